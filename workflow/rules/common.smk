@@ -1,0 +1,98 @@
+import importlib.util
+import shlex
+import sys
+from pathlib import Path
+
+# ---- scripts of this workflow ----------------------------------------------------------------------
+# Snakemake copies sources into a cache whose path differs in every run. A path like that in a rule
+# would look like changed code and repeat finished work, so commands find the scripts through the
+# environment, which shell.prefix sets and rerun triggers do not see.
+
+
+def script(name):
+    return Path(workflow.source_path(f"../scripts/{name}"))
+
+
+def load(path):
+    """The Python module at path, which is on no import path."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = loaded
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def export(**variables):
+    text = " ".join(f"{name}={shlex.quote(str(value))}" for name, value in variables.items())
+    return f"export {text}; ".replace("{", "{{").replace("}", "}}")
+
+
+shell.prefix(
+    export(
+        GPD_PYTHON=sys.executable,
+        GPD_LAUNCH=script("launch.py"),
+        GPD_READS=script("reads.py"),
+    )
+)
+
+
+def bound(step, command, rule=None):
+    """The command as a job of the launcher: recorded under its step, output to the rule's log.
+
+    The text travels through a quoted here-document, so nothing in it needs escaping. `rule` is named
+    where several rules implement one step.
+    """
+    return (
+        f'"$GPD_PYTHON" -S -E "$GPD_LAUNCH" run --step {step} --rule {rule or step}'
+        " --wildcards={wildcards:q} --threads {threads} --mem-mb {resources.mem_mb} --log {log:q}"
+        f" <<'END_OF_COMMAND'\n{command}\nEND_OF_COMMAND\n"
+    )
+
+
+# ---- inputs: what is wrong is refused here, before any job starts ----------------------------------
+
+
+def refuse(errors):
+    """End with the lines that say what is wrong, and nothing around them."""
+    if errors:
+        sys.exit("\n".join(errors))
+
+
+tables, inputs = load(script("tables.py")), load(script("inputs.py"))
+cohort = tables.read_cohort(
+    config,
+    {name: workflow.source_path(f"../schemas/{name}.schema.yaml") for name in ("config", "samples", "units")},
+)
+refuse(cohort.errors)
+config.update(cohort.config)
+units = cohort.units
+if workflow.is_main_process:
+    refuse(inputs.check(config, units, cached_fai="results/reference/genome.fa.fai"))
+
+
+# ---- names, files and arguments that every pipeline shares -------------------------------------------
+
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+
+samples = list(units)
+reference = {
+    "fasta": "results/reference/genome.fa",
+    "fai": "results/reference/genome.fa.fai",
+    "dict": "results/reference/genome.dict",
+}
+
+
+wildcard_constraints:
+    sample=NAME,
+    unit=NAME,
+
+
+def unit_reads(wildcards):
+    """A unit's files: R1 and R2, R1 alone, or a BAM or CRAM file."""
+    unit = units[wildcards.sample][wildcards.unit]
+    return [unit[column] for column in ("fq1", "fq2", "bam") if unit[column]]
+
+
+def repeat(flag, values):
+    """The flag before each of the values."""
+    return " ".join(f"{flag} {shlex.quote(str(value))}" for value in values)

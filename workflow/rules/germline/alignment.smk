@@ -1,0 +1,26 @@
+# The final alignments as CRAM (alignment_format: cram), off the way from reads to calls.
+
+
+rule alignment:
+    input:
+        **reference,
+        bam="results/base_recalibration/{sample}.bam",
+        bai="results/base_recalibration/{sample}.bai",
+        counts=unit_counts,
+    output:
+        cram="results/alignment/{sample}.cram",
+        crai="results/alignment/{sample}.cram.crai",
+    log:
+        "logs/alignment/{sample}.log",
+    conda:
+        "../../../envs/samtools.yaml"
+    threads: 4
+    resources:
+        mem_mb=4000,
+    shell:
+        bound(
+            "alignment",
+            """
+            samtools view -C -@ {threads} -T {input.fasta:q} --write-index -o {output.cram:q} {input.bam:q}
+            """,
+        )

@@ -1,0 +1,40 @@
+# Step 9, GATK 3: SNPs, then indels. As published: 1 core.
+
+
+rule apply_variant_recalibration:
+    input:
+        **reference,
+        vcf="results/genotype_gvcfs/{callset}.vcf.gz",
+        tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
+        snps=multiext("results/variant_recalibration/{callset}.snps", ".recal", ".recal.idx", ".tranches"),
+        indels=multiext("results/variant_recalibration/{callset}.indels", ".recal", ".recal.idx", ".tranches"),
+    output:
+        snps=temp("results/apply_variant_recalibration/{callset}.snps.vcf.gz"),
+        snps_tbi=temp("results/apply_variant_recalibration/{callset}.snps.vcf.gz.tbi"),
+        vcf="results/apply_variant_recalibration/{callset}.vcf.gz",
+        tbi="results/apply_variant_recalibration/{callset}.vcf.gz.tbi",
+    log:
+        "logs/apply_variant_recalibration/{callset}.log",
+    conda:
+        "../../../envs/gatk3.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+    params:
+        gatk3=gatk3,
+        snps="results/variant_recalibration/{callset}.snps",
+        indels="results/variant_recalibration/{callset}.indels",
+        snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
+        indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],
+    shell:
+        bound(
+            "apply_variant_recalibration",
+            """
+            {params.gatk3} -T ApplyRecalibration -R {input.fasta:q} -input {input.vcf:q} \\
+                -recalFile {params.snps:q}.recal -tranchesFile {params.snps:q}.tranches -mode SNP \\
+                --ts_filter_level {params.snp_sensitivity} -o {output.snps:q}
+            {params.gatk3} -T ApplyRecalibration -R {input.fasta:q} -input {output.snps:q} \\
+                -recalFile {params.indels:q}.recal -tranchesFile {params.indels:q}.tranches -mode INDEL \\
+                --ts_filter_level {params.indel_sensitivity} -o {output.vcf:q}
+            """,
+        )

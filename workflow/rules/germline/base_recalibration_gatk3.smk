@@ -1,0 +1,61 @@
+# Step 5, GATK 3. As published: 32 cores.
+
+
+rule base_recalibrator:
+    input:
+        unpack(deduplicated),
+        **reference,
+        known=known_sites,
+        known_index=[f"{vcf}.tbi" for vcf in known_sites],
+    output:
+        "results/base_recalibrator/{sample}.table",
+    log:
+        "logs/base_recalibrator/{sample}.log",
+    conda:
+        "../../../envs/gatk3.yaml"
+    threads: 32
+    resources:
+        mem_mb=16000,
+    params:
+        gatk3=gatk3,
+        known=lambda wildcards, input: repeat("-knownSites", input.known),
+        intervals=intervals,
+    shell:
+        bound(
+            "base_recalibration",
+            """
+            {params.gatk3} -T BaseRecalibrator -nct {threads} -R {input.fasta:q} -I {input.bam:q} \\
+                {params.known} {params.intervals} -o {output:q}
+            """,
+            rule="base_recalibrator",
+        )
+
+
+rule base_recalibration:
+    input:
+        unpack(deduplicated),
+        **reference,
+        table="results/base_recalibrator/{sample}.table",
+        counts=unit_counts,
+    output:
+        bam=kept_alignment("results/base_recalibration/{sample}.bam"),
+        bai=kept_alignment("results/base_recalibration/{sample}.bai"),
+    log:
+        "logs/base_recalibration/{sample}.log",
+    conda:
+        "../../../envs/gatk3.yaml"
+    threads: 32
+    resources:
+        mem_mb=16000,
+    params:
+        gatk3=gatk3,
+    # No -L here: the final alignment keeps every read.
+    shell:
+        bound(
+            "base_recalibration",
+            """
+            {params.gatk3} -T PrintReads -nct {threads} -R {input.fasta:q} -I {input.bam:q} \\
+                -BQSR {input.table:q} -o {output.bam:q}
+            "$GPD_PYTHON" -S -E "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}
+            """,
+        )

@@ -1,0 +1,61 @@
+# Step 5, GATK 4. Both walkers run on one thread.
+
+
+rule base_recalibrator:
+    input:
+        unpack(deduplicated),
+        **reference,
+        known=known_sites,
+        known_index=[f"{vcf}.tbi" for vcf in known_sites],
+    output:
+        "results/base_recalibrator/{sample}.table",
+    log:
+        "logs/base_recalibrator/{sample}.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+    params:
+        java=java,
+        known=lambda wildcards, input: repeat("--known-sites", input.known),
+        intervals=intervals,
+    shell:
+        bound(
+            "base_recalibration",
+            """
+            gatk --java-options {params.java:q} BaseRecalibrator -R {input.fasta:q} -I {input.bam:q} \\
+                {params.known} {params.intervals} --tmp-dir {resources.tmpdir:q} -O {output:q}
+            """,
+            rule="base_recalibrator",
+        )
+
+
+rule base_recalibration:
+    input:
+        unpack(deduplicated),
+        **reference,
+        table="results/base_recalibrator/{sample}.table",
+        counts=unit_counts,
+    output:
+        bam=kept_alignment("results/base_recalibration/{sample}.bam"),
+        bai=kept_alignment("results/base_recalibration/{sample}.bai"),
+    log:
+        "logs/base_recalibration/{sample}.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+    params:
+        java=java,
+    # No -L here: the final alignment keeps every read.
+    shell:
+        bound(
+            "base_recalibration",
+            """
+            gatk --java-options {params.java:q} ApplyBQSR -R {input.fasta:q} -I {input.bam:q} \\
+                --bqsr-recal-file {input.table:q} --tmp-dir {resources.tmpdir:q} -O {output.bam:q}
+            "$GPD_PYTHON" -S -E "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}
+            """,
+        )

@@ -1,0 +1,172 @@
+# What the germline rules ask for: files by sample, unit and call set, and arguments from the config.
+
+GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
+FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": "genotype_gvcfs"}
+
+callsets = ["cohort"] if config["calling"] == "joint" else samples
+deduplicated_by = "mark_duplicates" if config["realigner"] == "none" else "realign_indels"
+bwa_index = config["reference"]["bwa_index"] or "results/reference/genome.fa"
+
+
+wildcard_constraints:
+    callset=NAME,
+    role=NAME,
+    mode="snps|indels",
+
+
+vcfs = {}  # role -> the user's file, of those that indexed_vcf makes ready
+
+
+def indexed(role, vcf):
+    """The VCF itself where it is bgzipped and has its index, else the copy that indexed_vcf makes under its role."""
+    if vcf.endswith(".gz") and Path(f"{vcf}.tbi").exists():
+        return vcf
+    vcfs[role] = vcf
+    return f"results/reference/vcf/{role}.vcf.gz"
+
+
+known_indels = [indexed(f"known_indels_{i}", vcf) for i, vcf in enumerate(config["known_indels"], 1)]
+known_sites = [
+    indexed(f"known_sites_{i}", vcf) for i, vcf in enumerate(config["known_sites"], 1)
+] + known_indels
+training = {
+    mode: {
+        name: indexed(f"vqsr_{mode}_{name}", entry["vcf"])
+        for name, entry in config["vqsr"][mode]["resources"].items()
+    }
+    for mode in GATK_MODE
+}
+
+
+def unit_folder(sample, unit):
+    aligned = units[sample][unit]["bam"] and config["bam_input"] == "keep"
+    return f"results/{'take_alignment' if aligned else 'map_and_sort'}/{sample}/{unit}"
+
+
+def unit_bams(wildcards):
+    return [f"{unit_folder(wildcards.sample, unit)}.bam" for unit in units[wildcards.sample]]
+
+
+def unit_counts(wildcards):
+    return [f"{unit_folder(wildcards.sample, unit)}.json" for unit in units[wildcards.sample]]
+
+
+def deduplicated(wildcards):
+    """The BAM that recalibration starts from; GATK names an index otherwise than sambamba."""
+    bam = f"results/{deduplicated_by}/{wildcards.sample}.bam"
+    return {
+        "bam": bam,
+        "bai": f"{bam}.bai" if deduplicated_by == "mark_duplicates" else bam.replace(".bam", ".bai"),
+    }
+
+
+def kept_alignment(path):
+    """A BAM that is the final alignment, unless CRAM is."""
+    return path if config["alignment_format"] == "bam" else temp(path)
+
+
+def callset_gvcfs(wildcards):
+    members = samples if config["calling"] == "joint" else [wildcards.callset]
+    return expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=members)
+
+
+def gvcf_source(wildcards):
+    """What GATK 4 genotypes: one GVCF, or the cohort's GenomicsDB."""
+    if config["calling"] == "joint":
+        return {"workspace": "results/genomics_db_import/cohort"}
+    (gvcf,) = callset_gvcfs(wildcards)
+    return {"gvcf": gvcf, "tbi": f"{gvcf}.tbi"}
+
+
+def vqsr_resources(wildcards):
+    files = training[wildcards.mode]
+    return {"resources": list(files.values()), "resource_indexes": [f"{vcf}.tbi" for vcf in files.values()]}
+
+
+calls = f"results/{FINAL_CALLS[config['filter']]}/{{callset}}.vcf.gz"
+
+
+def final_results():
+    """What a run leaves: alignments, GVCFs and filtered calls, with their indexes."""
+    alignments = {
+        "bam": ["results/base_recalibration/{sample}.bam", "results/base_recalibration/{sample}.bai"],
+        "cram": ["results/alignment/{sample}.cram", "results/alignment/{sample}.cram.crai"],
+    }
+    gvcf = "results/haplotype_caller/{sample}.g.vcf.gz"
+    return [
+        *expand([*alignments[config["alignment_format"]], gvcf, f"{gvcf}.tbi"], sample=samples),
+        *expand([calls, f"{calls}.tbi"], callset=callsets),
+    ]
+
+
+def statistics():
+    """What the MultiQC page is made of."""
+    return [
+        *expand("results/samtools_stats/{sample}.txt", sample=samples),
+        *expand("results/base_recalibrator/{sample}.table", sample=samples),
+        *expand("results/bcftools_stats/{callset}.txt", callset=callsets),
+    ]
+
+
+# ---- arguments ---------------------------------------------------------------------------------------
+
+intervals = repeat("-L", filter(None, [config["intervals"]]))
+
+
+def read_group(wildcards):
+    """The unit's read group as bwa wants it, with tabs spelled out."""
+    unit = units[wildcards.sample][wildcards.unit]
+    fields = {
+        "ID": f"{wildcards.sample}.{wildcards.unit}",
+        "SM": wildcards.sample,
+        "LB": unit["library"] or wildcards.sample,
+        "PL": unit["platform"],
+        "PU": wildcards.unit,
+    }
+    return r"\t".join(["@RG", *(f"{key}:{value}" for key, value in fields.items())])
+
+
+def streams(wildcards, input):
+    """bwa's arguments for the reads: each FASTQ a counted stream, a BAM or CRAM file an interleaved one."""
+    if units[wildcards.sample][wildcards.unit]["bam"]:
+        return f"-p <(unpack {shlex.quote(str(input.reads))})"
+    return " ".join(f"<(stream {shlex.quote(fastq)})" for fastq in input.reads)
+
+
+def java(wildcards, threads, resources):
+    """JVM options: a fifth of mem_mb is left to the JVM itself; one thread needs no parallel collector."""
+    collector = "-XX:+UseSerialGC" if threads == 1 else f"-XX:+UseParallelGC -XX:ParallelGCThreads={threads}"
+    return f"-Xmx{resources.mem_mb * 4 // 5}m {collector}"
+
+
+def gatk3(wildcards, threads, resources):
+    """GATK 3 up to its walker: the jar that the config names, or conda's wrapper, which takes JVM options itself."""
+    options = f"{java(wildcards, threads, resources)} -Djava.io.tmpdir={shlex.quote(str(resources.tmpdir))}"
+    jar = config["gatk3_jar"]
+    return f"java {options} -jar {shlex.quote(jar)}" if jar else f"gatk3 {options}"
+
+
+def resource_arguments(flag):
+    """VQSR's training sets: flag:name,known=..,training=..,truth=..,prior=.. file."""
+
+    def argument(name, entry, vcf):
+        traits = ",".join(
+            f"{trait}={str(entry[trait]).lower()}" for trait in ("known", "training", "truth", "prior")
+        )
+        return f"{flag}:{name},{traits} {shlex.quote(str(vcf))}"
+
+    def arguments(wildcards, input):
+        entries = config["vqsr"][wildcards.mode]["resources"]
+        return " ".join(argument(name, entries[name], vcf) for name, vcf in training[wildcards.mode].items())
+
+    return arguments
+
+
+def filter_arguments(name_flag, expression_flag):
+    """Hard filters, each guarded by the kind of variant it is meant for; indels are all that is no SNP."""
+    guards = {"snps": "vc.isSNP()", "indels": "!vc.isSNP()"}
+    return " ".join(
+        f"{name_flag} {shlex.quote(name)} {expression_flag} {shlex.quote(f'{guards[kind]} && ({expression})')}"
+        for kind, filters in config["hard_filters"].items()
+        for name, expression in filters.items()
+    )

@@ -1,0 +1,30 @@
+# Step 7, GATK 3, which takes the GVCFs of a whole cohort as they are. As published: 32 cores.
+
+
+rule genotype_gvcfs:
+    input:
+        **reference,
+        gvcfs=callset_gvcfs,
+        tbis=lambda wildcards: [f"{gvcf}.tbi" for gvcf in callset_gvcfs(wildcards)],
+    output:
+        vcf="results/genotype_gvcfs/{callset}.vcf.gz",
+        tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
+    log:
+        "logs/genotype_gvcfs/{callset}.log",
+    conda:
+        "../../../envs/gatk3.yaml"
+    threads: 32
+    resources:
+        mem_mb=16000,
+    params:
+        gatk3=gatk3,
+        gvcfs=lambda wildcards, input: repeat("-V", input.gvcfs),
+        intervals=intervals,
+    shell:
+        bound(
+            "genotype_gvcfs",
+            """
+            {params.gatk3} -T GenotypeGVCFs -nt {threads} -R {input.fasta:q} {params.gvcfs} {params.intervals} \\
+                -o {output.vcf:q}
+            """,
+        )

@@ -1,0 +1,59 @@
+# Step 7, GATK 4. A joint call set goes through GenomicsDB rather than CombineGVCFs: its memory and time a sample stay
+# flat as the cohort grows, where CombineGVCFs reads and rewrites every sample's GVCF in one stream.
+
+
+rule genomics_db_import:
+    input:
+        gvcfs=expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=samples),
+        tbis=expand("results/haplotype_caller/{sample}.g.vcf.gz.tbi", sample=samples),
+        intervals=config["intervals"] or "results/reference/genome.bed",
+    output:
+        temp(directory("results/genomics_db_import/cohort")),
+    log:
+        "logs/genomics_db_import/cohort.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+    params:
+        java=java,
+        gvcfs=lambda wildcards, input: repeat("-V", input.gvcfs),
+    shell:
+        bound(
+            "genotype_gvcfs",
+            """
+            gatk --java-options {params.java:q} GenomicsDBImport {params.gvcfs} -L {input.intervals:q} \\
+                --merge-contigs-into-num-partitions 25 --batch-size 50 \\
+                --genomicsdb-workspace-path {output:q} --tmp-dir {resources.tmpdir:q}
+            """,
+            rule="genomics_db_import",
+        )
+
+
+rule genotype_gvcfs:
+    input:
+        unpack(gvcf_source),
+        **reference,
+    output:
+        vcf="results/genotype_gvcfs/{callset}.vcf.gz",
+        tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
+    log:
+        "logs/genotype_gvcfs/{callset}.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000,
+    params:
+        java=java,
+        source=lambda wildcards, input: input.get("gvcf") or f"gendb://{input.workspace}",
+        intervals=intervals,
+    shell:
+        bound(
+            "genotype_gvcfs",
+            """
+            gatk --java-options {params.java:q} GenotypeGVCFs -R {input.fasta:q} -V {params.source:q} \\
+                {params.intervals} --tmp-dir {resources.tmpdir:q} -O {output.vcf:q}
+            """,
+        )

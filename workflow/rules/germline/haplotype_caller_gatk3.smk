@@ -1,0 +1,29 @@
+# Step 6, GATK 3, in GVCF mode. As published: 16 cores.
+
+
+rule haplotype_caller:
+    input:
+        **reference,
+        bam="results/base_recalibration/{sample}.bam",
+        bai="results/base_recalibration/{sample}.bai",
+    output:
+        gvcf="results/haplotype_caller/{sample}.g.vcf.gz",
+        tbi="results/haplotype_caller/{sample}.g.vcf.gz.tbi",
+    log:
+        "logs/haplotype_caller/{sample}.log",
+    conda:
+        "../../../envs/gatk3.yaml"
+    threads: 16
+    resources:
+        mem_mb=16000,
+    params:
+        gatk3=gatk3,
+        intervals=intervals,
+    shell:
+        bound(
+            "haplotype_caller",
+            """
+            {params.gatk3} -T HaplotypeCaller -nct {threads} -R {input.fasta:q} -I {input.bam:q} \\
+                --emitRefConfidence GVCF {params.intervals} -o {output.gvcf:q}
+            """,
+        )

@@ -1,0 +1,30 @@
+# Step 6, GATK 4, in GVCF mode. Threads serve its pair-HMM alone; a second one costs CPU and gains little.
+
+
+rule haplotype_caller:
+    input:
+        **reference,
+        bam="results/base_recalibration/{sample}.bam",
+        bai="results/base_recalibration/{sample}.bai",
+    output:
+        gvcf="results/haplotype_caller/{sample}.g.vcf.gz",
+        tbi="results/haplotype_caller/{sample}.g.vcf.gz.tbi",
+    log:
+        "logs/haplotype_caller/{sample}.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000,
+    params:
+        java=java,
+        intervals=intervals,
+    shell:
+        bound(
+            "haplotype_caller",
+            """
+            gatk --java-options {params.java:q} HaplotypeCaller -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \\
+                --native-pair-hmm-threads {threads} {params.intervals} --tmp-dir {resources.tmpdir:q} \\
+                -O {output.gvcf:q}
+            """,
+        )

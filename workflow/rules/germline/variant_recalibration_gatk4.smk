@@ -1,0 +1,39 @@
+# Step 8, GATK 4: SNPs and indels get a model each, of the unfiltered calls. As published: 1 core.
+
+
+rule variant_recalibration:
+    input:
+        unpack(vqsr_resources),
+        **reference,
+        vcf="results/genotype_gvcfs/{callset}.vcf.gz",
+        tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
+    output:
+        recal="results/variant_recalibration/{callset}.{mode}.recal",
+        idx="results/variant_recalibration/{callset}.{mode}.recal.idx",
+        tranches="results/variant_recalibration/{callset}.{mode}.tranches",
+    log:
+        "logs/variant_recalibration/{callset}.{mode}.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+    params:
+        java=java,
+        gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
+        resources=resource_arguments("--resource"),
+        annotations=lambda wildcards: repeat("-an", config["vqsr"][wildcards.mode]["annotations"]),
+        max_gaussians=lambda wildcards: config["vqsr"][wildcards.mode]["max_gaussians"],
+    shell:
+        bound(
+            "variant_recalibration",
+            """
+            gatk --java-options {params.java:q} VariantRecalibrator -R {input.fasta:q} -V {input.vcf:q} \\
+                {params.resources} {params.annotations} -mode {params.gatk_mode} \\
+                --max-gaussians {params.max_gaussians} --tmp-dir {resources.tmpdir:q} \\
+                -O {output.recal:q} --tranches-file {output.tranches:q} \\
+            || {{ echo "error: VQSR found no model for the {wildcards.mode} of {wildcards.callset}, whose call set has" \\
+                "$(gzip -cd {input.vcf:q} | grep -vc '^#') variants; it wants thousands of each kind. With fewer, set" \\
+                "filter: hard in the config. GATK's own reason stands above." >&2; exit 1; }}
+            """,
+        )

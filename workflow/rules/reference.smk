@@ -1,0 +1,65 @@
+# Indexes and dictionaries: made once, outside every timing.
+
+
+rule reference:
+    """The genome under one name, uncompressed, with its index, its dictionary and its contigs as intervals."""
+    input:
+        config["reference"]["fasta"],
+    output:
+        **reference,
+        bed="results/reference/genome.bed",
+    log:
+        "logs/reference/genome.log",
+    conda:
+        "../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound(
+            "reference",
+            r"""
+            gzip -cdf -- {input:q} > {output.fasta:q}
+            samtools faidx {output.fasta:q}
+            samtools dict -o {output.dict:q} {output.fasta:q}
+            awk '{{ print $1 "\t0\t" $2 }}' {output.fai:q} > {output.bed:q}
+            """,
+        )
+
+
+rule bwa_index:
+    input:
+        "results/reference/genome.fa",
+    output:
+        multiext("results/reference/genome.fa", ".amb", ".ann", ".bwt", ".pac", ".sa"),
+    log:
+        "logs/bwa_index/genome.log",
+    conda:
+        "../../envs/bwa.yaml"
+    resources:
+        mem_mb=8000,
+    shell:
+        bound("reference", "bwa index {input:q}", rule="bwa_index")
+
+
+rule indexed_vcf:
+    """A VCF that came without index, or not bgzipped."""
+    input:
+        lambda wildcards: vcfs[wildcards.role],
+    output:
+        vcf="results/reference/vcf/{role}.vcf.gz",
+        tbi="results/reference/vcf/{role}.vcf.gz.tbi",
+    log:
+        "logs/indexed_vcf/{role}.log",
+    conda:
+        "../../envs/bcftools.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound(
+            "reference",
+            """
+            bcftools view --no-version -O z -o {output.vcf:q} {input:q}
+            bcftools index --tbi {output.vcf:q}
+            """,
+            rule="indexed_vcf",
+        )

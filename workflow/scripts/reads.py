@@ -1,0 +1,151 @@
+"""Count reads on their way through the mapping pipe, and fail where one got lost.
+
+bwa ends quietly at the first end of file it meets: at the end of a truncated gzip stream, and at the end of the
+shorter of two files. A sample then loses reads and the job still exits with 0. So the FASTQ files are counted while
+bwa reads them, the alignments while the sorter does, and both are compared when the pipe is done, without a second
+pass over the data.
+
+    reads.py stream --counts DIR FASTQ [--stdin]     decompress FASTQ to stdout, leave its record count in DIR
+    reads.py unit --counts DIR --output O FASTQ ...  compare a unit's counts with its alignments, write both to O
+    reads.py sample --bam BAM UNIT.json ...          compare an indexed BAM with what its units counted
+
+Standard library only: it runs in whatever environment the rule has.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+CHUNK_BYTES = 1 << 20
+LINES_PER_RECORD = 4
+
+
+class ReadsLost(Exception):
+    """Reads went missing; the message says where, and how many each side has."""
+
+
+def count_file(counts: Path, fastq: str) -> Path:
+    """Where in the folder `counts` the record count of `fastq` stands (two folders may hold one file name)."""
+    return counts / hashlib.md5(os.fsencode(fastq), usedforsecurity=False).hexdigest()
+
+
+def copy(fastq: str, source: BinaryIO, sink: BinaryIO) -> int:
+    """Copy FASTQ text from `source` to `sink`; the number of its records (of four lines, as sequencers write them)."""
+    lines, last = 0, b"\n"
+    while chunk := source.read(CHUNK_BYTES):
+        lines += chunk.count(b"\n")
+        last = chunk[-1:]
+        sink.write(chunk)
+    sink.flush()
+    lines += last != b"\n"
+    if lines % LINES_PER_RECORD:
+        raise ReadsLost(f"{fastq}: its last record is incomplete ({lines} lines)")
+    return lines // LINES_PER_RECORD
+
+
+def copy_file(fastq: str, sink: BinaryIO) -> int:
+    """`copy` a file, gzip or plain, and be sure that it is whole."""
+    with subprocess.Popen(["gzip", "-cdf", "--", fastq], stdout=subprocess.PIPE) as gzip:
+        records = copy(fastq, gzip.stdout, sink)
+    if gzip.returncode != 0:
+        raise ReadsLost(f"{fastq}: damaged or truncated, gzip could not read it to its end")
+    return records
+
+
+def stream(fastq: str, counts: Path, from_stdin: bool) -> None:
+    """Feed bwa, and leave the number of records in `counts`, unless the file is damaged or bwa stopped before its end.
+
+    The count is there before stdout is closed, so whoever has seen the end of the stream finds it.
+    """
+    sink = sys.stdout.buffer
+    records = copy(fastq, sys.stdin.buffer, sink) if from_stdin else copy_file(fastq, sink)
+    count_file(counts, fastq).write_text(f"{records}\n")
+
+
+def counted(counts: Path, fastq: str) -> int | None:
+    """What `stream` counted, or None where it did not get to the end."""
+    path = count_file(counts, fastq)
+    return int(path.read_text()) if path.exists() else None
+
+
+def compare_unit(fastq: dict[str, int | None], flagstat: dict) -> dict:
+    """The unit's counts, checked: R1 and R2 alike and read to their ends, and one primary alignment a read.
+
+    `fastq` maps each file to its records, `flagstat` is samtools' JSON of that name.
+    """
+    if None in fastq.values() or len(set(fastq.values())) > 1:
+        each = [
+            f"{name} {'was not read to its end' if n is None else f'has {n} reads'}"
+            for name, n in fastq.items()
+        ]
+        raise ReadsLost(f"R1 and R2 must be whole and hold the same reads: {', '.join(each)}")
+    groups = (flagstat["QC-passed reads"], flagstat["QC-failed reads"])
+    primary = sum(group["primary"] for group in groups)
+    if fastq and sum(fastq.values()) != primary:
+        raise ReadsLost(f"{sum(fastq.values())} reads in {', '.join(fastq)}, but {primary} in the alignment")
+    return {"fastq": fastq, "reads": primary, "alignments": sum(group["total"] for group in groups)}
+
+
+def indexed_alignments(bam: Path) -> int:
+    """Alignment records in a BAM file, from its index alone."""
+    table = subprocess.run(
+        ["samtools", "idxstats", bam], check=True, text=True, stdout=subprocess.PIPE
+    ).stdout
+    return sum(int(mapped) + int(unmapped) for _, _, mapped, unmapped in map(str.split, table.splitlines()))
+
+
+def compare_sample(bam: Path, units: list[Path]) -> None:
+    """Fail unless BAM holds exactly the alignments that its units counted."""
+    expected = sum(json.loads(unit.read_text())["alignments"] for unit in units)
+    found = indexed_alignments(bam)
+    if found != expected:
+        raise ReadsLost(f"{bam} holds {found} alignments, its units {expected}")
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verb = verbs.add_parser("stream")
+    verb.add_argument("--counts", type=Path, required=True)
+    verb.add_argument("--stdin", action="store_true")
+    verb.add_argument("fastq")
+    verb = verbs.add_parser("unit")
+    verb.add_argument("--counts", type=Path, required=True)
+    verb.add_argument("--output", type=Path, required=True)
+    verb.add_argument("fastq", nargs="*")
+    verb = verbs.add_parser("sample")
+    verb.add_argument("--bam", type=Path, required=True)
+    verb.add_argument("units", nargs="+", type=Path)
+    return parser.parse_args(argv)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    if arguments.verb == "stream":
+        stream(arguments.fastq, arguments.counts, arguments.stdin)
+    elif arguments.verb == "unit":
+        fastq = {name: counted(arguments.counts, name) for name in arguments.fastq}
+        unit = compare_unit(fastq, json.loads((arguments.counts / "flagstat").read_text()))
+        arguments.output.write_text(json.dumps(unit) + "\n")
+    else:
+        compare_sample(arguments.bam, arguments.units)
+
+
+def main(argv: list[str]) -> int:
+    try:
+        run(parse(argv))
+    except ReadsLost as lost:
+        print(f"error: {lost}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # bwa ended first, and has said why
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

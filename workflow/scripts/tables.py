@@ -1,0 +1,276 @@
+"""The configuration and the tables of samples and units, checked for what can be seen in them alone.
+
+Nothing here opens a read file or a reference (inputs.py does). Functions return error lines, all of them and
+not only the first, so that one look mends everything. They never print and never exit. The workflow loads
+this file by its path, so it imports no sibling; PyYAML and jsonschema come with Snakemake.
+"""
+
+import copy
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator, ValidationError
+
+Row = dict[str, Any]
+Units = dict[str, dict[str, Row]]
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """What configuration and tables say, with all that is wrong in them.
+
+    `config` is complete with its defaults, and empty where it is not valid; `units` holds each sample's units
+    by name, in the tables' order.
+    """
+
+    config: dict
+    units: Units
+    errors: list[str]
+
+
+TYPES = {"object": "keys and values", "array": "list", "boolean": "true or false", "null": "nothing"}
+BOUNDS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most"}
+
+
+def load_schema(path: str | Path) -> dict:
+    """The JSON Schema that the YAML file holds."""
+    with Path(path).open(encoding="utf-8") as file:
+        return yaml.safe_load(file)
+
+
+def read_cohort(config: dict, schemas: Mapping[str, str | Path]) -> Cohort:
+    """Check a configuration and the tables it names; `schemas` maps config, samples and units to files."""
+    schema = load_schema(schemas["config"])
+    if errors := config_errors(config, schema):
+        return Cohort({}, {}, errors)
+    complete = with_defaults(config, schema)
+    samples, samples_errors = read_table(complete["samples"], load_schema(schemas["samples"]))
+    units, units_errors = read_table(complete["units"], load_schema(schemas["units"]))
+    by_sample, errors = units_by_sample(samples, units) if samples and units else ({}, [])
+    return Cohort(complete, by_sample, samples_errors + units_errors + errors)
+
+
+# --- configuration ---
+
+
+def config_errors(config: dict, schema: dict) -> list[str]:
+    """One line for each thing wrong with the configuration, sorted; what needs no file to be opened."""
+    errors = sorted(
+        {line for error in Draft202012Validator(schema).iter_errors(config) for line in _explain(error)}
+    )
+    return [f"config: {line}" for line in errors or sorted(_contradictions(with_defaults(config, schema)))]
+
+
+def with_defaults(config: dict, schema: dict) -> dict:
+    """A copy of a valid configuration where every missing key has its schema's default, nested ones too."""
+    return _filled(copy.deepcopy(config), schema, schema)
+
+
+def _filled(value: Any, schema: dict, root: dict) -> Any:
+    if "$ref" in schema:
+        schema = {**root["$defs"][schema["$ref"].rsplit("/", 1)[1]], **schema}
+    if isinstance(value, dict):
+        for key, part in schema.get("properties", {}).items():
+            if "default" in part:
+                value.setdefault(key, copy.deepcopy(part["default"]))
+        for key in value:
+            part = schema.get("properties", {}).get(key) or schema.get("additionalProperties")
+            if isinstance(part, dict):
+                _filled(value[key], part, root)
+    return value
+
+
+def _explain(error: ValidationError) -> Iterator[str]:
+    """The lines that say in plain words what a violation of the schema is."""
+    where = ".".join(str(part) for part in error.absolute_path)
+    at = f"{where}: " if where else ""
+    limit, value = error.validator_value, error.instance
+    match error.validator:
+        case "additionalProperties":
+            known = error.schema.get("properties", {})
+            for key in set(value) - set(known):
+                hint = _nearest(key, known) or f"; known are {', '.join(known)}"
+                yield f"{'.'.join(filter(None, (where, str(key))))}: unknown key{hint}"
+        case "required":
+            for key in set(limit) - set(value):
+                yield f"{'.'.join(filter(None, (where, key)))}: missing"
+        case "enum":
+            yield f"{at}{value!r} is not one of {', '.join(limit)}{_nearest(value, limit)}"
+        case "type":
+            expected = TYPES.get(limit, limit)
+            yield f"{at}expected {expected}, got {'nothing' if value is None else repr(value)}"
+        case "pattern":
+            yield f"{at}{value!r}: {error.schema['errorMessage']}"
+        case "minimum" | "exclusiveMinimum" | "maximum":
+            yield f"{at}{value} must be {BOUNDS[error.validator]} {limit}"
+        case "minItems":
+            yield f"{at}needs at least {limit} entry"
+        case "uniqueItems":
+            yield f"{at}names the same entry twice"
+        case "maxLength":
+            yield f"{at}{value!r} is longer than {limit} characters"
+        case _:
+            yield f"{at}{error.message}"
+
+
+def _nearest(word: Any, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(str(word), known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _contradictions(config: dict) -> Iterator[str]:
+    """Lines about keys that are fine alone but not together."""
+    if not config["known_sites"] + config["known_indels"]:
+        yield "known_sites: base quality recalibration needs at least one VCF in known_sites or known_indels"
+    if config["filter"] == "vqsr":
+        for kind, model in config["vqsr"].items():
+            for role in ("training", "truth"):
+                if not any(resource[role] for resource in model["resources"].values()):
+                    where = f"vqsr.{kind}.resources"
+                    yield f"{where}: filter vqsr needs one with {role}: true; or set filter: hard"
+    if config["filter"] == "hard":
+        for kind, filters in config["hard_filters"].items():
+            if not filters:
+                yield f"hard_filters.{kind}: filter hard needs at least one expression; or set filter: none"
+
+
+# --- tables ---
+
+
+def read_table(path: str | Path, schema: dict) -> tuple[list[Row], list[str]]:
+    """The rows of a tab-separated table whose row the schema describes, and what is wrong with it.
+
+    A row maps every column of the schema to a string ("" where there is neither a value nor a default),
+    `table` to the file's name and `line` to its line number (from 1). Lines that are blank or start with #
+    are left out, as are rows whose number of fields is wrong. Columns of fixed choices may be in any case.
+    """
+    table = Path(path).name
+    try:
+        with Path(path).open(encoding="utf-8-sig") as file:
+            lines = [
+                (number, line.rstrip("\n").split("\t"))
+                for number, line in enumerate(file, 1)
+                if _counts(line)
+            ]
+    except FileNotFoundError:
+        return [], [f"{table}: {path} does not exist"]
+    except UnicodeDecodeError:
+        return [], [f"{table}: {path} is not a text file in UTF-8"]
+    except OSError as error:
+        return [], [f"{table}: {path} cannot be read: {error.strerror}"]
+    if not lines:
+        return [], [f"{table}: {path} is empty: a header line is expected"]
+    (number, header), *body = lines
+    header = [name.strip() for name in header]
+    errors = _header_errors(header, schema)
+    if errors:
+        return [], [f"{table} line {number}: {error}" for error in errors]
+    if not body:
+        return [], [f"{table}: no rows below the header"]
+    validator, rows, errors = Draft202012Validator(schema), [], []
+    for number, fields in body:
+        if len(fields) != len(header):
+            errors.append(
+                f"{table} line {number}: {len(fields)} fields, but the header has {len(header)} columns"
+            )
+            continue
+        row, wrong = _read_row(dict(zip(header, map(str.strip, fields), strict=True)), validator)
+        rows.append(row | {"table": table, "line": number})
+        errors += [f"{table} line {number}: {error}" for error in wrong]
+    return rows, errors
+
+
+def _counts(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith("#")
+
+
+def _header_errors(header: list[str], schema: dict) -> list[str]:
+    known, required = schema["properties"], schema["required"]
+    if len(header) == 1 and header[0] not in known:
+        return [f"no tabs in the header {header[0]!r}: separate columns by tabs, not by commas or spaces"]
+    errors = [f"column {name} is missing" for name in required if name not in header]
+    for name in dict.fromkeys(header):
+        if name not in known:
+            hint = _nearest(name, known) or f"; known are {', '.join(known)}"
+            errors.append(f"unknown column {name!r}{hint}")
+        elif header.count(name) > 1:
+            errors.append(f"column {name} occurs {header.count(name)} times")
+    return errors
+
+
+def _read_row(cells: dict[str, str], validator: Draft202012Validator) -> tuple[Row, list[str]]:
+    columns = validator.schema["properties"]
+    given = {name: cell.upper() if "enum" in columns[name] else cell for name, cell in cells.items() if cell}
+    errors = [f"{name} is empty" for name in validator.schema["required"] if name not in given]
+    for error in validator.iter_errors(given):
+        if error.validator != "required":
+            errors += _explain(error)
+    return {name: given.get(name, part.get("default", "")) for name, part in columns.items()}, sorted(errors)
+
+
+def where(row: Row) -> str:
+    """The place of a row as it stands at the start of an error line, with its sample."""
+    return f"{row['table']} line {row['line']}: sample {row['sample_name']}"
+
+
+def units_by_sample(samples: list[Row], units: list[Row]) -> tuple[Units, list[str]]:
+    """Each sample's units by name, in the tables' order, and what is wrong between rows of the two tables."""
+    table: Units = {row["sample_name"]: {} for row in samples}
+    errors = _repeated(samples, ("sample_name",))
+    for row in units:
+        if row["sample_name"] in table:
+            table[row["sample_name"]].setdefault(row["unit_name"], row)
+        else:
+            hint = _nearest(row["sample_name"], table)
+            errors.append(f"{where(row)}: is not in the table of samples{hint}")
+    errors += [f"{where(row)}: has no units" for row in samples if not table[row["sample_name"]]]
+    errors += _repeated(units, ("sample_name", "unit_name"))
+    errors += [f"{where(row)}: {error}" for row in units for error in _choice_errors(row)]
+    return table, errors + _shared_files(units)
+
+
+def _repeated(rows: list[Row], columns: tuple[str, ...]) -> list[str]:
+    """Rows whose names occurred before, or differ only in case: file systems that ignore it mix them up."""
+    first: dict[tuple[str, ...], Row] = {}
+    errors = []
+    for row in rows:
+        names = tuple(row[column] for column in columns)
+        earlier = first.setdefault(tuple(name.lower() for name in names), row)
+        if earlier is row:
+            continue
+        line, other = f"line {earlier['line']}", tuple(earlier[column] for column in columns)
+        unit = f"unit {row['unit_name']}: " if len(columns) > 1 else ""
+        if other == names:
+            errors.append(f"{where(row)}: {unit}occurs twice, first in {line}")
+        else:
+            errors.append(f"{where(row)}: {unit}differs only in case from {'/'.join(other)} in {line}")
+    return errors
+
+
+def _choice_errors(row: Row) -> Iterator[str]:
+    if row["fq1"] and row["bam"]:
+        yield "has both fq1 and bam: give one of them"
+    if row["fq2"] and not row["fq1"]:
+        yield "has fq2 but no fq1"
+    elif not row["fq1"] and not row["bam"]:
+        yield "has neither fq1 nor bam"
+
+
+def _shared_files(units: list[Row]) -> list[str]:
+    """Files that are named twice, under whatever spelling of their path."""
+    first: dict[Path, tuple[Row, str]] = {}
+    errors = []
+    for row in units:
+        for column in ("fq1", "fq2", "bam"):
+            if not row[column]:
+                continue
+            earlier, its_column = first.setdefault(Path(row[column]).resolve(), (row, column))
+            if (earlier, its_column) != (row, column):
+                errors.append(
+                    f"{where(row)}: {column} {row[column]} is also {its_column} in line {earlier['line']}"
+                )
+    return errors
