@@ -15,9 +15,8 @@ def script(name):
 
 def load(path):
     """The Python module at path, which is on no import path."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = loaded
+    spec = importlib.util.spec_from_file_location(f"gpd_{path.stem}", path)
+    loaded = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     return loaded
 
@@ -52,22 +51,18 @@ def bound(step, command, rule=None):
 # ---- inputs: what is wrong is refused here, before any job starts ----------------------------------
 
 
-def refuse(errors):
-    """End with the lines that say what is wrong, and nothing around them."""
-    if errors:
-        sys.exit("\n".join(errors))
-
-
 tables, inputs = load(script("tables.py")), load(script("inputs.py"))
 cohort = tables.read_cohort(
     config,
     {name: workflow.source_path(f"../schemas/{name}.schema.yaml") for name in ("config", "samples", "units")},
 )
-refuse(cohort.errors)
+errors = list(cohort.errors)
+if cohort.config and workflow.is_main_process:
+    errors += inputs.check(cohort.config, cohort.units, cached_fai="results/reference/genome.fa.fai")
+if errors:
+    sys.exit("\n".join(errors))
 config.update(cohort.config)
 units = cohort.units
-if workflow.is_main_process:
-    refuse(inputs.check(config, units, cached_fai="results/reference/genome.fa.fai"))
 
 
 # ---- names, files and arguments that every pipeline shares -------------------------------------------

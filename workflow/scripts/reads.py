@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 CHUNK_BYTES = 1 << 20
-LINES_PER_RECORD = 4
+LINES_PER_RECORD = 4  # as sequencers write FASTQ
 
 
 class ReadsLost(Exception):
@@ -34,27 +34,26 @@ def count_file(counts: Path, fastq: str) -> Path:
     return counts / hashlib.md5(os.fsencode(fastq), usedforsecurity=False).hexdigest()
 
 
-def copy(fastq: str, source: BinaryIO, sink: BinaryIO) -> int:
-    """Copy FASTQ text from `source` to `sink`; the number of its records (of four lines, as sequencers write them)."""
+def copy(source: BinaryIO, sink: BinaryIO) -> int:
+    """Copy FASTQ text from `source` to `sink`; the number of its lines."""
     lines, last = 0, b"\n"
     while chunk := source.read(CHUNK_BYTES):
         lines += chunk.count(b"\n")
         last = chunk[-1:]
         sink.write(chunk)
     sink.flush()
-    lines += last != b"\n"
-    if lines % LINES_PER_RECORD:
-        raise ReadsLost(f"{fastq}: its last record is incomplete ({lines} lines)")
-    return lines // LINES_PER_RECORD
+    return lines + (last != b"\n")
 
 
 def copy_file(fastq: str, sink: BinaryIO) -> int:
     """`copy` a file, gzip or plain, and be sure that it is whole."""
-    with subprocess.Popen(["gzip", "-cdf", "--", fastq], stdout=subprocess.PIPE) as gzip:
-        records = copy(fastq, gzip.stdout, sink)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(["gzip", "-cdf", "--", fastq], stdout=pipe, stderr=pipe) as gzip:
+        lines = copy(gzip.stdout, sink)
+        said = gzip.stderr.read().decode(errors="replace").strip()
     if gzip.returncode != 0:
-        raise ReadsLost(f"{fastq}: damaged or truncated, gzip could not read it to its end")
-    return records
+        raise ReadsLost(f"{fastq}: damaged or truncated: {said}")
+    return lines
 
 
 def stream(fastq: str, counts: Path, from_stdin: bool) -> None:
@@ -63,8 +62,10 @@ def stream(fastq: str, counts: Path, from_stdin: bool) -> None:
     The count is there before stdout is closed, so whoever has seen the end of the stream finds it.
     """
     sink = sys.stdout.buffer
-    records = copy(fastq, sys.stdin.buffer, sink) if from_stdin else copy_file(fastq, sink)
-    count_file(counts, fastq).write_text(f"{records}\n")
+    lines = copy(sys.stdin.buffer, sink) if from_stdin else copy_file(fastq, sink)
+    if lines % LINES_PER_RECORD:
+        raise ReadsLost(f"{fastq}: its last record is incomplete ({lines} lines)")
+    count_file(counts, fastq).write_text(f"{lines // LINES_PER_RECORD}\n")
 
 
 def counted(counts: Path, fastq: str) -> int | None:

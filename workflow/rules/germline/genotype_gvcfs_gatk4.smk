@@ -2,8 +2,25 @@
 # flat as the cohort grows, where CombineGVCFs reads and rewrites every sample's GVCF in one stream.
 
 
+localrules:
+    sample_map,
+
+
+rule sample_map:
+    """The cohort's GVCFs by name: a file, for they would not fit on a command line."""
+    input:
+        expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=samples),
+    output:
+        temp("results/genomics_db_import/samples.tsv"),
+    log:
+        "logs/genomics_db_import/samples.log",
+    run:
+        Path(output[0]).write_text("".join(f"{name}\t{gvcf}\n" for name, gvcf in zip(samples, input)))
+
+
 rule genomics_db_import:
     input:
+        samples="results/genomics_db_import/samples.tsv",
         gvcfs=expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=samples),
         tbis=expand("results/haplotype_caller/{sample}.g.vcf.gz.tbi", sample=samples),
         intervals=config["intervals"] or "results/reference/genome.bed",
@@ -18,12 +35,11 @@ rule genomics_db_import:
         mem_mb=8000,
     params:
         java=java,
-        gvcfs=lambda wildcards, input: repeat("-V", input.gvcfs),
     shell:
         bound(
             "genotype_gvcfs",
             """
-            gatk --java-options {params.java:q} GenomicsDBImport {params.gvcfs} -L {input.intervals:q} \\
+            gatk --java-options {params.java:q} GenomicsDBImport --sample-name-map {input.samples:q} -L {input.intervals:q} \\
                 --merge-contigs-into-num-partitions 25 --batch-size 50 \\
                 --genomicsdb-workspace-path {output:q} --tmp-dir {resources.tmpdir:q}
             """,

@@ -1,0 +1,137 @@
+"""Fixtures of all tests: the repository, the shared real data, and runs of the workflow."""
+
+import gzip
+import random
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+SNAKEFILE = ROOT / "workflow" / "Snakefile"
+SHARED = ROOT.parent / "shared" / "data"
+
+UNIT_COLUMNS = ("sample_name", "unit_name", "fq1", "fq2", "bam", "platform", "library")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished Snakemake process: its exit code and everything it said."""
+
+    exit_code: int
+    said: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.said.splitlines()
+
+
+@dataclass
+class Cohort:
+    """A folder with a configuration and tables; write() puts them there."""
+
+    folder: Path
+    config: dict
+    units: list[dict[str, str]] = field(default_factory=list)
+
+    def add_unit(self, sample: str, unit: str, **columns: str | Path) -> None:
+        self.units.append({"sample_name": sample, "unit_name": unit, **{k: str(v) for k, v in columns.items()}})
+
+    def write(self) -> None:
+        config = self.folder / "config"
+        config.mkdir(exist_ok=True)
+        (config / "config.yaml").write_text(yaml.safe_dump(self.config))
+        names = dict.fromkeys(unit["sample_name"] for unit in self.units)
+        (config / "samples.tsv").write_text("\n".join(["sample_name", *names]) + "\n")
+        rows = ["\t".join(unit.get(column, "") for column in UNIT_COLUMNS) for unit in self.units]
+        (config / "units.tsv").write_text("\n".join(["\t".join(UNIT_COLUMNS), *rows]) + "\n")
+
+    def snakemake(self, *arguments: str) -> Ran:
+        self.write()
+        return snakemake(self.folder, *arguments)
+
+
+def snakemake(folder: Path, *arguments: str) -> Ran:
+    """Run the workflow in `folder` as a person would, on two cores."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--directory", folder, "--cores", "2"]
+    done = subprocess.run(
+        [*map(str, command), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    return Ran(done.returncode, done.stdout)
+
+
+def shared(name: str) -> Path:
+    """A folder of the shared real data; the test skips where it is absent."""
+    folder = SHARED / name
+    if not folder.is_dir():
+        pytest.skip(f"real data not here: ../shared/data/{name}")
+    return folder
+
+
+def write_fastq(path: Path, reads: Sequence[tuple[str, str]], level: int = 6) -> Path:
+    """A FASTQ file of (name, sequence), gzip compressed where its name says so; level 0 keeps a large file large."""
+    text = "".join(f"@{name}\n{sequence}\n+\n{'I' * len(sequence)}\n" for name, sequence in reads).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text, compresslevel=level, mtime=0) if path.suffix == ".gz" else text)
+    return path
+
+
+def random_sequence(length: int, seed: int) -> str:
+    return "".join(random.Random(seed).choices("ACGT", k=length))
+
+
+def sample_pairs(genome: str, count: int, seed: int, length: int = 100) -> tuple[list, list]:
+    """`count` pairs of error-free reads drawn from `genome`, 300 bases apart at their outer ends."""
+    draw, complement = random.Random(seed), str.maketrans("ACGT", "TGCA")
+    first, second = [], []
+    for number in range(count):
+        start = draw.randrange(len(genome) - 300)
+        fragment = genome[start : start + 300]
+        first.append((f"read{number}", fragment[:length]))
+        second.append((f"read{number}", fragment.translate(complement)[::-1][:length]))
+    return first, second
+
+
+def write_vcf(path: Path, contigs: dict[str, int], records: Sequence[tuple[str, int, str, str]]) -> Path:
+    header = ["##fileformat=VCFv4.2", *(f"##contig=<ID={name},length={length}>" for name, length in contigs.items())]
+    body = [f"{contig}\t{position}\t.\t{ref}\t{alt}\t.\tPASS\t." for contig, position, ref, alt in records]
+    path.write_text("\n".join([*header, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO", *body]) + "\n")
+    return path
+
+
+@pytest.fixture
+def cohort(tmp_path: Path) -> Cohort:
+    """A valid cohort of two samples with tiny files of their own, planned but never run."""
+    return tiny_cohort(tmp_path)
+
+
+def tiny_cohort(folder: Path, samples: Sequence[str] = ("S1", "S2"), lanes: int = 2) -> Cohort:
+    genome = random_sequence(2000, seed=1)
+    (folder / "genome.fa").write_text(f">chr1\n{genome}\n")
+    write_vcf(folder / "known.vcf", {"chr1": 2000}, [("chr1", 100, genome[99], "A" if genome[99] != "A" else "C")])
+    made = Cohort(folder, {"reference": {"fasta": "genome.fa"}, "known_sites": ["known.vcf"]})
+    first, second = sample_pairs(genome, 20, seed=2)
+    for sample in samples:
+        for lane in range(1, lanes + 1):
+            made.add_unit(
+                sample,
+                f"L{lane}",
+                fq1=write_fastq(folder / "reads" / f"{sample}_L{lane}_R1.fq.gz", first).relative_to(folder),
+                fq2=write_fastq(folder / "reads" / f"{sample}_L{lane}_R2.fq.gz", second).relative_to(folder),
+            )
+    return made
+
+
+def planned_jobs(ran: Ran) -> dict[str, int]:
+    """Jobs a rule, from the table of a dry run."""
+    table = ran.said[ran.said.rindex("Job stats:") :].splitlines()[3:]
+    jobs = {}
+    for line in table:
+        if not (fields := line.split()):
+            break
+        jobs[fields[0]] = int(fields[1])
+    return jobs

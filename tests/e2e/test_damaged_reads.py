@@ -1,0 +1,78 @@
+"""Damage that only shows while reads are mapped: it fails its sample by name, and no other."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Cohort, Ran, random_sequence, sample_pairs, write_fastq, write_vcf
+
+pytestmark = pytest.mark.e2e
+
+# Files above 8 MiB are not read before the start. Compression level 0 gets there with few reads.
+PAIRS = 45_000
+MAPPED = "results/map_and_sort/BAD/L1.bam"
+
+
+@pytest.fixture
+def cohort(tmp_path: Path) -> Cohort:
+    """A good sample, and a bad one whose large files each test spoils."""
+    genome = random_sequence(5000, seed=5)
+    (tmp_path / "genome.fa").write_text(f">chr1\n{genome}\n")
+    write_vcf(tmp_path / "known.vcf", {"chr1": 5000}, [("chr1", 10, genome[9], "A" if genome[9] != "A" else "C")])
+    made = Cohort(tmp_path, {"reference": {"fasta": "genome.fa"}, "known_sites": ["known.vcf"]})
+    for sample, pairs, level in (("GOOD", 200, 6), ("BAD", PAIRS, 0)):
+        files = {}
+        for column, reads in zip(("fq1", "fq2"), sample_pairs(genome, pairs, seed=6), strict=True):
+            files[column] = write_fastq(tmp_path / f"{sample}_{column}.fq.gz", reads, level).relative_to(tmp_path)
+        made.add_unit(sample, "L1", **files)
+    return made
+
+
+def run(cohort: Cohort) -> Ran:
+    """Map both samples; further steps add nothing to what is tested."""
+    return cohort.snakemake(
+        "--keep-going", "--notemp", "--", "results/mark_duplicates/GOOD.bam", "results/mark_duplicates/BAD.bam"
+    )
+
+
+def check(cohort: Cohort, ran: Ran, *said: str) -> None:
+    (line,) = (line for line in ran.lines if line.startswith("map_and_sort BAD L1:"))
+    assert ran.exit_code == 1
+    assert all(words in line for words in said), line
+    assert (cohort.folder / "results/mark_duplicates/GOOD.bam").exists()
+    assert not list((cohort.folder / "results").rglob("BAD*"))
+    assert not (cohort.folder / MAPPED).exists()
+    records = map(json.loads, (cohort.folder / "ledger.jsonl").read_text().splitlines())
+    (failed,) = (record for record in records if record["exit_code"] != 0)
+    assert failed["wildcards"] == {"sample": "BAD", "unit": "L1"}
+
+
+def test_whole_reads_pass(cohort: Cohort) -> None:
+    ran = run(cohort)
+    assert ran.exit_code == 0, ran.said
+
+
+@pytest.mark.parametrize("spoilt", [("fq1",), ("fq2",), ("fq1", "fq2")], ids="+".join)
+def test_a_file_cut_in_its_middle(cohort: Cohort, spoilt: tuple[str, ...]) -> None:
+    for column in spoilt:
+        file = cohort.folder / f"BAD_{column}.fq.gz"
+        data = file.read_bytes()
+        file.write_bytes(data[: len(data) * 95 // 100])
+    check(cohort, run(cohort), f"BAD_{spoilt[0]}.fq.gz", "truncated")
+
+
+@pytest.mark.parametrize("shorter", ["fq1", "fq2"])
+def test_mates_of_different_length(cohort: Cohort, shorter: str) -> None:
+    """bwa only warns, and half a sample is gone with exit code 0."""
+    genome = (cohort.folder / "genome.fa").read_text().splitlines()[1]
+    reads = sample_pairs(genome, PAIRS, seed=6)[("fq1", "fq2").index(shorter)]
+    write_fastq(cohort.folder / f"BAD_{shorter}.fq.gz", reads[: PAIRS * 9 // 10], level=0)
+    check(cohort, run(cohort), f"BAD_{shorter}.fq.gz has {PAIRS * 9 // 10} reads", "R1 and R2")
+
+
+def test_mates_in_another_order(cohort: Cohort) -> None:
+    genome = (cohort.folder / "genome.fa").read_text().splitlines()[1]
+    reads = sample_pairs(genome, PAIRS, seed=6)[1]
+    reads[-1], reads[-2] = reads[-2], reads[-1]
+    write_fastq(cohort.folder / "BAD_fq2.fq.gz", reads, level=0)
+    check(cohort, run(cohort), "paired reads have different names")

@@ -1,0 +1,187 @@
+"""The germline pipeline with the real tools on real reads with truth."""
+
+import csv
+import gzip
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Cohort, Ran, shared, snakemake
+
+pytestmark = pytest.mark.e2e
+
+
+def cohort_of(folder: Path, data: Path, fasta: str, sites: str, indels: str, **config: object) -> Cohort:
+    """A cohort of the sample whose lanes lie in data/reads."""
+    made = Cohort(
+        folder,
+        {
+            "reference": {"fasta": str(data / fasta)},
+            "known_sites": [str(data / "known_sites" / sites)],
+            "known_indels": [str(data / "known_sites" / indels)],
+            **config,
+        },
+    )
+    for fq1 in sorted((data / "reads").glob("*_R1.fastq.gz")):
+        sample, _, lane = fq1.name.removesuffix("_R1.fastq.gz").partition("_")
+        made.add_unit(sample, lane, fq1=fq1, fq2=fq1.with_name(fq1.name.replace("_R1.", "_R2.")))
+    return made
+
+
+def concordance(folder: Path, truth: Path, regions: Path) -> dict[str, tuple[float, float]]:
+    """Recall and precision of SNPs and indels, from GATK Concordance; both sides normalised first."""
+    reference = folder / "results" / "reference" / "genome.fa"
+    sides = {"calls": folder / "results" / "hard_filter" / "NA12878.vcf.gz", "truth": truth}
+    for name, vcf in sides.items():
+        normal = ["bcftools", "norm", "--multiallelics", "-any", "-f", reference, "-O", "z", "-o"]
+        subprocess.run([*normal, folder / f"{name}.vcf.gz", vcf], check=True, capture_output=True)
+        subprocess.run(["bcftools", "index", "--tbi", folder / f"{name}.vcf.gz"], check=True)
+    summary = folder / "concordance.tsv"
+    compare = ["gatk", "Concordance", "-R", reference, "-L", regions, "--summary", summary]
+    sides = ["--eval", folder / "calls.vcf.gz", "--truth", folder / "truth.vcf.gz"]
+    subprocess.run([*compare, *sides], check=True, capture_output=True)
+    with summary.open() as table:
+        rows = csv.DictReader(table, delimiter="\t")
+        return {row["type"]: (float(row["RECALL"]), float(row["PRECISION"])) for row in rows}
+
+
+def reads_in(fastqs: list[Path]) -> int:
+    return sum(gzip.decompress(fastq.read_bytes()).count(b"\n") // 4 for fastq in fastqs)
+
+
+def primary_alignments(alignment: Path) -> int:
+    count = ["samtools", "view", "-c", "-F", "0x900", alignment]
+    return int(subprocess.run(count, check=True, capture_output=True, text=True).stdout)
+
+
+def body(vcf: Path) -> list[str]:
+    return [line for line in gzip.decompress(vcf.read_bytes()).decode().splitlines() if not line.startswith("#")]
+
+
+def test_accuracy_on_platinum_reads(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """NA12878 over 100 kb of chr20 at 52x, against GIAB inside its confident regions."""
+    data = shared("germline_chr20")
+    cohort = cohort_of(
+        tmp_path,
+        data,
+        "chr20_1100kb.fa.gz",
+        "HG002_only.sites.1100kb.vcf.gz",
+        "HG002_only.indels.1100kb.vcf.gz",
+        intervals=str(data / "truth" / "calling_region.1100kb.bed"),
+    )
+    ran = cohort.snakemake()
+    assert ran.exit_code == 0, ran.said
+    truth = data / "truth"
+    figures = concordance(
+        tmp_path, truth / "NA12878.truth.1100kb.vcf.gz", truth / "NA12878.confident.10.0-10.1M.1100kb.bed"
+    )
+    with capsys.disabled():
+        for kind, (recall, precision) in figures.items():
+            print(f"\ngermline_chr20 {kind}: recall {recall:.4f}, precision {precision:.4f}", end="")
+    snp_recall, snp_precision = figures["SNP"]
+    assert snp_recall >= 0.99
+    assert snp_precision >= 0.98
+    assert min(figures["INDEL"]) >= 0.95
+    bam = tmp_path / "results" / "base_recalibration" / "NA12878.bam"
+    assert primary_alignments(bam) == reads_in(list((data / "reads").glob("*.fastq.gz")))
+
+
+@pytest.fixture(scope="module")
+def twelve_lanes(tmp_path_factory: pytest.TempPathFactory) -> Cohort:
+    """NA12878 over 40 kb of chr22 in 12 lanes, run to its end."""
+    data = shared("germline_chr22")
+    cohort = cohort_of(
+        tmp_path_factory.mktemp("chr22"),
+        data,
+        "chr22_40kb.fa.gz",
+        "dbsnp_146.hg38.vcf.gz",
+        "mills_and_1000G.indels.vcf.gz",
+        calling="joint",
+        alignment_format="cram",
+    )
+    ran = cohort.snakemake()
+    assert ran.exit_code == 0, ran.said
+    return cohort
+
+
+def results(cohort: Cohort) -> Path:
+    return cohort.folder / "results"
+
+
+def test_twelve_lanes_become_one_alignment(twelve_lanes: Cohort) -> None:
+    cram = results(twelve_lanes) / "alignment" / "NA12878.cram"
+    header = subprocess.run(["samtools", "view", "-H", cram], check=True, capture_output=True, text=True).stdout
+    groups = [line for line in header.splitlines() if line.startswith("@RG")]
+    assert len(groups) == 12
+    assert all("SM:NA12878" in group and "PL:ILLUMINA" in group for group in groups)
+    units = sorted((results(twelve_lanes) / "map_and_sort" / "NA12878").glob("*.json"))
+    counted = sum(json.loads(unit.read_text())["reads"] for unit in units)
+    fastqs = [Path(unit[column]) for unit in twelve_lanes.units for column in ("fq1", "fq2")]
+    assert primary_alignments(cram) == counted == reads_in(fastqs)
+
+
+def test_what_is_kept_and_what_is_not(twelve_lanes: Cohort) -> None:
+    kept = {str(path.relative_to(results(twelve_lanes))) for path in results(twelve_lanes).rglob("*") if path.is_file()}
+    assert {
+        "alignment/NA12878.cram",
+        "alignment/NA12878.cram.crai",
+        "haplotype_caller/NA12878.g.vcf.gz",
+        "haplotype_caller/NA12878.g.vcf.gz.tbi",
+        "hard_filter/cohort.vcf.gz",
+        "hard_filter/cohort.vcf.gz.tbi",
+        "multiqc/multiqc.html",
+    } <= kept
+    assert not [name for name in kept if name.endswith(".bam")]
+    assert body(results(twelve_lanes) / "hard_filter" / "cohort.vcf.gz")
+    page = (results(twelve_lanes) / "multiqc" / "multiqc.html").read_text()
+    assert "NA12878" in page
+
+
+def test_snakemake_report(twelve_lanes: Cohort) -> None:
+    ran = twelve_lanes.snakemake("--report", "report.html")
+    assert ran.exit_code == 0, ran.said
+    assert (twelve_lanes.folder / "report.html").stat().st_size > 0
+
+
+def test_a_moved_cohort_has_nothing_left_to_do(twelve_lanes: Cohort, tmp_path: Path) -> None:
+    """Neither another folder nor another start of Snakemake passes for changed code."""
+    shutil.copytree(twelve_lanes.folder, tmp_path / "moved", symlinks=True)
+    ran = snakemake(tmp_path / "moved", "--dry-run")
+    assert "Nothing to be done" in ran.said, ran.said
+
+
+@pytest.mark.parametrize("way", ["keep", "remap"])
+def test_entry_from_cram(twelve_lanes: Cohort, tmp_path: Path, way: str) -> None:
+    """Alignments as input give the calls that their reads gave."""
+    cohort = Cohort(tmp_path, twelve_lanes.config | {"bam_input": way, "alignment_format": "bam"})
+    cram = results(twelve_lanes) / "alignment" / "NA12878.cram"
+    cohort.add_unit("NA12878", "all", bam=cram)
+    ran = cohort.snakemake()
+    assert ran.exit_code == 0, ran.said
+    bam = tmp_path / "results" / "base_recalibration" / "NA12878.bam"
+    assert primary_alignments(bam) == primary_alignments(cram)
+    before, after = (
+        {tuple(line.split("\t")[:5:1])[:2] for line in body(folder / "hard_filter" / "cohort.vcf.gz")}
+        for folder in (results(twelve_lanes), tmp_path / "results")
+    )
+    shared_sites = before & after
+    assert len(shared_sites) >= 0.95 * max(len(before), len(after))
+
+
+def test_vqsr_on_too_few_variants_says_so(twelve_lanes: Cohort, tmp_path: Path) -> None:
+    folder = tmp_path / "vqsr"
+    shutil.copytree(twelve_lanes.folder, folder, symlinks=True)
+    known = {role: twelve_lanes.config[role][0] for role in ("known_sites", "known_indels")}
+    model = {"known": False, "training": True, "truth": True, "prior": 12}
+    vqsr = {
+        "snps": {"resources": {"dbsnp": {"vcf": known["known_sites"], **model}}},
+        "indels": {"resources": {"mills": {"vcf": known["known_indels"], **model}}},
+    }
+    cohort = Cohort(folder, twelve_lanes.config | {"filter": "vqsr", "vqsr": vqsr}, twelve_lanes.units)
+    ran: Ran = cohort.snakemake("--keep-going")
+    assert ran.exit_code == 1
+    assert "VQSR found no model for the snps of cohort" in ran.said
+    assert "filter: hard" in ran.said
+    assert not list((folder / "results" / "variant_recalibration").glob("*"))

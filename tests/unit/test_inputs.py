@@ -1,0 +1,821 @@
+"""Each bad input gives its exact line; good ones give none."""
+
+import gzip
+import importlib.util
+import os
+import random
+import struct
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).parents[2]
+SCHEMAS = {name: ROOT / f"workflow/schemas/{name}.schema.yaml" for name in ("config", "samples", "units")}
+
+
+def load(name):
+    """The module alone, loaded by its path as the workflow does."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"workflow/scripts/{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+tables, inputs = load("tables"), load("inputs")
+SAMPLES, UNITS = tables.load_schema(SCHEMAS["samples"]), tables.load_schema(SCHEMAS["units"])
+REFERENCE = {"chr20": 500, "chr21": 300}
+
+
+# --- making files ---
+
+
+def fastq(names, mate, length=50):
+    rng = random.Random(7)
+    records = []
+    for name in names:
+        bases = "".join(rng.choices("ACGT", k=length))
+        records.append(f"@{name}/{mate}\n{bases}\n+\n{'I' * length}\n")
+    return "".join(records).encode()
+
+
+def bgzip(data):
+    """BGZF blocks of the data, without the end marker."""
+    blocks = []
+    for at in range(0, len(data), 60_000):
+        packed = gzip.compress(data[at : at + 60_000], mtime=0)
+        header, body = packed[:10], packed[10:]
+        extra = b"BC" + struct.pack("<HH", 2, len(packed) + 8 - 1)
+        blocks.append(header[:3] + b"\x04" + header[4:] + struct.pack("<H", len(extra)) + extra + body)
+    return b"".join(blocks)
+
+
+def bam(contigs, read_groups=("SM:S1",), order="coordinate"):
+    lines = [
+        f"@HD\tVN:1.6\tSO:{order}",
+        *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in contigs.items()),
+    ]
+    lines += [f"@RG\tID:{number}\t{fields}" for number, fields in enumerate(read_groups)]
+    text = "\n".join(lines).encode() + b"\n"
+    data = b"BAM\1" + struct.pack("<i", len(text)) + text + struct.pack("<i", len(contigs))
+    for name, length in contigs.items():
+        data += struct.pack("<i", len(name) + 1) + name.encode() + b"\0" + struct.pack("<i", length)
+    return bgzip(data) + inputs.BGZF_END
+
+
+def vcf(*contigs, header=()):
+    lines = ["##fileformat=VCFv4.2", *(f"##contig=<ID={contig}>" for contig in header)]
+    lines += ["#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"]
+    return "\n".join(lines + [f"{contig}\t10\t.\tA\tC\t50\tPASS\t." for contig in contigs]).encode() + b"\n"
+
+
+def tabix(*contigs, empty=()):
+    """An index of one bin a contig; `empty` contigs are named but have none."""
+    names = b"".join(name.encode() + b"\0" for name in (*contigs, *empty))
+    data = b"TBI\1" + struct.pack("<8i", len(contigs) + len(empty), 2, 1, 2, 0, 35, 0, len(names)) + names
+    for _ in contigs:
+        data += struct.pack("<i", 1) + struct.pack("<Ii", 4681, 1) + struct.pack("<QQ", 0, 100)
+        data += struct.pack("<iQ", 1, 0)
+    data += struct.pack("<ii", 0, 0) * len(empty)
+    return bgzip(data) + inputs.BGZF_END
+
+
+class Project:
+    """A working directory with good inputs, of which a test spoils one."""
+
+    def __init__(self):
+        names = [f"read{number}" for number in range(1, 41)]
+        self.reads = {mate: fastq(names, mate) for mate in (1, 2)}
+        self.write(
+            "genome.fa", "".join(f">{name} text\n{'ACGTN' * (n // 5)}\n" for name, n in REFERENCE.items())
+        )
+        self.write("dbsnp.vcf", vcf("chr20", "chr21"))
+        self.write("samples.tsv", "sample_name\nS1\n")
+        self.write("units.tsv", "sample_name\tunit_name\tfq1\tfq2\nS1\tL1\tr1.fq.gz\tr2.fq.gz\n")
+        self.write("r1.fq.gz", gzip.compress(self.reads[1]))
+        self.write("r2.fq.gz", gzip.compress(self.reads[2]))
+        self.config = {
+            "samples": "samples.tsv",
+            "units": "units.tsv",
+            "reference": {"fasta": "genome.fa"},
+            "known_sites": ["dbsnp.vcf"],
+        }
+
+    def write(self, path, content):
+        Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def write_bam(self, content, path="s1.bam"):
+        self.write(path, content)
+        self.write("units.tsv", f"sample_name\tunit_name\tbam\nS1\tL1\t{path}\n")
+
+    def errors(self, **changes):
+        cohort = tables.read_cohort(self.config | changes, SCHEMAS)
+        return cohort.errors + (inputs.check(cohort.config, cohort.units) if cohort.config else [])
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return Project()
+
+
+FQ1 = "units.tsv line 2: sample S1: fq1 r1.fq.gz "
+FQ2 = "units.tsv line 2: sample S1: fq2 r2.fq.gz "
+BAM = "units.tsv line 2: sample S1: bam s1.bam "
+KNOWN = "config: known_sites dbsnp.vcf "
+NAMED = "a name is made of letters, digits, '.', '_' and '-', and starts with a letter or digit"
+CUT = "is cut off: its compressed data ends too early; copy or create it again"
+BUILD = ": use files of one genome build"
+LACKS = f"that the reference genome.fa lacks (it has chr20, chr21){BUILD}"
+OUTSIDE = "has an empty interval or one outside of contig"
+
+
+def test_good_inputs_have_no_errors(project):
+    assert project.errors() == []
+
+
+# --- configuration ---
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"filter": "vqrs"}, "filter: 'vqrs' is not one of vqsr, hard, none; did you mean vqsr?"),
+        ({"gatk": "freebayes"}, "gatk: 'freebayes' is not one of gatk4, gatk3"),
+        ({"known_sitez": []}, "known_sitez: unknown key; did you mean known_sites?"),
+        ({"known_sites": "dbsnp.vcf"}, "known_sites: expected list, got 'dbsnp.vcf'"),
+        ({"known_sites": None}, "known_sites: expected list, got nothing"),
+        ({"known_sites": ["a.vcf", "a.vcf"]}, "known_sites: names the same entry twice"),
+        (
+            {"known_sites": ["{a}.vcf"]},
+            "known_sites.0: '{a}.vcf': must be a path without braces or control characters",
+        ),
+        ({"samples": 3}, "samples: expected string, got 3"),
+        ({"reference": {}}, "reference.fasta: missing"),
+        ({"reference": {"fasta": "a", "x": 1}}, "reference.x: unknown key; known are fasta, bwa_index"),
+        (
+            {"vqsr": {"snps": {"max_gaussians": "four"}}},
+            "vqsr.snps.max_gaussians: expected integer, got 'four'",
+        ),
+        ({"vqsr": {"snps": {"max_gaussians": True}}}, "vqsr.snps.max_gaussians: expected integer, got True"),
+        ({"vqsr": {"snps": {"max_gaussians": 0}}}, "vqsr.snps.max_gaussians: 0 must be at least 1"),
+        ({"vqsr": {"indels": {"sensitivity": 101}}}, "vqsr.indels.sensitivity: 101 must be at most 100"),
+        ({"vqsr": {"indels": {"annotations": []}}}, "vqsr.indels.annotations: needs at least 1 entry"),
+        ({"vqsr": {"snps": {"resources": {"a": {"vcf": "a"}}}}}, "vqsr.snps.resources.a.prior: missing"),
+        (
+            {"vqsr": {"snps": {"resources": {"a b": {"vcf": "a", "prior": 1}}}}},
+            f"vqsr.snps.resources: 'a b': {NAMED}",
+        ),
+        (
+            {"hard_filters": {"snps": {"Q": " "}}},
+            "hard_filters.snps.Q: ' ': must be a GATK expression such as \"QD < 2.0\"",
+        ),
+        (
+            {"hard_filters": {"snps": {}}},
+            "hard_filters.snps: filter hard needs at least one expression; or set filter: none",
+        ),
+        (
+            {"known_sites": []},
+            "known_sites: base quality recalibration needs at least one VCF in known_sites or known_indels",
+        ),
+    ],
+)
+def test_config(project, change, line):
+    assert project.errors(**change) == [f"config: {line}"]
+
+
+def test_config_lists_every_error(project):
+    assert project.errors(gatk="gatk5", filtre="hard", calling=1) == [
+        "config: calling: 1 is not one of per_sample, joint",
+        "config: filtre: unknown key; did you mean filter?",
+        "config: gatk: 'gatk5' is not one of gatk4, gatk3; did you mean gatk4?",
+    ]
+
+
+def test_vqsr_needs_training_and_truth(project):
+    one = {"resources": {"mills": {"vcf": "dbsnp.vcf", "training": True, "prior": 12}}}
+    assert project.errors(filter="vqsr", vqsr={"indels": one, "snps": one}) == [
+        f"config: vqsr.{kind}.resources: filter vqsr needs one with truth: true; or set filter: hard"
+        for kind in ("indels", "snps")
+    ]
+
+
+# --- tables ---
+
+
+@pytest.mark.parametrize(
+    ("table", "lines"),
+    [
+        ("sample_name\nS1\nS1\n", ["samples.tsv line 3: sample S1: occurs twice, first in line 2"]),
+        (
+            "sample_name\nS1\ns1\n",
+            [
+                "samples.tsv line 3: sample s1: differs only in case from S1 in line 2",
+                "samples.tsv line 3: sample s1: has no units",
+            ],
+        ),
+        ("sample_name\nS1\nS2\n", ["samples.tsv line 3: sample S2: has no units"]),
+        ("# who\n\nsample_name\nS1\n\n# and\nS2\n", ["samples.tsv line 7: sample S2: has no units"]),
+        (
+            "sample_name,condition\nS1,a\n",
+            [
+                "samples.tsv line 1: no tabs in the header 'sample_name,condition': "
+                "separate columns by tabs, not by commas or spaces"
+            ],
+        ),
+        (
+            "sample_name\tconditon\nS1\ta\n",
+            ["samples.tsv line 1: unknown column 'conditon'; did you mean condition?"],
+        ),
+        ("condition\nS1\n", ["samples.tsv line 1: column sample_name is missing"]),
+        ("sample_name\tsample_name\nS1\tS1\n", ["samples.tsv line 1: column sample_name occurs 2 times"]),
+        ("sample_name\nS1\tx\n", ["samples.tsv line 2: 2 fields, but the header has 1 columns"]),
+        ("sample_name\tcondition\n\ta\nS1\tb\n", ["samples.tsv line 2: sample_name is empty"]),
+        ("sample_name\n", ["samples.tsv: no rows below the header"]),
+        ("", ["samples.tsv: samples.tsv is empty: a header line is expected"]),
+        (b"sample_name\nS\xff\n", ["samples.tsv: samples.tsv is not a text file in UTF-8"]),
+    ],
+)
+def test_samples_table(project, table, lines):
+    project.write("samples.tsv", table)
+    assert [line for line in project.errors() if "sample : " not in line] == lines
+
+
+def test_missing_table(project):
+    assert project.errors(samples="no.tsv") == ["no.tsv: no.tsv does not exist"]
+
+
+def test_table_that_is_a_directory(project):
+    Path("tables").mkdir()
+    assert project.errors(samples="tables") == ["tables: tables cannot be read: Is a directory"]
+
+
+@pytest.mark.parametrize(
+    "text", ["\ufeffsample_name\nS1\n", "sample_name\r\nS1\r\n", "sample_name\rS1\r", "sample_name\nS1"]
+)
+def test_byte_order_marks_and_line_ends_do_not_matter(project, text):
+    project.write("samples.tsv", text)
+    assert project.errors() == []
+
+
+FIRST = "S1\tL1\tr1.fq.gz\tr2.fq.gz\t"
+
+
+@pytest.mark.parametrize(
+    ("row", "lines"),
+    [
+        (f"{FIRST}\nS1\tL1\tr3.fq\t\t", ["line 3: sample S1: unit L1: occurs twice, first in line 2"]),
+        (
+            f"{FIRST}\nS1\tl1\tr3.fq\t\t",
+            ["line 3: sample S1: unit l1: differs only in case from S1/L1 in line 2"],
+        ),
+        (
+            f"{FIRST}\nS1a\tL1\tr3.fq\t\t",
+            ["line 3: sample S1a: is not in the table of samples; did you mean S1?"],
+        ),
+        ("S1\tL1\tr1.fq.gz\tr1.fq.gz\t", ["line 2: sample S1: fq2 r1.fq.gz is also fq1 in line 2"]),
+        (
+            "S1\tL1\tr1.fq.gz\t\t\nS1\tL2\t./r1.fq.gz\t\t",
+            ["line 3: sample S1: fq1 ./r1.fq.gz is also fq1 in line 2"],
+        ),
+        ("S1\tL1\t\t\t", ["line 2: sample S1: has neither fq1 nor bam"]),
+        ("S1\tL1\tr1.fq.gz\t\tr3.fq", ["line 2: sample S1: has both fq1 and bam: give one of them"]),
+        ("S1\tL1\t\tr2.fq.gz\t", ["line 2: sample S1: has fq2 but no fq1"]),
+        (
+            "S1\tL/1\tr1.fq.gz\t\t",
+            [f"line 2: unit_name: 'L/1': {NAMED}"],
+        ),
+    ],
+)
+def test_units_table(project, row, lines):
+    project.write("r3.fq", fastq(["a"], 1))
+    project.write("units.tsv", f"sample_name\tunit_name\tfq1\tfq2\tbam\n{row}\n")
+    cohort = tables.read_cohort(project.config, SCHEMAS)
+    assert cohort.errors == [f"units.tsv {line}" for line in lines]
+
+
+def test_values_of_units(project):
+    project.write(
+        "units.tsv",
+        "unit_name\tsample_name\tfq1\tplatform\nL1\tS1\tr1.fq.gz\tIllumina\nL2\tS1\tr2.fq.gz\t\n",
+    )
+    cohort = tables.read_cohort(project.config, SCHEMAS)
+    assert cohort.errors == []
+    assert list(cohort.units) == ["S1"]
+    assert [row["platform"] for row in cohort.units["S1"].values()] == ["ILLUMINA", "ILLUMINA"]
+    assert (
+        cohort.units["S1"]["L2"] | {"line": 3, "fq2": "", "bam": "", "library": ""}
+        == cohort.units["S1"]["L2"]
+    )
+
+
+def test_unknown_platform(project):
+    project.write("units.tsv", "sample_name\tunit_name\tfq1\tplatform\nS1\tL1\tr1.fq.gz\tilumina\n")
+    (line,) = project.errors()
+    assert line.startswith("units.tsv line 2: platform: 'ILUMINA' is not one of CAPILLARY, DNBSEQ")
+    assert line.endswith("; did you mean ILLUMINA?")
+
+
+SAFE = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r"), min_size=1, max_size=20)
+)
+def test_unsafe_names_are_refused(tmp_path_factory, name):
+    path = tmp_path_factory.getbasetemp() / "names.tsv"
+    path.write_text(f"condition\tsample_name\nx\t{name}\n", encoding="utf-8")
+    rows, errors = tables.read_table(path, SAMPLES)
+    safe = set(name.strip()) <= SAFE and name.strip()[:1] not in ("", ".", "_", "-")
+    assert bool(errors) != safe
+    if safe:
+        assert rows[0]["sample_name"] == name.strip()
+
+
+@given(st.binary(max_size=300) | st.text("sample_nit\t\n\r#1", max_size=100).map(str.encode))
+def test_reading_a_table_never_raises(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "any.tsv"
+    path.write_bytes(data)
+    for schema in (SAMPLES, UNITS):
+        rows, errors = tables.read_table(path, schema)
+        assert rows or errors
+
+
+# --- FASTQ ---
+
+
+def cut(data, part=0.6):
+    return data[: int(len(data) * part)]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "fault"),
+    [
+        (lambda reads: b"", "is empty (0 bytes)"),
+        (lambda reads: reads, "is not gzip compressed, though its name ends in .gz"),
+        (lambda reads: gzip.compress(b""), "holds no reads"),
+        (
+            lambda reads: cut(gzip.compress(reads)),
+            CUT,
+        ),
+        (
+            lambda reads: cut(bgzip(reads)),
+            CUT,
+        ),
+        (lambda reads: gzip.compress(reads[:-60]), "is cut off inside record 40"),
+        (lambda reads: gzip.compress(reads[:-3]), "is cut off inside record 40"),
+        (lambda reads: gzip.compress(b">chr1\nACGT\n"), "is FASTA, not FASTQ: it holds no base qualities"),
+        (lambda reads: gzip.compress(b"PK\x03\x04 zip\n"), "is not FASTQ: it starts with 'PK\\x03\\x04 zip'"),
+        (lambda reads: gzip.compress(b"@a\nACGT\n+\nIII\n"), "has 4 bases but 3 base qualities in record 1"),
+        (
+            lambda reads: gzip.compress(b"@a\nACGT\nACGT\n+\nIIII\nIIII\n"),
+            "is not FASTQ at record 1: its third line does not start with +, as in four-line FASTQ",
+        ),
+        (
+            lambda reads: gzip.compress(reads.replace(b"@read7/", b"read7/")),
+            "is not FASTQ at record 7, which starts with 'read7/1', not with @",
+        ),
+    ],
+)
+def test_fastq(project, spoil, fault):
+    project.write("r1.fq.gz", spoil(project.reads[1]))
+    assert project.errors() == [FQ1 + fault]
+
+
+def test_damaged_gzip(project):
+    packed = bytearray(gzip.compress(project.reads[1]))
+    packed[-6] ^= 0xFF
+    project.write("r1.fq.gz", bytes(packed))
+    (line,) = project.errors()
+    assert line.startswith(FQ1 + "is damaged: CRC check failed")
+    assert line.endswith("; copy or create it again")
+
+
+@pytest.mark.parametrize(
+    "pack", [lambda data: data, gzip.compress, bgzip, lambda data: bgzip(data) + inputs.BGZF_END]
+)
+def test_good_fastq_in_every_packing(project, pack):
+    # BGZF without an end marker is what some base callers write, and it is complete
+    for mate in (1, 2):
+        project.write(f"r{mate}.fq", pack(project.reads[mate] + b"\n\n"))
+    project.write("units.tsv", "sample_name\tunit_name\tfq1\tfq2\nS1\tL1\tr1.fq\tr2.fq\n")
+    assert project.errors() == []
+
+
+def test_single_end_reads_with_carriage_returns(project):
+    project.write("r1.fq.gz", gzip.compress(project.reads[1].replace(b"\n", b"\r\n")))
+    project.write("units.tsv", "sample_name\tunit_name\tfq1\nS1\tL1\tr1.fq.gz\n")
+    assert project.errors() == []
+
+
+def test_missing_file(project):
+    Path("r2.fq.gz").unlink()
+    assert project.errors() == [FQ2 + "does not exist"]
+    Path("r2.fq.gz").symlink_to("nowhere")
+    assert project.errors() == [FQ2 + "is a link to a file that does not exist"]
+
+
+def test_directory_in_place_of_a_file(project):
+    Path("r2.fq.gz").unlink()
+    Path("r2.fq.gz").mkdir()
+    assert project.errors() == [FQ2 + "is a directory, not a file"]
+
+
+def test_pipe_in_place_of_a_file(project):
+    Path("r2.fq.gz").unlink()
+    os.mkfifo("r2.fq.gz")
+    assert project.errors() == [FQ2 + "is not a regular file"]
+
+
+def test_unreadable_file(project, monkeypatch):
+    # permissions do not stop root, so the answer of the system is given here
+    monkeypatch.setattr(inputs.os, "access", lambda path, mode: str(path) != "r2.fq.gz")
+    assert project.errors() == [FQ2 + "cannot be read: permission denied"]
+
+
+@pytest.mark.parametrize("kept", [(40, 15), (15, 40)])
+def test_mates_of_different_number(project, kept):
+    names = [f"read{number}" for number in range(1, 41)]
+    for mate, count in zip((1, 2), kept, strict=True):
+        project.write(f"r{mate}.fq.gz", gzip.compress(fastq(names[:count], mate)))
+    assert project.errors() == [
+        f"{FQ2}has {kept[1]} reads, but fq1 r1.fq.gz has {kept[0]}: they must hold the same reads"
+    ]
+
+
+def test_a_read_lost_in_the_middle_is_reported_by_both_counts(project):
+    names = [f"read{number}" for number in range(1, 41) if number != 9]
+    project.write("r1.fq.gz", gzip.compress(fastq(names, 1)))
+    assert project.errors() == [FQ2 + "has 40 reads, but fq1 r1.fq.gz has 39: they must hold the same reads"]
+
+
+def test_mates_in_different_order(project):
+    names = [f"read{number}" for number in range(1, 41)]
+    names[4], names[5] = names[5], names[4]
+    project.write("r2.fq.gz", gzip.compress(fastq(names, 2)))
+    assert project.errors() == [
+        FQ2 + "has read read6 in record 5, but fq1 r1.fq.gz has read5: they must be in the same order"
+    ]
+
+
+def test_both_files_of_a_pair_are_reported(project):
+    for mate in (1, 2):
+        project.write(f"r{mate}.fq.gz", cut(gzip.compress(project.reads[mate])))
+    assert sorted(project.errors()) == [FQ1 + CUT, FQ2 + CUT]
+
+
+def test_every_bad_unit_is_reported(project):
+    header, row = "sample_name\tunit_name\tfq1\tfq2\n", "S1\tL{0}\t{0}_1.fq\t{0}_2.fq\n"
+    project.write("units.tsv", header + "".join(row.format(number) for number in range(3)))
+    assert len(project.errors()) == 6
+
+
+class TestLargeFiles:
+    """Files over the limit are looked at in their head and tail only."""
+
+    @pytest.fixture(autouse=True)
+    def low_limits(self, monkeypatch):
+        monkeypatch.setattr(inputs, "WHOLE_FILE", 100)
+        monkeypatch.setattr(inputs, "HEAD_READS", 10)
+
+    def test_good(self, project):
+        assert project.errors() == []
+
+    def test_faults_behind_the_head_are_left_to_the_mapping_job(self, project):
+        project.write("r1.fq.gz", gzip.compress(project.reads[1][:-300]))
+        assert project.errors() == []
+
+    def test_faults_in_the_head(self, project):
+        project.write("r1.fq.gz", gzip.compress(project.reads[1].replace(b"@read7/", b"@other/")))
+        assert project.errors() == [
+            FQ2 + "has read read7 in record 7, but fq1 r1.fq.gz has other: they must be in the same order"
+        ]
+
+    def test_few_mates(self, project):
+        project.write("r2.fq.gz", gzip.compress(fastq(["read1", "read2"], 2)))
+        assert project.errors() == [
+            FQ2 + "has 2 reads, but fq1 r1.fq.gz has at least 10: they must hold the same reads"
+        ]
+
+    def test_cut_in_its_first_block(self, project):
+        project.write("r1.fq.gz", gzip.compress(project.reads[1])[:30])
+        assert project.errors() == [FQ1 + CUT]
+
+    def test_bgzf_cut_behind_the_head(self, project):
+        many = [f"read{number}" for number in range(1, 5001)]
+        for mate in (1, 2):
+            project.write(f"r{mate}.fq.gz", bgzip(fastq(many, mate)))
+        assert project.errors() == []
+        project.write("r2.fq.gz", bgzip(fastq(many, 2))[:-5])
+        assert project.errors() == [
+            FQ2 + "is cut off: it ends inside a compressed block; copy or create it again"
+        ]
+
+
+def test_sum_of_files_that_are_read_whole_is_bounded(project, monkeypatch):
+    monkeypatch.setattr(inputs, "HEAD_READS", 10)
+    packed = gzip.compress(project.reads[1][:-300])
+    for lane in (1, 2):
+        project.write(f"lane{lane}.fq.gz", packed)
+    project.write("units.tsv", "sample_name\tunit_name\tfq1\nS1\tL1\tlane1.fq.gz\nS1\tL2\tlane2.fq.gz\n")
+    for total, lanes in ((2 * len(packed), [1, 2]), (2 * len(packed) - 1, [1]), (len(packed) - 1, [])):
+        monkeypatch.setattr(inputs, "WHOLE_TOTAL", total)
+        fault = "is cut off inside record 38"
+        assert project.errors() == [
+            f"units.tsv line {lane + 1}: sample S1: fq1 lane{lane}.fq.gz {fault}" for lane in lanes
+        ]
+
+
+# --- BAM and CRAM ---
+
+
+@pytest.mark.parametrize(
+    ("content", "faults"),
+    [
+        (bam(REFERENCE), []),
+        (bam({"chr20": 500}), []),
+        (b"@HD\tVN:1.6\n", ["is neither BAM nor CRAM"]),
+        (bam(REFERENCE)[:-28], ["is cut off: the end marker of BAM is missing; copy or create it again"]),
+        (bam(REFERENCE)[:60], [CUT]),
+        (
+            bam(REFERENCE, order="unsorted"),
+            [
+                "is not sorted by coordinate (its header lacks SO:coordinate): "
+                "sort it, or set bam_input: remap"
+            ],
+        ),
+        (bam(REFERENCE, read_groups=()), ["has no read group (@RG): add one, or set bam_input: remap"]),
+        (
+            bam(REFERENCE, read_groups=("SM:S1", "SM:S9")),
+            ["has a read group of sample 'S9' (SM): rename one of the two, or set bam_input: remap"],
+        ),
+        (
+            bam({"20": 500}),
+            [f"names contig 20 {LACKS}; or set bam_input: remap"],
+        ),
+        (
+            bam({"chr20": 499, "chr21": 300}),
+            [
+                f"gives contig chr20 a length of 499, but the reference genome.fa 500{BUILD}; "
+                "or set bam_input: remap"
+            ],
+        ),
+        (b"CRAM\x03\x00" + b"x" * 50 + inputs.CRAM_ENDS[0], []),
+        (
+            b"CRAM\x03\x00" + b"x" * 50,
+            ["is cut off: the end marker of CRAM is missing; copy or create it again"],
+        ),
+    ],
+)
+def test_alignments(project, content, faults):
+    project.write_bam(content)
+    assert project.errors() == [BAM + fault for fault in faults]
+
+
+def test_alignments_that_are_mapped_anew_need_no_particular_header(project):
+    project.write_bam(bam({"20": 1}, read_groups=(), order="unsorted"))
+    assert project.errors(bam_input="remap") == []
+
+
+# --- reference ---
+
+
+FASTA = "config: reference.fasta genome.fa "
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("", "is empty (0 bytes)"),
+        ("@read\nACGT\n", "is not FASTA: it starts with '@read\\nACGT'"),
+        ("\n\n", "holds no sequence"),
+        (">chr20\nAC\n>chr21\nAC\n>chr20\nAC\n", "has two contigs chr20"),
+        (">chr20\n>chr21\nAC\n", "has a contig chr20 without a sequence"),
+        (">\nAC\n", "has a contig without a name"),
+        (cut(gzip.compress(b">chr20\nACGT\n")), CUT),
+    ],
+)
+def test_reference(project, content, fault):
+    project.write("genome.fa", content)
+    assert project.errors() == [FASTA + fault]
+
+
+def test_missing_reference(project):
+    assert project.errors(reference={"fasta": "no.fa"}) == ["config: reference.fasta no.fa does not exist"]
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 11, 1000])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bgzip])
+def test_contigs_of_a_reference_whatever_the_block(project, monkeypatch, block, pack):
+    monkeypatch.setattr(inputs, "BLOCK", block)
+    project.write("any.fa", pack(b"\n>chr1 first > one\r\nACGT\r\nAC\r\n>chr2\nA\n\nC>T\n>c3\nACGT"))
+    assert inputs.scan_fasta("any.fa") == {"chr1": 6, "chr2": 4, "c3": 4}
+
+
+# fits genome.fa but for a name, which tells that it was read
+FAI = "chr20\t500\t12\t500\t501\nchrX\t300\t525\t300\t301\n"
+BY_INDEX = {"chr20": 500, "chrX": 300}
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_an_index_that_fits_spares_reading_the_reference(project, pack):
+    project.write("genome.fa", pack(Path("genome.fa").read_bytes()))
+    project.write("cached.fai", FAI)
+    reference = {"fasta": "genome.fa", "bwa_index": ""}
+    assert inputs.read_reference(reference, "cached.fai") == (BY_INDEX, [])
+    os.utime("cached.fai", (1, 1))
+    assert inputs.read_reference(reference, "cached.fai") == (REFERENCE, [])
+    project.write("genome.fa.fai", FAI)
+    assert inputs.read_reference(reference) == (BY_INDEX, [])
+
+
+@pytest.mark.parametrize(
+    "index",
+    ["", "chr20 500\n", FAI.replace("525", "520"), FAI.replace("chrX", "chr20"), FAI.replace("\t301", "")],
+)
+def test_an_index_that_does_not_fit_is_passed_over(project, index):
+    project.write("genome.fa.fai", index)
+    assert inputs.read_reference({"fasta": "genome.fa", "bwa_index": ""}) == (REFERENCE, [])
+
+
+def test_of_a_bgzf_reference_only_the_index_beside_it_is_believed(project):
+    project.write("genome.fa", bgzip(Path("genome.fa").read_bytes()) + inputs.BGZF_END)
+    reference = {"fasta": "genome.fa", "bwa_index": ""}
+    project.write("cached.fai", FAI)
+    assert inputs.read_reference(reference, "cached.fai") == (REFERENCE, [])
+    project.write("genome.fa.fai", FAI)
+    assert inputs.read_reference(reference) == (BY_INDEX, [])
+
+
+def test_incomplete_bwa_index(project):
+    for suffix in ("amb", "ann", "bwt", "pac"):
+        project.write(f"index.{suffix}", "x")
+    assert project.errors(reference={"fasta": "genome.fa", "bwa_index": "index"}) == [
+        "config: reference.bwa_index index.sa does not exist"
+    ]
+
+
+# --- VCF ---
+
+
+@pytest.mark.parametrize(
+    ("content", "faults"),
+    [
+        (vcf("chr20", "chr20", "chr21"), []),
+        (vcf(), []),
+        (vcf("chr20", header=("chr20", "chr1", "chr21")), []),
+        (gzip.compress(vcf("chr20")), []),
+        (bgzip(vcf("chr20")) + inputs.BGZF_END, []),
+        (bgzip(vcf("chr20")), ["is cut off: the end marker of bgzip is missing; copy or create it again"]),
+        (cut(gzip.compress(vcf("chr20"))), [CUT]),
+        (b"", ["is empty (0 bytes)"]),
+        (b"chr20\t1\n", ["is not VCF: it starts with 'chr20\\t1'"]),
+        (b"##fileformat=VCFv4.2\nchr20\t1\n", ["is not VCF: it has no line that starts with #CHROM"]),
+        (vcf("chr20", "chr21")[:-20], ["is damaged or cut off: record 2 has fewer than 8 columns"]),
+        (
+            vcf("20", "chr21"),
+            [f"names contig 20 {LACKS}"],
+        ),
+        (
+            vcf("1", "2", "3", "4"),
+            [f"names contigs 1, 2, 3, ... {LACKS}"],
+        ),
+        (
+            vcf("chr20", header=("chr20,length=64444167",)),
+            [f"gives contig chr20 a length of 64444167, but the reference genome.fa 500{BUILD}"],
+        ),
+        (
+            vcf("chr21", "chr20"),
+            [
+                "has contig chr21 where the reference genome.fa has chr20: "
+                "sort it by the order of the reference"
+            ],
+        ),
+    ],
+)
+def test_known_sites(project, content, faults):
+    project.write("dbsnp.vcf", content)
+    assert project.errors() == [KNOWN + fault for fault in faults]
+
+
+def test_missing_vcf(project):
+    assert project.errors(known_indels=["mills.vcf.gz"]) == [
+        "config: known_indels mills.vcf.gz does not exist"
+    ]
+
+
+def test_only_the_files_of_the_chosen_route_are_checked(project):
+    resource = {"vcf": "hapmap.vcf", "training": True, "truth": True, "prior": 15}
+    vqsr = {kind: {"resources": {"hapmap": resource}} for kind in ("snps", "indels")}
+    assert project.errors(vqsr=vqsr, filter="hard") == []
+    assert project.errors(vqsr=vqsr, filter="vqsr") == [
+        f"config: vqsr.{kind}.resources.hapmap.vcf hapmap.vcf does not exist" for kind in ("snps", "indels")
+    ]
+
+
+def test_index_names_the_contigs_of_a_vcf(project):
+    project.write("dbsnp.vcf", bgzip(vcf("chr20")) + inputs.BGZF_END)
+    project.write("dbsnp.vcf.tbi", tabix("chr20", "chr7", empty=("chr8",)))
+    assert project.errors() == [f"{KNOWN}names contig chr7 {LACKS}"]
+    os.utime("dbsnp.vcf.tbi", (1, 1))
+    assert project.errors() == []
+
+
+@pytest.mark.parametrize(
+    "content", [tabix("chr20")[:28], b"TBI", bgzip(b"TBI\1"), bgzip(gzip.decompress(tabix("chr20"))[:60])]
+)
+def test_damaged_index_of_a_vcf(project, content):
+    project.write("dbsnp.vcf.tbi", content)
+    assert project.errors() == [
+        KNOWN + "has an index dbsnp.vcf.tbi that is damaged or not of tabix: delete the index"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "faults"),
+    [
+        (vcf("chr20", header=("chr1", "chr20", "chr21")), []),
+        (vcf("chr20", "20"), []),
+        (vcf("20"), ["contig 20"]),
+        (vcf("20", header=("19", "20")), ["contig 20"]),
+        (vcf("chr20", header=("chr21", "chr20")), ["where"]),
+    ],
+)
+def test_large_vcf_without_an_index(project, monkeypatch, content, faults):
+    monkeypatch.setattr(inputs, "WHOLE_FILE", 10)
+    project.write("dbsnp.vcf", content)
+    lines = project.errors()
+    assert len(lines) == len(faults)
+    assert all(fault in line for fault, line in zip(faults, lines, strict=True))
+
+
+# --- intervals, jar ---
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    [
+        ("t.bed", "track name=x\nchr20\t0\t500\n", None),
+        ("t.bed", "chr20\t0\t501\n", f"{OUTSIDE} chr20 of 500 bases in line 1"),
+        ("t.bed", "#\nchr20\t9\t9\n", f"{OUTSIDE} chr20 of 500 bases in line 2"),
+        ("t.bed", "20\t0\t5\n", f"names contig 20 {LACKS}"),
+        ("t.bed", "chr20:1-5\n", "is not bed in line 1: 'chr20:1-5'"),
+        ("t.bed", "\n", "holds no intervals"),
+        ("t.bed", "", "is empty (0 bytes)"),
+        (
+            "t.txt",
+            "chr20\t0\t5\n",
+            "must end in what it is, as GATK expects: .bed, .interval_list, .list, .intervals",
+        ),
+        ("t.interval_list", "@HD\tVN:1.6\nchr20\t1\t500\t+\tx\n", None),
+        ("t.interval_list", "chr20\t0\t5\t+\tx\n", f"{OUTSIDE} chr20 of 500 bases in line 1"),
+        ("t.list", "chr20\nchr20:7\nchr20:1-1,00\n", None),
+        ("t.list", "chr21:200-301\n", f"{OUTSIDE} chr21 of 300 bases in line 1"),
+        ("t.intervals", "chr20 1 5\n", "is not intervals in line 1: 'chr20 1 5'"),
+    ],
+)
+def test_intervals(project, name, content, fault):
+    project.write(name, content)
+    assert project.errors(intervals=name) == ([f"config: intervals {name} {fault}"] if fault else [])
+
+
+def test_missing_intervals_and_jar(project):
+    assert project.errors(intervals="no.bed", gatk="gatk3", gatk3_jar="no.jar") == [
+        "config: gatk3_jar no.jar does not exist",
+        "config: intervals no.bed does not exist",
+    ]
+
+
+# --- cost, real data ---
+
+
+def test_a_hundred_samples_of_four_lanes_take_little_time(project):
+    rows = []
+    for sample in range(100):
+        for lane in range(4):
+            names = [f"{sample}_{lane}_{mate}.fq.gz" for mate in (1, 2)]
+            for mate, name in enumerate(names, 1):
+                project.write(name, gzip.compress(project.reads[mate], 1))
+            rows.append(f"S{sample}\tL{lane}\t{names[0]}\t{names[1]}\n")
+    project.write("samples.tsv", "sample_name\n" + "".join(f"S{sample}\n" for sample in range(100)))
+    project.write("units.tsv", "sample_name\tunit_name\tfq1\tfq2\n" + "".join(rows))
+    start = time.process_time()
+    assert project.errors() == []
+    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("name", ["germline_chr20", "germline_chr22"])
+def test_real_data_is_good(project, name):
+    data = ROOT.parent / "shared/data" / name
+    if not data.is_dir():
+        pytest.skip(f"../shared/data/{name} is absent")
+    first = sorted(data.glob("reads/*_R1.fastq.gz"))
+    rows = [
+        f"S1\tL{number}\t{path}\t{str(path).replace('_R1.', '_R2.')}\n" for number, path in enumerate(first)
+    ]
+    project.write("units.tsv", "sample_name\tunit_name\tfq1\tfq2\n" + "".join(rows))
+    (fasta,) = data.glob("*.fa.gz")
+    known = [str(path) for path in sorted(data.glob("known_sites/*.vcf.gz"))]
+    assert project.errors(reference={"fasta": str(fasta)}, known_sites=known) == []

@@ -1,0 +1,85 @@
+"""Counting reads: what passes, and what must not."""
+
+import io
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, write_fastq
+
+sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
+import reads
+
+SCRIPT = ROOT / "workflow" / "scripts" / "reads.py"
+PAIR = [("a", "ACGT"), ("b", "GGCC")]
+
+
+def flagstat(primary: int, total: int) -> dict:
+    return {
+        "QC-passed reads": {"primary": primary, "total": total},
+        "QC-failed reads": {"primary": 0, "total": 0},
+    }
+
+
+@pytest.mark.parametrize("name", ["r.fq", "r.fq.gz", "a name; with 'quotes'.fq.gz"])
+def test_stream_copies_and_counts(tmp_path, name):
+    fastq = write_fastq(tmp_path / name, PAIR)
+    command = [sys.executable, SCRIPT, "stream", "--counts", tmp_path, fastq]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert done.stdout == b"@a\nACGT\n+\nIIII\n@b\nGGCC\n+\nIIII\n"
+    assert reads.counted(tmp_path, str(fastq)) == 2
+
+
+def test_a_truncated_stream_leaves_no_count(tmp_path):
+    fastq = write_fastq(tmp_path / "r.fq.gz", PAIR * 1000)
+    fastq.write_bytes(fastq.read_bytes()[:-20])
+    command = [sys.executable, SCRIPT, "stream", "--counts", tmp_path, fastq]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"error: {fastq}: damaged or truncated" in done.stderr
+    assert reads.counted(tmp_path, str(fastq)) is None
+
+
+def test_a_reader_that_stops_leaves_no_count(tmp_path):
+    fastq = write_fastq(tmp_path / "r.fq", PAIR * 100_000)
+    command = [sys.executable, str(SCRIPT), "stream", "--counts", str(tmp_path), str(fastq)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+    assert reads.counted(tmp_path, str(fastq)) is None
+
+
+def test_the_last_line_needs_no_line_feed():
+    assert reads.copy(io.BytesIO(b"@a\nA\n+\nI"), io.BytesIO()) == 4
+
+
+def test_half_a_record_is_an_error(tmp_path):
+    fastq = tmp_path / "r.fq"
+    fastq.write_text("@a\nA\n")
+    with pytest.raises(reads.ReadsLost, match=r"incomplete \(2 lines\)"):
+        reads.stream(str(fastq), tmp_path, from_stdin=False)
+
+
+def test_equal_counts_pass():
+    assert reads.compare_unit({"r1": 5, "r2": 5}, flagstat(10, 12)) == {
+        "fastq": {"r1": 5, "r2": 5},
+        "reads": 10,
+        "alignments": 12,
+    }
+
+
+@pytest.mark.parametrize(
+    ("fastq", "primary", "said"),
+    [
+        ({"r1": 5, "r2": 4}, 8, "r1 has 5 reads, r2 has 4 reads"),
+        ({"r1": None, "r2": 4}, 8, "r1 was not read to its end, r2 has 4 reads"),
+        ({"r1": None}, 8, "r1 was not read to its end"),
+        ({"r1": 5, "r2": 5}, 9, "10 reads in r1, r2, but 9 in the alignment"),
+        ({"bam": 3}, 4, "3 reads in bam, but 4 in the alignment"),
+    ],
+)
+def test_lost_reads_are_an_error(fastq, primary, said):
+    with pytest.raises(reads.ReadsLost, match=said):
+        reads.compare_unit(fastq, flagstat(primary, primary))

@@ -1,0 +1,76 @@
+"""GATK 3 can't be had from every registry, so what its rules would run is compared word for word.
+
+The expected lines are those that ran clean on real BAMs with GATK 3.8.
+"""
+
+import re
+import shlex
+
+import pytest
+from conftest import Cohort, tiny_cohort
+from test_plan import VQSR
+
+JAVA = "-Xmx{heap}m -XX:+UseSerialGC -Djava.io.tmpdir=/tmp"
+PARALLEL = "-Xmx{heap}m -XX:+UseParallelGC -XX:ParallelGCThreads=2 -Djava.io.tmpdir=/tmp"
+REFERENCE = "-R results/reference/genome.fa"
+KNOWN = "results/reference/vcf/known_sites_1.vcf.gz"
+INDELS = "results/reference/vcf/known_indels_1.vcf.gz"
+
+EXPECTED = {
+    "realigner_targets": f"gatk3 {PARALLEL.format(heap=12800)} -T RealignerTargetCreator -nt 2 {REFERENCE} "
+    f"-I results/mark_duplicates/S1.bam -known {INDELS} -o results/realigner_targets/S1.intervals",
+    "realign_indels": f"gatk3 {JAVA.format(heap=6400)} -T IndelRealigner {REFERENCE} -I results/mark_duplicates/S1.bam "
+    f"-known {INDELS} -targetIntervals results/realigner_targets/S1.intervals -o results/realign_indels/S1.bam",
+    "base_recalibrator": f"gatk3 {PARALLEL.format(heap=12800)} -T BaseRecalibrator -nct 2 {REFERENCE} "
+    f"-I results/realign_indels/S1.bam -knownSites {KNOWN} -knownSites {INDELS} -o results/base_recalibrator/S1.table",
+    "base_recalibration": f"gatk3 {PARALLEL.format(heap=12800)} -T PrintReads -nct 2 {REFERENCE} "
+    "-I results/realign_indels/S1.bam -BQSR results/base_recalibrator/S1.table -o results/base_recalibration/S1.bam",
+    "haplotype_caller": f"gatk3 {PARALLEL.format(heap=12800)} -T HaplotypeCaller -nct 2 {REFERENCE} "
+    "-I results/base_recalibration/S1.bam --emitRefConfidence GVCF -o results/haplotype_caller/S1.g.vcf.gz",
+    "genotype_gvcfs": f"gatk3 {PARALLEL.format(heap=12800)} -T GenotypeGVCFs -nt 2 {REFERENCE} "
+    "-V results/haplotype_caller/S1.g.vcf.gz -o results/genotype_gvcfs/S1.vcf.gz",
+    "variant_recalibration": f"gatk3 {JAVA.format(heap=6400)} -T VariantRecalibrator {REFERENCE} "
+    "-input results/genotype_gvcfs/S1.vcf.gz -resource:hapmap,known=false,training=true,truth=true,prior=15 "
+    "results/reference/vcf/vqsr_snps_hapmap.vcf.gz -an QD -an FS -mode SNP --maxGaussians 2 "
+    "-recalFile results/variant_recalibration/S1.snps.recal -tranchesFile results/variant_recalibration/S1.snps.tranches",
+    "apply_variant_recalibration": f"gatk3 {JAVA.format(heap=3200)} -T ApplyRecalibration {REFERENCE} "
+    "-input results/genotype_gvcfs/S1.vcf.gz -recalFile results/variant_recalibration/S1.snps.recal "
+    "-tranchesFile results/variant_recalibration/S1.snps.tranches -mode SNP --ts_filter_level 99.5 "
+    "-o results/apply_variant_recalibration/S1.snps.vcf.gz",
+}
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory) -> dict[str, list[list[str]]]:
+    """The words of each GATK 3 command that a run would start, by rule."""
+    cohort = tiny_cohort(tmp_path_factory.mktemp("gatk3"), samples=["S1"], lanes=1)
+    vqsr = {mode: {**model, "annotations": ["QD", "FS"], "max_gaussians": 2} for mode, model in VQSR.items()}
+    cohort.config |= {"gatk": "gatk3", "realigner": "gatk3", "filter": "vqsr", "vqsr": vqsr, "known_indels": ["known2.vcf"]}
+    (cohort.folder / "known2.vcf").write_bytes((cohort.folder / "known.vcf").read_bytes())
+    return gatk3_commands(cohort)
+
+
+def gatk3_commands(cohort: Cohort, program: str = "gatk3") -> dict[str, list[list[str]]]:
+    ran = cohort.snakemake("--dry-run", "--printshellcmds", "--default-resources", "tmpdir='/tmp'")
+    assert ran.exit_code == 0, ran.said
+    jobs = re.findall(r"--rule (\w+) .*?<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.said, re.DOTALL)
+    found: dict[str, list[list[str]]] = {}
+    for rule, text in jobs:
+        lines = text.replace("\\\n", " ").splitlines()
+        starts = [line.partition("||")[0] for line in lines if line.strip().startswith(program)]
+        found.setdefault(rule, []).extend(shlex.split(line) for line in starts)
+    return found
+
+
+@pytest.mark.parametrize("rule", EXPECTED)
+def test_command_is_the_one_that_ran_clean(commands, rule):
+    assert EXPECTED[rule].split() in commands[rule], commands[rule]
+
+
+def test_a_jar_of_the_user_runs_under_java(tmp_path):
+    cohort = tiny_cohort(tmp_path, samples=["S1"], lanes=1)
+    (tmp_path / "GATK 3.jar").write_bytes(b"PK")
+    cohort.config |= {"gatk": "gatk3", "gatk3_jar": "GATK 3.jar"}
+    (words,) = gatk3_commands(cohort, "java")["haplotype_caller"]
+    assert words[:2] == ["java", "-Xmx12800m"]
+    assert words[words.index("-jar") + 1 :][:3] == ["GATK 3.jar", "-T", "HaplotypeCaller"]

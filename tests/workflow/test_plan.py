@@ -1,0 +1,86 @@
+"""What the workflow would do, from dry runs: no tool of the pipelines is needed."""
+
+from conftest import Cohort, planned_jobs, tiny_cohort
+
+PER_SAMPLE = ("mark_duplicates", "base_recalibrator", "base_recalibration", "haplotype_caller", "samtools_stats")
+VQSR = {
+    "snps": {"resources": {"hapmap": {"vcf": "known.vcf", "known": False, "training": True, "truth": True, "prior": 15}}},
+    "indels": {"resources": {"mills": {"vcf": "known.vcf", "known": False, "training": True, "truth": True, "prior": 12}}},
+}
+
+
+def plan(cohort: Cohort, *arguments: str, **config: object) -> dict[str, int]:
+    cohort.config |= config
+    ran = cohort.snakemake("--dry-run", *arguments)
+    assert ran.exit_code == 0, ran.said
+    return planned_jobs(ran)
+
+
+def test_one_job_a_lane_and_one_call_set_a_sample(cohort):
+    jobs = plan(cohort)
+    assert jobs["map_and_sort"] == 4
+    assert {rule: jobs[rule] for rule in PER_SAMPLE} == dict.fromkeys(PER_SAMPLE, 2)
+    assert jobs["genotype_gvcfs"] == jobs["hard_filter"] == jobs["bcftools_stats"] == 2
+    assert not {"realigner_targets", "variant_recalibration", "alignment", "genomics_db_import"} & set(jobs)
+
+
+def test_joint_calling_makes_one_call_set(cohort):
+    jobs = plan(cohort, calling="joint")
+    assert jobs["haplotype_caller"] == 2
+    assert jobs["genomics_db_import"] == jobs["genotype_gvcfs"] == jobs["hard_filter"] == 1
+
+
+def test_vqsr_models_snps_and_indels_of_each_call_set(cohort):
+    jobs = plan(cohort, filter="vqsr", vqsr=VQSR)
+    assert jobs["variant_recalibration"] == 4
+    assert jobs["apply_variant_recalibration"] == 2
+    assert "hard_filter" not in jobs
+
+
+def test_filter_none_ends_with_genotyping(cohort):
+    jobs = plan(cohort, filter="none")
+    assert jobs["genotype_gvcfs"] == 2
+    assert not {"hard_filter", "variant_recalibration"} & set(jobs)
+
+
+def test_cram_is_made_where_asked_for(cohort):
+    assert plan(cohort, alignment_format="cram")["alignment"] == 2
+
+
+def test_gatk3_with_realigner_runs_all_nine_steps(cohort):
+    jobs = plan(cohort, gatk="gatk3", realigner="gatk3", calling="joint", filter="vqsr", vqsr=VQSR)
+    nine = {
+        "map_and_sort": 4,
+        "mark_duplicates": 2,
+        "realigner_targets": 2,
+        "realign_indels": 2,
+        "base_recalibration": 2,
+        "haplotype_caller": 2,
+        "genotype_gvcfs": 1,
+        "variant_recalibration": 2,
+        "apply_variant_recalibration": 1,
+    }
+    assert {rule: jobs[rule] for rule in nine} == nine
+
+
+def test_an_existing_bwa_index_is_used(cohort):
+    for ending in ("amb", "ann", "bwt", "pac", "sa"):
+        (cohort.folder / f"index.{ending}").write_text("made elsewhere")
+    jobs = plan(cohort, reference={"fasta": "genome.fa", "bwa_index": "index"})
+    assert "bwa_index" not in jobs
+
+
+def test_a_vcf_without_index_gets_one(cohort):
+    assert plan(cohort)["indexed_vcf"] == 1
+
+
+def test_single_end_units_plan(cohort):
+    for unit in cohort.units:
+        unit["fq2"] = ""
+    assert plan(cohort)["map_and_sort"] == 4
+
+
+def test_a_large_cohort_plans(tmp_path):
+    """100 samples of 4 lanes; `make bench` says how long it takes."""
+    large = tiny_cohort(tmp_path, [f"S{number}" for number in range(100)], lanes=4)
+    assert plan(large)["map_and_sort"] == 400
