@@ -57,9 +57,23 @@ class Cohort:
 
 def snakemake(folder: Path, *arguments: str) -> Ran:
     """Run the workflow in `folder` as a person would, on two cores."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--directory", folder, "--cores", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        SNAKEFILE,
+        "--directory",
+        folder,
+        "--cores",
+        "2",
+    ]
     done = subprocess.run(
-        [*map(str, command), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        [*map(str, command), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
     return Ran(done.returncode, done.stdout)
 
@@ -97,7 +111,10 @@ def sample_pairs(genome: str, count: int, seed: int, length: int = 100) -> tuple
 
 
 def write_vcf(path: Path, contigs: dict[str, int], records: Sequence[tuple[str, int, str, str]]) -> Path:
-    header = ["##fileformat=VCFv4.2", *(f"##contig=<ID={name},length={length}>" for name, length in contigs.items())]
+    header = [
+        "##fileformat=VCFv4.2",
+        *(f"##contig=<ID={name},length={length}>" for name, length in contigs.items()),
+    ]
     body = [f"{contig}\t{position}\t.\t{ref}\t{alt}\t.\tPASS\t." for contig, position, ref, alt in records]
     path.write_text("\n".join([*header, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO", *body]) + "\n")
     return path

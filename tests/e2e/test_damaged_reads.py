@@ -31,7 +31,11 @@ def cohort(tmp_path: Path) -> Cohort:
 def run(cohort: Cohort) -> Ran:
     """Map both samples; further steps add nothing to what is tested."""
     return cohort.snakemake(
-        "--keep-going", "--notemp", "--", "results/mark_duplicates/GOOD.bam", "results/mark_duplicates/BAD.bam"
+        "--keep-going",
+        "--notemp",
+        "--",
+        "results/mark_duplicates/GOOD.bam",
+        "results/mark_duplicates/BAD.bam",
     )
 
 

@@ -88,9 +88,7 @@ class Project:
     def __init__(self):
         names = [f"read{number}" for number in range(1, 41)]
         self.reads = {mate: fastq(names, mate) for mate in (1, 2)}
-        self.write(
-            "genome.fa", "".join(f">{name} text\n{'ACGTN' * (n // 5)}\n" for name, n in REFERENCE.items())
-        )
+        self.write("genome.fa", "".join(f">{name} text\n{'ACGTN' * (n // 5)}\n" for name, n in REFERENCE.items()))
         self.write("dbsnp.vcf", vcf("chr20", "chr21"))
         self.write("samples.tsv", "sample_name\nS1\n")
         self.write("units.tsv", "sample_name\tunit_name\tfq1\tfq2\nS1\tL1\tr1.fq.gz\tr2.fq.gz\n")
@@ -305,10 +303,7 @@ def test_values_of_units(project):
     assert cohort.errors == []
     assert list(cohort.units) == ["S1"]
     assert [row["platform"] for row in cohort.units["S1"].values()] == ["ILLUMINA", "ILLUMINA"]
-    assert (
-        cohort.units["S1"]["L2"] | {"line": 3, "fq2": "", "bam": "", "library": ""}
-        == cohort.units["S1"]["L2"]
-    )
+    assert cohort.units["S1"]["L2"] | {"line": 3, "fq2": "", "bam": "", "library": ""} == cohort.units["S1"]["L2"]
 
 
 def test_unknown_platform(project):
@@ -321,9 +316,7 @@ def test_unknown_platform(project):
 SAFE = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 
 
-@given(
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r"), min_size=1, max_size=20)
-)
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r"), min_size=1, max_size=20))
 def test_unsafe_names_are_refused(tmp_path_factory, name):
     path = tmp_path_factory.getbasetemp() / "names.tsv"
     path.write_text(f"condition\tsample_name\nx\t{name}\n", encoding="utf-8")
@@ -393,9 +386,7 @@ def test_damaged_gzip(project):
     assert line.endswith("; copy or create it again")
 
 
-@pytest.mark.parametrize(
-    "pack", [lambda data: data, gzip.compress, bgzip, lambda data: bgzip(data) + inputs.BGZF_END]
-)
+@pytest.mark.parametrize("pack", [lambda data: data, gzip.compress, bgzip, lambda data: bgzip(data) + inputs.BGZF_END])
 def test_good_fastq_in_every_packing(project, pack):
     # BGZF without an end marker is what some base callers write, and it is complete
     for mate in (1, 2):
@@ -509,9 +500,7 @@ class TestLargeFiles:
             project.write(f"r{mate}.fq.gz", bgzip(fastq(many, mate)))
         assert project.errors() == []
         project.write("r2.fq.gz", bgzip(fastq(many, 2))[:-5])
-        assert project.errors() == [
-            FQ2 + "is cut off: it ends inside a compressed block; copy or create it again"
-        ]
+        assert project.errors() == [FQ2 + "is cut off: it ends inside a compressed block; copy or create it again"]
 
 
 def test_sum_of_files_that_are_read_whole_is_bounded(project, monkeypatch):
@@ -541,10 +530,7 @@ def test_sum_of_files_that_are_read_whole_is_bounded(project, monkeypatch):
         (bam(REFERENCE)[:60], [CUT]),
         (
             bam(REFERENCE, order="unsorted"),
-            [
-                "is not sorted by coordinate (its header lacks SO:coordinate): "
-                "sort it, or set bam_input: remap"
-            ],
+            ["is not sorted by coordinate (its header lacks SO:coordinate): sort it, or set bam_input: remap"],
         ),
         (bam(REFERENCE, read_groups=()), ["has no read group (@RG): add one, or set bam_input: remap"]),
         (
@@ -557,10 +543,7 @@ def test_sum_of_files_that_are_read_whole_is_bounded(project, monkeypatch):
         ),
         (
             bam({"chr20": 499, "chr21": 300}),
-            [
-                f"gives contig chr20 a length of 499, but the reference genome.fa 500{BUILD}; "
-                "or set bam_input: remap"
-            ],
+            [f"gives contig chr20 a length of 499, but the reference genome.fa 500{BUILD}; or set bam_input: remap"],
         ),
         (b"CRAM\x03\x00" + b"x" * 50 + inputs.CRAM_ENDS[0], []),
         (
@@ -688,10 +671,7 @@ def test_incomplete_bwa_index(project):
         ),
         (
             vcf("chr21", "chr20"),
-            [
-                "has contig chr21 where the reference genome.fa has chr20: "
-                "sort it by the order of the reference"
-            ],
+            ["has contig chr21 where the reference genome.fa has chr20: sort it by the order of the reference"],
         ),
     ],
 )
@@ -701,9 +681,7 @@ def test_known_sites(project, content, faults):
 
 
 def test_missing_vcf(project):
-    assert project.errors(known_indels=["mills.vcf.gz"]) == [
-        "config: known_indels mills.vcf.gz does not exist"
-    ]
+    assert project.errors(known_indels=["mills.vcf.gz"]) == ["config: known_indels mills.vcf.gz does not exist"]
 
 
 def test_only_the_files_of_the_chosen_route_are_checked(project):
@@ -728,9 +706,7 @@ def test_index_names_the_contigs_of_a_vcf(project):
 )
 def test_damaged_index_of_a_vcf(project, content):
     project.write("dbsnp.vcf.tbi", content)
-    assert project.errors() == [
-        KNOWN + "has an index dbsnp.vcf.tbi that is damaged or not of tabix: delete the index"
-    ]
+    assert project.errors() == [KNOWN + "has an index dbsnp.vcf.tbi that is damaged or not of tabix: delete the index"]
 
 
 @pytest.mark.parametrize(
@@ -812,9 +788,7 @@ def test_real_data_is_good(project, name):
     if not data.is_dir():
         pytest.skip(f"../shared/data/{name} is absent")
     first = sorted(data.glob("reads/*_R1.fastq.gz"))
-    rows = [
-        f"S1\tL{number}\t{path}\t{str(path).replace('_R1.', '_R2.')}\n" for number, path in enumerate(first)
-    ]
+    rows = [f"S1\tL{number}\t{path}\t{str(path).replace('_R1.', '_R2.')}\n" for number, path in enumerate(first)]
     project.write("units.tsv", "sample_name\tunit_name\tfq1\tfq2\n" + "".join(rows))
     (fasta,) = data.glob("*.fa.gz")
     known = [str(path) for path in sorted(data.glob("known_sites/*.vcf.gz"))]

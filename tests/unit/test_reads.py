@@ -58,7 +58,7 @@ def test_the_last_line_needs_no_line_feed():
 def test_half_a_record_is_an_error(tmp_path):
     fastq = tmp_path / "r.fq"
     fastq.write_text("@a\nA\n")
-    with pytest.raises(reads.ReadsLost, match=r"incomplete \(2 lines\)"):
+    with pytest.raises(reads.ReadsLostError, match=r"incomplete \(2 lines\)"):
         reads.stream(str(fastq), tmp_path, from_stdin=False)
 
 
@@ -81,5 +81,5 @@ def test_equal_counts_pass():
     ],
 )
 def test_lost_reads_are_an_error(fastq, primary, said):
-    with pytest.raises(reads.ReadsLost, match=said):
+    with pytest.raises(reads.ReadsLostError, match=said):
         reads.compare_unit(fastq, flagstat(primary, primary))

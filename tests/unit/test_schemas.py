@@ -124,9 +124,7 @@ def test_filling_in_defaults_leaves_the_configuration_and_the_schema_alone():
     assert before == CONFIG
 
 
-@pytest.mark.parametrize(
-    "preset", sorted((ROOT / "config/presets").glob("*.yaml")), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("preset", sorted((ROOT / "config/presets").glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_starting_file_is_valid_with_each_preset(preset):
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
     assert tables.config_errors(config, CONFIG) == []

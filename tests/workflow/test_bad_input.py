@@ -61,7 +61,11 @@ def other_build(cohort: Cohort) -> str:
 
 def other_contig_order(cohort: Cohort) -> str:
     (cohort.folder / "genome.fa").write_text(f">chr1\n{random_sequence(2000, 1)}\n>chr2\n{random_sequence(2000, 2)}\n")
-    write_vcf(cohort.folder / "known.vcf", {"chr2": 2000, "chr1": 2000}, [("chr2", 9, "A", "C"), ("chr1", 9, "A", "C")])
+    write_vcf(
+        cohort.folder / "known.vcf",
+        {"chr2": 2000, "chr1": 2000},
+        [("chr2", 9, "A", "C"), ("chr1", 9, "A", "C")],
+    )
     return "config: known_sites known.vcf has contig chr2 where the reference genome.fa has chr1"
 
 

@@ -31,8 +31,10 @@ EXPECTED = {
     "-V results/haplotype_caller/S1.g.vcf.gz -o results/genotype_gvcfs/S1.vcf.gz",
     "variant_recalibration": f"gatk3 {JAVA.format(heap=6400)} -T VariantRecalibrator {REFERENCE} "
     "-input results/genotype_gvcfs/S1.vcf.gz -resource:hapmap,known=false,training=true,truth=true,prior=15 "
-    "results/reference/vcf/vqsr_snps_hapmap.vcf.gz -an QD -an FS -mode SNP --maxGaussians 2 "
-    "-recalFile results/variant_recalibration/S1.snps.recal -tranchesFile results/variant_recalibration/S1.snps.tranches",
+    "results/reference/vcf/vqsr_snps_hapmap.vcf.gz -an QD -an FS -tranche 100.0 -tranche 99.9 "
+    "-tranche 99.5 -tranche 99.0 -tranche 90.0 -mode SNP --maxGaussians 2 "
+    "-recalFile results/variant_recalibration/S1.snps.recal "
+    "-tranchesFile results/variant_recalibration/S1.snps.tranches",
     "apply_variant_recalibration": f"gatk3 {JAVA.format(heap=3200)} -T ApplyRecalibration {REFERENCE} "
     "-input results/genotype_gvcfs/S1.vcf.gz -recalFile results/variant_recalibration/S1.snps.recal "
     "-tranchesFile results/variant_recalibration/S1.snps.tranches -mode SNP --ts_filter_level 99.5 "
@@ -45,7 +47,13 @@ def commands(tmp_path_factory) -> dict[str, list[list[str]]]:
     """The words of each GATK 3 command that a run would start, by rule."""
     cohort = tiny_cohort(tmp_path_factory.mktemp("gatk3"), samples=["S1"], lanes=1)
     vqsr = {mode: {**model, "annotations": ["QD", "FS"], "max_gaussians": 2} for mode, model in VQSR.items()}
-    cohort.config |= {"gatk": "gatk3", "realigner": "gatk3", "filter": "vqsr", "vqsr": vqsr, "known_indels": ["known2.vcf"]}
+    cohort.config |= {
+        "gatk": "gatk3",
+        "realigner": "gatk3",
+        "filter": "vqsr",
+        "vqsr": vqsr,
+        "known_indels": ["known2.vcf"],
+    }
     (cohort.folder / "known2.vcf").write_bytes((cohort.folder / "known.vcf").read_bytes())
     return gatk3_commands(cohort)
 

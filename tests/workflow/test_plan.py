@@ -2,10 +2,20 @@
 
 from conftest import Cohort, planned_jobs, tiny_cohort
 
-PER_SAMPLE = ("mark_duplicates", "base_recalibrator", "base_recalibration", "haplotype_caller", "samtools_stats")
+PER_SAMPLE = (
+    "mark_duplicates",
+    "base_recalibrator",
+    "base_recalibration",
+    "haplotype_caller",
+    "samtools_stats",
+)
 VQSR = {
-    "snps": {"resources": {"hapmap": {"vcf": "known.vcf", "known": False, "training": True, "truth": True, "prior": 15}}},
-    "indels": {"resources": {"mills": {"vcf": "known.vcf", "known": False, "training": True, "truth": True, "prior": 12}}},
+    "snps": {
+        "resources": {"hapmap": {"vcf": "known.vcf", "known": False, "training": True, "truth": True, "prior": 15}}
+    },
+    "indels": {
+        "resources": {"mills": {"vcf": "known.vcf", "known": False, "training": True, "truth": True, "prior": 12}}
+    },
 }
 
 

@@ -32,9 +32,7 @@ BGZF_BLOCK = b"\x1f\x8b\x08\x04"
 BGZF_FIELD = b"BC\x02\x00"
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 CRAM_ENDS = (
-    bytes.fromhex(
-        "0f000000ffffffff0fe0454f4600000000010005bdd94f0001000606010001000100ee63014b"
-    ),  # version 3
+    bytes.fromhex("0f000000ffffffff0fe0454f4600000000010005bdd94f0001000606010001000100ee63014b"),  # version 3
     bytes.fromhex("0b000000ffffffff0fe0454f460000000001000001000606010001000100"),  # version 2.1
 )
 
@@ -189,9 +187,7 @@ def _pair_fault(fq1: str, first: Iterator[bytes], second: Iterator[bytes], whole
         else:
             differing = differing or (total, _text(one), _text(two))
     if ended:
-        counts = dict.fromkeys(("fq1", "fq2"), str(total) if whole else f"at least {total}") | {
-            ended[0]: ended[1]
-        }
+        counts = dict.fromkeys(("fq1", "fq2"), str(total) if whole else f"at least {total}") | {ended[0]: ended[1]}
         return f"has {counts['fq2']} reads, but fq1 {fq1} has {counts['fq1']}: they must hold the same reads"
     if differing:
         number, one, two = differing
@@ -288,9 +284,7 @@ def _header_faults(header: list[list[str]], sample: str) -> Iterator[str]:
     """What keeps the alignments of a BAM file from being taken as they are."""
     if not any(line[0] == "@HD" and "SO:coordinate" in line for line in header):
         yield "is not sorted by coordinate (its header lacks SO:coordinate): sort it, or set bam_input: remap"
-    groups = [
-        dict(field.split(":", 1) for field in line[1:] if ":" in field) for line in header if line[0] == "@RG"
-    ]
+    groups = [dict(field.split(":", 1) for field in line[1:] if ":" in field) for line in header if line[0] == "@RG"]
     if not groups:
         yield "has no read group (@RG): add one, or set bam_input: remap"
     for name in sorted({group.get("SM", "") for group in groups} - {sample}):
@@ -554,9 +548,7 @@ def interval_faults(path: str, contigs: Contigs, fasta: str) -> list[str]:
                 unknown[contig] = None
             elif not 1 <= start <= end <= contigs.get(contig, end):
                 size = f" of {contigs[contig]} bases" if contigs else ""
-                outside.append(
-                    f"has an empty interval or one outside of contig {contig}{size} in line {number}"
-                )
+                outside.append(f"has an empty interval or one outside of contig {contig}{size} in line {number}")
     if not count:
         raise InputError("holds no intervals")
     return [*_contig_faults(unknown, contigs, fasta), *outside[:1]]

@@ -97,7 +97,10 @@ def main(argv: list[str]) -> int:
     }
     append(job.ledger, record)
     if code:
-        print(f"{job.rule} {' '.join(wildcards.values())}: {cause or 'no output'} (log: {job.log})", file=sys.stderr)
+        print(
+            f"{job.rule} {' '.join(wildcards.values())}: {cause or 'no output'} (log: {job.log})",
+            file=sys.stderr,
+        )
     return code if code >= 0 else 128 - code
 
 

@@ -25,7 +25,7 @@ CHUNK_BYTES = 1 << 20
 LINES_PER_RECORD = 4  # as sequencers write FASTQ
 
 
-class ReadsLost(Exception):
+class ReadsLostError(Exception):
     """Reads went missing; the message says where, and how many each side has."""
 
 
@@ -52,7 +52,7 @@ def copy_file(fastq: str, sink: BinaryIO) -> int:
         lines = copy(gzip.stdout, sink)
         said = gzip.stderr.read().decode(errors="replace").strip()
     if gzip.returncode != 0:
-        raise ReadsLost(f"{fastq}: damaged or truncated: {said}")
+        raise ReadsLostError(f"{fastq}: damaged or truncated: {said}")
     return lines
 
 
@@ -64,7 +64,7 @@ def stream(fastq: str, counts: Path, from_stdin: bool) -> None:
     sink = sys.stdout.buffer
     lines = copy(sys.stdin.buffer, sink) if from_stdin else copy_file(fastq, sink)
     if lines % LINES_PER_RECORD:
-        raise ReadsLost(f"{fastq}: its last record is incomplete ({lines} lines)")
+        raise ReadsLostError(f"{fastq}: its last record is incomplete ({lines} lines)")
     count_file(counts, fastq).write_text(f"{lines // LINES_PER_RECORD}\n")
 
 
@@ -80,23 +80,18 @@ def compare_unit(fastq: dict[str, int | None], flagstat: dict) -> dict:
     `fastq` maps each file to its records, `flagstat` is samtools' JSON of that name.
     """
     if None in fastq.values() or len(set(fastq.values())) > 1:
-        each = [
-            f"{name} {'was not read to its end' if n is None else f'has {n} reads'}"
-            for name, n in fastq.items()
-        ]
-        raise ReadsLost(f"R1 and R2 must be whole and hold the same reads: {', '.join(each)}")
+        each = [f"{name} {'was not read to its end' if n is None else f'has {n} reads'}" for name, n in fastq.items()]
+        raise ReadsLostError(f"R1 and R2 must be whole and hold the same reads: {', '.join(each)}")
     groups = (flagstat["QC-passed reads"], flagstat["QC-failed reads"])
     primary = sum(group["primary"] for group in groups)
     if fastq and sum(fastq.values()) != primary:
-        raise ReadsLost(f"{sum(fastq.values())} reads in {', '.join(fastq)}, but {primary} in the alignment")
+        raise ReadsLostError(f"{sum(fastq.values())} reads in {', '.join(fastq)}, but {primary} in the alignment")
     return {"fastq": fastq, "reads": primary, "alignments": sum(group["total"] for group in groups)}
 
 
 def indexed_alignments(bam: Path) -> int:
     """Alignment records in a BAM file, from its index alone."""
-    table = subprocess.run(
-        ["samtools", "idxstats", bam], check=True, text=True, stdout=subprocess.PIPE
-    ).stdout
+    table = subprocess.run(["samtools", "idxstats", bam], check=True, text=True, stdout=subprocess.PIPE).stdout
     return sum(int(mapped) + int(unmapped) for _, _, mapped, unmapped in map(str.split, table.splitlines()))
 
 
@@ -105,7 +100,7 @@ def compare_sample(bam: Path, units: list[Path]) -> None:
     expected = sum(json.loads(unit.read_text())["alignments"] for unit in units)
     found = indexed_alignments(bam)
     if found != expected:
-        raise ReadsLost(f"{bam} holds {found} alignments, its units {expected}")
+        raise ReadsLostError(f"{bam} holds {found} alignments, its units {expected}")
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
@@ -139,7 +134,7 @@ def run(arguments: argparse.Namespace) -> None:
 def main(argv: list[str]) -> int:
     try:
         run(parse(argv))
-    except ReadsLost as lost:
+    except ReadsLostError as lost:
         print(f"error: {lost}", file=sys.stderr)
         return 1
     except BrokenPipeError:

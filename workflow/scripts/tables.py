@@ -59,9 +59,7 @@ def read_cohort(config: dict, schemas: Mapping[str, str | Path]) -> Cohort:
 
 def config_errors(config: dict, schema: dict) -> list[str]:
     """One line for each thing wrong with the configuration, sorted; what needs no file to be opened."""
-    errors = sorted(
-        {line for error in Draft202012Validator(schema).iter_errors(config) for line in _explain(error)}
-    )
+    errors = sorted({line for error in Draft202012Validator(schema).iter_errors(config) for line in _explain(error)})
     return [f"config: {line}" for line in errors or sorted(_contradictions(with_defaults(config, schema)))]
 
 
@@ -151,11 +149,7 @@ def read_table(path: str | Path, schema: dict) -> tuple[list[Row], list[str]]:
     table = Path(path).name
     try:
         with Path(path).open(encoding="utf-8-sig") as file:
-            lines = [
-                (number, line.rstrip("\n").split("\t"))
-                for number, line in enumerate(file, 1)
-                if _counts(line)
-            ]
+            lines = [(number, line.rstrip("\n").split("\t")) for number, line in enumerate(file, 1) if _counts(line)]
     except FileNotFoundError:
         return [], [f"{table}: {path} does not exist"]
     except UnicodeDecodeError:
@@ -174,9 +168,7 @@ def read_table(path: str | Path, schema: dict) -> tuple[list[Row], list[str]]:
     validator, rows, errors = Draft202012Validator(schema), [], []
     for number, fields in body:
         if len(fields) != len(header):
-            errors.append(
-                f"{table} line {number}: {len(fields)} fields, but the header has {len(header)} columns"
-            )
+            errors.append(f"{table} line {number}: {len(fields)} fields, but the header has {len(header)} columns")
             continue
         row, wrong = _read_row(dict(zip(header, map(str.strip, fields), strict=True)), validator)
         rows.append(row | {"table": table, "line": number})
@@ -270,7 +262,5 @@ def _shared_files(units: list[Row]) -> list[str]:
                 continue
             earlier, its_column = first.setdefault(Path(row[column]).resolve(), (row, column))
             if (earlier, its_column) != (row, column):
-                errors.append(
-                    f"{where(row)}: {column} {row[column]} is also {its_column} in line {earlier['line']}"
-                )
+                errors.append(f"{where(row)}: {column} {row[column]} is also {its_column} in line {earlier['line']}")
     return errors

@@ -6,8 +6,12 @@ rule apply_variant_recalibration:
         **reference,
         vcf="results/genotype_gvcfs/{callset}.vcf.gz",
         tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
-        snps=multiext("results/variant_recalibration/{callset}.snps", ".recal", ".recal.idx", ".tranches"),
-        indels=multiext("results/variant_recalibration/{callset}.indels", ".recal", ".recal.idx", ".tranches"),
+        snps_recal="results/variant_recalibration/{callset}.snps.recal",
+        snps_idx="results/variant_recalibration/{callset}.snps.recal.idx",
+        snps_tranches="results/variant_recalibration/{callset}.snps.tranches",
+        indels_recal="results/variant_recalibration/{callset}.indels.recal",
+        indels_idx="results/variant_recalibration/{callset}.indels.recal.idx",
+        indels_tranches="results/variant_recalibration/{callset}.indels.tranches",
     output:
         snps=temp("results/apply_variant_recalibration/{callset}.snps.vcf.gz"),
         snps_tbi=temp("results/apply_variant_recalibration/{callset}.snps.vcf.gz.tbi"),
@@ -22,8 +26,6 @@ rule apply_variant_recalibration:
         mem_mb=4000,
     params:
         gatk3=gatk3,
-        snps="results/variant_recalibration/{callset}.snps",
-        indels="results/variant_recalibration/{callset}.indels",
         snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
         indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],
     shell:
@@ -31,10 +33,10 @@ rule apply_variant_recalibration:
             "apply_variant_recalibration",
             """
             {params.gatk3} -T ApplyRecalibration -R {input.fasta:q} -input {input.vcf:q} \\
-                -recalFile {params.snps:q}.recal -tranchesFile {params.snps:q}.tranches -mode SNP \\
+                -recalFile {input.snps_recal:q} -tranchesFile {input.snps_tranches:q} -mode SNP \\
                 --ts_filter_level {params.snp_sensitivity} -o {output.snps:q}
             {params.gatk3} -T ApplyRecalibration -R {input.fasta:q} -input {output.snps:q} \\
-                -recalFile {params.indels:q}.recal -tranchesFile {params.indels:q}.tranches -mode INDEL \\
+                -recalFile {input.indels_recal:q} -tranchesFile {input.indels_tranches:q} -mode INDEL \\
                 --ts_filter_level {params.indel_sensitivity} -o {output.vcf:q}
             """,
         )

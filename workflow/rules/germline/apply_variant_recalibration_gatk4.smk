@@ -6,8 +6,12 @@ rule apply_variant_recalibration:
         **reference,
         vcf="results/genotype_gvcfs/{callset}.vcf.gz",
         tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
-        snps=multiext("results/variant_recalibration/{callset}.snps", ".recal", ".recal.idx", ".tranches"),
-        indels=multiext("results/variant_recalibration/{callset}.indels", ".recal", ".recal.idx", ".tranches"),
+        snps_recal="results/variant_recalibration/{callset}.snps.recal",
+        snps_idx="results/variant_recalibration/{callset}.snps.recal.idx",
+        snps_tranches="results/variant_recalibration/{callset}.snps.tranches",
+        indels_recal="results/variant_recalibration/{callset}.indels.recal",
+        indels_idx="results/variant_recalibration/{callset}.indels.recal.idx",
+        indels_tranches="results/variant_recalibration/{callset}.indels.tranches",
     output:
         snps=temp("results/apply_variant_recalibration/{callset}.snps.vcf.gz"),
         snps_tbi=temp("results/apply_variant_recalibration/{callset}.snps.vcf.gz.tbi"),
@@ -22,8 +26,6 @@ rule apply_variant_recalibration:
         mem_mb=4000,
     params:
         java=java,
-        snps="results/variant_recalibration/{callset}.snps",
-        indels="results/variant_recalibration/{callset}.indels",
         snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
         indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],
     shell:
@@ -31,11 +33,11 @@ rule apply_variant_recalibration:
             "apply_variant_recalibration",
             """
             gatk --java-options {params.java:q} ApplyVQSR -R {input.fasta:q} -V {input.vcf:q} -mode SNP \\
-                --recal-file {params.snps:q}.recal --tranches-file {params.snps:q}.tranches \\
+                --recal-file {input.snps_recal:q} --tranches-file {input.snps_tranches:q} \\
                 --truth-sensitivity-filter-level {params.snp_sensitivity} \\
                 --tmp-dir {resources.tmpdir:q} -O {output.snps:q}
             gatk --java-options {params.java:q} ApplyVQSR -R {input.fasta:q} -V {output.snps:q} -mode INDEL \\
-                --recal-file {params.indels:q}.recal --tranches-file {params.indels:q}.tranches \\
+                --recal-file {input.indels_recal:q} --tranches-file {input.indels_tranches:q} \\
                 --truth-sensitivity-filter-level {params.indel_sensitivity} \\
                 --tmp-dir {resources.tmpdir:q} -O {output.vcf:q}
             """,

@@ -26,13 +26,10 @@ def indexed(role, vcf):
 
 
 known_indels = [indexed(f"known_indels_{i}", vcf) for i, vcf in enumerate(config["known_indels"], 1)]
-known_sites = [
-    indexed(f"known_sites_{i}", vcf) for i, vcf in enumerate(config["known_sites"], 1)
-] + known_indels
+known_sites = [indexed(f"known_sites_{i}", vcf) for i, vcf in enumerate(config["known_sites"], 1)] + known_indels
 training = {
     mode: {
-        name: indexed(f"vqsr_{mode}_{name}", entry["vcf"])
-        for name, entry in config["vqsr"][mode]["resources"].items()
+        name: indexed(f"vqsr_{mode}_{name}", entry["vcf"]) for name, entry in config["vqsr"][mode]["resources"].items()
     }
     for mode in GATK_MODE
 }
@@ -150,9 +147,7 @@ def resource_arguments(flag):
     """VQSR's training sets: flag:name,known=..,training=..,truth=..,prior=.. file."""
 
     def argument(name, entry, vcf):
-        traits = ",".join(
-            f"{trait}={str(entry[trait]).lower()}" for trait in ("known", "training", "truth", "prior")
-        )
+        traits = ",".join(f"{trait}={str(entry[trait]).lower()}" for trait in ("known", "training", "truth", "prior"))
         return f"{flag}:{name},{traits} {shlex.quote(str(vcf))}"
 
     def arguments(wildcards, input):
@@ -160,6 +155,12 @@ def resource_arguments(flag):
         return " ".join(argument(name, entries[name], vcf) for name, vcf in training[wildcards.mode].items())
 
     return arguments
+
+
+def tranches(wildcards):
+    """GATK's own tranches, and the one that is filtered at: without it the next looser one would be taken in silence."""
+    sensitivity = float(config["vqsr"][wildcards.mode]["sensitivity"])
+    return repeat("-tranche", sorted({100.0, 99.9, 99.0, 90.0, sensitivity}, reverse=True))
 
 
 def filter_arguments(name_flag, expression_flag):

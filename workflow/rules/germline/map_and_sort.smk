@@ -19,7 +19,7 @@ rule map_and_sort:
     resources:
         mem_mb=24000,
     params:
-        index=bwa_index,
+        index=lambda wildcards, input: input.index[0].removesuffix(".amb"),
         read_group=read_group,
         streams=streams,
     # bwa reads through reads.py, which counts records, while flagstat counts what goes to the sorter. The sorter sees

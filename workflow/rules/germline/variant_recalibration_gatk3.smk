@@ -23,13 +23,14 @@ rule variant_recalibration:
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
         resources=resource_arguments("-resource"),
         annotations=lambda wildcards: repeat("-an", config["vqsr"][wildcards.mode]["annotations"]),
+        tranches=tranches,
         max_gaussians=lambda wildcards: config["vqsr"][wildcards.mode]["max_gaussians"],
     shell:
         bound(
             "variant_recalibration",
             """
             {params.gatk3} -T VariantRecalibrator -R {input.fasta:q} -input {input.vcf:q} \\
-                {params.resources} {params.annotations} -mode {params.gatk_mode} \\
+                {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \\
                 --maxGaussians {params.max_gaussians} -recalFile {output.recal:q} -tranchesFile {output.tranches:q} \\
             || {{ echo "error: VQSR found no model for the {wildcards.mode} of {wildcards.callset}, whose call set has" \\
                 "$(gzip -cd {input.vcf:q} | grep -vc '^#') variants; it wants thousands of each kind. With fewer, set" \\

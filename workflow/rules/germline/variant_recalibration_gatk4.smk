@@ -23,13 +23,14 @@ rule variant_recalibration:
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
         resources=resource_arguments("--resource"),
         annotations=lambda wildcards: repeat("-an", config["vqsr"][wildcards.mode]["annotations"]),
+        tranches=tranches,
         max_gaussians=lambda wildcards: config["vqsr"][wildcards.mode]["max_gaussians"],
     shell:
         bound(
             "variant_recalibration",
             """
             gatk --java-options {params.java:q} VariantRecalibrator -R {input.fasta:q} -V {input.vcf:q} \\
-                {params.resources} {params.annotations} -mode {params.gatk_mode} \\
+                {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \\
                 --max-gaussians {params.max_gaussians} --tmp-dir {resources.tmpdir:q} \\
                 -O {output.recal:q} --tranches-file {output.tranches:q} \\
             || {{ echo "error: VQSR found no model for the {wildcards.mode} of {wildcards.callset}, whose call set has" \\

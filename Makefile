@@ -1,0 +1,56 @@
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# every recipe finds the tools of .venv (and GATK, linked there) before those of the system
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+
+PYTEST_ARGS ?=
+
+.PHONY: help setup installed doctor demo test test-fast e2e lint format bench lock clean
+
+help: ## say what there is to make
+	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
+
+setup: ## install what this machine lacks; what is there is left alone
+	@scripts/setup/install
+
+installed:
+	@scripts/setup/install --quiet
+
+doctor: installed ## show the tools and the machine; fails when the germline pipeline could not run
+	@gpd doctor
+
+demo: installed ## simulate a small cohort and take it from FASTQ to filtered VCF
+	@gpd demo
+
+test: test-fast e2e ## everything: test-fast, and the pipelines with the real tools
+
+test-fast: lint ## lint, and the tests that need no tool
+	@pytest -m "not e2e" $(PYTEST_ARGS)
+
+e2e: installed
+	@pytest -m e2e $(PYTEST_ARGS)
+
+lint: installed ## the checks of form
+	@ruff check .
+	@ruff format --check .
+	@snakefmt --check workflow
+
+format: installed ## put Python and Snakemake files into form
+	@ruff check --fix .
+	@ruff format .
+	@snakefmt workflow
+
+bench: installed ## measure how many samples a day this machine takes
+	@gpd bench
+
+lock: installed ## resolve requirements.lock anew from pyproject.toml
+	@uv pip compile --quiet --universal --python-version 3.11 --extra dev --upgrade --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock" \
+		--output-file requirements.lock pyproject.toml
+
+clean: ## remove what set-up and runs made in this folder
+	@rm -rf .venv .tools .pytest_cache .ruff_cache .hypothesis .snakemake demo-run

@@ -1,0 +1,1 @@
+"""Genomes per Day: the lab that runs the workflows of this repository and measures them."""

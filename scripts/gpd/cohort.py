@@ -1,0 +1,55 @@
+"""Run a pipeline on a cohort and show what it came to; `gpd run` and `gpd demo` end here."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from gpd import display, machine, workflow
+from gpd.ledger import read_ledger
+from gpd.steps import STEPS
+from gpd.summary import Summary, summarize
+
+LEDGER = "ledger.jsonl"
+
+
+def run(
+    pipeline: str,
+    directory: Path,
+    console: Console,
+    cores: int | None = None,
+    configfiles: Sequence[Path] = (),
+    profile: Path | None = None,
+    extra: Sequence[str] = (),
+) -> int:
+    """Run `pipeline` in `directory` and print its tables; Snakemake's exit code.
+
+    Without `cores`, all that this process may use. The tables count the jobs of this run alone.
+    """
+    node = machine.look(directory)
+    arguments = workflow.command(
+        directory,
+        cores=cores or node.usable_cpus,
+        mem_mb=int(node.available_gib * 1024),
+        profile=profile or workflow.PROFILES / "default",
+        configfiles=configfiles,
+        extra=["--config", f"pipeline={pipeline}", *extra],
+    )
+    ledger = directory / LEDGER
+    before = len(read_ledger(ledger))
+    with display.progress(console) as changed:
+        finished = workflow.run(arguments, directory / workflow.LOG, changed)
+    show(summarize(read_ledger(ledger)[before:], STEPS[pipeline]), finished, console)
+    return finished.exit_code
+
+
+def show(summary: Summary, finished: workflow.Finished, console: Console) -> None:
+    """The tables of a run; where no job ran, what Snakemake said."""
+    if not summary.columns:
+        console.print("\n".join(finished.said[-20:]), highlight=False, markup=False)
+        return
+    console.print(display.step_table(summary))
+    for line in display.throughput_lines(summary):
+        console.print(line, highlight=False)
+    if summary.failures:
+        console.print(display.failure_table(summary))

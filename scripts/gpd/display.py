@@ -1,0 +1,113 @@
+"""What a person sees: the progress of a run, and its tables. Holds no figure of its own."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gpd import workflow
+from gpd.steps import ALTERNATIVES
+from gpd.summary import StepRow, Summary
+from gpd.truth import Comparison
+
+MOST_COLUMNS = 8
+NOT_RUN = "not run"
+
+
+@contextmanager
+def progress(console: Console) -> Iterator[Callable[[workflow.Progress], None]]:
+    """Show how far a run is: a live bar on a terminal, elsewhere a line for each tenth of the jobs."""
+    if not console.is_terminal:
+        yield _tenths(console)
+        return
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("jobs"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("planning", total=None)
+
+        def show(state: workflow.Progress) -> None:
+            running = ", ".join(state.running.values())
+            bar.update(task, completed=state.done, total=state.total, description=running)
+
+        yield show
+
+
+def _tenths(console: Console) -> Callable[[workflow.Progress], None]:
+    shown = 0
+
+    def show(state: workflow.Progress) -> None:
+        nonlocal shown
+        tenth = 10 * state.done // state.total if state.total else 0
+        if tenth > shown:
+            shown = tenth
+            console.print(f"{state.done} of {state.total} jobs done", highlight=False)
+
+    return show
+
+
+def seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:,.1f}"
+
+
+def step_table(summary: Summary) -> Table:
+    """A row a step, a column a sample (for large cohorts: the sum over samples alone), busy seconds."""
+    columns = summary.columns if len(summary.columns) <= MOST_COLUMNS else ()
+    table = Table(title="Runtime a step, seconds (the sum over its jobs)", title_justify="left")
+    table.add_column("step")
+    for name in (*columns, "total"):
+        table.add_column(name, justify="right")
+    for row in summary.steps:
+        if row.total_s is None and row.step in ALTERNATIVES:
+            continue
+        table.add_row(row.step, *_cells(row, columns))
+    table.add_section()
+    totals = [summary.busy_s(column) for column in columns]
+    table.add_row("total", *map(seconds, totals), seconds(sum(summary.busy_s(column) for column in summary.columns)))
+    return table
+
+
+def _cells(row: StepRow, columns: Sequence[str]) -> list[str]:
+    if row.total_s is None:
+        return [*("" for _ in columns), NOT_RUN]
+    return [*(seconds(row.busy_s.get(column)) for column in columns), seconds(row.total_s)]
+
+
+def throughput_lines(summary: Summary) -> list[str]:
+    """Makespan, samples that succeeded and failed, samples a day."""
+    samples = len([column for column in summary.columns if column != "cohort"])
+    lines = [f"{len(summary.succeeded)} of {samples} samples succeeded in {seconds(summary.makespan_s)} s"]
+    if summary.samples_per_day is not None:
+        lines.append(f"{summary.samples_per_day:,.0f} samples a day of this size, on this machine, as it was run")
+    return lines
+
+
+def failure_table(summary: Summary) -> Table:
+    table = Table(title="Failed", title_justify="left")
+    for column in ("step", "sample", "cause", "log"):
+        table.add_column(column, overflow="fold")
+    for failure in summary.failures:
+        table.add_row(failure.rule, failure.sample, failure.message, failure.log)
+    return table
+
+
+def truth_table(comparisons: Sequence[Comparison]) -> Table:
+    """Calls against truth, a row a sample and kind of variant."""
+    table = Table(title="Filtered calls against the simulated truth", title_justify="left")
+    for column in ("sample", "kind", "found", "false", "missed", "recall", "precision"):
+        table.add_column(column, justify="left" if column in ("sample", "kind") else "right")
+    for comparison in comparisons:
+        for kind, counts in (("SNP", comparison.snp), ("indel", comparison.indel)):
+            figures = (counts.true_positives, counts.false_positives, counts.false_negatives)
+            table.add_row(comparison.sample, kind, *map(str, figures), _share(counts.recall), _share(counts.precision))
+    return table
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"

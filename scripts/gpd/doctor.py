@@ -1,0 +1,187 @@
+"""What is here of what the pipelines need: `gpd doctor`.
+
+`inspect` looks at this machine; `verdict` and the functions below it only judge and show what was seen.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from gpd.machine import TIMEOUT_S, Machine, answer, look
+from gpd.tools import Tool, at_least, needed, version_in
+
+OPEN_FILES = 4096  # sambamba sort and GenomicsDBImport keep hundreds of files open, several jobs run at once
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One tool on this machine; `problem` is empty when it runs and is new enough."""
+
+    command: str
+    version: str
+    path: str
+    needed_by: tuple[str, ...]
+    problem: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """All of `gpd doctor`; `verdicts` names for each pipeline how it runs: path, conda, or not at all."""
+
+    findings: tuple[Finding, ...]
+    machine: Machine
+    verdicts: dict[str, str]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether every pipeline that was asked for can run."""
+        return "no" not in self.verdicts.values()
+
+
+# judging and showing
+
+
+def judge(tool: Tool, path: str, status: int | None, output: str) -> Finding:
+    """Judge a tool by how it answered; no path: not found, no status: it had to be stopped."""
+
+    def finding(version: str, problem: str) -> Finding:
+        return Finding(tool.command, version, path, tool.needed_by, problem, tool.remedy() if problem else "")
+
+    if not path:
+        return finding("", "missing")
+    if status is None:
+        return finding("", f"broken: no answer within {TIMEOUT_S:.0f} s")
+    version = version_in(output)
+    if status != tool.status or not (version or _silent_about_version(tool)):
+        return finding("", f"broken: exit status {status}: {_last_line(output)}")
+    if tool.minimum and not at_least(version, tool.minimum):
+        return finding(version, f"too old: {tool.minimum} or newer is needed")
+    return finding(version, "")
+
+
+def _silent_about_version(tool: Tool) -> bool:
+    # numactl has no way to say its version, and Debian's time says UNKNOWN
+    return not tool.minimum
+
+
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1] if lines else "no output"
+
+
+def verdict(pipeline: str, tools: list[Tool], findings: Iterable[Finding], conda: str) -> str:
+    """Say where the pipeline's tools come from: `path`, `conda` (snakemake --sdm conda), or `no`: nowhere."""
+    failed = {finding.command for finding in findings if finding.problem}
+    lacking = [tool for tool in needed(tools, pipeline) if tool.command in failed]
+    if not lacking:
+        return "path"
+    return "conda" if conda and all(tool.conda for tool in lacking) else "no"
+
+
+def lacking(pipeline: str, tools: list[Tool], findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that keep the pipeline from running with the tools on PATH."""
+    commands = {tool.command for tool in needed(tools, pipeline)}
+    return [finding for finding in findings if finding.problem and finding.command in commands]
+
+
+def warnings(machine: Machine) -> list[str]:
+    """Name what lets runs fail that the tools alone would not."""
+    found = []
+    if machine.open_files < OPEN_FILES:
+        found.append(
+            f"ulimit -n is {machine.open_files}: sorting and joint calling may run out of open files; "
+            f"run 'ulimit -n {OPEN_FILES}' first"
+        )
+    return found
+
+
+def show(report: Report, tools: list[Tool], console: Console) -> None:
+    """Print the report: tools, machine, then one line a pipeline."""
+    console.print(_tool_table(report.findings))
+    console.print(_machine_table(report.machine))
+    for warning in warnings(report.machine):
+        console.print(f"[yellow]warning[/]: {escape(warning)}", soft_wrap=True)
+    for pipeline, how in report.verdicts.items():
+        for line in _verdict_lines(pipeline, how, lacking(pipeline, tools, report.findings)):
+            console.print(line, soft_wrap=True)
+
+
+def _tool_table(findings: Iterable[Finding]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("tool", "version", "needed by", "path"):
+        table.add_column(heading, overflow="fold")
+    for finding in findings:
+        version = Text(finding.version or "?", "green")
+        if finding.problem:
+            version = Text(finding.problem, "red" if finding.path else "yellow")
+        table.add_row(finding.command, version, ", ".join(finding.needed_by), finding.path)
+    return table
+
+
+def _machine_table(machine: Machine) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    topology = machine.topology
+    counts = (
+        (topology.sockets, "socket"),
+        (topology.numa_nodes, "NUMA node"),
+        (topology.l3_groups, "L3 group"),
+        (topology.cores, "core"),
+        (topology.cpus, "CPU"),
+    )
+    parts = [f"{count} {name}{'s' * (count != 1)}" for count, name in counts if count is not None]
+    smt = {None: "", 1: ", no SMT"}.get(topology.threads_per_core, f", SMT {topology.threads_per_core}")
+    table.add_row("processor", escape(topology.model or "?"))
+    table.add_row("topology", f"{', '.join(parts) or '?'}{smt} ({machine.usable_cpus} usable here)")
+    table.add_row("memory", f"{machine.memory_gib:.1f} GiB, {machine.available_gib:.1f} GiB available")
+    for disk in machine.disks:
+        table.add_row("free disk", f"{disk.free_gib:.1f} GiB in {escape(disk.path)}")
+    table.add_row("ulimit -n", str(machine.open_files))
+    return table
+
+
+def _verdict_lines(pipeline: str, how: str, missing: list[Finding]) -> list[str]:
+    if how == "path":
+        return [f"[green]{pipeline} can run[/]"]
+    if how == "conda":
+        return [f"[green]{pipeline} can run[/] with 'snakemake --sdm conda', which brings what PATH lacks"]
+    return [f"[red]{pipeline} cannot run[/]:"] + [
+        f"  {finding.command} {escape(finding.problem)}: {escape(finding.remedy)}" for finding in missing
+    ]
+
+
+def to_json(report: Report) -> str:
+    """Return the report as JSON, field names as in the classes above."""
+    return json.dumps(asdict(report) | {"warnings": warnings(report.machine)}, indent=2)
+
+
+# looking at this machine
+
+
+def inspect(tools: list[Tool], pipelines: list[str], directory: Path) -> Report:
+    """Run every tool for its version and look at the machine, as a run in the directory would meet it."""
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        findings = tuple(pool.map(examine, tools))
+    machine = look(directory)
+    return Report(
+        findings,
+        machine,
+        {pipeline: verdict(pipeline, tools, findings, machine.conda) for pipeline in pipelines},
+    )
+
+
+def examine(tool: Tool) -> Finding:
+    """Look for a tool on PATH and run it."""
+    path = shutil.which(tool.command)
+    if path is None:
+        return judge(tool, "", None, "")
+    status, output = answer([path, *tool.arguments])
+    return judge(tool, path, status, output)

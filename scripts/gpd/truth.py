@@ -1,0 +1,111 @@
+"""Compare one sample's calls with its truth, allele by allele.
+
+Both sides are normalised first (split into biallelic records, left-aligned, trimmed), since one indel has
+many spellings. An allele counts as found when chromosome, position, reference and alternative allele agree.
+Genotypes are not compared: a heterozygous call of a homozygous variant is a true positive here.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+Allele = tuple[str, int, str, str]
+
+
+class ComparisonError(RuntimeError):
+    """bcftools failed or a sample is absent; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Alleles found, called in error, and missed."""
+
+    true_positives: int
+    false_positives: int
+    false_negatives: int
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the true alleles that were called; None where the truth has none."""
+        return _share(self.true_positives, self.false_negatives)
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the called alleles that are true; None where nothing was called."""
+        return _share(self.true_positives, self.false_positives)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Counts of one sample; `indel` holds everything that is not one base for one base."""
+
+    sample: str
+    snp: Counts
+    indel: Counts
+
+
+def compare_calls(
+    calls_vcf: Path, truth_vcf: Path, reference: Path, sample: str, regions: Path | None = None
+) -> Comparison:
+    """Count the alleles that `sample` carries in the calls, the truth, or both.
+
+    Only records whose FILTER is PASS or missing count. A truth file with a single sample is that sample's
+    truth, whatever name it bears. `regions` (BED) limits both sides, after normalising, to variants that
+    start inside.
+
+    Raises:
+        ComparisonError: a file cannot be read, or has not the sample.
+    """
+    names = _samples(truth_vcf)
+    truth = _alleles(truth_vcf, reference, names[0] if len(names) == 1 else sample, regions)
+    calls = _alleles(calls_vcf, reference, sample, regions)
+    return Comparison(
+        sample,
+        snp=_count(filter(_is_snp, calls), filter(_is_snp, truth)),
+        indel=_count((a for a in calls if not _is_snp(a)), (a for a in truth if not _is_snp(a))),
+    )
+
+
+def _alleles(vcf: Path, reference: Path, sample: str, regions: Path | None) -> set[Allele]:
+    if sample not in _samples(vcf):
+        raise ComparisonError(f"{vcf}: has no sample {sample}")
+    passed = _bcftools(vcf, ["view", "-O", "u", "-f", "PASS,.", "-s", sample, str(vcf)])
+    normal = _bcftools(vcf, ["norm", "-O", "u", "-m", "-any", "-f", str(reference), "-"], passed)
+    inside = ["-T", str(regions)] if regions else []
+    columns = "%CHROM\t%POS\t%REF\t%ALT\n"
+    # only now: of a split record, the sample may carry one allele and not the other
+    table = _bcftools(vcf, ["query", *inside, "-i", 'GT="alt"', "-f", columns, "-"], normal)
+    rows = (line.split("\t") for line in table.decode().splitlines())
+    # a spanning deletion (*) and symbolic alleles name no sequence to compare
+    return {(c, int(p), ref.upper(), alt.upper()) for c, p, ref, alt in rows if alt[0] not in "*<"}
+
+
+def _samples(vcf: Path) -> list[str]:
+    return _bcftools(vcf, ["query", "-l", str(vcf)]).decode().split("\n")[:-1]
+
+
+def _bcftools(about: Path, arguments: list[str], data: bytes | None = None) -> bytes:
+    try:
+        done = subprocess.run(["bcftools", *arguments], input=data, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise ComparisonError("bcftools is not on the PATH; `make setup` installs it") from error
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["(no message)"]
+        raise ComparisonError(f"{about}: bcftools {arguments[0]} failed: {said[-1]}")
+    return done.stdout
+
+
+def _is_snp(allele: Allele) -> bool:
+    return len(allele[2]) == len(allele[3]) == 1
+
+
+def _count(calls: Iterable[Allele], truth: Iterable[Allele]) -> Counts:
+    called, true = set(calls), set(truth)
+    return Counts(len(called & true), len(called - true), len(true - called))
+
+
+def _share(found: int, others: int) -> float | None:
+    return found / (found + others) if found + others else None

@@ -1,0 +1,56 @@
+# What every step of the set-up shares: one line a step, one line a failure, stamps. Sourced by install.
+
+say() {
+    printf '%s\n' "$*"
+}
+
+fail() {
+    printf 'set-up: %s\n' "$*" >&2
+    exit 1
+}
+
+# run STEP COMMAND...: the command's output goes to .tools/log/STEP.log; a failure is one line with its last words.
+run() {
+    local step=$1 log=.tools/log/$1.log
+    shift
+    "$@" </dev/null >>"$log" 2>&1 9>&- && return
+    local words
+    words=$(grep -iE '^(\[ERROR\]|E:|ERROR:).*[[:alnum:]]' "$log" | head -n 1 || true)
+    fail "$step: ${words:-$(tail -n 1 "$log")} (all of it: $root/$log)"
+}
+
+# A step is done when its stamp holds the key of its inputs.
+stamped() {
+    [ -f "$1" ] && [ "$(<"$1")" = "$2" ]
+}
+
+key_of() {
+    cat "$@" | sha256sum | cut -d ' ' -f 1
+}
+
+# The steps spend their time on downloads and unpacking, so they share it; each says itself what went wrong.
+# Job control gives each a process group, with which an interrupt ends it whole.
+side_by_side() {
+    local step pids=() pid failed=0
+    set -m
+    trap 'kill -- "${pids[@]/#/-}" 2>/dev/null; exit 130' INT TERM
+    for step in "$@"; do
+        "$step" &
+        pids+=($!)
+    done
+    for pid in "${pids[@]}"; do
+        wait "$pid" || failed=1
+    done
+    trap - INT TERM
+    set +m
+    [ "$failed" = 0 ] || exit 1
+}
+
+# Prints the path of the first of these commands that is on PATH.
+first_command() {
+    local command
+    for command in "$@"; do
+        type -P "$command" && return
+    done
+    return 1
+}

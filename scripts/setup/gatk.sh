@@ -1,0 +1,49 @@
+# GATK 4 from Maven Central into .tools/gatk: lib/ with the jars, and the launcher beside it. Sourced by install.
+
+gatk_key() {
+    key_of envs/gatk/pom.xml
+}
+
+gatk_installed() {
+    stamped .tools/gatk/.stamp "$(gatk_key)"
+}
+
+install_gatk() {
+    [ "$route" = path ] || return 0
+    [ -x .tools/java ] || ln -sfn "$(find_java 17)" .tools/java # chosen anew when that Java is gone
+    gatk_installed || download_gatk
+    cmp -s "$setup/gatk" .tools/gatk/gatk || install -m 755 "$setup/gatk" .tools/gatk/gatk
+}
+
+# The jars are gathered beside their final place, proved by a start of GATK, and moved as one: half a download
+# never counts.
+download_gatk() {
+    local repository part=.tools/gatk.part started=$SECONDS
+    say "gatk           GATK 4 and its libraries (424 MB) from Maven Central into .tools/gatk"
+    : >.tools/log/gatk.log
+    rm -rf "$part"
+    mkdir -p "$part"
+    repository=$(maven_repository)
+    run gatk mvn -B -ntp --strict-checksums ${repository:+"$repository"} -f envs/gatk/pom.xml \
+        dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$root/$part/lib"
+    install -m 755 "$setup/gatk" "$part/gatk"
+    run gatk "$part/gatk" --version
+    gatk_key >"$part/.stamp"
+    rm -rf .tools/gatk
+    mv -T "$part" .tools/gatk
+    say "gatk           done in $((SECONDS - started)) s"
+}
+
+# Maven keeps its downloads in the home that the password file names; some users of containers and services
+# have none there.
+maven_repository() {
+    local home
+    home=$(getent passwd "$(id -u)" 2>/dev/null | cut -d : -f 6) || true
+    [ -n "$home" ] && [ -w "$home" ] || printf '%s\n' "-Dmaven.repo.local=$root/.tools/m2"
+}
+
+# What lives in .tools is found on PATH once .venv is.
+link_commands() {
+    [ ! -x .tools/gatk/gatk ] || ln -sfn ../../.tools/gatk/gatk .venv/bin/gatk
+    [ ! -x .tools/conda/bin/conda ] || ln -sfn ../../.tools/conda/bin/conda .venv/bin/conda
+}

@@ -1,0 +1,62 @@
+# The Python environment .venv: what requirements.lock names, and the package gpd of this tree. Sourced by install.
+
+# Prints the first Python that is new enough and can make an environment.
+find_python() {
+    local python
+    for python in python3 python3.14 python3.13 python3.12 python3.11 .tools/conda/bin/python; do
+        "$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue
+        "$python" -c 'import sys; print(sys.executable)'
+        return
+    done
+    return 1
+}
+
+install_python() {
+    install_packages
+    install_gpd
+}
+
+install_packages() {
+    local key python started=$SECONDS
+    key=$(key_of requirements.lock <(printf '%s' "$root")) # an environment does not survive a move
+    stamped .venv/.packages "$key" && .venv/bin/python -c '' 2>/dev/null && return
+    [ "$route" = path ] || install_conda
+    python=$(find_python) || fail 'python: no Python 3.11 or newer with the modules venv and ensurepip on PATH'
+    say "python         $("$python" --version 2>&1), $(grep -c '==' requirements.lock) packages into .venv"
+    : >.tools/log/python.log
+    run python "$python" -m venv --clear .venv
+    run python .venv/bin/python -m pip install -q --no-input --disable-pip-version-check \
+        --no-compile --no-deps --require-hashes -r requirements.lock
+    run python compile .venv/lib
+    printf '%s\n' "$key" >.venv/.packages
+    say "python         done in $((SECONDS - started)) s"
+}
+
+# The package itself stays in this tree; what is installed are its metadata and its command.
+install_gpd() {
+    local key
+    key=$(key_of pyproject.toml)
+    stamped .venv/.gpd "$key" && return
+    : >.tools/log/gpd.log
+    run gpd .venv/bin/python -m pip install -q --no-input --disable-pip-version-check \
+        --no-deps --no-build-isolation --editable .
+    run gpd compile scripts/gpd
+    printf '%s\n' "$key" >.venv/.gpd
+}
+
+# Bytecode halves Snakemake's start, and whoever sets PYTHONDONTWRITEBYTECODE would never get any.
+# On every CPU at once, or one after the other where /dev/shm is not to be written to.
+compile() {
+    .venv/bin/python -m compileall -q -j 0 "$1" || .venv/bin/python -m compileall -q "$1"
+}
+
+# Snakemake asks for a command named conda, 24.7.1 or newer; mamba and micromamba can provide one, and a Python too.
+install_conda() {
+    local conda
+    type -P conda >/dev/null && find_python >/dev/null && return
+    [ -x .tools/conda/bin/conda ] && return
+    conda=$(first_command conda micromamba mamba)
+    say "conda          conda and Python into .tools/conda"
+    : >.tools/log/conda.log
+    run conda "$conda" create -y -q -p "$root/.tools/conda" --override-channels -c conda-forge 'conda>=24.7.1' 'python=3.12'
+}

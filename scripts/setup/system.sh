@@ -1,0 +1,119 @@
+# System tools by the table in scripts/gpd/tools.tsv: through apt, else from conda when the workflow runs.
+# Sourced by install.
+
+# route is where the workflow's tools come from: `path` (they are installed) or `conda` (snakemake --sdm conda).
+route=path
+
+install_system_tools() {
+    local missing known=.tools/without # what apt did not have is not asked for again
+    missing=$(missing_tools)
+    [ -n "$missing" ] && ! { stamped "$known" "$missing" && ! blocking "$missing"; } || return 0
+    if type -P apt-get >/dev/null && become_root; then
+        install_with_apt "$missing"
+        missing=$(missing_tools)
+    elif blocking "$missing" && first_command conda mamba micromamba >/dev/null; then
+        route=conda
+        [ "$quiet" = --quiet ] || say "system tools   none through apt here: 'snakemake --sdm conda' takes them from envs/"
+        return
+    fi
+    ! blocking "$missing" || fail_with_list "$missing"
+    printf '%s\n' "$missing" >"$known"
+    [ -z "$missing" ] || say "system tools   go without: $(cut -f 1 <<<"$missing" | paste -sd ' ')"
+}
+
+# The rows of the table whose package is to be installed here and whose command is missing.
+missing_tools() {
+    local command arguments status minimum package conda needed_by purpose
+    while IFS=$'\t' read -r command arguments status minimum package conda needed_by purpose; do
+        [[ $command == '#'* || $command == command || $package == [-.] ]] && continue
+        present "$command" "$minimum" && continue
+        printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$command" "$minimum" "$package" "$conda" "$needed_by" "$purpose"
+    done <"$table"
+}
+
+present() {
+    case $1 in
+        python3) [ -x .venv/bin/python ] || find_python >/dev/null ;;
+        java) [ -x .tools/java ] || find_java "$2" >/dev/null ;;
+        mvn) gatk_installed || type -P mvn >/dev/null ;;
+        *) type -P "$1" >/dev/null ;;
+    esac
+}
+
+# A missing tool blocks when the installation itself or a pipeline needs it; the demo's and the lab's do not.
+blocking() {
+    [ -n "$1" ] && cut -f 5 <<<"$1" | tr , '\n' | grep -qvxE 'demo|lab'
+}
+
+# Sets `as_root` to the prefix that runs a command as root.
+become_root() {
+    as_root=()
+    [ "$(id -u)" -eq 0 ] && return
+    type -P sudo >/dev/null && sudo -n true 2>/dev/null || return 1
+    as_root=(sudo -n)
+}
+
+install_with_apt() {
+    local packages started=$SECONDS
+    : >.tools/log/apt.log
+    run apt "${as_root[@]}" apt-get -q update -o DPkg::Lock::Timeout=300
+    mapfile -t packages < <(packages_of "$1")
+    say "system tools   apt installs ${packages[*]}"
+    run apt "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
+        -o DPkg::Lock::Timeout=300 install "${packages[@]}"
+    hash -r
+    say "system tools   done in $((SECONDS - started)) s"
+}
+
+# One package a row: the first alternative that apt has in a version that will do; nothing where it has none.
+packages_of() {
+    local command minimum package rest
+    while IFS=$'\t' read -r command minimum package rest; do
+        first_available "$minimum" "$package"
+    done <<<"$1" | sort -u
+}
+
+first_available() {
+    local minimum=$1 alternatives alternative version
+    IFS='|' read -ra alternatives <<<"$2"
+    for alternative in "${alternatives[@]}"; do
+        version=$(apt-cache policy "$alternative" 2>/dev/null | sed -n 's/^ *Candidate: //p')
+        [ -n "$version" ] && [ "$version" != '(none)' ] || continue
+        [ "$minimum" = - ] || dpkg --compare-versions "$version" ge "$minimum" || continue
+        printf '%s\n' "$alternative"
+        return
+    done
+}
+
+fail_with_list() {
+    local command minimum package conda needed_by purpose packages=() found
+    {
+        printf 'set-up: these tools are missing:\n'
+        while IFS=$'\t' read -r command minimum package conda needed_by purpose; do
+            found=$(first_available "$minimum" "$package")
+            packages+=("${found:-${package%%|*}}")
+            [ "$minimum" = - ] || command="$command >= $minimum"
+            printf '  %-18s %-28s for %-16s package %s\n' "$command" "$purpose" "$needed_by" "${package//|/ or }"
+        done <<<"$1"
+        printf 'Debian, Ubuntu, as root:  apt-get update && apt-get install -y --no-install-recommends %s\n' \
+            "$(printf '%s\n' "${packages[@]}" | sort -u | paste -sd ' ')"
+        printf 'without root:  install conda, mamba or micromamba, and run make setup again; %s\n' \
+            "'snakemake --sdm conda' then takes the tools from envs/"
+    } >&2
+    exit 1
+}
+
+# Prints the first java that is new enough.
+find_java() {
+    local java version
+    while read -r java; do
+        [ -x "$java" ] || continue
+        version=$("$java" -version 2>&1 | sed -nE 's/.*version "([0-9]+).*/\1/p')
+        [ "${version:-0}" -ge "$1" ] && { readlink -f "$java"; return; }
+    done < <(
+        [ -z "${JAVA_HOME:-}" ] || printf '%s\n' "$JAVA_HOME/bin/java"
+        type -aP java
+        printf '%s\n' /usr/lib/jvm/*/bin/java
+    )
+    return 1
+}

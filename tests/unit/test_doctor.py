@@ -1,0 +1,203 @@
+"""gpd doctor: what it says of tools and machines, with tools that are scripts made here."""
+
+import io
+import json
+import os
+import sys
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from gpd import doctor, machine, tools
+from gpd.cli import app
+
+BWA = tools.Tool("bwa", (), 1, "0.7.17", ("bwa",), "bwa.yaml", ("germline",), "read alignment")
+DWGSIM = tools.Tool("dwgsim", (), 1, "", ("dwgsim",), "dwgsim.yaml", ("demo",), "simulated reads")
+SNAKEMAKE = tools.Tool("snakemake", ("--version",), 0, "9.27", (".",), "", ("germline",), "workflow engine")
+GATK3 = tools.Tool("gatk3", ("--version",), 0, "", (), "gatk3.yaml", ("germline-gatk3",), "realignment")
+
+TWO_SOCKETS_SMT = """\
+# The following is the parsable format, which can be fed to other
+# programs. Each different item in every column has an unique ID
+# CPU,Core,Socket,Node,,L1d,L1i,L2,L3
+0,0,0,0,,0,0,0,0
+1,1,0,1,,1,1,1,1
+2,2,1,2,,2,2,2,2
+3,3,1,3,,3,3,3,3
+4,0,0,0,,0,0,0,0
+5,1,0,1,,1,1,1,1
+6,2,1,2,,2,2,2,2
+7,3,1,3,,3,3,3,3
+"""
+NO_CACHES = "# CPU,Core,Socket,Node\n0,0,0,\n1,1,0,\n"
+
+
+@pytest.fixture
+def bin_directory(tmp_path, monkeypatch):
+    """A PATH of its own, and a function that puts shell scripts there."""
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    monkeypatch.setenv("PATH", str(directory))
+
+    def add(name: str, body: str) -> None:
+        (directory / name).write_text(f"#!/bin/sh\n{body}\n")
+        (directory / name).chmod(0o755)
+
+    return add
+
+
+@pytest.mark.parametrize(
+    ("output", "version"),
+    [
+        ("\nProgram: bwa (alignment)\nVersion: 0.7.17-r1188\nContact: x", "0.7.17-r1188"),
+        ("samtools 1.16.1\nUsing htslib 1.16", "1.16.1"),
+        ('openjdk version "17.0.15" 2025-04-15', "17.0.15"),
+        ("The Genome Analysis Toolkit (GATK) v4.6.2.0", "4.6.2.0"),
+        ("multiqc, version 1.35", "1.35"),
+        ("time (GNU Time) UNKNOWN\nGPL version 3", ""),
+    ],
+)
+def test_version_in(output, version):
+    assert tools.version_in(output) == version
+
+
+@pytest.mark.parametrize(
+    ("version", "minimum", "enough"),
+    [
+        ("1.16.1-2", "1.10", True),
+        ("1.9", "1.10", False),
+        ("17", "17", True),
+        ("0.7.17-r1188", "0.7.17", True),
+    ],
+)
+def test_at_least(version, minimum, enough):
+    assert tools.at_least(version, minimum) is enough
+
+
+def test_a_tool_that_works(bin_directory):
+    bin_directory("bwa", "echo 'Version: 0.7.18-r1243' >&2; exit 1")
+    finding = doctor.examine(BWA)
+    assert (finding.version, finding.problem) == ("0.7.18-r1243", "")
+    assert finding.path.endswith("/bin/bwa")
+
+
+def test_a_tool_that_is_not_there(bin_directory):
+    finding = doctor.examine(BWA)
+    assert finding.problem == "missing"
+    assert "apt-get install bwa" in finding.remedy
+    assert "envs/bwa.yaml" in finding.remedy
+
+
+def test_a_tool_that_is_there_and_does_not_run(bin_directory):
+    bin_directory("bwa", "echo 'bwa: error while loading shared libraries: libz.so.1.2: no such file' >&2; exit 127")
+    finding = doctor.examine(BWA)
+    assert finding.problem == (
+        "broken: exit status 127: bwa: error while loading shared libraries: libz.so.1.2: no such file"
+    )
+
+
+def test_a_tool_whose_interpreter_is_gone(bin_directory, tmp_path):
+    (tmp_path / "bin/bwa").write_text("#!/nowhere/python\n")
+    (tmp_path / "bin/bwa").chmod(0o755)
+    assert doctor.examine(BWA).problem.startswith("broken: exit status 126: ")
+
+
+def test_a_tool_that_does_not_answer(bin_directory, monkeypatch):
+    monkeypatch.setattr(machine, "TIMEOUT_S", 0.2)
+    bin_directory("bwa", "while :; do :; done")
+    assert doctor.examine(BWA).problem.startswith("broken: no answer within")
+
+
+def test_a_tool_that_is_too_old(bin_directory):
+    bin_directory("bwa", "echo 'Version: 0.7.5a'; exit 1")
+    finding = doctor.examine(BWA)
+    assert (finding.version, finding.problem) == ("0.7.5a", "too old: 0.7.17 or newer is needed")
+
+
+def findings(*pairs):
+    return [doctor.judge(tool, path, tool.status, "Version: 99.0") for tool, path in pairs]
+
+
+def test_verdict():
+    table = [BWA, DWGSIM, SNAKEMAKE, GATK3]
+    all_here = findings((BWA, "/b"), (DWGSIM, ""), (SNAKEMAKE, "/s"), (GATK3, ""))
+    no_bwa = findings((BWA, ""), (DWGSIM, "/d"), (SNAKEMAKE, "/s"), (GATK3, ""))
+    no_snakemake = findings((BWA, "/b"), (DWGSIM, "/d"), (SNAKEMAKE, ""), (GATK3, ""))
+    assert doctor.verdict("germline", table, all_here, conda="") == "path"
+    assert doctor.verdict("germline", table, no_bwa, conda="") == "no"
+    assert doctor.verdict("germline", table, no_bwa, conda="/conda") == "conda"
+    assert doctor.verdict("germline", table, no_snakemake, conda="/conda") == "no"
+    assert doctor.verdict("germline-gatk3", table, all_here, conda="") == "no"
+
+
+def test_topology_counts():
+    topology = machine.parse_lscpu(TWO_SOCKETS_SMT)
+    assert topology == machine.Topology(
+        model="", cpus=8, cores=4, sockets=2, numa_nodes=4, l3_groups=4, threads_per_core=2
+    )
+
+
+def test_what_the_machine_does_not_tell_stays_missing():
+    assert machine.parse_lscpu(NO_CACHES) == machine.Topology("", 2, 2, 1, None, None, 1)
+    assert machine.parse_lscpu("") == machine.Topology("", None, None, None, None, None, None)
+
+
+def test_this_machine(tmp_path):
+    seen = machine.look(tmp_path)
+    assert seen.usable_cpus == len(os.sched_getaffinity(0))
+    assert 0 < seen.available_gib <= seen.memory_gib
+    assert seen.disks[0].path == str(tmp_path)
+
+
+def node(**changes) -> machine.Machine:
+    topology = machine.parse_lscpu(TWO_SOCKETS_SMT)
+    whole = machine.Machine(topology, 8, 64.0, 60.0, (machine.Disk("/data", 100.0),), 65536, "")
+    return replace(whole, **changes)
+
+
+def test_few_open_files_are_warned_of():
+    assert doctor.warnings(node()) == []
+    (warning,) = doctor.warnings(node(open_files=1024))
+    assert "ulimit -n is 1024" in warning
+
+
+def test_show():
+    console = Console(width=120, record=True, file=io.StringIO())
+    missing = findings((BWA, ""), (DWGSIM, "/d"))
+    report = doctor.Report(tuple(missing), node(), {"germline": "no"})
+    doctor.show(report, [BWA, DWGSIM], console)
+    text = console.export_text()
+    assert "2 sockets, 4 NUMA nodes, 4 L3 groups, 4 cores, 8 CPUs, SMT 2 (8 usable here)" in text
+    assert "germline cannot run:\n  bwa missing: apt-get install bwa" in text
+
+
+def test_command_line(bin_directory, monkeypatch):
+    monkeypatch.setattr(tools, "read_table", lambda: [BWA, DWGSIM, GATK3])
+    bin_directory("dwgsim", "echo 'Version: 0.1'; exit 1")
+    broken = CliRunner().invoke(app, ["doctor", "--json"])
+    assert broken.exit_code == 1
+    report = json.loads(broken.stdout)
+    assert report["verdicts"] == {"germline": "no"}
+    assert [finding["problem"] for finding in report["findings"]] == ["missing", "", "missing"]
+
+    bin_directory("bwa", "echo 'Version: 0.7.17'; exit 1")
+    assert CliRunner().invoke(app, ["doctor"]).exit_code == 0
+    assert CliRunner().invoke(app, ["doctor", "--pipeline", "germline-gatk3"]).exit_code == 1
+    assert CliRunner().invoke(app, ["doctor", "--pipeline", "gremline"]).exit_code == 2
+
+
+def test_table_has_the_form(tmp_path):
+    table = tools.read_table()
+    assert len({tool.command for tool in table}) == len(table)
+    assert "germline" in tools.pipelines(table)
+    broken = tmp_path / "tools.tsv"
+    broken.write_text("# a comment\ncommand\targuments\nbwa\t-\n")
+    with pytest.raises(ValueError, match=r"tools\.tsv line 3: "):
+        tools.read_table(broken)
+
+
+def test_python_runs_the_tests_that_the_table_asks_for():
+    python = next(tool for tool in tools.read_table() if tool.command == "python3")
+    assert tools.at_least(".".join(map(str, sys.version_info[:2])), python.minimum)

@@ -1,0 +1,421 @@
+"""make setup on machines made here: PATH holds coreutils and stand-ins for apt, conda, Python and Maven."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+COREUTILS = (
+    "bash cat chmod cmp cp cut dirname env flock grep head install ln mkdir mv paste readlink rm sed"
+    " sha256sum sleep sort tail tr xargs"
+)
+TOOLS = "bwa samtools sambamba bcftools tabix bgzip dwgsim numactl lstopo time"
+
+# As a Python it answers the questions of set-up and makes environments that hold a copy of itself.
+PYTHON = """\
+case "$*" in
+    *sys.executable*) echo "$0" ;;
+    --version) echo Python 3.11.9 ;;
+    '-m venv --clear .venv') rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
+    '-m pip install'*)
+        echo "pip $*" >>"$CALLS"
+        [ -z "$PIP_FAILS" ] || { echo "ERROR: $PIP_FAILS"; exit 1; } ;;
+esac
+"""
+JAVA = """\
+case "$*" in
+    -version) echo 'openjdk version "17.0.9"' >&2 ;;
+    *) printf '%s\\n' "$@" ;;
+esac
+"""
+MAVEN = """\
+echo "mvn $*" >>"$CALLS"
+for argument; do case $argument in -DoutputDirectory=*) lib=${argument#*=} ;; esac; done
+mkdir -p "$lib"
+echo half >"$lib/gatk.jar"
+[ -z "$MAVEN_FAILS" ] || { echo "[ERROR] $MAVEN_FAILS"; exit 1; }
+"""
+# Installs by making the commands of the packages that it is given.
+APT = """\
+echo "apt-get $*" >>"$CALLS"
+for package; do
+    case $package in
+        hwloc-nox) cp "$BIN/true" "$BIN/lstopo" ;;
+        tabix) cp "$BIN/true" "$BIN/tabix"; cp "$BIN/true" "$BIN/bgzip" ;;
+        openjdk-21-jre-headless) cp "$SPARE/java" "$BIN/java" ;;
+        python3-venv) cp "$SPARE/python3" "$BIN/python3" ;;
+        maven) cp "$SPARE/mvn" "$BIN/mvn" ;;
+        bwa | samtools | sambamba | bcftools | dwgsim | numactl | time) cp "$BIN/true" "$BIN/$package" ;;
+    esac
+done
+"""
+# A release without OpenJDK 17.
+APT_CACHE = """\
+case $2 in
+    openjdk-17-*) ;;
+    openjdk-21-*) echo '  Candidate: 21.0.1+9-1' ;;
+    python3-venv) echo '  Candidate: 3.13.5-1' ;;
+    *) echo '  Candidate: 99.0' ;;
+esac
+"""
+# dpkg --compare-versions A ge B
+DPKG = """[ "$(printf '%s\\n' "$4" "$2" | sort -V | head -n 1)" = "$4" ]"""
+
+
+class Machine:
+    """A clone of the repository and a PATH on which only what was added is found."""
+
+    def __init__(self, directory: Path) -> None:
+        self.clone = directory / "a clone"
+        self.bin = directory / "bin"
+        self.spare = directory / "spare"
+        self.calls_file = directory / "calls"
+        for made in (self.bin, self.spare, self.clone / "envs/gatk", self.clone / "scripts/gpd"):
+            made.mkdir(parents=True)
+        shutil.copytree(ROOT / "scripts/setup", self.clone / "scripts/setup")
+        for name in ("scripts/gpd/tools.tsv", "envs/gatk/pom.xml", "requirements.lock", "pyproject.toml"):
+            shutil.copy(ROOT / name, self.clone / name)
+        for name in COREUTILS.split():
+            (self.bin / name).symlink_to(shutil.which(name))
+        self.add("true", "exit 0")
+        for name, body in {"python3": PYTHON, "java": JAVA, "mvn": MAVEN}.items():
+            self.add(name, body, self.spare)
+        self.environment = {
+            "PATH": str(self.bin),
+            "BIN": str(self.bin),
+            "SPARE": str(self.spare),
+            "CALLS": str(self.calls_file),
+            "JAVA_HOME": "",
+        }
+
+    def add(self, name: str, body: str, directory: Path | None = None) -> None:
+        path = (directory or self.bin) / name
+        path.unlink(missing_ok=True)
+        path.write_text(f"#!{shutil.which('bash')}\n{body}\n")
+        path.chmod(0o755)
+
+    def add_tools(self) -> None:
+        for name in TOOLS.split():
+            self.add(name, "exit 0")
+        for name in ("python3", "java", "mvn"):
+            shutil.copy(self.spare / name, self.bin / name)
+
+    def become(self, uid: int) -> None:
+        self.add("id", f"echo {uid}")
+
+    def setup(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [self.clone / "scripts/setup/install", *arguments],
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def calls(self) -> list[str]:
+        return self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    made = Machine(tmp_path)
+    # a JVM of the machine that runs the tests must not be found in the one made here
+    system = made.clone / "scripts/setup/system.sh"
+    system.write_text(system.read_text().replace("/usr/lib/jvm/", f"{tmp_path}/jvm/"))
+    made.become(1000)
+    return made
+
+
+def test_nothing_is_installed_twice(machine):
+    machine.add_tools()
+    first = machine.setup()
+    assert first.returncode == 0, first.stderr
+    calls = machine.calls()
+    assert [call.split()[0] for call in calls].count("mvn") == 1
+    assert sum("--require-hashes -r requirements.lock" in call for call in calls) == 1
+    assert sum("--editable" in call for call in calls) == 1
+    second = machine.setup("--quiet")
+    assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
+    assert machine.calls() == calls
+
+
+def test_what_changed_is_installed_again(machine):
+    machine.add_tools()
+    machine.setup()
+    before = len(machine.calls())
+    pom = machine.clone / "envs/gatk/pom.xml"
+    pom.write_text(pom.read_text() + "<!-- changed -->\n")
+    machine.setup()
+    assert [call.split()[0] for call in machine.calls()[before:]] == ["mvn"]
+    before = len(machine.calls())
+    with (machine.clone / "requirements.lock").open("a") as lock:
+        lock.write("# changed\n")
+    machine.setup()
+    assert [call.split()[0] for call in machine.calls()[before:]] == ["pip", "pip"]
+
+
+def test_without_apt_and_conda_one_list_names_everything(machine):
+    done = machine.setup()
+    assert done.returncode == 1
+    assert done.stdout == ""
+    listed = [line.split()[0] for line in done.stderr.splitlines() if line.startswith("  ")]
+    assert sorted(listed) == sorted([*TOOLS.split(), "python3", "java", "mvn"])
+    assert "apt-get install -y --no-install-recommends" in done.stderr
+    assert "conda, mamba or micromamba" in done.stderr
+
+
+def test_without_root_apt_is_not_called(machine):
+    machine.add("apt-get", APT)
+    machine.add("apt-cache", APT_CACHE)
+    machine.add("dpkg", DPKG)
+    machine.add("sudo", "exit 1")
+    done = machine.setup()
+    assert done.returncode == 1
+    assert "openjdk-21-jre-headless" in done.stderr.splitlines()[-2]
+    assert machine.calls() == []
+
+
+def test_only_what_is_missing_comes_from_apt(machine):
+    machine.become(0)
+    machine.add("apt-get", APT)
+    machine.add("apt-cache", APT_CACHE)
+    machine.add("dpkg", DPKG)
+    for name in ("bwa", "samtools", "lstopo"):
+        machine.add(name, "exit 0")
+    done = machine.setup()
+    assert done.returncode == 0, done.stderr
+    (install,) = [call for call in machine.calls() if call.startswith("apt-get") and " install " in call]
+    wanted = "bcftools dwgsim maven numactl openjdk-21-jre-headless python3-venv sambamba tabix time"
+    assert sorted(install.partition(" install ")[2].split()) == wanted.split()
+
+
+def test_what_apt_does_not_have_is_asked_for_once(machine):
+    machine.become(0)
+    machine.add("apt-get", APT)
+    machine.add("apt-cache", APT_CACHE.replace("openjdk-17-*)", "dwgsim | openjdk-17-*)"))
+    machine.add("dpkg", DPKG)
+    machine.add_tools()
+    (machine.bin / "dwgsim").unlink()
+    done = machine.setup()
+    assert done.returncode == 0, done.stderr
+    assert "go without: dwgsim\n" in done.stdout
+    calls = machine.calls()
+    again = machine.setup("--quiet")
+    assert (again.returncode, again.stdout) == (0, "")
+    assert machine.calls() == calls
+
+
+def test_conda_where_apt_is_not(machine):
+    machine.add("conda", "exit 0")
+    shutil.copy(machine.spare / "python3", machine.bin / "python3")
+    done = machine.setup()
+    assert done.returncode == 0, done.stderr
+    assert "snakemake --sdm conda" in done.stdout
+    assert (machine.clone / ".venv/.packages").exists()
+    assert not (machine.clone / ".tools/gatk").exists()
+
+
+def test_micromamba_brings_conda_and_a_python(machine):
+    machine.add(
+        "micromamba",
+        'echo "micromamba $*" >>"$CALLS"; mkdir -p .tools/conda/bin\n'
+        'cp "$SPARE/python3" .tools/conda/bin/python; cp "$BIN/true" .tools/conda/bin/conda',
+    )
+    done = machine.setup()
+    assert done.returncode == 0, done.stderr
+    assert "create" in machine.calls()[0]
+    assert (machine.clone / ".venv/bin/conda").resolve() == machine.clone / ".tools/conda/bin/conda"
+
+
+def test_half_a_gatk_is_none(machine):
+    machine.add_tools()
+    done = machine.setup(MAVEN_FAILS="Could not transfer artifact")
+    assert done.returncode == 1
+    assert done.stderr.startswith("set-up: gatk: [ERROR] Could not transfer artifact (all of it: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert not (machine.clone / ".tools/gatk").exists()
+    assert machine.setup().returncode == 0
+    assert (machine.clone / ".venv/bin/gatk").exists()
+
+
+def test_an_interrupt_ends_what_was_started(machine, tmp_path):
+    machine.add_tools()
+    machine.add("mvn", 'echo $$ >"$CALLS.new"; mv "$CALLS.new" "$CALLS.maven"; exec sleep 60')
+    started = subprocess.Popen([machine.clone / "scripts/setup/install"], env=machine.environment)
+    maven = tmp_path / "calls.maven"
+    wait_for(maven.exists)
+    started.send_signal(signal.SIGINT)
+    assert started.wait(timeout=10) == 130
+    wait_for(lambda: not running(maven.read_text().strip()))
+    assert not (machine.clone / ".tools/gatk").exists()
+
+
+def running(process: str) -> bool:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes() != b""  # empty: ended, but not yet waited for
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(condition, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_a_gatk_that_does_not_start_is_none(machine):
+    machine.add_tools()
+    machine.add("java", 'case "$*" in -version) echo \'version "17"\' ;; *) echo no GATK; exit 1 ;; esac')
+    done = machine.setup()
+    assert done.returncode == 1
+    assert "no GATK" in done.stderr
+    assert not (machine.clone / ".tools/gatk").exists()
+
+
+def test_packages_that_do_not_install(machine):
+    machine.add_tools()
+    done = machine.setup(PIP_FAILS="hashes do not match")
+    assert done.returncode == 1
+    assert done.stderr.startswith("set-up: python: ERROR: hashes do not match (all of it: ")
+    assert not (machine.clone / ".venv/.packages").exists()
+    assert machine.setup().returncode == 0
+
+
+@pytest.mark.parametrize("home", ["", "/nonexistent", "writable"])
+def test_maven_without_a_home(machine, tmp_path, home):
+    machine.add_tools()
+    place = tmp_path if home == "writable" else home
+    machine.add("getent", f"echo 'somebody:x:1000:1000::{place}:/bin/sh'" if home else "exit 2")
+    assert machine.setup().returncode == 0
+    (call,) = [call for call in machine.calls() if call.startswith("mvn")]
+    assert ("-Dmaven.repo.local=" in call) is (home != "writable")
+
+
+def test_an_old_java_is_passed_over(machine):
+    machine.add_tools()
+    machine.add("java", "echo 'java version \"1.8.0_402\"' >&2")
+    new = machine.clone.parent / "jvm/java-17/bin"
+    new.mkdir(parents=True)
+    shutil.copy(machine.spare / "java", new / "java")
+    assert machine.setup().returncode == 0
+    assert (machine.clone / ".tools/java").resolve() == new / "java"
+
+
+@pytest.fixture
+def gatk(tmp_path):
+    """The launcher where set-up puts it, beside a Java that prints its arguments; called through a link."""
+    home = tmp_path / "some tools/gatk"
+    (home / "lib").mkdir(parents=True)
+    shutil.copy(ROOT / "scripts/setup/gatk", home / "gatk")
+    java = home.parent / "java"
+    java.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+    java.chmod(0o755)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/gatk").symlink_to("../some tools/gatk/gatk")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess:
+        command = [tmp_path / "bin/gatk", *arguments]
+        return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=30, check=False)
+
+    return run
+
+
+def arguments_of(done: subprocess.CompletedProcess) -> tuple[list[str], list[str]]:
+    """Split what Java was given at the main class: options, arguments of GATK."""
+    words = done.stdout.splitlines()
+    main = words.index("org.broadinstitute.hellbender.Main")
+    return words[:main], words[main + 1 :]
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_gatk_takes_java_options_at_any_place(gatk, place):
+    words = ["HaplotypeCaller", "-I", "a b.bam"]
+    words[place:place] = ["--java-options", "-Xmx4g -XX:+UseSerialGC"]
+    options, arguments = arguments_of(gatk(*words))
+    assert arguments == ["HaplotypeCaller", "-I", "a b.bam"]
+    assert {"-Xmx4g", "-XX:+UseSerialGC"} < set(options)
+
+
+def test_gatk_keeps_quoted_words_together_and_runs_none(gatk):
+    options, arguments = arguments_of(
+        gatk("--java-options", "-Xmx1g '-Djava.io.tmpdir=/my scratch' \"-Da=$(id)\"", "Tool", "$(id)", "*", "")
+    )
+    assert "-Djava.io.tmpdir=/my scratch" in options
+    assert "-Da=$(id)" in options
+    assert arguments == ["Tool", "$(id)", "*", ""]
+
+
+def test_gatk_finds_its_jars_from_anywhere(gatk, tmp_path):
+    options, _ = arguments_of(gatk("Tool"))
+    assert options[options.index("-cp") + 1] == f"{tmp_path}/some tools/gatk/lib/*"
+
+
+@pytest.mark.parametrize("words", [[], ["--list"], ["--java-options", "", "--list"]])
+def test_gatk_lists_its_tools(gatk, words):
+    assert arguments_of(gatk(*words))[1] == ["--help"]
+
+
+@pytest.mark.parametrize("words", [["--java-options"], ["--java-options", "'-Xmx4g"]])
+def test_gatk_refuses_options_that_are_none(gatk, words):
+    done = gatk(*words)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("gatk: --java-options")
+
+
+def test_the_lock_names_no_place():
+    lock = (ROOT / "requirements.lock").read_text()
+    assert not re.search(r"://|^\s*-|index|find-links|file:|/(home|root|tmp|work)/", lock, re.MULTILINE | re.I) or [
+        line for line in lock.splitlines() if not line.startswith(("    --hash=", "#"))
+    ]
+
+
+def test_the_lock_pins_and_hashes_everything_that_is_asked_for():
+    lock = (ROOT / "requirements.lock").read_text()
+    entries = re.split(r"\n(?=\S)", "\n".join(line for line in lock.splitlines() if not line.startswith("#")))
+    pinned = {}
+    for entry in entries:
+        name, version = re.match(r"([a-z0-9_-]+)==(\S+)", entry).groups()
+        assert "--hash=sha256:" in entry, name
+        pinned[name] = version
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for requirement in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:
+        name, _, version = requirement.partition("==")
+        assert name in pinned
+        assert version in ("", pinned[name])
+
+
+def test_citation_and_package_are_of_one_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert (citation["version"], citation["license"]) == (project["version"], project["license"])
+
+
+def test_every_target_sets_up_first():
+    makefile = (ROOT / "Makefile").read_text()
+    targets = dict(re.findall(r"^([a-z0-9-]+):([^#\n]*)", makefile, re.MULTILINE))
+    reached = {"installed", "setup"}
+    for _ in targets:
+        reached |= {name for name, needs in targets.items() if reached.intersection(needs.split())}
+    assert set(targets) - reached == {"help", "clean"}
+
+
+def test_no_file_of_set_up_names_a_registry():
+    names = ["Makefile", "pyproject.toml", "requirements.lock", "envs/gatk/pom.xml"]
+    files = [ROOT / name for name in names]
+    for path in [*files, *(found for found in (ROOT / "scripts/setup").rglob("*") if found.is_file())]:
+        assert not re.search(r"https?://", path.read_text()), path
+
+
+def test_scripts_are_executable():
+    for name in ("scripts/setup/install", "scripts/setup/gatk", ".ci/run"):
+        assert os.access(ROOT / name, os.X_OK), name

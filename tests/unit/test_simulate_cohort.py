@@ -1,0 +1,303 @@
+"""The germline demo cohort: what it promises about truth, reads and files."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "resources" / "demo" / "germline"))
+
+import simulate_cohort  # noqa: E402
+from demo_germline.genome import Genome, simulate_genome  # noqa: E402
+from demo_germline.reads import DUPLICATE_SHARE, READ_BP, SPARE_BP  # noqa: E402
+from demo_germline.tools import NEEDED  # noqa: E402
+from demo_germline.variants import (  # noqa: E402
+    TRANSITION,
+    Variant,
+    apply_variants,
+    draw_genotypes,
+    left_align,
+    simulate_population,
+)
+
+needs_tools = pytest.mark.skipif(
+    any(shutil.which(tool) is None for tool in NEEDED), reason=f"needs {', '.join(NEEDED)}"
+)
+TINY = ["--length", "20000", "--coverage", "4"]
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
+
+
+@pytest.fixture(scope="module")
+def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("demo") / "cohort"
+    assert simulate_cohort.main(["--output", str(output), "--samples", "2", "--seed", "7", *TINY]) == 0
+    return output
+
+
+@pytest.fixture(scope="module")
+def genome() -> Genome:
+    return simulate_genome(np.random.default_rng(3), 300_000)
+
+
+@pytest.fixture(scope="module")
+def population(genome: Genome) -> list[Variant]:
+    return simulate_population(np.random.default_rng(4), genome, every_bp=60)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    files = sorted(p for p in folder.rglob("*") if p.is_file())
+    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def read_fasta(path: Path) -> dict[str, str]:
+    records = path.read_text().split(">")[1:]
+    return {r.split("\n", 1)[0]: r.split("\n", 1)[1].replace("\n", "") for r in records}
+
+
+def read_vcf(path: Path) -> list[list[str]]:
+    with gzip.open(path, "rt") as lines:
+        return [line.rstrip("\n").split("\t") for line in lines if not line.startswith("#")]
+
+
+def read_fastq(path: Path) -> list[tuple[str, str, str]]:
+    with gzip.open(path, "rt") as lines:
+        rows = lines.read().splitlines()
+    return list(zip(rows[0::4], rows[1::4], rows[3::4], strict=True))
+
+
+def haplotypes_from_truth(cohort: Path, sample: str) -> dict[str, str]:
+    """The haplotypes as the written files give them, built from the right end so that positions hold."""
+    sequences = {}
+    records = read_vcf(cohort / "truth" / f"{sample}.vcf.gz")[::-1]
+    for copy in (0, 1):
+        for contig, sequence in read_fasta(cohort / "genome.fa").items():
+            for chrom, pos, _, ref, alt, *_, genotype in records:
+                if chrom == contig and genotype.split("|")[copy] == "1":
+                    start = int(pos) - 1
+                    assert sequence[start : start + len(ref)] == ref
+                    sequence = sequence[:start] + alt + sequence[start + len(ref) :]
+            sequences[f"{contig}_h{copy + 1}"] = sequence
+    return sequences
+
+
+@needs_tools
+def test_same_seed_same_bytes(cohort: Path, tmp_path: Path) -> None:
+    again, other = tmp_path / "again", tmp_path / "other"
+    assert simulate_cohort.main(["--output", str(again), "--samples", "2", "--seed", "7", *TINY]) == 0
+    assert simulate_cohort.main(["--output", str(other), "--samples", "1", "--seed", "8", *TINY]) == 0
+    first = digests(cohort)
+    assert digests(again) == first
+    differing = {name for name, digest in digests(other).items() if first[name] != digest}
+    assert {"genome.fa", "truth/DEMO01.vcf.gz", "reads/DEMO01_L001_R1.fastq.gz"} <= differing
+
+
+@needs_tools
+def test_another_sample_leaves_the_first_as_it_was(cohort: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "alone"
+    assert simulate_cohort.main(["--output", str(alone), "--samples", "1", "--seed", "7", *TINY]) == 0
+    both = digests(cohort)
+    assert all(both[name] == digest for name, digest in digests(alone).items() if "DEMO01" in name)
+
+
+@needs_tools
+def test_reads_come_from_the_haplotypes_that_the_truth_describes(cohort: Path) -> None:
+    sequences = haplotypes_from_truth(cohort, "DEMO01")
+    close = total = 0
+    for name, bases, _ in read_fastq(cohort / "reads/DEMO01_L001_R1.fastq.gz"):
+        if "paralog" in name or "_rand_" in name:
+            continue
+        contig, copy, first, _, reverse = name.split("_")[1:6]
+        sequence, start = sequences[f"{contig}_{copy}"], int(first) - 1
+        expected = sequence[start : start + READ_BP]
+        if reverse == "1":
+            expected = sequence[start + SPARE_BP : start + SPARE_BP + READ_BP].translate(COMPLEMENT)[::-1]
+        total += 1
+        close += sum(a != b for a, b in zip(bases, expected, strict=True)) <= 8
+    assert total > 100
+    assert close / total > 0.95  # the rest holds a slipped run of one base, or many sequencing errors
+
+
+@needs_tools
+def test_mates_are_in_order_and_whole(cohort: Path) -> None:
+    for row in (cohort / "units.tsv").read_text().splitlines()[1:]:
+        _, _, fq1, fq2, *_ = row.split("\t")
+        first, second = read_fastq(cohort / fq1), read_fastq(cohort / fq2)
+        assert [r[0].removesuffix("/1") for r in first] == [r[0].removesuffix("/2") for r in second]
+        assert {len(r[1]) for r in first + second} == {len(r[2]) for r in first + second} == {READ_BP}
+
+
+@needs_tools
+def test_duplicates_are_new_reads_of_known_fragments(cohort: Path) -> None:
+    reads = {name: (bases, scores) for name, bases, scores in read_fastq(cohort / "reads/DEMO02_L002_R1.fastq.gz")}
+    copies = [name for name in reads if name.endswith("_dup/1")]
+    assert len(copies) == round(len(reads) * DUPLICATE_SHARE) > 0
+    originals = [name.replace("_dup/1", "/1") for name in copies]
+    assert all(name in reads for name in originals)
+    assert all(reads[a][1] != reads[b][1] for a, b in zip(copies, originals, strict=True))
+    differences = [
+        sum(x != y for x, y in zip(reads[a][0], reads[b][0], strict=True))
+        for a, b in zip(copies, originals, strict=True)
+    ]
+    assert np.median(differences) <= 4  # sequenced twice, from one molecule
+
+
+@needs_tools
+def test_tables_and_config_name_files_that_exist_and_keys_that_the_schema_knows(cohort: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    config = yaml.safe_load((cohort / "config.yaml").read_text())
+    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+    jsonschema.validate(config, schema)
+    sets = [r["vcf"] for kind in ("snps", "indels") for r in config["vqsr"][kind]["resources"].values()]
+    paths = [config["samples"], config["units"], config["reference"]["fasta"], *sets]
+    assert all((cohort / path).is_file() for path in paths + config["known_sites"] + config["known_indels"])
+    assert (cohort / "samples.tsv").read_text().split() == ["sample_name", "DEMO01", "DEMO02"]
+    assert all(Path(f"{vcf}.tbi").is_file() for vcf in cohort.rglob("*.vcf.gz"))
+
+
+@needs_tools
+def test_known_sites_overlap_the_truth_in_part(cohort: Path) -> None:
+    def places(name: str) -> set[tuple[str, ...]]:
+        return {tuple(r[:2] + r[3:5]) for r in read_vcf(cohort / name)}
+
+    truth = places("truth/population.vcf.gz")
+    known = places("known/known_sites.vcf.gz")
+    assert known - truth and truth - known
+    assert 0.7 < len(known & truth) / len(truth) < 0.9
+    assert places("known/hapmap.vcf.gz") <= truth
+    assert all(len(ref) == len(alt) for *_, ref, alt in places("known/omni.vcf.gz"))
+    assert all(len(ref) != len(alt) for *_, ref, alt in places("known/mills.vcf.gz"))
+
+
+@needs_tools
+@pytest.mark.skipif(shutil.which("bcftools") is None, reason="bcftools is not installed")
+def test_truth_is_normalised(cohort: Path) -> None:
+    vcf = cohort / "truth" / "population.vcf.gz"
+    command = ["bcftools", "norm", "-m", "-any", "-f", str(cohort / "genome.fa"), str(vcf)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    normal = [line.split("\t")[:5] for line in done.stdout.splitlines() if not line.startswith("#")]
+    assert normal == [row[:5] for row in read_vcf(vcf)]
+
+
+def test_variants_of_a_haplotype_never_overlap(genome: Genome, population: list[Variant]) -> None:
+    assert len(population) > 3000
+    for before, after in pairwise(population):
+        assert before.contig != after.contig or before.end < after.pos
+    assert all(genome.contigs[v.contig][v.pos : v.end] == v.ref != v.alt for v in population)
+
+
+def test_population_looks_like_one(genome: Genome, population: list[Variant]) -> None:
+    snps = [v for v in population if v.is_snp]
+    transitions = sum(TRANSITION[v.ref] == v.alt for v in snps)
+    assert 1.7 < transitions / (len(snps) - transitions) < 2.3
+    assert sum(v.frequency < 0.1 for v in population) > sum(v.frequency > 0.5 for v in population)
+    alleles = draw_genotypes(np.random.default_rng(5), population)
+    expected = sum(2 * v.frequency * (1 - v.frequency) for v in population)
+    heterozygous = int((alleles.sum(axis=1) == 1).sum())
+    assert abs(heterozygous - expected) < 5 * expected**0.5
+    repeats = {(m.contig, p) for m in genome.microsatellites for p in range(m.start - 1, m.end)}
+    indels = [v for v in population if not v.is_snp]
+    in_repeats = sum((v.contig, v.pos) in repeats for v in indels) / len(indels)
+    assert in_repeats > 5 * len(repeats) / genome.length
+
+
+def test_genome_is_not_uniform(genome: Genome) -> None:
+    sequence = genome.contigs["chr1"]
+    windows = [sequence[i : i + 5000] for i in range(0, len(sequence) - 5000, 5000)]
+    gc = np.array([(w.count("G") + w.count("C")) / len(w) for w in windows])
+    assert gc.std() > 3 * (0.25 / 5000) ** 0.5  # three times what independent bases would show
+    c, g, cpg = (sequence.count(word) / len(sequence) for word in ("C", "G", "CG"))
+    assert cpg < 0.6 * c * g
+    words = [sequence[i : i + 24] for i in range(0, len(sequence) - 24)]
+    assert len(words) - len(set(words)) > 100
+
+
+@given(st.text("AC", min_size=12, max_size=40), st.integers(1, 6), st.integers(1, 4), st.booleans())
+def test_left_alignment_keeps_the_haplotype(sequence: str, start: int, size: int, insertion: bool) -> None:
+    start = min(start + len(sequence) // 2, len(sequence) - size)
+    anchor, changed = sequence[start - 1], sequence[start : start + size]
+    ref, alt = (anchor, anchor + changed) if insertion else (anchor + changed, anchor)
+    pos, new_ref, new_alt = left_align(sequence, start - 1, ref, alt)
+    as_given = sequence[: start - 1] + alt + sequence[start - 1 + len(ref) :]
+    assert sequence[:pos] + new_alt + sequence[pos + len(new_ref) :] == as_given
+    assert min(len(new_ref), len(new_alt)) == 1
+    assert pos == 0 or new_ref[-1] != new_alt[-1]
+    assert left_align(sequence, pos, new_ref, new_alt) == (pos, new_ref, new_alt)
+
+
+def test_apply_variants_refuses_what_does_not_fit() -> None:
+    contigs = {"chr1": "ACGTACGT"}
+    fits = [Variant("chr1", 1, "CG", "C", 0.5), Variant("chr1", 4, "A", "AT", 0.5)]
+    assert apply_variants(contigs, fits) == {"chr1": "ACTATCGT"}
+    with pytest.raises(ValueError, match="chr1:3: overlaps"):
+        apply_variants(contigs, [fits[0], Variant("chr1", 2, "G", "A", 0.5)])
+    with pytest.raises(ValueError, match="chr1:2: the reference has not T there"):
+        apply_variants(contigs, [Variant("chr1", 1, "T", "A", 0.5)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--samples", "0"], "--samples 0: give 1 to 99"),
+        (["--seed", "-1"], "--seed -1: give 0 or more"),
+        (["--length", "500"], "--length 500: give 20000 to"),
+        (["--coverage", "nan"], "--coverage nan: give 0.5 to 1000"),
+        (["--coverage", "0"], "--coverage 0: give 0.5 to 1000"),
+        (["--samples", "two"], "invalid int value: 'two'"),
+        (["--depth", "3"], "unrecognized arguments: --depth 3"),
+    ],
+)
+def test_bad_arguments_get_one_line(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out"
+    with pytest.raises(SystemExit) as stop:
+        simulate_cohort.main(["--output", str(output), *arguments])
+    error = capsys.readouterr().err
+    assert stop.value.code == 2
+    assert said in error
+    assert error.count("\n") == 1
+    assert not output.exists()
+
+
+def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.txt").write_text("keep")
+    with pytest.raises(SystemExit) as stop:
+        simulate_cohort.main(["--output", str(tmp_path), *TINY])
+    assert stop.value.code == 2
+    assert "exists and is not an empty folder" in capsys.readouterr().err
+    assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_missing_tools_are_named_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert simulate_cohort.main(["--output", str(tmp_path / "out"), *TINY]) == 1
+    assert "not found on the PATH: dwgsim, samtools, bgzip, tabix" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failing_tool_leaves_no_half_cohort(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in NEEDED:
+        (tools / tool).write_text("#!/bin/sh\necho 'disk on fire' >&2\nexit 3\n")
+        (tools / tool).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools))
+    assert simulate_cohort.main(["--output", str(tmp_path / "out"), *TINY]) == 1
+    assert capsys.readouterr().err == "simulate_cohort.py: samtools failed with exit code 3: disk on fire\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["bin"]

@@ -1,0 +1,127 @@
+"""Tables from recorded ledgers: no tool, no clock."""
+
+import io
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from gpd import display
+from gpd.ledger import Attempt, LedgerError, last_attempts, read_ledger
+from gpd.steps import STEPS
+from gpd.summary import summarize
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "germline_demo"
+START = datetime(2026, 11, 20, 12, tzinfo=UTC)
+STEPS_OF_TEST = ("map", "call", "join")
+
+
+def attempt(step: str, owner: str | None, begin_s: float, wall_s: float, exit_code: int = 0) -> Attempt:
+    kind = "callset" if owner == "cohort" else "sample"
+    return Attempt(
+        rule=step,
+        step=step,
+        wildcards={kind: owner} if owner else {},
+        threads=1,
+        start=START + timedelta(seconds=begin_s),
+        end=START + timedelta(seconds=begin_s + wall_s),
+        wall_s=wall_s,
+        exit_code=exit_code,
+        message=None if exit_code == 0 else "it broke",
+        log=f"logs/{step}/{owner}.log",
+    )
+
+
+def rendered(*tables) -> str:
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    for table in tables:
+        console.print(table)
+    return console.file.getvalue()
+
+
+def test_the_tables_of_a_recorded_run():
+    summary = summarize(read_ledger(GOLDEN / "ledger.jsonl"), STEPS["germline"])
+    text = rendered(display.step_table(summary), *display.throughput_lines(summary))
+    assert text == (GOLDEN / "tables.txt").read_text()
+
+
+def test_makespan_busy_time_and_throughput():
+    jobs = [
+        attempt("map", "A", 0, 60),
+        attempt("map", "B", 0, 30),
+        attempt("call", "A", 60, 40),
+        attempt("call", "B", 30, 20),
+    ]
+    summary = summarize([*jobs, attempt("index", None, -500, 400), attempt("join", "cohort", 100, 20)], STEPS_OF_TEST)
+    assert summary.makespan_s == 120
+    assert summary.busy_s("A") == 100
+    assert summary.busy_s("B") == 50
+    assert summary.columns == ("A", "B", "cohort")
+    assert [row.total_s for row in summary.steps] == [90, 60, 20]
+    assert summary.succeeded == ("A", "B")
+    assert summary.samples_per_day == 2 * 86400 / 120
+
+
+def test_a_failed_sample_costs_its_time_and_counts_nothing():
+    jobs = [attempt("map", "A", 0, 60), attempt("map", "B", 0, 90, exit_code=1), attempt("call", "A", 60, 10)]
+    summary = summarize(jobs, STEPS_OF_TEST)
+    assert summary.succeeded == ("A",)
+    assert summary.samples_per_day == 86400 / 90
+    assert [(f.rule, f.sample, f.message) for f in summary.failures] == [("map", "B", "it broke")]
+
+
+def test_a_retry_that_succeeds_is_no_failure_but_costs_time():
+    summary = summarize([attempt("map", "A", 0, 60, exit_code=1), attempt("map", "A", 60, 60)], STEPS_OF_TEST)
+    assert summary.succeeded == ("A",)
+    assert summary.busy_s("A") == 120
+    assert not summary.failures
+
+
+def test_a_failed_cohort_step_fails_every_sample():
+    jobs = [attempt("map", "A", 0, 60), attempt("join", "cohort", 60, 5, exit_code=2)]
+    assert summarize(jobs, STEPS_OF_TEST).succeeded == ()
+
+
+def test_a_sample_that_stopped_half_way_did_not_succeed():
+    jobs = [attempt("map", "A", 0, 60), attempt("call", "A", 60, 5), attempt("map", "B", 0, 60)]
+    assert summarize(jobs, STEPS_OF_TEST).succeeded == ("A",)
+
+
+def test_nothing_run_has_no_throughput():
+    summary = summarize([], STEPS_OF_TEST)
+    assert summary.samples_per_day is None
+    assert summary.makespan_s is None
+    assert [row.total_s for row in summary.steps] == [None, None, None]
+
+
+def test_a_step_that_did_not_run_is_shown_as_such():
+    assert "not run" in rendered(display.step_table(summarize([attempt("map", "A", 0, 1)], STEPS_OF_TEST)))
+
+
+def test_failures_are_shown_with_their_cause():
+    text = rendered(display.failure_table(summarize([attempt("map", "A", 0, 1, exit_code=1)], STEPS_OF_TEST)))
+    assert "it broke" in text
+    assert "logs/map/A.log" in text
+
+
+def test_samples_are_told_apart_by_name_and_not_by_likeness():
+    jobs = [attempt("map", "S1", 0, 1), attempt("map", "S10", 0, 2, exit_code=1)]
+    assert summarize(jobs, STEPS_OF_TEST).succeeded == ("S1",)
+
+
+def test_the_last_attempt_says_what_came_of_a_job():
+    first, second = attempt("map", "A", 0, 1, exit_code=1), attempt("map", "A", 1, 1)
+    assert last_attempts([first, second]) == [second]
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"schema": 99}', '{"schema": 1}'])
+def test_a_line_that_is_no_record_is_named(tmp_path, line):
+    ledger = tmp_path / "ledger.jsonl"
+    ledger.write_text((GOLDEN / "ledger.jsonl").read_text().splitlines()[0] + f"\n{line}\n")
+    with pytest.raises(LedgerError, match=r"ledger.jsonl line 2: not a record of a job"):
+        read_ledger(ledger)
+
+
+def test_no_ledger_is_no_attempt(tmp_path):
+    assert read_ledger(tmp_path / "ledger.jsonl") == []
