@@ -1,6 +1,7 @@
 """Fixtures of all tests: the repository, the shared real data, and runs of the workflow."""
 
 import gzip
+import os
 import random
 import subprocess
 import sys
@@ -56,7 +57,10 @@ class Cohort:
 
 
 def snakemake(folder: Path, *arguments: str) -> Ran:
-    """Run the workflow in `folder` as a person would, on two cores."""
+    """Run the workflow in `folder` as a person would, on two cores.
+
+    The JVMs of such small jobs end before their second compiler pays: without it they take half the time.
+    """
     command = [
         sys.executable,
         "-m",

@@ -24,7 +24,7 @@ from demo_germline.reads import LANES, READ_BP, simulate_lane
 from demo_germline.tools import ToolError, require_tools, run, write_indexed_vcf
 from demo_germline.variants import INDEL_SHARE, Variant, apply_variants, draw_genotypes, simulate_population
 
-DEFAULT_LENGTH_BP = 2_000_000
+DEFAULT_LENGTH_BP = 1_200_000
 DEFAULT_COVERAGE = 20.0
 MIN_LENGTH_BP, MAX_LENGTH_BP = 20_000, 200_000_000
 POPULATION_EVERY_BP = 100

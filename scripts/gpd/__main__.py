@@ -1,0 +1,5 @@
+"""`python -m gpd`."""
+
+from gpd.cli import app
+
+app(prog_name="gpd")

@@ -1,0 +1,24 @@
+"""The demo clears only what an earlier demo made."""
+
+import pytest
+from gpd import demo
+
+
+def test_a_folder_of_the_user_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(demo.DemoError, match="no folder of the demo"):
+        demo.clear(tmp_path)
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_an_earlier_demo_is_cleared(tmp_path):
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    (folder / demo.MARK).touch()
+    demo.clear(folder)
+    assert not folder.exists()
+
+
+def test_the_simulator_says_why_it_cannot(tmp_path):
+    with pytest.raises(demo.DemoError, match="samples"):
+        demo.simulate(tmp_path / "demo", samples=0, seed=1)
