@@ -29,7 +29,7 @@ demo: installed ## simulate a small cohort and take it from FASTQ to filtered VC
 test: test-fast e2e ## everything: test-fast, and the pipelines with the real tools
 
 test-fast: lint ## lint, and the tests that need no tool
-	@pytest -m "not e2e" $(PYTEST_ARGS)
+	@pytest -m "not e2e" --numprocesses 2 $(PYTEST_ARGS)
 
 e2e: installed
 	@pytest -m e2e $(PYTEST_ARGS)
@@ -44,8 +44,8 @@ format: installed ## put Python and Snakemake files into form
 	@ruff format .
 	@snakefmt workflow
 
-bench: installed ## measure how many samples a day this machine takes
-	@gpd bench
+bench: installed ## measure what the numbers in the documentation say
+	@for bench in scripts/bench/*.py; do python "$$bench"; done
 
 lock: installed ## resolve requirements.lock anew from pyproject.toml
 	@uv pip compile --quiet --universal --python-version 3.11 --extra dev --upgrade --generate-hashes \

@@ -1,11 +1,12 @@
 """Run a pipeline on a cohort and show what it came to; `gpd run` and `gpd demo` end here."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from gpd import display, machine, workflow
+from gpd import display, machine, tools, workflow
 from gpd.ledger import read_ledger
 from gpd.steps import STEPS
 from gpd.summary import Summary, summarize
@@ -24,7 +25,7 @@ def run(
 ) -> int:
     """Run `pipeline` in `directory` and print its tables; Snakemake's exit code.
 
-    Without `cores`, all that this process may use. The tables count the jobs of this run alone.
+    Without `cores`, all that this process may use. Times are those of this run alone.
     """
     node = machine.look(directory)
     arguments = workflow.command(
@@ -33,14 +34,25 @@ def run(
         mem_mb=int(node.available_gib * 1024),
         profile=profile or workflow.PROFILES / "default",
         configfiles=configfiles,
-        extra=["--config", f"pipeline={pipeline}", *extra],
+        extra=["--config", f"pipeline={pipeline}", *deployment(pipeline), *extra],
     )
     ledger = directory / LEDGER
-    before = len(read_ledger(ledger))
+    earlier = read_ledger(ledger)
     with display.progress(console) as changed:
         finished = workflow.run(arguments, directory / workflow.LOG, changed)
-    show(summarize(read_ledger(ledger)[before:], STEPS[pipeline]), finished, console)
+    attempts = read_ledger(ledger)[len(earlier) :]
+    show(summarize(attempts, STEPS[pipeline], earlier), finished, console)
     return finished.exit_code
+
+
+def deployment(pipeline: str) -> list[str]:
+    """Snakemake's options for where tools come from: conda, where it is there and PATH lacks one."""
+    lacking = [
+        tool
+        for tool in tools.needed(tools.read_table(), pipeline)
+        if not shutil.which(tool.command, path=workflow.search_path())
+    ]
+    return ["--sdm", "conda"] if lacking and machine.conda() else []
 
 
 def show(summary: Summary, finished: workflow.Finished, console: Console) -> None:

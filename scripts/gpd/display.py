@@ -9,7 +9,7 @@ from rich.table import Table
 
 from gpd import workflow
 from gpd.steps import ALTERNATIVES
-from gpd.summary import StepRow, Summary
+from gpd.summary import COHORT, StepRow, Summary
 from gpd.truth import Comparison
 
 MOST_COLUMNS = 8
@@ -81,8 +81,10 @@ def _cells(row: StepRow, columns: Sequence[str]) -> list[str]:
 
 def throughput_lines(summary: Summary) -> list[str]:
     """Makespan, samples that succeeded and failed, samples a day."""
-    samples = len([column for column in summary.columns if column != "cohort"])
+    samples = len([column for column in summary.columns if column != COHORT])
     lines = [f"{len(summary.succeeded)} of {samples} samples succeeded in {seconds(summary.makespan_s)} s"]
+    if summary.resumed:
+        lines.append("part of the work was done before: no samples a day")
     if summary.samples_per_day is not None:
         lines.append(f"{summary.samples_per_day:,.0f} samples a day of this size, on this machine, as it was run")
     return lines

@@ -58,8 +58,13 @@ def look(directory: Path) -> Machine:
         available_gib=memory["MemAvailable"] / GIB,
         disks=tuple(Disk(str(path), shutil.disk_usage(path).free / GIB) for path in (directory, temporary)),
         open_files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-        conda=shutil.which("conda") or "",
+        conda=conda(),
     )
+
+
+def conda() -> str:
+    """The path of conda, empty where there is none."""
+    return shutil.which("conda") or ""
 
 
 def _meminfo(text: str) -> dict[str, int]:

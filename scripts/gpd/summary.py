@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gpd.ledger import Attempt, last_attempts
 
 SECONDS_PER_DAY = 24 * 3600
+COHORT = "cohort"  # the column of what all samples share
 
 
 @dataclass(frozen=True)
@@ -39,51 +40,62 @@ class Summary:
     succeeded: tuple[str, ...]
     failures: tuple[Failure, ...]
     makespan_s: float | None
+    resumed: bool
 
     @property
     def samples_per_day(self) -> float | None:
-        """24 h x samples that succeeded / makespan: a failed sample costs its time and counts nothing."""
-        return SECONDS_PER_DAY * len(self.succeeded) / self.makespan_s if self.makespan_s else None
+        """24 h x samples that succeeded / makespan: a failed sample costs its time and counts nothing.
+
+        None for a run that found work done already: its makespan is not what the samples cost.
+        """
+        if not self.makespan_s or self.resumed:
+            return None
+        return SECONDS_PER_DAY * len(self.succeeded) / self.makespan_s
 
     def busy_s(self, column: str) -> float:
         return sum(row.busy_s.get(column, 0.0) for row in self.steps)
 
 
-def summarize(attempts: Iterable[Attempt], steps: Sequence[str]) -> Summary:
-    """Sum up the jobs of `steps`. Only the last attempt at a job says what came of it; earlier ones cost time too.
+def summarize(attempts: Iterable[Attempt], steps: Sequence[str], earlier: Iterable[Attempt] = ()) -> Summary:
+    """Sum up the jobs of `steps` in one run; `earlier` are the attempts of runs before it in the same folder.
 
-    A sample succeeded when none of its jobs failed, none of the cohort's did, and it went through every step that any
-    sample went through.
+    Only the last attempt at a job says what came of it; the ones before cost their time too. A sample succeeded when
+    none of its jobs failed, none of the cohort's did, and it went through every step that any sample went through.
     """
     timed = [attempt for attempt in attempts if attempt.step in steps]
-    columns = tuple(sorted({a.owner or "cohort" for a in timed}, key=lambda name: (name == "cohort", name)))
-    rows = tuple(_step_row(step, [a for a in timed if a.step == step]) for step in steps)
-    final = last_attempts(timed)
-    failures = tuple(
-        Failure(a.rule, a.owner or "cohort", a.message or "no message", a.log) for a in final if not a.succeeded
+    before = [attempt for attempt in earlier if attempt.step in steps]
+    columns = tuple(sorted({_column(a) for a in timed}, key=lambda name: (name == COHORT, name)))
+    final = last_attempts([*before, *timed])
+    return Summary(
+        steps=tuple(_step_row(step, [a for a in timed if a.step == step]) for step in steps),
+        columns=columns,
+        succeeded=tuple(sample for sample in _succeeded(final) if sample in columns),
+        failures=tuple(
+            Failure(a.rule, _column(a), a.message or "no message", a.log)
+            for a in last_attempts(timed)
+            if not a.succeeded
+        ),
+        makespan_s=(max(a.end for a in timed) - min(a.start for a in timed)).total_seconds() if timed else None,
+        resumed=bool(before),
     )
-    makespan = (max(a.end for a in timed) - min(a.start for a in timed)).total_seconds() if timed else None
-    return Summary(rows, columns, _succeeded(final, columns), failures, makespan)
+
+
+def _column(attempt: Attempt) -> str:
+    return attempt.owner or COHORT
 
 
 def _step_row(step: str, attempts: list[Attempt]) -> StepRow:
     busy: dict[str, float] = {}
     for attempt in attempts:
-        owner = attempt.owner or "cohort"
-        busy[owner] = busy.get(owner, 0.0) + attempt.wall_s
+        busy[_column(attempt)] = busy.get(_column(attempt), 0.0) + attempt.wall_s
     return StepRow(step, busy)
 
 
-def _succeeded(final: list[Attempt], columns: tuple[str, ...]) -> tuple[str, ...]:
-    done: dict[str, set[str]] = {column: set() for column in columns}
-    failed = set()
+def _succeeded(final: list[Attempt]) -> list[str]:
+    done: dict[str, set[str]] = {}
     for attempt in final:
-        owner = attempt.owner or "cohort"
-        done[owner].add(attempt.rule)
-        if not attempt.succeeded:
-            failed.add(owner)
-    samples = [column for column in columns if column != "cohort"]
-    if "cohort" in failed or not samples:
-        return ()
+        done.setdefault(_column(attempt), set()).add(attempt.rule)
+    failed = {_column(attempt) for attempt in final if not attempt.succeeded}
+    samples = [column for column in done if column != COHORT]
     everything = set().union(*(done[sample] for sample in samples))
-    return tuple(sample for sample in samples if sample not in failed and done[sample] == everything)
+    return [s for s in sorted(samples) if not failed & {s, COHORT} and done[s] == everything]

@@ -90,14 +90,22 @@ def follow(lines: Iterable[str], changed: Callable[[Progress], None]) -> tuple[s
     return tuple(said)
 
 
+def search_path() -> str:
+    """Where tools are looked for: first beside this Python, where set-up links GATK."""
+    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+
 def run(arguments: Sequence[str], log: Path, changed: Callable[[Progress], None]) -> Finished:
     """Run Snakemake; everything it says goes to `log`."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     with (
         log.open("w", encoding="utf-8") as copy,
         subprocess.Popen(
-            arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+            arguments,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ | {"PATH": search_path()},
         ) as process,
     ):
 

@@ -88,6 +88,15 @@ def test_a_sample_that_stopped_half_way_did_not_succeed():
     assert summarize(jobs, STEPS_OF_TEST).succeeded == ("A",)
 
 
+def test_a_resumed_run_knows_what_was_done_but_claims_no_throughput():
+    earlier = [attempt("map", "A", 0, 60), attempt("map", "B", 0, 60, exit_code=1), attempt("call", "A", 60, 5)]
+    summary = summarize([attempt("map", "B", 900, 60), attempt("call", "B", 960, 5)], STEPS_OF_TEST, earlier)
+    assert summary.succeeded == ("B",)
+    assert summary.makespan_s == 65
+    assert summary.samples_per_day is None
+    assert "done before" in "".join(display.throughput_lines(summary))
+
+
 def test_nothing_run_has_no_throughput():
     summary = summarize([], STEPS_OF_TEST)
     assert summary.samples_per_day is None
