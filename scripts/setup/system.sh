@@ -3,6 +3,7 @@
 
 # route is where the workflow's tools come from: `path` (they are installed) or `conda` (snakemake --sdm conda).
 route=path
+apt=/etc/apt
 
 install_system_tools() {
     local missing known=.tools/without # what apt did not have is not asked for again
@@ -36,6 +37,7 @@ present() {
         python3) [ -x .venv/bin/python ] || find_python >/dev/null ;;
         java) [ -x .tools/java ] || find_java "$2" >/dev/null ;;
         mvn) gatk_installed || type -P mvn >/dev/null ;;
+        Rscript) type -P Rscript >/dev/null && Rscript -e 'find.package("cummeRbund")' &>/dev/null ;;
         *) type -P "$1" >/dev/null ;;
     esac
 }
@@ -57,12 +59,26 @@ install_with_apt() {
     local packages started=$SECONDS
     : >.tools/log/apt.log
     run apt "${as_root[@]}" apt-get -q update -o DPkg::Lock::Timeout=300
+    if grep -q ^cufflinks <<<"$1" && [ -z "$(first_available - cufflinks)" ] && enable_component; then
+        run apt "${as_root[@]}" apt-get -q update -o DPkg::Lock::Timeout=300
+    fi
     mapfile -t packages < <(packages_of "$1")
     say "system tools   apt installs ${packages[*]}"
     run apt "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
         -o DPkg::Lock::Timeout=300 install "${packages[@]}"
     hash -r
     say "system tools   done in $((SECONDS - started)) s"
+}
+
+# Cufflinks is in a component that a bare machine does not take: non-free of Debian, multiverse of Ubuntu. Adds it to the
+# distribution's own sources; fails where there is nothing to add it to.
+enable_component() {
+    local component=non-free sources
+    [ "$(sed -n 's/^ID=//p' /etc/os-release)" != ubuntu ] || component=multiverse
+    mapfile -t sources < <(grep -lE '^(deb|URIs:) .*/(debian|ubuntu)' "$apt"/sources.list "$apt"/sources.list.d/*.{list,sources} 2>/dev/null)
+    [ "${#sources[@]}" -gt 0 ] || return 1
+    say "system tools   component $component, which Cufflinks is in, goes into ${sources[*]}"
+    "${as_root[@]}" sed -i -E "/^(deb |Components:).* main( |\$)/{/ $component( |\$)/!s/\$/ $component/}" "${sources[@]}"
 }
 
 # One package a row: the first alternative that apt has in a version that will do; nothing where it has none.

@@ -17,7 +17,10 @@ COREUTILS = (
     "bash cat chmod cmp cp cut dirname env flock grep head install ln mkdir mv paste readlink rm sed"
     " sha256sum sleep sort tail tr xargs"
 )
-TOOLS = "bwa samtools sambamba bcftools tabix bgzip dwgsim numactl lstopo time"
+TOOLS = (
+    "bwa samtools sambamba bcftools tabix bgzip dwgsim numactl lstopo time"
+    " hisat2-align-s gffread cufflinks cuffmerge cuffdiff as Rscript"
+)
 
 # As a Python it answers the questions of set-up and makes environments that hold a copy of itself.
 PYTHON = """\
@@ -53,7 +56,11 @@ for package; do
         openjdk-21-jre-headless) cp "$SPARE/java" "$BIN/java" ;;
         python3-venv) cp "$SPARE/python3" "$BIN/python3" ;;
         maven) cp "$SPARE/mvn" "$BIN/mvn" ;;
-        bwa | samtools | sambamba | bcftools | dwgsim | numactl | time) cp "$BIN/true" "$BIN/$package" ;;
+        hisat2) cp "$BIN/true" "$BIN/hisat2-align-s" ;;
+        cufflinks) for tool in cufflinks cuffmerge cuffdiff; do cp "$BIN/true" "$BIN/$tool"; done ;;
+        binutils) cp "$BIN/true" "$BIN/as" ;;
+        r-bioc-cummerbund) cp "$BIN/true" "$BIN/Rscript" ;;
+        gffread | bwa | samtools | sambamba | bcftools | dwgsim | numactl | time) cp "$BIN/true" "$BIN/$package" ;;
     esac
 done
 """
@@ -194,7 +201,10 @@ def test_only_what_is_missing_comes_from_apt(machine):
     done = machine.setup()
     assert done.returncode == 0, done.stderr
     (install,) = [call for call in machine.calls() if call.startswith("apt-get") and " install " in call]
-    wanted = "bcftools dwgsim maven numactl openjdk-21-jre-headless python3-venv sambamba tabix time"
+    wanted = (
+        "bcftools binutils cufflinks dwgsim gffread hisat2 maven numactl openjdk-21-jre-headless python3-venv"
+        " r-bioc-cummerbund sambamba tabix time"
+    )
     assert sorted(install.partition(" install ")[2].split()) == wanted.split()
 
 

@@ -6,7 +6,8 @@ bwa reads them, the alignments while the sorter does, and both are compared when
 pass over the data.
 
     reads.py stream --counts DIR FASTQ [--stdin]     decompress FASTQ to stdout, leave its record count in DIR
-    reads.py unit --counts DIR --output O FASTQ ...  compare a unit's counts with its alignments, write both to O
+    reads.py unit --counts DIR --output O FASTQ ...  compare a unit's counts with its alignments, write both to O;
+                                                     with --lanes N, those of N units that were mapped at once
     reads.py sample --bam BAM UNIT.json ...          compare an indexed BAM with what its units counted
 
 Standard library only: it runs in whatever environment the rule has.
@@ -74,12 +75,14 @@ def counted(counts: Path, fastq: str) -> int | None:
     return int(path.read_text()) if path.exists() else None
 
 
-def compare_unit(fastq: dict[str, int | None], flagstat: dict) -> dict:
+def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1) -> dict:
     """The unit's counts, checked: R1 and R2 alike and read to their ends, and one primary alignment a read.
 
-    `fastq` maps each file to its records, `flagstat` is samtools' JSON of that name.
+    `fastq` maps each file to its records, lane by lane where there are several; `flagstat` is samtools' JSON of that
+    name.
     """
-    if None in fastq.values() or len(set(fastq.values())) > 1:
+    records, mates = list(fastq.values()), max(1, len(fastq) // lanes)
+    if None in records or any(len(set(records[i : i + mates])) > 1 for i in range(0, len(records), mates)):
         each = [f"{name} {'was not read to its end' if n is None else f'has {n} reads'}" for name, n in fastq.items()]
         raise ReadsLostError(f"R1 and R2 must be whole and hold the same reads: {', '.join(each)}")
     groups = (flagstat["QC-passed reads"], flagstat["QC-failed reads"])
@@ -113,6 +116,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     verb = verbs.add_parser("unit")
     verb.add_argument("--counts", type=Path, required=True)
     verb.add_argument("--output", type=Path, required=True)
+    verb.add_argument("--lanes", type=int, default=1)
     verb.add_argument("fastq", nargs="*")
     verb = verbs.add_parser("sample")
     verb.add_argument("--bam", type=Path, required=True)
@@ -125,7 +129,7 @@ def run(arguments: argparse.Namespace) -> None:
         stream(arguments.fastq, arguments.counts, arguments.stdin)
     elif arguments.verb == "unit":
         fastq = {name: counted(arguments.counts, name) for name in arguments.fastq}
-        unit = compare_unit(fastq, json.loads((arguments.counts / "flagstat").read_text()))
+        unit = compare_unit(fastq, json.loads((arguments.counts / "flagstat").read_text()), arguments.lanes)
         arguments.output.write_text(json.dumps(unit) + "\n")
     else:
         compare_sample(arguments.bam, arguments.units)

@@ -99,7 +99,8 @@ def _explain(error: ValidationError) -> Iterator[str]:
         case "enum":
             yield f"{at}{value!r} is not one of {', '.join(limit)}{_nearest(value, limit)}"
         case "type":
-            expected = TYPES.get(limit, limit)
+            kinds = [limit] if isinstance(limit, str) else limit
+            expected = " or ".join(TYPES.get(kind, kind) for kind in kinds)
             yield f"{at}expected {expected}, got {'nothing' if value is None else repr(value)}"
         case "pattern":
             yield f"{at}{value!r}: {error.schema['errorMessage']}"
@@ -122,6 +123,8 @@ def _nearest(word: Any, known: Iterable[str]) -> str:
 
 def _contradictions(config: dict) -> Iterator[str]:
     """Lines about keys that are fine alone but not together."""
+    if config["pipeline"] != "germline":
+        return
     if not config["known_sites"] + config["known_indels"]:
         yield "known_sites: base quality recalibration needs at least one VCF in known_sites or known_indels"
     if config["filter"] == "vqsr":
