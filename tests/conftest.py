@@ -1,7 +1,6 @@
 """Fixtures of all tests: the repository, the shared real data, and runs of the workflow."""
 
 import gzip
-import os
 import random
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from launching import Node
 
 ROOT = Path(__file__).resolve().parents[1]
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
@@ -122,6 +122,12 @@ def write_vcf(path: Path, contigs: dict[str, int], records: Sequence[tuple[str, 
     body = [f"{contig}\t{position}\t.\t{ref}\t{alt}\t.\tPASS\t." for contig, position, ref, alt in records]
     path.write_text("\n".join([*header, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO", *body]) + "\n")
     return path
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    """A node on which nothing runs."""
+    return Node(tmp_path)
 
 
 @pytest.fixture

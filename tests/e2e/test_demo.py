@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from gpd import demo
 
 pytestmark = pytest.mark.e2e

@@ -1,6 +1,7 @@
 """The demo clears only what an earlier demo made."""
 
 import pytest
+
 from gpd import demo
 
 

@@ -1,4 +1,5 @@
 import importlib.util
+import py_compile
 import shlex
 import sys
 from pathlib import Path
@@ -21,33 +22,6 @@ def load(path):
     return loaded
 
 
-def export(**variables):
-    text = " ".join(f"{name}={shlex.quote(str(value))}" for name, value in variables.items())
-    return f"export {text}; ".replace("{", "{{").replace("}", "}}")
-
-
-shell.prefix(
-    export(
-        GPD_PYTHON=sys.executable,
-        GPD_LAUNCH=script("launch.py"),
-        GPD_READS=script("reads.py"),
-    )
-)
-
-
-def bound(step, command, rule=None):
-    """The command as a job of the launcher: recorded under its step, output to the rule's log.
-
-    The text travels through a quoted here-document, so nothing in it needs escaping. `rule` is named
-    where several rules implement one step.
-    """
-    return (
-        f'"$GPD_PYTHON" -S -E "$GPD_LAUNCH" run --step {step} --rule {rule or step}'
-        " --wildcards={wildcards:q} --threads {threads} --mem-mb {resources.mem_mb} --log {log:q}"
-        f" <<'END_OF_COMMAND'\n{command}\nEND_OF_COMMAND\n"
-    )
-
-
 # ---- inputs: what is wrong is refused here, before any job starts ----------------------------------
 
 
@@ -63,6 +37,42 @@ if errors:
     sys.exit("\n".join(errors))
 config.update(cohort.config)
 units = cohort.units
+
+
+# ---- how every command is run --------------------------------------------------------------------
+
+
+def export(**variables):
+    text = " ".join(f"{name}={shlex.quote(str(value))}" for name, value in variables.items())
+    return f"export {text}; ".replace("{", "{{").replace("}", "}}")
+
+
+shell.prefix(
+    export(
+        GPD_PYTHON=sys.executable,
+        # compiled once, not by every job: a third of what the launcher costs
+        GPD_LAUNCH=py_compile.compile(script("launch.py"), doraise=True),
+        GPD_READS=script("reads.py"),
+        GPD_BOUNDARY=config["binding"]["boundary"],
+        GPD_MEMORY=config["binding"]["memory"],
+        GPD_SMT=int(config["binding"]["smt"]),
+        GPD_STALL_S=config["binding"]["stall_s"],
+    )
+)
+
+
+def bound(step, command, rule=None):
+    """The command as a job of the launcher: on CPUs of its own, recorded under its step, output to the rule's log.
+
+    The text travels through a quoted here-document, so nothing in it needs escaping. `rule` is named
+    where several rules implement one step.
+    """
+    return (
+        f'"$GPD_PYTHON" -S -E "$GPD_LAUNCH" run --step {step} --rule {rule or step}'
+        " --wildcards={wildcards:q} --threads {threads} --mem-mb {resources.mem_mb}"
+        " --attempt {resources.attempt} --binding={resources.binding:q} --log {log:q}"
+        f" <<'END_OF_COMMAND'\n{command}\nEND_OF_COMMAND\n"
+    )
 
 
 # ---- names, files and arguments that every pipeline shares -------------------------------------------

@@ -1,0 +1,170 @@
+"""Measure what the job launcher costs and how exact its figures are, against the bare command.
+
+    python scripts/bench/launcher.py [--jobs 100] [--seconds 1 15 60]
+
+All comparisons are paired: the bare command and the launched one alternate, so that a busy machine slows
+both. Figures are medians. Exits with 1 when one is out of bounds.
+"""
+
+import argparse
+import json
+import os
+import py_compile
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "workflow" / "scripts" / "launch.py"
+PYTHON = [sys.executable, "-S", "-E"]
+BASH = ["bash", "-euo", "pipefail", "-c"]
+# Spins for a given CPU time, then takes 300 MiB in its last moment.
+JOB = """
+import sys, time
+end = time.process_time() + float(sys.argv[1])
+while time.process_time() < end: pass
+x = bytearray(int(sys.argv[2]) << 20); x[::4096] = b"x" * len(x[::4096])
+"""
+
+
+class Bench:
+    """A working directory with leases of its own."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.environment = {**os.environ, "GPD_RUNTIME_DIR": f"{folder}/leases"}
+        (self.folder / "job.py").write_text(JOB)
+        # compiled once, as the rules run it: that saves each job a third of the overhead
+        self.launcher = py_compile.compile(str(SCRIPT), cfile=f"{folder}/launch.pyc", doraise=True)
+
+    def launched(self, threads=1):
+        """Return the command line of a job."""
+        fixed = ["--step", "bench", "--rule", "bench", "--wildcards", "sample=a", "--mem-mb", "1000"]
+        return [*PYTHON, self.launcher, "run", *fixed, "--threads", str(threads), "--log", "logs/bench.log"]
+
+    def run(self, command, text=""):
+        """Run a command; return its wall time and CPU time, s."""
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        subprocess.run(command, input=text.encode(), cwd=self.folder, env=self.environment, check=True)
+        wall_s, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+        return wall_s, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def record(self):
+        """Return the newest record."""
+        return json.loads((self.folder / "ledger.jsonl").read_text().splitlines()[-1])
+
+    def time(self, command):
+        """Return CPU s and peak MiB from where /usr/bin/time has them, which cuts them to 0.01 s."""
+        process = subprocess.Popen(command, cwd=self.folder)
+        _, process.returncode, usage = os.wait4(process.pid, 0)
+        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def overhead(bench, jobs):
+    """Return wall and CPU time that a job of `true` costs more when launched, ms."""
+    pairs = []
+    for _ in range(jobs):
+        bare = bench.run([*BASH, "true"])
+        launched = bench.run(bench.launched(), "true")
+        pairs.append([1000 * (b - a) for a, b in zip(bare, launched, strict=True)])
+    return [statistics.median(column) for column in zip(*pairs, strict=True)]
+
+
+def waiters_share(bench, count=8, seconds=5):
+    """Return the share of one CPU that launchers use together while they wait for a lease."""
+    cpus = len(os.sched_getaffinity(0))
+    start = {
+        "cwd": bench.folder,
+        "env": bench.environment,
+        "stdin": subprocess.PIPE,
+        "stderr": subprocess.DEVNULL,
+    }
+    processes = [subprocess.Popen(bench.launched(cpus), **start) for _ in range(count + 1)]
+    for process in processes:
+        process.stdin.write(b"sleep 0.01; until [ -e go ]; do sleep 1; done")
+        process.stdin.close()
+    time.sleep(3)
+    before = sum(own_cpu_s(process.pid) for process in processes)
+    time.sleep(seconds)
+    used = sum(own_cpu_s(process.pid) for process in processes) - before
+    (bench.folder / "go").touch()
+    for process in processes:
+        process.wait()
+    return used / seconds
+
+
+def own_cpu_s(pid):
+    """Return the CPU time of one process, without its children, s."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def accuracy(bench, seconds):
+    """Yield (what, ratio) of the launcher's figures to the kernel's, for one process and for a pipe."""
+    job = f"{' '.join(PYTHON)} job.py {seconds} 300"
+    cpu_s, peak_mib = bench.time([*BASH, job])
+    bench.run(bench.launched(), job)
+    record = bench.record()
+    yield f"{seconds:g} s, one process: CPU, to wait4(2)", record["cpu_s"] / cpu_s
+    yield f"{seconds:g} s, one process: peak memory, to wait4(2)", record["peak_rss_mib"] / peak_mib
+    pipe = " | ".join(f"{' '.join(PYTHON)} job.py {seconds / 3} 100" for _ in range(3))
+    cpu_s, _ = bench.time([*BASH, pipe])
+    bench.run(bench.launched(len(os.sched_getaffinity(0))), pipe)
+    record = bench.record()
+    yield f"{seconds:g} s, pipe of three: CPU, to wait4(2)", record["cpu_s"] / cpu_s
+    if record["peak_cgroup_mib"] is not None:
+        ratio = record["peak_rss_mib"] / record["peak_cgroup_mib"]
+        yield (
+            f"{seconds:g} s, pipe of three: peak memory, to its cgroup's",
+            ratio,
+        )
+
+
+def median_accuracy(bench, seconds):
+    """Return (what, median ratio): on a busy machine the CPU time of a short job varies beyond the bound."""
+    ratios = {}
+    for _ in range(5 if seconds < 5 else 1):
+        for what, ratio in accuracy(bench, seconds):
+            ratios.setdefault(what, []).append(ratio)
+    return [(what, statistics.median(values)) for what, values in ratios.items()]
+
+
+def main():
+    """Print the figures; return 1 when one is out of bounds."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=100)
+    parser.add_argument("--seconds", type=float, nargs="*", default=[1, 15])
+    arguments = parser.parse_args()
+    within = []
+
+    def show(what, figure, ok):
+        within.append(ok)
+        print(f"{what:72} {figure:>12}  {'ok' if ok else 'OUT OF BOUNDS'}", flush=True)
+
+    with tempfile.TemporaryDirectory(prefix="gpd-bench-") as folder:
+        bench = Bench(folder)
+        wall_ms, cpu_ms = overhead(bench, arguments.jobs)
+        show(
+            f"overhead a job, wall, median of {arguments.jobs} pairs (under 60 ms)",
+            f"{wall_ms:.1f} ms",
+            wall_ms < 60,
+        )
+        show(
+            f"overhead a job, CPU, median of {arguments.jobs} pairs (under 60 ms)",
+            f"{cpu_ms:.1f} ms",
+            cpu_ms < 60,
+        )
+        share = waiters_share(bench)
+        show("8 jobs waiting for a lease (under 1% of a CPU)", f"{share:.2%}", share < 0.01)
+        for seconds in arguments.seconds:
+            for what, ratio in median_accuracy(bench, seconds):
+                bound = 0.02 if "CPU" in what else 0.05
+                show(f"{what} (within {bound:.0%})", f"{ratio:.4f}", abs(ratio - 1) <= bound)
+    return 0 if all(within) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,252 @@
+"""Whatever is killed, in any order: no CPU stays leased for nobody, none is free while a job runs on it."""
+
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import jsonschema
+import pytest
+from launching import LAUNCH, SCHEMA, launch, wait_until
+
+pytestmark = pytest.mark.e2e
+
+CPUS = os.sched_getaffinity(0)
+VICTIMS = ("front", "keeper", "shell", "tool")
+
+
+def job_ids(node):
+    """Return the ids of the jobs that have begun or wait."""
+    return [path.name for path in (node.runtime / "jobs").glob("*")]
+
+
+def kill(pid):
+    """Kill a process with -9, if it is still there."""
+    if pid:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+
+
+def family(front):
+    """Return the processes of a job by role: front, keeper, shell, tool, and the tool's child."""
+    pids = [front]
+    while len(pids) < 5:
+        below = launch.children(pids[-1])
+        if not below:
+            return None
+        pids.append(below[0])
+    return dict(zip((*VICTIMS, "child"), pids, strict=True))
+
+
+def is_kept(node):
+    """Tell whether a new launcher would find the job's CPUs taken."""
+    return bool(node.leased()) or bool(launch.haunted_cpus(str(node.runtime)))
+
+
+# The tool closes all that it inherits when it starts its child, as Java and Python do; nobody heeds SIGTERM.
+TOOL = 'import subprocess; subprocess.run(["bash", "-c", "sleep 60; true"], close_fds=True)'
+STUBBORN = f"trap '' TERM; {sys.executable} -S -E -c '{TOOL}'; true"
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(VICTIMS)), ids="-".join)
+def test_any_order_of_kills(node, order):
+    front = node.start(STUBBORN)
+    pids = wait_until(lambda: family(front.pid))
+    (job_id,) = job_ids(node)
+    for role in order:
+        kill(pids[role])
+        time.sleep(0.02)
+        if launch.survivors(job_id):
+            assert is_kept(node), f"CPUs free after {role} was killed, while {launch.survivors(job_id)} run"
+    for pid in launch.survivors(job_id):
+        kill(int(pid))
+    front.wait(timeout=30)
+    front.stderr.close()
+    wait_until(lambda: not is_kept(node))
+    assert node.run("true", name="next")[0] == 0, "the next job gets its CPU"
+    records = {record["wildcards"]["sample"]: record for record in node.records()}
+    assert len(node.records()) == 2, "one line for each"
+    assert records["a"]["cause"] == "killed"
+    for record in records.values():
+        jsonschema.validate(record, json.loads(SCHEMA.read_text()))
+    assert node.check().returncode == 0
+
+
+def test_a_survivor_keeps_its_cpus(node):
+    """All but a process without any inherited descriptor is killed at once: its CPU is not given away."""
+    front = node.start(STUBBORN, threads=len(CPUS))
+    pids = wait_until(lambda: family(front.pid))
+    (job_id,) = job_ids(node)
+    for role in VICTIMS:
+        os.kill(pids[role], signal.SIGSTOP)
+    for role in VICTIMS:
+        kill(pids[role])
+    front.communicate()
+    wait_until(lambda: not node.leased())
+    assert launch.survivors(job_id)
+    following = node.start("true", name="next")
+    time.sleep(1.5)
+    assert following.poll() is None, "it waits for the survivor"
+    for pid in launch.survivors(job_id):
+        kill(int(pid))
+    assert following.wait(timeout=30) == 0
+    following.stderr.close()
+    assert node.run("true", name="third")[0] == 0
+    lost = next(record for record in node.records() if record["wildcards"]["sample"] == "a")
+    assert (lost["cause"], lost["exit_code"], lost["end"]) == ("killed", None, None)
+    jsonschema.validate(lost, json.loads(SCHEMA.read_text()))
+
+
+def test_killed_while_it_waits(node):
+    """One behind the head, and the head itself."""
+    holder = node.start("sleep 30", name="holder", threads=len(CPUS))
+    wait_until(lambda: node.leased() == CPUS)
+    waiters = [node.start("true", name=f"w{n}") for n in range(3)]
+    wait_until(lambda: sum(path.name.isdigit() for path in (node.runtime / "queue").rglob("*")) == 3)
+    waiters[1].kill()
+    waiters[0].terminate()
+    assert waiters[0].wait(timeout=20) == 143
+    holder.terminate()
+    assert holder.wait(timeout=20) == 143
+    assert waiters[2].wait(timeout=20) == 0
+    node.run("true", name="last")
+    causes = {record["wildcards"]["sample"]: record["cause"] for record in node.records()}
+    assert causes == {"holder": "killed", "w0": "killed", "w1": "killed", "w2": None, "last": None}
+    for process in [holder, *waiters]:
+        process.stderr.close()
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_are_passed_on(node, signum):
+    before = signal.signal(signum, signal.SIG_DFL)  # a test run in the background may ignore it
+    front = node.start("trap 'echo told; exit 0' TERM; sleep 30 & wait")
+    signal.signal(signum, before)
+    wait_until(lambda: len(launch.descendants(front.pid)) == 3)
+    front.send_signal(signum)
+    said = front.communicate(timeout=20)[1].decode()
+    record = node.records()[0]
+    assert front.returncode == record["exit_code"] == 143, "a tool that ends in peace was ended all the same"
+    assert record["cause"] == "killed"
+    assert signum.name in record["message"]
+    assert said.count("\n") == 1
+    assert (node.folder / "logs/a.log").read_text() == "told\n"
+
+
+def test_what_was_ignored_stays_ignored(node):
+    """Under nohup, the end of the terminal ends nothing."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    front = node.start("touch began; sleep 0.7; echo done")
+    signal.signal(signal.SIGHUP, before)
+    wait_until((node.folder / "began").exists)
+    front.send_signal(signal.SIGHUP)
+    assert front.communicate(timeout=20)[1] == b""
+    assert front.returncode == 0
+
+
+# Stands for Snakemake, and for the bash by which it starts a job.
+REQUESTER = """
+import subprocess, sys
+subprocess.run(["bash", "-c", '"$@" <<< "sleep 60; true"; true', "bash", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize("victim", ["snakemake", "bash"])
+def test_the_job_ends_with_who_asked_for_it(node, victim):
+    """An orphan would go on writing where the next run writes."""
+    requester = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(REQUESTER), *node.command_line()],
+        cwd=node.folder,
+        env=node.environment,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until(lambda: len(launch.descendants(requester.pid)) >= 5)
+    kill(requester.pid if victim == "snakemake" else launch.children(requester.pid)[0])
+    requester.wait(timeout=20)
+    record = wait_until(node.records)[0]
+    assert record["cause"] == "killed"
+    wait_until(lambda: not is_kept(node))
+
+
+def test_two_runs_share_the_cpus(node):
+    """Two runs of one user on one node, each with jobs for the whole of it: no overlap."""
+    runs = [
+        subprocess.Popen(
+            [
+                "bash",
+                "-c",
+                "for i in {1..4}; do \"$@\" <<< 'sleep 0.1' & done; wait",
+                "bash",
+                *node.command_line(name=name, threads=2),
+            ],
+            cwd=node.folder,
+            env=node.environment,
+        )
+        for name in ("one", "two")
+    ]
+    assert [run.wait(timeout=60) for run in runs] == [0, 0]
+    assert len(node.records()) == 8
+    checked = node.check()
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+JOBS, AT_ONCE, KILLED = 500, 8, 0.03
+# Each job proves by locks of its own that nobody else is on its CPUs: its processes inherit them.
+PROVE = """
+for range in ${GPD_CPUS//,/ }; do
+    for ((cpu = ${range%-*}; cpu <= ${range#*-}; cpu++)); do
+        exec {fd}<> proof.$cpu; flock -n $fd && taken=0 || taken=$?
+        ((taken != 1)) || echo $GPD_JOB $cpu >> overlaps  # more than 1: flock itself was killed
+    done
+done
+"""
+
+
+def test_soak(node):
+    """500 short jobs of random width; some of their processes are killed at random."""
+    dice = random.Random(4)
+    kills, running, started = 0, [], 0
+    began = time.monotonic()
+    while started < JOBS or running:
+        while started < JOBS and len(running) < AT_ONCE:
+            command = dice.choice(["true", "sleep 0.03 | sleep 0.02", "sleep 0.05 & wait", "exit 1"])
+            running.append(node.start(PROVE + command, name=f"j{started}", threads=dice.randint(1, len(CPUS))))
+            started += 1
+        if dice.random() < KILLED:
+            kills += kill_some_process(node, dice)
+        for process in [process for process in running if process.poll() is not None]:
+            process.stderr.close()
+            running.remove(process)
+        time.sleep(0.002)
+    took = time.monotonic() - began
+    assert node.run("true", name="last")[0] == 0, "it also sweeps up what killed launchers left"
+    checked = node.check()
+    assert checked.returncode == 0, checked.stdout
+    samples = [record["wildcards"]["sample"] for record in node.records()]
+    assert sorted(samples) == sorted(["last", *(f"j{n}" for n in range(JOBS))]), "a line for every attempt"
+    assert not (node.folder / "overlaps").exists()
+    assert node.leased() == set()
+    assert job_ids(node) == []
+    assert not any(path.name.isdigit() for path in (node.runtime / "queue").rglob("*"))
+    split = sum(record["cause"] == "killed" for record in node.records())
+    print(f"\nsoak: {JOBS} jobs, {kills} kills, {split} attempts lost, {took:.0f} s")
+    assert split > 10, "the kills did hit"
+
+
+def kill_some_process(node, dice):
+    """Kill one process of one job that has its journal: front, keeper, shell or tool."""
+    journals = list((node.runtime / "jobs").glob("*"))
+    text = launch.read_text(str(dice.choice(journals))) if journals else ""
+    if not text:
+        return 0
+    front = launch.read_notes(text)["record"]["pid"]
+    if str(LAUNCH) not in launch.read_text(f"/proc/{front}/cmdline"):
+        return 0  # it has ended, and the number may be another's
+    kill(dice.choice([front, *launch.descendants(front)]))
+    return 1

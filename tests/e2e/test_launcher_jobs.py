@@ -1,0 +1,554 @@
+"""Real jobs: what they are given, what is measured, what is said when they fail."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+from launching import SCHEMA, launch, wait_until
+
+pytestmark = pytest.mark.e2e
+
+CPUS = os.sched_getaffinity(0)
+needs_two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="one CPU only: nothing can widen its affinity")
+PYTHON = f"{sys.executable} -S -E"
+
+
+def test_record(node):
+    code, said, record = node.run("echo hello; echo $GPD_CPUS $GPD_THREADS $GPD_MEM_MB >&2", "--run", "r1", name="x")
+    assert (code, said) == (0, "")
+    assert (node.folder / "logs/x.log").read_text() == f"hello\n{record['cpus']} 1 100\n"
+    jsonschema.validate(record, json.loads(SCHEMA.read_text()))
+    assert record["wildcards"] == {"sample": "x"}
+    assert (record["run"], record["attempt"], record["threads"], record["cause"]) == ("r1", 1, 1, None)
+    assert record["binding_ok"] is True
+    assert (
+        record["command_sha256"]
+        == hashlib.sha256(b"echo hello; echo $GPD_CPUS $GPD_THREADS $GPD_MEM_MB >&2").hexdigest()
+    )
+    assert node.leased() == set()
+    assert list((node.runtime / "jobs").iterdir()) == []
+
+
+def test_command_is_bash_with_the_strict_flags(node):
+    assert node.run("false; echo not here")[0] == 1
+    assert node.run("echo $undefined")[0] == 1
+    assert node.run("false | true")[0] == 1
+    assert node.run('[[ "$(cat)" == "" ]]')[0] == 0, "stdin is empty"
+    assert node.run("printf '%s\\n' 'a\"b$c' > out; exec 3< out; read -u 3 line; [[ $line == 'a\"b$c' ]]")[0] == 0
+
+
+def test_log_belongs_to_the_last_attempt(node):
+    node.run("echo first; exit 1")
+    node.run("echo second", "--attempt", "2")
+    assert (node.folder / "logs/a.log").read_text() == "second\n"
+    assert [(r["attempt"], r["exit_code"]) for r in node.records()] == [(1, 1), (2, 0)]
+
+
+def test_sigpipe_reaches_tools(node):
+    """Python ignores SIGPIPE; a tool that inherited that would go on writing for ever."""
+    assert node.run("set +o pipefail; yes | head -n 1")[0] == 0
+
+
+def test_bound_to_the_lease(node):
+    record = node.run("grep Cpus_allowed_list /proc/self/status; nproc")[2]
+    allowed, count = (node.folder / "logs/a.log").read_text().split("\n")[:2]
+    assert allowed.split()[1] == record["cpus"]
+    assert count == "1"
+    assert record["cpus_allowed"] == record["cpus_seen"] == record["cpus"]
+
+
+def test_wider_than_the_machine(node):
+    record = node.run("echo $GPD_THREADS", threads=1000)[2]
+    assert launch.parse_cpus(record["cpus"]) == CPUS
+    assert record["threads"] == 1000
+    assert int((node.folder / "logs/a.log").read_text()) == len(CPUS)
+
+
+def test_binding_none(node):
+    record = node.run("sleep 0.05", "--binding", "none")[2]
+    assert (record["cpus"], record["binding_ok"], record["binding"]) == (None, None, "none")
+    assert launch.parse_cpus(record["cpus_allowed"]) == CPUS
+
+
+@needs_two_cpus
+def test_own_affinity_is_caught(node):
+    wide = launch.format_cpus(CPUS)
+    record = node.run(f"taskset -c {wide} sleep 0.2")[2]
+    assert record["binding_ok"] is False
+    assert launch.parse_cpus(record["cpus_allowed"]) == CPUS
+
+
+def test_job_within_a_job_leases_nothing(node):
+    """Snakemake run by a job: its jobs share the lease of the one around them, and do not wait for it."""
+    inner = " ".join(node.command_line(name="inner"))
+    code, _, outer = node.run(f"{inner} <<< 'true'", threads=len(CPUS), name="outer")
+    assert code == 0
+    first, second = node.records()
+    assert (first["binding"], first["cpus"]) == ("none", None)
+    assert first["cpus_allowed"] == second["cpus"] == outer["cpus"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/numa_maps").exists(), reason="a kernel without NUMA")
+@pytest.mark.parametrize(
+    ("policy", "shown"), [("default", "default"), ("local", "prefer"), ("interleave", "interleave")]
+)
+def test_memory_policy(node, policy, shown):
+    node.run("head -n 1 /proc/self/numa_maps", "--memory", policy)
+    assert (node.folder / "logs/a.log").read_text().split()[1].startswith(shown)
+
+
+def test_settings_from_the_environment(node):
+    node.environment.update(GPD_BINDING="scatter", GPD_BOUNDARY="numa", GPD_MEMORY="interleave", GPD_STALL_S="")
+    record = node.run("true", "--boundary", "socket", "--memory", "")[2]
+    assert (record["binding"], record["boundary"], record["memory"]) == ("scatter", "socket", "interleave")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--binding", "tight"], "--binding (GPD_BINDING): 'tight' is not one of none, compact, scatter"),
+        (["--threads", "0"], "--threads: '0' is not a number from 1 on"),
+        (["--colour", "red"], "--colour: no such option"),
+        (["--wildcards", "a"], "--wildcards: 'a' is not name=value"),
+    ],
+)
+def test_bad_options(node, options, said):
+    process = node.start("true", *options)
+    assert said in process.communicate()[1].decode()
+    assert process.returncode == 2
+
+
+# ---------------------------------------------------------------------------------------------------- measure
+
+ALLOCATE = "x = bytearray({mib} << 20); x[::4096] = b'x' * len(x[::4096])"
+
+
+def time_v(command):
+    """Return CPU seconds and peak MiB that /usr/bin/time says of a command."""
+    said = subprocess.run(
+        ["/usr/bin/time", "-f", "%U %S %M", *command], capture_output=True, text=True, check=True
+    ).stderr
+    user, system, kib = said.split()[-3:]
+    return float(user) + float(system), int(kib) / 1024
+
+
+def test_figures_agree_with_time(node):
+    """One process, whose peak is in its last moment; time rounds to 0.01 s, twice."""
+    spin = "import time; e = time.process_time() + 1\nwhile time.process_time() < e: pass\n"
+    code = spin + ALLOCATE.format(mib=300)
+    (node.folder / "job.py").write_text(code)
+    record = node.run(f"exec {PYTHON} job.py")[2]
+    cpu_s, peak_mib = time_v([*PYTHON.split(), str(node.folder / "job.py")])
+    assert record["peak_rss_mib"] == pytest.approx(peak_mib, rel=0.05)
+    assert record["cpu_s"] == pytest.approx(cpu_s, rel=0.1), "the 2% are for a machine at rest: see the benchmark"
+    assert record["wall_s"] >= 1
+
+
+def test_pipes_count_fully(node):
+    """Three processes at once, of 100 MiB each, two of them busy."""
+    (node.folder / "job.py").write_text(
+        "import sys, time; e = time.process_time() + float(sys.argv[1])\n"
+        "while time.process_time() < e: pass\n"
+        f"{ALLOCATE.format(mib=100)}; time.sleep(2)"
+    )
+    record = node.run(f"{PYTHON} job.py 0.3 | {PYTHON} job.py 0.3 | {PYTHON} job.py 0", threads=2)[2]
+    assert record["peak_rss_mib"] == pytest.approx(330, rel=0.1)
+    assert record["cpu_s"] == pytest.approx(0.75, rel=0.25)
+
+
+def test_orphans_count(node):
+    """What outlives its parent is waited for and counted."""
+    spin = "import time; e = time.process_time() + 0.4\nwhile time.process_time() < e: pass"
+    (node.folder / "spin.py").write_text(spin)
+    record = node.run(f"(setsid {PYTHON} spin.py &)")[2]
+    assert record["cpu_s"] > 0.4
+    assert record["wall_s"] > 0.4
+
+
+def test_bytes(node):
+    record = node.run("head -c 10485760 /dev/zero > out; cat out | cat > /dev/null")[2]
+    assert record["read_calls_mib"] == pytest.approx(30, rel=0.05)
+    assert record["write_calls_mib"] == pytest.approx(30, rel=0.05)
+
+
+def test_a_fork_is_not_counted_twice(node):
+    """Pages that parent and child share are there once; only a cgroup knows."""
+    fork = "\nif os.fork() == 0: time.sleep(0.4); os._exit(0)\nos.wait()"
+    (node.folder / "job.py").write_text(f"import os, time; {ALLOCATE.format(mib=200)}{fork}")
+    record = node.run(f"{PYTHON} job.py")[2]
+    if record["peak_cgroup_mib"] is None:
+        pytest.skip("no cgroup could be made")
+    assert record["peak_rss_mib"] == pytest.approx(210, rel=0.1)
+
+
+def test_open_file_limit_is_raised(node):
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    node.run("ulimit -n")
+    allowed = min(hard, launch.NOFILE) if hard != resource.RLIM_INFINITY else launch.NOFILE
+    assert int((node.folder / "logs/a.log").read_text()) == max(soft, allowed)
+
+
+# --------------------------------------------------------------------------------------------------- failures
+
+FAILURES = {
+    "exit 3": ("tool_error", 3, "exit code 3, and nothing in the log says why"),
+    "nosuchtool x": ("tool_not_found", 127, "nosuchtool: command not found"),
+    "nosuchtool x | cat": ("tool_not_found", 127, "nosuchtool: command not found"),
+    "echo x > /dev/full": ("disk_full", 1, "No space left on device"),
+    "yes | head -n 1": ("broken_pipe", 141, "a program of the pipe ended before"),
+    "ulimit -n 20; python3 -c 'f = [open(\"/dev/null\") for _ in range(30)]'": (
+        "open_file_limit",
+        1,
+        "Too many",
+    ),
+    "kill -9 $$": ("killed", 137, "SIGKILL"),
+    "bash -c 'kill -9 $$' | true": ("killed", 137, "Killed|SIGKILL"),
+    "kill -SEGV $$": ("signal", 139, "SIGSEGV"),
+    "bash -c 'kill -ABRT $$'; true": ("signal", 134, "SIGABRT|Aborted"),
+    "echo 'java.lang.OutOfMemoryError: Java heap space'; exit 1": ("out_of_memory", 1, "Java heap space"),
+    "gzip -t broken.gz": ("tool_error", 1, "broken.gz: (unexpected end of file|not in gzip format)"),
+    "python3 -c 'import nosuchmodule'": (
+        "tool_error",
+        1,
+        "ModuleNotFoundError: No module named 'nosuchmodule'",
+    ),
+}
+
+
+@pytest.mark.parametrize("command", FAILURES)
+def test_failures_are_named(node, command):
+    (node.folder / "broken.gz").write_bytes(b"\x1f\x8b\x08")
+    cause, code, message = FAILURES[command]
+    exit_code, said, record = node.run(command)
+    assert (exit_code, record["exit_code"], record["cause"]) == (code, code, cause)
+    assert re.search(message, record["message"])
+    assert said == f"step a: {cause}: {record['message']} (log: logs/a.log)\n", "one line"
+    assert record["signal"] == (code - 128 if code > 128 else None)
+    jsonschema.validate(record, json.loads(SCHEMA.read_text()))
+
+
+LOGS = {  # what tools say when they fail
+    "bwa": "[M::main] x\n[E::bwa_idx_load_from_disk] fail to locate the index files\nsamtools view: no\n",
+    "gatk": "12:00 INFO  Failed to detect x\n***\n\nA USER ERROR has occurred: no such file\n\n***\n",
+    "gatk3": "##### ERROR ------\n##### ERROR MESSAGE: Bad input: a contig\n##### ERROR ------\n",
+    "java": 'INFO x\nException in thread "main" java.lang.NullPointerException\n\tat A.main(A.java:1)\n',
+    "sambamba": "\nsambamba 1.0.0\n by Artem\n\nsambamba-sort: not enough data in stream\n",
+    "python": "Traceback (most recent call last):\n  File \"x\", line 1\nKeyError: 'chr20'\n",
+    "R": "Loading required package: x\nError in f(1) : \n  no rows to aggregate\nExecution halted\n",
+    "bcftools": "Failed to read from bad.bam: unknown file type\n",
+    "samtools": '[main_samview] fail to read the header from "bad.bam".\n',
+}
+TELLING = {
+    "bwa": "[E::bwa_idx_load_from_disk] fail to locate the index files",
+    "gatk": "A USER ERROR has occurred: no such file",
+    "gatk3": "##### ERROR MESSAGE: Bad input: a contig",
+    "java": 'Exception in thread "main" java.lang.NullPointerException',
+    "sambamba": "sambamba-sort: not enough data in stream",
+    "python": "KeyError: 'chr20'",
+    "R": "Error in f(1) : no rows to aggregate",
+    "bcftools": "Failed to read from bad.bam: unknown file type",
+    "samtools": '[main_samview] fail to read the header from "bad.bam".',
+}
+
+
+@pytest.mark.parametrize("tool", LOGS)
+def test_error_line(tool, tmp_path):
+    (tmp_path / "log").write_text(LOGS[tool])
+    settings = launch.SimpleNamespace(log=str(tmp_path / "log"), stall_s=0)
+    assert launch.diagnose(1, None, settings, (0, 0)) == ("tool_error", TELLING[tool])
+
+
+def test_kernel_kill_for_want_of_memory(tmp_path):
+    (tmp_path / "log").write_text("bash: line 1: 17 Killed   java -jar x\n")
+    settings = launch.SimpleNamespace(log=str(tmp_path / "log"), stall_s=0)
+    assert launch.diagnose(1, None, settings, (1, 1))[0] == "out_of_memory", "its own cgroup says so"
+    assert launch.diagnose(1, None, settings, (0, 1))[0] == "out_of_memory", "the node says so, and it was killed"
+    assert launch.diagnose(137, None, settings, (0, 0))[0] == "killed", "nothing says so"
+
+
+def test_out_of_memory_in_a_cgroup(node):
+    """A limit of 60 MiB on the cgroup in which the launcher runs."""
+    place = next(launch.cgroup_places(launch.read_text("/proc/self/cgroup"), launch.read_text("/proc/self/mountinfo")))
+    if place[1] != 1 or not os.access(place[0], os.W_OK):
+        pytest.skip("no cgroup v1 memory controller that this user may use")
+    limited = f"{place[0]}/gpd-test-{os.getpid()}"
+    Path(limited).mkdir()
+    try:
+        for name in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
+            if Path(limited, name).exists():
+                Path(limited, name).write_text(str(60 << 20))
+        command = node.command_line()
+        hungry = f'{PYTHON} -c "{ALLOCATE.format(mib=200)}"'
+        entered = f'echo $$ > {limited}/cgroup.procs; exec "$@"'
+        done = subprocess.run(
+            ["bash", "-c", entered, "bash", *command],
+            input=hungry.encode(),
+            cwd=node.folder,
+            env=node.environment,
+            timeout=60,
+        )
+    finally:
+        launch.remove_cgroups([(limited, 1)])
+    record = node.records()[-1]
+    assert (done.returncode, record["cause"], record["signal"]) == (137, "out_of_memory", 9)
+    assert record["peak_cgroup_mib"] <= 60
+
+
+def test_stalled(node):
+    began = time.monotonic()
+    code, _, record = node.run("sleep 60", "--stall-s", "1")
+    assert (code, record["cause"]) == (143, "stalled")
+    assert time.monotonic() - began < 10
+
+
+def test_slow_but_alive_is_not_stalled(node):
+    """Some bytes, or some CPU, within the time are enough."""
+    assert node.run("for i in 1 2 3 4 5 6; do sleep 0.4; echo .; done", "--stall-s", "1")[0] == 0
+
+
+def test_what_a_failed_command_leaves_behind_is_ended(node):
+    began = time.monotonic()
+    code, _, record = node.run("(sleep 60 &) ; exit 4")
+    assert (code, record["cause"]) == (4, "tool_error")
+    assert time.monotonic() - began < 10
+    assert node.leased() == set()
+
+
+def test_bad_tmpdir(node):
+    node.environment["TMPDIR"] = str(node.folder / "nowhere")
+    code, said, record = node.run("true")
+    assert (code, record["cause"]) == (1, "launcher_error")
+    assert "nowhere: no folder that can be written to" in said
+
+
+def test_runtime_folder_of_somebody_else(node):
+    """A symbolic link, or a folder that others may enter, could be an attack."""
+    elsewhere = node.folder / "elsewhere"
+    elsewhere.mkdir()
+    node.runtime.symlink_to(elsewhere)
+    process = node.start("true")
+    assert b"not a private folder" in process.communicate()[1]
+    assert process.returncode == 2
+    node.runtime.unlink()
+    node.runtime.mkdir(mode=0o755)
+    process = node.start("true")
+    assert b"not a private folder" in process.communicate()[1]
+
+
+# ---------------------------------------------------------------------------------------------------- waiting
+
+
+def test_jobs_wait_in_turn(node):
+    """A wide job is not overtaken by narrow ones that came later, and none overlaps."""
+    order = "echo $GPD_JOB >> order"
+    first = node.start("until [ -e go ]; do sleep 0.1; done", name="first")
+    wait_until(node.leased)
+    others = []
+    for number in range(6):
+        threads = len(CPUS) if number == 0 else 1
+        others.append(node.start(order, name=f"n{number}", threads=threads))
+        wait_until(lambda number=number: tickets(node) == number + 1)
+    (node.folder / "go").touch()
+    for process in [first, *others]:
+        assert process.wait(timeout=60) == 0
+    names = {record["id"]: record["wildcards"]["sample"] for record in node.records()}
+    assert names[(node.folder / "order").read_text().split()[0]] == "n0"
+    assert node.check().returncode == 0
+
+
+def test_waiters_cost_nothing(node):
+    """Eight waiters together use under 1% of a CPU."""
+    holder = node.start("sleep 30", name="holder", threads=len(CPUS))
+    wait_until(lambda: node.leased() == CPUS)
+    waiters = [node.start("true", name=f"w{n}", threads=1) for n in range(8)]
+    wait_until(lambda: tickets(node) == 8)
+    time.sleep(1)
+    before = sum(cpu_ticks(process.pid) for process in waiters)
+    time.sleep(4)
+    used = (sum(cpu_ticks(process.pid) for process in waiters) - before) / os.sysconf("SC_CLK_TCK")
+    assert used < 0.04
+    holder.terminate()
+    for process in [holder, *waiters]:
+        process.wait(timeout=60)
+    assert node.check().returncode == 0
+
+
+def tickets(node):
+    """Return how many launchers stand in the queue."""
+    return sum(path.name.isdigit() for path in (node.runtime / "queue").rglob("*"))
+
+
+def cpu_ticks(pid):
+    """Return the CPU time of a process in clock ticks."""
+    return sum(map(int, launch.stat_fields(pid)[11:13]))
+
+
+def test_a_release_is_noticed_at_once(node):
+    first = node.start("sleep 1", name="first", threads=len(CPUS))
+    wait_until(lambda: node.leased() == CPUS)
+    second = node.start("true", name="second")
+    assert first.wait(timeout=30) == second.wait(timeout=30) == 0
+    one, other = (next(r for r in node.records() if r["wildcards"]["sample"] == name) for name in ("first", "second"))
+    gap = launch_time(other["start"]) - launch_time(one["end"])
+    assert 0 <= gap < 0.5
+
+
+def launch_time(text):
+    """Return seconds of a record's time."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(text[:26]).timestamp()
+
+
+# ----------------------------------------------------------------------------------------------------- ledger
+
+
+def test_long_lines_from_many_processes(tmp_path):
+    """Lines far longer than PIPE_BUF do not mix."""
+    path = tmp_path / "ledger.jsonl"
+    children = []
+    for number in range(8):
+        child = os.fork()
+        if child == 0:
+            for _ in range(50):
+                launch.append(path, {"number": number, "text": str(number) * 20000})
+            os._exit(0)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 8
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(records) == 400
+    assert all(record["text"] == str(record["number"]) * 20000 for record in records)
+
+
+def test_a_cut_line_spoils_no_other(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    path.write_text('{"schema": 1, "ru')
+    launch.append(path, {"a": 1})
+    assert path.read_text().splitlines()[1:] == ['{"a": 1}']
+
+
+def test_unwritable_ledger_keeps_the_record(node):
+    """The job's outcome stands; its record waits in the journal until the ledger can take it."""
+    node.ledger.mkdir()
+    process = node.start("true")
+    said = process.communicate(timeout=30)[1].decode()
+    assert process.returncode == 0
+    assert "could not be written" in said
+    node.ledger.rmdir()
+    assert node.run("true")[0] == 0
+    assert [record["exit_code"] for record in node.records()] == [0, 0]
+
+
+def test_check_finds_overlaps(node):
+    node.run("true")
+    record = node.records()[0]
+    assert launch.check(node.ledger) == []
+    twin = {**record, "id": "f" * 16}
+    launch.append(node.ledger, twin)
+    assert "both held CPU" in launch.check(node.ledger)[0]
+    assert node.check().returncode == 1
+    node.ledger.unlink()
+    for changed in ({"host": "other"}, {"cpus": None}, {"end": None}):
+        launch.append(node.ledger, {**twin, **changed, "id": os.urandom(8).hex()})
+    launch.append(node.ledger, record)
+    assert launch.check(node.ledger) == []
+    launch.append(node.ledger, record)
+    assert "the same attempt as line 4" in " ".join(launch.check(node.ledger))
+    with node.ledger.open("a") as ledger:
+        ledger.write("{\n")
+    assert "line 6: not JSON" in " ".join(launch.check(node.ledger))
+
+
+def test_check_finds_an_overlap_behind_a_long_job(node):
+    """The one that overlaps need not be the next in time."""
+    node.run("true")
+    base = node.records()[0]
+    node.ledger.unlink()
+    for start, end in (("01", "09"), ("02", "03"), ("05", "06")):
+        times = {"start": f"2020-01-01T00:00:{start}.000000000Z", "end": f"2020-01-01T00:00:{end}.000000000Z"}
+        launch.append(node.ledger, {**base, **times, "id": os.urandom(8).hex()})
+    assert len(launch.check(node.ledger)) == 2
+
+
+# ---------------------------------------------------------------------------------------------------- cgroups
+
+
+def test_descendants_without_the_kernel_option(monkeypatch):
+    """Kernels without CONFIG_PROC_CHILDREN: the same processes, by a scan."""
+    process = subprocess.Popen(["bash", "-c", "sleep 20; true"])
+    try:
+        sleep = wait_until(lambda: launch.descendants(process.pid))
+        monkeypatch.setattr(launch.os.path, "exists", lambda path: False)
+        assert launch.descendants(process.pid) == sleep
+        assert process.pid in launch.descendants(os.getpid())
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_log_that_the_job_removed(node):
+    code, _, record = node.run("rm logs/a.log; exit 5")
+    assert (code, record["cause"]) == (5, "tool_error")
+
+
+def test_a_damaged_journal_is_dropped(node):
+    node.run("true")
+    (node.runtime / "jobs/broken").write_text("{'record': {")
+    assert node.run("true")[0] == 0
+    assert list((node.runtime / "jobs").iterdir()) == []
+
+
+def test_cgroup_places(tmp_path):
+    """Version 1: below our own. Version 2: beside our own too, but only where that escapes no limit."""
+    v1 = f"31 23 0:28 / {tmp_path}/v1 rw - cgroup cgroup rw,memory\n"
+    v1 += f"30 23 0:27 / {tmp_path}/c rw - cgroup c rw,cpu"
+    assert list(launch.cgroup_places("4:memory:/job\n1:cpu:/\n", v1)) == [(f"{tmp_path}/v1/job", 1)]
+    v2 = f"31 23 0:28 / {tmp_path}/v2 rw - cgroup2 cgroup2 rw"
+    own = tmp_path / "v2/user/scope"
+    own.mkdir(parents=True)
+    (own / "memory.max").write_text("max\n")
+    assert list(launch.cgroup_places("0::/user/scope\n", v2)) == [(str(own), 2), (str(own.parent), 2)]
+    (own / "memory.max").write_text("1000000\n")
+    assert list(launch.cgroup_places("0::/user/scope\n", v2)) == [(str(own), 2)]
+    container = f"31 23 0:28 /docker/1 {tmp_path}/v1 ro - cgroup cgroup rw,memory"
+    assert list(launch.cgroup_places("4:memory:/docker/1/job\n", container)) == [(f"{tmp_path}/v1/job", 1)]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_without_privileges(node):
+    """Another user: sampled memory, a runtime folder of its own, all else the same."""
+    node.folder.chmod(0o777)
+    for parent in node.folder.parents[:3]:
+        parent.chmod(parent.stat().st_mode | 0o011)
+    node.environment["HOME"] = str(node.folder)
+    python = "/usr/bin/python3"
+    if not Path(python).exists():
+        pytest.skip("no Python that every user may run")
+    script = node.folder / "launch.py"
+    script.write_bytes((SCHEMA.parents[1] / "scripts" / "launch.py").read_bytes())
+    words = [python if word == sys.executable else word for word in node.command_line()]
+    words[words.index("-E") + 1] = str(script)
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *words],
+        input=f'{python} -S -E -c "{ALLOCATE.format(mib=100)}; import time; time.sleep(0.2)"'.encode(),
+        cwd=node.folder,
+        env=node.environment,
+        capture_output=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    record = node.records()[0]
+    assert record["peak_cgroup_mib"] is None
+    assert record["peak_rss_source"] in ("sampled", "rusage")
+    assert record["peak_rss_mib"] == pytest.approx(110, rel=0.1)
+    assert record["binding_ok"] is True
+    assert record["read_calls_mib"] is not None

@@ -1,0 +1,87 @@
+"""What the launcher's tests share: ways to start jobs on leases of their own, and to look at them."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LAUNCH = ROOT / "workflow" / "scripts" / "launch.py"
+TOPOLOGIES = ROOT / "resources" / "topologies"
+SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
+sys.path.insert(0, str(LAUNCH.parent))
+
+import launch  # noqa: E402
+
+
+class Node:
+    """A working directory and a runtime folder of its own, in which jobs are run."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.runtime = folder / "runtime"
+        self.ledger = folder / "ledger.jsonl"
+        self.environment = {**os.environ, "GPD_RUNTIME_DIR": str(self.runtime)}
+        self.environment.pop("GPD_JOB", None)
+
+    def command_line(self, *options, name="a", threads=1):
+        """Return the command line of a job."""
+        fixed = ["--step", "step", "--rule", "rule", "--wildcards", f"sample={name}"]
+        fixed += ["--threads", str(threads), "--mem-mb", "100", "--log", f"logs/{name}.log"]
+        return [sys.executable, "-S", "-E", str(LAUNCH), "run", *fixed, *map(str, options)]
+
+    def start(self, command, *options, **settings):
+        """Start a job and return its front."""
+        process = subprocess.Popen(
+            self.command_line(*options, **settings),
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.folder,
+            env=self.environment,
+        )
+        process.stdin.write(command.encode())
+        process.stdin.close()
+        process.stdin = None  # so that communicate() leaves it alone
+        return process
+
+    def run(self, command, *options, **settings):
+        """Run a job to its end; return its exit code, what it said on stderr, and its record."""
+        process = self.start(command, *options, **settings)
+        _, said = process.communicate(timeout=60)
+        return process.returncode, said.decode(), self.records()[-1]
+
+    def records(self):
+        """Return the ledger's records."""
+        return [json.loads(line) for line in self.ledger.read_text().splitlines()] if self.ledger.exists() else []
+
+    def leased(self):
+        """Return the CPUs whose locks are held."""
+        path = self.runtime / "cpus"
+        if not path.exists():
+            return set()
+        with path.open("rb") as file:
+            return {cpu for cpu in os.sched_getaffinity(0) if launch.is_leased(file.fileno(), cpu)}
+
+    def check(self):
+        """Run `launch.py check` on the ledger."""
+        return subprocess.run(
+            [sys.executable, "-S", "-E", LAUNCH, "check", self.ledger],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+
+def wait_until(condition, timeout_s=20.0):
+    """Wait until a condition holds; return its value, or fail."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise AssertionError(f"did not happen within {timeout_s:g} s: {condition}")
