@@ -1,0 +1,74 @@
+"""Kill -9 any process of a running pipeline: Snakemake finishes from what is left, and the ledger stays sound."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import SNAKEFILE, Cohort, random_sequence, sample_pairs, snakemake, write_fastq, write_vcf
+from launching import LAUNCH, wait_until
+
+pytestmark = pytest.mark.e2e
+
+TARGET = "results/mark_duplicates/S1.bam"
+VICTIMS = {"snakemake": b"--snakefile", "launcher": b".pyc", "shell": b"-euo", "tool": b"mem"}
+
+
+@pytest.fixture
+def cohort(tmp_path: Path) -> Cohort:
+    """One sample whose mapping takes some seconds."""
+    genome = random_sequence(5000, seed=5)
+    (tmp_path / "genome.fa").write_text(f">chr1\n{genome}\n")
+    write_vcf(tmp_path / "known.vcf", {"chr1": 5000}, [("chr1", 10, genome[9], "A" if genome[9] != "A" else "C")])
+    made = Cohort(tmp_path, {"reference": {"fasta": "genome.fa"}, "known_sites": ["known.vcf"]})
+    first, second = sample_pairs(genome, 60_000, seed=6)
+    files = {"fq1": write_fastq(tmp_path / "1.fq", first), "fq2": write_fastq(tmp_path / "2.fq", second)}
+    made.add_unit("S1", "L1", **files)
+    made.write()
+    return made
+
+
+def words_of(pid: str) -> list[bytes]:
+    try:
+        return Path("/proc", pid, "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def processes(folder: Path, word: bytes) -> list[int]:
+    """The processes in `folder` with `word` in their command line, while bwa maps."""
+    here = []
+    for pid in filter(str.isdigit, (path.name for path in Path("/proc").iterdir())):
+        try:
+            inside = Path("/proc", pid, "cwd").resolve() == folder
+        except OSError:
+            continue
+        if inside:
+            here.append((int(pid), words_of(pid)))
+    mapping = any(words[:2] == [b"bwa", b"mem"] for _, words in here)
+    return [pid for pid, words in here if mapping and any(part.endswith(word) for part in words)]
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_a_killed_run_finishes_when_started_again(cohort: Cohort, victim: str) -> None:
+    command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--cores", "2", TARGET]
+    # Snakemake changes to its directory, so that processes are told apart by where they are
+    with subprocess.Popen(command, cwd=cohort.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        for pid in wait_until(lambda: processes(cohort.folder, VICTIMS[victim]), timeout_s=60):
+            os.kill(pid, signal.SIGKILL)
+        assert run.wait() != 0
+    time.sleep(3)  # a job whose Snakemake is gone ends itself within two seconds
+    assert not processes(cohort.folder, b"mem")
+    assert not (cohort.folder / TARGET).exists()
+
+    assert snakemake(cohort.folder, "--unlock").exit_code == 0
+    again = snakemake(cohort.folder, TARGET, "--rerun-incomplete")
+    assert again.exit_code == 0, again.said
+    assert (cohort.folder / TARGET).exists()
+    check = [sys.executable, LAUNCH, "check", cohort.folder / "ledger.jsonl"]
+    assert subprocess.run(check, cwd=cohort.folder, capture_output=True, check=False).returncode == 0
+    records = (cohort.folder / "ledger.jsonl").read_text().splitlines()
+    assert sum('"map_and_sort"' in record for record in records) == 2, records
