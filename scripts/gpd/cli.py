@@ -82,3 +82,103 @@ def demo(
     except demo.DemoError as error:
         typer.echo(f"gpd demo: {error}", err=True)
         raise typer.Exit(2) from error
+
+
+class Binding(StrEnum):
+    """How a job's CPUs are chosen."""
+
+    COMPACT = "compact"
+    SCATTER = "scatter"
+
+
+class Boundary(StrEnum):
+    """The finest boundary that a lease respects."""
+
+    L3 = "l3"
+    NUMA = "numa"
+    SOCKET = "socket"
+
+
+@app.command()
+def topology(
+    xml: Annotated[
+        Path | None,
+        typer.Option(help="Another machine, as 'lstopo --of xml' wrote it. Default: this one.", exists=True),
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of a job.")] = 4,
+    binding: Annotated[Binding, typer.Option(help="Fill one group after the other, or spread.")] = Binding.COMPACT,
+    boundary: Annotated[Boundary, typer.Option(help="What a job should not cross.")] = Boundary.L3,
+    smt: Annotated[bool, typer.Option("--smt", help="Hyperthreads are CPUs. Default: jobs get whole cores.")] = False,
+    svg: Annotated[Path | None, typer.Option(help="Also draw it, to this file.", dir_okay=False)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the machine's packages, NUMA nodes, L3 groups and cores, and the slots that jobs get of them.
+
+    Example: gpd topology --threads 8 --binding scatter --boundary numa --svg slots.svg
+    """
+    from gpd import launcher, topology, topology_svg
+
+    try:
+        layout = launcher.lay_out(topology.Policy(threads, binding, boundary, smt), xml)
+        title = xml.stem if xml else "this machine"
+        if svg:
+            svg.write_text(topology_svg.draw(layout, title), encoding="utf-8")
+    except (launcher.LauncherError, OSError) as error:
+        typer.echo(f"gpd topology: {error}", err=True)
+        raise typer.Exit(2) from error
+    if as_json:
+        typer.echo(topology.to_json(layout))
+    else:
+        topology.show(layout, title, Console())
+
+
+ledger_app = typer.Typer(no_args_is_help=True, help="Look at a run's ledger: one record for every attempt at a job.")
+app.add_typer(ledger_app, name="ledger")
+
+Run = Annotated[Path, typer.Argument(help="A run's folder, or its ledger.jsonl.")]
+TABLE_WIDTH, FILE_WIDTH = 120, 200  # of a ledger's table: at least, and where no terminal limits it
+
+
+@ledger_app.command("show")
+def ledger_show(
+    run: Run = Path(),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the records as JSON.")] = False,
+) -> None:
+    """Show each attempt at each job: CPUs, times, memory, bytes, binding, and what came of it. Unknown is blank.
+
+    Example: gpd ledger show demo-run
+    """
+    import json
+
+    from gpd import ledger, ledger_verbs
+
+    try:
+        path = ledger_verbs.find(run)
+        attempts = ledger.read_ledger(path)
+    except (ledger.LedgerError, OSError) as error:
+        typer.echo(f"gpd ledger show: {error}", err=True)
+        raise typer.Exit(2) from error
+    if as_json:
+        typer.echo(json.dumps(ledger_verbs.records(path), indent=2, ensure_ascii=False))
+    else:
+        width = max(TABLE_WIDTH, Console().width) if Console().is_terminal else FILE_WIDTH
+        Console(width=width).print(ledger_verbs.table(attempts))
+
+
+@ledger_app.command("check")
+def ledger_check(run: Run = Path()) -> None:
+    """Check a run's records against their schema, and that no two jobs shared a CPU; 1 where something is wrong.
+
+    Example: gpd ledger check demo-run
+    """
+    from gpd import ledger, ledger_verbs
+    from gpd.launcher import LauncherError
+
+    try:
+        checked = ledger_verbs.check(ledger_verbs.find(run))
+    except (ledger.LedgerError, LauncherError, OSError) as error:
+        typer.echo(f"gpd ledger check: {error}", err=True)
+        raise typer.Exit(2) from error
+    for problem in checked.problems or [ledger_verbs.verdict(checked.attempts)]:
+        typer.echo(problem)
+    raise typer.Exit(1 if checked.problems else 0)

@@ -15,22 +15,40 @@ class LedgerError(ValueError):
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt at a job. Times are UTC; `wall_s` is in seconds."""
+    """One attempt at a job. Times are UTC; units stand in the names. What the ledger does not know is None.
+
+    Nobody saw the end of an attempt whose launcher was killed with it: it has no `end`, `wall_s` and `exit_code`. One
+    that was ended while it waited for CPUs has no `start` either.
+    """
 
     rule: str
     step: str
     wildcards: Mapping[str, str]
     threads: int
-    start: datetime
-    end: datetime
-    wall_s: float
+    start: datetime | None
+    end: datetime | None
+    wall_s: float | None
     exit_code: int | None
     message: str | None
     log: str
+    attempt: int | None = None
+    cpus: str | None = None
+    wait_s: float | None = None
+    cpu_s: float | None = None
+    peak_rss_mib: float | None = None
+    read_mib: float | None = None
+    write_mib: float | None = None
+    binding_ok: bool | None = None
+    cause: str | None = None
 
     @property
     def succeeded(self) -> bool:
         return self.exit_code == 0
+
+    @property
+    def cpu_use(self) -> float | None:
+        """CPUs that were busy on average: CPU seconds a second of wall time."""
+        return self.cpu_s / self.wall_s if self.cpu_s is not None and self.wall_s else None
 
     @property
     def job(self) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -43,6 +61,9 @@ class Attempt:
         return self.wildcards.get("sample") or self.wildcards.get("callset")
 
 
+MEASURED = ("attempt", "cpus", "wait_s", "cpu_s", "peak_rss_mib", "read_mib", "write_mib", "binding_ok", "cause")
+
+
 def parse_attempt(line: str) -> Attempt:
     """One line of the ledger. Raises ValueError or KeyError where it is none of this schema version."""
     record = json.loads(line)
@@ -53,21 +74,32 @@ def parse_attempt(line: str) -> Attempt:
         step=record["step"],
         wildcards=record["wildcards"],
         threads=record["threads"],
-        start=datetime.fromisoformat(record["start"]),
-        end=datetime.fromisoformat(record["end"]),
+        start=_time(record["start"]),
+        end=_time(record["end"]),
         wall_s=record["wall_s"],
         exit_code=record["exit_code"],
         message=record["message"],
         log=record["log"],
+        **{name: record.get(name) for name in MEASURED},
     )
 
 
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a ledger. Not splitlines(): a tool's message may hold what Unicode too takes for a line's end."""
+    text = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+    return text.split("\n") if text else []
+
+
 def read_ledger(path: Path) -> list[Attempt]:
-    """All attempts, in the order they ended; none where there is no ledger yet."""
+    """All attempts, in the order they were recorded; none where there is no ledger yet."""
     if not path.exists():
         return []
     attempts = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(read_lines(path), 1):
         try:
             attempts.append(parse_attempt(line))
         except (KeyError, TypeError, ValueError) as error:

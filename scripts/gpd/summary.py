@@ -75,7 +75,7 @@ def summarize(attempts: Iterable[Attempt], steps: Sequence[str], earlier: Iterab
             for a in last_attempts(timed)
             if not a.succeeded
         ),
-        makespan_s=(max(a.end for a in timed) - min(a.start for a in timed)).total_seconds() if timed else None,
+        makespan_s=_makespan_s(timed),
         resumed=bool(before),
     )
 
@@ -84,10 +84,19 @@ def _column(attempt: Attempt) -> str:
     return attempt.owner or COHORT
 
 
+def _makespan_s(attempts: list[Attempt]) -> float | None:
+    """From the first start to the last end; None where no attempt has one that is known."""
+    starts = [attempt.start for attempt in attempts if attempt.start is not None]
+    ends = [attempt.end for attempt in attempts if attempt.end is not None]
+    return (max(ends) - min(starts)).total_seconds() if starts and ends else None
+
+
 def _step_row(step: str, attempts: list[Attempt]) -> StepRow:
+    """Sum up a step; how long an attempt took whose launcher was killed with it is not known, and not guessed."""
     busy: dict[str, float] = {}
     for attempt in attempts:
-        busy[_column(attempt)] = busy.get(_column(attempt), 0.0) + attempt.wall_s
+        if attempt.wall_s is not None:
+            busy[_column(attempt)] = busy.get(_column(attempt), 0.0) + attempt.wall_s
     return StepRow(step, busy)
 
 

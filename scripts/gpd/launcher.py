@@ -1,0 +1,65 @@
+"""Ask the workflow's job launcher through its command line; it is never imported."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from gpd.topology import Core, Layout, Policy, parse_cpus
+from gpd.workflow import ROOT
+
+LAUNCH = ROOT / "workflow" / "scripts" / "launch.py"
+TIMEOUT_S = 120.0
+
+
+class LauncherError(Exception):
+    """The launcher could not answer; the message is its own."""
+
+
+def lay_out(policy: Policy, xml: Path | None = None) -> Layout:
+    """Return the cores that may be leased here, or that an `lstopo --of xml` file describes, with their slots.
+
+    Raises LauncherError where the file describes no core.
+    """
+    arguments = [f"--threads={policy.threads}", f"--binding={policy.binding}", f"--boundary={policy.boundary}"]
+    arguments += [f"--smt={int(policy.smt)}", *([f"--xml={xml}"] if xml else [])]
+    status, output, complaint = _ask("topology", "--json", *arguments)
+    if status:
+        raise LauncherError(f"{xml}: {complaint}" if xml else complaint)
+    told = json.loads(output)
+    if not told["cores"]:
+        raise LauncherError(f"{xml or 'this machine'}: no cores found; is it the output of lstopo --of xml?")
+    return Layout(
+        policy,
+        tuple(Core(tuple(core["cpus"]), core["l3"], core["numa"], core["socket"]) for core in told["cores"]),
+        tuple(parse_cpus(slot) for slot in told["slots"]),
+    )
+
+
+def check(ledger: Path) -> list[str]:
+    """Return what the launcher finds wrong with a ledger, after it has recorded the jobs whose launchers were killed.
+
+    Raises LauncherError where it could not look.
+    """
+    status, output, complaint = _ask("check", str(ledger.absolute()))
+    if status not in (0, 1) or not output:
+        raise LauncherError(f"{ledger}: {complaint}")
+    return output.splitlines()[:-1]  # the last line counts the ones before
+
+
+def _ask(*arguments: str) -> tuple[int, str, str]:
+    """Return the launcher's exit status, its output, and the last line that it wrote to stderr."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-S", "-E", str(LAUNCH), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise LauncherError(f"launch.py {arguments[0]}: no answer within {TIMEOUT_S:.0f} s") from error
+    said = done.stderr.strip().splitlines()
+    return done.returncode, done.stdout, said[-1] if said else f"launch.py: exit status {done.returncode}"

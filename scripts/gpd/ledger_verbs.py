@@ -1,0 +1,153 @@
+"""`gpd ledger show` and `gpd ledger check`: the attempts of a run as a table, and whether their records hold up."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import relevance
+from rich.table import Table
+from rich.text import Text
+
+from gpd import launcher
+from gpd.ledger import Attempt, LedgerError, parse_attempt, read_lines
+from gpd.topology import plural
+from gpd.workflow import ROOT
+
+NAME = "ledger.jsonl"
+SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
+MOST_ERRORS = 3  # of one line
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What is wrong with a ledger, and the attempts of the lines that are records."""
+
+    problems: tuple[str, ...]
+    attempts: tuple[Attempt, ...]
+
+
+def find(run: Path) -> Path:
+    """Return the ledger of a run, given its folder or the ledger itself. Raises LedgerError where there is none."""
+    path = run / NAME if run.is_dir() else run
+    if not path.is_file():
+        raise LedgerError(f"{path}: no such ledger; name a run's folder or its {NAME}")
+    return path
+
+
+# ------------------------------------------------------------------------------------------------ check
+
+
+def check(path: Path) -> Checked:
+    """Hold every line against the schema, and ask the launcher for jobs that shared a CPU."""
+    found = launcher.check(path)  # first, for it records the jobs whose launchers were killed
+    validator = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    lines = read_lines(path)
+    errors = {number: wrong for number, line in enumerate(lines, 1) if (wrong := line_errors(line, validator))}
+    named = {f"{path.absolute()} line {number}: " for number in errors}
+    told = [problem for problem in found if not any(map(problem.startswith, named))]
+    problems = [f"{path} line {number}: {wrong}" for number, wrong in errors.items()]
+    problems += [problem.replace(str(path.absolute()), str(path), 1) for problem in told]
+    attempts = [parse_attempt(line) for number, line in enumerate(lines, 1) if number not in errors]
+    return Checked(tuple(problems), tuple(attempts))
+
+
+def line_errors(line: str, validator: Draft202012Validator) -> str:
+    """Say in one line why a line of the ledger is no record; "" where it is one."""
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        return f"not JSON: {error}"
+    errors = sorted(validator.iter_errors(record), key=relevance, reverse=True)
+    told = [f"{'.'.join(map(str, error.path))}: {error.message}".removeprefix(": ") for error in errors]
+    told = told or _not_a_date(line)
+    more = [f"and {len(told) - MOST_ERRORS} more"] if len(told) > MOST_ERRORS else []
+    return "; ".join([*told[:MOST_ERRORS], *more])
+
+
+def _not_a_date(line: str) -> list[str]:
+    """Return what is wrong with a record that fits the schema: a 31st of February."""
+    try:
+        parse_attempt(line)
+    except ValueError as error:
+        return [str(error)]
+    return []
+
+
+def verdict(attempts: Sequence[Attempt]) -> str:
+    """Say what a ledger without problems proves."""
+    jobs, failed = len({attempt.job for attempt in attempts}), sum(not attempt.succeeded for attempt in attempts)
+    counted = f"{plural(len(attempts), 'attempt')} at {plural(jobs, 'job')}, {failed} failed"
+    doubts = {
+        "without CPUs of its own": sum(attempt.cpus is None for attempt in attempts),
+        "whose end is not known": sum(attempt.cpus is not None and attempt.end is None for attempt in attempts),
+        "seen outside its CPUs": sum(attempt.binding_ok is False for attempt in attempts),
+    }
+    apart = [f"{count} {doubt}" for doubt, count in doubts.items() if count]
+    if apart:
+        return f"{counted}; no two jobs held one CPU, as far as is known: {', '.join(apart)}"
+    return f"{counted}; no two jobs shared a CPU"
+
+
+# ------------------------------------------------------------------------------------------------- show
+
+
+def records(path: Path) -> list[dict]:
+    """Return the ledger's records as they stand. Raises LedgerError where a line is none."""
+    return [json.loads(line) for line in read_lines(path)]
+
+
+def table(attempts: Sequence[Attempt]) -> Table:
+    """Return a row an attempt; what the ledger does not tell stays blank."""
+    shown = Table(title=_title(attempts), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    shown.add_column("start", no_wrap=True)
+    shown.add_column("rule", overflow="fold", min_width=12)
+    shown.add_column("sample/unit", overflow="fold", min_width=8)
+    shown.add_column("try", justify="right", no_wrap=True)
+    shown.add_column("CPUs", justify="right", overflow="fold", min_width=7)
+    for name in ("wait", "wall", "CPU s", "use", "peak", "read", "written"):
+        shown.add_column(name, justify="right", no_wrap=True)
+    shown.add_column("bound", no_wrap=True)
+    shown.add_column("outcome", overflow="fold", min_width=16)
+    for attempt in attempts:
+        shown.add_row(*map(Text, _cells(attempt)), _outcome(attempt))
+    return shown
+
+
+def _title(attempts: Sequence[Attempt]) -> str:
+    days = sorted({f"{attempt.start:%Y-%m-%d}" for attempt in attempts if attempt.start is not None})
+    when = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "never begun"
+    return f"{plural(len(attempts), 'attempt')}, {when} (UTC); times in seconds, sizes in MiB, use in CPUs"
+
+
+def _cells(attempt: Attempt) -> list[str]:
+    return [
+        "" if attempt.start is None else f"{attempt.start:%d %H:%M:%S}",
+        attempt.rule,
+        "/".join(attempt.wildcards.values()),
+        _text(attempt.attempt),
+        _text(attempt.cpus),
+        _number(attempt.wait_s, 1),
+        _number(attempt.wall_s, 1),
+        _number(attempt.cpu_s, 1),
+        _number(attempt.cpu_use, 2),
+        _number(attempt.peak_rss_mib, 0),
+        _number(attempt.read_mib, 1),
+        _number(attempt.write_mib, 1),
+        {True: "yes", False: "NO", None: ""}[attempt.binding_ok],
+    ]
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:,.{digits}f}"
+
+
+def _outcome(attempt: Attempt) -> Text:
+    if attempt.succeeded:
+        return Text("ok", "green")
+    return Text(": ".join(filter(None, (attempt.cause, attempt.message))) or "failed", "red")

@@ -1,0 +1,225 @@
+"""The CPUs of a machine and the slots that jobs get of them, as text. Pure: the launcher was asked before."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from rich.columns import Columns
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+NAMES = {"socket": "package", "numa": "NUMA node", "l3": "L3 group"}  # coarsest first, where machines do not differ
+SHORT = NAMES | {"l3": "L3"}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a job asks for: `threads` CPUs, chosen by `binding` within a `boundary`; `smt`: hyperthreads are CPUs."""
+
+    threads: int
+    binding: str
+    boundary: str
+    smt: bool
+
+
+@dataclass(frozen=True)
+class Core:
+    """One core: its CPU numbers and the numbers of its groups; negative where the machine does not tell them."""
+
+    cpus: tuple[int, ...]
+    l3: int
+    numa: int
+    socket: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Cores that may be leased, and the CPUs of each slot, in the order in which jobs would get them."""
+
+    policy: Policy
+    cores: tuple[Core, ...]
+    slots: tuple[frozenset[int], ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A package, NUMA node or L3 group: its cores, and the groups within it."""
+
+    level: str
+    number: int
+    cores: tuple[Core, ...]
+    within: tuple["Group", ...]
+
+    @property
+    def name(self) -> str:
+        return f"{SHORT[self.level]} {self.number if self.number >= 0 else '?'}"
+
+    @property
+    def cpus(self) -> str:
+        return format_cpus(cpu for core in self.cores for cpu in core.cpus)
+
+
+def parse_cpus(text: str) -> frozenset[int]:
+    """Read the kernel's list format: "0-3,8" is {0, 1, 2, 3, 8}."""
+    ranges = (part.partition("-") for part in text.split(",") if part)
+    return frozenset(cpu for first, _, last in ranges for cpu in range(int(first), int(last or first) + 1))
+
+
+def format_cpus(cpus: Iterable[int]) -> str:
+    """Write CPU numbers in the kernel's list format."""
+    ranges: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if ranges and cpu == ranges[-1][1] + 1:
+            ranges[-1][1] = cpu
+        else:
+            ranges.append([cpu, cpu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def told_levels(cores: Sequence[Core]) -> list[str]:
+    """Return the levels that the machine tells, coarsest first: on some an L3 spans several NUMA nodes."""
+    told = [level for level in NAMES if any(getattr(core, level) >= 0 for core in cores)]
+    return sorted(told, key=lambda level: _count(cores, level))
+
+
+def _count(cores: Sequence[Core], level: str) -> int:
+    return len({getattr(core, level) for core in cores})
+
+
+def nest(cores: Sequence[Core], levels: Sequence[str]) -> tuple[Group, ...]:
+    """Group cores by the first level, within it by the second, and so on."""
+    if not levels:
+        return ()
+    groups: dict[int, list[Core]] = {}
+    for core in sorted(cores, key=lambda core: (getattr(core, levels[0]), core.cpus)):
+        groups.setdefault(getattr(core, levels[0]), []).append(core)
+    return tuple(Group(levels[0], n, tuple(some), nest(some, levels[1:])) for n, some in groups.items())
+
+
+def crosses(slot: frozenset[int], layout: Layout) -> bool:
+    """Tell whether a slot lies in more than one group of its boundary."""
+    return len({getattr(core, layout.policy.boundary) for core in layout.cores if slot & {*core.cpus}}) > 1
+
+
+def unused(layout: Layout) -> list[int]:
+    """Return the CPUs of cores that no slot touches: too few for another slot."""
+    taken = frozenset().union(*layout.slots)
+    if layout.policy.smt:
+        return [cpu for core in layout.cores for cpu in core.cpus if cpu not in taken]
+    return [cpu for core in layout.cores if not taken & {*core.cpus} for cpu in core.cpus]
+
+
+# ------------------------------------------------------------------------------------------------ in words
+
+
+def counts(cores: Sequence[Core]) -> str:
+    """Count what the machine has: packages, NUMA nodes, L3 groups, cores, CPUs."""
+    told = told_levels(cores)
+    parts = [
+        plural(_count(cores, level), name) if level in told else f"{name}s not told" for level, name in NAMES.items()
+    ]
+    siblings = sorted({len(core.cpus) for core in cores})
+    smt = "no SMT" if siblings == [1] else f"{' or '.join(map(str, siblings))} a core"
+    return ", ".join([*parts, plural(len(cores), "core"), f"{plural(sum(len(c.cpus) for c in cores), 'CPU')} ({smt})"])
+
+
+def plural(count: int, name: str) -> str:
+    return f"{count} {name}{'' if count == 1 else 's'}"
+
+
+def heading(layout: Layout) -> str:
+    """Say what the slots are for."""
+    policy = layout.policy
+    held = "hyperthreads are CPUs" if policy.smt else "whole cores"
+    jobs = f"jobs of {plural(policy.threads, 'thread')}"
+    return f"{plural(len(layout.slots), 'slot')} for {jobs} ({policy.binding}, {NAMES[policy.boundary]}, {held})"
+
+
+def remarks(layout: Layout) -> list[str]:
+    """Say what is not as one would expect: slots across a boundary, narrow slots, CPUs without a slot."""
+    found = []
+    if any(crosses(slot, layout) for slot in layout.slots):
+        found.append(f"* in more than one {NAMES[layout.policy.boundary]}")
+    if granted := {len(slot) for slot in layout.slots} - {layout.policy.threads}:
+        found.append(f"{plural(max(granted), 'CPU')} granted: a job wider than the machine gets all of it")
+    if left := unused(layout):
+        found.append(f"in no slot: {format_cpus(left)}")
+    return found
+
+
+def slot_names(layout: Layout) -> list[str]:
+    """Name each slot's number and CPUs, with a star where it crosses its boundary."""
+    digits = len(str(len(layout.slots)))
+    return [
+        f"{number:{digits}}: {format_cpus(slot)}{' *' if crosses(slot, layout) else ''}"
+        for number, slot in enumerate(layout.slots, 1)
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ as text
+
+
+def show(layout: Layout, title: str, console: Console) -> None:
+    """Print packages, NUMA nodes and L3 groups as a tree, then the slots."""
+    console.print(Text(title, "bold"))
+    console.print(_tree(layout.cores))
+    console.print(Text(f"\n{heading(layout)}"))
+    console.print(Columns(map(Text, slot_names(layout)), padding=(0, 3), equal=True))
+    for remark in remarks(layout):
+        console.print(Text(remark))
+
+
+def _tree(cores: Sequence[Core]) -> Tree:
+    roots = nest(cores, told_levels(cores))
+    width = max(len(_leaf(leaf)) for leaf in _leaves(roots))
+    tree = Tree(Text(counts(cores)))
+    for root in roots:
+        _grow(tree, root, width)
+    return tree
+
+
+def _leaves(groups: Iterable[Group]) -> Iterable[Group]:
+    for group in groups:
+        yield from _leaves(group.within) if group.within else (group,)
+
+
+def _leaf(group: Group) -> str:
+    return f"{group.name}: {group.cpus}"
+
+
+def _grow(tree: Tree, group: Group, width: int) -> None:
+    """Add a group: one that holds a single other is named with it, and the finest ones share a line."""
+    names = [group.name]
+    while len(group.within) == 1:
+        group = group.within[0]
+        names.append(group.name)
+    if group.within and not any(child.within for child in group.within):
+        line = Table.grid(padding=(0, 2))
+        leaves = Columns([Text(_leaf(leaf)) for leaf in group.within], padding=(0, 3), width=width)
+        line.add_row(Text(f"{', '.join(names)}"), leaves)
+        tree.add(line)
+        return
+    branch = tree.add(Text(f"{', '.join(names)}: {plural(len(group.cores), 'core')}, CPUs {group.cpus}"))
+    for child in group.within:
+        _grow(branch, child, width)
+
+
+def to_json(layout: Layout) -> str:
+    """Return policy, groups, cores and slots as JSON; a group that the machine does not tell is null."""
+    cores = [{name: _told(value) for name, value in asdict(core).items()} for core in layout.cores]
+    told = told_levels(layout.cores)
+    described = {
+        "policy": asdict(layout.policy),
+        "counts": {level: _count(layout.cores, level) if level in told else None for level in NAMES}
+        | {"cores": len(layout.cores), "cpus": sum(len(core.cpus) for core in layout.cores)},
+        "cores": cores,
+        "slots": [{"cpus": format_cpus(slot), "crosses": crosses(slot, layout)} for slot in layout.slots],
+        "unused": format_cpus(unused(layout)),
+    }
+    return json.dumps(described, indent=2)
+
+
+def _told(value: int | tuple[int, ...]) -> int | tuple[int, ...] | None:
+    return None if isinstance(value, int) and value < 0 else value

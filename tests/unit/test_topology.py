@@ -1,0 +1,197 @@
+"""Machines as text and as pictures: recorded topologies, asked of the launcher, against recorded answers.
+
+After a change that is meant, write the answers anew: gpd topology --xml resources/topologies/NAME.xml, 80 columns wide,
+without blanks at line ends.
+"""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from conftest import ROOT
+from typer.testing import CliRunner
+
+from gpd import launcher, topology, topology_svg
+from gpd.cli import app
+from gpd.topology import Core, Layout, Policy
+
+TOPOLOGIES = ROOT / "resources" / "topologies"
+GOLDEN = ROOT / "tests" / "golden" / "topology"
+NAMES = sorted(path.stem for path in TOPOLOGIES.glob("*.xml"))
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def gpd(*arguments):
+    return CliRunner().invoke(app, ["topology", *map(str, arguments)], env={"COLUMNS": "80"})
+
+
+def layout(name, threads=4, binding="compact", boundary="l3", smt=False):
+    return launcher.lay_out(Policy(threads, binding, boundary, smt), TOPOLOGIES / f"{name}.xml")
+
+
+def machine(*cores, slots=(), threads=1, boundary="l3", smt=False):
+    return Layout(Policy(threads, "compact", boundary, smt), cores, tuple(map(topology.parse_cpus, slots)))
+
+
+# text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_machine_as_text(name):
+    shown = gpd("--xml", TOPOLOGIES / f"{name}.xml")
+    assert shown.exit_code == 0
+    assert [line.rstrip() for line in shown.output.splitlines()] == (GOLDEN / f"{name}.txt").read_text().splitlines()
+
+
+def test_two_sockets_of_64_cores_fit_on_one_screen():
+    lines = (GOLDEN / "epyc-2x64.txt").read_text().splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_json_holds_every_core_and_what_the_launcher_would_grant(name):
+    told = json.loads(gpd("--xml", TOPOLOGIES / f"{name}.xml", "--threads", 3, "--smt", "--json").output)
+    cpus = [cpu for core in told["cores"] for cpu in core["cpus"]]
+    slots = [cpu for slot in told["slots"] for cpu in topology.parse_cpus(slot["cpus"])]
+    assert told["policy"] == {"threads": 3, "binding": "compact", "boundary": "l3", "smt": True}
+    assert len(cpus) == len(set(cpus)) == told["counts"]["cpus"]
+    assert sorted([*slots, *topology.parse_cpus(told["unused"])]) == sorted(cpus)
+
+
+def test_what_the_machine_does_not_tell_is_null_and_named():
+    told = json.loads(gpd("--xml", TOPOLOGIES / "vm-flat-8.xml", "--json").output)
+    assert told["counts"]["l3"] is None
+    assert {core["l3"] for core in told["cores"]} == {None}
+    assert "L3 groups not told" in gpd("--xml", TOPOLOGIES / "vm-flat-8.xml").output
+
+
+def test_this_machine_is_shown_where_no_file_is_given(tmp_path, monkeypatch):
+    import os
+
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
+    told = json.loads(gpd("--json").output)
+    assert {cpu for core in told["cores"] for cpu in core["cpus"]} == os.sched_getaffinity(0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("<topology", "ParseError"), ("<topology/>", "no cores found; is it the output of lstopo --of xml?")],
+)
+def test_a_file_that_is_no_topology_is_refused_in_one_line(tmp_path, text, said):
+    xml = tmp_path / "odd.xml"
+    xml.write_text(text)
+    shown = gpd("--xml", xml)
+    assert shown.exit_code == 2
+    assert len(shown.output.splitlines()) == 1
+    assert shown.output.startswith(f"gpd topology: {xml}: ")
+    assert said in shown.output
+
+
+def test_cpu_lists_are_read_and_written():
+    assert topology.parse_cpus("0-3,8") == {0, 1, 2, 3, 8}
+    assert topology.format_cpus({8, 3, 2, 1, 0}) == "0-3,8"
+    assert topology.parse_cpus("") == frozenset()
+    assert topology.format_cpus([]) == ""
+
+
+def test_levels_go_from_coarse_to_fine_also_where_an_l3_spans_numa_nodes():
+    assert topology.told_levels(layout("epyc-2x64").cores) == ["socket", "numa", "l3"]
+    assert topology.told_levels(layout("xeon-2x32-4numa").cores) == ["socket", "l3", "numa"]
+    assert topology.told_levels(layout("vm-flat-8").cores) == ["socket", "numa"]
+
+
+def test_slots_that_cross_their_boundary_are_marked_by_that_boundary():
+    cores = (Core((0,), 0, 0, 0), Core((1,), 1, 0, 0))
+    assert topology.crosses(frozenset({0, 1}), machine(*cores, boundary="l3"))
+    assert not topology.crosses(frozenset({0, 1}), machine(*cores, boundary="numa"))
+    assert not topology.crosses(frozenset({1}), machine(*cores, boundary="l3"))
+
+
+def test_cpus_without_a_slot_are_whole_cores_unless_hyperthreads_are_cpus():
+    cores = (Core((0, 2), 0, 0, 0), Core((1, 3), 0, 0, 0))
+    assert topology.unused(machine(*cores, slots=["0"])) == [1, 3]
+    assert topology.unused(machine(*cores, slots=["0"], smt=True)) == [2, 1, 3]
+    assert "in no slot: 1,3" in topology.remarks(machine(*cores, slots=["0"]))
+
+
+def test_a_job_wider_than_the_machine_is_said_to_get_less():
+    cores = (Core((0,), 0, 0, 0), Core((1,), 0, 0, 0))
+    assert topology.remarks(machine(*cores, slots=["0-1"], threads=8)) == [
+        "2 CPUs granted: a job wider than the machine gets all of it"
+    ]
+
+
+# pictures
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("smt-24", []), ("vm-flat-8", ["--threads", 3, "--binding", "scatter", "--boundary", "numa"])],
+)
+def test_a_machine_as_a_picture(tmp_path, name, options):
+    picture = tmp_path / "slots.svg"
+    shown = gpd("--xml", TOPOLOGIES / f"{name}.xml", *options, "--svg", picture)
+    assert shown.exit_code == 0
+    assert picture.read_text() == (GOLDEN / f"{name}.svg").read_text()
+
+
+def drawn(name, **options):
+    return ElementTree.fromstring(topology_svg.draw(layout(name, **options), name))
+
+
+def rectangle(item):
+    x, y, width, height = (float(item.get(key)) for key in ("x", "y", "width", "height"))
+    return x, y, x + width, y + height
+
+
+def of_class(picture, kind, tag="rect"):
+    return [item for item in picture.iter(f"{SVG}{tag}") if item.get("class") == kind]
+
+
+@pytest.mark.parametrize("smt", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_pictures_show_each_cpu_once_and_each_slot_in_the_legend(name, smt):
+    given = layout(name, smt=smt)
+    picture = ElementTree.fromstring(topology_svg.draw(given, name))
+    cpus = [int(item.text) for item in of_class(picture, "cpu", "text")]
+    assert sorted(cpus) == sorted(cpu for core in given.cores for cpu in core.cpus)
+    titles = [item.text for item in picture.iter(f"{SVG}title")]
+    for number, slot in enumerate(given.slots, 1):
+        assert any(title.startswith(f"slot {number}: {topology.format_cpus(slot)}") for title in titles)
+    numbers = [item.text for item in of_class(picture, "slot", "text")]
+    assert len(numbers) == sum(map(len, given.slots))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_two_boxes_of_a_kind_overlap_and_all_lie_in_the_picture(name):
+    picture = drawn(name)
+    width, height = float(picture.get("width")), float(picture.get("height"))
+    for kind in ("socket", "numa", "l3", "core"):
+        boxes = [rectangle(item) for item in of_class(picture, kind)]
+        for at, (left, top, right, bottom) in enumerate(boxes):
+            assert left >= 0 and top >= 0 and right <= width and bottom <= height
+            others = boxes[at + 1 :]
+            assert not any(left < r and x < right and top < b and y < bottom for x, y, r, b in others)
+
+
+def test_boxes_lie_within_the_box_of_what_they_belong_to():
+    held = 0
+    for group in drawn("epyc-2x64").iter(f"{SVG}g"):
+        outer = next(rectangle(item) for item in group.findall(f"{SVG}rect"))
+        for inner in group.findall(f"{SVG}g/{SVG}rect"):
+            left, top, right, bottom = rectangle(inner)
+            assert outer[0] <= left and outer[1] <= top and right <= outer[2] and bottom <= outer[3]
+            held += 1
+    assert held >= 2 * 4 + 16 + 128
+
+
+def test_the_title_is_text_and_no_markup():
+    text = topology_svg.draw(layout("vm-recorded-2"), "<a> & b")
+    assert ElementTree.fromstring(text).find(f"{SVG}text").text == "<a> & b"
+
+
+def test_a_picture_that_cannot_be_written_is_one_line(tmp_path):
+    shown = gpd("--xml", TOPOLOGIES / "vm-flat-8.xml", "--svg", tmp_path / "absent" / "slots.svg")
+    assert shown.exit_code == 2
+    assert "absent/slots.svg" in shown.output
