@@ -47,18 +47,17 @@ def export(**variables):
     return f"export {text}; ".replace("{", "{{").replace("}", "}}")
 
 
-shell.prefix(
-    export(
-        GPD_PYTHON=sys.executable,
-        # compiled once, not by every job: a third of what the launcher costs
-        GPD_LAUNCH=py_compile.compile(script("launch.py"), doraise=True),
-        GPD_READS=script("reads.py"),
-        GPD_BOUNDARY=config["binding"]["boundary"],
-        GPD_MEMORY=config["binding"]["memory"],
-        GPD_SMT=int(config["binding"]["smt"]),
-        GPD_STALL_S=config["binding"]["stall_s"],
-    )
+environment = dict(
+    GPD_PYTHON=sys.executable,
+    # compiled once, not by every job: a third of what the launcher costs
+    GPD_LAUNCH=py_compile.compile(script("launch.py"), doraise=True),
+    GPD_READS=script("reads.py"),
+    GPD_BOUNDARY=config["binding"]["boundary"],
+    GPD_MEMORY=config["binding"]["memory"],
+    GPD_SMT=int(config["binding"]["smt"]),
+    GPD_STALL_S=config["binding"]["stall_s"],
 )
+shell.prefix(export(**environment))
 
 
 def bound(step, command, rule=None):

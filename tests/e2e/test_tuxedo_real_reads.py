@@ -1,0 +1,277 @@
+"""The Tuxedo pipeline with the real tools: real reads, the simulated demo, and what it does where data are poor."""
+
+import csv
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Ran, shared, snakemake
+from tuxedo_cohort import Experiment, tiny_experiment
+
+from gpd.expression import FLOOR_FRAGMENTS, STRONG_FOLD, compare_expression
+
+pytestmark = pytest.mark.e2e
+
+YEAST = {f"{name}_rep{n}": name for name in ("WT", "RAP1_IAA2H") for n in (1, 2, 3)}
+FLY = {f"sample{n}": condition for n, condition in enumerate(("a", "a", "b", "b"), 1)}
+PLOTS = ("density", "box", "dispersion", "pca", "replicate_distance", "volcano", "scatter", "heat_map")
+
+
+def experiment_of(folder: Path, data: Path, conditions: dict[str, str], suffix: str = "", **config) -> Experiment:
+    """An experiment of the samples whose pairs lie in data/reads."""
+    files = {"reference": {"fasta": str(data / "genome.fa.gz")}, "annotation": str(data / "genes.gtf.gz")}
+    made = Experiment(folder, {"pipeline": "tuxedo", **files, **config}, conditions=conditions)
+    for sample in conditions:
+        fq1, fq2 = (data / "reads" / f"{sample}{suffix}_R{mate}.fastq.gz" for mate in (1, 2))
+        made.add_unit(sample, "L1", fq1=fq1, fq2=fq2)
+    return made
+
+
+def finish(experiment: Experiment) -> Experiment:
+    ran = experiment.snakemake()
+    assert ran.exit_code == 0, ran.said
+    return experiment
+
+
+@pytest.fixture(scope="module")
+def yeast(tmp_path_factory) -> Experiment:
+    data, folder = shared("rnaseq_yeast_chrI"), tmp_path_factory.mktemp("yeast")
+    return finish(experiment_of(folder, data, YEAST, strandedness="fr-firststrand", assembly="reference_only"))
+
+
+@pytest.fixture(scope="module")
+def fly(tmp_path_factory) -> Experiment:
+    return finish(experiment_of(tmp_path_factory.mktemp("fly"), shared("rnaseq_fly"), FLY, ".tiny"))
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def mapping_rates(experiment: Experiment) -> dict[str, float]:
+    """Percent of each sample's reads that are aligned, from the alignments themselves."""
+    rates = {}
+    for sample in experiment.conditions:
+        bam = experiment.folder / f"results/align/{sample}.bam"
+        flags = subprocess.run(["samtools", "flagstat", "-O", "json", bam], check=True, capture_output=True).stdout
+        passed = json.loads(flags)["QC-passed reads"]
+        rates[sample] = 100 * passed["primary mapped"] / passed["primary"]
+    return rates
+
+
+def junctions(experiment: Experiment) -> dict[str, set[tuple[str, int, int]]]:
+    """Each sample's introns: contig, last base before and first base after, from 1."""
+    found = {}
+    for sample in experiment.conditions:
+        bam = experiment.folder / f"results/align/{sample}.bam"
+        view = subprocess.run(["samtools", "view", bam], check=True, capture_output=True, text=True).stdout
+        found[sample] = {junction for line in view.splitlines() for junction in introns(*line.split("\t")[2:6:1])}
+    return found
+
+
+def introns(contig: str, position: str, _quality: str, cigar: str) -> list[tuple[str, int, int]]:
+    at, found = int(position), []
+    for length, operation in re.findall(r"(\d+)([MIDNS=XHP])", cigar):
+        if operation == "N":
+            found.append((contig, at - 1, at + int(length)))
+        if operation in "MDN=X":
+            at += int(length)
+    return found
+
+
+def test_yeast_mapping_rates(yeast, capsys):
+    rates = mapping_rates(yeast)
+    with capsys.disabled():
+        print("\nrnaseq_yeast_chrI mapped:", ", ".join(f"{name} {rate:.1f}%" for name, rate in rates.items()), end="")
+    assert all(80 <= rate <= 83 for rate in rates.values())
+
+
+def test_yeast_reads_are_all_there(yeast):
+    for unit in yeast.units:
+        reads = sum(gzip.decompress(Path(unit[mate]).read_bytes()).count(b"\n") // 4 for mate in ("fq1", "fq2"))
+        counted = json.loads((yeast.folder / f"results/align/{unit['sample_name']}.json").read_text())
+        bam = yeast.folder / f"results/align/{unit['sample_name']}.bam"
+        primary = subprocess.run(["samtools", "view", "-c", "-F", "0x900", bam], check=True, capture_output=True)
+        assert reads == counted["reads"] == int(primary.stdout)
+
+
+def test_yeast_genes_that_rap1_drives_fall(yeast, capsys):
+    significant = {row["gene"]: row for row in rows(yeast.folder / "results/visualize/gene_exp.significant.tsv")}
+    with capsys.disabled():
+        figures = (f"{name} {row['log2_fold_change']} (q {row['q_value']})" for name, row in significant.items())
+        print("\nrnaseq_yeast_chrI significant, log2 fold change:", ", ".join(figures), end="")
+    for name in ("EFB1", "SSA1", "CDC19"):
+        assert float(significant[name]["log2_fold_change"]) < 0
+        assert float(significant[name]["q_value"]) < 0.05
+        assert (significant[name]["sample_1"], significant[name]["sample_2"]) == ("WT", "RAP1_IAA2H")
+
+
+def test_yeast_plots_are_drawn(yeast):
+    folder = yeast.folder / "results/visualize"
+    listed = {row["plot"]: row for row in rows(folder / "plots.tsv")}
+    assert set(PLOTS) <= set(listed)
+    assert {"expression.EFB1", "expression.SSA1", "expression.CDC19"} <= set(listed)
+    for name, row in listed.items():
+        assert (row["drawn"], row["reason"]) == ("yes", "")
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_yeast_page_and_report_show_it_all(yeast):
+    page = (yeast.folder / "results/multiqc/multiqc.html").read_text()
+    for section in (*PLOTS, "significant_genes", "strandedness", "hisat2", "samtools"):
+        assert f'id="mqc-module-section-{section}' in page, section
+    ran = yeast.snakemake("--report", "report.zip")
+    assert ran.exit_code == 0, ran.said
+
+
+def test_yeast_declared_otherwise_is_warned_about(yeast, tmp_path):
+    """Stranded reads declared unstranded; only the statistics are made anew."""
+    shutil.copytree(yeast.folder, tmp_path / "run", symlinks=True)
+    config = yeast.config | {"strandedness": "fr-unstranded"}
+    other = Experiment(tmp_path / "run", config, yeast.units, yeast.conditions)
+    ran = other.snakemake("--forcerun", "read_strands", "--rerun-triggers", "mtime", "--until", "strandedness")
+    assert ran.exit_code == 0, ran.said
+    warnings = [line for line in ran.lines if line.startswith("warning: sample ")]
+    assert len(warnings) == len(YEAST)
+    assert "strandedness is fr-unstranded in the config, but 1% of its" in warnings[0]
+    assert warnings[0].endswith("as in fr-firststrand libraries")
+
+
+def test_fly_is_spliced(fly, capsys):
+    """HISAT2 reports a junction where a read lies 7 bases or more on either side of it.
+
+    With these reads of 48 bases, that leaves fewer of the different junctions than reads touch.
+    """
+    rates, found = mapping_rates(fly), junctions(fly)
+    sites = (fly.folder / "results/reference/splice_sites.tsv").read_text().splitlines()
+    known = {(contig, int(left) + 1, int(right) + 1) for contig, left, right, _ in map(str.split, sites)}
+    annotated = {sample: len(seen & known) for sample, seen in found.items()}
+    different = len(known & set().union(*found.values()))
+    with capsys.disabled():
+        print("\nrnaseq_fly mapped:", ", ".join(f"{name} {rate:.1f}%" for name, rate in rates.items()), end="")
+        print(f"\nrnaseq_fly annotated junctions: {sum(annotated.values())} over samples ({annotated})", end="")
+        print(f", {different} different ones of {len(known)}", end="")
+    assert min(rates.values()) >= 98
+    assert sum(annotated.values()) >= 300
+    assert different >= 260
+
+
+def test_fly_shows_all_six_steps(fly):
+    ledger = [json.loads(line) for line in (fly.folder / "ledger.jsonl").read_text().splitlines()]
+    steps = {record["step"] for record in ledger}
+    assert {"align", "assemble", "merge", "quantify", "differential_expression", "visualize"} <= steps
+
+
+def test_a_cuffdiff_that_leaves_empty_tables_fails_its_job(yeast, tmp_path):
+    """A stand-in for a build that crashes at its end, in a way that hides the exit code too."""
+    shutil.copytree(yeast.folder, tmp_path / "run", symlinks=True)
+    stand_in = tmp_path / "bin" / "cuffdiff"
+    stand_in.parent.mkdir()
+    stand_in.write_text(
+        '#!/bin/sh\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done\nfor table in genes.fpkm_tracking '
+        'gene_exp.diff run.info; do : >"$out/$table"; done\nexit 0\n'
+    )
+    stand_in.chmod(0o755)
+    ran = with_path(stand_in.parent, tmp_path / "run", "--forcerun", "differential_expression")
+    assert ran.exit_code == 1
+    assert (
+        "cuffdiff did not finish its tables: results/differential_expression/genes.fpkm_tracking is empty" in ran.said
+    )
+    assert not (tmp_path / "run/results/differential_expression/gene_exp.diff").exists()
+
+
+def with_path(directory: Path, folder: Path, *arguments: str) -> Ran:
+    """Run the workflow with a folder of commands before all others."""
+    before = os.environ["PATH"]
+    os.environ["PATH"] = f"{directory}{os.pathsep}{before}"
+    try:
+        return snakemake(folder, *arguments)
+    finally:
+        os.environ["PATH"] = before
+
+
+def test_tophat_that_loses_reads_fails_its_sample(tmp_path):
+    """A stand-in for TopHat maps with HISAT2 and drops reads, as TopHat can with several threads."""
+    data = shared("rnaseq_fly")
+    experiment = experiment_of(tmp_path, data, FLY, ".tiny", aligner="tophat2", inner_distance=20, inner_distance_sd=30)
+    experiment.config["stop_after"] = "quantify"
+    stand_in = tmp_path / "bin" / "tophat2"
+    stand_in.parent.mkdir()
+    stand_in.write_text(
+        '#!/bin/bash\nset -eu\necho "$*" >>"$CALLS"\n'
+        'while [ $# -gt 2 ]; do [ "$1" = -o ] && out=$2; shift; done\n'
+        'mkdir -p "$out"; cd "$out"; echo summary >align_summary.txt\n'
+        'hisat2-build-s -q "$OLDPWD/results/reference/genome.fa" index\n'
+        'for mate in 1 2; do eval fastq=\\$$mate; gzip -cd "$fastq" >$mate.fq; done\n'
+        'hisat2-align-s -x index -1 1.fq -2 2.fq 2>/dev/null | awk "$DROP" >all.sam\n'
+        "samtools view -u -F 4 all.sam | samtools sort -o accepted_hits.bam -\n"
+        "samtools view -b -f 4 -o unmapped.bam all.sam\n"
+    )
+    stand_in.chmod(0o755)
+    os.environ |= {"CALLS": str(tmp_path / "calls"), "DROP": "/^@/ || NR % 3"}
+    experiment.write()
+    ran = with_path(stand_in.parent, tmp_path, "--until", "align")
+    assert ran.exit_code == 1
+    assert "TopHat lost reads of sample1" in ran.said
+    assert not (tmp_path / "results/align/sample1.bam").exists()
+    os.environ["DROP"] = "1"
+    ran = with_path(stand_in.parent, tmp_path, "--forcerun", "tophat2", "--until", "align")
+    assert ran.exit_code == 0, ran.said
+    assert json.loads((tmp_path / "results/align/sample1.json").read_text())["reads"] == 20200
+    assert "-r 20 --mate-std-dev 30 --library-type fr-unstranded" in (tmp_path / "calls").read_text()
+
+
+def test_inner_distance_is_estimated_from_the_reads(tmp_path):
+    data = shared("rnaseq_fly")
+    experiment = experiment_of(tmp_path, data, FLY, ".tiny", aligner="tophat2")
+    experiment.write()
+    ran = snakemake(tmp_path, "--until", "inner_distance")
+    assert ran.exit_code == 0, ran.said
+    for sample in FLY:
+        text = (tmp_path / f"results/inner_distance/{sample}.txt").read_text()
+        distance, sd = map(int, re.fullmatch(r"inner_distance (-?\d+)\ninner_distance_sd (\d+)\n", text).groups())
+        assert -50 < distance < 400
+        assert 0 < sd < 200
+
+
+def test_demo_finds_what_was_simulated(tmp_path, capsys):
+    folder = tmp_path / "demo"
+    simulator = ROOT / "resources/demo/tuxedo/simulate_experiment.py"
+    subprocess.run([sys.executable, simulator, "--output", folder], check=True)
+    ran = snakemake(folder, "--configfile", str(folder / "config.yaml"))
+    assert ran.exit_code == 0, ran.said
+    found = compare_expression(folder / "results/differential_expression/gene_exp.diff", folder / "truth/genes.tsv")
+    with capsys.disabled():
+        print(
+            f"\ntuxedo demo: {len(found.found)} of {len(found.strong)} genes found that change {STRONG_FOLD:g} fold, "
+            f"with {FLOOR_FRAGMENTS:g} fragments or more; {len(found.false)} false of {found.significant} significant",
+            end="",
+        )
+    assert len(found.strong) >= 10
+    assert found.missed == ()
+    assert len(found.false) <= 1
+
+
+def test_plots_that_cannot_be_drawn_are_skipped_by_name(tmp_path):
+    """Two genes with a handful of reads: nothing to estimate a density from, and nothing that is significant."""
+    experiment = tiny_experiment(tmp_path)
+    experiment.config |= {"assembly": "reference_only", "cuffdiff": {"dispersion_method": "poisson"}}
+    finish(experiment)
+    folder = tmp_path / "results/visualize"
+    reasons = {row["plot"]: row["reason"] for row in rows(folder / "plots.tsv")}
+    assert set(reasons) == {*PLOTS, "expression"}
+    assert reasons["heat_map"] == "0 significant genes, 2 are needed"
+    assert reasons["expression"] == "no significant genes"
+    assert "expressed genes, 3 are needed" in reasons["density"]
+    drawn = {path.stem for path in folder.glob("*.png")}
+    assert drawn == {name for name, reason in reasons.items() if not reason}
+    log = (tmp_path / "logs/visualize/cummerbund.log").read_text()
+    assert "skipped heat_map: 0 significant genes" in log

@@ -1,0 +1,259 @@
+"""What the Tuxedo rules run beside the tools: annotations, strandedness, distances of mates, cuffdiff's tables."""
+
+import gzip
+import importlib.util
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpd.expression import compare_expression
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = ("annotation", "design", "expression", "fragments", "strandedness")
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"tuxedo_{name}", ROOT / f"workflow/scripts/{name}.py")
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+annotation, design, expression, fragments, strandedness = map(load, SCRIPTS)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_need_the_standard_library_alone(name):
+    from test_architecture import imports
+
+    assert imports(ROOT / f"workflow/scripts/{name}.py") <= sys.stdlib_module_names
+
+
+# ---- annotation
+
+
+def exon(contig, start, end, strand="+", feature="exon", attributes='gene_id "G"; transcript_id "T";'):
+    return f"{contig}\tx\t{feature}\t{start}\t{end}\t.\t{strand}\t.\t{attributes}\n"
+
+
+def test_annotation_reads_gzip_and_counts_exons_a_contig(tmp_path):
+    path = tmp_path / "genes.gtf"  # the name does not say that it is compressed
+    path.write_bytes(gzip.compress((exon("1", 1, 9) + exon("2", 1, 9) + exon("1", 20, 30)).encode()))
+    assert annotation.read(str(path)) == annotation.Annotation("GTF", {"1": 2, "2": 1})
+
+
+def test_lines_without_transcript_are_fine_where_they_are_no_exons(tmp_path):
+    path = tmp_path / "genes.gtf"
+    path.write_text(exon("1", 1, 30, feature="gene", attributes='gene_id "G";') + exon("1", 1, 9))
+    assert annotation.read(str(path)).exons == {"1": 1}
+
+
+def test_gff3_is_known_without_its_header(tmp_path):
+    path = tmp_path / "genes.gff"
+    path.write_text(exon("1", 1, 9, attributes="ID=e1;Parent=T"))
+    assert annotation.read(str(path)).format == "GFF3"
+
+
+def test_usable_lines_get_a_gene_name():
+    lines = [
+        exon("1", 1, 9, attributes='gene_id "G1"; transcript_id "T"; gene_name "abc";'),
+        exon("1", 1, 9, attributes='gene_id "G2"; gene_symbol "def"; transcript_id "T";'),
+        exon("1", 1, 9, attributes='gene_id "G3"; transcript_id "T"'),
+        exon("2", 1, 9),
+        exon("1", 1, 9, feature="start_codon"),
+        "# comment\n",
+    ]
+    names = [annotation.attribute("gene_name", line) for line in annotation.usable(lines, {"1"})]
+    assert names == ["abc", "def", "G3"]
+
+
+def test_a_gff3_gene_lends_its_name():
+    lines = ["##gff-version 3\n", exon("1", 1, 9, feature="gene", attributes="ID=gene:G;Name=my%20gene\n").rstrip()]
+    lines += [exon("1", 1, 9, feature="mRNA", attributes="ID=T;Parent=gene:G;Name=T")]
+    names = annotation.gene_names(lines)
+    assert names == {"gene:G": "my gene"}
+    (line,) = annotation.usable([exon("1", 1, 9, attributes='transcript_id "T"; gene_id "gene:G";')], {"1"}, names)
+    assert annotation.attribute("gene_name", line) == "my gene"
+
+
+def test_attributes_are_told_apart_by_their_whole_name():
+    assert annotation.attribute("gene_id", 'ref_gene_id "no"; gene_id "yes";') == "yes"
+
+
+def test_splice_sites_are_the_bases_beside_introns_from_0():
+    lines = [
+        exon("1", 101, 200),
+        exon("1", 301, 400),
+        exon("1", 301, 400, attributes='gene_id "G"; transcript_id "U";'),
+        exon("1", 101, 200, attributes='gene_id "G"; transcript_id "U";'),
+        exon("1", 403, 500),  # a gap of two bases is no intron
+    ]
+    assert annotation.splice_sites(lines) == [("1", 199, 300, "+")]
+
+
+# ---- strandedness
+
+GENES = [exon("1", 1, 1000), exon("1", 2001, 3000, "-"), exon("1", 2500, 2600)]
+
+
+def sam(flag, place):
+    return f"r\t{flag}\t1\t{place}\t60\t50M\n"
+
+
+@pytest.mark.parametrize(
+    ("flag", "place", "sense"),
+    [
+        (0, 10, [True]),
+        (16, 10, [False]),
+        (0, 2100, [False]),
+        (16, 2100, [True]),
+        (0x80 | 16, 10, [True]),  # the second mate of a fragment that lies on the gene's strand
+        (0x40 | 16, 10, [False]),
+        (0, 2550, []),  # genes on both strands
+        (0, 1500, []),  # none
+    ],
+)
+def test_side_of_a_read(flag, place, sense):
+    assert list(strandedness.sides([sam(flag, place)], strandedness.one_sided(GENES))) == sense
+
+
+@pytest.mark.parametrize(
+    ("sense", "total", "found"),
+    [
+        (990, 1000, "fr-secondstrand"),
+        (10, 1000, "fr-firststrand"),
+        (520, 1000, "fr-unstranded"),
+        (720, 1000, ""),
+        (50, 50, ""),
+    ],
+)
+def test_verdict(sense, total, found):
+    assert strandedness.verdict(sense, total) == found
+
+
+def test_unstranded_data_declared_stranded_are_warned_about(tmp_path):
+    records = {}
+    for sample, found, share in (("S1", "fr-unstranded", 0.51), ("S2", "fr-firststrand", 0.01), ("S3", "", None)):
+        records[sample] = tmp_path / f"{sample}.json"
+        record = {"declared": "fr-firststrand", "found": found, "reads": 900, "sense": share}
+        records[sample].write_text(json.dumps(record))
+    table, warnings = strandedness.report(records)
+    assert warnings == [
+        "sample S1: strandedness is fr-firststrand in the config, but 51% of its 900 reads in genes lie on the gene's "
+        "strand, as in fr-unstranded libraries"
+    ]
+    assert [line for line in table.splitlines() if not line.startswith("#")] == [
+        "Sample\tdeclared\tfound\treads\tsense",
+        "S1\tfr-firststrand\tfr-unstranded\t900\t0.5100",
+        "S2\tfr-firststrand\tfr-firststrand\t900\t0.0100",
+        "S3\tfr-firststrand\t\t900\t",
+    ]
+
+
+# ---- distance of mates
+
+
+def test_inner_distance_is_between_the_mates():
+    line = "r\t99\tT\t1\t42\t50M\t=\t71\t120\t" + "A" * 50 + "\t*\n"
+    mate = "r\t147\tT\t71\t42\t50M\t=\t1\t-120\t" + "A" * 50 + "\t*\n"
+    assert fragments.inner_distances([line, mate]) == [20]
+    assert fragments.inner_distances([line.replace("\t120\t", "\t80\t")]) == [-20]
+
+
+def test_strays_do_not_move_the_estimate():
+    assert fragments.summary([10, 20, 30, 20, 20, 1900]) == (20, round(1.4826 * 5))
+    assert fragments.summary([20, 20, 20]) == (20, 1)
+
+
+def test_too_few_pairs_are_refused(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert fragments.main(["distance"]) == 1
+    assert "give inner_distance and inner_distance_sd in the config" in capsys.readouterr().err
+
+
+def test_first_reads_of_a_compressed_file(tmp_path, capfdbinary):
+    path = tmp_path / "r.fq.gz"
+    path.write_bytes(gzip.compress(b"@a\nA\n+\nI\n@b\nC\n+\nI\n"))
+    sink = io.BytesIO()
+    fragments.first(path, 1, sink)
+    assert sink.getvalue() == b"@a\nA\n+\nI\n"
+
+
+# ---- cuffdiff's tables
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Whole tables of two genes and two conditions."""
+    for level, features in expression.LEVELS.items():
+        (tmp_path / f"{features}.fpkm_tracking").write_text("id\tfpkm\nG1\t1\nG2\t2\n")
+        (tmp_path / f"{level}_exp.diff").write_text("id\tp\nG1\t1\nG2\t0.5\n")
+    (tmp_path / "run.info").write_text("param\tvalue\nv\t1\n")
+    (tmp_path / "read_groups.info").write_text("file\tcondition\nx\ta\n")
+    return tmp_path
+
+
+def check(folder, capsys, conditions="a,b"):
+    code = expression.main(["check", "--conditions", conditions, str(folder)])
+    return code, capsys.readouterr().err
+
+
+def test_whole_tables_pass(folder, capsys):
+    assert check(folder, capsys) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("table", "content", "fault"),
+    [
+        ("gene_exp.diff", "", "gene_exp.diff is empty"),
+        ("gene_exp.diff", "id\tp\nG1\t1\nG2\t0.", "gene_exp.diff is cut off in line 3"),
+        ("gene_exp.diff", "id\tp\nG1\t1\nG2", "gene_exp.diff is cut off in line 3"),
+        ("isoform_exp.diff", "id\tp\nG1\t1\n", "isoform_exp.diff has 1 tests, not 2 x 1"),
+        ("run.info", "", "run.info is empty"),
+        ("cds.fpkm_tracking", None, "cds.fpkm_tracking is missing"),
+    ],
+)
+def test_broken_tables_fail_whatever_the_exit_code(folder, capsys, table, content, fault):
+    if content is None:
+        (folder / table).unlink()
+    else:
+        (folder / table).write_text(content)
+    code, said = check(folder, capsys)
+    assert code == 1
+    assert said.startswith("error: cuffdiff did not finish its tables")
+    assert fault in said
+
+
+def test_each_pair_of_conditions_is_expected(folder, capsys):
+    assert "has 2 tests, not 2 x 3" in check(folder, capsys, "a,b,c")[1]
+
+
+# ---- found against true
+
+
+def test_comparison_counts_found_missed_and_false(tmp_path):
+    truth = tmp_path / "genes.tsv"
+    truth.write_text(
+        "gene_id\tcontrol_fragments\ttreated_fragments\tfold_change\n"
+        "UP\t100.00\t400.00\t4.0000\n"
+        "DOWN\t600.00\t100.00\t0.1667\n"
+        "WRONG\t100.00\t800.00\t8.0000\n"
+        "FAINT\t10.00\t80.00\t8.0000\n"
+        "WEAK\t100.00\t200.00\t2.0000\n"
+        "SAME\t100.00\t100.00\t1.0000\n"
+        "SILENT\t0.00\t0.00\t1.0000\n"
+    )
+    rows = [("up", 2, "yes"), ("down,same", -2.6, "yes"), ("wrong", -3, "yes"), ("weak", 1, "yes")]
+    rows += [("same", 0.1, "yes"), ("silent", 0, "no"), ("-", 1, "yes")]
+    tests = tmp_path / "gene_exp.diff"
+    lines = [f"XLOC_{number}\t{gene}\t{change}\t{sign}\n" for number, (gene, change, sign) in enumerate(rows)]
+    tests.write_text("gene_id\tgene\tlog2(fold_change)\tsignificant\n" + "".join(lines))
+    found = compare_expression(tests, truth)
+    assert found.strong == ("down", "up", "wrong")
+    assert found.found == ("down", "up")
+    assert found.missed == ("wrong",)
+    assert found.false == ("XLOC_6", "same")
+    assert found.significant == 6

@@ -1,0 +1,191 @@
+"""What a dry run of the Tuxedo pipeline plans, and the exact words of its aligners."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from conftest import planned_jobs
+from tuxedo_cohort import Experiment, tiny_experiment
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    return tiny_experiment(tmp_path)
+
+
+def plan(experiment: Experiment) -> dict[str, int]:
+    ran = experiment.snakemake("--dry-run")
+    assert ran.exit_code == 0, ran.said
+    return planned_jobs(ran)
+
+
+def commands(experiment: Experiment) -> dict[str, str]:
+    """The command text of each rule, a sample's rules of B2; continued lines are one."""
+    ran = experiment.snakemake("--dry-run", "--printshellcmds", "--default-resources", "tmpdir='/tmp'")
+    assert ran.exit_code == 0, ran.said
+    jobs = re.findall(
+        r"--rule (\w+) --wildcards=(\S*) .*?<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.said, re.DOTALL
+    )
+    return {rule: text.replace("\\\n", " ") for rule, of, text in jobs if of in ("''", "", "sample=B2")}
+
+
+def line_of(text: str, program: str) -> list[str]:
+    """The words of the one line that starts the program."""
+    (line,) = [line for line in text.splitlines() if line.strip().startswith(f"{program} ")]
+    return line.split()
+
+
+def test_guided_runs_all_six_steps(experiment):
+    jobs = plan(experiment)
+    per_sample = {rule: jobs[rule] for rule in ("align", "assemble", "quantify")}
+    assert per_sample == {"align": 4, "assemble": 4, "quantify": 4}
+    assert [jobs[rule] for rule in ("merge", "differential_expression", "visualize")] == [1, 1, 1]
+
+
+def test_reference_only_needs_no_assembly(experiment):
+    experiment.config["assembly"] = "reference_only"
+    jobs = plan(experiment)
+    assert not {"assemble", "merge"} & set(jobs)
+    assert "results/reference/genes.gtf" in line_of(commands(experiment)["quantify"], "cuffquant")[-2:] + line_of(
+        commands(experiment)["differential_expression"], "cuffdiff"
+    )
+
+
+def test_de_novo_assembles_without_the_annotation_and_merges_with_it(experiment):
+    experiment.config["assembly"] = "de_novo"
+    texts = commands(experiment)
+    assert "--GTF-guide" not in texts["assemble"]
+    assert "--ref-gtf results/reference/genes.gtf" in texts["merge"]
+
+
+def test_stop_after_quantify_needs_no_conditions(experiment):
+    experiment.config["stop_after"] = "quantify"
+    experiment.conditions.clear()
+    jobs = plan(experiment)
+    assert jobs["quantify"] == 4
+    assert not {"differential_expression", "visualize"} & set(jobs)
+
+
+def test_stop_after_differential_expression_draws_nothing(experiment):
+    experiment.config["stop_after"] = "differential_expression"
+    assert "visualize" not in plan(experiment)
+
+
+def test_cuffdiff_gets_each_conditions_replicates(experiment):
+    experiment.config |= {
+        "strandedness": "fr-secondstrand",
+        "bias_correction": True,
+        "multi_read_correction": True,
+        "cuffdiff": {"library_norm_method": "quartile", "dispersion_method": "per-condition", "fdr": 0.1},
+    }
+    words = line_of(commands(experiment)["differential_expression"], "cuffdiff")
+    text = " ".join(words)
+    assert "-L a,b" in text
+    assert "results/quantify/A1.cxb,results/quantify/A2.cxb results/quantify/B1.cxb,results/quantify/B2.cxb" in text
+    assert "--library-norm-method quartile --dispersion-method per-condition --FDR 0.1" in text
+    for tool in (words, line_of(commands(experiment)["quantify"], "cuffquant")):
+        assert "--library-type fr-secondstrand" in " ".join(tool)
+        assert "--frag-bias-correct results/reference/genome.fa --multi-read-correct" in " ".join(tool)
+
+
+@pytest.mark.parametrize(
+    ("strandedness", "paired", "letters"),
+    [
+        ("fr-unstranded", True, None),
+        ("fr-firststrand", True, "RF"),
+        ("fr-firststrand", False, "R"),
+        ("fr-secondstrand", True, "FR"),
+        ("fr-secondstrand", False, "F"),
+    ],
+)
+def test_hisat2_is_told_the_strandedness(experiment, strandedness, paired, letters):
+    experiment.config["strandedness"] = strandedness
+    if not paired:
+        for unit in experiment.units:
+            unit["fq2"] = ""
+    words = line_of(commands(experiment)["align"], "hisat2-align-s")
+    assert ("--rna-strandness" in words) == (letters is not None)
+    if letters:
+        assert words[words.index("--rna-strandness") + 1] == letters
+    assert ("-1" in words) == ("-2" in words) == paired
+    assert ("-U" in words) == (not paired)
+
+
+def test_hisat2_reads_all_lanes_at_once(experiment):
+    text = " ".join(line_of(commands(experiment)["align"], "hisat2-align-s"))
+    files = {mate: ",".join(f"<(stream reads/B2_L{lane}_R{mate}.fq.gz)" for lane in (1, 2)) for mate in (1, 2)}
+    assert f"-1 {files[1]} -2 {files[2]}" in text
+
+
+# ---- TopHat2 is to be had through conda alone, so what would run is compared word for word. The expected line is one
+# that ran clean on real reads with TopHat 2.1.1.
+
+
+@pytest.fixture
+def tophat(experiment: Experiment) -> Experiment:
+    experiment.config |= {"aligner": "tophat2", "inner_distance": 20, "inner_distance_sd": 30}
+    return experiment
+
+
+def tophat_words(experiment: Experiment) -> list[str]:
+    (line,) = [line for line in commands(experiment)["tophat2"].splitlines() if line.strip().startswith("tophat2 ")]
+    return shlex.split(line)
+
+
+def test_tophat2_command_line(tophat):
+    assert tophat_words(tophat) == [
+        *("tophat2", "-p", "2", "-r", "20", "--mate-std-dev", "30", "--library-type", "fr-unstranded"),
+        *("-G", "results/reference/genes.gtf", "-o", "$work/out", "results/reference/bowtie2/genome"),
+        *("$work/fq1_1.fq.gz,$work/fq1_2.fq.gz", "$work/fq2_1.fq.gz,$work/fq2_2.fq.gz"),
+    ]
+
+
+def test_tophat2_gets_plain_names_whatever_the_files_are_called(tophat):
+    text = commands(tophat)["tophat2"]
+    assert 'ln -s "$(realpath -- reads/B2_L1_R1.fq.gz)" "$work/fq1_1.fq.gz"' in text
+
+
+def test_tophat2_reference_only_finds_no_new_junctions(tophat):
+    tophat.config |= {"assembly": "reference_only", "strandedness": "fr-firststrand"}
+    words = tophat_words(tophat)
+    assert "--no-novel-juncs" in words
+    assert words[words.index("--library-type") + 1] == "fr-firststrand"
+
+
+def test_tophat2_single_end_has_no_inner_distance(tophat):
+    for unit in tophat.units:
+        unit["fq2"] = ""
+    words = tophat_words(tophat)
+    assert "-r" not in words
+    assert words[-1] == "$work/fq1_1.fq.gz,$work/fq1_2.fq.gz"
+    assert "inner_distance" not in plan(tophat)
+
+
+def test_an_inner_distance_that_is_not_given_is_estimated(tophat):
+    del tophat.config["inner_distance_sd"]
+    assert plan(tophat)["inner_distance"] == 4
+    words = tophat_words(tophat)
+    assert words[words.index("-r") + 1] == "20"
+    assert "results/inner_distance/B2.txt" in commands(tophat)["tophat2"]
+
+
+def test_tophat2_counts_what_it_mapped_and_what_not(tophat):
+    text = commands(tophat)["align"]
+    assert (
+        "samtools view -h results/tophat2/B2/accepted_hits.bam; samtools view results/tophat2/B2/unmapped.bam" in text
+    )
+    assert "--lanes 2" in text
+
+
+@pytest.mark.parametrize("aligner", ["hisat2", "tophat2"])
+@pytest.mark.parametrize("assembly", ["reference_only", "guided"])
+def test_lint(experiment, aligner, assembly):
+    experiment.config |= {"aligner": aligner, "assembly": assembly}
+    ran = experiment.snakemake("--lint")
+    assert ran.exit_code == 0, ran.said
+
+
+def test_a_large_cohort_plans(tmp_path):
+    big = tiny_experiment(tmp_path, [f"{'AB'[n % 2]}{n}" for n in range(100)])
+    assert plan(big)["align"] == 100

@@ -1,0 +1,84 @@
+# Step 1, HISAT2: what a bare machine runs. All lanes of a sample at once.
+
+
+rule splice_sites:
+    input:
+        GENES,
+    output:
+        "results/reference/splice_sites.tsv",
+    log:
+        "logs/splice_sites/genes.log",
+    conda:
+        "../../../envs/hisat2.yaml"
+    resources:
+        mem_mb=2000,
+    shell:
+        bound(
+            "reference",
+            '"$GPD_PYTHON" -S -E "$GPD_ANNOTATION" splice-sites < {input:q} > {output:q}',
+            rule="splice_sites",
+        )
+
+
+rule hisat2_index:
+    input:
+        "results/reference/genome.fa",
+    output:
+        multiext("results/reference/genome", *(f".{part}.ht2" for part in range(1, 9))),
+    log:
+        "logs/hisat2_index/genome.log",
+    conda:
+        "../../../envs/hisat2.yaml"
+    threads: 8
+    resources:
+        mem_mb=8000,
+    shell:
+        bound(
+            "reference",
+            "hisat2-build-s --quiet -p {threads} {input:q} results/reference/genome",
+            rule="hisat2_index",
+        )
+
+
+rule align:
+    input:
+        reads=sample_reads,
+        splice_sites="results/reference/splice_sites.tsv",
+        index=multiext("results/reference/genome", *(f".{part}.ht2" for part in range(1, 9))),
+    output:
+        bam="results/align/{sample}.bam",
+        bai="results/align/{sample}.bam.bai",
+        counts="results/align/{sample}.json",
+        summary="results/align/{sample}.summary.txt",
+    log:
+        "logs/align/{sample}.log",
+    conda:
+        "../../../envs/hisat2.yaml"
+    threads: 16
+    resources:
+        mem_mb=16000,
+    params:
+        reads=hisat2_reads,
+        strandness=hisat2_strandness,
+        lanes=lanes,
+    # HISAT2 reads through reads.py, which counts records, while flagstat counts what goes to the sorter. The script
+    # named hisat2 takes no pipes, and would hand the paths to a shell unquoted; hisat2-align-s is what it starts.
+    shell:
+        bound(
+            "align",
+            """
+            counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
+            reads() {{ "$GPD_PYTHON" -S -E "$GPD_READS" "$@"; }}
+            stream() {{ reads stream --counts "$counts" "$1"; }}
+            hisat2-align-s -p {threads} --dta-cufflinks {params.strandness} \\
+                --rg-id {wildcards.sample:q} --rg SM:{wildcards.sample:q} \\
+                --known-splicesite-infile {input.splice_sites:q} --new-summary --summary-file {output.summary:q} \\
+                -x results/reference/genome {params.reads} \\
+            | samtools view -u - \\
+            | tee >(samtools flagstat -O json - > "$counts/flagstat"; true) \\
+            | samtools sort -@ {threads} -m $(({resources.mem_mb} / 4 / {threads}))M -T "$counts/sort" \\
+                -o {output.bam:q} -
+            samtools index {output.bam:q}
+            reads unit --counts "$counts" --lanes {params.lanes} --output {output.counts:q} {input.reads:q}
+            """,
+        )

@@ -1,0 +1,155 @@
+# Step 1, TopHat 2 with Bowtie 2: as published. All lanes of a sample at once.
+
+
+rule transcript_sequences:
+    input:
+        genes=GENES,
+        fasta="results/reference/genome.fa",
+        fai="results/reference/genome.fa.fai",
+    output:
+        "results/reference/transcripts.fa",
+    log:
+        "logs/transcript_sequences/genes.log",
+    conda:
+        "../../../envs/gffread.yaml"
+    resources:
+        mem_mb=2000,
+    shell:
+        bound(
+            "reference",
+            "gffread {input.genes:q} -g {input.fasta:q} -w {output:q}",
+            rule="transcript_sequences",
+        )
+
+
+rule bowtie2_index:
+    input:
+        "results/reference/{sequences}.fa",
+    output:
+        multiext(
+            "results/reference/bowtie2/{sequences}",
+            *(".1.bt2", ".2.bt2", ".3.bt2", ".4.bt2", ".rev.1.bt2", ".rev.2.bt2"),
+        ),
+    log:
+        "logs/bowtie2_index/{sequences}.log",
+    wildcard_constraints:
+        sequences="genome|transcripts",
+    conda:
+        "../../../envs/tophat.yaml"
+    resources:
+        mem_mb=8000,
+    # TopHat looks for the sequences beside their index.
+    shell:
+        bound(
+            "reference",
+            """
+            ln -sf ../{wildcards.sequences}.fa results/reference/bowtie2/{wildcards.sequences}.fa
+            bowtie2-build --quiet {input:q} results/reference/bowtie2/{wildcards.sequences}
+            """,
+            rule="bowtie2_index",
+        )
+
+
+rule inner_distance:
+    """Bases between mates (below 0 where they overlap), from the sample's first pairs, mapped to transcripts."""
+    input:
+        unpack(first_pair),
+        index=bowtie2_index("transcripts"),
+    output:
+        "results/inner_distance/{sample}.txt",
+    log:
+        "logs/inner_distance/{sample}.log",
+    conda:
+        "../../../envs/tophat.yaml"
+    threads: 4
+    resources:
+        mem_mb=4000,
+    shell:
+        bound(
+            "align",
+            """
+            work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
+            fragments() {{ "$GPD_PYTHON" -S -E "$GPD_FRAGMENTS" "$@"; }}
+            fragments first --reads 20000 {input.fq1:q} > "$work/1.fq"
+            fragments first --reads 20000 {input.fq2:q} > "$work/2.fq"
+            bowtie2 -p {threads} --no-discordant --no-mixed --no-unal --no-head -X 2000 \\
+                -x results/reference/bowtie2/transcripts -1 "$work/1.fq" -2 "$work/2.fq" \\
+            | fragments distance > {output:q}
+            """,
+            rule="inner_distance",
+        )
+
+
+rule tophat2:
+    input:
+        reads=sample_reads,
+        genes=GENES,
+        index=bowtie2_index("genome"),
+        distance=estimated_distance,
+    output:
+        mapped=temp("results/tophat2/{sample}/accepted_hits.bam"),
+        unmapped=temp("results/tophat2/{sample}/unmapped.bam"),
+        summary="results/align/{sample}.summary.txt",
+    log:
+        "logs/tophat2/{sample}.log",
+    conda:
+        "../../../envs/tophat.yaml"
+    threads: 16
+    resources:
+        mem_mb=16000,
+    params:
+        links=tophat_links,
+        reads=tophat_reads,
+        distance=tophat_distance,
+        library=config["strandedness"],
+        novel="--no-novel-juncs" if config["assembly"] == "reference_only" else "",
+    shell:
+        bound(
+            "align",
+            """
+            work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
+            {params.links}
+            tophat2 -p {threads} {params.distance} --library-type {params.library} -G {input.genes:q} \
+                {params.novel} -o "$work/out" results/reference/bowtie2/genome {params.reads}
+            mv "$work/out/align_summary.txt" {output.summary:q}
+            mv "$work/out/accepted_hits.bam" {output.mapped:q}
+            mv "$work/out/unmapped.bam" {output.unmapped:q}
+            """,
+            rule="tophat2",
+        )
+
+
+rule align:
+    """TopHat's alignments, once they are proved to be of all reads: with several threads it can lose some in silence."""
+    input:
+        mapped="results/tophat2/{sample}/accepted_hits.bam",
+        unmapped="results/tophat2/{sample}/unmapped.bam",
+        reads=sample_reads,
+    output:
+        bam="results/align/{sample}.bam",
+        bai="results/align/{sample}.bam.bai",
+        counts="results/align/{sample}.json",
+    log:
+        "logs/align/{sample}.log",
+    conda:
+        "../../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    params:
+        lanes=lanes,
+    shell:
+        bound(
+            "align",
+            """
+            counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
+            reads() {{ "$GPD_PYTHON" -S -E "$GPD_READS" "$@"; }}
+            for fastq in {input.reads:q}; do reads stream --counts "$counts" "$fastq" | wc -l; done
+            {{ samtools view -h {input.mapped:q}; samtools view {input.unmapped:q}; }} \
+            | samtools flagstat -O json - > "$counts/flagstat"
+            reads unit --counts "$counts" --lanes {params.lanes} --output {output.counts:q} {input.reads:q} \
+            || {{ echo "error: TopHat lost reads of {wildcards.sample}, or they are damaged (see below); on small inputs" \
+                "it loses them with more than one thread: --set-threads tophat2=1" >&2; exit 1; }}
+            cp {input.mapped:q} {output.bam:q}
+            samtools index {output.bam:q}
+            """,
+        )

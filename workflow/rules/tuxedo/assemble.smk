@@ -1,0 +1,30 @@
+# Step 2. Each sample's transcripts, guided by the annotation or without it (assembly: guided, de_novo).
+
+
+rule assemble:
+    input:
+        bam="results/align/{sample}.bam",
+        genes=GENES,
+        fasta="results/reference/genome.fa",
+    output:
+        gtf="results/assemble/{sample}.gtf",
+    log:
+        "logs/assemble/{sample}.log",
+    conda:
+        "../../../envs/cufflinks.yaml"
+    threads: 16
+    resources:
+        mem_mb=8000,
+    params:
+        guide=f"--GTF-guide {GENES}" if config["assembly"] == "guided" else "",
+        library=library_arguments(CORRECTIONS),
+    shell:
+        bound(
+            "assemble",
+            """
+            work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
+            cufflinks --quiet --no-update-check -p {threads} {params.library} {params.guide} \\
+                -o "$work" {input.bam:q}
+            mv "$work/transcripts.gtf" {output.gtf:q}
+            """,
+        )

@@ -1,0 +1,209 @@
+# What the Tuxedo rules ask for: files by sample and condition, and arguments from the config.
+from snakemake.logging import logger
+
+GENES = "results/reference/genes.gtf"
+TABLES = (
+    *(
+        f"{level}.{table}"
+        for level in ("genes", "isoforms", "tss_groups", "cds")
+        for table in ("fpkm_tracking", "count_tracking", "read_group_tracking")
+    ),
+    *(f"{level}_exp.diff" for level in ("gene", "isoform", "tss_group", "cds")),
+    *("splicing.diff", "promoters.diff", "cds.diff"),
+    *("var_model.info", "read_groups.info", "run.info", "bias_params.info"),
+)
+
+annotation_check, design, strands = map(load, map(script, ("annotation.py", "design.py", "strandedness.py")))
+sample_rows, _ = tables.read_table(
+    config["samples"], tables.load_schema(workflow.source_path("../../schemas/samples.schema.yaml"))
+)
+conditions = design.conditions(units, sample_rows)
+
+
+def refuse(errors):
+    """End with the lines that say what is wrong, and nothing around them."""
+    if errors:
+        sys.exit("\n".join(errors))
+
+
+refuse(design.errors(config, units, conditions))
+
+
+def read_annotation():
+    """Look through the annotation, unless an earlier run has made its own of it; refuse what cannot be used."""
+    if not config["annotation"]:
+        refuse(["config: annotation: missing: the tuxedo pipeline needs the genes, as GTF or GFF3"])
+    path, made = Path(config["annotation"]), Path(GENES)
+    if made.exists() and path.exists() and made.stat().st_mtime >= path.stat().st_mtime:
+        return
+    try:
+        found = annotation_check.read(config["annotation"])
+    except annotation_check.AnnotationError as error:
+        refuse([f"config: annotation {path} {error}"])
+    contigs, _ = inputs.read_reference(config["reference"], reference["fai"])
+    errors, warnings = annotation_check.compare(found, contigs, config["reference"]["fasta"])
+    refuse([f"config: annotation {path} {error}" for error in errors])
+    for warning in warnings:
+        logger.warning(f"warning: config: annotation {path} {warning}")
+
+
+if workflow.is_main_process:
+    read_annotation()
+    for warning in design.warnings(config, conditions):
+        logger.warning(f"warning: {warning}")
+
+
+environment |= dict(
+    GPD_ANNOTATION=script("annotation.py"),
+    GPD_EXPRESSION=script("expression.py"),
+    GPD_FRAGMENTS=script("fragments.py"),
+    GPD_STRANDEDNESS=script("strandedness.py"),
+    GPD_CUMMERBUND=script("cummerbund.R"),
+)
+shell.prefix(export(**environment))
+
+
+def sample_reads(wildcards):
+    """All FASTQ files of a sample, lane by lane, R1 before R2."""
+    return [unit[mate] for unit in units[wildcards.sample].values() for mate in ("fq1", "fq2") if unit[mate]]
+
+
+def is_paired(sample):
+    return any(unit["fq2"] for unit in units[sample].values())
+
+
+def lanes(wildcards):
+    return len(units[wildcards.sample])
+
+
+# What is counted and compared: with reference_only, the annotation itself, so that steps 2 and 3 fall away.
+transcripts = GENES if config["assembly"] == "reference_only" else "results/merge/transcripts.gtf"
+
+
+def report_strandedness(records, table, log):
+    """All samples' records in one table; the user is warned, too, where one contradicts the config."""
+    text, warnings = strands.report(dict(zip(samples, records)))
+    Path(table).write_text(text)
+    Path(log).write_text("".join(f"{line}\n" for line in warnings))
+    for line in warnings:
+        print(f"warning: {line}", file=sys.stderr)
+
+
+def final_results():
+    """What a run leaves: alignments, counted expression, and as far as it goes tables and plots."""
+    wanted = [
+        *expand(["results/align/{sample}.bam", "results/align/{sample}.bam.bai"], sample=samples),
+        *expand("results/quantify/{sample}.cxb", sample=samples),
+        transcripts,
+    ]
+    if config["stop_after"] != "quantify":
+        wanted += ["results/differential_expression/gene_exp.diff"]
+    if config["stop_after"] == "visualize":
+        wanted += ["results/visualize"]
+    return wanted
+
+
+def statistics():
+    """What the MultiQC page is made of."""
+    wanted = [
+        *expand("results/align/{sample}.summary.txt", sample=samples),
+        *expand("results/samtools_stats/{sample}.txt", sample=samples),
+        "results/strandedness/strandedness_mqc.tsv",
+    ]
+    return wanted + (["results/visualize"] if config["stop_after"] == "visualize" else [])
+
+
+# ---- arguments ---------------------------------------------------------------------------------------
+
+
+def library_arguments(flags):
+    """Arguments of Cufflinks' tools for how the libraries were made; `flags` maps a config key to its flag."""
+    chosen = [flag for key, flag in flags.items() if config[key]]
+    return " ".join(
+        [
+            f"--library-type {config['strandedness']}",
+            f"--frag-len-mean {config['fragment_length']} --frag-len-std-dev {config['fragment_length_sd']}",
+            *chosen,
+        ]
+    )
+
+
+CORRECTIONS = {
+    "bias_correction": f"--frag-bias-correct {reference['fasta']}",
+    "multi_read_correction": "--multi-read-correct",
+}
+
+
+def replicates(wildcards, input):
+    """Cuffdiff's arguments for the samples: a comma list a condition."""
+    groups = [[f"results/quantify/{sample}.cxb" for sample in members] for members in conditions.values()]
+    return " ".join(shlex.quote(",".join(group)) for group in groups)
+
+
+def hisat2_reads(wildcards):
+    """HISAT2's arguments for the reads: a comma list of R1, and one of R2 where there are pairs; all counted streams."""
+    flags = {"fq1": "-1", "fq2": "-2"} if is_paired(wildcards.sample) else {"fq1": "-U"}
+    lanes = units[wildcards.sample].values()
+    return " ".join(
+        f"{flag} " + ",".join(f"<(stream {shlex.quote(unit[mate])})" for unit in lanes) for mate, flag in flags.items()
+    )
+
+
+def hisat2_strandness(wildcards):
+    """The library type in HISAT2's letters: that of single-end reads, or of both mates."""
+    single, paired = {"fr-firststrand": ("R", "RF"), "fr-secondstrand": ("F", "FR")}.get(
+        config["strandedness"], ("", "")
+    )
+    letters = paired if is_paired(wildcards.sample) else single
+    return f"--rna-strandness {letters}" if letters else ""
+
+
+def bowtie2_index(sequences):
+    return multiext(f"results/reference/bowtie2/{sequences}", ".1.bt2", ".rev.1.bt2")
+
+
+def first_pair(wildcards):
+    unit = next(iter(units[wildcards.sample].values()))
+    return {"fq1": unit["fq1"], "fq2": unit["fq2"]}
+
+
+def estimated_distance(wildcards):
+    """The file of the estimate, where it is needed: for pairs whose distance the config does not give."""
+    given = "" not in (config["inner_distance"], config["inner_distance_sd"])
+    return [] if given or not is_paired(wildcards.sample) else f"results/inner_distance/{wildcards.sample}.txt"
+
+
+def tophat_distance(wildcards, input):
+    """TopHat's arguments for the distance of mates; the estimate is read when the job runs."""
+    if not is_paired(wildcards.sample):
+        return ""
+    values = [
+        f"$(sed -n 's/^{key} //p' {shlex.quote(str(input.distance))})" if config[key] == "" else config[key]
+        for key in ("inner_distance", "inner_distance_sd")
+    ]
+    return "-r {} --mate-std-dev {}".format(*values)
+
+
+def tophat_files(wildcards):
+    """Each FASTQ file with a plain name in the job's own folder: TopHat and Bowtie2 hand names to a shell."""
+    return [
+        [
+            (unit[mate], f"{mate}_{number}.fq{'.gz' if unit[mate].endswith('.gz') else ''}")
+            for number, unit in enumerate(units[wildcards.sample].values(), 1)
+            if unit[mate]
+        ]
+        for mate in ("fq1", "fq2")
+    ]
+
+
+def tophat_links(wildcards):
+    return "; ".join(
+        f'ln -s "$(realpath -- {shlex.quote(fastq)})" "$work/{name}"'
+        for lanes in tophat_files(wildcards)
+        for fastq, name in lanes
+    )
+
+
+def tophat_reads(wildcards):
+    """A comma list of R1, and one of R2 where there are pairs."""
+    return " ".join(",".join(f'"$work/{name}"' for _, name in lanes) for lanes in tophat_files(wildcards) if lanes)

@@ -1,0 +1,40 @@
+# Step 5. All conditions against each other. Its longest part, the fit of the dispersion model, runs on one thread.
+
+
+rule differential_expression:
+    input:
+        cxb=expand("results/quantify/{sample}.cxb", sample=samples),
+        transcripts=transcripts,
+        fasta="results/reference/genome.fa",
+    output:
+        expand("results/differential_expression/{table}", table=TABLES),
+    log:
+        "logs/differential_expression/cuffdiff.log",
+    conda:
+        "../../../envs/cufflinks.yaml"
+    threads: 16
+    resources:
+        mem_mb=16000,
+    params:
+        labels=",".join(conditions),
+        replicates=replicates,
+        library=library_arguments(CORRECTIONS),
+        normalization=config["cuffdiff"]["library_norm_method"],
+        dispersion=config["cuffdiff"]["dispersion_method"],
+        fdr=config["cuffdiff"]["fdr"],
+        min_alignments=config["cuffdiff"]["min_alignment_count"],
+    # A build of cuffdiff that crashes at its end leaves tables that are empty or cut off, so they are looked at too.
+    shell:
+        bound(
+            "differential_expression",
+            """
+            folder=results/differential_expression
+            status=0
+            cuffdiff --quiet --no-update-check -p {threads} {params.library} -L {params.labels:q} \\
+                --library-norm-method {params.normalization} --dispersion-method {params.dispersion} \\
+                --FDR {params.fdr} --min-alignment-count {params.min_alignments} \\
+                -o "$folder" {input.transcripts:q} {params.replicates} || status=$?
+            "$GPD_PYTHON" -S -E "$GPD_EXPRESSION" check --conditions {params.labels:q} "$folder"
+            exit "$status"
+            """,
+        )

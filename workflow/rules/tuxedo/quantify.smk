@@ -1,0 +1,29 @@
+# Step 4. A sample's fragments a transcript, in Cufflinks' own binary form (CXB).
+
+
+rule quantify:
+    input:
+        bam="results/align/{sample}.bam",
+        transcripts=transcripts,
+        fasta="results/reference/genome.fa",
+    output:
+        "results/quantify/{sample}.cxb",
+    log:
+        "logs/quantify/{sample}.log",
+    conda:
+        "../../../envs/cufflinks.yaml"
+    threads: 16
+    resources:
+        mem_mb=8000,
+    params:
+        library=library_arguments(CORRECTIONS),
+    shell:
+        bound(
+            "quantify",
+            """
+            work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
+            cuffquant --quiet --no-update-check -p {threads} {params.library} -o "$work" \\
+                {input.transcripts:q} {input.bam:q}
+            mv "$work/abundances.cxb" {output:q}
+            """,
+        )

@@ -1,0 +1,59 @@
+# Statistics for the MultiQC page, and what the reads say about their library. None of them holds up a step.
+
+
+localrules:
+    strandedness,
+
+
+rule samtools_stats:
+    input:
+        bam="results/align/{sample}.bam",
+    output:
+        "results/samtools_stats/{sample}.txt",
+    log:
+        "logs/samtools_stats/{sample}.log",
+    conda:
+        "../../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound("qc", "samtools stats {input.bam:q} > {output:q}", rule="samtools_stats")
+
+
+rule read_strands:
+    """The strand of its genes that a sample's reads come from."""
+    input:
+        bam="results/align/{sample}.bam",
+        bai="results/align/{sample}.bam.bai",
+        genes=GENES,
+    output:
+        "results/read_strands/{sample}.json",
+    log:
+        "logs/read_strands/{sample}.log",
+    conda:
+        "../../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    params:
+        declared=config["strandedness"],
+    shell:
+        bound(
+            "qc",
+            """
+            "$GPD_PYTHON" -S -E "$GPD_STRANDEDNESS" --declared {params.declared} --genes {input.genes:q} \\
+                --bam {input.bam:q} > {output:q}
+            """,
+            rule="read_strands",
+        )
+
+
+rule strandedness:
+    """All samples in one table for the MultiQC page, and a warning where one contradicts the config."""
+    input:
+        expand("results/read_strands/{sample}.json", sample=samples),
+    output:
+        "results/strandedness/strandedness_mqc.tsv",
+    log:
+        "logs/strandedness/strandedness.log",
+    run:
+        report_strandedness(input, output[0], log[0])

@@ -1,0 +1,34 @@
+# Step 6. Plots and the table of significant genes. plots.tsv names each plot, and why one could not be drawn.
+
+
+rule visualize:
+    input:
+        expand("results/differential_expression/{table}", table=TABLES),
+    output:
+        report(
+            directory("results/visualize"),
+            patterns=["{plot}.png", "{table}.tsv"],
+            category="Differential expression",
+            caption="../../report/visualize.rst",
+        ),
+    log:
+        "logs/visualize/cummerbund.log",
+    conda:
+        "../../../envs/cummerbund.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+    params:
+        fdr=config["cuffdiff"]["fdr"],
+        top_genes=config["visualize"]["top_genes"],
+    # cummeRbund keeps its database in the folder of the tables, so it gets a copy.
+    shell:
+        bound(
+            "visualize",
+            """
+            work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
+            cp -- {input:q} "$work"
+            mkdir -p {output:q}
+            Rscript --vanilla "$GPD_CUMMERBUND" "$work" {output:q} {params.fdr} {params.top_genes}
+            """,
+        )

@@ -1,0 +1,192 @@
+# Plots of a cuffdiff run, drawn by cummeRbund, and the table of its significant genes.
+#
+#   Rscript cummerbund.R CUFFDIFF_FOLDER OUTPUT_FOLDER FDR TOP_GENES
+#
+# Every plot becomes a PNG and a PDF. Whether the data allow it is looked at beforehand: plots.tsv lists all plots, drawn
+# or skipped with the reason. An error while drawing is an error. The folder multiqc holds what MultiQC shows.
+
+suppressPackageStartupMessages({
+  library(cummeRbund)
+  library(ggplot2)
+})
+
+WIDTH_IN <- 7
+HEIGHT_IN <- 6
+PNG_DPI <- 150
+MIN_EXPRESSED <- 3 # genes a replicate, for a density, a spread or a principal component
+MIN_SIGNIFICANT <- 2 # genes, for a heat map
+LEAST_COUNT <- 0.1 # fragments
+LABELLED_ROWS <- 60 # beyond it, names in a heat map run into each other
+MULTIQC_ROWS <- 100
+
+# ---- tables ------------------------------------------------------------------------------------------
+
+read_tests <- function(folder) {
+  path <- file.path(folder, "gene_exp.diff")
+  tests <- read.delim(path, check.names = FALSE, quote = "", comment.char = "", stringsAsFactors = FALSE)
+  names(tests)[names(tests) == "log2(fold_change)"] <- "log2_fold_change"
+  tests
+}
+
+# The strongest evidence first; among equal q values, the larger change.
+significant_tests <- function(tests, fdr) {
+  kept <- tests[tests$status == "OK" & tests$q_value <= fdr, setdiff(names(tests), c("test_id", "status", "significant"))]
+  kept[order(kept$q_value, -abs(kept$log2_fold_change), kept$gene_id), ]
+}
+
+write_table <- function(rows, path) write.table(rows, path, sep = "\t", quote = FALSE, row.names = FALSE)
+
+write_multiqc_table <- function(rows, path) {
+  header <- c(
+    "# id: significant_genes",
+    "# section_name: Significant genes",
+    sprintf("# description: The first %d of %d significant tests; all are in gene_exp.significant.tsv.",
+            min(nrow(rows), MULTIQC_ROWS), nrow(rows)),
+    "# plot_type: table"
+  )
+  rows <- head(rows, MULTIQC_ROWS)
+  test <- make.unique(paste(gene_label(rows), rows$sample_1, rows$sample_2), sep = "_")
+  writeLines(header, path)
+  shown <- cbind(test = test, rows[c("locus", "value_1", "value_2", "log2_fold_change", "p_value", "q_value")])
+  suppressWarnings(write.table(shown, path, sep = "\t", quote = FALSE, row.names = FALSE, append = TRUE))
+}
+
+gene_label <- function(tests) ifelse(tests$gene == "-", tests$gene_id, tests$gene)
+
+file_safe <- function(name) gsub("[^A-Za-z0-9._-]+", "_", name)
+
+# ---- what the data do not allow: a reason, or an empty text -------------------------------------------
+
+few_expressed <- function(fpkm) {
+  expressed <- colSums(fpkm > 0)
+  least <- which.min(expressed)
+  if (expressed[[least]] >= MIN_EXPRESSED) return("")
+  sprintf("%s has %d expressed genes, %d are needed", names(expressed)[least], expressed[[least]], MIN_EXPRESSED)
+}
+
+few_tested <- function(tests, pair) {
+  tested <- sum(tests$status == "OK" & tests$sample_1 == pair[1] & tests$sample_2 == pair[2])
+  if (tested > 0) "" else "no gene has enough fragments for a test"
+}
+
+# Symmetric, and wide enough for all genes that were tested.
+fold_change_limits <- function(tests, pair) {
+  tested <- tests$status == "OK" & tests$sample_1 == pair[1] & tests$sample_2 == pair[2]
+  change <- abs(tests$log2_fold_change[tested])
+  c(-1, 1) * max(1, ceiling(change[is.finite(change)]))
+}
+
+few_significant <- function(genes) {
+  if (length(genes) >= MIN_SIGNIFICANT) return("")
+  sprintf("%d significant genes, %d are needed", length(genes), MIN_SIGNIFICANT)
+}
+
+# ---- plots -------------------------------------------------------------------------------------------
+
+# One plot to be: `draw` is called only where there is no `reason` against it.
+plot_of <- function(name, reason, draw, summary = TRUE) {
+  list(name = name, reason = reason, draw = draw, summary = summary)
+}
+
+# Cufflinks shares fragments out to isoforms in parts as small as 1e-200, which would take up the whole plot.
+above_noise <- function(plot) {
+  plot + coord_cartesian(
+    xlim = c(LEAST_COUNT, max(LEAST_COUNT * 10, plot$data$count)),
+    ylim = c(LEAST_COUNT^2, max(LEAST_COUNT * 10, plot$data$dispersion))
+  )
+}
+
+summary_plots <- function(cuff, fpkm) {
+  reason <- few_expressed(fpkm)
+  list(
+    plot_of("density", reason, function() csDensity(genes(cuff), replicates = TRUE, pseudocount = 1)),
+    plot_of("box", reason, function() csBoxplot(genes(cuff), replicates = TRUE)),
+    plot_of("dispersion", reason, function() above_noise(dispersionPlot(genes(cuff)))),
+    plot_of("pca", reason, function() PCAplot(genes(cuff), "PC1", "PC2", replicates = TRUE)),
+    plot_of("replicate_distance", reason, function() csDistHeat(genes(cuff), replicates = TRUE))
+  )
+}
+
+# cummeRbund spells conditions in its own way (wt-2h is wt_2h); `own` holds its names in the order of `conditions`.
+pair_plots <- function(cuff, tests, conditions, own, fdr) {
+  plots <- list()
+  for (pair in combn(seq_along(conditions), 2, simplify = FALSE)) {
+    suffix <- if (length(conditions) > 2) paste0(".", paste(conditions[pair], collapse = ".")) else ""
+    reason <- few_tested(tests, conditions[pair])
+    plots <- c(plots, local({ # a scope of its own a pair: R draws only once all are listed
+      x <- own[pair[1]]
+      y <- own[pair[2]]
+      limits <- fold_change_limits(tests, conditions[pair])
+      list(
+        plot_of(paste0("volcano", suffix), reason,
+                function() {
+                  csVolcano(genes(cuff), x, y, alpha = fdr, showSignificant = TRUE, xlimits = limits)
+                }),
+        plot_of(paste0("scatter", suffix), reason, function() csScatter(genes(cuff), x, y))
+      )
+    }))
+  }
+  plots
+}
+
+gene_plots <- function(cuff, significant, top_genes) {
+  ids <- unique(significant$gene_id)
+  labels <- gene_label(significant)[match(ids, significant$gene_id)]
+  heat_map <- plot_of("heat_map", few_significant(ids), function() {
+    csHeatmap(getGenes(cuff, ids), cluster = "row", replicates = TRUE, labRow = length(ids) <= LABELLED_ROWS)
+  })
+  top <- seq_len(min(top_genes, length(ids)))
+  names <- make.unique(paste0("expression.", file_safe(labels[top])), sep = "_")
+  bars <- lapply(top, function(i) {
+    plot_of(names[i], "", function() expressionBarplot(getGene(cuff, ids[i]), replicates = TRUE), summary = FALSE)
+  })
+  if (length(top) == 0) {
+    bars <- list(plot_of("expression", "no significant genes", NULL, summary = FALSE))
+  }
+  c(list(heat_map), bars)
+}
+
+save_plot <- function(plot, folder) {
+  if (nzchar(plot$reason)) {
+    message("skipped ", plot$name, ": ", plot$reason)
+    return(invisible())
+  }
+  drawn <- plot$draw()
+  png <- file.path(folder, paste0(plot$name, ".png"))
+  ggsave(png, drawn, width = WIDTH_IN, height = HEIGHT_IN, dpi = PNG_DPI)
+  ggsave(file.path(folder, paste0(plot$name, ".pdf")), drawn, width = WIDTH_IN, height = HEIGHT_IN)
+  if (plot$summary) file.copy(png, file.path(folder, "multiqc", paste0(file_safe(plot$name), "_mqc.png")))
+  invisible()
+}
+
+main <- function(arguments) {
+  source <- arguments[1]
+  folder <- arguments[2]
+  fdr <- as.numeric(arguments[3])
+  top_genes <- as.integer(arguments[4])
+
+  dir.create(file.path(folder, "multiqc"), recursive = TRUE, showWarnings = FALSE)
+  tests <- read_tests(source)
+  significant <- significant_tests(tests, fdr)
+  write_table(significant, file.path(folder, "gene_exp.significant.tsv"))
+  if (nrow(significant) > 0) {
+    write_multiqc_table(significant, file.path(folder, "multiqc", "significant_genes_mqc.tsv"))
+  }
+
+  cuff <- readCufflinks(source, rebuild = TRUE)
+  conditions <- unique(c(tests$sample_1, tests$sample_2))
+  plots <- c(
+    summary_plots(cuff, repFpkmMatrix(genes(cuff))),
+    pair_plots(cuff, tests, conditions, as.character(samples(genes(cuff))), fdr),
+    gene_plots(cuff, significant, top_genes)
+  )
+  for (plot in plots) save_plot(plot, folder)
+  reasons <- vapply(plots, function(plot) plot$reason, "")
+  write_table(
+    data.frame(plot = vapply(plots, function(plot) plot$name, ""), drawn = ifelse(nzchar(reasons), "no", "yes"),
+               reason = reasons),
+    file.path(folder, "plots.tsv")
+  )
+}
+
+main(commandArgs(trailingOnly = TRUE))

@@ -1,0 +1,85 @@
+"""The experiment's design: which samples belong to which condition, and what cannot be made of that.
+
+Functions return lines; they never print and never exit. The workflow loads this file by its path, so it imports no
+sibling; standard library only.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+Conditions = dict[str, list[str]]
+
+
+def conditions(units: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> Conditions:
+    """The samples of each condition, both in the order of the table; samples without one are under an empty name."""
+    groups: Conditions = {}
+    for row in samples:
+        if row["sample_name"] in units:
+            groups.setdefault(row["condition"], []).append(row["sample_name"])
+    return groups
+
+
+def errors(config: Mapping[str, Any], units: Mapping[str, Mapping], groups: Conditions) -> list[str]:
+    """What keeps the experiment from being run as it is described."""
+    return [*_unit_errors(units), *_condition_errors(config, groups)]
+
+
+def _unit_errors(units: Mapping[str, Mapping]) -> Iterator[str]:
+    for sample, lanes in units.items():
+        aligned = [unit for unit in lanes.values() if unit["bam"]]
+        for unit in aligned:
+            yield (
+                f"{unit['table']} line {unit['line']}: sample {sample}: has a bam, but the tuxedo pipeline starts "
+                "from reads: give fq1"
+            )
+        if not aligned and len({bool(unit["fq2"]) for unit in lanes.values()}) > 1:
+            yield f"units.tsv: sample {sample}: has lanes with fq2 and lanes without: make two samples of them"
+
+
+def _condition_errors(config: Mapping[str, Any], groups: Conditions) -> Iterator[str]:
+    if config["stop_after"] == "quantify":
+        return
+    if unnamed := groups.get(""):
+        yield (
+            f"samples.tsv: sample {unnamed[0]}: has no condition ({len(unnamed)} of the samples have none); "
+            "give each its condition, or set stop_after: quantify"
+        )
+    elif len(groups) < 2:
+        yield (
+            f"samples.tsv: {', '.join(groups)} is the only condition: differential expression compares two or more; "
+            "add samples of another, or set stop_after: quantify"
+        )
+    yield from _name_errors(groups)
+
+
+def _name_errors(groups: Conditions) -> Iterator[str]:
+    """cummeRbund spells conditions with letters, digits and _ alone, in a database that does not see case."""
+    first: dict[str, str] = {}
+    for name in groups:
+        earlier = first.setdefault(re.sub(r"[^a-z0-9]", "_", name.lower()), name)
+        if earlier != name:
+            yield (
+                f"samples.tsv: conditions {earlier} and {name} differ only in case or punctuation, which cummeRbund "
+                "does not tell apart: rename one"
+            )
+
+
+def warnings(config: Mapping[str, Any], groups: Conditions) -> list[str]:
+    """What runs, but not as well as it might."""
+    if config["stop_after"] == "quantify":
+        return []
+    single = [name for name, members in groups.items() if len(members) == 1]
+    if not single:
+        return []
+    if len(single) == len(groups):
+        return [
+            "samples.tsv: no condition has replicates: cuffdiff then takes all samples for replicates of one "
+            "(dispersion method blind), finds few genes, and its p values say little"
+        ]
+    borrowed = {"pooled": ", and takes it from the conditions that have more (dispersion method pooled)"}
+    return [
+        f"samples.tsv: condition {name} has one replicate: cuffdiff cannot see how much it varies"
+        + borrowed.get(config["cuffdiff"]["dispersion_method"], "")
+        for name in single
+    ]

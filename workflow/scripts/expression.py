@@ -1,0 +1,66 @@
+"""Look at what cuffdiff left behind.
+
+    expression.py check --conditions A,B FOLDER     fail unless its tables are whole
+
+Builds of cuffdiff that were linked with a recent Boost crash after the last result is computed: tables are then empty,
+or end where a block of the file system ends. Standard library only.
+"""
+
+import argparse
+import sys
+from math import comb
+from pathlib import Path
+
+LEVELS = {"gene": "genes", "isoform": "isoforms", "tss_group": "tss_groups", "cds": "cds"}
+
+
+class TableBrokenError(Exception):
+    """A table is missing, empty or cut off; the message says which, and what to do."""
+
+
+def rows(path: Path) -> int:
+    """Rows below the header of a table that is whole."""
+    if not path.exists() or not path.stat().st_size:
+        raise TableBrokenError(f"{path} is {'empty' if path.exists() else 'missing'}")
+    with path.open(encoding="utf-8", newline="\n") as file:
+        columns, number = file.readline().count("\t"), 0
+        for number, line in enumerate(file, 1):
+            if line.count("\t") != columns or not line.endswith("\n"):
+                raise TableBrokenError(f"{path} is cut off in line {number + 1}")
+    return number
+
+
+def check(folder: Path, conditions: int) -> None:
+    """Every level has its tables, and in them a test for each pair of conditions of each of its features."""
+    pairs = comb(conditions, 2)
+    for level, features in LEVELS.items():
+        expected = rows(folder / f"{features}.fpkm_tracking")
+        tested = rows(folder / f"{level}_exp.diff")
+        if tested != expected * pairs:
+            raise TableBrokenError(f"{folder}/{level}_exp.diff has {tested} tests, not {expected} x {pairs}")
+    if not rows(folder / "genes.fpkm_tracking"):
+        raise TableBrokenError(f"{folder}/genes.fpkm_tracking has no genes")
+    for name in ("run.info", "read_groups.info"):
+        rows(folder / name)
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verb = parser.add_subparsers(dest="verb", required=True).add_parser("check")
+    verb.add_argument("--conditions", required=True, help="names, separated by commas")
+    verb.add_argument("folder", type=Path)
+    given = parser.parse_args(argv)
+    try:
+        check(given.folder, len(given.conditions.split(",")))
+    except TableBrokenError as broken:
+        print(
+            f"error: cuffdiff did not finish its tables: {broken}. If it crashed at its end: make setup "
+            "cures that, make doctor shows it",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
