@@ -9,7 +9,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 PYTEST_ARGS ?=
 
-.PHONY: help setup installed doctor demo test test-fast e2e lint format bench lock clean
+.PHONY: help setup installed doctor demo demo-germline demo-tuxedo test test-fast e2e lint format bench lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -20,11 +20,14 @@ setup: ## install what this machine lacks; what is there is left alone
 installed:
 	@scripts/setup/install --quiet
 
-doctor: installed ## show the tools and the machine; fails when the germline pipeline could not run
+doctor: installed ## show the tools and the machine; fails when a pipeline could not run
 	@gpd doctor
 
-demo: installed ## simulate a small cohort and take it from FASTQ to filtered VCF
+demo: installed ## simulate small cohorts and take them through both pipelines, from FASTQ to results
 	@gpd demo
+
+demo-germline demo-tuxedo: demo-%: installed ## one pipeline's demo alone
+	@gpd demo $*
 
 test: test-fast e2e ## everything: test-fast, and the pipelines with the real tools
 
@@ -32,7 +35,7 @@ test-fast: lint ## lint, and the tests that need no tool
 	@pytest -m "not e2e" --numprocesses 2 $(PYTEST_ARGS)
 
 e2e: installed
-	@pytest -m e2e $(PYTEST_ARGS)
+	@pytest -m e2e --numprocesses 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: installed ## the checks of form
 	@ruff check .

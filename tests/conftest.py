@@ -4,7 +4,7 @@ import gzip
 import random
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -122,6 +122,20 @@ def write_vcf(path: Path, contigs: dict[str, int], records: Sequence[tuple[str, 
     body = [f"{contig}\t{position}\t.\t{ref}\t{alt}\t.\tPASS\t." for contig, position, ref, alt in records]
     path.write_text("\n".join([*header, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO", *body]) + "\n")
     return path
+
+
+@pytest.fixture
+def figure(record_property) -> Callable[[str], None]:
+    """Say a figure that a test measured; all are printed when the tests are done, whichever process ran them."""
+    return lambda text: record_property("figure", text)
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
+    figures = [value for report in reports for name, value in report.user_properties if name == "figure"]
+    if figures:
+        terminalreporter.section("figures measured")
+        terminalreporter.write_line("\n".join(figures))
 
 
 @pytest.fixture

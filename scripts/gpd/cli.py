@@ -1,5 +1,7 @@
 """The command line `gpd`: one function a verb, each a few lines around a module that does the work."""
 
+import os
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,13 +15,15 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 @app.callback()
 def main() -> None:
     """Genomes per Day: run the workflows of this repository and measure them."""
+    # tools are found as in the activated environment, also where it is not activated
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
 @app.command()
 def doctor(
     pipeline: Annotated[
         list[str] | None,
-        typer.Option(help="A pipeline that has to run here (repeatable; default: germline)."),
+        typer.Option(help="A pipeline that has to run here (repeatable; default: all)."),
     ] = None,
     directory: Annotated[Path, typer.Option(help="Where runs will write.", exists=True, file_okay=False)] = Path(),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -28,7 +32,7 @@ def doctor(
     from gpd import doctor, tools
 
     table = tools.read_table()
-    pipelines = pipeline or ["germline"]
+    pipelines = pipeline or [name for name in Pipeline if name in tools.pipelines(table)]
     if unknown := set(pipelines).difference(tools.pipelines(table)):
         raise typer.BadParameter(f"{', '.join(sorted(unknown))}: the pipelines are {', '.join(tools.pipelines(table))}")
     report = doctor.inspect(table, pipelines, directory.resolve())
@@ -43,6 +47,7 @@ class Pipeline(StrEnum):
     """The pipelines that can be run."""
 
     GERMLINE = "germline"
+    TUXEDO = "tuxedo"
 
 
 Cores = Annotated[int | None, typer.Option(min=1, help="CPUs to use. Default: all that this process may use.")]
@@ -69,19 +74,25 @@ def run(
 
 @app.command()
 def demo(
-    directory: Annotated[Path, typer.Option(help="Made anew.", file_okay=False)] = Path("demo-run"),
-    samples: Annotated[int, typer.Option(min=1, help="Samples to simulate.")] = 2,
+    pipelines: Annotated[list[Pipeline] | None, typer.Argument(help="Default: each in turn.")] = None,
+    directory: Annotated[Path, typer.Option(help="Made anew, a folder a pipeline.", file_okay=False)] = Path(
+        "demo-run"
+    ),
     seed: Annotated[int, typer.Option(help="The same seed gives the same cohort.")] = 1,
     cores: Cores = None,
 ) -> None:
-    """Simulate a small cohort, take it from FASTQ to filtered VCF, and hold the calls against the truth."""
+    """Simulate a small cohort, run it, show what it came to, and hold the results against the truth.
+
+    Example: gpd demo germline --cores 4
+    """
     from gpd import demo
 
     try:
-        raise typer.Exit(demo.germline(directory, samples, seed, cores, Console()))
+        codes = [demo.run(name, directory / name, seed, cores, Console()) for name in pipelines or list(Pipeline)]
     except demo.DemoError as error:
         typer.echo(f"gpd demo: {error}", err=True)
         raise typer.Exit(2) from error
+    raise typer.Exit(max(codes))
 
 
 class Binding(StrEnum):

@@ -47,11 +47,7 @@ def run(
 
 def deployment(pipeline: str) -> list[str]:
     """Snakemake's options for where tools come from: conda, where it is there and PATH lacks one."""
-    lacking = [
-        tool
-        for tool in tools.needed(tools.read_table(), pipeline)
-        if not shutil.which(tool.command, path=workflow.search_path())
-    ]
+    lacking = [tool for tool in tools.needed(tools.read_table(), pipeline) if not shutil.which(tool.command)]
     return ["--sdm", "conda"] if lacking and machine.conda() else []
 
 

@@ -1,16 +1,20 @@
-"""Simulate a small cohort, run it, and hold its calls against the simulated truth."""
+"""Simulate a small cohort, run it, and hold what comes out against the simulated truth."""
 
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
+from rich.table import Table
 
 from gpd import cohort, display, workflow
-from gpd.truth import compare_calls
+from gpd.expression import ExpressionComparison, compare_expression
+from gpd.truth import Comparison, compare_calls
 
-SIMULATOR = workflow.ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py"
+RESOURCES = workflow.ROOT / "resources" / "demo"
 MARK = ".gpd-demo"
 
 
@@ -18,14 +22,23 @@ class DemoError(RuntimeError):
     """The demo cannot start; the message is one line."""
 
 
-def germline(directory: Path, samples: int, seed: int, cores: int | None, console: Console) -> int:
-    """Run the germline demo in `directory`, which is made anew; Snakemake's exit code."""
+@dataclass(frozen=True)
+class Demo:
+    """One pipeline's demo: what simulates its cohort, and what compares its results with the truth."""
+
+    simulator: Path
+    compare: Callable[[Path], Table]
+
+
+def run(pipeline: str, directory: Path, seed: int, cores: int | None, console: Console) -> int:
+    """Run a pipeline's demo in `directory`, which is made anew; Snakemake's exit code."""
+    demo = DEMOS[pipeline]
     clear(directory)
-    console.print(f"Simulating {samples} samples with seed {seed} in {directory}", highlight=False)
-    simulate(directory, samples, seed)
-    code = cohort.run("germline", directory, console, cores, configfiles=[directory / "config.yaml"])
+    console.print(f"Simulating a cohort for the {pipeline} pipeline, seed {seed}, in {directory}", highlight=False)
+    simulate(demo.simulator, directory, seed)
+    code = cohort.run(pipeline, directory, console, cores, configfiles=[directory / "config.yaml"])
     if code == 0:
-        console.print(display.truth_table([compare(directory, truth) for truth in truths(directory)]))
+        console.print(demo.compare(directory))
     return code
 
 
@@ -37,29 +50,35 @@ def clear(directory: Path) -> None:
         shutil.rmtree(directory)
 
 
-def simulate(directory: Path, samples: int, seed: int) -> None:
+def simulate(simulator: Path, directory: Path, seed: int) -> None:
     """Write the cohort. Raises DemoError where the simulator says why it can't."""
-    command = [
-        sys.executable,
-        SIMULATOR,
-        "--output",
-        directory,
-        "--samples",
-        str(samples),
-        "--seed",
-        str(seed),
-    ]
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    command = [sys.executable, simulator, "--output", directory, "--seed", str(seed)]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        raise DemoError(f"simulate_cohort.py: {done.stderr.strip()}")
+        raise DemoError(f"{simulator.name}: {done.stderr.strip()}")
     (directory / MARK).touch()
 
 
-def truths(directory: Path) -> list[Path]:
-    """The truth of every sample of the demo."""
-    return sorted(path for path in (directory / "truth").glob("*.vcf.gz") if path.name != "population.vcf.gz")
-
-
-def compare(directory: Path, truth: Path):
+def compare_germline(directory: Path) -> list[Comparison]:
+    """Each sample's filtered calls against its truth."""
     calls = directory / "results" / "apply_variant_recalibration" / "cohort.vcf.gz"
-    return compare_calls(calls, truth, directory / "genome.fa", truth.name.removesuffix(".vcf.gz"))
+    truths = sorted(path for path in (directory / "truth").glob("*.vcf.gz") if path.name != "population.vcf.gz")
+    names = [(truth, truth.name.removesuffix(".vcf.gz")) for truth in truths]
+    return [compare_calls(calls, truth, directory / "genome.fa", name) for truth, name in names]
+
+
+def compare_tuxedo(directory: Path) -> ExpressionComparison:
+    """The significant genes against those that were changed."""
+    results = directory / "results" / "differential_expression" / "gene_exp.diff"
+    return compare_expression(results, directory / "truth" / "genes.tsv")
+
+
+DEMOS = {
+    "germline": Demo(
+        RESOURCES / "germline" / "simulate_cohort.py", lambda folder: display.truth_table(compare_germline(folder))
+    ),
+    "tuxedo": Demo(
+        RESOURCES / "tuxedo" / "simulate_experiment.py",
+        lambda folder: display.expression_table(compare_tuxedo(folder)),
+    ),
+}

@@ -8,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from gpd import workflow
+from gpd.expression import ExpressionComparison
 from gpd.steps import ALTERNATIVES
 from gpd.summary import COHORT, StepRow, Summary
 from gpd.truth import Comparison
@@ -108,6 +109,17 @@ def truth_table(comparisons: Sequence[Comparison]) -> Table:
         for kind, counts in (("SNP", comparison.snp), ("indel", comparison.indel)):
             figures = (counts.true_positives, counts.false_positives, counts.false_negatives)
             table.add_row(comparison.sample, kind, *map(str, figures), _share(counts.recall), _share(counts.precision))
+    return table
+
+
+def expression_table(comparison: ExpressionComparison) -> Table:
+    """Significant genes against the simulated changes."""
+    table = Table(title="Significant genes against the simulated truth", title_justify="left")
+    headings = ("changed 4 fold or more", "found", "missed", "false", "significant in all")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    counts = (comparison.strong, comparison.found, comparison.missed, comparison.false)
+    table.add_row(*(str(len(names)) for names in counts), str(comparison.significant))
     return table
 
 

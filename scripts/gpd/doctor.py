@@ -18,6 +18,7 @@ from rich.text import Text
 from gpd.machine import TIMEOUT_S, Machine, answer, look
 from gpd.tools import Tool, at_least, needed, version_in
 
+CURES = Path(__file__).resolve().parents[2] / ".tools" / "cufflinks" / "status"  # scripts/setup/cufflinks.sh
 OPEN_FILES = 4096  # sambamba sort and GenomicsDBImport keep hundreds of files open, several jobs run at once
 
 
@@ -35,11 +36,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """All of `gpd doctor`; `verdicts` names for each pipeline how it runs: path, conda, or not at all."""
+    """All of `gpd doctor`; `verdicts` names for each pipeline how it runs: path, conda, or not at all; `cures` are the
+    packaging defects that set-up found, and what it did about them."""
 
     findings: tuple[Finding, ...]
     machine: Machine
     verdicts: dict[str, str]
+    cures: tuple[str, ...] = ()
 
     @property
     def healthy(self) -> bool:
@@ -108,6 +111,8 @@ def show(report: Report, tools: list[Tool], console: Console) -> None:
     """Print the report: tools, machine, then one line a pipeline."""
     console.print(_tool_table(report.findings))
     console.print(_machine_table(report.machine))
+    for cure in report.cures:
+        console.print(escape(cure), soft_wrap=True)
     for warning in warnings(report.machine):
         console.print(f"[yellow]warning[/]: {escape(warning)}", soft_wrap=True)
     for pipeline, how in report.verdicts.items():
@@ -175,6 +180,7 @@ def inspect(tools: list[Tool], pipelines: list[str], directory: Path) -> Report:
         findings,
         machine,
         {pipeline: verdict(pipeline, tools, findings, machine.conda) for pipeline in pipelines},
+        tuple(CURES.read_text(encoding="utf-8").splitlines()) if CURES.exists() else (),
     )
 
 

@@ -16,4 +16,5 @@ STEPS: dict[str, tuple[str, ...]] = {
         "variant_recalibration",
         "apply_variant_recalibration",
     ),
+    "tuxedo": ("align", "assemble", "merge", "quantify", "differential_expression", "visualize"),
 }

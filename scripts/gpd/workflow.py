@@ -1,6 +1,5 @@
 """Start Snakemake, and follow what it says: the one module that starts a workflow."""
 
-import os
 import re
 import subprocess
 import sys
@@ -90,11 +89,6 @@ def follow(lines: Iterable[str], changed: Callable[[Progress], None]) -> tuple[s
     return tuple(said)
 
 
-def search_path() -> str:
-    """Where tools are looked for: first beside this Python, where set-up links GATK."""
-    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-
-
 def run(arguments: Sequence[str], log: Path, changed: Callable[[Progress], None]) -> Finished:
     """Run Snakemake; everything it says goes to `log`."""
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +99,6 @@ def run(arguments: Sequence[str], log: Path, changed: Callable[[Progress], None]
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=os.environ | {"PATH": search_path()},
         ) as process,
     ):
 

@@ -1,29 +1,53 @@
-"""The demo, as `make demo` runs it: a simulated cohort, VQSR, and calls against the truth."""
+"""The demos, as `make demo` runs them: simulated cohorts, results held against the truth, CPUs held by one job each."""
 
-import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gpd import demo
+from gpd.expression import FLOOR_FRAGMENTS, STRONG_FOLD
 
 pytestmark = pytest.mark.e2e
 
 
-def test_demo_germline(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    folder = tmp_path / "demo"
-    command = [sys.executable, "-m", "gpd", "demo", "--directory", str(folder), "--samples", "2", "--seed", "1"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+def gpd(*arguments: str | Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "gpd", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
-    with capsys.disabled():
-        print(f"\n{done.stdout}", end="")
-    assert "2 of 2 samples succeeded" in done.stdout
-    assert re.search(r"[\d,]+ samples a day", done.stdout)
-    for truth in demo.truths(folder):
-        comparison = demo.compare(folder, truth)
+    return done.stdout
+
+
+def test_germline(tmp_path: Path, figure: Callable[[str], None]) -> None:
+    said = gpd("demo", "germline", "--directory", tmp_path)
+    figure(said)
+    assert "2 of 2 samples succeeded" in said
+    assert "samples a day" in said
+    for comparison in demo.compare_germline(tmp_path / "germline"):
         assert comparison.snp.recall > 0.97
         assert comparison.snp.precision > 0.97
         assert comparison.indel.recall > 0.95
         assert comparison.indel.precision > 0.95
+    assert "0 failed; no two jobs shared a CPU" in gpd("ledger", "check", tmp_path / "germline")
+
+
+def test_tuxedo(tmp_path: Path, figure: Callable[[str], None]) -> None:
+    said = gpd("demo", "tuxedo", "--directory", tmp_path)
+    figure(said)
+    assert "6 of 6 samples succeeded" in said
+    found = demo.compare_tuxedo(tmp_path / "tuxedo")
+    figure(
+        f"tuxedo demo: {len(found.found)} of {len(found.strong)} genes found that change {STRONG_FOLD:g} fold, "
+        f"with {FLOOR_FRAGMENTS:g} fragments or more; {len(found.false)} false of {found.significant} significant"
+    )
+    assert len(found.strong) >= 10
+    assert found.missed == ()
+    assert len(found.false) <= 1
+    assert "0 failed; no two jobs shared a CPU" in gpd("ledger", "check", tmp_path / "tuxedo")

@@ -7,14 +7,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Ran, shared, snakemake
+from conftest import Ran, shared, snakemake
 from tuxedo_cohort import Experiment, tiny_experiment
-
-from gpd.expression import FLOOR_FRAGMENTS, STRONG_FOLD, compare_expression
 
 pytestmark = pytest.mark.e2e
 
@@ -86,10 +83,9 @@ def introns(contig: str, position: str, _quality: str, cigar: str) -> list[tuple
     return found
 
 
-def test_yeast_mapping_rates(yeast, capsys):
+def test_yeast_mapping_rates(yeast, figure):
     rates = mapping_rates(yeast)
-    with capsys.disabled():
-        print("\nrnaseq_yeast_chrI mapped:", ", ".join(f"{name} {rate:.1f}%" for name, rate in rates.items()), end="")
+    figure("rnaseq_yeast_chrI mapped: " + ", ".join(f"{name} {rate:.1f}%" for name, rate in rates.items()))
     assert all(80 <= rate <= 83 for rate in rates.values())
 
 
@@ -102,11 +98,10 @@ def test_yeast_reads_are_all_there(yeast):
         assert reads == counted["reads"] == int(primary.stdout)
 
 
-def test_yeast_genes_that_rap1_drives_fall(yeast, capsys):
+def test_yeast_genes_that_rap1_drives_fall(yeast, figure):
     significant = {row["gene"]: row for row in rows(yeast.folder / "results/visualize/gene_exp.significant.tsv")}
-    with capsys.disabled():
-        figures = (f"{name} {row['log2_fold_change']} (q {row['q_value']})" for name, row in significant.items())
-        print("\nrnaseq_yeast_chrI significant, log2 fold change:", ", ".join(figures), end="")
+    changes = (f"{name} {row['log2_fold_change']} (q {row['q_value']})" for name, row in significant.items())
+    figure("rnaseq_yeast_chrI significant, log2 fold change: " + ", ".join(changes))
     for name in ("EFB1", "SSA1", "CDC19"):
         assert float(significant[name]["log2_fold_change"]) < 0
         assert float(significant[name]["q_value"]) < 0.05
@@ -145,7 +140,7 @@ def test_yeast_declared_otherwise_is_warned_about(yeast, tmp_path):
     assert warnings[0].endswith("as in fr-firststrand libraries")
 
 
-def test_fly_is_spliced(fly, capsys):
+def test_fly_is_spliced(fly, figure):
     """HISAT2 reports a junction where a read lies 7 bases or more on either side of it.
 
     With these reads of 48 bases, that leaves fewer of the different junctions than reads touch.
@@ -155,10 +150,11 @@ def test_fly_is_spliced(fly, capsys):
     known = {(contig, int(left) + 1, int(right) + 1) for contig, left, right, _ in map(str.split, sites)}
     annotated = {sample: len(seen & known) for sample, seen in found.items()}
     different = len(known & set().union(*found.values()))
-    with capsys.disabled():
-        print("\nrnaseq_fly mapped:", ", ".join(f"{name} {rate:.1f}%" for name, rate in rates.items()), end="")
-        print(f"\nrnaseq_fly annotated junctions: {sum(annotated.values())} over samples ({annotated})", end="")
-        print(f", {different} different ones of {len(known)}", end="")
+    figure("rnaseq_fly mapped: " + ", ".join(f"{name} {rate:.1f}%" for name, rate in rates.items()))
+    figure(
+        f"rnaseq_fly annotated junctions: {sum(annotated.values())} over samples ({annotated}), "
+        f"{different} different ones of {len(known)}"
+    )
     assert min(rates.values()) >= 98
     assert sum(annotated.values()) >= 300
     assert different >= 260
@@ -240,24 +236,6 @@ def test_inner_distance_is_estimated_from_the_reads(tmp_path):
         distance, sd = map(int, re.fullmatch(r"inner_distance (-?\d+)\ninner_distance_sd (\d+)\n", text).groups())
         assert -50 < distance < 400
         assert 0 < sd < 200
-
-
-def test_demo_finds_what_was_simulated(tmp_path, capsys):
-    folder = tmp_path / "demo"
-    simulator = ROOT / "resources/demo/tuxedo/simulate_experiment.py"
-    subprocess.run([sys.executable, simulator, "--output", folder], check=True)
-    ran = snakemake(folder, "--configfile", str(folder / "config.yaml"))
-    assert ran.exit_code == 0, ran.said
-    found = compare_expression(folder / "results/differential_expression/gene_exp.diff", folder / "truth/genes.tsv")
-    with capsys.disabled():
-        print(
-            f"\ntuxedo demo: {len(found.found)} of {len(found.strong)} genes found that change {STRONG_FOLD:g} fold, "
-            f"with {FLOOR_FRAGMENTS:g} fragments or more; {len(found.false)} false of {found.significant} significant",
-            end="",
-        )
-    assert len(found.strong) >= 10
-    assert found.missed == ()
-    assert len(found.false) <= 1
 
 
 def test_plots_that_cannot_be_drawn_are_skipped_by_name(tmp_path):

@@ -21,5 +21,5 @@ def test_an_earlier_demo_is_cleared(tmp_path):
 
 
 def test_the_simulator_says_why_it_cannot(tmp_path):
-    with pytest.raises(demo.DemoError, match="samples"):
-        demo.simulate(tmp_path / "demo", samples=0, seed=1)
+    with pytest.raises(demo.DemoError, match=r"simulate_cohort.py: .*seed"):
+        demo.simulate(demo.DEMOS["germline"].simulator, tmp_path / "demo", seed=-1)

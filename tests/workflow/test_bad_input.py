@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from conftest import Cohort, random_sequence, write_fastq, write_vcf
 
+pytestmark = pytest.mark.e2e  # a process a case; tests/unit checks the same lines without
+
 R1, R2 = "reads/S1_L1_R1.fq.gz", "reads/S1_L1_R2.fq.gz"
 UNIT = "units.tsv line 2: sample S1:"
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tuxedo_cohort import GENES, Experiment, tiny_experiment
 
+pytestmark = pytest.mark.e2e  # a process a case; tests/unit checks the same lines without
+
 
 @pytest.fixture
 def experiment(tmp_path: Path) -> Experiment:
