@@ -1,6 +1,7 @@
 """What a person sees: the progress of a run, and its tables. Holds no figure of its own."""
 
-from collections.abc import Callable, Iterator, Sequence
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -10,10 +11,10 @@ from rich.table import Table
 from gpd import workflow
 from gpd.expression import ExpressionComparison
 from gpd.steps import ALTERNATIVES
-from gpd.summary import COHORT, StepRow, Summary
+from gpd.summary import COHORT, Summary
 from gpd.truth import Comparison
 
-MOST_COLUMNS = 8
+MOST_SAMPLES = 4
 NOT_RUN = "not run"
 
 
@@ -58,26 +59,34 @@ def seconds(value: float | None) -> str:
 
 
 def step_table(summary: Summary) -> Table:
-    """A row a step, a column a sample (for large cohorts: the sum over samples alone), busy seconds."""
-    columns = summary.columns if len(summary.columns) <= MOST_COLUMNS else ()
+    """A row a step, busy seconds: a column a sample, or for larger cohorts the median over samples."""
+    samples = [column for column in summary.columns if column != COHORT]
+    columns: dict[str, list[str]] = {name: [name] for name in samples}
+    if len(samples) > MOST_SAMPLES:
+        columns = {"median sample": samples}
+    if COHORT in summary.columns:
+        columns[COHORT] = [COHORT]
     table = Table(title="Runtime a step, seconds (the sum over its jobs)", title_justify="left")
-    table.add_column("step")
+    table.add_column("step", no_wrap=True)
     for name in (*columns, "total"):
         table.add_column(name, justify="right")
     for row in summary.steps:
-        if row.total_s is None and row.step in ALTERNATIVES:
-            continue
-        table.add_row(row.step, *_cells(row, columns))
+        if row.total_s is not None:
+            table.add_row(
+                row.step, *(seconds(_median(row.busy_s, names)) for names in columns.values()), seconds(row.total_s)
+            )
+        elif row.step not in ALTERNATIVES:
+            table.add_row(row.step, *("" for _ in columns), NOT_RUN)
     table.add_section()
-    totals = [summary.busy_s(column) for column in columns]
-    table.add_row("total", *map(seconds, totals), seconds(sum(summary.busy_s(column) for column in summary.columns)))
+    busy = {column: summary.busy_s(column) for column in summary.columns}
+    table.add_row("total", *(seconds(_median(busy, names)) for names in columns.values()), seconds(sum(busy.values())))
     return table
 
 
-def _cells(row: StepRow, columns: Sequence[str]) -> list[str]:
-    if row.total_s is None:
-        return [*("" for _ in columns), NOT_RUN]
-    return [*(seconds(row.busy_s.get(column)) for column in columns), seconds(row.total_s)]
+def _median(busy_s: Mapping[str, float], names: Sequence[str]) -> float | None:
+    """The median over those of `names` that have a value."""
+    values = [busy_s[name] for name in names if name in busy_s]
+    return statistics.median(values) if values else None
 
 
 def throughput_lines(summary: Summary) -> list[str]:

@@ -108,6 +108,15 @@ def test_a_step_that_did_not_run_is_shown_as_such():
     assert "not run" in rendered(display.step_table(summarize([attempt("map", "A", 0, 1)], STEPS_OF_TEST)))
 
 
+def test_a_larger_cohort_shows_its_median_sample():
+    jobs = [attempt("map", f"S{n}", 0, n) for n in range(1, 6)]
+    text = rendered(display.step_table(summarize([*jobs, attempt("join", "cohort", 9, 2)], STEPS_OF_TEST)))
+    assert [line.split() for line in text.splitlines() if "map" in line] == [
+        ["│", "map", "│", "3.0", "│", "│", "15.0", "│"]
+    ]
+    assert "median sample" in text
+
+
 def test_failures_are_shown_with_their_cause():
     text = rendered(display.failure_table(summarize([attempt("map", "A", 0, 1, exit_code=1)], STEPS_OF_TEST)))
     assert "it broke" in text
