@@ -94,3 +94,13 @@ def test_a_large_cohort_plans(tmp_path):
     """100 samples of 4 lanes; `make bench` says how long it takes."""
     large = tiny_cohort(tmp_path, [f"S{number}" for number in range(100)], lanes=4)
     assert plan(large)["map_and_sort"] == 400
+
+
+def test_a_profile_binds_a_rule_otherwise_than_the_config_binds_all(cohort):
+    cohort.config["binding"] = {"policy": "none"}
+    ran = cohort.snakemake("--dry-run", "--printshellcmds", "--set-resources", "map_and_sort:binding=scatter")
+    commands = [line for line in ran.lines if "--binding=" in line]
+    scattered = {line for line in commands if "--binding=scatter" in line}
+    assert scattered == {line for line in commands if "--rule map_and_sort " in line}
+    assert all("--binding=none" in line for line in set(commands) - scattered)
+    assert len(scattered) == 4
