@@ -150,11 +150,16 @@ def cohort(tmp_path: Path) -> Cohort:
     return tiny_cohort(tmp_path)
 
 
-def tiny_cohort(folder: Path, samples: Sequence[str] = ("S1", "S2"), lanes: int = 2) -> Cohort:
-    genome = random_sequence(2000, seed=1)
+def one_contig_cohort(folder: Path, length: int, seed: int) -> tuple[Cohort, str]:
+    """A cohort without samples over one random contig, with one known site; the contig's sequence."""
+    genome = random_sequence(length, seed)
     (folder / "genome.fa").write_text(f">chr1\n{genome}\n")
-    write_vcf(folder / "known.vcf", {"chr1": 2000}, [("chr1", 100, genome[99], "A" if genome[99] != "A" else "C")])
-    made = Cohort(folder, {"reference": {"fasta": "genome.fa"}, "known_sites": ["known.vcf"]})
+    write_vcf(folder / "known.vcf", {"chr1": length}, [("chr1", 100, genome[99], "A" if genome[99] != "A" else "C")])
+    return Cohort(folder, {"reference": {"fasta": "genome.fa"}, "known_sites": ["known.vcf"]}), genome
+
+
+def tiny_cohort(folder: Path, samples: Sequence[str] = ("S1", "S2"), lanes: int = 2) -> Cohort:
+    made, genome = one_contig_cohort(folder, 2000, seed=1)
     first, second = sample_pairs(genome, 20, seed=2)
     for sample in samples:
         for lane in range(1, lanes + 1):

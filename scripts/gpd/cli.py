@@ -193,3 +193,57 @@ def ledger_check(run: Run = Path()) -> None:
     for problem in checked.problems or [ledger_verbs.verdict(checked.attempts)]:
         typer.echo(problem)
     raise typer.Exit(1 if checked.problems else 0)
+
+
+published_app = typer.Typer(no_args_is_help=True, help="Look at figures that others published, and check them.")
+app.add_typer(published_app, name="published")
+
+
+@published_app.command("show")
+def published_show(
+    sku: Annotated[list[str] | None, typer.Option(help="A CPU's tables (repeatable). Default: list the CPUs.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show published runtimes a step, with totals and genomes a day recomputed from them; or which CPUs there are.
+
+    Example: gpd published show --sku 7763
+    """
+    from gpd import published, published_verbs
+
+    try:
+        runs, statements = published.read(), published.read_statements()
+    except (published.PublishedError, OSError) as error:
+        typer.echo(f"gpd published show: {error}", err=True)
+        raise typer.Exit(2) from error
+    if unknown := [name for name in sku or [] if name not in published.skus(runs)]:
+        raise typer.BadParameter(f"{', '.join(unknown)}: the SKUs are {', '.join(published.skus(runs))}")
+    if as_json:
+        typer.echo(published_verbs.runs_to_json(run for run in runs if not sku or run.sku in sku))
+    elif sku:
+        for name in sku:
+            published_verbs.show_sku(name, runs, statements, Console())
+    else:
+        published_verbs.show_skus(runs, Console())
+
+
+@published_app.command("check")
+def published_check(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Recompute every published total and genomes-a-day figure from its rows, and list those that do not follow.
+
+    They are others' figures: the exit code is 0 also where some do not follow, and 2 where the tables are broken.
+
+    Example: gpd published check
+    """
+    from gpd import published, published_verbs
+
+    try:
+        found = published.figures(published.read())
+    except (published.PublishedError, OSError) as error:
+        typer.echo(f"gpd published check: {error}", err=True)
+        raise typer.Exit(2) from error
+    if as_json:
+        typer.echo(published_verbs.check_to_json(found))
+    else:
+        published_verbs.show_check(found, Console())

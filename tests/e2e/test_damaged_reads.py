@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Cohort, Ran, random_sequence, sample_pairs, write_fastq, write_vcf
+from conftest import Cohort, Ran, one_contig_cohort, sample_pairs, write_fastq
 
 pytestmark = pytest.mark.e2e
 
@@ -16,10 +16,7 @@ MAPPED = "results/map_and_sort/BAD/L1.bam"
 @pytest.fixture
 def cohort(tmp_path: Path) -> Cohort:
     """A good sample, and a bad one whose large files each test spoils."""
-    genome = random_sequence(5000, seed=5)
-    (tmp_path / "genome.fa").write_text(f">chr1\n{genome}\n")
-    write_vcf(tmp_path / "known.vcf", {"chr1": 5000}, [("chr1", 10, genome[9], "A" if genome[9] != "A" else "C")])
-    made = Cohort(tmp_path, {"reference": {"fasta": "genome.fa"}, "known_sites": ["known.vcf"]})
+    made, genome = one_contig_cohort(tmp_path, 5000, seed=5)
     for sample, pairs, level in (("GOOD", 200, 6), ("BAD", PAIRS, 0)):
         files = {}
         for column, reads in zip(("fq1", "fq2"), sample_pairs(genome, pairs, seed=6), strict=True):

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import SNAKEFILE, Cohort, random_sequence, sample_pairs, snakemake, write_fastq, write_vcf
+from conftest import SNAKEFILE, Cohort, one_contig_cohort, sample_pairs, snakemake, write_fastq
 from launching import LAUNCH, wait_until
 
 pytestmark = pytest.mark.e2e
@@ -20,10 +20,7 @@ VICTIMS = {"snakemake": b"--snakefile", "launcher": b".pyc", "shell": b"-euo", "
 @pytest.fixture
 def cohort(tmp_path: Path) -> Cohort:
     """One sample whose mapping takes some seconds."""
-    genome = random_sequence(5000, seed=5)
-    (tmp_path / "genome.fa").write_text(f">chr1\n{genome}\n")
-    write_vcf(tmp_path / "known.vcf", {"chr1": 5000}, [("chr1", 10, genome[9], "A" if genome[9] != "A" else "C")])
-    made = Cohort(tmp_path, {"reference": {"fasta": "genome.fa"}, "known_sites": ["known.vcf"]})
+    made, genome = one_contig_cohort(tmp_path, 5000, seed=5)
     first, second = sample_pairs(genome, 60_000, seed=6)
     files = {"fq1": write_fastq(tmp_path / "1.fq", first), "fq2": write_fastq(tmp_path / "2.fq", second)}
     made.add_unit("S1", "L1", **files)

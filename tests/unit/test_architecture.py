@@ -8,7 +8,7 @@ from conftest import ROOT
 
 LAB = ROOT / "scripts" / "gpd"
 WORKFLOW = ROOT / "workflow"
-PURE = ("ledger.py", "steps.py", "summary.py", "topology.py", "topology_svg.py")
+PURE = ("ledger.py", "published.py", "steps.py", "summary.py", "topology.py", "topology_svg.py")
 IMPURE = {"subprocess", "time", "random", "os"}
 
 

@@ -1,0 +1,352 @@
+"""Others' figures: what follows from hand-made tables, what the real ones come to, and what is refused."""
+
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from gpd import published
+from gpd.cli import app
+from gpd.published import SINGLE, THROUGHPUT, TOTALS, TUXEDO, PublishedError, PublishedRun
+from gpd.steps import ALTERNATIVES
+from gpd.steps import STEPS as OURS
+
+HEADS = {
+    THROUGHPUT: "sku published server cpu n_samples n_failed step_number step hours",
+    TOTALS: "sku n_samples n_failed total_hours genomes_per_day",
+    SINGLE: "sku published cores_per_socket base_ghz step_number step hours cores_used published_total_hours",
+    TUXEDO: "published platform sku statement",
+}
+HOURS = ("2.00", "1.00", "0.50", "8.00", "2.00", "10.00", "0.02", "0.40", "0.08")  # 24.00 together
+
+# By hand, from the printed rows:
+# 7763, N = 4: 4.33 + 1.69 + 1.77 + 8.92 + 2.79 + 10.27 + 0.10 + 0.20 + 0.01 = 30.08; 24 x 4 / 30.08 = 3.1915;
+#   24 x 4 / (30.08 +- 0.045) is 3.187 to 3.196, and with 0.005 for the figure's own rounding 3.19 and 3.20 are left
+# 7402, alone: 5.73 + 0.94 + 0.44 + 8.21 + 2.67 + 9.05 + 0.01 + 0.13 + 0.01 = 27.19; +- 0.050 is 27.14 to 27.24
+# 8352Y, N = 16: 26.62 + 3.05 + 1.25 + 8.11 + 7.20 + 9.26 + 0.04 + 0.23 + 0.03 = 55.79, printed 55.78: rounding;
+#   24 x (16 - 2) / 55.79 = 6.0226, printed 6.02: follows
+CHECKED = """\
+42 printed figures recomputed from the steps' hours and the failed samples: 2 do not follow
+table       SKU   N  figure         printed  follows  difference     could be
+throughput  7763  4  genomes a day     4.79     3.19       +1.60    3.19-3.20
+one sample  7402  1  total hours      27.25    27.19       +0.06  27.14-27.24
+What rounding explains is let pass: half a unit of the last digit for each step (0.005 h of 0.01 h, 0.045 h over nine),
+carried over to genomes a day, and half a unit of the printed figure itself.
+"""
+
+
+def gpd(*arguments):
+    return CliRunner().invoke(app, ["published", *arguments], env={"COLUMNS": "80"})
+
+
+def step_rows(hours=HOURS, sku="X1", samples=1, failed=0):
+    named = zip(published.STEPS, hours, strict=True)
+    return [
+        [sku, "2021-01-01", "a server", "two CPUs", samples, failed, number, step, value]
+        for number, (step, value) in enumerate(named, 1)
+    ]
+
+
+def single_rows(total, hours=HOURS, sku="X1"):
+    named = zip(published.STEPS, hours, strict=True)
+    return [
+        [sku, "2021-01-01", 32, 2.5, number, step, value, 16, total] for number, (step, value) in enumerate(named, 1)
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Write tables; those that are not given are empty. Return their folder, which the verbs read too."""
+
+    def write(**tables):
+        for name, head in HEADS.items():
+            rows = [head.split(), *tables.get(name, [])]
+            (tmp_path / f"{name}.tsv").write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
+        for reader in (published.read, published.read_statements):
+            monkeypatch.setattr(reader, "__defaults__", (tmp_path,))
+        return tmp_path
+
+    return write
+
+
+def run(hours=HOURS, samples=1, failed=0, **printed):
+    """A run made by hand, of numbers as they would be printed."""
+    named = zip(published.STEPS.values(), hours, strict=True)
+    return PublishedRun(
+        table=THROUGHPUT,
+        sku="X1",
+        n_samples=samples,
+        n_failed=failed,
+        hours={step: Decimal(value) if value else None for step, value in named},
+        printed={name: Decimal(value) for name, value in printed.items()},
+    )
+
+
+# what follows
+
+
+def test_the_publications_steps_are_our_nine_in_order():
+    assert tuple(published.STEPS.values()) == tuple(step for step in OURS["germline"] if step not in ALTERNATIVES)
+
+
+def test_the_total_is_the_sum_within_nine_roundings():
+    assert run().total_hours == published.Recomputed(Decimal("24.00"), Decimal("23.955"), Decimal("24.045"))
+
+
+@pytest.mark.parametrize(("samples", "failed", "daily"), [(1, 0, "1"), (16, 0, "16"), (16, 2, "14"), (3, 3, "0")])
+def test_failed_samples_take_time_and_do_not_count(samples, failed, daily):
+    assert run(samples=samples, failed=failed).genomes_per_day.value == Decimal(daily)
+
+
+@pytest.mark.parametrize(
+    ("printed", "follows"), [("23.94", False), ("23.95", True), ("24.00", True), ("24.05", True), ("24.06", False)]
+)
+def test_a_total_may_be_off_by_the_rounding_of_its_steps_and_its_own(printed, follows):
+    (figure,) = published.figures([run(total_hours=printed)])
+    assert figure.follows is follows
+    assert figure.difference == Decimal(printed) - 24
+
+
+@pytest.mark.parametrize(("printed", "follows"), [("3.98", False), ("3.99", True), ("4.01", True), ("4.02", False)])
+def test_genomes_a_day_may_be_off_as_far_as_the_total(printed, follows):
+    # 24 x 4 / 24.045 = 3.9925 and 24 x 4 / 23.955 = 4.0075; half a unit of the printed figure is 0.005
+    (figure,) = published.figures([run(samples=4, genomes_per_day=printed)])
+    assert figure.follows is follows
+
+
+def test_fewer_digits_allow_more():
+    coarse = ("2", "1", "0.5", "8", "2", "10", "0.02", "0.40", "0.08")
+    assert run(coarse).total_hours.high - 24 == Decimal("5") * Decimal("0.5") + Decimal("0.05") + 3 * Decimal("0.005")
+
+
+def test_a_step_that_was_not_printed_leaves_totals_unknown():
+    gap = run([*HOURS[:8], ""], total_hours="24.00", genomes_per_day="1.00")
+    assert gap.total_hours is gap.genomes_per_day is None
+    assert [(figure.follows, figure.difference) for figure in published.figures([gap])] == [(None, None)] * 2
+
+
+def test_failed_samples_that_were_not_printed_leave_genomes_a_day_unknown():
+    unknown = run(failed=None)
+    assert unknown.total_hours is not None
+    assert unknown.genomes_per_day is None
+
+
+def test_steps_shorter_than_their_digits_were_not_negative():
+    assert run(["0.00"] * 8 + ["0.01"]).total_hours == published.Recomputed(*map(Decimal, ("0.01", "0.005", "0.055")))
+    assert run(["0.00"] * 9).genomes_per_day is None
+
+
+times = st.decimals(min_value="0.3", max_value=30, places=6)
+
+
+@given(st.lists(times, min_size=9, max_size=9), st.integers(1, 64), st.data())
+def test_consistent_numbers_yield_no_finding_however_they_were_rounded(exact, samples, data):
+    failed = data.draw(st.integers(0, samples))
+    total = sum(exact)
+    cent = Decimal("0.01")
+    whole = run(
+        [str(value.quantize(cent)) for value in exact],
+        samples,
+        failed,
+        total_hours=str(total.quantize(cent)),
+        genomes_per_day=str((24 * (samples - failed) / total).quantize(cent)),
+    )
+    assert [figure.follows for figure in published.figures([whole])] == [True, True]
+
+
+@given(st.lists(times, min_size=9, max_size=9), st.integers(6, 500), st.sampled_from((-1, 1)))
+def test_a_total_further_off_than_rounding_is_always_found(exact, cents, sign):
+    hours = [value.quantize(Decimal("0.01")) for value in exact]
+    (figure,) = published.figures([run(map(str, hours), total_hours=str(sum(hours) + sign * cents * Decimal("0.01")))])
+    assert figure.follows is False
+
+
+# tables
+
+
+def test_steps_and_totals_are_joined_by_sku_and_samples(folder):
+    rows = {
+        THROUGHPUT: [*step_rows(samples=2, failed=1), *step_rows(sku="X2")],
+        TOTALS: [["X1", 2, 1, "24.00", ""], ["X3", 4, 0, "30.00", "3.20"]],
+        SINGLE: single_rows("24.00"),
+    }
+    first, without_total, without_steps, single = published.read(folder(**rows))
+    assert (first.sku, first.n_samples, first.n_failed) == ("X1", 2, 1)
+    assert (first.published, first.server, first.cpu) == ("2021-01-01", "a server", "two CPUs")
+    assert first.hours["haplotype_caller"] == 10
+    assert first.printed == {"total_hours": 24}
+    assert without_total.printed == {}
+    assert without_total.total_hours.value == 24
+    assert without_steps.cpu is without_steps.total_hours is None
+    assert (single.table, single.n_samples, single.n_failed, single.cores_per_socket) == (SINGLE, 1, 0, 32)
+    assert single.cores_used["mark_duplicates"] == 16
+
+
+def test_an_empty_field_and_an_absent_row_stay_missing(folder):
+    (gaps,) = published.read(folder(**{THROUGHPUT: step_rows([*HOURS[:8], ""])[1:]}))
+    assert gaps.hours["map_and_sort"] is gaps.hours["apply_variant_recalibration"] is None
+    assert gaps.hours["mark_duplicates"] == 1
+
+
+def changed(column, value, line=2):
+    rows = step_rows()
+    rows[line - 2][HEADS[THROUGHPUT].split().index(column)] = value
+    return {THROUGHPUT: rows}
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        (changed("hours", "2,44", 4), "line 4: hours is not a number: 2,44"),
+        (changed("hours", "-1"), "line 2: hours must be a number of 0 or more, and is -1"),
+        (changed("hours", "NaN"), "line 2: hours must be a number of 0 or more, and is NaN"),
+        (changed("n_samples", "1.5"), "line 2: n_samples must be a whole number, and is 1.5"),
+        (changed("n_samples", ""), "line 2: n_samples must be 1 or more"),
+        (changed("sku", ""), "line 2: sku is empty"),
+        (changed("step", "Mapping"), "line 2: no step is called Mapping; the steps are Mapping and sorting, "),
+        (changed("step_number", 2), "line 2: Mapping and sorting is step 1, not 2"),
+        (changed("cpu", "another", 5), "line 5: cpu is another, but two CPUs in germline_throughput.tsv line 2"),
+        ({THROUGHPUT: step_rows() + step_rows()[:1]}, "line 11: the same step of the same run as "),
+        ({THROUGHPUT: step_rows(failed=2)}, "line 2: more samples failed than the 1 there were"),
+        ({THROUGHPUT: [*step_rows(), ["X1"]]}, "line 11: as many fields are needed as the table has columns"),
+        ({THROUGHPUT: [[*step_rows()[0], 1]]}, "line 2: as many fields are needed as the table has columns"),
+        ({TOTALS: [["X1", 1, 0, "24", "1"]] * 2}, "totals.tsv line 3: the same run as "),
+        (
+            {THROUGHPUT: step_rows(samples=2), TOTALS: [["X1", 2, 1, "24", "1"]]},
+            "totals.tsv line 2: n_failed is 1, but 0 in germline_throughput.tsv line 2",
+        ),
+        (
+            {SINGLE: single_rows("24.00")[:1] + single_rows("24.01")[1:]},
+            "line 3: published_total_hours is 24.01, but 24.00 in ",
+        ),
+    ],
+)
+def test_a_broken_table_is_refused_with_its_line(folder, tables, said):
+    place = folder(**tables)
+    with pytest.raises(PublishedError) as refused:
+        published.read(place)
+    assert said in str(refused.value)
+    for verb in ("check", "show"):
+        done = gpd(verb)
+        assert (done.exit_code, done.output) == (2, f"gpd published {verb}: {refused.value}\n")
+
+
+def test_a_table_without_a_column_is_refused(folder):
+    (folder() / f"{TOTALS}.tsv").write_text("sku\tn_samples\n")
+    done = gpd("check")
+    assert done.exit_code == 2
+    assert done.output == (
+        "gpd published check: germline_throughput_totals.tsv: no column n_failed, total_hours, genomes_per_day\n"
+    )
+
+
+def test_a_table_that_is_not_there_is_refused(folder):
+    (folder() / f"{SINGLE}.tsv").unlink()
+    done = gpd("check")
+    assert done.exit_code == 2
+    assert f"{SINGLE}.tsv" in done.output
+
+
+# check
+
+
+def test_check_of_the_published_figures():
+    done = gpd("check")
+    assert (done.exit_code, done.output) == (0, CHECKED)
+
+
+def test_check_as_json():
+    told = json.loads(gpd("check", "--json").output)
+    assert told["follow"] == 40
+    assert told["not_recomputed"] == []
+    first, second = told["do_not_follow"]
+    assert (first["sku"], first["n_samples"], first["figure"], first["printed"]) == ("7763", 4, "genomes_per_day", 4.79)
+    assert first["follows"] == pytest.approx(96 / 30.08)
+    assert first["difference"] == pytest.approx(4.79 - 96 / 30.08)
+    assert (second["table"], second["sku"], second["follows"], second["difference"]) == (SINGLE, "7402", 27.19, 0.06)
+
+
+def test_check_says_what_it_could_not_recompute(folder):
+    totals = [["X1", 1, 0, "24.00", "1.00"], ["X2", 4, 0, "30.00", ""]]
+    folder(**{THROUGHPUT: step_rows(), TOTALS: totals})
+    first, second, *_ = gpd("check").output.splitlines()
+    assert first == "2 printed figures recomputed from the steps' hours and the failed samples: all follow"
+    assert second.startswith("not recomputed, as rows or failed samples are missing: total hours, X2, N = 4 ")
+
+
+def test_check_of_nothing_claims_nothing(folder):
+    folder()
+    assert gpd("check").output.splitlines()[0].endswith(": nothing to check")
+
+
+def test_one_finding_is_one(folder):
+    folder(**{SINGLE: single_rows("25.00")})
+    lines = gpd("check").output.splitlines()
+    assert lines[0].startswith("1 printed figure ")
+    assert lines[0].endswith(": 1 does not follow")
+    assert lines[2].split() == ["one", "sample", "X1", "1", "total", "hours", "25.00", "24.00", "+1.00", "23.95-24.05"]
+
+
+# show
+
+
+def cells(output):
+    """Cells of the lines of tables, without their borders."""
+    return [[cell.strip() for cell in line.strip()[1:-1].split("│")] for line in output.splitlines() if "│" in line]
+
+
+def test_the_list_has_every_sku_of_either_table():
+    rows = cells(gpd("show").output)
+    assert " ".join(row[0] for row in rows) == "8352Y 8358 7763 7713 7543 7702 7502 7402 6248R 6248"
+    assert rows[1] == ["8358", "2021-05-24", "32", "2.6", "23.07", "1, 8, 12, 14, 16"]
+    assert rows[9][4:] == ["25.60", ""]
+
+
+def test_a_sku_is_shown_as_published_with_totals_that_follow():
+    done = gpd("show", "--sku", "7763")
+    rows = {row[0]: row[1:] for row in cells(done.output) if len(row) == 6}
+    assert list(rows) == [*published.STEPS.values(), "failed", "total", "genomes a day"]
+    assert rows["haplotype_caller"] == ["10.20", "10.57", "10.27", "9.91", "9.96"]
+    assert rows["failed"] == ["0", "0", "0", "1", "4"]
+    assert rows["total"] == ["25.60", "27.61", "30.08", "30.08", "39.78"]
+    assert rows["genomes a day"] == ["0.94", "1.74", "3.19", "3.99", "3.62"]
+    assert "genomes a day, 7763, N = 4 (throughput): printed 4.79, 3.19 follows from the steps\n" in done.output
+    assert "Tuxedo pipeline, 2021-04-27, Dell EMC PowerEdge R6525: 8 samples: 20% faster than 7702" in done.output
+
+
+def test_a_lone_sample_is_shown_with_its_cores():
+    rows = {row[0]: row[1:] for row in cells(gpd("show", "--sku", "6248").output)}
+    assert rows["mark_duplicates"] == ["13", "1.29"]
+    assert rows["total"] == ["", "25.60"]
+
+
+def test_what_is_missing_is_blank(folder):
+    folder(**{THROUGHPUT: step_rows([*HOURS[:8], ""], samples=2, failed="")})
+    rows = {row[0]: row[1:] for row in cells(gpd("show", "--sku", "X1").output)}
+    blank = ("apply_variant_recalibration", "failed", "total", "genomes a day")
+    assert [rows[name] for name in blank] == [[""]] * 4
+    assert cells(gpd("show").output) == [["X1", "2021-01-01", "", "", "", "2"]]
+
+
+def test_show_as_json_has_unknown_as_null(folder):
+    folder(**{THROUGHPUT: step_rows([*HOURS[:8], ""]), SINGLE: single_rows("24.00", sku="X2")})
+    (told,) = json.loads(gpd("show", "--sku", "X1", "--json").output)
+    assert told["hours"]["map_and_sort"] == 2.0
+    assert told["hours"]["apply_variant_recalibration"] is None
+    assert told["recomputed"] == told["printed"] == {"total_hours": None, "genomes_per_day": None}
+    assert [run["sku"] for run in json.loads(gpd("show", "--json").output)] == ["X1", "X2"]
+
+
+def test_an_unknown_sku_is_refused_with_those_there_are():
+    done = gpd("show", "--sku", "7763", "--sku", "7764")
+    assert done.exit_code == 2
+    assert "7764: the SKUs are 8352Y" in done.output
+
+
+def test_names_stand_as_they_are(folder):
+    folder(**{THROUGHPUT: step_rows(sku="[red]X"), TOTALS: [["[red]X", 1, 0, "30.00", ""]]})
+    assert "[red]X" in gpd("show").output
+    assert "[red]X" in gpd("check").output
