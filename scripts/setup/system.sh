@@ -3,7 +3,6 @@
 
 # route is where the workflow's tools come from: `path` (they are installed) or `conda` (snakemake --sdm conda).
 route=path
-apt=/etc/apt
 
 install_system_tools() {
     local missing known=.tools/without # what apt did not have is not asked for again
@@ -70,15 +69,24 @@ install_with_apt() {
     say "system tools   done in $((SECONDS - started)) s"
 }
 
-# Cufflinks is in a component that a bare machine does not take: non-free of Debian, multiverse of Ubuntu. Adds it to the
-# distribution's own sources; fails where there is nothing to add it to.
+# Cufflinks is in a component that a bare machine does not take: non-free of Debian, multiverse of Ubuntu. Adds it to
+# the lists from which apt takes the distribution itself; fails where there are none.
 enable_component() {
-    local component=non-free sources
-    [ "$(sed -n 's/^ID=//p' /etc/os-release)" != ubuntu ] || component=multiverse
-    mapfile -t sources < <(grep -lE '^(deb|URIs:) .*/(debian|ubuntu)' "$apt"/sources.list "$apt"/sources.list.d/*.{list,sources} 2>/dev/null)
-    [ "${#sources[@]}" -gt 0 ] || return 1
-    say "system tools   component $component, which Cufflinks is in, goes into ${sources[*]}"
-    "${as_root[@]}" sed -i -E "/^(deb |Components:).* main( |\$)/{/ $component( |\$)/!s/\$/ $component/}" "${sources[@]}"
+    local origin component sources
+    while read -r origin component; do
+        mapfile -t sources < <(sources_of "$origin")
+        [ "${#sources[@]}" -gt 0 ] || continue
+        say "system tools   component $component, which Cufflinks is in, goes into ${sources[*]}"
+        "${as_root[@]}" sed -i -E \
+            "/^(deb\s|Components:)/{/\s$component(\s|\$)/!s/(\s)main(\s|\$)/\1main $component\2/}" "${sources[@]}"
+        return
+    done <<<$'Debian non-free\nUbuntu multiverse'
+    return 1
+}
+
+# Prints the lists that name repositories of an origin, by what apt read there: other vendors' lists look much the same.
+sources_of() {
+    apt-get indextargets --format '$(SOURCESENTRY)' "Origin: $1" 'Component: main' | sed 's/:[0-9]*$//' | sort -u
 }
 
 # One package a row: the first alternative that apt has in a version that will do; nothing where it has none.
@@ -111,6 +119,9 @@ fail_with_list() {
             [ "$minimum" = - ] || command="$command >= $minimum"
             printf '  %-18s %-28s for %-16s package %s\n' "$command" "$purpose" "$needed_by" "${package//|/ or }"
         done <<<"$1"
+        if grep -q ^cufflinks <<<"$1" && [ -z "$(first_available - cufflinks)" ]; then
+            printf 'cufflinks is in the component non-free of Debian, multiverse of Ubuntu, which the sources of apt have to name\n'
+        fi
         printf 'Debian, Ubuntu, as root:  apt-get update && apt-get install -y --no-install-recommends %s\n' \
             "$(printf '%s\n' "${packages[@]}" | sort -u | paste -sd ' ')"
         printf 'without root:  install conda, mamba or micromamba, and run make setup again; %s\n' \

@@ -1184,7 +1184,8 @@ EVIDENCE = {  # a log line that proves a cause, the strongest first
 ERROR_LINES = (  # how the line begins in which a tool says what went wrong, the most telling kinds first
     r"^error: \S|^A USER ERROR has occurred: |^##### ERROR MESSAGE: |^Exception in thread|"
     r"^[\w.]+(Exception|Error): \S",
-    r"^\[E::|^\[\w+\] (fail|error|truncated|invalid)|^gzip: |^sambamba-\w+: |^(samtools|bcftools)[ \w]*: |"
+    r"^\[E::|^\[mem_sam_pe\] |^\[\w+\] (fail|error|truncated|invalid)|^gzip: |^sambamba-\w+: |"
+    r"^(samtools|bcftools)[ \w]*: |"
     r"^Error\b|^ERROR\b|^(bash|/\S+sh): |^\w+: (error|fatal)",
     r"(?i)\b(error|exception|fatal|failed|fail|cannot|can't|could not|unable|invalid|truncated|unexpected|"
     r"aborted|no such file|permission denied)\b",
