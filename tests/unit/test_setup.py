@@ -208,6 +208,44 @@ def test_only_what_is_missing_comes_from_apt(machine):
     assert sorted(install.partition(" install ")[2].split()) == wanted.split()
 
 
+DEBIAN = """\
+Types: deb
+URIs: mirror
+Suites: bookworm
+Components: main
+"""
+ONE_LINE = "deb mirror bookworm\tmain contrib # ours\ndeb-src mirror bookworm main\n"
+
+
+@pytest.mark.parametrize(
+    ("origin", "before", "after"),
+    [
+        ("Debian", DEBIAN, DEBIAN.replace("main", "main non-free")),
+        ("Debian", ONE_LINE, ONE_LINE.replace("\tmain contrib", "\tmain non-free contrib")),
+        ("Ubuntu", "deb mirror noble main universe\n", "deb mirror noble main multiverse universe\n"),
+        ("Debian", "deb mirror bookworm main non-free\n", "deb mirror bookworm main non-free\n"),
+    ],
+)
+def test_the_component_of_cufflinks_goes_into_the_distributions_own_list(machine, tmp_path, origin, before, after):
+    own, other = tmp_path / "own.list", tmp_path / "other.list"
+    own.write_text(before)
+    other.write_text("deb elsewhere bookworm main\n")
+    machine.become(0)
+    machine.add_tools()
+    (machine.bin / "cufflinks").unlink()
+    # apt knows whose lists it read, and has Cufflinks once it has read the component
+    told = f'[ "$1 $4" != "indextargets Origin: {origin}" ] || {{ echo "{own}:1"; exit; }}\n'
+    machine.add("apt-get", told + APT)
+    has = f'[ "$2" != cufflinks ] || grep -qE "non-free|multiverse" "{own}" && [ ! -e "$BIN/cufflinks" ] || exit 0\n'
+    machine.add("apt-cache", has + APT_CACHE)
+    machine.add("dpkg", DPKG)
+    done = machine.setup()
+    assert done.returncode == 0, done.stderr
+    assert own.read_text() == after
+    assert other.read_text() == "deb elsewhere bookworm main\n"
+    assert any(call.endswith(" install cufflinks") for call in machine.calls())
+
+
 def test_what_apt_does_not_have_is_asked_for_once(machine):
     machine.become(0)
     machine.add("apt-get", APT)
