@@ -103,7 +103,7 @@ def _step_row(step: str, attempts: list[Attempt]) -> StepRow:
 def _succeeded(final: list[Attempt]) -> list[str]:
     done: dict[str, set[str]] = {}
     for attempt in final:
-        done.setdefault(_column(attempt), set()).add(attempt.rule)
+        done.setdefault(_column(attempt), set()).add(attempt.step)
     failed = {_column(attempt) for attempt in final if not attempt.succeeded}
     samples = [column for column in done if column != COHORT]
     everything = set().union(*(done[sample] for sample in samples))

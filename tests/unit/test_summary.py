@@ -1,6 +1,7 @@
 """Tables from recorded ledgers: no tool, no clock."""
 
 import io
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -121,6 +122,11 @@ def test_failures_are_shown_with_their_cause():
     text = rendered(display.failure_table(summarize([attempt("map", "A", 0, 1, exit_code=1)], STEPS_OF_TEST)))
     assert "it broke" in text
     assert "logs/map/A.log" in text
+
+
+def test_a_step_may_be_done_by_another_rule():
+    aligned = replace(attempt("map", "A", 0, 1), rule="take_alignment")
+    assert summarize([aligned, attempt("map", "B", 0, 60)], STEPS_OF_TEST).succeeded == ("A", "B")
 
 
 def test_samples_are_told_apart_by_name_and_not_by_likeness():
