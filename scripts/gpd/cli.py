@@ -50,14 +50,14 @@ class Pipeline(StrEnum):
     TUXEDO = "tuxedo"
 
 
-Cores = Annotated[int | None, typer.Option(min=1, help="CPUs to use. Default: all that this process may use.")]
+Cores = Annotated[int | None, typer.Option(min=1, help="Cores to use. Default: all that this process may use.")]
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def run(
     context: typer.Context,
     pipeline: Annotated[Pipeline, typer.Argument(help="Which pipeline to run.")],
-    directory: Annotated[Path, typer.Option(help="Where the run writes.", file_okay=False)] = Path(),
+    directory: Annotated[Path, typer.Option(help="Where the run writes.", exists=True, file_okay=False)] = Path(),
     configfile: Annotated[list[Path] | None, typer.Option(help="Configuration, repeatable.", exists=True)] = None,
     profile: Annotated[Path | None, typer.Option(help="Default: profiles/default.", exists=True)] = None,
     cores: Cores = None,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gpd import display, machine, tools, workflow
+from gpd import display, launcher, machine, tools, workflow
 from gpd.ledger import read_ledger
 from gpd.steps import STEPS
 from gpd.summary import Summary, summarize
@@ -25,12 +25,13 @@ def run(
 ) -> int:
     """Run `pipeline` in `directory` and print its tables; Snakemake's exit code.
 
-    Without `cores`, all that this process may use. Times are those of this run alone.
+    Without `cores`, all that this process may use, each with its hyperthreads: that is what a thread leases. Times are
+    those of this run alone.
     """
     node = machine.look(directory)
     arguments = workflow.command(
         directory,
-        cores=cores or node.usable_cpus,
+        cores=cores or launcher.usable_cores(),
         mem_mb=int(node.available_gib * 1024),
         profile=profile or workflow.PROFILES / "default",
         configfiles=configfiles,

@@ -36,6 +36,11 @@ def lay_out(policy: Policy, xml: Path | None = None) -> Layout:
     )
 
 
+def usable_cores() -> int:
+    """How many cores jobs may lease here, hyperthreads not counted. Raises LauncherError where none is found."""
+    return len(lay_out(Policy(threads=1, binding="compact", boundary="l3", smt=False)).cores)
+
+
 def check(ledger: Path) -> list[str]:
     """Return what the launcher finds wrong with a ledger, after it has recorded the jobs whose launchers were killed.
 

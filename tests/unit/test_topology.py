@@ -5,6 +5,7 @@ without blanks at line ends.
 """
 
 import json
+import os
 from xml.etree import ElementTree
 
 import pytest
@@ -195,3 +196,7 @@ def test_a_picture_that_cannot_be_written_is_one_line(tmp_path):
     shown = gpd("--xml", TOPOLOGIES / "vm-flat-8.xml", "--svg", tmp_path / "absent" / "slots.svg")
     assert shown.exit_code == 2
     assert "absent/slots.svg" in shown.output
+
+
+def test_a_run_takes_the_cores_that_can_be_leased():
+    assert 1 <= launcher.usable_cores() <= len(os.sched_getaffinity(0))
