@@ -55,7 +55,7 @@ def deployment(pipeline: str) -> list[str]:
 def show(summary: Summary, finished: workflow.Finished, console: Console) -> None:
     """The tables of a run; where no job ran, what Snakemake said."""
     if not summary.columns:
-        console.print("\n".join(finished.said[-20:]), highlight=False, markup=False)
+        console.print("\n".join(finished.said[-20:]), highlight=False, markup=False, soft_wrap=True)
         return
     console.print(display.step_table(summary))
     for line in display.throughput_lines(summary):
