@@ -136,7 +136,7 @@ def main():
     """Print the figures; return 1 when one is out of bounds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=100)
-    parser.add_argument("--seconds", type=float, nargs="*", default=[1, 15])
+    parser.add_argument("--seconds", type=float, nargs="*", default=[1, 15, 60])
     arguments = parser.parse_args()
     within = []
 
