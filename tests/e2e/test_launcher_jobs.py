@@ -130,37 +130,29 @@ def test_bad_options(node, options, said):
 ALLOCATE = "x = bytearray({mib} << 20); x[::4096] = b'x' * len(x[::4096])"
 
 
-def time_v(command):
-    """Return CPU seconds and peak MiB that /usr/bin/time says of a command."""
-    said = subprocess.run(
-        ["/usr/bin/time", "-f", "%U %S %M", *command], capture_output=True, text=True, check=True
-    ).stderr
-    user, system, kib = said.split()[-3:]
-    return float(user) + float(system), int(kib) / 1024
-
-
 def test_figures_agree_with_time(node):
-    """One process, whose peak is in its last moment; time rounds to 0.01 s, twice."""
+    """One process, whose peak is in its last moment, under time, which cuts to 0.01 s: both see the same run."""
     spin = "import time; e = time.process_time() + 1\nwhile time.process_time() < e: pass\n"
-    code = spin + ALLOCATE.format(mib=300)
-    (node.folder / "job.py").write_text(code)
-    record = node.run(f"exec {PYTHON} job.py")[2]
-    cpu_s, peak_mib = time_v([*PYTHON.split(), str(node.folder / "job.py")])
-    assert record["peak_rss_mib"] == pytest.approx(peak_mib, rel=0.05)
-    assert record["cpu_s"] == pytest.approx(cpu_s, rel=0.1), "the 2% are for a machine at rest: see the benchmark"
+    (node.folder / "job.py").write_text(spin + ALLOCATE.format(mib=300))
+    record = node.run(f"/usr/bin/time -o time.txt -f '%U %S %M' {PYTHON} job.py")[2]
+    user, system, kib = map(float, (node.folder / "time.txt").read_text().split())
+    assert record["peak_rss_mib"] == pytest.approx(kib / 1024, rel=0.05)
+    assert -0.02 < record["cpu_s"] - (user + system) < 0.1  # bash and time themselves
     assert record["wall_s"] >= 1
 
 
 def test_pipes_count_fully(node):
-    """Three processes at once, of 100 MiB each, two of them busy."""
+    """Three processes at once, of 100 MiB each, two of them busy; each says at its end what it used."""
     (node.folder / "job.py").write_text(
         "import sys, time; e = time.process_time() + float(sys.argv[1])\n"
         "while time.process_time() < e: pass\n"
-        f"{ALLOCATE.format(mib=100)}; time.sleep(2)"
+        f"{ALLOCATE.format(mib=100)}; time.sleep(2); print(time.process_time(), file=sys.stderr)"
     )
     record = node.run(f"{PYTHON} job.py 0.3 | {PYTHON} job.py 0.3 | {PYTHON} job.py 0", threads=2)[2]
+    used = sum(map(float, (node.folder / record["log"]).read_text().split()))
     assert record["peak_rss_mib"] == pytest.approx(330, rel=0.1)
-    assert record["cpu_s"] == pytest.approx(0.75, rel=0.25)
+    assert used >= 0.6
+    assert -0.02 < record["cpu_s"] - used < 0.3  # bash, and the ends of all
 
 
 def test_orphans_count(node):
@@ -312,7 +304,7 @@ def test_stalled(node):
 
 def test_slow_but_alive_is_not_stalled(node):
     """Some bytes, or some CPU, within the time are enough."""
-    assert node.run("for i in 1 2 3 4 5 6; do sleep 0.4; echo .; done", "--stall-s", "1")[0] == 0
+    assert node.run("for i in 1 2 3 4 5; do sleep 0.8; echo .; done", "--stall-s", "3")[0] == 0
 
 
 def test_what_a_failed_command_leaves_behind_is_ended(node):
@@ -399,7 +391,7 @@ def test_a_release_is_noticed_at_once(node):
     assert first.wait(timeout=30) == second.wait(timeout=30) == 0
     one, other = (next(r for r in node.records() if r["wildcards"]["sample"] == name) for name in ("first", "second"))
     gap = launch_time(other["start"]) - launch_time(one["end"])
-    assert 0 <= gap < 0.5
+    assert 0 <= gap < 1  # it looks every 2 s without being told
 
 
 def launch_time(text):
