@@ -50,9 +50,10 @@ def is_kept(node):
     return bool(node.leased()) or bool(launch.haunted_cpus(str(node.runtime)))
 
 
-# The tool closes all that it inherits when it starts its child, as Java and Python do; nobody heeds SIGTERM.
+# The tool closes all that it inherits when it starts its child, as Java and Python do; nobody heeds SIGTERM, nor the
+# SIGHUP that the kernel sends to a stopped process group when the last process that could continue it dies.
 TOOL = 'import subprocess; subprocess.run(["bash", "-c", "sleep 60; true"], close_fds=True)'
-STUBBORN = f"trap '' TERM; {sys.executable} -S -E -c '{TOOL}'; true"
+STUBBORN = f"trap '' TERM HUP; {sys.executable} -S -E -c '{TOOL}'; true"
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(VICTIMS)), ids="-".join)
