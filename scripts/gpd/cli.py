@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +11,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 done, and something in it failed or does not hold (the output says what); "
+    "2 not done: wrong arguments, settings or input."
+)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, epilog=EXIT_CODES)
 
 
 @app.callback()
@@ -141,6 +147,118 @@ def topology(
         typer.echo(topology.to_json(layout))
     else:
         topology.show(layout, title, Console())
+
+
+throughput_app = typer.Typer(no_args_is_help=True, help="Measure how many samples a day this machine runs, for many N.")
+app.add_typer(throughput_app, name="throughput")
+
+StudyFile = Annotated[Path, typer.Argument(help="The study's settings.", exists=True, dir_okay=False)]
+
+
+@throughput_app.command("plan")
+def throughput_plan(
+    settings: StudyFile = Path("config/throughput.yaml"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the grid of a study, what of it is done, and about how long the rest takes.
+
+    Example: gpd throughput plan config/throughput.yaml
+    """
+    import json
+
+    from gpd.lab import throughput, throughput_verbs
+
+    with _reported("gpd throughput plan"):
+        plan = throughput.make_plan(settings)
+        if as_json:
+            typer.echo(json.dumps(throughput_verbs.described(plan), indent=2))
+        else:
+            throughput_verbs.show_plan(plan, Console())
+
+
+@throughput_app.command("run")
+def throughput_run(
+    settings: StudyFile = Path("config/throughput.yaml"),
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and check the pools; run nothing.")] = False,
+) -> None:
+    """Run a study, or what is left of it, and write its tables and report.
+
+    A sample that fails is part of the result: the exit code is 0. It is 1 where samples that ran in several cells gave
+    different results, and 2 where the study can't be run.
+
+    Example: gpd throughput run config/throughput.yaml
+    """
+    from gpd.lab import throughput, throughput_verbs
+
+    with _reported("gpd throughput run"):
+        plan = throughput.make_plan(settings)
+        if dry_run:
+            throughput_verbs.show_plan(plan, Console())
+            throughput.check(plan)
+            code = 0
+        else:
+            code = throughput_verbs.run(plan, Console())
+    raise typer.Exit(code)
+
+
+@app.command()
+def report(
+    study: Annotated[Path, typer.Argument(help="A study's folder, as runs/study.", exists=True, file_okay=False)],
+) -> None:
+    """Write a study's tables and its report anew from the cells that have ended.
+
+    The exit code is 1 where samples that ran in several cells gave different results, 2 where no cell has ended.
+
+    Example: gpd report runs/study
+    """
+    from gpd.lab import throughput_verbs
+
+    with _reported("gpd report"):
+        code = throughput_verbs.write(study, Console())
+    raise typer.Exit(code)
+
+
+@app.command()
+def compare(
+    sides: Annotated[
+        list[str],
+        typer.Argument(
+            help="Folders of studies; published or published:SKU for the figures of others.", metavar="A B ..."
+        ),
+    ],
+    allow: Annotated[
+        list[str] | None, typer.Option(help="What may differ nonetheless, such as inputs (repeatable).")
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Also write it to this file.", dir_okay=False)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Put studies side by side: each step, total and genomes a day, with ratios to the first and their 95% intervals.
+
+    Runs that differ in inputs, reference, tools, settings, binding or cache are refused with exit code 1, a line each;
+    --allow names what may differ, which is then printed above the table.
+
+    Example: gpd compare runs/xeon runs/epyc published:7763
+    """
+    from gpd.comparison import compare_verbs
+
+    raise typer.Exit(compare_verbs.run(sides, set(allow or []), Console(), as_json, markdown))
+
+
+@contextmanager
+def _reported(verb: str) -> Iterator[None]:
+    """Turn what can go wrong by the user's files into one line an error, and exit code 2."""
+    from gpd.lab.cells import CellError
+    from gpd.lab.digests import DigestError
+    from gpd.lab.study import StudyError
+    from gpd.launcher import LauncherError
+    from gpd.ledger import LedgerError
+    from gpd.tables.collect import CollectError
+
+    try:
+        yield
+    except (CellError, CollectError, DigestError, LauncherError, LedgerError, StudyError, OSError) as error:
+        typer.echo("\n".join(f"{verb}: {line}" for line in str(error).splitlines()), err=True)
+        raise typer.Exit(2) from error
 
 
 ledger_app = typer.Typer(no_args_is_help=True, help="Look at a run's ledger: one record for every attempt at a job.")

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gpd import display, launcher, machine, tools, workflow
+from gpd import display, launcher, tools, workflow
 from gpd.ledger import read_ledger
+from gpd.machines import machine
 from gpd.steps import STEPS
 from gpd.summary import Summary, summarize
 

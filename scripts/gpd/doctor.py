@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from gpd.machine import TIMEOUT_S, Machine, answer, look
+from gpd.machines.machine import TIMEOUT_S, Machine, answer, look
 from gpd.tools import Tool, at_least, needed, version_in
 
 CURES = Path(__file__).resolve().parents[2] / ".tools" / "cufflinks" / "status"  # scripts/setup/cufflinks.sh

@@ -40,6 +40,9 @@ class Attempt:
     write_mib: float | None = None
     binding_ok: bool | None = None
     cause: str | None = None
+    shard: str | None = None
+    split: bool | None = None
+    run: str | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -61,7 +64,10 @@ class Attempt:
         return self.wildcards.get("sample") or self.wildcards.get("callset")
 
 
-MEASURED = ("attempt", "cpus", "wait_s", "cpu_s", "peak_rss_mib", "read_mib", "write_mib", "binding_ok", "cause")
+MEASURED = (
+    *("attempt", "cpus", "wait_s", "cpu_s", "peak_rss_mib", "read_mib", "write_mib", "binding_ok", "cause"),
+    *("shard", "split", "run"),
+)
 
 
 def parse_attempt(line: str) -> Attempt:

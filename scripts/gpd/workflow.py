@@ -1,9 +1,11 @@
 """Start Snakemake, and follow what it says: the one module that starts a workflow."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,11 +55,20 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class CpuTime:
+    """CPU seconds, user and system, that the kernel counted for a process: its own, and those of all below it."""
+
+    own_s: float
+    below_s: float
+
+
+@dataclass(frozen=True)
 class Finished:
     """How Snakemake ended, and what it said before its first job: where no job ran, that is the reason."""
 
     exit_code: int
     said: tuple[str, ...]
+    cpu: CpuTime
 
 
 def command(
@@ -89,16 +100,25 @@ def follow(lines: Iterable[str], changed: Callable[[Progress], None]) -> tuple[s
     return tuple(said)
 
 
-def run(arguments: Sequence[str], log: Path, changed: Callable[[Progress], None]) -> Finished:
-    """Run Snakemake; everything it says goes to `log`."""
+def run(
+    arguments: Sequence[str],
+    log: Path,
+    changed: Callable[[Progress], None],
+    environment: Mapping[str, str] | None = None,
+    locks: Sequence[int] = (),
+) -> Finished:
+    """Run Snakemake; everything it says goes to `log`. It inherits the descriptors `locks`, and dies when we do."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with (
         log.open("w", encoding="utf-8") as copy,
         subprocess.Popen(
-            arguments,
+            [*_dying_with_us(), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            errors="replace",
+            env={**os.environ, **(environment or {})},
+            pass_fds=locks,
         ) as process,
     ):
 
@@ -109,4 +129,19 @@ def run(arguments: Sequence[str], log: Path, changed: Callable[[Progress], None]
                 yield line
 
         said = follow(lines(), changed)
-    return Finished(process.returncode, said)
+        cpu = _cpu_time(process.pid)
+    return Finished(process.returncode, said, cpu)
+
+
+def _dying_with_us() -> list[str]:
+    """Orphans would go on with jobs that nobody follows; the launcher ends a job whose Snakemake is gone."""
+    return ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
+
+
+def _cpu_time(pid: int) -> CpuTime:
+    """Wait until a child has ended, and read what the kernel counted; it is still there to be waited for."""
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    # the name, in parentheses, may hold anything; proc(5) counts fields from 1, the one after it is the third
+    fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    user, system, user_below, system_below = (int(field) / os.sysconf("SC_CLK_TCK") for field in fields[11:15])
+    return CpuTime(user + system, user_below + system_below)

@@ -8,8 +8,21 @@ from conftest import ROOT
 
 LAB = ROOT / "scripts" / "gpd"
 WORKFLOW = ROOT / "workflow"
-PURE = ("ledger.py", "published.py", "steps.py", "summary.py", "topology.py", "topology_svg.py")
-IMPURE = {"subprocess", "time", "random", "os"}
+
+
+def names_in(package: str) -> list[str]:
+    return sorted(str(path.relative_to(LAB)) for path in (LAB / package).glob("*.py"))
+
+
+PURE = (
+    *("ledger.py", "published.py", "reference.py", "steps.py", "summary.py", "topology.py", "topology_svg.py"),
+    *("lab/study.py", "lab/knee.py", "lab/digests.py"),
+    *("machines/host.py", "machines/mounts.py", "machines/sku.py"),
+    *names_in("tables"),
+    *names_in("reports"),
+    *(name for name in names_in("comparison") if name != "comparison/compare_verbs.py"),
+)
+IMPURE = {"subprocess", "time", "os"}
 
 
 def imports(path: Path) -> set[str]:
@@ -37,6 +50,16 @@ def test_the_lab_runs_snakemake_and_does_not_import_it(path):
 @pytest.mark.parametrize("name", PURE)
 def test_tables_come_from_files_alone(name):
     assert not IMPURE & imports(LAB / name)
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_what_is_drawn_at_random_has_a_seed(name):
+    tree = ast.parse((LAB / name).read_text())
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+    used = {node.attr for node in names if node.value.id == "random"}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    assert used <= {"Random"}
+    assert all(call.args for call in calls if call.func.attr == "Random")
 
 
 @pytest.mark.parametrize("name", ["launch.py", "reads.py"])

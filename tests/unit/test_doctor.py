@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from gpd import doctor, machine, tools
+from gpd import doctor, tools
 from gpd.cli import app
+from gpd.machines import machine
 
 BWA = tools.Tool("bwa", (), 1, "0.7.17", ("bwa",), "bwa.yaml", ("germline",), "read alignment")
 DWGSIM = tools.Tool("dwgsim", (), 1, "", ("dwgsim",), "dwgsim.yaml", ("demo",), "simulated reads")

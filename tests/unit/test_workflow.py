@@ -1,6 +1,11 @@
 """Following Snakemake by what it says."""
 
+import subprocess
+import sys
+import time
 from pathlib import Path
+
+import pytest
 
 from gpd import workflow
 
@@ -55,3 +60,27 @@ def test_run_keeps_everything_in_the_log(tmp_path):
     assert finished.exit_code == 3
     assert sorted(finished.said) == ["to stderr", "to stdout"]
     assert sorted(log.read_text().splitlines()) == ["to stderr", "to stdout"]
+
+
+def test_cpu_time_is_told_apart_from_that_of_children(tmp_path):
+    spin = "import time\nwhile time.process_time() < {}: pass"
+    script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin.format(0.6)!r}])\n{spin.format(0.3)}"
+    cpu = workflow.run([sys.executable, "-c", script], tmp_path / "log", lambda state: None).cpu
+    assert cpu.below_s == pytest.approx(0.65, abs=0.1)  # the kernel counts hundredths
+    assert cpu.own_s == pytest.approx(0.35, abs=0.1)
+
+
+def test_what_is_run_dies_with_us(tmp_path):
+    script = (
+        "from pathlib import Path; from gpd import workflow\n"
+        "workflow.run(['sh', '-c', 'echo $$ > pid; exec sleep 60'], Path('log'), print)"
+    )
+    us = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path)
+    while not (text := (tmp_path / "pid").read_text() if (tmp_path / "pid").exists() else ""):
+        time.sleep(0.02)
+    us.kill()
+    us.wait()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{text.strip()}").exists():
+        assert time.monotonic() < deadline, "it outlives us"
+        time.sleep(0.02)

@@ -96,6 +96,13 @@ def final_results():
     ]
 
 
+def preparations():
+    """What is made of the reference and its resources, whatever the samples."""
+    index = [] if config["reference"]["bwa_index"] else multiext(bwa_index, ".amb", ".ann", ".bwt", ".pac", ".sa")
+    ready = [f"results/reference/vcf/{role}.vcf.gz" for role in vcfs]
+    return [*reference.values(), "results/reference/genome.bed", *index, *ready, *(f"{vcf}.tbi" for vcf in ready)]
+
+
 def statistics():
     """What the MultiQC page is made of."""
     return [
@@ -134,6 +141,17 @@ def java(wildcards, threads, resources):
     """JVM options: a fifth of mem_mb is left to the JVM itself; one thread needs no parallel collector."""
     collector = "-XX:+UseSerialGC" if threads == 1 else f"-XX:+UseParallelGC -XX:ParallelGCThreads={threads}"
     return f"-Xmx{resources.mem_mb * 4 // 5}m {collector}"
+
+
+def java_c1(wildcards, input, threads, resources):
+    """JVM options of a GATK 4 walker that is short where its input is small.
+
+    Below the rule's c1_below_mib it would end before the code of the JVM's second compiler, C2, pays for its making.
+    profiles/README.md says how the bounds were measured. What is not there yet, as in a dry run, counts as large.
+    """
+    walked = next((Path(input[name]) for name in ("bam", "gvcf", "vcf") if name in input.keys()), None)
+    short = walked and walked.exists() and walked.stat().st_size < resources.c1_below_mib * 1024**2
+    return java(wildcards, threads, resources) + (" -XX:TieredStopAtLevel=1" if short else "")
 
 
 def gatk3(wildcards, threads, resources):

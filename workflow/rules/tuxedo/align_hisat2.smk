@@ -24,7 +24,7 @@ rule hisat2_index:
     input:
         "results/reference/genome.fa",
     output:
-        multiext("results/reference/genome", *(f".{part}.ht2" for part in range(1, 9))),
+        multiext("results/reference/genome", *HISAT2_INDEX),
     log:
         "logs/hisat2_index/genome.log",
     conda:
@@ -44,7 +44,7 @@ rule align:
     input:
         reads=sample_reads,
         splice_sites="results/reference/splice_sites.tsv",
-        index=multiext("results/reference/genome", *(f".{part}.ht2" for part in range(1, 9))),
+        index=multiext("results/reference/genome", *HISAT2_INDEX),
     output:
         bam="results/align/{sample}.bam",
         bai="results/align/{sample}.bam.bai",

@@ -2,6 +2,7 @@
 from snakemake.logging import logger
 
 GENES = "results/reference/genes.gtf"
+HISAT2_INDEX = [f".{part}.ht2" for part in range(1, 9)]
 TABLES = (
     *(
         f"{level}.{table}"
@@ -101,6 +102,15 @@ def final_results():
     if config["stop_after"] == "visualize":
         wanted += ["results/visualize"]
     return wanted
+
+
+def preparations():
+    """What is made of the reference and its annotation, whatever the samples."""
+    indexes = {
+        "hisat2": ["results/reference/splice_sites.tsv", *multiext("results/reference/genome", *HISAT2_INDEX)],
+        "tophat2": [*bowtie2_index("genome"), *bowtie2_index("transcripts")],
+    }
+    return [*reference.values(), GENES, *indexes[config["aligner"]]]
 
 
 def statistics():

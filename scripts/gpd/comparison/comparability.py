@@ -1,0 +1,225 @@
+"""What has to be the same for figures to be set side by side, or to be pooled as repeats of one thing. Pure.
+
+It reads run.json records alone. The machine may differ between studies: that is what they are compared for.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpd.comparison.agreement import RunRecord, by_input, differing
+from gpd.lab.study import Series
+from gpd.reports.formats import some
+
+# what may differ between two studies if it is asked for
+ALLOWABLE = (
+    "inputs",
+    "reference",
+    "tools",
+    "settings",
+    "workflow",
+    "threads",
+    "profile",
+    "cache",
+    "binding",
+    "mode",
+    "outputs",
+)
+DIGEST = re.compile("[0-9a-f]{40,}")  # commits, too
+DIGEST_SHOWN = 12  # characters
+MOST_SHOWN = 4  # values a line
+NOT_RECORDED = "not recorded"
+
+Named = Sequence[tuple[str, RunRecord]]  # records, each with the name of its study or cell
+Key = tuple[str, str]  # what, and which of its kind: ("tools", "bwa")
+Holders = dict[str | None, tuple[str, ...]]  # each value with the names of those that have it
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A thing that is not the same: each value with the studies, or the cells, that have it; None: not recorded.
+
+    `name` is what --allow names. `by_machine`: it follows from the machine, which may differ. `point` says where.
+    """
+
+    name: str
+    detail: str
+    holders: Mapping[str | None, tuple[str, ...]]
+    by_machine: bool = False
+    point: str = ""
+
+    def __str__(self) -> str:
+        values = [f"{_shown(value, self.name)} ({some(names, MOST_SHOWN)})" for value, names in self.holders.items()]
+        return ": ".join(filter(None, (self.point, self.name, self.detail, some(values, MOST_SHOWN))))
+
+
+# -------------------------------------------------------------------------------------- between studies
+
+
+def differences(named: Named) -> list[Difference]:
+    """Return what is not the same in records of several studies, each record with its study's name."""
+    found = [*_differing_inputs(named), *_differing(named, conditions)]
+    cores = _holders(named, _machine)["host", "cores"]
+    threads = [one.detail for one in found if one.name == "threads"]
+    if len(cores) == 1 or not threads:
+        return found
+    apart = Difference("threads", f"they follow from the cores ({some(threads, MOST_SHOWN)})", cores, by_machine=True)
+    return [*(one for one in found if one.name != "threads"), apart]
+
+
+def output_differences(named: Named) -> list[Difference]:
+    """Return the outputs that the same input came to in more than one way, each record with its study's name."""
+    found = differing(named, by_input)
+    return [Difference("outputs", f"{one.kind} of {some(one.samples, MOST_SHOWN)}", one.digests) for one in found]
+
+
+def doubts(named: Named) -> list[str]:
+    """Return what records do not tell, so that it may differ unseen."""
+    silent = [
+        f"{name} {detail}".rstrip()
+        for (name, detail), holders in _holders(named, conditions).items()
+        if set(holders) == {None}
+    ]
+    if not any(_settings(record).get("tools") for _, record in named):
+        silent.append("tools")
+    if any(_digest(record, sample) is None for _, record in named for sample in record["cell"]["samples"]):
+        silent.append("inputs of some samples")
+    told = [f"not recorded, so it may differ: {', '.join(silent)}"] if silent else []
+    if changed := list(dict.fromkeys(name for name, record in named if _changed_unseen(_settings(record)))):
+        told.append(f"the workflow was changed since its commit, so it may differ: {some(changed, MOST_SHOWN)}")
+    return told
+
+
+def _changed_unseen(settings: Mapping[str, Any]) -> bool:
+    return bool(settings.get("workflow_changed")) and not settings.get("workflow_digest")
+
+
+def _differing_inputs(named: Named) -> list[Difference]:
+    """Return the samples that not every study drew, as one difference: by what was read, and not by its name."""
+    holders: dict[str, list[str]] = {}
+    titles: dict[str, str] = {}
+    for name, record in named:
+        for sample in record["cell"]["samples"]:
+            identity = by_input(record, sample)
+            titles.setdefault(identity, f"{sample} {_shown(_digest(record, sample))}")
+            if name not in holders.setdefault(identity, []):
+                holders[identity].append(name)
+    everyone = {name for name, _ in named}
+    partial = {titles[key]: tuple(names) for key, names in holders.items() if set(names) != everyone}
+    return [Difference("inputs", "", partial)] if partial else []
+
+
+# ------------------------------------------------------------------------------------- within one study
+
+
+def pooled_differences(run_records: Iterable[RunRecord]) -> list[Difference]:
+    """Return what differs between the repeats of a point of one study, whose figures go into one mean.
+
+    The machine counts here. That another repeat draws other samples is meant; that a sample changed is not.
+    """
+    points: dict[tuple[Series, int], list[tuple[str, RunRecord]]] = {}
+    for record in run_records:
+        cell = record["cell"]
+        if not cell["warm_up"]:
+            points.setdefault((series_of(record), cell["n"]), []).append((cell["cell"], record))
+    return [
+        replace(difference, point=told(series, n))
+        for (series, n), named in points.items()
+        for difference in (*_differing(named, conditions), *_differing(named, _machine), *_changed_inputs(named))
+    ]
+
+
+def _changed_inputs(named: Named) -> list[Difference]:
+    digests: dict[str, dict[str | None, tuple[str, ...]]] = {}
+    for name, record in named:
+        for sample in record["cell"]["samples"]:
+            held = digests.setdefault(sample, {})
+            held[_digest(record, sample)] = (*held.get(_digest(record, sample), ()), name)
+    return [Difference("inputs", sample, held) for sample, held in digests.items() if len(held) > 1]
+
+
+def series_of(record: RunRecord) -> Series:
+    cell = record["cell"]
+    return Series(cell["pipeline"], cell["mode"], cell["binding"])
+
+
+def told(series: Series, n: int | None = None) -> str:
+    """Say which point, or which curve."""
+    binding = f"{'no' if series.binding == 'none' else series.binding} binding"
+    return ", ".join(filter(None, (series.pipeline, n and f"N = {n}", series.mode, binding)))
+
+
+# ------------------------------------------------------------------------------------- what is compared
+
+
+def conditions(record: RunRecord) -> dict[Key, str | None]:
+    """Return what has to be the same in two records; inputs and outputs are looked at apart."""
+    cell, settings = record["cell"], _settings(record)
+    return {
+        ("reference", ""): settings.get("reference_digest"),
+        **{("tools", tool): version for tool, version in (settings.get("tools") or {}).items()},
+        ("settings", ""): settings.get("config_digest"),
+        **_workflow(settings),
+        **{("threads", rule): _text(threads) for rule, threads in (cell.get("threads") or {}).items()},
+        ("profile", ""): cell.get("profile"),
+        ("cache", ""): cell.get("cache"),
+    }
+
+
+def _workflow(settings: Mapping[str, Any]) -> dict[Key, str | None]:
+    """Its files say which workflow it was; where they are not recorded, its commit, if nothing was changed since."""
+    if digest := settings.get("workflow_digest"):
+        return {("workflow", "files"): digest}
+    return {
+        ("workflow", "commit"): settings.get("workflow_commit"),
+        ("workflow", "changed since its commit"): _yes(settings.get("workflow_changed")),
+    }
+
+
+def _machine(record: RunRecord) -> dict[Key, str | None]:
+    host = record.get("host") or {}
+    return {
+        ("host", "name"): host.get("hostname"),
+        ("host", "SKU"): host.get("sku"),
+        ("host", "cores"): _text(record["cell"].get("cores")),
+    }
+
+
+def _settings(record: RunRecord) -> Mapping[str, Any]:
+    return record.get("settings") or {}
+
+
+def _digest(record: RunRecord, sample: str) -> str | None:
+    known = by_input(record, sample)
+    return None if known == sample else known
+
+
+def _text(value: object) -> str | None:
+    return str(value) if value is not None else None
+
+
+def _yes(value: bool | None) -> str | None:
+    return None if value is None else "yes" if value else "no"
+
+
+def _differing(named: Named, keys: Callable[[RunRecord], Mapping[Key, str | None]]) -> list[Difference]:
+    found = _holders(named, keys).items()
+    return [Difference(name, detail, holders) for (name, detail), holders in found if len(holders) > 1]
+
+
+def _holders(named: Named, keys: Callable[[RunRecord], Mapping[Key, str | None]]) -> dict[Key, Holders]:
+    """Return for each key who holds which value; a record without the key holds None."""
+    read = [(name, keys(record)) for name, record in named]
+    found: dict[Key, Holders] = {key: {} for _, values in read for key in values}
+    for key, holders in found.items():
+        for name, values in read:
+            names = holders.get(values.get(key), ())
+            holders[values.get(key)] = names if name in names else (*names, name)
+    return found
+
+
+def _shown(value: str | None, name: str = "") -> str:
+    if value is None:
+        return "the profile's" if name == "threads" else NOT_RECORDED
+    return value[:DIGEST_SHOWN] if DIGEST.fullmatch(value) else value

@@ -1,0 +1,309 @@
+"""Studies side by side, and beside published figures: what each came to, and ratios to the first. Pure.
+
+Curves are matched by pipeline, mode and binding, their points by N. What is not the same is found, and what of it was
+not asked for is refused: `Comparison.refused`.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpd.comparison.agreement import RunRecord, by_input, seen_twice
+from gpd.comparison.comparability import (
+    Difference,
+    Named,
+    differences,
+    doubts,
+    output_differences,
+    pooled_differences,
+    series_of,
+    told,
+)
+from gpd.comparison.sides import BARRIER, BUSY, GENOMES, GERMLINE, HUMAN, TOTALS, Figure, Measured, Point, Side
+from gpd.lab.knee import Knee
+from gpd.lab.study import Series
+from gpd.reports.formats import counted
+from gpd.steps import STEPS
+from gpd.tables.estimates import Estimate, Ratio, ratio
+
+CURVE = ("mode", "binding")  # what sets the curves of a pipeline apart; published figures stand beside any
+
+
+class CompareError(ValueError):
+    """Nothing can be compared; the message says why, a line for each study."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure of each side, and its ratio to the first that has the point, with its 95% interval; None: no point."""
+
+    figure: Figure
+    estimates: tuple[Estimate | None, ...]
+    ratios: tuple[Ratio | None, ...]
+
+
+@dataclass(frozen=True)
+class PointRows:
+    """The figures of one point; `measured` has what each side came to there, None where it has no such point."""
+
+    point: Point
+    measured: tuple[Measured | None, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Daily:
+    """A figure a day at the best N, and its ratio to the first side's at its own; None: it is the first."""
+
+    estimate: Estimate
+    ratio: Ratio | None
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best N of a side's curve, and the best without failures, with what each gives a day; empty: no such N."""
+
+    series: Series
+    knee: Knee
+    most: Mapping[Figure, Daily]
+    safe: Mapping[Figure, Daily]
+
+
+@dataclass(frozen=True)
+class BestRows:
+    """Best N against best N along one curve; None: the side has no such curve."""
+
+    series: Series
+    sides: tuple[Best | None, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Sides side by side. `differences` stand above the tables; with any in `refused` no table is to be shown."""
+
+    sides: tuple[Side, ...]
+    differences: tuple[Difference, ...]
+    refused: tuple[Difference, ...]
+    notes: tuple[str, ...]
+    points: tuple[PointRows, ...]
+    best: tuple[BestRows, ...]
+
+
+Match = tuple[Series | None, ...]  # one curve of each side
+
+
+def compare(sides: Sequence[Side], allowed: Collection[str] = ()) -> Comparison:
+    """Compare sides; `allowed` of ALLOWABLE may differ. Raises CompareError where no point is in two of them."""
+    matches = _matches(sides, allowed)
+    if not _points(sides, matches):
+        matches = _matches(sides, CURVE)  # then mode or binding differ, or N does
+        if not _points(sides, matches):
+            raise CompareError("\n".join(["no point is in two of these:", *map(_has, sides)]))
+    points = _points(sides, matches)
+    found = [*_curve_differences(sides, matches), *_record_differences(sides, points), *_output_differences(sides)]
+    return Comparison(
+        sides=tuple(sides),
+        differences=tuple(found),
+        refused=tuple(one for one in found if one.name not in allowed and not one.by_machine),
+        notes=tuple(_notes(sides, matches, points, found)),
+        points=tuple(_point_rows(sides, match) for match in points),
+        best=tuple(_best_rows(sides, match) for match in matches),
+    )
+
+
+# --------------------------------------------------------------------------------------------- matching
+
+
+def _matches(sides: Sequence[Side], dropped: Collection[str]) -> list[Match]:
+    """Return for each curve of the first study, or of the first side where there is none, that of every other side."""
+    anchor = next((side for side in sides if not side.published), sides[0])
+    partners = [_partners(anchor, side, dropped) for side in sides]
+    found = [tuple(of_side.get(series) for of_side in partners) for series in anchor.curves]
+    return [match for match in found if sum(series is not None for series in match) > 1]
+
+
+def _partners(anchor: Side, side: Side, dropped: Collection[str]) -> dict[Series, Series]:
+    """Return the side's curve for each of the anchor's: the same one, or the only one but for what was dropped."""
+    same = {series: series for series in anchor.curves if series in side.curves}
+    free = [series for series in side.curves if side.published or series not in same]
+    partners = dict(same)
+    for series in anchor.curves:
+        fits = [one for one in free if _fits(series, one, CURVE if side.published else dropped)]
+        if series not in same and len(fits) == 1:
+            partners[series] = fits[0]
+    return partners
+
+
+def _fits(one: Series, other: Series, dropped: Collection[str]) -> bool:
+    kept = ["pipeline", *(name for name in CURVE if name not in dropped)]
+    return all(getattr(one, name) == getattr(other, name) for name in kept)
+
+
+PointMatch = tuple[Point | None, ...]
+
+
+def _points(sides: Sequence[Side], matches: Sequence[Match]) -> list[PointMatch]:
+    """Return the points that are in two sides at least."""
+    return [match for curves in matches for match in _points_of(sides, curves)]
+
+
+def _points_of(sides: Sequence[Side], curves: Match) -> Iterator[PointMatch]:
+    own = [{} if series is None else _by_n(side, series) for side, series in zip(sides, curves, strict=True)]
+    for n in sorted({n for points in own for n in points}):
+        match = tuple(points.get(n) for points in own)
+        if sum(point is not None for point in match) > 1:
+            yield match
+
+
+def _by_n(side: Side, series: Series) -> dict[int, Point]:
+    return {n: Point(series, n) for n in side.numbers(series)}
+
+
+def _has(side: Side) -> str:
+    """Say which points a side has."""
+    return f"{side.name} has {'; '.join(_curve(series, side.numbers(series)) for series in side.curves)}"
+
+
+def _curve(series: Series, numbers: Sequence[int]) -> str:
+    return f"{told(series)}: N = {', '.join(map(str, numbers))}"
+
+
+# ------------------------------------------------------------------------------------------ differences
+
+
+def _curve_differences(sides: Sequence[Side], matches: Sequence[Match]) -> list[Difference]:
+    """Return the modes and bindings that stand side by side; beside published figures that is asked for."""
+    found = []
+    for match in matches:
+        for name in CURVE:
+            holders: dict[str, tuple[str, ...]] = {}
+            for side, series in zip(sides, match, strict=True):
+                if series is not None and not side.published:
+                    holders[getattr(series, name)] = (*holders.get(getattr(series, name), ()), side.name)
+            if len(holders) > 1:
+                found.append(Difference(name, "", holders))
+    return _merged(found)
+
+
+def _record_differences(sides: Sequence[Side], points: Sequence[PointMatch]) -> list[Difference]:
+    named = [_named(sides, match) for match in points]
+    return _merged([found for one in named if len({name for name, _ in one}) > 1 for found in differences(one)])
+
+
+def _named(sides: Sequence[Side], match: PointMatch) -> Named:
+    """Return the records behind a point, each with its study's name."""
+    return [
+        (side.name, record)
+        for side, point in zip(sides, match, strict=True)
+        for record in side.records
+        if point is not None and _is_of(record, point)
+    ]
+
+
+def _is_of(record: RunRecord, point: Point) -> bool:
+    cell = record["cell"]
+    return not cell["warm_up"] and cell["n"] == point.n and series_of(record) == point.series
+
+
+def _output_differences(sides: Sequence[Side]) -> list[Difference]:
+    return output_differences(_all_named(sides))
+
+
+def _all_named(sides: Sequence[Side]) -> Named:
+    return [(side.name, record) for side in sides for record in side.records]
+
+
+def _merged(found: Sequence[Difference]) -> list[Difference]:
+    """Return each difference once: what one N tells already, another need not tell again."""
+    kept: list[Difference] = []
+    for one in sorted(found, key=lambda one: -len(one.holders)):
+        told_by = [other for other in kept if (other.name, other.detail) == (one.name, one.detail)]
+        if not any(one.holders.items() <= other.holders.items() for other in told_by):
+            kept.append(one)
+    return sorted(kept, key=found.index)
+
+
+# ------------------------------------------------------------------------------------------------ notes
+
+
+def _notes(
+    sides: Sequence[Side], matches: Sequence[Match], points: Sequence[PointMatch], found: Sequence[Difference]
+) -> Iterator[str]:
+    yield from dict.fromkeys(note for side in sides for note in side.notes)
+    studies = [side for side in sides if not side.published]
+    for side in studies:
+        for difference in pooled_differences(side.records):
+            yield f"{side.name}: repeats that differ are in one mean: {difference}"
+    if len(studies) > 1:
+        yield from dict.fromkeys(doubt for match in points for doubt in doubts(_named(sides, match)))
+        yield from _agreement(studies, found)
+    yield from _left_out(sides, points)
+
+
+def _agreement(studies: Sequence[Side], found: Sequence[Difference]) -> Iterator[str]:
+    number = seen_twice(_all_named(studies), by_input)
+    if not number:
+        yield "outputs: not compared, for no output of the same input is recorded in two studies"
+    elif not any(one.name == "outputs" for one in found):
+        yield f"outputs: {counted(number, 'output')} of the same input in two studies or more, all equal"
+
+
+def _left_out(sides: Sequence[Side], points: Sequence[PointMatch]) -> Iterator[str]:
+    """Say what only one study has, so that no one takes it for missing."""
+    for at, side in enumerate(sides):
+        shown = {match[at] for match in points}
+        for series in [] if side.published else side.curves:
+            if alone := [n for n in side.numbers(series) if Point(series, n) not in shown]:
+                yield f"only in {side.name}: {_curve(series, alone)}"
+
+
+# ----------------------------------------------------------------------------------------------- tables
+
+
+def _point_rows(sides: Sequence[Side], match: PointMatch) -> PointRows:
+    measured = tuple(point and side.points[point] for side, point in zip(sides, match, strict=True))
+    # published figures have a mode of their own: a study's name of the point stands first
+    named = sorted(zip(sides, match, strict=True), key=lambda pair: pair[0].published)
+    point = next(point for _, point in named if point is not None)
+    rows = (_row(figure, measured) for figure in _figures(point.series.pipeline))
+    return PointRows(point, measured, tuple(row for row in rows if any(one and one.n for one in row.estimates)))
+
+
+def _figures(pipeline: str) -> Iterator[Figure]:
+    """Return the figures in order; RNA-Seq has no 30x."""
+    yield from (figure for figure in TOTALS if figure != HUMAN or pipeline == GERMLINE)
+    for clock in (BARRIER, BUSY):
+        yield from (Figure(clock, step) for step in STEPS[pipeline])
+
+
+def _row(figure: Figure, measured: Sequence[Measured | None]) -> Row:
+    estimates = tuple(one and one.estimate(figure) for one in measured)
+    return Row(figure, estimates, _to_first(estimates))
+
+
+def _to_first(estimates: Sequence[Estimate | None]) -> tuple[Ratio | None, ...]:
+    """Return each one's ratio to the first that there is, which has none to itself."""
+    base = next((at for at, one in enumerate(estimates) if one is not None), len(estimates))
+    return tuple(ratio(one, estimates[base]) if one and at > base else None for at, one in enumerate(estimates))
+
+
+def _best_rows(sides: Sequence[Side], match: Match) -> BestRows:
+    knees = [series and side.knee(series) for side, series in zip(sides, match, strict=True)]
+    most = _daily(sides, match, [knee and knee.n for knee in knees])
+    safe = _daily(sides, match, [knee and knee.n_without_failures for knee in knees])
+    best = (Best(*one) if one[0] else None for one in zip(match, knees, most, safe, strict=True))
+    return BestRows(next(series for series in match if series is not None), tuple(best))
+
+
+def _daily(sides: Sequence[Side], match: Match, numbers: Sequence[int | None]) -> list[dict[Figure, Daily]]:
+    """Return what each side gives a day at an N of its own."""
+    places = [
+        None if series is None or n is None else Point(series, n) for series, n in zip(match, numbers, strict=True)
+    ]
+    measured = [point and side.points[point] for side, point in zip(sides, places, strict=True)]
+    found: list[dict[Figure, Daily]] = [{} for _ in sides]
+    for figure in (GENOMES, HUMAN):
+        estimates = [one and one.estimate(figure) for one in measured]
+        for of_side, one, quotient in zip(found, estimates, _to_first(estimates), strict=True):
+            if one is not None:
+                of_side[figure] = Daily(one, quotient)
+    return found

@@ -1,0 +1,296 @@
+"""Run one cell of a study, and record what it came to: here its folder is laid out, timed and closed."""
+
+import json
+import os
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpd import workflow
+from gpd.lab import digests, disk_usage, page_cache
+from gpd.lab.pool import Source, lay_out
+from gpd.lab.study import INDEPENDENT, SCHEMA_VERSION, Cell
+from gpd.ledger import Attempt, read_ledger
+from gpd.machines import host
+from gpd.steps import STEPS
+from gpd.summary import summarize
+
+PLAN, RECORD, LEDGER = "cell.json", "run.json", "ledger.jsonl"
+REFERENCE = Path("results") / "reference"
+SCRATCH = "tmp"
+SAID_LINES = 20
+
+Changed = Callable[[str, workflow.Progress], None]
+
+
+class CellError(RuntimeError):
+    """A cell, or what it needs, could not be run at all; the message says why."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What is the same for every cell of a pipeline in a study.
+
+    `settings` is that part of a run's record; `lock` a descriptor that everything started here inherits; `options`
+    are Snakemake's.
+    """
+
+    folder: Path
+    source: Source
+    settings: Mapping[str, Any]
+    mem_mb: int
+    keep_results: bool
+    lock: int
+    options: tuple[str, ...] = ()
+
+    @property
+    def pipeline(self) -> str:
+        return self.source.config["pipeline"]
+
+    @property
+    def prepared(self) -> Path:
+        """The folder of what all cells share: indexes, dictionaries, the annotation."""
+        return self.folder / "reference" / self.pipeline
+
+
+@dataclass(frozen=True)
+class Process:
+    """One Snakemake run of a cell: its folder, and the samples that it takes through the pipeline."""
+
+    folder: Path
+    samples: tuple[str, ...]
+
+
+def is_finished(study: Path, cell: Cell) -> bool:
+    """Whether the cell has its record. Without one it counts nothing, and is run from its start."""
+    return (study / cell.cell / RECORD).exists()
+
+
+def prepare(bench: Bench, cores: int, changed: Changed) -> None:
+    """Make what all cells of a pipeline share, and have the workflow check all of its pool. Raises CellError."""
+    lay_out(bench.source, [member.name for member in bench.source.members], bench.prepared)
+    arguments = _snakemake(bench, bench.prepared, cores, workflow.PROFILES / "default", "prepare", "--nolock")
+    finished = workflow.run(
+        arguments, bench.prepared / workflow.LOG, lambda state: changed("", state), locks=[bench.lock]
+    )
+    if finished.exit_code:
+        raise CellError("\n".join(finished.said[-SAID_LINES:]))
+
+
+def plan_dry(bench: Bench, cores: int) -> None:
+    """Have the workflow check the pool, and plan; nothing is run. Raises CellError with what it says."""
+    with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
+        folder = Path(scratch)
+        lay_out(bench.source, [member.name for member in bench.source.members], folder)
+        profile = workflow.PROFILES / "default"
+        arguments = _snakemake(bench, folder, cores, profile, "results", "--dry-run", "--quiet", "all")
+        finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
+        if finished.exit_code:
+            raise CellError("\n".join(finished.said[-SAID_LINES:]))
+
+
+def run(cell: Cell, bench: Bench, changed: Changed) -> None:
+    """Run a cell in a folder made anew. Its record comes last, and at once: a cell that has one ran to its end.
+
+    A sample that fails is part of the result. Raises CellError where no job ran.
+    """
+    folder = bench.folder / cell.cell
+    clear(folder)
+    folder.mkdir(parents=True)
+    (folder / PLAN).write_text(json.dumps(cell.to_dict(), indent=2) + "\n", encoding="utf-8")
+    # a launcher that is killed may leave its record to a later one, which then writes it here
+    run_id = f"{cell.cell}-{secrets.token_hex(4)}"
+    processes = list(_processes(cell, folder))
+    for process in processes:
+        _set_up(process, cell, bench)
+    inputs = {sample: _input(bench.source, sample) for sample in cell.samples}
+    _set_cache(cell, bench)
+    with _scratch(folder) as scratch:
+        node = host.look({"work": folder, "temp": scratch}).to_dict()
+        began, start = time.monotonic(), datetime.now(UTC)
+        with disk_usage.watch([folder, scratch]) as disk:
+            finished = _run_all(processes, cell, bench, {"TMPDIR": str(scratch), "GPD_RUN": run_id}, changed)
+        wall_s, end = time.monotonic() - began, datetime.now(UTC)
+    attempts = [_attempts(process, run_id) for process in processes]
+    _refuse_nothing(attempts, finished)
+    record = {
+        "schema": SCHEMA_VERSION,
+        "run": run_id,
+        "cell": cell.to_dict(),
+        "start": start.isoformat(),
+        "end": end.isoformat(),
+        "wall_s": round(wall_s, 6),
+        "cpu_s": round(sum(each.cpu.own_s + each.cpu.below_s for each in finished), 2),
+        "snakemake_cpu_s": round(sum(each.cpu.own_s for each in finished), 2),
+        "peak_disk_mib": disk.mib and round(disk.mib, 3),
+        "processes": [_describe(process, each, folder) for process, each in zip(processes, finished, strict=True)],
+        "inputs": {name: inputs[name] | counts for process in processes for name, counts in _counts(process, bench)},
+        "outputs": [each for pair in zip(processes, attempts, strict=True) for each in _outputs(*pair, bench)],
+        "settings": dict(bench.settings),
+        "host": node,
+    }
+    if not bench.keep_results:
+        _remove_results(processes)
+    write_record(folder / RECORD, record)
+
+
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a record so that it is there whole or not at all, also after a power cut."""
+    part = path.with_name(f".{path.name}")
+    with part.open("w", encoding="utf-8") as file:
+        json.dump(record, file, indent=2)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def clear(folder: Path) -> None:
+    """Remove a cell that was cut off, and its scratch folder elsewhere."""
+    scratch = folder / SCRATCH
+    if scratch.is_symlink():
+        shutil.rmtree(scratch.readlink(), ignore_errors=True)
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+# ---- before ------------------------------------------------------------------------------------------
+
+
+def _processes(cell: Cell, folder: Path) -> Iterator[Process]:
+    if cell.mode == INDEPENDENT:
+        for sample in cell.samples:
+            yield Process(folder / "samples" / sample, (sample,))
+    else:
+        yield Process(folder, cell.samples)
+
+
+def _set_up(process: Process, cell: Cell, bench: Bench) -> None:
+    """Lay out one run: configuration, tables, profile, and the reference, which is made already."""
+    binding = {**bench.source.config.get("binding", {}), "policy": cell.binding}
+    lay_out(bench.source, process.samples, process.folder, binding=binding)
+    (process.folder / REFERENCE).parent.mkdir(exist_ok=True)
+    (process.folder / REFERENCE).symlink_to((bench.prepared / REFERENCE).resolve())
+    profile = read_profile(find_profile(cell.profile))
+    profile["set-threads"] = {**profile.get("set-threads", {}), **cell.threads}
+    target = process.folder / "profile"
+    target.mkdir(exist_ok=True)
+    (target / "config.yaml").write_text(yaml.safe_dump(profile, sort_keys=False), encoding="utf-8")
+
+
+def find_profile(name: str) -> Path:
+    """The profile's file, as seen from here or from the project. Raises CellError where there is none."""
+    for folder in (Path(name), workflow.ROOT / name):
+        if (folder / "config.yaml").is_file():
+            return folder / "config.yaml"
+    raise CellError(f"profile {name}: no such folder with a config.yaml, here or in the project")
+
+
+def read_profile(path: Path) -> dict[str, Any]:
+    return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+
+
+def _input(source: Source, sample: str) -> dict[str, Any]:
+    size = sum(path.stat().st_size for path in source.reads(sample))
+    return {"digest": digests.input_digest(source.units_of(sample)), "mib": round(size / 1024**2, 3)}
+
+
+def _set_cache(cell: Cell, bench: Bench) -> None:
+    """Bring the page cache into the state that the cell names, for reads and reference."""
+    change = {"warm": page_cache.load, "cold": page_cache.drop}.get(cell.cache)
+    if change:
+        change(path for sample in cell.samples for path in bench.source.reads(sample))
+        change(path for path in sorted((bench.prepared / REFERENCE).rglob("*")) if path.is_file())
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """A folder for temporary files, where they go here; a link in the cell's folder tells a later run of it."""
+    scratch = Path(tempfile.mkdtemp(prefix="gpd-"))
+    (folder / SCRATCH).symlink_to(scratch)
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        (folder / SCRATCH).unlink(missing_ok=True)
+
+
+# ---- the runs ----------------------------------------------------------------------------------------
+
+
+def _run_all(
+    processes: Sequence[Process], cell: Cell, bench: Bench, environment: Mapping[str, str], changed: Changed
+) -> list[workflow.Finished]:
+    """Run a cell's Snakemake processes side by side, to their ends."""
+
+    def start(process: Process) -> workflow.Finished:
+        alone = process.samples[0] if len(processes) > 1 else ""
+        return workflow.run(
+            _snakemake(bench, process.folder, cell.cores, process.folder / "profile" / "config.yaml", "results"),
+            process.folder / workflow.LOG,
+            lambda state: changed(alone, state),
+            environment=environment,
+            locks=[bench.lock],
+        )
+
+    with ThreadPoolExecutor(len(processes)) as pool:
+        return list(pool.map(start, processes))
+
+
+def _snakemake(bench: Bench, folder: Path, cores: int, profile: Path, target: str, *options: str) -> list[str]:
+    profile = profile.parent if profile.is_file() else profile
+    return workflow.command(
+        folder.resolve(), cores, bench.mem_mb, profile.resolve(), [], [*bench.options, *options, "--", target]
+    )
+
+
+# ---- after -------------------------------------------------------------------------------------------
+
+
+def _attempts(process: Process, run_id: str) -> list[Attempt]:
+    return [attempt for attempt in read_ledger(process.folder / LEDGER) if attempt.run == run_id]
+
+
+def _refuse_nothing(attempts: Iterable[list[Attempt]], finished: Iterable[workflow.Finished]) -> None:
+    """Raise CellError where a run ended without a single job: that is no failed sample, but a fault to be mended."""
+    for of_process, each in zip(attempts, finished, strict=True):
+        if each.exit_code and not of_process:
+            raise CellError("\n".join(each.said[-SAID_LINES:]))
+
+
+def _describe(process: Process, finished: workflow.Finished, folder: Path) -> dict[str, Any]:
+    return {
+        "directory": str(process.folder.relative_to(folder)),
+        "samples": list(process.samples),
+        "exit_code": finished.exit_code,
+    }
+
+
+def _counts(process: Process, bench: Bench) -> Iterator[tuple[str, dict[str, int | None]]]:
+    """Reads and bases of each sample, as far as it went."""
+    for sample in process.samples:
+        reads, bases = digests.reads_and_bases(bench.pipeline, process.folder / "results", sample)
+        yield sample, {"reads": reads, "bases": bases}
+
+
+def _outputs(process: Process, attempts: list[Attempt], bench: Bench) -> list[dict[str, Any]]:
+    """Digests of what the samples that succeeded came to."""
+    succeeded = summarize(attempts, STEPS[bench.pipeline]).succeeded
+    return [asdict(output) for output in digests.outputs(bench.pipeline, process.folder / "results", succeeded)]
+
+
+def _remove_results(processes: Iterable[Process]) -> None:
+    """Remove what takes space; logs, ledger and configuration stay."""
+    for process in processes:
+        for name in ("results", ".snakemake"):
+            shutil.rmtree(process.folder / name, ignore_errors=True)

@@ -1,0 +1,244 @@
+"""Digests by which runs are told alike: of what went in, and of what came out. All are SHA-256, in hex.
+
+They look at content alone: two runs of the same data in two folders have the same digests, whatever paths, dates and
+command lines the tools wrote beside it.
+"""
+
+import gzip
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+MIB = 1024**2
+SAMPLED_BLOCKS = 18  # of 1 MiB, evenly spaced, the first and the last MiB among them; smaller files are read whole
+CHUNK_BYTES = 4 * MIB
+GZIP_MAGIC = b"\x1f\x8b"
+
+# where the last calls of the germline pipeline are: the first of these folders that has any
+CALL_FOLDERS = ("apply_variant_recalibration", "hard_filter", "genotype_gvcfs")
+COHORT = "cohort"
+VCF_COLUMNS = 9  # fixed ones, before those of the samples
+
+# What Cuffdiff found in the end, and what it counted in each sample. Cuffquant's binary files hold addresses of memory
+# and differ in every run, also where all that is read out of them is the same.
+EXPRESSION_TABLES = ("gene_exp.diff", "genes.read_group_tracking")
+DIGITS = 6  # significant ones; sums over threads may differ in the last of a double's 15
+
+_COUNTS = re.compile(r"^SN\t(raw total sequences|total length):\t(\d+)", re.MULTILINE)
+_NUMBERED = re.compile(r'"CUFF\.\d+(?:\.\d+)?"')
+_DECIMAL = re.compile(r'(?<=")\d+\.\d+(?=")')
+
+
+class DigestError(ValueError):
+    """A file that is not what its name says; the message names it."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a run made of these samples together; the same kind of the same samples is to have the same digest."""
+
+    kind: str
+    samples: tuple[str, ...]
+    digest: str
+
+
+# ---- what went in --------------------------------------------------------------------------------------
+
+
+def input_digest(units: Iterable[Mapping[str, Path]]) -> str:
+    """Digest a sample's input: for each unit, in order, its files by role (fq1, fq2, bam).
+
+    Names of files and units do not count; roles, and the order of units, do. Of a file above 18 MiB the size and 18
+    blocks of 1 MiB are read, not the whole: cheap for 100 GB, and sure to tell other samples, other lanes and files cut
+    short, but not a single base changed by hand. The bytes on disk count: the same reads compressed anew are another
+    input.
+    """
+    digest = hashlib.sha256()
+    for number, unit in enumerate(units, 1):
+        for role, path in sorted(unit.items()):
+            digest.update(f"{number} {role} {sampled_digest(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def sampled_digest(path: Path) -> str:
+    """Digest a file's size and the blocks that are read of it."""
+    size = path.stat().st_size
+    digest = hashlib.sha256(f"{size}\n".encode())
+    with path.open("rb") as file:
+        for start, length in blocks(size):
+            file.seek(start)
+            digest.update(file.read(length))
+    return digest.hexdigest()
+
+
+def blocks(size: int) -> list[tuple[int, int]]:
+    """Return start and length, in bytes, of what is read of a file of this size."""
+    if size <= SAMPLED_BLOCKS * MIB:
+        return [(0, size)]
+    last = SAMPLED_BLOCKS - 1
+    return [(number * (size - MIB) // last, MIB) for number in range(SAMPLED_BLOCKS)]
+
+
+def reference_digest(dictionary: Path) -> str:
+    """Digest a reference by its sequence dictionary: names, lengths and MD5 sums of its contigs, in their order."""
+    contigs = [_contig(line) for line in dictionary.read_text(encoding="utf-8").splitlines() if line.startswith("@SQ")]
+    if not contigs or not all("M5" in contig for contig in contigs):
+        raise DigestError(f"{dictionary}: no sequence dictionary with MD5 sums: make it with 'samtools dict'")
+    return _digest_lines(f"{contig['SN']}\t{contig['LN']}\t{contig['M5']}" for contig in contigs)
+
+
+def _contig(line: str) -> dict[str, str]:
+    pairs = (field.partition(":") for field in line.split("\t")[1:])
+    return {tag: value for tag, _, value in pairs}
+
+
+# ---- what came out -------------------------------------------------------------------------------------
+
+
+def vcf_body_digest(path: Path) -> str:
+    """Digest a VCF or GVCF file, plain or compressed, from its #CHROM line on: what is above holds dates and paths."""
+    return _vcf(path)[1]
+
+
+def _vcf(path: Path) -> tuple[tuple[str, ...], str]:
+    """A VCF's samples and the digest of its body."""
+    try:
+        with _text(path) as stream:
+            header = next((line for line in stream if not line.startswith(b"##")), b"")
+            if not header.startswith(b"#CHROM\t"):
+                raise DigestError(f"{path}: no VCF: it has no #CHROM line")
+            digest = hashlib.sha256(header)
+            while chunk := stream.read(CHUNK_BYTES):
+                digest.update(chunk)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DigestError(f"{path}: damaged or cut short: {error}") from error
+    return tuple(header.decode().split()[VCF_COLUMNS:]), digest.hexdigest()
+
+
+def _text(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    return gzip.open(path, "rb") if compressed else path.open("rb")
+
+
+def file_digest(path: Path) -> str:
+    """Digest the whole of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def outputs(pipeline: str, results: Path, samples: Sequence[str]) -> list[Output]:
+    """Digest what a finished run has left of the samples that succeeded."""
+    return OUTPUTS[pipeline](results, samples)
+
+
+def germline_outputs(results: Path, samples: Sequence[str]) -> list[Output]:
+    """Each sample's GVCF, and each call set. The VCF itself tells whose calls it has."""
+    gvcfs = [(sample, results / "haplotype_caller" / f"{sample}.g.vcf.gz") for sample in samples]
+    found = [Output("gvcf", (sample,), vcf_body_digest(path)) for sample, path in gvcfs if path.exists()]
+    for path in call_files(results, samples):
+        members, digest = _vcf(path)
+        if set(members) <= set(samples):
+            found.append(Output("calls", members, digest))
+    return found
+
+
+def call_files(results: Path, samples: Sequence[str]) -> list[Path]:
+    """The files of the last step that made calls."""
+    for folder in CALL_FOLDERS:
+        paths = [results / folder / f"{callset}.vcf.gz" for callset in (COHORT, *samples)]
+        if found := [path for path in paths if path.exists()]:
+            return found
+    return []
+
+
+def tuxedo_outputs(results: Path, samples: Sequence[str]) -> list[Output]:
+    """Each sample's alignments and assembly, which are its own, and the tables of all samples together.
+
+    What is counted of a sample depends on the others: on transcripts merged from all. So the tables stand for the
+    cohort that they were made from, and only where every sample of it succeeded.
+    """
+    makers = {
+        "alignments": (lambda sample: results / "samtools_stats" / f"{sample}.txt", statistics_digest),
+        "assembly": (lambda sample: results / "assemble" / f"{sample}.gtf", assembly_digest),
+    }
+    found = [
+        Output(kind, (sample,), digest(place(sample)))
+        for kind, (place, digest) in makers.items()
+        for sample in samples
+        if place(sample).exists()
+    ]
+    tables = results / "differential_expression"
+    if all((tables / name).exists() for name in EXPRESSION_TABLES) and _replicates(tables) == len(samples):
+        found.append(Output("expression", tuple(samples), expression_digest(tables)))
+    return found
+
+
+def statistics_digest(path: Path) -> str:
+    """Digest what samtools stats says of an alignment, without the comments, which hold the command line.
+
+    The aligner writes reads as its threads end, so files of the same alignments differ in the order of equals; their
+    statistics, with check sums of names, bases and qualities, do not.
+    """
+    lines = (line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
+    return _digest_lines(lines)
+
+
+def assembly_digest(path: Path) -> str:
+    """Digest a sample's transcripts as Cufflinks writes them, whatever their order and their numbers.
+
+    Threads take loci as they come, and the loci are written, and new genes numbered, in the order of their ends.
+    """
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return _digest_lines(sorted(_DECIMAL.sub(_rounded, _NUMBERED.sub('"CUFF"', line)) for line in lines))
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.{DIGITS}g}"
+
+
+def expression_digest(folder: Path) -> str:
+    """Digest Cuffdiff's tables, whose numbers have six digits."""
+    return _digest_lines(file_digest(folder / name) for name in EXPRESSION_TABLES)
+
+
+def _replicates(folder: Path) -> int:
+    """How many samples Cuffdiff was given: a row each, after a heading."""
+    groups = folder / "read_groups.info"
+    return len(groups.read_text(encoding="utf-8").splitlines()) - 1 if groups.exists() else 0
+
+
+def _digest_lines(lines: Iterable[str]) -> str:
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+
+
+OUTPUTS = {"germline": germline_outputs, "tuxedo": tuxedo_outputs}
+
+
+# ---- how much went in ----------------------------------------------------------------------------------
+
+
+def reads_and_bases(pipeline: str, results: Path, sample: str) -> tuple[int | None, int | None]:
+    """Return a sample's reads (mates are two) and bases, as samtools stats counted them; None where it did not.
+
+    It counts each read once: not its secondary and supplementary alignments, but duplicates, reads that did not pass
+    the sequencer's filter, and unmapped ones. TopHat leaves the unmapped out of its alignments: so tuxedo's own count
+    of FASTQ records is taken, and unmapped reads to be as long as the others on average, which is right to the base
+    where all reads have one length.
+    """
+    path = results / "samtools_stats" / f"{sample}.txt"
+    if not path.exists():
+        return None, None
+    counts = dict(_COUNTS.findall(path.read_text(encoding="utf-8")))
+    if len(counts) < 2:
+        raise DigestError(f"{path}: no statistics of samtools: 'raw total sequences' or 'total length' is missing")
+    aligned, bases = int(counts["raw total sequences"]), int(counts["total length"])
+    if pipeline != "tuxedo":
+        return aligned, bases
+    reads = json.loads((results / "align" / f"{sample}.json").read_text(encoding="utf-8"))["reads"]
+    return reads, round(bases * reads / aligned) if aligned else None

@@ -1,0 +1,161 @@
+"""How many samples at once give the most genomes a day: which N to try next, and what a curve says. Pure.
+
+N is better than another where it gives more genomes a day by more than TOLERANCE of the larger figure and, where
+repeats tell it, by more than the standard error of the difference. Of those that are as good as the best, one without
+failures stands before one with, and then the smallest: it needs the least memory and gives its results first (the rule
+of one standard error: Breiman et al., Classification and Regression Trees, 1984, section 3.4.3).
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+TOLERANCE = 0.005  # of the larger figure; figures of three digits, as the published ones are, tell no less apart
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What N samples at once came to: the mean over repeats, its standard error, samples failed over all repeats.
+
+    None is not known: `se` without repeats, `genomes_per_day` where no step ran.
+    """
+
+    n: int
+    genomes_per_day: float | None
+    se: float | None = None
+    failed: int | None = 0
+
+    @property
+    def without_failures(self) -> bool:
+        return self.failed == 0
+
+
+@dataclass(frozen=True)
+class Knee:
+    """The best N of a curve with the samples that failed there, the best N at which none did, and why.
+
+    None: no N gave a genome, or none without failures.
+    """
+
+    n: int | None
+    failed: int | None
+    n_without_failures: int | None
+    reason: str
+
+
+def next_n(curve: Iterable[Observation], limit: int) -> int | None:
+    """Return the N to try after those of `curve`, never more than `limit`; None where nothing is left to learn.
+
+    1, 2, 4, 8, ... and at last `limit`, until throughput stops rising or samples fail; then the middle of the wider gap
+    beside the best N, and beside the best without failures, until nothing lies between.
+    """
+    if limit < 1:
+        raise ValueError(f"at least 1 sample is needed, and the limit is {limit}")
+    tried = {n: seen for n, seen in _by_n(curve).items() if n <= limit}
+    rungs: list[Observation] = []
+    for n in _ladder(limit):
+        if n not in tried:
+            return n
+        if _ends(tried[n], rungs):
+            break
+        rungs.append(tried[n])
+    return _narrowed(tried)
+
+
+def find_knee(curve: Iterable[Observation]) -> Knee:
+    """Return the best N of a curve, and the best without failures."""
+    tried = _by_n(curve)
+    best = _best(tried.values())
+    if best is None:
+        return Knee(None, None, None, "no sample succeeded" if tried else "no N was tried")
+    safe = _best(seen for seen in tried.values() if seen.without_failures)
+    return Knee(best.n, best.failed, safe and safe.n, _reason(best, safe, tried))
+
+
+def _by_n(curve: Iterable[Observation]) -> dict[int, Observation]:
+    """Return observations by N, ascending."""
+    ordered = sorted(curve, key=lambda seen: seen.n)
+    tried = {seen.n: seen for seen in ordered}
+    if len(tried) < len(ordered):
+        raise ValueError("a curve has one observation for each N: pool the repeats first")
+    return tried
+
+
+def _ladder(limit: int) -> Iterator[int]:
+    n = 1
+    while n < limit:
+        yield n
+        n *= 2
+    yield limit
+
+
+def _ends(rung: Observation, below: Sequence[Observation]) -> bool:
+    """Tell whether to try no more: samples failed, or throughput is not above that of every rung below."""
+    return not rung.without_failures or not _throughput(rung) or any(not _is_better(rung, seen) for seen in below)
+
+
+def _throughput(seen: Observation) -> float:
+    """Genomes a day; where none is known there is none to be had."""
+    return seen.genomes_per_day or 0.0
+
+
+def _is_better(one: Observation, other: Observation) -> bool:
+    """Tell whether `one` gives more by more than the tolerance and the noise; what noise is known counts."""
+    known = [seen.se for seen in (one, other) if seen.se is not None]
+    larger = max(_throughput(one), _throughput(other))
+    return _throughput(one) - _throughput(other) > max(TOLERANCE * larger, math.hypot(*known))
+
+
+def _best(curve: Iterable[Observation]) -> Observation | None:
+    """Of the observations that the highest is not better than: without failures, then the smallest."""
+    giving = [seen for seen in curve if _throughput(seen)]
+    if not giving:
+        return None
+    top = _top(giving)
+    return min((seen for seen in giving if not _is_better(top, seen)), key=lambda s: (not s.without_failures, s.n))
+
+
+def _top(curve: Iterable[Observation]) -> Observation:
+    return max(curve, key=_throughput)
+
+
+def _narrowed(tried: Mapping[int, Observation]) -> int | None:
+    knee = find_knee(tried.values())
+    for n in (knee.n, knee.n_without_failures):
+        if n is not None and (gaps := _gaps(n, tried)):
+            low, high = max(gaps, key=lambda gap: gap[1] - gap[0])
+            return (low + high) // 2
+    return None
+
+
+def _gaps(n: int, tried: Iterable[int]) -> list[tuple[int, int]]:
+    """Return what lies between N and its neighbours, as pairs of tried numbers with untried ones between them."""
+    below = max((other for other in tried if other < n), default=n)
+    above = min((other for other in tried if other > n), default=n)
+    return [(low, high) for low, high in ((below, n), (n, above)) if high - low > 1]
+
+
+# ------------------------------------------------------------------------------------------------ in words
+
+
+def _reason(best: Observation, safe: Observation | None, tried: Mapping[int, Observation]) -> str:
+    top = _top(tried.values())
+    parts = [f"most genomes a day at {_told(best)}"]
+    if top.n != best.n:
+        parts.append(f"{_told(top)} is within the noise of it")
+    if safe is None:
+        parts.append("no N without failures")
+    elif safe.n != best.n:
+        parts.append(f"without failures {_told(safe)}")
+    above = [seen for n, seen in tried.items() if n > max(best.n, top.n)]
+    parts.append(f"no more at {_told(_top(above))}" if above else f"more than N = {max(tried)} was not tried")
+    if gaps := _gaps(best.n, tried):
+        between = ", ".join(f"{low} and {high}" for low, high in gaps)
+        parts.append(f"nothing was tried between N = {between}")
+    return "; ".join(parts)
+
+
+def _told(seen: Observation) -> str:
+    failed = {0: "", None: " (failed samples not known)"}.get(seen.failed, f" ({seen.failed} failed)")
+    daily = _throughput(seen)
+    return f"N = {seen.n}: {daily:,.{2 if daily < 100 else 0}f}{failed}"

@@ -1,0 +1,136 @@
+"""The samples that a study draws from: a pipeline's configuration and tables, read, and laid out for a run of some."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpd.lab.study import Pool, Sample, StudyError, with_defaults
+from gpd.workflow import ROOT
+
+SCHEMAS = ROOT / "workflow" / "schemas"
+READS = ("fq1", "fq2", "bam")
+PATH_TYPES = ("path", "optional_path")
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A pool as read: the pipeline's configuration with absolute paths, and the rows of its two tables."""
+
+    config: Mapping[str, Any]
+    samples: tuple[Row, ...]
+    units: tuple[Row, ...]
+
+    @property
+    def members(self) -> list[Sample]:
+        return [Sample(row["sample_name"], row.get("condition", "")) for row in self.samples]
+
+    def units_of(self, sample: str) -> list[dict[str, Path]]:
+        """The files of each of a sample's units by their role (fq1, fq2, bam), in the order of the table."""
+        rows = (row for row in self.units if row["sample_name"] == sample)
+        return [{role: Path(row[role]) for role in READS if row.get(role)} for row in rows]
+
+    def reads(self, sample: str) -> list[Path]:
+        """All read files of a sample."""
+        return [path for unit in self.units_of(sample) for path in unit.values()]
+
+    @property
+    def needs_conditions(self) -> bool:
+        """Whether every run has to have samples of two conditions."""
+        return self.config["pipeline"] == "tuxedo" and self.config.get("stop_after") != "quantify"
+
+
+def read_pool(pipeline: str, pool: Pool) -> Source:
+    """Read a pool's configuration and tables; paths in them become absolute.
+
+    What else may be wrong with them, the workflow says when it starts. Raises StudyError.
+    """
+    folder = Path(pool.directory).absolute()
+    path = folder / pool.config
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
+        raise StudyError(f"pipelines.{pipeline}: configuration {path}: {reason}") from error
+    if not isinstance(config, dict):
+        raise StudyError(f"pipelines.{pipeline}: configuration {path}: not a list of keys and values")
+    schema = _schema()
+    tables = {
+        name: _read_table(folder / str(config.get(name) or schema["properties"][name]["default"]), pipeline)
+        for name in ("samples", "units")
+    }
+    units = [
+        {column: _absolute(value, folder) if column in READS else value for column, value in row.items()}
+        for row in tables["units"]
+    ]
+    resolved = _map_paths(config, schema, schema, lambda value: _absolute(value, folder)) | {"pipeline": pipeline}
+    return Source(resolved, tuple(tables["samples"]), tuple(units))
+
+
+def settings_without_paths(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what makes results what they are, defaults filled in: files by their names, neither CPUs nor tables."""
+    schema = _schema()
+    settings = with_defaults(config, schema, schema)
+    return {
+        key: value
+        for key, value in _map_paths(settings, schema, schema, lambda path: Path(path).name).items()
+        if key not in ("samples", "units", "binding")
+    }
+
+
+def lay_out(source: Source, samples: Collection[str], folder: Path, **settings: Any) -> None:
+    """Write configuration and tables for a run of some of the samples in `folder`; `settings` replace the pool's."""
+    target = folder / "config"
+    target.mkdir(parents=True, exist_ok=True)
+    config = {**source.config, "samples": "config/samples.tsv", "units": "config/units.tsv", **settings}
+    (target / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+    for name, rows in (("samples", source.samples), ("units", source.units)):
+        drawn = [row for row in rows if row["sample_name"] in samples]
+        lines = [list(drawn[0]), *(row.values() for row in drawn)]
+        (target / f"{name}.tsv").write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def _read_table(path: Path, pipeline: str) -> list[Row]:
+    """The rows of a tab-separated table; comments and blank lines are left out."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
+        raise StudyError(f"pipelines.{pipeline}: {path}: {reason}") from error
+    fields = [[field.strip() for field in line.split("\t")] for line in lines if line.strip() and line[0] != "#"]
+    if not fields or "sample_name" not in fields[0]:
+        raise StudyError(f"pipelines.{pipeline}: {path}: no column sample_name")
+    header, *body = fields
+    if short := [row[0] for row in body if len(row) != len(header)]:
+        raise StudyError(f"pipelines.{pipeline}: {path}: row {short[0]!r} does not have {len(header)} columns")
+    return [dict(zip(header, row, strict=True)) for row in body]
+
+
+def _schema() -> dict[str, Any]:
+    """The workflow's schema of its configuration, which says which keys are paths."""
+    return yaml.safe_load((SCHEMAS / "config.schema.yaml").read_text(encoding="utf-8"))
+
+
+def _map_paths(value: Any, schema: Mapping, root: Mapping, change: Callable[[str], Any]) -> Any:
+    """Return a configuration with a change made to each path."""
+    reference = schema.get("$ref", "").rpartition("/")[2]
+    if reference in PATH_TYPES:
+        return change(value) if value and isinstance(value, str) else value
+    schema = root["$defs"][reference] | schema if reference else schema
+    if isinstance(value, list) and "items" in schema:
+        return [_map_paths(item, schema["items"], root, change) for item in value]
+    if not isinstance(value, dict):
+        return value
+    known, others = schema.get("properties", {}), schema.get("additionalProperties")
+    return {
+        key: _map_paths(entry, part, root, change) if isinstance(part := known.get(key, others), dict) else entry
+        for key, entry in value.items()
+    }
+
+
+def _absolute(path: str, folder: Path) -> str:
+    return str(folder / path) if path else path

@@ -1,0 +1,218 @@
+"""A throughput study: its settings, the grid of its cells, and the samples that each of them draws. Pure."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import product, zip_longest
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator
+
+SCHEMA = Path(__file__).parents[1] / "schemas" / "throughput.schema.yaml"
+SCHEMA_VERSION = 1
+KNEE = "knee"
+SCHEDULED, INDEPENDENT = "scheduled", "independent"
+
+# rules of single samples that use more than one thread well, with GATK 4 and HISAT2
+PARALLEL_RULES = ("map_and_sort", "take_alignment", "mark_duplicates", "align", "assemble", "quantify")
+
+
+class StudyError(ValueError):
+    """Settings that can't be run; the message is one line a fault."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Where a pipeline's samples are drawn from: its configuration, and the folder that paths in it start from."""
+
+    directory: str
+    config: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample of a pool; the condition is empty where its pipeline has none."""
+
+    name: str
+    condition: str = ""
+
+
+@dataclass(frozen=True)
+class Study:
+    """The settings of throughput.yaml, defaults filled in. `concurrent_samples` is empty where the knee is sought."""
+
+    name: str
+    directory: str
+    pipelines: Mapping[str, Pool]
+    concurrent_samples: tuple[int, ...]
+    modes: tuple[str, ...]
+    bindings: tuple[str, ...]
+    repeats: int
+    warm_up: int
+    seed: int
+    cache: str
+    cores: int | None
+    threads: Mapping[str, int]
+    profiles: Mapping[str, str]
+    keep_results: bool
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.directory) / self.name
+
+
+@dataclass(frozen=True)
+class Series:
+    """What is the same along a curve: N is all that differs between its cells."""
+
+    pipeline: str
+    mode: str
+    binding: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up."""
+
+    study: str
+    cell: str
+    pipeline: str
+    n: int
+    mode: str
+    binding: str
+    repeat: int
+    warm_up: bool
+    samples: tuple[str, ...]
+    seed: int
+    cache: str
+    cores: int
+    threads: Mapping[str, int]
+    profile: str
+    config: str
+    directory: str
+    schema: int = field(default=SCHEMA_VERSION, kw_only=True)
+
+    @property
+    def series(self) -> Series:
+        return Series(self.pipeline, self.mode, self.binding)
+
+    def to_dict(self) -> dict[str, Any]:
+        described = asdict(self)
+        return {"schema": described.pop("schema"), **described, "samples": list(self.samples)}
+
+
+def read_study(path: Path) -> Study:
+    """Read throughput.yaml. Raises StudyError with a line for each fault, OSError where there is no such file."""
+    try:
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+    if faults := sorted(f"{path}: {_explain(error)}" for error in Draft202012Validator(schema).iter_errors(given)):
+        raise StudyError("\n".join(faults))
+    settings = with_defaults(given, schema, schema)
+    wanted = settings.pop("concurrent_samples")
+    return Study(
+        **settings
+        | {"concurrent_samples": () if wanted == KNEE else tuple(wanted)}
+        | {"pipelines": {name: Pool(**pool) for name, pool in settings["pipelines"].items()}}
+        | {name: tuple(settings[name]) for name in ("modes", "bindings")}
+    )
+
+
+def with_defaults(given: Mapping[str, Any], schema: Mapping, root: Mapping) -> dict[str, Any]:
+    """Return the settings with the schema's defaults in place of what is left out."""
+    filled = {}
+    for key, part in schema.get("properties", {}).items():
+        part = root["$defs"][part["$ref"].rpartition("/")[2]] | part if "$ref" in part else part
+        if key in given or "default" in part:
+            value = given.get(key, part.get("default"))
+            filled[key] = with_defaults(value, part, root) if part.get("properties") else value
+    return filled | {key: value for key, value in given.items() if key not in filled}
+
+
+def _explain(error) -> str:
+    """Say in a line where a setting breaks the schema, and how."""
+    where = ".".join(map(str, error.absolute_path)) or "settings"
+    if error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        unknown = ", ".join(sorted(set(map(str, error.instance)) - set(known)))
+        return f"{where}: unknown: {unknown}; known are {', '.join(known)}"
+    if error.validator in ("pattern", "anyOf"):
+        return f"{where}: {error.instance!r}: {error.schema['errorMessage']}"
+    return f"{where}: {error.message}"
+
+
+# ---- the grid ----------------------------------------------------------------------------------------
+
+
+def series(study: Study, pipeline: str) -> Iterator[Series]:
+    """The curves of a pipeline. What knows nothing of its neighbours leases no CPUs: independent cells bind nothing."""
+    for mode in study.modes:
+        for binding in ("none",) if mode == INDEPENDENT else study.bindings:
+            yield Series(pipeline, mode, binding)
+
+
+def grid(study: Study, pools: Mapping[str, Sequence[Sample]], cores: int) -> list[Cell]:
+    """The cells whose N is known before the first is run, in the order in which they are run.
+
+    Within a repeat the order is shuffled, so that what changes meanwhile (heat, other users) does not fall on one N.
+    """
+    cells = []
+    for pipeline in study.pipelines:
+        pool = pools[pipeline]
+        points = list(product(series(study, pipeline), study.concurrent_samples))
+        for number in range(1, study.warm_up + 1 if points else 1):
+            cells.append(cell(study, *points[0], 0, pool, cores, warm_up=number))
+        for repeat in range(1, study.repeats + 1):
+            order = random.Random(f"{study.seed}/{pipeline}/{repeat}/order").sample(points, len(points))
+            cells += [cell(study, line, n, repeat, pool, cores) for line, n in order]
+    return cells
+
+
+def cell(study: Study, line: Series, n: int, repeat: int, pool: Sequence[Sample], cores: int, warm_up: int = 0) -> Cell:
+    """The cell of a series at N, in one of its repeats; `warm_up` numbers those that come before them."""
+    when = f"warmup{warm_up}" if warm_up else f"r{repeat}"
+    return Cell(
+        study=study.name,
+        cell=f"{line.pipeline}-n{n}-{line.mode}-{line.binding}-{when}",
+        pipeline=line.pipeline,
+        n=n,
+        mode=line.mode,
+        binding=line.binding,
+        repeat=repeat,
+        warm_up=bool(warm_up),
+        samples=draw(pool, n, f"{study.seed}/{line.pipeline}/{when}"),
+        seed=study.seed,
+        cache=study.cache,
+        cores=cores,
+        threads=threads(study, line.mode, n, cores),
+        profile=study.profiles[line.mode],
+        config=study.pipelines[line.pipeline].config,
+        directory=study.pipelines[line.pipeline].directory,
+    )
+
+
+def draw(pool: Sequence[Sample], n: int, seed: str) -> tuple[str, ...]:
+    """N different samples at random, evenly from the conditions; those of a smaller N are among those of a larger.
+
+    Whatever its mode and binding, a repeat's cell draws the same samples, so that they can be compared pair by pair.
+    Raises StudyError where the pool is too small.
+    """
+    if n > len(pool):
+        raise StudyError(f"concurrent_samples: {n} is more than the {len(pool)} samples of the pool")
+    dice = random.Random(seed)
+    shuffled = dice.sample(sorted(pool, key=lambda sample: sample.name), len(pool))
+    conditions: dict[str, list[str]] = {}
+    for sample in shuffled:
+        conditions.setdefault(sample.condition, []).append(sample.name)
+    turns = zip_longest(*conditions.values())
+    return tuple(name for turn in turns for name in turn if name is not None)[:n]
+
+
+def threads(study: Study, mode: str, n: int, cores: int) -> dict[str, int]:
+    """Threads by rule: those of the settings, and for scheduled cells an even share of the cores."""
+    share = {rule: max(1, cores // n) for rule in PARALLEL_RULES} if mode == SCHEDULED else {}
+    return share | dict(study.threads)

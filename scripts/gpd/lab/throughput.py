@@ -1,0 +1,191 @@
+"""Run a study: its cells one after the other, each once, whatever interrupted it before."""
+
+import fcntl
+import json
+import os
+import statistics
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from gpd import cohort, launcher
+from gpd.lab import cells, provenance, study
+from gpd.lab.cells import Bench
+from gpd.lab.knee import Observation, next_n
+from gpd.lab.pool import Source, read_pool
+from gpd.lab.study import INDEPENDENT, Cell, Series, Study, StudyError
+from gpd.ledger import read_ledger
+from gpd.machines import machine
+from gpd.steps import STEPS
+from gpd.tables import collect
+
+LOCK = ".lock"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study with the samples of its pools: what can be said before anything runs."""
+
+    study: Study
+    sources: Mapping[str, Source]
+    cores: int
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells whose N is known; where the knee is sought, there are none yet."""
+        return study.grid(self.study, {name: source.members for name, source in self.sources.items()}, self.cores)
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Who is told how a study goes on: before and after each cell, and at each change within."""
+
+    begin: Callable[[Cell | None, str, Plan], None]
+    changed: cells.Changed
+    end: Callable[[Cell], None]
+
+
+def make_plan(path: Path) -> Plan:
+    """Read a study and its pools. Raises StudyError with a line for each fault that shows without running anything."""
+    settings = study.read_study(path)
+    sources = {name: read_pool(name, pool) for name, pool in settings.pipelines.items()}
+    for profile in settings.profiles.values():
+        cells.find_profile(profile)
+    if faults := [fault for name, source in sources.items() for fault in _too_few(settings, name, source)]:
+        raise StudyError("\n".join(f"{path}: {fault}" for fault in faults))
+    plan = Plan(settings, sources, settings.cores or launcher.usable_cores())
+    _refuse_changed(plan)
+    return plan
+
+
+def _too_few(settings: Study, pipeline: str, source: Source) -> Iterator[str]:
+    """Lines about numbers of samples that the pool or the pipeline does not allow."""
+    if (most := max(settings.concurrent_samples, default=1)) > len(source.members):
+        yield f"concurrent_samples: {most} is more than the {len(source.members)} samples in the pool of {pipeline}"
+    if not source.needs_conditions:
+        return
+    remedy = "set stop_after: quantify in its configuration"
+    if INDEPENDENT in settings.modes:
+        yield f"modes: independent runs take one sample each, and {pipeline} compares conditions: {remedy}"
+    if not settings.concurrent_samples or min(settings.concurrent_samples) < 2:
+        yield f"concurrent_samples: {pipeline} compares conditions, so list numbers from 2, or {remedy}"
+
+
+def _refuse_changed(plan: Plan) -> None:
+    """Raise StudyError where a finished cell was run with other settings than the study has now."""
+    for cell in plan.cells:
+        record = plan.study.folder / cell.cell / cells.RECORD
+        if record.exists() and (before := json.loads(record.read_text())["cell"]) != cell.to_dict():
+            changed = [key for key, value in cell.to_dict().items() if before.get(key) != value]
+            raise StudyError(
+                f"{record.parent}: was run with another {' and '.join(changed)}: "
+                "give the study another name, or remove that folder"
+            )
+
+
+def run(plan: Plan, watcher: Watcher) -> None:
+    """Run what is left of a study. Raises StudyError or CellError, with all finished cells kept."""
+    folder = plan.study.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder) as lock:
+        for pipeline, source in plan.sources.items():
+            bench = _bench(plan, source, lock)
+            watcher.begin(None, f"{pipeline}: indexes and dictionaries", plan)
+            cells.prepare(bench, plan.cores, watcher.changed)
+            dictionary = bench.prepared / cells.REFERENCE / "genome.dict"
+            bench = replace(bench, settings=provenance.settings(source, dictionary))
+            for cell in _left(plan, pipeline):
+                watcher.begin(cell, cell.cell, plan)
+                cells.run(cell, bench, watcher.changed)
+                watcher.end(cell)
+
+
+def check(plan: Plan) -> None:
+    """Have the workflow check each pool and plan its jobs; nothing runs. Raises CellError with what it says."""
+    for source in plan.sources.values():
+        cells.plan_dry(_bench(plan, source, lock=-1), plan.cores)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[int]:
+    """Hold a study for ourselves, and for what we start. Raises StudyError where another process holds it."""
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield descriptor
+    except BlockingIOError as error:
+        raise StudyError(f"{folder}: another gpd throughput run is at work on this study") from error
+    finally:
+        os.close(descriptor)
+
+
+def _bench(plan: Plan, source: Source, lock: int) -> Bench:
+    folder = plan.study.folder.resolve()
+    deployment = cohort.deployment(source.config["pipeline"])
+    return Bench(
+        folder=folder,
+        source=source,
+        settings={},
+        mem_mb=int(machine.look(folder).available_gib * 1024),
+        keep_results=plan.study.keep_results,
+        lock=lock,
+        options=(*deployment, "--conda-prefix", str(folder / "conda")) if deployment else (),
+    )
+
+
+def _left(plan: Plan, pipeline: str) -> Iterator[Cell]:
+    """The cells of a pipeline that have no record, in the order in which they are run."""
+    planned = [cell for cell in plan.cells if cell.pipeline == pipeline]
+    for cell in planned or _towards_knee(plan, pipeline):
+        if not cells.is_finished(plan.study.folder, cell):
+            yield cell
+
+
+def _towards_knee(plan: Plan, pipeline: str) -> Iterator[Cell]:
+    """The cells by which each curve's knee is found: which N comes next, those before it tell."""
+    settings, pool = plan.study, plan.sources[pipeline].members
+    for line in study.series(settings, pipeline):
+        warm_ups = settings.warm_up
+        while (n := next_n(observe(settings.folder, line), limit=len(pool))) is not None:
+            for number in range(1, warm_ups + 1):
+                yield study.cell(settings, line, n, 0, pool, plan.cores, warm_up=number)
+            warm_ups = 0
+            for repeat in range(1, settings.repeats + 1):
+                yield study.cell(settings, line, n, repeat, pool, plan.cores)
+
+
+def observe(folder: Path, line: Series) -> list[Observation]:
+    """What the finished cells of a series came to, N by N."""
+    points = collect.collect(folder).points
+    of_line = points[[Series(p.pipeline, p.mode, p.binding) == line for p in points.itertuples()]]
+    return [
+        Observation(
+            point.n,
+            *(None if pd.isna(value) else value for value in (point.genomes_per_day_mean, point.genomes_per_day_se)),
+            point.failed,
+        )
+        for point in of_line.itertuples()
+    ]
+
+
+def estimate_s(plan: Plan, cell: Cell) -> float | None:
+    """Seconds that a cell will take: the median of its like, else of the nearest N in proportion; None is not known.
+
+    Before the first cell has ended, the CPU seconds a sample in the pool's own ledger stand in, as if cores were full.
+    """
+    walls: dict[int, list[float]] = {}
+    for path in plan.study.folder.glob(f"*/{cells.RECORD}"):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if (record["cell"]["pipeline"], record["cell"]["mode"]) == (cell.pipeline, cell.mode):
+            walls.setdefault(record["cell"]["n"], []).append(record["wall_s"])
+    if walls:
+        nearest = min(walls, key=lambda n: abs(n - cell.n))
+        return statistics.median(walls[nearest]) * max(1.0, cell.n / nearest)
+    steps = STEPS[cell.pipeline]
+    attempts = [each for each in read_ledger(Path(cell.directory) / cells.LEDGER) if each.step in steps]
+    samples = {each.owner for each in attempts if "sample" in each.wildcards}
+    cpu_s = sum(each.cpu_s or 0.0 for each in attempts)
+    return cpu_s / len(samples) * cell.n / min(cell.cores, cell.n) if samples and cpu_s else None

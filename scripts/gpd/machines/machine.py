@@ -1,0 +1,267 @@
+"""What machine this is: the one module that looks."""
+
+import contextlib
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+
+from gpd.machines.mounts import Mount, cgroup_folders, mount_of, parse_mounts
+
+TIMEOUT_S = 60.0
+GIB = 1024**3
+WINDOW_S = 1.0  # how long it is watched how busy the CPUs are
+
+# what the kernel tells of itself and of the machine, for whoever may read it
+FILES = (
+    *("/etc/os-release", "/proc/cpuinfo", "/proc/loadavg", "/proc/meminfo", "/proc/self/cgroup"),
+    "/proc/self/mountinfo",
+    "/sys/devices/system/cpu/cpu*/acpi_cppc/nominal_freq",
+    "/sys/devices/system/cpu/cpu*/cache/index3/[ls]*",
+    "/sys/devices/system/cpu/cpu*/cpufreq/base_frequency",
+    "/sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq",
+    "/sys/devices/system/cpu/cpu*/cpufreq/scaling_[dg]*r",
+    "/sys/devices/system/cpu/cpufreq/boost",
+    "/sys/devices/system/cpu/intel_pstate/no_turbo",
+    "/sys/devices/system/node/node*/cpulist",
+    "/sys/devices/system/node/node*/meminfo",
+    "/sys/kernel/mm/transparent_hugepage/enabled",
+)
+CGROUP_FILES = {
+    "cpu": ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"),
+    "memory": ("memory.max", "memory.limit_in_bytes"),
+}
+# exit statuses with which a command has answered: systemd-detect-virt ends with 1 where it finds nothing; dmidecode is
+# for root alone. lscpu speaks the user's language where it is not told otherwise.
+COMMANDS = {
+    "lscpu": (("env", "LC_ALL=C", "lscpu"), (0,)),
+    "vm": (("systemd-detect-virt", "--vm"), (0, 1)),
+    "container": (("systemd-detect-virt", "--container"), (0, 1)),
+    "memory_modules": (("dmidecode", "--type", "17"), (0,)),
+}
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The processor in short; a count that the machine does not tell is None."""
+
+    model: str
+    cpus: int | None
+    cores: int | None
+    sockets: int | None
+    numa_nodes: int | None
+    l3_groups: int | None
+    threads_per_core: int | None
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Free space of the file system that holds a directory."""
+
+    path: str
+    free_gib: float
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a run meets here beside the tools; `usable_cpus` are those this process may run on."""
+
+    topology: Topology
+    usable_cpus: int
+    memory_gib: float
+    available_gib: float
+    disks: tuple[Disk, ...]
+    open_files: int
+    conda: str
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A directory without links on its way, and the file system that holds it; `block` is its device, major:minor."""
+
+    path: str
+    size_gib: float
+    free_gib: float
+    block: str | None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a machine says of itself, in its own words; what it does not say is not in there.
+
+    `files` holds texts by path, `answers` what the COMMANDS printed, `stat` /proc/stat before and after `window_s`.
+    """
+
+    hostname: str
+    kernel: str
+    architecture: str
+    topology: Topology
+    usable_cpus: int
+    open_files: tuple[int | None, int | None]
+    files: Mapping[str, str]
+    answers: Mapping[str, str]
+    folders: Mapping[str, Folder]
+    stat: tuple[str, str]
+    window_s: float
+
+
+def look(directory: Path) -> Machine:
+    """Measure what a run in the directory would find on this machine."""
+    memory = _meminfo(Path("/proc/meminfo").read_text())
+    temporary = Path(tempfile.gettempdir())
+    return Machine(
+        topology=_topology(),
+        usable_cpus=len(os.sched_getaffinity(0)),
+        memory_gib=memory["MemTotal"] / GIB,
+        available_gib=memory["MemAvailable"] / GIB,
+        disks=tuple(Disk(str(path), shutil.disk_usage(path).free / GIB) for path in (directory, temporary)),
+        open_files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+        conda=conda(),
+    )
+
+
+def gather(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Seen:
+    """Read all that the host record is made of; needs no root and no tool, but tells more with them."""
+    system = os.uname()
+    answers = _answers()
+    files = _read(path for pattern in FILES for path in Path("/").glob(pattern.lstrip("/")))
+    mounts = parse_mounts(files.get("/proc/self/mountinfo", ""))
+    folders = {name: _folder(directory.resolve(), mounts) for name, directory in directories.items()}
+    files |= _read(_cgroup_files(files.get("/proc/self/cgroup", ""), mounts))
+    files |= _read(path for folder in folders.values() if folder.block for path in _block_files(folder.block))
+    topology = _topology()
+    before = Path("/proc/stat").read_text()  # last, so that what was started above is not counted
+    time.sleep(window_s)
+    return Seen(
+        hostname=system.nodename,
+        kernel=system.release,
+        architecture=system.machine,
+        topology=topology,
+        usable_cpus=len(os.sched_getaffinity(0)),
+        open_files=tuple(map(_limit, resource.getrlimit(resource.RLIMIT_NOFILE))),
+        files=files,
+        answers=answers,
+        folders=folders,
+        stat=(before, Path("/proc/stat").read_text()),
+        window_s=window_s,
+    )
+
+
+def _limit(value: int) -> int | None:
+    return None if value == resource.RLIM_INFINITY else value
+
+
+def _answers() -> dict[str, str]:
+    """What those of the COMMANDS say that are here and may."""
+    said = {}
+    for name, (command, statuses) in COMMANDS.items():
+        status, output = answer(list(command))
+        if status in statuses:
+            said[name] = output
+    return said
+
+
+def _read(paths: Iterable[Path]) -> dict[str, str]:
+    """The texts of those files that are there and may be read."""
+    texts = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            texts[str(path)] = path.read_text(errors="replace")
+    return texts
+
+
+def _cgroup_files(cgroup: str, mounts: list[Mount]) -> Iterable[Path]:
+    for controller, names in CGROUP_FILES.items():
+        for folder in cgroup_folders(cgroup, mounts, controller):
+            yield from (Path(folder) / name for name in names)
+
+
+def _block_files(block: str) -> Iterable[Path]:
+    """What is told of a block device, and of the whole disk where the device is a partition of it."""
+    yield from (Path("/sys/dev/block") / block / name for name in ("uevent", "queue/rotational", "../queue/rotational"))
+
+
+def _folder(directory: Path, mounts: list[Mount]) -> Folder:
+    usage = shutil.disk_usage(directory)
+    mount = mount_of(PurePosixPath(directory), mounts)
+    return Folder(str(directory), usage.total / GIB, usage.free / GIB, _block(mount) if mount else None)
+
+
+def _block(mount: Mount) -> str | None:
+    """The block device of a mount. Btrfs hides it behind a number of its own, but names it."""
+    if not mount.device.startswith("0:"):
+        return mount.device
+    with contextlib.suppress(OSError):
+        device = Path(mount.source).stat().st_rdev if mount.source.startswith("/dev/") else 0
+        return f"{os.major(device)}:{os.minor(device)}" if device else None
+    return None
+
+
+def conda() -> str:
+    """The path of conda, empty where there is none."""
+    return shutil.which("conda") or ""
+
+
+def _meminfo(text: str) -> dict[str, int]:
+    """Return the sizes of /proc/meminfo in bytes."""
+    fields = (line.split() for line in text.splitlines() if line.endswith("kB"))
+    return {name.rstrip(":"): int(kib) * 1024 for name, kib, _ in fields}
+
+
+def _topology() -> Topology:
+    status, text = answer(["lscpu", "--parse=CPU,CORE,SOCKET,NODE,CACHE"])
+    seen = parse_lscpu(text if status == 0 else "")
+    return Topology(**asdict(seen) | {"model": _model(Path("/proc/cpuinfo").read_text())})
+
+
+def _model(cpuinfo: str) -> str:
+    fields = (line.partition(":") for line in cpuinfo.splitlines())
+    return next((value.strip() for name, _, value in fields if name.strip() == "model name"), "")
+
+
+def parse_lscpu(text: str) -> Topology:
+    """Count what `lscpu --parse=CPU,CORE,SOCKET,NODE,CACHE` lists.
+
+    There is a row for each CPU; the last comment names the columns.
+    """
+    lines = text.splitlines()
+    comments = [line for line in lines if line.startswith("#")]
+    columns = comments[-1].lstrip("# ").split(",") if comments else []
+    rows = [dict(zip(columns, line.split(","), strict=False)) for line in lines if line and line[0] != "#"]
+    cores = _distinct(f"{row.get('Socket')}/{row['Core']}" for row in rows if row.get("Core"))
+    return Topology(
+        model="",
+        cpus=len(rows) or None,
+        cores=cores,
+        sockets=_distinct(row.get("Socket") for row in rows),
+        numa_nodes=_distinct(row.get("Node") for row in rows),
+        l3_groups=_distinct(row.get("L3") for row in rows),
+        threads_per_core=len(rows) // cores if cores else None,
+    )
+
+
+def _distinct(values: Iterable[str | None]) -> int | None:
+    return len({value for value in values if value}) or None
+
+
+def answer(command: list[str]) -> tuple[int | None, str]:
+    """The exit status and output of a command; no status: it had to be stopped."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None, ""
+    except OSError as error:
+        return 126, str(error)
+    return done.returncode, done.stdout.decode(errors="replace")

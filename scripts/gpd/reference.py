@@ -1,0 +1,123 @@
+"""Published figures as reference series, for the curve of a report and for a comparison. Pure.
+
+Every figure is recomputed from its own rows; where the printed one does not follow from them, a note says so.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from gpd.lab.knee import Knee, Observation, find_knee
+from gpd.published import SINGLE, THROUGHPUT, PublishedRun, Recomputed, figures, skus
+from gpd.tables.rows import HUMAN_30X_GIGABASES
+
+# what sets every published figure apart from one that is measured here (resources/published/README.md)
+DIFFERENCES = (
+    "inputs: published: one human genome at about 53x (ERR194161, NA12878), the same in every sample",
+    "gigabases: published: worked out from 53x of 3.1 Gb, both about",
+    "tools: published: BWA 0.7.15, samtools 1.6, sambamba 0.7.0, GATK 3.6",
+    "hardware: published: two sockets, one shared BeeGFS",
+    "repeats: published: each figure is of one run, so there is no standard error and no confidence interval",
+    "rounding: published: hours are to 0.01, so the ratio of a short step says little",
+    "mode: published: N whole pipelines side by side; nothing shows that jobs kept to CPUs of their own",
+)
+
+COVERAGE = 53  # of every published genome (resources/published/README.md)
+
+NAMES = {"total_hours": "total hours", "genomes_per_day": "genomes a day"}
+
+
+@dataclass(frozen=True)
+class ReferencePoint:
+    """N samples at once, one run: genomes a day and total hours that follow from the hours a step; None: not known."""
+
+    sku: str
+    n: int
+    failed: int | None
+    genomes_per_day: float | None
+    total_hours: float | None
+    hours: Mapping[str, float | None]
+    notes: tuple[str, ...]
+
+    @property
+    def human_30x_per_day(self) -> float | None:
+        """What its genomes a day would be at 30x, about: COVERAGE / 30 of them."""
+        return None if self.genomes_per_day is None else self.genomes_per_day * COVERAGE / 30
+
+    @property
+    def gigabases_per_day(self) -> float | None:
+        """About, as each genome had COVERAGE x 3.1 Gb."""
+        return None if self.human_30x_per_day is None else self.human_30x_per_day * HUMAN_30X_GIGABASES
+
+
+@dataclass(frozen=True)
+class ReferenceSeries:
+    """What was published of one SKU, N ascending. `table` names the file; date, server and CPU where they were told."""
+
+    sku: str
+    table: str
+    points: tuple[ReferencePoint, ...]
+    published: str | None
+    server: str | None
+    cpu: str | None
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        """The curve, for the knee finder; it was run once, so no standard error is known."""
+        return tuple(Observation(point.n, point.genomes_per_day, None, point.failed) for point in self.points)
+
+    @property
+    def knee(self) -> Knee:
+        return find_knee(self.observations)
+
+
+def series(runs: Iterable[PublishedRun]) -> list[ReferenceSeries]:
+    """Return a series a SKU: its runs of several samples at once; where there are none, that of the lone sample.
+
+    The two tables are never joined: they were run with different cores a step and differ at one sample.
+    """
+    read = list(runs)
+    return [_series([run for run in read if run.sku == sku]) for sku in skus(read)]
+
+
+def curves(runs: Iterable[PublishedRun]) -> list[ReferenceSeries]:
+    """Return the series that have more than one N."""
+    return [one for one in series(runs) if len(one.points) > 1]
+
+
+def _series(runs: list[PublishedRun]) -> ReferenceSeries:
+    table = THROUGHPUT if any(run.table == THROUGHPUT for run in runs) else SINGLE
+    own = sorted((run for run in runs if run.table == table), key=lambda run: run.n_samples)
+    first = own[0]
+    return ReferenceSeries(first.sku, table, tuple(map(_point, own)), first.published, first.server, first.cpu)
+
+
+def _point(run: PublishedRun) -> ReferencePoint:
+    return ReferencePoint(
+        sku=run.sku,
+        n=run.n_samples,
+        failed=run.n_failed,
+        genomes_per_day=_value(run.genomes_per_day),
+        total_hours=_value(run.total_hours),
+        hours={step: _float(hours) for step, hours in run.hours.items()},
+        notes=tuple(_notes(run)),
+    )
+
+
+def _notes(run: PublishedRun) -> list[str]:
+    notes = []
+    for figure in figures([run]):
+        said = f"{run.sku}, N = {run.n_samples}: {NAMES[figure.name]}: printed {figure.printed}"
+        if figure.recomputed is None:
+            notes.append(f"{said}, which the rows do not suffice to recompute")
+        elif not figure.follows:
+            notes.append(f"{said}, {figure.recomputed.value:.2f} follows from the steps")
+    return notes
+
+
+def _value(recomputed: Recomputed | None) -> float | None:
+    return None if recomputed is None else float(recomputed.value)
+
+
+def _float(number: Decimal | None) -> float | None:
+    return None if number is None else float(number)

@@ -1,0 +1,329 @@
+"""What a report says of a study, from its tables: the answer, tables, figures, faults, machines, method. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from gpd.comparison.agreement import Disagreement, RunRecord, compared
+from gpd.comparison.comparability import Difference, doubts, pooled_differences
+from gpd.lab.knee import Knee
+from gpd.lab.study import Series
+from gpd.reference import ReferenceSeries
+from gpd.reports.formats import counted, listed, number, some, with_error
+from gpd.reports.grids import (
+    CLOCKS,
+    DAILY,
+    MOST_FAILURES,
+    Entry,
+    Grid,
+    Record,
+    all_series,
+    counted_in,
+    disagreement_grid,
+    failure_grid,
+    label,
+    records,
+    rows,
+    step_grids,
+)
+from gpd.reports.host_grid import busy_cells, cpu_names, host_grid, software_grid
+from gpd.reports.method import method_lines
+from gpd.reports.study_figures import (
+    Shown,
+    knee_of,
+    packing_figure,
+    reference_figure,
+    step_figure,
+    throughput_figure,
+    timeline_figure,
+)
+from gpd.steps import STEPS
+from gpd.tables.collect import Tables
+from gpd.tables.rows import HUMAN_30X_GIGABASES
+
+ALIKE = 0.9  # of a human genome at 30x: a sample below is called by its size
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that must be known before any figure is used: `error` breaks them, `warning` weakens them."""
+
+    level: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The best of a pipeline: the figure, what it counts, where it was reached, and the same in other units."""
+
+    pipeline: str
+    best: Entry
+    counts: str
+    reached: str
+    others: tuple[tuple[Entry, str], ...]
+    scale: str
+
+
+@dataclass(frozen=True)
+class SeriesFindings:
+    """One mode and binding of a pipeline."""
+
+    title: str
+    knee: str
+    grids: tuple[Grid, ...]
+    figures: tuple[Shown, ...]
+
+
+@dataclass(frozen=True)
+class PipelineFindings:
+    """One pipeline: the curves of all its series beside each other, then each series."""
+
+    name: str
+    figures: tuple[Shown, ...]
+    series: tuple[SeriesFindings, ...]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """A report, top down."""
+
+    study: str
+    notices: tuple[Notice, ...]
+    headlines: tuple[Headline, ...]
+    pipelines: tuple[PipelineFindings, ...]
+    failures: Grid | None
+    about_failures: str
+    disagreements: Grid | None
+    agreement: str
+    unfinished: tuple[str, ...]
+    machines: Grid | None
+    about_machines: str
+    software: Grid | None
+    method: tuple[str, ...]
+
+
+def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequence[ReferenceSeries]) -> Findings:
+    """Say what the tables of a study say. The same tables give the same findings."""
+    run_records = list(tables.runs_json)
+    machines, about_machines = host_grid(run_records)
+    series = all_series(tables.points)
+    return Findings(
+        study=_study(tables),
+        notices=tuple(_notices(tables, run_records, disagreements)),
+        headlines=tuple(
+            _headline(pipeline, tables, run_records)
+            for pipeline in STEPS
+            if any(one.pipeline == pipeline for one in series)
+        ),
+        pipelines=tuple(_pipelines(series, tables, references)),
+        failures=failure_grid(tables.samples),
+        about_failures=_about_failures(tables),
+        disagreements=disagreement_grid(disagreements) if disagreements else None,
+        agreement=_agreement(run_records, disagreements),
+        unfinished=tuple(tables.unfinished),
+        machines=machines,
+        about_machines=about_machines,
+        software=software_grid(run_records),
+        method=tuple(method_lines(tables, run_records)),
+    )
+
+
+def _study(tables: Tables) -> str:
+    names = tables.runs["study"].dropna().unique()
+    return listed(names) or "no cell has ended"
+
+
+# -------------------------------------------------------------------------------------------- notices
+
+
+def _notices(tables: Tables, run_records: Sequence[RunRecord], differing: Sequence[Disagreement]) -> Iterator[Notice]:
+    if differing:
+        outputs = [f"{one.kind} of {some(one.samples, MOST_NAMED)} ({one.pipeline})" for one in differing]
+        said = f"Samples that ran in several cells gave different results: {some(outputs, MOST_NAMED)}."
+        yield Notice("error", f"{said} Speed does not count where outputs differ; see Output agreement.")
+    if broken := _broken_bindings(tables.jobs):
+        yield Notice("error", broken)
+    if tables.runs.empty:
+        yield Notice("error", "No cell of this study has ended: there is nothing to report. Run the study again.")
+    yield from (Notice("warning", text) for text in _mixtures(run_records))
+    if busy := busy_cells(run_records):
+        yield Notice("warning", f"The node was busy before the start of {counted(len(busy), 'cell')}: {some(busy, 5)}.")
+    if failed := int(counted_in(tables.runs)["failed"].sum()):
+        yield Notice("warning", f"{counted(failed, 'sample')} failed; see Failures.")
+    if tables.unfinished:
+        count = counted(len(tables.unfinished), "cell")
+        yield Notice(
+            "warning", f"{count} did not end and {_are(len(tables.unfinished))} in no figure; see Not finished."
+        )
+    yield from (Notice("warning", _sentence(doubt)) for doubt in (doubts(_named(run_records)) if run_records else ()))
+
+
+def _mixtures(run_records: Sequence[RunRecord]) -> Iterator[str]:
+    """Say in what the repeats of points differ, a line each thing that differs: many points may share it."""
+    found: dict[tuple[str, str], list[Difference]] = {}
+    for difference in pooled_differences(run_records):
+        found.setdefault((difference.name, difference.detail), []).append(difference)
+    for differences in found.values():
+        more = f" The same of {counted(len(differences) - 1, 'more mean')}." if len(differences) > 1 else ""
+        yield f"Repeats that go into one mean differ: {differences[0]}.{more}"
+
+
+def _broken_bindings(jobs: pd.DataFrame) -> str:
+    broken = records(jobs[jobs["binding_ok"].eq(False).fillna(False).astype(bool)])
+    if not broken:
+        return ""
+    named = dict.fromkeys(f"{job['rule']} {job['sample'] or ''}".strip() + f" in {job['cell']}" for job in broken)
+    return (
+        f"Binding was broken: {counted(len(broken), 'job')} ran on CPUs outside the lease, so that jobs may have "
+        f"shared CPUs. First: {some(list(named), MOST_NAMED)}."
+    )
+
+
+def _named(run_records: Iterable[RunRecord]) -> list[tuple[str, RunRecord]]:
+    return [(record["cell"]["cell"], record) for record in run_records]
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+# ------------------------------------------------------------------------------------------- headline
+
+
+def _headline(pipeline: str, tables: Tables, run_records: Sequence[RunRecord]) -> Headline:
+    """The point with the most genomes a day, of all series."""
+    points = [p for p in records(tables.points) if p["pipeline"] == pipeline and p["genomes_per_day_mean"] is not None]
+    if not points or not (best := max(points, key=lambda point: point["genomes_per_day_mean"]))["genomes_per_day_mean"]:
+        return Headline(pipeline, Entry("none"), DAILY[pipeline], "No sample succeeded at any N.", (), "")
+    size = _mean_gigabases(best, tables.samples)
+    others = [("gigabases_per_day", "gigabases a day")]
+    others += [("human_30x_per_day", "human genomes at 30x a day")] if pipeline == "germline" else []
+    return Headline(
+        pipeline,
+        Entry(*with_error(best["genomes_per_day_mean"], best["genomes_per_day_se"])),
+        f"{DAILY[pipeline]}{'' if size is None else f', of {number(size, 2)} gigabases each'}",
+        _reached(best, tables.runs, run_records),
+        tuple(
+            (Entry(*with_error(best[f"{column}_mean"], best[f"{column}_se"])), name)
+            for column, name in others
+            if best[f"{column}_mean"] is not None
+        ),
+        _scale(pipeline, size),
+    )
+
+
+def _reached(point: Record, runs: pd.DataFrame, run_records: Sequence[RunRecord]) -> str:
+    series = Series(point["pipeline"], point["mode"], point["binding"])
+    cores = rows(series, runs)["cores"].dropna().unique()
+    names = cpu_names(record for record in run_records if _at(record, point))
+    cpu = f"on {listed(names) or point['sku'] or 'a CPU whose name is not known'}"
+    used = f", {' or '.join(map(str, cores))} cores" if len(cores) else ""
+    repeats = counted(point["repeats"], "repeat")
+    error = (
+        f"mean of {repeats} and its standard error"
+        if point["genomes_per_day_se"] is not None
+        else "one repeat, no error known"
+    )
+    failed = f"; {counted(point['failed'], 'sample')} failed in all" if point["failed"] else ""
+    return f"N = {point['n']} samples at once, {label(series)}, {cpu}{used}; {error}{failed}."
+
+
+def _at(record: RunRecord, point: Record) -> bool:
+    """Whether a run counts for a point."""
+    keys = ("pipeline", "mode", "binding", "n")
+    return not record["cell"]["warm_up"] and all(record["cell"][key] == point[key] for key in keys)
+
+
+def _mean_gigabases(point: Record, samples: pd.DataFrame) -> float | None:
+    """What a sample that succeeded at a point holds on average."""
+    own = counted_in(rows(Series(point["pipeline"], point["mode"], point["binding"]), samples))
+    counted_samples = own[(own["n"] == point["n"]) & own["succeeded"].fillna(False).astype(bool)]["gigabases"].dropna()
+    return float(counted_samples.mean()) if len(counted_samples) else None
+
+
+def _scale(pipeline: str, gigabases: float | None) -> str:
+    """Say how large a sample is, so that a small one never passes for a human genome."""
+    if gigabases is None:
+        return "What a sample holds is not known, so this can't be set against other figures."
+    if pipeline != "germline":
+        return "Samples are RNA-Seq libraries of this study; libraries of another size take another time."
+    share = gigabases / HUMAN_30X_GIGABASES
+    said = f"a sample has {number(100 * share, 2)}% of the bases of a human genome at 30x"
+    if share < ALIKE:
+        return (
+            f"These are not whole human genomes: {said} ({HUMAN_30X_GIGABASES:g} gigabases). The human equivalent "
+            "assumes that time grows as bases do."
+        )
+    return _sentence(f"{said} ({HUMAN_30X_GIGABASES:g} gigabases)")
+
+
+# ------------------------------------------------------------------------------------------ pipelines
+
+
+def _pipelines(
+    series: Sequence[Series], tables: Tables, references: Sequence[ReferenceSeries]
+) -> Iterator[PipelineFindings]:
+    for pipeline in dict.fromkeys(one.pipeline for one in series):
+        own = [one for one in series if one.pipeline == pipeline]
+        published = reference_figure(references) if pipeline == "germline" else None
+        figures = (
+            throughput_figure(pipeline, own, tables.points),
+            packing_figure(pipeline, own, tables.points),
+            published,
+        )
+        yield PipelineFindings(
+            pipeline, tuple(filter(None, figures)), tuple(_series_findings(one, tables) for one in own)
+        )
+
+
+def _series_findings(series: Series, tables: Tables) -> SeriesFindings:
+    return SeriesFindings(
+        title=label(series).capitalize(),
+        knee=_knee(knee_of(series, tables.points)),
+        grids=tuple(
+            grid for clock in CLOCKS for grid in step_grids(series, clock, tables.steps, tables.runs, tables.points)
+        ),
+        figures=(step_figure(series, tables.steps, tables.points), timeline_figure(series, tables.jobs)),
+    )
+
+
+def _knee(knee: Knee | None) -> str:
+    if knee is None:
+        return "No knee: one N alone was run."
+    if knee.n is None:
+        return f"No knee: {knee.reason}."
+    failed = f", where {counted(knee.failed, 'sample')} failed" if knee.failed else ""
+    safe = ""
+    if knee.n_without_failures not in (None, knee.n):
+        safe = f"; N = {knee.n_without_failures} without failures"
+    return f"Knee: N = {knee.n}{failed}{safe}. {_sentence(knee.reason)}"
+
+
+# --------------------------------------------------------------------------------- failures, agreement
+
+
+def _about_failures(tables: Tables) -> str:
+    succeeded = tables.samples["succeeded"].fillna(False).astype(bool)
+    failed = int((~succeeded).sum())
+    if not failed:
+        return f"No sample failed: all {counted(len(succeeded), 'sample run')} succeeded, warm-ups included."
+    more = f" The first {MOST_FAILURES} are listed; all are in samples.tsv." if failed > MOST_FAILURES else ""
+    return (
+        f"{failed:,} of {counted(len(succeeded), 'sample run')} failed, warm-ups included. A failed sample costs its "
+        f"time and counts nothing. Logs are relative to the cell's folder.{more}"
+    )
+
+
+def _agreement(run_records: Sequence[RunRecord], differing: Sequence[Disagreement]) -> str:
+    count = compared(run_records)
+    if differing:
+        return f"{len(differing):,} of {counted(count, 'output')} that several cells came to differ between them."
+    if not count:
+        return "No output was compared: no sample ran in more than one cell with its output recorded."
+    return f"{counted(count, 'output')} came from more than one cell each, and were the same in all of them."

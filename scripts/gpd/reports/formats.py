@@ -1,0 +1,87 @@
+"""How a report prints numbers and words: units, digits, errors, Markdown. Pure. What is missing is an empty text."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+DIGITS = 3  # of a figure without an error, at least
+MOST_DECIMALS = 6
+PLUS_MINUS = "\u00b1"
+
+
+@dataclass(frozen=True)
+class TimeUnit:
+    """A unit of time for a whole table or figure."""
+
+    name: str
+    symbol: str
+    seconds: float
+    decimals: int
+
+    def of(self, seconds: float) -> float:
+        return seconds / self.seconds
+
+    def show(self, seconds: float | None) -> str:
+        return "" if missing(seconds) else f"{self.of(seconds):,.{self.decimals}f}"
+
+
+UNITS = (TimeUnit("hours", "h", 3600, 2), TimeUnit("minutes", "min", 60, 2), TimeUnit("seconds", "s", 1, 1))
+
+
+def unit_for(longest_s: float) -> TimeUnit:
+    """Return hours, as published; minutes or seconds where the longest time has few hundredths of an hour."""
+    return next((unit for unit in UNITS[:-1] if longest_s >= 10 * 60 and longest_s >= unit.seconds), UNITS[-1])
+
+
+def missing(value: float | str | None) -> bool:
+    """Tell whether a value of a table is not known: None, or a float that is no number."""
+    return value is None or value != value
+
+
+def number(value: float | None, digits: int = DIGITS) -> str:
+    """Return a figure with at least `digits` digits that count; whole where it has as many before the point."""
+    return "" if missing(value) else f"{value:,.{_decimals(value, digits)}f}"
+
+
+def with_error(mean: float | None, error: float | None, least: int | None = None) -> tuple[str, str]:
+    """Return a mean and its standard error, both to the decimal place of the error's first digit or finer.
+
+    `least` is how many decimals there are at least; without it the mean has as many as `number` gives it.
+    """
+    if missing(mean):
+        return "", ""
+    decimals = _decimals(mean, DIGITS) if least is None else least
+    if missing(error):
+        return f"{mean:,.{decimals}f}", ""
+    decimals = max(decimals, _decimals(error, 1))
+    return f"{mean:,.{decimals}f}", f"{PLUS_MINUS} {error:,.{decimals}f}"
+
+
+def _decimals(value: float, digits: int) -> int:
+    if not value:
+        return 0
+    return min(max(digits - 1 - math.floor(math.log10(abs(value))), 0), MOST_DECIMALS)
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 sample`, `2 samples`, `1,000 samples`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    parts = list(words)
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def some(words: Sequence[str], most: int) -> str:
+    """List words, and say how many there are beyond the first `most`."""
+    return listed(words) if len(words) <= most else f"{', '.join(words[:most])} and {len(words) - most:,} more"
+
+
+def markdown(value: object) -> str:
+    """Return text of users as it shall be read in Markdown, on one line: nothing in it is markup."""
+    line = " ".join(str(value).split())
+    marked = re.sub(r"([\\`*\[\]<>|~$])", r"\\\1", line)
+    return re.sub(r"(?<!\w)_|_(?!\w)|&(?=#|\w+;)", lambda found: "\\" + found[0], marked)

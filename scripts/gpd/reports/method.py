@@ -1,0 +1,61 @@
+"""The method of a study in ten lines: what a figure of its report is, and what it is not. Pure."""
+
+from collections.abc import Iterator, Sequence
+
+from gpd.comparison.agreement import RunRecord
+from gpd.reports.formats import counted, listed
+from gpd.reports.grids import counted_in
+from gpd.tables.collect import Tables
+from gpd.tables.rows import HUMAN_30X_GIGABASES
+
+DEFINITIONS = (
+    "Clocks: the launcher of each job records its start and end (UTC). A step's barrier time goes from its first job's "
+    "start to its last job's end over all samples; steps overlap in scheduled cells, so barriers need not add up.",
+    "Busy time of a step is the sum of its jobs' wall times, failed attempts included.",
+    "Makespan: from the first start of a step's job to the last end, over all samples of the cell.",
+    "A day's genomes = 24 x samples that succeeded / makespan in hours. Gigabases count what was sequenced of them; "
+    f"human genomes at 30x are gigabases / {HUMAN_30X_GIGABASES:g}.",
+    "Errors are standard errors of the mean over repeats: sample standard deviation (n - 1) / square root of n. One "
+    "repeat has none.",
+    "Outside of every timing: indexes and dictionaries of the reference, quality control, and Snakemake's own start "
+    "and end.",
+    "Packing = CPU seconds of the tools in the named steps / (cores x makespan). CPU seconds are the kernel's, of each "
+    "job's whole tree of processes.",
+)
+
+
+def method_lines(tables: Tables, run_records: Sequence[RunRecord]) -> Iterator[str]:
+    yield _cells(tables)
+    yield _draw(tables, run_records)
+    yield from DEFINITIONS
+    yield _pinning(tables)
+
+
+def _cells(tables: Tables) -> str:
+    counting = counted_in(tables.runs)
+    counts = listed(str(n) for n in sorted(counting["n"].dropna().unique()))
+    warm_ups = len(tables.runs) - len(counting)
+    said = f"{counted(len(counting), 'cell')} that ended, N = {counts or 'none'}. Means are over repeats."
+    modes = "Scheduled: one workflow for all samples; independent: one for each, side by side."
+    return f"{said} {modes} {counted(warm_ups, 'warm-up')} besides, in no statistics."
+
+
+def _draw(tables: Tables, run_records: Sequence[RunRecord]) -> str:
+    seeds = listed(sorted({str(record["cell"].get("seed")) for record in run_records}))
+    caches = listed(sorted(tables.runs["cache"].dropna().unique())).replace("_", " ")
+    return (
+        f"Samples of a cell are all different, drawn from the pool with seed {seeds or 'none'}, and recorded. Page "
+        f"cache at the start: {caches or 'not known'}."
+    )
+
+
+def _pinning(tables: Tables) -> str:
+    timed = tables.jobs[tables.jobs["timed"].fillna(False).astype(bool)]
+    leased = int(timed["cpus"].notna().sum())
+    proven = int(timed["binding_ok"].eq(True).fillna(False).sum())
+    split = int(tables.runs["split_jobs"].fillna(0).sum())
+    across = f"; {counted(split, 'lease')} crossed a boundary of caches or memory needlessly" if split else ""
+    return (
+        f"Pinning: {leased:,} of {counted(len(timed), 'job')} of the steps had a lease of CPUs, disjoint from all "
+        f"others; {proven:,} were seen to keep to it{across}."
+    )

@@ -1,0 +1,100 @@
+"""Write the report of a study: report.html, which needs nothing else, and report.md with figures/ beside it.
+
+The text is a pure function of the tables: no clock, no path of this machine, the same bytes every time.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from gpd import published, reference
+from gpd.comparison import agreement
+from gpd.comparison.agreement import Disagreement
+from gpd.reference import ReferenceSeries
+from gpd.reports.figures import Drawing
+from gpd.reports.findings import Findings, find
+from gpd.reports.formats import markdown
+from gpd.tables.collect import Tables
+
+HTML, MARKDOWN, FIGURES = "report.html", "report.md", "figures"
+TEMPLATES = PackageLoader("gpd.reports")
+
+
+def write(
+    tables: Tables,
+    folder: Path,
+    disagreements: Sequence[Disagreement] | None = None,
+    references: Sequence[ReferenceSeries] | None = None,
+) -> tuple[Path, Path]:
+    """Write both reports of a study into a folder; return their paths, HTML first.
+
+    Without `disagreements` the records of the cells are compared; without `references` the published curves are shown.
+    Raises OSError, and PublishedError where a published table is broken.
+    """
+    if disagreements is None:
+        disagreements = agreement.disagreements(tables.runs_json)
+    if references is None:
+        references = reference.curves(published.read())
+    findings = find(tables, disagreements, references)
+    page, plain = folder / HTML, folder / MARKDOWN
+    page.write_text(render_html(findings), encoding="utf-8")
+    plain.write_text(render_markdown(findings), encoding="utf-8")
+    _write_figures(findings, folder / FIGURES)
+    return page, plain
+
+
+def render_html(findings: Findings) -> str:
+    """Return the page; all text is escaped, figures stand within it."""
+    environment = _environment(autoescape=True)
+    environment.filters["svg"] = lambda drawing: Markup(drawing.svg)
+    return environment.get_template("report.html.j2").render(findings=findings)
+
+
+def render_markdown(findings: Findings) -> str:
+    """Return the page as Markdown, figures are files beside it. All text is escaped before the template sees it."""
+    template = _environment(autoescape=False).get_template("report.md.j2")
+    return template.render(findings=_escaped(findings), figures=FIGURES)
+
+
+def _escaped(value: Any) -> Any:
+    """Return findings, or a part of them, with each text fit for Markdown."""
+    if isinstance(value, Drawing):
+        return replace(value, title=markdown(value.title), description=markdown(value.description))
+    if is_dataclass(value):
+        return replace(value, **{field.name: _escaped(getattr(value, field.name)) for field in fields(value)})
+    if isinstance(value, tuple):
+        return tuple(map(_escaped, value))
+    return markdown(value) if isinstance(value, str) else value
+
+
+def drawings(findings: Findings) -> Iterator[Drawing]:
+    for pipeline in findings.pipelines:
+        for shown in (*pipeline.figures, *(figure for series in pipeline.series for figure in series.figures)):
+            if shown.drawing is not None:
+                yield shown.drawing
+
+
+def _environment(**options) -> Environment:
+    return Environment(
+        loader=TEMPLATES,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        **options,
+    )
+
+
+def _write_figures(findings: Findings, folder: Path) -> None:
+    """Write each figure as a file, and remove those of an earlier report."""
+    folder.mkdir(exist_ok=True)
+    written = {f"{drawing.name}.svg": drawing.svg for drawing in drawings(findings)}
+    for old in folder.glob("*.svg"):
+        if old.name not in written:
+            old.unlink()
+    for name, svg in written.items():
+        (folder / name).write_text(svg, encoding="utf-8")

@@ -1,0 +1,258 @@
+"""The figures of a report from the tables of a study: what is drawn, what it shows, why one is left out. Pure."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from gpd.lab.knee import Knee, Observation, find_knee
+from gpd.lab.study import Series
+from gpd.reference import ReferenceSeries
+from gpd.reports.figures import MOST_BARS, Bar, Curve, Drawing, Point, Stack, draw_curves, draw_stacks, draw_timeline
+from gpd.reports.formats import TimeUnit, counted, number, unit_for
+from gpd.reports.grids import (
+    DAILY,
+    SECONDS_PER_HOUR,
+    Record,
+    counted_in,
+    label,
+    name,
+    records,
+    rows,
+    step_means,
+    step_numbers,
+)
+
+PERCENT = 100
+SHARED = "all samples"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure and what is said below it; `drawing` is None where the data does not support one, and then why."""
+
+    note: str
+    drawing: Drawing | None = None
+
+
+def knee_of(series: Series, points: pd.DataFrame) -> Knee | None:
+    """Return what the knee finder says of a series; None where it has one N alone, and so no curve."""
+    own = records(rows(series, points))
+    seen = [
+        Observation(point["n"], point["genomes_per_day_mean"], point["genomes_per_day_se"], point["failed"])
+        for point in own
+    ]
+    return find_knee(seen) if len(seen) > 1 else None
+
+
+# --------------------------------------------------------------------------------------------- curves
+
+
+def throughput_figure(pipeline: str, lines: Sequence[Series], points: pd.DataFrame) -> Shown:
+    """Genomes a day against N, a curve a series, knees ringed."""
+    curves = [_curve(series, points, "genomes_per_day", knee=knee_of(series, points)) for series in lines]
+    what = DAILY[pipeline].capitalize()
+    if not any(len(curve.points) > 1 for curve in curves):
+        return Shown(f"No curve of {DAILY[pipeline]}: it takes more than one N, and this study has one alone.")
+    drawn = [curve for curve in curves if curve.points]
+    rings = "A ring marks the knee. " if any(curve.knee for curve in drawn) else ""
+    drawing = draw_curves(
+        f"{pipeline}-throughput", f"{what} against samples at once, {pipeline}", _told(drawn), drawn, what.lower()
+    )
+    return Shown(f"{rings}{_about_errors(drawn)}", drawing)
+
+
+def packing_figure(pipeline: str, lines: Sequence[Series], points: pd.DataFrame) -> Shown:
+    """Packing in per cent against N, a curve a series."""
+    curves = [curve for series in lines if (curve := _curve(series, points, "packing", PERCENT)).points]
+    if not curves:
+        return Shown("No figure of packing: CPU seconds or makespans are missing.")
+    if all(len(curve.points) == 1 for curve in curves):
+        return Shown(f"No curve of packing, for there is one N alone. Packing: {_told(curves, '%')}.")
+    drawing = draw_curves(
+        f"{pipeline}-packing", f"Packing against samples at once, {pipeline}", _told(curves, "%"), curves, "packing, %"
+    )
+    return Shown(
+        "The share of the cores' time that the tools computed; the rest they were idle, or waited for input, output "
+        f"and the slowest job. {_about_errors(curves)}",
+        drawing,
+    )
+
+
+def reference_figure(references: Sequence[ReferenceSeries]) -> Shown | None:
+    """The published curves in a panel of their own: their samples, tools and storage are not the study's."""
+    known = [
+        Curve(one.sku, tuple(Point(p.n, p.genomes_per_day) for p in one.points if p.genomes_per_day is not None))
+        for one in references
+    ]
+    if not (curves := [curve for curve in known if len(curve.points) > 1]):
+        return None
+    notes = [note for one in references for point in one.points for note in point.notes]
+    title = "Published genomes a day against samples at once"
+    drawing = draw_curves("published", title, _told(curves), curves, "genomes a day", muted=True)
+    return Shown(
+        "For reference only: whole human genomes at about 53x on two-socket servers, other tools, other storage. Not "
+        "to be read against the study's own curve. Recomputed from the printed hours a step; single runs, so no errors "
+        f"are known.{' Does not follow from its rows: ' + '; '.join(notes) + '.' if notes else ''}",
+        drawing,
+    )
+
+
+def _curve(series: Series, points: pd.DataFrame, column: str, scale: float = 1, knee: Knee | None = None) -> Curve:
+    own = records(rows(series, points).sort_values("n"))
+    return Curve(
+        label(series),
+        tuple(
+            Point(p["n"], p[f"{column}_mean"] * scale, None if p[f"{column}_se"] is None else p[f"{column}_se"] * scale)
+            for p in own
+            if p[f"{column}_mean"] is not None
+        ),
+        knee and knee.n,
+    )
+
+
+def _about_errors(curves: Iterable[Curve]) -> str:
+    known = [point.error is not None for curve in curves for point in curve.points]
+    if all(known):
+        return "Bars: one standard error of the mean, to both sides."
+    if any(known):
+        return "Bars: one standard error of the mean, to both sides; a point without has one repeat."
+    return "One repeat each: no errors are known."
+
+
+def _told(curves: Iterable[Curve], unit: str = "") -> str:
+    """Say in words what curves show, for those who can't see them."""
+    return "; ".join(
+        f"{curve.label}: " + ", ".join(f"{number(point.value)}{unit} at N = {point.n}" for point in curve.points)
+        for curve in curves
+    )
+
+
+# --------------------------------------------------------------------------------------------- stacks
+
+
+def step_figure(series: Series, steps: pd.DataFrame, points: pd.DataFrame) -> Shown:
+    """Busy time a sample, stacked by step, a bar an N."""
+    hours = step_means(series, "busy_h", steps)
+    if not hours:
+        return Shown("No figure of busy times: no job of a step is known to have ended.")
+    counts = sorted({n for _, n in hours})
+    seconds = {key: hour * SECONDS_PER_HOUR / key[1] for key, hour in hours.items()}
+    unit = unit_for(max(sum(s for (_, n), s in seconds.items() if n == count) for count in counts))
+    numbers = step_numbers(series.pipeline)
+    stacks = [
+        Stack(str(n), {step: unit.of(seconds[step, n]) for step in numbers if (step, n) in seconds}) for n in counts
+    ]
+    words = (
+        f"N = {stack.label}: " + ", ".join(f"{step} {number(part)}" for step, part in stack.parts.items())
+        for stack in stacks
+    )
+    drawing = draw_stacks(
+        f"{name(series)}-steps",
+        f"Busy time of each step a sample, {series.pipeline}, {label(series)}",
+        f"{unit.name.capitalize()} a sample. {'; '.join(words)}",
+        stacks,
+        f"busy {unit.name} a sample",
+        numbers,
+    )
+    failed = rows(series, points)["failed"].sum() > 0
+    return Shown(
+        "Each step's busy time over N, mean over repeats: where bars grow with N, samples are in each other's way."
+        f"{' Samples that failed did not go through all steps.' if failed else ''}",
+        drawing,
+    )
+
+
+# ------------------------------------------------------------------------------------------- timeline
+
+
+def timeline_figure(series: Series, jobs: pd.DataFrame) -> Shown:
+    """Which job held which CPU in one cell: the largest N's first repeat. Jobs without a lease: in lanes by sample."""
+    own = rows(series, counted_in(jobs))
+    own = own[own["timed"].fillna(False).astype(bool)]
+    if own.empty:
+        return Shown("No timeline: no job of a step was recorded.")
+    cell = own.sort_values(["n", "repeat"], ascending=[False, True], kind="stable")["cell"].iloc[0]
+    held = records(own[own["cell"] == cell])
+    ended = [job for job in held if job["start_s"] is not None and job["end_s"] is not None]
+    if not ended:
+        return Shown(f"No timeline: no end of a job is known in cell {cell}.")
+    unit = unit_for(max(job["end_s"] for job in ended))
+    leased = any(job["cpus"] for job in ended)
+    bars, lanes = _on_cpus(ended, unit) if leased else by_sample(ended, unit)
+    drawing = draw_timeline(
+        f"{name(series)}-timeline",
+        f"Which job {'held which CPU' if leased else 'ran when'}, cell {cell}",
+        f"{counted(len(ended), 'job')} on {counted(len(lanes), 'CPU' if leased else 'lane')} in "
+        f"{unit.show(max(job['end_s'] for job in ended))} {unit.name}.",
+        bars,
+        lanes,
+        (f"{unit.name} since the first job", "CPU" if leased else ""),
+        step_numbers(series.pipeline),
+    )
+    return Shown(" ".join(_about_timeline(held, ended, len(bars), leased)), drawing)
+
+
+def _about_timeline(held: list[Record], ended: list[Record], bars: int, leased: bool) -> Iterable[str]:
+    yield "The largest N, its first repeat."
+    if not leased:
+        yield "Its jobs had no lease of CPUs: a lane is what ran of a sample at one time."
+    elif missing := sum(not job["cpus"] for job in ended):
+        yield f"{counted(missing, 'job')} without a lease {'is' if missing == 1 else 'are'} not shown."
+    if unseen := len(held) - len(ended):
+        yield f"{counted(unseen, 'attempt')} whose end nobody saw {'is' if unseen == 1 else 'are'} not shown."
+    if bars > MOST_BARS:
+        yield f"The longest {MOST_BARS:,} of {bars:,} bars are shown."
+
+
+def _on_cpus(jobs: Iterable[Record], unit: TimeUnit) -> tuple[list[Bar], list[str]]:
+    """A lane for each CPU that any job held; a job on CPUs that are neighbours is one bar."""
+    leases = [(job, parse_cpus(job["cpus"])) for job in jobs if job["cpus"]]
+    lane_of = {cpu: at for at, cpu in enumerate(sorted({cpu for _, cpus in leases for cpu in cpus}))}
+    bars = [
+        _bar(job, first, count, unit)
+        for job, cpus in leases
+        for first, count in stretches(sorted(lane_of[cpu] for cpu in cpus))
+    ]
+    return bars, [str(cpu) for cpu in lane_of]
+
+
+def parse_cpus(text: str) -> set[int]:
+    """Return the CPUs of a list as the kernel writes it: `0-3,8`."""
+    stretches = (part.partition("-") for part in re.findall(r"\d+(?:-\d+)?", text))
+    return {cpu for first, _, last in stretches for cpu in range(int(first), int(last or first) + 1)}
+
+
+def stretches(lanes: Sequence[int]) -> Iterable[tuple[int, int]]:
+    """Return where runs of consecutive numbers start, and how long they are."""
+    starts = [lane for at, lane in enumerate(lanes) if at == 0 or lanes[at - 1] != lane - 1]
+    for at, start in enumerate(starts):
+        after = lanes.index(starts[at + 1]) if at + 1 < len(starts) else len(lanes)
+        yield start, after - lanes.index(start)
+
+
+def by_sample(jobs: Iterable[Record], unit: TimeUnit) -> tuple[list[Bar], list[str]]:
+    """As many lanes for each sample as it had jobs at one time; what samples share comes last."""
+    bars, lanes = [], []
+    for sample, own in _owned(jobs).items():
+        free: list[float] = []  # when each lane of this sample is free again
+        for job in sorted(own, key=lambda job: (job["start_s"], job["end_s"])):
+            lane = next((at for at, end in enumerate(free) if end <= job["start_s"]), len(free))
+            free[lane : lane + 1] = [job["end_s"]]
+            bars.append(_bar(job, len(lanes) + lane, 1, unit))
+        lanes += [sample, *[""] * (len(free) - 1)]
+    return bars, lanes
+
+
+def _owned(jobs: Iterable[Record]) -> Mapping[str, list[Record]]:
+    owned: dict[str, list[Any]] = {}
+    for job in jobs:
+        sample = SHARED if job["sample"] in (None, "cohort") else job["sample"]
+        owned.setdefault(sample, []).append(job)
+    return {sample: owned[sample] for sample in sorted(owned, key=lambda name: (name == SHARED, name))}
+
+
+def _bar(job: Record, lane: int, lanes: int, unit: TimeUnit) -> Bar:
+    return Bar(job["step"], lane, lanes, unit.of(job["start_s"]), unit.of(job["end_s"]), job["exit_code"] != 0)

@@ -1,0 +1,238 @@
+"""Tables of a study: collected from the files that its cells left, written as TSV and Parquet, read again. No clock."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from gpd.ledger import Attempt, LedgerError, read_ledger
+from gpd.steps import STEPS
+from gpd.summary import COHORT
+from gpd.tables import columns, rows
+from gpd.tables.outcomes import Process, Run, outcomes, passed
+
+SCHEMAS = Path(__file__).parents[1] / "schemas"
+FOLDER = "tables"  # of a study's tables, in its folder
+CELLS = "cells.json"  # what the tables don't hold: run.json of every cell, and which cells did not end
+SCHEMA_VERSION = 1
+FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digits
+CLOCK_TOLERANCE = timedelta(seconds=1)
+
+
+class CollectError(ValueError):
+    """A file that is not what it should be; the message is one line that names it."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A study in tables (columns.py spells them), the run.json of each of its runs, and the cells that did not end."""
+
+    jobs: pd.DataFrame
+    samples: pd.DataFrame
+    steps: pd.DataFrame
+    runs: pd.DataFrame
+    points: pd.DataFrame
+    unfinished: tuple[str, ...]
+    runs_json: tuple[Mapping[str, Any], ...]
+
+
+# ---- collect -----------------------------------------------------------------------------------------
+
+
+def collect(study: Path) -> Tables:
+    """Collect the cells in a study's folder; a cell that did not end counts nowhere.
+
+    Raises CollectError where a file is broken.
+    """
+    finished, unfinished = _cells(study)
+    runs = [_read_run(folder, record) for folder, record in finished]
+    kinds: dict[Any, list[Run]] = {}
+    for run in runs:
+        kinds.setdefault(run.kind, []).append(run)
+    wanted = {kind: passed(of_kind) for kind, of_kind in kinds.items()}
+    found: dict[str, _Columns] = {table: _Columns(table) for table in columns.TABLES}
+    totals: list[rows.Row] = []
+    for run in runs:
+        made = rows.cell_rows(run, outcomes(run, wanted[run.kind]))
+        totals += made["runs"]
+        for table, of_cell in made.items():
+            found[table].add(of_cell)
+    found["points"].add(rows.points(totals))
+    frames = {table: values.frame() for table, values in found.items()}
+    return Tables(**frames, unfinished=unfinished, runs_json=tuple(run.record for run in runs))
+
+
+class _Columns:
+    """A table in the making, column by column: a mapping a row would take several times the memory."""
+
+    def __init__(self, table: str) -> None:
+        self.types = {column.name: column.type for column in columns.TABLES[table]}
+        self.values: dict[str, list] = {name: [] for name in self.types}
+
+    def add(self, made: Sequence[rows.Row]) -> None:
+        for name, values in self.values.items():
+            values.extend(row[name] for row in made)
+
+    def frame(self) -> pd.DataFrame:
+        return pd.DataFrame({name: pd.array(self.values.pop(name), dtype=dtype) for name, dtype in self.types.items()})
+
+
+def _cells(study: Path) -> tuple[list[tuple[Path, dict]], tuple[str, ...]]:
+    """The cells with a run.json, as (folder, record), and the names of those without; in the order of the grid."""
+    if not study.is_dir():
+        raise CollectError(f"{study}: no such folder; name the folder of a study")
+    finished = [(path.parent, _read_record(path)) for path in study.glob("*/run.json")]
+    ended = {folder for folder, _ in finished}
+    unfinished = [_read_cell(path) for path in study.glob("*/cell.json") if path.parent not in ended]
+    finished.sort(key=lambda found: _order(found[1]["cell"]))
+    return finished, tuple(cell["cell"] for cell in sorted(unfinished, key=_order))
+
+
+def _order(cell: Mapping[str, Any]) -> tuple:
+    return tuple(cell[name] for name in ("pipeline", "mode", "binding", "n", "repeat", "cell"))
+
+
+def _read_cell(path: Path) -> dict[str, Any]:
+    return _checked_cell(path, _read_json(path, "cell"))
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    """Read a run.json and hold it against its schema and itself."""
+    record = _read_json(path, "run")
+    cell = _checked_cell(path, record["cell"])
+    strangers = {sample for process in record["processes"] for sample in process["samples"]} - set(cell["samples"])
+    if strangers:
+        raise CollectError(f"{path}: processes: {', '.join(sorted(strangers))}: no sample of this cell")
+    return record
+
+
+def _checked_cell(path: Path, cell: Any) -> dict[str, Any]:
+    _validate(path, cell, "cell")
+    if cell["cell"] != path.parent.name:
+        raise CollectError(f"{path}: it is of the cell {cell['cell']}; a cell's folder keeps its name")
+    if cell["n"] != len(cell["samples"]):
+        raise CollectError(f"{path}: n is {cell['n']}, but it names {len(cell['samples'])} samples")
+    return cell
+
+
+def _read_json(path: Path, schema: str) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise CollectError(
+            f"{path} line {error.lineno}: not JSON: {error.msg}; remove the cell and run it again"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise CollectError(f"{path}: not UTF-8; remove the cell and run it again") from error
+    _validate(path, record, schema)
+    return record
+
+
+def _validate(path: Path, record: Any, schema: str) -> None:
+    error = best_match(_validator(schema).iter_errors(record))
+    if error is not None:
+        where = ".".join(map(str, error.absolute_path)) or "it"
+        said = " ".join(error.message.split())
+        raise CollectError(f"{path}: not a valid {path.name}: {where}: {said}")
+
+
+@cache
+def _validator(schema: str) -> Draft202012Validator:
+    return Draft202012Validator(json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8")))
+
+
+def _read_run(folder: Path, record: Mapping[str, Any]) -> Run:
+    return Run(record, tuple(_read_process(folder, record, process) for process in record["processes"]))
+
+
+def _read_process(folder: Path, record: Mapping[str, Any], process: Mapping[str, Any]) -> Process:
+    path, run = folder / process["directory"] / "ledger.jsonl", record.get("run")
+    try:
+        attempts = [attempt for attempt in read_ledger(path) if run is None or attempt.run == run]
+    except LedgerError as error:
+        raise CollectError(str(error)) from error
+    _check_attempts(path, record, {*process["samples"], COHORT, None}, attempts)
+    return Process(process["directory"], tuple(process["samples"]), process.get("exit_code"), tuple(attempts))
+
+
+def _check_attempts(
+    path: Path, record: Mapping[str, Any], owners: set[str | None], attempts: Sequence[Attempt]
+) -> None:
+    """Refuse a ledger with jobs of another run, too: from before an interruption until after it is no makespan."""
+    steps = STEPS[record["cell"]["pipeline"]]
+    began = datetime.fromisoformat(record["start"]) - CLOCK_TOLERANCE
+    for number, attempt in enumerate(attempts, 1):
+        if attempt.step not in steps:
+            continue
+        if attempt.owner not in owners:
+            raise CollectError(f"{path} line {number}: {attempt.owner}: no sample of this process, says run.json")
+        if attempt.start is not None and attempt.start < began:
+            raise CollectError(
+                f"{path} line {number}: a job that began before its run did; remove the cell and run it again"
+            )
+
+
+# ---- write and read ----------------------------------------------------------------------------------
+
+
+def write(tables: Tables, folder: Path) -> None:
+    """Write every table as TSV and Parquet into a folder, each file at once or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in columns.TABLES:
+        frame = getattr(tables, table)
+        _replace(folder / f"{table}.tsv", lambda path, frame=frame: _write_tsv(frame, path))
+        _replace(folder / f"{table}.parquet", lambda path, frame=frame, table=table: _write_parquet(table, frame, path))
+    cells = {"schema": SCHEMA_VERSION, "unfinished": list(tables.unfinished), "runs": list(tables.runs_json)}
+    text = json.dumps(cells, ensure_ascii=False)
+    _replace(folder / CELLS, lambda path: path.write_text(f"{text}\n", encoding="utf-8"))
+
+
+def _replace(path: Path, write_to: Callable[[Path], object]) -> None:
+    unfinished = path.with_name(f".{path.name}.tmp")
+    write_to(unfinished)
+    unfinished.replace(path)
+
+
+def _write_tsv(frame: pd.DataFrame, path: Path) -> None:
+    frame.to_csv(path, sep="\t", index=False, float_format=FLOAT_FORMAT, lineterminator="\n")
+
+
+def _write_parquet(table: str, frame: pd.DataFrame, path: Path) -> None:
+    """Each field's metadata says its unit and what it means."""
+    plain = pa.Table.from_pandas(frame, preserve_index=False)
+    fields = [
+        plain.schema.field(column.name).with_metadata({"unit": column.unit, "description": column.description})
+        for column in columns.TABLES[table]
+    ]
+    pq.write_table(plain.cast(pa.schema(fields, plain.schema.metadata)), path, compression="zstd")
+
+
+def read(folder: Path) -> Tables:
+    """Read what write() wrote, types and all. Raises CollectError where a table is not there, or of another version."""
+    for name in (*(f"{table}.parquet" for table in columns.TABLES), CELLS):
+        if not (folder / name).exists():
+            raise CollectError(f"{folder / name}: no such table; collect the study first")
+    try:
+        frames = {table: _read_parquet(table, folder / f"{table}.parquet") for table in columns.TABLES}
+        cells = json.loads((folder / CELLS).read_text(encoding="utf-8"))
+        unfinished, runs_json = tuple(cells["unfinished"]), tuple(cells["runs"])
+    except (pa.ArrowInvalid, json.JSONDecodeError, KeyError, TypeError) as error:
+        said = " ".join(str(error).split())
+        raise CollectError(f"{folder}: not the tables of a study: {said}; collect it again") from error
+    return Tables(**frames, unfinished=unfinished, runs_json=runs_json)
+
+
+def _read_parquet(table: str, path: Path) -> pd.DataFrame:
+    frame = pq.read_table(path).to_pandas()
+    if list(frame.columns) != columns.names(table):
+        raise CollectError(f"{path}: its columns are not those of this version of gpd; collect again")
+    return frame.astype({column.name: column.type for column in columns.TABLES[table]})

@@ -1,0 +1,160 @@
+"""Every column of every table of a study: name, type, unit, what it means. The one place that spells them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+TEXT, COUNT, NUMBER, TRUTH = "string", "Int64", "Float64", "boolean"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; `type` is a pandas dtype that knows a missing value, `unit` is empty where there is none."""
+
+    name: str
+    type: str
+    unit: str
+    description: str
+
+
+STUDY = Column("study", TEXT, "", "The study.")
+CELL = Column("cell", TEXT, "", "The cell: one point of the study's grid, one repeat of it, one folder.")
+PIPELINE = Column("pipeline", TEXT, "", "germline or tuxedo.")
+MODE = Column("mode", TEXT, "", "scheduled: one workflow for all samples; independent: one a sample, side by side.")
+BINDING = Column("binding", TEXT, "", "How jobs got their CPUs: none, compact or scatter.")
+N = Column("n", COUNT, "samples", "Samples at once.")
+REPEAT = Column("repeat", COUNT, "", "Which repeat, from 1; 0: the warm-up.")
+WARM_UP = Column("warm_up", TRUTH, "", "Whether it only warmed the machine up; such a cell is in no statistics.")
+SKU = Column("sku", TEXT, "", "The processor's short name.")
+
+KEYS = (STUDY, CELL, PIPELINE, MODE, BINDING, N, REPEAT, WARM_UP)
+POINT_KEYS = (STUDY, PIPELINE, MODE, BINDING, N)
+
+SAMPLE = Column("sample", TEXT, "", "The sample.")
+STEP = Column("step", TEXT, "", "The pipeline's step.")
+LOG = Column("log", TEXT, "", "Log of the job, relative to the cell's folder.")
+CAUSE = Column("cause", TEXT, "", "Why it failed, as the ledger says it; empty: it did not.")
+MESSAGE = Column("message", TEXT, "", "What the tool, or the launcher, said about the failure.")
+
+JOBS = (
+    *KEYS,
+    Column("sample", TEXT, "", "The sample; cohort: all samples of the run; empty: work that no sample needs alone."),
+    Column("rule", TEXT, "", "The rule of the workflow."),
+    Column("step", TEXT, "", "The pipeline's step, or reference, qc and such, which are outside every timing."),
+    Column("unit", TEXT, "", "The sequencing unit (lane), where the job has one."),
+    Column("shard", TEXT, "", "Which part of a step that was split, where it was."),
+    Column("attempt", COUNT, "", "Which attempt at the job, from 1."),
+    Column("threads", COUNT, "threads", "Threads that the rule asked for."),
+    Column("cpus", TEXT, "", "CPUs that were leased; empty: none."),
+    Column("start", TEXT, "UTC", "When the job began, after its wait."),
+    Column("end", TEXT, "UTC", "When its last process ended; empty: nobody saw it."),
+    Column("start_s", NUMBER, "s", "Start, since the first job of a step began in the cell."),
+    Column("end_s", NUMBER, "s", "End, since the first job of a step began in the cell."),
+    Column("wait_s", NUMBER, "s", "Time waited for CPUs."),
+    Column("wall_s", NUMBER, "s", "Wall time."),
+    Column("cpu_s", NUMBER, "s", "CPU time of all its processes."),
+    Column("peak_rss_mib", NUMBER, "MiB", "Peak resident memory of all its processes together."),
+    Column("read_mib", NUMBER, "MiB", "Read from storage."),
+    Column("write_mib", NUMBER, "MiB", "Written towards storage."),
+    Column("exit_code", COUNT, "", "Exit code; empty: nobody saw one."),
+    CAUSE,
+    MESSAGE,
+    Column("binding_ok", TRUTH, "", "Whether it kept to its CPUs; empty: it had no lease, or nothing was seen."),
+    Column("timed", TRUTH, "", "Whether it belongs to one of the pipeline's named steps."),
+    LOG,
+)
+
+SAMPLES = (
+    *KEYS,
+    SAMPLE,
+    Column("input_digest", TEXT, "", "Digest of the sample's reads."),
+    Column("gigabases", NUMBER, "Gb", "Bases sequenced."),
+    Column("succeeded", TRUTH, "", "Whether it went through every step, and so did what it shares with its cohort."),
+    Column("failed_step", TEXT, "", "The step that failed, or was never reached; empty: none, or no job ran at all."),
+    Column("cause", TEXT, "", "Why: the ledger's cause, no_job_ran, or not_finished; empty: it succeeded."),
+    MESSAGE,
+    LOG,
+    Column("start_s", NUMBER, "s", "Start of its own first job, since the first job of a step began in the cell."),
+    Column("end_s", NUMBER, "s", "End of its own last job, since the first job of a step began in the cell."),
+    Column("busy_s", NUMBER, "s", "Sum of its own jobs' wall times, failed attempts included."),
+    Column("cpu_s", NUMBER, "s", "CPU time of its own jobs, failed attempts included."),
+    Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of its own jobs."),
+)
+
+STEPS = (
+    *KEYS,
+    STEP,
+    Column("jobs", COUNT, "jobs", "Jobs of the step; attempts at one job count once."),
+    Column("failed_jobs", COUNT, "jobs", "Jobs whose last attempt failed."),
+    Column("barrier_h", NUMBER, "h", "From its first job's start to its last job's end, over all samples."),
+    Column("busy_h", NUMBER, "h", "Sum of its jobs' wall times, failed attempts included."),
+    Column("cpu_s", NUMBER, "s", "CPU time, failed attempts included."),
+    Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of its jobs."),
+)
+
+GENOMES = Column("genomes_per_day", NUMBER, "1/d", "24 x samples that succeeded / makespan in hours.")
+GIGABASES = Column("gigabases_per_day", NUMBER, "Gb/d", "24 x gigabases of those samples / makespan in hours.")
+HUMAN = Column("human_30x_per_day", NUMBER, "1/d", "Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb.")
+MAKESPAN = Column("makespan_s", NUMBER, "s", "First start of a step's job to the last end; reference and QC outside.")
+PACKING = Column("packing", NUMBER, "", "CPU time of the tools / (cores x makespan).")
+CPU_A_GIGABASE = Column("cpu_s_per_gigabase", NUMBER, "s/Gb", "CPU time of the tools / gigabases that succeeded.")
+
+RUNS = (
+    *KEYS,
+    Column("host", TEXT, "", "The node's name."),
+    SKU,
+    Column("cores", COUNT, "cores", "Cores that the cell was given."),
+    Column("cache", TEXT, "", "State of the page cache at the start: as_is, warm or cold."),
+    Column("samples", COUNT, "samples", "Samples that the cell was given."),
+    Column("succeeded", COUNT, "samples", "Samples that succeeded."),
+    Column("failed", COUNT, "samples", "Samples that failed."),
+    Column("failures", TEXT, "", "Each failed sample with its step and cause."),
+    MAKESPAN,
+    Column("wall_s", NUMBER, "s", "By a clock outside of the workflow, its start and end included."),
+    GENOMES,
+    Column("gigabases", NUMBER, "Gb", "Bases of the samples that succeeded."),
+    GIGABASES,
+    HUMAN,
+    PACKING,
+    Column("cpu_s", NUMBER, "s", "CPU time of the tools in the named steps, failed attempts included."),
+    Column("os_cpu_s", NUMBER, "s", "CPU time as the operating system counted it, the workflow manager included."),
+    Column("ledger_cpu_s", NUMBER, "s", "CPU time of every job in the ledger, reference and QC included."),
+    CPU_A_GIGABASE,
+    Column("peak_memory_mib", NUMBER, "MiB", "Largest sum of peak memory over jobs that ran at once: an upper bound."),
+    Column("peak_disk_mib", NUMBER, "MiB", "Largest size of the cell's folder that was seen."),
+    Column("read_mib", NUMBER, "MiB", "Read from storage by the named steps."),
+    Column("write_mib", NUMBER, "MiB", "Written towards storage by the named steps."),
+    Column("wait_s", NUMBER, "s", "Time that jobs of the named steps waited for CPUs."),
+    Column("binding_ok", TRUTH, "", "Whether all jobs kept to their CPUs; empty: none had a lease."),
+    Column("split_jobs", COUNT, "jobs", "Attempts whose CPUs crossed a boundary needlessly; empty: none had a lease."),
+)
+
+REPEATED = (GENOMES, GIGABASES, HUMAN, MAKESPAN, PACKING, CPU_A_GIGABASE)
+
+
+def _over_repeats(column: Column) -> tuple[Column, ...]:
+    return (
+        Column(f"{column.name}_mean", NUMBER, column.unit, f"Mean over repeats. {column.description}"),
+        Column(f"{column.name}_sd", NUMBER, column.unit, "Sample standard deviation (n - 1); empty: one repeat."),
+        Column(f"{column.name}_se", NUMBER, column.unit, "Standard error, sd / sqrt(n); empty: one repeat."),
+    )
+
+
+POINTS = (
+    *POINT_KEYS,
+    SKU,
+    Column("repeats", COUNT, "runs", "Repeats that ended, warm-ups left out."),
+    Column("failed", COUNT, "samples", "Samples that failed, over all repeats."),
+    *(statistic for column in REPEATED for statistic in _over_repeats(column)),
+)
+
+TABLES: Mapping[str, tuple[Column, ...]] = {
+    "jobs": JOBS,
+    "samples": SAMPLES,
+    "steps": STEPS,
+    "runs": RUNS,
+    "points": POINTS,
+}
+
+
+def names(table: str) -> list[str]:
+    return [column.name for column in TABLES[table]]

@@ -1,0 +1,271 @@
+"""Rows of a study's tables, from its records: jobs, samples, steps and run of a cell, points over cells. Pure.
+
+A sum leaves out what is not known: nobody measured an attempt that was killed together with its launcher.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import groupby
+from math import fsum
+from typing import Any
+
+from gpd.ledger import Attempt, last_attempts
+from gpd.steps import ALTERNATIVES
+from gpd.summary import SECONDS_PER_DAY
+from gpd.tables import columns
+from gpd.tables.estimates import estimate
+from gpd.tables.outcomes import Outcome, Process, Run, owner
+
+Row = dict[str, Any]
+Job = tuple[Process, Attempt]
+
+SECONDS_PER_HOUR = 3600
+BASES_PER_GIGABASE = 1e9
+HUMAN_30X_GIGABASES = 30 * 3.1
+KEY_NAMES = [column.name for column in columns.KEYS]
+
+
+def cell_rows(run: Run, outcomes: Sequence[Outcome]) -> dict[str, list[Row]]:
+    """The rows of one cell, by table."""
+    key = {name: run.cell[name] for name in KEY_NAMES}
+    jobs = sorted(((process, attempt) for process in run.processes for attempt in process.attempts), key=_when)
+    timed = [(process, attempt) for process, attempt in jobs if attempt.step in run.steps]
+    zero = min((attempt.start for _, attempt in timed if attempt.start), default=None)
+    made = {
+        "jobs": [_job(process, attempt, zero, attempt.step in run.steps) for process, attempt in jobs],
+        "samples": list(_samples(run, outcomes, timed, zero)),
+        "steps": list(_steps(run, timed)),
+        "runs": [_run(run, outcomes, jobs, timed)],
+    }
+    return {table: [key | row for row in rows] for table, rows in made.items()}
+
+
+def _when(job: Job) -> tuple[bool, float]:
+    """Jobs by their start; those that never began come last."""
+    start = job[1].start
+    return start is None, start.timestamp() if start else 0.0
+
+
+# ---- jobs and samples --------------------------------------------------------------------------------
+
+
+def _job(process: Process, attempt: Attempt, zero: datetime | None, timed: bool) -> Row:
+    return {
+        "sample": owner(attempt) if timed else attempt.owner,
+        "rule": attempt.rule,
+        "step": attempt.step,
+        "unit": attempt.wildcards.get("unit"),
+        "shard": attempt.shard,
+        "attempt": attempt.attempt,
+        "threads": attempt.threads,
+        "cpus": attempt.cpus,
+        "start": _utc(attempt.start),
+        "end": _utc(attempt.end),
+        "start_s": _since(zero, attempt.start),
+        "end_s": _since(zero, attempt.end),
+        "wait_s": attempt.wait_s,
+        "wall_s": attempt.wall_s,
+        "cpu_s": attempt.cpu_s,
+        "peak_rss_mib": attempt.peak_rss_mib,
+        "read_mib": attempt.read_mib,
+        "write_mib": attempt.write_mib,
+        "exit_code": attempt.exit_code,
+        "cause": attempt.cause,
+        "message": attempt.message,
+        "binding_ok": attempt.binding_ok,
+        "timed": timed,
+        "log": process.path(attempt.log),
+    }
+
+
+def _samples(run: Run, outcomes: Iterable[Outcome], timed: Iterable[Job], zero: datetime | None) -> Iterator[Row]:
+    own: dict[str, list[Attempt]] = {}
+    for _, attempt in timed:
+        own.setdefault(owner(attempt), []).append(attempt)
+    for outcome in outcomes:
+        attempts = own.get(outcome.sample, [])
+        read = (run.record.get("inputs") or {}).get(outcome.sample) or {}
+        yield {
+            "sample": outcome.sample,
+            "input_digest": read.get("digest"),
+            "gigabases": gigabases(run, outcome.sample),
+            "succeeded": outcome.succeeded,
+            "failed_step": outcome.step,
+            "cause": outcome.cause,
+            "message": outcome.message,
+            "log": outcome.log,
+            "start_s": _since(zero, _first(attempts)),
+            "end_s": _since(zero, _last(attempts)),
+            "busy_s": _sum(attempt.wall_s for attempt in attempts),
+            "cpu_s": _sum(attempt.cpu_s for attempt in attempts),
+            "peak_rss_mib": _max(attempt.peak_rss_mib for attempt in attempts),
+        }
+
+
+def gigabases(run: Run, sample: str) -> float | None:
+    """Bases that were sequenced of a sample, Gb."""
+    bases = ((run.record.get("inputs") or {}).get(sample) or {}).get("bases")
+    return None if bases is None else bases / BASES_PER_GIGABASE
+
+
+# ---- steps -------------------------------------------------------------------------------------------
+
+
+def _steps(run: Run, timed: Sequence[Job]) -> Iterator[Row]:
+    """A row for each named step, also where it did not run; an alternative to a step only where it did."""
+    of_step: dict[str, list[Job]] = {step: [] for step in run.steps}
+    for job in timed:
+        of_step[job[1].step].append(job)
+    for step, jobs in of_step.items():
+        if not jobs and step in ALTERNATIVES:
+            continue
+        attempts = [attempt for _, attempt in jobs]
+        final = [last for process in run.processes for last in last_attempts(a for p, a in jobs if p is process)]
+        barrier_s, busy_s = _between(attempts), _sum(attempt.wall_s for attempt in attempts)
+        yield {
+            "step": step,
+            "jobs": len(final),
+            "failed_jobs": sum(not attempt.succeeded for attempt in final),
+            "barrier_h": _over(barrier_s, SECONDS_PER_HOUR),
+            "busy_h": _over(busy_s, SECONDS_PER_HOUR),
+            "cpu_s": _sum(attempt.cpu_s for attempt in attempts),
+            "peak_rss_mib": _max(attempt.peak_rss_mib for attempt in attempts),
+        }
+
+
+# ---- runs --------------------------------------------------------------------------------------------
+
+
+def _run(run: Run, outcomes: Sequence[Outcome], jobs: Sequence[Job], timed: Sequence[Job]) -> Row:
+    attempts = [attempt for _, attempt in timed]
+    whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
+    host = run.record.get("host") or {}
+    makespan_s, cpu_s = _between(attempts), _sum(attempt.cpu_s for attempt in attempts)
+    bases = [gigabases(run, sample) for sample in whole]
+    total = None if None in bases else fsum(bases)
+    gigabases_per_day = _a_day(total, makespan_s)
+    cores = run.cell.get("cores")
+    return {
+        "host": host.get("hostname"),
+        "sku": host.get("sku"),
+        "cores": cores,
+        "cache": run.cell.get("cache"),
+        "samples": len(outcomes),
+        "succeeded": len(whole),
+        "failed": len(outcomes) - len(whole),
+        "failures": "; ".join(_describe(outcome) for outcome in outcomes if not outcome.succeeded) or None,
+        "makespan_s": makespan_s,
+        "wall_s": run.record["wall_s"],
+        "genomes_per_day": _a_day(len(whole), makespan_s),
+        "gigabases": total,
+        "gigabases_per_day": gigabases_per_day,
+        "human_30x_per_day": _over(gigabases_per_day, HUMAN_30X_GIGABASES),
+        "packing": _over(cpu_s, cores * makespan_s if cores and makespan_s else None),
+        "cpu_s": cpu_s,
+        "os_cpu_s": run.record.get("cpu_s"),
+        "ledger_cpu_s": _sum(attempt.cpu_s for _, attempt in jobs),
+        "cpu_s_per_gigabase": _over(cpu_s, total),
+        "peak_memory_mib": peak_memory_mib(attempt for _, attempt in jobs),
+        "peak_disk_mib": run.record.get("peak_disk_mib"),
+        "read_mib": _sum(attempt.read_mib for attempt in attempts),
+        "write_mib": _sum(attempt.write_mib for attempt in attempts),
+        "wait_s": _sum(attempt.wait_s for attempt in attempts),
+        "binding_ok": _all(attempt.binding_ok for attempt in attempts),
+        "split_jobs": _count(attempt.split for attempt in attempts),
+    }
+
+
+def _describe(outcome: Outcome) -> str:
+    return ": ".join(filter(None, (outcome.sample, outcome.step, outcome.cause)))
+
+
+def _a_day(amount: float | None, makespan_s: float | None) -> float | None:
+    """How much of it 24 hours would give. Where nothing was done it is none, however long that took."""
+    return 0.0 if amount == 0 else _over(None if amount is None else SECONDS_PER_DAY * amount, makespan_s)
+
+
+def peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
+    """The largest sum of peak memory over jobs that ran at one time: at least what was in use at any moment, MiB."""
+    changes = []
+    for attempt in attempts:
+        if None not in (attempt.start, attempt.end, attempt.peak_rss_mib):
+            changes += [(attempt.start, attempt.peak_rss_mib), (attempt.end, -attempt.peak_rss_mib)]
+    held = peak = 0.0
+    for _, change in sorted(changes):  # at one moment, what ends before what begins
+        held += change
+        peak = max(peak, held)
+    return peak if changes else None
+
+
+# ---- points ------------------------------------------------------------------------------------------
+
+
+def points(runs: Iterable[Row]) -> list[Row]:
+    """The statistics over the repeats of each point, warm-ups left out; different processors are not pooled."""
+    names = [column.name for column in (*columns.POINT_KEYS, columns.SKU)]
+
+    def point(row: Row) -> tuple:
+        return tuple((row[name] is None, row[name] or "") for name in names)
+
+    counted = sorted((row for row in runs if not row["warm_up"]), key=point)
+    return [_point(names, list(rows)) for _, rows in groupby(counted, key=point)]
+
+
+def _point(names: Iterable[str], rows: Sequence[Row]) -> Row:
+    found: Row = {name: rows[0][name] for name in names}
+    found |= {"repeats": len(rows), "failed": sum(row["failed"] for row in rows)}
+    for column in columns.REPEATED:
+        over = estimate(row[column.name] for row in rows)
+        found |= {f"{column.name}_{statistic}": getattr(over, statistic) for statistic in ("mean", "sd", "se")}
+    return found
+
+
+# ---- what is not known -------------------------------------------------------------------------------
+
+
+def _utc(moment: datetime | None) -> str | None:
+    return None if moment is None else f"{moment.isoformat(timespec='microseconds')[:26]}Z"
+
+
+def _since(zero: datetime | None, moment: datetime | None) -> float | None:
+    return None if zero is None or moment is None else (moment - zero).total_seconds()
+
+
+def _first(attempts: Iterable[Attempt]) -> datetime | None:
+    return min((attempt.start for attempt in attempts if attempt.start), default=None)
+
+
+def _last(attempts: Iterable[Attempt]) -> datetime | None:
+    return max((attempt.end for attempt in attempts if attempt.end), default=None)
+
+
+def _between(attempts: Sequence[Attempt]) -> float | None:
+    """From the first start to the last end, s."""
+    return _since(_first(attempts), _last(attempts))
+
+
+def _known(values: Iterable[Any]) -> list[Any]:
+    return [value for value in values if value is not None]
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
+    return fsum(known) if known else None
+
+
+def _max(values: Iterable[float | None]) -> float | None:
+    return max(_known(values), default=None)
+
+
+def _all(values: Iterable[bool | None]) -> bool | None:
+    known = _known(values)
+    return all(known) if known else None
+
+
+def _count(values: Iterable[bool | None]) -> int | None:
+    known = _known(values)
+    return sum(known) if known else None
+
+
+def _over(amount: float | None, divisor: float | None) -> float | None:
+    return amount / divisor if amount is not None and divisor else None

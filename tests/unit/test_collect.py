@@ -1,0 +1,618 @@
+"""Tables of recorded and of made-up studies: no tool, no clock. Expected figures are worked out by hand."""
+
+import importlib.util
+import json
+import re
+import shutil
+from datetime import UTC, datetime, timedelta
+from math import sqrt
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from conftest import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from gpd.ledger import Attempt
+from gpd.tables import collect, columns
+from gpd.tables.rows import peak_memory_mib
+
+GOLDEN = ROOT / "tests" / "golden" / "study"
+DAY_S = 24 * 3600
+START = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TEMPLATE = json.loads((ROOT / "tests" / "golden" / "germline_demo" / "ledger.jsonl").read_text().splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def golden() -> collect.Tables:
+    return collect.collect(GOLDEN)
+
+
+def row(frame: pd.DataFrame, **where) -> pd.Series:
+    """The one row that is meant."""
+    (found,) = (line for _, line in frame.iterrows() if all(line[name] == value for name, value in where.items()))
+    return found
+
+
+# ---- the recorded study ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("table", columns.TABLES)
+def test_the_tables_of_a_recorded_study(golden, table, tmp_path):
+    collect.write(golden, tmp_path)
+    assert (tmp_path / f"{table}.tsv").read_bytes() == (GOLDEN / "tables" / f"{table}.tsv").read_bytes()
+
+
+def test_the_recorded_study_is_what_its_script_writes(tmp_path):
+    spec = importlib.util.spec_from_file_location("record", GOLDEN / "record.py")
+    record = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(record)
+    record.write(tmp_path)
+    written = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*.json*")}
+    assert written == {path.relative_to(GOLDEN): path.read_bytes() for path in GOLDEN.rglob("*.json*")}
+
+
+@pytest.mark.parametrize("name", ["cell", "run"])
+def test_the_recorded_study_follows_its_schemas_and_every_key_is_described(name):
+    schema = json.loads((collect.SCHEMAS / f"{name}.schema.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    for path in GOLDEN.glob(f"*/{name}.json"):
+        Draft202012Validator(schema).validate(json.loads(path.read_text()))
+    undescribed, parts = [], [schema]
+    while parts:
+        part = parts.pop()
+        inner = part.get("properties", {})
+        undescribed += [key for key, said in inner.items() if not said.get("description", "").endswith((".", ")"))]
+        parts += [
+            *inner.values(),
+            *(part[k] for k in ("items", "additionalProperties") if isinstance(part.get(k), dict)),
+        ]
+    assert undescribed == []
+
+
+def test_the_recorded_ledgers_follow_their_schema():
+    schema = Draft202012Validator(json.loads((ROOT / "workflow" / "schemas" / "ledger.schema.json").read_text()))
+    lines = [line for path in GOLDEN.rglob("ledger.jsonl") for line in path.read_text().splitlines()]
+    assert [error.message for line in lines for error in schema.iter_errors(json.loads(line))] == []
+
+
+# makespan, s: the last end less the first start as the ledgers have them; samples that succeeded; their gigabases;
+# CPU s of the named steps
+RUNS_BY_HAND = {
+    "germline-n1-independent-none-r1": (117.7 - 0.1, 1, 0.042, 121.1),
+    "germline-n1-independent-none-r2": (124.9 - 0.1, 1, 0.040, 128.3),
+    "germline-n1-scheduled-compact-r1": (111.4 - 0.1, 1, 0.042, 114.4),
+    "germline-n1-scheduled-compact-r2": (116.5 - 0.1, 1, 0.040, 119.7),
+    "germline-n2-independent-none-r1": (156.6 - 0.1, 2, 0.042 + 0.040, 300.2),
+    "germline-n2-independent-none-r2": (154.0 - 0.1, 1, 0.038, 257.9),
+    "germline-n2-scheduled-compact-r1": (129.8 - 0.1, 2, 0.042 + 0.040, 255.5),
+    "germline-n2-scheduled-compact-r2": (126.3 - 0.1, 2, 0.038 + 0.040, 242.5),
+    "germline-n1-scheduled-compact-warmup1": (123.1 - 0.1, 1, 0.038, 126.4),
+    "tuxedo-n2-scheduled-compact-r1": (55.2 - 0.1, 2, 0.038 + 0.040, 85.0),
+}
+
+
+@pytest.mark.parametrize("cell", RUNS_BY_HAND)
+def test_a_run_by_hand(golden, cell):
+    makespan_s, succeeded, gigabases, cpu_s = RUNS_BY_HAND[cell]
+    run = row(golden.runs, cell=cell)
+    assert run["makespan_s"] == pytest.approx(makespan_s)
+    assert (run["succeeded"], run["samples"]) == (succeeded, run["n"])
+    assert run["genomes_per_day"] == pytest.approx(succeeded * DAY_S / makespan_s)
+    assert run["gigabases"] == pytest.approx(gigabases)
+    assert run["gigabases_per_day"] == pytest.approx(gigabases * DAY_S / makespan_s)
+    assert run["human_30x_per_day"] == pytest.approx(gigabases * DAY_S / makespan_s / 93)
+    assert run["cpu_s"] == pytest.approx(cpu_s)
+    assert run["packing"] == pytest.approx(cpu_s / (2 * makespan_s))
+    assert run["cpu_s_per_gigabase"] == pytest.approx(cpu_s / gigabases)
+
+
+def test_a_failed_sample_costs_its_time_and_counts_nothing(golden):
+    run = row(golden.runs, cell="germline-n2-independent-none-r2")
+    assert run["failed"] == 1
+    assert run["failures"] == "HG004: haplotype_caller: out_of_memory"
+    assert run["os_cpu_s"] == 264.7
+    assert run["ledger_cpu_s"] == pytest.approx(257.9 + 0.5)  # and samtools stats, which is QC
+    assert run["peak_memory_mib"] == 1200 + 1900  # both haplotype callers
+    failed = row(golden.samples, cell=run["cell"], sample="HG004")
+    assert not failed["succeeded"]
+    assert failed["log"] == "samples/HG004/logs/haplotype_caller/HG004.log"
+    assert failed["message"] == "java.lang.OutOfMemoryError: Java heap space"
+    assert failed["busy_s"] == pytest.approx(27.4 + 5.5 + 16.1 + 10.9 + 20 + 20)
+    step = row(golden.steps, cell=run["cell"], step="haplotype_caller")
+    assert (step["jobs"], step["failed_jobs"]) == (2, 1)
+    assert step["busy_h"] == pytest.approx((20 + 20 + 68.2) / 3600)
+    assert step["barrier_h"] == pytest.approx((128.8 - 60.0) / 3600)
+
+
+def test_steps_that_were_not_run_are_there_and_empty(golden):
+    step = row(golden.steps, cell="germline-n1-scheduled-compact-r1", step="realign_indels")
+    assert step["jobs"] == 0
+    assert pd.isna(step["barrier_h"])
+    assert pd.isna(step["busy_h"])
+    assert "hard_filter" not in set(golden.steps["step"])  # an alternative, which did not run
+
+
+# (repeats, failed, [makespan s], [genomes], [gigabases], [CPU s])
+POINTS_BY_HAND = {
+    ("germline", "independent", 1): (0, [117.6, 124.8], [1, 1], [0.042, 0.040], [121.1, 128.3]),
+    ("germline", "independent", 2): (1, [156.5, 153.9], [2, 1], [0.082, 0.038], [300.2, 257.9]),
+    ("germline", "scheduled", 1): (0, [111.3, 116.4], [1, 1], [0.042, 0.040], [114.4, 119.7]),
+    ("germline", "scheduled", 2): (0, [129.7, 126.2], [2, 2], [0.082, 0.078], [255.5, 242.5]),
+}
+
+
+@pytest.mark.parametrize("point", POINTS_BY_HAND)
+def test_a_point_by_hand(golden, point):
+    """Of two values the standard deviation is their difference / sqrt(2), the standard error half of it."""
+    failed, makespans, genomes, gigabases, cpu = POINTS_BY_HAND[point]
+    found = row(golden.points, **dict(zip(("pipeline", "mode", "n"), point, strict=True)))
+    assert (found["repeats"], found["failed"], found["sku"]) == (2, failed, "7763")
+    expected = {
+        "makespan_s": makespans,
+        "genomes_per_day": [DAY_S * n / s for n, s in zip(genomes, makespans, strict=True)],
+        "gigabases_per_day": [DAY_S * g / s for g, s in zip(gigabases, makespans, strict=True)],
+        "human_30x_per_day": [DAY_S * g / s / 93 for g, s in zip(gigabases, makespans, strict=True)],
+        "packing": [c / 2 / s for c, s in zip(cpu, makespans, strict=True)],
+        "cpu_s_per_gigabase": [c / g for c, g in zip(cpu, gigabases, strict=True)],
+    }
+    for name, (first, second) in expected.items():
+        assert found[f"{name}_mean"] == pytest.approx((first + second) / 2)
+        assert found[f"{name}_sd"] == pytest.approx(abs(first - second) / sqrt(2))
+        assert found[f"{name}_se"] == pytest.approx(abs(first - second) / 2)
+
+
+def test_one_repeat_has_a_mean_and_no_error(golden):
+    point = row(golden.points, pipeline="tuxedo")
+    assert point["repeats"] == 1
+    assert point["genomes_per_day_mean"] == pytest.approx(2 * DAY_S / 55.1)
+    assert pd.isna(point["genomes_per_day_sd"])
+    assert pd.isna(point["genomes_per_day_se"])
+
+
+def test_warm_ups_are_rows_and_in_no_point(golden):
+    assert row(golden.runs, repeat=0)["warm_up"]
+    assert row(golden.points, pipeline="germline", mode="scheduled", n=1)["repeats"] == 2
+    assert len(golden.points) == len(POINTS_BY_HAND) + 1
+
+
+def test_a_cell_that_did_not_end_is_named_and_counts_nowhere(golden):
+    (name,) = golden.unfinished
+    assert name == "germline-n4-scheduled-compact-r1"
+    for table in ("jobs", "samples", "steps", "runs"):
+        assert name not in set(getattr(golden, table)["cell"])
+    assert name not in {run["cell"]["cell"] for run in golden.runs_json}
+    assert 4 not in set(golden.points["n"])
+
+
+def test_tables_are_the_same_wherever_the_study_lies(golden, tmp_path):
+    moved = shutil.copytree(GOLDEN, tmp_path / "moved")
+    for table in columns.TABLES:
+        pd.testing.assert_frame_equal(getattr(collect.collect(moved), table), getattr(golden, table))
+
+
+# ---- written and read --------------------------------------------------------------------------------
+
+
+def test_tables_are_read_as_they_were_written(golden, tmp_path):
+    collect.write(golden, tmp_path / "tables")
+    again = collect.read(tmp_path / "tables")
+    for table, spelled in columns.TABLES.items():
+        pd.testing.assert_frame_equal(getattr(again, table), getattr(golden, table))
+        assert {name: str(dtype) for name, dtype in getattr(again, table).dtypes.items()} == {
+            column.name: column.type for column in spelled
+        }
+    assert (again.unfinished, again.runs_json) == (golden.unfinished, golden.runs_json)
+
+
+def test_parquet_says_units_and_meanings(golden, tmp_path):
+    collect.write(golden, tmp_path)
+    field = pq.read_schema(tmp_path / "runs.parquet").field("makespan_s")
+    assert field.metadata[b"unit"] == b"s"
+    assert field.metadata[b"description"].startswith(b"First start of a step's job")
+
+
+def test_a_table_is_replaced_at_once_or_not_at_all(golden, tmp_path, monkeypatch):
+    collect.write(golden, tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert set(before) == {f"{table}.{kind}" for table in columns.TABLES for kind in ("tsv", "parquet")} | {
+        "cells.json"
+    }
+
+    def half(frame, path, **options):
+        Path(path).write_text("study\tce")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", half)
+    with pytest.raises(OSError, match="No space left"):
+        collect.write(golden, tmp_path)
+    monkeypatch.undo()
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    collect.write(golden, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_folder_without_cells_has_empty_tables(tmp_path):
+    tables = collect.collect(tmp_path)
+    collect.write(tables, tmp_path / "tables")
+    for table in columns.TABLES:
+        assert (tmp_path / "tables" / f"{table}.tsv").read_text() == "\t".join(columns.names(table)) + "\n"
+        pd.testing.assert_frame_equal(getattr(collect.read(tmp_path / "tables"), table), getattr(tables, table))
+
+
+def test_tables_that_are_not_there(tmp_path):
+    with pytest.raises(collect.CollectError, match=r"jobs.parquet: no such table; collect the study first"):
+        collect.read(tmp_path)
+
+
+def test_tables_of_another_version(golden, tmp_path):
+    collect.write(golden, tmp_path)
+    golden.runs.drop(columns="packing").to_parquet(tmp_path / "runs.parquet")
+    with pytest.raises(collect.CollectError, match=r"runs.parquet: its columns are not those .*; collect again"):
+        collect.read(tmp_path)
+
+
+def test_tables_that_are_none(golden, tmp_path):
+    collect.write(golden, tmp_path)
+    (tmp_path / "runs.parquet").write_text("no table")
+    with pytest.raises(collect.CollectError, match="not the tables of a study"):
+        collect.read(tmp_path)
+
+
+# ---- studies made up for one question each -----------------------------------------------------------
+
+
+def clock(second: float) -> str:
+    return (START + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
+
+
+def job(step: str, sample: str | None, begin: float = 0, wall_s: float = 10, **changed) -> dict:
+    """A record of a job that succeeded; `changed` says what is different about it. No sample: the cohort's."""
+    wildcards = {"callset": "cohort"} if sample is None else {"sample": sample}
+    name = sample or "cohort"
+    times = {"start": clock(begin), "end": clock(begin + wall_s), "wall_s": wall_s, "cpu_s": wall_s, "wait_s": 0.5}
+    what = {"rule": step, "step": step, "wildcards": wildcards, "log": f"logs/{step}/{name}.log", "peak_rss_mib": 100.0}
+    return TEMPLATE | what | times | changed
+
+
+def broken(step: str, sample: str | None, begin: float = 0, cause: str = "tool_error", **changed) -> dict:
+    failure = {"exit_code": 1, "cause": cause, "message": "it broke"}
+    return job(step, sample, begin, **failure | changed)
+
+
+def whole(sample: str, begin: float = 0) -> list[dict]:
+    return [job("map_and_sort", sample, begin), job("haplotype_caller", sample, begin + 10)]
+
+
+@pytest.fixture
+def study(tmp_path):
+    """A study's folder; cell() adds a cell to it, from ledgers by process."""
+    return Study(tmp_path / "study")
+
+
+class Study:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+
+    def cell(self, *samples: str, exit_code: int | None = 0, repeat: int = 1, **changed) -> "Written":
+        name = f"germline-n{len(samples)}-scheduled-compact-r{repeat}"
+        plan = json.loads((GOLDEN / "germline-n1-scheduled-compact-r1" / "cell.json").read_text())
+        plan |= {"cell": name, "n": len(samples), "repeat": repeat, "samples": list(samples)}
+        record = json.loads((GOLDEN / "germline-n1-scheduled-compact-r1" / "run.json").read_text())
+        record |= {"run": None, "cell": plan, "start": START.isoformat()}
+        record["processes"] = [{"directory": ".", "samples": list(samples), "exit_code": exit_code}]
+        record["inputs"] = {sample: {"digest": "0", "reads": 1, "bases": 10**9} for sample in samples}
+        return Written(self.folder / name, record | changed)
+
+    def collect(self) -> collect.Tables:
+        return collect.collect(self.folder)
+
+    def causes(self) -> dict[str, tuple]:
+        """Step and cause by sample; None for what succeeded."""
+        samples = self.collect().samples.astype(object)
+        samples = samples.where(samples.notna(), None)
+        assert all(bool(line.succeeded) == (line.cause is None) for line in samples.itertuples())
+        return {line.sample: (line.failed_step, line.cause) if line.cause else None for line in samples.itertuples()}
+
+
+class Written:
+    """A cell on disk."""
+
+    def __init__(self, folder: Path, record: dict) -> None:
+        self.folder = folder
+        folder.mkdir()
+        (folder / "cell.json").write_text(json.dumps(record["cell"]))
+        (folder / "run.json").write_text(json.dumps(record))
+
+    def ledger(self, *records: dict, process: str = ".") -> "Written":
+        path = self.folder / process / "ledger.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+        return self
+
+
+def test_a_retry_that_succeeds_is_no_failure_but_costs_time(study):
+    study.cell("A").ledger(broken("map_and_sort", "A", 0), job("map_and_sort", "A", 10, attempt=2))
+    tables = study.collect()
+    assert row(tables.samples, sample="A")["succeeded"]
+    assert row(tables.samples, sample="A")["busy_s"] == 20
+    step = row(tables.steps, step="map_and_sort")
+    assert (step["jobs"], step["failed_jobs"]) == (1, 0)
+    assert step["busy_h"] == pytest.approx(20 / 3600)
+    assert list(tables.jobs["attempt"]) == [1, 2]
+
+
+def test_samples_are_told_apart_by_name_and_not_by_likeness(study):
+    study.cell("S1", "S10", exit_code=1).ledger(*whole("S1"), broken("map_and_sort", "S10"))
+    assert study.causes() == {"S1": None, "S10": ("map_and_sort", "tool_error")}
+
+
+def test_a_failed_cohort_step_fails_every_sample(study):
+    study.cell("A", "B", exit_code=1).ledger(*whole("A"), *whole("B"), broken("genotype_gvcfs", None, 20))
+    assert study.causes() == dict.fromkeys("AB", ("genotype_gvcfs", "tool_error"))
+    assert row(study.collect().runs)["genomes_per_day"] == 0
+    assert row(study.collect().runs)["failures"] == "A: genotype_gvcfs: tool_error; B: genotype_gvcfs: tool_error"
+
+
+def test_work_that_all_samples_share_needs_no_name(study):
+    study.cell("A", exit_code=1).ledger(*whole("A"), broken("genotype_gvcfs", None, 20, wildcards={}))
+    assert study.causes() == {"A": ("genotype_gvcfs", "tool_error")}
+    assert list(study.collect().jobs["sample"]) == ["A", "A", "cohort"]
+
+
+def test_independent_processes_have_cohorts_of_their_own(study):
+    processes = [{"directory": name, "samples": [name], "exit_code": int(name == "B")} for name in "AB"]
+    cell = study.cell("A", "B", processes=processes)
+    cell.ledger(*whole("A"), job("genotype_gvcfs", None, 20), process="A")
+    cell.ledger(*whole("B"), broken("genotype_gvcfs", None, 20), process="B")
+    assert study.causes() == {"A": None, "B": ("genotype_gvcfs", "tool_error")}
+    step = row(study.collect().steps, step="genotype_gvcfs")
+    assert (step["jobs"], step["failed_jobs"]) == (2, 1)
+    assert row(study.collect().samples, sample="B")["log"] == "B/logs/genotype_gvcfs/cohort.log"
+
+
+def test_an_attempt_that_was_killed_has_no_end_and_no_figures(study):
+    unknown = dict.fromkeys(("end", "wall_s", "exit_code", "cpu_s", "peak_rss_mib", "read_mib", "write_mib"))
+    killed = job("map_and_sort", "B", 5) | unknown | {"cause": "killed", "message": "it was killed"}
+    study.cell("A", "B", exit_code=1).ledger(*whole("A"), killed)
+    tables = study.collect()
+    assert study.causes() == {"A": None, "B": ("map_and_sort", "killed")}
+    killed = row(tables.jobs, sample="B")
+    assert killed[["end", "end_s", "wall_s", "cpu_s", "exit_code"]].isna().all()
+    assert row(tables.runs)["makespan_s"] == 20
+    assert row(tables.runs)["cpu_s"] == 20
+    assert pd.isna(row(tables.samples, sample="B")["busy_s"])
+
+
+def test_a_sample_without_a_job_has_failed(study):
+    processes = [{"directory": name, "samples": [name], "exit_code": int(name == "B")} for name in "AB"]
+    study.cell("A", "B", processes=processes).ledger(*whole("A"), process="A")
+    assert study.causes() == {"A": None, "B": (None, "no_job_ran")}
+    assert row(study.collect().runs)["failures"] == "B: no_job_ran"
+
+
+def test_a_cell_without_a_job_is_a_run_of_nothing(study):
+    study.cell("A", exit_code=1)
+    run = row(study.collect().runs)
+    assert (run["succeeded"], run["failed"], run["genomes_per_day"]) == (0, 1, 0)
+    assert run[["makespan_s", "packing", "cpu_s", "peak_memory_mib", "cpu_s_per_gigabase"]].isna().all()
+    assert row(study.collect().samples)["message"] == "no job of it ran; Snakemake ended with exit code 1"
+
+
+def test_a_sample_that_stopped_half_way_did_not_succeed(study):
+    study.cell("A", "B").ledger(*whole("A"), job("map_and_sort", "B"))
+    assert study.causes() == {"A": None, "B": ("haplotype_caller", "not_finished")}
+
+
+def test_other_cells_tell_which_steps_a_run_that_was_broken_off_did_not_reach(study):
+    study.cell("A", repeat=1).ledger(*whole("A"))
+    study.cell("B", repeat=2, exit_code=137).ledger(job("map_and_sort", "B"))
+    assert study.causes() == {"A": None, "B": ("haplotype_caller", "not_finished")}
+    said = row(study.collect().samples, sample="B")["message"]
+    assert said == "it never went through haplotype_caller; Snakemake ended with exit code 137"
+
+
+def test_a_sample_is_not_whole_before_its_cohort_is(study):
+    study.cell("A", repeat=1).ledger(*whole("A"), job("genotype_gvcfs", None, 20))
+    study.cell("B", "C", repeat=2, exit_code=1).ledger(*whole("B"), broken("map_and_sort", "C"))
+    assert study.causes() == {
+        "A": None,
+        "B": ("genotype_gvcfs", "not_finished"),
+        "C": ("map_and_sort", "tool_error"),
+    }
+
+
+def test_settings_that_differ_may_have_other_steps(study):
+    study.cell("A", repeat=1).ledger(*whole("A"), job("genotype_gvcfs", "A", 20))
+    cell = study.cell("B", "C", repeat=2, exit_code=1, settings={"config_digest": "another"})
+    cell.ledger(*whole("B"), broken("map_and_sort", "C"))
+    assert study.causes()["B"] is None
+
+
+@pytest.mark.parametrize("exit_code", [1, -9, None])
+def test_an_error_that_no_job_explains_leaves_no_sample_whole(study, exit_code):
+    study.cell("A", "B", exit_code=exit_code).ledger(*whole("A"), *whole("B"))
+    assert study.causes() == dict.fromkeys("AB", (None, "not_finished"))
+    assert row(study.collect().runs)["genomes_per_day"] == 0
+
+
+def test_a_step_that_was_not_reached_explains_an_error(study):
+    study.cell("A", repeat=1).ledger(*whole("A"))
+    study.cell("B", "C", repeat=2, exit_code=1).ledger(*whole("B"), job("map_and_sort", "C"))
+    assert study.causes() == {"A": None, "B": None, "C": ("haplotype_caller", "not_finished")}
+
+
+def test_failed_quality_control_is_outside(study):
+    study.cell("A", exit_code=1).ledger(*whole("A"), broken("qc", "A", 20))
+    assert study.causes() == {"A": None}
+    tables = study.collect()
+    assert row(tables.runs)["makespan_s"] == 20
+    assert not row(tables.jobs, step="qc")["timed"]
+    assert row(tables.runs)["cpu_s"] == 20
+    assert row(tables.runs)["ledger_cpu_s"] == 30
+
+
+def test_what_run_json_does_not_know_is_empty_and_not_zero(study):
+    unknown = dict.fromkeys(("cpu_s", "peak_disk_mib", "inputs", "outputs", "settings", "host"))
+    study.cell("A", **unknown).ledger(*whole("A"))
+    tables = study.collect()
+    missing = ["host", "sku", "os_cpu_s", "peak_disk_mib", "gigabases", "gigabases_per_day", "human_30x_per_day"]
+    assert row(tables.runs)[[*missing, "cpu_s_per_gigabase", "failures"]].isna().all()
+    assert row(tables.runs)["genomes_per_day"] == pytest.approx(DAY_S / 20)
+    assert row(tables.points)[["sku", "gigabases_per_day_mean", "genomes_per_day_sd"]].isna().all()
+    collect.write(tables, study.folder / "tables")
+    line = dict(zip(*map(str.split, read_tsv(study, "runs"), "\t\t"), strict=True))
+    assert [line[name] for name in missing] == [""] * len(missing)
+
+
+def read_tsv(study: Study, table: str) -> list[str]:
+    return (study.folder / "tables" / f"{table}.tsv").read_text().splitlines()
+
+
+def test_bases_of_one_sample_that_are_not_known_make_the_sum_unknown(study):
+    inputs = {"A": {"bases": 10**9}, "B": {}}
+    study.cell("A", "B", inputs=inputs).ledger(*whole("A"), *whole("B"))
+    assert pd.isna(row(study.collect().runs)["gigabases"])
+
+
+def test_waiting_moved_bytes_and_bindings_of_a_run(study):
+    records = [
+        job("map_and_sort", "A", 0, read_mib=1.0, write_mib=10.0, split=True),
+        job("haplotype_caller", "A", 10, read_mib=2.0, write_mib=20.0, binding_ok=False),
+        job("qc", "A", 20, read_mib=400.0, write_mib=400.0, binding_ok=False, split=True),
+    ]
+    study.cell("A").ledger(*records)
+    run = row(study.collect().runs)
+    assert (run["read_mib"], run["write_mib"], run["wait_s"]) == (3, 30, 1)
+    assert not run["binding_ok"]
+    assert run["split_jobs"] == 1
+
+
+def test_jobs_stand_in_the_order_in_which_they_began(study):
+    study.cell("A", "B").ledger(
+        job("map_and_sort", "B", 5), job("map_and_sort", "A", 3), *whole("A", 20), *whole("B", 40)
+    )
+    jobs = study.collect().jobs
+    assert list(jobs["start_s"]) == [0, 2, 17, 27, 37, 47]
+    assert list(jobs["start"])[:2] == ["2026-11-20T12:00:03.000000Z", "2026-11-20T12:00:05.000000Z"]
+
+
+def test_processors_are_not_pooled(study):
+    for repeat, sku in ((1, "7763"), (2, "8352Y")):
+        study.cell("A", repeat=repeat, host={"hostname": sku, "sku": sku}).ledger(*whole("A"))
+    points = study.collect().points
+    assert list(zip(points["sku"], points["repeats"], strict=True)) == [("7763", 1), ("8352Y", 1)]
+
+
+# ---- peak memory -------------------------------------------------------------------------------------
+
+
+def attempt(begin: float, end: float, rss_mib: float | None) -> Attempt:
+    moments = [START + timedelta(seconds=second) for second in (begin, end)]
+    return Attempt("r", "r", {}, 1, *moments, end - begin, 0, None, "l", peak_rss_mib=rss_mib)
+
+
+def test_memory_of_jobs_that_ran_at_one_time():
+    assert peak_memory_mib([attempt(0, 10, 100), attempt(5, 15, 30), attempt(10, 20, 80)]) == 130
+    assert peak_memory_mib([attempt(0, 10, 100), attempt(10, 20, 80)]) == 100
+    assert peak_memory_mib([attempt(0, 10, None)]) is None
+    assert peak_memory_mib([]) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 20), st.integers(0, 100)), min_size=1, max_size=12))
+def test_memory_at_every_moment_by_brute_force(jobs):
+    at_once = max(sum(rss for begin, wall, rss in jobs if begin <= moment < begin + wall) for moment in range(41))
+    assert peak_memory_mib(attempt(begin, begin + wall, rss) for begin, wall, rss in jobs) == at_once
+
+
+# ---- broken inputs -----------------------------------------------------------------------------------
+
+
+def refused(study: Study) -> str:
+    with pytest.raises(collect.CollectError) as caught:
+        study.collect()
+    said = str(caught.value)
+    assert "\n" not in said
+    return said.replace(f"{study.folder}/", "")
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(collect.CollectError, match=r"none: no such folder; name the folder of a study"):
+        collect.collect(tmp_path / "none")
+
+
+NAME = "germline-n1-scheduled-compact-r1"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"wall_s": None}, "run.json: not a valid run.json: wall_s: None is not of type 'number'"),
+        ({"schema": 2}, "run.json: not a valid run.json: schema: 1 was expected"),
+        ({"processes": []}, "run.json: not a valid run.json: processes: [] should be non-empty"),
+        ({"host": {"sku": 7763}}, "run.json: not a valid run.json: host.sku: 7763 is not of type 'string', 'null'"),
+        ({"start": "today"}, "run.json: not a valid run.json: start: 'today' does not match"),
+        ({"processes": [{"directory": ".", "samples": ["A", "X"]}]}, "run.json: processes: X: no sample of this cell"),
+    ],
+)
+def test_a_run_json_that_is_none(study, changed, said):
+    study.cell("A", **changed)
+    assert refused(study).startswith(f"{NAME}/{said}")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"mode": "both"}, "run.json: not a valid run.json: mode: 'both' is not one of ['scheduled', 'independent']"),
+        ({"n": 3}, "run.json: n is 3, but it names 1 samples"),
+        ({"cell": "another"}, "run.json: it is of the cell another; a cell's folder keeps its name"),
+    ],
+)
+def test_a_cell_that_contradicts_itself(study, changed, said):
+    cell = study.cell("A")
+    record = json.loads((cell.folder / "run.json").read_text())
+    record["cell"] |= changed
+    (cell.folder / "run.json").write_text(json.dumps(record))
+    assert refused(study).startswith(f"{NAME}/{said}")
+
+
+def test_a_file_that_is_cut_off(study):
+    cell = study.cell("A")
+    text = json.dumps(json.loads((cell.folder / "run.json").read_text()), indent=1)
+    (cell.folder / "run.json").write_text(text[:100])
+    assert re.match(rf"{NAME}/run\.json line \d+: not JSON: ", refused(study))
+
+
+def test_a_broken_line_of_a_ledger(study):
+    cell = study.cell("A").ledger(*whole("A"))
+    with (cell.folder / "ledger.jsonl").open("a") as ledger:
+        ledger.write('{"schema": 1, "rule"')
+    assert refused(study).startswith(f"{NAME}/ledger.jsonl line 3: not a record of a job: ")
+
+
+def test_a_ledger_of_other_samples(study):
+    study.cell("A").ledger(*whole("A"), *whole("B"))
+    assert refused(study) == f"{NAME}/ledger.jsonl line 3: B: no sample of this process, says run.json"
+
+
+def test_a_record_of_an_earlier_run_in_the_same_place_is_none_of_this_one(tmp_path, golden):
+    """A killed launcher's record is written by a later one, into what is by then another run's ledger."""
+    study = tmp_path / "study"
+    shutil.copytree(GOLDEN, study)
+    ledger = study / "germline-n1-scheduled-compact-r1" / "ledger.jsonl"
+    lines = ledger.read_text().splitlines()
+    foreign = json.loads(lines[0]) | {"run": "earlier", "start": "2020-01-01T00:00:00Z", "end": None, "wall_s": None}
+    ledger.write_text("\n".join([*lines, json.dumps(foreign | {"exit_code": None, "cause": "killed"})]) + "\n")
+    collected = collect.collect(study)
+    assert collected.runs.equals(golden.runs)
+    assert collected.jobs.equals(golden.jobs)
+
+
+def test_a_ledger_that_goes_on_from_an_interrupted_run(study):
+    study.cell("A").ledger(job("map_and_sort", "A", -3600), job("haplotype_caller", "A", 5))
+    said = "a job that began before its run did; remove the cell and run it again"
+    assert refused(study) == f"{NAME}/ledger.jsonl line 1: {said}"

@@ -1,0 +1,44 @@
+"""Columns are spelled once, with type, unit and meaning, and say in their names what they are measured in."""
+
+import pandas as pd
+import pytest
+
+from gpd.tables import columns
+
+UNITS = {"_s": "s", "_h": "h", "_mib": "MiB", "_per_day": ("1/d", "Gb/d"), "gigabases": "Gb", "per_gigabase": "s/Gb"}
+ALL = [(table, column) for table, spelled in columns.TABLES.items() for column in spelled]
+
+
+@pytest.mark.parametrize("table", columns.TABLES)
+def test_a_table_has_a_column_once(table):
+    assert len(set(columns.names(table))) == len(columns.names(table))
+
+
+@pytest.mark.parametrize(("table", "column"), ALL, ids=[f"{table}.{column.name}" for table, column in ALL])
+def test_a_column_says_what_it_is(table, column):
+    assert column.description.endswith(".")
+    assert pd.array([None], dtype=column.type).isna().all(), "a type that knows a missing value"
+
+
+@pytest.mark.parametrize(("table", "column"), ALL, ids=[f"{table}.{column.name}" for table, column in ALL])
+def test_a_unit_stands_in_the_name(table, column):
+    name = column.name
+    for statistic in ("_mean", "_sd", "_se"):
+        name = name.removesuffix(statistic)
+    named = [unit for suffix, unit in UNITS.items() if name.endswith(suffix)]
+    if named:
+        assert column.unit in named[-1]
+    else:
+        assert column.unit not in {"s", "h", "MiB", "Gb"}
+
+
+def test_every_row_says_which_cell_and_every_point_which_point():
+    for table in ("jobs", "samples", "steps", "runs"):
+        assert columns.TABLES[table][:8] == columns.KEYS
+    assert columns.names("points")[:5] == ["study", "pipeline", "mode", "binding", "n"]
+
+
+def test_what_is_repeated_has_a_mean_and_its_errors():
+    for name in ("genomes_per_day", "gigabases_per_day", "makespan_s", "packing", "cpu_s_per_gigabase"):
+        assert name in columns.names("runs")
+        assert {f"{name}_mean", f"{name}_sd", f"{name}_se"} <= set(columns.names("points"))

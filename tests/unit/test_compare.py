@@ -1,0 +1,595 @@
+"""Studies side by side: what is matched, what is refused until it is allowed, the arithmetic, and what is printed."""
+
+import io
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from rich.console import Console
+
+from gpd.comparison import compare_verbs
+from gpd.comparison.comparability import ALLOWABLE, pooled_differences
+from gpd.comparison.compare_verbs import read_sides
+
+GOLDEN = ROOT / "tests" / "golden" / "compare"
+BEGAN = datetime(2026, 11, 20, 12)
+TOOLS = {"bwa": "0.7.17", "gatk": "4.6.2.0"}
+MAP, CALL = "map_and_sort", "haplotype_caller"
+FIRST_AND_LAST = {"germline": (MAP, CALL), "tuxedo": ("align", "quantify")}  # the two steps that these runs have
+
+
+# ---- small studies -----------------------------------------------------------------------------------
+
+
+def time(seconds):
+    return f"{(BEGAN + timedelta(seconds=seconds)).isoformat(timespec='microseconds')}Z"
+
+
+def attempt(sample, step, start, end, exit_code=0):
+    """A record of the ledger: a job on one CPU, a quarter of which it used."""
+    names = "id run shard cpu_user_s cpu_system_s peak_rss_source peak_cgroup_mib signal cpus_allowed cpus_seen pid"
+    return {
+        **dict.fromkeys(names.split()),
+        **{"schema": 1, "rule": step, "step": step, "wildcards": {"sample": sample}, "attempt": 1, "threads": 1},
+        **{"start": time(start), "end": time(end), "wall_s": end - start, "cpu_s": 0.25 * (end - start)},
+        **{"exit_code": exit_code, "cause": "exit" if exit_code else None, "message": "broken" if exit_code else None},
+        **{"log": f"logs/{step}/{sample}.log", "cpus": "0", "split": False, "wait_s": 0.0, "binding_ok": True},
+    }
+
+
+def cell(n, makespan_s, repeat=1, failed=0, **changes):
+    """A cell that ran: N samples from start to end of the makespan, mapped in a quarter of it; the last ones failed."""
+    samples = [f"S{number}" for number in range(1, n + 1)]
+    return {"n": n, "makespan_s": makespan_s, "repeat": repeat, "failed": failed, "samples": samples} | changes
+
+
+def write_study(folder, *cells, **everywhere):
+    """A study's folder with these cells; `everywhere` changes each of them."""
+    folder.mkdir(parents=True)
+    (folder / "study.json").write_text("{}")
+    for one in cells:
+        write_cell(folder, {"mode": "scheduled", "binding": "compact"} | one | everywhere)
+    return folder
+
+
+def write_cell(study, given):
+    warm_up = given["repeat"] == 0
+    when = "warmup1" if warm_up else f"r{given['repeat']}"
+    pipeline = given.get("pipeline", "germline")
+    name = f"{pipeline}-n{given['n']}-{given['mode']}-{given['binding']}-{when}"
+    folder = study / name
+    folder.mkdir()
+    made = {name: given.get(name) for name in ("n", "repeat", "mode", "binding", "samples")} | {
+        **{"schema": 1, "study": study.name, "cell": name, "pipeline": pipeline, "warm_up": warm_up, "seed": 1},
+        **{"cache": given.get("cache", "as_is"), "cores": given.get("cores", 2), "config": "config/config.yaml"},
+        **{"threads": given.get("threads", {MAP: 1}), "profile": given.get("profile", "profiles/throughput")},
+    }
+    (folder / "cell.json").write_text(json.dumps(made))
+    if given.get("unfinished"):
+        return
+    (folder / "ledger.jsonl").write_text("".join(json.dumps(one) + "\n" for one in ledger(given)))
+    (folder / "run.json").write_text(json.dumps(record(made, given)))
+
+
+def ledger(given):
+    mapped, ended = given["makespan_s"] / 4, given["makespan_s"]
+    first, last = FIRST_AND_LAST[given.get("pipeline", "germline")]
+    for number, sample in enumerate(given["samples"], 1):
+        yield attempt(sample, first, 0, mapped)
+        yield attempt(sample, last, mapped, ended, int(number > given["n"] - given["failed"]))
+
+
+def record(cell, given):
+    ok = given["samples"][: given["n"] - given["failed"]]
+    settings = {
+        **{"workflow_commit": "abc123", "workflow_changed": False, "workflow_digest": "d" * 64},
+        **{"config_digest": "c" * 64, "reference_digest": "e" * 64, "gpd_version": "0.1.0", "tools": TOOLS},
+    }
+    return {
+        **{"schema": 1, "cell": cell, "start": time(0), "end": time(given["makespan_s"]), "cpu_s": None},
+        **{"wall_s": given["makespan_s"], "peak_disk_mib": None},
+        "processes": [{"directory": ".", "samples": given["samples"], "exit_code": 0}],
+        "inputs": given.get("inputs", {s: {"digest": digest(s), "bases": 1_000_000_000} for s in given["samples"]}),
+        "outputs": given.get(
+            "outputs", [{"kind": "calls", "samples": [s], "digest": digest(f"calls {s}")} for s in ok]
+        ),
+        "settings": settings | given.get("settings", {}),
+        "host": {"hostname": given.get("host", "node1"), "sku": given.get("sku", "8352Y")},
+    }
+
+
+def digest(text):
+    return text.encode().hex().ljust(64, "0")
+
+
+# The CI by hand. A: 86400 x 1 / 86.4 = 1000 and 86400 / 96 = 900 a day: mean 950, sd 70.711, se 70.711 / sqrt(2) = 50
+# B: 86400 / 72 = 1200 and 86400 / 80 = 1080 a day: mean 1140, sd 84.853, se 60; the ratio B / A is 1140 / 950 = 1.2
+# relative errors are both 50 / 950 = 60 / 1140 = 0.0526316, so that of the ratio is that x sqrt(2) = 0.0744323
+# degrees of freedom: (2 u^2)^2 / (u^4 / 1 + u^4 / 1) = 2, for which a table of Student's t has 4.30265 at 95%
+# exp(4.30265 x 0.0744323) = 1.37748: 1.2 / 1.37748 = 0.87116 and 1.2 x 1.37748 = 1.65298
+A = (cell(1, 86.4), cell(1, 96, 2))
+B = (cell(1, 72), cell(1, 80, 2))
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Write a study and return its folder; those of one host each, so that hosts differ."""
+    return lambda name, *cells, **everywhere: write_study(
+        tmp_path / name, *cells, **{"host": f"node of {name}"} | everywhere
+    )
+
+
+@pytest.fixture
+def compare(capsys):
+    """Compare as the command line does: exit code, what was printed, and the lines of the error."""
+
+    def run(*names, allow=(), **options):
+        out = io.StringIO()
+        code = compare_verbs.run([str(name) for name in names], allow, Console(file=out, width=140), **options)
+        told = capsys.readouterr()
+        return code, out.getvalue() + told.out, told.err.splitlines()
+
+    return run
+
+
+def as_json(compare, *names, allow=()):
+    code, out, _ = compare(*names, allow=allow, as_json=True)
+    return code, json.loads(out)
+
+
+def figures(point, name, step=None):
+    (found,) = [one["sides"] for one in point["figures"] if (one["figure"], one["step"]) == (name, step)]
+    return found
+
+
+# ---- arithmetic --------------------------------------------------------------------------------------
+
+
+def test_ratio_and_interval_by_hand(study, compare):
+    code, told = as_json(compare, study("A", *A), study("B", *B))
+    assert code == 0
+    (point,) = told["points"]
+    found = figures(point, "genomes_per_day")
+    assert (found["A"]["n"], found["A"]["mean"], found["A"]["se"]) == pytest.approx((2, 950, 50))
+    assert (found["B"]["mean"], found["B"]["sd"], found["B"]["se"]) == pytest.approx((1140, 84.853, 60), rel=1e-5)
+    assert found["A"]["ratio"] is None
+    assert found["B"]["ratio"] == pytest.approx({"value": 1.2, "low": 0.87116, "high": 1.65298}, rel=1e-4)
+
+
+def test_figures_of_a_point_by_hand(study, compare):
+    """2 samples of 1 Gb on 2 cores for 80 s: a quarter of it mapping, a quarter of each CPU used."""
+    _, told = as_json(compare, study("A", cell(2, 80)), study("B", cell(2, 40)))
+    (point,) = told["points"]
+    expected = {
+        ("genomes_per_day", None): 86400 * 2 / 80,
+        ("gigabases_per_day", None): 86400 * 2 / 80,
+        ("human_30x_per_day", None): 86400 * 2 / 80 / 93,
+        ("makespan_s", None): 80,
+        ("cpu_s_per_gigabase", None): 0.25 * 80,
+        ("packing", None): 0.25,
+        ("barrier_h", MAP): 20 / 3600,
+        ("busy_h", MAP): 40 / 3600,
+        ("barrier_h", CALL): 60 / 3600,
+        ("busy_h", CALL): 120 / 3600,
+    }
+    found = {(one["figure"], one["step"]): one["sides"]["A"]["mean"] for one in point["figures"]}
+    assert found == pytest.approx(expected)
+
+
+def test_without_repeats_no_interval_is_invented(study, compare):
+    names = study("A", A[0]), study("B", *B)
+    _, told = as_json(compare, *names)
+    found = figures(told["points"][0], "genomes_per_day")
+    assert (found["A"]["sd"], found["A"]["se"]) == (None, None)
+    assert found["B"]["ratio"] == {"value": pytest.approx(1.14), "low": None, "high": None}
+    assert "1.14 (no CI)" in compare(*names)[1]
+
+
+def test_warm_ups_and_unfinished_cells_count_nothing(study, compare):
+    more = (cell(1, 500, 0), cell(1, 9, 3, unfinished=True))
+    _, told = as_json(compare, study("A", *A, *more), study("B", *B))
+    _, plain = as_json(compare, study("x/A", *A), study("x/B", *B))
+    assert (told["points"], told["best"]) == (plain["points"], plain["best"])
+    said = "A: not finished, so in no figure: germline-n1-scheduled-compact-r3"
+    assert [note for note in told["notes"] if note not in plain["notes"]] == [said]
+
+
+def test_what_is_not_recorded_is_missing_and_not_0(study, compare):
+    unread = {"S1": {"digest": digest("S1"), "bases": None}}
+    names = study("A", cell(1, 80, inputs=unread)), study("B", cell(1, 40))
+    _, told = as_json(compare, *names)
+    found = figures(told["points"][0], "gigabases_per_day")
+    assert (found["A"]["n"], found["A"]["mean"], found["B"]["ratio"]["value"]) == (0, None, None)
+    (row,) = [line.split("│") for line in compare(*names)[1].splitlines() if "gigabases a day" in line]
+    assert [text.strip() for text in row[2:-1]] == ["", "2,160", ""]
+
+
+def test_best_n_against_best_n(study, compare):
+    """A: 86400 / 80 = 1080 and 172800 / 100 = 1728 at 2; B: 2160 at 1, and 86400 / 50 = 1728 at 2, one failed."""
+    names = study("A", cell(1, 80), cell(2, 100)), study("B", cell(1, 40), cell(2, 50, failed=1))
+    (curve,) = as_json(compare, *names)[1]["best"]
+    a, b = curve["sides"]["A"], curve["sides"]["B"]
+    assert (a["knee"]["n"], a["most"]["genomes_per_day"]["mean"]) == (2, pytest.approx(1728))
+    assert (b["knee"]["n"], b["most"]["genomes_per_day"]["mean"]) == (1, pytest.approx(2160))
+    assert b["most"]["genomes_per_day"]["ratio"]["value"] == pytest.approx(2160 / 1728)
+    assert b["most"]["human_30x_per_day"]["mean"] == pytest.approx(2160 / 93)
+    assert (b["knee"]["n_without_failures"], b["safe"]["genomes_per_day"]["mean"]) == (1, pytest.approx(2160))
+
+
+def test_of_three_each_is_held_against_the_first(study, compare):
+    names = study("A", cell(1, 80)), study("B", cell(1, 40)), study("C", cell(1, 20), cell(2, 80))
+    _, told = as_json(compare, *names)
+    found = figures(told["points"][0], "makespan_s")
+    assert [found[name]["ratio"] and found[name]["ratio"]["value"] for name in "ABC"] == [None, 0.5, 0.25]
+
+
+def test_a_point_that_the_first_lacks_is_held_against_the_first_that_has_it(study, compare):
+    names = study("A", cell(1, 80)), study("B", cell(1, 40), cell(2, 80)), study("C", cell(1, 20), cell(2, 60))
+    _, told = as_json(compare, *names)
+    found = figures(told["points"][1], "makespan_s")
+    assert list(found) == ["B", "C"]
+    assert (found["B"]["ratio"], found["C"]["ratio"]["value"]) == (None, 0.75)
+
+
+# ---- refusals ----------------------------------------------------------------------------------------
+
+DIGEST = "0123456789abcdef" * 4
+OTHER_CALLS = [{"kind": "calls", "samples": ["S1"], "digest": DIGEST}]
+REFUSALS = {
+    "inputs": (
+        {"inputs": {"S1": {"digest": DIGEST, "bases": 1_000_000_000}}},
+        ["inputs: S1 533100000000 (A) and S1 0123456789ab (B)"],
+    ),
+    "reference": ({"settings": {"reference_digest": DIGEST}}, ["reference: eeeeeeeeeeee (A) and 0123456789ab (B)"]),
+    "tools": (
+        {"settings": {"tools": {"bwa": "0.7.18", "gatk": None}}},
+        ["tools: bwa: 0.7.17 (A) and 0.7.18 (B)", "tools: gatk: 4.6.2.0 (A) and not recorded (B)"],
+    ),
+    "settings": ({"settings": {"config_digest": DIGEST}}, ["settings: cccccccccccc (A) and 0123456789ab (B)"]),
+    "workflow": ({"settings": {"workflow_digest": DIGEST}}, ["workflow: files: dddddddddddd (A) and 0123456789ab (B)"]),
+    "threads": (
+        {"threads": {MAP: 2, "mark_duplicates": 2}},
+        [f"threads: {MAP}: 1 (A) and 2 (B)", "threads: mark_duplicates: the profile's (A) and 2 (B)"],
+    ),
+    "profile": ({"profile": "profiles/big"}, ["profile: profiles/throughput (A) and profiles/big (B)"]),
+    "cache": ({"cache": "cold"}, ["cache: as_is (A) and cold (B)"]),
+    "binding": ({"binding": "scatter"}, ["binding: compact (A) and scatter (B)"]),
+    "mode": ({"mode": "independent"}, ["mode: scheduled (A) and independent (B)"]),
+    "outputs": ({"outputs": OTHER_CALLS}, ["outputs: calls of S1: 63616c6c7320 (A) and 0123456789ab (B)"]),
+}
+
+
+def test_there_is_a_test_for_each_difference():
+    assert set(REFUSALS) == set(ALLOWABLE)
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_difference_is_refused_with_both_values(study, compare, name):
+    changes, lines = REFUSALS[name]
+    assert compare(study("A", *A), study("B", *B, **changes)) == (
+        1,
+        "",
+        [f"gpd compare: not comparable: {line}; --allow {name}" for line in lines],
+    )
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_difference_that_is_allowed_is_printed_above_the_tables(study, compare, name):
+    changes, lines = REFUSALS[name]
+    code, out, errors = compare(study("A", *A), study("B", *B, **changes), allow=[name])
+    assert (code, errors) == (0, [])
+    assert out.splitlines()[: len(lines)] == [f"differs: {line}" for line in lines]
+    assert "1.20 (0.871-1.65)" in out
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_no_other_allowance_permits_a_difference(study, compare, name):
+    others = [other for other in ALLOWABLE if other != name]
+    assert compare(study("A", *A), study("B", *B, **REFUSALS[name][0]), allow=others)[0] == 1
+
+
+def test_refused_as_json(study, compare):
+    code, told = as_json(compare, study("A", *A), study("B", *B, cache="cold"))
+    assert (code, told["comparable"], told["points"], told["best"]) == (1, False, [], [])
+    values = [{"value": "as_is", "in": ["A"]}, {"value": "cold", "in": ["B"]}]
+    assert told["refused"] == [{"name": "cache", "detail": None, "values": values}]
+
+
+def test_a_report_that_cannot_be_written_is_an_error(study, compare, tmp_path):
+    code, _, errors = compare(study("A", *A), study("B", *B), report=tmp_path / "nowhere" / "comparison.md")
+    assert (code, len(errors)) == (2, 1)
+    assert "nowhere/comparison.md" in errors[0]
+
+
+def test_nothing_is_written_where_it_is_refused(study, compare, tmp_path):
+    report = tmp_path / "comparison.md"
+    assert compare(study("A", *A), study("B", *B, cache="cold"), report=report)[0] == 1
+    assert not report.exists()
+
+
+def test_the_machine_may_differ_and_so_may_threads_that_follow_from_its_cores(study, compare):
+    names = study("A", *A), study("B", *B, sku="7763", cores=4, threads={MAP: 2})
+    code, out, errors = compare(*names)
+    assert (code, errors) == (0, [])
+    assert out.splitlines()[0] == f"differs: threads: they follow from the cores ({MAP}): 2 (A) and 4 (B)"
+
+
+def test_all_differences_are_told_at_once(study, compare):
+    names = study("A", *A), study("B", *B, cache="cold"), study("C", *B, profile="p")
+    assert [line.split(": ")[2] for line in compare(*names)[2]] == ["profile", "cache"]
+    assert "(A, B)" not in compare(*names)[2][1]
+
+
+def test_one_difference_at_many_n_is_told_once(study, compare):
+    a = study("A", cell(1, 80), cell(2, 90))
+    b = study("B", *(cell(n, 80, samples=["T1", "T2"][:n]) for n in (1, 2)))
+    (line,) = compare(a, b)[2]
+    assert line.startswith("gpd compare: not comparable: inputs: S1 533100000000 (A), S2 533200000000 (A), T1 ")
+
+
+def test_samples_are_what_was_read_and_not_how_they_are_called(study, compare):
+    renamed = cell(1, 72, samples=["HG1"], inputs={"HG1": {"digest": digest("S1"), "bases": 1}}, outputs=[])
+    assert compare(study("A", *A), study("B", renamed))[0] == 0
+
+
+def test_outputs_of_other_inputs_are_not_held_against_each_other(study, compare):
+    other = {"S1": {"digest": DIGEST, "bases": 1}}
+    code, out, _ = compare(study("A", *A), study("B", *B, inputs=other, outputs=OTHER_CALLS), allow=["inputs"])
+    assert code == 0
+    assert "outputs: not compared, for no output of the same input is recorded in two studies" in out
+
+
+def test_outputs_that_agree_are_counted(study, compare):
+    _, out, _ = compare(study("A", cell(2, 80)), study("B", cell(2, 40)))
+    assert "outputs: 2 outputs of the same input in two studies or more, all equal" in out
+
+
+def test_outputs_count_also_where_they_ran_at_another_n(study, compare):
+    b = study("B", cell(1, 72), cell(2, 80, outputs=OTHER_CALLS))
+    assert compare(study("A", *A), b)[2][0].startswith("gpd compare: not comparable: outputs: calls of S1")
+
+
+def test_what_no_record_tells_is_said(study, compare):
+    unknown = {"settings": {"reference_digest": None, "tools": None}, "inputs": None}
+    code, out, _ = compare(study("A", *A, **unknown), study("B", *B, **unknown))
+    assert code == 0
+    assert "not recorded, so it may differ: reference, tools, inputs of some samples" in out
+
+
+def test_a_workflow_without_digests_of_its_files_is_its_commit(study, compare):
+    changed = {"settings": {"workflow_digest": None, "workflow_changed": True}}
+    code, out, _ = compare(study("A", *A, **changed), study("B", *B, **changed))
+    assert code == 0
+    assert "the workflow was changed since its commit, so it may differ: A and B" in out
+    clean = study("C", *B, settings={"workflow_digest": None})
+    assert "changed since its commit: yes (A) and no (C)" in compare(clean.parent / "A", clean)[2][0]
+
+
+# ---- repeats of one study ----------------------------------------------------------------------------
+
+
+def records(folder):
+    (side, _) = read_sides([str(folder), "published:6248"])
+    return side.records
+
+
+def test_repeats_made_alike_have_no_differences(study):
+    redrawn = cell(1, 80, 3, samples=["S7"])
+    assert pooled_differences(records(study("A", *A, redrawn, cell(1, 9, 0, cache="cold")))) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"settings": {"tools": {**TOOLS, "bwa": "0.7.18"}}}, "tools: bwa: 0.7.17 ({0}-r1) and 0.7.18 ({0}-r2)"),
+        ({"settings": {"workflow_digest": DIGEST}}, "workflow: files: dddddddddddd ({0}-r1) and 0123456789ab ({0}-r2)"),
+        ({"host": "node2"}, "host: name: node of A ({0}-r1) and node2 ({0}-r2)"),
+        ({"sku": "7763"}, "host: SKU: 8352Y ({0}-r1) and 7763 ({0}-r2)"),
+        ({"cores": 4}, "host: cores: 2 ({0}-r1) and 4 ({0}-r2)"),
+        ({"inputs": {"S1": {"digest": DIGEST}}}, "inputs: S1: 533100000000 ({0}-r1) and 0123456789ab ({0}-r2)"),
+    ],
+)
+def test_repeats_made_unlike_are_told(tmp_path, compare, changes, line):
+    folder = write_study(tmp_path / "A", A[0] | {"host": "node of A"}, A[1] | {"host": "node of A"} | changes)
+    told = f"germline, N = 1, scheduled, compact binding: {line.format('germline-n1-scheduled-compact')}"
+    assert [str(one) for one in pooled_differences(records(folder))] == [told]
+    assert f"A: repeats that differ are in one mean: {told}" in compare(folder, "published:6248")[1]
+
+
+def test_a_study_that_changed_is_not_the_same_as_one_that_did_not(tmp_path, study, compare):
+    changed = write_study(tmp_path / "changed", A[0], A[1] | {"cache": "cold"})
+    assert "cache: as_is (changed and B) and cold (changed)" in compare(changed, study("B", *B))[2][0]
+
+
+def test_outputs_that_differ_within_one_study_are_refused(study, compare):
+    names = study("A", A[0], A[1] | {"outputs": OTHER_CALLS}), "published:6248"
+    assert compare(*names)[2] == [
+        "gpd compare: not comparable: outputs: calls of S1: 63616c6c7320 (A) and 0123456789ab (A); --allow outputs"
+    ]
+    assert compare(*names, allow=["outputs"])[0] == 0
+
+
+# ---- matching ----------------------------------------------------------------------------------------
+
+
+def test_no_point_in_common_is_refused_with_those_that_there_are(study, compare):
+    assert compare(study("A", cell(1, 80), cell(2, 90)), study("B", cell(3, 80))) == (
+        1,
+        "",
+        [
+            "gpd compare: no point is in two of these:",
+            "gpd compare: A has germline, scheduled, compact binding: N = 1, 2",
+            "gpd compare: B has germline, scheduled, compact binding: N = 3",
+        ],
+    )
+
+
+def test_what_one_study_alone_has_is_said(study, compare):
+    _, out, _ = compare(study("A", cell(1, 80), cell(2, 90), cell(4, 95)), study("B", cell(1, 40)))
+    assert "only in A: germline, scheduled, compact binding: N = 2, 4\n" in out
+
+
+def test_pipelines_are_never_matched(study, compare):
+    names = study("A", *A), study("B", *B, pipeline="tuxedo")
+    code, _, errors = compare(*names, allow=ALLOWABLE)
+    assert (code, errors[0]) == (1, "gpd compare: no point is in two of these:")
+
+
+def test_rna_seq_has_samples_a_day_and_no_30x(study, compare):
+    code, out, _ = compare(study("A", *A, pipeline="tuxedo"), study("B", *B, pipeline="tuxedo"))
+    assert code == 0
+    assert "samples a day" in out
+    assert "quantify" in out
+    assert "genomes a day │" not in out
+    assert "30x" not in out
+
+
+def test_a_curve_is_held_against_its_own_kind_first(study, compare):
+    """Binding may differ, but compact has a partner of its own, so scatter has none left."""
+    a = study("A", cell(1, 80), cell(1, 60, binding="scatter"))
+    b = study("B", cell(1, 40))
+    code, told = as_json(compare, a, b, allow=["binding"])
+    assert code == 0
+    assert [(one["binding"], figures(one, "makespan_s")["B"]["mean"]) for one in told["points"]] == [("compact", 40)]
+    assert "only in A: germline, scheduled, scatter binding: N = 1" in told["notes"]
+
+
+# ---- published figures -------------------------------------------------------------------------------
+
+
+def test_published_figures_need_no_allowance_and_say_what_differs(study, compare):
+    code, out, errors = compare(study("A", *A), "published:7763")
+    assert (code, errors) == (0, [])
+    above = out[: out.index("┏")]
+    for word in ("inputs", "gigabases", "tools", "hardware", "repeats", "rounding", "mode"):
+        assert f"\n{word}: published: " in f"\n{above}"
+    assert "7763, N = 4: genomes a day: printed 4.79, 3.19 follows from the steps" in above
+
+
+def test_published_figures_have_no_interval_and_no_repeats(study, compare):
+    """25.60 h are 92160 s, so 24 / 25.60 = 0.9375 genomes of 53 x 3.1 Gb a day, against 950 of 1 Gb."""
+    _, told = as_json(compare, study("A", *A), "published:7763")
+    (point,) = told["points"]
+    assert (point["mode"], point["binding"], point["n"]) == ("scheduled", "compact", 1)
+    found = figures(point, "genomes_per_day")["published:7763"]
+    assert (found["n"], found["mean"], found["se"]) == (1, pytest.approx(0.9375), None)
+    assert found["ratio"] == {"value": pytest.approx(0.9375 / 950), "low": None, "high": None}
+    assert figures(point, "makespan_s")["published:7763"]["mean"] == pytest.approx(92160)
+    assert figures(point, "gigabases_per_day")["published:7763"]["mean"] == pytest.approx(0.9375 * 53 * 3.1)
+    human = figures(point, "human_30x_per_day")
+    assert human["A"]["mean"] == pytest.approx(950 / 93)
+    assert human["published:7763"]["ratio"]["value"] == pytest.approx(0.9375 * 53 * 3.1 / 950)
+    assert figures(point, "barrier_h", MAP)["published:7763"]["mean"] == pytest.approx(2.44)
+    assert figures(point, "packing")["published:7763"]["mean"] is None
+    assert figures(point, "busy_h", MAP)["published:7763"]["mean"] is None
+
+
+def test_published_figures_stand_beside_each_mode(study, compare):
+    a = study("A", cell(1, 80), cell(1, 90, mode="independent", binding="none"))
+    _, told = as_json(compare, a, "published:7763")
+    assert [(one["mode"], list(one["sides"])) for one in told["points"]] == [
+        ("independent", ["A", "published:7763"]),
+        ("scheduled", ["A", "published:7763"]),
+    ]
+
+
+def test_published_figures_come_in_the_order_in_which_they_are_named(study, compare):
+    _, told = as_json(compare, "published:7763", study("A", *A))
+    found = figures(told["points"][0], "genomes_per_day")
+    assert (found["published:7763"]["ratio"], found["A"]["ratio"]["value"]) == (None, pytest.approx(950 / 0.9375))
+
+
+def test_published_alone_is_all_of_it(compare):
+    code, told = as_json(compare, "published")
+    assert code == 0
+    assert len(told["sides"]) == 10
+    assert [(point["n"], len(point["sides"])) for point in told["points"]] == [
+        *((1, 10), (2, 2), (4, 2), (8, 2), (12, 2), (16, 2))
+    ]
+    (curve,) = told["best"]
+    assert [curve["sides"][f"published:{sku}"]["knee"]["n"] for sku in ("8352Y", "8358", "7763", "6248")] == [
+        *(16, 14, 6, 1)
+    ]
+
+
+# ---- arguments ---------------------------------------------------------------------------------------
+
+
+def refused(compare, *names, allow=()):
+    code, out, errors = compare(*names, allow=allow)
+    assert (code, out, len(errors)) == (2, "", 1)
+    return errors[0].removeprefix("gpd compare: ")
+
+
+def test_what_is_no_study_is_refused(study, compare, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for name in ("empty", "nowhere"):
+        said = refused(compare, study("A", *A) if name == "empty" else tmp_path / "A", tmp_path / name)
+        assert said == (f"{tmp_path / name}: not a study: no study.json and no cell in it; name the folder of a study")
+
+
+def test_a_study_without_a_finished_cell_is_refused(study, compare):
+    begun = study("B", cell(1, 80, unfinished=True), cell(1, 80, 0))
+    assert refused(compare, study("A", *A), begun).startswith(f"{begun}: no finished cell but warm-ups")
+    planned = study("C")
+    assert refused(compare, begun.parent / "A", planned).startswith(f"{planned}: no finished cell")
+
+
+def test_a_broken_record_is_refused_with_its_file(study, compare):
+    a = study("A", *A)
+    path = a / "germline-n1-scheduled-compact-r1" / "run.json"
+    path.write_text("{")
+    assert refused(compare, a, "published").startswith(f"{path} line 1: not JSON")
+
+
+def test_one_study_is_no_comparison(study, compare):
+    assert refused(compare, study("A", *A)).startswith("two at least are needed")
+
+
+def test_a_study_is_not_compared_with_itself(study, compare):
+    a = study("A", *A)
+    assert refused(compare, a, a) == f"{a}: named twice"
+    assert refused(compare, "published", "published:7763") == "published:7763: named twice"
+
+
+def test_studies_of_one_name_are_told_apart_by_their_folders(study, compare):
+    first, second = study("node1/study", *A), study("node2/study", *B)
+    _, told = as_json(compare, first, second)
+    assert [side["name"] for side in told["sides"]] == [str(first), str(second)]
+
+
+def test_an_unknown_sku_is_refused_with_those_there_are(compare):
+    assert refused(compare, "published:9999") == (
+        "published:9999: the SKUs are 8352Y, 8358, 7763, 7713, 7543, 7702, 7502, 7402, 6248R, 6248"
+    )
+
+
+def test_an_unknown_allowance_is_refused_with_those_there_are(compare):
+    assert refused(compare, "published", allow=["tolls"]) == f"--allow tolls: what may differ is {', '.join(ALLOWABLE)}"
+
+
+# ---- what is printed ---------------------------------------------------------------------------------
+
+
+def test_what_is_printed(study, compare, tmp_path):
+    """Two small studies, one of which changed its tools, and published figures: the terminal's tables, and Markdown."""
+    a = study("first", cell(1, 4100), cell(1, 4500, 2), cell(2, 5200), cell(2, 5260, 2), cell(4, 11000))
+    b = study(
+        *("second", cell(1, 3000), cell(1, 3050, 2), cell(2, 4100, failed=1), cell(2, 4150, 2)),
+        **{"sku": "7763", "cores": 4, "settings": {"tools": {**TOOLS, "bwa": "0.7.18"}}},
+    )
+    report = tmp_path / "comparison.md"
+    code, out, _ = compare(a, b, "published:8352Y", allow=["tools"], report=report)
+    assert code == 0
+    printed = "".join(f"{line.rstrip()}\n" for line in out.splitlines())
+    for name, text in (("comparison.txt", printed), ("comparison.md", report.read_text(encoding="utf-8"))):
+        assert text == Path(GOLDEN / name).read_text(encoding="utf-8"), name
+
+
+def test_names_stand_as_they_are(study, compare, tmp_path):
+    report = tmp_path / "comparison.md"
+    _, out, _ = compare(study("[red]A|B", *A), study("B", *B), report=report)
+    assert "[red]A|B" in out
+    assert "\\[red\\]A\\|B" in report.read_text()

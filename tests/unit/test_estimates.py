@@ -1,0 +1,116 @@
+"""Means and intervals against figures that others computed: textbooks, R, scipy.stats."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpd.tables.estimates import Estimate, Ratio, estimate, ratio
+
+# Student's sleep data of 1908, as R has it (datasets::sleep)
+SLEEP_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+SLEEP_2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+# t at 97.5% by degrees of freedom, as tables print it
+T_975 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 9: 2.262, 30: 2.042}
+positive = st.lists(st.floats(0.5, 2), min_size=2, max_size=6)
+
+
+def test_mean_and_errors():
+    found = estimate([2, 4, 4, 4, 5, 5, 7, 9])
+    assert (found.n, found.mean) == (8, 5)
+    assert found.sd == pytest.approx(math.sqrt(32 / 7))
+    assert found.se == pytest.approx(math.sqrt(32 / 7 / 8))
+
+
+def test_the_interval_that_r_prints():
+    """t.test(sleep$extra[1:10]): mean 0.75, 95 percent confidence interval -0.5297804 2.0297804."""
+    found = estimate(SLEEP_1)
+    assert found.mean == pytest.approx(0.75)
+    assert found.interval() == pytest.approx((-0.5297804, 2.0297804), abs=5e-8)
+
+
+@pytest.mark.parametrize("freedom", T_975)
+def test_the_quantiles_of_printed_tables(freedom):
+    low, high = Estimate(freedom + 1, 0.0, math.sqrt(freedom + 1), 1.0).interval()
+    assert high == pytest.approx(T_975[freedom], abs=5e-4)
+    assert low == -high
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
+def test_other_confidence(confidence):
+    expected = scipy.stats.t.interval(confidence, 9, np.mean(SLEEP_2), scipy.stats.sem(SLEEP_2))
+    assert estimate(SLEEP_2).interval(confidence) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 95])
+def test_a_confidence_is_a_share(confidence):
+    with pytest.raises(ValueError, match=f"confidence {confidence}: not between 0 and 1"):
+        estimate([1, 2]).interval(confidence)
+
+
+def test_one_repeat_has_no_error_and_no_interval():
+    one = estimate([3.5])
+    assert one == Estimate(1, 3.5, None, None)
+    assert one.interval() is None
+    assert ratio(one, estimate([1, 2])) == Ratio(3.5 / 1.5, None, None)
+    assert ratio(estimate([1, 2]), one) == Ratio(1.5 / 3.5, None, None)
+
+
+def test_what_is_missing_is_left_out_and_is_not_zero():
+    assert estimate([None, 4, None, 6]) == estimate([4, 6])
+    assert estimate([None]) == estimate([]) == Estimate(0, None, None, None)
+    assert estimate([]).interval() is None
+    assert ratio(estimate([]), estimate([1, 2])) == Ratio(None, None, None)
+
+
+def test_a_ratio_by_hand():
+    """Relative errors 0.1 and 0.1: together sqrt(0.02), with 4 degrees of freedom, t = 2.776445."""
+    half = 2.776445 * math.sqrt(0.02)
+    found = ratio(Estimate(3, 10.0, math.sqrt(3), 1.0), Estimate(3, 5.0, math.sqrt(3) / 2, 0.5))
+    assert found.value == 2
+    assert found.low == pytest.approx(2 * math.exp(-half), rel=1e-6)
+    assert found.high == pytest.approx(2 * math.exp(half), rel=1e-6)
+
+
+def test_a_ratio_is_the_welch_interval_of_logarithms_where_spread_is_small():
+    draw = np.random.default_rng(1)
+    a, b = draw.normal(800, 4, 5), draw.normal(500, 8, 3)
+    welch = scipy.stats.ttest_ind(np.log(a), np.log(b), equal_var=False).confidence_interval()
+    found = ratio(estimate(a), estimate(b))
+    assert math.log(found.low) == pytest.approx(welch.low, rel=0.01)
+    assert math.log(found.high) == pytest.approx(welch.high, rel=0.01)
+
+
+def test_the_interval_of_a_ratio_holds_the_truth_as_often_as_it_says():
+    draw = np.random.default_rng(2)
+    pairs = [(draw.normal(1300, 40, 5), draw.normal(1000, 60, 4)) for _ in range(2000)]
+    found = [ratio(estimate(a), estimate(b)) for a, b in pairs]
+    held = sum(r.low <= 1.3 <= r.high for r in found) / len(found)
+    assert 0.935 < held < 0.968  # 0.95, and three standard errors of a share of 2,000 beside it
+
+
+@given(positive, positive)
+def test_a_ratio_turned_over_has_its_interval_turned_over(a, b):
+    there, back = ratio(estimate(a), estimate(b)), ratio(estimate(b), estimate(a))
+    assert there.low <= there.value <= there.high
+    assert there.low == pytest.approx(1 / back.high)
+    assert there.high == pytest.approx(1 / back.low)
+
+
+def test_repeats_that_are_all_the_same_leave_no_doubt():
+    assert ratio(estimate([3, 3]), estimate([2, 2])) == Ratio(1.5, 1.5, 1.5)
+
+
+def test_a_mean_that_is_not_above_zero_has_no_ratio_to_trust():
+    assert ratio(estimate([0, 0]), estimate([1, 2])) == Ratio(0, None, None)
+    assert ratio(estimate([1, 2]), estimate([0, 0])) == Ratio(None, None, None)
+    assert ratio(estimate([1, 2]), estimate([-3, 1])).low is None
+
+
+def test_an_interval_beyond_all_numbers_is_none():
+    found = ratio(estimate([-100, 100.1]), estimate([1, 2]))
+    assert found.value > 0
+    assert (found.low, found.high) == (None, None)

@@ -1,0 +1,97 @@
+"""A pool of samples: read from a pipeline's configuration, and laid out so that some of it runs elsewhere."""
+
+import pytest
+import yaml
+
+from gpd.lab import pool
+from gpd.lab.study import Pool, Sample, StudyError
+
+CONFIG = {
+    "samples": "tables/samples.tsv",
+    "units": "tables/units.tsv",
+    "reference": {"fasta": "genome.fa"},
+    "known_sites": ["known.vcf", "/data/dbsnp.vcf.gz"],
+    "vqsr": {"snps": {"resources": {"hapmap": {"vcf": "hapmap.vcf", "prior": 15}}}},
+    "calling": "joint",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(CONFIG))
+    (tmp_path / "tables/samples.tsv").write_text("sample_name\n# not this one\nS1\n\nS2\n")
+    (tmp_path / "tables/units.tsv").write_text(
+        "sample_name\tunit_name\tfq1\tfq2\tbam\n"
+        "S1\tL1\ta b_1.fq\ta b_2.fq\t\nS1\tL2\t/reads/c_1.fq\t\t\nS2\tL1\t\t\ts2.bam\n"
+    )
+    return tmp_path
+
+
+def read(folder):
+    return pool.read_pool("germline", Pool(str(folder), "config.yaml"))
+
+
+def test_paths_become_absolute_and_nothing_else_changes(folder):
+    source = read(folder)
+    assert source.config["reference"] == {"fasta": f"{folder}/genome.fa"}
+    assert source.config["known_sites"] == [f"{folder}/known.vcf", "/data/dbsnp.vcf.gz"]
+    assert source.config["vqsr"]["snps"]["resources"]["hapmap"] == {"vcf": f"{folder}/hapmap.vcf", "prior": 15}
+    assert (source.config["calling"], source.config["pipeline"]) == ("joint", "germline")
+    assert source.members == [Sample("S1"), Sample("S2")]
+    assert source.units_of("S1") == [
+        {"fq1": folder / "a b_1.fq", "fq2": folder / "a b_2.fq"},
+        {"fq1": pool.Path("/reads/c_1.fq")},
+    ]
+    assert source.reads("S2") == [folder / "s2.bam"]
+
+
+def test_a_run_of_some_samples_is_laid_out_with_their_rows_alone(folder, tmp_path):
+    target = tmp_path / "cell"
+    pool.lay_out(read(folder), ["S2"], target, binding={"policy": "none"})
+    config = yaml.safe_load((target / "config/config.yaml").read_text())
+    assert (config["samples"], config["binding"]) == ("config/samples.tsv", {"policy": "none"})
+    assert (target / "config/samples.tsv").read_text() == "sample_name\nS2\n"
+    header, row = (target / "config/units.tsv").read_text().splitlines()
+    assert header == "sample_name\tunit_name\tfq1\tfq2\tbam"
+    assert row == f"S2\tL1\t\t\t{folder}/s2.bam"
+
+
+def test_settings_are_told_apart_by_what_makes_results(folder):
+    before = pool.settings_without_paths(read(folder).config)
+    assert before["reference"]["fasta"] == "genome.fa", "the folder does not count"
+    assert before["filter"] == "hard", "a default and the same value written out are alike"
+    assert not {"samples", "units", "binding"} & set(before)
+    (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | {"binding": {"smt": True}, "filter": "hard"}))
+    assert pool.settings_without_paths(read(folder).config) == before
+    (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | {"calling": "per_sample"}))
+    assert pool.settings_without_paths(read(folder).config) != before
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (lambda folder: (folder / "config.yaml").unlink(), "config.yaml: No such file or directory"),
+        (lambda folder: (folder / "config.yaml").write_text("a: ["), "config.yaml: while parsing"),
+        (lambda folder: (folder / "config.yaml").write_text("text"), "not a list of keys and values"),
+        (lambda folder: (folder / "tables/samples.tsv").unlink(), "samples.tsv: No such file or directory"),
+        (lambda folder: (folder / "tables/units.tsv").write_text("name\n"), "units.tsv: no column sample_name"),
+        (lambda folder: (folder / "tables/units.tsv").write_text("sample_name\tfq1\nS1\n"), "row 'S1' does not have 2"),
+        (lambda folder: (folder / "tables/units.tsv").write_bytes(b"\xff\n"), "not text in UTF-8"),
+    ],
+)
+def test_a_fault_is_one_line_with_its_place(folder, change, line):
+    change(folder)
+    with pytest.raises(StudyError) as error:
+        read(folder)
+    assert str(error.value).startswith("pipelines.germline: ")
+    assert line in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_only_a_comparison_of_conditions_needs_them(folder):
+    assert not read(folder).needs_conditions
+    tuxedo = pool.read_pool("tuxedo", Pool(str(folder), "config.yaml"))
+    assert tuxedo.needs_conditions
+    (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | {"stop_after": "quantify"}))
+    assert not pool.read_pool("tuxedo", Pool(str(folder), "config.yaml")).needs_conditions

@@ -1,0 +1,456 @@
+"""The report of recorded and of changed studies: byte by byte, and what must never be missing from it."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import combinations, pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpd.comparison.agreement import Disagreement
+from gpd.lab.study import Series
+from gpd.reports import figures, formats, report, study_figures
+from gpd.reports.findings import find
+from gpd.steps import STEPS
+from gpd.tables import collect
+
+GOLDEN = ROOT / "tests" / "golden" / "study"
+SVG = "{http://www.w3.org/2000/svg}"
+VOID = {"meta", "br", "link", "img"}
+SCHEDULED = "germline-n2-scheduled-compact-r1"
+NASTY = "<script>alert(1)</script> a | b `c` **d** [e](f) &lt; $x$\nsecond line"
+
+
+@pytest.fixture(scope="module")
+def golden() -> collect.Tables:
+    return collect.collect(GOLDEN)
+
+
+@pytest.fixture(scope="module")
+def findings(golden):
+    """What is to be said of the recorded study."""
+    return find(golden, (), ())
+
+
+@pytest.fixture(scope="module")
+def folder(golden, tmp_path_factory) -> Path:
+    """Where the report of the recorded study was written."""
+    found = tmp_path_factory.mktemp("report")
+    (found / "figures").mkdir()
+    (found / "figures" / "earlier.svg").write_text("<svg/>")
+    report.write(golden, found)
+    return found
+
+
+@pytest.fixture
+def html(folder) -> str:
+    return (folder / report.HTML).read_text()
+
+
+@pytest.fixture
+def plain(folder) -> str:
+    return (folder / report.MARKDOWN).read_text()
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write the report of tables; return its HTML and its Markdown."""
+
+    def write(tables, **more) -> tuple[str, str]:
+        return tuple(path.read_text() for path in report.write(tables, tmp_path, **more))
+
+    return write
+
+
+def changed(frame: pd.DataFrame, where: dict, **values) -> pd.DataFrame:
+    """A copy with other values in the rows that are meant, of which there is one at least."""
+    meant = pd.concat([frame[column] == value for column, value in where.items()], axis=1).all(axis=1)
+    assert meant.any()
+    copy = frame.copy()
+    for column, value in values.items():
+        copy.loc[meant, column] = value
+    return copy
+
+
+def only(tables: collect.Tables, **where) -> collect.Tables:
+    """The part of a study that has these keys."""
+    kept = {
+        name: frame[pd.concat([frame[key] == value for key, value in where.items()], axis=1).all(axis=1)]
+        for name in ("jobs", "samples", "steps", "runs", "points")
+        for frame in [getattr(tables, name)]
+    }
+    runs_json = [run for run in tables.runs_json if all(run["cell"][key] == value for key, value in where.items())]
+    return replace(tables, **kept, runs_json=tuple(runs_json))
+
+
+def row(text: str, head: str) -> list[str]:
+    """The cells of the first row of a Markdown table that starts with this head."""
+    line = next(line for line in text.splitlines() if re.match(rf"\| (\w+ )?{re.escape(head)} \|", line))
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[2:-1]]
+
+
+class Page(HTMLParser):
+    """Elements in order, as (tag, attributes); fails where one is not closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+# ---- the recorded study ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [report.HTML, report.MARKDOWN])
+def test_the_report_of_a_recorded_study(folder, name):
+    assert (folder / name).read_bytes() == (GOLDEN / name).read_bytes()
+
+
+def test_the_page_needs_nothing_but_itself(html):
+    page = Page(html)
+    assert not {"script", "link", "img", "iframe", "object", "embed", "base"} & {tag for tag, _ in page.elements}
+    outside = {
+        (name, value)
+        for _, attributes in page.elements
+        for name, value in attributes.items()
+        if value and "://" in value and not name.startswith("xmlns")
+    }
+    assert not outside
+    targets = [value for _, found in page.elements for name, value in found.items() if name in ("href", "xlink:href")]
+    assert targets and all(target.startswith("#") for target in targets)
+    assert "@import" not in html
+    assert set(re.findall(r"url\((.)", html)) == {"#"}
+
+
+def test_identifiers_are_unique_and_what_refers_to_them_finds_them(html):
+    named = [attributes["id"] for _, attributes in Page(html).elements if "id" in attributes]
+    assert len(named) == len(set(named))
+    labels = re.findall(r'aria-labelledby="([^"]+)"', html)
+    wanted = {*re.findall(r'(?:url\(|href=")#([\w-]+)', html), *" ".join(labels).split()}
+    assert wanted and wanted <= set(named)
+
+
+def test_it_names_no_path_and_no_time_of_its_own(html, plain, folder):
+    for text in (html, plain):
+        assert str(folder) not in text
+        assert str(ROOT) not in text
+        assert not re.search(r"\b(19|20)\d\d-\d\d-\d\d\b", re.sub(r"figures/\S+", "", text))
+
+
+def test_every_figure_says_in_words_what_it_shows(findings):
+    drawings = list(report.drawings(findings))
+    assert len(drawings) == 8  # two curves of germline; steps and timeline of three series
+    for drawing in drawings:
+        root = ElementTree.fromstring(drawing.svg)
+        assert root.get("role") == "img"
+        assert root.find(f"{SVG}title").text == drawing.title
+        assert root.find(f"{SVG}desc").text == drawing.description
+        assert "width" not in root.attrib  # it takes the page's
+        assert not list(root.iter(f"{SVG}style"))  # it would rule the page
+        assert "font-family" not in drawing.svg.partition(">")[2]
+
+
+def test_figures_stand_beside_the_markdown_and_old_ones_go(folder, plain):
+    named = set(re.findall(r"\]\((figures/[\w.-]+)\)", plain))
+    assert named == {f"figures/{path.name}" for path in (folder / "figures").iterdir()}
+
+
+# ---- the answer --------------------------------------------------------------------------------------
+
+
+def test_a_small_genome_does_not_pass_for_a_human_one(findings):
+    headline = findings.headlines[0]
+    assert (headline.best.text, headline.best.error) == ("1,351", "± 18")
+    assert headline.counts == "genomes a day, of 0.040 gigabases each"
+    assert ("0.581", "human genomes at 30x a day") in [(entry.text, name) for entry, name in headline.others]
+    assert "not whole human genomes: a sample has 0.043% of the bases" in headline.scale
+    assert headline.reached.startswith("N = 2 samples at once, scheduled, compact binding, on AMD EPYC 7763")
+
+
+def test_a_whole_human_genome_passes_for_one(golden):
+    scale = find(replace(golden, samples=golden.samples.assign(gigabases=93.0)), (), ()).headlines[0].scale
+    assert scale == "A sample has 100% of the bases of a human genome at 30x (93 gigabases)."
+
+
+def test_samples_of_rna_are_no_genomes(findings):
+    headline = findings.headlines[1]
+    assert headline.counts.startswith("samples a day")
+    assert not any("human" in name for _, name in headline.others)
+
+
+def test_where_no_sample_succeeded_there_is_no_best(golden):
+    points = golden.points.assign(genomes_per_day_mean=0.0)
+    assert find(replace(golden, points=points), (), ()).headlines[0].best.text == "none"
+
+
+def test_one_repeat_has_no_error(findings):
+    headline = findings.headlines[1]
+    assert headline.best.error == ""
+    assert "one repeat, no error known" in headline.reached
+
+
+# ---- tables ------------------------------------------------------------------------------------------
+
+
+def test_a_missing_value_is_blank(golden, written):
+    where = {"step": "mark_duplicates", "n": 2, "mode": "scheduled"}
+    html, plain = written(replace(golden, steps=changed(golden.steps, where, barrier_h=pd.NA)))
+    assert row(plain, "mark_duplicates") == ["4.1", ""]
+    assert row(plain, "realign_indels") == ["not run", "not run"]
+    for text in (html, plain):
+        assert not re.search(r"\bnan\b|<NA>|&lt;NA|\bNone\b", text)
+
+
+def test_times_are_means_over_repeats_without_the_warm_up(golden, plain):
+    own = golden.steps[(golden.steps["mode"] == "scheduled") & (golden.steps["step"] == "haplotype_caller")]
+    counting = own[(own["n"] == 1) & ~own["warm_up"]]["barrier_h"]
+    assert len(counting) == 2 < len(own[own["n"] == 1])
+    assert row(plain, "haplotype_caller")[0] == f"{counting.mean() * 3600:.1f}"
+
+
+def test_a_step_in_place_of_others_is_shown_where_it_ran(golden, plain, written):
+    assert "hard_filter" not in plain
+    steps = golden.steps.replace({"step": {"variant_recalibration": "hard_filter"}})
+    _, plain = written(replace(golden, steps=steps))
+    assert set(row(plain, "variant_recalibration")) == {"not run"}
+    assert "" not in row(plain, "hard_filter")
+
+
+@pytest.mark.parametrize(("longest_s", "unit"), [(113, "seconds"), (1200, "minutes"), (3600 * 55.79, "hours")])
+def test_a_table_has_one_unit_and_names_it(longest_s, unit):
+    assert formats.unit_for(longest_s).name == unit
+
+
+def test_many_n_are_parted_evenly(golden):
+    def spread(frame):
+        return pd.concat([frame.assign(n=n) for n in range(1, 13)])
+
+    one = only(golden, pipeline="tuxedo")
+    many = replace(one, **{name: spread(getattr(one, name)) for name in ("steps", "runs", "points")})
+    grids = find(many, (), ()).pipelines[0].series[0].grids
+    assert [grid.heads[1:] for grid in grids[:2]] == [
+        tuple(f"N = {n}" for n in counts) for counts in (range(1, 7), range(7, 13))
+    ]
+
+
+# ---- faults ------------------------------------------------------------------------------------------
+
+
+def test_a_failure_is_named_with_step_cause_message_and_log(html, plain):
+    for text in (html, plain):
+        assert "1 of 15 sample runs failed" in text
+        part = text[text.index("Samples that failed") :]
+        for said in ("HG004", "haplotype_caller", "out_of_memory", "Java heap space", "HG004/logs/haplotype_caller"):
+            assert said in part
+
+
+def test_what_users_and_tools_wrote_is_no_markup(golden, written):
+    samples = changed(golden.samples, {"sample": "HG004", "succeeded": False}, message=NASTY)
+    html, plain = written(replace(golden, samples=samples))
+    assert "script" not in {tag for tag, _ in Page(html).elements}
+    assert "&lt;script&gt;alert(1)" in html
+    escaped = r"\<script\>alert(1)\</script\> a \| b \`c\` \*\*d\*\* \[e\](f) \&lt; \$x\$ second line"
+    assert row(plain, "HG004")[3] == escaped
+
+
+def test_outputs_that_differ_are_an_error_above_all_else(golden, written):
+    found = Disagreement("calls", ("HG003",), {"a" * 64: (SCHEDULED,), "b" * 64: ("other-cell",)}, "germline")
+    html, plain = written(golden, disagreements=[found])
+    for text in (html, plain):
+        said = "Samples that ran in several cells gave different results: calls of HG003 (germline)"
+        assert text.index(said) < text.index("Best of germline")
+        for digest in ("aaaaaaaaaaaa", "bbbbbbbbbbbb"):
+            assert digest in text
+    assert html.index('class="notice error" role="alert"') < html.index("gave different results")
+
+
+def test_the_records_of_the_cells_are_compared(golden, written):
+    run, *others = golden.runs_json
+    outputs = [output | {"digest": "0" * 64} for output in run["outputs"]]
+    _, plain = written(replace(golden, runs_json=(run | {"outputs": outputs}, *others)))
+    assert "> **error**".upper() in plain.upper().splitlines()[4]
+    assert "gave different results" in plain
+
+
+def test_how_many_outputs_agree_is_said(plain):
+    assert "3 outputs came from more than one cell each, and were the same in all of them." in plain
+
+
+def test_cells_that_did_not_end_are_named_and_in_no_figure(html, plain):
+    for text in (html, plain):
+        assert text.count("germline-n4-scheduled-compact-r1") == 1
+        assert "1 cell did not end" in text
+        assert "N = 4</th>" not in text and "| N = 4 |" not in text
+
+
+def test_a_broken_binding_is_said_at_the_top(golden, written):
+    where = {"cell": SCHEDULED, "step": "mark_duplicates", "sample": "HG001"}
+    _, plain = written(replace(golden, jobs=changed(golden.jobs, where, binding_ok=False)))
+    said = "Binding was broken: 1 job ran on CPUs outside the lease"
+    assert plain.index(said) < plain.index("Best of germline")
+    assert f"mark_duplicates HG001 in {SCHEDULED}." in plain
+    assert "72 of 123 jobs of the steps had a lease of CPUs, disjoint from all others; 71 were seen to keep" in plain
+
+
+def test_a_busy_node_and_repeats_on_different_nodes_are_said(golden, written):
+    load = {"busy_cpus": 0.01, "busy": False}
+    run, *others = (run | {"host": run["host"] | {"load": load}} for run in golden.runs_json)
+    host = run["host"] | {"hostname": "node2", "load": {"busy_cpus": 1.5, "busy": True}}
+    _, plain = written(replace(golden, runs_json=(run | {"host": host}, *others)))
+    assert f"The node was busy before the start of 1 cell: {run['cell']['cell']}." in plain
+    assert "Repeats that go into one mean differ" in plain
+    assert "| machine | node2 | node1 |" in plain
+    assert "at most 1.5 CPUs at work; busy before 1 of 1 cell" in plain
+
+
+# ---- figures -----------------------------------------------------------------------------------------
+
+
+def test_the_knee_is_marked_and_said(findings):
+    (throughput, *_), series = (part := findings.pipelines[0]).figures, part.series
+    assert ">knee</text>" in throughput.drawing.svg
+    assert series[0].knee.startswith("Knee: N = 2. ")
+
+
+def test_published_curves_have_a_panel_of_their_own(golden, plain, written):
+    assert plain.count("For reference only") == 1
+    assert "8352Y: 1.06 at N = 1" in plain
+    assert "printed 4.79, 3.19 follows from the steps" in plain
+    _, plain = written(golden, references=())
+    assert "For reference only" not in plain
+
+
+def test_one_n_has_no_curve_and_that_is_said(golden, written):
+    html, plain = written(only(golden, pipeline="germline", n=1), references=())
+    for text in (html, plain):
+        assert "No curve of genomes a day: it takes more than one N" in text
+        assert "No knee: one N alone was run." in text
+    assert "germline-throughput" not in html
+    assert "germline-scheduled-compact-steps" in html
+
+
+def test_a_study_of_which_no_cell_has_ended(golden, written):
+    html, plain = written(only(golden, pipeline="none"))
+    for text in (html, plain):
+        assert "No cell of this study has ended" in text
+        assert "germline-n4-scheduled-compact-r1" in text
+    assert "<svg" not in html
+
+
+def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
+    own = golden.jobs[(golden.jobs["cell"] == SCHEDULED) & golden.jobs["timed"]]
+    many = pd.concat(
+        [own.assign(start_s=own["start_s"] + 130 * at, end_s=own["end_s"] + 130 * at) for at in range(100)]
+    )
+    shown = study_figures.timeline_figure(Series("germline", "scheduled", "compact"), many)
+    assert f"The longest 1,500 of {len(many):,} bars are shown." in shown.note
+    assert shown.drawing.svg.count("<path") < 1600
+
+
+def test_jobs_whose_end_nobody_saw_are_left_out_and_counted(golden):
+    where = {"cell": SCHEDULED, "step": "apply_variant_recalibration", "sample": "HG001"}
+    findings = find(replace(golden, jobs=changed(golden.jobs, where, end_s=pd.NA)), (), ())
+    assert "1 attempt whose end nobody saw is not shown." in findings.pipelines[0].series[0].figures[1].note
+
+
+def test_jobs_without_a_lease_have_lanes_by_sample(findings):
+    shown = findings.pipelines[0].series[1].figures[1]
+    assert "Its jobs had no lease of CPUs" in shown.note
+    assert ">HG003</text>" in shown.drawing.svg
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"), [("3", {3}), ("0-3,8", {0, 1, 2, 3, 8}), ("0-1,128-129", {0, 1, 128, 129}), ("", set())]
+)
+def test_cpus_are_read(text, cpus):
+    assert study_figures.parse_cpus(text) == cpus
+
+
+@given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 50), st.integers(1, 20)), min_size=1, max_size=30))
+def test_no_two_jobs_share_a_lane_at_one_time(jobs):
+    made = [
+        {"sample": sample, "start_s": start, "end_s": start + length, "step": "align", "exit_code": 0}
+        for sample, start, length in jobs
+    ]
+    bars, lanes = study_figures.by_sample(made, formats.UNITS[-1])
+    assert len(bars) == len(made)
+    assert max(bar.lane for bar in bars) == len(lanes) - 1
+    for one, other in combinations(bars, 2):
+        assert one.lane != other.lane or one.end <= other.start or other.end <= one.start
+
+
+@given(st.sets(st.integers(0, 300), min_size=1))
+def test_a_lease_is_drawn_once_over_each_stretch_of_neighbours(cpus):
+    drawn = [range(first, first + count) for first, count in study_figures.stretches(sorted(cpus))]
+    assert [cpu for stretch in drawn for cpu in stretch] == sorted(cpus)
+    assert all(one.stop < other.start for one, other in pairwise(drawn))
+
+
+@pytest.mark.parametrize("pipeline", STEPS)
+def test_steps_are_told_apart_and_their_numbers_can_be_read(pipeline):
+    looks = [figures.STEP_LOOKS[step] for step in STEPS[pipeline]]
+    assert len(set(looks)) == len(looks)
+    for colour, _ in looks:
+        ink = "#ffffff" if colour in figures.DARK else "#000000"
+        light, dark = sorted((luminance(ink), luminance(colour)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 3  # WCAG 2.1, 1.4.11
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2.1 defines it."""
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+# ---- numbers and words -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "shown"),
+    [
+        (1350.6, 17.9, ("1,351", "± 18")),
+        (2.79, 0.004, ("2.790", "± 0.004")),
+        (2.79, 1.2, ("2.79", "± 1.20")),
+        (0.0312, None, ("0.0312", "")),
+        (51.4, 0.0, ("51.4", "± 0.0")),
+        (0.0, 0.0, ("0", "± 0")),
+        (None, None, ("", "")),
+    ],
+)
+def test_a_mean_has_the_decimals_of_its_error(mean, error, shown):
+    assert formats.with_error(mean, error) == shown
+
+
+@given(st.text())
+def test_markdown_is_one_line_of_plain_text(text):
+    line = formats.markdown(text)
+    assert len(line.splitlines()) <= 1
+    assert not re.search(r"(?<!\\)(?:\\\\)*[|`*<\[]", line)
+
+
+def test_names_of_steps_stay_as_they_are():
+    assert formats.markdown("map_and_sort _x_") == r"map_and_sort \_x\_"
+
+
+def test_the_method_has_ten_lines(findings):
+    assert len(findings.method) == 10

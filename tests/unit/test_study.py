@@ -1,0 +1,164 @@
+"""A study's settings, its grid and its draws: all of it without running anything."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import yaml
+from conftest import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from gpd.lab import study
+from gpd.lab.study import Sample, StudyError
+
+SCHEMA = yaml.safe_load(study.SCHEMA.read_text())
+MANUAL = (ROOT / "config/README.md").read_text()
+POOL = [Sample(f"S{n}") for n in range(1, 9)]
+
+
+def read(tmp_path, text):
+    path = tmp_path / "throughput.yaml"
+    path.write_text(text)
+    return study.read_study(path)
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return read(tmp_path, "pipelines: {germline: {}}\nconcurrent_samples: [1, 2, 4]\nrepeats: 2\n")
+
+
+def test_what_is_left_out_has_the_schemas_defaults(settings):
+    assert (settings.name, settings.repeats, settings.warm_up, settings.cache) == ("study", 2, 1, "as_is")
+    assert settings.pipelines["germline"] == study.Pool(".", "config/config.yaml")
+    assert settings.profiles == {"scheduled": "profiles/throughput", "independent": "profiles/published"}
+
+
+def test_the_file_in_config_is_a_study():
+    assert study.read_study(ROOT / "config/throughput.yaml").concurrent_samples == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("pipelines: {exome: {}}", "pipelines: unknown: exome; known are germline, tuxedo"),
+        ("pipelines: {}", "pipelines: {} should be non-empty"),
+        ("repeats: 2", "settings: 'pipelines' is a required property"),
+        ("pipelines: {germline: {}}\nconcurrent_samples: [0]", "must be knee or a list of whole numbers from 1"),
+        ("pipelines: {germline: {}}\nconcurrent_samples: all", "must be knee or a list of whole numbers from 1"),
+        ("pipelines: {germline: {}}\nname: ../x", "name: '../x': a name is made of letters"),
+        ("pipelines: {germline: {}}\nmodes: [parallel]", "modes.0: 'parallel' is not one of"),
+        ("pipelines: {germline: {}}\nrepeats: 0", "repeats: 0 is less than the minimum of 1"),
+        ("pipelines: {germline: {}}\nrepeat: 3", "settings: unknown: repeat; known are name"),
+        ("pipelines: [", "not YAML"),
+        ("- 1", "settings: [1] is not of type 'object'"),
+    ],
+)
+def test_a_fault_is_one_line_with_its_place(tmp_path, text, line):
+    with pytest.raises(StudyError) as error:
+        read(tmp_path, text)
+    assert str(tmp_path / "throughput.yaml") in str(error.value)
+    assert line in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def keys(schema, prefix=""):
+    for name, part in schema.get("properties", {}).items():
+        yield prefix + name, part
+        part = SCHEMA["$defs"][part["$ref"].rpartition("/")[2]] | part if "$ref" in part else part
+        yield from keys(part, f"{prefix}{'PIPELINE' if prefix == 'pipelines.' else name}.")
+
+
+def test_is_a_schema():
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in keys(SCHEMA)}))
+def test_every_key_is_described_here_and_in_the_manual(name):
+    part = dict(keys(SCHEMA))[name]
+    rows = [line for line in MANUAL.splitlines() if line.startswith(f"| `{name}` |")]
+    assert part["description"].endswith(".")
+    assert len(rows) == 1, f"config/README.md does not describe {name}"
+    stated = rows[0].strip("|").split(" | ")[1].strip()
+    default = part.get("default", "")
+    if isinstance(default, list):
+        assert stated == f"`[{', '.join(default)}]`"
+    elif isinstance(default, str | int) and default != "":
+        assert stated == f"`{str(default).lower()}`"
+    for choice in part.get("items", {}).get("enum", part.get("enum", [])):
+        assert f"`{choice}`" in rows[0]
+
+
+def test_the_grid_has_each_point_in_each_repeat_and_the_warm_up_first(settings):
+    both = replace(settings, modes=("scheduled", "independent"), bindings=("compact", "scatter"))
+    cells = study.grid(both, {"germline": POOL}, 8)
+    assert [cell.warm_up for cell in cells] == [True] + [False] * (len(cells) - 1)
+    points = Counter((cell.n, cell.mode, cell.binding) for cell in cells[1:])
+    assert points == {
+        (n, mode, binding): 2
+        for n in (1, 2, 4)
+        for mode, binding in (("scheduled", "compact"), ("scheduled", "scatter"), ("independent", "none"))
+    }
+    assert len({cell.cell for cell in cells}) == len(cells)
+    assert all(re.fullmatch(r"[a-z0-9-]+", cell.cell) for cell in cells)
+
+
+def test_the_same_seed_gives_the_same_grid_and_another_seed_another(settings):
+    pools = {"germline": POOL}
+    assert study.grid(settings, pools, 8) == study.grid(settings, pools, 8)
+    assert study.grid(settings, pools, 8) != study.grid(replace(settings, seed=2), pools, 8)
+
+
+def test_the_order_within_a_repeat_is_not_that_of_n(settings):
+    orders = {
+        tuple(cell.n for cell in study.grid(replace(settings, seed=seed, repeats=1, warm_up=0), {"germline": POOL}, 8))
+        for seed in range(20)
+    }
+    assert len(orders) == 6
+
+
+def test_where_the_knee_is_sought_no_cell_is_known_beforehand(settings):
+    assert study.grid(replace(settings, concurrent_samples=()), {"germline": POOL}, 8) == []
+
+
+def test_modes_and_bindings_of_a_repeat_draw_the_same_samples(settings):
+    both = replace(settings, modes=("scheduled", "independent"))
+    drawn = {}
+    for cell in study.grid(both, {"germline": POOL}, 8):
+        drawn.setdefault((cell.n, cell.repeat), set()).add(cell.samples)
+    assert all(len(samples) == 1 for samples in drawn.values())
+    assert drawn[4, 1] != drawn[4, 2]
+
+
+@given(st.lists(st.sampled_from("ab"), min_size=1, max_size=12), st.data())
+def test_a_draw_is_of_different_samples_nested_and_even(conditions, data):
+    pool = [Sample(f"S{n}", condition) for n, condition in enumerate(conditions)]
+    n = data.draw(st.integers(1, len(pool)))
+    drawn = study.draw(pool, n, "seed")
+    assert len(set(drawn)) == n
+    assert drawn == study.draw(pool[::-1], n, "seed"), "the order of the table does not matter"
+    assert drawn == study.draw(pool, len(pool), "seed")[:n]
+    by_name = {sample.name: sample.condition for sample in pool}
+    counts = Counter(by_name[name] for name in drawn)
+    room = Counter(conditions)
+    fewest = min(room, key=lambda name: counts[name])
+    assert max(counts.values()) - counts[fewest] <= 1 or counts[fewest] == room[fewest]
+
+
+def test_more_than_the_pool_cannot_be_drawn():
+    with pytest.raises(StudyError, match="9 is more than the 8 samples"):
+        study.draw(POOL, 9, "seed")
+
+
+def test_scheduled_cells_share_the_cores_and_independent_ones_take_the_profiles_threads(settings):
+    assert study.threads(settings, "scheduled", 2, 8)["map_and_sort"] == 4
+    assert study.threads(settings, "scheduled", 16, 8)["map_and_sort"] == 1
+    assert study.threads(settings, "independent", 2, 8) == {}
+    assert study.threads(replace(settings, threads={"map_and_sort": 3}), "scheduled", 2, 8)["map_and_sort"] == 3
+
+
+def test_the_rules_that_share_cores_exist():
+    rules = "\n".join(path.read_text() for path in (ROOT / "workflow/rules").rglob("*.smk"))
+    assert all(f"\nrule {rule}:" in rules for rule in study.PARALLEL_RULES)

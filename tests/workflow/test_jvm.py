@@ -1,0 +1,133 @@
+"""The options that JVMs get: collector by threads, heap by memory, second compiler by the size of the input."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT, Cohort, planned_jobs, snakemake, tiny_cohort
+from test_plan import VQSR
+
+C1 = "-XX:TieredStopAtLevel=1"
+MIB = 1024 * 1024
+PROFILES = ROOT / "profiles"
+# what each walker walks over, and the bound of its rule in MiB
+WALKED = {
+    "base_recalibrator": ("results/mark_duplicates/S1.bam", 60),
+    "base_recalibration": ("results/mark_duplicates/S1.bam", 60),
+    "genotype_gvcfs": ("results/haplotype_caller/S1.g.vcf.gz", 20),
+    "hard_filter": ("results/genotype_gvcfs/S1.vcf.gz", 2),
+    "apply_variant_recalibration": ("results/genotype_gvcfs/S1.vcf.gz", 2),
+}
+
+
+@pytest.fixture
+def single(tmp_path: Path) -> Cohort:
+    """A cohort of one sample and one lane."""
+    return tiny_cohort(tmp_path, samples=["S1"], lanes=1)
+
+
+def java_options(cohort: Cohort, *arguments: str) -> dict[str, set[str]]:
+    """The options of each rule's JVMs, as Snakemake would start them with the files that are there."""
+    ran = cohort.snakemake("--dry-run", "--printshellcmds", "--forceall", *arguments)
+    assert ran.exit_code == 0, ran.said
+    jobs = re.findall(r"--rule (\w+) .*?<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.said, re.DOTALL)
+    found: dict[str, set[str]] = {}
+    for rule, text in jobs:
+        found.setdefault(rule, set()).update(re.findall(r"--java-options '([^']*)'", text))
+    return found
+
+
+def put(cohort: Cohort, path: str, size: int) -> None:
+    """A file of `size` bytes that takes no disk."""
+    file = cohort.folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("wb") as sparse:
+        sparse.truncate(size)
+
+
+def set_filter(cohort: Cohort, rule: str) -> None:
+    cohort.config |= {"filter": "vqsr", "vqsr": VQSR} if rule == "apply_variant_recalibration" else {"filter": "hard"}
+
+
+@pytest.mark.parametrize("rule", WALKED)
+def test_a_walk_over_little_does_without_the_second_compiler(single, rule):
+    path, bound_mib = WALKED[rule]
+    set_filter(single, rule)
+    put(single, path, bound_mib * MIB - 1)
+    (options,) = java_options(single)[rule]
+    assert options.endswith(f"m -XX:+UseSerialGC {C1}")
+    put(single, path, bound_mib * MIB)
+    (options,) = java_options(single)[rule]
+    assert options.endswith("m -XX:+UseSerialGC")
+
+
+def test_what_is_not_there_yet_counts_as_large(single):
+    options = java_options(single)
+    assert {"base_recalibrator", "haplotype_caller", "genotype_gvcfs", "hard_filter"} <= set(options)
+    assert not [text for texts in options.values() for text in texts if C1 in text]
+
+
+def test_calling_and_joint_genotyping_have_both_compilers(single):
+    """Theirs are the long walks; the size of a GenomicsDB says nothing about its samples."""
+    single.config["calling"] = "joint"
+    put(single, "results/base_recalibration/S1.bam", 1)
+    options = java_options(single)
+    assert options["haplotype_caller"] == options["genotype_gvcfs"] == {"-Xmx4800m -XX:+UseSerialGC"}
+    assert options["genomics_db_import"] == {"-Xmx6400m -XX:+UseSerialGC"}
+
+
+def test_a_profile_moves_the_bound(single):
+    put(single, WALKED["hard_filter"][0], 3 * MIB)
+    (moved,) = java_options(single, "--set-resources", "hard_filter:c1_below_mib=4")["hard_filter"]
+    assert C1 in moved
+
+
+def test_the_published_profile_leaves_the_jvm_as_it_comes(single):
+    for path, _ in WALKED.values():
+        put(single, path, 1)
+    options = java_options(single, "--workflow-profile", str(PROFILES / "published"))
+    assert not [text for texts in options.values() for text in texts if C1 in text]
+    settings = yaml.safe_load((PROFILES / "published/config.yaml").read_text())["set-resources"]
+    assert settings == {rule: {"c1_below_mib": 0} for rule in WALKED}
+
+
+def threads_of_jobs(said: str) -> dict[str, set[int]]:
+    """Threads by rule, of the jobs that a dry run lists; jobs of one thread say nothing."""
+    blocks = re.findall(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", said, re.MULTILINE)
+    found: dict[str, set[int]] = {}
+    for rule, text in blocks:
+        threads = re.search(r"^    threads: (\d+)$", text, re.MULTILINE)
+        found.setdefault(rule, set()).add(int(threads[1]) if threads else 1)
+    return found
+
+
+ROUTES = {
+    "gatk4": {"alignment_format": "cram"},
+    "gatk3": {"gatk": "gatk3", "realigner": "gatk3", "known_indels": ["known.vcf"], "known_sites": ["known2.vcf"]},
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_the_throughput_profile_gives_each_job_one_thread(single, route):
+    (single.folder / "known2.vcf").write_bytes((single.folder / "known.vcf").read_bytes())
+    single.config |= ROUTES[route]
+    single.write()
+    ran = snakemake(
+        single.folder, "--dry-run", "--workflow-profile", str(PROFILES / "throughput"), "--cores", "64", "results"
+    )
+    assert ran.exit_code == 0, ran.said
+    threads = threads_of_jobs(ran.said)
+    assert set(threads) >= set(planned_jobs(ran)) - {"total"}
+    reference = {"reference", "bwa_index", "indexed_vcf"}
+    assert {rule: counts for rule, counts in threads.items() if counts != {1} and rule not in reference} == {}
+
+
+def test_the_throughput_profile_names_every_rule_that_asks_for_threads():
+    """Rules of the reference part alone keep theirs: they are outside every timing."""
+    text = "".join(path.read_text() for path in (ROOT / "workflow/rules").rglob("*.smk"))
+    rules = re.split(r"^rule ", text, flags=re.MULTILINE)[1:]
+    wide = {rule.partition(":")[0] for rule in rules if re.search(r"^    threads: (?!1$)\d+$", rule, re.MULTILINE)}
+    named = yaml.safe_load((PROFILES / "throughput/config.yaml").read_text())["set-threads"]
+    assert set(named) == wide - {"hisat2_index", "bowtie2_index"} | {"base_recalibrator", "base_recalibration"}
+    assert set(named.values()) == {1}
