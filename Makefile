@@ -9,7 +9,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 PYTEST_ARGS ?=
 
-.PHONY: help setup installed doctor demo demo-germline demo-tuxedo test test-fast e2e lint format bench lock clean
+.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast e2e lint format bench lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -23,10 +23,10 @@ installed:
 doctor: installed ## show the tools and the machine; fails when a pipeline could not run
 	@gpd doctor
 
-demo: installed ## simulate small cohorts and take them through both pipelines, from FASTQ to results
+demo: installed ## simulate small cohorts, run both pipelines on them, and measure a small throughput study
 	@gpd demo
 
-demo-germline demo-tuxedo: demo-%: installed ## one pipeline's demo alone
+demo-germline demo-tuxedo demo-throughput: demo-%: installed ## one part of the demo alone
 	@gpd demo $*
 
 test: test-fast e2e ## everything: test-fast, and the pipelines with the real tools

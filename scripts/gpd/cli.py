@@ -78,26 +78,34 @@ def run(
     raise typer.Exit(cohort.run(pipeline, directory, console, cores, configfile or [], profile, extra=context.args))
 
 
+class Demo(StrEnum):
+    """The parts of the demo."""
+
+    GERMLINE = "germline"
+    TUXEDO = "tuxedo"
+    THROUGHPUT = "throughput"
+
+
 @app.command()
 def demo(
-    pipelines: Annotated[list[Pipeline] | None, typer.Argument(help="Default: each in turn.")] = None,
-    directory: Annotated[Path, typer.Option(help="Made anew, a folder a pipeline.", file_okay=False)] = Path(
-        "demo-run"
-    ),
-    seed: Annotated[int, typer.Option(help="The same seed gives the same cohort.")] = 1,
+    parts: Annotated[list[Demo] | None, typer.Argument(help="Default: each in turn.")] = None,
+    directory: Annotated[Path, typer.Option(help="Made anew, a folder a part.", file_okay=False)] = Path("demo-run"),
+    seed: Annotated[int, typer.Option(help="The same seed gives the same cohorts.")] = 1,
     cores: Cores = None,
 ) -> None:
-    """Simulate a small cohort, run it, show what it came to, and hold the results against the truth.
+    """Simulate small cohorts, run both pipelines on them, hold results against the truth, and measure a small study.
 
     Example: gpd demo germline --cores 4
     """
     from gpd import demo
 
-    try:
-        codes = [demo.run(name, directory / name, seed, cores, Console()) for name in pipelines or list(Pipeline)]
-    except demo.DemoError as error:
-        typer.echo(f"gpd demo: {error}", err=True)
-        raise typer.Exit(2) from error
+    with _reported("gpd demo"):
+        codes = [
+            demo.run_study(directory / name, seed, cores, _console())
+            if name == Demo.THROUGHPUT
+            else demo.run(name, directory / name, seed, cores, Console())
+            for name in parts or list(Demo)
+        ]
     raise typer.Exit(max(codes))
 
 
@@ -173,7 +181,7 @@ def throughput_plan(
         if as_json:
             typer.echo(json.dumps(throughput_verbs.described(plan), indent=2))
         else:
-            throughput_verbs.show_plan(plan, Console())
+            throughput_verbs.show_plan(plan, _console())
 
 
 @throughput_app.command("run")
@@ -193,11 +201,11 @@ def throughput_run(
     with _reported("gpd throughput run"):
         plan = throughput.make_plan(settings)
         if dry_run:
-            throughput_verbs.show_plan(plan, Console())
+            throughput_verbs.show_plan(plan, _console())
             throughput.check(plan)
             code = 0
         else:
-            code = throughput_verbs.run(plan, Console())
+            code = throughput_verbs.run(plan, _console())
     raise typer.Exit(code)
 
 
@@ -214,7 +222,7 @@ def report(
     from gpd.lab import throughput_verbs
 
     with _reported("gpd report"):
-        code = throughput_verbs.write(study, Console())
+        code = throughput_verbs.write(study, _console())
     raise typer.Exit(code)
 
 
@@ -244,9 +252,16 @@ def compare(
     raise typer.Exit(compare_verbs.run(sides, set(allow or []), Console(), as_json, markdown))
 
 
+def _console() -> Console:
+    """The terminal; what goes elsewhere is not folded to its width."""
+    console = Console()
+    return console if console.is_terminal else Console(width=FILE_WIDTH)
+
+
 @contextmanager
 def _reported(verb: str) -> Iterator[None]:
     """Turn what can go wrong by the user's files into one line an error, and exit code 2."""
+    from gpd.demo import DemoError
     from gpd.lab.cells import CellError
     from gpd.lab.digests import DigestError
     from gpd.lab.study import StudyError
@@ -256,7 +271,7 @@ def _reported(verb: str) -> Iterator[None]:
 
     try:
         yield
-    except (CellError, CollectError, DigestError, LauncherError, LedgerError, StudyError, OSError) as error:
+    except (CellError, CollectError, DemoError, DigestError, LauncherError, LedgerError, StudyError, OSError) as error:
         typer.echo("\n".join(f"{verb}: {line}" for line in str(error).splitlines()), err=True)
         raise typer.Exit(2) from error
 

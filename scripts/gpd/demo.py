@@ -1,4 +1,4 @@
-"""Simulate a small cohort, run it, and hold what comes out against the simulated truth."""
+"""Simulate small cohorts, run them, hold what comes out against the simulated truth, and measure a small study."""
 
 import shutil
 import subprocess
@@ -7,15 +7,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from rich.console import Console
 from rich.table import Table
 
 from gpd import cohort, display, workflow
 from gpd.expression import ExpressionComparison, compare_expression
+from gpd.lab import throughput, throughput_verbs
 from gpd.truth import Comparison, compare_calls
 
 RESOURCES = workflow.ROOT / "resources" / "demo"
 MARK = ".gpd-demo"
+
+# the demo's study: small samples, each called alone, for which VQSR has too few variants
+POOL = ("--samples", "4", "--length", "250000")
+CALLING = {"calling": "per_sample", "filter": "hard"}
+STUDY = {"concurrent_samples": [1, 2], "repeats": 2, "warm_up": 0}
 
 
 class DemoError(RuntimeError):
@@ -42,6 +49,23 @@ def run(pipeline: str, directory: Path, seed: int, cores: int | None, console: C
     return code
 
 
+def run_study(directory: Path, seed: int, cores: int | None, console: Console) -> int:
+    """Simulate a pool in `directory`, which is made anew, and measure a small study of it; 1 where outputs disagree."""
+    clear(directory)
+    console.print(f"Simulating a pool of samples for a throughput study, seed {seed}, in {directory}", highlight=False)
+    simulate(DEMOS["germline"].simulator, directory, seed, *POOL)
+    config = yaml.safe_load((directory / "config.yaml").read_text(encoding="utf-8"))
+    _write_yaml(directory / "config.yaml", config | CALLING)
+    pool = {"directory": str(directory), "config": "config.yaml"}
+    settings = {"name": "study", "directory": str(directory), "pipelines": {"germline": pool}, "seed": seed} | STUDY
+    _write_yaml(directory / "throughput.yaml", settings | {"cores": cores})
+    return throughput_verbs.run(throughput.make_plan(directory / "throughput.yaml"), console)
+
+
+def _write_yaml(path: Path, content: dict) -> None:
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+
 def clear(directory: Path) -> None:
     """Remove an earlier demo. Raises DemoError where the folder holds anything else."""
     if directory.exists() and any(directory.iterdir()):
@@ -50,9 +74,9 @@ def clear(directory: Path) -> None:
         shutil.rmtree(directory)
 
 
-def simulate(simulator: Path, directory: Path, seed: int) -> None:
+def simulate(simulator: Path, directory: Path, seed: int, *options: str) -> None:
     """Write the cohort. Raises DemoError where the simulator says why it can't."""
-    command = [sys.executable, simulator, "--output", directory, "--seed", str(seed)]
+    command = [sys.executable, simulator, "--output", directory, "--seed", str(seed), *options]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise DemoError(f"{simulator.name}: {done.stderr.strip()}")

@@ -29,6 +29,7 @@ PLAN, RECORD, LEDGER = "cell.json", "run.json", "ledger.jsonl"
 REFERENCE = Path("results") / "reference"
 SCRATCH = "tmp"
 SAID_LINES = 20
+PROFILE_NOTICE = "Using workflow specific profile "
 
 Changed = Callable[[str, workflow.Progress], None]
 
@@ -80,11 +81,15 @@ def prepare(bench: Bench, cores: int, changed: Changed) -> None:
     """Make what all cells of a pipeline share, and have the workflow check all of its pool. Raises CellError."""
     lay_out(bench.source, [member.name for member in bench.source.members], bench.prepared)
     arguments = _snakemake(bench, bench.prepared, cores, workflow.PROFILES / "default", "prepare", "--nolock")
+    ledger = bench.prepared / LEDGER
+    earlier = len(read_ledger(ledger))
     finished = workflow.run(
         arguments, bench.prepared / workflow.LOG, lambda state: changed("", state), locks=[bench.lock]
     )
     if finished.exit_code:
-        raise CellError("\n".join(finished.said[-SAID_LINES:]))
+        failed = [attempt for attempt in read_ledger(ledger)[earlier:] if not attempt.succeeded]
+        told = [f"{each.rule}: {each.message} (log: {bench.prepared / each.log})" for each in failed]
+        raise CellError("\n".join(told) or _reason(finished))
 
 
 def plan_dry(bench: Bench, cores: int) -> None:
@@ -96,7 +101,7 @@ def plan_dry(bench: Bench, cores: int) -> None:
         arguments = _snakemake(bench, folder, cores, profile, "results", "--dry-run", "--quiet", "all")
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
         if finished.exit_code:
-            raise CellError("\n".join(finished.said[-SAID_LINES:]))
+            raise CellError(_reason(finished))
 
 
 def run(cell: Cell, bench: Bench, changed: Changed) -> None:
@@ -236,7 +241,14 @@ def _run_all(
     def start(process: Process) -> workflow.Finished:
         alone = process.samples[0] if len(processes) > 1 else ""
         return workflow.run(
-            _snakemake(bench, process.folder, cell.cores, process.folder / "profile" / "config.yaml", "results"),
+            _snakemake(
+                bench,
+                process.folder,
+                cell.cores,
+                process.folder / "profile" / "config.yaml",
+                "results",
+                "--printshellcmds",
+            ),
             process.folder / workflow.LOG,
             lambda state: changed(alone, state),
             environment=environment,
@@ -265,7 +277,13 @@ def _refuse_nothing(attempts: Iterable[list[Attempt]], finished: Iterable[workfl
     """Raise CellError where a run ended without a single job: that is no failed sample, but a fault to be mended."""
     for of_process, each in zip(attempts, finished, strict=True):
         if each.exit_code and not of_process:
-            raise CellError("\n".join(each.said[-SAID_LINES:]))
+            raise CellError(_reason(each))
+
+
+def _reason(finished: workflow.Finished) -> str:
+    """What Snakemake said before it ended without a job; that it took the profile it was given is no reason."""
+    said = [line for line in finished.said if not line.startswith(PROFILE_NOTICE)]
+    return "\n".join(said[-SAID_LINES:]) or f"Snakemake ended with exit code {finished.exit_code} and said nothing"
 
 
 def _describe(process: Process, finished: workflow.Finished, folder: Path) -> dict[str, Any]:

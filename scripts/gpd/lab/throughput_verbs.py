@@ -17,8 +17,8 @@ from gpd.tables.collect import Tables
 
 WORDS = ("pipeline", "mode", "binding")
 FIGURES = {
-    "genomes a day": "genomes_per_day",
-    "as 30x human": "human_30x_per_day",
+    "genomes/day": "genomes_per_day",
+    "30x human/day": "human_30x_per_day",
     "makespan, s": "makespan_s",
     "packing": "packing",
 }
@@ -116,7 +116,7 @@ def points_tables(tables: Tables) -> Iterator[Table]:
     """What each series came to, N by N: means over its repeats, and their standard errors."""
     for series, points in tables.points.groupby(list(WORDS), sort=False):
         table = Table(title=f"{', '.join(series)}: mean ± standard error over repeats", title_justify="left")
-        for column in ("N", "repeats", "failed", *FIGURES):
+        for column in ("N", "runs", "failed", *FIGURES):
             table.add_column(column, justify="right")
         for point in points.itertuples():
             counts = (point.n, point.repeats, point.failed)

@@ -24,8 +24,9 @@ rule apply_variant_recalibration:
     threads: 1
     resources:
         mem_mb=4000,
+        c1_below_mib=2,
     params:
-        java=java,
+        java=java_c1,
         snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
         indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],
     shell:

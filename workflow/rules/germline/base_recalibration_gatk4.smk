@@ -16,8 +16,9 @@ rule base_recalibrator:
     threads: 1
     resources:
         mem_mb=4000,
+        c1_below_mib=60,
     params:
-        java=java,
+        java=java_c1,
         known=lambda wildcards, input: repeat("--known-sites", input.known),
         intervals=intervals,
     shell:
@@ -47,8 +48,9 @@ rule base_recalibration:
     threads: 1
     resources:
         mem_mb=4000,
+        c1_below_mib=60,
     params:
-        java=java,
+        java=java_c1,
     # No -L here: the final alignment keeps every read.
     shell:
         bound(

@@ -61,8 +61,9 @@ rule genotype_gvcfs:
     threads: 1
     resources:
         mem_mb=6000,
+        c1_below_mib=20,
     params:
-        java=java,
+        java=java_c1,
         source=lambda wildcards, input: input.get("gvcf") or f"gendb://{input.workspace}",
         intervals=intervals,
     shell:

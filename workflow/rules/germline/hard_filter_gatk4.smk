@@ -17,8 +17,9 @@ rule hard_filter:
     threads: 1
     resources:
         mem_mb=4000,
+        c1_below_mib=2,
     params:
-        java=java,
+        java=java_c1,
         filters=filter_arguments("--filter-name", "--filter-expression"),
     shell:
         bound(

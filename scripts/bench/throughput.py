@@ -1,0 +1,173 @@
+"""Measure what the lab costs, what scheduling gains, and how right its figures are, on simulated genomes.
+
+    python scripts/bench/throughput.py [--samples 4] [--pairs 3] [--length 1200000] [--seed 1]
+
+Each pair runs the same samples three times: scheduled, by a plain script of the same commands under `xargs -P`, and
+independently. Ratios are taken within a pair; the median over pairs is held against its bound. Exits with 1 when a
+figure is out of bounds.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from gpd import demo, workflow
+from gpd.comparison import agreement
+from gpd.lab import throughput
+from gpd.lab.study import SCHEDULED, Cell
+from gpd.tables import collect
+
+PIPELINE = "germline"
+COMMAND = re.compile(r"<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND$", re.DOTALL | re.MULTILINE)
+JOB = re.compile(r"^(?:local)?rule (\w+):\n(.*?)^Shell command: (.*?\nEND_OF_COMMAND)$", re.DOTALL | re.MULTILINE)
+OWNER = re.compile(r"^    wildcards: .*?\b(?:sample|callset)=([^,\n]+)", re.MULTILINE)
+SCRATCH = re.compile(r"\S*/gpd-[a-z0-9_]{8}\b")
+MOST_OVERHEAD, LEAST_GAIN, MOST_CPU_OFF = 1.03, 1.2, 0.02
+
+
+@dataclass
+class Script:
+    """The plain script: for each sample its commands in the order in which the workflow ran them."""
+
+    cell: Path
+    commands: dict[str, list[str]] = field(default_factory=dict)
+
+    def read(self) -> "Script":
+        log = (self.cell / workflow.LOG).read_text(encoding="utf-8")
+        for _, head, command in JOB.findall(log):
+            self.commands.setdefault(OWNER.search(head)[1], []).append(COMMAND.search(command)[1])
+        return self
+
+    def run(self, folder: Path, at_once: int) -> float:
+        """Run it beside the cell's results, as many samples at once as there are cores; wall seconds."""
+        for path in (self.cell / "results").rglob("*"):
+            if path.is_dir() and not path.is_symlink():
+                (folder / path.relative_to(self.cell)).mkdir(parents=True, exist_ok=True)
+        reference = Path("results") / "reference"
+        (folder / reference).symlink_to((self.cell / reference).resolve())
+        scratch = folder / "tmp"
+        scratch.mkdir()
+        for number, commands in enumerate(self.commands.values()):
+            lines = ["set -euo pipefail", f"cd {shlex.quote(str(folder))}"]
+            lines += [f"(\n{SCRATCH.sub(str(scratch), command)}\n)" for command in commands]
+            (folder / f"{number}.sh").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        scripts = "\n".join(str(path) for path in sorted(folder.glob("*.sh")))
+        environment = os.environ | {
+            "GPD_PYTHON": sys.executable,
+            "GPD_READS": str(workflow.ROOT / "workflow" / "scripts" / "reads.py"),
+            "TMPDIR": str(scratch),
+        }
+        command = f"xargs -P {at_once} -I {{}} bash -c 'bash {{}} > {{}}.log 2>&1'"
+        began = time.monotonic()
+        subprocess.run(["bash", "-c", command], input=scripts, text=True, env=environment, check=True)
+        return time.monotonic() - began
+
+
+def make_study(folder: Path, arguments: argparse.Namespace) -> throughput.Plan:
+    """Simulate the pool and lay out the study of both modes."""
+    options = ("--samples", str(arguments.samples), "--length", str(arguments.length))
+    demo.simulate(demo.DEMOS[PIPELINE].simulator, folder / "pool", arguments.seed, *options)
+    config = yaml.safe_load((folder / "pool" / "config.yaml").read_text()) | demo.CALLING
+    (folder / "pool" / "config.yaml").write_text(yaml.safe_dump(config))
+    settings = {
+        "directory": str(folder),
+        "pipelines": {PIPELINE: {"directory": str(folder / "pool"), "config": "config.yaml"}},
+        "concurrent_samples": [arguments.samples],
+        "modes": ["scheduled", "independent"],
+        "repeats": arguments.pairs,
+        "warm_up": 0,
+        "seed": arguments.seed,
+        "keep_results": True,
+    }
+    (folder / "throughput.yaml").write_text(yaml.safe_dump(settings))
+    return throughput.make_plan(folder / "throughput.yaml")
+
+
+def measure(folder: Path, arguments: argparse.Namespace) -> tuple[collect.Tables, dict[int, float]]:
+    """Run the study, and after each scheduled cell the plain script; its wall seconds by repeat."""
+    plan = make_study(folder, arguments)
+    script_s: dict[int, float] = {}
+
+    def end(cell: Cell) -> None:
+        print(f"{cell.cell} has ended", file=sys.stderr)
+        place = plan.study.folder / cell.cell
+        if cell.mode == SCHEDULED:
+            beside = folder / "script"
+            script_s[cell.repeat] = Script(place).read().run(beside, cell.cores)
+            shutil.rmtree(beside)
+        for results in [place / "results", *place.glob("samples/*/results")]:
+            shutil.rmtree(results, ignore_errors=True)
+
+    watcher = throughput.Watcher(lambda *_: None, lambda *_: None, end)
+    throughput.run(plan, watcher)
+    return collect.collect(plan.study.folder), script_s
+
+
+def figures(tables: collect.Tables, script_s: dict[int, float]) -> Iterator[tuple[str, bool]]:
+    """A line for each figure, and whether it is within its bound."""
+    runs = tables.runs.set_index(["mode", "repeat"])
+    repeats = sorted(script_s)
+    overheads = [runs.loc[("scheduled", repeat), "makespan_s"] / script_s[repeat] for repeat in repeats]
+    yield (
+        f"makespan of the lab against xargs -P of the same commands: {_spread(overheads)}",
+        statistics.median(overheads) <= MOST_OVERHEAD,
+    )
+    gains = [
+        runs.loc[("scheduled", repeat), "genomes_per_day"] / runs.loc[("independent", repeat), "genomes_per_day"]
+        for repeat in repeats
+    ]
+    yield f"genomes a day, scheduled against independent: {_spread(gains)}", statistics.median(gains) >= LEAST_GAIN
+    disagreements = agreement.disagreements(tables.runs_json)
+    yield (
+        f"outputs compared: {agreement.compared(tables.runs_json)}, differing: {len(disagreements)}",
+        not disagreements,
+    )
+    snakemake_s = {record["cell"]["cell"]: record["snakemake_cpu_s"] for record in tables.runs_json}
+    counted = [run.ledger_cpu_s / (run.os_cpu_s - snakemake_s[run.cell]) for run in tables.runs.itertuples()]
+    yield (
+        "CPU seconds in the ledger against those that the system counted, Snakemake's own left out: "
+        + _spread(counted),
+        abs(statistics.median(counted) - 1) <= MOST_CPU_OFF,
+    )
+    for mode in ("scheduled", "independent"):
+        of_mode = runs.loc[mode]
+        yield (
+            f"{mode}: {_spread(of_mode['genomes_per_day'], 0)} genomes a day, packing {_spread(of_mode['packing'])}, "
+            f"{_spread(of_mode['cpu_s'], 0)} CPU s",
+            not of_mode["failed"].sum(),
+        )
+
+
+def _spread(values, decimals: int = 3) -> str:
+    values = list(values)
+    least, middle, most = (f"{value:,.{decimals}f}" for value in (min(values), statistics.median(values), max(values)))
+    return f"{middle} (n = {len(values)}, {least} to {most})"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, value in (("--samples", 4), ("--pairs", 3), ("--length", 1_200_000), ("--seed", 1)):
+        parser.add_argument(name, type=int, default=value)
+    arguments = parser.parse_args()
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        found = list(figures(*measure(Path(folder), arguments)))
+    for line, holds in found:
+        print(line if holds else f"{line}  OUT OF BOUNDS")
+    return 0 if all(holds for _, holds in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

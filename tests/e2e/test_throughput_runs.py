@@ -1,0 +1,430 @@
+"""Studies with the real tools: run to their end, measured by an outside clock, failing, and killed in mid-cell."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT, random_sequence, sample_pairs, write_fastq
+from jsonschema import Draft202012Validator
+from launching import wait_until
+from tuxedo_cohort import Experiment, tiny_experiment
+
+from gpd.lab import throughput
+from gpd.lab.knee import next_n
+from gpd.lab.study import Series
+from gpd.steps import STEPS
+
+pytestmark = pytest.mark.e2e
+
+RUN_SCHEMA = json.loads((ROOT / "scripts/gpd/schemas/run.schema.json").read_text())
+BOTH_MODES = ["scheduled", "independent"]
+KILLED_CELL = "tuxedo-n1-scheduled-compact-r2"
+
+LARGE = 120_000  # pairs of reads, which take some seconds
+ABOVE_CHECKS = 45_000  # pairs of reads, uncompressed within gzip: a file above 8 MiB is not read before the start
+
+
+@dataclass
+class Lab:
+    """A pool of samples and a study of it, with leases and temporary files that no other test's jobs share."""
+
+    folder: Path
+    settings: dict = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.temp = self.folder / "tmp"
+        self.temp.mkdir()
+        self.mark = f"GPD_RUNTIME_DIR={self.folder / 'leases'}"
+        self.environment = dict([*os.environ.items(), self.mark.split("=", 1), ("TMPDIR", str(self.temp))])
+        self.write()
+
+    def write(self, **changes: object) -> Path:
+        """Write the study's settings, with changes to them."""
+        pools = {"tuxedo": {"directory": str(self.folder)}}
+        fixed = {"name": "study", "directory": str(self.folder / "runs"), "pipelines": pools}
+        self.file = self.folder / "throughput.yaml"
+        self.file.write_text(yaml.safe_dump({**fixed, "repeats": 1, "warm_up": 0, **self.settings, **changes}))
+        return self.file
+
+    @property
+    def study(self) -> Path:
+        return self.folder / "runs" / "study"
+
+    def start(self, *words: object) -> subprocess.Popen:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([sys.executable, "-m", "gpd", *map(str, words)], env=self.environment, **pipes)
+
+    def gpd(self, *words: object) -> subprocess.CompletedProcess:
+        with self.start(*words) as process:
+            stdout, stderr = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
+
+    def run(self) -> subprocess.CompletedProcess:
+        return self.gpd("throughput", "run", self.file)
+
+    def table(self, name: str) -> pd.DataFrame:
+        return pd.read_csv(self.study / "tables" / f"{name}.tsv", sep="\t")
+
+    def records(self) -> dict[str, dict]:
+        """The run.json of every cell that has one."""
+        paths = sorted(self.study.glob("*/run.json"))
+        return {path.parent.name: json.loads(path.read_text()) for path in paths}
+
+    def written(self) -> dict[str, tuple[int, int]]:
+        """Which file each run.json is, and when it was written: the same only where nobody wrote it anew."""
+        found = {path.parent.name: path.stat() for path in self.study.glob("*/run.json")}
+        return {cell: (stat.st_ino, stat.st_mtime_ns) for cell, stat in found.items()}
+
+    def ledgers(self, cell: str) -> list[Path]:
+        return sorted((self.study / cell).rglob("ledger.jsonl"))
+
+    def check_ledgers(self, cell: str) -> None:
+        for path in self.ledgers(cell):
+            checked = self.gpd("ledger", "check", path.parent)
+            assert checked.returncode == 0, checked.stdout
+
+    def processes(self, *marks: str) -> list[int]:
+        """The processes of this lab with these variables in their environment, whatever has become of their parents."""
+        return [pid for pid, variables in environments() if all(has(variables, mark) for mark in (self.mark, *marks))]
+
+
+def environments() -> Iterator[tuple[int, bytes]]:
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit():
+            try:
+                yield int(path.name), b"\0" + (path / "environ").read_bytes()
+            except OSError:
+                continue  # it has ended
+
+
+def has(variables: bytes, mark: str) -> bool:
+    return f"\0{mark}".encode() in variables
+
+
+def records_of(ledger: Path) -> list[dict]:
+    return [json.loads(line) for line in ledger.read_text().splitlines()]
+
+
+def pool(folder: Path, samples: tuple[str, ...]) -> Experiment:
+    """A pool of tiny samples that are counted against the annotation alone: two steps each, half a second."""
+    made = tiny_experiment(folder, samples, lanes=1)
+    made.config |= {"stop_after": "quantify", "assembly": "reference_only"}
+    made.write()
+    return made
+
+
+def enlarge(experiment: Experiment, sample: str, pairs: int, level: int) -> list[Path]:
+    """Give a sample more reads of the same genome; its files."""
+    both = sample_pairs(random_sequence(2000, seed=1), pairs, seed=3)
+    files = [experiment.folder / "reads" / f"{sample}_L1_R{mate}.fq.gz" for mate in (1, 2)]
+    return [write_fastq(path, reads, level) for path, reads in zip(files, both, strict=True)]
+
+
+def cut(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) * 95 // 100])
+
+
+def one_line(said: str) -> str:
+    (line,) = said.splitlines()
+    return line
+
+
+# ---- a study to its end ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Twice:
+    """A study that ran to its end, and the same command given while it was at work."""
+
+    lab: Lab
+    first: subprocess.CompletedProcess
+    meanwhile: subprocess.CompletedProcess
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> Twice:
+    folder = tmp_path_factory.mktemp("finished")
+    pool(folder, ("A1", "A2", "B1"))
+    lab = Lab(folder, {"concurrent_samples": [1, 2], "modes": BOTH_MODES})
+    with lab.start("throughput", "run", lab.file) as process:
+        wait_until((lab.study / "reference").exists)
+        meanwhile = lab.run()
+        stdout, stderr = process.communicate(timeout=120)
+    return Twice(lab, subprocess.CompletedProcess((), process.returncode, stdout, stderr), meanwhile)
+
+
+def test_a_study_runs_to_its_end(twice: Twice) -> None:
+    lab, study = twice.lab, twice.lab.study
+    assert twice.first.returncode == 0, twice.first.stderr
+    records = lab.records()
+    assert set(records) == {
+        f"tuxedo-n{n}-{mode}-r1" for n in (1, 2) for mode in ("scheduled-compact", "independent-none")
+    }
+    for cell, record in records.items():
+        assert not list(Draft202012Validator(RUN_SCHEMA).iter_errors(record)), cell
+        assert {each["exit_code"] for each in record["processes"]} == {0}
+        assert len(record["processes"]) == (record["cell"]["n"] if record["cell"]["mode"] == "independent" else 1)
+        assert not [path for path in (study / cell).rglob("*") if path.name in ("results", ".snakemake", "tmp")]
+        for ledger in lab.ledgers(cell):
+            assert (ledger.parent / "logs").is_dir()
+    assert set(lab.table("runs").cell) == set(records)
+    assert list(lab.table("runs").succeeded) == list(lab.table("runs").n)
+    assert lab.table("jobs").exit_code.eq(0).all()
+    for name in ("report.html", "report.md"):
+        assert "tuxedo" in (study / name).read_text()
+    assert not list(lab.temp.iterdir()), "temporary files are left"
+
+
+def test_samples_agree_between_modes(twice: Twice) -> None:
+    found: dict[tuple, dict[str, str]] = {}
+    for cell, record in twice.lab.records().items():
+        for output in record["outputs"]:
+            found.setdefault((output["kind"], *output["samples"]), {})[cell] = output["digest"]
+    # the sample of N = 1 ran in all cells, the other of N = 2 in two
+    assert sorted(map(len, found.values())) == [2, 4]
+    assert all(len(set(digests.values())) == 1 for digests in found.values())
+    assert "disagree" not in twice.first.stdout
+
+
+def test_scheduled_jobs_have_cpus_of_their_own_and_independent_ones_none(twice: Twice) -> None:
+    jobs = twice.lab.table("jobs")
+    scheduled, independent = (jobs[jobs["mode"] == mode] for mode in BOTH_MODES)
+    assert len(scheduled) and scheduled.binding_ok.eq(True).all() and scheduled.cpus.notna().all()
+    assert len(independent) and independent.binding_ok.isna().all() and independent.cpus.isna().all()
+    for cell in twice.lab.records():
+        twice.lab.check_ledgers(cell)
+
+
+def test_a_study_at_work_is_not_run_twice(twice: Twice) -> None:
+    assert twice.meanwhile.returncode == 2
+    assert one_line(twice.meanwhile.stderr).endswith("another gpd throughput run is at work on this study")
+
+
+def test_other_settings_are_not_mixed_with_finished_cells(twice: Twice) -> None:
+    lab = twice.lab
+    lab.write(seed=2)
+    refused = lab.run()
+    lab.write()
+    assert refused.returncode == 2
+    line = one_line(refused.stderr)
+    assert "tuxedo-n" in line
+    assert "seed" in line
+    assert "give the study another name" in line
+
+
+def test_a_finished_study_is_left_as_it_is(twice: Twice) -> None:
+    before = twice.lab.written()
+    again = twice.lab.run()
+    assert again.returncode == 0, again.stderr
+    assert "cell " not in again.stdout
+    assert twice.lab.written() == before
+
+
+def test_the_search_for_the_knee_takes_what_is_there_and_goes_on(twice: Twice) -> None:
+    """Last of this study's tests, for it adds to it."""
+    lab, line = twice.lab, Series("tuxedo", "scheduled", "compact")
+    before = lab.written()
+    lab.write(concurrent_samples="knee", modes=["scheduled"])
+    searched = lab.run()
+    assert searched.returncode == 0, searched.stderr
+    curve = throughput.observe(lab.study, line)
+    assert next_n(curve, limit=3) is None
+    assert next_n([seen for seen in curve if seen.n < 3], limit=3) == (3 if len(curve) == 3 else None)
+    assert before.items() <= lab.written().items()
+    assert set(lab.written()) - set(before) <= {"tuxedo-n3-scheduled-compact-r1"}
+
+
+# ---- an outside clock, and a sample that fails while it runs -----------------------------------------
+
+
+class OutsideClock(threading.Thread):
+    """Looks at the processes of every job, by the mark in their environment, from without."""
+
+    INTERVAL_S = 0.02
+
+    def __init__(self, mark: str) -> None:
+        super().__init__(daemon=True)
+        self.mark, self.over, self.looked = mark, threading.Event(), time.monotonic()
+        self.began: dict[str, tuple[float, float]] = {}
+        self.ended: dict[str, tuple[float, float]] = {}
+        self.running: set[str] = set()
+
+    def run(self) -> None:
+        while not self.over.wait(self.INTERVAL_S):
+            before = time.monotonic()
+            seen = {job for _, variables in environments() if has(variables, self.mark) and (job := job_of(variables))}
+            now = time.monotonic()
+            for job in seen - self.running:
+                self.began.setdefault(job, (self.looked, now))
+            for job in self.running - seen:
+                self.ended[job] = (self.looked, now)
+            self.running, self.looked = seen, before
+
+    def makespan_s(self, jobs: set[str]) -> tuple[float, float]:
+        """From the first job's start to the last one's end, and how far off that may be: half of each gap."""
+        begun, over = min(self.began[job] for job in jobs), max(self.ended[job] for job in jobs)
+        return (sum(over) - sum(begun)) / 2, (over[1] - over[0] + begun[1] - begun[0]) / 2
+
+
+def job_of(variables: bytes) -> str:
+    return variables.partition(b"\0GPD_JOB=")[2].partition(b"\0")[0].decode()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A study of one cell, some seconds long, with a good sample and a bad one, watched from without."""
+
+    lab: Lab
+    clock: OutsideClock
+    ran: subprocess.CompletedProcess
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    folder = tmp_path_factory.mktemp("measured")
+    experiment = pool(folder, ("GOOD", "BAD"))
+    enlarge(experiment, "GOOD", LARGE, level=1)
+    cut(enlarge(experiment, "BAD", ABOVE_CHECKS, level=0)[0])
+    lab = Lab(folder, {"concurrent_samples": [2]})
+    clock = OutsideClock(lab.mark)
+    clock.start()
+    ran = lab.run()
+    clock.over.set()
+    clock.join()
+    return Measured(lab, clock, ran)
+
+
+def test_the_makespan_is_that_of_an_outside_clock(measured: Measured, figure: Callable[[str], None]) -> None:
+    (cell,) = measured.lab.records()
+    (run,) = measured.lab.table("runs").itertuples()
+    (ledger,) = measured.lab.ledgers(cell)
+    timed = {record["id"] for record in records_of(ledger) if record["step"] in STEPS["tuxedo"]}
+    assert len(timed) == 3
+    outside_s, gap_s = measured.clock.makespan_s(timed)
+    figure(f"makespan of a cell: {run.makespan_s:.3f} s, by an outside clock {outside_s:.3f} s, give or take {gap_s:.3f}")
+    assert outside_s > 2, "too short to tell a hundredth"
+    assert run.makespan_s == pytest.approx(outside_s, abs=0.01 * outside_s + 0.05 + gap_s)
+
+
+def test_the_ledgers_cpu_time_is_that_of_the_operating_system(
+    measured: Measured, figure: Callable[[str], None]
+) -> None:
+    (record,) = measured.lab.records().values()
+    (run,) = measured.lab.table("runs").itertuples()
+    jobs = len(measured.lab.table("jobs"))
+    below_s = record["cpu_s"] - record["snakemake_cpu_s"]
+    figure(
+        f"CPU time of {jobs} jobs: {run.ledger_cpu_s:.2f} s in the ledger; the operating system counted {below_s:.2f} s"
+        f" below Snakemake, which took {record['snakemake_cpu_s']:.2f} s itself"
+    )
+    assert 0 <= below_s - run.ledger_cpu_s + 0.02, "the kernel counts hundredths"
+    assert below_s - run.ledger_cpu_s <= 0.02 * below_s + 0.06 * jobs, "a launcher takes under 60 ms"
+
+
+def test_a_sample_that_fails_is_named_and_counts_nothing(measured: Measured) -> None:
+    assert measured.ran.returncode == 0, measured.ran.stderr
+    (run,) = measured.lab.table("runs").itertuples()
+    assert (run.samples, run.succeeded, run.failed) == (2, 1, 1)
+    assert run.failures == "BAD: align: signal"
+    assert run.genomes_per_day == pytest.approx(24 * 3600 / run.makespan_s)
+    bad, good = measured.lab.table("samples").sort_values("sample").itertuples()
+    assert (bad.failed_step, good.succeeded) == ("align", True)
+    assert "BAD_L1_R1.fq.gz: damaged or truncated" in bad.message
+    report = (measured.lab.study / "report.md").read_text()
+    assert any("BAD" in line and "damaged or truncated" in line for line in report.splitlines())
+    (record,) = measured.lab.records().values()
+    assert {tuple(output["samples"]) for output in record["outputs"]} == {("GOOD",)}
+
+
+def test_reads_that_the_checks_refuse_stop_the_study_before_its_first_cell(tmp_path: Path) -> None:
+    pool(tmp_path, ("A1", "B1"))
+    cut(tmp_path / "reads" / "B1_L1_R2.fq.gz")
+    lab = Lab(tmp_path, {"concurrent_samples": [1]})
+    refused = lab.run()
+    assert refused.returncode == 2
+    line = one_line(refused.stderr)
+    assert "sample B1" in line
+    assert str(tmp_path / "reads" / "B1_L1_R2.fq.gz") in line
+    assert not list(lab.study.glob("*/cell.json"))
+
+
+# ---- kill -9 -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    """A study of two cells, each with a job of some seconds; what a failed test leaves running is ended."""
+    enlarge(pool(tmp_path, ("A1",)), "A1", LARGE, level=1)
+    made = Lab(tmp_path, {"concurrent_samples": [1], "repeats": 2})
+    yield made
+    for pid in made.processes():
+        os.kill(pid, signal.SIGKILL)
+
+
+def start_until_second_cell(lab: Lab) -> subprocess.Popen:
+    """Run the study until a tool is at work in its second cell."""
+    process = lab.start("throughput", "run", lab.file)
+    marks = (f"GPD_RUN={KILLED_CELL}", "GPD_JOB=")
+    wait_until(lambda: lab.processes(*marks) or process.poll() is not None, timeout_s=60)
+    assert process.poll() is None, process.communicate()
+    return process
+
+
+def kill_at_once(pids: list[int]) -> None:
+    """Stop all of them first, so that none sees another die."""
+    for signum in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            os.kill(pid, signum)
+
+
+def test_a_killed_study_resumes_and_its_tables_say_nothing_false(lab: Lab) -> None:
+    first_cell = KILLED_CELL.removesuffix("2") + "1"
+    with start_until_second_cell(lab) as process:
+        process.kill()
+    wait_until(lambda: not lab.processes(), timeout_s=5)
+    before = lab.written()
+    assert list(before) == [first_cell]
+    assert list(lab.temp.iterdir()), "it was cut off, and left its temporary files"
+
+    assert lab.gpd("report", lab.study).returncode == 0
+    for name in ("jobs", "samples", "steps", "runs"):
+        assert set(lab.table(name).cell) == {first_cell}
+    assert KILLED_CELL in (lab.study / "report.md").read_text().partition("Not finished")[2]
+
+    with start_until_second_cell(lab) as process:
+        kill_at_once(lab.processes())
+    assert not (lab.study / KILLED_CELL / "run.json").exists()
+
+    ran = lab.run()
+    assert ran.returncode == 0, ran.stderr
+    assert lab.written()[first_cell] == before[first_cell]
+    assert list(lab.table("runs").cell) == [first_cell, KILLED_CELL]
+    assert not list(lab.temp.iterdir())
+    check_that_only_the_last_run_counts(lab)
+
+
+def check_that_only_the_last_run_counts(lab: Lab) -> None:
+    """The job that was killed with its launcher is recorded by the next one, in the ledger of the cell run again."""
+    (ledger,) = lab.ledgers(KILLED_CELL)
+    record = lab.records()[KILLED_CELL]
+    strangers = [each for each in records_of(ledger) if each["run"] != record["run"]]
+    assert [each["cause"] for each in strangers] == ["killed"]
+    jobs = lab.table("jobs")
+    assert jobs.exit_code.eq(0).all()
+    assert len(jobs[jobs.cell == KILLED_CELL]) == len(records_of(ledger)) - 1
+    run = lab.table("runs").set_index("cell").loc[KILLED_CELL]
+    assert (run.succeeded, run.failed) == (1, 0)
+    assert run.makespan_s < run.wall_s
+    for cell in lab.records():
+        lab.check_ledgers(cell)
