@@ -22,7 +22,7 @@ SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 TEXT, MUTED = "#1a1a1a", "#6b6b6b"
-
+HEADROOM = 1.06  # above the highest point, for its ring and error bar
 HALF_W, FULL_W = 4.5, 9.4  # inches; two halves stand beside each other, and a half alone fits a phone
 MOST_BARS = 1500  # of a timeline: past that they are thinner than a line
 MOST_LANES_NAMED = 32
@@ -138,7 +138,7 @@ def draw_curves(name: str, title: str, description: str, curves: Sequence[Curve]
         for at, curve in enumerate(curves):
             _draw_curve(axes, curve, at, muted)
         _count_axis(axes, sorted({point.n for curve in curves for point in curve.points}))
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, HEADROOM * axes.get_ylim()[1])
         axes.set_ylabel(y_label)
         handles, labels = axes.get_legend_handles_labels()
         if knees:
