@@ -7,6 +7,8 @@ from pathlib import Path
 from rich.console import Console
 
 from gpd import display, launcher, tools, workflow
+from gpd.lab.pool import read_samples
+from gpd.lab.study import StudyError, share
 from gpd.ledger import read_ledger
 from gpd.machines import machine
 from gpd.steps import STEPS
@@ -29,14 +31,15 @@ def run(
     Without `cores`, all that this process may use, each with its hyperthreads: that is what a thread leases. Times are
     those of this run alone.
     """
-    node = machine.look(directory)
+    node, cores = machine.look(directory), cores or launcher.usable_cores()
+    profile, options = (profile, []) if profile else choose_profile(directory, configfiles, cores)
     arguments = workflow.command(
         directory,
-        cores=cores or launcher.usable_cores(),
+        cores=cores,
         mem_mb=int(node.available_gib * 1024),
-        profile=profile or workflow.PROFILES / "default",
+        profile=profile,
         configfiles=configfiles,
-        extra=["--config", f"pipeline={pipeline}", *deployment(pipeline), *extra],
+        extra=["--config", f"pipeline={pipeline}", *deployment(pipeline), *options, *extra],
     )
     ledger = directory / LEDGER
     earlier = read_ledger(ledger)
@@ -45,6 +48,26 @@ def run(
     attempts = read_ledger(ledger)[len(earlier) :]
     show(summarize(attempts, STEPS[pipeline], earlier), finished, console)
     return finished.exit_code
+
+
+def choose_profile(directory: Path, configfiles: Sequence[Path], cores: int) -> tuple[Path, list[str]]:
+    """The profile for a cohort: one thread a job where there is a sample for each core, else an even share of them.
+
+    Returns the profile and further options for Snakemake. Where the samples can't be counted, the workflow will say why.
+    """
+    samples = _count_samples(directory, configfiles)
+    if samples and samples >= cores:
+        return workflow.PROFILES / "throughput", []
+    threads = [f"{rule}={count}" for rule, count in share(samples, cores).items()] if samples else []
+    return workflow.PROFILES / "default", ["--set-threads", *threads] if threads else []
+
+
+def _count_samples(directory: Path, configfiles: Sequence[Path]) -> int | None:
+    """How many samples the cohort's table has; None where it can't be read."""
+    try:
+        return len(read_samples(directory, configfiles))
+    except StudyError:
+        return None
 
 
 def deployment(pipeline: str) -> list[str]:

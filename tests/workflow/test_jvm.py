@@ -14,9 +14,9 @@ PROFILES = ROOT / "profiles"
 # what each walker walks over, and the bound of its rule in MiB
 WALKED = {
     "base_recalibrator": ("results/mark_duplicates/S1.bam", 60),
-    "base_recalibration": ("results/mark_duplicates/S1.bam", 60),
+    "base_recalibration": ("results/mark_duplicates/S1.bam", 40),
     "genotype_gvcfs": ("results/haplotype_caller/S1.g.vcf.gz", 20),
-    "hard_filter": ("results/genotype_gvcfs/S1.vcf.gz", 2),
+    "hard_filter": ("results/genotype_gvcfs/S1.vcf.gz", 10),
     "apply_variant_recalibration": ("results/genotype_gvcfs/S1.vcf.gz", 2),
 }
 
@@ -78,8 +78,8 @@ def test_calling_and_joint_genotyping_have_both_compilers(single):
 
 
 def test_a_profile_moves_the_bound(single):
-    put(single, WALKED["hard_filter"][0], 3 * MIB)
-    (moved,) = java_options(single, "--set-resources", "hard_filter:c1_below_mib=4")["hard_filter"]
+    put(single, WALKED["hard_filter"][0], 11 * MIB)
+    (moved,) = java_options(single, "--set-resources", "hard_filter:c1_below_mib=12")["hard_filter"]
     assert C1 in moved
 
 

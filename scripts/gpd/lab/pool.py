@@ -1,6 +1,6 @@
 """The samples that a study draws from: a pipeline's configuration and tables, read, and laid out for a run of some."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from gpd.workflow import ROOT
 SCHEMAS = ROOT / "workflow" / "schemas"
 READS = ("fq1", "fq2", "bam")
 PATH_TYPES = ("path", "optional_path")
+USUAL_CONFIG = "config/config.yaml"
 
 Row = dict[str, str]
 
@@ -50,25 +51,26 @@ def read_pool(pipeline: str, pool: Pool) -> Source:
     What else may be wrong with them, the workflow says when it starts. Raises StudyError.
     """
     folder = Path(pool.directory).absolute()
-    path = folder / pool.config
     try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
-        raise StudyError(f"pipelines.{pipeline}: configuration {path}: {reason}") from error
-    if not isinstance(config, dict):
-        raise StudyError(f"pipelines.{pipeline}: configuration {path}: not a list of keys and values")
+        config = _read_config(folder / pool.config)
+        tables = {name: _read_table(config, name, folder) for name in ("samples", "units")}
+    except StudyError as error:
+        raise StudyError(f"pipelines.{pipeline}: {error}") from error
     schema = _schema()
-    tables = {
-        name: _read_table(folder / str(config.get(name) or schema["properties"][name]["default"]), pipeline)
-        for name in ("samples", "units")
-    }
     units = [
         {column: _absolute(value, folder) if column in READS else value for column, value in row.items()}
         for row in tables["units"]
     ]
     resolved = _map_paths(config, schema, schema, lambda value: _absolute(value, folder)) | {"pipeline": pipeline}
     return Source(resolved, tuple(tables["samples"]), tuple(units))
+
+
+def read_samples(directory: Path, configfiles: Sequence[Path]) -> list[Row]:
+    """The table of samples of a cohort whose configuration is in these files, or in its usual place. Raises StudyError."""
+    config: dict[str, Any] = {}
+    for path in configfiles or [directory / USUAL_CONFIG]:
+        config |= _read_config(path)
+    return _read_table(config, "samples", directory)
 
 
 def settings_without_paths(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,19 +96,31 @@ def lay_out(source: Source, samples: Collection[str], folder: Path, **settings: 
         (target / f"{name}.tsv").write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def _read_table(path: Path, pipeline: str) -> list[Row]:
-    """The rows of a tab-separated table; comments and blank lines are left out."""
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
+        raise StudyError(f"configuration {path}: {reason}") from error
+    if not isinstance(config, dict):
+        raise StudyError(f"configuration {path}: not a list of keys and values")
+    return config
+
+
+def _read_table(config: Mapping[str, Any], name: str, folder: Path) -> list[Row]:
+    """The rows of a tab-separated table that the configuration names; comments and blank lines are left out."""
+    path = folder / str(config.get(name) or _schema()["properties"][name]["default"])
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
-        raise StudyError(f"pipelines.{pipeline}: {path}: {reason}") from error
+        raise StudyError(f"{path}: {reason}") from error
     fields = [[field.strip() for field in line.split("\t")] for line in lines if line.strip() and line[0] != "#"]
     if not fields or "sample_name" not in fields[0]:
-        raise StudyError(f"pipelines.{pipeline}: {path}: no column sample_name")
+        raise StudyError(f"{path}: no column sample_name")
     header, *body = fields
     if short := [row[0] for row in body if len(row) != len(header)]:
-        raise StudyError(f"pipelines.{pipeline}: {path}: row {short[0]!r} does not have {len(header)} columns")
+        raise StudyError(f"{path}: row {short[0]!r} does not have {len(header)} columns")
     return [dict(zip(header, row, strict=True)) for row in body]
 
 

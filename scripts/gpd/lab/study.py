@@ -15,8 +15,11 @@ SCHEMA_VERSION = 1
 KNEE = "knee"
 SCHEDULED, INDEPENDENT = "scheduled", "independent"
 
-# rules of single samples that use more than one thread well, with GATK 4 and HISAT2
-PARALLEL_RULES = ("map_and_sort", "take_alignment", "mark_duplicates", "align", "assemble", "quantify")
+# rules of single samples that use more than one thread well, with GATK 4 and HISAT2, and the most that they do
+PARALLEL_RULES = {
+    **{"map_and_sort": 64, "take_alignment": 4, "mark_duplicates": 13},
+    **{"align": 16, "assemble": 16, "quantify": 16},
+}
 
 
 class StudyError(ValueError):
@@ -214,5 +217,9 @@ def draw(pool: Sequence[Sample], n: int, seed: str) -> tuple[str, ...]:
 
 def threads(study: Study, mode: str, n: int, cores: int) -> dict[str, int]:
     """Threads by rule: those of the settings, and for scheduled cells an even share of the cores."""
-    share = {rule: max(1, cores // n) for rule in PARALLEL_RULES} if mode == SCHEDULED else {}
-    return share | dict(study.threads)
+    return (share(n, cores) if mode == SCHEDULED else {}) | dict(study.threads)
+
+
+def share(n: int, cores: int) -> dict[str, int]:
+    """Threads by rule where each of n samples has an even share of the cores."""
+    return {rule: min(most, max(1, cores // n)) for rule, most in PARALLEL_RULES.items()}

@@ -48,7 +48,7 @@ rule base_recalibration:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=60,
+        c1_below_mib=40,
     params:
         java=java_c1,
     # No -L here: the final alignment keeps every read.

@@ -17,7 +17,7 @@ rule hard_filter:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=2,
+        c1_below_mib=10,
     params:
         java=java_c1,
         filters=filter_arguments("--filter-name", "--filter-expression"),
