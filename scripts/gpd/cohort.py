@@ -53,7 +53,7 @@ def run(
 def choose_profile(directory: Path, configfiles: Sequence[Path], cores: int) -> tuple[Path, list[str]]:
     """The profile for a cohort: one thread a job where there is a sample for each core, else an even share of them.
 
-    Returns the profile and further options for Snakemake. Where the samples can't be counted, the workflow will say why.
+    Returns the profile and further options for Snakemake. Where samples can't be counted, the workflow will say why.
     """
     samples = _count_samples(directory, configfiles)
     if samples and samples >= cores:

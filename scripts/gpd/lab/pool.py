@@ -66,7 +66,7 @@ def read_pool(pipeline: str, pool: Pool) -> Source:
 
 
 def read_samples(directory: Path, configfiles: Sequence[Path]) -> list[Row]:
-    """The table of samples of a cohort whose configuration is in these files, or in its usual place. Raises StudyError."""
+    """The table of samples of a cohort, configured in these files or in the usual place. Raises StudyError."""
     config: dict[str, Any] = {}
     for path in configfiles or [directory / USUAL_CONFIG]:
         config |= _read_config(path)
