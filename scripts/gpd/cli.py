@@ -231,7 +231,8 @@ def compare(
     sides: Annotated[
         list[str],
         typer.Argument(
-            help="Folders of studies; published or published:SKU for the figures of others.", metavar="A B ..."
+            help="Folders of studies, whole or a part as STUDY:scheduled; published or published:SKU.",
+            metavar="A B ...",
         ),
     ],
     allow: Annotated[
@@ -240,7 +241,10 @@ def compare(
     markdown: Annotated[Path | None, typer.Option(help="Also write it to this file.", dir_okay=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Put studies side by side: each step, total and genomes a day, with ratios to the first and their 95% intervals.
+    """Put studies side by side: genomes a day, totals and steps, with ratios to the first and their 95% intervals.
+
+    One study alone is compared within itself, mode against mode and binding against binding. `published` gives an
+    overview of all figures of others, and published:SKU each step of one.
 
     Runs that differ in inputs, reference, tools, settings, binding or cache are refused with exit code 1, a line each;
     --allow names what may differ, which is then printed above the table.
@@ -249,7 +253,9 @@ def compare(
     """
     from gpd.comparison import compare_verbs
 
-    raise typer.Exit(compare_verbs.run(sides, set(allow or []), Console(), as_json, markdown))
+    console = Console()
+    console = Console(width=max(console.width, 120 if console.is_terminal else 140))  # no table is narrower
+    raise typer.Exit(compare_verbs.run(sides, set(allow or []), console, as_json, markdown))
 
 
 def _console() -> Console:

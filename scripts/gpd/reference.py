@@ -23,6 +23,8 @@ DIFFERENCES = (
 )
 
 COVERAGE = 53  # of every published genome (resources/published/README.md)
+GIGABASES_A_SAMPLE = HUMAN_30X_GIGABASES * COVERAGE / 30  # about
+SOCKETS = 2  # of every published machine
 
 NAMES = {"total_hours": "total hours", "genomes_per_day": "genomes a day"}
 
@@ -49,10 +51,15 @@ class ReferencePoint:
         """About, as each genome had COVERAGE x 3.1 Gb."""
         return None if self.human_30x_per_day is None else self.human_30x_per_day * HUMAN_30X_GIGABASES
 
+    @property
+    def gigabases(self) -> float | None:
+        """Of the samples that succeeded, about."""
+        return None if self.failed is None else (self.n - self.failed) * GIGABASES_A_SAMPLE
+
 
 @dataclass(frozen=True)
 class ReferenceSeries:
-    """What was published of one SKU, N ascending. `table` names the file; date, server and CPU where they were told."""
+    """What was published of one SKU, N ascending. `table` names the file, `cores` are of both CPUs; None: not told."""
 
     sku: str
     table: str
@@ -60,6 +67,7 @@ class ReferenceSeries:
     published: str | None
     server: str | None
     cpu: str | None
+    cores: int | None = None
 
     @property
     def observations(self) -> tuple[Observation, ...]:
@@ -89,7 +97,8 @@ def _series(runs: list[PublishedRun]) -> ReferenceSeries:
     table = THROUGHPUT if any(run.table == THROUGHPUT for run in runs) else SINGLE
     own = sorted((run for run in runs if run.table == table), key=lambda run: run.n_samples)
     first = own[0]
-    return ReferenceSeries(first.sku, table, tuple(map(_point, own)), first.published, first.server, first.cpu)
+    cores = next((SOCKETS * run.cores_per_socket for run in runs if run.cores_per_socket), None)
+    return ReferenceSeries(first.sku, table, tuple(map(_point, own)), first.published, first.server, first.cpu, cores)
 
 
 def _point(run: PublishedRun) -> ReferencePoint:

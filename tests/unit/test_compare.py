@@ -3,13 +3,12 @@
 import io
 import json
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 from conftest import ROOT
 from rich.console import Console
 
-from gpd.comparison import compare_verbs
+from gpd.comparison import compare_grids, compare_verbs
 from gpd.comparison.comparability import ALLOWABLE, pooled_differences
 from gpd.comparison.compare_verbs import read_sides
 
@@ -173,6 +172,10 @@ def test_figures_of_a_point_by_hand(study, compare):
         ("busy_h", MAP): 40 / 3600,
         ("barrier_h", CALL): 60 / 3600,
         ("busy_h", CALL): 120 / 3600,
+        ("barrier_h_per_gigabase", MAP): 10 / 3600,
+        ("busy_h_per_gigabase", MAP): 20 / 3600,
+        ("barrier_h_per_gigabase", CALL): 30 / 3600,
+        ("busy_h_per_gigabase", CALL): 60 / 3600,
     }
     found = {(one["figure"], one["step"]): one["sides"]["A"]["mean"] for one in point["figures"]}
     assert found == pytest.approx(expected)
@@ -338,12 +341,12 @@ def test_outputs_of_other_inputs_are_not_held_against_each_other(study, compare)
     other = {"S1": {"digest": DIGEST, "bases": 1}}
     code, out, _ = compare(study("A", *A), study("B", *B, inputs=other, outputs=OTHER_CALLS), allow=["inputs"])
     assert code == 0
-    assert "outputs: not compared, for no output of the same input is recorded in two studies" in out
+    assert "outputs: not compared, for no output of the same input is recorded on two sides" in out
 
 
 def test_outputs_that_agree_are_counted(study, compare):
     _, out, _ = compare(study("A", cell(2, 80)), study("B", cell(2, 40)))
-    assert "outputs: 2 outputs of the same input in two studies or more, all equal" in out
+    assert "outputs: 2 outputs of the same input on two sides or more, all equal" in out
 
 
 def test_outputs_count_also_where_they_ran_at_another_n(study, compare):
@@ -411,6 +414,129 @@ def test_outputs_that_differ_within_one_study_are_refused(study, compare):
     assert compare(*names, allow=["outputs"])[0] == 0
 
 
+# ---- parts of one study --------------------------------------------------------------------------------
+
+BOTH_MODES = (cell(1, 90, mode="independent", binding="none", profile="profiles/published", threads={}), cell(1, 60))
+
+
+def test_one_study_is_compared_within_itself(study, compare):
+    """Mode, binding, profile and threads are what it is asked for; 86400 / 60 over 86400 / 90 is 1.5."""
+    code, told = as_json(compare, study("A", *BOTH_MODES))
+    assert code == 0
+    assert [one["name"] for one in told["differences"]] == ["mode", "binding", "profile", "threads"]
+    (point,) = told["points"]
+    assert (point["pipeline"], point["mode"], point["binding"], point["n"]) == ("germline", None, None, 1)
+    found = figures(point, "genomes_per_day")
+    assert list(found) == ["A:independent", "A:scheduled"]
+    assert found["A:scheduled"]["ratio"]["value"] == pytest.approx(1.5)
+    assert "outputs: 1 output of the same input on two sides or more, all equal" in told["notes"]
+
+
+def test_parts_of_a_study_are_compared_as_they_are_named(study, compare):
+    a = study("A", *BOTH_MODES, cell(1, 45, binding="scatter"))
+    _, told = as_json(compare, f"{a}:scheduled:compact", f"{a}:independent")
+    assert [side["name"] for side in told["sides"]] == ["A:scheduled:compact", "A:independent"]
+    assert figures(told["points"][0], "makespan_s")["A:independent"]["ratio"]["value"] == pytest.approx(1.5)
+    _, told = as_json(compare, a)
+    assert [side["name"] for side in told["sides"]] == ["A:independent", "A:scheduled:compact", "A:scheduled:scatter"]
+    _, told = as_json(compare, f"{a}:scheduled")
+    assert [side["name"] for side in told["sides"]] == ["A:scheduled:compact", "A:scheduled:scatter"]
+
+
+def test_parts_of_a_study_have_their_repeats_and_their_interval(study, compare):
+    independent = [one | {"mode": "independent", "binding": "none"} for one in A]
+    assert "1.20 (0.871-1.65)" in compare(study("A", *independent, *B))[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [("outputs", {"outputs": OTHER_CALLS}), ("settings", {"settings": {"config_digest": DIGEST}})],
+)
+def test_what_a_study_did_not_ask_for_is_refused_within_it(study, compare, name, changes):
+    a = study("A", BOTH_MODES[0], BOTH_MODES[1] | changes)
+    code, _, (error,) = compare(a)
+    assert code == 1
+    assert error.startswith(f"gpd compare: not comparable: {name}: ")
+    assert "(A:independent)" in error
+    assert "(A:scheduled)" in error
+
+
+def test_modes_of_two_studies_are_not_compared_unasked(study, compare):
+    a, b = study("A", *BOTH_MODES), study("B", *BOTH_MODES)
+    errors = compare(f"{a}:independent", f"{b}:scheduled")[2]
+    assert [line.split(": ")[2] for line in errors] == ["mode", "binding", "profile", "threads"]
+    assert compare(f"{a}:scheduled", f"{b}:scheduled")[0] == 0
+
+
+def test_no_run_is_on_both_sides(study, compare):
+    a = study("A", *BOTH_MODES)
+    assert refused(compare, a, f"{a}:scheduled") == "A and A:scheduled: the same runs would be on both sides"
+
+
+def test_a_part_that_a_study_does_not_have_is_refused_with_those_there_are(study, compare):
+    a = study("A", *BOTH_MODES)
+    said = refused(compare, f"{a}:scatter")
+    assert said == f"{a}: no finished cell is scatter; there are independent:none, scheduled:compact"
+
+
+def test_a_folder_may_have_a_colon_in_its_name(study, compare):
+    _, told = as_json(compare, study("A:scheduled", *A), study("B", *B))
+    assert [side["name"] for side in told["sides"]] == ["A:scheduled", "B"]
+
+
+# ---- sizes of samples ----------------------------------------------------------------------------------
+
+
+def sized(gigabases):
+    """As A's sample, and of so many gigabases."""
+    return {"inputs": {"S1": {"digest": digest("S1"), "bases": gigabases and int(gigabases * 1e9)}}}
+
+
+PER_SAMPLE = [("genomes_per_day", None), ("makespan_s", None), ("barrier_h", MAP), ("busy_h", CALL)]
+
+
+@pytest.mark.parametrize("gigabases", [0.9, 1.1, 0.003, None])
+def test_figures_a_sample_have_no_ratio_where_samples_are_of_another_size(study, compare, gigabases):
+    names = study("A", *A), study("B", *B, **sized(gigabases))
+    _, told = as_json(compare, *names)
+    (point,) = told["points"]
+    assert [figures(point, *one)["B"]["ratio"] for one in PER_SAMPLE] == [None] * 4
+    assert told["best"][0]["sides"]["B"]["most"]["genomes_per_day"]["ratio"] is None
+    size = f"{gigabases:#.3g} Gb" if gigabases else "not recorded"
+    assert told["notes"][0].startswith(f"germline: gigabases a sample: 1.00 Gb (A) and {size} (B), so genomes a day")
+
+
+def test_figures_a_gigabase_have_a_ratio_whatever_the_size(study, compare):
+    """Half as many gigabases in 1 / 1.2 of the time: of each figure a gigabase the ratio is 0.6, or 2 / 1.2."""
+    names = study("A", *A), study("B", *B, **sized(0.5))
+    _, told = as_json(compare, *names)
+    (point,) = told["points"]
+    for one in [("gigabases_per_day", None), ("human_30x_per_day", None)]:
+        assert figures(point, *one)["B"]["ratio"]["value"] == pytest.approx(0.6)
+    for one in [("barrier_h_per_gigabase", MAP), ("busy_h_per_gigabase", CALL), ("cpu_s_per_gigabase", None)]:
+        assert figures(point, *one)["B"]["ratio"]["value"] == pytest.approx(2 * 76 / 91.2)
+    out = compare(*names)[1]
+    assert "ratio of" in out
+    assert "barrier time, s a gigabase" in out
+    assert "1.20 (" not in out
+
+
+@pytest.mark.parametrize("gigabases", [0.96, 1.04])
+def test_samples_of_about_one_size_have_both_ratios(study, compare, gigabases):
+    names = study("A", *A), study("B", *B, **sized(gigabases))
+    _, told = as_json(compare, *names)
+    (point,) = told["points"]
+    assert figures(point, "genomes_per_day")["B"]["ratio"]["value"] == pytest.approx(1.2)
+    assert figures(point, "gigabases_per_day")["B"]["ratio"]["value"] == pytest.approx(1.2 * gigabases)
+    assert not any("gigabases a sample" in note for note in told["notes"])
+
+
+def test_a_step_of_a_run_without_a_genome_has_no_hours_a_gigabase(study, compare):
+    _, told = as_json(compare, study("A", cell(1, 80, failed=1)), study("B", cell(1, 40)))
+    found = figures(told["points"][0], "barrier_h_per_gigabase", MAP)
+    assert (found["A"]["mean"], found["B"]["mean"]) == (None, pytest.approx(10 / 3600))
+
+
 # ---- matching ----------------------------------------------------------------------------------------
 
 
@@ -459,6 +585,9 @@ def test_a_curve_is_held_against_its_own_kind_first(study, compare):
 # ---- published figures -------------------------------------------------------------------------------
 
 
+SKUS = ["8352Y", "8358", "7763", "7713", "7543", "7702", "7502", "7402", "6248R", "6248"]
+
+
 def test_published_figures_need_no_allowance_and_say_what_differs(study, compare):
     code, out, errors = compare(study("A", *A), "published:7763")
     assert (code, errors) == (0, [])
@@ -469,36 +598,65 @@ def test_published_figures_need_no_allowance_and_say_what_differs(study, compare
 
 
 def test_published_figures_have_no_interval_and_no_repeats(study, compare):
-    """25.60 h are 92160 s, so 24 / 25.60 = 0.9375 genomes of 53 x 3.1 Gb a day, against 950 of 1 Gb."""
+    """25.60 h are 92160 s, so 24 / 25.60 = 0.9375 genomes of 53 x 3.1 Gb a day, against 950 of 1 Gb.
+
+    Mapping took 2.44 h, and of 86.4 s and 96 s a quarter.
+    """
     _, told = as_json(compare, study("A", *A), "published:7763")
     (point,) = told["points"]
     assert (point["mode"], point["binding"], point["n"]) == ("scheduled", "compact", 1)
     found = figures(point, "genomes_per_day")["published:7763"]
     assert (found["n"], found["mean"], found["se"]) == (1, pytest.approx(0.9375), None)
-    assert found["ratio"] == {"value": pytest.approx(0.9375 / 950), "low": None, "high": None}
+    assert found["ratio"] is None
     assert figures(point, "makespan_s")["published:7763"]["mean"] == pytest.approx(92160)
     assert figures(point, "gigabases_per_day")["published:7763"]["mean"] == pytest.approx(0.9375 * 53 * 3.1)
     human = figures(point, "human_30x_per_day")
     assert human["A"]["mean"] == pytest.approx(950 / 93)
-    assert human["published:7763"]["ratio"]["value"] == pytest.approx(0.9375 * 53 * 3.1 / 950)
+    ratio = {"value": pytest.approx(0.9375 * 53 * 3.1 / 950), "low": None, "high": None}
+    assert human["published:7763"]["ratio"] == ratio
     assert figures(point, "barrier_h", MAP)["published:7763"]["mean"] == pytest.approx(2.44)
+    assert figures(point, "barrier_h", MAP)["published:7763"]["ratio"] is None
+    mapping = figures(point, "barrier_h_per_gigabase", MAP)["published:7763"]
+    assert mapping["mean"] == pytest.approx(2.44 / (53 * 3.1))
+    assert mapping["ratio"]["value"] == pytest.approx(2.44 / (53 * 3.1) / (91.2 / 4 / 3600))
     assert figures(point, "packing")["published:7763"]["mean"] is None
     assert figures(point, "busy_h", MAP)["published:7763"]["mean"] is None
 
 
 def test_published_figures_stand_beside_each_mode(study, compare):
-    a = study("A", cell(1, 80), cell(1, 90, mode="independent", binding="none"))
-    _, told = as_json(compare, a, "published:7763")
-    assert [(one["mode"], list(one["sides"])) for one in told["points"]] == [
-        ("independent", ["A", "published:7763"]),
-        ("scheduled", ["A", "published:7763"]),
+    names = study("A", *BOTH_MODES), study("B", *BOTH_MODES), "published:7763"
+    assert [(one["mode"], list(one["sides"])) for one in as_json(compare, *names)[1]["points"]] == [
+        ("independent", ["A", "B", "published:7763"]),
+        ("scheduled", ["A", "B", "published:7763"]),
     ]
+    assert compare(*names)[1].count("published:7763: most genomes a day") == 1
 
 
 def test_published_figures_come_in_the_order_in_which_they_are_named(study, compare):
     _, told = as_json(compare, "published:7763", study("A", *A))
-    found = figures(told["points"][0], "genomes_per_day")
-    assert (found["published:7763"]["ratio"], found["A"]["ratio"]["value"]) == (None, pytest.approx(950 / 0.9375))
+    found = figures(told["points"][0], "gigabases_per_day")
+    expected = pytest.approx(950 / (0.9375 * 53 * 3.1))
+    assert (found["published:7763"]["ratio"], found["A"]["ratio"]["value"]) == (None, expected)
+
+
+def test_an_overview_of_all_that_was_published_is_short(study, compare):
+    """All SKUs at their best N, and the steps where most can be seen, at N = 1, as far as there is room."""
+    lines = compare(study("A", *BOTH_MODES, cell(2, 90)), "published")[1].splitlines()
+    assert len(lines) < 80
+    assert max(len(line) for line in lines if line[:1] in tuple("┃│")) <= 140
+    assert [line.strip() for line in lines if line.startswith("germline, N")] == ["germline, N = 1"]
+    (left_out,) = [line for line in lines if line.startswith("no room for ")]
+    skus = [one.removeprefix("published:") for one in left_out.replace(",", "").split() if "published:" in one]
+    assert skus == [sku for sku in SKUS if not any(line.startswith("┃") and sku in line for line in lines)]
+    assert [sku for sku in SKUS if any(line.startswith(f"│ published:{sku} ") for line in lines)] == SKUS
+
+
+def test_an_overview_without_a_limit_has_all_that_was_published(study, compare, tmp_path):
+    report = tmp_path / "comparison.md"
+    compare(study("A", *BOTH_MODES), "published", report=report)
+    (head,) = [line for line in report.read_text().splitlines() if "publ. " in line]
+    assert [sku for sku in SKUS if f" {sku} " in head] == SKUS
+    assert "no room" not in report.read_text()
 
 
 def test_published_alone_is_all_of_it(compare):
@@ -583,9 +741,74 @@ def test_what_is_printed(study, compare, tmp_path):
     report = tmp_path / "comparison.md"
     code, out, _ = compare(a, b, "published:8352Y", allow=["tools"], report=report)
     assert code == 0
-    printed = "".join(f"{line.rstrip()}\n" for line in out.splitlines())
-    for name, text in (("comparison.txt", printed), ("comparison.md", report.read_text(encoding="utf-8"))):
-        assert text == Path(GOLDEN / name).read_text(encoding="utf-8"), name
+    assert_recorded("comparison.txt", out)
+    assert_recorded("comparison.md", report.read_text(encoding="utf-8"))
+
+
+def test_what_is_printed_of_one_study(study, compare):
+    """Its two modes beside each other, and beside an overview of what was published."""
+    independent = [cell(n, 1.5 * h, r, mode="independent", binding="none") for n, h, r in TIMES]
+    a = study("first", *independent, *(cell(n, h, r) for n, h, r in TIMES))
+    for name, more in (("modes.txt", ()), ("overview.txt", ("published",))):
+        code, out, _ = compare(a, *more)
+        assert code == 0
+        assert_recorded(name, out)
+
+
+TIMES = ((1, 4100, 1), (1, 4500, 2), (2, 5200, 1), (2, 5260, 2))  # N, makespan in s, repeat
+
+
+def assert_recorded(name, text):
+    """Trailing blanks of the terminal's tables are not recorded."""
+    assert "".join(f"{line.rstrip()}\n" for line in text.splitlines()) == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+def rows_of(out, caption):
+    """The rows of a table on the terminal, as texts."""
+    lines = out[out.index(caption) :].split("\n\n")[0].splitlines()
+    return [[text.strip() for text in line.strip("│").split("│")] for line in lines if line.startswith("│")]
+
+
+def test_the_first_table_has_a_row_a_side_at_its_best_n(study, compare):
+    """A: 1000 and 900 a day at N = 1, and 172800 / 100 = 1728 at 2; the published figures: see test_reference.py."""
+    names = study("A", *A, cell(2, 100)), "published:8352Y"
+    assert rows_of(compare(*names)[1], "germline, scheduled, compact binding: each at its best N") == [
+        ["A", "8352Y", "2", "2", "0", "2", "1,728", "1,728", "18.6", ""],
+        ["published:8352Y", "8352Y", "64", "16", "2", "12", "6.02", "990", "10.6", "0.573 (no CI)"],
+    ]
+
+
+def test_a_processor_without_a_sku_is_what_it_calls_itself(tmp_path, compare):
+    folder = write_study(tmp_path / "A", *BOTH_MODES, sku=None)
+    for path in folder.glob("*/run.json"):
+        told = json.loads(path.read_text())
+        path.write_text(json.dumps(told | {"host": {"cpu_model": "AMD EPYC"}}))
+    assert [row[:2] for row in rows_of(compare(folder)[1], "each at its best N")] == [
+        ["A:independent", "AMD EPYC"],
+        ["A:scheduled", "AMD EPYC"],
+    ]
+
+
+def test_tables_are_as_wide_as_they_may_be(study):
+    """What does not fit goes on in another table, beside the first side again; one side more is always shown."""
+    sides = [str(study(name, *A)) for name in ("A", "B", "C", "D")]
+    compared = compare_verbs.compare(read_sides(sides))
+    heads = {
+        width: [grid.heads[1::2] for grid in compare_grids.grids(compared, compare_grids.Layout(width))][1:]
+        for width in (None, 140, 10)
+    }
+    assert [len(heads[width]) for width in heads] == [1, 2, 3]
+
+
+def test_the_first_table_keeps_to_120_characters(study):
+    """Names, errors and intervals are broken where they have to be, and only there."""
+    names = [*(str(study(name, *A)) for name in ("a-long-name:of:a-study", "B")), "published:8352Y"]
+    compared = compare_verbs.compare(read_sides(names))
+    narrow, wide = (next(compare_grids.grids(compared, compare_grids.Layout(width))) for width in (120, None))
+    assert wide.width > 120 >= narrow.width
+    assert ["".join(text.split()) for row in narrow.groups[0][1] for text in row] == [
+        "".join(text.split()) for row in wide.groups[0][1] for text in row
+    ]
 
 
 def test_names_stand_as_they_are(study, compare, tmp_path):

@@ -22,6 +22,8 @@ def test_figures_follow_from_the_rows():
     assert point.hours["map_and_sort"] == 2.0
     assert point.notes == ()
     assert series.observations[0].se is None
+    assert point.gigabases == pytest.approx(3 * 53 * 3.1)
+    assert series.cores is None
 
 
 def test_a_printed_figure_that_does_not_follow_is_noted_and_not_used():
@@ -58,3 +60,4 @@ def test_the_published_series():
         "7402": ["7402, N = 1: total hours: printed 27.25, 27.19 follows from the steps"],
     }
     assert found["8352Y"].published == "2021-05-24"
+    assert (found["8352Y"].cores, found["6248"].cores) == (64, 40)

@@ -26,6 +26,8 @@ ALLOWABLE = (
     "mode",
     "outputs",
 )
+# what may differ between parts of one study: its settings asked for it
+ASKED_OF_A_STUDY = ("mode", "binding", "threads", "profile")
 DIGEST = re.compile("[0-9a-f]{40,}")  # commits, too
 DIGEST_SHOWN = 12  # characters
 MOST_SHOWN = 4  # values a line
@@ -52,6 +54,30 @@ class Difference:
     def __str__(self) -> str:
         values = [f"{_shown(value, self.name)} ({some(names, MOST_SHOWN)})" for value, names in self.holders.items()]
         return ": ".join(filter(None, (self.point, self.name, self.detail, some(values, MOST_SHOWN))))
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What curves that stand side by side have in common; None: it is not the same."""
+
+    pipeline: str
+    mode: str | None
+    binding: str | None
+
+
+def shared(curves: Sequence[Series]) -> Shared:
+    """Return what curves of one pipeline have in common."""
+    (pipeline,) = {series.pipeline for series in curves}
+    modes, bindings = {series.mode for series in curves}, {series.binding for series in curves}
+    return Shared(pipeline, *(one.pop() if len(one) == 1 else None for one in (modes, bindings)))
+
+
+def grouped(found: Iterable[Difference]) -> list[Difference]:
+    """Return differences for a reader: those of one kind, between the same values of the same holders, as one."""
+    groups: dict[tuple, list[Difference]] = {}
+    for one in found:
+        groups.setdefault((one.name, one.point, one.by_machine, tuple(one.holders.items())), []).append(one)
+    return [replace(group[0], detail=some([one.detail for one in group], MOST_SHOWN)) for group in groups.values()]
 
 
 # -------------------------------------------------------------------------------------- between studies
@@ -144,9 +170,9 @@ def series_of(record: RunRecord) -> Series:
     return Series(cell["pipeline"], cell["mode"], cell["binding"])
 
 
-def told(series: Series, n: int | None = None) -> str:
+def told(series: Series | Shared, n: int | None = None) -> str:
     """Say which point, or which curve."""
-    binding = f"{'no' if series.binding == 'none' else series.binding} binding"
+    binding = series.binding and f"{'no' if series.binding == 'none' else series.binding} binding"
     return ", ".join(filter(None, (series.pipeline, n and f"N = {n}", series.mode, binding)))
 
 

@@ -1,7 +1,9 @@
 """Studies side by side, and beside published figures: what each came to, and ratios to the first. Pure.
 
-Curves are matched by pipeline, mode and binding, their points by N. What is not the same is found, and what of it was
-not asked for is refused: `Comparison.refused`.
+Curves are matched by pipeline, mode and binding, their points by N; parts of one study may differ in mode and binding.
+What is not the same is found, and what of it was not asked for is refused: `Comparison.refused`.
+
+A figure a sample tells nothing of samples of another size, so between such there is no ratio of it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,32 +11,59 @@ from dataclasses import dataclass
 
 from gpd.comparison.agreement import RunRecord, by_input, seen_twice
 from gpd.comparison.comparability import (
+    ASKED_OF_A_STUDY,
+    MOST_SHOWN,
     Difference,
     Named,
+    Shared,
     differences,
     doubts,
     output_differences,
     pooled_differences,
     series_of,
+    shared,
     told,
 )
-from gpd.comparison.sides import BARRIER, BUSY, GENOMES, GERMLINE, HUMAN, TOTALS, Figure, Measured, Point, Side
+from gpd.comparison.sides import (
+    A_GIGABASE,
+    GENOMES,
+    GERMLINE,
+    GIGABASES,
+    HUMAN,
+    TOTALS,
+    Figure,
+    Measured,
+    Point,
+    Side,
+    same_size,
+)
 from gpd.lab.knee import Knee
 from gpd.lab.study import Series
-from gpd.reports.formats import counted
+from gpd.reports.formats import counted, listed, number, some
+from gpd.reports.grids import DAILY
 from gpd.steps import STEPS
 from gpd.tables.estimates import Estimate, Ratio, ratio
 
 CURVE = ("mode", "binding")  # what sets the curves of a pipeline apart; published figures stand beside any
+SIZES_DIFFER = (
+    "so {daily}, makespan and hours of a step have no ratio between them: compare figures a gigabase, of which much is"
+    " start-up where a sample is small"
+)
 
 
 class CompareError(ValueError):
     """Nothing can be compared; the message says why, a line for each study."""
 
 
+Match = tuple[Series | None, ...]  # one curve of each side
+
+
 @dataclass(frozen=True)
 class Row:
-    """A figure of each side, and its ratio to the first that has the point, with its 95% interval; None: no point."""
+    """A figure of each side, None: no point; and its ratio to the first that has the point, with its 95% interval.
+
+    There is no ratio of a figure a sample where samples are of another size, or of a size that is not known.
+    """
 
     figure: Figure
     estimates: tuple[Estimate | None, ...]
@@ -43,16 +72,26 @@ class Row:
 
 @dataclass(frozen=True)
 class PointRows:
-    """The figures of one point; `measured` has what each side came to there, None where it has no such point."""
+    """The figures of N samples at once; `measured` has what each side came to there, None where it has no such point.
 
-    point: Point
+    `match` has the curve of each side, and `shared` what those of studies have in common.
+    """
+
+    match: Match
+    shared: Shared
+    n: int
     measured: tuple[Measured | None, ...]
     rows: tuple[Row, ...]
+
+    @property
+    def places(self) -> list[int]:
+        """Which of the sides have the point."""
+        return [at for at, one in enumerate(self.measured) if one is not None]
 
 
 @dataclass(frozen=True)
 class Daily:
-    """A figure a day at the best N, and its ratio to the first side's at its own; None: it is the first."""
+    """A figure a day at the best N, and its ratio to the first side's at its own; None: it is the first, or see Row."""
 
     estimate: Estimate
     ratio: Ratio | None
@@ -60,19 +99,26 @@ class Daily:
 
 @dataclass(frozen=True)
 class Best:
-    """The best N of a side's curve, and the best without failures, with what each gives a day; empty: no such N."""
+    """The best N of a side's curve, and the best without failures, with what each gives a day; empty: no such N.
+
+    `tried` is how many N the curve has.
+    """
 
     series: Series
+    tried: int
     knee: Knee
+    gigabases: float | None
     most: Mapping[Figure, Daily]
     safe: Mapping[Figure, Daily]
 
 
 @dataclass(frozen=True)
 class BestRows:
-    """Best N against best N along one curve; None: the side has no such curve."""
+    """Best N against best N along curves; None: the side has no such curve. `same_size`: samples are, for all sides."""
 
-    series: Series
+    match: Match
+    shared: Shared
+    same_size: bool
     sides: tuple[Best | None, ...]
 
 
@@ -88,26 +134,30 @@ class Comparison:
     best: tuple[BestRows, ...]
 
 
-Match = tuple[Series | None, ...]  # one curve of each side
-
-
 def compare(sides: Sequence[Side], allowed: Collection[str] = ()) -> Comparison:
     """Compare sides; `allowed` of ALLOWABLE may differ. Raises CompareError where no point is in two of them."""
+    allowed = {*allowed, *(ASKED_OF_A_STUDY if _are_of_one_study(sides) else ())}
     matches = _matches(sides, allowed)
     if not _points(sides, matches):
         matches = _matches(sides, CURVE)  # then mode or binding differ, or N does
         if not _points(sides, matches):
             raise CompareError("\n".join(["no point is in two of these:", *map(_has, sides)]))
-    points = _points(sides, matches)
-    found = [*_curve_differences(sides, matches), *_record_differences(sides, points), *_output_differences(sides)]
+    matched = _points(sides, matches)
+    points = tuple(_point_rows(sides, curves, match) for curves in matches for match in _points_of(sides, curves))
+    best = tuple(_best_rows(sides, match) for match in matches)
+    found = [*_curve_differences(sides, matches), *_record_differences(sides, matched), *_output_differences(sides)]
     return Comparison(
         sides=tuple(sides),
         differences=tuple(found),
         refused=tuple(one for one in found if one.name not in allowed and not one.by_machine),
-        notes=tuple(_notes(sides, matches, points, found)),
-        points=tuple(_point_rows(sides, match) for match in points),
-        best=tuple(_best_rows(sides, match) for match in matches),
+        notes=(*_sizes(sides, points, best), *_notes(sides, matches, matched, found)),
+        points=points,
+        best=best,
     )
+
+
+def _are_of_one_study(sides: Sequence[Side]) -> bool:
+    return len({side.study for side in sides if not side.published}) == 1
 
 
 # --------------------------------------------------------------------------------------------- matching
@@ -186,7 +236,11 @@ def _curve_differences(sides: Sequence[Side], matches: Sequence[Match]) -> list[
 
 def _record_differences(sides: Sequence[Side], points: Sequence[PointMatch]) -> list[Difference]:
     named = [_named(sides, match) for match in points]
-    return _merged([found for one in named if len({name for name, _ in one}) > 1 for found in differences(one)])
+    return _merged([found for one in named if _are_several(one) for found in differences(one)])
+
+
+def _are_several(named: Named) -> bool:
+    return len({name for name, _ in named}) > 1
 
 
 def _named(sides: Sequence[Side], match: PointMatch) -> Named:
@@ -225,6 +279,31 @@ def _merged(found: Sequence[Difference]) -> list[Difference]:
 # ------------------------------------------------------------------------------------------------ notes
 
 
+def _sizes(sides: Sequence[Side], points: Sequence[PointRows], best: Sequence[BestRows]) -> Iterator[str]:
+    """Say which samples are of another size, by pipeline."""
+    unlike: dict[str, dict[str, float | None]] = {}
+    for rows in points:
+        if not same_size(rows.measured):
+            _note_sizes(sides, rows.measured, unlike.setdefault(rows.shared.pipeline, {}))
+    for rows in best:
+        if not rows.same_size:
+            _note_sizes(sides, rows.sides, unlike.setdefault(rows.shared.pipeline, {}))
+    for pipeline, sizes in unlike.items():
+        holders: dict[str, list[str]] = {}
+        for name, size in sizes.items():
+            holders.setdefault(f"{number(size)} Gb" if size else "not recorded", []).append(name)
+        found = listed(f"{size} ({some(names, MOST_SHOWN)})" for size, names in holders.items())
+        yield f"{pipeline}: gigabases a sample: {found}, {SIZES_DIFFER.format(daily=DAILY[pipeline])}"
+
+
+def _note_sizes(
+    sides: Sequence[Side], places: Sequence[Measured | Best | None], sizes: dict[str, float | None]
+) -> None:
+    for side, one in zip(sides, places, strict=True):
+        if one is not None:
+            sizes.setdefault(side.name, one.gigabases)
+
+
 def _notes(
     sides: Sequence[Side], matches: Sequence[Match], points: Sequence[PointMatch], found: Sequence[Difference]
 ) -> Iterator[str]:
@@ -234,17 +313,18 @@ def _notes(
         for difference in pooled_differences(side.records):
             yield f"{side.name}: repeats that differ are in one mean: {difference}"
     if len(studies) > 1:
-        yield from dict.fromkeys(doubt for match in points for doubt in doubts(_named(sides, match)))
+        recorded = [_named(sides, match) for match in points]
+        yield from dict.fromkeys(doubt for named in recorded if _are_several(named) for doubt in doubts(named))
         yield from _agreement(studies, found)
     yield from _left_out(sides, points)
 
 
 def _agreement(studies: Sequence[Side], found: Sequence[Difference]) -> Iterator[str]:
-    number = seen_twice(_all_named(studies), by_input)
-    if not number:
-        yield "outputs: not compared, for no output of the same input is recorded in two studies"
+    found_twice = seen_twice(_all_named(studies), by_input)
+    if not found_twice:
+        yield "outputs: not compared, for no output of the same input is recorded on two sides"
     elif not any(one.name == "outputs" for one in found):
-        yield f"outputs: {counted(number, 'output')} of the same input in two studies or more, all equal"
+        yield f"outputs: {counted(found_twice, 'output')} of the same input on two sides or more, all equal"
 
 
 def _left_out(sides: Sequence[Side], points: Sequence[PointMatch]) -> Iterator[str]:
@@ -259,51 +339,72 @@ def _left_out(sides: Sequence[Side], points: Sequence[PointMatch]) -> Iterator[s
 # ----------------------------------------------------------------------------------------------- tables
 
 
-def _point_rows(sides: Sequence[Side], match: PointMatch) -> PointRows:
+def _point_rows(sides: Sequence[Side], curves: Match, match: PointMatch) -> PointRows:
     measured = tuple(point and side.points[point] for side, point in zip(sides, match, strict=True))
-    # published figures have a mode of their own: a study's name of the point stands first
-    named = sorted(zip(sides, match, strict=True), key=lambda pair: pair[0].published)
-    point = next(point for _, point in named if point is not None)
-    rows = (_row(figure, measured) for figure in _figures(point.series.pipeline))
-    return PointRows(point, measured, tuple(row for row in rows if any(one and one.n for one in row.estimates)))
+    (n,) = {point.n for point in match if point is not None}
+    common = _shared(sides, [point and point.series for point in match])
+    rows = (_row(figure, measured) for figure in _figures(common.pipeline))
+    known = tuple(row for row in rows if any(one and one.n for one in row.estimates))
+    return PointRows(curves, common, n, measured, known)
+
+
+def _shared(sides: Sequence[Side], match: Match) -> Shared:
+    """Return what the curves have in common; published figures have a mode of their own, which a study's stands for."""
+    present = [(side.published, series) for side, series in zip(sides, match, strict=True) if series is not None]
+    return shared([series for published, series in present if not published] or [series for _, series in present])
 
 
 def _figures(pipeline: str) -> Iterator[Figure]:
     """Return the figures in order; RNA-Seq has no 30x."""
     yield from (figure for figure in TOTALS if figure != HUMAN or pipeline == GERMLINE)
-    for clock in (BARRIER, BUSY):
+    for clock in (*A_GIGABASE, *A_GIGABASE.values()):
         yield from (Figure(clock, step) for step in STEPS[pipeline])
 
 
 def _row(figure: Figure, measured: Sequence[Measured | None]) -> Row:
     estimates = tuple(one and one.estimate(figure) for one in measured)
-    return Row(figure, estimates, _to_first(estimates))
+    return Row(figure, estimates, _to_first(figure, measured))
 
 
-def _to_first(estimates: Sequence[Estimate | None]) -> tuple[Ratio | None, ...]:
+def _to_first(figure: Figure, measured: Sequence[Measured | None]) -> tuple[Ratio | None, ...]:
     """Return each one's ratio to the first that there is, which has none to itself."""
-    base = next((at for at, one in enumerate(estimates) if one is not None), len(estimates))
-    return tuple(ratio(one, estimates[base]) if one and at > base else None for at, one in enumerate(estimates))
+    first = _first(measured)
+    return tuple(
+        ratio(one.estimate(figure), first.estimate(figure))
+        if one is not None and one is not first and (one.same_size(first) or not figure.a_sample)
+        else None
+        for one in measured
+    )
+
+
+def _first(measured: Sequence[Measured | None]) -> Measured | None:
+    return next((one for one in measured if one is not None), None)
 
 
 def _best_rows(sides: Sequence[Side], match: Match) -> BestRows:
     knees = [series and side.knee(series) for side, series in zip(sides, match, strict=True)]
-    most = _daily(sides, match, [knee and knee.n for knee in knees])
-    safe = _daily(sides, match, [knee and knee.n_without_failures for knee in knees])
-    best = (Best(*one) if one[0] else None for one in zip(match, knees, most, safe, strict=True))
-    return BestRows(next(series for series in match if series is not None), tuple(best))
+    most = _measured_at(sides, match, [knee and knee.n for knee in knees])
+    safe = _measured_at(sides, match, [knee and knee.n_without_failures for knee in knees])
+    daily = zip(_daily(most), _daily(safe), strict=True)
+    best = tuple(
+        series and Best(series, len(side.numbers(series)), knee, one and one.gigabases, *of_side)
+        for side, series, knee, one, of_side in zip(sides, match, knees, most, daily, strict=True)
+    )
+    return BestRows(match, _shared(sides, match), same_size(most), best)
 
 
-def _daily(sides: Sequence[Side], match: Match, numbers: Sequence[int | None]) -> list[dict[Figure, Daily]]:
-    """Return what each side gives a day at an N of its own."""
-    places = [
-        None if series is None or n is None else Point(series, n) for series, n in zip(match, numbers, strict=True)
+def _measured_at(sides: Sequence[Side], match: Match, numbers: Sequence[int | None]) -> list[Measured | None]:
+    """Return what each side came to at an N of its own."""
+    return [
+        None if series is None or n is None else side.points[Point(series, n)]
+        for side, series, n in zip(sides, match, numbers, strict=True)
     ]
-    measured = [point and side.points[point] for side, point in zip(sides, places, strict=True)]
-    found: list[dict[Figure, Daily]] = [{} for _ in sides]
-    for figure in (GENOMES, HUMAN):
-        estimates = [one and one.estimate(figure) for one in measured]
-        for of_side, one, quotient in zip(found, estimates, _to_first(estimates), strict=True):
+
+
+def _daily(measured: Sequence[Measured | None]) -> list[dict[Figure, Daily]]:
+    found: list[dict[Figure, Daily]] = [{} for _ in measured]
+    for figure in (GENOMES, GIGABASES, HUMAN):
+        for of_side, one, quotient in zip(found, measured, _to_first(figure, measured), strict=True):
             if one is not None:
-                of_side[figure] = Daily(one, quotient)
+                of_side[figure] = Daily(one.estimate(figure), quotient)
     return found

@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import typer
@@ -12,20 +12,22 @@ from rich.table import Table
 from rich.text import Text
 
 from gpd import published, reference
-from gpd.comparison.comparability import ALLOWABLE, Difference
+from gpd.comparison.comparability import ALLOWABLE, Difference, grouped
 from gpd.comparison.compare import Best, BestRows, CompareError, Comparison, PointRows, Row, compare
-from gpd.comparison.compare_grids import Grid, grids, knees
-from gpd.comparison.sides import Side, published_side, study_side
+from gpd.comparison.compare_grids import Grid, Layout, grids
+from gpd.comparison.sides import Side, curves_of, published_side, study_side
+from gpd.lab.study import Series
 from gpd.reports.formats import markdown
 from gpd.tables import collect
 from gpd.tables.estimates import Estimate, Ratio
 
 PUBLISHED = "published"
+PARTS = ("scheduled", "independent", "none", "compact", "scatter")  # modes and bindings: which part of a study
 DONE, REFUSED, UNUSABLE = 0, 1, 2  # exit codes
 METHOD = (
-    "Mean \u00b1 standard error over repeats. Ratio: of the means, to the first column's, with its 95% confidence"
-    " interval (CI), which takes two repeats of each. Barrier time is from a step's first start to its last end over"
-    " all samples, busy time the sum over its jobs."
+    "Mean \u00b1 standard error over repeats. Ratio: of the means, to those of the first side, with its 95% confidence"
+    " interval (CI), which takes two repeats of each. A gigabase: of the samples that succeeded. Barrier time is from a"
+    " step's first start to its last end over all samples, busy time the sum over its jobs."
 )
 
 
@@ -36,14 +38,17 @@ class SideError(ValueError):
 def run(
     names: Sequence[str], allow: Collection[str], console: Console, as_json: bool = False, report: Path | None = None
 ) -> int:
-    """Compare studies (folders), `published` or `published:SKU`; `report` gets Markdown. Returns the exit code.
+    """Compare studies (folders), parts of them, `published` or `published:SKU`; `report` gets Markdown.
+
+    Returns the exit code.
 
     0: compared; 1: not comparable, and why; 2: an argument that is no study, or nothing in it.
     """
     try:
         compared = compare(read_sides(names), _checked(allow))
+        overview = PUBLISHED in names
         if report is not None and not compared.refused:
-            report.write_text(to_markdown(compared), encoding="utf-8")
+            report.write_text(to_markdown(compared, Layout(overview=overview)), encoding="utf-8")
     except CompareError as error:
         return _fail(REFUSED, str(error).splitlines())
     except (SideError, collect.CollectError, published.PublishedError, OSError) as error:
@@ -51,9 +56,9 @@ def run(
     if as_json:
         typer.echo(to_json(compared))
     if compared.refused:
-        return _fail(REFUSED, [f"not comparable: {one}; --allow {one.name}" for one in compared.refused])
+        return _fail(REFUSED, [f"not comparable: {one}; --allow {one.name}" for one in grouped(compared.refused)])
     if not as_json:
-        show(compared, console)
+        show(compared, Layout(console.width, overview), console)
     return DONE
 
 
@@ -72,22 +77,65 @@ def _checked(allow: Collection[str]) -> Collection[str]:
 # ---------------------------------------------------------------------------------------------- reading
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A study that was named, `name` is its own: which modes and bindings of it, none: all of them."""
+
+    folder: Path
+    name: str
+    parts: tuple[str, ...]
+
+    def has(self, series: Series) -> bool:
+        return set(self.parts) <= {series.mode, series.binding}
+
+
 def read_sides(names: Sequence[str]) -> list[Side]:
-    """Read what is to be compared, in order. Raises SideError, and as collect() and published.read() do."""
-    folders = [Path(name) for name in names if not _is_published(name)]
-    clashing = Counter(folder.resolve().name for folder in folders)
+    """Read what is to be compared, in order. Raises SideError, and as collect() and published.read() do.
+
+    A study that is the only one is compared within itself: each of its modes and bindings is a side.
+    """
+    studies = _named([name for name in names if not _is_published(name)])
     sides: list[Side] = []
     for name in names:
         if _is_published(name):
             sides += _read_published(name)
         else:
-            alone = clashing[Path(name).resolve().name] == 1
-            sides.append(_read_study(Path(name), Path(name).resolve().name if alone else name))
+            sides += _read_study(studies[name], alone=len(studies) == 1)
+    _check(sides)
+    return sides
+
+
+def _named(names: Sequence[str]) -> dict[str, _Asked]:
+    """Return what was asked for by what was said; studies of one name are told apart by their folders."""
+    asked = {name: _split(name) for name in names}
+    if len(asked) < len(names):
+        raise SideError(f"{', '.join(name for name, count in Counter(names).items() if count > 1)}: named twice")
+    folders = Counter(folder.name for folder in {folder.resolve() for folder, _ in asked.values()})
+    return {
+        name: _Asked(folder, folder.resolve().name if folders[folder.resolve().name] == 1 else str(folder), parts)
+        for name, (folder, parts) in asked.items()
+    }
+
+
+def _split(name: str) -> tuple[Path, tuple[str, ...]]:
+    """Return the folder and the parts of it that a name such as `runs/study:scheduled:scatter` asks for."""
+    head, *parts = name.split(":")
+    while parts and parts[0] not in PARTS:  # a folder may have a colon in its name
+        head = f"{head}:{parts.pop(0)}"
+    return (Path(name), ()) if Path(name).is_dir() else (Path(head), tuple(parts))
+
+
+def _check(sides: Sequence[Side]) -> None:
     if twice := [name for name, count in Counter(side.name for side in sides).items() if count > 1]:
         raise SideError(f"{', '.join(twice)}: named twice")
+    for at, side in enumerate(sides):
+        for other in sides[:at]:
+            if side.study and side.study == other.study and set(side.curves) & set(other.curves):
+                raise SideError(f"{other.name} and {side.name}: the same runs would be on both sides")
     if len(sides) < 2:
-        raise SideError("two at least are needed: folders of studies, published or published:SKU")
-    return sides
+        modes = " with one mode and one binding" if sides else ""
+        found = f", and this is a study{modes}" if sides and not sides[0].published else ""
+        raise SideError(f"two at least are needed: folders of studies, published or published:SKU{found}")
 
 
 def _is_published(name: str) -> bool:
@@ -102,13 +150,30 @@ def _read_published(name: str) -> list[Side]:
     return [published_side(one) for one in series if sku in ("", one.sku)]
 
 
-def _read_study(folder: Path, name: str) -> Side:
+def _read_study(asked: _Asked, alone: bool) -> list[Side]:
+    folder = asked.folder
     if not (folder / "study.json").is_file() and not any(folder.glob("*/cell.json")):
         raise SideError(f"{folder}: not a study: no study.json and no cell in it; name the folder of a study")
-    side = study_side(name, collect.collect(folder))
-    if not side.points:
+    tables = collect.collect(folder)
+    found = curves_of(tables)
+    if not found:
         raise SideError(f"{folder}: no finished cell but warm-ups; 'gpd throughput run' goes on where it stopped")
-    return side
+    curves = [series for series in found if asked.has(series)]
+    if not curves:
+        there = ", ".join(dict.fromkeys(f"{series.mode}:{series.binding}" for series in found))
+        raise SideError(f"{folder}: no finished cell is {':'.join(asked.parts)}; there are {there}")
+    whole = {":".join((asked.name, *asked.parts)): curves}
+    parts = dict(_parts(asked.name, curves)) if alone else {}
+    return [study_side(name, tables, of, asked.name) for name, of in (parts if len(parts) > 1 else whole).items()]
+
+
+def _parts(study: str, curves: Sequence[Series]) -> Iterator[tuple[str, list[Series]]]:
+    """Split a study's curves by mode and binding, under names that can be asked for."""
+    kinds = list(dict.fromkeys((series.mode, series.binding) for series in curves))
+    modes = Counter(mode for mode, _ in kinds)
+    for mode, binding in kinds:
+        name = ":".join((study, mode, *([binding] if modes[mode] > 1 else [])))
+        yield name, [series for series in curves if (series.mode, series.binding) == (mode, binding)]
 
 
 # ------------------------------------------------------------------------------------------------- show
@@ -116,18 +181,20 @@ def _read_study(folder: Path, name: str) -> Side:
 
 def _above(compared: Comparison) -> list[str]:
     """What has to be read before the tables."""
-    return [*(f"differs: {one}" for one in compared.differences), *compared.notes]
+    return [*(f"differs: {one}" for one in grouped(compared.differences)), *compared.notes]
 
 
-def show(compared: Comparison, console: Console) -> None:
+def show(compared: Comparison, layout: Layout, console: Console) -> None:
     """Print differences, tables, and how to read them."""
     for line in _above(compared):
         console.print(Text(line), soft_wrap=True)
-    for grid in grids(compared):
+    for grid in grids(compared, layout):
         console.print()
         console.print(_rich(grid))
-    for line in ("", *knees(compared), METHOD):
-        console.print(Text(line), soft_wrap=True)
+        for note in grid.notes:
+            console.print(Text(note), soft_wrap=True)
+    console.print()
+    console.print(Text(METHOD), soft_wrap=True)
 
 
 def _rich(grid: Grid) -> Table:
@@ -143,12 +210,12 @@ def _rich(grid: Grid) -> Table:
     return table
 
 
-def to_markdown(compared: Comparison) -> str:
+def to_markdown(compared: Comparison, layout: Layout) -> str:
     """Return what show() prints as Markdown."""
     parts = ["# Comparison", _list(_above(compared))]
-    for grid in grids(compared):
-        parts += [f"## {markdown(grid.caption)}", _markdown_table(grid)]
-    parts += ["## How to read it", _list(knees(compared)), METHOD]
+    for grid in grids(compared, layout):
+        parts += [f"## {markdown(grid.caption)}", _markdown_table(grid), _list(grid.notes)]
+    parts += ["## How to read it", METHOD]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -190,17 +257,18 @@ def _difference(one: Difference) -> dict:
 
 
 def _side(side: Side) -> dict:
-    return {"name": side.name, "published": side.published, "skus": list(side.skus), "cores": list(side.cores)}
+    machine = {"processors": list(side.processors), "skus": list(side.skus), "cores": list(side.cores)}
+    return {"name": side.name, "study": side.study or None, "published": side.published, **machine}
 
 
 def _point(sides: Sequence[Side], point: PointRows) -> dict:
-    series = asdict(point.point.series)
     counts = {
-        side.name: {"repeats": one.repeats, "failed": one.failed}
+        side.name: {"repeats": one.repeats, "failed": one.failed, "gigabases_per_sample": one.gigabases}
         for side, one in zip(sides, point.measured, strict=True)
         if one is not None
     }
-    return {**series, "n": point.point.n, "sides": counts, "figures": [_figure(sides, row) for row in point.rows]}
+    rows = [_figure(sides, row) for row in point.rows]
+    return {**asdict(point.shared), "n": point.n, "sides": counts, "figures": rows}
 
 
 def _figure(sides: Sequence[Side], row: Row) -> dict:
@@ -214,7 +282,7 @@ def _figure(sides: Sequence[Side], row: Row) -> dict:
 
 def _best(sides: Sequence[Side], rows: BestRows) -> dict:
     found = {side.name: best for side, best in zip(sides, rows.sides, strict=True) if best is not None}
-    return {**asdict(rows.series), "sides": {name: _best_of_side(best) for name, best in found.items()}}
+    return {**asdict(rows.shared), "sides": {name: _best_of_side(best) for name, best in found.items()}}
 
 
 def _best_of_side(best: Best) -> dict:

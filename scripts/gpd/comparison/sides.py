@@ -1,15 +1,15 @@
-"""What stands on one side of a comparison: a study's points from its tables, or what was published of a SKU. Pure."""
+"""What stands on one side of a comparison: points of a study from its tables, or what was published of a SKU. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
 from gpd.comparison.agreement import RunRecord
-from gpd.comparison.comparability import told
+from gpd.comparison.comparability import series_of, told
 from gpd.lab.knee import Knee, Observation, find_knee
 from gpd.lab.study import INDEPENDENT, Series
-from gpd.reference import DIFFERENCES, ReferencePoint, ReferenceSeries
+from gpd.reference import DIFFERENCES, GIGABASES_A_SAMPLE, ReferencePoint, ReferenceSeries
 from gpd.reports.formats import some
 from gpd.tables import columns
 from gpd.tables.collect import Tables
@@ -22,6 +22,8 @@ GERMLINE = "germline"
 PUBLISHED_AS = Series(GERMLINE, INDEPENDENT, "none")  # N whole pipelines side by side
 MOST_NAMED = 4  # cells that did not end
 BARRIER, BUSY = "barrier_h", "busy_h"
+A_GIGABASE = {clock: f"{clock}_per_gigabase" for clock in (BARRIER, BUSY)}  # of the samples that succeeded
+SAME_SIZE = 0.05  # by how much more gigabases a sample may have where figures a sample are held against each other
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,11 @@ class Figure:
 
     column: str
     step: str = ""
+
+    @property
+    def a_sample(self) -> bool:
+        """Whether it follows the size of a sample, so that it tells nothing of samples of another size."""
+        return self.column in (columns.GENOMES.name, columns.MAKESPAN.name, BARRIER, BUSY)
 
 
 GENOMES, MAKESPAN = Figure(columns.GENOMES.name), Figure(columns.MAKESPAN.name)
@@ -57,19 +64,39 @@ class Point:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a point came to: figures over its repeats, and the samples that failed in all of them; None: not known."""
+    """What a point came to: figures over its repeats, and the samples that failed in all of them; None: not known.
+
+    `gigabases` is what a sample has, on average.
+    """
 
     repeats: int
     failed: int | None
+    gigabases: float | None
     estimates: Mapping[Figure, Estimate]
+
+    def same_size(self, other: "Measured") -> bool:
+        """Tell whether samples have as many gigabases here as there; what is not known may be anything."""
+        if not self.gigabases or not other.gigabases:
+            return False
+        low, high = sorted((self.gigabases, other.gigabases))
+        return high / low - 1 <= SAME_SIZE
 
     def estimate(self, figure: Figure) -> Estimate:
         return self.estimates.get(figure, estimate(()))
 
 
+def same_size(measured: Iterable[Measured | None]) -> bool:
+    """Tell whether samples of all that there are have as many gigabases as those of the first."""
+    first, *others = [one for one in measured if one is not None] or [None]
+    return all(one.same_size(first) for one in others)
+
+
 @dataclass(frozen=True)
 class Side:
-    """A study, or the published figures of a SKU, which have no records. `notes` are what a reader has to know."""
+    """A study or some of its curves; or the published figures of a SKU, which have no records.
+
+    `study` says which study it is, and `notes` are what a reader has to know.
+    """
 
     name: str
     skus: tuple[str, ...]
@@ -77,10 +104,16 @@ class Side:
     points: Mapping[Point, Measured]
     records: tuple[RunRecord, ...] = ()
     notes: tuple[str, ...] = ()
+    study: str = ""
 
     @property
     def published(self) -> bool:
         return not self.records
+
+    @property
+    def processors(self) -> tuple[str, ...]:
+        """Its SKUs; where none is known, as on a virtual machine, what the processors call themselves."""
+        return self.skus or _distinct((record.get("host") or {}).get("cpu_model") for record in self.records)
 
     @property
     def curves(self) -> list[Series]:
@@ -97,20 +130,38 @@ class Side:
         return find_knee(Observation(n, one.mean, one.se, failed) for n, one, failed in daily)
 
 
-def study_side(name: str, tables: Tables) -> Side:
-    """Return a study's side. Warm-ups count nothing, and cells that did not end are named."""
-    runs, steps = tables.runs, tables.steps
-    counted = runs[~runs[columns.WARM_UP.name]]
-    by_step = dict(iter(steps[~steps[columns.WARM_UP.name]].groupby(POINT)))
+def curves_of(tables: Tables) -> list[Series]:
+    """Return the series of a study that have a figure: warm-ups have none."""
+    counted = tables.runs[~tables.runs[columns.WARM_UP.name]]
+    return [Series(*key) for key, _ in counted.groupby(SERIES)]
+
+
+def study_side(name: str, tables: Tables, curves: Collection[Series], study: str) -> Side:
+    """Return these curves of a study. Warm-ups count nothing, and cells that did not end are named."""
+    runs, steps, samples = (_of_curves(table, curves) for table in (tables.runs, tables.steps, tables.samples))
+    steps, sizes = dict(iter(_a_gigabase(steps, runs).groupby(POINT))), samples.groupby(POINT)["gigabases"].mean()
     unfinished = some(tables.unfinished, MOST_NAMED)
     return Side(
         name=name,
         skus=_distinct(runs[columns.SKU.name]),
         cores=tuple(map(int, _distinct(runs["cores"]))),
-        points={_point(key): _measured(rows, by_step.get(key, steps.iloc[:0])) for key, rows in counted.groupby(POINT)},
-        records=tuple(tables.runs_json),
-        notes=(f"{name}: not finished, so in no figure: {unfinished}",) if unfinished else (),
+        points={_point(key): _measured(rows, steps.get(key), sizes.get(key)) for key, rows in runs.groupby(POINT)},
+        records=tuple(record for record in tables.runs_json if series_of(record) in curves),
+        notes=(f"{study}: not finished, so in no figure: {unfinished}",) if unfinished else (),
+        study=study,
     )
+
+
+def _of_curves(table: pd.DataFrame, curves: Collection[Series]) -> pd.DataFrame:
+    own = [Series(*key) in curves for key in table[SERIES].itertuples(index=False)]
+    return table[pd.Series(own, index=table.index, dtype=bool) & ~table[columns.WARM_UP.name]]
+
+
+def _a_gigabase(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return steps with their hours over the gigabases of the samples of the run that succeeded, where any did."""
+    gigabases = steps[columns.CELL.name].map(runs.set_index(columns.CELL.name)["gigabases"])
+    known = gigabases.where(gigabases > 0)
+    return steps.assign(**{name: steps[clock] / known for clock, name in A_GIGABASE.items()})
 
 
 def published_side(series: ReferenceSeries) -> Side:
@@ -119,7 +170,7 @@ def published_side(series: ReferenceSeries) -> Side:
     return Side(
         name=f"published:{series.sku}",
         skus=(series.sku,),
-        cores=(),
+        cores=() if series.cores is None else (series.cores,),
         points={Point(PUBLISHED_AS, point.n): _referred(point) for point in series.points},
         notes=tuple(notes),
     )
@@ -130,12 +181,14 @@ def _point(key: tuple) -> Point:
     return Point(Series(*series), int(n))
 
 
-def _measured(runs: pd.DataFrame, steps: pd.DataFrame) -> Measured:
+def _measured(runs: pd.DataFrame, steps: pd.DataFrame | None, gigabases: float | None) -> Measured:
     estimates = {figure: estimate(_values(runs[figure.column])) for figure in TOTALS}
-    for step, rows in steps.groupby(columns.STEP.name, sort=False):
-        estimates |= {Figure(name, str(step)): estimate(_values(rows[name])) for name in (BARRIER, BUSY)}
+    for step, rows in [] if steps is None else steps.groupby(columns.STEP.name, sort=False):
+        clocks = (*A_GIGABASE, *A_GIGABASE.values())
+        estimates |= {Figure(name, str(step)): estimate(_values(rows[name])) for name in clocks}
     failed = _values(runs["failed"])
-    return Measured(len(runs), None if None in failed else int(sum(failed)), estimates)
+    size = None if pd.isna(gigabases) else float(gigabases)
+    return Measured(len(runs), None if None in failed else int(sum(failed)), size, estimates)
 
 
 def _referred(point: ReferencePoint) -> Measured:
@@ -146,8 +199,11 @@ def _referred(point: ReferencePoint) -> Measured:
         HUMAN: point.human_30x_per_day,
         MAKESPAN: None if hours is None else hours * SECONDS_PER_HOUR,
     }
-    steps = {Figure(BARRIER, step): value for step, value in point.hours.items()}
-    return Measured(1, point.failed, {figure: estimate([value]) for figure, value in {**known, **steps}.items()})
+    for step, value in point.hours.items():
+        known[Figure(BARRIER, step)] = value
+        known[Figure(A_GIGABASE[BARRIER], step)] = value / point.gigabases if value and point.gigabases else None
+    estimates = {figure: estimate([value]) for figure, value in known.items()}
+    return Measured(1, point.failed, GIGABASES_A_SAMPLE, estimates)
 
 
 def _values(column: pd.Series) -> list[float | None]:

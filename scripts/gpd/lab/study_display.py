@@ -24,17 +24,17 @@ class StudyDisplay:
         self.title = ""
         self.began = time.monotonic()
         self.left_s: float | None = None
-        self.unknown = False
         self.states: dict[str, workflow.Progress] = {}
 
     def begin(self, cell: Cell | None, title: str, plan: throughput.Plan) -> None:
         """A cell starts, or without one the preparations."""
         self.states, self.began = {}, time.monotonic()
-        cells_left = [each for each in plan.cells if not cells.is_finished(plan.study.folder, each)]
-        times = [throughput.estimate_s(plan, each) for each in cells_left]
+        planned = plan.cells
+        cells_left = [each for each in planned if not cells.is_finished(plan.study.folder, each)]
+        times = throughput.estimates_s(plan, cells_left)
         self.left_s = sum(times) if times and None not in times else None
-        done = len(plan.cells) - len(cells_left)
-        place = f"cell {done + 1} of {len(plan.cells)}: " if cell and plan.cells else ""
+        done = len(planned) - len(cells_left)
+        place = f"cell {done + 1} of {len(planned)}: " if cell and planned else ""
         self.title = f"{place}{title}"
         if not self.console.is_terminal:
             self.console.print(f"{self.title}{self.eta()}", highlight=False, soft_wrap=True)

@@ -4,10 +4,11 @@ import fcntl
 import json
 import os
 import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -23,6 +24,14 @@ from gpd.steps import STEPS
 from gpd.tables import collect
 
 LOCK = ".lock"
+
+# of a record's settings, with the words for them: what has to be the same in all cells of a study
+MADE_WITH = {
+    "config_digest": "configuration",
+    "reference_digest": "reference",
+    "workflow_digest": "workflow",
+    "tools": "version of a tool",
+}
 
 
 @dataclass(frozen=True)
@@ -76,14 +85,47 @@ def _too_few(settings: Study, pipeline: str, source: Source) -> Iterator[str]:
 
 def _refuse_changed(plan: Plan) -> None:
     """Raise StudyError where a finished cell was run with other settings than the study has now."""
-    for cell in plan.cells:
-        record = plan.study.folder / cell.cell / cells.RECORD
-        if record.exists() and (before := json.loads(record.read_text())["cell"]) != cell.to_dict():
-            changed = [key for key, value in cell.to_dict().items() if before.get(key) != value]
+    for folder, record in _finished(plan):
+        now, before = _described_now(plan, record["cell"]), record["cell"]
+        if changed := [key for key, value in now.items() if before.get(key) != value]:
             raise StudyError(
-                f"{record.parent}: was run with another {' and '.join(changed)}: "
+                f"{folder}: was run with another {' and '.join(changed)}: "
                 "give the study another name, or remove that folder"
             )
+
+
+def _described_now(plan: Plan, before: Mapping[str, Any]) -> dict[str, Any]:
+    """What a finished cell would be by the settings of now; empty where they have no such cell."""
+    source = plan.sources.get(before["pipeline"])
+    if source is None or before["n"] > len(source.members):
+        return {}
+    line = Series(before["pipeline"], before["mode"], before["binding"])
+    warm_up = int(before["cell"].rpartition("-warmup")[2]) if before["warm_up"] else 0
+    cell = study.cell(plan.study, line, before["n"], before["repeat"], source.members, plan.cores, warm_up)
+    return cell.to_dict()
+
+
+def _refuse_other(plan: Plan, pipeline: str, settings: Mapping[str, Any]) -> None:
+    """Raise StudyError where a finished cell was made with what is another now: no table may hold both."""
+    for folder, record in _finished(plan):
+        before = record.get("settings") or {}
+        if record["cell"]["pipeline"] != pipeline:
+            continue
+        if changed := [name for key, name in MADE_WITH.items() if before.get(key) != settings.get(key)]:
+            raise StudyError(
+                f"{folder}: was made with another {' and '.join(changed)}: give the study another name, "
+                "or remove that folder"
+            )
+
+
+def _finished(plan: Plan) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The folder and the record of each cell that has one."""
+    for path in sorted(plan.study.folder.glob(f"*/{cells.RECORD}")):
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise StudyError(f"{path}: not a record: {error}; remove the cell's folder, and it is run again") from error
+        yield path.parent, record
 
 
 def run(plan: Plan, watcher: Watcher) -> None:
@@ -97,7 +139,9 @@ def run(plan: Plan, watcher: Watcher) -> None:
             cells.prepare(bench, plan.cores, watcher.changed)
             dictionary = bench.prepared / cells.REFERENCE / "genome.dict"
             bench = replace(bench, settings=provenance.settings(source, dictionary))
-            for cell in _left(plan, pipeline):
+            for number, cell in enumerate(_left(plan, pipeline)):
+                if not number:
+                    _refuse_other(plan, pipeline, bench.settings)
                 watcher.begin(cell, cell.cell, plan)
                 cells.run(cell, bench, watcher.changed)
                 watcher.end(cell)
@@ -129,7 +173,7 @@ def _bench(plan: Plan, source: Source, lock: int) -> Bench:
         folder=folder,
         source=source,
         settings={},
-        mem_mb=int(machine.look(folder).available_gib * 1024),
+        mem_mb=int(machine.look(Path()).available_gib * 1024),
         keep_results=plan.study.keep_results,
         lock=lock,
         options=(*deployment, "--conda-prefix", str(folder / "conda")) if deployment else (),
@@ -145,47 +189,69 @@ def _left(plan: Plan, pipeline: str) -> Iterator[Cell]:
 
 
 def _towards_knee(plan: Plan, pipeline: str) -> Iterator[Cell]:
-    """The cells by which each curve's knee is found: which N comes next, those before it tell."""
+    """The cells by which each curve's knee is found, after warm-ups: which N comes next, those before it tell."""
     settings, pool = plan.study, plan.sources[pipeline].members
-    for line in study.series(settings, pipeline):
-        warm_ups = settings.warm_up
-        while (n := next_n(observe(settings.folder, line), limit=len(pool))) is not None:
-            for number in range(1, warm_ups + 1):
-                yield study.cell(settings, line, n, 0, pool, plan.cores, warm_up=number)
-            warm_ups = 0
+    lines = list(study.series(settings, pipeline))
+    for number in range(1, settings.warm_up + 1):
+        yield study.cell(settings, lines[0], next_n([], limit=len(pool)), 0, pool, plan.cores, warm_up=number)
+    for line in lines:
+        while (n := next_n(observe(settings.folder, line, settings.repeats), limit=len(pool))) is not None:
             for repeat in range(1, settings.repeats + 1):
                 yield study.cell(settings, line, n, repeat, pool, plan.cores)
 
 
-def observe(folder: Path, line: Series) -> list[Observation]:
-    """What the finished cells of a series came to, N by N."""
+def observe(folder: Path, line: Series, repeats: int) -> list[Observation]:
+    """What the finished cells of a series came to, N by N; an N counts when all of its repeats have ended.
+
+    Raises StudyError where they were run on different processors.
+    """
     points = collect.collect(folder).points
-    of_line = points[[Series(p.pipeline, p.mode, p.binding) == line for p in points.itertuples()]]
+    for column, value in asdict(line).items():
+        points = points[points[column] == value]
+    if len(skus := points.sku.fillna("an unknown one").unique()) > 1:
+        found = ", ".join(sorted(skus))
+        raise StudyError(f"{folder}: its cells ran on different processors: {found}: give the study another name")
     return [
         Observation(
-            point.n,
-            *(None if pd.isna(value) else value for value in (point.genomes_per_day_mean, point.genomes_per_day_se)),
-            point.failed,
+            int(point.n),  # not pandas' own kind, for the N that follows from it goes into JSON
+            *(
+                None if pd.isna(value) else float(value)
+                for value in (point.genomes_per_day_mean, point.genomes_per_day_se)
+            ),
+            int(point.failed),
         )
-        for point in of_line.itertuples()
+        for point in points.itertuples()
+        if point.repeats >= repeats
     ]
 
 
-def estimate_s(plan: Plan, cell: Cell) -> float | None:
-    """Seconds that a cell will take: the median of its like, else of the nearest N in proportion; None is not known.
+def estimates_s(plan: Plan, wanted: Sequence[Cell]) -> list[float | None]:
+    """Seconds that each of these cells will take: the median of its like, else of the nearest N in proportion.
 
     Before the first cell has ended, the CPU seconds a sample in the pool's own ledger stand in, as if cores were full.
+    None is not known.
     """
-    walls: dict[int, list[float]] = {}
-    for path in plan.study.folder.glob(f"*/{cells.RECORD}"):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if (record["cell"]["pipeline"], record["cell"]["mode"]) == (cell.pipeline, cell.mode):
-            walls.setdefault(record["cell"]["n"], []).append(record["wall_s"])
+    walls: dict[tuple[str, str], dict[int, list[float]]] = {}
+    for _, record in _finished(plan):
+        done = record["cell"]
+        of_mode = walls.setdefault((done["pipeline"], done["mode"]), {})
+        of_mode.setdefault(done["n"], []).append(record["wall_s"])
+    cpu_s = {pipeline: _cpu_s_a_sample(plan, pipeline) for pipeline in plan.sources}
+    return [_estimate_s(cell, walls.get((cell.pipeline, cell.mode), {}), cpu_s[cell.pipeline]) for cell in wanted]
+
+
+def _estimate_s(cell: Cell, walls: Mapping[int, Sequence[float]], cpu_s: float | None) -> float | None:
+    """Seconds that a cell will take, by the wall times of cells of its mode by N, else by the CPU time of a sample."""
     if walls:
         nearest = min(walls, key=lambda n: abs(n - cell.n))
         return statistics.median(walls[nearest]) * max(1.0, cell.n / nearest)
-    steps = STEPS[cell.pipeline]
-    attempts = [each for each in read_ledger(Path(cell.directory) / cells.LEDGER) if each.step in steps]
+    return None if cpu_s is None else cpu_s * cell.n / min(cell.cores, cell.n)
+
+
+def _cpu_s_a_sample(plan: Plan, pipeline: str) -> float | None:
+    """CPU seconds of a sample, by the ledger that a run in the pool's folder left; None where there was none."""
+    ledger = Path(plan.study.pipelines[pipeline].directory) / cells.LEDGER
+    attempts = [each for each in read_ledger(ledger) if each.step in STEPS[pipeline]]
     samples = {each.owner for each in attempts if "sample" in each.wildcards}
     cpu_s = sum(each.cpu_s or 0.0 for each in attempts)
-    return cpu_s / len(samples) * cell.n / min(cell.cores, cell.n) if samples and cpu_s else None
+    return cpu_s / len(samples) if samples and cpu_s else None

@@ -13,7 +13,7 @@ from gpd.lab import cells, study_display, throughput
 from gpd.lab.study import Cell
 from gpd.reports import formats, report
 from gpd.tables import collect
-from gpd.tables.collect import Tables
+from gpd.tables.collect import CollectError, Tables
 
 WORDS = ("pipeline", "mode", "binding")
 FIGURES = {
@@ -54,6 +54,8 @@ def described(plan: throughput.Plan) -> dict:
     points: dict[tuple, list[Cell]] = {}
     for cell in plan.cells:
         points.setdefault((cell.pipeline, cell.n, cell.mode, cell.binding), []).append(cell)
+    ordered = sorted(points.items())
+    estimates = throughput.estimates_s(plan, [members[0] for _, members in ordered])
     return {
         "study": plan.study.name,
         "folder": str(plan.study.folder),
@@ -64,9 +66,9 @@ def described(plan: throughput.Plan) -> dict:
                 **dict(zip(("pipeline", "n", "mode", "binding"), point, strict=True)),
                 "cells": len(members),
                 "finished": sum(cells.is_finished(plan.study.folder, cell) for cell in members),
-                "estimate_s": throughput.estimate_s(plan, members[0]),
+                "estimate_s": estimate_s,
             }
-            for point, members in sorted(points.items())
+            for (point, members), estimate_s in zip(ordered, estimates, strict=True)
         ],
     }
 
@@ -97,8 +99,13 @@ def run(plan: throughput.Plan, console: Console) -> int:
 
 
 def write(study: Path, console: Console) -> int:
-    """Collect a study's cells, write tables and report, and print the figures; 1 where outputs disagree."""
+    """Collect a study's cells, write tables and report, and print the figures; 1 where outputs disagree.
+
+    Raises CollectError where no cell has ended.
+    """
     tables = collect.collect(study)
+    if not tables.runs_json:
+        raise CollectError(f"{study}: no cell of a study has ended here")
     collect.write(tables, study / collect.FOLDER)
     html, markdown = report.write(tables, study)
     for table in points_tables(tables):
