@@ -160,7 +160,7 @@ def topology(
 throughput_app = typer.Typer(no_args_is_help=True, help="Measure how many samples a day this machine runs, for many N.")
 app.add_typer(throughput_app, name="throughput")
 
-StudyFile = Annotated[Path, typer.Argument(help="The study's settings.", exists=True, dir_okay=False)]
+StudyFile = Annotated[Path, typer.Argument(help="The study's settings.")]
 
 
 @throughput_app.command("plan")
@@ -278,7 +278,8 @@ def _reported(verb: str) -> Iterator[None]:
     try:
         yield
     except (CellError, CollectError, DemoError, DigestError, LauncherError, LedgerError, StudyError, OSError) as error:
-        typer.echo("\n".join(f"{verb}: {line}" for line in str(error).splitlines()), err=True)
+        said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        typer.echo("\n".join(f"{verb}: {line}" for line in said.splitlines()), err=True)
         raise typer.Exit(2) from error
 
 

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +32,7 @@ BOTH_MODES = ["scheduled", "independent"]
 KILLED_CELL = "tuxedo-n1-scheduled-compact-r2"
 
 LARGE = 120_000  # pairs of reads, which take some seconds
+MIDDLE = 60_000  # pairs of reads, which take a second: time enough to be killed in
 ABOVE_CHECKS = 45_000  # pairs of reads, uncompressed within gzip: a file above 8 MiB is not read before the start
 
 
@@ -238,7 +240,7 @@ def test_the_search_for_the_knee_takes_what_is_there_and_goes_on(twice: Twice) -
     lab.write(concurrent_samples="knee", modes=["scheduled"])
     searched = lab.run()
     assert searched.returncode == 0, searched.stderr
-    curve = throughput.observe(lab.study, line)
+    curve = throughput.observe(lab.study, line, repeats=1)
     assert next_n(curve, limit=3) is None
     assert next_n([seen for seen in curve if seen.n < 3], limit=3) == (3 if len(curve) == 3 else None)
     assert before.items() <= lab.written().items()
@@ -312,8 +314,8 @@ def test_the_makespan_is_that_of_an_outside_clock(measured: Measured, figure: Ca
     timed = {record["id"] for record in records_of(ledger) if record["step"] in STEPS["tuxedo"]}
     assert len(timed) == 3
     outside_s, gap_s = measured.clock.makespan_s(timed)
-    figure(f"makespan of a cell: {run.makespan_s:.3f} s, by an outside clock {outside_s:.3f} s, give or take {gap_s:.3f}")
-    assert outside_s > 2, "too short to tell a hundredth"
+    clocks = f"{run.makespan_s:.3f} s, by an outside clock {outside_s:.3f} s, give or take {gap_s:.3f} s"
+    figure(f"makespan of a cell: {clocks}")
     assert run.makespan_s == pytest.approx(outside_s, abs=0.01 * outside_s + 0.05 + gap_s)
 
 
@@ -328,8 +330,9 @@ def test_the_ledgers_cpu_time_is_that_of_the_operating_system(
         f"CPU time of {jobs} jobs: {run.ledger_cpu_s:.2f} s in the ledger; the operating system counted {below_s:.2f} s"
         f" below Snakemake, which took {record['snakemake_cpu_s']:.2f} s itself"
     )
-    assert 0 <= below_s - run.ledger_cpu_s + 0.02, "the kernel counts hundredths"
-    assert below_s - run.ledger_cpu_s <= 0.02 * below_s + 0.06 * jobs, "a launcher takes under 60 ms"
+    outside_ledger_s = below_s - run.ledger_cpu_s
+    assert outside_ledger_s >= -0.02, "the kernel counts hundredths"
+    assert outside_ledger_s <= 0.02 * below_s + 0.06 * jobs, "a launcher takes under 60 ms"
 
 
 def test_a_sample_that_fails_is_named_and_counts_nothing(measured: Measured) -> None:
@@ -351,8 +354,9 @@ def test_reads_that_the_checks_refuse_stop_the_study_before_its_first_cell(tmp_p
     pool(tmp_path, ("A1", "B1"))
     cut(tmp_path / "reads" / "B1_L1_R2.fq.gz")
     lab = Lab(tmp_path, {"concurrent_samples": [1]})
-    refused = lab.run()
-    assert refused.returncode == 2
+    refused, dry = lab.run(), lab.gpd("throughput", "run", lab.file, "--dry-run")
+    assert refused.returncode == dry.returncode == 2
+    assert refused.stderr == dry.stderr
     line = one_line(refused.stderr)
     assert "sample B1" in line
     assert str(tmp_path / "reads" / "B1_L1_R2.fq.gz") in line
@@ -364,19 +368,18 @@ def test_reads_that_the_checks_refuse_stop_the_study_before_its_first_cell(tmp_p
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
-    """A study of two cells, each with a job of some seconds; what a failed test leaves running is ended."""
-    enlarge(pool(tmp_path, ("A1",)), "A1", LARGE, level=1)
+    """A study of two cells, each with a job of a second or more; what a failed test leaves running is ended."""
+    enlarge(pool(tmp_path, ("A1",)), "A1", MIDDLE, level=1)
     made = Lab(tmp_path, {"concurrent_samples": [1], "repeats": 2})
     yield made
-    for pid in made.processes():
-        os.kill(pid, signal.SIGKILL)
+    kill_at_once(made.processes())
 
 
 def start_until_second_cell(lab: Lab) -> subprocess.Popen:
     """Run the study until a tool is at work in its second cell."""
     process = lab.start("throughput", "run", lab.file)
     marks = (f"GPD_RUN={KILLED_CELL}", "GPD_JOB=")
-    wait_until(lambda: lab.processes(*marks) or process.poll() is not None, timeout_s=60)
+    wait_until(lambda: lab.processes(*marks) or process.poll() is not None, timeout_s=120)
     assert process.poll() is None, process.communicate()
     return process
 
@@ -385,7 +388,8 @@ def kill_at_once(pids: list[int]) -> None:
     """Stop all of them first, so that none sees another die."""
     for signum in (signal.SIGSTOP, signal.SIGKILL):
         for pid in pids:
-            os.kill(pid, signum)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signum)
 
 
 def test_a_killed_study_resumes_and_its_tables_say_nothing_false(lab: Lab) -> None:

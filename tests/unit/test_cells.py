@@ -1,0 +1,437 @@
+"""One cell: how its folder is laid out, what is recorded and when; a small script stands in for Snakemake."""
+
+import errno
+import json
+import os
+import sys
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from conftest import ROOT
+from jsonschema import Draft202012Validator
+
+from gpd import workflow
+from gpd.lab import cells, disk_usage, page_cache, provenance
+from gpd.lab.cells import Bench, CellError
+from gpd.lab.pool import Source
+from gpd.lab.study import Cell
+
+RUN_SCHEMA = json.loads((ROOT / "scripts/gpd/schemas/run.schema.json").read_text())
+
+# Writes what the workflow would: a record a sample, one by a stranger, and a call set of each sample.
+SNAKEMAKE = """\
+import json, os, pathlib, sys, time
+folder, fails = pathlib.Path(sys.argv[1]), sys.argv[2]
+print("Using workflow specific profile here for setting default command line arguments.")
+if fails == "all":
+    sys.exit("units.tsv line 2: sample S1: fq1 S1_1.fq is cut off")
+pathlib.Path(os.environ["TMPDIR"], "left").write_text("x")
+samples = folder.joinpath("config/samples.tsv").read_text().split()[1:]
+with folder.joinpath("ledger.jsonl").open("a") as ledger:
+    for sample in samples:
+        for run in (os.environ["GPD_RUN"], "a run that was killed here"):
+            code = 1 if sample == fails or run != os.environ["GPD_RUN"] else 0
+            now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            ledger.write(json.dumps({
+                "schema": 1, "run": run, "rule": "hard_filter", "step": "hard_filter", "wildcards": {"sample": sample},
+                "threads": 1, "start": now, "end": now, "wall_s": 0.0, "exit_code": code, "message": None, "log": "l",
+            }) + "\\n")
+        calls = folder / "results/hard_filter" / f"{sample}.vcf.gz"
+        calls.parent.mkdir(exist_ok=True)
+        calls.write_text("#CHROM\\t" + "\\t".join(str(n) for n in range(8)) + f"\\t{sample}\\n")
+sys.exit(1 if fails else 0)
+"""
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """Two samples of the germline pipeline, and a reference that is made."""
+    reads = {name: [tmp_path / f"{name}_{mate}.fq" for mate in (1, 2)] for name in ("S1", "S2")}
+    for files in reads.values():
+        for path in files:
+            path.write_text("@r\nA\n+\nI\n")
+    units = [
+        {"sample_name": name, "unit_name": "L1", "fq1": str(one), "fq2": str(two)} for name, (one, two) in reads.items()
+    ]
+    config = {"pipeline": "germline", "binding": {"smt": True, "policy": "none"}}
+    source = Source(config, tuple({"sample_name": name} for name in reads), tuple(units))
+    made = Bench(tmp_path / "study", source, {"tools": {}}, mem_mb=1000, keep_results=False, lock=0)
+    reference = made.prepared / cells.REFERENCE
+    reference.mkdir(parents=True)
+    (reference / "genome.fa").write_text(">chr1\nA\n")
+    return made
+
+
+@pytest.fixture
+def cell(bench):
+    return Cell(
+        **{"study": "study", "cell": "germline-n2-scheduled-compact-r1", "pipeline": "germline", "n": 2},
+        **{"mode": "scheduled", "binding": "compact", "repeat": 1, "warm_up": False, "samples": ("S2", "S1")},
+        **{"seed": 1, "cache": "as_is", "cores": 2, "threads": {"map_and_sort": 7}, "profile": "profiles/throughput"},
+        **{"config": "config/config.yaml", "directory": "."},
+    )
+
+
+@pytest.fixture
+def snakemake(tmp_path, monkeypatch):
+    """Put the script in Snakemake's place: `fails` names the sample that fails; its command lines are kept."""
+    script = tmp_path / "snakemake.py"
+    script.write_text(SNAKEMAKE)
+    stand_in = SimpleNamespace(fails="", commands=[])
+
+    def command(directory, *options):
+        stand_in.commands.append((directory, *options))
+        return [sys.executable, str(script), str(directory), stand_in.fails]
+
+    monkeypatch.setattr(workflow, "command", command)
+    monkeypatch.setattr(cells.host, "look", lambda places: SimpleNamespace(to_dict=lambda: {"sku": "8358"}))
+    monkeypatch.setattr(cells.tempfile, "tempdir", str(tmp_path / "temp"))
+    (tmp_path / "temp").mkdir()
+    return stand_in
+
+
+def independent(cell):
+    return replace(cell, cell="germline-n2-independent-none-r1", mode="independent", binding="none", threads={})
+
+
+def run(cell, bench):
+    cells.run(cell, bench, lambda sample, state: None)
+    return json.loads((bench.folder / cell.cell / "run.json").read_text())
+
+
+# ---- the record --------------------------------------------------------------------------------------
+
+
+def test_a_scheduled_cell_is_one_run_and_its_record_is_whole(cell, bench, snakemake):
+    record = run(cell, bench)
+    Draft202012Validator(RUN_SCHEMA).validate(record)
+    assert record["cell"] == json.loads((bench.folder / cell.cell / "cell.json").read_text())
+    assert record["processes"] == [{"directory": ".", "samples": ["S2", "S1"], "exit_code": 0}]
+    assert record["run"].startswith(f"{cell.cell}-")
+    assert record["host"] == {"sku": "8358"}
+    assert set(record["inputs"]) == {"S1", "S2"}
+    assert record["inputs"]["S1"]["mib"] == pytest.approx(16 / 1024**2, abs=1e-3)
+    assert record["cpu_s"] >= record["snakemake_cpu_s"] > 0, "an interpreter that starts takes some hundredths"
+    assert record["wall_s"] > 0
+
+
+def test_an_independent_cell_is_a_run_a_sample(cell, bench, snakemake):
+    record = run(independent(cell), bench)
+    Draft202012Validator(RUN_SCHEMA).validate(record)
+    assert [(process["directory"], process["samples"]) for process in record["processes"]] == [
+        ("samples/S2", ["S2"]),
+        ("samples/S1", ["S1"]),
+    ]
+    assert [output["samples"] for output in record["outputs"]] == [["S2"], ["S1"]]
+
+
+def test_only_jobs_of_this_run_say_what_came_of_a_sample(cell, bench, snakemake):
+    """After each of its records there is one, of a failure, that a launcher wrote for an earlier run."""
+    assert [output["samples"] for output in run(cell, bench)["outputs"]] == [["S1"], ["S2"]]
+
+
+def test_a_sample_that_fails_is_part_of_the_result(cell, bench, snakemake):
+    snakemake.fails = "S1"
+    record = run(cell, bench)
+    assert record["processes"][0]["exit_code"] == 1
+    assert [output["samples"] for output in record["outputs"]] == [["S2"]]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_results_go_unless_they_are_kept(cell, bench, snakemake, keep):
+    run(cell, replace(bench, keep_results=keep))
+    folder = bench.folder / cell.cell
+    assert (folder / "results").exists() == keep
+    assert (folder / "ledger.jsonl").exists()
+    assert (bench.prepared / cells.REFERENCE / "genome.fa").exists(), "the link to the reference goes, not what it is"
+
+
+def test_a_run_without_a_single_job_is_a_fault_and_leaves_no_record(cell, bench, snakemake):
+    snakemake.fails = "all"
+    with pytest.raises(CellError) as error:
+        run(cell, bench)
+    assert str(error.value) == "units.tsv line 2: sample S1: fq1 S1_1.fq is cut off"
+    assert not cells.is_finished(bench.folder, cell)
+
+
+def test_a_run_that_says_nothing_is_a_fault_with_its_exit_code(cell, bench, snakemake, monkeypatch):
+    monkeypatch.setattr(workflow, "command", lambda *options: ["sh", "-c", "exit 7"])
+    with pytest.raises(CellError, match="Snakemake ended with exit code 7 and said nothing"):
+        run(cell, bench)
+
+
+@pytest.mark.parametrize("broken", ["fsync", "dump"])
+def test_a_record_is_there_whole_or_not_at_all(cell, bench, snakemake, monkeypatch, broken):
+    def fail(*arguments, **options):
+        if broken == "dump":
+            arguments[1].write('{"schema": 1,')
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cells.os if broken == "fsync" else cells.json, broken, fail)
+        with pytest.raises(OSError, match="No space left"):
+            run(cell, bench)
+    assert not cells.is_finished(bench.folder, cell)
+    assert run(cell, bench), "and the cell runs again"
+
+
+def test_the_record_comes_after_all_that_may_fail(cell, bench, snakemake, monkeypatch):
+    def fail(*arguments):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(cells, "_remove_results", fail)
+    with pytest.raises(OSError, match="Input/output"):
+        run(cell, bench)
+    assert not cells.is_finished(bench.folder, cell)
+
+
+def test_what_is_checked_of_the_results_comes_before_the_record(cell, bench, snakemake, monkeypatch):
+    def fail(*arguments):
+        raise cells.digests.DigestError("S1.vcf.gz: damaged or cut short")
+
+    monkeypatch.setattr(cells.digests, "outputs", fail)
+    with pytest.raises(cells.digests.DigestError):
+        run(cell, bench)
+    assert not cells.is_finished(bench.folder, cell)
+
+
+# ---- the folder --------------------------------------------------------------------------------------
+
+
+def test_each_run_has_its_samples_the_cells_binding_and_threads_and_the_reference(cell, bench, snakemake):
+    bench = replace(bench, keep_results=True, options=("--sdm", "conda"))
+    run(cell, bench)
+    folder = bench.folder / cell.cell
+    config = yaml.safe_load((folder / "config/config.yaml").read_text())
+    assert config["binding"] == {"smt": True, "policy": "compact"}
+    assert (folder / "config/samples.tsv").read_text().split() == ["sample_name", "S1", "S2"]
+    profile, given = (
+        yaml.safe_load((path / "config.yaml").read_text()) for path in (folder / "profile", ROOT / cell.profile)
+    )
+    assert profile["set-threads"] == given["set-threads"] | {"map_and_sort": 7}
+    assert profile["keep-going"] is True
+    assert (folder / cells.REFERENCE / "genome.fa").samefile(bench.prepared / cells.REFERENCE / "genome.fa")
+    ((directory, cores, mem_mb, used, configs, options),) = snakemake.commands
+    assert (directory, cores, mem_mb, configs) == (folder.resolve(), 2, 1000, [])
+    assert used == (folder / "profile").resolve()
+    assert (options[:2], options[-2:]) == (["--sdm", "conda"], ["--", "results"])
+
+
+def test_temporary_files_go_elsewhere_and_are_removed(cell, bench, snakemake, tmp_path):
+    run(cell, bench)
+    assert not list((tmp_path / "temp").iterdir())
+    assert not (bench.folder / cell.cell / cells.SCRATCH).is_symlink()
+
+
+def test_what_a_killed_cell_left_is_removed_elsewhere_too(cell, bench, snakemake, tmp_path):
+    folder, scratch = bench.folder / cell.cell, tmp_path / "temp" / "gpd-abc"
+    folder.mkdir(parents=True)
+    (folder / "old").write_text("of the run before")
+    scratch.mkdir()
+    (scratch / "sorted.bam").write_text("x")
+    (folder / cells.SCRATCH).symlink_to(scratch)
+    run(cell, bench)
+    assert not scratch.exists()
+    assert not (folder / "old").exists()
+
+
+def test_clearing_what_is_not_there_is_no_error(tmp_path):
+    cells.clear(tmp_path / "never")
+    (tmp_path / "cell").mkdir()
+    (tmp_path / "cell" / cells.SCRATCH).symlink_to(tmp_path / "gone")
+    cells.clear(tmp_path / "cell")
+    assert not (tmp_path / "cell").exists()
+
+
+def test_a_profile_is_found_here_and_in_the_project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cells.find_profile("profiles/throughput") == ROOT / "profiles/throughput/config.yaml"
+    mine = tmp_path / "profiles/throughput/config.yaml"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("")
+    assert cells.find_profile("profiles/throughput").resolve() == mine
+    assert cells.read_profile(mine) == {}
+    with pytest.raises(CellError, match="profile mine: no such folder"):
+        cells.find_profile("mine")
+
+
+# ---- preparations ------------------------------------------------------------------------------------
+
+
+def prepare(bench, monkeypatch, script):
+    monkeypatch.setattr(workflow, "command", lambda directory, *options: ["sh", "-c", script, "sh", str(directory)])
+    cells.prepare(bench, 2, lambda sample, state: None)
+
+
+def test_preparations_are_of_the_whole_pool(bench, monkeypatch):
+    prepare(bench, monkeypatch, "echo ran > $1/here")
+    assert (bench.prepared / "here").exists()
+    assert (bench.prepared / "config/samples.tsv").read_text().split() == ["sample_name", "S1", "S2"]
+
+
+def test_a_fault_of_the_pool_is_told_in_the_workflows_words(bench, monkeypatch):
+    with pytest.raises(CellError) as error:
+        prepare(bench, monkeypatch, f"echo '{cells.PROFILE_NOTICE}x'; echo 'units.tsv line 3: wrong'; exit 1")
+    assert str(error.value) == "units.tsv line 3: wrong"
+
+
+def test_a_preparation_that_fails_is_told_with_its_tools_words(bench, monkeypatch):
+    record = {
+        **{"schema": 1, "rule": "bwa_index", "step": "reference", "wildcards": {}, "threads": 1, "start": None},
+        **{"end": None, "wall_s": None, "exit_code": 1, "log": "logs/bwa_index/genome.log"},
+    }
+    lines = [json.dumps(record | {"message": message}) for message in ("of last week", "no space")]
+    (bench.prepared / "ledger.jsonl").write_text(f"{lines[0]}\n")
+    (bench.prepared / "next").write_text(f"{lines[1]}\n")
+    with pytest.raises(CellError) as error:
+        prepare(bench, monkeypatch, "echo Job stats:; cat $1/next >> $1/ledger.jsonl; exit 1")
+    assert str(error.value) == f"bwa_index: no space (log: {bench.prepared / 'logs/bwa_index/genome.log'})"
+
+
+# ---- the page cache ----------------------------------------------------------------------------------
+
+
+def is_cached(path):
+    """Whether a file's last byte is in memory: a read that may not wait finds it. It may start a read, so ask once."""
+    with path.open("rb") as file:
+        try:
+            return bool(os.preadv(file.fileno(), [bytearray(1)], path.stat().st_size - 1, os.RWF_NOWAIT))
+        except BlockingIOError:
+            return False
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two files that are in the page cache, where the file system lets go of what is there."""
+    probe, *made = (tmp_path / name for name in ("probe", "one", "two"))
+    for path in (probe, *made):
+        path.write_bytes(b"x" * 3 * page_cache.BLOCK)
+    with probe.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    if is_cached(probe):
+        pytest.skip("a file system that keeps all in memory")
+    return made
+
+
+def test_files_are_dropped_from_the_page_cache(files):
+    assert all(map(is_cached, files)), "just written"
+    page_cache.drop(files)
+    assert not any(map(is_cached, files))
+
+
+def test_files_are_loaded_into_the_page_cache(files):
+    page_cache.drop(files)
+    page_cache.load(files)
+    assert all(map(is_cached, files))
+
+
+@pytest.mark.parametrize(("cache", "changed"), [("as_is", None), ("warm", "load"), ("cold", "drop")])
+def test_reads_and_reference_are_brought_into_the_state_of_the_cell(cell, bench, monkeypatch, cache, changed):
+    seen = {}
+    for name in ("load", "drop"):
+        monkeypatch.setattr(page_cache, name, lambda files, name=name: seen.setdefault(name, []).extend(files))
+    cells._set_cache(replace(cell, samples=("S2",), cache=cache), bench)
+    names = ["S2_1.fq", "S2_2.fq", "genome.fa"]
+    assert {name: [path.name for path in files] for name, files in seen.items()} == (
+        {changed: names} if changed else {}
+    )
+
+
+# ---- the disk ----------------------------------------------------------------------------------------
+
+
+def test_the_peak_is_the_largest_sum_that_was_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk_usage, "INTERVAL_S", 0.005)
+    work, temp = tmp_path / "work", tmp_path / "temp"
+    (work / "deep").mkdir(parents=True)
+    temp.mkdir()
+    with disk_usage.watch([work, temp]) as peak:
+        (work / "deep" / "large").write_bytes(b"x" * 3 * disk_usage.MIB)
+        (temp / "more").write_bytes(b"x" * 2 * disk_usage.MIB)
+        deadline = time.monotonic() + 10
+        while (peak.mib or 0) < 5 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        (work / "deep" / "large").unlink()
+    assert peak.mib == pytest.approx(5, abs=0.1)
+    assert disk_usage.used_mib(work) == 0
+
+
+def test_a_short_run_is_seen_at_its_end(tmp_path):
+    with disk_usage.watch([tmp_path]) as peak:
+        assert peak.mib is None
+        (tmp_path / "file").write_bytes(b"x" * disk_usage.MIB)
+    assert peak.mib == pytest.approx(1, abs=0.1)
+
+
+def test_space_is_what_blocks_take_and_links_are_not_followed(tmp_path):
+    folder, other = tmp_path / "folder", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    (other / "large").write_bytes(b"x" * 4 * disk_usage.MIB)
+    (folder / "to_file").symlink_to(other / "large")
+    (folder / "to_folder").symlink_to(other)
+    with (folder / "sparse").open("wb") as file:
+        file.truncate(100 * disk_usage.MIB)
+    assert disk_usage.used_mib(folder) < 0.1
+    assert disk_usage.used_mib(tmp_path / "gone") == 0
+
+
+# ---- what it was made with ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def made_with(tmp_path, monkeypatch):
+    """The settings of a record, for a configuration."""
+    monkeypatch.setattr(provenance, "tool_versions", lambda pipeline: {"bwa": "0.7.17"})
+    dictionary = tmp_path / "genome.dict"
+    dictionary.write_text("@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:5\tM5:0123456789abcdef0123456789abcdef\n")
+    return lambda **config: provenance.settings(Source({"pipeline": "germline", **config}, (), ()), dictionary)
+
+
+def test_a_records_settings_are_those_of_its_schema(made_with):
+    settings = made_with()
+    assert set(settings) == set(RUN_SCHEMA["properties"]["settings"]["properties"])
+    Draft202012Validator(RUN_SCHEMA["properties"]["settings"]).validate(settings)
+    assert settings["tools"] == {"bwa": "0.7.17"}
+    for name in ("workflow_digest", "config_digest", "reference_digest"):
+        assert len(settings[name]) == 64
+    assert made_with() == settings
+
+
+def test_what_makes_other_results_has_another_digest_and_where_it_lies_has_not(made_with):
+    before = made_with(reference={"fasta": "/a/genome.fa"})
+    assert made_with(reference={"fasta": "/b/genome.fa"}) == before
+    assert made_with(reference={"fasta": "/b/genome.fa"}, binding={"smt": True}) == before
+    other = made_with(reference={"fasta": "/a/genome.fa"}, calling="joint")
+    assert {key for key, value in other.items() if value != before[key]} == {"config_digest"}
+
+
+def test_the_workflows_digest_is_of_its_files(made_with, tmp_path, monkeypatch):
+    before = made_with()
+    for name in ("Snakefile", "rules/map.smk", "README.md"):
+        path = tmp_path / "workflow" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("one")
+    monkeypatch.setattr(provenance, "WORKFLOW", tmp_path / "workflow")
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    first = made_with()
+    assert first["workflow_digest"] != before["workflow_digest"]
+    assert first["workflow_commit"] is None, "no repository"
+    (tmp_path / "workflow/README.md").write_text("two")
+    assert made_with() == first
+    (tmp_path / "workflow/rules/map.smk").write_text("two")
+    assert made_with()["workflow_digest"] != first["workflow_digest"]
+
+
+def test_a_tool_that_is_not_here_has_no_version(monkeypatch):
+    versions = {"bwa": "0.7.17"}
+    monkeypatch.setattr(
+        provenance.doctor, "examine", lambda tool: SimpleNamespace(version=versions.get(tool.command, ""))
+    )
+    found = provenance.tool_versions("germline")
+    assert found["bwa"] == "0.7.17"
+    assert found["samtools"] is None

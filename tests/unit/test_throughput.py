@@ -1,0 +1,351 @@
+"""A study's plan, its order and its resumption; cells are made up, no workflow runs."""
+
+import json
+import os
+import subprocess
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import yaml
+
+from gpd.lab import cells, provenance, throughput
+from gpd.lab.cells import CellError
+from gpd.lab.study import Series, StudyError
+
+BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
+SETTINGS = {"config_digest": "c", "reference_digest": "r", "workflow_digest": "w", "tools": {"bwa": "0.7.17"}}
+LINE = Series("germline", "scheduled", "compact")
+
+
+@pytest.fixture
+def settings(tmp_path):
+    """The settings of a study of six samples on four cores; change and write them with plan_of()."""
+    write_pool(tmp_path / "pool", {}, [(f"S{number}", "") for number in range(1, 7)])
+    return {
+        "name": "study",
+        "directory": str(tmp_path / "runs"),
+        "pipelines": {"germline": {"directory": str(tmp_path / "pool")}},
+        "concurrent_samples": [1, 2],
+        "repeats": 2,
+        "warm_up": 1,
+        "cores": 4,
+    }
+
+
+def write_pool(folder, config, samples):
+    (folder / "config").mkdir(parents=True)
+    (folder / "config/config.yaml").write_text(yaml.safe_dump({"reference": {"fasta": "genome.fa"}, **config}))
+    rows = "".join(f"{name}\t{condition}\n" for name, condition in samples)
+    (folder / "config/samples.tsv").write_text(f"sample_name\tcondition\n{rows}")
+    rows = "".join(f"{name}\tL1\t{name}_1.fq\t{name}_2.fq\n" for name, _ in samples)
+    (folder / "config/units.tsv").write_text(f"sample_name\tunit_name\tfq1\tfq2\n{rows}")
+
+
+def plan_of(tmp_path, settings, **changes):
+    path = tmp_path / "throughput.yaml"
+    path.write_text(yaml.safe_dump(settings | changes))
+    return throughput.make_plan(path)
+
+
+def attempt(sample, wall_s, cpu_s=1.0, step="haplotype_caller", run="run"):
+    return {
+        **{"schema": 1, "run": run, "rule": step, "step": step, "wildcards": {"sample": sample}, "threads": 1},
+        **{"start": BEGIN.isoformat(), "end": (BEGIN + timedelta(seconds=wall_s)).isoformat(), "wall_s": wall_s},
+        **{"cpu_s": cpu_s, "exit_code": 0, "message": None, "log": f"logs/{sample}.log"},
+    }
+
+
+def write_cell(folder, cell, makespan_s=10.0, wall_s=12.0, sku="8358"):
+    """What a cell leaves whose jobs took that long, each sample one."""
+    place = folder / cell.cell
+    place.mkdir(parents=True)
+    lines = [json.dumps(attempt(sample, makespan_s)) for sample in cell.samples]
+    (place / "ledger.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    record = {
+        **{"schema": 1, "run": "run", "cell": cell.to_dict(), "start": BEGIN.isoformat()},
+        **{"end": (BEGIN + timedelta(seconds=wall_s)).isoformat(), "wall_s": wall_s, "host": {"sku": sku}},
+        "processes": [{"directory": ".", "samples": list(cell.samples), "exit_code": 0}],
+        "settings": SETTINGS,
+    }
+    (place / "run.json").write_text(json.dumps(record))
+
+
+@pytest.fixture
+def runs(monkeypatch, tmp_path):
+    """Cells are made up in place of runs: the list of those that were, whose makespan grows from N = 3 on."""
+    ran = []
+
+    def run(cell, bench, changed):
+        ran.append(cell.cell)
+        write_cell(bench.folder, cell, makespan_s=10.0 * max(1, cell.n - 2))
+
+    monkeypatch.setattr(cells, "prepare", lambda bench, cores, changed: None)
+    monkeypatch.setattr(cells, "run", run)
+    monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)
+    return ran
+
+
+class Told:
+    """What a watcher is told."""
+
+    def __init__(self):
+        self.lines = []
+        self.watcher = throughput.Watcher(
+            begin=lambda cell, title, plan: self.lines.append(f"begin {title}"),
+            changed=lambda sample, state: None,
+            end=lambda cell: self.lines.append(f"end {cell.cell}"),
+        )
+
+
+SILENT = throughput.Watcher(lambda cell, title, plan: None, lambda sample, state: None, lambda cell: None)
+
+
+# ---- the plan ----------------------------------------------------------------------------------------
+
+
+def test_a_plan_has_its_pools_and_its_cells(tmp_path, settings):
+    plan = plan_of(tmp_path, settings)
+    assert [member.name for member in plan.sources["germline"].members] == [f"S{number}" for number in range(1, 7)]
+    assert plan.cores == 4
+    assert len(plan.cells) == 1 + 2 * 2
+
+
+def test_more_samples_than_the_pool_has(tmp_path, settings):
+    with pytest.raises(StudyError) as error:
+        plan_of(tmp_path, settings, concurrent_samples=[2, 9])
+    assert str(error.value) == (
+        f"{tmp_path / 'throughput.yaml'}: concurrent_samples: 9 is more than the 6 samples in the pool of germline"
+    )
+
+
+def tuxedo(tmp_path, settings, config, **changes):
+    folder = tmp_path / "tuxedo"
+    write_pool(folder, config, [("A1", "a"), ("A2", "a"), ("B1", "b"), ("B2", "b")])
+    return plan_of(tmp_path, settings, pipelines={"tuxedo": {"directory": str(folder)}}, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "starts"),
+    [
+        ({"concurrent_samples": [1, 2]}, ["concurrent_samples: tuxedo compares conditions, so list numbers from 2"]),
+        ({"concurrent_samples": "knee"}, ["concurrent_samples: tuxedo compares conditions, so list numbers from 2"]),
+        (
+            {"concurrent_samples": [2], "modes": ["scheduled", "independent"]},
+            ["modes: independent runs take one sample each, and tuxedo compares conditions"],
+        ),
+        (
+            {"concurrent_samples": [1, 5], "modes": ["independent"]},
+            ["concurrent_samples: 5 is more than the 4", "modes: independent", "concurrent_samples: tuxedo compares"],
+        ),
+    ],
+)
+def test_a_comparison_of_conditions_needs_two_samples_a_run(tmp_path, settings, changes, starts):
+    with pytest.raises(StudyError) as error:
+        tuxedo(tmp_path, settings, {}, **changes)
+    faults = [line.removeprefix(f"{tmp_path / 'throughput.yaml'}: ") for line in str(error.value).splitlines()]
+    assert [fault[: len(start)] for fault, start in zip(faults, starts, strict=True)] == starts
+    assert "stop_after: quantify" in faults[-1]
+
+
+def test_what_stops_before_the_comparison_runs_with_any_number(tmp_path, settings):
+    plan = tuxedo(tmp_path, settings, {"stop_after": "quantify"}, concurrent_samples=[1], modes=["independent"])
+    assert {cell.n for cell in plan.cells} == {1}
+
+
+def test_a_profile_that_is_not_there(tmp_path, settings):
+    with pytest.raises(CellError) as error:
+        plan_of(tmp_path, settings, profiles={"scheduled": "profiles/fastest"})
+    assert str(error.value) == "profile profiles/fastest: no such folder with a config.yaml, here or in the project"
+
+
+# ---- how long it takes -------------------------------------------------------------------------------
+
+
+def estimates(plan):
+    return {cell.n: seconds for cell, seconds in zip(plan.cells, throughput.estimates_s(plan, plan.cells), strict=True)}
+
+
+def test_without_any_run_nobody_knows_how_long_it_takes(tmp_path, settings):
+    assert estimates(plan_of(tmp_path, settings)) == {1: None, 2: None}
+
+
+def test_the_ledger_of_the_pool_stands_in_for_cells(tmp_path, settings):
+    plan = plan_of(tmp_path, settings, concurrent_samples=[2, 6])
+    records = [attempt("S1", 1, cpu_s=30), attempt("S1", 1, cpu_s=10), attempt("S2", 1, cpu_s=20)]
+    records.append(attempt("S3", 1, cpu_s=1000, step="reference"))  # outside every timing
+    (tmp_path / "pool/ledger.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    # 30 CPU seconds a sample; two side by side take no longer than one, six on four cores half as long again
+    assert estimates(plan) == {2: 30, 6: 45}
+
+
+def test_cells_that_have_ended_tell_it_better(tmp_path, settings):
+    plan = plan_of(tmp_path, settings, concurrent_samples=[1, 2, 6], repeats=3, warm_up=0)
+    of_two = [cell for cell in plan.cells if cell.n == 2]
+    for cell, wall_s in zip(of_two, (10, 14, 30), strict=True):
+        write_cell(plan.study.folder, cell, wall_s=wall_s)
+    assert estimates(plan) == {1: 14, 2: 14, 6: 42}
+    other = replace(of_two[0], mode="independent")
+    assert throughput.estimates_s(plan, [other]) == [None], "another mode tells nothing"
+
+
+# ---- running -----------------------------------------------------------------------------------------
+
+
+def test_each_cell_runs_once_in_the_order_of_the_grid(tmp_path, settings, runs):
+    plan, told = plan_of(tmp_path, settings), Told()
+    throughput.run(plan, told.watcher)
+    assert runs == [cell.cell for cell in plan.cells]
+    assert told.lines[0] == "begin germline: indexes and dictionaries"
+    assert told.lines[1:] == [line for cell in runs for line in (f"begin {cell}", f"end {cell}")]
+    throughput.run(plan_of(tmp_path, settings), SILENT)
+    assert len(runs) == len(plan.cells), "a finished study runs nothing"
+
+
+def test_what_was_interrupted_goes_on_where_it_was(tmp_path, settings, runs, monkeypatch):
+    whole, fake = plan_of(tmp_path, settings), cells.run
+
+    def fail_at_the_third(cell, bench, changed):
+        if len(runs) == 2:
+            raise CellError("no job ran")
+        fake(cell, bench, changed)
+
+    monkeypatch.setattr(cells, "run", fail_at_the_third)
+    with pytest.raises(CellError):
+        throughput.run(whole, SILENT)
+    monkeypatch.setattr(cells, "run", fake)
+    throughput.run(plan_of(tmp_path, settings), SILENT)
+    assert runs == [cell.cell for cell in whole.cells]
+
+
+def test_only_one_at_a_time_is_at_work_on_a_study(tmp_path, settings, runs):
+    plan = plan_of(tmp_path, settings)
+    plan.study.folder.mkdir(parents=True)
+    with throughput._locked(plan.study.folder), pytest.raises(StudyError, match="another gpd throughput run"):
+        throughput.run(plan, SILENT)
+    assert not runs
+    throughput.run(plan, SILENT)
+    assert runs
+
+
+def test_the_lock_is_held_as_long_as_anything_that_was_started_lives(tmp_path):
+    """gpd may be killed while its Snakemake still ends: nobody else may start then."""
+    with throughput._locked(tmp_path) as lock:
+        left = subprocess.Popen(["sleep", "60"], pass_fds=[lock])
+    try:
+        with pytest.raises(StudyError), throughput._locked(tmp_path):
+            pass
+    finally:
+        left.kill()
+        left.wait()
+    with throughput._locked(tmp_path) as lock:
+        assert os.fstat(lock)
+
+
+# ---- settings that changed ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wanted", [[1, 2], [2, 4], "knee"], ids=str)
+def test_another_seed_is_refused_while_cells_of_the_old_one_are_there(tmp_path, settings, runs, wanted):
+    throughput.run(plan_of(tmp_path, settings), SILENT)
+    with pytest.raises(StudyError) as error:
+        plan_of(tmp_path, settings, seed=2, concurrent_samples=wanted)
+    (line,) = str(error.value).splitlines()
+    assert line.startswith(f"{tmp_path / 'runs/study/germline-n1-scheduled-compact-'}")
+    assert "seed" in line
+    plan_of(tmp_path, settings, seed=2, name="other")
+    plan_of(tmp_path, settings, concurrent_samples=wanted)
+
+
+def test_warm_up_cells_are_known_by_their_number(tmp_path, settings, runs):
+    throughput.run(plan_of(tmp_path, settings, warm_up=2), SILENT)
+    assert plan_of(tmp_path, settings, warm_up=2).cells
+    assert [cell for cell in runs if "warmup" in cell] == [
+        "germline-n1-scheduled-compact-warmup1",
+        "germline-n1-scheduled-compact-warmup2",
+    ]
+
+
+def test_cells_of_a_pipeline_that_is_left_out_now_stay_as_they_are(tmp_path, settings, runs):
+    throughput.run(plan_of(tmp_path, settings), SILENT)
+    folder = tmp_path / "tuxedo"
+    write_pool(folder, {"stop_after": "quantify"}, [("A1", "a"), ("B1", "b")])
+    assert plan_of(tmp_path, settings, pipelines={"tuxedo": {"directory": str(folder)}}).cells
+
+
+@pytest.mark.parametrize(("key", "word"), throughput.MADE_WITH.items())
+def test_cells_made_with_something_else_come_into_no_table_together(tmp_path, settings, runs, monkeypatch, key, word):
+    throughput.run(plan_of(tmp_path, settings, repeats=1), SILENT)
+    before = list(runs)
+    monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS | {key: "other"})
+    throughput.run(plan_of(tmp_path, settings, repeats=1), SILENT)  # nothing is left, so nothing is mixed
+    with pytest.raises(StudyError, match=f"was made with another {word}: give the study another name"):
+        throughput.run(plan_of(tmp_path, settings), SILENT)
+    assert runs == before
+
+
+def test_a_record_that_is_none_is_named(tmp_path, settings, runs):
+    throughput.run(plan_of(tmp_path, settings, repeats=1, warm_up=0), SILENT)
+    broken = tmp_path / "runs/study/germline-n2-scheduled-compact-r1/run.json"
+    broken.write_text("{")
+    with pytest.raises(StudyError, match="not a record") as error:
+        plan_of(tmp_path, settings)
+    assert str(broken) in str(error.value)
+
+
+# ---- the search for the knee -------------------------------------------------------------------------
+
+
+def numbers(runs):
+    """N and repeat of each run; 0: a warm-up."""
+    names = (cell.removeprefix("germline-n").split("-scheduled-compact-") for cell in runs)
+    return [(int(n), 0 if "warmup" in when else int(when[1:])) for n, when in names]
+
+
+def test_the_search_doubles_narrows_and_ends(tmp_path, settings, runs):
+    """The makespan is 10 s up to N = 3 and grows from there by 10 s a sample: N = 3 is best."""
+    throughput.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
+    assert numbers(runs) == [(1, 0)] + [(n, repeat) for n in (1, 2, 4, 3) for repeat in (1, 2)]
+    throughput.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
+    assert len(runs) == 9, "a search that has ended runs nothing"
+
+
+@pytest.mark.parametrize("kept", range(9))
+def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path, settings, runs, kept):
+    throughput.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
+    whole = list(runs)
+    for cell in whole[kept:]:
+        (tmp_path / "runs/study" / cell).rename(tmp_path / cell)
+    runs.clear()
+    throughput.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
+    assert runs == whole[kept:]
+
+
+def test_each_series_has_its_search_and_the_pipeline_its_warm_up(tmp_path, settings, runs):
+    both = {"concurrent_samples": "knee", "modes": ["scheduled", "independent"], "repeats": 1}
+    throughput.run(plan_of(tmp_path, settings, **both), SILENT)
+    searched = ["n1", "n2", "n4", "n3"]
+    assert runs == [
+        "germline-n1-scheduled-compact-warmup1",
+        *(f"germline-{n}-scheduled-compact-r1" for n in searched),
+        *(f"germline-{n}-independent-none-r1" for n in searched),
+    ]
+
+
+def test_a_curve_of_two_processors_is_none(tmp_path, settings, runs, monkeypatch):
+    throughput.run(plan_of(tmp_path, settings, repeats=1), SILENT)
+    plan = plan_of(tmp_path, settings, concurrent_samples="knee", repeats=1)
+    (later,) = (cell for cell in plan_of(tmp_path, settings, concurrent_samples=[4], warm_up=0, repeats=1).cells)
+    write_cell(plan.study.folder, later, sku="8352Y")
+    with pytest.raises(StudyError, match="its cells ran on different processors: 8352Y, 8358"):
+        throughput.run(plan, SILENT)
+
+
+def test_an_n_counts_when_all_of_its_repeats_have_ended(tmp_path, settings, runs):
+    plan = plan_of(tmp_path, settings)
+    throughput.run(plan, SILENT)
+    assert [seen.n for seen in throughput.observe(plan.study.folder, LINE, repeats=2)] == [1, 2]
+    assert throughput.observe(plan.study.folder, LINE, repeats=3) == []
+    (one, two) = throughput.observe(plan.study.folder, LINE, repeats=2)
+    assert (one.genomes_per_day, two.genomes_per_day) == pytest.approx((8640, 2 * 8640))
+    assert (one.se, one.failed) == (0, 0)

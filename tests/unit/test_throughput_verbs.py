@@ -1,0 +1,261 @@
+"""`gpd throughput plan|run` and `gpd report`, with cells that are made up."""
+
+import io
+import json
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+import yaml
+from rich.console import Console
+from typer.testing import CliRunner
+
+from gpd.cli import app
+from gpd.lab import cells, provenance, throughput, throughput_verbs
+from gpd.tables.collect import CollectError
+
+BEGIN = "2026-11-20T12:00:00Z"
+END = "2026-11-20T12:00:10Z"
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Write the settings of a study of four samples on two cores, with changes; its file."""
+    config = tmp_path / "pool" / "config"
+    config.mkdir(parents=True)
+    (config / "config.yaml").write_text("reference: {fasta: genome.fa}\n")
+    (config / "samples.tsv").write_text("sample_name\nS1\nS2\nS3\nS4\n")
+    (config / "units.tsv").write_text("sample_name\tunit_name\tfq1\tfq2\n")
+    fixed = {
+        **{"name": "first", "directory": str(tmp_path / "runs"), "cores": 2, "repeats": 2, "warm_up": 0},
+        "pipelines": {"germline": {"directory": str(tmp_path / "pool")}},
+        "concurrent_samples": [1, 4],
+    }
+
+    def write(**changes):
+        path = tmp_path / "throughput.yaml"
+        path.write_text(yaml.safe_dump(fixed | changes))
+        return path
+
+    return write
+
+
+def write_cell(folder, cell, digest="d", wall_s=60.0):
+    place = folder / cell.cell
+    place.mkdir(parents=True)
+    lines = [
+        {
+            **{"schema": 1, "run": "run", "rule": "haplotype_caller", "step": "haplotype_caller"},
+            **{"wildcards": {"sample": sample}, "threads": 1, "start": BEGIN, "end": END, "wall_s": 10.0},
+            **{"cpu_s": 5.0, "exit_code": 0, "message": None, "log": f"logs/{sample}.log"},
+        }
+        for sample in cell.samples
+    ]
+    (place / "ledger.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    record = {
+        **{"schema": 1, "run": "run", "cell": cell.to_dict(), "start": BEGIN, "end": END, "wall_s": wall_s},
+        "processes": [{"directory": ".", "samples": list(cell.samples), "exit_code": 0}],
+        "outputs": [{"kind": "calls", "samples": [sample], "digest": digest} for sample in cell.samples],
+    }
+    (place / "run.json").write_text(json.dumps(record))
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Cells are written in place of run."""
+    monkeypatch.setattr(cells, "prepare", lambda bench, cores, changed: None)
+    monkeypatch.setattr(cells, "run", lambda cell, bench, changed: write_cell(bench.folder, cell))
+    monkeypatch.setattr(provenance, "settings", lambda source, dictionary: {})
+
+
+def gpd(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def shown(plan):
+    console = Console(file=io.StringIO(), width=120, color_system=None)
+    throughput_verbs.show_plan(plan, console)
+    return console.file.getvalue()
+
+
+# ---- plan --------------------------------------------------------------------------------------------
+
+
+def test_the_plan_is_the_grid_and_how_long_it_takes(study):
+    plan = throughput.make_plan(study())
+    write_cell(plan.study.folder, plan.cells[0])
+    text = shown(plan)
+    assert text.startswith("Study first: 2 cores, seed 1")
+    points = {line.split()[3]: [word for word in line.split() if word != "│"] for line in text.splitlines()[4:6]}
+    finished = {str(plan.cells[0].n): "1"}
+    assert points == {
+        "1": ["germline", "1", "scheduled", "compact", "2", finished.get("1", "0"), points["1"][-1]],
+        "4": ["germline", "4", "scheduled", "compact", "2", finished.get("4", "0"), points["4"][-1]],
+    }
+    assert "germline: a pool of 4 samples\n" in text
+    assert text.splitlines()[-1].startswith("3 cells are left, about 0:0")
+
+
+def test_what_is_left_is_summed_over_cells(study):
+    plan = throughput.make_plan(study())
+    one = next(cell for cell in plan.cells if cell.n == 1)
+    write_cell(plan.study.folder, one)
+    # one of N = 1 at 60 s, two of N = 4 in proportion
+    assert shown(plan).splitlines()[-1] == f"3 cells are left, about {timedelta(seconds=60 + 2 * 240)}"
+
+
+def test_nothing_is_known_before_the_first_cell(study):
+    lines = shown(throughput.make_plan(study())).splitlines()
+    assert lines[-1].startswith("how long it takes shows when the first cells have ended: no run of this pool")
+
+
+def test_nothing_is_left(study):
+    plan = throughput.make_plan(study())
+    for cell in plan.cells:
+        write_cell(plan.study.folder, cell)
+    assert shown(plan).splitlines()[-1] == "nothing is left to run"
+
+
+def test_a_search_has_no_grid(study):
+    lines = shown(throughput.make_plan(study(concurrent_samples="knee"))).splitlines()
+    assert lines == [
+        "germline: a pool of 4 samples; its knee is sought, so the cells are not known beforehand",
+        "how long it takes shows when the first cells have ended",
+    ]
+
+
+def test_the_plan_as_json(study, tmp_path):
+    path = study(modes=["scheduled", "independent"])
+    plan = throughput.make_plan(path)
+    scheduled = next(cell for cell in plan.cells if (cell.n, cell.mode) == (4, "scheduled"))
+    write_cell(plan.study.folder, scheduled, wall_s=100.0)
+    ran = gpd("throughput", "plan", path, "--json")
+    assert ran.exit_code == 0
+    told = json.loads(ran.stdout)
+    points = told.pop("points")
+    assert told == {"study": "first", "folder": str(tmp_path / "runs/first"), "cores": 2, "pools": {"germline": 4}}
+    assert points == [
+        {"pipeline": "germline", "n": n, "mode": mode, "binding": binding, "cells": 2, **known}
+        for n, mode, binding, known in (
+            (1, "independent", "none", {"finished": 0, "estimate_s": None}),
+            (1, "scheduled", "compact", {"finished": 0, "estimate_s": 100.0}),
+            (4, "independent", "none", {"finished": 0, "estimate_s": None}),
+            (4, "scheduled", "compact", {"finished": 1, "estimate_s": 100.0}),
+        )
+    ]
+
+
+# ---- run and report ----------------------------------------------------------------------------------
+
+
+def test_run_ends_with_figures_and_where_the_report_is(study, made_up, tmp_path):
+    ran = gpd("throughput", "run", study())
+    assert ran.exit_code == 0, ran.output
+    folder = tmp_path / "runs/first"
+    rows = [line.split() for line in ran.stdout.splitlines() if line.startswith("│ ")]
+    # 10 s a run: 8,640 runs a day; 5 CPU seconds a sample, of 20 that two cores have
+    figures = [[word for word in row if word != "│"] for row in rows]
+    assert [row[:4] for row in figures] == [["1", "2", "0", "8,640"], ["4", "2", "0", "34,560"]]
+    assert [row[-3:] for row in figures] == [["0.250", "±", "0.000"], ["1.00", "±", "0.00"]], "packing"
+    assert f"report: {folder / 'report.html'}" in ran.stdout
+    for name in ("report.html", "report.md", "tables/runs.tsv", "tables/points.parquet"):
+        assert (folder / name).exists()
+
+
+def test_outputs_that_disagree_are_named_and_the_exit_code_is_1(study, made_up, monkeypatch):
+    monkeypatch.setattr(
+        cells, "run", lambda cell, bench, changed: write_cell(bench.folder, cell, digest=f"of {cell.repeat}")
+    )
+    ran = gpd("throughput", "run", study(concurrent_samples=[4]))
+    assert ran.exit_code == 1
+    assert "outputs disagree: calls of S1" in ran.stdout
+
+
+def test_a_dry_run_checks_the_pool_and_leaves_nothing(study, monkeypatch, tmp_path):
+    checked = []
+    monkeypatch.setattr(cells, "plan_dry", lambda bench, cores: checked.append((bench.pipeline, cores)))
+    ran = gpd("throughput", "run", study(), "--dry-run")
+    assert ran.exit_code == 0, ran.output
+    assert checked == [("germline", 2)]
+    assert "Study first" in ran.stdout
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_the_workflow_refuses_in_a_dry_run_is_a_line_each(study, monkeypatch):
+    def refuse(bench, cores):
+        raise cells.CellError("units.tsv line 2: wrong\nunits.tsv line 3: wrong too")
+
+    monkeypatch.setattr(cells, "plan_dry", refuse)
+    ran = gpd("throughput", "run", study(), "--dry-run")
+    assert ran.exit_code == 2
+    assert ran.stderr.splitlines() == [
+        "gpd throughput run: units.tsv line 2: wrong",
+        "gpd throughput run: units.tsv line 3: wrong too",
+    ]
+
+
+def test_a_report_of_a_half_done_study_counts_what_has_ended(study, tmp_path):
+    plan = throughput.make_plan(study())
+    done, cut_off, *_ = plan.cells
+    write_cell(plan.study.folder, done)
+    (plan.study.folder / cut_off.cell).mkdir()
+    (plan.study.folder / cut_off.cell / "cell.json").write_text(json.dumps(cut_off.to_dict()))
+    ran = gpd("report", plan.study.folder)
+    assert ran.exit_code == 0, ran.output
+    assert cut_off.cell not in (plan.study.folder / "tables/runs.tsv").read_text()
+    assert cut_off.cell in (plan.study.folder / "report.md").read_text().partition("Not finished")[2]
+
+
+def test_where_no_cell_has_ended_there_is_nothing_to_report(tmp_path):
+    ran = gpd("report", tmp_path)
+    assert ran.exit_code == 2
+    assert ran.stderr == f"gpd report: {tmp_path}: no cell of a study has ended here\n"
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(CollectError):
+        throughput_verbs.write(tmp_path, Console(file=io.StringIO()))
+
+
+# ---- what a person may get wrong ---------------------------------------------------------------------
+
+
+def one_line(verb, path):
+    """What gpd says, in a process of its own."""
+    command = [sys.executable, "-m", "gpd", *verb, str(path)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    (line,) = ran.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: [", "throughput.yaml: not YAML: "),
+        ("pipelines: {germline: {}}\nrepeat: 3", "throughput.yaml: settings: unknown: repeat"),
+        (
+            "pipelines: {germline: {directory: /nowhere}}",
+            "pipelines.germline: configuration /nowhere/config/config.yaml: No such file",
+        ),
+    ],
+)
+def test_broken_settings_are_one_line(tmp_path, text, told):
+    path = tmp_path / "throughput.yaml"
+    path.write_text(text)
+    line = one_line(["throughput", "run"], path)
+    assert line.startswith("gpd throughput run: ")
+    assert told in line
+
+
+def test_a_profile_that_is_not_there_is_one_line(study):
+    line = one_line(["throughput", "plan"], study(profiles={"independent": "profiles/mine"}))
+    assert line == (
+        "gpd throughput plan: profile profiles/mine: no such folder with a config.yaml, here or in the project"
+    )
+
+
+@pytest.mark.parametrize("verb", ["plan", "run"])
+def test_settings_that_are_not_there_are_named(tmp_path, verb):
+    ran = gpd("throughput", verb, tmp_path / "missing.yaml")
+    assert ran.exit_code == 2
+    assert "missing.yaml" in ran.stderr
