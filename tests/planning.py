@@ -1,0 +1,35 @@
+"""Snakemake's command line in a process that has imported it already: most of a dry run's time is that import."""
+
+import multiprocessing
+import os
+import sys
+from pathlib import Path
+
+PRELOADED = ["snakemake.cli", "snakemake.workflow", "snakemake.linting.rules"]
+
+forking = multiprocessing.get_context("forkserver")
+forking.set_forkserver_preload(PRELOADED)
+
+
+def run(arguments: list[str], environment: dict[str, str], output: Path) -> int:
+    """Run the command line as in a process of its own, with an environment of its own; the exit code.
+
+    What it says goes to a file, as it would to a pipe.
+    """
+    process = forking.Process(target=_run, args=(arguments, environment, str(output), str(Path.cwd())))
+    process.start()
+    process.join()
+    return process.exitcode
+
+
+def _run(arguments: list[str], environment: dict[str, str], output: str, folder: str) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    with Path(output).open("wb") as file:
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(file.fileno(), stream.fileno())
+    from snakemake.cli import main
+
+    sys.argv = ["snakemake", *arguments]
+    main()
