@@ -20,7 +20,7 @@ RESOURCES = workflow.ROOT / "resources" / "demo"
 MARK = ".gpd-demo"
 
 # the demo's study: small samples, each called alone, for which VQSR has too few variants
-POOL = ("--samples", "4", "--length", "250000")
+POOL = ("--samples", "4", "--length", "200000")
 CALLING = {"calling": "per_sample", "filter": "hard"}
 STUDY = {"concurrent_samples": [1, 2], "repeats": 2, "warm_up": 0}
 
