@@ -11,13 +11,13 @@ from test_plan import VQSR
 C1 = "-XX:TieredStopAtLevel=1"
 MIB = 1024 * 1024
 PROFILES = ROOT / "profiles"
-# what each walker walks over, and the bound of its rule in MiB
+# what each walker walks over
 WALKED = {
-    "base_recalibrator": ("results/mark_duplicates/S1.bam", 60),
-    "base_recalibration": ("results/mark_duplicates/S1.bam", 40),
-    "genotype_gvcfs": ("results/haplotype_caller/S1.g.vcf.gz", 20),
-    "hard_filter": ("results/genotype_gvcfs/S1.vcf.gz", 10),
-    "apply_variant_recalibration": ("results/genotype_gvcfs/S1.vcf.gz", 2),
+    "base_recalibrator": "results/mark_duplicates/S1.bam",
+    "base_recalibration": "results/mark_duplicates/S1.bam",
+    "genotype_gvcfs": "results/haplotype_caller/S1.g.vcf.gz",
+    "hard_filter": "results/genotype_gvcfs/S1.vcf.gz",
+    "apply_variant_recalibration": "results/genotype_gvcfs/S1.vcf.gz",
 }
 
 
@@ -46,20 +46,37 @@ def put(cohort: Cohort, path: str, size: int) -> None:
         sparse.truncate(size)
 
 
-def set_filter(cohort: Cohort, rule: str) -> None:
-    cohort.config |= {"filter": "vqsr", "vqsr": VQSR} if rule == "apply_variant_recalibration" else {"filter": "hard"}
+# sizes in MiB of what is walked, less a byte or not, and which rules do without the second compiler
+SIZES = {
+    "hard": {
+        "below": ({"mark_duplicates": 60, "haplotype_caller": 20, "genotype_gvcfs": 10}, -1),
+        "above": ({"mark_duplicates": 60, "haplotype_caller": 20, "genotype_gvcfs": 10}, 0),
+    },
+    "vqsr": {
+        "below": ({"mark_duplicates": 40, "haplotype_caller": 20, "genotype_gvcfs": 2}, -1),
+        "above": ({"mark_duplicates": 40, "haplotype_caller": 20, "genotype_gvcfs": 2}, 0),
+    },
+}
+SHORT = {
+    ("hard", "below"): {"base_recalibrator", "genotype_gvcfs", "hard_filter"},
+    ("hard", "above"): set(),
+    ("vqsr", "below"): {
+        *("base_recalibrator", "base_recalibration", "genotype_gvcfs", "apply_variant_recalibration"),
+    },
+    ("vqsr", "above"): {"base_recalibrator"},
+}
 
 
-@pytest.mark.parametrize("rule", WALKED)
-def test_a_walk_over_little_does_without_the_second_compiler(single, rule):
-    path, bound_mib = WALKED[rule]
-    set_filter(single, rule)
-    put(single, path, bound_mib * MIB - 1)
-    (options,) = java_options(single)[rule]
-    assert options.endswith(f"m -XX:+UseSerialGC {C1}")
-    put(single, path, bound_mib * MIB)
-    (options,) = java_options(single)[rule]
-    assert options.endswith("m -XX:+UseSerialGC")
+@pytest.mark.parametrize(("filters", "side"), SHORT)
+def test_a_walk_over_little_does_without_the_second_compiler(single, filters, side):
+    single.config |= {"filter": "vqsr", "vqsr": VQSR} if filters == "vqsr" else {"filter": "hard"}
+    sizes, less = SIZES[filters][side]
+    for path in WALKED.values():
+        put(single, path, sizes[Path(path).parent.name] * MIB + less)
+    found = {rule: options for rule, options in java_options(single).items() if rule in WALKED}
+    assert all(len(options) == 1 for options in found.values())
+    assert all("m -XX:+UseSerialGC" in text for options in found.values() for text in options)
+    assert {rule for rule, (options,) in found.items() if options.endswith(C1)} == SHORT[filters, side]
 
 
 def test_what_is_not_there_yet_counts_as_large(single):
@@ -78,13 +95,13 @@ def test_calling_and_joint_genotyping_have_both_compilers(single):
 
 
 def test_a_profile_moves_the_bound(single):
-    put(single, WALKED["hard_filter"][0], 11 * MIB)
+    put(single, WALKED["hard_filter"], 11 * MIB)
     (moved,) = java_options(single, "--set-resources", "hard_filter:c1_below_mib=12")["hard_filter"]
     assert C1 in moved
 
 
 def test_the_published_profile_leaves_the_jvm_as_it_comes(single):
-    for path, _ in WALKED.values():
+    for path in WALKED.values():
         put(single, path, 1)
     options = java_options(single, "--workflow-profile", str(PROFILES / "published"))
     assert not [text for texts in options.values() for text in texts if C1 in text]
