@@ -1,6 +1,6 @@
 """Measure what the lab costs, what scheduling gains, and how right its figures are, on simulated genomes.
 
-    python scripts/bench/throughput.py [--samples 4] [--pairs 3] [--length 300000] [--seed 1]
+    python scripts/bench/throughput.py [--samples 4] [--pairs 3] [--length 600000] [--seed 1]
 
 Each pair runs the same samples three times: scheduled, by a plain script of the same commands under `xargs -P`, and
 independently. Ratios are taken within a pair; the median over pairs is held against its bound. Exits with 1 when a
@@ -163,7 +163,7 @@ def _spread(values, decimals: int = 3) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, value in (("--samples", 4), ("--pairs", 3), ("--length", 300_000), ("--seed", 1)):
+    for name, value in (("--samples", 4), ("--pairs", 3), ("--length", 600_000), ("--seed", 1)):
         parser.add_argument(name, type=int, default=value)
     arguments = parser.parse_args()
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
