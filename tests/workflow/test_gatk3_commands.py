@@ -75,6 +75,16 @@ def test_command_is_the_one_that_ran_clean(commands, rule):
     assert EXPECTED[rule].split() in commands[rule], commands[rule]
 
 
+def test_filters_of_snps_and_indels_share_no_name(tmp_path):
+    """GATK keys filters by name and keeps the last of two, in silence."""
+    cohort = tiny_cohort(tmp_path, samples=["S1"], lanes=1)
+    cohort.config["gatk"] = "gatk3"
+    (words,) = gatk3_commands(cohort)["hard_filter"]
+    names = [after for word, after in zip(words, words[1:], strict=False) if word == "--filterName"]
+    assert {"SNP_QD2", "INDEL_QD2"} <= set(names)
+    assert len(names) == len(set(names)) == 11
+
+
 def test_a_jar_of_the_user_runs_under_java(tmp_path):
     cohort = tiny_cohort(tmp_path, samples=["S1"], lanes=1)
     (tmp_path / "GATK 3.jar").write_bytes(b"PK")

@@ -137,10 +137,15 @@ def streams(wildcards, input):
     return " ".join(f"<(stream {shlex.quote(fastq)})" for fastq in input.reads)
 
 
-def java(wildcards, threads, resources):
+def java(wildcards, threads, resources, heap_fifths=4):
     """JVM options: a fifth of mem_mb is left to the JVM itself; one thread needs no parallel collector."""
     collector = "-XX:+UseSerialGC" if threads == 1 else f"-XX:+UseParallelGC -XX:ParallelGCThreads={threads}"
-    return f"-Xmx{resources.mem_mb * 4 // 5}m {collector}"
+    return f"-Xmx{resources.mem_mb * heap_fifths // 5}m {collector}"
+
+
+def java_native(wildcards, threads, resources):
+    """JVM options of a walker whose work is native code, outside of the heap: that gets half as much."""
+    return java(wildcards, threads, resources, heap_fifths=2)
 
 
 def java_c1(wildcards, input, threads, resources):
@@ -182,10 +187,14 @@ def tranches(wildcards):
 
 
 def filter_arguments(name_flag, expression_flag):
-    """Hard filters, each guarded by the kind of variant it is meant for; indels are all that is no SNP."""
+    """Hard filters, each guarded by the kind of variant it is meant for; indels are all that is no SNP.
+
+    The kind is part of a filter's name, too: of two filters with one name GATK keeps the last, in silence.
+    """
     guards = {"snps": "vc.isSNP()", "indels": "!vc.isSNP()"}
     return " ".join(
-        f"{name_flag} {shlex.quote(name)} {expression_flag} {shlex.quote(f'{guards[kind]} && ({expression})')}"
+        f"{name_flag} {shlex.quote(f'{GATK_MODE[kind]}_{name}')} "
+        f"{expression_flag} {shlex.quote(f'{guards[kind]} && ({expression})')}"
         for kind, filters in config["hard_filters"].items()
         for name, expression in filters.items()
     )

@@ -1,0 +1,67 @@
+"""Hard filters with the real GATK: the VCF header has every filter of the config, and each takes what it is meant for."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT, tiny_cohort
+
+pytestmark = pytest.mark.e2e
+
+SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+FILTERS = {
+    kind: part["default"] for kind, part in SCHEMA["properties"]["hard_filters"]["properties"].items()
+}  # kind -> name -> expression
+GUARDS = {"snps": ("SNP", "vc.isSNP()"), "indels": ("INDEL", "!vc.isSNP()")}
+GOOD = {"QUAL": 100.0, "QD": 20.0, "SOR": 1.0, "FS": 1.0, "MQ": 60.0, "MQRankSum": 0.0, "ReadPosRankSum": 0.0}
+
+
+def spoiled(expression: str) -> dict[str, float]:
+    """Annotations that are good but for the one that the expression looks at, which just meets it."""
+    name, sign, bound = expression.split()
+    return GOOD | {name: float(bound) + (0.1 if sign == ">" else -0.1)}
+
+
+def record(position: int, kind: str, values: dict[str, float], reference: str) -> str:
+    base = reference[position - 1]
+    other = "A" if base != "A" else "C"
+    alt = other if kind == "snps" else base + other * 3
+    info = ";".join(f"{name}={value}" for name, value in values.items() if name != "QUAL")
+    return f"chr1\t{position}\t.\t{base}\t{alt}\t{values['QUAL']}\t.\t{info}\tGT\t0/1"
+
+
+def write_calls(path: Path, records: list[str], length: int) -> None:
+    annotations = [f'##INFO=<ID={name},Number=1,Type=Float,Description="">' for name in GOOD if name != "QUAL"]
+    genotype = '##FORMAT=<ID=GT,Number=1,Type=String,Description="">'
+    contig = f"##contig=<ID=chr1,length={length}>"
+    columns = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1"
+    text = "\n".join(["##fileformat=VCFv4.2", contig, *annotations, genotype, columns, *records, ""])
+    path.parent.mkdir(parents=True)
+    subprocess.run(["bcftools", "view", "-O", "z", "-o", path, "-"], input=text, text=True, check=True)
+    subprocess.run(["bcftools", "index", "--tbi", path], check=True)
+
+
+def test_every_filter_of_the_config_is_in_the_header_and_takes_its_own(tmp_path: Path) -> None:
+    """GATK keys filters by their names: of two that share one, the last would replace the first in silence."""
+    cohort = tiny_cohort(tmp_path, samples=["S1"], lanes=1)
+    reference = (tmp_path / "genome.fa").read_text().splitlines()[1]
+    cases = [(kind, name, spoiled(filters[name])) for kind, filters in FILTERS.items() for name in filters]
+    cases += [(kind, "", GOOD) for kind in FILTERS]
+    records = [record(100 * at, kind, values, reference) for at, (kind, _, values) in enumerate(cases, 1)]
+    write_calls(tmp_path / "results/genotype_gvcfs/S1.vcf.gz", records, len(reference))
+    called = "results/hard_filter/S1.vcf.gz"
+    ran = cohort.snakemake("--allowed-rules", "reference", "hard_filter", "--", called)
+    assert ran.exit_code == 0, ran.said
+    view = ["bcftools", "view", tmp_path / called]
+    said = subprocess.run(view, check=True, capture_output=True, text=True).stdout
+    header = dict(re.findall(r'^##FILTER=<ID=([^,]+),Description="(.*)">$', said, re.MULTILINE))
+    expected = {
+        f"{GUARDS[kind][0]}_{name}": f"{GUARDS[kind][1]} && ({expression})"
+        for kind, filters in FILTERS.items()
+        for name, expression in filters.items()
+    }
+    assert {name: text for name, text in header.items() if name != "PASS"} == expected
+    taken = [line.split("\t")[6] for line in said.splitlines() if not line.startswith("#")]
+    assert taken == [f"{GUARDS[kind][0]}_{name}" if name else "PASS" for kind, name, _ in cases]
