@@ -32,7 +32,7 @@ EXPECTED = {
     "variant_recalibration": f"gatk3 {JAVA.format(heap=6400)} -T VariantRecalibrator {REFERENCE} "
     "-input results/genotype_gvcfs/S1.vcf.gz -resource:hapmap,known=false,training=true,truth=true,prior=15 "
     "results/reference/vcf/vqsr_snps_hapmap.vcf.gz -an QD -an FS -tranche 100.0 -tranche 99.9 "
-    "-tranche 99.5 -tranche 99.0 -tranche 90.0 -mode SNP --maxGaussians 2 "
+    "-tranche 99.5 -tranche 99.0 -tranche 90.0 -mode SNP --maxGaussians $gaussians "
     "-recalFile results/variant_recalibration/S1.snps.recal "
     "-tranchesFile results/variant_recalibration/S1.snps.tranches",
     "apply_variant_recalibration": f"gatk3 {JAVA.format(heap=3200)} -T ApplyRecalibration {REFERENCE} "
@@ -65,7 +65,7 @@ def gatk3_commands(cohort: Cohort, program: str = "gatk3") -> dict[str, list[lis
     found: dict[str, list[list[str]]] = {}
     for rule, text in jobs:
         lines = text.replace("\\\n", " ").splitlines()
-        starts = [line.partition("||")[0] for line in lines if line.strip().startswith(program)]
+        starts = [line.partition(" 2>&1 |")[0] for line in lines if line.strip().startswith(program)]
         found.setdefault(rule, []).extend(shlex.split(line) for line in starts)
     return found
 

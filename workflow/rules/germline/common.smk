@@ -186,6 +186,37 @@ def tranches(wildcards):
     return repeat("-tranche", sorted({100.0, 99.9, 99.0, 90.0, sensitivity}, reverse=True))
 
 
+def gaussians(wildcards):
+    """How many Gaussians VQSR tries: as many as the config allows, then ever fewer."""
+    most = config["vqsr"][wildcards.mode]["max_gaussians"]
+    return " ".join(map(str, [most, *(fewer for fewer in (4, 2, 1) if fewer < most)]))
+
+
+def with_fewer_gaussians(command):
+    """The command of VariantRecalibrator, which takes its number from $gaussians, until it finds a model.
+
+    Fewer are tried only where GATK says that there was too little for so many; any other failure stands.
+    """
+    return """
+            said=$(mktemp -p {resources.tmpdir:q}); trap 'rm -f "$said"' EXIT
+            tried=
+            for gaussians in {params.gaussians}; do
+                tried="$tried $gaussians" code=0
+                COMMAND 2>&1 | tee "$said" || code=$?
+                [ $code != 0 ] && grep -qiE "No data found|failed to converge|NaN LOD value" "$said" || break
+            done
+            if [ $code != 0 ]; then
+                echo "error: VQSR found no model for the {wildcards.mode} of {wildcards.callset} (Gaussians tried:$tried)," \\
+                    "whose call set has $(gzip -cd {input.vcf:q} | grep -vc '^#') variants; it wants thousands of each" \\
+                    "kind. Lower vqsr.{wildcards.mode}.max_gaussians where fewer were not tried, else set" \\
+                    "filter: hard in the config. GATK's own reason stands above." >&2
+                exit $code
+            fi
+            echo "VQSR: the model for the {wildcards.mode} of {wildcards.callset} has $gaussians Gaussians at most" \\
+                "(tried:$tried)"
+            """.replace("COMMAND", command.strip())
+
+
 def filter_arguments(name_flag, expression_flag):
     """Hard filters, each guarded by the kind of variant it is meant for; indels are all that is no SNP.
 

@@ -24,16 +24,13 @@ rule variant_recalibration:
         resources=resource_arguments("-resource"),
         annotations=lambda wildcards: repeat("-an", config["vqsr"][wildcards.mode]["annotations"]),
         tranches=tranches,
-        max_gaussians=lambda wildcards: config["vqsr"][wildcards.mode]["max_gaussians"],
+        gaussians=gaussians,
     shell:
         bound(
             "variant_recalibration",
-            """
-            {params.gatk3} -T VariantRecalibrator -R {input.fasta:q} -input {input.vcf:q} \\
-                {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \\
-                --maxGaussians {params.max_gaussians} -recalFile {output.recal:q} -tranchesFile {output.tranches:q} \\
-            || {{ echo "error: VQSR found no model for the {wildcards.mode} of {wildcards.callset}, whose call set has" \\
-                "$(gzip -cd {input.vcf:q} | grep -vc '^#') variants; it wants thousands of each kind. With fewer, set" \\
-                "filter: hard in the config. GATK's own reason stands above." >&2; exit 1; }}
-            """,
+            with_fewer_gaussians("""
+                {params.gatk3} -T VariantRecalibrator -R {input.fasta:q} -input {input.vcf:q} \\
+                    {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \\
+                    --maxGaussians $gaussians -recalFile {output.recal:q} -tranchesFile {output.tranches:q}
+                """),
         )
