@@ -5,6 +5,7 @@ The expected lines are those that ran clean on real BAMs with GATK 3.8.
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 from conftest import Cohort, tiny_cohort
@@ -85,10 +86,51 @@ def test_filters_of_snps_and_indels_share_no_name(tmp_path):
     assert len(names) == len(set(names)) == 11
 
 
-def test_a_jar_of_the_user_runs_under_java(tmp_path):
+# plays Java: says its version, and answers a walker's start as that version does
+JAVA8 = """#!/bin/sh
+[ "$1" = -version ] && echo 'openjdk version "{version}"' >&2 && exit 0
+echo '##### ERROR MESSAGE: {answer}'
+exit 1
+"""
+ASKS = "Walker requires reads but none were provided."
+NO_WALKER = "Could not find walker with name: RealignerTargetCreator"
+
+
+def stand_in(home: Path, version: str = "1.8.0_412", answer: str = ASKS) -> Path:
+    java = home / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(JAVA8.format(version=version, answer=answer))
+    java.chmod(0o755)
+    return java
+
+
+@pytest.fixture
+def with_jar(tmp_path: Path, monkeypatch) -> Cohort:
+    """GATK 3 from a jar; no Java 8 but those that a test puts there."""
+    monkeypatch.delenv("JAVA8_HOME", raising=False)
     cohort = tiny_cohort(tmp_path, samples=["S1"], lanes=1)
     (tmp_path / "GATK 3.jar").write_bytes(b"PK")
     cohort.config |= {"gatk": "gatk3", "gatk3_jar": "GATK 3.jar"}
-    (words,) = gatk3_commands(cohort, "java")["haplotype_caller"]
-    assert words[:2] == ["java", "-Xmx12800m"]
+    return cohort
+
+
+def test_a_jar_of_the_user_runs_under_the_java_8_that_the_config_names(with_jar):
+    with_jar.config["gatk3_java"] = str(stand_in(with_jar.folder / "my java").relative_to(with_jar.folder))
+    (words,) = gatk3_commands(with_jar, '"$GPD_JAVA8"')["haplotype_caller"]
+    assert words[:2] == ["$GPD_JAVA8", "-Xmx12800m"]
     assert words[words.index("-jar") + 1 :][:3] == ["GATK 3.jar", "-T", "HaplotypeCaller"]
+
+
+def test_a_java_that_finds_no_walker_is_refused_before_any_job(with_jar):
+    with_jar.config["gatk3_java"] = str(stand_in(with_jar.folder / "java", answer=NO_WALKER))
+    ran = with_jar.snakemake("--dry-run")
+    assert ran.exit_code == 1
+    (line,) = [line for line in ran.lines if line.startswith("config: ")]
+    assert line.startswith("config: gatk3_jar GATK 3.jar: does not start its walkers under ")
+    assert line.endswith(NO_WALKER)
+    assert "Job stats" not in ran.said
+
+
+def test_gatk_4_alone_asks_for_no_java_8(with_jar):
+    with_jar.config["gatk"] = "gatk4"
+    assert with_jar.snakemake("--dry-run").exit_code == 0

@@ -4,6 +4,8 @@ import shlex
 import sys
 from pathlib import Path
 
+from snakemake.logging import logger
+
 # ---- scripts of this workflow ----------------------------------------------------------------------
 # Snakemake copies sources into a cache whose path differs in every run. A path like that in a rule
 # would look like changed code and repeat finished work, so commands find the scripts through the
@@ -32,7 +34,12 @@ cohort = tables.read_cohort(
 )
 errors = list(cohort.errors)
 if cohort.config and workflow.is_main_process:
-    errors += inputs.check(cohort.config, cohort.units, cached_fai="results/reference/genome.fa.fai")
+    errors += inputs.check(
+        cohort.config,
+        cohort.units,
+        cached_fai="results/reference/genome.fa.fai",
+        warn=lambda line: logger.warning(f"warning: {line}"),
+    )
 if errors:
     sys.exit("\n".join(errors))
 config.update(cohort.config)

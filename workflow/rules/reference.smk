@@ -41,6 +41,22 @@ rule bwa_index:
         bound("reference", "bwa index {input:q}", rule="bwa_index")
 
 
+rule bwa_alt:
+    """Which contigs are alternatives of others, for bwa. Without any it is empty, so that none of an earlier run stays."""
+    input:
+        list(filter(None, [inputs.alt_file(config["reference"])])),
+    output:
+        "results/reference/genome.fa.alt",
+    log:
+        "logs/bwa_alt/genome.log",
+    conda:
+        "../../envs/bwa.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound("reference", "cat /dev/null {input:q} > {output:q}", rule="bwa_alt")
+
+
 rule indexed_vcf:
     """A VCF that came without index, or not bgzipped."""
     input:

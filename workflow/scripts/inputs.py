@@ -13,7 +13,7 @@ import re
 import struct
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice, zip_longest
@@ -43,16 +43,24 @@ class InputError(Exception):
     """A file is not what it should be; the message is the fault."""
 
 
-def check(config: dict, units: dict[str, dict[str, dict]], cached_fai: str = "") -> list[str]:
+def check(
+    config: dict, units: dict[str, dict[str, dict]], cached_fai: str = "", warn: Callable[[str], object] = str
+) -> list[str]:
     """Everything wrong with the files that a configuration (complete with its defaults) and the units name.
 
-    `units` are those of tables.read_cohort; `cached_fai` may name an index that an earlier run made.
+    `units` are those of tables.read_cohort; `cached_fai` may name an index that an earlier run made; `warn` is called
+    with each line about what works, but hardly as it is meant.
     """
     contigs, errors = read_reference(config["reference"], cached_fai)
+    if config["pipeline"] == "germline":
+        errors += alt_errors(config["reference"], contigs)
+        for warning in alt_warnings(config["reference"], contigs):
+            warn(warning)
     if (jar := config["gatk3_jar"]) and (fault := path_fault(jar)):
         errors.append(f"config: gatk3_jar {jar} {fault}")
     errors += vcf_errors(config, contigs)
     errors += interval_errors(config, contigs)
+    errors += ploidy_errors(config, contigs)
     return errors + file_errors(units, config, contigs)
 
 
@@ -312,6 +320,47 @@ def read_reference(reference: dict, cached_fai: str = "") -> tuple[Contigs, list
         return {}, [f"config: reference.fasta {fasta} {error}", *errors]
 
 
+def alt_file(reference: dict) -> str:
+    """The file that tells bwa which contigs are alternatives of others; empty where there is none.
+
+    It lies beside an index that is named, or else beside the FASTA file, whose name it may take without its .gz.
+    """
+    fasta, prefix = reference["fasta"], reference["bwa_index"]
+    beside = [f"{path}{suffix}" for path in (fasta, fasta.removesuffix(".gz")) for suffix in (".alt", ".64.alt")]
+    return next((file for file in ([f"{prefix}.alt"] if prefix else beside) if Path(file).exists()), "")
+
+
+def alt_errors(reference: dict, contigs: Contigs) -> list[str]:
+    """What is wrong with the file that goes into an index of ours: bwa passes over what it cannot use, in silence."""
+    file = alt_file(reference)
+    if not file or reference["bwa_index"]:
+        return []
+    try:
+        if fault := path_fault(file):
+            raise InputError(fault)
+        with _opened(file) as lines:
+            names = {_text(line.split(b"\t")[0]) for line in lines if line[:1] != b"@"}
+    except InputError as error:
+        return [f"config: reference {file} {error}"]
+    if contigs and not names & contigs.keys():
+        return [
+            f"config: reference {file} names no contig of {reference['fasta']}: take the one of this genome, or remove it"
+        ]
+    return []
+
+
+def alt_warnings(reference: dict, contigs: Contigs) -> list[str]:
+    """What alternative contigs do to calls where bwa takes them for further copies of the sequence."""
+    alternatives = [name for name in contigs if name.endswith("_alt") or name.startswith("HLA-")]
+    if not alternatives or alt_file(reference):
+        return []
+    missing = f"{reference['bwa_index'] or reference['fasta']}.alt"
+    return [
+        f"config: reference {reference['fasta']} has {len(alternatives)} ALT contigs ({_few(alternatives)}), but there "
+        f"is no {missing}: reads that lie there and on a chromosome get a mapping quality of 0, and calls are lost"
+    ]
+
+
 def _indexed_contigs(fasta: str, cached_fai: str) -> Contigs | None:
     """Contigs from an index that is current and fits the file's size, if there is one.
 
@@ -527,6 +576,42 @@ def interval_errors(config: dict, contigs: Contigs) -> list[str]:
     return [f"config: intervals {path} {fault}" for fault in faults]
 
 
+def ploidy_files(config: dict) -> dict[str, str]:
+    """Each file of ploidies with the key that names it."""
+    regions = config["ploidy_regions"]
+    named = regions if isinstance(regions, dict) else {"": regions}
+    return {path: f"ploidy_regions.{sex}".rstrip(".") for sex, path in named.items() if path}
+
+
+def ploidy_errors(config: dict, contigs: Contigs) -> list[str]:
+    """What is wrong with the files of ploidies. Without contigs, they are not compared."""
+    errors = []
+    for path, key in ploidy_files(config).items():
+        try:
+            if fault := path_fault(path):
+                raise InputError(fault)
+            if Path(path).suffix not in PLOIDY_COLUMNS:
+                raise InputError(f"has a name that GATK does not know: end it in {' or '.join(PLOIDY_COLUMNS)}")
+            faults = [*interval_faults(path, contigs, config["reference"]["fasta"]), *_ploidy_faults(path)]
+        except InputError as error:
+            faults = [str(error)]
+        errors += [f"config: {key} {path} {fault}" for fault in faults]
+    return errors
+
+
+def _ploidy_faults(path: str) -> Iterator[str]:
+    """The first line whose ploidy GATK cannot use."""
+    column = PLOIDY_COLUMNS[Path(path).suffix]
+    with _opened(path) as stream:
+        for number, line in enumerate(stream, 1):
+            fields = _text(line).split()
+            if not fields or _text(line).startswith(INTERVAL_COMMENTS):
+                continue
+            if not re.fullmatch("[1-9][0-9]*", fields[column - 1] if len(fields) >= column else ""):
+                yield f"has no ploidy, a whole number from 1, in column {column} of line {number}"
+                return
+
+
 def interval_faults(path: str, contigs: Contigs, fasta: str) -> list[str]:
     """Faults of a file of intervals; like GATK it tells the format by the name."""
     suffix = Path(path).suffix
@@ -537,7 +622,7 @@ def interval_faults(path: str, contigs: Contigs, fasta: str) -> list[str]:
     with _opened(path) as stream:
         for number, line in enumerate(stream, 1):
             text = _text(line)
-            if not text or text.startswith(("#", "@", "track ", "browser ")):
+            if not text or text.startswith(INTERVAL_COMMENTS):
                 continue
             count += 1
             try:
@@ -579,3 +664,5 @@ INTERVAL_FORMATS = {
     ".list": _parse_gatk,
     ".intervals": _parse_gatk,
 }
+INTERVAL_COMMENTS = ("#", "@", "track ", "browser ")
+PLOIDY_COLUMNS = {".bed": 4, ".interval_list": 5}  # formats of which GATK reads a ploidy, and where

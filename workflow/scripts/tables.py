@@ -51,7 +51,7 @@ def read_cohort(config: dict, schemas: Mapping[str, str | Path]) -> Cohort:
     samples, samples_errors = read_table(complete["samples"], load_schema(schemas["samples"]))
     units, units_errors = read_table(complete["units"], load_schema(schemas["units"]))
     by_sample, errors = units_by_sample(samples, units) if samples and units else ({}, [])
-    return Cohort(complete, by_sample, samples_errors + units_errors + errors)
+    return Cohort(complete, by_sample, samples_errors + units_errors + sex_errors(complete, samples) + errors)
 
 
 # --- configuration ---
@@ -127,6 +127,8 @@ def _contradictions(config: dict) -> Iterator[str]:
         return
     if not config["known_sites"] + config["known_indels"]:
         yield "known_sites: base quality recalibration needs at least one VCF in known_sites or known_indels"
+    if config["ploidy_regions"] and config["gatk"] == "gatk3":
+        yield "ploidy_regions: GATK 3 knows no regions of other ploidy: set gatk: gatk4, or leave ploidy_regions out"
     if config["filter"] == "vqsr":
         for kind, model in config["vqsr"].items():
             for role in ("training", "truth"):
@@ -210,6 +212,21 @@ def _read_row(cells: dict[str, str], validator: Draft202012Validator) -> tuple[R
 def where(row: Row) -> str:
     """The place of a row as it stands at the start of an error line, with its sample."""
     return f"{row['table']} line {row['line']}: sample {row['sample_name']}"
+
+
+def sex_errors(config: dict, samples: list[Row]) -> list[str]:
+    """Samples for which the configuration, where it has a file of ploidies a sex, has none."""
+    files = config["ploidy_regions"]
+    if config["pipeline"] != "germline" or not isinstance(files, dict) or not files:
+        return []
+    named = f"ploidy_regions names {', '.join(files)}"
+    return [
+        f"{where(row)}: sex {row['sex']!r} has no ploidy_regions{_nearest(row['sex'], files) or f'; {named}'}"
+        if row["sex"]
+        else f"{where(row)}: has no sex, by which {named}: give one in the column sex"
+        for row in samples
+        if row["sex"] not in files
+    ]
 
 
 def units_by_sample(samples: list[Row], units: list[Row]) -> tuple[Units, list[str]]:

@@ -1,4 +1,7 @@
 # What the germline rules ask for: files by sample, unit and call set, and arguments from the config.
+import os
+
+from snakemake.settings.types import DeploymentMethod
 
 GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
 FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": "genotype_gvcfs"}
@@ -6,6 +9,37 @@ FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "no
 callsets = ["cohort"] if config["calling"] == "joint" else samples
 deduplicated_by = "mark_duplicates" if config["realigner"] == "none" else "realign_indels"
 bwa_index = config["reference"]["bwa_index"] or "results/reference/genome.fa"
+bwa_files = [f"{bwa_index}.{part}" for part in ("amb", "ann", "bwt", "pac", "sa")]
+if not config["reference"]["bwa_index"]:
+    bwa_files.append(f"{bwa_index}.alt")
+
+sample_rows, _ = tables.read_table(
+    config["samples"], tables.load_schema(workflow.source_path("../../schemas/samples.schema.yaml"))
+)
+sexes = {row["sample_name"]: row["sex"] for row in sample_rows}
+
+
+gatk3_java = load(script("gatk3_java.py"))
+
+
+def find_java8():
+    """The Java that the user's jar of GATK 3 runs under; what is not one is refused before any job."""
+    named, jar = config["gatk3_java"], config["gatk3_jar"]
+    by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+    if not jar or "gatk3" not in (config["gatk"], config["realigner"]):
+        return ""
+    if by_conda and not named and "JAVA8_HOME" not in os.environ:
+        return "java"  # of the rule's environment
+    java, reason = gatk3_java.find(named, os.environ)
+    if java and workflow.is_main_process:
+        reason = gatk3_java.fault(java, jar)
+    if reason:
+        sys.exit(f"config: gatk3_jar {jar}: {reason}")
+    return java
+
+
+environment |= dict(GPD_JAVA8=find_java8())
+shell.prefix(export(**environment))
 
 
 wildcard_constraints:
@@ -62,6 +96,12 @@ def kept_alignment(path):
     return path if config["alignment_format"] == "bam" else temp(path)
 
 
+def ploidy_regions(wildcards):
+    """The files, one or none, of the regions where the sample is not diploid."""
+    files = config["ploidy_regions"]
+    return list(filter(None, [files.get(sexes[wildcards.sample]) if isinstance(files, dict) else files]))
+
+
 def callset_gvcfs(wildcards):
     members = samples if config["calling"] == "joint" else [wildcards.callset]
     return expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=members)
@@ -98,7 +138,7 @@ def final_results():
 
 def preparations():
     """What is made of the reference and its resources, whatever the samples."""
-    index = [] if config["reference"]["bwa_index"] else multiext(bwa_index, ".amb", ".ann", ".bwt", ".pac", ".sa")
+    index = [] if config["reference"]["bwa_index"] else bwa_files
     ready = [f"results/reference/vcf/{role}.vcf.gz" for role in vcfs]
     return [*reference.values(), "results/reference/genome.bed", *index, *ready, *(f"{vcf}.tbi" for vcf in ready)]
 
@@ -160,10 +200,13 @@ def java_c1(wildcards, input, threads, resources):
 
 
 def gatk3(wildcards, threads, resources):
-    """GATK 3 up to its walker: the jar that the config names, or conda's wrapper, which takes JVM options itself."""
+    """GATK 3 up to its walker: the jar that the config names, or conda's wrapper, which takes JVM options itself.
+
+    Where its Java is depends on the machine, so that comes through the environment.
+    """
     options = f"{java(wildcards, threads, resources)} -Djava.io.tmpdir={shlex.quote(str(resources.tmpdir))}"
     jar = config["gatk3_jar"]
-    return f"java {options} -jar {shlex.quote(jar)}" if jar else f"gatk3 {options}"
+    return f'"$GPD_JAVA8" {options} -jar {shlex.quote(jar)}' if jar else f"gatk3 {options}"
 
 
 def resource_arguments(flag):

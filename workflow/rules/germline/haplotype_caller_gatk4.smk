@@ -6,6 +6,7 @@ rule haplotype_caller:
         **reference,
         bam="results/base_recalibration/{sample}.bam",
         bai="results/base_recalibration/{sample}.bai",
+        ploidy=ploidy_regions,
     output:
         gvcf="results/haplotype_caller/{sample}.g.vcf.gz",
         tbi="results/haplotype_caller/{sample}.g.vcf.gz.tbi",
@@ -19,12 +20,13 @@ rule haplotype_caller:
     params:
         java=java,
         intervals=intervals,
+        ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
     shell:
         bound(
             "haplotype_caller",
             """
             gatk --java-options {params.java:q} HaplotypeCaller -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \\
-                --native-pair-hmm-threads {threads} {params.intervals} --tmp-dir {resources.tmpdir:q} \\
-                -O {output.gvcf:q}
+                --native-pair-hmm-threads {threads} {params.intervals} {params.ploidy} \\
+                --tmp-dir {resources.tmpdir:q} -O {output.gvcf:q}
             """,
         )

@@ -6,7 +6,7 @@ rule map_and_sort:
     input:
         reads=unit_reads,
         reference="results/reference/genome.fa",
-        index=multiext(bwa_index, ".amb", ".ann", ".bwt", ".pac", ".sa"),
+        index=bwa_files,
     output:
         bam=temp("results/map_and_sort/{sample}/{unit}.bam"),
         bai=temp("results/map_and_sort/{sample}/{unit}.bam.bai"),
