@@ -1,6 +1,7 @@
 """The lines that the design draws between modules, held by a walk over their syntax trees."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,13 @@ def test_what_is_drawn_at_random_has_a_seed(name):
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
     assert used <= {"Random"}
     assert all(call.args for call in calls if call.func.attr == "Random")
+
+
+def test_rules_run_shell_commands_alone():
+    """Snakemake starts itself anew for `run:`, with the path of its Python unquoted: a blank in it ends every run."""
+    rules = {path.name: path.read_text() for path in WORKFLOW.rglob("*.smk")}
+    assert len(rules) > 30
+    assert [name for name, text in rules.items() if re.search(r"^ +run:", text, re.MULTILINE)] == []
 
 
 @pytest.mark.parametrize("name", ["launch.py", "reads.py"])

@@ -1,6 +1,12 @@
-"""The workflow as a module of somebody else's, as snakedeploy sets it up."""
+"""The workflow as a module of somebody else's, as snakedeploy sets it up, and under other names in another folder."""
 
-from conftest import SNAKEFILE, Cohort, planned_jobs, snakemake
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import SNAKEFILE, Cohort, planned_jobs, snakemake, tiny_cohort
+from tuxedo_cohort import tiny_experiment
 
 DEPLOYED = """
 configfile: "config/config.yaml"
@@ -12,11 +18,78 @@ module gpd:
 use rule * from gpd
 """
 
+IMPORTED = """
+shell.prefix("export OF_IMPORTER=yes; ")
+
+configfile: "config/config.yaml"
+
+rule own:
+    input: "calls of gpd/results/reference/genome.fa.fai"
+    output: "own.txt"
+    params: known=lambda wildcards: sorted(config)
+    shell: "echo {{params.known}} > {{output}}; env >> {{output}}"
+
+module gpd:
+    snakefile: {snakefile!r}
+    config: config
+    prefix: "calls of gpd"
+
+use rule * from gpd as gpd_*
+"""
+
+
+def write(cohort: Cohort, snakefile: str) -> str:
+    cohort.write()
+    path = cohort.folder / "Snakefile"
+    path.write_text(snakefile.format(snakefile=str(SNAKEFILE)))
+    return str(path)
+
+
+def absolute(cohort: Cohort) -> Cohort:
+    """The cohort with absolute paths: a module's prefix goes before all others."""
+    cohort.config["reference"]["fasta"] = str(cohort.folder / "genome.fa")
+    for key in ("known_sites", "annotation"):
+        if value := cohort.config.get(key):
+            places = [str(cohort.folder / path) for path in ([value] if isinstance(value, str) else value)]
+            cohort.config[key] = places[0] if isinstance(value, str) else places
+    for unit in cohort.units:
+        unit |= {mate: str(cohort.folder / unit[mate]) for mate in ("fq1", "fq2")}
+    return cohort
+
 
 def test_a_deployed_module_plans_what_the_workflow_plans(cohort: Cohort) -> None:
-    cohort.write()
-    deployed = cohort.folder / "Snakefile"
-    deployed.write_text(DEPLOYED.format(snakefile=str(SNAKEFILE)))
-    ran = snakemake(cohort.folder, "--dry-run", "--snakefile", str(deployed))
+    ran = snakemake(cohort.folder, "--dry-run", "--snakefile", write(cohort, DEPLOYED))
     assert ran.exit_code == 0, ran.said
     assert planned_jobs(ran) == planned_jobs(cohort.snakemake("--dry-run"))
+
+
+@pytest.mark.parametrize("make", [tiny_cohort, tiny_experiment])
+def test_under_a_prefix_every_path_of_ours_is_moved(tmp_path: Path, make) -> None:
+    cohort = absolute(make(tmp_path))
+    if make is tiny_experiment:
+        cohort.config |= {"aligner": "tophat2", "bias_correction": True}
+    snakefile = write(cohort, IMPORTED)
+    ran = snakemake(cohort.folder, "--dry-run", "--printshellcmds", "--snakefile", snakefile, "gpd_all")
+    assert ran.exit_code == 0, ran.said
+    named = {name.removeprefix("gpd_"): count for name, count in planned_jobs(ran).items()}
+    assert named == planned_jobs(cohort.snakemake("--dry-run"))
+    assert re.findall(r"(?<!calls of gpd/)\b(?:results|logs)/.*", ran.said) == []
+
+
+def test_rules_of_the_importer_stay_as_they_are(cohort: Cohort) -> None:
+    """A job of ours and one of the importer's, run for real: neither sees what is the other's."""
+    snakefile = write(absolute(cohort), IMPORTED)
+    planned = snakemake(cohort.folder, "--dry-run", "--snakefile", snakefile)
+    (resources,) = re.findall(r"resources: (.*)", planned.said.partition("rule own:")[2])
+    assert "binding" not in resources and "attempt" not in resources
+    ran = snakemake(cohort.folder, "--snakefile", snakefile)
+    assert ran.exit_code == 0, ran.said
+    keys, *variables = (cohort.folder / "own.txt").read_text().splitlines()
+    assert keys.split() == sorted(cohort.config)
+    assert "OF_IMPORTER=yes" in variables
+    assert not [name for name in variables if name.startswith(("GPD_LAUNCH=", "GPD_PYTHON=", "GPD_SMT="))]
+    (record,) = map(json.loads, (cohort.folder / "ledger.jsonl").read_text().splitlines())
+    assert (record["rule"], record["exit_code"]) == ("reference", 0)
+    assert (cohort.folder / "calls of gpd/results/reference/genome.dict").exists()
+    again = snakemake(cohort.folder, "--snakefile", snakefile)
+    assert "Nothing to be done" in again.said

@@ -86,7 +86,9 @@ def test_cuffdiff_gets_each_conditions_replicates(experiment):
     assert "--library-norm-method quartile --dispersion-method per-condition --FDR 0.1" in text
     for tool in (words, line_of(texts["quantify"], "cuffquant")):
         assert "--library-type fr-secondstrand" in " ".join(tool)
-        assert "--frag-bias-correct results/reference/genome.fa --multi-read-correct" in " ".join(tool)
+        assert '--frag-bias-correct "$fasta" --multi-read-correct' in " ".join(tool)
+    for rule in ("quantify", "differential_expression"):
+        assert "fasta=results/reference/genome.fa" in texts[rule]
 
 
 @pytest.mark.parametrize(

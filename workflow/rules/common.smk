@@ -9,7 +9,7 @@ from snakemake.logging import logger
 # ---- scripts of this workflow ----------------------------------------------------------------------
 # Snakemake copies sources into a cache whose path differs in every run. A path like that in a rule
 # would look like changed code and repeat finished work, so commands find the scripts through the
-# environment, which shell.prefix sets and rerun triggers do not see.
+# environment, which `exports` sets and rerun triggers do not see.
 
 
 def script(name):
@@ -42,16 +42,11 @@ if cohort.config and workflow.is_main_process:
     )
 if errors:
     sys.exit("\n".join(errors))
-config.update(cohort.config)
+config = cohort.config
 units = cohort.units
 
 
 # ---- how every command is run --------------------------------------------------------------------
-
-
-def export(**variables):
-    text = " ".join(f"{name}={shlex.quote(str(value))}" for name, value in variables.items())
-    return f"export {text}; ".replace("{", "{{").replace("}", "}}")
 
 
 environment = dict(
@@ -64,7 +59,15 @@ environment = dict(
     GPD_SMT=int(config["binding"]["smt"]),
     GPD_STALL_S=config["binding"]["stall_s"],
 )
-shell.prefix(export(**environment))
+
+
+def exports(wildcards, resources):
+    """The shell's words that put `environment` into a command's, and into no other rule's.
+
+    Every rule has them as a parameter (defaults.smk). Snakemake counts a parameter that depends on resources as derived,
+    and runs nothing again where it changes: scripts that lie elsewhere and another binding leave results as they are.
+    """
+    return "export " + " ".join(f"{name}={shlex.quote(str(value))}" for name, value in environment.items())
 
 
 def bound(step, command, rule=None):
@@ -74,7 +77,7 @@ def bound(step, command, rule=None):
     where several rules implement one step.
     """
     return (
-        f'"$GPD_PYTHON" -S -E "$GPD_LAUNCH" run --step {step} --rule {rule or step}'
+        f'{{params.exports}}; "$GPD_PYTHON" -S -E "$GPD_LAUNCH" run --step {step} --rule {rule or step}'
         " --wildcards={wildcards:q} --threads {threads} --mem-mb {resources.mem_mb}"
         " --attempt {resources.attempt} --binding={resources.binding:q} --log {log:q}"
         f" <<'END_OF_COMMAND'\n{command}\nEND_OF_COMMAND\n"
@@ -102,6 +105,11 @@ def unit_reads(wildcards):
     """A unit's files: R1 and R2, R1 alone, or a BAM or CRAM file."""
     unit = units[wildcards.sample][wildcards.unit]
     return [unit[column] for column in ("fq1", "fq2", "bam") if unit[column]]
+
+
+def names_of_input(wildcards, input):
+    """The sample of each input file, where a rule takes one of every sample; the files themselves say what is new."""
+    return samples
 
 
 def repeat(flag, values):

@@ -1,6 +1,8 @@
-# What every job has unless its rule or a profile says otherwise: which attempt it is, and how it is bound to CPUs.
-# Included last, for it goes through all rules.
+# What every job has unless its rule or a profile says otherwise: which attempt it is, how it is bound to CPUs, and where
+# its command finds our scripts. Included last, for it goes through all rules; those of a workflow that uses this one as a
+# module are not among them.
 
-for each in workflow.rules:
+for each in workflow.modifier.rules:
     each.resources.setdefault("attempt", lambda wildcards, attempt: attempt)
     each.resources.setdefault("binding", config["binding"]["policy"])
+    each.set_params(exports=exports)

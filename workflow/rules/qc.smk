@@ -1,10 +1,6 @@
 # One page for all samples. The list of its files goes through a file: a cohort's would not fit on a command line.
 
 
-localrules:
-    multiqc_files,
-
-
 rule multiqc_files:
     input:
         statistics(),
@@ -12,8 +8,11 @@ rule multiqc_files:
         temp("results/multiqc/files.txt"),
     log:
         "logs/multiqc/files.log",
-    run:
-        Path(output[0]).write_text("".join(f"{path}\n" for path in input))
+    localrule: True
+    conda:
+        "../../envs/multiqc.yaml"
+    shell:
+        "printf '%s\\n' {input:q} > {output:q} 2> {log:q}"
 
 
 rule multiqc:

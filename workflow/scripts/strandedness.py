@@ -1,6 +1,7 @@
 """Which strand of their genes a sample's reads come from, against what the config says of the library.
 
-    strandedness.py --declared fr-firststrand --genes GENES.gtf --bam SAMPLE.bam > SAMPLE.json
+    strandedness.py sample --declared fr-firststrand --genes GENES.gtf --bam SAMPLE.bam > SAMPLE.json
+    strandedness.py report --log LOG < SAMPLES_AND_THEIR_JSON.tsv > TABLE.tsv
 
 Reads count where they start in an exon that has genes on one strand alone. `sense` is the share whose fragment, as the
 first read tells it, lies on the gene's own strand: 1 for fr-secondstrand, 0 for fr-firststrand, a half for
@@ -109,10 +110,31 @@ def alignments(bam: Path) -> Iterator[str]:
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--declared", required=True)
-    parser.add_argument("--genes", type=Path, required=True)
-    parser.add_argument("--bam", type=Path, required=True)
+    verbs = parser.add_subparsers(required=True)
+    sample = verbs.add_parser("sample", help="look at one sample's reads")
+    sample.set_defaults(run=look_at)
+    sample.add_argument("--declared", required=True)
+    sample.add_argument("--genes", type=Path, required=True)
+    sample.add_argument("--bam", type=Path, required=True)
+    all_samples = verbs.add_parser(
+        "report", help="put all samples into one table; warn where one contradicts the config"
+    )
+    all_samples.set_defaults(run=print_report)
+    all_samples.add_argument("--log", type=Path, required=True)
     given = parser.parse_args(argv)
+    given.run(given)
+    return 0
+
+
+def print_report(given: argparse.Namespace) -> None:
+    table, warnings = report(dict(line.rstrip("\n").split("\t") for line in sys.stdin))
+    given.log.write_text("".join(f"{line}\n" for line in warnings))
+    for line in warnings:
+        print(f"warning: {line}", file=sys.stderr)
+    sys.stdout.write(table)
+
+
+def look_at(given: argparse.Namespace) -> None:
     with given.genes.open(encoding="utf-8") as lines:
         segments = one_sided(lines)
     found = list(sides(alignments(given.bam), segments))
@@ -126,7 +148,6 @@ def main(argv: list[str]) -> int:
         },
         sys.stdout,
     )
-    return 0
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ rule apply_variant_recalibration:
         mem_mb=4000,
     params:
         gatk3=gatk3,
+        gatk3_jar=config["gatk3_jar"],
         snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
         indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],
     shell:

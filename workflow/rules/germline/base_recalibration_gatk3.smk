@@ -7,6 +7,7 @@ rule base_recalibrator:
         **reference,
         known=known_sites,
         known_index=[f"{vcf}.tbi" for vcf in known_sites],
+        intervals=regions,
     output:
         "results/base_recalibrator/{sample}.table",
     log:
@@ -18,6 +19,7 @@ rule base_recalibrator:
         mem_mb=16000,
     params:
         gatk3=gatk3,
+        gatk3_jar=config["gatk3_jar"],
         known=lambda wildcards, input: repeat("-knownSites", input.known),
         intervals=intervals,
     shell:
@@ -49,6 +51,7 @@ rule base_recalibration:
         mem_mb=16000,
     params:
         gatk3=gatk3,
+        gatk3_jar=config["gatk3_jar"],
     # No -L here: the final alignment keeps every read.
     shell:
         bound(

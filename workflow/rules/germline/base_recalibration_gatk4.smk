@@ -7,6 +7,7 @@ rule base_recalibrator:
         **reference,
         known=known_sites,
         known_index=[f"{vcf}.tbi" for vcf in known_sites],
+        intervals=regions,
     output:
         "results/base_recalibrator/{sample}.table",
     log:

@@ -154,7 +154,11 @@ def statistics():
 
 # ---- arguments ---------------------------------------------------------------------------------------
 
-intervals = repeat("-L", filter(None, [config["intervals"]]))
+regions = [config["intervals"]] if config["intervals"] else []  # an input: what is called in them depends on the file
+
+
+def intervals(wildcards, input):
+    return repeat("-L", input.intervals)
 
 
 def read_group(wildcards):
@@ -218,7 +222,9 @@ def resource_arguments(flag):
 
     def arguments(wildcards, input):
         entries = config["vqsr"][wildcards.mode]["resources"]
-        return " ".join(argument(name, entries[name], vcf) for name, vcf in training[wildcards.mode].items())
+        return " ".join(
+            argument(name, entries[name], vcf) for name, vcf in zip(training[wildcards.mode], input.resources)
+        )
 
     return arguments
 

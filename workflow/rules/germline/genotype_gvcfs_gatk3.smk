@@ -6,6 +6,7 @@ rule genotype_gvcfs:
         **reference,
         gvcfs=callset_gvcfs,
         tbis=lambda wildcards: [f"{gvcf}.tbi" for gvcf in callset_gvcfs(wildcards)],
+        intervals=regions,
     output:
         vcf="results/genotype_gvcfs/{callset}.vcf.gz",
         tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
@@ -18,6 +19,7 @@ rule genotype_gvcfs:
         mem_mb=16000,
     params:
         gatk3=gatk3,
+        gatk3_jar=config["gatk3_jar"],
         gvcfs=lambda wildcards, input: repeat("-V", input.gvcfs),
         intervals=intervals,
     shell:

@@ -4,10 +4,6 @@
 # partitions only where they are whole, and an assembly may have thousands.
 
 
-localrules:
-    sample_map,
-
-
 rule sample_map:
     """The cohort's GVCFs by name: a file, for they would not fit on a command line."""
     input:
@@ -16,8 +12,13 @@ rule sample_map:
         temp("results/genomics_db_import/samples.tsv"),
     log:
         "logs/genomics_db_import/samples.log",
-    run:
-        Path(output[0]).write_text("".join(f"{name}\t{gvcf}\n" for name, gvcf in zip(samples, input)))
+    localrule: True
+    conda:
+        "../../../envs/gatk4.yaml"
+    params:
+        names=names_of_input,
+    shell:
+        "paste <(printf '%s\\n' {params.names:q}) <(printf '%s\\n' {input:q}) > {output:q} 2> {log:q}"
 
 
 rule genomics_db_import:
@@ -56,6 +57,7 @@ rule genotype_gvcfs:
     input:
         unpack(gvcf_source),
         **reference,
+        intervals=regions,
     output:
         vcf="results/genotype_gvcfs/{callset}.vcf.gz",
         tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",

@@ -6,6 +6,7 @@ rule haplotype_caller:
         **reference,
         bam="results/base_recalibration/{sample}.bam",
         bai="results/base_recalibration/{sample}.bai",
+        intervals=regions,
     output:
         gvcf="results/haplotype_caller/{sample}.g.vcf.gz",
         tbi="results/haplotype_caller/{sample}.g.vcf.gz.tbi",
@@ -18,6 +19,7 @@ rule haplotype_caller:
         mem_mb=16000,
     params:
         gatk3=gatk3,
+        gatk3_jar=config["gatk3_jar"],
         intervals=intervals,
     shell:
         bound(

@@ -6,6 +6,7 @@ rule haplotype_caller:
         **reference,
         bam="results/base_recalibration/{sample}.bam",
         bai="results/base_recalibration/{sample}.bai",
+        intervals=regions,
         ploidy=ploidy_regions,
     output:
         gvcf="results/haplotype_caller/{sample}.g.vcf.gz",

@@ -19,6 +19,7 @@ rule hard_filter:
         mem_mb=4000,
     params:
         gatk3=gatk3,
+        gatk3_jar=config["gatk3_jar"],
         filters=filter_arguments("--filterName", "--filterExpression"),
     shell:
         bound(

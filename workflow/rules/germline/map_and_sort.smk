@@ -22,6 +22,7 @@ rule map_and_sort:
         index=lambda wildcards, input: input.index[0].removesuffix(".amb"),
         read_group=read_group,
         streams=streams,
+        reads=unit_reads,
     # bwa reads through reads.py, which counts records, while flagstat counts what goes to the sorter. The sorter sees
     # the end of its input only when flagstat has closed the pipe too, so that count is whole by then.
     shell:

@@ -20,6 +20,7 @@ rule realign_indels:
         mem_mb=8000,
     params:
         gatk3=gatk3,
+        gatk3_jar=config["gatk3_jar"],
         known=lambda wildcards, input: repeat("-known", input.known),
     shell:
         bound(

@@ -7,6 +7,7 @@ rule realigner_targets:
         bam="results/mark_duplicates/{sample}.bam",
         bai="results/mark_duplicates/{sample}.bam.bai",
         known=known_indels,
+        intervals=regions,
     output:
         "results/realigner_targets/{sample}.intervals",
     log:
@@ -18,6 +19,7 @@ rule realigner_targets:
         mem_mb=16000,
     params:
         gatk3=gatk3,
+        gatk3_jar=config["gatk3_jar"],
         known=lambda wildcards, input: repeat("-known", input.known),
         intervals=intervals,
     shell:

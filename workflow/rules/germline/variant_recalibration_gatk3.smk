@@ -20,8 +20,10 @@ rule variant_recalibration:
         mem_mb=8000,
     params:
         gatk3=gatk3,
+        gatk3_jar=config["gatk3_jar"],
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
         resources=resource_arguments("-resource"),
+        resource_settings=lambda wildcards: config["vqsr"][wildcards.mode]["resources"],
         annotations=lambda wildcards: repeat("-an", config["vqsr"][wildcards.mode]["annotations"]),
         tranches=tranches,
         gaussians=gaussians,

@@ -22,6 +22,7 @@ rule variant_recalibration:
         java=java,
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
         resources=resource_arguments("--resource"),
+        resource_settings=lambda wildcards: config["vqsr"][wildcards.mode]["resources"],
         annotations=lambda wildcards: repeat("-an", config["vqsr"][wildcards.mode]["annotations"]),
         tranches=tranches,
         gaussians=gaussians,

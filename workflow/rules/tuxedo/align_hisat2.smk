@@ -32,10 +32,12 @@ rule hisat2_index:
     threads: 8
     resources:
         mem_mb=8000,
+    params:
+        index=lambda wildcards, output: index_prefix(output),
     shell:
         bound(
             "reference",
-            "hisat2-build-s --quiet -p {threads} {input:q} results/reference/genome",
+            "hisat2-build-s --quiet -p {threads} {input:q} {params.index:q}",
             rule="hisat2_index",
         )
 
@@ -58,6 +60,7 @@ rule align:
     resources:
         mem_mb=16000,
     params:
+        index=lambda wildcards, input: index_prefix(input.index),
         reads=hisat2_reads,
         strandness=hisat2_strandness,
         lanes=lanes,
@@ -73,7 +76,7 @@ rule align:
             hisat2-align-s -p {threads} --dta-cufflinks {params.strandness} \\
                 --rg-id {wildcards.sample:q} --rg SM:{wildcards.sample:q} \\
                 --known-splicesite-infile {input.splice_sites:q} --new-summary --summary-file {output.summary:q} \\
-                -x results/reference/genome {params.reads} \\
+                -x {params.index:q} {params.reads} \\
             | samtools view -u - \\
             | tee >(samtools flagstat -O json - > "$counts/flagstat"; true) \\
             | samtools sort -@ {threads} -m $(({resources.mem_mb} / 4 / {threads}))M -T "$counts/sort" \\

@@ -38,13 +38,15 @@ rule bowtie2_index:
         "../../../envs/tophat.yaml"
     resources:
         mem_mb=8000,
+    params:
+        index=lambda wildcards, output: index_prefix(output),
     # TopHat looks for the sequences beside their index.
     shell:
         bound(
             "reference",
             """
-            ln -sf ../{wildcards.sequences}.fa results/reference/bowtie2/{wildcards.sequences}.fa
-            bowtie2-build --quiet {input:q} results/reference/bowtie2/{wildcards.sequences}
+            ln -sf ../{wildcards.sequences}.fa {params.index:q}.fa
+            bowtie2-build --quiet {input:q} {params.index:q}
             """,
             rule="bowtie2_index",
         )
@@ -64,6 +66,8 @@ rule inner_distance:
     threads: 4
     resources:
         mem_mb=4000,
+    params:
+        index=lambda wildcards, input: index_prefix(input.index),
     shell:
         bound(
             "align",
@@ -73,7 +77,7 @@ rule inner_distance:
             fragments first --reads 20000 {input.fq1:q} > "$work/1.fq"
             fragments first --reads 20000 {input.fq2:q} > "$work/2.fq"
             bowtie2 -p {threads} --no-discordant --no-mixed --no-unal --no-head -X 2000 \\
-                -x results/reference/bowtie2/transcripts -1 "$work/1.fq" -2 "$work/2.fq" \\
+                -x {params.index:q} -1 "$work/1.fq" -2 "$work/2.fq" \\
             | fragments distance > {output:q}
             """,
             rule="inner_distance",
@@ -98,9 +102,11 @@ rule tophat2:
     resources:
         mem_mb=16000,
     params:
+        index=lambda wildcards, input: index_prefix(input.index),
         links=tophat_links,
         reads=tophat_reads,
         distance=tophat_distance,
+        given_distance=[config["inner_distance"], config["inner_distance_sd"]],
         library=config["strandedness"],
         novel="--no-novel-juncs" if config["assembly"] == "reference_only" else "",
     shell:
@@ -110,7 +116,7 @@ rule tophat2:
             work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
             {params.links}
             tophat2 -p {threads} {params.distance} --library-type {params.library} -G {input.genes:q} \
-                {params.novel} -o "$work/out" results/reference/bowtie2/genome {params.reads}
+                {params.novel} -o "$work/out" {params.index:q} {params.reads}
             mv "$work/out/align_summary.txt" {output.summary:q}
             mv "$work/out/accepted_hits.bam" {output.mapped:q}
             mv "$work/out/unmapped.bam" {output.unmapped:q}

@@ -16,13 +16,14 @@ rule assemble:
     resources:
         mem_mb=8000,
     params:
-        guide=f"--GTF-guide {GENES}" if config["assembly"] == "guided" else "",
+        guide='--GTF-guide "$genes"' if config["assembly"] == "guided" else "",
         library=library_arguments(CORRECTIONS),
     shell:
         bound(
             "assemble",
             """
             work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
+            genes={input.genes:q} fasta={input.fasta:q}
             cufflinks --quiet --no-update-check -p {threads} {params.library} {params.guide} \\
                 -o "$work" {input.bam:q}
             mv "$work/transcripts.gtf" {output.gtf:q}

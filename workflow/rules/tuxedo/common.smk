@@ -14,7 +14,7 @@ TABLES = (
     *("var_model.info", "read_groups.info", "run.info", "bias_params.info"),
 )
 
-annotation_check, design, strands = map(load, map(script, ("annotation.py", "design.py", "strandedness.py")))
+annotation_check, design = map(load, map(script, ("annotation.py", "design.py")))
 sample_rows, _ = tables.read_table(
     config["samples"], tables.load_schema(workflow.source_path("../../schemas/samples.schema.yaml"))
 )
@@ -61,7 +61,6 @@ environment |= dict(
     GPD_STRANDEDNESS=script("strandedness.py"),
     GPD_CUMMERBUND=script("cummerbund.R"),
 )
-shell.prefix(export(**environment))
 
 
 def sample_reads(wildcards):
@@ -79,15 +78,6 @@ def lanes(wildcards):
 
 # What is counted and compared: with reference_only, the annotation itself, so that steps 2 and 3 fall away.
 transcripts = GENES if config["assembly"] == "reference_only" else "results/merge/transcripts.gtf"
-
-
-def report_strandedness(records, table, log):
-    """All samples' records in one table; the user is warned, too, where one contradicts the config."""
-    text, warnings = strands.report(dict(zip(samples, records)))
-    Path(table).write_text(text)
-    Path(log).write_text("".join(f"{line}\n" for line in warnings))
-    for line in warnings:
-        print(f"warning: {line}", file=sys.stderr)
 
 
 def final_results():
@@ -139,14 +129,15 @@ def library_arguments(flags):
 
 
 CORRECTIONS = {
-    "bias_correction": f"--frag-bias-correct {reference['fasta']}",
+    "bias_correction": '--frag-bias-correct "$fasta"',
     "multi_read_correction": "--multi-read-correct",
 }
 
 
 def replicates(wildcards, input):
     """Cuffdiff's arguments for the samples: a comma list a condition."""
-    groups = [[f"results/quantify/{sample}.cxb" for sample in members] for members in conditions.values()]
+    counted = dict(zip(samples, input.cxb))
+    groups = [[counted[sample] for sample in members] for members in conditions.values()]
     return " ".join(shlex.quote(",".join(group)) for group in groups)
 
 
@@ -166,6 +157,11 @@ def hisat2_strandness(wildcards):
     )
     letters = paired if is_paired(wildcards.sample) else single
     return f"--rna-strandness {letters}" if letters else ""
+
+
+def index_prefix(files):
+    """What aligners call an index: the path of its first file (genome.1.ht2, genome.1.bt2) up to the number."""
+    return str(files[0]).rsplit(".", 2)[0]
 
 
 def bowtie2_index(sequences):

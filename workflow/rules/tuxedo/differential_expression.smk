@@ -17,7 +17,9 @@ rule differential_expression:
         mem_mb=16000,
     params:
         labels=",".join(conditions),
+        groups=list(conditions.values()),
         replicates=replicates,
+        folder=lambda wildcards, output: str(Path(output[0]).parent),
         library=library_arguments(CORRECTIONS),
         normalization=config["cuffdiff"]["library_norm_method"],
         dispersion=config["cuffdiff"]["dispersion_method"],
@@ -28,7 +30,7 @@ rule differential_expression:
         bound(
             "differential_expression",
             """
-            folder=results/differential_expression
+            folder={params.folder:q} fasta={input.fasta:q}
             status=0
             cuffdiff --quiet --no-update-check -p {threads} {params.library} -L {params.labels:q} \\
                 --library-norm-method {params.normalization} --dispersion-method {params.dispersion} \\

@@ -22,6 +22,7 @@ rule quantify:
             "quantify",
             """
             work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
+            fasta={input.fasta:q}
             cuffquant --quiet --no-update-check -p {threads} {params.library} -o "$work" \\
                 {input.transcripts:q} {input.bam:q}
             mv "$work/abundances.cxb" {output:q}

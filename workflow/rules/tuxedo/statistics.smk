@@ -1,10 +1,6 @@
 # Statistics for the MultiQC page, and what the reads say about their library. None of them holds up a step.
 
 
-localrules:
-    strandedness,
-
-
 rule samtools_stats:
     input:
         bam="results/align/{sample}.bam",
@@ -40,7 +36,7 @@ rule read_strands:
         bound(
             "qc",
             """
-            "$GPD_PYTHON" -S -E "$GPD_STRANDEDNESS" --declared {params.declared} --genes {input.genes:q} \\
+            "$GPD_PYTHON" -S -E "$GPD_STRANDEDNESS" sample --declared {params.declared} --genes {input.genes:q} \\
                 --bam {input.bam:q} > {output:q}
             """,
             rule="read_strands",
@@ -55,5 +51,14 @@ rule strandedness:
         "results/strandedness/strandedness_mqc.tsv",
     log:
         "logs/strandedness/strandedness.log",
-    run:
-        report_strandedness(input, output[0], log[0])
+    localrule: True
+    conda:
+        "../../../envs/samtools.yaml"
+    params:
+        names=names_of_input,
+    shell:
+        """
+        {params.exports}
+        paste <(printf '%s\\n' {params.names:q}) <(printf '%s\\n' {input:q}) \
+            | "$GPD_PYTHON" -S -E "$GPD_STRANDEDNESS" report --log {log:q} >{output:q}
+        """
