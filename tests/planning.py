@@ -1,11 +1,17 @@
-"""Snakemake's command line in a process that has imported it already: most of a dry run's time is that import."""
+"""Snakemake's command line in a process that has imported it already: most of a dry run's time is that import.
+
+And runs that are pretended: their outputs are there, and recorded as if jobs had made them.
+"""
 
 import multiprocessing
 import os
 import sys
 from pathlib import Path
 
-PRELOADED = ["snakemake.cli", "snakemake.workflow", "snakemake.linting.rules"]
+PRELOADED = [
+    *("snakemake.cli", "snakemake.workflow", "snakemake.linting.rules"),
+    *("snakemake.executors.touch", "snakemake.report.html_reporter", "smart_open", "jsonschema"),
+]
 
 forking = multiprocessing.get_context("forkserver")
 forking.set_forkserver_preload(PRELOADED)
@@ -30,6 +36,8 @@ def _run(arguments: list[str], environment: dict[str, str], output: str, folder:
         for stream in (sys.stdout, sys.stderr):
             os.dup2(file.fileno(), stream.fileno())
     from snakemake.cli import main
+    from snakemake.executors.touch import Executor
 
+    Executor.SLEEPING_TIME = 0  # between two jobs: what Snakemake waits for file systems that count whole seconds
     sys.argv = ["snakemake", *arguments]
     main()

@@ -1,0 +1,282 @@
+"""Every key of the configuration and every column of the tables, changed after a run: what is due, what must not be.
+
+No tool of the pipelines runs: a run is pretended, and what Snakemake would do after a change is held against the tables
+below. They name the rules that have a reason of their own; what hangs on these follows them.
+"""
+
+import copy
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from conftest import ROOT, Cohort, Ran, pretend, tiny_cohort
+from tuxedo_cohort import Experiment, tiny_experiment
+
+pytestmark = pytest.mark.e2e
+
+SCHEMAS = ROOT / "workflow/schemas"
+SIDE_BY_SIDE = 2
+
+TRAINING = {"vcf": "known.vcf", "known": False, "training": True, "truth": True, "prior": 15}
+MARKED = {"vcf": "other.vcf", "known": True, "training": False, "truth": False, "prior": 2}
+VQSR = {mode: {"resources": {"best": TRAINING, "more": MARKED}} for mode in ("snps", "indels")}
+
+# what is run, by the differences from the defaults
+ROUTES = {
+    "gatk4": {},
+    "bam": {},  # units of aligned reads
+    "joint": {"calling": "joint", "filter": "vqsr", "vqsr": VQSR, "intervals": "regions.bed"},
+    "gatk3": {"gatk": "gatk3", "gatk3_jar": "3.jar", "realigner": "gatk3", "known_indels": ["other.vcf"]},
+    "hisat2": {"bias_correction": True},
+    "tophat2": {"aligner": "tophat2", "inner_distance": 20, "inner_distance_sd": 30},
+}
+
+# route -> key -> (another value, the rules that must run again for it)
+AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
+    "gatk4": {
+        "reference.fasta": ("other.fa", {"reference"}),
+        "reference.bwa_index": ("index", {"map_and_sort"}),
+        "known_sites": (["known.vcf", "other.vcf"], {"indexed_vcf"}),
+        "known_indels": (["other.vcf"], {"indexed_vcf"}),
+        "intervals": ("regions.bed", {"base_recalibrator"}),
+        "gatk": ("gatk3", {"base_recalibrator"}),
+        "realigner": ("gatk3", {"realigner_targets"}),
+        "calling": ("joint", {"sample_map"}),
+        "filter": ("none", {"bcftools_stats"}),
+        "alignment_format": ("cram", {"alignment"}),
+        "hard_filters.snps": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
+        "hard_filters.indels": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
+    },
+    "bam": {"bam_input": ("remap", {"bwa_index"})},
+    "joint": {
+        "intervals": ("others.bed", {"base_recalibrator"}),
+        "calling": ("per_sample", {"genotype_gvcfs"}),
+        "filter": ("hard", {"hard_filter"}),
+        "vqsr.snps.resources": ({"best": TRAINING}, {"variant_recalibration"}),
+        "vqsr.snps.resources.more.vcf": ("another.vcf", {"indexed_vcf"}),
+        "vqsr.snps.resources.more.known": (False, {"variant_recalibration"}),
+        "vqsr.snps.resources.more.training": (True, {"variant_recalibration"}),
+        "vqsr.indels.resources.more.truth": (True, {"variant_recalibration"}),
+        "vqsr.indels.resources.more.prior": (3, {"variant_recalibration"}),
+        "vqsr.snps.annotations": (["QD", "FS"], {"variant_recalibration"}),
+        "vqsr.snps.max_gaussians": (4, {"variant_recalibration"}),
+        "vqsr.snps.sensitivity": (99.7, {"variant_recalibration"}),
+        "vqsr.indels.resources": ({"best": TRAINING}, {"variant_recalibration"}),
+        "vqsr.indels.annotations": (["QD", "FS"], {"variant_recalibration"}),
+        "vqsr.indels.max_gaussians": (2, {"variant_recalibration"}),
+        # a tranche that the model has already
+        "vqsr.indels.sensitivity": (99.9, {"apply_variant_recalibration"}),
+    },
+    "gatk3": {"gatk3_jar": ("3.8.jar", {"realigner_targets"}), "known_indels": (["another.vcf"], {"indexed_vcf"})},
+    "hisat2": {
+        "annotation": ("others.gtf", {"annotation"}),
+        "aligner": ("tophat2", {"bowtie2_index", "transcript_sequences"}),
+        "strandedness": ("fr-firststrand", {"align"}),
+        "assembly": ("de_novo", {"assemble"}),
+        "fragment_length": (150, {"assemble"}),
+        "fragment_length_sd": (50, {"assemble"}),
+        "bias_correction": (False, {"assemble"}),
+        "multi_read_correction": (True, {"assemble"}),
+        "cuffdiff.library_norm_method": ("quartile", {"differential_expression"}),
+        "cuffdiff.dispersion_method": ("blind", {"differential_expression"}),
+        "cuffdiff.fdr": (0.1, {"differential_expression"}),
+        "cuffdiff.min_alignment_count": (5, {"differential_expression"}),
+        "visualize.top_genes": (3, {"visualize"}),
+        "stop_after": ("quantify", {"multiqc_files"}),
+    },
+    "tophat2": {
+        "inner_distance": (50, {"tophat2"}),
+        "inner_distance_sd": (20, {"tophat2"}),
+        "strandedness": ("fr-firststrand", {"tophat2"}),
+        "assembly": ("reference_only", {"tophat2"}),
+    },
+}
+
+# how jobs are run, and where tables lie, makes no result another
+NEVER = {
+    "samples": "config/samples of others.tsv",
+    "units": "config/units of others.tsv",
+    "binding.policy": "scatter",
+    "binding.boundary": "socket",
+    "binding.memory": "interleave",
+    "binding.smt": True,
+    "binding.stall_s": 60,
+}
+# what a route does not look at, besides
+UNUSED = {
+    "gatk4": {
+        "gatk3_jar": "3.jar",
+        "vqsr.snps.sensitivity": 90,
+        "aligner": "tophat2",
+        "strandedness": "fr-firststrand",
+    },
+    "joint": {"hard_filters.snps": {"QD2": "QD < 2.5"}, "bam_input": "remap"},
+    "hisat2": {
+        "inner_distance": 7,
+        "known_sites": ["other.vcf"],
+        "gatk": "gatk3",
+        "calling": "joint",
+        "filter": "none",
+    },
+}
+
+# route -> what becomes of the first row of the tables -> the jobs that must run again
+COLUMNS: dict[str, list[tuple[dict[str, str], set[str]]]] = {
+    "gatk4": [
+        ({"sample_name": "S9"}, {"map_and_sort sample=S9, unit=L1"}),
+        ({"unit_name": "L9"}, {"map_and_sort sample=S1, unit=L9"}),
+        ({"fq1": "reads/more_R1.fq.gz", "fq2": "reads/more_R2.fq.gz"}, {"map_and_sort sample=S1, unit=L1"}),
+        ({"fq1": "reads/S1_L1_R2.fq.gz", "fq2": "reads/S1_L1_R1.fq.gz"}, {"map_and_sort sample=S1, unit=L1"}),
+        ({"fq2": ""}, {"map_and_sort sample=S1, unit=L1"}),
+        ({"platform": "ELEMENT"}, {"map_and_sort sample=S1, unit=L1"}),
+        ({"library": "lib7"}, {"map_and_sort sample=S1, unit=L1"}),
+        ({"condition": "c"}, set()),
+    ],
+    "bam": [({"bam": "more.bam"}, {"take_alignment sample=S1, unit=L1"})],
+    "hisat2": [
+        ({"sample_name": "A9"}, {"align sample=A9"}),
+        ({"condition": "b"}, {"differential_expression"}),
+        ({"unit_name": "L9"}, set()),
+        ({"fq1": "reads/more_R1.fq.gz", "fq2": "reads/more_R2.fq.gz"}, {"align sample=A1"}),
+        ({"fq1": "reads/A1_L1_R2.fq.gz", "fq2": "reads/A1_L1_R1.fq.gz"}, {"align sample=A1"}),
+        ({"platform": "ELEMENT", "library": "lib7"}, set()),
+    ],
+    "tophat2": [({"fq1": "reads/A1_L1_R2.fq.gz", "fq2": "reads/A1_L1_R1.fq.gz"}, {"tophat2 sample=A1"})],
+}
+
+# files that a change names in place of these
+COPIES = {
+    "genome.fa": ["other.fa"],
+    "known.vcf": ["other.vcf", "another.vcf"],
+    "genes.gtf": ["others.gtf"],
+}
+
+
+def keys(schema: Mapping, root: Mapping, above: str = "") -> Iterator[str]:
+    """The dotted keys that have a value of their own; names that users choose are stars."""
+    if "$ref" in schema:
+        schema = {**root["$defs"][schema["$ref"].rpartition("/")[2]], **schema}
+    parts = dict(schema.get("properties", {}))
+    if isinstance(named := schema.get("additionalProperties"), dict) and "properties" in named:
+        yield above
+        parts["*"] = named
+    if not parts:
+        yield above
+    for key, part in parts.items():
+        yield from keys(part, root, f"{above}.{key}".lstrip("."))
+
+
+def test_every_key_and_column_is_in_the_tables_above():
+    schema = yaml.safe_load((SCHEMAS / "config.schema.yaml").read_text())
+    tried = {key for route in AGAIN.values() for key in route} | set(NEVER)
+    known = {re.sub(r"(?<=resources)\.\w+", ".*", key.replace("indels", "snps")) for key in tried}
+    wanted = {key.replace("indels", "snps") for key in keys(schema, schema)}
+    assert wanted - known == {"pipeline"}, "two pipelines are two workflows"
+    columns = {name for route in COLUMNS.values() for change, _ in route for name in change}
+    of_schemas = [yaml.safe_load((SCHEMAS / f"{name}.schema.yaml").read_text()) for name in ("samples", "units")]
+    assert set().union(*(schema["properties"] for schema in of_schemas)) == columns
+
+
+def make(route: str, folder: Path) -> Cohort:
+    """A cohort whose run was pretended, with the files that changes name."""
+    tuxedo = route in ("hisat2", "tophat2")
+    cohort = tiny_experiment(folder, lanes=1) if tuxedo else tiny_cohort(folder, lanes=1)
+    for mate in (1, 2):
+        first = folder / "reads" / f"{cohort.units[0]['sample_name']}_L1_R{mate}.fq.gz"
+        shutil.copy(first, folder / "reads" / f"more_R{mate}.fq.gz")
+    for source, copies in COPIES.items():
+        for name in copies if (folder / source).exists() else ():
+            shutil.copy(folder / source, folder / name)
+    (folder / "regions.bed").write_text("chr1\t0\t1000\n")
+    (folder / "others.bed").write_text("chr1\t0\t900\n")
+    for name in ("3.jar", "3.8.jar", *(f"index.{ending}" for ending in ("amb", "ann", "bwt", "pac", "sa"))):
+        (folder / name).write_text("not looked into")
+    if route == "bam":
+        for number, unit in enumerate(cohort.units):
+            unit.pop("fq1"), unit.pop("fq2")
+            unit["bam"] = write_bam(folder / f"{number}.bam", unit["sample_name"])
+        write_bam(folder / "more.bam", "S1")
+    cohort.config |= ROUTES[route]
+    pretend(cohort)
+    return cohort
+
+
+def write_bam(path: Path, sample: str) -> str:
+    header = f"@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:chr1\tLN:2000\n@RG\tID:1\tSM:{sample}\n"
+    subprocess.run(["samtools", "view", "-b", "-o", path, "-"], input=header, text=True, check=True)
+    return path.name
+
+
+def changed(cohort: Cohort, folder: Path, values: Mapping[str, Any] = (), row: Mapping[str, str] = ()) -> Cohort:
+    """A copy of the cohort after its run, with keys set otherwise, or columns of its first sample's row."""
+    shutil.copytree(cohort.folder, folder)
+    other = copy.deepcopy(cohort)
+    other.folder = folder
+    for key, value in dict(values).items():
+        *above, last = key.split(".")
+        part = other.config
+        for name in above:
+            part = part.setdefault(name, {})
+        part[last] = value
+        if key in ("samples", "units"):
+            shutil.copy(folder / f"config/{key}.tsv", folder / value)
+    row = dict(row)
+    if isinstance(other, Experiment):
+        sample = other.units[0]["sample_name"]
+        condition = row.pop("condition", other.conditions.pop(sample))
+        other.conditions[row.get("sample_name", sample)] = condition
+    row.pop("condition", None)
+    other.units[0] |= row
+    return other
+
+
+def due(ran: Ran) -> set[str]:
+    """The jobs that have a reason of their own, by rule and wildcards."""
+    assert ran.exit_code == 0, ran.said
+    found = set()
+    for job in re.split(r"^(?:local)?rule ", ran.said, flags=re.MULTILINE)[1:]:
+        rule, _, text = job.partition(":")
+        reason, wildcards = (re.search(rf"^    {name}: (.*)", text, re.MULTILINE) for name in ("reason", "wildcards"))
+        if "updated by another job" not in reason[1]:
+            found.add(f"{rule} {wildcards[1]}" if wildcards else rule)
+    return found
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_what_is_due_after_a_change(route: str, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    cohort = make(route, tmp_path / "run")
+    changes = [({}, {}, set()), (NEVER | UNUSED.get(route, {}), {}, set())]
+    changes += [({key: value}, {}, rules) for key, (value, rules) in AGAIN[route].items()]
+    changes += [({}, row, jobs) for row, jobs in COLUMNS.get(route, [])]
+
+    def plan(number: int) -> set[str]:
+        values, row, _ = changes[number]
+        return due(changed(cohort, tmp_path / str(number), values, row).snakemake("--dry-run"))
+
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        plans = list(pool.map(plan, range(len(changes))))
+    found = {
+        str(row or values): jobs if row else {job.partition(" ")[0] for job in jobs}
+        for (values, row, _), jobs in zip(changes, plans, strict=True)
+    }
+    assert found == {str(row or values): jobs for values, row, jobs in changes}
+
+
+def test_an_edited_file_of_intervals_is_called_anew(tmp_path: Path) -> None:
+    cohort = make("joint", tmp_path)
+    (tmp_path / "regions.bed").write_text("chr1\t0\t500\n")
+    assert {job.partition(" ")[0] for job in due(cohort.snakemake("--dry-run"))} == {"base_recalibrator"}
+
+
+def test_swapped_conditions_are_compared_anew(tmp_path: Path) -> None:
+    """Labels keep their order, and so do the files that cuffdiff reads: their grouping alone is another."""
+    cohort = make("hisat2", tmp_path)
+    cohort.conditions |= {"A2": "b", "B2": "a"}
+    assert due(cohort.snakemake("--dry-run")) == {"differential_expression"}
