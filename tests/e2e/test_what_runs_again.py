@@ -119,7 +119,6 @@ UNUSED = {
     "joint": {"hard_filters.snps": {"QD2": "QD < 2.5"}, "bam_input": "remap"},
     "hisat2": {
         "inner_distance": 7,
-        "known_sites": ["other.vcf"],
         "gatk": "gatk3",
         "calling": "joint",
         "filter": "none",
