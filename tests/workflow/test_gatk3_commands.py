@@ -39,7 +39,7 @@ EXPECTED = {
     "apply_variant_recalibration": f"gatk3 {JAVA.format(heap=3200)} -T ApplyRecalibration {REFERENCE} "
     "-input results/genotype_gvcfs/S1.vcf.gz -recalFile results/variant_recalibration/S1.snps.recal "
     "-tranchesFile results/variant_recalibration/S1.snps.tranches -mode SNP --ts_filter_level 99.5 "
-    "-o results/apply_variant_recalibration/S1.snps.vcf.gz",
+    "-o results/apply_variant_recalibration/snps/S1.vcf.gz",
 }
 
 

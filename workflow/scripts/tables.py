@@ -102,7 +102,7 @@ def _explain(error: ValidationError) -> Iterator[str]:
             kinds = [limit] if isinstance(limit, str) else limit
             expected = " or ".join(TYPES.get(kind, kind) for kind in kinds)
             yield f"{at}expected {expected}, got {'nothing' if value is None else repr(value)}"
-        case "pattern":
+        case "pattern" | "not":
             yield f"{at}{value!r}: {error.schema['errorMessage']}"
         case "minimum" | "exclusiveMinimum" | "maximum":
             yield f"{at}{value} must be {BOUNDS[error.validator]} {limit}"

@@ -13,8 +13,8 @@ rule apply_variant_recalibration:
         indels_idx="results/variant_recalibration/{callset}.indels.recal.idx",
         indels_tranches="results/variant_recalibration/{callset}.indels.tranches",
     output:
-        snps=temp("results/apply_variant_recalibration/{callset}.snps.vcf.gz"),
-        snps_tbi=temp("results/apply_variant_recalibration/{callset}.snps.vcf.gz.tbi"),
+        snps=temp("results/apply_variant_recalibration/snps/{callset}.vcf.gz"),
+        snps_tbi=temp("results/apply_variant_recalibration/snps/{callset}.vcf.gz.tbi"),
         vcf="results/apply_variant_recalibration/{callset}.vcf.gz",
         tbi="results/apply_variant_recalibration/{callset}.vcf.gz.tbi",
     log:
