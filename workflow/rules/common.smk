@@ -53,6 +53,7 @@ environment = dict(
     GPD_PYTHON=sys.executable,
     # compiled once, not by every job: a third of what the launcher costs
     GPD_LAUNCH=py_compile.compile(script("launch.py"), doraise=True),
+    GPD_OUTPUTS=py_compile.compile(script("outputs.py"), doraise=True),
     GPD_READS=script("reads.py"),
     GPD_BOUNDARY=config["binding"]["boundary"],
     GPD_MEMORY=config["binding"]["memory"],
@@ -70,16 +71,18 @@ def exports(wildcards, resources):
     return "export " + " ".join(f"{name}={shlex.quote(str(value))}" for name, value in environment.items())
 
 
-def bound(step, command, rule=None):
+def bound(step, command, rule=None, inputs="{input:q}"):
     """The command as a job of the launcher: on CPUs of its own, recorded under its step, output to the rule's log.
 
     The text travels through a quoted here-document, so nothing in it needs escaping. `rule` is named
-    where several rules implement one step.
+    where several rules implement one step. The launcher looks whether outputs are whole, and `inputs` that are
+    results of ours; where a cohort's would not fit on a command line, a table can stand for them: @FILE.
     """
     return (
         f'{{params.exports}}; "$GPD_PYTHON" -S -E "$GPD_LAUNCH" run --step {step} --rule {rule or step}'
         " --wildcards={wildcards:q} --threads {threads} --mem-mb {resources.mem_mb}"
         " --attempt {resources.attempt} --binding={resources.binding:q} --log {log:q}"
+        f" --outputs {{output:q}} --inputs {inputs}"
         f" <<'END_OF_COMMAND'\n{command}\nEND_OF_COMMAND\n"
     )
 

@@ -32,4 +32,5 @@ rule multiqc:
             "qc",
             "multiqc --force --no-ansi --no-data-dir --file-list {input.files:q} --filename {output:q}",
             rule="multiqc",
+            inputs="@{input.files:q}",
         )

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Run one job of the workflow on CPUs of its own, and leave one exact record of it.
 
-    launch.py run --step S --rule R --wildcards NAME=VALUE,... --threads N --mem-mb M --log F [...] <<'END'
+    launch.py run --step S --rule R --wildcards NAME=VALUE,... --threads N --mem-mb M --log F [...] \
+        [--outputs FILE ... [--inputs FILE ...]] <<'END'
     (the job's command, for bash)
     END
     launch.py topology [--json] [--xml FILE] [--threads N] [--binding P] [--boundary B] [--smt]
@@ -19,6 +20,9 @@ where a value may be empty it is written --name=value:
     --run NAME                         GPD_RUN                 name of the run, written into each record
     --attempt N                                      1
                                        GPD_RUNTIME_DIR  /tmp/gpd-UID, where leases are kept
+
+Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts: GPD_OUTPUTS names
+the module that knows (outputs.py, compiled). Both options end the command line.
 
 The job's command finds GPD_CPUS, GPD_THREADS (what was granted) and GPD_MEM_MB in its environment.
 
@@ -1047,7 +1051,30 @@ def keep(record, journal, command, log_fd, settings, lease, front):
     code = exit_code(outcome)
     record["signal"] = code - 128 if 128 < code <= 128 + 64 else None
     cause, message = diagnose(code, outcome.ended, settings, ooms) if code else (None, None)
+    if not code and (fault := file_fault("made_fault", settings.outputs, log_fd)):
+        cause, message, code = ("disk_full" if DISK_FULL in fault else "broken_output"), fault, 1
     return finish(record, journal, settings, cause, message, code)
+
+
+DISK_FULL = "No space left on device"
+
+
+def file_fault(which, paths, log_fd):
+    """Return what a function of the module that GPD_OUTPUTS names (outputs.py) says is wrong with files, or None.
+
+    It goes to the log, too.
+    """
+    module = os.environ.get("GPD_OUTPUTS")
+    if not (module and paths):
+        return None
+    from importlib.machinery import SourcelessFileLoader
+
+    names = {"__name__": "outputs"}
+    exec(SourcelessFileLoader("outputs", module).get_code("outputs"), names)
+    fault = names[which](paths)
+    if fault:
+        say(f"error: {fault}", log_fd)
+    return fault
 
 
 def exit_code(outcome):
@@ -1340,10 +1367,10 @@ def finish(record, journal, settings, cause, message, code):
     return code
 
 
-def say(line):
-    """Print one line to stderr; that nobody reads it is no reason to fail."""
+def say(line, fd=2):
+    """Print one line to stderr, or to a log; that nobody reads it is no reason to fail."""
     try:
-        os.write(2, (line + "\n").encode(errors="replace"))
+        os.write(fd, (line + "\n").encode(errors="replace"))
     except OSError:
         return  # there is no other place to say so
 
@@ -1471,12 +1498,17 @@ OPTIONS = {  # name: (environment variable, converter, default)
     "xml": (None, str, ""),
 }
 SWITCHES = {"smt", "json"}  # may stand without a value
+FILES = ("--outputs", "--inputs")  # all that follows, up to the other one
 
 
 def parse(arguments):
     """Return (settings, positional arguments). argparse would cost each job as much as all other imports."""
     given = {name: os.environ[env] for name, (env, _, _) in OPTIONS.items() if env and os.environ.get(env)}
-    rest, queue = [], list(arguments)
+    rest, queue, files = [], list(arguments), dict.fromkeys(FILES, ())
+    for option in reversed(FILES):
+        if option in queue:
+            at = queue.index(option)
+            queue, files[option] = queue[:at], queue[at + 1 :]
     while queue:
         word = queue.pop(0)
         name, equals, value = word[2:].partition("=")
@@ -1491,6 +1523,7 @@ def parse(arguments):
         else:
             given[name] = (queue.pop(0) if queue else "") or given.get(name)
     values = {name: convert_option(name, given.get(name)) for name in OPTIONS}
+    values |= {option[2:]: files[option] for option in FILES}
     return SimpleNamespace(**{name.replace("-", "_"): value for name, value in values.items()}), rest
 
 
@@ -1558,6 +1591,9 @@ def run(settings):
     try:
         log_fd = open_log(settings.log)
         check_environment()
+        fault = file_fault("found_fault", settings.inputs, log_fd)
+        if fault:
+            return finish(record, journal, settings, "broken_input", fault, 1)
         lease = get_lease(runtime, settings, requester)
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD})
         record["wait_s"] = round(time.monotonic() - queued, 6)

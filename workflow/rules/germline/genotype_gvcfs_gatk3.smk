@@ -29,4 +29,5 @@ rule genotype_gvcfs:
             {params.gatk3} -T GenotypeGVCFs -nt {threads} -R {input.fasta:q} {params.gvcfs} {params.intervals} \\
                 -o {output.vcf:q}
             """,
+            inputs="{input.gvcfs:q}",
         )

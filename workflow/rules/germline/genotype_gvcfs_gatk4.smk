@@ -50,6 +50,7 @@ rule genomics_db_import:
                 --genomicsdb-workspace-path {output:q} --tmp-dir {resources.tmpdir:q}
             """,
             rule="genomics_db_import",
+            inputs="@{input.samples:q}",
         )
 
 
