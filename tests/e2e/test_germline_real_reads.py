@@ -186,6 +186,15 @@ def test_entry_from_cram(twelve_lanes: Cohort, tmp_path: Path, way: str) -> None
     assert len(shared_sites) >= 0.95 * max(len(before), len(after))
 
 
+def test_a_cram_of_another_sample_is_refused(twelve_lanes: Cohort, tmp_path: Path) -> None:
+    """Its alignments would be taken as they are, and the calls be those of NA12878."""
+    cohort = Cohort(tmp_path, twelve_lanes.config)
+    cohort.add_unit("OTHER", "all", bam=results(twelve_lanes) / "alignment" / "NA12878.cram")
+    ran = cohort.snakemake("--dry-run")
+    assert ran.exit_code == 1
+    assert "has a read group of sample 'NA12878' (SM): rename one of the two, or set bam_input: remap" in ran.said
+
+
 def test_vqsr_on_too_few_variants_says_so(twelve_lanes: Cohort, tmp_path: Path) -> None:
     folder = tmp_path / "vqsr"
     shutil.copytree(twelve_lanes.folder, folder, symlinks=True)

@@ -1,7 +1,9 @@
 """Each bad input gives its exact line; good ones give none."""
 
+import bz2
 import gzip
 import importlib.util
+import lzma
 import os
 import random
 import struct
@@ -52,17 +54,45 @@ def bgzip(data):
     return b"".join(blocks)
 
 
-def bam(contigs, read_groups=("SM:S1",), order="coordinate"):
+def sam_header(contigs, read_groups, order):
     lines = [
         f"@HD\tVN:1.6\tSO:{order}",
         *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in contigs.items()),
     ]
     lines += [f"@RG\tID:{number}\t{fields}" for number, fields in enumerate(read_groups)]
-    text = "\n".join(lines).encode() + b"\n"
+    return "\n".join(lines).encode() + b"\n"
+
+
+def bam(contigs, read_groups=("SM:S1",), order="coordinate"):
+    text = sam_header(contigs, read_groups, order)
     data = b"BAM\1" + struct.pack("<i", len(text)) + text + struct.pack("<i", len(contigs))
     for name, length in contigs.items():
         data += struct.pack("<i", len(name) + 1) + name.encode() + b"\0" + struct.pack("<i", length)
     return bgzip(data) + inputs.BGZF_END
+
+
+def itf8(number):
+    """CRAM's integers: the bits set first say how many bytes follow."""
+    if number < 1 << 7:
+        return struct.pack(">B", number)
+    if number < 1 << 14:
+        return struct.pack(">H", number | 0x8000)
+    if number < 1 << 21:
+        return struct.pack(">I", number | 0xC00000)[1:]
+    return struct.pack(">I", number | 0xE0000000) if number < 1 << 28 else None
+
+
+PACKERS = (bytes, gzip.compress, bz2.compress, lzma.compress)  # CRAM's methods 0 to 3
+
+
+def cram(contigs, read_groups=("SM:S1",), order="coordinate", version=3, method=1):
+    text = sam_header(contigs, read_groups, order)
+    data = struct.pack("<i", len(text)) + text
+    packed, checksum = PACKERS[method](data), bytes(4 if version > 2 else 0)
+    block = bytes([method, 0, 0]) + itf8(len(packed)) + itf8(len(data)) + packed + checksum
+    container = struct.pack("<i", len(block)) + bytes(6) + itf8(1) + itf8(1) + itf8(0) + checksum
+    end = inputs.CRAM_ENDS[0 if version > 2 else 1]
+    return b"CRAM" + bytes([version, 0]) + bytes(20) + container + block + end
 
 
 def vcf(*contigs, header=()):
@@ -520,45 +550,70 @@ def test_sum_of_files_that_are_read_whole_is_bounded(project, monkeypatch):
 # --- BAM and CRAM ---
 
 
+@pytest.mark.parametrize("form", [bam, cram])
 @pytest.mark.parametrize(
-    ("content", "faults"),
+    ("header", "faults"),
     [
-        (bam(REFERENCE), []),
-        (bam({"chr20": 500}), []),
-        (b"@HD\tVN:1.6\n", ["is neither BAM nor CRAM"]),
-        (bam(REFERENCE)[:-28], ["is cut off: the end marker of BAM is missing; copy or create it again"]),
-        (bam(REFERENCE)[:60], [CUT]),
+        ({}, []),
+        ({"contigs": {"chr20": 500}}, []),
         (
-            bam(REFERENCE, order="unsorted"),
+            {"order": "unsorted"},
             ["is not sorted by coordinate (its header lacks SO:coordinate): sort it, or set bam_input: remap"],
         ),
-        (bam(REFERENCE, read_groups=()), ["has no read group (@RG): add one, or set bam_input: remap"]),
+        ({"read_groups": ()}, ["has no read group (@RG): add one, or set bam_input: remap"]),
         (
-            bam(REFERENCE, read_groups=("SM:S1", "SM:S9")),
+            {"read_groups": ("SM:S1", "SM:S9")},
             ["has a read group of sample 'S9' (SM): rename one of the two, or set bam_input: remap"],
         ),
+        ({"contigs": {"20": 500}}, [f"names contig 20 {LACKS}; or set bam_input: remap"]),
         (
-            bam({"20": 500}),
-            [f"names contig 20 {LACKS}; or set bam_input: remap"],
-        ),
-        (
-            bam({"chr20": 499, "chr21": 300}),
+            {"contigs": {"chr20": 499, "chr21": 300}},
             [f"gives contig chr20 a length of 499, but the reference genome.fa 500{BUILD}; or set bam_input: remap"],
-        ),
-        (b"CRAM\x03\x00" + b"x" * 50 + inputs.CRAM_ENDS[0], []),
-        (
-            b"CRAM\x03\x00" + b"x" * 50,
-            ["is cut off: the end marker of CRAM is missing; copy or create it again"],
         ),
     ],
 )
-def test_alignments(project, content, faults):
+def test_alignments(project, form, header, faults):
+    project.write_bam(form(**{"contigs": REFERENCE} | header))
+    assert project.errors() == [BAM + fault for fault in faults]
+
+
+@pytest.mark.parametrize(
+    ("content", "faults"),
+    [
+        (b"@HD\tVN:1.6\n", ["is neither BAM nor CRAM"]),
+        (bam(REFERENCE)[:-28], ["is cut off: the end marker of BAM is missing; copy or create it again"]),
+        (bam(REFERENCE)[:60], [CUT]),
+        (cram(REFERENCE)[:-38], ["is cut off: the end marker of CRAM is missing; copy or create it again"]),
+        (cram(REFERENCE)[:60], ["is cut off: the end marker of CRAM is missing; copy or create it again"]),
+        (
+            cram(REFERENCE)[:60] + inputs.CRAM_ENDS[0],
+            ["is damaged: its header cannot be read; copy or create it again"],
+        ),
+        (
+            cram(REFERENCE, version=1),
+            ["is CRAM version 1, of which no header can be read here: convert it to version 3"],
+        ),
+    ],
+)
+def test_files_that_are_no_whole_alignments(project, content, faults):
     project.write_bam(content)
     assert project.errors() == [BAM + fault for fault in faults]
 
 
-def test_alignments_that_are_mapped_anew_need_no_particular_header(project):
-    project.write_bam(bam({"20": 1}, read_groups=(), order="unsorted"))
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("method", range(len(PACKERS)))
+@pytest.mark.parametrize("count", [1, 30, 3000])
+def test_headers_of_cram_however_they_are_packed(project, version, method, count):
+    contigs = {f"chr{number}": 1000 + number for number in range(count)}
+    project.write("s1.cram", cram(contigs, version=version, method=method))
+    header, found = inputs.read_cram_header("s1.cram")
+    assert found == contigs
+    assert ["@RG", "ID:0", "SM:S1"] in header
+
+
+@pytest.mark.parametrize("form", [bam, cram])
+def test_alignments_that_are_mapped_anew_need_no_particular_header(project, form):
+    project.write_bam(form({"20": 1}, read_groups=(), order="unsorted"))
     assert project.errors(bam_input="remap") == []
 
 

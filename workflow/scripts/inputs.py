@@ -6,8 +6,10 @@ and the tail are, and the job that maps them checks the rest as it reads. The wo
 path, so it imports no sibling and nothing beyond the standard library.
 """
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import re
 import struct
@@ -35,6 +37,7 @@ CRAM_ENDS = (
     bytes.fromhex("0f000000ffffffff0fe0454f4600000000010005bdd94f0001000606010001000100ee63014b"),  # version 3
     bytes.fromhex("0b000000ffffffff0fe0454f460000000001000001000606010001000100"),  # version 2.1
 )
+CRAM_METHODS = (bytes, gzip.decompress, bz2.decompress, lzma.decompress)
 
 Contigs = dict[str, int]
 
@@ -248,13 +251,13 @@ def _record_fault(number: int, header: bytes, sequence: bytes, plus: bytes, qual
 def _bam_faults(row: dict, config: dict, contigs: Contigs) -> Iterator[str]:
     path = row["bam"]
     try:
-        if _start(path, 4) == b"CRAM":
-            if not _end(path, 64).endswith(CRAM_ENDS):
-                yield "is cut off: the end marker of CRAM is missing; copy or create it again"
-            return
-        header, found = read_bam_header(path)
-        if _end(path, len(BGZF_END)) != BGZF_END:
-            yield "is cut off: the end marker of BAM is missing; copy or create it again"
+        is_cram = _start(path, 4) == b"CRAM"
+        whole = _end(path, 64).endswith(CRAM_ENDS if is_cram else BGZF_END)
+        # a cut BAM file is told from what is none by its header, which a cut CRAM file may lack
+        header, found = ([], {}) if is_cram and not whole else _read_header(path, is_cram)
+        if not whole:
+            form = "CRAM" if is_cram else "BAM"
+            raise InputError(f"is cut off: the end marker of {form} is missing; copy or create it again")
     except InputError as error:
         yield str(error)
         return
@@ -263,6 +266,48 @@ def _bam_faults(row: dict, config: dict, contigs: Contigs) -> Iterator[str]:
         if contigs:
             for fault in _contig_faults(found, contigs, config["reference"]["fasta"]):
                 yield f"{fault}; or set bam_input: remap"
+
+
+def _read_header(path: str, is_cram: bool) -> tuple[list[list[str]], dict[str, int]]:
+    return read_cram_header(path) if is_cram else read_bam_header(path)
+
+
+def read_cram_header(path: str) -> tuple[list[list[str]], dict[str, int]]:
+    """The header lines of a CRAM file (version 2 or 3), each split at its tabs, and its contigs with their lengths.
+
+    The header is the first block of the first container.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            version = file.read(26)[4]
+            if version not in (2, 3):
+                raise InputError(
+                    f"is CRAM version {version}, of which no header can be read here: convert it to version 3"
+                )
+            file.read(4)
+            *_, landmarks = [_itf8(file) for _ in range(8)]  # place, span, records, counters, blocks
+            for _ in range(landmarks):
+                _itf8(file)
+            file.read(4 if version == 3 else 0)  # a checksum
+            method, _kind, _id = file.read(3)
+            packed, size = _itf8(file), _itf8(file)
+            data = CRAM_METHODS[method](file.read(packed))
+        (length,) = struct.unpack_from("<i", data)
+        if len(data) != size or length > len(data) - 4:
+            raise EOFError
+    except (LookupError, ValueError, EOFError, OSError, struct.error, zlib.error, lzma.LZMAError):
+        raise InputError("is damaged: its header cannot be read; copy or create it again") from None
+    text = data[4 : 4 + length].rstrip(b"\0").decode("utf-8", "replace")
+    header = [line.split("\t") for line in text.splitlines()]
+    contigs = (dict(field.split(":", 1) for field in line[1:] if ":" in field) for line in header if line[0] == "@SQ")
+    return header, {contig["SN"]: int(contig["LN"]) for contig in contigs}
+
+
+def _itf8(file: io.BufferedIOBase) -> int:
+    """One of CRAM's integers: the bits set first say how many bytes follow; of the longest, none matters here."""
+    (first,) = file.read(1) or [0]
+    more = next((bit for bit in range(4) if not first & 0x80 >> bit), 4)
+    return int.from_bytes(bytes([first & 0xFF >> more + 1]) + file.read(more), "big")
 
 
 def read_bam_header(path: str) -> tuple[list[list[str]], dict[str, int]]:
