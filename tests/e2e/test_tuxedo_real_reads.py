@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Ran, shared, snakemake
+from conftest import SNAKEFILE, Ran, shared, snakemake
 from tuxedo_cohort import Experiment, tiny_experiment
 
 pytestmark = pytest.mark.e2e
@@ -223,6 +223,57 @@ def test_tophat_that_loses_reads_fails_its_sample(tmp_path):
     assert ran.exit_code == 0, ran.said
     assert json.loads((tmp_path / "results/align/sample1.json").read_text())["reads"] == 20200
     assert "-r 20 --mate-std-dev 30 --library-type fr-unstranded" in (tmp_path / "calls").read_text()
+
+
+TESTED = """\
+test_id\tgene_id\tgene\tlocus\tsample_1\tsample_2\tstatus\tvalue_1\tvalue_2\tlog2(fold_change)\ttest_stat\tp_value\tq_value\tsignificant
+1\t1\toff\tI:1-900\tWT\tKO\tOK\t501.2\t0\t-inf\t-nan\t5e-05\t0.00045\tyes
+2\t2\ton\tI:1001-1900\tWT\tKO\tOK\t0\t33.5\tinf\t-nan\t5e-05\t0.00045\tyes
+3\t3\tless\tI:2001-2900\tWT\tKO\tOK\t40\t10\t-2\t-3.1\t5e-05\t0.00045\tyes
+"""
+ALIGN_SUMMARY = """\
+Left reads:
+          Input     :     10100
+           Mapped   :      9950 (98.5% of input)
+            of these:       120 ( 1.2%) have multiple alignments (3 have >20)
+Right reads:
+          Input     :     10100
+           Mapped   :      9940 (98.4% of input)
+            of these:       118 ( 1.2%) have multiple alignments (3 have >20)
+98.5% overall read mapping rate.
+
+Aligned pairs:      9900
+     of these:       110 ( 1.1%) have multiple alignments
+                      12 ( 0.1%) are discordant alignments
+97.9% concordant pair alignment rate.
+"""
+TABLE_ALONE = """\
+for (part in parse(commandArgs(TRUE)[1])) if (is.call(part) && part[[1]] == "<-") eval(part)
+write_multiqc_table(significant_tests(read_tests("."), 0.05), "significant_genes_mqc.tsv")
+"""
+
+
+def test_what_multiqc_makes_of_absent_genes_and_of_tophat(tmp_path):
+    """Cuffdiff gives a gene that one condition lacks an infinite fold change, in either direction."""
+    (tmp_path / "gene_exp.diff").write_text(TESTED)
+    (tmp_path / "S1.align_summary.txt").write_text(ALIGN_SUMMARY)
+    script = SNAKEFILE.parent / "scripts" / "cummerbund.R"
+    subprocess.run(["Rscript", "--vanilla", "-e", TABLE_ALONE, script], cwd=tmp_path, check=True)
+    lines = (tmp_path / "significant_genes_mqc.tsv").read_text().splitlines()[4:]
+    shown = {row["test"]: (row["log2_fold_change"], row["only_in"]) for row in csv.DictReader(lines, delimiter="\t")}
+    assert shown == {"off WT KO": ("", "WT"), "on WT KO": ("", "KO"), "less WT KO": ("-2", "")}
+    files = ["significant_genes_mqc.tsv", "S1.align_summary.txt"]
+    done = subprocess.run(
+        ["multiqc", "--no-ansi", "--no-data-dir", "--filename", "page.html", *files],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert 'id="mqc-module-section-significant_genes' in page
+    assert 'id="mqc-module-section-tophat' in page
 
 
 def test_inner_distance_is_estimated_from_the_reads(tmp_path):

@@ -148,6 +148,11 @@ def test_tophat2_gets_plain_names_whatever_the_files_are_called(tophat):
     assert 'ln -s "$(realpath -- reads/B2_L1_R1.fq.gz)" "$work/fq1_1.fq.gz"' in text
 
 
+def test_tophat2_summary_is_named_as_multiqc_looks_for_it(tophat):
+    assert 'align_summary.txt" results/align/B2.align_summary.txt' in commands(tophat)["tophat2"]
+    assert "tophat2" in plan(tophat)
+
+
 def test_tophat2_reference_only_finds_no_new_junctions(tophat):
     tophat.config |= {"assembly": "reference_only", "strandedness": "fr-firststrand"}
     words = tophat_words(tophat)

@@ -48,7 +48,14 @@ write_multiqc_table <- function(rows, path) {
   test <- make.unique(paste(gene_label(rows), rows$sample_1, rows$sample_2), sep = "_")
   writeLines(header, path)
   shown <- cbind(test = test, rows[c("locus", "value_1", "value_2", "log2_fold_change", "p_value", "q_value")])
-  suppressWarnings(write.table(shown, path, sep = "\t", quote = FALSE, row.names = FALSE, append = TRUE))
+  # a gene that one condition lacks has an infinite fold change, for which MultiQC has no colour and dies
+  absent <- is.infinite(rows$log2_fold_change)
+  if (any(absent)) {
+    present <- ifelse(rows$log2_fold_change > 0, rows$sample_2, rows$sample_1)
+    shown$only_in <- ifelse(absent, present, NA)
+  }
+  shown[] <- lapply(shown, function(column) if (is.numeric(column)) ifelse(is.finite(column), column, NA) else column)
+  suppressWarnings(write.table(shown, path, sep = "\t", quote = FALSE, row.names = FALSE, na = "", append = TRUE))
 }
 
 gene_label <- function(tests) ifelse(tests$gene == "-", tests$gene_id, tests$gene)

@@ -51,7 +51,7 @@ rule align:
         bam="results/align/{sample}.bam",
         bai="results/align/{sample}.bam.bai",
         counts="results/align/{sample}.json",
-        summary="results/align/{sample}.summary.txt",
+        summary=SUMMARY["hisat2"],
     log:
         "logs/align/{sample}.log",
     conda:

@@ -93,7 +93,7 @@ rule tophat2:
     output:
         mapped=temp("results/tophat2/{sample}/accepted_hits.bam"),
         unmapped=temp("results/tophat2/{sample}/unmapped.bam"),
-        summary="results/align/{sample}.summary.txt",
+        summary=SUMMARY["tophat2"],
     log:
         "logs/tophat2/{sample}.log",
     conda:

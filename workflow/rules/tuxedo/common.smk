@@ -2,6 +2,8 @@
 from snakemake.logging import logger
 
 GENES = "results/reference/genes.gtf"
+# what MultiQC tells an aligner's summary by: HISAT2's by its content, TopHat's by its name
+SUMMARY = {"hisat2": "results/align/{sample}.summary.txt", "tophat2": "results/align/{sample}.align_summary.txt"}
 HISAT2_INDEX = [f".{part}.ht2" for part in range(1, 9)]
 TABLES = (
     *(
@@ -106,7 +108,7 @@ def preparations():
 def statistics():
     """What the MultiQC page is made of."""
     wanted = [
-        *expand("results/align/{sample}.summary.txt", sample=samples),
+        *expand(SUMMARY[config["aligner"]], sample=samples),
         *expand("results/samtools_stats/{sample}.txt", sample=samples),
         "results/strandedness/strandedness_mqc.tsv",
     ]
