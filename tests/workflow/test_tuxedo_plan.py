@@ -137,7 +137,7 @@ def tophat_words(experiment: Experiment) -> list[str]:
 
 def test_tophat2_command_line(tophat):
     assert tophat_words(tophat) == [
-        *("tophat2", "-p", "2", "-r", "20", "--mate-std-dev", "30", "--library-type", "fr-unstranded"),
+        *("tophat2", "-p", "1", "-r", "20", "--mate-std-dev", "30", "--library-type", "fr-unstranded"),
         *("-G", "results/reference/genes.gtf", "-o", "$work/out", "results/reference/bowtie2/genome"),
         *("$work/fq1_1.fq.gz,$work/fq1_2.fq.gz", "$work/fq2_1.fq.gz,$work/fq2_2.fq.gz"),
     ]
@@ -183,6 +183,12 @@ def test_tophat2_counts_what_it_mapped_and_what_not(tophat):
         "samtools view -h results/tophat2/B2/accepted_hits.bam; samtools view results/tophat2/B2/unmapped.bam" in text
     )
     assert "--lanes 2" in text
+
+
+def test_tophat2_alignments_are_looked_through_for_lost_blocks(tophat):
+    text = commands(tophat)["align"]
+    assert "samtools view -F 0x900 results/tophat2/B2/unmapped.bam" in text
+    assert '"$GPD_BLOCKS" --threads "$(cat results/tophat2/B2/threads.txt)" --lanes 2 reads/B2_L1_R1.fq.gz' in text
 
 
 @pytest.mark.parametrize("aligner", ["hisat2", "tophat2"])

@@ -94,11 +94,13 @@ rule tophat2:
         mapped=temp("results/tophat2/{sample}/accepted_hits.bam"),
         unmapped=temp("results/tophat2/{sample}/unmapped.bam"),
         summary=SUMMARY["tophat2"],
+        threads=temp("results/tophat2/{sample}/threads.txt"),
     log:
         "logs/tophat2/{sample}.log",
     conda:
         "../../../envs/tophat.yaml"
-    threads: 16
+    # With more, TopHat loses reads of small inputs.
+    threads: 1
     resources:
         mem_mb=16000,
     params:
@@ -120,6 +122,7 @@ rule tophat2:
             mv "$work/out/align_summary.txt" {output.summary:q}
             mv "$work/out/accepted_hits.bam" {output.mapped:q}
             mv "$work/out/unmapped.bam" {output.unmapped:q}
+            echo {threads} > {output.threads:q}
             """,
             rule="tophat2",
         )
@@ -130,6 +133,7 @@ rule align:
     input:
         mapped="results/tophat2/{sample}/accepted_hits.bam",
         unmapped="results/tophat2/{sample}/unmapped.bam",
+        threads="results/tophat2/{sample}/threads.txt",
         reads=sample_reads,
     output:
         bam="results/align/{sample}.bam",
@@ -153,8 +157,9 @@ rule align:
             {{ samtools view -h {input.mapped:q}; samtools view {input.unmapped:q}; }} \
             | samtools flagstat -O json - > "$counts/flagstat"
             reads unit --counts "$counts" --lanes {params.lanes} --output {output.counts:q} {input.reads:q} \
-            || {{ echo "error: TopHat lost reads of {wildcards.sample}, or they are damaged (see below); on small inputs" \
-                "it loses them with more than one thread: --set-threads tophat2=1" >&2; exit 1; }}
+            || {{ echo "error: TopHat lost reads of {wildcards.sample}, or they are damaged (see above)" >&2; exit 1; }}
+            samtools view -F 0x900 {input.unmapped:q} \
+            | "$GPD_PYTHON" -S -E "$GPD_BLOCKS" --threads "$(cat {input.threads:q})" --lanes {params.lanes} {input.reads:q}
             cp {input.mapped:q} {output.bam:q}
             samtools index {output.bam:q}
             """,

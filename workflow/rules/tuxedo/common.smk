@@ -58,6 +58,7 @@ if workflow.is_main_process:
 
 environment |= dict(
     GPD_ANNOTATION=script("annotation.py"),
+    GPD_BLOCKS=script("blocks.py"),
     GPD_EXPRESSION=script("expression.py"),
     GPD_FRAGMENTS=script("fragments.py"),
     GPD_STRANDEDNESS=script("strandedness.py"),
