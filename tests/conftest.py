@@ -44,6 +44,7 @@ class Cohort:
     folder: Path
     config: dict
     units: list[dict[str, str]] = field(default_factory=list)
+    sexes: dict[str, str] = field(default_factory=dict)
 
     def add_unit(self, sample: str, unit: str, **columns: str | Path) -> None:
         self.units.append({"sample_name": sample, "unit_name": unit, **{k: str(v) for k, v in columns.items()}})
@@ -53,7 +54,9 @@ class Cohort:
         config.mkdir(exist_ok=True)
         (config / "config.yaml").write_text(yaml.safe_dump(self.config))
         names = dict.fromkeys(unit["sample_name"] for unit in self.units)
-        (config / "samples.tsv").write_text("\n".join(["sample_name", *names]) + "\n")
+        samples = [f"{name}\t{self.sexes.get(name, '')}" for name in names] if self.sexes else names
+        header = "sample_name\tsex" if self.sexes else "sample_name"
+        (config / "samples.tsv").write_text("\n".join([header, *samples]) + "\n")
         rows = ["\t".join(unit.get(column, "") for column in UNIT_COLUMNS) for unit in self.units]
         (config / "units.tsv").write_text("\n".join(["\t".join(UNIT_COLUMNS), *rows]) + "\n")
 

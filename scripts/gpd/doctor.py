@@ -5,6 +5,7 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -18,7 +19,9 @@ from rich.text import Text
 from gpd.machines.machine import TIMEOUT_S, Machine, answer, look
 from gpd.tools import Tool, at_least, needed, version_in
 
-CURES = Path(__file__).resolve().parents[2] / ".tools" / "cufflinks" / "status"  # scripts/setup/cufflinks.sh
+ROOT = Path(__file__).resolve().parents[2]
+CURES = ROOT / ".tools" / "cufflinks" / "status"  # scripts/setup/cufflinks.sh
+GATK3_JAVA = ROOT / "workflow" / "scripts" / "gatk3_java.py"
 OPEN_FILES = 4096  # sambamba sort and GenomicsDBImport keep hundreds of files open, several jobs run at once
 
 
@@ -37,12 +40,14 @@ class Finding:
 @dataclass(frozen=True)
 class Report:
     """All of `gpd doctor`; `verdicts` names for each pipeline how it runs: path, conda, or not at all; `cures` are the
-    packaging defects that set-up found, and what it did about them."""
+    packaging defects that set-up found, and what it did about them; `gatk3_java` is the Java 8 that a jar of GATK 3
+    would run under, or why there is none."""
 
     findings: tuple[Finding, ...]
     machine: Machine
     verdicts: dict[str, str]
     cures: tuple[str, ...] = ()
+    gatk3_java: str = ""
 
     @property
     def healthy(self) -> bool:
@@ -113,6 +118,8 @@ def show(report: Report, tools: list[Tool], console: Console) -> None:
     console.print(_machine_table(report.machine))
     for cure in report.cures:
         console.print(escape(cure), soft_wrap=True)
+    if report.gatk3_java:
+        console.print(f"gatk3_jar, where the config names one: {escape(report.gatk3_java)}", soft_wrap=True)
     for warning in warnings(report.machine):
         console.print(f"[yellow]warning[/]: {escape(warning)}", soft_wrap=True)
     for pipeline, how in report.verdicts.items():
@@ -181,6 +188,7 @@ def inspect(tools: list[Tool], pipelines: list[str], directory: Path) -> Report:
         machine,
         {pipeline: verdict(pipeline, tools, findings, machine.conda) for pipeline in pipelines},
         tuple(CURES.read_text(encoding="utf-8").splitlines()) if CURES.exists() else (),
+        answer([sys.executable, str(GATK3_JAVA)])[1].strip(),
     )
 
 

@@ -63,7 +63,7 @@ def body(vcf: Path) -> list[str]:
 
 
 def test_accuracy_on_platinum_reads(tmp_path: Path, figure: Callable[[str], None]) -> None:
-    """NA12878 over 100 kb of chr20 at 52x, as a joint call set of intervals, against GIAB inside its confident regions."""
+    """NA12878 over 100 kb of chr20 at 52x, called jointly in intervals, against GIAB inside its confident regions."""
     data = shared("germline_chr20")
     cohort = cohort_of(
         tmp_path,
@@ -78,8 +78,7 @@ def test_accuracy_on_platinum_reads(tmp_path: Path, figure: Callable[[str], None
     assert ran.exit_code == 0, ran.said
     calls = results(cohort) / "hard_filter" / "cohort.vcf.gz"
     truth, regions = (
-        data / "truth" / name
-        for name in ("NA12878.truth.1100kb.vcf.gz", "NA12878.confident.10.0-10.1M.1100kb.bed")
+        data / "truth" / name for name in ("NA12878.truth.1100kb.vcf.gz", "NA12878.confident.10.0-10.1M.1100kb.bed")
     )
     figures = concordance(tmp_path, calls, truth, regions)
     for kind, (recall, precision) in figures.items():
@@ -168,19 +167,30 @@ def test_a_moved_cohort_has_nothing_left_to_do(twelve_lanes: Cohort, tmp_path: P
     assert "Nothing to be done" in ran.said, ran.said
 
 
-@pytest.mark.parametrize("way", ["keep", "remap"])
-def test_entry_from_cram(twelve_lanes: Cohort, tmp_path: Path, way: str) -> None:
-    """Alignments as input give the calls that their reads gave."""
-    cohort = Cohort(tmp_path, twelve_lanes.config | {"bam_input": way, "alignment_format": "bam"})
-    cram = results(twelve_lanes) / "alignment" / "NA12878.cram"
-    cohort.add_unit("NA12878", "all", bam=cram)
+def entered(twelve_lanes: Cohort, folder: Path, way: str) -> Cohort:
+    """A cohort whose input is the alignment that the reads gave, run to its end."""
+    cohort = Cohort(folder, twelve_lanes.config | {"bam_input": way, "alignment_format": "bam"})
+    cohort.add_unit("NA12878", "all", bam=results(twelve_lanes) / "alignment" / "NA12878.cram")
     ran = cohort.snakemake()
     assert ran.exit_code == 0, ran.said
-    bam = tmp_path / "results" / "base_recalibration" / "NA12878.bam"
+    return cohort
+
+
+@pytest.fixture(scope="module")
+def kept(twelve_lanes: Cohort, tmp_path_factory: pytest.TempPathFactory) -> Cohort:
+    return entered(twelve_lanes, tmp_path_factory.mktemp("kept"), "keep")
+
+
+@pytest.mark.parametrize("way", ["keep", "remap"])
+def test_entry_from_cram(twelve_lanes: Cohort, tmp_path: Path, request: pytest.FixtureRequest, way: str) -> None:
+    """Alignments as input give the calls that their reads gave."""
+    cohort = request.getfixturevalue("kept") if way == "keep" else entered(twelve_lanes, tmp_path, way)
+    cram = results(twelve_lanes) / "alignment" / "NA12878.cram"
+    bam = results(cohort) / "base_recalibration" / "NA12878.bam"
     assert primary_alignments(bam) == primary_alignments(cram)
     before, after = (
         {tuple(line.split("\t")[:5:1])[:2] for line in body(folder / "hard_filter" / "cohort.vcf.gz")}
-        for folder in (results(twelve_lanes), tmp_path / "results")
+        for folder in (results(twelve_lanes), results(cohort))
     )
     shared_sites = before & after
     assert len(shared_sites) >= 0.95 * max(len(before), len(after))
@@ -193,6 +203,30 @@ def test_a_cram_of_another_sample_is_refused(twelve_lanes: Cohort, tmp_path: Pat
     ran = cohort.snakemake("--dry-run")
     assert ran.exit_code == 1
     assert "has a read group of sample 'NA12878' (SM): rename one of the two, or set bam_input: remap" in ran.said
+
+
+def genotypes(vcf: Path) -> list[tuple[int, str]]:
+    rows = [line.split("\t") for line in body(vcf)]
+    return [(int(row[1]), row[9].split(":")[0]) for row in rows]
+
+
+def test_regions_of_one_copy_get_haploid_genotypes(kept: Cohort, tmp_path: Path) -> None:
+    """The finished run again, where the sample is said to be male, and part of the contig to be there once in males."""
+    folder = tmp_path / "males only"
+    shutil.copytree(kept.folder, folder, symlinks=True)
+    (folder / "X only once.bed").write_text("chr22\t5000\t20000\t1\n")
+    config = kept.config | {"ploidy_regions": {"male": "X only once.bed", "female": ""}}
+    cohort = Cohort(folder, config, kept.units, {"NA12878": "male"})
+    ran = cohort.snakemake("results/genotype_gvcfs/cohort.vcf.gz")
+    assert ran.exit_code == 0, ran.said
+    called = genotypes(results(cohort) / "genotype_gvcfs" / "cohort.vcf.gz")
+    once = {genotype for position, genotype in called if 5000 < position <= 20000}
+    twice = {genotype for position, genotype in called if not 5000 < position <= 20000}
+    assert once == {"1"}
+    assert twice >= {"0/1", "1/1"}
+    assert all(len(genotype) == 3 for genotype in twice)
+    diploid = genotypes(results(kept) / "genotype_gvcfs" / "cohort.vcf.gz")
+    assert all(len(genotype) == 3 for _, genotype in diploid)
 
 
 def test_vqsr_on_too_few_variants_says_so(twelve_lanes: Cohort, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Hard filters with the real GATK: the VCF header has every filter of the config, and each takes what it is meant for."""
+"""Hard filters with the real GATK: the VCF header has each of the config, and each takes what it is meant for."""
 
 import re
 import subprocess

@@ -174,7 +174,7 @@ def test_show():
     assert "germline cannot run:\n  bwa missing: apt-get install bwa" in text
 
 
-def test_command_line(bin_directory, monkeypatch):
+def test_command_line(bin_directory, tmp_path, monkeypatch):
     monkeypatch.setattr(tools, "read_table", lambda: [BWA, DWGSIM, GATK3])
     bin_directory("dwgsim", "echo 'Version: 0.1'; exit 1")
     broken = CliRunner().invoke(app, ["doctor", "--json"])
@@ -184,7 +184,11 @@ def test_command_line(bin_directory, monkeypatch):
     assert [finding["problem"] for finding in report["findings"]] == ["missing", "", "missing"]
 
     bin_directory("bwa", "echo 'Version: 0.7.17'; exit 1")
-    assert CliRunner().invoke(app, ["doctor"]).exit_code == 0
+    bin_directory("java", "echo 'openjdk version \"1.8.0_412\"'")
+    monkeypatch.setenv("JAVA8_HOME", str(tmp_path))
+    healthy = CliRunner().invoke(app, ["doctor"])
+    assert healthy.exit_code == 0
+    assert f"gatk3_jar, where the config names one: {tmp_path}/bin/java" in healthy.stdout
     assert CliRunner().invoke(app, ["doctor", "--pipeline", "germline-gatk3"]).exit_code == 1
     assert CliRunner().invoke(app, ["doctor", "--pipeline", "gremline"]).exit_code == 2
 

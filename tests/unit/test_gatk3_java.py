@@ -38,7 +38,9 @@ def test_what_is_named_is_taken(put, tmp_path):
 
 def test_the_usual_places_are_looked_through(put, tmp_path):
     newer = put("path", SEVENTEEN)
-    assert gatk3_java.find("", {"PATH": str(Path(newer).parent)})[1].startswith(f"no Java 8 is here ({newer} is Java 17.")
+    assert gatk3_java.find("", {"PATH": str(Path(newer).parent)})[1].startswith(
+        f"no Java 8 is here ({newer} is Java 17."
+    )
     put("jvm/java 17", SEVENTEEN)
     old = put("jvm/java 8")
     assert gatk3_java.find("", {"PATH": str(Path(newer).parent)}) == (old, "")

@@ -812,6 +812,99 @@ def test_intervals(project, name, content, fault):
     assert project.errors(intervals=name) == ([f"config: intervals {name} {fault}"] if fault else [])
 
 
+COLUMN = "has no ploidy, a whole number from 1, in column"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    [
+        ("p.bed", "track name=x\nchr20\t0\t500\t1\n", None),
+        ("p.bed", "chr20\t0\t500\t1\nchr21\t0\t5\n", f"{COLUMN} 4 of line 2"),
+        ("p.bed", "chr20\t0\t500\t0\n", f"{COLUMN} 4 of line 1"),
+        ("p.bed", "chr20\t0\t500\tX\n", f"{COLUMN} 4 of line 1"),
+        ("p.bed", "chrX\t0\t5\t1\n", f"names contig chrX {LACKS}"),
+        ("p.bed", "chr20\t0\t501\t1\n", f"{OUTSIDE} chr20 of 500 bases in line 1"),
+        ("p.bed", "", "is empty (0 bytes)"),
+        ("p.interval_list", "@HD\tVN:1.6\nchr20\t1\t500\t+\t1\n", None),
+        ("p.interval_list", "chr20\t1\t500\t+\tx\n", f"{COLUMN} 5 of line 1"),
+        ("p.list", "chr20\n", "has a name that GATK does not know: end it in .bed or .interval_list"),
+    ],
+)
+def test_ploidy_regions(project, name, content, fault):
+    project.write(name, content)
+    project.write("samples.tsv", "sample_name\tsex\nS1\tmale\n")
+    assert project.errors(ploidy_regions=name) == ([f"config: ploidy_regions {name} {fault}"] if fault else [])
+    by_sex = project.errors(ploidy_regions={"male": name, "female": ""})
+    assert by_sex == ([f"config: ploidy_regions.male {name} {fault}"] if fault else [])
+
+
+@pytest.mark.parametrize(
+    ("samples", "fault"),
+    [
+        ("sample_name\tsex\nS1\tfemale\n", None),
+        ("sample_name\nS1\n", "has no sex, by which ploidy_regions names male, female: give one in the column sex"),
+        (
+            "sample_name\tsex\nS1\t\n",
+            "has no sex, by which ploidy_regions names male, female: give one in the column sex",
+        ),
+        ("sample_name\tsex\nS1\tmal\n", "sex 'mal' has no ploidy_regions; did you mean male?"),
+        ("sample_name\tsex\nS1\tX0\n", "sex 'X0' has no ploidy_regions; ploidy_regions names male, female"),
+    ],
+)
+def test_a_sample_whose_ploidies_are_not_known_is_refused(project, samples, fault):
+    project.write("samples.tsv", samples)
+    project.write("p.bed", "chr20\t0\t500\t1\n")
+    lines = [f"samples.tsv line 2: sample S1: {fault}"] if fault else []
+    assert project.errors(ploidy_regions={"male": "p.bed", "female": ""}) == lines
+    assert project.errors(ploidy_regions="p.bed") == []
+
+
+def test_gatk_3_knows_no_ploidy_regions(project):
+    assert project.errors(ploidy_regions="p.bed", gatk="gatk3") == [
+        "config: ploidy_regions: GATK 3 knows no regions of other ploidy: set gatk: gatk4, or leave ploidy_regions out"
+    ]
+
+
+def alt_lines(project, *names, **reference):
+    """Errors, and warnings, about a reference with ALT contigs of these names."""
+    project.write("genome.fa", "".join(f">{name}\nACGT\n" for name in ("chr20", *names)))
+    project.write("dbsnp.vcf", vcf("chr20"))
+    said = []
+    cohort = tables.read_cohort(project.config | {"reference": {"fasta": "genome.fa", **reference}}, SCHEMAS)
+    return inputs.check(cohort.config, cohort.units, warn=said.append), said
+
+
+@pytest.mark.parametrize("names", [("chr20_KI270_alt",), ("HLA-A*01:01",)])
+def test_alt_contigs_without_an_alt_file_are_warned_of(project, names):
+    errors, (warning,) = alt_lines(project, *names)
+    assert errors == []
+    assert f"genome.fa has 1 ALT contigs ({names[0]}), but there is no genome.fa.alt: " in warning
+    for there in ("genome.fa.alt", "genome.fa.64.alt"):
+        project.write(there, f"@SQ\tSN:x\n{names[0]}\t0\tchr20\t1\n")
+        assert alt_lines(project, *names) == ([], [])
+        Path(there).unlink()
+
+
+def test_a_reference_without_alt_contigs_is_not_warned_of(project):
+    assert alt_lines(project, "chr21", "chrUn_decoy") == ([], [])
+
+
+def test_of_a_named_index_its_own_alt_file_counts(project):
+    for suffix in ("amb", "ann", "bwt", "pac", "sa"):
+        project.write(f"index.{suffix}", "x")
+    project.write("genome.fa.alt", "chr1_alt\t0\tchr20\t1\n")
+    assert "there is no index.alt" in alt_lines(project, "chr1_alt", bwa_index="index")[1][0]
+    project.write("index.alt", "chr1_alt\t0\tchr20\t1\n")
+    assert alt_lines(project, "chr1_alt", bwa_index="index") == ([], [])
+
+
+def test_an_alt_file_of_another_genome_is_refused(project):
+    project.write("genome.fa.alt", "alt9\t0\tchr20\t1\n")
+    assert alt_lines(project, "chr1_alt")[0] == [
+        "config: reference genome.fa.alt names no contig of genome.fa: take the one of this genome, or remove it"
+    ]
+
+
 def test_missing_intervals_and_jar(project):
     assert project.errors(intervals="no.bed", gatk="gatk3", gatk3_jar="no.jar") == [
         "config: gatk3_jar no.jar does not exist",

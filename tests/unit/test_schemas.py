@@ -97,10 +97,10 @@ def test_the_manual_describes_no_key_that_is_unknown():
 
 def test_examples_in_the_manual_are_valid_and_its_hard_filters_are_the_defaults():
     examples = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", MANUAL, flags=re.DOTALL)]
-    assert len(examples) == 4
+    assert len(examples) == 5
     for example in examples:
         assert tables.config_errors(MINIMAL | example, CONFIG) == []
-    assert examples[2]["hard_filters"] == tables.with_defaults(MINIMAL, CONFIG)["hard_filters"]
+    assert examples[3]["hard_filters"] == tables.with_defaults(MINIMAL, CONFIG)["hard_filters"]
 
 
 def test_defaults_are_valid_and_complete():

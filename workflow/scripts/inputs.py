@@ -388,9 +388,8 @@ def alt_errors(reference: dict, contigs: Contigs) -> list[str]:
     except InputError as error:
         return [f"config: reference {file} {error}"]
     if contigs and not names & contigs.keys():
-        return [
-            f"config: reference {file} names no contig of {reference['fasta']}: take the one of this genome, or remove it"
-        ]
+        fasta = reference["fasta"]
+        return [f"config: reference {file} names no contig of {fasta}: take the one of this genome, or remove it"]
     return []
 
 

@@ -1,0 +1,96 @@
+"""Every pair of the config's choices, planned together at least once, and what their GATK commands may not hold."""
+
+import itertools
+import subprocess
+
+import pytest
+from conftest import Cohort, tiny_cohort
+from test_gatk3_commands import gatk3_commands
+from test_plan import VQSR
+
+pytestmark = pytest.mark.e2e  # several dry runs
+
+CHOICES = {
+    "calling": ("per_sample", "joint"),
+    "intervals": ("", "regions.bed"),
+    "filter": ("hard", "vqsr", "none"),
+    "alignment_format": ("bam", "cram"),
+    "bam_input": ("keep", "remap"),
+    "gatk": ("gatk4", "gatk3"),
+    "realigner": ("none", "gatk3"),
+    "ploidy_regions": ("", "ploidy.bed"),
+}
+Row = dict[str, str]
+WALKS_INTERVALS = {"realigner_targets", "base_recalibrator", "haplotype_caller", "genotype_gvcfs"}
+GATK3_ONLY = {"-T", "-nt", "-nct", "-o", "--emitRefConfidence", "-knownSites", "--filterName", "--maxGaussians"}
+
+
+def allowed(row: Row) -> bool:
+    return not (row["gatk"] == "gatk3" and row["ploidy_regions"])
+
+
+def pairs(row: Row) -> set:
+    return set(itertools.combinations(row.items(), 2))
+
+
+def covering() -> list[Row]:
+    """Rows that hold every allowed pair, each the one that adds the most."""
+    rows = [dict(zip(CHOICES, values, strict=True)) for values in itertools.product(*CHOICES.values())]
+    rows = [row for row in rows if allowed(row)]
+    left, chosen = set().union(*map(pairs, rows)), []
+    while left:
+        chosen.append(max(rows, key=lambda row: len(pairs(row) & left)))
+        left -= pairs(chosen[-1])
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def cohort(tmp_path_factory: pytest.TempPathFactory) -> Cohort:
+    """One sample, of reads and of a BAM file."""
+    made = tiny_cohort(tmp_path_factory.mktemp("choices"), samples=["S1"], lanes=1)
+    folder = made.folder
+    sam = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:chr1\tLN:2000\n@RG\tID:x\tSM:S1\n"
+    subprocess.run(["samtools", "view", "-b", "-o", folder / "s1.bam", "-"], input=sam, text=True, check=True)
+    made.add_unit("S1", "aligned", bam="s1.bam")
+    (folder / "regions.bed").write_text("chr1\t100\t900\nchr1\t1200\t1900\n")
+    (folder / "ploidy.bed").write_text("chr1\t0\t500\t1\n")
+    (folder / "indels.vcf").write_bytes((folder / "known.vcf").read_bytes())
+    made.config |= {"known_indels": ["indels.vcf"], "vqsr": VQSR}
+    return made
+
+
+def values_of(words: list[str], flag: str) -> list[str]:
+    return [value for word, value in itertools.pairwise(words) if word == flag]
+
+
+@pytest.mark.parametrize("row", covering(), ids=lambda row: "-".join(filter(None, row.values())))
+def test_choices_go_together(cohort: Cohort, row: Row) -> None:
+    cohort.config |= row
+    commands = gatk3_commands(cohort, "gatk")
+    for rule, words in ((rule, words) for rule, found in commands.items() for words in found):
+        old = words[0] == "gatk3"
+        assert old == bool(GATK3_ONLY & set(words)), words
+        assert old != bool({"--tmp-dir", "-O"} & set(words)), words
+        assert values_of(words, "-L") == expected_intervals(rule, row), words
+        assert ("--ploidy-regions" in words) == (rule == "haplotype_caller" and bool(row["ploidy_regions"])), words
+    (genotyping,) = commands["genotype_gvcfs"]
+    imported = row["calling"] == "joint" and row["gatk"] == "gatk4"
+    assert imported == ("genomics_db_import" in commands)
+    assert imported == values_of(genotyping, "-V")[0].startswith("gendb://")
+
+
+def expected_intervals(rule: str, row: Row) -> list[str]:
+    """GATK merges contigs into partitions only where the intervals are whole contigs."""
+    if rule == "genomics_db_import":
+        return ["results/reference/genome.bed"]
+    return [row["intervals"]] if row["intervals"] and rule in WALKS_INTERVALS else []
+
+
+def test_every_allowed_pair_is_in_a_row() -> None:
+    rows = covering()
+    assert len(rows) <= 12
+    planned = set().union(*map(pairs, rows))
+    for one, two in itertools.combinations(CHOICES, 2):
+        for values in itertools.product(CHOICES[one], CHOICES[two]):
+            pair = tuple(zip((one, two), values, strict=True))
+            assert pair in planned or dict(pair) == {"gatk": "gatk3", "ploidy_regions": "ploidy.bed"}
