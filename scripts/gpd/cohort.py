@@ -6,15 +6,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gpd import display, launcher, tools, workflow
-from gpd.lab.pool import read_samples
-from gpd.lab.study import StudyError, share
+from gpd import configuration, display, launcher, tools, workflow
+from gpd.configuration import ConfigurationError
+from gpd.lab.study import share
 from gpd.ledger import read_ledger
 from gpd.machines import machine
 from gpd.steps import STEPS
 from gpd.summary import Summary, summarize
 
 LEDGER = "ledger.jsonl"
+USUAL_CONFIG = "config/config.yaml"
 
 
 def run(
@@ -32,7 +33,7 @@ def run(
     those of this run alone.
     """
     node, cores = machine.look(directory), cores or launcher.usable_cores()
-    profile, options = (profile, []) if profile else choose_profile(directory, configfiles, cores)
+    profile, options = (profile, []) if profile else choose_profile(directory, configfiles, cores, pipeline)
     arguments = workflow.command(
         directory,
         cores=cores,
@@ -50,23 +51,24 @@ def run(
     return finished.exit_code
 
 
-def choose_profile(directory: Path, configfiles: Sequence[Path], cores: int) -> tuple[Path, list[str]]:
+def choose_profile(directory: Path, configfiles: Sequence[Path], cores: int, pipeline: str) -> tuple[Path, list[str]]:
     """The profile for a cohort: one thread a job where there is a sample for each core, else an even share of them.
 
     Returns the profile and further options for Snakemake. Where samples can't be counted, the workflow will say why.
     """
-    samples = _count_samples(directory, configfiles)
+    samples = _count_samples(directory, configfiles, pipeline)
     if samples and samples >= cores:
         return workflow.PROFILES / "throughput", []
     threads = [f"{rule}={count}" for rule, count in share(samples, cores).items()] if samples else []
     return workflow.PROFILES / "default", ["--set-threads", *threads] if threads else []
 
 
-def _count_samples(directory: Path, configfiles: Sequence[Path]) -> int | None:
-    """How many samples the cohort's table has; None where it can't be read."""
+def _count_samples(directory: Path, configfiles: Sequence[Path], pipeline: str) -> int | None:
+    """How many samples the cohort has; None where the workflow would refuse its configuration or tables."""
+    usual = [directory / USUAL_CONFIG] if (directory / USUAL_CONFIG).exists() or not configfiles else []
     try:
-        return len(read_samples(directory, configfiles))
-    except StudyError:
+        return len(configuration.read([*usual, *configfiles], directory, pipeline).samples)
+    except ConfigurationError:
         return None
 
 

@@ -32,12 +32,13 @@ def read(folder):
     return pool.read_pool("germline", Pool(str(folder), "config.yaml"))
 
 
-def test_paths_become_absolute_and_nothing_else_changes(folder):
+def test_paths_become_absolute_and_what_is_left_out_has_its_default(folder):
     source = read(folder)
-    assert source.config["reference"] == {"fasta": f"{folder}/genome.fa"}
+    assert source.config["reference"] == {"fasta": f"{folder}/genome.fa", "bwa_index": ""}
     assert source.config["known_sites"] == [f"{folder}/known.vcf", "/data/dbsnp.vcf.gz"]
-    assert source.config["vqsr"]["snps"]["resources"]["hapmap"] == {"vcf": f"{folder}/hapmap.vcf", "prior": 15}
+    assert source.config["vqsr"]["snps"]["resources"]["hapmap"]["vcf"] == f"{folder}/hapmap.vcf"
     assert (source.config["calling"], source.config["pipeline"]) == ("joint", "germline")
+    assert source.config["intervals"] == ""
     assert source.members == [Sample("S1"), Sample("S2")]
     assert source.units_of("S1") == [
         {"fq1": folder / "a b_1.fq", "fq2": folder / "a b_2.fq"},
@@ -51,10 +52,10 @@ def test_a_run_of_some_samples_is_laid_out_with_their_rows_alone(folder, tmp_pat
     pool.lay_out(read(folder), ["S2"], target, binding={"policy": "none"})
     config = yaml.safe_load((target / "config/config.yaml").read_text())
     assert (config["samples"], config["binding"]) == ("config/samples.tsv", {"policy": "none"})
-    assert (target / "config/samples.tsv").read_text() == "sample_name\nS2\n"
+    assert (target / "config/samples.tsv").read_text() == "sample_name\tcondition\nS2\t\n"
     header, row = (target / "config/units.tsv").read_text().splitlines()
-    assert header == "sample_name\tunit_name\tfq1\tfq2\tbam"
-    assert row == f"S2\tL1\t\t\t{folder}/s2.bam"
+    assert header == "sample_name\tunit_name\tfq1\tfq2\tbam\tplatform\tlibrary"
+    assert row == f"S2\tL1\t\t\t{folder}/s2.bam\tILLUMINA\t"
 
 
 def test_settings_are_told_apart_by_what_makes_results(folder):
@@ -68,16 +69,28 @@ def test_settings_are_told_apart_by_what_makes_results(folder):
     assert pool.settings_without_paths(read(folder).config) != before
 
 
+def test_spelling_out_every_default_leaves_the_settings_as_they_are(folder):
+    """Those of keys within keys, and of training sets, too."""
+    before = read(folder)
+    (folder / "config.yaml").write_text(yaml.safe_dump(dict(before.config)))
+    assert read(folder).config == before.config
+    assert pool.settings_without_paths(read(folder).config) == pool.settings_without_paths(before.config)
+    assert before.config["vqsr"]["snps"]["resources"]["hapmap"]["training"] is False
+
+
 @pytest.mark.parametrize(
     ("change", "line"),
     [
         (lambda folder: (folder / "config.yaml").unlink(), "config.yaml: No such file or directory"),
         (lambda folder: (folder / "config.yaml").write_text("a: ["), "config.yaml: while parsing"),
         (lambda folder: (folder / "config.yaml").write_text("text"), "not a list of keys and values"),
-        (lambda folder: (folder / "tables/samples.tsv").unlink(), "samples.tsv: No such file or directory"),
-        (lambda folder: (folder / "tables/units.tsv").write_text("name\n"), "units.tsv: no column sample_name"),
-        (lambda folder: (folder / "tables/units.tsv").write_text("sample_name\tfq1\nS1\n"), "row 'S1' does not have 2"),
-        (lambda folder: (folder / "tables/units.tsv").write_bytes(b"\xff\n"), "not text in UTF-8"),
+        (lambda folder: (folder / "tables/samples.tsv").unlink(), "samples.tsv does not exist"),
+        (lambda folder: (folder / "tables/units.tsv").write_text("name\n"), "units.tsv line 1: no tabs in the header"),
+        (
+            lambda folder: (folder / "tables/units.tsv").write_text("sample_name\tfq1\nS1\n"),
+            "units.tsv line 1: column unit_name is missing",
+        ),
+        (lambda folder: (folder / "tables/units.tsv").write_bytes(b"\xff\n"), "is not a text file in UTF-8"),
     ],
 )
 def test_a_fault_is_one_line_with_its_place(folder, change, line):

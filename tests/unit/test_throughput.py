@@ -35,7 +35,9 @@ def settings(tmp_path):
 
 def write_pool(folder, config, samples):
     (folder / "config").mkdir(parents=True)
-    (folder / "config/config.yaml").write_text(yaml.safe_dump({"reference": {"fasta": "genome.fa"}, **config}))
+    (folder / "config/config.yaml").write_text(
+        yaml.safe_dump({"reference": {"fasta": "genome.fa"}, "known_sites": ["known.vcf"], **config})
+    )
     rows = "".join(f"{name}\t{condition}\n" for name, condition in samples)
     (folder / "config/samples.tsv").write_text(f"sample_name\tcondition\n{rows}")
     rows = "".join(f"{name}\tL1\t{name}_1.fq\t{name}_2.fq\n" for name, _ in samples)

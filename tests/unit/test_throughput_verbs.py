@@ -24,9 +24,10 @@ def study(tmp_path):
     """Write the settings of a study of four samples on two cores, with changes; its file."""
     config = tmp_path / "pool" / "config"
     config.mkdir(parents=True)
-    (config / "config.yaml").write_text("reference: {fasta: genome.fa}\n")
+    (config / "config.yaml").write_text("reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n")
     (config / "samples.tsv").write_text("sample_name\nS1\nS2\nS3\nS4\n")
-    (config / "units.tsv").write_text("sample_name\tunit_name\tfq1\tfq2\n")
+    units = "".join(f"S{number}\tL1\tS{number}.fq\n" for number in range(1, 5))
+    (config / "units.tsv").write_text(f"sample_name\tunit_name\tfq1\n{units}")
     fixed = {
         **{"name": "first", "directory": str(tmp_path / "runs"), "cores": 2, "repeats": 2, "warm_up": 0},
         "pipelines": {"germline": {"directory": str(tmp_path / "pool")}},
@@ -235,7 +236,7 @@ def one_line(verb, path):
         ("pipelines: {germline: {}}\nrepeat: 3", "throughput.yaml: settings: unknown: repeat"),
         (
             "pipelines: {germline: {directory: /nowhere}}",
-            "pipelines.germline: configuration /nowhere/config/config.yaml: No such file",
+            "pipelines.germline: /nowhere: No such file",
         ),
     ],
 )

@@ -1,12 +1,21 @@
 """The configuration and the tables of samples and units, checked for what can be seen in them alone.
 
+    tables.py [--directory FOLDER] [--pipeline NAME] CONFIG.yaml...
+
+prints them as JSON, complete with their defaults: config, samples and units; or the errors, and exits with 1. Paths are
+relative to the folder; a later file's keys go before an earlier's, as with Snakemake's --configfile.
+
 Nothing here opens a read file or a reference (inputs.py does). Functions return error lines, all of them and
-not only the first, so that one look mends everything. They never print and never exit. The workflow loads
-this file by its path, so it imports no sibling; PyYAML and jsonschema come with Snakemake.
+not only the first, so that one look mends everything. They never print and never exit, but for the command line.
+The workflow loads this file by its path, so it imports no sibling; PyYAML and jsonschema come with Snakemake.
 """
 
+import argparse
 import copy
 import difflib
+import json
+import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +32,12 @@ Units = dict[str, dict[str, Row]]
 class Cohort:
     """What configuration and tables say, with all that is wrong in them.
 
-    `config` is complete with its defaults, and empty where it is not valid; `units` holds each sample's units
-    by name, in the tables' order.
+    `config` is complete with its defaults, and empty where it is not valid; `samples` holds their rows, `units` each
+    sample's units by name, both in the tables' order.
     """
 
     config: dict
+    samples: list[Row]
     units: Units
     errors: list[str]
 
@@ -46,12 +56,12 @@ def read_cohort(config: dict, schemas: Mapping[str, str | Path]) -> Cohort:
     """Check a configuration and the tables it names; `schemas` maps config, samples and units to files."""
     schema = load_schema(schemas["config"])
     if errors := config_errors(config, schema):
-        return Cohort({}, {}, errors)
+        return Cohort({}, [], {}, errors)
     complete = with_defaults(config, schema)
     samples, samples_errors = read_table(complete["samples"], load_schema(schemas["samples"]))
     units, units_errors = read_table(complete["units"], load_schema(schemas["units"]))
     by_sample, errors = units_by_sample(samples, units) if samples and units else ({}, [])
-    return Cohort(complete, by_sample, samples_errors + units_errors + sex_errors(complete, samples) + errors)
+    return Cohort(complete, samples, by_sample, samples_errors + units_errors + sex_errors(complete, samples) + errors)
 
 
 # --- configuration ---
@@ -284,3 +294,67 @@ def _shared_files(units: list[Row]) -> list[str]:
             if (earlier, its_column) != (row, column):
                 errors.append(f"{where(row)}: {column} {row[column]} is also {its_column} in line {earlier['line']}")
     return errors
+
+
+# --- the command line ---
+
+SCHEMAS = {
+    name: Path(__file__).resolve().parents[1] / f"schemas/{name}.schema.yaml" for name in ("config", "samples", "units")
+}
+
+
+def read_config(path: str | Path) -> tuple[dict, list[str]]:
+    """What a file of the configuration holds, and what is wrong with it as YAML."""
+    try:
+        config = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
+        return {}, [f"config: {path}: {reason}"]
+    return (config, []) if isinstance(config, dict) else ({}, [f"config: {path}: not a list of keys and values"])
+
+
+def merge(config: dict, later: dict) -> dict:
+    """A configuration with the keys of a later one in place of its own, nested ones one by one."""
+    nested = {
+        key: merge(config[key], value)
+        for key, value in later.items()
+        if isinstance(value, dict) and isinstance(config.get(key), dict)
+    }
+    return config | later | nested
+
+
+def _columns(rows: Iterable[Row]) -> list[Row]:
+    """The rows without their places in the tables."""
+    return [{name: value for name, value in row.items() if name not in ("table", "line")} for row in rows]
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--directory", type=Path, default=Path())
+    parser.add_argument("--pipeline", help="in place of the configuration's own")
+    parser.add_argument("configs", metavar="CONFIG", nargs="+")
+    given = parser.parse_args(argv)
+    try:
+        os.chdir(given.directory)
+    except OSError as error:
+        print(f"{given.directory}: {error.strerror}", file=sys.stderr)
+        return 1
+    config, errors = {}, []
+    for path in given.configs:
+        part, wrong = read_config(path)
+        config, errors = merge(config, part), errors + wrong
+    if given.pipeline:
+        config["pipeline"] = given.pipeline
+    if not errors:
+        cohort = read_cohort(config, SCHEMAS)
+        errors = cohort.errors
+    if errors:
+        print(*errors, sep="\n", file=sys.stderr)
+        return 1
+    units = [row for rows in cohort.units.values() for row in rows.values()]
+    json.dump({"config": cohort.config, "samples": _columns(cohort.samples), "units": _columns(units)}, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,21 +1,20 @@
 """The samples that a study draws from: a pipeline's configuration and tables, read, and laid out for a run of some."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from gpd.lab.study import Pool, Sample, StudyError, with_defaults
+from gpd import configuration
+from gpd.configuration import ConfigurationError, Row
+from gpd.lab.study import Pool, Sample, StudyError
 from gpd.workflow import ROOT
 
 SCHEMAS = ROOT / "workflow" / "schemas"
 READS = ("fq1", "fq2", "bam")
 PATH_TYPES = ("path", "optional_path")
-USUAL_CONFIG = "config/config.yaml"
-
-Row = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -46,40 +45,30 @@ class Source:
 
 
 def read_pool(pipeline: str, pool: Pool) -> Source:
-    """Read a pool's configuration and tables; paths in them become absolute.
+    """Read a pool's configuration and tables; paths in them become absolute, what they leave out has its default.
 
-    What else may be wrong with them, the workflow says when it starts. Raises StudyError.
+    What is wrong with the files that they name, the workflow says when it starts. Raises StudyError.
     """
     folder = Path(pool.directory).absolute()
     try:
-        config = _read_config(folder / pool.config)
-        tables = {name: _read_table(config, name, folder) for name in ("samples", "units")}
-    except StudyError as error:
-        raise StudyError(f"pipelines.{pipeline}: {error}") from error
+        found = configuration.read([folder / pool.config], folder, pipeline)
+    except (ConfigurationError, OSError) as error:
+        raise StudyError("\n".join(f"pipelines.{pipeline}: {line}" for line in str(error).splitlines())) from error
     schema = _schema()
     units = [
         {column: _absolute(value, folder) if column in READS else value for column, value in row.items()}
-        for row in tables["units"]
+        for row in found.units
     ]
-    resolved = _map_paths(config, schema, schema, lambda value: _absolute(value, folder)) | {"pipeline": pipeline}
-    return Source(resolved, tuple(tables["samples"]), tuple(units))
-
-
-def read_samples(directory: Path, configfiles: Sequence[Path]) -> list[Row]:
-    """The table of samples of a cohort, configured in these files or in the usual place. Raises StudyError."""
-    config: dict[str, Any] = {}
-    for path in configfiles or [directory / USUAL_CONFIG]:
-        config |= _read_config(path)
-    return _read_table(config, "samples", directory)
+    resolved = _map_paths(found.config, schema, schema, lambda value: _absolute(value, folder))
+    return Source(resolved, found.samples, tuple(units))
 
 
 def settings_without_paths(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what makes results what they are, defaults filled in: files by their names, neither CPUs nor tables."""
+    """Return what makes results what they are, of a complete configuration: files by name, neither CPUs nor tables."""
     schema = _schema()
-    settings = with_defaults(config, schema, schema)
     return {
         key: value
-        for key, value in _map_paths(settings, schema, schema, lambda path: Path(path).name).items()
+        for key, value in _map_paths(config, schema, schema, lambda path: Path(path).name).items()
         if key not in ("samples", "units", "binding")
     }
 
@@ -94,34 +83,6 @@ def lay_out(source: Source, samples: Collection[str], folder: Path, **settings: 
         drawn = [row for row in rows if row["sample_name"] in samples]
         lines = [list(drawn[0]), *(row.values() for row in drawn)]
         (target / f"{name}.tsv").write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
-        raise StudyError(f"configuration {path}: {reason}") from error
-    if not isinstance(config, dict):
-        raise StudyError(f"configuration {path}: not a list of keys and values")
-    return config
-
-
-def _read_table(config: Mapping[str, Any], name: str, folder: Path) -> list[Row]:
-    """The rows of a tab-separated table that the configuration names; comments and blank lines are left out."""
-    path = folder / str(config.get(name) or _schema()["properties"][name]["default"])
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
-        raise StudyError(f"{path}: {reason}") from error
-    fields = [[field.strip() for field in line.split("\t")] for line in lines if line.strip() and line[0] != "#"]
-    if not fields or "sample_name" not in fields[0]:
-        raise StudyError(f"{path}: no column sample_name")
-    header, *body = fields
-    if short := [row[0] for row in body if len(row) != len(header)]:
-        raise StudyError(f"{path}: row {short[0]!r} does not have {len(header)} columns")
-    return [dict(zip(header, row, strict=True)) for row in body]
 
 
 def _schema() -> dict[str, Any]:
