@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import json
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import BinaryIO
 
 CHUNK_BYTES = 1 << 20
 LINES_PER_RECORD = 4  # as sequencers write FASTQ
+COUNTS_BIN = 37450  # of BAI: where a contig's reads lie, then how many are mapped and how many are not
 
 
 class ReadsLostError(Exception):
@@ -75,6 +77,17 @@ def counted(counts: Path, fastq: str) -> int | None:
     return int(path.read_text()) if path.exists() else None
 
 
+def read_flagstat(path: Path) -> dict:
+    """samtools' JSON of that name, which a full disk may have cut off."""
+    try:
+        return json.loads(path.read_text())
+    except (FileNotFoundError, ValueError):
+        full = path.parent.exists() and not os.statvfs(path.parent).f_bavail
+        raise ReadsLostError(
+            f"{path}: the alignments were not counted to their end{': No space left on device' if full else ''}"
+        ) from None
+
+
 def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1) -> dict:
     """The unit's counts, checked: R1 and R2 alike and read to their ends, and one primary alignment a read.
 
@@ -93,9 +106,24 @@ def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1) -
 
 
 def indexed_alignments(bam: Path) -> int:
-    """Alignment records in a BAM file, from its index alone."""
-    table = subprocess.run(["samtools", "idxstats", bam], check=True, text=True, stdout=subprocess.PIPE).stdout
-    return sum(int(mapped) + int(unmapped) for _, _, mapped, unmapped in map(str.split, table.splitlines()))
+    """Alignment records in a BAM file, from its BAI alone; GATK's environments have no samtools to ask.
+
+    A bin of its own counts those of each contig, and a number at the end those without a place.
+    """
+    index = next(path for path in (bam.with_suffix(".bai"), bam.with_name(f"{bam.name}.bai")) if path.exists())
+    data = index.read_bytes()
+    records, at = 0, 8
+    for _ in range(*struct.unpack_from("<i", data, 4)):
+        (bins,) = struct.unpack_from("<i", data, at)
+        at += 4
+        for _ in range(bins):
+            number, chunks = struct.unpack_from("<Ii", data, at)
+            if number == COUNTS_BIN:
+                records += sum(struct.unpack_from("<QQ", data, at + 24))
+            at += 8 + 16 * chunks
+        (windows,) = struct.unpack_from("<i", data, at)
+        at += 4 + 8 * windows
+    return records + (struct.unpack_from("<Q", data, at)[0] if at < len(data) else 0)
 
 
 def compare_sample(bam: Path, units: list[Path]) -> None:
@@ -129,7 +157,7 @@ def run(arguments: argparse.Namespace) -> None:
         stream(arguments.fastq, arguments.counts, arguments.stdin)
     elif arguments.verb == "unit":
         fastq = {name: counted(arguments.counts, name) for name in arguments.fastq}
-        unit = compare_unit(fastq, json.loads((arguments.counts / "flagstat").read_text()), arguments.lanes)
+        unit = compare_unit(fastq, read_flagstat(arguments.counts / "flagstat"), arguments.lanes)
         arguments.output.write_text(json.dumps(unit) + "\n")
     else:
         compare_sample(arguments.bam, arguments.units)

@@ -1,0 +1,53 @@
+"""Every command that a rule runs, itself or through a script of ours, comes with the rule's conda environment."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import conda_stand_in
+import pytest
+from conftest import ROOT
+
+WORKFLOW = ROOT / "workflow"
+KNOWN = set().union(*(commands for commands, _ in conda_stand_in.packages().values()))
+AT_A_START = r'(?:^|[|;&({{]|\|\||&&|\bif|\bthen)\s*(?:"?\$\()?({names})(?=[\s"])'
+
+
+def rules() -> Iterator[tuple[str, str, str]]:
+    """File and name of each rule with an environment, and its text."""
+    for path in sorted(WORKFLOW.rglob("*.smk")):
+        _, *parts = re.split(r"^ *rule (\w+):", path.read_text(), flags=re.MULTILINE)
+        for name, text in zip(parts[::2], parts[1::2], strict=True):
+            if "envs/" in text:
+                yield path.stem, name, text
+
+
+def commands_of(text: str) -> set[str]:
+    """The commands of any package that a rule's text names where a command begins, and those of its scripts."""
+    names = "|".join(sorted(map(re.escape, KNOWN), key=len, reverse=True))
+    shell = text[text.index("shell:") :] if "shell:" in text else ""
+    found = set(re.findall(AT_A_START.format(names=names), shell.replace('"""', "\n").replace('"', "\n"), re.MULTILINE))
+    found |= {"gatk3"} & set(re.findall(r"params\.(gatk3)", shell))
+    for script in re.findall(r"\$GPD_(\w+)", text):
+        source = next((p for p in (WORKFLOW / "scripts").glob("*.py") if p.stem == script.lower()), None)
+        found |= set(re.findall(r'\["([\w-]+)"', source.read_text())) & KNOWN if source else set()
+    return found
+
+
+@pytest.mark.parametrize(("file", "name", "text"), list(rules()), ids=lambda value: value if len(value) < 40 else "")
+def test_a_rule_finds_its_commands(file, name, text):
+    (environment,) = re.findall(r"envs/(\w+\.yaml)", text)
+    needed = commands_of(text)
+    assert needed or "$GPD_PYTHON" in text, "no command was recognised"
+    assert needed <= conda_stand_in.commands(ROOT / "envs" / environment)
+
+
+def test_every_package_is_in_the_table():
+    for environment in sorted((ROOT / "envs").glob("*.yaml")):
+        assert isinstance(conda_stand_in.commands(environment), set)
+
+
+def test_commands_are_recognised():
+    text = 'shell:\nbound("x", """\nsamtools view a \\\\\n| tee >(bcftools x) | bwa mem && "$GPD_STRANDEDNESS" x\n""")'
+    assert commands_of(text) == {"samtools", "bcftools", "bwa"}
+    assert Path(conda_stand_in.COMMANDS).exists()
