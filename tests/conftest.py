@@ -127,6 +127,11 @@ def write_vcf(path: Path, contigs: dict[str, int], records: Sequence[tuple[str, 
     return path
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a test by its argument, not by bytes that may hold a date: processes side by side must agree on names."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture
 def figure(record_property) -> Callable[[str], None]:
     """Say a figure that a test measured; all are printed when the tests are done, whichever process ran them."""
