@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import snakemake
+from filtering import takings
 
 from gpd import demo
 from gpd.expression import FLOOR_FRAGMENTS, STRONG_FOLD
@@ -36,6 +38,17 @@ def test_germline(tmp_path: Path, figure: Callable[[str], None]) -> None:
         assert comparison.indel.recall > 0.95
         assert comparison.indel.precision > 0.95
     assert "0 failed; no two jobs shared a CPU" in gpd("ledger", "check", tmp_path / "germline")
+    for line in hard_filtered(tmp_path / "germline"):
+        figure(f"germline demo, hard filters: {line}")
+
+
+def hard_filtered(folder: Path) -> list[str]:
+    """What each hard filter takes of DEMO01's calls, which the demo itself filters by VQSR."""
+    calls = "results/hard_filter/cohort.vcf.gz"
+    options = ["--allowed-rules", "hard_filter", "--configfile", str(folder / "config.yaml"), "--config", "filter=hard"]
+    ran = snakemake(folder, calls, *options)
+    assert ran.exit_code == 0, ran.said
+    return [*takings(folder / calls, folder / "truth" / "DEMO01.vcf.gz", folder / "genome.fa", "DEMO01")]
 
 
 def test_tuxedo(tmp_path: Path, figure: Callable[[str], None]) -> None:
