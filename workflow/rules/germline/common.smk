@@ -39,7 +39,6 @@ def find_java8():
 
 
 environment |= dict(GPD_JAVA8=find_java8())
-shell.prefix(export(**environment))
 
 
 wildcard_constraints:
