@@ -47,7 +47,7 @@ def run(
     with display.progress(console) as changed:
         finished = workflow.run(arguments, directory / workflow.LOG, changed)
     attempts = read_ledger(ledger)[len(earlier) :]
-    show(summarize(attempts, STEPS[pipeline], earlier), finished, console)
+    show(summarize(attempts, STEPS[pipeline], earlier, finished.exit_code), finished, console)
     return finished.exit_code
 
 

@@ -10,8 +10,9 @@ from rich.table import Table
 
 from gpd import workflow
 from gpd.expression import ExpressionComparison
+from gpd.outcomes import COHORT
 from gpd.steps import ALTERNATIVES
-from gpd.summary import COHORT, Summary
+from gpd.summary import Summary
 from gpd.truth import Comparison
 
 MOST_SAMPLES = 4

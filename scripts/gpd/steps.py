@@ -18,3 +18,11 @@ STEPS: dict[str, tuple[str, ...]] = {
     ),
     "tuxedo": ("align", "assemble", "merge", "quantify", "differential_expression", "visualize"),
 }
+
+# what every sample goes through, or its cohort for it, however the pipeline is configured
+UNAVOIDABLE = frozenset(
+    {
+        *("map_and_sort", "mark_duplicates", "base_recalibration", "haplotype_caller", "genotype_gvcfs"),
+        *("align", "quantify"),
+    }
+)

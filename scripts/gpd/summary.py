@@ -1,12 +1,12 @@
 """What a run came to: time a step and sample, makespan, samples a day, failures. Pure: no clock, no files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gpd.ledger import Attempt, last_attempts
+from gpd.outcomes import COHORT, Process, judge, owner, passed
 
 SECONDS_PER_DAY = 24 * 3600
-COHORT = "cohort"  # the column of what all samples share
 
 
 @dataclass(frozen=True)
@@ -56,32 +56,27 @@ class Summary:
         return sum(row.busy_s.get(column, 0.0) for row in self.steps)
 
 
-def summarize(attempts: Iterable[Attempt], steps: Sequence[str], earlier: Iterable[Attempt] = ()) -> Summary:
-    """Sum up the jobs of `steps` in one run; `earlier` are the attempts of runs before it in the same folder.
+def summarize(
+    attempts: Iterable[Attempt], steps: Sequence[str], earlier: Iterable[Attempt] = (), exit_code: int | None = 0
+) -> Summary:
+    """Sum up the jobs of `steps` in one run that ended with `exit_code` (None: not known).
 
-    Only the last attempt at a job says what came of it; the ones before cost their time too. A sample succeeded when
-    none of its jobs failed, none of the cohort's did, and it went through every step that any sample went through.
+    `earlier` are the attempts of runs before it in the same folder. Only the last attempt at a job says what came of
+    it; the ones before cost their time too. Which samples succeeded, outcomes.py judges.
     """
-    timed = [attempt for attempt in attempts if attempt.step in steps]
-    before = [attempt for attempt in earlier if attempt.step in steps]
-    columns = tuple(sorted({_column(a) for a in timed}, key=lambda name: (name == COHORT, name)))
-    final = last_attempts([*before, *timed])
+    every, before = list(attempts), [attempt for attempt in earlier if attempt.step in steps]
+    timed = [attempt for attempt in every if attempt.step in steps]
+    columns = tuple(sorted({owner(a) for a in timed}, key=lambda name: (name == COHORT, name)))
     return Summary(
         steps=tuple(_step_row(step, [a for a in timed if a.step == step]) for step in steps),
         columns=columns,
-        succeeded=tuple(sample for sample in _succeeded(final) if sample in columns),
+        succeeded=tuple(_succeeded(every, before, columns, steps, exit_code)),
         failures=tuple(
-            Failure(a.rule, _column(a), a.message or "no message", a.log)
-            for a in last_attempts(timed)
-            if not a.succeeded
+            Failure(a.rule, owner(a), a.message or "no message", a.log) for a in last_attempts(timed) if not a.succeeded
         ),
         makespan_s=_makespan_s(timed),
         resumed=bool(before),
     )
-
-
-def _column(attempt: Attempt) -> str:
-    return attempt.owner or COHORT
 
 
 def _makespan_s(attempts: list[Attempt]) -> float | None:
@@ -96,15 +91,20 @@ def _step_row(step: str, attempts: list[Attempt]) -> StepRow:
     busy: dict[str, float] = {}
     for attempt in attempts:
         if attempt.wall_s is not None:
-            busy[_column(attempt)] = busy.get(_column(attempt), 0.0) + attempt.wall_s
+            busy[owner(attempt)] = busy.get(owner(attempt), 0.0) + attempt.wall_s
     return StepRow(step, busy)
 
 
-def _succeeded(final: list[Attempt]) -> list[str]:
-    done: dict[str, set[str]] = {}
-    for attempt in final:
-        done.setdefault(_column(attempt), set()).add(attempt.step)
-    failed = {_column(attempt) for attempt in final if not attempt.succeeded}
-    samples = [column for column in done if column != COHORT]
-    everything = set().union(*(done[sample] for sample in samples))
-    return [s for s in sorted(samples) if not failed & {s, COHORT} and done[s] == everything]
+def _succeeded(
+    attempts: Sequence[Attempt],
+    before: Iterable[Attempt],
+    columns: Sequence[str],
+    steps: Sequence[str],
+    exit_code: int | None,
+) -> Iterator[str]:
+    """The samples of this run that succeeded. What failed in a run before and was not done again is not done."""
+    done = [attempt for attempt in last_attempts(before) if attempt.succeeded]
+    samples = tuple(column for column in columns if column != COHORT)
+    process = Process(".", samples, exit_code, (*done, *attempts))
+    own = passed([process], steps)
+    return (outcome.sample for outcome in judge(process, steps, own, own) if outcome.succeeded)

@@ -21,7 +21,7 @@ from gpd.lab.study import Cell
 
 RUN_SCHEMA = json.loads((ROOT / "scripts/gpd/schemas/run.schema.json").read_text())
 
-# Writes what the workflow would: a record a sample, one by a stranger, and a call set of each sample.
+# Writes what the workflow would: a record a step and sample, one by a stranger, and a call set of each sample.
 SNAKEMAKE = """\
 import json, os, pathlib, sys, time
 folder, fails = pathlib.Path(sys.argv[1]), sys.argv[2]
@@ -32,11 +32,12 @@ pathlib.Path(os.environ["TMPDIR"], "left").write_text("x")
 samples = folder.joinpath("config/samples.tsv").read_text().split()[1:]
 with folder.joinpath("ledger.jsonl").open("a") as ledger:
     for sample in samples:
-        for run in (os.environ["GPD_RUN"], "a run that was killed here"):
+        steps = ("map_and_sort", "mark_duplicates", "base_recalibration", "haplotype_caller", "genotype_gvcfs")
+        for step, run in [(step, os.environ["GPD_RUN"]) for step in steps] + [("hard_filter", "a run that was killed")]:
             code = 1 if sample == fails or run != os.environ["GPD_RUN"] else 0
             now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             ledger.write(json.dumps({
-                "schema": 1, "run": run, "rule": "hard_filter", "step": "hard_filter", "wildcards": {"sample": sample},
+                "schema": 1, "run": run, "rule": step, "step": step, "wildcards": {"sample": sample},
                 "threads": 1, "start": now, "end": now, "wall_s": 0.0, "exit_code": code, "message": None, "log": "l",
             }) + "\\n")
         calls = folder / "results/hard_filter" / f"{sample}.vcf.gz"
@@ -138,6 +139,18 @@ def test_a_sample_that_fails_is_part_of_the_result(cell, bench, snakemake):
     record = run(cell, bench)
     assert record["processes"][0]["exit_code"] == 1
     assert [output["samples"] for output in record["outputs"]] == [["S2"]]
+
+
+def test_of_a_run_that_was_killed_no_output_is_recorded(cell, bench, snakemake, monkeypatch):
+    """Its samples may have been cut off anywhere, although no job of theirs failed."""
+    started = workflow.command
+
+    def killed(*options):
+        return ["sh", "-c", '"$@"; kill -9 $$', "sh", *started(*options)]
+
+    monkeypatch.setattr(workflow, "command", killed)
+    record = run(cell, bench)
+    assert (record["processes"][0]["exit_code"], record["outputs"]) == (-9, [])
 
 
 @pytest.mark.parametrize("keep", [False, True])

@@ -140,7 +140,7 @@ def run(cell: Cell, bench: Bench, changed: Changed) -> None:
         "peak_disk_mib": disk.mib and round(disk.mib, 3),
         "processes": [_describe(process, each, folder) for process, each in zip(processes, finished, strict=True)],
         "inputs": {name: inputs[name] | counts for process in processes for name, counts in _counts(process, bench)},
-        "outputs": [each for pair in zip(processes, attempts, strict=True) for each in _outputs(*pair, bench)],
+        "outputs": [each for one in zip(processes, attempts, finished, strict=True) for each in _outputs(*one, bench)],
         "settings": dict(bench.settings),
         "host": node,
     }
@@ -301,9 +301,11 @@ def _counts(process: Process, bench: Bench) -> Iterator[tuple[str, dict[str, int
         yield sample, {"reads": reads, "bases": bases}
 
 
-def _outputs(process: Process, attempts: list[Attempt], bench: Bench) -> list[dict[str, Any]]:
+def _outputs(
+    process: Process, attempts: list[Attempt], finished: workflow.Finished, bench: Bench
+) -> list[dict[str, Any]]:
     """Digests of what the samples that succeeded came to."""
-    succeeded = summarize(attempts, STEPS[bench.pipeline]).succeeded
+    succeeded = summarize(attempts, STEPS[bench.pipeline], exit_code=finished.exit_code).succeeded
     return [asdict(output) for output in digests.outputs(bench.pipeline, process.folder / "results", succeeded)]
 
 

@@ -15,10 +15,9 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from gpd.ledger import Attempt, LedgerError, read_ledger
+from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.steps import STEPS
-from gpd.summary import COHORT
 from gpd.tables import columns, rows
-from gpd.tables.outcomes import Process, Run, outcomes, passed
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 FOLDER = "tables"  # of a study's tables, in its folder
@@ -58,7 +57,10 @@ def collect(study: Path) -> Tables:
     kinds: dict[Any, list[Run]] = {}
     for run in runs:
         kinds.setdefault(run.kind, []).append(run)
-    wanted = {kind: passed(of_kind) for kind, of_kind in kinds.items()}
+    wanted = {
+        kind: passed((process for run in of_kind for process in run.processes), of_kind[0].steps)
+        for kind, of_kind in kinds.items()
+    }
     found: dict[str, _Columns] = {table: _Columns(table) for table in columns.TABLES}
     totals: list[rows.Row] = []
     for run in runs:

@@ -10,11 +10,11 @@ from math import fsum
 from typing import Any
 
 from gpd.ledger import Attempt, last_attempts
+from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.steps import ALTERNATIVES
 from gpd.summary import SECONDS_PER_DAY
 from gpd.tables import columns
 from gpd.tables.estimates import estimate
-from gpd.tables.outcomes import Outcome, Process, Run, owner
 
 Row = dict[str, Any]
 Job = tuple[Process, Attempt]

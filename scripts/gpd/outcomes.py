@@ -1,0 +1,163 @@
+"""What came of each sample of a run, and why: the one judge of success. Pure: it looks at records.
+
+A sample succeeded when no job of its own and none of its cohort's failed for good, and when it went through every step
+that it had to. Which these are, a run that ended with exit code 0 shows: those that any of its samples went through.
+One that did not may have stopped anywhere: then a sample needs the steps that no configuration does without
+(steps.UNAVOIDABLE), and those that runs of its kind went through. And the run's end must be explained: by a job that
+failed, where Snakemake itself came to its end (exit code 1), or by a sample that is known to be unfinished. Where a run
+was killed, or ended with an error that no job explains, nobody can say which of its samples are whole.
+
+A job of no named step (quality control, the reference, the CRAM file of an alignment) fails no sample: its calls are
+there. The run's exit code is not 0 then, and whoever shows the run names the job.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpd.ledger import Attempt, last_attempts
+from gpd.steps import STEPS, UNAVOIDABLE
+
+COHORT = "cohort"  # the owner of what all samples of a run share
+NO_JOB_RAN = "no_job_ran"
+NOT_FINISHED = "not_finished"
+JOB_FAILED = 1  # Snakemake's exit code where it came to its end, and not all jobs did
+
+
+@dataclass(frozen=True)
+class Process:
+    """One Snakemake process: its working directory (that of a cell's, within the cell), its samples, its ledger."""
+
+    directory: str
+    samples: tuple[str, ...]
+    exit_code: int | None
+    attempts: tuple[Attempt, ...]
+
+    def path(self, name: str) -> str:
+        """A file of the process, relative to the cell's folder."""
+        return name if self.directory == "." else f"{self.directory}/{name}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A cell that ended: its run.json, and its processes."""
+
+    record: Mapping[str, Any]
+    processes: tuple[Process, ...]
+
+    @property
+    def cell(self) -> Mapping[str, Any]:
+        return self.record["cell"]
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps that count; jobs of no named step (reference, QC) are outside of every timing."""
+        return STEPS[self.cell["pipeline"]]
+
+    @property
+    def kind(self) -> tuple[str, str | None]:
+        """What runs share whose samples have the same steps before them: pipeline and configuration."""
+        return self.cell["pipeline"], (self.record.get("settings") or {}).get("config_digest")
+
+    def timed(self, process: Process) -> list[Attempt]:
+        return timed(process, self.steps)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A sample of a cell. `cause` is None where it succeeded; the step is None where no job of it ran."""
+
+    sample: str
+    cause: str | None = None
+    step: str | None = None
+    message: str | None = None
+    log: str | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.cause is None
+
+
+@dataclass(frozen=True)
+class Passed:
+    """The steps that samples and their cohorts went through; `whole`: a run that ended well is among them, so these are
+    all."""
+
+    steps: frozenset[str] = frozenset()
+    whole: bool = False
+
+
+def owner(attempt: Attempt) -> str:
+    """The sample that a job of a named step belongs to, or the cohort."""
+    return attempt.owner or COHORT
+
+
+def timed(process: Process, steps: Sequence[str]) -> list[Attempt]:
+    """The attempts at jobs of named steps."""
+    return [attempt for attempt in process.attempts if attempt.step in steps]
+
+
+def passed(processes: Iterable[Process], steps: Sequence[str]) -> Passed:
+    """What any of the samples and any of the cohorts went through; the processes are of one kind."""
+    every = list(processes)
+    done = frozenset(attempt.step for process in every for attempt in timed(process, steps) if attempt.succeeded)
+    return Passed(done, any(process.exit_code == 0 for process in every))
+
+
+def outcomes(run: Run, wanted: Passed) -> list[Outcome]:
+    """What came of each sample of a cell, in the order of their draw; `wanted` is what all runs of its kind passed."""
+    own = passed(run.processes, run.steps)
+    found = {outcome.sample: outcome for process in run.processes for outcome in judge(process, run.steps, own, wanted)}
+    return [found.get(sample) or _no_job(sample, None) for sample in run.cell["samples"]]
+
+
+def judge(process: Process, steps: Sequence[str], own: Passed, wanted: Passed) -> Iterator[Outcome]:
+    """What came of each sample of a process: `own` is what its run passed, `wanted` what all runs of its kind did."""
+    done: dict[str, set[str]] = {}
+    failed: dict[str, Attempt] = {}
+    for attempt in last_attempts(timed(process, steps)):
+        done.setdefault(owner(attempt), set()).add(attempt.step)
+        if not attempt.succeeded:
+            failed.setdefault(owner(attempt), attempt)
+    needed = own.steps if process.exit_code == 0 else wanted.steps | (UNAVOIDABLE & set(steps))
+    missing = {name: needed - done.get(name, set()) - done.get(COHORT, set()) for name in process.samples}
+    broken_off = not _is_explained(process, any(missing.values()) and wanted.whole)
+    for sample in process.samples:
+        failure = failed.get(sample) or failed.get(COHORT)
+        if sample not in done:
+            yield _no_job(sample, process)
+        elif failure:
+            yield _failed(sample, process, failure)
+        elif missing[sample] or broken_off:
+            yield _not_finished(sample, process, [step for step in steps if step in missing[sample]])
+        else:
+            yield Outcome(sample)
+
+
+def _is_explained(process: Process, seen: bool) -> bool:
+    """Whether it is known why a process ended as it did, so that the samples of which nothing is missing are whole.
+
+    It ended well, or a sample was `seen` to be unfinished, or a job failed: any job, but it does not explain a signal.
+    """
+    failed_job = any(not attempt.succeeded for attempt in last_attempts(process.attempts))
+    return process.exit_code == 0 or seen or (failed_job and process.exit_code in (JOB_FAILED, None))
+
+
+def _no_job(sample: str, process: Process | None) -> Outcome:
+    ended = f"; {_exit(process)}" if process else ""
+    return Outcome(sample, NO_JOB_RAN, message=f"no job of it ran{ended}")
+
+
+def _failed(sample: str, process: Process, attempt: Attempt) -> Outcome:
+    cause = attempt.cause or ("killed" if attempt.exit_code is None else "unknown")
+    return Outcome(sample, cause, attempt.step, attempt.message, process.path(attempt.log))
+
+
+def _not_finished(sample: str, process: Process, missing: Sequence[str]) -> Outcome:
+    reached = f"it never went through {missing[0]}" if missing else "its run was broken off"
+    return Outcome(sample, NOT_FINISHED, missing[0] if missing else None, f"{reached}; {_exit(process)}")
+
+
+def _exit(process: Process) -> str:
+    code = "an exit code that is not known" if process.exit_code is None else f"exit code {process.exit_code}"
+    return f"Snakemake ended with {code}"
