@@ -43,6 +43,10 @@ class Attempt:
     shard: str | None = None
     split: bool | None = None
     run: str | None = None
+    memory_applied: str | None = None
+    contended: bool | None = None
+    foreign_cpu_s: float | None = None
+    steal_s: float | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -66,7 +70,7 @@ class Attempt:
 
 MEASURED = (
     *("attempt", "cpus", "wait_s", "cpu_s", "peak_rss_mib", "read_mib", "write_mib", "binding_ok", "cause"),
-    *("shard", "split", "run"),
+    *("shard", "split", "run", "memory_applied", "contended", "foreign_cpu_s", "steal_s"),
 )
 
 

@@ -14,7 +14,7 @@ from conftest import ROOT
 from jsonschema import Draft202012Validator
 
 from gpd import workflow
-from gpd.lab import cells, disk_usage, page_cache, provenance
+from gpd.lab import cells, disk_usage, gatk_log, page_cache, provenance
 from gpd.lab.cells import Bench, CellError
 from gpd.lab.pool import Source
 from gpd.lab.study import Cell
@@ -39,6 +39,7 @@ with folder.joinpath("ledger.jsonl").open("a") as ledger:
             ledger.write(json.dumps({
                 "schema": 1, "run": run, "rule": step, "step": step, "wildcards": {"sample": sample},
                 "threads": 1, "start": now, "end": now, "wall_s": 0.0, "exit_code": code, "message": None, "log": "l",
+                "cpus": "0", "memory_applied": "local",
             }) + "\\n")
         calls = folder / "results/hard_filter" / f"{sample}.vcf.gz"
         calls.parent.mkdir(exist_ok=True)
@@ -418,26 +419,60 @@ def test_a_records_settings_are_those_of_its_schema(made_with):
 def test_what_makes_other_results_has_another_digest_and_where_it_lies_has_not(made_with):
     before = made_with(reference={"fasta": "/a/genome.fa"})
     assert made_with(reference={"fasta": "/b/genome.fa"}) == before
-    assert made_with(reference={"fasta": "/b/genome.fa"}, binding={"smt": True}) == before
     other = made_with(reference={"fasta": "/a/genome.fa"}, calling="joint")
     assert {key for key, value in other.items() if value != before[key]} == {"config_digest"}
 
 
-def test_the_workflows_digest_is_of_its_files(made_with, tmp_path, monkeypatch):
+def test_the_workflows_digests_are_of_its_files(made_with, tmp_path, monkeypatch):
     before = made_with()
-    for name in ("Snakefile", "rules/map.smk", "README.md"):
-        path = tmp_path / "workflow" / name
+    for name in ("workflow/Snakefile", "workflow/rules/map.smk", "workflow/README.md", "envs/bwa.yaml"):
+        path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("one")
     monkeypatch.setattr(provenance, "WORKFLOW", tmp_path / "workflow")
+    monkeypatch.setattr(provenance, "ENVIRONMENTS", tmp_path / "envs")
     monkeypatch.setattr(provenance, "ROOT", tmp_path)
     first = made_with()
     assert first["workflow_digest"] != before["workflow_digest"]
     assert first["workflow_commit"] is None, "no repository"
     (tmp_path / "workflow/README.md").write_text("two")
     assert made_with() == first
-    (tmp_path / "workflow/rules/map.smk").write_text("two")
-    assert made_with()["workflow_digest"] != first["workflow_digest"]
+    for name, key in (("workflow/rules/map.smk", "workflow_digest"), ("envs/bwa.yaml", "environments_digest")):
+        (tmp_path / name).write_text("two")
+        assert {other for other, value in made_with().items() if value != first[other]} == {key}
+        (tmp_path / name).write_text("one")
+
+
+def test_variables_that_change_what_tools_do_are_recorded(made_with, monkeypatch):
+    for name in [name for name in os.environ if provenance.VARIABLES.fullmatch(name)]:
+        monkeypatch.delenv(name)
+    assert made_with()["environment"] == {}
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx1g -javaagent:/opt/some/agent.jar")
+    monkeypatch.setenv("LD_PRELOAD", "/usr/lib/libjemalloc.so.2:/lib/other.so")
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    monkeypatch.setenv("MALLOCATION", "not this one")
+    assert made_with()["environment"] == {
+        **{"JAVA_TOOL_OPTIONS": "-Xmx1g -javaagent:agent.jar", "LD_PRELOAD": "libjemalloc.so.2:other.so"},
+        "OMP_NUM_THREADS": "4",
+    }
+
+
+PROFILE = {"keep-going": True, "set-threads": {"align": 4, "quantify": 2}, "conda-prefix": "/home/me/conda"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "threads", "same"),
+    [
+        ({"conda-prefix": "/scratch/conda"}, {}, True),
+        ({"set-threads": {"align": 8, "quantify": 2}}, {}, False),
+        ({"set-threads": {"align": 8, "quantify": 2}}, {"align": 1}, True),  # the cell's threads stand in their place
+        ({"set-resources": {"align": {"mem_mb": 1}}}, {}, False),
+        ({"keep-going": False}, {}, False),
+    ],
+)
+def test_a_profile_is_its_content(changes, threads, same):
+    before, after = (provenance.profile_digest(each, threads) for each in (PROFILE, PROFILE | changes))
+    assert (before == after) == same
 
 
 def test_a_tool_that_is_not_here_has_no_version(monkeypatch):
@@ -448,3 +483,84 @@ def test_a_tool_that_is_not_here_has_no_version(monkeypatch):
     found = provenance.tool_versions("germline")
     assert found["bwa"] == "0.7.17"
     assert found["samtools"] is None
+
+
+JAVA = "    java.vendor = Debian\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "java"),
+    [
+        (
+            (0, "    java.vendor = Debian\n    java.version = 17\n    java.runtime.version = 17.0.15+6\n"),
+            "Debian, 17.0.15+6",
+        ),
+        ((1, JAVA), None),
+        ((126, "no such file"), None),
+        ((0, "The Genome Analysis Toolkit (GATK) v4.6.2.0"), None),
+    ],
+)
+def test_the_java_is_the_one_that_gatk_starts(monkeypatch, answer, java):
+    monkeypatch.setattr(provenance.doctor, "examine", lambda tool: SimpleNamespace(version=""))
+    monkeypatch.setattr(provenance.machine, "answer", lambda command: answer if command[0] == "gatk" else None)
+    assert provenance.tool_versions("germline")["java"] == java
+    assert "java" not in provenance.tool_versions("tuxedo")
+
+
+# Lines that GATK 4.6.2.0 printed: with all it needs, with libgomp taken away, and where options asked for others; and
+# what the native library of GATK 3 prints.
+LOADED = "12:00:00.000 INFO  IntelPairHmm - Using CPU-supported AVX-512 instructions\n"
+OPENMP = "INFO  PairHMM - Using the OpenMP multi-threaded AVX-accelerated native PairHMM implementation\n"
+UNSUPPORTED = "INFO  PairHMM - OpenMP multi-threaded AVX-accelerated native PairHMM implementation is not supported\n"
+FALLS_BACK = (
+    "WARN  PairHMM - ***WARNING: Machine does not have the AVX instruction set support needed for the accelerated AVX "
+    "PairHmm. Falling back to the MUCH slower LOGLESS_CACHING implementation!\n"
+)
+SMITH_WATERMAN = "INFO  SmithWatermanAligner - Using AVX accelerated SmithWaterman implementation\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [
+        (SMITH_WATERMAN + LOADED + OPENMP, "AVX-512, OpenMP multi-threaded AVX-accelerated native"),
+        (
+            LOADED + UNSUPPORTED + "INFO  PairHMM - Using the AVX-accelerated native PairHMM implementation",
+            "AVX-512, AVX-accelerated native",
+        ),
+        (UNSUPPORTED + FALLS_BACK, "Java LOGLESS_CACHING, the slow way"),
+        (
+            "INFO  PairHMM - Using the non-hardware-accelerated Java LOGLESS_CACHING PairHMM implementation",
+            "non-hardware-accelerated Java LOGLESS_CACHING",
+        ),
+        ("Using AVX accelerated implementation of PairHMM\nINFO VectorLoglessPairHMM - x", "AVX accelerated"),
+        (
+            "WARN  PairHMMLikelihoodCalculationEngine$1 - Failed to load native library for VectorLoglessPairHMM - "
+            "using Java implementation of LOGLESS_CACHING",
+            "Java LOGLESS_CACHING, the slow way",
+        ),
+        (SMITH_WATERMAN + UNSUPPORTED, None),
+        ("", None),
+    ],
+)
+def test_the_pair_hmm_is_what_the_log_says(log, told):
+    assert gatk_log.pair_hmm(log) == told
+
+
+def test_a_record_tells_profile_binding_and_what_gatk_chose(cell, bench, snakemake, tmp_path, monkeypatch):
+    ended = workflow.run
+
+    def with_log(arguments, log, *more, **options):
+        (log.parent / "l").write_text(UNSUPPORTED + FALLS_BACK)
+        return ended(arguments, log, *more, **options)
+
+    monkeypatch.setattr(workflow, "run", with_log)
+    record = run(cell, bench)
+    assert record["pair_hmm"] == "Java LOGLESS_CACHING, the slow way"
+    assert record["binding"] == {"boundary": "l3", "memory": "default", "smt": True, "stall_s": 0}
+    assert record["memory_applied"] == "local"
+    unbound = run(replace(independent(cell), threads=cell.threads), bench)
+    assert (unbound["binding"], unbound["profile_digest"]) == (None, record["profile_digest"])
+    mine = tmp_path / "mine" / "config.yaml"
+    mine.parent.mkdir()
+    mine.write_text(cells.find_profile(cell.profile).read_text() + "retries: 1\n")
+    assert run(replace(cell, profile=str(mine.parent)), bench)["profile_digest"] != record["profile_digest"]

@@ -15,6 +15,8 @@ from gpd.comparison.compare_verbs import read_sides
 GOLDEN = ROOT / "tests" / "golden" / "compare"
 BEGAN = datetime(2026, 11, 20, 12)
 TOOLS = {"bwa": "0.7.17", "gatk": "4.6.2.0"}
+AVX512, AVX = "AVX-512, OpenMP multi-threaded AVX-accelerated native", "AVX, AVX-accelerated native"
+JAVA = "Java LOGLESS_CACHING, the slow way"
 MAP, CALL = "map_and_sort", "haplotype_caller"
 FIRST_AND_LAST = {"germline": (MAP, CALL), "tuxedo": ("align", "quantify")}  # the two steps that these runs have
 
@@ -85,7 +87,10 @@ def record(cell, given):
     settings = {
         **{"workflow_commit": "abc123", "workflow_changed": False, "workflow_digest": "d" * 64},
         **{"config_digest": "c" * 64, "reference_digest": "e" * 64, "gpd_version": "0.1.0", "tools": TOOLS},
+        **{"environments_digest": "f" * 64, "environment": {}},
     }
+    bound = {"boundary": "l3", "memory": "default", "smt": False, "stall_s": 0}
+    own = {"profile_digest": None, "binding": bound, "memory_applied": "default", "pair_hmm": AVX512}
     return {
         **{"schema": 1, "cell": cell, "start": time(0), "end": time(given["makespan_s"]), "cpu_s": None},
         **{"wall_s": given["makespan_s"], "peak_disk_mib": None},
@@ -95,7 +100,8 @@ def record(cell, given):
             "outputs", [{"kind": "calls", "samples": [s], "digest": digest(f"calls {s}")} for s in ok]
         ),
         "settings": settings | given.get("settings", {}),
-        "host": {"hostname": given.get("host", "node1"), "sku": given.get("sku", "8352Y")},
+        **(own | given.get("own", {})),
+        "host": {"hostname": given.get("host", "node1"), "sku": given.get("sku", "8352Y")} | given.get("machine", {}),
     }
 
 
@@ -250,6 +256,10 @@ REFUSALS = {
         {"settings": {"tools": {"bwa": "0.7.18", "gatk": None}}},
         ["tools: bwa: 0.7.17 (A) and 0.7.18 (B)", "tools: gatk: 4.6.2.0 (A) and not recorded (B)"],
     ),
+    "environment": (
+        {"settings": {"environment": {"OMP_NUM_THREADS": "4", "JAVA_TOOL_OPTIONS": "-Xint"}}},
+        ["environment: no variable set (A) and JAVA_TOOL_OPTIONS=-Xint OMP_NUM_THREADS=4 (B)"],
+    ),
     "settings": ({"settings": {"config_digest": DIGEST}}, ["settings: cccccccccccc (A) and 0123456789ab (B)"]),
     "workflow": ({"settings": {"workflow_digest": DIGEST}}, ["workflow: files: dddddddddddd (A) and 0123456789ab (B)"]),
     "threads": (
@@ -266,6 +276,60 @@ REFUSALS = {
 
 def test_there_is_a_test_for_each_difference():
     assert set(REFUSALS) == set(ALLOWABLE)
+
+
+# more of what falls under the same names: what changes, and what is said
+SILENT = [
+    ("binding", {"binding": {"boundary": "l3", "memory": "local", "smt": True}}, ["memory", "smt", "stall_s"]),
+    ("binding", {"memory_applied": "local"}, ["memory applied"]),
+    ("binding", {"memory_applied": None}, ["memory applied"]),
+    ("binding", {"binding": None}, ["boundary", "memory", "smt", "stall_s"]),
+    ("tools", {"pair_hmm": JAVA}, ["pair-HMM"]),
+    ("tools", {"pair_hmm": AVX}, ["pair-HMM"]),
+    ("tools", {"pair_hmm": None}, ["pair-HMM"]),
+    ("profile", {"profile_digest": "0" * 64}, ["", "content"]),
+    ("tools", {"settings": {"tools": {**TOOLS, "java": "Debian, 17.0.15"}}}, ["java"]),
+    ("workflow", {"settings": {"environments_digest": "0" * 64}}, ["environments"]),
+    ("environment", {"settings": {"environment": None}}, [""]),
+]
+
+
+@pytest.mark.parametrize(("name", "changed", "details"), SILENT)
+def test_a_difference_that_no_name_shows_is_refused_too(study, compare, name, changed, details):
+    changes = changed if "settings" in changed else {"own": changed}
+    names = study("A", *A), study("B", *B, **changes)
+    code, told = as_json(compare, *names)
+    assert code == 1
+    assert [(one["name"], one["detail"]) for one in told["refused"]] == [(name, detail or None) for detail in details]
+    assert all(any(value["in"] == ["B"] for value in one["values"]) for one in told["refused"])
+    assert compare(*names, allow=[name])[0] == 0
+
+
+def test_a_profile_is_its_content_and_not_its_name(study, compare):
+    own = {"own": {"profile_digest": "0" * 64}}
+    assert compare(study("A", *A, **own), study("B", *B, **own, profile="profiles/mine"))[0] == 0
+
+
+def test_how_jobs_are_bound_says_nothing_where_none_is(study, compare):
+    unbound = {"mode": "independent", "binding": "none"}
+    one = study("A", *A, **unbound, own={"binding": None, "memory_applied": None})
+    assert compare(one, study("B", *B, **unbound))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("sku", "pair_hmm", "code"), [("7763", AVX, 0), ("8352Y", AVX, 1), ("7763", JAVA, 1), (None, AVX, 1)]
+)
+def test_another_processor_may_have_another_pair_hmm_but_not_the_slow_one(study, compare, sku, pair_hmm, code):
+    names = study("A", *A), study("B", *B, sku=sku, own={"pair_hmm": pair_hmm})
+    found, out, errors = compare(*names)
+    assert found == code
+    assert f"tools: pair-HMM: {AVX512} (A) and {pair_hmm} (B)" in (out + "".join(errors))
+
+
+def test_how_machines_are_set_up_is_told(study, compare):
+    names = study("A", *A, machine={"governor": "performance"}), study("B", *B, machine={"governor": "powersave"})
+    code, out, _ = compare(*names)
+    assert (code, out.splitlines()[0]) == (0, "differs: host: governor: performance (A) and powersave (B)")
 
 
 @pytest.mark.parametrize("name", REFUSALS)
@@ -390,6 +454,10 @@ def test_repeats_made_alike_have_no_differences(study):
         ({"settings": {"workflow_digest": DIGEST}}, "workflow: files: dddddddddddd ({0}-r1) and 0123456789ab ({0}-r2)"),
         ({"host": "node2"}, "host: name: node of A ({0}-r1) and node2 ({0}-r2)"),
         ({"sku": "7763"}, "host: SKU: 8352Y ({0}-r1) and 7763 ({0}-r2)"),
+        ({"machine": {"governor": "powersave"}}, "host: governor: not recorded ({0}-r1) and powersave ({0}-r2)"),
+        ({"machine": {"kernel": "6.12"}}, "host: kernel: not recorded ({0}-r1) and 6.12 ({0}-r2)"),
+        ({"own": {"memory_applied": "local"}}, "binding: memory applied: default ({0}-r1) and local ({0}-r2)"),
+        ({"own": {"pair_hmm": JAVA}}, f"tools: pair-HMM: {AVX512} ({{0}}-r1) and {JAVA} ({{0}}-r2)"),
         ({"cores": 4}, "host: cores: 2 ({0}-r1) and 4 ({0}-r2)"),
         ({"inputs": {"S1": {"digest": DIGEST}}}, "inputs: S1: 533100000000 ({0}-r1) and 0123456789ab ({0}-r2)"),
     ],

@@ -14,7 +14,10 @@ from gpd.lab.cells import CellError
 from gpd.lab.study import Series, StudyError
 
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
-SETTINGS = {"config_digest": "c", "reference_digest": "r", "workflow_digest": "w", "tools": {"bwa": "0.7.17"}}
+SETTINGS = {
+    **{"config_digest": "c", "reference_digest": "r", "workflow_digest": "w", "environments_digest": "e"},
+    **{"tools": {"bwa": "0.7.17"}, "environment": {}},
+}
 LINE = Series("germline", "scheduled", "compact")
 
 
@@ -58,6 +61,10 @@ def attempt(sample, wall_s, cpu_s=1.0, step="haplotype_caller", run="run"):
     }
 
 
+def made_with(cell, source):
+    return {"profile_digest": "p", "binding": {"smt": False}}
+
+
 def write_cell(folder, cell, makespan_s=10.0, wall_s=12.0, sku="8358"):
     """What a cell leaves whose jobs took that long, each sample one."""
     place = folder / cell.cell
@@ -69,6 +76,7 @@ def write_cell(folder, cell, makespan_s=10.0, wall_s=12.0, sku="8358"):
         **{"end": (BEGIN + timedelta(seconds=wall_s)).isoformat(), "wall_s": wall_s, "host": {"sku": sku}},
         "processes": [{"directory": ".", "samples": list(cell.samples), "exit_code": 0}],
         "settings": SETTINGS,
+        **made_with(cell, None),
     }
     (place / "run.json").write_text(json.dumps(record))
 
@@ -84,6 +92,7 @@ def runs(monkeypatch, tmp_path):
 
     monkeypatch.setattr(cells, "prepare", lambda bench, cores, changed: None)
     monkeypatch.setattr(cells, "run", run)
+    monkeypatch.setattr(cells, "made_with", made_with)
     monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)
     return ran
 
@@ -284,6 +293,34 @@ def test_cells_made_with_something_else_come_into_no_table_together(tmp_path, se
     with pytest.raises(StudyError, match=f"was made with another {word}: give the study another name"):
         throughput.run(plan_of(tmp_path, settings), SILENT)
     assert runs == before
+
+
+@pytest.mark.parametrize(("key", "word"), throughput.MADE_WITH_BY_CELL.items())
+def test_cells_bound_otherwise_or_of_another_profile_come_into_no_table_together(
+    tmp_path, settings, runs, monkeypatch, key, word
+):
+    throughput.run(plan_of(tmp_path, settings, repeats=1), SILENT)
+    before = list(runs)
+    monkeypatch.setattr(cells, "made_with", lambda cell, source: made_with(cell, source) | {key: "other"})
+    throughput.run(plan_of(tmp_path, settings, repeats=1), SILENT)
+    with pytest.raises(StudyError, match=f"was made with another {word}: give the study another name"):
+        throughput.run(plan_of(tmp_path, settings), SILENT)
+    assert runs == before
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [("profile_digest", "a content of the profile"), ("settings", "a configuration that it .* and a r")],
+)
+def test_what_a_record_does_not_tell_is_not_taken_for_equal(tmp_path, settings, runs, key, said):
+    """As where an earlier version of gpd ran the cells."""
+    throughput.run(plan_of(tmp_path, settings, repeats=1, warm_up=0), SILENT)
+    for path in (tmp_path / "runs").rglob("run.json"):
+        record = json.loads(path.read_text())
+        del record[key]
+        path.write_text(json.dumps(record))
+    with pytest.raises(StudyError, match=f"was made with {said}.* that it does not tell"):
+        throughput.run(plan_of(tmp_path, settings), SILENT)
 
 
 def test_a_record_that_is_none_is_named(tmp_path, settings, runs):

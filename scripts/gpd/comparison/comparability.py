@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpd.comparison.agreement import RunRecord, by_input, differing
-from gpd.lab.study import Series
+from gpd.lab.study import UNBOUND, Series
 from gpd.reports.formats import some
 
 # what may differ between two studies if it is asked for
@@ -17,6 +17,7 @@ ALLOWABLE = (
     "inputs",
     "reference",
     "tools",
+    "environment",
     "settings",
     "workflow",
     "threads",
@@ -32,6 +33,14 @@ DIGEST = re.compile("[0-9a-f]{40,}")  # commits, too
 DIGEST_SHOWN = 12  # characters
 MOST_SHOWN = 4  # values a line
 NOT_RECORDED = "not recorded"
+PAIR_HMM = "pair-HMM"
+# what of a machine can be set, and changes its speed; what else of it can change from one cell to the next
+SETTABLE = {"governor": "governor", "boost": "boost", "transparent_huge_pages": "transparent huge pages"}
+CHANGEABLE = {
+    **SETTABLE,
+    **{"smt": "SMT", "usable_threads": "usable threads", "kernel": "kernel", "microcode": "microcode"},
+    **{"cpu_quota_cpus": "CPU quota", "memory_limit_mib": "memory limit"},
+}
 
 Named = Sequence[tuple[str, RunRecord]]  # records, each with the name of its study or cell
 Key = tuple[str, str]  # what, and which of its kind: ("tools", "bwa")
@@ -85,13 +94,29 @@ def grouped(found: Iterable[Difference]) -> list[Difference]:
 
 def differences(named: Named) -> list[Difference]:
     """Return what is not the same in records of several studies, each record with its study's name."""
-    found = [*_differing_inputs(named), *_differing(named, conditions)]
+    found = [*_differing_inputs(named), *_differing(named, conditions), *_binding_differences(named)]
+    found = [*map(_by_processor(named), found), *(replace(one, by_machine=True) for one in _differing(named, _set_up))]
     cores = _holders(named, _machine)["host", "cores"]
     threads = [one.detail for one in found if one.name == "threads"]
     if len(cores) == 1 or not threads:
         return found
     apart = Difference("threads", f"they follow from the cores ({some(threads, MOST_SHOWN)})", cores, by_machine=True)
     return [*(one for one in found if one.name != "threads"), apart]
+
+
+def _by_processor(named: Named) -> Callable[[Difference], Difference]:
+    """Mark a difference that follows from the machine: another processor has other instructions for the pair-HMM.
+
+    What was done in Java for want of a library is none of the machine's.
+    """
+    processors = _holders(named, _machine)["host", "SKU"]
+    apart = len(processors) > 1 and None not in processors
+
+    def marked(one: Difference) -> Difference:
+        native = all(value is not None and "Java" not in value for value in one.holders)
+        return replace(one, by_machine=True) if one.detail == PAIR_HMM and apart and native else one
+
+    return marked
 
 
 def output_differences(named: Named) -> list[Difference]:
@@ -102,9 +127,10 @@ def output_differences(named: Named) -> list[Difference]:
 
 def doubts(named: Named) -> list[str]:
     """Return what records do not tell, so that it may differ unseen."""
+    bound = [(name, record) for name, record in named if record["cell"]["binding"] != UNBOUND]
     silent = [
         f"{name} {detail}".rstrip()
-        for (name, detail), holders in _holders(named, conditions).items()
+        for (name, detail), holders in (*_holders(named, conditions).items(), *_holders(bound, binding).items())
         if set(holders) == {None}
     ]
     if not any(_settings(record).get("tools") for _, record in named):
@@ -152,7 +178,12 @@ def pooled_differences(run_records: Iterable[RunRecord]) -> list[Difference]:
     return [
         replace(difference, point=told(series, n))
         for (series, n), named in points.items()
-        for difference in (*_differing(named, conditions), *_differing(named, _machine), *_changed_inputs(named))
+        for difference in (
+            *_differing(named, conditions),
+            *_binding_differences(named),
+            *_differing(named, _machine),
+            *_changed_inputs(named),
+        )
     ]
 
 
@@ -185,18 +216,48 @@ def conditions(record: RunRecord) -> dict[Key, str | None]:
     return {
         ("reference", ""): settings.get("reference_digest"),
         **{("tools", tool): version for tool, version in (settings.get("tools") or {}).items()},
+        **({("tools", PAIR_HMM): record.get("pair_hmm")} if cell["pipeline"] == "germline" else {}),
+        ("environment", ""): _variables(settings.get("environment")),
         ("settings", ""): settings.get("config_digest"),
         **_workflow(settings),
         **{("threads", rule): _text(threads) for rule, threads in (cell.get("threads") or {}).items()},
-        ("profile", ""): cell.get("profile"),
+        **_profile(record),
         ("cache", ""): cell.get("cache"),
+    }
+
+
+def _variables(environment: Mapping[str, str] | None) -> str | None:
+    if environment is None:
+        return None
+    return " ".join(f"{name}={value}" for name, value in sorted(environment.items())) or "no variable set"
+
+
+def _profile(record: RunRecord) -> dict[Key, str | None]:
+    """Its content says which profile it was; where that is not recorded, its name."""
+    if digest := record.get("profile_digest"):
+        return {("profile", "content"): digest}
+    return {("profile", ""): record["cell"].get("profile")}
+
+
+def _binding_differences(named: Named) -> list[Difference]:
+    """Return in what bindings differ beside their policy, where jobs are bound at all."""
+    return _differing([(name, record) for name, record in named if record["cell"]["binding"] != UNBOUND], binding)
+
+
+def binding(record: RunRecord) -> dict[Key, str | None]:
+    """Return how jobs were bound beside the policy, the memory policy that was really in force included."""
+    told = record.get("binding") or {}
+    keys = ("boundary", "memory", "smt", "stall_s")
+    return {
+        **{("binding", key): _text(told.get(key)) for key in keys},
+        ("binding", "memory applied"): record.get("memory_applied"),
     }
 
 
 def _workflow(settings: Mapping[str, Any]) -> dict[Key, str | None]:
     """Its files say which workflow it was; where they are not recorded, its commit, if nothing was changed since."""
     if digest := settings.get("workflow_digest"):
-        return {("workflow", "files"): digest}
+        return {("workflow", "files"): digest, ("workflow", "environments"): settings.get("environments_digest")}
     return {
         ("workflow", "commit"): settings.get("workflow_commit"),
         ("workflow", "changed since its commit"): _yes(settings.get("workflow_changed")),
@@ -209,7 +270,13 @@ def _machine(record: RunRecord) -> dict[Key, str | None]:
         ("host", "name"): host.get("hostname"),
         ("host", "SKU"): host.get("sku"),
         ("host", "cores"): _text(record["cell"].get("cores")),
+        **{("host", name): _text(host.get(key)) for key, name in CHANGEABLE.items()},
     }
+
+
+def _set_up(record: RunRecord) -> dict[Key, str | None]:
+    host = record.get("host") or {}
+    return {("host", name): _text(host.get(key)) for key, name in SETTABLE.items()}
 
 
 def _settings(record: RunRecord) -> Mapping[str, Any]:

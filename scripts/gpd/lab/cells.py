@@ -17,9 +17,9 @@ from typing import Any
 import yaml
 
 from gpd import workflow
-from gpd.lab import digests, disk_usage, page_cache
-from gpd.lab.pool import Source, lay_out
-from gpd.lab.study import INDEPENDENT, SCHEMA_VERSION, Cell
+from gpd.lab import digests, disk_usage, gatk_log, page_cache, provenance
+from gpd.lab.pool import Source, binding_settings, lay_out
+from gpd.lab.study import INDEPENDENT, SCHEMA_VERSION, UNBOUND, Cell
 from gpd.ledger import Attempt, read_ledger
 from gpd.machines import host
 from gpd.steps import STEPS
@@ -29,6 +29,7 @@ PLAN, RECORD, LEDGER = "cell.json", "run.json", "ledger.jsonl"
 REFERENCE = Path("results") / "reference"
 SCRATCH = "tmp"
 SAID_LINES = 20
+HEAD_BYTES = 2**18  # of a log: what a tool says of itself comes before its progress
 PROFILE_NOTICE = "Using workflow specific profile "
 
 Changed = Callable[[str, workflow.Progress], None]
@@ -142,6 +143,9 @@ def run(cell: Cell, bench: Bench, changed: Changed) -> None:
         "inputs": {name: inputs[name] | counts for process in processes for name, counts in _counts(process, bench)},
         "outputs": [each for one in zip(processes, attempts, finished, strict=True) for each in _outputs(*one, bench)],
         "settings": dict(bench.settings),
+        **made_with(cell, bench.source),
+        "memory_applied": _memory_applied(attempts),
+        "pair_hmm": _pair_hmm(processes, attempts),
         "host": node,
     }
     if not bench.keep_results:
@@ -203,6 +207,15 @@ def find_profile(name: str) -> Path:
 
 def read_profile(path: Path) -> dict[str, Any]:
     return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+
+
+def made_with(cell: Cell, source: Source) -> dict[str, Any]:
+    """What a cell is made with of its own: its profile's content, and how its jobs are bound, if they are."""
+    profile = read_profile(find_profile(cell.profile))
+    return {
+        "profile_digest": provenance.profile_digest(profile, cell.threads),
+        "binding": None if cell.binding == UNBOUND else binding_settings(source.config),
+    }
 
 
 def _input(source: Source, sample: str) -> dict[str, Any]:
@@ -307,6 +320,29 @@ def _outputs(
     """Digests of what the samples that succeeded came to."""
     succeeded = summarize(attempts, STEPS[bench.pipeline], exit_code=finished.exit_code).succeeded
     return [asdict(output) for output in digests.outputs(bench.pipeline, process.folder / "results", succeeded)]
+
+
+def _memory_applied(attempts: Iterable[list[Attempt]]) -> str | None:
+    """The memory policies that jobs on leased CPUs really had; None where no ledger tells."""
+    told = {attempt.memory_applied for of_process in attempts for attempt in of_process if attempt.cpus}
+    return ", ".join(sorted(told - {None})) or None
+
+
+def _pair_hmm(processes: Iterable[Process], attempts: Iterable[list[Attempt]]) -> str | None:
+    """The pair-HMM that GATK chose, by the logs of its jobs; None where none tells."""
+    logs = [
+        process.folder / attempt.log
+        for process, of_process in zip(processes, attempts, strict=True)
+        for attempt in of_process
+        if attempt.step == "haplotype_caller"
+    ]
+    told = {gatk_log.pair_hmm(_head(log)) for log in logs if log.is_file()}
+    return "; ".join(sorted(told - {None})) or None
+
+
+def _head(log: Path) -> str:
+    with log.open("rb") as file:
+        return file.read(HEAD_BYTES).decode(errors="replace")
 
 
 def _remove_results(processes: Iterable[Process]) -> None:

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import re
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -13,8 +15,13 @@ from gpd.lab.pool import Source, settings_without_paths
 from gpd.machines import machine
 from gpd.workflow import ROOT
 
-WORKFLOW = ROOT / "workflow"
-SOURCES = (".smk", ".py", ".R", ".yaml")
+WORKFLOW, ENVIRONMENTS = ROOT / "workflow", ROOT / "envs"
+SOURCES = (".smk", ".py", ".R", ".yaml", ".xml")
+# environment variables by which runtimes and libraries of the tools change what they do, and no command shows it
+VARIABLES = re.compile(
+    r"(OMP|GOMP|KMP|MALLOC|GATK|TILEDB)_\w+|_JAVA_OPTIONS|J(AVA_TOOL|DK_JAVA)_OPTIONS|GLIBC_TUNABLES|LD_PRELOAD"
+)
+JAVA_PROPERTIES = ("java.vendor", "java.runtime.version", "java.vm.name")
 
 
 def settings(source: Source, dictionary: Path) -> dict[str, Any]:
@@ -24,18 +31,55 @@ def settings(source: Source, dictionary: Path) -> dict[str, Any]:
     """
     return {
         "workflow_commit": _commit(),
-        "workflow_digest": _workflow_digest(),
+        "workflow_digest": _files_digest(WORKFLOW),
+        "environments_digest": _files_digest(ENVIRONMENTS),
         "config_digest": _digest(settings_without_paths(source.config)),
         "reference_digest": digests.reference_digest(dictionary),
         "gpd_version": version("gpd"),
         "tools": tool_versions(source.config["pipeline"]),
+        "environment": variables(os.environ),
+    }
+
+
+def profile_digest(profile: Mapping[str, Any], threads: Mapping[str, int]) -> str:
+    """Digest a profile's content, whatever its name and where things lie.
+
+    Its `set-threads` counts for the rules that `threads` says nothing of; what that says is recorded as it is.
+    """
+    left = {rule: count for rule, count in (profile.get("set-threads") or {}).items() if rule not in threads}
+    return _digest(_without_folders({**profile, "set-threads": left}))
+
+
+def variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment variables that change what tools do; of paths in them the names."""
+    return {
+        name: re.sub(r"/[^\s:]*/", "", value)
+        for name, value in sorted(environment.items())
+        if VARIABLES.fullmatch(name)
     }
 
 
 def tool_versions(pipeline: str) -> dict[str, str | None]:
     """The version that each tool of a pipeline says it has; None where it is not here, as conda's are not."""
     needed = tools.needed(tools.read_table(), pipeline)
-    return {tool.command: doctor.examine(tool).version or None for tool in needed}
+    found = {tool.command: doctor.examine(tool).version or None for tool in needed}
+    return found | {"java": _java()} if "gatk" in found else found
+
+
+def _java() -> str | None:
+    """Vendor, version and name of the Java that `gatk` starts, which need not be the one on PATH; None without it."""
+    status, said = machine.answer(["gatk", "--java-options", "-XshowSettings:properties", "--version"])
+    found = dict(re.findall(r"^ +([\w.]+) = (.*)$", said, re.MULTILINE)) if status == 0 else {}
+    return ", ".join(found[name] for name in JAVA_PROPERTIES if name in found) or None
+
+
+def _without_folders(value: Any) -> Any:
+    """A profile's value, of absolute paths in it the names."""
+    if isinstance(value, dict):
+        return {key: _without_folders(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_without_folders(entry) for entry in value]
+    return Path(value).name if isinstance(value, str) and value.startswith("/") else value
 
 
 def _commit() -> str | None:
@@ -44,10 +88,10 @@ def _commit() -> str | None:
     return said.strip() if status == 0 else None
 
 
-def _workflow_digest() -> str:
-    """A digest of the workflow's own files, so that a change without a commit shows too."""
-    files = sorted(path for path in WORKFLOW.rglob("*") if path.suffix in SOURCES or path.name == "Snakefile")
-    return _digest({str(path.relative_to(WORKFLOW)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
+def _files_digest(folder: Path) -> str:
+    """A digest of the workflow's own files in a folder, so that a change without a commit shows too."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix in SOURCES or path.name == "Snakefile")
+    return _digest({str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
 
 
 def _digest(content: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ SCHEMA = Path(__file__).parents[1] / "schemas" / "throughput.schema.yaml"
 SCHEMA_VERSION = 1
 KNEE = "knee"
 SCHEDULED, INDEPENDENT = "scheduled", "independent"
+UNBOUND = "none"  # the binding of jobs that lease no CPUs
 
 # rules of single samples that use more than one thread well, with GATK 4 and HISAT2, and the most that they do
 PARALLEL_RULES = {
@@ -154,7 +155,7 @@ def _explain(error) -> str:
 def series(study: Study, pipeline: str) -> Iterator[Series]:
     """The curves of a pipeline. What knows nothing of its neighbours leases no CPUs: independent cells bind nothing."""
     for mode in study.modes:
-        for binding in ("none",) if mode == INDEPENDENT else study.bindings:
+        for binding in (UNBOUND,) if mode == INDEPENDENT else study.bindings:
             yield Series(pipeline, mode, binding)
 
 

@@ -30,8 +30,12 @@ MADE_WITH = {
     "config_digest": "configuration",
     "reference_digest": "reference",
     "workflow_digest": "workflow",
+    "environments_digest": "set of conda environments",
     "tools": "version of a tool",
+    "environment": "set of environment variables",
 }
+# of the record itself, what each cell has of its own
+MADE_WITH_BY_CELL = {"profile_digest": "content of the profile", "binding": "binding"}
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,8 @@ def _too_few(settings: Study, pipeline: str, source: Source) -> Iterator[str]:
 def _refuse_changed(plan: Plan) -> None:
     """Raise StudyError where a finished cell was run with other settings than the study has now."""
     for folder, record in _finished(plan):
-        now, before = _described_now(plan, record["cell"]), record["cell"]
+        before = record["cell"]
+        now = cell.to_dict() if (cell := _cell_now(plan, before)) else {}
         if changed := [key for key, value in now.items() if before.get(key) != value]:
             raise StudyError(
                 f"{folder}: was run with another {' and '.join(changed)}: "
@@ -94,28 +99,40 @@ def _refuse_changed(plan: Plan) -> None:
             )
 
 
-def _described_now(plan: Plan, before: Mapping[str, Any]) -> dict[str, Any]:
-    """What a finished cell would be by the settings of now; empty where they have no such cell."""
+def _cell_now(plan: Plan, before: Mapping[str, Any]) -> Cell | None:
+    """What a finished cell would be by the settings of now; None where they have no such cell."""
     source = plan.sources.get(before["pipeline"])
     if source is None or before["n"] > len(source.members):
-        return {}
+        return None
     line = Series(before["pipeline"], before["mode"], before["binding"])
     warm_up = int(before["cell"].rpartition("-warmup")[2]) if before["warm_up"] else 0
-    cell = study.cell(plan.study, line, before["n"], before["repeat"], source.members, plan.cores, warm_up)
-    return cell.to_dict()
+    return study.cell(plan.study, line, before["n"], before["repeat"], source.members, plan.cores, warm_up)
 
 
 def _refuse_other(plan: Plan, pipeline: str, settings: Mapping[str, Any]) -> None:
-    """Raise StudyError where a finished cell was made with what is another now: no table may hold both."""
+    """Raise StudyError where a finished cell was made with what is another now, or does not say with what.
+
+    No table may hold both.
+    """
     for folder, record in _finished(plan):
-        before = record.get("settings") or {}
         if record["cell"]["pipeline"] != pipeline:
             continue
-        if changed := [name for key, name in MADE_WITH.items() if before.get(key) != settings.get(key)]:
+        own = _made_with_now(plan, record["cell"])
+        pairs = [(name, (record.get("settings") or {}).get(key), settings.get(key)) for key, name in MADE_WITH.items()]
+        pairs += [(MADE_WITH_BY_CELL[key], record.get(key), now) for key, now in own.items()]
+        if changed := [(name, before) for name, before, now in pairs if before != now]:
+            other = " and ".join(f"another {name}" for name, before in changed if before is not None)
+            unknown = " and ".join(f"a {name} that it does not tell" for name, before in changed if before is None)
             raise StudyError(
-                f"{folder}: was made with another {' and '.join(changed)}: give the study another name, "
+                f"{folder}: was made with {' and '.join(filter(None, (other, unknown)))}: give the study another name, "
                 "or remove that folder"
             )
+
+
+def _made_with_now(plan: Plan, before: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a finished cell's record would be its own by the settings of now; empty where they have no such cell."""
+    cell = _cell_now(plan, before)
+    return {} if cell is None else cells.made_with(cell, plan.sources[cell.pipeline])
 
 
 def _finished(plan: Plan) -> Iterator[tuple[Path, dict[str, Any]]]:

@@ -189,6 +189,16 @@ def software_grid(run_records: Sequence[RunRecord]) -> Grid | None:
     return Grid("Software", ("software", *pipelines), lines, figures=False) if lines else None
 
 
+def _binding(record: RunRecord) -> str:
+    """How jobs were bound beside the policy; nothing where they were not."""
+    told = (record.get("binding") or {}) | {"memory applied": record.get("memory_applied")}
+    return ", ".join(f"{name} {_told(value)}" for name, value in told.items() if value is not None)
+
+
+def _told(value: object) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
 def _software(run_records: Iterable[RunRecord]) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for record in run_records:
@@ -200,6 +210,9 @@ def _software(run_records: Iterable[RunRecord]) -> dict[str, list[str]]:
             "reference": settings.get("reference_digest") and short(settings["reference_digest"]),
             "gpd": settings.get("gpd_version"),
             **dict(sorted((settings.get("tools") or {}).items())),
+            "pair-HMM": record.get("pair_hmm"),
+            "environment variables": " ".join(f"{k}={v}" for k, v in (settings.get("environment") or {}).items()),
+            "binding": _binding(record),
         }
         for name, value in values.items():
             if value:

@@ -22,6 +22,9 @@ START = datetime(2026, 11, 20, 8, tzinfo=UTC)
 CORES = 2
 READS = {"HG001": 400_000, "HG002": 380_000, "HG003": 420_000, "HG004": 400_000}
 READ_LENGTH = 100
+JAVA = "Debian, 17.0.15+6-Debian-1deb12u1, OpenJDK 64-Bit Server VM"
+PAIR_HMM = "AVX2, OpenMP multi-threaded AVX-accelerated native"
+BOUND = {"boundary": "l3", "memory": "default", "smt": False, "stall_s": 0}
 OUT_OF_MEMORY = "java.lang.OutOfMemoryError: Java heap space"
 
 # rule, step, wildcards beside the sample (an output's name is told by its last), wall time in tenths of a second,
@@ -228,8 +231,15 @@ def outcome(cell: Cell, start: datetime, jobs: list[Job]) -> dict:
         "settings": {
             **{"workflow_commit": "6d834e2", "workflow_digest": digest("workflow"), "config_digest": digest("config")},
             **{"reference_digest": digest("reference"), "gpd_version": "0.1.0"},
-            "tools": {"bwa": "0.7.17", "gatk": "4.6.2.0"},
+            "tools": {"bwa": "0.7.17", "gatk": "4.6.2.0", "java": JAVA},
+            **{"environments_digest": digest("environments"), "environment": {}},
         },
+        "profile_digest": digest("profile"),
+        "binding": {"boundary": "l3", "memory": "default", "smt": False, "stall_s": 0}
+        if cell.binding != "none"
+        else None,
+        "memory_applied": "default" if cell.binding != "none" else None,
+        "pair_hmm": PAIR_HMM if cell.pipeline == "germline" else None,
         "host": HOST | {"load": load(cell)},
     }
 
