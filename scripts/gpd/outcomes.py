@@ -65,13 +65,17 @@ class Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A sample of a cell. `cause` is None where it succeeded; the step is None where no job of it ran."""
+    """A sample of a cell. `cause` is None where it succeeded; the step is None where no job of it ran.
+
+    `own`: a job of its own failed, and not one that it shares with its cohort.
+    """
 
     sample: str
     cause: str | None = None
     step: str | None = None
     message: str | None = None
     log: str | None = None
+    own: bool = False
 
     @property
     def succeeded(self) -> bool:
@@ -127,7 +131,7 @@ def judge(process: Process, steps: Sequence[str], own: Passed, wanted: Passed) -
         if sample not in done:
             yield _no_job(sample, process)
         elif failure:
-            yield _failed(sample, process, failure)
+            yield _failed(sample, process, failure, own=sample in failed)
         elif missing[sample] or broken_off:
             yield _not_finished(sample, process, [step for step in steps if step in missing[sample]])
         else:
@@ -148,9 +152,9 @@ def _no_job(sample: str, process: Process | None) -> Outcome:
     return Outcome(sample, NO_JOB_RAN, message=f"no job of it ran{ended}")
 
 
-def _failed(sample: str, process: Process, attempt: Attempt) -> Outcome:
+def _failed(sample: str, process: Process, attempt: Attempt, own: bool) -> Outcome:
     cause = attempt.cause or ("killed" if attempt.exit_code is None else "unknown")
-    return Outcome(sample, cause, attempt.step, attempt.message, process.path(attempt.log))
+    return Outcome(sample, cause, attempt.step, attempt.message, process.path(attempt.log), own)
 
 
 def _not_finished(sample: str, process: Process, missing: Sequence[str]) -> Outcome:

@@ -285,11 +285,17 @@ def job_of(variables: bytes) -> str:
 
 @dataclass(frozen=True)
 class Measured:
-    """A study of one cell, some seconds long, with a good sample and a bad one, watched from without."""
+    """A study of one point, some seconds long, with a good sample and a bad one, watched from without."""
 
     lab: Lab
     clock: OutsideClock
     ran: subprocess.CompletedProcess
+    cell = "tuxedo-n2-scheduled-compact-r1"
+
+    def table(self, name: str) -> pd.DataFrame:
+        """What the cell of both samples left in a table of the study."""
+        table = self.lab.table(name)
+        return table[table["cell"] == self.cell]
 
 
 @pytest.fixture(scope="module")
@@ -308,9 +314,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 
 
 def test_the_makespan_is_that_of_an_outside_clock(measured: Measured, figure: Callable[[str], None]) -> None:
-    (cell,) = measured.lab.records()
-    (run,) = measured.lab.table("runs").itertuples()
-    (ledger,) = measured.lab.ledgers(cell)
+    (run,) = measured.table("runs").itertuples()
+    (ledger,) = measured.lab.ledgers(measured.cell)
     timed = {record["id"] for record in records_of(ledger) if record["step"] in STEPS["tuxedo"]}
     assert len(timed) == 3
     outside_s, gap_s = measured.clock.makespan_s(timed)
@@ -322,9 +327,9 @@ def test_the_makespan_is_that_of_an_outside_clock(measured: Measured, figure: Ca
 def test_the_ledgers_cpu_time_is_that_of_the_operating_system(
     measured: Measured, figure: Callable[[str], None]
 ) -> None:
-    (record,) = measured.lab.records().values()
-    (run,) = measured.lab.table("runs").itertuples()
-    jobs = len(measured.lab.table("jobs"))
+    record = measured.lab.records()[measured.cell]
+    (run,) = measured.table("runs").itertuples()
+    jobs = len(measured.table("jobs"))
     below_s = record["cpu_s"] - record["snakemake_cpu_s"]
     figure(
         f"CPU time of {jobs} jobs: {run.ledger_cpu_s:.2f} s in the ledger; the operating system counted {below_s:.2f} s"
@@ -337,17 +342,30 @@ def test_the_ledgers_cpu_time_is_that_of_the_operating_system(
 
 def test_a_sample_that_fails_is_named_and_counts_nothing(measured: Measured) -> None:
     assert measured.ran.returncode == 0, measured.ran.stderr
-    (run,) = measured.lab.table("runs").itertuples()
+    (run,) = measured.table("runs").itertuples()
     assert (run.samples, run.succeeded, run.failed) == (2, 1, 1)
     assert run.failures == "BAD: align: signal"
     assert run.genomes_per_day == pytest.approx(24 * 3600 / run.makespan_s)
-    bad, good = measured.lab.table("samples").sort_values("sample").itertuples()
+    bad, good = measured.table("samples").sort_values("sample").itertuples()
     assert (bad.failed_step, good.succeeded) == ("align", True)
     assert "BAD_L1_R1.fq.gz: damaged or truncated" in bad.message
     report = (measured.lab.study / "report.md").read_text()
     assert any("BAD" in line and "damaged or truncated" in line for line in report.splitlines())
-    (record,) = measured.lab.records().values()
+    record = measured.lab.records()[measured.cell]
     assert {tuple(output["samples"]) for output in record["outputs"]} == {("GOOD",)}
+
+
+def test_a_sample_that_fails_is_run_alone_to_see_whether_it_is_its_data(measured: Measured) -> None:
+    """The pool has no other sample to be drawn in its place, so that the figure is said to be of one with failures."""
+    alone = "tuxedo-n1-scheduled-compact-alone-BAD"
+    assert set(measured.lab.records()) == {measured.cell, alone}
+    samples = measured.lab.table("samples").set_index(["cell", "sample"])
+    assert samples.loc[measured.cell, "BAD"].fault == samples.loc[alone, "BAD"].fault == "data"
+    (point,) = measured.lab.table("points").itertuples()
+    assert (point.n, point.repeats, point.failed, point.failed_data) == (2, 1, 1, 1)
+    report = (measured.lab.study / "report.md").read_text()
+    assert "1 sample has bad data, for it fails wherever drawn, alone too: BAD." in report
+    assert "samples a day of the samples that succeeded, while others failed" in report
 
 
 def test_reads_that_the_checks_refuse_stop_the_study_before_its_first_cell(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def names_in(package: str) -> list[str]:
 
 
 PURE = (
-    *("ledger.py", "outcomes.py", "published.py", "reference.py", "steps.py", "summary.py"),
+    *("faults.py", "ledger.py", "outcomes.py", "published.py", "reference.py", "steps.py", "summary.py"),
     *("topology.py", "topology_svg.py"),
     *("lab/study.py", "lab/knee.py", "lab/digests.py"),
     *("machines/host.py", "machines/mounts.py", "machines/sku.py"),

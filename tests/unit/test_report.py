@@ -269,7 +269,7 @@ def test_what_users_and_tools_wrote_is_no_markup(golden, written):
     assert "script" not in {tag for tag, _ in Page(html).elements}
     assert "&lt;script&gt;alert(1)" in html
     escaped = r"\<script\>alert(1)\</script\> a \| b \`c\` \*\*d\*\* \[e\](f) \&lt; \$x\$ second line"
-    assert row(plain, "HG004")[3] == escaped
+    assert row(plain, "HG004")[4] == escaped
 
 
 def test_outputs_that_differ_are_an_error_above_all_else(golden, written):
@@ -309,6 +309,37 @@ def test_a_broken_binding_is_said_at_the_top(golden, written):
     assert plain.index(said) < plain.index("Best of germline")
     assert f"mark_duplicates HG001 in {SCHEDULED}." in plain
     assert "72 of 123 jobs of the steps had a lease of CPUs, disjoint from all others; 71 were seen to keep" in plain
+
+
+def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
+    """What the ledgers tell of it, and nothing where they tell nothing."""
+    where = {"cell": SCHEDULED, "step": "mark_duplicates"}
+    jobs = changed(golden.jobs, where, contended=True, foreign_cpu_s=1.25)
+    _, plain = written(replace(golden, jobs=jobs))
+    said = f"busy by processes that are no job of ours, in {SCHEDULED}: such processes took 2.50 s. Figures"
+    assert f"CPUs of 2 jobs were kept {said}" in plain
+    assert plain.index(said) < plain.index("Best of germline")
+    assert "hypervisor" not in plain
+    _, plain = written(replace(golden, jobs=jobs.assign(steal_s=0.5)))
+    assert "such processes took 2.50 s and the hypervisor's other guests took 1.00 s" in plain
+    _, plain = written(replace(golden, jobs=golden.jobs.assign(contended=False)))
+    assert "kept busy" not in plain
+
+
+def test_a_bad_sample_and_a_job_outside_of_the_steps_are_named(golden, written):
+    samples = changed(golden.samples, {"sample": "HG004", "succeeded": False}, fault="data")
+    jobs = changed(golden.jobs, {"cell": SCHEDULED, "rule": "samtools_stats", "sample": "HG001"}, exit_code=1)
+    _, plain = written(replace(golden, samples=samples, jobs=jobs))
+    assert "1 sample has bad data, for it fails wherever drawn, alone too: HG004." in plain
+    assert f"1 job of no named step failed: samtools_stats HG001 in {SCHEDULED}." in plain
+    assert row(plain, "HG004")[3] == "its data"
+
+
+def test_a_job_outside_of_the_steps_that_was_mended_by_a_retry_is_not_named(golden, written):
+    again = {"cell": SCHEDULED, "rule": "samtools_stats", "sample": "HG001"}
+    failed = changed(golden.jobs, again, exit_code=1)
+    both = pd.concat([failed, golden.jobs], ignore_index=True)
+    assert "of no named step" not in written(replace(golden, jobs=both))[1]
 
 
 def test_a_busy_node_and_repeats_on_different_nodes_are_said(golden, written):

@@ -11,6 +11,7 @@ from typing import Any
 from gpd.comparison.agreement import RunRecord, by_input, differing
 from gpd.lab.study import UNBOUND, Series
 from gpd.reports.formats import some
+from gpd.tables.counted import counted_cells
 
 # what may differ between two studies if it is asked for
 ALLOWABLE = (
@@ -171,10 +172,9 @@ def pooled_differences(run_records: Iterable[RunRecord]) -> list[Difference]:
     The machine counts here. That another repeat draws other samples is meant; that a sample changed is not.
     """
     points: dict[tuple[Series, int], list[tuple[str, RunRecord]]] = {}
-    for record in run_records:
+    for record in counted_records(run_records):
         cell = record["cell"]
-        if not cell["warm_up"]:
-            points.setdefault((series_of(record), cell["n"]), []).append((cell["cell"], record))
+        points.setdefault((series_of(record), cell["n"]), []).append((cell["cell"], record))
     return [
         replace(difference, point=told(series, n))
         for (series, n), named in points.items()
@@ -194,6 +194,13 @@ def _changed_inputs(named: Named) -> list[Difference]:
             held = digests.setdefault(sample, {})
             held[_digest(record, sample)] = (*held.get(_digest(record, sample), ()), name)
     return [Difference("inputs", sample, held) for sample, held in digests.items() if len(held) > 1]
+
+
+def counted_records(run_records: Iterable[RunRecord]) -> list[RunRecord]:
+    """Return the records of one study that are in its statistics."""
+    every = list(run_records)
+    counted = counted_cells(record["cell"] for record in every)
+    return [record for record in every if record["cell"]["cell"] in counted]
 
 
 def series_of(record: RunRecord) -> Series:

@@ -16,6 +16,7 @@ from gpd.comparison.comparability import (
     Difference,
     Named,
     Shared,
+    counted_records,
     differences,
     doubts,
     output_differences,
@@ -248,14 +249,14 @@ def _named(sides: Sequence[Side], match: PointMatch) -> Named:
     return [
         (side.name, record)
         for side, point in zip(sides, match, strict=True)
-        for record in side.records
+        for record in counted_records(side.records)
         if point is not None and _is_of(record, point)
     ]
 
 
 def _is_of(record: RunRecord, point: Point) -> bool:
     cell = record["cell"]
-    return not cell["warm_up"] and cell["n"] == point.n and series_of(record) == point.series
+    return cell["n"] == point.n and series_of(record) == point.series
 
 
 def _output_differences(sides: Sequence[Side]) -> list[Difference]:

@@ -66,13 +66,14 @@ class Point:
 class Measured:
     """What a point came to: figures over its repeats, and the samples that failed in all of them; None: not known.
 
-    `gigabases` is what a sample has, on average.
+    `failed_data` of them failed for bad data. `gigabases` is what a sample has, on average.
     """
 
     repeats: int
     failed: int | None
     gigabases: float | None
     estimates: Mapping[Figure, Estimate]
+    failed_data: int = 0
 
     def same_size(self, other: "Measured") -> bool:
         """Tell whether samples have as many gigabases here as there; what is not known may be anything."""
@@ -126,13 +127,13 @@ class Side:
 
     def knee(self, series: Series) -> Knee:
         points = [(n, self.points[Point(series, n)]) for n in self.numbers(series)]
-        daily = [(n, point.estimate(GENOMES), point.failed) for n, point in points]
-        return find_knee(Observation(n, one.mean, one.se, failed) for n, one, failed in daily)
+        daily = [(n, point.estimate(GENOMES), point) for n, point in points]
+        return find_knee(Observation(n, one.mean, one.se, point.failed, point.failed_data) for n, one, point in daily)
 
 
 def curves_of(tables: Tables) -> list[Series]:
     """Return the series of a study that have a figure: warm-ups have none."""
-    counted = tables.runs[~tables.runs[columns.WARM_UP.name]]
+    counted = tables.runs[tables.runs[columns.COUNTED.name]]
     return [Series(*key) for key, _ in counted.groupby(SERIES)]
 
 
@@ -154,7 +155,7 @@ def study_side(name: str, tables: Tables, curves: Collection[Series], study: str
 
 def _of_curves(table: pd.DataFrame, curves: Collection[Series]) -> pd.DataFrame:
     own = [Series(*key) in curves for key in table[SERIES].itertuples(index=False)]
-    return table[pd.Series(own, index=table.index, dtype=bool) & ~table[columns.WARM_UP.name]]
+    return table[pd.Series(own, index=table.index, dtype=bool) & table[columns.COUNTED.name]]
 
 
 def _a_gigabase(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
@@ -188,7 +189,8 @@ def _measured(runs: pd.DataFrame, steps: pd.DataFrame | None, gigabases: float |
         estimates |= {Figure(name, str(step)): estimate(_values(rows[name])) for name in clocks}
     failed = _values(runs["failed"])
     size = None if pd.isna(gigabases) else float(gigabases)
-    return Measured(len(runs), None if None in failed else int(sum(failed)), size, estimates)
+    failed_data = int(runs[columns.FAILED_DATA.name].sum())
+    return Measured(len(runs), None if None in failed else int(sum(failed)), size, estimates, failed_data)
 
 
 def _referred(point: ReferencePoint) -> Measured:

@@ -1,5 +1,11 @@
 """How many samples at once give the most genomes a day: which N to try next, and what a curve says. Pure.
 
+A sample that failed counts against N, for it may have failed for the load; so do those of published figures, of which
+the number alone is known (there every sample was the same genome, so that it was not the data). One that has bad data,
+and fails alone too, tells nothing of N (faults.py): it does not end the search. As it freed the machine early, a figure
+of N with such samples in it is no best one, unless there is no other, and no other N is held against it; a study draws
+others in their place, if its pool has any.
+
 N is better than another where it gives more genomes a day by more than TOLERANCE of the larger figure and, where
 repeats tell it, by more than the standard error of the difference. Of those that are as good as the best, one without
 failures stands before one with, and then the smallest: it needs the least memory and gives its results first (the rule
@@ -17,17 +23,24 @@ TOLERANCE = 0.005  # of the larger figure; figures of three digits, as the publi
 class Observation:
     """What N samples at once came to: the mean over repeats, its standard error, samples failed over all repeats.
 
-    None is not known: `se` without repeats, `genomes_per_day` where no step ran.
+    `failed_data` of them failed for bad data. None is not known: `se` without repeats, `genomes_per_day` where no step
+    ran.
     """
 
     n: int
     genomes_per_day: float | None
     se: float | None = None
     failed: int | None = 0
+    failed_data: int = 0
 
     @property
     def without_failures(self) -> bool:
         return self.failed == 0
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether samples failed, or may have, and not for their data."""
+        return self.failed is None or self.failed > self.failed_data
 
 
 @dataclass(frozen=True)
@@ -56,9 +69,9 @@ def next_n(curve: Iterable[Observation], limit: int) -> int | None:
     for n in _ladder(limit):
         if n not in tried:
             return n
-        if _ends(tried[n], rungs):
+        if tried[n].overloaded or (not tried[n].failed_data and _ends(tried[n], rungs)):
             break
-        rungs.append(tried[n])
+        rungs += [tried[n]] if tried[n].without_failures else []
     return _narrowed(tried)
 
 
@@ -90,8 +103,8 @@ def _ladder(limit: int) -> Iterator[int]:
 
 
 def _ends(rung: Observation, below: Sequence[Observation]) -> bool:
-    """Tell whether to try no more: samples failed, or throughput is not above that of every rung below."""
-    return not rung.without_failures or not _throughput(rung) or any(not _is_better(rung, seen) for seen in below)
+    """Tell whether to try no more: throughput is not above that of every rung below."""
+    return not _throughput(rung) or any(not _is_better(rung, seen) for seen in below)
 
 
 def _throughput(seen: Observation) -> float:
@@ -111,6 +124,7 @@ def _best(curve: Iterable[Observation]) -> Observation | None:
     giving = [seen for seen in curve if _throughput(seen)]
     if not giving:
         return None
+    giving = [seen for seen in giving if not seen.failed_data] or giving
     top = _top(giving)
     return min((seen for seen in giving if not _is_better(top, seen)), key=lambda s: (not s.without_failures, s.n))
 
@@ -139,7 +153,7 @@ def _gaps(n: int, tried: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _reason(best: Observation, safe: Observation | None, tried: Mapping[int, Observation]) -> str:
-    top = _top(tried.values())
+    top = _top([seen for seen in tried.values() if not seen.failed_data] or tried.values())
     parts = [f"most genomes a day at {_told(best)}"]
     if top.n != best.n:
         parts.append(f"{_told(top)} is within the noise of it")
@@ -157,5 +171,7 @@ def _reason(best: Observation, safe: Observation | None, tried: Mapping[int, Obs
 
 def _told(seen: Observation) -> str:
     failed = {0: "", None: " (failed samples not known)"}.get(seen.failed, f" ({seen.failed} failed)")
+    if seen.failed_data:
+        failed = f" ({seen.failed} failed, {seen.failed_data} for bad data)"
     daily = _throughput(seen)
     return f"N = {seen.n}: {daily:,.{2 if daily < 100 else 0}f}{failed}"

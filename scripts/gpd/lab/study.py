@@ -1,8 +1,8 @@
 """A throughput study: its settings, the grid of its cells, and the samples that each of them draws. Pure."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,11 @@ class Series:
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up."""
+    """One point of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
+
+    `left_out` are samples that would have been drawn, but have bad data. A cell that runs a sample `alone`, to see
+    whether it fails for its data, is no point of the grid; its repeat is 0.
+    """
 
     study: str
     cell: str
@@ -96,6 +100,8 @@ class Cell:
     profile: str
     config: str
     directory: str
+    left_out: tuple[str, ...] = field(default=(), kw_only=True)
+    alone: bool = field(default=False, kw_only=True)
     schema: int = field(default=SCHEMA_VERSION, kw_only=True)
 
     @property
@@ -104,7 +110,8 @@ class Cell:
 
     def to_dict(self) -> dict[str, Any]:
         described = asdict(self)
-        return {"schema": described.pop("schema"), **described, "samples": list(self.samples)}
+        lists = {"samples": list(self.samples), "left_out": list(self.left_out)}
+        return {"schema": described.pop("schema"), **described, **lists}
 
 
 def read_study(path: Path) -> Study:
@@ -159,26 +166,57 @@ def series(study: Study, pipeline: str) -> Iterator[Series]:
             yield Series(pipeline, mode, binding)
 
 
-def grid(study: Study, pools: Mapping[str, Sequence[Sample]], cores: int) -> list[Cell]:
+def grid(
+    study: Study,
+    pools: Mapping[str, Sequence[Sample]],
+    cores: int,
+    bad: Mapping[str, Collection[str]] | None = None,
+) -> list[Cell]:
     """The cells whose N is known before the first is run, in the order in which they are run.
 
     Within a repeat the order is shuffled, so that what changes meanwhile (heat, other users) does not fall on one N.
+    `bad` names the samples of each pipeline that are known to have bad data.
     """
     cells = []
     for pipeline in study.pipelines:
-        pool = pools[pipeline]
+        pool, known = pools[pipeline], (bad or {}).get(pipeline, ())
         points = list(product(series(study, pipeline), study.concurrent_samples))
         for number in range(1, study.warm_up + 1 if points else 1):
-            cells.append(cell(study, *points[0], 0, pool, cores, warm_up=number))
+            cells.append(cell(study, *points[0], 0, pool, cores, known, warm_up=number))
         for repeat in range(1, study.repeats + 1):
             order = random.Random(f"{study.seed}/{pipeline}/{repeat}/order").sample(points, len(points))
-            cells += [cell(study, line, n, repeat, pool, cores) for line, n in order]
+            cells += [cell(study, line, n, repeat, pool, cores, known) for line, n in order]
     return cells
 
 
-def cell(study: Study, line: Series, n: int, repeat: int, pool: Sequence[Sample], cores: int, warm_up: int = 0) -> Cell:
-    """The cell of a series at N, in one of its repeats; `warm_up` numbers those that come before them."""
+def cell(
+    study: Study,
+    line: Series,
+    n: int,
+    repeat: int,
+    pool: Sequence[Sample],
+    cores: int,
+    bad: Collection[str] = (),
+    warm_up: int = 0,
+) -> Cell:
+    """The cell of a series at N, in one of its repeats; `warm_up` numbers those that come before them.
+
+    Where it would draw samples with bad data, it draws others, and its name says so.
+    """
     when = f"warmup{warm_up}" if warm_up else f"r{repeat}"
+    samples, left_out = draw(pool, n, f"{study.seed}/{line.pipeline}/{when}", bad)
+    without = f"-without{len(left_out)}" if left_out else ""
+    drawn = _cell(study, line, f"{when}{without}", samples, cores)
+    return replace(drawn, repeat=repeat, warm_up=bool(warm_up), left_out=left_out)
+
+
+def alone(study: Study, line: Series, sample: str, cores: int) -> Cell:
+    """The cell that tells whether a sample, which failed beside others, fails alone, too."""
+    return replace(_cell(study, line, f"alone-{sample}", (sample,), cores), alone=True)
+
+
+def _cell(study: Study, line: Series, when: str, samples: tuple[str, ...], cores: int) -> Cell:
+    n = len(samples)
     return Cell(
         study=study.name,
         cell=f"{line.pipeline}-n{n}-{line.mode}-{line.binding}-{when}",
@@ -186,9 +224,9 @@ def cell(study: Study, line: Series, n: int, repeat: int, pool: Sequence[Sample]
         n=n,
         mode=line.mode,
         binding=line.binding,
-        repeat=repeat,
-        warm_up=bool(warm_up),
-        samples=draw(pool, n, f"{study.seed}/{line.pipeline}/{when}"),
+        repeat=0,
+        warm_up=False,
+        samples=samples,
         seed=study.seed,
         cache=study.cache,
         cores=cores,
@@ -199,18 +237,33 @@ def cell(study: Study, line: Series, n: int, repeat: int, pool: Sequence[Sample]
     )
 
 
-def draw(pool: Sequence[Sample], n: int, seed: str) -> tuple[str, ...]:
+def draw(
+    pool: Sequence[Sample], n: int, seed: str, bad: Collection[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """N different samples at random, evenly from the conditions; those of a smaller N are among those of a larger.
 
     Whatever its mode and binding, a repeat's cell draws the same samples, so that they can be compared pair by pair.
-    Raises StudyError where the pool is too small.
+    Where samples with `bad` data are drawn, it is drawn again without them, as long as there are enough others; which
+    were left out comes with the draw. Raises StudyError where the pool is too small.
     """
     if n > len(pool):
         raise StudyError(f"concurrent_samples: {n} is more than the {len(pool)} samples of the pool")
     dice = random.Random(seed)
     shuffled = dice.sample(sorted(pool, key=lambda sample: sample.name), len(pool))
+    left_out: list[str] = []
+    while len(pool) - len(left_out) >= n:
+        names = _first(n, [sample for sample in shuffled if sample.name not in left_out])
+        found = [name for name in names if name in bad]
+        if not found:
+            return names, tuple(left_out)
+        left_out += found
+    return _first(n, shuffled), ()
+
+
+def _first(n: int, samples: Sequence[Sample]) -> tuple[str, ...]:
+    """The first samples, evenly from the conditions."""
     conditions: dict[str, list[str]] = {}
-    for sample in shuffled:
+    for sample in samples:
         conditions.setdefault(sample.condition, []).append(sample.name)
     turns = zip_longest(*conditions.values())
     return tuple(name for turn in turns for name in turn if name is not None)[:n]

@@ -34,7 +34,7 @@ class StudyDisplay:
         times = throughput.estimates_s(plan, cells_left)
         self.left_s = sum(times) if times and None not in times else None
         done = len(planned) - len(cells_left)
-        place = f"cell {done + 1} of {len(planned)}: " if cell and planned else ""
+        place = f"cell {done + 1} of {len(planned)}: " if cell in planned else ""
         self.title = f"{place}{title}"
         if not self.console.is_terminal:
             self.console.print(f"{self.title}{self.eta()}", highlight=False, soft_wrap=True)

@@ -3,16 +3,19 @@
 import fcntl
 import json
 import os
+import re
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from gpd import cohort, launcher
+from gpd.faults import DATA, LOAD
 from gpd.lab import cells, provenance, study
 from gpd.lab.cells import Bench
 from gpd.lab.knee import Observation, next_n
@@ -20,10 +23,15 @@ from gpd.lab.pool import Source, read_pool
 from gpd.lab.study import INDEPENDENT, Cell, Series, Study, StudyError
 from gpd.ledger import read_ledger
 from gpd.machines import machine
+from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
 from gpd.steps import STEPS
 from gpd.tables import collect
 
 LOCK = ".lock"
+WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a cell
+UNREACHED = (NO_JOB_RAN, NOT_FINISHED)  # causes of samples of which no job failed
+SampleRow = Mapping[str, Any]  # of a study's samples table
+NEWER_KEYS = {"left_out": [], "alone": False}  # of a cell, as they are where an earlier version of gpd planned it
 
 # of a record's settings, with the words for them: what has to be the same in all cells of a study
 MADE_WITH = {
@@ -49,7 +57,12 @@ class Plan:
     @property
     def cells(self) -> list[Cell]:
         """The cells whose N is known; where the knee is sought, there are none yet."""
-        return study.grid(self.study, {name: source.members for name, source in self.sources.items()}, self.cores)
+        return self.without(_bad_samples(_failed(self)))
+
+    def without(self, bad: Mapping[str, Collection[str]]) -> list[Cell]:
+        """The cells whose N is known, where these samples of each pipeline have bad data."""
+        pools = {name: source.members for name, source in self.sources.items()}
+        return study.grid(self.study, pools, self.cores, bad)
 
 
 @dataclass(frozen=True)
@@ -91,22 +104,25 @@ def _refuse_changed(plan: Plan) -> None:
     """Raise StudyError where a finished cell was run with other settings than the study has now."""
     for folder, record in _finished(plan):
         before = record["cell"]
-        now = cell.to_dict() if (cell := _cell_now(plan, before)) else {}
-        if changed := [key for key, value in now.items() if before.get(key) != value]:
+        cell = _cell_now(plan, before, before.get("left_out") or ())
+        now = cell.to_dict() if cell else {}
+        if changed := [key for key, value in now.items() if before.get(key, NEWER_KEYS.get(key)) != value]:
             raise StudyError(
                 f"{folder}: was run with another {' and '.join(changed)}: "
                 "give the study another name, or remove that folder"
             )
 
 
-def _cell_now(plan: Plan, before: Mapping[str, Any]) -> Cell | None:
-    """What a finished cell would be by the settings of now; None where they have no such cell."""
+def _cell_now(plan: Plan, before: Mapping[str, Any], bad: Collection[str]) -> Cell | None:
+    """What a finished cell would be by the settings of now, were these samples `bad`; None: there is no such cell."""
     source = plan.sources.get(before["pipeline"])
     if source is None or before["n"] > len(source.members):
         return None
     line = Series(before["pipeline"], before["mode"], before["binding"])
-    warm_up = int(before["cell"].rpartition("-warmup")[2]) if before["warm_up"] else 0
-    return study.cell(plan.study, line, before["n"], before["repeat"], source.members, plan.cores, warm_up)
+    if before.get("alone"):
+        return study.alone(plan.study, line, before["samples"][0], plan.cores)
+    warm_up = int(WARM_UP.search(before["cell"])[1]) if before["warm_up"] else 0
+    return study.cell(plan.study, line, before["n"], before["repeat"], source.members, plan.cores, bad, warm_up)
 
 
 def _refuse_other(plan: Plan, pipeline: str, settings: Mapping[str, Any]) -> None:
@@ -131,7 +147,7 @@ def _refuse_other(plan: Plan, pipeline: str, settings: Mapping[str, Any]) -> Non
 
 def _made_with_now(plan: Plan, before: Mapping[str, Any]) -> dict[str, Any]:
     """What of a finished cell's record would be its own by the settings of now; empty where they have no such cell."""
-    cell = _cell_now(plan, before)
+    cell = _cell_now(plan, before, before.get("left_out") or ())
     return {} if cell is None else cells.made_with(cell, plan.sources[cell.pipeline])
 
 
@@ -198,23 +214,88 @@ def _bench(plan: Plan, source: Source, lock: int) -> Bench:
 
 
 def _left(plan: Plan, pipeline: str) -> Iterator[Cell]:
-    """The cells of a pipeline that have no record, in the order in which they are run."""
-    planned = [cell for cell in plan.cells if cell.pipeline == pipeline]
-    for cell in planned or _towards_knee(plan, pipeline):
-        if not cells.is_finished(plan.study.folder, cell):
+    """The cells of a pipeline that have no record, in the order in which they are run.
+
+    Which is next follows from the records alone, so that a study that was interrupted goes on as if it had not been.
+    """
+    while (cell := _next(plan, pipeline)) is not None:
+        yield cell
+
+
+def _next(plan: Plan, pipeline: str) -> Cell | None:
+    """The next cell: what failed samples ask for comes before what is planned; None where nothing is left."""
+    failed = _failed(plan)
+    bad = _bad_samples(failed)
+    own = bad.get(pipeline, frozenset())
+    planned = [cell for cell in plan.without(bad) if cell.pipeline == pipeline]
+    after = _after_failures(plan, [row for row in failed if row["pipeline"] == pipeline], own)
+    wanted = chain(after, planned or _towards_knee(plan, pipeline, own))
+    return next((cell for cell in wanted if not cells.is_finished(plan.study.folder, cell)), None)
+
+
+def _towards_knee(plan: Plan, pipeline: str, bad: Collection[str]) -> Iterator[Cell]:
+    """The cells by which each curve's knee is found, after warm-ups: which N comes next, those before it tell."""
+    settings, pool = plan.study, plan.sources[pipeline].members
+    lines, limit = list(study.series(settings, pipeline)), len(pool) - len(bad)
+    for number in range(1, settings.warm_up + 1):
+        yield study.cell(settings, lines[0], 1, 0, pool, plan.cores, bad, warm_up=number)
+    for line in lines if limit else ():
+        if (n := next_n(observe(settings.folder, line, settings.repeats), limit)) is not None:
+            for repeat in range(1, settings.repeats + 1):
+                yield study.cell(settings, line, n, repeat, pool, plan.cores, bad)
+
+
+# ---- samples that failed -----------------------------------------------------------------------------
+
+
+def _bad_samples(failed: Iterable[SampleRow]) -> dict[str, frozenset[str]]:
+    """The samples of each pipeline that have bad data, as far as cells that have ended tell."""
+    bad: dict[str, set[str]] = {}
+    for row in failed:
+        if row["fault"] == DATA:
+            bad.setdefault(row["pipeline"], set()).add(row["sample"])
+    return {pipeline: frozenset(samples) for pipeline, samples in bad.items()}
+
+
+def _after_failures(plan: Plan, failed: Sequence[SampleRow], bad: Collection[str]) -> Iterator[Cell]:
+    """What cells with failed samples ask for: to run a sample alone, and to draw others for those with bad data.
+
+    One sample that failed for the load tells enough of a cell. What compares conditions can't run a sample alone.
+    """
+    ran_alone = {row["sample"] for row in failed if row["n"] == 1}
+    of_cells: dict[str, list[SampleRow]] = {}
+    for row in failed:
+        of_cells.setdefault(row["cell"], []).append(row)
+    for name, rows in of_cells.items():
+        before = json.loads((plan.study.folder / name / cells.PLAN).read_text(encoding="utf-8"))
+        if before.get("alone") or not _is_wanted(plan, before):
+            continue
+        line = Series(before["pipeline"], before["mode"], before["binding"])
+        if not plan.sources[line.pipeline].needs_conditions and not any(row["fault"] == LOAD for row in rows):
+            suspects = [row["sample"] for row in rows if row["fault"] is None and row["cause"] not in UNREACHED]
+            yield from (study.alone(plan.study, line, each, plan.cores) for each in suspects if each not in ran_alone)
+        if cell := _cell_now(plan, before, bad):
             yield cell
 
 
-def _towards_knee(plan: Plan, pipeline: str) -> Iterator[Cell]:
-    """The cells by which each curve's knee is found, after warm-ups: which N comes next, those before it tell."""
-    settings, pool = plan.study, plan.sources[pipeline].members
-    lines = list(study.series(settings, pipeline))
-    for number in range(1, settings.warm_up + 1):
-        yield study.cell(settings, lines[0], next_n([], limit=len(pool)), 0, pool, plan.cores, warm_up=number)
-    for line in lines:
-        while (n := next_n(observe(settings.folder, line, settings.repeats), limit=len(pool))) is not None:
-            for repeat in range(1, settings.repeats + 1):
-                yield study.cell(settings, line, n, repeat, pool, plan.cores)
+def _is_wanted(plan: Plan, before: Mapping[str, Any]) -> bool:
+    """Whether a finished cell is one of those that the settings of now ask for."""
+    settings, line = plan.study, Series(before["pipeline"], before["mode"], before["binding"])
+    counts = settings.concurrent_samples or (before["n"],)
+    return (
+        line in study.series(settings, line.pipeline)
+        and before["n"] in counts
+        and (before["warm_up"] or before["repeat"] <= settings.repeats)
+    )
+
+
+def _failed(plan: Plan) -> list[SampleRow]:
+    """The rows of the study's samples that failed. Where no run ended with an error, there are none to look for."""
+    codes = [process.get("exit_code") for _, record in _finished(plan) for process in record["processes"]]
+    return [] if all(code == 0 for code in codes) else collect.failures(plan.study.folder)
+
+
+# ---- what finished cells tell ------------------------------------------------------------------------
 
 
 def observe(folder: Path, line: Series, repeats: int) -> list[Observation]:
@@ -236,6 +317,7 @@ def observe(folder: Path, line: Series, repeats: int) -> list[Observation]:
                 for value in (point.genomes_per_day_mean, point.genomes_per_day_se)
             ),
             int(point.failed),
+            int(point.failed_data),
         )
         for point in points.itertuples()
         if point.repeats >= repeats
@@ -251,6 +333,8 @@ def estimates_s(plan: Plan, wanted: Sequence[Cell]) -> list[float | None]:
     walls: dict[tuple[str, str], dict[int, list[float]]] = {}
     for _, record in _finished(plan):
         done = record["cell"]
+        if done.get("alone"):
+            continue  # it may have failed early, and is no point of the grid
         of_mode = walls.setdefault((done["pipeline"], done["mode"]), {})
         of_mode.setdefault(done["n"], []).append(record["wall_s"])
     cpu_s = {pipeline: _cpu_s_a_sample(plan, pipeline) for pipeline in plan.sources}

@@ -126,9 +126,13 @@ def points_tables(tables: Tables) -> Iterator[Table]:
         for column in ("N", "runs", "failed", *FIGURES):
             table.add_column(column, justify="right")
         for point in points.itertuples():
-            counts = (point.n, point.repeats, point.failed)
+            counts = (point.n, point.repeats, _failed(point))
             table.add_row(*map(str, counts), *(_with_error(point, name) for name in FIGURES.values()))
         yield table
+
+
+def _failed(point) -> str:
+    return f"{point.failed} ({point.failed_data} for bad data)" if point.failed_data else str(point.failed)
 
 
 def _with_error(point, name: str) -> str:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from gpd.comparison.agreement import Disagreement, RunRecord, compared
 from gpd.comparison.comparability import Difference, doubts, pooled_differences
+from gpd.faults import DATA
 from gpd.lab.knee import Knee
 from gpd.lab.study import Series
 from gpd.reference import ReferenceSeries
@@ -44,6 +45,7 @@ from gpd.tables.rows import HUMAN_30X_GIGABASES
 
 ALIKE = 0.9  # of a human genome at 30x: a sample below is called by its size
 MOST_NAMED = 5
+JOB = ["cell", "rule", "sample", "unit", "shard"]  # what attempts at one job share
 
 
 @dataclass(frozen=True)
@@ -150,8 +152,14 @@ def _notices(tables: Tables, run_records: Sequence[RunRecord], differing: Sequen
     yield from (Notice("warning", text) for text in _mixtures(run_records))
     if busy := busy_cells(run_records):
         yield Notice("warning", f"The node was busy before the start of {counted(len(busy), 'cell')}: {some(busy, 5)}.")
+    if bad := sorted(set(tables.samples[tables.samples["fault"].eq(DATA).fillna(False)]["sample"])):
+        yield Notice("warning", _bad_data(bad))
     if failed := int(counted_in(tables.runs)["failed"].sum()):
         yield Notice("warning", f"{counted(failed, 'sample')} failed; see Failures.")
+    if outside := _failed_outside(tables.jobs):
+        yield Notice("warning", outside)
+    if contended := _contended(tables.jobs):
+        yield Notice("warning", contended)
     if tables.unfinished:
         count = counted(len(tables.unfinished), "cell")
         yield Notice(
@@ -181,6 +189,36 @@ def _broken_bindings(jobs: pd.DataFrame) -> str:
     )
 
 
+def _bad_data(samples: Sequence[str]) -> str:
+    return (
+        f"{counted(len(samples), 'sample')} {'has' if len(samples) == 1 else 'have'} bad data, for "
+        f"{'it fails' if len(samples) == 1 else 'they fail'} wherever drawn, alone too: {some(samples, MOST_NAMED)}. "
+        "Repeats with such samples were drawn anew without them, where the pool had others."
+    )
+
+
+def _failed_outside(jobs: pd.DataFrame) -> str:
+    """Jobs of no named step that failed for good: no sample fails for them, but what they make is missing."""
+    last = jobs[~jobs["timed"].fillna(False).astype(bool)].drop_duplicates(JOB, keep="last")
+    failed = records(last[last["exit_code"].ne(0).fillna(True).astype(bool)])
+    named = [f"{job['rule']} {job['sample'] or ''}".strip() + f" in {job['cell']}" for job in failed]
+    return f"{counted(len(named), 'job')} of no named step failed: {some(named, MOST_NAMED)}." if named else ""
+
+
+def _contended(jobs: pd.DataFrame) -> str:
+    """Jobs whose CPUs were kept busy by processes that are none of ours, and what these took."""
+    met = jobs[jobs["contended"].fillna(False).astype(bool)]
+    if met.empty:
+        return ""
+    cells = list(dict.fromkeys(met["cell"]))
+    parts = (("foreign_cpu_s", "such processes"), ("steal_s", "the hypervisor's other guests"))
+    taken = [f"{whose} took {number(float(met[name].sum()))} s" for name, whose in parts if met[name].notna().any()]
+    return (
+        f"CPUs of {counted(len(met), 'job')} were kept busy by processes that are no job of ours, in "
+        f"{some(cells, MOST_NAMED)}{': ' + listed(taken) if taken else ''}. Figures of these cells are too low."
+    )
+
+
 def _named(run_records: Iterable[RunRecord]) -> list[tuple[str, RunRecord]]:
     return [(record["cell"]["cell"], record) for record in run_records]
 
@@ -197,18 +235,23 @@ def _sentence(text: str) -> str:
 
 
 def _headline(pipeline: str, tables: Tables, run_records: Sequence[RunRecord]) -> Headline:
-    """The point with the most genomes a day, of all series."""
-    points = [p for p in records(tables.points) if p["pipeline"] == pipeline and p["genomes_per_day_mean"] is not None]
-    if not points or not (best := max(points, key=lambda point: point["genomes_per_day_mean"]))["genomes_per_day_mean"]:
+    """The point with the most genomes a day, of all series: one in which no sample failed, where there is any.
+
+    A sample that fails early frees the machine for the others, so that a figure with failures is not one of N samples.
+    """
+    points = [p for p in records(tables.points) if p["pipeline"] == pipeline and p["genomes_per_day_mean"]]
+    if not points:
         return Headline(pipeline, Entry("none"), DAILY[pipeline], "No sample succeeded at any N.", (), "")
+    best = max(points, key=lambda point: (not point["failed"], point["genomes_per_day_mean"]))
+    most = max(points, key=lambda point: point["genomes_per_day_mean"])
     size = _mean_gigabases(best, tables.samples)
     others = [("gigabases_per_day", "gigabases a day")]
     others += [("human_30x_per_day", "human genomes at 30x a day")] if pipeline == "germline" else []
     return Headline(
         pipeline,
         Entry(*with_error(best["genomes_per_day_mean"], best["genomes_per_day_se"])),
-        f"{DAILY[pipeline]}{'' if size is None else f', of {number(size, 2)} gigabases each'}",
-        _reached(best, tables.runs, run_records),
+        _counts(pipeline, best, size),
+        _reached(best, tables, run_records) + ("" if most is best else f" {_faster(most)}"),
         tuple(
             (Entry(*with_error(best[f"{column}_mean"], best[f"{column}_se"])), name)
             for column, name in others
@@ -218,10 +261,28 @@ def _headline(pipeline: str, tables: Tables, run_records: Sequence[RunRecord]) -
     )
 
 
-def _reached(point: Record, runs: pd.DataFrame, run_records: Sequence[RunRecord]) -> str:
+def _counts(pipeline: str, best: Record, size: float | None) -> str:
+    """What the figure counts; where it is not one of all samples that ran, that comes first."""
+    whole = " of the samples that succeeded, while others failed" if best["failed"] else ""
+    return f"{DAILY[pipeline]}{whole}{'' if size is None else f', of {number(size, 2)} gigabases each'}"
+
+
+def _faster(point: Record) -> str:
+    """Say that another point gave more, and why it is not the best."""
+    where = f"N = {point['n']} ({label(Series(point['pipeline'], point['mode'], point['binding']))})"
+    return f"{where} gave {number(point['genomes_per_day_mean'])}, but there {_freed(point)}."
+
+
+def _freed(point: Record) -> str:
+    return f"{counted(point['failed'], 'sample')} failed and left the machine to the others"
+
+
+def _reached(point: Record, tables: Tables, run_records: Sequence[RunRecord]) -> str:
     series = Series(point["pipeline"], point["mode"], point["binding"])
-    cores = rows(series, runs)["cores"].dropna().unique()
-    names = cpu_names(record for record in run_records if _at(record, point))
+    runs = counted_in(rows(series, tables.runs))
+    cores = runs["cores"].dropna().unique()
+    own = set(runs[runs["n"] == point["n"]]["cell"])
+    names = cpu_names(record for record in run_records if record["cell"]["cell"] in own)
     cpu = f"on {listed(names) or point['sku'] or 'a CPU whose name is not known'}"
     used = f", {' or '.join(map(str, cores))} cores" if len(cores) else ""
     repeats = counted(point["repeats"], "repeat")
@@ -230,14 +291,8 @@ def _reached(point: Record, runs: pd.DataFrame, run_records: Sequence[RunRecord]
         if point["genomes_per_day_se"] is not None
         else "one repeat, no error known"
     )
-    failed = f"; {counted(point['failed'], 'sample')} failed in all" if point["failed"] else ""
+    failed = f"; no N was without failures, and here {_freed(point)}" if point["failed"] else ""
     return f"N = {point['n']} samples at once, {label(series)}, {cpu}{used}; {error}{failed}."
-
-
-def _at(record: RunRecord, point: Record) -> bool:
-    """Whether a run counts for a point."""
-    keys = ("pipeline", "mode", "binding", "n")
-    return not record["cell"]["warm_up"] and all(record["cell"][key] == point[key] for key in keys)
 
 
 def _mean_gigabases(point: Record, samples: pd.DataFrame) -> float | None:

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from gpd.comparison.agreement import Disagreement
+from gpd.faults import COHORT_DATA, DATA, LOAD
 from gpd.lab.study import Series
 from gpd.reports.formats import TimeUnit, some, unit_for, with_error
 from gpd.steps import ALTERNATIVES, STEPS
@@ -16,6 +17,7 @@ WIDEST = 9  # columns that fit a printed page; past that a table goes on in anot
 MOST_FAILURES = 100
 NOT_RUN = "not run"
 SHORT_DIGEST = 12
+FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
 MOST_CELLS = 4
 CLOCKS = {"barrier_h": "Barrier time", "busy_h": "Busy time"}
 DAILY = {"germline": "genomes a day", "tuxedo": "samples a day"}
@@ -78,8 +80,8 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def counted_in(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that count: warm-ups are in no statistics."""
-    return table[~table["warm_up"].fillna(False).astype(bool)]
+    """Return the rows that count: warm-ups, samples alone and draws that were made anew are in no statistics."""
+    return table[table["counted"].fillna(False).astype(bool)]
 
 
 def step_numbers(pipeline: str) -> dict[str, str]:
@@ -191,11 +193,11 @@ def _failed(series: Series, runs: pd.DataFrame) -> dict[int, str]:
 def failure_grid(samples: pd.DataFrame) -> Grid | None:
     """The samples that failed, with step, cause, message and log; warm-ups too. None where none did."""
     failed = records(samples[~samples["succeeded"].fillna(False).astype(bool)])
-    heads = ("sample", "cell", "step", "cause", "message", "log")
-    columns = ("cell", "failed_step", "cause", "message", "log")
+    heads = ("sample", "cell", "step", "cause", "fault", "message", "log")
+    columns = ("cell", "failed_step", "cause", "fault", "message", "log")
     lines = tuple(
         Line(record["sample"], tuple(Entry(_plain(record[column])) for column in columns))
-        for record in failed[:MOST_FAILURES]
+        for record in ({**one, "fault": FAULTS[one["fault"]]} for one in failed[:MOST_FAILURES])
     )
     return Grid("Samples that failed", heads, lines, figures=False) if lines else None
 

@@ -32,12 +32,14 @@ def method_lines(tables: Tables, run_records: Sequence[RunRecord]) -> Iterator[s
 
 
 def _cells(tables: Tables) -> str:
-    counting = counted_in(tables.runs)
+    counting, ended = counted_in(tables.runs), tables.runs
     counts = listed(str(n) for n in sorted(counting["n"].dropna().unique()))
-    warm_ups = len(tables.runs) - len(counting)
+    warm_ups = int(ended["warm_up"].fillna(False).astype(bool).sum())
+    others = len(ended) - len(counting) - warm_ups
     said = f"{counted(len(counting), 'cell')} that ended, N = {counts or 'none'}. Means are over repeats."
     modes = "Scheduled: one workflow for all samples; independent: one for each, side by side."
-    return f"{said} {modes} {counted(warm_ups, 'warm-up')} besides, in no statistics."
+    besides = [counted(warm_ups, "warm-up"), *([f"{counted(others, 'cell')} for bad samples"] if others else [])]
+    return f"{said} {modes} {listed(besides)} besides, in no statistics."
 
 
 def _draw(tables: Tables, run_records: Sequence[RunRecord]) -> str:

@@ -41,7 +41,13 @@ def knee_of(series: Series, points: pd.DataFrame) -> Knee | None:
     """Return what the knee finder says of a series; None where it has one N alone, and so no curve."""
     own = records(rows(series, points))
     seen = [
-        Observation(point["n"], point["genomes_per_day_mean"], point["genomes_per_day_se"], point["failed"])
+        Observation(
+            point["n"],
+            point["genomes_per_day_mean"],
+            point["genomes_per_day_se"],
+            point["failed"],
+            point["failed_data"],
+        )
         for point in own
     ]
     return find_knee(seen) if len(seen) > 1 else None

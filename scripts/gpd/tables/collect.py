@@ -1,7 +1,7 @@
 """Tables of a study: collected from the files that its cells left, written as TSV and Parquet, read again. No clock."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -14,10 +14,12 @@ import pyarrow.parquet as pq
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from gpd import faults
 from gpd.ledger import Attempt, LedgerError, read_ledger
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.steps import STEPS
 from gpd.tables import columns, rows
+from gpd.tables.counted import counted_cells
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 FOLDER = "tables"  # of a study's tables, in its folder
@@ -54,6 +56,25 @@ def collect(study: Path) -> Tables:
     """
     finished, unfinished = _cells(study)
     runs = [_read_run(folder, record) for folder, record in finished]
+    found: dict[str, _Columns] = {table: _Columns(table) for table in columns.TABLES}
+    totals: list[rows.Row] = []
+    for made in _rows(runs):
+        totals += made["runs"]
+        for table, of_cell in made.items():
+            found[table].add(of_cell)
+    found["points"].add(rows.points(totals))
+    frames = {table: values.frame() for table, values in found.items()}
+    return Tables(**frames, unfinished=unfinished, runs_json=tuple(run.record for run in runs))
+
+
+def failures(study: Path) -> list[rows.Row]:
+    """The rows of the samples that failed in any cell of a study, without the tables. Raises CollectError, too."""
+    runs = [_read_run(folder, record) for folder, record in _cells(study)[0]]
+    return [row for made in _rows(runs) for row in made["samples"] if not row["succeeded"]]
+
+
+def _rows(runs: Sequence[Run]) -> Iterator[dict[str, list[rows.Row]]]:
+    """The rows of each cell by table; what came of its samples, all cells together tell."""
     kinds: dict[Any, list[Run]] = {}
     for run in runs:
         kinds.setdefault(run.kind, []).append(run)
@@ -61,16 +82,11 @@ def collect(study: Path) -> Tables:
         kind: passed((process for run in of_kind for process in run.processes), of_kind[0].steps)
         for kind, of_kind in kinds.items()
     }
-    found: dict[str, _Columns] = {table: _Columns(table) for table in columns.TABLES}
-    totals: list[rows.Row] = []
-    for run in runs:
-        made = rows.cell_rows(run, outcomes(run, wanted[run.kind]))
-        totals += made["runs"]
-        for table, of_cell in made.items():
-            found[table].add(of_cell)
-    found["points"].add(rows.points(totals))
-    frames = {table: values.frame() for table, values in found.items()}
-    return Tables(**frames, unfinished=unfinished, runs_json=tuple(run.record for run in runs))
+    judged = [(run, outcomes(run, wanted[run.kind])) for run in runs]
+    evidence, counted = faults.gather(judged), counted_cells(run.cell for run in runs)
+    for run, of_run in judged:
+        why = faults.faults(run, of_run, evidence[run.cell["pipeline"]])
+        yield rows.cell_rows(run, of_run, why, counted=run.cell["cell"] in counted)
 
 
 class _Columns:

@@ -22,16 +22,30 @@ PIPELINE = Column("pipeline", TEXT, "", "germline or tuxedo.")
 MODE = Column("mode", TEXT, "", "scheduled: one workflow for all samples; independent: one a sample, side by side.")
 BINDING = Column("binding", TEXT, "", "How jobs got their CPUs: none, compact or scatter.")
 N = Column("n", COUNT, "samples", "Samples at once.")
-REPEAT = Column("repeat", COUNT, "", "Which repeat, from 1; 0: the warm-up.")
+REPEAT = Column("repeat", COUNT, "", "Which repeat, from 1; 0: a warm-up, or a sample alone to be looked at.")
 WARM_UP = Column("warm_up", TRUTH, "", "Whether it only warmed the machine up; such a cell is in no statistics.")
+COUNTED = Column(
+    "counted",
+    TRUTH,
+    "",
+    "Whether it is in statistics: no warm-up, no sample alone to be looked at, not drawn anew.",
+)
 SKU = Column("sku", TEXT, "", "The processor's short name.")
 
-KEYS = (STUDY, CELL, PIPELINE, MODE, BINDING, N, REPEAT, WARM_UP)
+KEYS = (STUDY, CELL, PIPELINE, MODE, BINDING, N, REPEAT, WARM_UP, COUNTED)
 POINT_KEYS = (STUDY, PIPELINE, MODE, BINDING, N)
 
 SAMPLE = Column("sample", TEXT, "", "The sample.")
 STEP = Column("step", TEXT, "", "The pipeline's step.")
 LOG = Column("log", TEXT, "", "Log of the job, relative to the cell's folder.")
+FAULT = Column(
+    "fault",
+    TEXT,
+    "",
+    "data: it fails wherever it is drawn, alone too; data_of_cohort: another of its cohort does; load: it does not; "
+    "empty: it succeeded, or is not told apart.",
+)
+FAILED_DATA = Column("failed_data", COUNT, "samples", "Of these, those that failed for bad data.")
 CAUSE = Column("cause", TEXT, "", "Why it failed, as the ledger says it; empty: it did not.")
 MESSAGE = Column("message", TEXT, "", "What the tool, or the launcher, said about the failure.")
 
@@ -59,6 +73,10 @@ JOBS = (
     CAUSE,
     MESSAGE,
     Column("binding_ok", TRUTH, "", "Whether it kept to its CPUs; empty: it had no lease, or nothing was seen."),
+    Column("memory_applied", TEXT, "", "The memory policy that it really had; empty: not known."),
+    Column("contended", TRUTH, "", "Whether processes that are no job of ours kept its CPUs busy; empty: not known."),
+    Column("foreign_cpu_s", NUMBER, "s", "CPU time that these processes took on its CPUs."),
+    Column("steal_s", NUMBER, "s", "CPU time that the hypervisor gave to others on its CPUs."),
     Column("timed", TRUTH, "", "Whether it belongs to one of the pipeline's named steps."),
     LOG,
 )
@@ -71,6 +89,7 @@ SAMPLES = (
     Column("succeeded", TRUTH, "", "Whether it went through every step, and so did what it shares with its cohort."),
     Column("failed_step", TEXT, "", "The step that failed, or was never reached; empty: none, or no job ran at all."),
     Column("cause", TEXT, "", "Why: the ledger's cause, no_job_ran, or not_finished; empty: it succeeded."),
+    FAULT,
     MESSAGE,
     LOG,
     Column("start_s", NUMBER, "s", "Start of its own first job, since the first job of a step began in the cell."),
@@ -107,6 +126,7 @@ RUNS = (
     Column("samples", COUNT, "samples", "Samples that the cell was given."),
     Column("succeeded", COUNT, "samples", "Samples that succeeded."),
     Column("failed", COUNT, "samples", "Samples that failed."),
+    FAILED_DATA,
     Column("failures", TEXT, "", "Each failed sample with its step and cause."),
     MAKESPAN,
     Column("wall_s", NUMBER, "s", "By a clock outside of the workflow, its start and end included."),
@@ -126,6 +146,10 @@ RUNS = (
     Column("wait_s", NUMBER, "s", "Time that jobs of the named steps waited for CPUs."),
     Column("binding_ok", TRUTH, "", "Whether all jobs kept to their CPUs; empty: none had a lease."),
     Column("split_jobs", COUNT, "jobs", "Attempts whose CPUs crossed a boundary needlessly; empty: none had a lease."),
+    Column("memory_applied", TEXT, "", "The memory policies that jobs on leased CPUs really had; empty: not known."),
+    Column("contended_jobs", COUNT, "jobs", "Attempts on whose CPUs processes were at work that are no job of ours."),
+    Column("foreign_cpu_s", NUMBER, "s", "CPU time that such processes took on leased CPUs."),
+    Column("steal_s", NUMBER, "s", "CPU time that the hypervisor gave to others on leased CPUs."),
 )
 
 REPEATED = (GENOMES, GIGABASES, HUMAN, MAKESPAN, PACKING, CPU_A_GIGABASE)
@@ -142,8 +166,9 @@ def _over_repeats(column: Column) -> tuple[Column, ...]:
 POINTS = (
     *POINT_KEYS,
     SKU,
-    Column("repeats", COUNT, "runs", "Repeats that ended, warm-ups left out."),
+    Column("repeats", COUNT, "runs", "Repeats that ended and count."),
     Column("failed", COUNT, "samples", "Samples that failed, over all repeats."),
+    FAILED_DATA,
     *(statistic for column in REPEATED for statistic in _over_repeats(column)),
 )
 

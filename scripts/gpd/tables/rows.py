@@ -3,12 +3,13 @@
 A sum leaves out what is not known: nobody measured an attempt that was killed together with its launcher.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from math import fsum
 from typing import Any
 
+from gpd.faults import COHORT_DATA, DATA
 from gpd.ledger import Attempt, last_attempts
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.steps import ALTERNATIVES
@@ -22,20 +23,22 @@ Job = tuple[Process, Attempt]
 SECONDS_PER_HOUR = 3600
 BASES_PER_GIGABASE = 1e9
 HUMAN_30X_GIGABASES = 30 * 3.1
-KEY_NAMES = [column.name for column in columns.KEYS]
+KEY_NAMES = [column.name for column in columns.KEYS if column != columns.COUNTED]
 
 
-def cell_rows(run: Run, outcomes: Sequence[Outcome]) -> dict[str, list[Row]]:
-    """The rows of one cell, by table."""
-    key = {name: run.cell[name] for name in KEY_NAMES}
+def cell_rows(
+    run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str | None], counted: bool
+) -> dict[str, list[Row]]:
+    """The rows of one cell, by table; `faults` has for each sample why it failed."""
+    key = {name: run.cell[name] for name in KEY_NAMES} | {columns.COUNTED.name: counted}
     jobs = sorted(((process, attempt) for process in run.processes for attempt in process.attempts), key=_when)
     timed = [(process, attempt) for process, attempt in jobs if attempt.step in run.steps]
     zero = min((attempt.start for _, attempt in timed if attempt.start), default=None)
     made = {
         "jobs": [_job(process, attempt, zero, attempt.step in run.steps) for process, attempt in jobs],
-        "samples": list(_samples(run, outcomes, timed, zero)),
+        "samples": list(_samples(run, outcomes, faults, timed, zero)),
         "steps": list(_steps(run, timed)),
-        "runs": [_run(run, outcomes, jobs, timed)],
+        "runs": [_run(run, outcomes, faults, jobs, timed)],
     }
     return {table: [key | row for row in rows] for table, rows in made.items()}
 
@@ -73,12 +76,22 @@ def _job(process: Process, attempt: Attempt, zero: datetime | None, timed: bool)
         "cause": attempt.cause,
         "message": attempt.message,
         "binding_ok": attempt.binding_ok,
+        "memory_applied": attempt.memory_applied,
+        "contended": attempt.contended,
+        "foreign_cpu_s": attempt.foreign_cpu_s,
+        "steal_s": attempt.steal_s,
         "timed": timed,
         "log": process.path(attempt.log),
     }
 
 
-def _samples(run: Run, outcomes: Iterable[Outcome], timed: Iterable[Job], zero: datetime | None) -> Iterator[Row]:
+def _samples(
+    run: Run,
+    outcomes: Iterable[Outcome],
+    faults: Mapping[str, str | None],
+    timed: Iterable[Job],
+    zero: datetime | None,
+) -> Iterator[Row]:
     own: dict[str, list[Attempt]] = {}
     for _, attempt in timed:
         own.setdefault(owner(attempt), []).append(attempt)
@@ -92,6 +105,7 @@ def _samples(run: Run, outcomes: Iterable[Outcome], timed: Iterable[Job], zero: 
             "succeeded": outcome.succeeded,
             "failed_step": outcome.step,
             "cause": outcome.cause,
+            "fault": faults[outcome.sample],
             "message": outcome.message,
             "log": outcome.log,
             "start_s": _since(zero, _first(attempts)),
@@ -136,7 +150,13 @@ def _steps(run: Run, timed: Sequence[Job]) -> Iterator[Row]:
 # ---- runs --------------------------------------------------------------------------------------------
 
 
-def _run(run: Run, outcomes: Sequence[Outcome], jobs: Sequence[Job], timed: Sequence[Job]) -> Row:
+def _run(
+    run: Run,
+    outcomes: Sequence[Outcome],
+    faults: Mapping[str, str | None],
+    jobs: Sequence[Job],
+    timed: Sequence[Job],
+) -> Row:
     attempts = [attempt for _, attempt in timed]
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
     host = run.record.get("host") or {}
@@ -153,6 +173,7 @@ def _run(run: Run, outcomes: Sequence[Outcome], jobs: Sequence[Job], timed: Sequ
         "samples": len(outcomes),
         "succeeded": len(whole),
         "failed": len(outcomes) - len(whole),
+        "failed_data": sum(fault in (DATA, COHORT_DATA) for fault in faults.values()),
         "failures": "; ".join(_describe(outcome) for outcome in outcomes if not outcome.succeeded) or None,
         "makespan_s": makespan_s,
         "wall_s": run.record["wall_s"],
@@ -172,6 +193,10 @@ def _run(run: Run, outcomes: Sequence[Outcome], jobs: Sequence[Job], timed: Sequ
         "wait_s": _sum(attempt.wait_s for attempt in attempts),
         "binding_ok": _all(attempt.binding_ok for attempt in attempts),
         "split_jobs": _count(attempt.split for attempt in attempts),
+        "memory_applied": run.record.get("memory_applied"),
+        "contended_jobs": _count(attempt.contended for attempt in attempts),
+        "foreign_cpu_s": _sum(attempt.foreign_cpu_s for attempt in attempts),
+        "steal_s": _sum(attempt.steal_s for attempt in attempts),
     }
 
 
@@ -201,19 +226,20 @@ def peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
 
 
 def points(runs: Iterable[Row]) -> list[Row]:
-    """The statistics over the repeats of each point, warm-ups left out; different processors are not pooled."""
+    """The statistics over the repeats of each point that count; different processors are not pooled."""
     names = [column.name for column in (*columns.POINT_KEYS, columns.SKU)]
 
     def point(row: Row) -> tuple:
         return tuple((row[name] is None, row[name] or "") for name in names)
 
-    counted = sorted((row for row in runs if not row["warm_up"]), key=point)
+    counted = sorted((row for row in runs if row["counted"]), key=point)
     return [_point(names, list(rows)) for _, rows in groupby(counted, key=point)]
 
 
 def _point(names: Iterable[str], rows: Sequence[Row]) -> Row:
     found: Row = {name: rows[0][name] for name in names}
     found |= {"repeats": len(rows), "failed": sum(row["failed"] for row in rows)}
+    found["failed_data"] = sum(row["failed_data"] for row in rows)
     for column in columns.REPEATED:
         over = estimate(row[column.name] for row in rows)
         found |= {f"{column.name}_{statistic}": getattr(over, statistic) for statistic in ("mean", "sd", "se")}

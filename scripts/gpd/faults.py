@@ -1,0 +1,71 @@
+"""Why samples of a study failed: for their data, or for the load. Pure: it looks at what came of them in all cells.
+
+A sample has bad data where it fails wherever it is drawn, and alone too: nobody was in its way there. One that
+succeeded anywhere fails for the load, and so does any whose job was ended from outside, or found no disk or no tool:
+whatever that was, it was not the sample's data. Where a sample never ran alone, it is not told apart.
+
+Samples that all fail alone while none ever succeeded are no bad samples: SUSPICIOUS of them show that the set-up is
+broken.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gpd.outcomes import Outcome, Run
+
+DATA, COHORT_DATA, LOAD = "data", "data_of_cohort", "load"
+OUTSIDE = frozenset({"killed", "disk_full", "open_file_limit", "tool_not_found", "launcher_error"})  # causes
+SUSPICIOUS = 3  # samples
+
+Judged = tuple[Run, Sequence[Outcome]]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Samples of a pipeline that succeeded in any of its cells, and those that failed alone."""
+
+    succeeded: frozenset[str]
+    failed_alone: frozenset[str]
+
+    @property
+    def bad(self) -> frozenset[str]:
+        """The samples that have bad data."""
+        if not self.succeeded and len(self.failed_alone) >= SUSPICIOUS:
+            return frozenset()
+        return self.failed_alone - self.succeeded
+
+
+def gather(judged: Iterable[Judged]) -> dict[str, Evidence]:
+    """Gather the evidence by pipeline; warm-ups and cells of a sample alone tell as much as any other."""
+    succeeded: dict[str, set[str]] = {}
+    alone: dict[str, set[str]] = {}
+    for run, outcomes in judged:
+        own = succeeded.setdefault(run.cell["pipeline"], set()), alone.setdefault(run.cell["pipeline"], set())
+        for outcome in outcomes:
+            if outcome.succeeded:
+                own[0].add(outcome.sample)
+            elif outcome.own and outcome.cause not in OUTSIDE and run.cell["n"] == 1:
+                own[1].add(outcome.sample)
+    return {name: Evidence(frozenset(succeeded[name]), frozenset(alone[name])) for name in succeeded}
+
+
+def faults(run: Run, outcomes: Sequence[Outcome], evidence: Evidence) -> dict[str, str | None]:
+    """Return by sample of a cell why it failed; None: it did not, or is not told apart."""
+    found = {one.sample: _own_fault(one, evidence) for one in outcomes if one.own}
+    for process in run.processes:
+        others = {found[sample] for sample in process.samples if sample in found}
+        found |= {sample: _fault_of_cohort(others) for sample in process.samples if sample not in found}
+    return {one.sample: None if one.succeeded else found.get(one.sample, LOAD) for one in outcomes}
+
+
+def _own_fault(outcome: Outcome, evidence: Evidence) -> str | None:
+    if outcome.sample in evidence.bad:
+        return DATA
+    return LOAD if outcome.sample in evidence.succeeded or outcome.cause in OUTSIDE else None
+
+
+def _fault_of_cohort(others: set[str | None]) -> str | None:
+    """Why a sample failed of which no job did: what it shares with others could not be made, or its run was cut off."""
+    if others == {DATA}:
+        return COHORT_DATA
+    return None if others and LOAD not in others else LOAD

@@ -1,0 +1,329 @@
+"""Studies in which samples fail: for their data, or for the load; by mode, by list and by search. Cells are made up."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpd.lab import cells, provenance, throughput
+from gpd.lab.knee import Observation, find_knee, next_n
+from gpd.lab.study import Sample, Series, draw
+from gpd.reports.findings import find
+from gpd.steps import STEPS, UNAVOIDABLE
+from gpd.tables import collect
+from gpd.tables.counted import counted_cells
+
+BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
+PROVEN = [step for step in STEPS["germline"] if step in UNAVOIDABLE]
+SETTINGS = dict.fromkeys(throughput.MADE_WITH, "same") | {"tools": {}, "environment": {}}
+OWN = {"profile_digest": "p", "binding": {"smt": False}}
+SILENT = throughput.Watcher(lambda cell, title, plan: None, lambda sample, state: None, lambda cell: None)
+MODES = {"scheduled": "compact", "independent": "none"}
+BAD = "S3"
+
+
+def attempt(sample, step, start_s, wall_s, cause=None):
+    moment = BEGIN + timedelta(seconds=start_s)
+    return {
+        **{"schema": 1, "run": "run", "rule": step, "step": step, "wildcards": {"sample": sample}, "threads": 1},
+        **{"start": moment.isoformat(), "end": (moment + timedelta(seconds=wall_s)).isoformat(), "wall_s": wall_s},
+        **{"cpu_s": 1.0, "exit_code": int(cause is not None), "cause": cause, "message": cause, "log": "log"},
+    }
+
+
+def write_cell(folder, cell, causes, makespan_s):
+    """What a cell leaves: samples with a cause fail while they are mapped, the others go through all steps."""
+    processes = [(f"samples/{sample}", (sample,)) for sample in cell.samples]
+    processes = processes if cell.mode == "independent" else [(".", cell.samples)]
+    described = []
+    for directory, samples in processes:
+        place = folder / cell.cell / directory
+        place.mkdir(parents=True)
+        lines = []
+        for sample in samples:
+            if cause := causes.get(sample):
+                lines.append(attempt(sample, PROVEN[0], 0, 1, cause))
+                continue
+            lines += [attempt(sample, step, at, 0) for at, step in enumerate(PROVEN[:-1])]
+            lines.append(attempt(sample, PROVEN[-1], 4, makespan_s - 4))
+        (place / "ledger.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        code = int(any(sample in causes for sample in samples))
+        described.append({"directory": directory, "samples": list(samples), "exit_code": code})
+    (folder / cell.cell / "cell.json").write_text(json.dumps(cell.to_dict()))
+    record = {
+        **{"schema": 1, "run": "run", "cell": cell.to_dict(), "start": BEGIN.isoformat(), "end": BEGIN.isoformat()},
+        **{"wall_s": makespan_s, "host": {"sku": "8358"}, "processes": described, "settings": SETTINGS, **OWN},
+    }
+    (folder / cell.cell / "run.json").write_text(json.dumps(record))
+
+
+class Lab:
+    """A study of a pool, whose samples fail as `fails` says: a cause by sample of a cell."""
+
+    def __init__(self, folder, monkeypatch):
+        self.folder, self.ran = folder, []
+        self.fails, self.room = lambda cell: {}, 2
+        monkeypatch.setattr(cells, "prepare", lambda bench, cores, changed: None)
+        monkeypatch.setattr(cells, "made_with", lambda cell, source: OWN)
+        monkeypatch.setattr(cells, "run", self.run_cell)
+        monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)
+
+    def run_cell(self, cell, bench, changed):
+        self.ran.append(cell.cell)
+        # up to some samples at once take no longer than one, more of them do; one that fails early frees the machine
+        working = cell.n - len(self.fails(cell))
+        write_cell(bench.folder, cell, self.fails(cell), makespan_s=10.0 * max(1, working / self.room))
+
+    def plan(self, count=6, **changes):
+        config = self.folder / "pool" / "config"
+        config.mkdir(parents=True, exist_ok=True)
+        names = [f"S{number}" for number in range(1, count + 1)]
+        (config / "config.yaml").write_text("reference: {fasta: genome.fa}\n")
+        (config / "samples.tsv").write_text("\n".join(["sample_name", *names]) + "\n")
+        (config / "units.tsv").write_text("sample_name\tunit_name\tfq1\tfq2\n")
+        fixed = {"name": "study", "directory": str(self.folder / "runs"), "cores": 4, "repeats": 1, "warm_up": 0}
+        pools = {"germline": {"directory": str(self.folder / "pool")}}
+        path = self.folder / "throughput.yaml"
+        path.write_text(yaml.safe_dump(fixed | {"pipelines": pools} | changes))
+        return throughput.make_plan(path)
+
+    def run(self, **changes):
+        plan = self.plan(**changes)
+        throughput.run(plan, SILENT)
+        return collect.collect(plan.study.folder)
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    return Lab(tmp_path, monkeypatch)
+
+
+def bad_sample(cell):
+    return {sample: "tool_error" for sample in cell.samples if sample == BAD}
+
+
+def overload(most):
+    """More samples at once than these run out of memory, all but the first."""
+    return lambda cell: dict.fromkeys(cell.samples[1:], "out_of_memory") if cell.n > most else {}
+
+
+def counted(tables):
+    return tables.runs[tables.runs["counted"]]
+
+
+def tried(tables):
+    return sorted(set(counted(tables)["n"]))
+
+
+def faults(tables):
+    failed = tables.samples[~tables.samples["succeeded"]]
+    told = failed["fault"].astype(object).where(failed["fault"].notna(), None)
+    return set(zip(failed["sample"], told, strict=True))
+
+
+# ---- a bad sample, by mode and by list and search -----------------------------------------------------
+
+
+EACH = pytest.mark.parametrize(
+    ("mode", "wanted"), [(mode, wanted) for mode in MODES for wanted in ("knee", [1, 2, 4])], ids=str
+)
+
+
+@EACH
+def test_a_bad_sample_neither_ends_a_study_nor_is_in_its_figures(lab, mode, wanted):
+    lab.fails = bad_sample
+    plan = lab.plan(modes=[mode], concurrent_samples=wanted, seed=1)
+    throughput.run(plan, SILENT)
+    tables = collect.collect(plan.study.folder)
+    assert faults(tables) == {(BAD, "data")}
+    assert set(counted(tables)["failed"]) == {0}
+    assert tried(tables) == ([1, 2, 3, 4] if wanted == "knee" else wanted)
+    expected = [8640 * n / max(1, n / 2) for n in tables.points["n"]]  # as if there were no bad sample in the pool
+    assert list(tables.points["genomes_per_day_mean"]) == pytest.approx(expected)
+    assert sum("alone" in name for name in lab.ran) <= 1
+    before = list(lab.ran)
+    throughput.run(plan, SILENT)
+    assert lab.ran == before, "a study that has ended runs nothing"
+
+
+@pytest.mark.parametrize(("mode", "wanted"), [("scheduled", "knee"), ("independent", [1, 2, 4])], ids=str)
+def test_it_goes_on_after_any_interruption_as_if_there_had_been_none(lab, mode, wanted):
+    lab.fails = bad_sample
+    plan = lab.plan(modes=[mode], concurrent_samples=wanted, seed=1, warm_up=1)
+    throughput.run(plan, SILENT)
+    whole = list(lab.ran)
+    assert any("without" in name for name in whole)
+    for kept in range(len(whole)):
+        aside = lab.folder / f"aside{kept}"
+        aside.mkdir()
+        for name in whole[kept:]:
+            (plan.study.folder / name).rename(aside / name)
+        lab.ran.clear()
+        throughput.run(plan, SILENT)
+        assert lab.ran == whole[kept:]
+
+
+def test_both_modes_draw_the_same_samples_anew(lab):
+    lab.fails = bad_sample
+    tables = lab.run(modes=list(MODES), concurrent_samples=[2, 4], seed=1)
+    drawn = {}
+    for record in tables.runs_json:
+        if record["cell"]["cell"] in set(counted(tables)["cell"]):
+            drawn.setdefault((record["cell"]["n"], record["cell"]["repeat"]), []).append(record["cell"]["samples"])
+    assert all(one == other and BAD not in one for one, other in drawn.values())
+    assert sum("alone" in name for name in lab.ran) == 1, "one mode tells it for both"
+
+
+def test_a_pool_without_another_sample_keeps_the_bad_one_and_its_figures_say_so(lab):
+    lab.fails = lambda cell: {sample: "tool_error" for sample in cell.samples if sample == "S2"}
+    tables = lab.run(count=2, concurrent_samples=[2])
+    (point,) = tables.points.itertuples()
+    assert (point.n, point.repeats, point.failed, point.failed_data) == (2, 1, 1, 1)
+    assert lab.ran == ["germline-n2-scheduled-compact-r1", "germline-n1-scheduled-compact-alone-S2"]
+    headline = find(tables, (), ()).headlines[0]
+    assert "of the samples that succeeded" in headline.counts
+    assert "1 sample failed and left the machine to the others" in headline.reached
+
+
+def test_the_headline_is_of_cells_in_which_no_sample_failed(lab):
+    """At N = 4 three of four run out of memory at once: the one that is left would be the fastest of all."""
+    lab.fails = lambda cell: dict.fromkeys(cell.samples[1:], "out_of_memory") if cell.n == 4 else {}
+    tables = lab.run(concurrent_samples=[1, 2, 4])
+    daily = dict(zip(tables.points["n"], tables.points["genomes_per_day_mean"], strict=True))
+    headline = find(tables, (), ()).headlines[0]
+    assert headline.reached.startswith("N = 2 samples at once")
+    assert "failed" not in headline.counts
+    assert daily[2] == pytest.approx(2 * 8640)
+
+
+def test_a_faster_n_with_failures_is_told_beside_the_headline(lab):
+    lab.fails = lambda cell: {cell.samples[0]: "out_of_memory"} if cell.n == 6 else {}
+    plan = lab.plan(concurrent_samples=[2, 6])
+    for cell in plan.cells:
+        write_cell(plan.study.folder, cell, lab.fails(cell), makespan_s=10.0)
+    reached = find(collect.collect(plan.study.folder), (), ()).headlines[0].reached
+    assert reached.startswith("N = 2 samples at once")
+    assert "N = 6 (scheduled, compact binding) gave 43,200, but there 1 sample failed" in reached
+
+
+# ---- the load ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_search_ends_where_samples_fail_for_the_load(lab, mode):
+    lab.fails, lab.room = overload(most=2), 16
+    tables = lab.run(modes=[mode], concurrent_samples="knee", count=8)
+    assert tried(tables) == [1, 2, 3, 4]
+    assert {fault for _, fault in faults(tables)} <= {"load", None}
+    assert "load" in {fault for _, fault in faults(tables)}
+    failing = [n for n in tried(tables) if n > 2]
+    assert sum("alone" in name for name in lab.ran) <= len(failing), "one that succeeds alone is enough of a cell"
+    assert not any("without" in name for name in lab.ran)
+
+
+def test_a_bad_sample_and_an_overload_are_told_apart(lab):
+    lab.fails, lab.room = lambda cell: overload(2)(cell) | bad_sample(cell), 16
+    tables = lab.run(concurrent_samples="knee", count=8, seed=1)
+    assert (BAD, "data") in faults(tables)
+    assert not any(sample != BAD and fault == "data" for sample, fault in faults(tables))
+    assert max(tried(tables)) == 4
+
+
+@pytest.mark.parametrize("cause", ["killed", "disk_full", "tool_not_found"])
+def test_what_came_from_outside_is_not_the_data(lab, cause):
+    lab.fails = lambda cell: {sample: cause for sample in cell.samples if sample == BAD}
+    tables = lab.run(concurrent_samples=[1, 2, 4])
+    assert faults(tables) == {(BAD, "load")}
+    assert not any("alone" in name or "without" in name for name in lab.ran)
+
+
+def test_where_nothing_works_no_sample_is_bad(lab):
+    """Three fail alone and none ever succeeds: the search ends, and does not try the whole pool."""
+    lab.fails = lambda cell: dict.fromkeys(cell.samples, "tool_error")
+    tables = lab.run(concurrent_samples="knee", count=50)
+    assert len(lab.ran) == 3
+    assert {fault for _, fault in faults(tables)} == {None}
+
+
+def test_of_a_cohort_that_a_bad_sample_keeps_from_its_end_nobody_else_is_bad(lab, monkeypatch):
+    """As in joint calling: the others are not finished."""
+
+    def run_cell(cell, bench, changed):
+        lab.ran.append(cell.cell)
+        write_cell(bench.folder, cell, bad_sample(cell), 10.0)
+        if BAD in cell.samples:
+            ledger = bench.folder / cell.cell / "ledger.jsonl"
+            lines = [line for line in ledger.read_text().splitlines() if PROVEN[-1] not in line]
+            ledger.write_text("".join(f"{line}\n" for line in lines))
+
+    monkeypatch.setattr(cells, "run", run_cell)
+    tables = lab.run(concurrent_samples=[2, 4], seed=1)
+    assert {fault for _, fault in faults(tables)} == {"data", "data_of_cohort"}
+    assert {sample for sample, fault in faults(tables) if fault == "data"} == {BAD}
+    assert set(counted(tables)["failed"]) == {0}
+
+
+def test_an_earlier_record_without_the_newer_keys_is_taken_as_it_was(lab):
+    lab.run(concurrent_samples=[1, 2])
+    for path in (lab.folder / "runs").rglob("*.json"):
+        record = json.loads(path.read_text())
+        for part in (record, record.get("cell")):
+            if isinstance(part, dict):
+                part.pop("left_out", None)
+                part.pop("alone", None)
+        path.write_text(json.dumps(record))
+    before = list(lab.ran)
+    lab.run(concurrent_samples=[1, 2])
+    assert lab.ran == before
+
+
+# ---- what the search and the draw do, without a study -------------------------------------------------
+
+
+def test_an_n_with_bad_data_does_not_end_the_search_and_is_not_the_best():
+    seen = [Observation(1, 10.0), Observation(2, 11.0, failed=1, failed_data=1)]
+    assert next_n(seen, limit=8) == 4
+    assert find_knee(seen).n == 1
+    assert "1 for bad data" not in find_knee(seen[:1]).reason
+    assert next_n([seen[0], Observation(2, 11.0, failed=2, failed_data=1)], limit=8) is None
+    assert find_knee(seen[1:]).n == 2, "where there is nothing else"
+
+
+names = st.lists(st.sampled_from([f"S{n}" for n in range(12)]), unique=True, min_size=1)
+
+
+@given(names, st.data())
+def test_a_draw_without_bad_samples_differs_by_them_alone(pool_names, data):
+    pool = [Sample(name) for name in pool_names]
+    n = data.draw(st.integers(1, len(pool)))
+    bad = set(data.draw(st.lists(st.sampled_from(pool_names), unique=True)))
+    plain, _ = draw(pool, n, "seed")
+    drawn, left_out = draw(pool, n, "seed", bad)
+    assert len(set(drawn)) == n
+    if len(pool) - len(bad) < n:
+        return
+    assert not bad & set(drawn)
+    assert set(left_out) <= bad
+    assert set(plain) - set(drawn) == set(plain) & bad
+    assert draw(pool, n, "seed", left_out) == (drawn, left_out)
+    if left_out == ():
+        assert drawn == plain
+
+
+def test_of_several_draws_of_a_repeat_the_last_counts():
+    def cell(name, left_out=(), **more):
+        same = {"pipeline": "germline", "mode": "scheduled", "binding": "compact", "n": 2, "repeat": 1}
+        return {**same, "warm_up": False, "cell": name, "left_out": list(left_out), **more}
+
+    drawn = [cell("a"), cell("c", "XY"), cell("b", "X"), cell("d", repeat=2), cell("w", warm_up=True, repeat=0)]
+    assert counted_cells([*drawn, cell("alone", alone=True, repeat=0)]) == {"c", "d"}
+
+
+def test_a_series_is_observed_without_what_does_not_count(lab):
+    lab.fails = bad_sample
+    lab.run(concurrent_samples=[1, 2, 4], seed=1)
+    seen = throughput.observe(lab.folder / "runs" / "study", Series("germline", "scheduled", "compact"), repeats=1)
+    assert [(one.n, one.failed, one.failed_data) for one in seen] == [(1, 0, 0), (2, 0, 0), (4, 0, 0)]
