@@ -81,9 +81,10 @@ class Lab:
         config = self.folder / "pool" / "config"
         config.mkdir(parents=True, exist_ok=True)
         names = [f"S{number}" for number in range(1, count + 1)]
-        (config / "config.yaml").write_text("reference: {fasta: genome.fa}\n")
+        (config / "config.yaml").write_text("reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n")
         (config / "samples.tsv").write_text("\n".join(["sample_name", *names]) + "\n")
-        (config / "units.tsv").write_text("sample_name\tunit_name\tfq1\tfq2\n")
+        rows = [f"{name}\tL1\t{name}.fq" for name in names]
+        (config / "units.tsv").write_text("\n".join(["sample_name\tunit_name\tfq1", *rows]) + "\n")
         fixed = {"name": "study", "directory": str(self.folder / "runs"), "cores": 4, "repeats": 1, "warm_up": 0}
         pools = {"germline": {"directory": str(self.folder / "pool")}}
         path = self.folder / "throughput.yaml"

@@ -52,7 +52,7 @@ def test_a_run_of_some_samples_is_laid_out_with_their_rows_alone(folder, tmp_pat
     pool.lay_out(read(folder), ["S2"], target, binding={"policy": "none"})
     config = yaml.safe_load((target / "config/config.yaml").read_text())
     assert (config["samples"], config["binding"]) == ("config/samples.tsv", {"policy": "none"})
-    assert (target / "config/samples.tsv").read_text() == "sample_name\tcondition\nS2\t\n"
+    assert (target / "config/samples.tsv").read_text() == "sample_name\tcondition\tsex\nS2\t\t\n"
     header, row = (target / "config/units.tsv").read_text().splitlines()
     assert header == "sample_name\tunit_name\tfq1\tfq2\tbam\tplatform\tlibrary"
     assert row == f"S2\tL1\t\t\t{folder}/s2.bam\tILLUMINA\t"

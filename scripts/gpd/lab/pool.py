@@ -74,9 +74,8 @@ def settings_without_paths(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def binding_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """How jobs are bound, defaults filled in, but for the policy, which each cell has of its own."""
-    schema = _schema()
-    return {key: value for key, value in with_defaults(config, schema, schema)["binding"].items() if key != "policy"}
+    """How jobs are bound by a complete configuration, but for the policy, which each cell has of its own."""
+    return {key: value for key, value in config["binding"].items() if key != "policy"}
 
 
 def lay_out(source: Source, samples: Collection[str], folder: Path, **settings: Any) -> None:
