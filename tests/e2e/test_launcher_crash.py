@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -80,6 +81,50 @@ def test_any_order_of_kills(node, order):
     assert node.check().returncode == 0
 
 
+SPIN = "import time; e = time.process_time() + 0.5\nwhile time.process_time() < e: pass"
+
+
+@pytest.mark.parametrize("journal", ["whole", "cut short"])
+def test_what_a_killed_keeper_could_not_tell_the_front_does(node, journal):
+    """Also where a full disk kept the keeper from noting when the job began."""
+    # an orphan that the keeper has waited for counts, and so does what bash is still waiting for
+    spin = f"{sys.executable} -S -E spin.py"
+    (node.folder / "spin.py").write_text(SPIN)
+    front = node.start(f"({spin} &) ; {spin}; sleep 0.5; touch ready; sleep 60; true", threads=len(CPUS))
+    wait_until((node.folder / "ready").exists, timeout_s=60)
+    (path,) = (node.runtime / "jobs").glob("*")
+    if journal == "cut short":
+        path.write_bytes(path.read_bytes()[:100])
+    kill(launch.children(front.pid)[0])
+    said = front.communicate(timeout=30)[1].decode()
+    (record,) = node.records()
+    assert front.returncode == record["exit_code"] == 137, said
+    assert (record["cause"], record["message"]) == ("killed", "the job's keeper was killed")
+    if journal == "whole":
+        assert 1.0 <= record["cpu_s"] < record["wall_s"] * len(CPUS) + 0.1
+        assert 1.0 < record["wall_s"] < 60
+        assert record["cpu_s"] == pytest.approx(record["cpu_user_s"] + record["cpu_system_s"])
+    assert list((node.runtime / "jobs").iterdir()) == []
+    jsonschema.validate(record, json.loads(SCHEMA.read_text()))
+
+
+def test_a_retry_waits_for_the_attempt_before(node):
+    """Only the front is killed: its job is still ending when Snakemake starts the next attempt."""
+    slow = "trap 'sleep 1; echo old >> out; exit 1' TERM; touch began; sleep 60 & wait"
+    first = node.start(slow)
+    wait_until((node.folder / "began").exists)
+    kill(first.pid)
+    first.wait(timeout=20)
+    other = node.run("cat out || true", name="other")[2]
+    assert (node.folder / "logs/other.log").read_text().count("old") == 0, "another job does not wait"
+    assert other["cause"] is None
+    assert node.run("echo new >> out; cat out", "--attempt", "2")[0] == 0
+    assert (node.folder / "logs/a.log").read_text() == "old\nnew\n"
+    first.stderr.close()
+    causes = {r["attempt"]: r["message"] for r in node.records() if r["wildcards"]["sample"] == "a"}
+    assert causes == {1: "the launcher was killed", 2: None}
+
+
 def test_a_survivor_keeps_its_cpus(node):
     """All but a process without any inherited descriptor is killed at once: its CPU is not given away."""
     front = node.start(STUBBORN, threads=len(CPUS))
@@ -93,14 +138,16 @@ def test_a_survivor_keeps_its_cpus(node):
     wait_until(lambda: not node.leased())
     assert launch.survivors(job_id)
     following = node.start("true", name="next")
+    retry = node.start("true", name="a", threads=1000)
     time.sleep(1.5)
     assert following.poll() is None, "it waits for the survivor"
     for pid in launch.survivors(job_id):
         kill(int(pid))
-    assert following.wait(timeout=30) == 0
-    following.stderr.close()
+    for waiting in (following, retry):
+        assert waiting.wait(timeout=30) == 0
+        waiting.stderr.close()
     assert node.run("true", name="third")[0] == 0
-    lost = next(record for record in node.records() if record["wildcards"]["sample"] == "a")
+    lost = next(record for record in node.records() if record["wildcards"]["sample"] == "a" and record["cause"])
     assert (lost["cause"], lost["exit_code"], lost["end"]) == ("killed", None, None)
     jsonschema.validate(lost, json.loads(SCHEMA.read_text()))
 
@@ -171,7 +218,9 @@ def test_the_job_ends_with_who_asked_for_it(node, victim):
     kill(requester.pid if victim == "snakemake" else launch.children(requester.pid)[0])
     requester.wait(timeout=20)
     record = wait_until(node.records)[0]
+    names = {"snakemake": "Snakemake", "bash": "the shell that ran the launcher"}
     assert record["cause"] == "killed"
+    assert re.fullmatch(rf"{names[victim]} \(PID \d+\) is gone", record["message"])
     wait_until(lambda: not is_kept(node))
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from launching import SCHEMA, launch, wait_until
+from launching import LAUNCH, SCHEMA, launch, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -24,10 +25,15 @@ def test_record(node):
     code, said, record = node.run("echo hello; echo $GPD_CPUS $GPD_THREADS $GPD_MEM_MB >&2", "--run", "r1", name="x")
     assert (code, said) == (0, "")
     assert (node.folder / "logs/x.log").read_text() == f"hello\n{record['cpus']} 1 100\n"
-    jsonschema.validate(record, json.loads(SCHEMA.read_text()))
+    schema = json.loads(SCHEMA.read_text())
+    jsonschema.validate(record, schema)
+    assert set(record) == set(schema["properties"])
     assert record["wildcards"] == {"sample": "x"}
     assert (record["run"], record["attempt"], record["threads"], record["cause"]) == ("r1", 1, 1, None)
     assert record["binding_ok"] is True
+    assert record["memory_applied"] == "default"
+    assert record["contended"] is None, "too short to tell"
+    assert record["foreign_cpu_s"] is not None
     assert (
         record["command_sha256"]
         == hashlib.sha256(b"echo hello; echo $GPD_CPUS $GPD_THREADS $GPD_MEM_MB >&2").hexdigest()
@@ -78,6 +84,24 @@ def test_binding_none(node):
 
 
 @needs_two_cpus
+def test_the_affinity_outlives_the_move_into_a_cgroup(node):
+    """Kernels before 6.2 reset it there to the cgroup's cpuset: this launcher's cgroup does the same."""
+    wide = launch.format_cpus(CPUS)
+    (node.folder / "old_kernel.py").write_text(
+        f"import os, sys; sys.path.insert(0, {str(LAUNCH.parent)!r}); import launch\n"
+        f"class Reset(launch.Cgroup):\n    def join(self): os.sched_setaffinity(0, {CPUS})\n"
+        "launch.make_cgroup = lambda planned: Reset('/nowhere', 1)\nlaunch.cli()\n"
+    )
+    words = node.command_line()
+    words[words.index(str(LAUNCH))] = "old_kernel.py"
+    run = {"cwd": node.folder, "env": node.environment, "check": True, "timeout": 60}
+    subprocess.run(words, input=b"sleep 0.1", **run)
+    record = node.records()[0]
+    assert record["cpus_allowed"] == record["cpus"] != wide
+    assert record["binding_ok"] is True
+
+
+@needs_two_cpus
 def test_own_affinity_is_caught(node):
     wide = launch.format_cpus(CPUS)
     record = node.run(f"taskset -c {wide} sleep 0.2")[2]
@@ -100,8 +124,21 @@ def test_job_within_a_job_leases_nothing(node):
     ("policy", "shown"), [("default", "default"), ("local", "prefer"), ("interleave", "interleave")]
 )
 def test_memory_policy(node, policy, shown):
-    node.run("head -n 1 /proc/self/numa_maps", "--memory", policy)
+    record = node.run("head -n 1 /proc/self/numa_maps", "--memory", policy)[2]
+    assert (record["memory"], record["memory_applied"]) == (policy, policy)
     assert (node.folder / "logs/a.log").read_text().split()[1].startswith(shown)
+
+
+@pytest.mark.parametrize("policy", ["local", "interleave"])
+def test_a_memory_policy_that_the_kernel_refuses(node, policy):
+    """A node that is not there, as the topology of this boot has it: the record says what was in force."""
+    node.run("true")
+    (topology,) = node.runtime.glob("topology-*")
+    rows = [line.split() for line in topology.read_text().splitlines()]
+    topology.write_text("".join(f"{l3} 999 {socket} {' '.join(cpus)}\n" for l3, _, socket, *cpus in rows))
+    record = node.run("true", "--memory", policy)[2]
+    assert (record["memory"], record["cause"]) == (policy, None)
+    assert record["memory_applied"] == ("local" if policy == "local" else "default")  # local needs no node's number
 
 
 def test_settings_from_the_environment(node):
@@ -228,6 +265,50 @@ def test_failures_are_named(node, command):
     jsonschema.validate(record, json.loads(SCHEMA.read_text()))
 
 
+PIPES = {  # what else of a pipe says hides what happened
+    "bash -c 'kill -9 $$' | bash -c 'cat; echo fail to read the header >&2; exit 1'": (
+        "killed",
+        "SIGKILL to program 1 of 2",
+    ),
+    "(bash -c 'kill -9 $$' | false)": ("killed", "SIGKILL to program 1 of 2"),
+    "f() { true | bash -c 'kill -SEGV $$' | false; }; f": ("signal", "SIGSEGV to program 2 of 3"),
+    "trap 'echo tidy' EXIT; bash -c 'kill -9 $$' | false | cat": ("killed", "SIGKILL to program 1 of 3"),
+    "false | cat": ("tool_error", "exit code 1, and nothing in the log says why"),
+    "bash -c 'kill -9 $$' | false || true; exit 3": ("tool_error", "exit code 3, and nothing"),
+}
+
+
+@pytest.mark.parametrize("command", PIPES)
+def test_a_program_killed_within_a_pipe_is_named(node, command):
+    cause, message = PIPES[command]
+    _, said, record = node.run(command)
+    assert record["cause"] == cause
+    assert record["message"].startswith(message)
+    assert said.count("\n") == 1
+    assert "PIPESTATUS" not in (node.folder / "logs/a.log").read_text()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+@pytest.mark.parametrize("full", ["for temporary files", "of the output"])
+def test_a_full_disk_of_which_the_tool_does_not_speak(node, full):
+    """sambamba: "Unable to write to stream"."""
+    dice = random.Random(1)
+    reads = ("".join(dice.choices("ACGT", k=50)) for _ in range(20_000))
+    rows = "".join(f"r{n}\t0\tc\t{n + 1}\t60\t50M\t*\t0\t0\t{read}\t{read}\n" for n, read in enumerate(reads))
+    (node.folder / "reads.sam").write_text(f"@HD\tVN:1.6\n@SQ\tSN:c\tLN:100000\n{rows}")
+    small = node.folder / "a b"
+    small.mkdir()
+    folders = ("'a b'", ".") if full == "for temporary files" else (".", "'a b'")
+    command = "samtools view -u reads.sam | sambamba sort -t 1 -m 2M -l 0 --tmpdir {} -o {}/x.bam /dev/stdin"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", small], check=True)
+    try:
+        _, said, record = node.run(command.format(*folders))
+    finally:
+        subprocess.run(["umount", small], check=True)
+    assert (record["cause"], record["exit_code"]) == ("disk_full", 1), said
+    assert f"the disk of {small}" in record["message"]
+
+
 LOGS = {  # what tools say when they fail
     "bwa": "[M::main] x\n[E::bwa_idx_load_from_disk] fail to locate the index files\nsamtools view: no\n",
     "gatk": "12:00 INFO  Failed to detect x\n***\n\nA USER ERROR has occurred: no such file\n\n***\n",
@@ -269,7 +350,7 @@ def test_kernel_kill_for_want_of_memory(tmp_path):
 
 def test_out_of_memory_in_a_cgroup(node):
     """A limit of 60 MiB on the cgroup in which the launcher runs."""
-    place = next(launch.cgroup_places(launch.read_text("/proc/self/cgroup"), launch.read_text("/proc/self/mountinfo")))
+    place = next(launch.cgroup_places(), ("", 2))
     if place[1] != 1 or not os.access(place[0], os.W_OK):
         pytest.skip("no cgroup v1 memory controller that this user may use")
     limited = f"{place[0]}/gpd-test-{os.getpid()}"
@@ -293,6 +374,44 @@ def test_out_of_memory_in_a_cgroup(node):
     record = node.records()[-1]
     assert (done.returncode, record["cause"], record["signal"]) == (137, "out_of_memory", 9)
     assert record["peak_cgroup_mib"] <= 60
+
+
+def test_kernel_limits_are_kept(node):
+    """A quota of one CPU's time: no job is wider, and no run is told more. Memory likewise."""
+    quota, memory = (Path("/sys/fs/cgroup", kind, f"gpd-test-{os.getpid()}") for kind in ("cpu", "memory"))
+    if len(CPUS) < 2 or os.geteuid() or not all((path.parent / "tasks").exists() for path in (quota, memory)):
+        pytest.skip("no cgroups of version 1 that this user may make")
+    enter = f'echo $$ > {quota}/cgroup.procs; echo $$ > {memory}/cgroup.procs; exec "$@"'
+    run = {"cwd": node.folder, "env": node.environment, "check": True, "timeout": 60, "stdout": subprocess.PIPE}
+    try:
+        quota.mkdir()
+        memory.mkdir()
+        (quota / "cpu.cfs_quota_us").write_text("150000")
+        (memory / "memory.limit_in_bytes").write_text(str(500 << 20))
+        asked = subprocess.run(["bash", "-c", enter, "bash", sys.executable, LAUNCH, "limits"], **run)
+        subprocess.run(["bash", "-c", enter, "bash", *node.command_line(threads=8)], input=b"echo $GPD_THREADS", **run)
+    finally:
+        launch.remove_cgroups([(str(quota), 1), (str(memory), 1)])
+    told = json.loads(asked.stdout)
+    assert (told["cpus"], told["cpu_quota_cpus"], told["memory_mib"]) == (1, 1.5, 500)
+    assert 400 < told["memory_available_mib"] < 500
+    assert len(launch.parse_cpus(node.records()[0]["cpus"])) == 1
+    assert (node.folder / "logs/a.log").read_text() == "1\n"
+
+
+def test_cpus_that_others_keep_busy(node):
+    """Each CPU has a foreign process that spins: the job gets half of its own, and the record says so."""
+    spin = [sys.executable, "-S", "-E", "-c", "while True: pass"]
+    others = [subprocess.Popen(["taskset", "-c", str(cpu), *spin]) for cpu in CPUS]
+    try:
+        record = node.run(f"timeout 1.5 {' '.join(spin[:-1])} 'while True: pass' || true")[2]
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    assert record["contended"] is True
+    assert 0.3 < record["foreign_cpu_s"] < record["wall_s"]
+    assert record["cpu_s"] + record["foreign_cpu_s"] + record["steal_s"] == pytest.approx(record["wall_s"], rel=0.15)
 
 
 def test_stalled(node):
@@ -449,7 +568,7 @@ def test_check_finds_overlaps(node):
     assert "both held CPU" in launch.check(node.ledger)[0]
     assert node.check().returncode == 1
     node.ledger.unlink()
-    for changed in ({"host": "other"}, {"cpus": None}, {"end": None}):
+    for changed in ({"boot": "other"}, {"cpus": None}, {"wall_s": None}):
         launch.append(node.ledger, {**twin, **changed, "id": os.urandom(8).hex()})
     launch.append(node.ledger, record)
     assert launch.check(node.ledger) == []
@@ -465,8 +584,8 @@ def test_check_finds_an_overlap_behind_a_long_job(node):
     node.run("true")
     base = node.records()[0]
     node.ledger.unlink()
-    for start, end in (("01", "09"), ("02", "03"), ("05", "06")):
-        times = {"start": f"2020-01-01T00:00:{start}.000000000Z", "end": f"2020-01-01T00:00:{end}.000000000Z"}
+    for start, end in ((1, 9), (2, 3), (5, 6)):
+        times = {"uptime_s": start, "wall_s": end - start}
         launch.append(node.ledger, {**base, **times, "id": os.urandom(8).hex()})
     assert len(launch.check(node.ledger)) == 2
 
@@ -501,18 +620,25 @@ def test_a_damaged_journal_is_dropped(node):
 
 def test_cgroup_places(tmp_path):
     """Version 1: below our own. Version 2: beside our own too, but only where that escapes no limit."""
-    v1 = f"31 23 0:28 / {tmp_path}/v1 rw - cgroup cgroup rw,memory\n"
-    v1 += f"30 23 0:27 / {tmp_path}/c rw - cgroup c rw,cpu"
-    assert list(launch.cgroup_places("4:memory:/job\n1:cpu:/\n", v1)) == [(f"{tmp_path}/v1/job", 1)]
-    v2 = f"31 23 0:28 / {tmp_path}/v2 rw - cgroup2 cgroup2 rw"
+
+    def places(cgroup, mountinfo):
+        (tmp_path / "proc/self").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "proc/self/cgroup").write_text(cgroup)
+        (tmp_path / "proc/self/mountinfo").write_text(mountinfo)
+        return list(launch.cgroup_places(str(tmp_path)))
+
+    v1 = "31 23 0:28 / /v1 rw - cgroup cgroup rw,memory\n30 23 0:27 / /c rw - cgroup c rw,cpu"
+    assert places("4:memory:/job\n1:cpu:/\n", v1) == [("/v1/job", 1)]
+    v2 = "31 23 0:28 / /v2 rw - cgroup2 cgroup2 rw"
     own = tmp_path / "v2/user/scope"
     own.mkdir(parents=True)
     (own / "memory.max").write_text("max\n")
-    assert list(launch.cgroup_places("0::/user/scope\n", v2)) == [(str(own), 2), (str(own.parent), 2)]
+    assert places("0::/user/scope\n", v2) == [("/v2/user/scope", 2), ("/v2/user", 2)]
     (own / "memory.max").write_text("1000000\n")
-    assert list(launch.cgroup_places("0::/user/scope\n", v2)) == [(str(own), 2)]
-    container = f"31 23 0:28 /docker/1 {tmp_path}/v1 ro - cgroup cgroup rw,memory"
-    assert list(launch.cgroup_places("4:memory:/docker/1/job\n", container)) == [(f"{tmp_path}/v1/job", 1)]
+    assert places("0::/user/scope\n", v2) == [("/v2/user/scope", 2)]
+    container = "31 23 0:28 /docker/1 /v1 ro - cgroup cgroup rw,memory"
+    assert places("4:memory:/docker/1/job\n", container) == [("/v1/job", 1)]
+    assert places("4:memory:/docker/2/job\n", container) == [], "its top is not our own"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

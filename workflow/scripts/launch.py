@@ -6,6 +6,7 @@
     (the job's command, for bash)
     END
     launch.py topology [--json] [--xml FILE] [--threads N] [--binding P] [--boundary B] [--smt]
+    launch.py limits
     launch.py check LEDGER
 
 Options of `run`, each also an environment variable. The option wins; an empty value counts as absent, and
@@ -38,12 +39,17 @@ served. Only the head of the queue takes CPUs, and it holds none while it waits,
 no narrow job overtakes a wide one, so none starves. A lease that fits within one L3 group (NUMA node, socket)
 gets one with room if there is any; if there is none but enough CPUs are free in all, it is split at once
 rather than kept waiting: idle CPUs cost more than a boundary, and the record says `split`. A job wider than
-the machine gets all of it.
+the machine, or than what a control group or Slurm lets us use of it, gets all of that. A retry waits until
+nothing is left of the attempt before it.
+
+Who does not see the locks (another user, a container with a /tmp of its own, any other program) may use the same
+CPUs. The record says how much (foreign_cpu_s), and whether that is more than noise (contended).
 """
 
 # Every job pays for this file's imports: what only some jobs need (json, re, hashlib, xml) is imported where
 # it is used, and os does what pathlib would.
 import ctypes
+import errno
 import fcntl
 import os
 import select
@@ -65,6 +71,8 @@ GRACE_S = 10.0  # between SIGTERM and SIGKILL
 LOOK_S = 2.0  # how often a front looks whether Snakemake is still there
 NOFILE = 65536  # open files a job may have, where the hard limit allows it
 MIB = 1024 * 1024
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+FOREIGN_S, FOREIGN_SHARE = 0.5, 0.1  # what others may have of a lease's CPUs; see foreign_load()
 ENDINGS = {signal.SIGTERM}  # and what was not ignored when we were started, as SIGHUP is under nohup
 ENDINGS |= {s for s in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(s) is not signal.SIG_IGN}
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -75,11 +83,17 @@ class LauncherError(Exception):
 
 
 class Ended(Exception):  # noqa: N818 (no error)
-    """A signal asked this launcher to end while it waited for a lease."""
+    """A signal asked this launcher to end while it waited, or who had asked for the job is gone."""
 
-    def __init__(self, signum):
-        super().__init__(signum)
-        self.signum = signum
+    def __init__(self, signum, why=None):
+        super().__init__(signum, why)
+        self.signum, self.why = signum, why or signal.Signals(signum).name
+
+
+def end_if_gone(requester):
+    """Raise Ended where nobody waits for the job any more."""
+    if why := requester.gone():
+        raise Ended(signal.SIGTERM, why)
 
 
 def read_text(path):
@@ -229,8 +243,7 @@ def discover_cores(allowed):
 
 def machine_cores(runtime, allowed):
     """Return the usable cores. lstopo takes 30 ms: its result is kept for this boot and these CPUs."""
-    boot = read_text("/proc/sys/kernel/random/boot_id").strip()
-    path = f"{runtime}/topology-{boot}-{digest(format_cpus(allowed))}"
+    path = f"{runtime}/topology-{boot_id()}-{digest(format_cpus(allowed))}"
     rows = [tuple(map(int, line.split())) for line in read_text(path).splitlines()]
     cores = [Core(row[3:], *row[:3]) for row in rows]
     if {cpu for core in cores for cpu in core.cpus} != allowed:
@@ -242,9 +255,128 @@ def machine_cores(runtime, allowed):
     return cores
 
 
+def boot_id():
+    """Return the name that the kernel gave to this boot, "" where it has none."""
+    return read_text("/proc/sys/kernel/random/boot_id").strip()
+
+
 def digest(text):
     """Return a short name for a text."""
     return f"{crc32(text.encode()):08x}"
+
+
+# ----------------------------------------------------------------------------------------------------- limits
+
+
+def limits(root="", environment=os.environ, affinity=None):
+    """Return what this process may use of the machine; all who want to know ask here (launch.py limits).
+
+    `cpus` is how many it may keep busy at once. Memory is the machine's, or less where a control group or Slurm sets
+    a limit; what is available under a limit leaves out what its processes use already, but for their page cache. A
+    limit that is not set is None. `root` and `affinity` are for tests.
+    """
+    memory = {
+        line.split(":")[0]: int(line.split()[1]) / 1024 for line in read_text(f"{root}/proc/meminfo").splitlines()
+    }
+    total, available = memory["MemTotal"], memory["MemAvailable"]
+    levels = [(limit / MIB, used / MIB) for limit, used in memory_levels(root)]
+    limit = min([total, *slurm_memory_mib(environment), *(limit for limit, _ in levels)])
+    left = [available, limit, *(max(0, limit - used) for limit, used in levels)]
+    return {
+        "cpus": usable_cpus(affinity or os.sched_getaffinity(0), root, environment),
+        "cpu_quota_cpus": cpu_quota(root),
+        "memory_mib": round(limit, 1),
+        "memory_limit_mib": round(limit, 1) if limit < total else None,
+        "memory_available_mib": round(min(left), 1),
+    }
+
+
+def usable_cpus(affinity, root="", environment=os.environ):
+    """Return how many CPUs this process may keep busy: those of its affinity, which reflects cpusets, or fewer.
+
+    Control groups limit time rather than CPUs, and so do those of containers; Slurm, where it binds nothing, says only
+    what it granted.
+    """
+    quota = cpu_quota(root)
+    granted_cpus = environment.get("SLURM_CPUS_ON_NODE", "") if "SLURM_JOB_ID" in environment else ""
+    counts = [len(affinity)]
+    counts += [int(quota)] if quota is not None else []
+    counts += [int(granted_cpus)] if granted_cpus.isdecimal() else []
+    return max(1, min(counts))
+
+
+def slurm_memory_mib(environment):
+    """Return [the memory that Slurm granted on this node], [] where it granted all of it or this is no Slurm job."""
+    numbers = {name: int(text) for name, text in environment.items() if name.startswith("SLURM_") and text.isdecimal()}
+    if "SLURM_JOB_ID" not in environment:
+        return []
+    for_cpus = numbers.get("SLURM_MEM_PER_CPU", 0) * numbers.get("SLURM_CPUS_ON_NODE", 0)
+    granted_mib = numbers.get("SLURM_MEM_PER_NODE") or for_cpus
+    return [granted_mib] if granted_mib else []
+
+
+def cpu_quota(root=""):
+    """Return how many CPUs' time the control groups grant, the tightest of all that hold us; None: no limit."""
+    quotas = []
+    for folder in limiting_groups("cpu", root):
+        words = read_text(f"{folder}/cpu.max").split()  # version 2
+        words = words or [read_text(f"{folder}/cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
+        if all(map(str.isdecimal, words)):  # "max" and -1: no limit
+            quotas.append(int(words[0]) / int(words[1]))
+    return min(quotas, default=None)
+
+
+def memory_levels(root=""):
+    """Return (limit, what is used without page cache), in bytes, of each control group that holds us and has one."""
+    levels = []
+    for folder in limiting_groups("memory", root):
+        stat = dict(line.split() for line in read_text(f"{folder}/memory.stat").splitlines())
+        texts = [read_text(f"{folder}/memory.{name}").strip() for name in ("max", "high", "limit_in_bytes")]
+        texts.append(stat.get("hierarchical_memory_limit", ""))  # version 1: of groups above that are not seen, too
+        charged = read_text(f"{folder}/memory.current") or read_text(f"{folder}/memory.usage_in_bytes")
+        kind = "total_" if "total_cache" in stat else ""
+        cache = sum(int(stat.get(f"{kind}{state}_file", 0)) for state in ("active", "inactive"))
+        levels += [(int(text), int(charged or 0) - cache) for text in texts if text.isdecimal()]
+    return levels
+
+
+def limiting_groups(controller, root=""):
+    """Yield the folders of the control groups that may limit us: our own, and each above as far as is seen."""
+    for own, top, _ in control_groups(controller, root):
+        folder = own or top
+        while folder.startswith(top):
+            yield f"{root}{folder}"
+            folder = os.path.dirname(folder)
+            if folder == "/":
+                break
+
+
+def control_groups(controller, root=""):
+    """Yield (folder, mount point, version) of our control group for a controller, wherever it is mounted.
+
+    The folder is None where our group lies outside of what is mounted: a container sees its part of the tree.
+    """
+    paths = {}
+    for line in read_text(f"{root}/proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers or controller in controllers.split(","):
+            paths[1 if controllers else 2] = path
+    for line in read_text(f"{root}/proc/self/mountinfo").splitlines():
+        fields, _, kind = line.partition(" - ")
+        version = {"cgroup": 1, "cgroup2": 2}.get(kind.split()[0])
+        if version not in paths or (version == 1 and controller not in kind.split()[-1].split(",")):
+            continue
+        top, point = (unescaped(field) for field in fields.split()[3:5])
+        top, path = top.rstrip("/"), paths[version]
+        inside = (path + "/").startswith(top + "/") and ".." not in path.split("/")
+        yield f"{point}{path.removeprefix(top)}".rstrip("/") if inside else None, point, version
+
+
+def unescaped(field):
+    """Return a field of mountinfo as it is: the kernel writes blanks and backslashes as octal numbers."""
+    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        field = field.replace(code, character)
+    return field
 
 
 # -------------------------------------------------------------------------------------------- allocate (pure)
@@ -344,8 +476,9 @@ def slots(cores, width, policy, boundary, smt=False):
 
 # ------------------------------------------------------------------------------------------------------ lease
 
-Lease = namedtuple("Lease", "cpus nodes split fd", defaults=(None, (), None, None))
-Lease.__doc__ = "The CPUs granted (None: unbound), their NUMA nodes, is_split(), the descriptor of the locks."
+Lease = namedtuple("Lease", "cpus held nodes split fd", defaults=(None, None, (), None, None))
+Lease.__doc__ = """The CPUs granted (None: unbound), these and the siblings that stay idle for them, their NUMA nodes,
+is_split(), the descriptor of the locks."""
 OFD_LOCK = "hhqqi4x"  # struct flock
 
 
@@ -375,6 +508,22 @@ def open_locked(path, flags=0, mode=fcntl.LOCK_EX):
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | flags, 0o600)
     fcntl.flock(fd, mode)
     return fd
+
+
+def wait_for_earlier(runtime, log, requester):
+    """Wait until no process of an earlier attempt at the job with this log is left, and lock out later ones.
+
+    A retry may come while an attempt whose front was killed is still ending, and both would write one output.
+    The lock is held as leases are: a byte of an open file that all of the job's processes inherit.
+    """
+    low = os.open(f"{runtime}/attempts", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    fd = fcntl.fcntl(low, fcntl.F_DUPFD, INHERITED_FD)
+    os.close(low)
+    log = os.path.abspath(log)
+    byte_lock(fd, fcntl.F_OFD_SETLKW, fcntl.F_WRLCK, crc32(os.fsencode(log)))
+    while any(notes["log"] == log for notes in haunting(runtime)):
+        end_if_gone(requester)
+        time.sleep(0.2)
 
 
 class Turn:
@@ -419,25 +568,25 @@ class Turn:
         os.close(self.ticket)
 
 
-def cpu_lock(fd, command, kind, cpu):
-    """Lock, unlock or test byte `cpu` of the file of leases; return the kind of lock in the way."""
-    reply = fcntl.fcntl(fd, command, struct.pack(OFD_LOCK, kind, os.SEEK_SET, cpu, 1, 0))
+def byte_lock(fd, command, kind, byte):
+    """Lock, unlock or test one byte of a file; return the kind of lock in the way."""
+    reply = fcntl.fcntl(fd, command, struct.pack(OFD_LOCK, kind, os.SEEK_SET, byte, 1, 0))
     return struct.unpack(OFD_LOCK, reply)[0]
 
 
 def is_leased(fd, cpu):
     """Tell whether another open file holds the lock of a CPU."""
-    return cpu_lock(fd, fcntl.F_OFD_GETLK, fcntl.F_WRLCK, cpu) != fcntl.F_UNLCK
+    return byte_lock(fd, fcntl.F_OFD_GETLK, fcntl.F_WRLCK, cpu) != fcntl.F_UNLCK
 
 
 def take(fd, cpus):
     """Lock all these CPUs or none."""
     for done, cpu in enumerate(cpus):
         try:
-            cpu_lock(fd, fcntl.F_OFD_SETLK, fcntl.F_WRLCK, cpu)
+            byte_lock(fd, fcntl.F_OFD_SETLK, fcntl.F_WRLCK, cpu)
         except OSError:  # a launcher of another queue (other allowed CPUs) was faster
             for taken in cpus[:done]:
-                cpu_lock(fd, fcntl.F_OFD_SETLK, fcntl.F_UNLCK, taken)
+                byte_lock(fd, fcntl.F_OFD_SETLK, fcntl.F_UNLCK, taken)
             return False
     return True
 
@@ -447,15 +596,15 @@ def acquire(runtime, settings, requester):
     allowed = os.sched_getaffinity(0)
     cores = machine_cores(runtime, allowed)
     every = units(cores, settings.smt)
-    width = min(settings.threads, len(every))
+    threads = min(settings.threads, usable_cpus(allowed))
+    width = min(threads, len(every))
     with Turn(f"{runtime}/queue/{digest(format_cpus(allowed))}"):
         low = os.open(f"{runtime}/cpus", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         fd = fcntl.fcntl(low, fcntl.F_DUPFD, INHERITED_FD)
         os.close(low)
         with Releases(f"{runtime}/cpus") as releases:
             while True:
-                if requester.is_gone():
-                    raise Ended(signal.SIGTERM)
+                end_if_gone(requester)
                 haunted = haunted_cpus(runtime)
                 free = [u for u in every if not any(cpu in haunted or is_leased(fd, cpu) for cpu in u.held)]
                 chosen = choose(every, free, width, settings.binding, settings.boundary)
@@ -463,8 +612,9 @@ def acquire(runtime, settings, requester):
                     break
                 releases.wait()
     nodes = {unit.numa for unit in chosen if unit.numa >= 0}
-    cpus = granted(chosen, every, cores, settings.threads)
-    return Lease(cpus, nodes, is_split(chosen, every, settings.boundary), fd)
+    cpus = granted(chosen, every, cores, threads)
+    held = cpus.union(*(unit.held for unit in chosen))
+    return Lease(cpus, held, nodes, is_split(chosen, every, settings.boundary), fd)
 
 
 class Releases:
@@ -506,22 +656,34 @@ class Releases:
 
 
 class Journal:
-    """What is known of an unfinished job, in a file that its processes hold locked."""
+    """What is known of an unfinished job, in a file that its processes hold locked.
+
+    Lines are only ever added, so that one which a full disk cuts short leaves those before it. One that begins
+    with a brace holds notes; the job's bash adds `status` lines (see PIPE_TRAP).
+    """
 
     def __init__(self, runtime, record):
         self.path = f"{runtime}/jobs/{record['id']}"
-        low = open_locked(self.path)
+        low = open_locked(self.path, os.O_APPEND)
         self.fd = fcntl.fcntl(low, fcntl.F_DUPFD, INHERITED_FD)
         os.close(low)
 
     def write(self, record, ledger, cgroups=()):
         """Note the record so far, as repr: only recovery reads it, and json would have to be loaded."""
-        text = repr({"record": record, "ledger": ledger, "cgroups": cgroups}).encode()
+        notes = {"record": record, "ledger": ledger, "cgroups": cgroups, "log": os.path.abspath(record["log"])}
         try:
-            os.pwrite(self.fd, text, 0)
-            os.ftruncate(self.fd, len(text))
+            append_line(self.fd, repr(notes).encode())
         except OSError as error:  # a full disk must not stop a job that does not need that disk
-            say(f"launch.py: {self.path}: {error.strerror}; a kill -9 of the whole job would go unrecorded")
+            say(f"launch.py: {self.path}: {error.strerror}; a kill -9 of the whole job may go unrecorded")
+
+    def notes(self):
+        """Return what was noted last, or None."""
+        return read_notes(read_text(self.path))
+
+    def statuses(self):
+        """Return the exit codes of each pipe that failed, as the job's bash told them."""
+        lines = (line.split() for line in whole_lines(read_text(self.path)) if line.startswith("status "))
+        return [[int(status) for status in words[1:]] for words in lines]
 
     def close(self):
         """The record is written: forget the job."""
@@ -529,7 +691,10 @@ class Journal:
 
 
 def abandoned(runtime):
-    """Yield (path, notes) of journals that nobody holds: front and keeper were killed together."""
+    """Yield (path, descriptor, notes) of journals that nobody holds: front and keeper were killed together.
+
+    The lock is shared, so that two launchers that look at once both see what is abandoned.
+    """
     for name in os.listdir(f"{runtime}/jobs"):
         path = f"{runtime}/jobs/{name}"
         try:
@@ -537,23 +702,43 @@ def abandoned(runtime):
         except FileNotFoundError:
             continue
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
             text = read_text(path)
-            if text and os.fstat(fd).st_nlink:  # no text: its job is just starting
-                yield path, read_notes(text)
+            notes = read_notes(text)
+            if notes and os.fstat(fd).st_nlink:
+                yield path, fd, notes
+            elif text and not notes:
+                unlink(path)  # cut short by a full disk, as its launcher has said; no text: its job is just starting
         except BlockingIOError:
             continue  # its job is alive
-        except (SyntaxError, ValueError):
-            unlink(path)  # cut short by a full disk, as its launcher has said
         finally:
             os.close(fd)
 
 
+def append_line(fd, line):
+    """Append a line to a file, the whole of it or nothing. Raises OSError."""
+    size = os.fstat(fd).st_size
+    try:
+        if os.write(fd, line + b"\n") <= len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except OSError:
+        os.ftruncate(fd, size)
+        raise
+
+
+def whole_lines(text):
+    """Return the lines of a text that were written to their end."""
+    return text.split("\n")[:-1]
+
+
 def read_notes(text):
-    """Return what Journal.write noted."""
+    """Return what Journal.write noted last, None where nothing was noted whole."""
+    noted = [line for line in whole_lines(text) if line.startswith("{")]
+    if not noted:
+        return None
     from ast import literal_eval
 
-    return literal_eval(text)
+    return literal_eval(noted[-1])
 
 
 def survivors(job_id):
@@ -562,21 +747,31 @@ def survivors(job_id):
     return [pid for pid in os.listdir("/proc") if pid.isdigit() and mark in read_text(f"/proc/{pid}/environ")]
 
 
+def haunting(runtime):
+    """Return the notes of abandoned jobs of which processes still run, though no lock tells so."""
+    return [notes for _, _, notes in abandoned(runtime) if survivors(notes["record"]["id"])]
+
+
 def haunted_cpus(runtime):
-    """Return the CPUs on which processes of abandoned jobs still run, though no lock tells so."""
-    cpus = set()
-    for _, notes in abandoned(runtime):
-        if survivors(notes["record"]["id"]):
-            cpus |= parse_cpus(notes["record"]["cpus"] or "")
-    return cpus
+    """Return the CPUs on which processes of abandoned jobs still run."""
+    return {cpu for notes in haunting(runtime) for cpu in parse_cpus(notes["record"]["cpus"] or "")}
+
+
+def is_ours_alone(fd):
+    """Lock an abandoned journal for ourselves; tell whether it is still there to be recorded."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False  # another launcher looks at it: it, or a later one, will record the job
+    return os.fstat(fd).st_nlink > 0
 
 
 def recover(runtime):
     """Record the abandoned jobs that are over. Return how many."""
     count = 0
-    for path, notes in abandoned(runtime):
+    for path, fd, notes in abandoned(runtime):
         record = notes["record"]
-        if survivors(record["id"]):
+        if survivors(record["id"]) or not is_ours_alone(fd):
             continue
         remove_cgroups(notes["cgroups"])
         if record["cause"] is None and record["exit_code"] is None:
@@ -692,11 +887,38 @@ class Sampler:
         return self.allowed <= self.cpus and self.seen <= self.cpus
 
 
+def cpu_times(cpus):
+    """Return {cpu: clock ticks in user and system mode, stolen by the hypervisor, in all} of these CPUs."""
+    rows = map(str.split, read_text("/proc/stat").partition("\nintr")[0].splitlines()) if cpus else ()
+    counts = {row[0]: list(map(int, row[1:9])) for row in rows}
+    wanted = {cpu: counts.get(f"cpu{cpu}", [0] * 8) for cpu in cpus or ()}
+    return {cpu: (sum(ticks[:3]), ticks[7], sum(ticks)) for cpu, ticks in wanted.items()}
+
+
+def foreign_load(before, after, ours_s, wall_s, width):
+    """Return the record's fields of what else the CPUs of a lease did, given two cpu_times().
+
+    `ours_s`: CPU seconds of the job and its keeper. What interrupts took counts for nobody.
+
+    Contended is a lease of which others had more than a tenth. Below it lie, as measured: the kernel's own threads,
+    0.5% of a machine that writes much; what the clock ticks of /proc/stat are wrong by, 0.3% of a job of minutes but
+    0.03 s a CPU of any; Snakemake and gpd, which run on any CPU, 20 ms a job and 2.5 s at a start. Those seconds
+    are a tenth of a short job, so half a second is the least that counts, and of shorter leases nothing is said.
+    """
+    spent = [[end - start for start, end in zip(before[cpu], after[cpu], strict=True)] for cpu in before]
+    if any((ticks + 4) * TICK_S < wall_s / 2 for _, _, ticks in spent):
+        return {}  # not told, or of other CPUs, as in some containers
+    foreign_s = max(0.0, sum(busy for busy, _, _ in spent) * TICK_S - ours_s)
+    lease_s = wall_s * width
+    contended = foreign_s > max(FOREIGN_S, FOREIGN_SHARE * lease_s) if lease_s > FOREIGN_S else None
+    steal_s = sum(stolen for _, stolen, _ in spent) * TICK_S
+    return {"contended": contended, "foreign_cpu_s": round(foreign_s, 2), "steal_s": round(steal_s, 2)}
+
+
 class Stall:
     """Notices that a job does nothing: under 0.5% of a CPU (an idle JVM's share), not a byte moved."""
 
     SHARE = 0.005
-    TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
     def __init__(self, limit_s):
         self.limit_s = limit_s
@@ -712,10 +934,10 @@ class Stall:
         cpu_s, moved = reaped_cpu_s, 0
         for pid in descendants(os.getpid()):
             fields = stat_fields(pid)
-            cpu_s += sum(map(int, fields[11:15])) * self.TICK_S
+            cpu_s += sum(map(int, fields[11:15])) * TICK_S
             moved += sum(io_counts(pid)[:2])
         moved += sum(io_counts("self")[2:4])
-        busy = cpu_s - self.cpu_s > self.SHARE * (now - self.since) + self.TICK_S or moved != self.moved
+        busy = cpu_s - self.cpu_s > self.SHARE * (now - self.since) + TICK_S or moved != self.moved
         if busy:
             self.since, self.cpu_s, self.moved = now, cpu_s, moved
         return now - self.since >= self.limit_s
@@ -769,29 +991,17 @@ class Cgroup:
         return self.numbers(self.EVENTS[self.version]).get("oom_kill", 0)
 
 
-def cgroup_places(cgroups, mounts):
+def cgroup_places(root=""):
     """Yield (folder, version) where a memory cgroup may be made.
-
-    `cgroups` and `mounts` are /proc/self/cgroup and /proc/self/mountinfo.
 
     Below our own cgroup the limits set on us hold for the job too. Version 2 forbids that to most processes;
     there the parent will do if our own cgroup sets no limit, which would be escaped.
     """
-    paths = {}
-    for line in cgroups.splitlines():
-        _, controllers, path = line.split(":", 2)
-        if not controllers or "memory" in controllers.split(","):
-            paths[1 if controllers else 2] = path
-    for line in mounts.splitlines():
-        fields, _, kind = line.partition(" - ")
-        root, mountpoint = fields.split()[3:5]
-        version = {"cgroup": 1, "cgroup2": 2}.get(kind.split()[0])
-        if version not in paths or (version == 1 and "memory" not in kind.split()[-1].split(",")):
+    for own, mountpoint, version in control_groups("memory", root):
+        if own is None:
             continue
-        inside = paths[version].removeprefix(root).strip("/")  # a container sees its part of the tree
-        own = f"{mountpoint}/{inside}".rstrip("/")
         yield own, version
-        limits = (read_text(f"{own}/{name}") for name in ("memory.max", "memory.high", "cpu.max"))
+        limits = (read_text(f"{root}{own}/{name}") for name in ("memory.max", "memory.high", "cpu.max"))
         if version == 2 and own != mountpoint and all(text.startswith("max") for text in limits if text):
             yield os.path.dirname(own), version
 
@@ -799,7 +1009,7 @@ def cgroup_places(cgroups, mounts):
 def planned_cgroups(job_id):
     """Return the cgroups (path, version) that the job may have, the best first."""
     planned = []
-    for place, version in cgroup_places(read_text("/proc/self/cgroup"), read_text("/proc/self/mountinfo")):
+    for place, version in cgroup_places():
         escapes = version == 1 and read_text(f"{place}/memory.use_hierarchy").strip() == "0"  # our own limits
         blind = version == 2 and "memory" not in read_text(f"{place}/cgroup.subtree_control").split()
         if not escapes and not blind and os.access(f"{place}/cgroup.procs", os.W_OK):
@@ -857,6 +1067,9 @@ def peak_memory(sampler, cgroup, maxrss, floor):
 Outcome = namedtuple("Outcome", "status ended usage maxrss wall_s")
 Outcome.__doc__ = "bash's wait status, why the job was ended, (user, system) CPU s, largest process in bytes, s."
 
+# bash says what became of each program of a pipe to nobody else: its own exit code is the last failing program's,
+# and one that was killed makes others fail, which say so in the log. On the command's first line, to keep its count.
+PIPE_TRAP = "trap 'echo status \"${{PIPESTATUS[@]}}\" >&{} 2> /dev/null || true' ERR; "
 PDEATHSIG, SUBREAPER = 1, 36  # of prctl(2), for which Python has no name
 INTERLEAVE, LOCAL, PREFERRED_MANY = 3, 4, 5  # of set_mempolicy(2), and its number by machine
 SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "ppc64le": 261}
@@ -868,19 +1081,22 @@ def prctl(option, value):
 
 
 def set_memory_policy(policy, nodes):
-    """Apply a memory policy to this process and those it starts.
+    """Apply a memory policy to this process and those it starts; return the one in force.
 
     `local` prefers the lease's nodes and falls back to others when they are full, so that no job dies of it.
+    Kernels without NUMA and containers' system call filters refuse any.
     """
     number = SET_MEMPOLICY.get(os.uname().machine)
     if policy == "default" or not nodes or number is None:
-        return
+        return "default"
     words = max(nodes) // 64 + 1
     bits = (sum(1 << node % 64 for node in nodes if node // 64 == word) for word in range(words))
     mask = (ctypes.c_ulong * words)(*bits)
     mode = INTERLEAVE if policy == "interleave" else PREFERRED_MANY
-    if LIBC.syscall(number, mode, mask, words * 64 + 1) and policy == "local":
-        LIBC.syscall(number, LOCAL, None, 0)  # Linux before 5.15
+    refused = LIBC.syscall(number, mode, mask, words * 64 + 1)
+    if refused and policy == "local":
+        refused = LIBC.syscall(number, LOCAL, None, 0)  # Linux before 5.15
+    return "default" if refused else policy
 
 
 def allow_files():
@@ -893,8 +1109,9 @@ def allow_files():
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def start_shell(command, log_fd, environment, settings, lease, cgroup):
-    """Start bash on the command. Return its pid once it runs, and the CPU s (user, system) spent before.
+def start_shell(command, log_fd, status_fd, environment, settings, lease, cgroup):
+    """Start bash on the command. Return its pid once it runs, the CPU s (user, system) spent before, and the
+    memory policy in force.
 
     Raises LauncherError where it cannot run.
     """
@@ -907,7 +1124,9 @@ def start_shell(command, log_fd, environment, settings, lease, cgroup):
             os.setpgid(0, 0)  # a command that signals its whole group must not reach the keeper
             if cgroup:
                 cgroup.join()
-            set_memory_policy(settings.memory, lease.nodes)
+            if lease.cpus is not None:
+                os.sched_setaffinity(0, lease.cpus)  # before Linux 6.2 joining one with a cpuset widened it again
+            policy = set_memory_policy(settings.memory, lease.nodes)
             allow_files()
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(log_fd, 1)
@@ -916,19 +1135,21 @@ def start_shell(command, log_fd, environment, settings, lease, cgroup):
                 signal.signal(ignored_by_python, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
             spent = resource.getrusage(resource.RUSAGE_SELF)
-            os.write(tell, f"{spent.ru_utime} {spent.ru_stime}".encode())
-            os.execvpe("bash", ["bash", "-euo", "pipefail", "-c", command], environment)
+            os.write(tell, f"{spent.ru_utime} {spent.ru_stime} {policy}".encode())
+            options = ("-E", "-euo", "pipefail", "-c")  # -E: the trap holds in functions and subshells, too
+            os.execvpe("bash", ["bash", *options, PIPE_TRAP.format(status_fd) + command], environment)
         except OSError as error:
             os.write(tell, f"\ncannot start bash: {error}".encode())
         finally:
             os._exit(127)
     os.close(tell)
     with open(told) as pipe:
-        spent, _, trouble = pipe.read().partition("\n")  # until exec closes the pipe
+        text, _, trouble = pipe.read().partition("\n")  # until exec closes the pipe
     if trouble:
         os.waitpid(shell, 0)
         raise LauncherError(trouble)
-    return shell, tuple(map(float, spent.split() or (0, 0)))
+    user, system, policy = text.split() or (0, 0, None)
+    return shell, (float(user), float(system)), policy
 
 
 def end_tree(signum):
@@ -962,7 +1183,7 @@ class Ending:
         return Sampler.LONGEST_S if self.kill_at is None else max(0.01, self.kill_at - time.monotonic())
 
 
-def supervise(shell, sampler, stall_s, began):
+def supervise(shell, sampler, stall_s, began, requester):
     """Watch the job until its last process is gone, and add up what it used.
 
     The keeper is a subreaper: what outlives its parent becomes the keeper's child, and is waited for and
@@ -976,7 +1197,7 @@ def supervise(shell, sampler, stall_s, began):
         sampler.sample()
         caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD}, min(sampler.interval_s, ending.next_s()))
         if caught and caught.si_signo in ENDINGS:
-            ending.begin(f"{signal.Signals(caught.si_signo).name} to the launcher")
+            ending.begin(requester.gone() or f"{signal.Signals(caught.si_signo).name} to the launcher")
         for pid, exit_status, usage in reap():
             user, system = user + usage.ru_utime, system + usage.ru_stime
             maxrss = max(maxrss, usage.ru_maxrss)
@@ -1014,25 +1235,27 @@ def has_children():
     return True
 
 
-def keep(record, journal, command, log_fd, settings, lease, front):
+def keep(record, journal, command, log_fd, settings, lease, requester):
     """Be the keeper: run the job, record it, return its exit code."""
     os.setsid()  # a Ctrl-C on the terminal reaches the front, which passes it on
     prctl(SUBREAPER, 1)
     prctl(PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != front:
+    if os.getppid() != requester.front:
         os.kill(os.getpid(), signal.SIGTERM)  # pending until supervise() looks
     if lease.cpus is not None:
         os.sched_setaffinity(0, lease.cpus)
     planned = planned_cgroups(record["id"])
     began, start_ns = time.monotonic(), time.time_ns()
-    record["start"] = utc(start_ns)
+    record.update(start=utc(start_ns), uptime_s=round(began, 6))
     journal.write(record, settings.ledger, planned)
     cgroup = make_cgroup(planned)
     oom_before, floor = kernel_oom_kills(), own_maxrss()
     sampler = Sampler(lease.cpus, cgroup)
+    cpus_before, own_before = cpu_times(lease.held), time.process_time()
     try:
         environment = job_environment(record, settings, lease)
-        shell, spent = start_shell(command, log_fd, environment, settings, lease, cgroup)
+        started = start_shell(command, log_fd, journal.fd, environment, settings, lease, cgroup)
+        shell, spent, record["memory_applied"] = started
     except LauncherError as error:
         remove_cgroups(planned)
         return finish(record, journal, settings, "launcher_error", str(error), 127)
@@ -1040,18 +1263,24 @@ def keep(record, journal, command, log_fd, settings, lease, front):
     record["command_sha256"] = sha256(command)
     import json  # noqa: F401 (for append(); the job runs meanwhile)
 
-    outcome = supervise(shell, sampler, settings.stall_s, began)
+    outcome = supervise(shell, sampler, settings.stall_s, began, requester)
+    ours_s = sum(outcome.usage) + time.process_time() - own_before
+    cpus_after = cpu_times(lease.held)
     usage = tuple(max(0.0, whole - part) for whole, part in zip(outcome.usage, spent, strict=True))
     outcome = outcome._replace(usage=usage)
-    if os.getppid() != front:
+    if os.getppid() != requester.front:
         outcome = outcome._replace(ended="the launcher was killed")
     measured(record, outcome, sampler, cgroup, floor, start_ns)
+    if record["binding_ok"]:  # one that left its CPUs used others' time, too
+        record.update(foreign_load(cpus_before, cpus_after, ours_s, outcome.wall_s, len(lease.cpus)))
     ooms = (cgroup.oom_kills() if cgroup else 0, kernel_oom_kills() - oom_before)
     remove_cgroups(planned)
     code = exit_code(outcome)
     record["signal"] = code - 128 if 128 < code <= 128 + 64 else None
-    cause, message = diagnose(code, outcome.ended, settings, ooms) if code else (None, None)
-    if not code and (fault := file_fault("made_fault", settings.outputs, log_fd)):
+    cause, message = None, None
+    if code:
+        cause, message = diagnose(code, outcome.ended, settings, ooms, journal.statuses(), lambda: full_disk(command))
+    elif fault := file_fault("made_fault", settings.outputs, log_fd):
         cause, message, code = ("disk_full" if DISK_FULL in fault else "broken_output"), fault, 1
     return finish(record, journal, settings, cause, message, code)
 
@@ -1096,9 +1325,7 @@ def measured(record, outcome, sampler, cgroup, floor, start_ns):
     record.update(
         end=utc(start_ns + round(outcome.wall_s * 1e9)),
         wall_s=round(outcome.wall_s, 6),
-        cpu_user_s=round(user, 6),
-        cpu_system_s=round(system, 6),
-        cpu_s=round(user + system, 6),
+        **cpu_seconds(user, system),
         peak_rss_mib=mib(peak),
         peak_rss_source=source,
         peak_cgroup_mib=mib(cgroup.peak() or None) if cgroup else None,
@@ -1109,6 +1336,11 @@ def measured(record, outcome, sampler, cgroup, floor, start_ns):
     if read_text("/proc/self/io"):
         record.update(read_mib=mib(read), write_mib=mib(write))
         record.update(read_calls_mib=mib(read_calls), write_calls_mib=mib(write_calls))
+
+
+def cpu_seconds(user, system):
+    """Return the record's fields of CPU time."""
+    return {"cpu_user_s": round(user, 6), "cpu_system_s": round(system, 6), "cpu_s": round(user + system, 6)}
 
 
 def mib(count):
@@ -1148,11 +1380,17 @@ class Requester:
     """Who asked for the job: bash, and Snakemake behind it. When they are gone, the job must not write on."""
 
     def __init__(self):
-        self.parent, self.grandparent = os.getppid(), parent_of(os.getppid())
+        self.front, self.shell = os.getpid(), str(os.getppid())
+        self.snakemake = parent_of(self.shell)
 
-    def is_gone(self):
-        """Tell whether one of the two has been replaced by a reaper."""
-        return os.getppid() != self.parent or parent_of(self.parent) != self.grandparent
+    def gone(self):
+        """Say who is gone, that is, whose child has got another parent; None: nobody, as far as can be read."""
+        chain = (("the shell that ran the launcher", self.front, self.shell), ("Snakemake", self.shell, self.snakemake))
+        for name, child, parent in chain:
+            now = parent_of(child)
+            if now and parent and now != parent:  # a read that fails is no proof
+                return f"{name} (PID {parent}) is gone"
+        return None
 
 
 def parent_of(pid):
@@ -1164,30 +1402,39 @@ def attend(keeper, requester, record, journal, settings):
     """Be the front while the job runs: pass on signals, end it with Snakemake, return the exit code."""
     while True:
         caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD}, LOOK_S)
-        pid, status = os.waitpid(keeper, os.WNOHANG)
-        if pid:
+        ended = os.waitid(os.P_PID, keeper, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended:
+            reaped = stat_fields(keeper)[13:15]  # CPU time of those that it has waited for
             break
-        if (caught and caught.si_signo in ENDINGS) or requester.is_gone():
+        if (caught and caught.si_signo in ENDINGS) or requester.gone():
             os.kill(keeper, caught.si_signo if caught and caught.si_signo in ENDINGS else signal.SIGTERM)
-    if os.WIFEXITED(status):
-        return os.WEXITSTATUS(status)
-    return take_over(status, record, journal, settings)
+    os.waitpid(keeper, 0)
+    if ended.si_code == os.CLD_EXITED:
+        return ended.si_status
+    return take_over(ended.si_status, reaped, record, journal, settings)
 
 
-def take_over(status, record, journal, settings):
-    """The keeper was killed: its processes are ours now. End them, and record what is known."""
+def take_over(signum, reaped, record, journal, settings):
+    """The keeper was killed: its processes are ours now. End them, and record what is known.
+
+    `reaped`: clock ticks, user and system, of processes that the keeper had waited for.
+    """
+    user, system = (int(ticks) * TICK_S for ticks in reaped or (0, 0))
     ending = Ending()
     ending.begin("keeper")
     while has_children():
         signal.sigtimedwait({signal.SIGCHLD}, min(0.1, ending.next_s()))
-        list(reap())
+        for _, _, usage in reap():
+            user, system = user + usage.ru_utime, system + usage.ru_stime
         ending.press()
-    code = 128 + os.WTERMSIG(status)
+    code = 128 + signum
     if not os.path.exists(journal.path):
         return code  # the keeper had written the record
-    notes = read_notes(read_text(journal.path))
+    notes = journal.notes() or {"record": record, "cgroups": planned_cgroups(record["id"])}
     remove_cgroups(notes["cgroups"])
-    record.update(notes["record"], end=utc(time.time_ns()), signal=os.WTERMSIG(status))
+    record.update(notes["record"], end=utc(time.time_ns()), signal=signum)
+    if record["uptime_s"] is not None:
+        record.update(wall_s=round(time.monotonic() - record["uptime_s"], 6), **cpu_seconds(user, system))
     return finish(record, journal, settings, "killed", "the job's keeper was killed", code)
 
 
@@ -1208,6 +1455,9 @@ EVIDENCE = {  # a log line that proves a cause, the strongest first
     "signal": BASH_LINE + "(Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)",
     "killed": BASH_LINE + "(Killed|Terminated)",
 }
+FAILED_WRITE = (
+    r"(?i)\b(unable|fail\w*|cannot|can't|could not|couldn't|error)\b.*\bwrit|\bwrit\w*\b.*\b(fail|error)|disk is full"
+)
 ERROR_LINES = (  # how the line begins in which a tool says what went wrong, the most telling kinds first
     r"^error: \S|^A USER ERROR has occurred: |^##### ERROR MESSAGE: |^Exception in thread|"
     r"^[\w.]+(Exception|Error): \S",
@@ -1220,11 +1470,12 @@ ERROR_LINES = (  # how the line begins in which a tool says what went wrong, the
 )
 
 
-def diagnose(code, ended, settings, ooms):
+def diagnose(code, ended, settings, ooms, statuses=(), find_full_disk=lambda: None):
     """Return (cause, message) of a failure.
 
     `ended`: why the launcher ended the job, or None. `ooms`: how many processes the kernel killed for want of
-    memory, in the job's own cgroup and on the whole node, while it ran.
+    memory, in the job's own cgroup and on the whole node, while it ran. `statuses`: exit codes of the programs of
+    each pipe that failed. `find_full_disk` names a file system of the job's that is full.
     """
     if ended == "stalled":
         return "stalled", f"no CPU use and no I/O for {settings.stall_s:g} s"
@@ -1233,12 +1484,18 @@ def diagnose(code, ended, settings, ooms):
     lines = log_lines(settings.log)
     by_log = cause_by_log(lines)
     signum = code - 128
-    if ooms[0] or (ooms[1] and (signum == signal.SIGKILL or "killed" in by_log)):
+    crashed, where = crash_in_pipe(statuses)
+    if ooms[0] or (ooms[1] and (signal.SIGKILL in (signum, crashed) or "killed" in by_log)):
         return "out_of_memory", "killed by the kernel for want of memory"
     for cause, line in by_log.items():
         told = error_line([other for other in lines if other != line]) if cause == "signal" else None
         return cause, f"{line}: {told}" if told else line
     line = error_line(lines)
+    unwritten = failed_write(lines)
+    if (unwritten or not line) and (disk := find_full_disk()):
+        return "disk_full", f"{unwritten or 'nothing in the log says why'}; the disk of {disk} is full"
+    if crashed:
+        return ("killed" if crashed in KILLED_BY else "signal"), f"{crashed.name} to {where}"
     if code == 127:
         return "tool_not_found", line or "exit code 127"
     if signum in KILLED_BY:
@@ -1249,6 +1506,64 @@ def diagnose(code, ended, settings, ooms):
         name = signal.Signals(signum).name
         return "signal", f"{name}: {line}" if line else name
     return "tool_error", line or f"exit code {code}, and nothing in the log says why"
+
+
+def crash_in_pipe(statuses):
+    """Return the signal that ended a program of a pipe, and which program, or (None, None).
+
+    The first of them: SIGPIPE, and what programs say of a cut input, follow from it.
+    """
+    signals = set(signal.Signals) - {signal.SIGPIPE}
+    for codes in filter(lambda codes: len(codes) > 1, statuses):
+        for number, code in enumerate(codes, 1):
+            if code - 128 in signals:
+                return signal.Signals(code - 128), f"program {number} of {len(codes)} of a pipe"
+    return None, None
+
+
+def failed_write(lines):
+    """Return the line in which a tool says that it could not write, without saying why, or None."""
+    import re
+
+    return next(filter(re.compile(FAILED_WRITE).search, lines), None)
+
+
+def full_disk(command):
+    """Return a path of the job's whose file system is full right now, or None.
+
+    Looked at are the working directory, the folder for temporary files, and all paths in the command.
+    """
+    named = (os.path.abspath(path) for word in words_of(command) for part in word.split("=") for path in beside(part))
+    usual = (os.getcwd(), os.environ.get("TMPDIR") or "/tmp")
+    return next(filter(is_full, dict.fromkeys((*usual, *named))), None)
+
+
+def beside(path):
+    """Return a path and the folder in which it is, or would be."""
+    return (path, os.path.dirname(path)) if path else ()
+
+
+def words_of(command):
+    """Yield the words of a command without their quotes, up to a quote that only bash understands."""
+    import shlex
+
+    words = shlex.shlex(command, posix=True, punctuation_chars=True)
+    words.whitespace_split, words.commenters = True, ""
+    try:
+        yield from words
+    except ValueError:
+        return
+
+
+def is_full(folder):
+    """Tell whether a file system can take no more: too little for a tool's buffer, or no more files."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return False
+    free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail  # some are kept for root
+    writable = disk.f_blocks and not disk.f_flag & os.ST_RDONLY
+    return bool(writable) and (free * disk.f_frsize < MIB or (disk.f_files > 0 and disk.f_ffree == 0))
 
 
 def cause_by_log(lines):
@@ -1294,10 +1609,11 @@ def utc(ns):
 
 
 MEASURED = (
-    *("cpus", "split", "wait_s", "start", "end", "wall_s", "cpu_user_s", "cpu_system_s", "cpu_s"),
+    *("cpus", "split", "wait_s", "start", "uptime_s", "end", "wall_s", "cpu_user_s", "cpu_system_s", "cpu_s"),
     *("peak_rss_mib", "peak_rss_source", "peak_cgroup_mib"),
     *("read_mib", "write_mib", "read_calls_mib", "write_calls_mib"),
     *("exit_code", "signal", "cause", "message", "cpus_allowed", "cpus_seen", "binding_ok"),
+    *("memory_applied", "contended", "foreign_cpu_s", "steal_s"),
 )
 
 
@@ -1320,6 +1636,7 @@ def new_record(settings):
         "memory": settings.memory,
         "smt": settings.smt,
         **dict.fromkeys(MEASURED),
+        "boot": boot_id() or None,
         "host": os.uname().nodename,
         "pid": os.getpid(),
         "command_sha256": None,
@@ -1347,7 +1664,7 @@ def append(path, record):
         line = ("\n" if cut else "") + json.dumps(record, ensure_ascii=False) + "\n"
         data = line.encode(errors="replace")
         if os.write(fd, data) != len(data):
-            raise OSError(28, "No space left on device")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     finally:
         os.close(fd)
 
@@ -1418,20 +1735,33 @@ def duplicates(path, records):
 
 def overlaps(path, records):
     """Name pairs of jobs that held one CPU at one time. Jobs without lease or known end have no say."""
-    spans = {}
+    held = {}
     for number, record in records:
-        if record.get("cpus") and record.get("start") and record.get("end"):
-            for cpu in parse_cpus(record["cpus"]):
-                spans.setdefault((record["host"], cpu), []).append((record["start"], record["end"], number))
+        clock, span = record_span(record)
+        for cpu in parse_cpus(record.get("cpus") or "") if span else ():
+            held.setdefault((clock, cpu), []).append((*span, number, record))
     found = set()
-    for (host, cpu), held in spans.items():
-        held.sort()
-        longest = held[0]
-        for job in held[1:]:
+    for (_, cpu), spans in held.items():
+        spans.sort(key=lambda span: span[:3])
+        longest = spans[0]
+        for job in spans[1:]:
             if job[0] < longest[1]:
-                found.add(f"{path} lines {longest[2]} and {job[2]}: both held CPU {cpu} of {host} at {job[0]}")
+                at = f"CPU {cpu} of {job[3]['host']} at {job[3]['start']}"
+                found.add(f"{path} lines {longest[2]} and {job[2]}: both held {at}")
             longest = max(longest, job, key=lambda span: span[1])
     return sorted(found)
+
+
+def record_span(record):
+    """Return whose clock, and (start, end) by it, None where the end is not known.
+
+    The time since the boot, which nobody sets, where it was recorded: UTC goes back when a clock is set back.
+    """
+    if record.get("boot") and record.get("uptime_s") is not None:
+        known = record.get("wall_s") is not None
+        return record["boot"], (record["uptime_s"], record["uptime_s"] + record["wall_s"]) if known else None
+    known = record.get("start") and record.get("end")
+    return record["host"], (record["start"], record["end"]) if known else None
 
 
 # ------------------------------------------------------------------------------------------------------- main
@@ -1557,15 +1887,6 @@ def check_environment():
         raise LauncherError(f"TMPDIR {folder}: no folder that can be written to; make it or unset TMPDIR")
 
 
-def get_lease(runtime, settings, requester):
-    """Return the job's lease; within another job (Snakemake run by a job) there is nothing to lease."""
-    if "GPD_JOB" in os.environ:
-        settings.binding = "none"
-    if settings.binding == "none":
-        return Lease()
-    return acquire(runtime, settings, requester)
-
-
 def run(settings):
     """Run one job, the command on stdin; return its exit code."""
     for name in ("step", "rule", "log"):
@@ -1589,32 +1910,34 @@ def run(settings):
     prctl(PDEATHSIG, signal.SIGTERM)
     queued = time.monotonic()
     try:
+        if "GPD_JOB" in os.environ:  # within another job (Snakemake run by a job) there is nothing to lease
+            settings.binding = "none"
+        else:
+            wait_for_earlier(runtime, settings.log, requester)
         log_fd = open_log(settings.log)
         check_environment()
         fault = file_fault("found_fault", settings.inputs, log_fd)
         if fault:
             return finish(record, journal, settings, "broken_input", fault, 1)
-        lease = get_lease(runtime, settings, requester)
+        lease = Lease() if settings.binding == "none" else acquire(runtime, settings, requester)
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD})
         record["wait_s"] = round(time.monotonic() - queued, 6)
-        if requester.is_gone():
-            raise Ended(signal.SIGTERM)
+        end_if_gone(requester)
     except Ended as end:
         record["wait_s"] = round(time.monotonic() - queued, 6)
         record["signal"] = int(end.signum)
-        message = f"{signal.Signals(end.signum).name} while it waited for CPUs"
+        message = f"{requester.gone() or end.why} while it waited for CPUs"
         return finish(record, journal, settings, "killed", message, 128 + end.signum)
     except (LauncherError, OSError) as error:
         return finish(record, journal, settings, "launcher_error", str(error), 1)
     record.update(binding=settings.binding, split=lease.split)
     record["cpus"] = None if lease.cpus is None else format_cpus(lease.cpus)
     prctl(SUBREAPER, 1)
-    front = os.getpid()
     keeper = os.fork()
     if keeper == 0:
         code = 1
         try:
-            code = keep(record, journal, command, log_fd, settings, lease, front)
+            code = keep(record, journal, command, log_fd, settings, lease, requester)
         except Exception as error:
             say(f"launch.py: {type(error).__name__}: {error}")
             os.kill(os.getpid(), signal.SIGKILL)  # the front takes over
@@ -1632,16 +1955,21 @@ def sha256(text):
 
 def topology(settings):
     """Print the cores that may be leased, and the slots that the policy yields; return the exit code."""
+    threads = settings.threads
     if settings.xml:
         with open(settings.xml, encoding="utf-8") as xml:
             cores = cores_from_xml(xml.read())
+        at_once = len(units(cores, settings.smt))
     else:
-        cores = machine_cores(runtime_dir(), os.sched_getaffinity(0))
+        allowed = os.sched_getaffinity(0)
+        cores = machine_cores(runtime_dir(), allowed)
+        at_once = min(len(units(cores, settings.smt)), usable_cpus(allowed))
+        threads = min(threads, usable_cpus(allowed))
     policy = "compact" if settings.binding == "none" else settings.binding
-    yielded = slots(cores, settings.threads, policy, settings.boundary, settings.smt)
+    yielded = slots(cores, threads, policy, settings.boundary, settings.smt)
     described = {
         "cores": [core._asdict() for core in cores],
-        "units": len(units(cores, settings.smt)),
+        "units": at_once,  # threads that may run at once
         "slots": [format_cpus(cpus) for cpus in yielded],
     }
     if settings.json:
@@ -1654,6 +1982,14 @@ def topology(settings):
             cpus = format_cpus(cpu for core in group for cpu in core.cpus)
             print(f"{level:7}{number:4}: {len(group):3} cores, CPUs {cpus}")
     print(f"slots of {settings.threads} ({policy}, {settings.boundary}): {' | '.join(described['slots'])}")
+    return 0
+
+
+def show_limits():
+    """Print limits() as JSON; return the exit code."""
+    import json
+
+    print(json.dumps(limits()))
     return 0
 
 
@@ -1678,6 +2014,8 @@ def main(arguments):
             return run(settings)
         if arguments[0] == "topology" and not rest:
             return topology(settings)
+        if arguments[0] == "limits" and not rest:
+            return show_limits()
         if arguments[0] == "check" and len(rest) == 1:
             return check_ledger(rest[0])
         raise LauncherError(f"{' '.join(arguments[:1] + rest)}: not understood; see launch.py --help")

@@ -1,0 +1,221 @@
+"""What the launcher concludes: from journals, clocks, parents, exit codes, counters of CPU time. No job runs."""
+
+import errno
+import os
+import signal
+
+import pytest
+from launching import launch
+
+# ---- who else was on the CPUs
+
+TICKS = 100  # a second's
+PER_S = {"idle": (0, 0, TICKS), "busy": (TICKS, 0, TICKS), "stolen": (0, TICKS, TICKS)}
+
+
+def load(*cpus, seconds=10, ours_s=0.0, width=1):
+    before = {cpu: (5, 5, 5) for cpu, _ in enumerate(cpus)}
+    after = {
+        cpu: tuple(5 + round(seconds * sum(share * PER_S[kind][i] for kind, share in what.items())) for i in range(3))
+        for cpu, what in enumerate(cpus)
+    }
+    return launch.foreign_load(before, after, ours_s, seconds, width)
+
+
+@pytest.fixture(autouse=True)
+def hundred_ticks(monkeypatch):
+    monkeypatch.setattr(launch, "TICK_S", 1 / TICKS)
+
+
+def test_a_job_alone_on_its_cpus():
+    assert load({"busy": 1.0}, ours_s=9.95) == {"contended": False, "foreign_cpu_s": 0.05, "steal_s": 0}
+    assert load({"idle": 1.0}) == {"contended": False, "foreign_cpu_s": 0, "steal_s": 0}
+
+
+def test_half_of_the_cpu_went_to_somebody_else():
+    assert load({"busy": 1.0}, ours_s=5.0) == {"contended": True, "foreign_cpu_s": 5, "steal_s": 0}
+
+
+def test_the_sibling_that_the_lease_holds_idle_counts():
+    assert load({"busy": 1.0}, {"busy": 0.5, "idle": 0.5}, ours_s=10.0)["contended"]
+
+
+def test_noise_is_no_contention():
+    assert load({"busy": 0.09, "idle": 0.91})["contended"] is False
+    assert load({"busy": 0.3, "idle": 0.7}, seconds=1)["contended"] is False
+
+
+def test_what_the_hypervisor_takes_stands_apart():
+    stolen = load({"busy": 0.5, "stolen": 0.5}, ours_s=5.0)
+    assert stolen == {"contended": False, "foreign_cpu_s": 0, "steal_s": 5}
+
+
+def test_jobs_too_short_to_tell():
+    short = load({"busy": 1.0}, seconds=0.4)
+    assert (short["contended"], short["foreign_cpu_s"]) == (None, 0.4)
+
+
+def test_a_container_that_shows_other_cpus_tells_nothing():
+    """lxcfs numbers CPUs anew; gVisor shows zeros."""
+    assert launch.cpu_times({10**6}) == {10**6: (0, 0, 0)}
+    assert launch.foreign_load({7: (0, 0, 0)}, {7: (0, 0, 0)}, 1.0, 10.0, 1) == {}
+    assert launch.cpu_times(None) == {}
+
+
+# ---- journals
+
+
+@pytest.fixture
+def journal(tmp_path):
+    (tmp_path / "jobs").mkdir()
+    return launch.Journal(str(tmp_path), {"id": "a" * 16})
+
+
+def noted(text):
+    return {"log": "logs/a.log", "rule": text}
+
+
+def test_a_journal_returns_what_was_noted_last(journal):
+    assert journal.notes() is None
+    for rule in ("one", "two"):
+        journal.write(noted(rule), "ledger.jsonl")
+    assert journal.notes()["record"]["rule"] == "two"
+
+
+def test_a_full_disk_leaves_what_was_noted_before(journal, monkeypatch, capfd):
+    journal.write(noted("one"), "ledger.jsonl")
+    write = os.write
+    monkeypatch.setattr(launch.os, "write", lambda fd, data: write(fd, data[:20] if fd == journal.fd else data))
+    journal.write(noted("two"), "ledger.jsonl")
+    assert os.strerror(errno.ENOSPC) in capfd.readouterr().err
+    assert journal.notes()["record"]["rule"] == "one"
+    monkeypatch.undo()
+    journal.write(noted("three"), "ledger.jsonl")
+    assert journal.notes()["record"]["rule"] == "three"
+
+
+def test_exit_codes_of_pipes_stand_between_the_notes(journal):
+    os.write(journal.fd, b"status 137 0 1\n")
+    journal.write(noted("one"), "ledger.jsonl")
+    os.write(journal.fd, b"status 1\nstatus 1")
+    assert journal.statuses() == [[137, 0, 1], [1]]
+    assert journal.notes()["record"]["rule"] == "one"
+
+
+# ---- who asked for the job
+
+
+@pytest.fixture
+def requester(monkeypatch):
+    """A launcher (3) whose shell (2) Snakemake (1) has started; the test says who is whose child."""
+    parents = {"3": "2", "2": "1"}
+    monkeypatch.setattr(launch, "parent_of", lambda pid: parents.get(str(pid), ""))
+    monkeypatch.setattr(launch.os, "getpid", lambda: 3)
+    monkeypatch.setattr(launch.os, "getppid", lambda: 2)
+    return launch.Requester(), parents
+
+
+def test_who_is_gone_is_named(requester):
+    asked, parents = requester
+    assert asked.gone() is None
+    parents["2"] = "999"
+    assert asked.gone() == "Snakemake (PID 1) is gone"
+    parents["3"] = "999"
+    assert asked.gone() == "the shell that ran the launcher (PID 2) is gone"
+
+
+def test_a_read_that_fails_is_no_death(requester):
+    asked, parents = requester
+    parents.clear()
+    assert asked.gone() is None
+
+
+# ---- causes
+
+
+def settings(tmp_path, log):
+    (tmp_path / "log").write_text(log)
+    return launch.SimpleNamespace(log=str(tmp_path / "log"), stall_s=0)
+
+
+HEADER = '[main_samview] fail to read the header from "-".\n'
+
+
+@pytest.mark.parametrize(
+    ("codes", "cause", "message"),
+    [
+        ([137, 0, 1], "killed", "SIGKILL to program 1 of 3 of a pipe"),
+        ([0, 139, 1], "signal", "SIGSEGV to program 2 of 3 of a pipe"),
+        ([141, 1], "tool_error", HEADER.strip()),
+        ([1, 1], "tool_error", HEADER.strip()),
+        ([255, 1], "tool_error", HEADER.strip()),
+    ],
+)
+def test_what_a_program_of_a_pipe_died_of_goes_before_what_others_say_of_it(tmp_path, codes, cause, message):
+    assert launch.diagnose(1, None, settings(tmp_path, HEADER), (0, 0), [codes]) == (cause, message)
+
+
+def test_killed_for_want_of_memory_within_a_pipe(tmp_path):
+    """No cgroup of its own: the node's count rose, and a program of the pipe got SIGKILL."""
+    found = launch.diagnose(1, None, settings(tmp_path, HEADER), (0, 1), [[137, 1]])
+    assert found == ("out_of_memory", "killed by the kernel for want of memory")
+    assert launch.diagnose(1, None, settings(tmp_path, HEADER), (0, 1), [[1, 1]])[0] == "tool_error", "another's"
+
+
+STREAM = "\nsambamba 1.0.0\n\nsambamba-sort: Unable to write to stream\n"
+
+
+def test_a_tool_that_could_not_write_and_a_full_disk(tmp_path):
+    full = launch.diagnose(1, None, settings(tmp_path, STREAM), (0, 0), [[0, 1]], lambda: "/data")
+    assert full == ("disk_full", "sambamba-sort: Unable to write to stream; the disk of /data is full")
+    assert launch.diagnose(1, None, settings(tmp_path, STREAM), (0, 0))[0] == "tool_error", "not the disk"
+    assert launch.diagnose(1, None, settings(tmp_path, HEADER), (0, 0), (), lambda: "/data")[0] == "tool_error"
+    assert launch.diagnose(1, None, settings(tmp_path, ""), (0, 0), (), lambda: "/data")[0] == "disk_full"
+
+
+def test_full_disks_are_looked_for_where_the_command_writes(tmp_path, monkeypatch):
+    full = tmp_path / "a b"
+    full.mkdir()
+    monkeypatch.setattr(launch, "is_full", lambda path: path.startswith(str(full)))
+    for command in (f"sort -o '{full}/x' y", f"sort --tmpdir='{full}' y", f"sort > '{full}'/x; echo it's"):
+        assert launch.full_disk(command).startswith(str(full)), command
+    assert launch.full_disk("sort -o /nowhere/x y") is None
+    monkeypatch.setenv("TMPDIR", str(full))
+    assert launch.full_disk("true") == str(full)
+
+
+def test_what_cannot_be_written_to_is_not_full():
+    assert not launch.is_full("/proc")
+    assert not launch.is_full("/nowhere")
+
+
+# ---- the ledger
+
+
+def attempt(number, **changes):
+    times = {"start": "2026-01-01T00:00:10.000000000Z", "end": "2026-01-01T00:00:20.000000000Z"}
+    return number, {"host": "n", "cpus": "0", "boot": "b", "uptime_s": 10.0, "wall_s": 10.0, **times, **changes}
+
+
+def test_a_clock_set_back_is_no_overlap():
+    later = attempt(2, uptime_s=21.0)
+    assert launch.overlaps("l", [attempt(1), later]) == []
+    assert launch.overlaps("l", [attempt(1), attempt(2, uptime_s=19.0)]) == [
+        "l lines 1 and 2: both held CPU 0 of n at 2026-01-01T00:00:10.000000000Z"
+    ]
+
+
+def test_jobs_of_two_boots_do_not_overlap():
+    assert launch.overlaps("l", [attempt(1), attempt(2, boot="c")]) == []
+
+
+def test_records_without_a_boot_go_by_utc():
+    old = dict.fromkeys(("boot", "uptime_s"))
+    assert len(launch.overlaps("l", [attempt(1, **old), attempt(2, **old)])) == 1
+    assert launch.overlaps("l", [attempt(1, **old), attempt(2, **old, end=None)]) == []
+    assert launch.overlaps("l", [attempt(1), attempt(2, wall_s=None)]) == []
+
+
+def test_signals_are_read_from_exit_codes():
+    assert launch.crash_in_pipe([[0, 128 + signal.SIGTERM]])[0] is signal.SIGTERM
+    assert launch.crash_in_pipe([[137], [128 + 65, 1]]) == (None, None)
