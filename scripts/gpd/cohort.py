@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from gpd import configuration, display, launcher, tools, workflow
-from gpd.configuration import ConfigurationError
+from gpd.configuration import Configuration, ConfigurationError
 from gpd.lab.study import share
 from gpd.ledger import read_ledger
 from gpd.machines import machine
@@ -29,11 +29,15 @@ def run(
 ) -> int:
     """Run `pipeline` in `directory` and print its tables; Snakemake's exit code.
 
-    Without `cores`, all that this process may use, each with its hyperthreads: that is what a thread leases. Times are
-    those of this run alone.
+    Without `cores`, all that this process may use: a thread leases a core, or a hyperthread with `binding.smt`. Times
+    are those of this run alone.
     """
-    node, cores = machine.look(directory), cores or launcher.usable_cores()
-    profile, options = (profile, []) if profile else choose_profile(directory, configfiles, cores, pipeline)
+    found = _configuration(directory, configfiles, pipeline)
+    node, cores = (
+        machine.look(directory),
+        cores or launcher.usable_cores(bool(found and found.config["binding"]["smt"])),
+    )
+    profile, options = (profile, []) if profile else choose_profile(found and len(found.samples), cores)
     arguments = workflow.command(
         directory,
         cores=cores,
@@ -51,23 +55,22 @@ def run(
     return finished.exit_code
 
 
-def choose_profile(directory: Path, configfiles: Sequence[Path], cores: int, pipeline: str) -> tuple[Path, list[str]]:
+def choose_profile(samples: int | None, cores: int) -> tuple[Path, list[str]]:
     """The profile for a cohort: one thread a job where there is a sample for each core, else an even share of them.
 
     Returns the profile and further options for Snakemake. Where samples can't be counted, the workflow will say why.
     """
-    samples = _count_samples(directory, configfiles, pipeline)
     if samples and samples >= cores:
         return workflow.PROFILES / "throughput", []
     threads = [f"{rule}={count}" for rule, count in share(samples, cores).items()] if samples else []
     return workflow.PROFILES / "default", ["--set-threads", *threads] if threads else []
 
 
-def _count_samples(directory: Path, configfiles: Sequence[Path], pipeline: str) -> int | None:
-    """How many samples the cohort has; None where the workflow would refuse its configuration or tables."""
+def _configuration(directory: Path, configfiles: Sequence[Path], pipeline: str) -> Configuration | None:
+    """What the workflow will read; None where it would refuse the configuration or the tables, and say why."""
     usual = [directory / USUAL_CONFIG] if (directory / USUAL_CONFIG).exists() or not configfiles else []
     try:
-        return len(configuration.read([*usual, *configfiles], directory, pipeline).samples)
+        return configuration.read([*usual, *configfiles], directory, pipeline)
     except ConfigurationError:
         return None
 

@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gpd.topology import Core, Layout, Policy, parse_cpus
 from gpd.workflow import ROOT
@@ -16,19 +18,23 @@ class LauncherError(Exception):
     """The launcher could not answer; the message is its own."""
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What this process may use of the machine: `cpus` at once, and memory; None is a limit that is not set."""
+
+    cpus: int
+    cpu_quota_cpus: float | None
+    memory_mib: float
+    memory_limit_mib: float | None
+    memory_available_mib: float
+
+
 def lay_out(policy: Policy, xml: Path | None = None) -> Layout:
     """Return the cores that may be leased here, or that an `lstopo --of xml` file describes, with their slots.
 
     Raises LauncherError where the file describes no core.
     """
-    arguments = [f"--threads={policy.threads}", f"--binding={policy.binding}", f"--boundary={policy.boundary}"]
-    arguments += [f"--smt={int(policy.smt)}", *([f"--xml={xml}"] if xml else [])]
-    status, output, complaint = _ask("topology", "--json", *arguments)
-    if status:
-        raise LauncherError(f"{xml}: {complaint}" if xml else complaint)
-    told = json.loads(output)
-    if not told["cores"]:
-        raise LauncherError(f"{xml or 'this machine'}: no cores found; is it the output of lstopo --of xml?")
+    told = _topology(policy, xml)
     return Layout(
         policy,
         tuple(Core(tuple(core["cpus"]), core["l3"], core["numa"], core["socket"]) for core in told["cores"]),
@@ -36,9 +42,20 @@ def lay_out(policy: Policy, xml: Path | None = None) -> Layout:
     )
 
 
-def usable_cores() -> int:
-    """How many cores jobs may lease here, hyperthreads not counted. Raises LauncherError where none is found."""
-    return len(lay_out(Policy(threads=1, binding="compact", boundary="l3", smt=False)).cores)
+def usable_cores(smt: bool = False) -> int:
+    """How many threads may run here at once: each leases a core, or with `smt` a hyperthread.
+
+    Raises LauncherError where no core is found.
+    """
+    return _topology(Policy(threads=1, binding="compact", boundary="l3", smt=smt))["units"]
+
+
+def limits() -> Limits:
+    """What this process may use of the machine: the one place that knows. Raises LauncherError."""
+    status, output, complaint = _ask("limits")
+    if status:
+        raise LauncherError(complaint)
+    return Limits(**json.loads(output))
 
 
 def check(ledger: Path) -> list[str]:
@@ -50,6 +67,19 @@ def check(ledger: Path) -> list[str]:
     if status not in (0, 1) or not output:
         raise LauncherError(f"{ledger}: {complaint}")
     return output.splitlines()[:-1]  # the last line counts the ones before
+
+
+def _topology(policy: Policy, xml: Path | None = None) -> dict[str, Any]:
+    """What the launcher tells of this machine, or of a file's. Raises LauncherError."""
+    arguments = [f"--threads={policy.threads}", f"--binding={policy.binding}", f"--boundary={policy.boundary}"]
+    arguments += [f"--smt={int(policy.smt)}", *([f"--xml={xml}"] if xml else [])]
+    status, output, complaint = _ask("topology", "--json", *arguments)
+    if status:
+        raise LauncherError(f"{xml}: {complaint}" if xml else complaint)
+    told = json.loads(output)
+    if not told["cores"]:
+        raise LauncherError(f"{xml or 'this machine'}: no cores found; is it the output of lstopo --of xml?")
+    return told
 
 
 def _ask(*arguments: str) -> tuple[int, str, str]:

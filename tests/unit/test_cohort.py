@@ -2,8 +2,9 @@
 
 import pytest
 import yaml
+from rich.console import Console
 
-from gpd import cohort, workflow
+from gpd import cohort, launcher, workflow
 
 
 @pytest.fixture
@@ -24,23 +25,68 @@ def write_tables(folder, config, path, samples):
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
-def test_a_sample_for_each_core_gives_each_job_one_thread(folder, cores):
-    assert cohort.choose_profile(folder, [], cores, "germline") == (workflow.PROFILES / "throughput", [])
+def test_a_sample_for_each_core_gives_each_job_one_thread(cores):
+    assert cohort.choose_profile(3, cores) == (workflow.PROFILES / "throughput", [])
 
 
-def test_fewer_samples_share_the_cores(folder):
-    profile, options = cohort.choose_profile(folder, [], 64, "germline")
+def test_fewer_samples_share_the_cores():
+    profile, options = cohort.choose_profile(3, 64)
     assert profile == workflow.PROFILES / "default"
     assert options[0] == "--set-threads"
     assert {"map_and_sort=21", "mark_duplicates=13", "align=16"} <= set(options)
 
 
-def test_later_files_replace_the_earlier_ones_tables(folder):
+def test_where_samples_cannot_be_counted_the_workflow_says_why():
+    assert cohort.choose_profile(None, 64) == (workflow.PROFILES / "default", [])
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What a run asks before it starts Snakemake: whether threads lease hyperthreads, and how many samples there are."""
+    found = {}
+    monkeypatch.setattr(launcher, "usable_cores", lambda smt: found.update(smt=smt) or 4)
+    monkeypatch.setattr(cohort, "choose_profile", lambda samples, cores: found.update(samples=samples) or stop())
+    return found
+
+
+def stop():
+    raise StopIteration
+
+
+def look(folder, *files):
+    with pytest.raises(StopIteration):
+        cohort.run("germline", folder, Console(), configfiles=files)
+
+
+def test_later_files_replace_the_earlier_ones_tables(folder, asked):
     write_tables(folder, {}, "more.yaml", ["S1"])
-    _, options = cohort.choose_profile(folder, [folder / "more.yaml"], 4, "germline")
-    assert "map_and_sort=4" in options
+    look(folder)
+    assert asked["samples"] == 3
+    look(folder, folder / "more.yaml")
+    assert asked["samples"] == 1
 
 
-def test_where_samples_cannot_be_counted_the_workflow_says_why(folder):
+def test_tables_that_cannot_be_read_are_left_to_the_workflow(folder, asked):
     (folder / "config/config.yaml.samples.tsv").unlink()
-    assert cohort.choose_profile(folder, [], 64, "germline") == (workflow.PROFILES / "default", [])
+    look(folder)
+    assert asked == {"samples": None, "smt": False}
+
+
+@pytest.mark.parametrize(
+    ("usual", "added", "smt"),
+    [
+        ({}, [], False),
+        ({"binding": {"smt": True}}, [], True),
+        ({"binding": {"smt": True}}, [{"binding": {"policy": "scatter"}}], True),  # Snakemake merges key by key
+        ({"binding": {"smt": True}}, [{"binding": {"smt": False}}], False),
+        ({"binding": None}, [{"binding": {"smt": True}}], True),
+    ],
+)
+def test_a_run_takes_hyperthreads_where_threads_lease_them(folder, asked, usual, added, smt):
+    known = yaml.safe_load((folder / "config/config.yaml").read_text())
+    (folder / "config/config.yaml").write_text(yaml.safe_dump(known | usual))
+    files = [folder / f"{number}.yaml" for number, _ in enumerate(added)]
+    for path, config in zip(files, added, strict=True):
+        path.write_text(yaml.safe_dump(config))
+    look(folder, *files)
+    assert asked["smt"] == smt

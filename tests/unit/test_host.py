@@ -8,8 +8,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from gpd.launcher import Limits
 from gpd.machines import host, machine
-from gpd.machines.mounts import cgroup_folders, mount_of, parse_mounts
+from gpd.machines.mounts import mount_of, parse_mounts
 from gpd.machines.sku import sku, stated_mhz
 
 CPU = "/sys/devices/system/cpu"
@@ -142,6 +143,7 @@ def seen(model: str, topology: str, files=(), answers=(), **changes) -> machine.
             architecture="x86_64",
             topology=replace(machine.parse_lscpu(topology), model=model),
             usable_cpus=4,
+            limits=Limits(4, None, 515603.1, None, 488281.2),
             open_files=(1024, 524288),
             files=texts,
             answers=dict(answers),
@@ -399,47 +401,11 @@ def test_a_hypervisor_says_of_any_disk_that_it_rotates():
     assert (found["work"].rotational, found["temp"].rotational) == (None, False)
 
 
-def limits(cgroup: str, mountinfo: str, files: dict[str, str]) -> tuple[float | None, float | None]:
-    told = {"/proc/self/cgroup": cgroup, "/proc/self/mountinfo": mountinfo, "/proc/meminfo": "MemTotal: 8388608 kB\n"}
-    record = host.describe(seen("", "", files=files | told))
-    return record.cpu_quota_cpus, record.memory_limit_mib
-
-
-def test_the_tightest_of_the_control_groups_counts():
-    group = "/sys/fs/cgroup/slurm/job_1"
-    files = {
-        f"{group}/step_0/cpu.max": "max 100000\n",
-        f"{group}/cpu.max": "250000 100000\n",
-        "/sys/fs/cgroup/slurm/cpu.max": "800000 100000\n",
-        f"{group}/step_0/memory.max": "max\n",
-        f"{group}/memory.max": "2147483648\n",
-    }
-    assert limits("0::/slurm/job_1/step_0\n", MOUNTS, files) == (2.5, 2048)
-    assert limits("0::/slurm\n", MOUNTS, files) == (8, None)
-    assert limits("0::/\n", MOUNTS, files) == (None, None)
-
-
-VERSION_1 = """\
-32 31 0:29 /docker/abc /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct
-35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory
-"""
-
-
-def test_control_groups_of_version_1():
-    cgroup = "8:memory:/docker/abc\n4:cpuacct,cpu:/docker/abc/own\n1:name=systemd:/\n"
-    files = {
-        "/sys/fs/cgroup/cpu,cpuacct/own/cpu.cfs_quota_us": "-1\n",
-        "/sys/fs/cgroup/cpu,cpuacct/own/cpu.cfs_period_us": "100000\n",
-        "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "150000\n",
-        "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
-    }
-    assert limits(cgroup, VERSION_1, files) == (1.5, None)
-
-
-def test_a_path_that_leads_out_of_what_is_mounted():
-    mounts = parse_mounts(MOUNTS)
-    assert cgroup_folders("0::/../../init.scope\n", mounts, "cpu") == [PurePosixPath("/sys/fs/cgroup")]
+def test_limits_are_those_that_the_launcher_knows():
+    limited = host.describe(seen("", "", limits=Limits(2, 2.5, 2048.0, 2048.0, 1000.0)))
+    assert (limited.cpu_quota_cpus, limited.memory_limit_mib) == (2.5, 2048)
+    free = host.describe(seen("", ""))
+    assert (free.cpu_quota_cpus, free.memory_limit_mib) == (None, None)
 
 
 # ---- this machine --------------------------------------------------------------------------------------

@@ -53,6 +53,14 @@ def plan_of(tmp_path, settings, **changes):
     return throughput.make_plan(path)
 
 
+@pytest.mark.parametrize(("binding", "smt"), [({}, False), ({"binding": {"smt": True}}, True)])
+def test_a_study_takes_hyperthreads_where_threads_lease_them(tmp_path, settings, monkeypatch, binding, smt):
+    path = tmp_path / "pool/config/config.yaml"
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | binding))
+    monkeypatch.setattr(throughput.launcher, "usable_cores", lambda smt: 256 if smt else 128)
+    assert plan_of(tmp_path, settings, cores=None).cores == (256 if smt else 128)
+
+
 def attempt(sample, wall_s, cpu_s=1.0, step="haplotype_caller", run="run"):
     return {
         **{"schema": 1, "run": run, "rule": step, "step": step, "wildcards": {"sample": sample}, "threads": 1},

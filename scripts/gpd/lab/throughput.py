@@ -82,7 +82,8 @@ def make_plan(path: Path) -> Plan:
         cells.find_profile(profile)
     if faults := [fault for name, source in sources.items() for fault in _too_few(settings, name, source)]:
         raise StudyError("\n".join(f"{path}: {fault}" for fault in faults))
-    plan = Plan(settings, sources, settings.cores or launcher.usable_cores())
+    smt = all(source.config["binding"]["smt"] for source in sources.values())
+    plan = Plan(settings, sources, settings.cores or launcher.usable_cores(smt))
     _refuse_changed(plan)
     return plan
 

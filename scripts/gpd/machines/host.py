@@ -11,11 +11,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from gpd.machines import machine
-from gpd.machines.mounts import Mount, cgroup_folders, mount_of, parse_mounts
+from gpd.machines.mounts import Mount, mount_of, parse_mounts
 from gpd.machines.sku import sku, stated_mhz
 
 KIB_PER_MIB = 1024
-BYTES_PER_MIB = 1024**2
 # A node is busy when more than this was at work on it before the start. One foreign job on one CPU counts on a large
 # node, too, for it takes a share of caches and memory; on a small one a tenth of a CPU does.
 BUSY_CPUS = 0.5
@@ -83,7 +82,7 @@ class Host:
     `threads` counts hardware threads, `usable_threads` those that this process may run on. `base_mhz` and `top_mhz` are
     the CPU's own, not what it ran at. `l3_mib` is the sum over `l3`. `memory_speed_mts` is the slowest module's, in
     megatransfers a second. `virtual_machine` and `container` are "none" where it was looked and nothing was found.
-    `cpu_quota_cpus` and `memory_limit_mib` are the tightest of the control groups', None where none limits.
+    `cpu_quota_cpus` and `memory_limit_mib` are the tightest of the control groups' and Slurm's, None where none limits.
     """
 
     hostname: str
@@ -154,8 +153,8 @@ def describe(seen: machine.Seen) -> Host:
         virtual_machine=vm,
         container=one_word(seen.answers.get("container", "")),
         transparent_huge_pages=chosen(seen.files.get("/sys/kernel/mm/transparent_hugepage/enabled", "")),
-        cpu_quota_cpus=cpu_quota(seen.files, mounts),
-        memory_limit_mib=memory_limit(seen.files, mounts, memory.get("MemTotal")),
+        cpu_quota_cpus=seen.limits.cpu_quota_cpus,
+        memory_limit_mib=seen.limits.memory_limit_mib,
         file_systems={name: file_system(folder, seen.files, mounts, vm) for name, folder in seen.folders.items()},
         load=load(seen),
         **processor(seen, system),
@@ -371,28 +370,6 @@ def virtual_machine(seen: machine.Seen, system: Mapping[str, str]) -> str | None
         return system["Hypervisor vendor"].casefold()
     flags = first_processor(seen.files.get("/proc/cpuinfo", "")).get("flags", "").split()
     return "none" if said is None and flags and "hypervisor" not in flags else said
-
-
-def cpu_quota(files: Mapping[str, str], mounts: list[Mount]) -> float | None:
-    """How many CPUs' time the control groups allow: the tightest of all that hold this process."""
-    quotas = []
-    for folder in cgroup_folders(files.get("/proc/self/cgroup", ""), mounts, "cpu"):
-        either = files.get(f"{folder}/cpu.max") or " ".join(
-            files.get(f"{folder}/cpu.cfs_{name}_us", "").strip() for name in ("quota", "period")
-        )
-        if found := re.fullmatch(r"(\d+) (\d+)", either.strip()):
-            quotas.append(int(found[1]) / int(found[2]))
-    return min(quotas, default=None)
-
-
-def memory_limit(files: Mapping[str, str], mounts: list[Mount], total_mib: float | None) -> float | None:
-    """How much memory the control groups allow, in MiB; version 1 writes a number beyond any memory for no limit."""
-    limits = []
-    for folder in cgroup_folders(files.get("/proc/self/cgroup", ""), mounts, "memory"):
-        text = files.get(f"{folder}/memory.max") or files.get(f"{folder}/memory.limit_in_bytes", "")
-        limits += [int(text) / BYTES_PER_MIB] if text.strip().isdecimal() else []
-    tightest = min(limits, default=None)
-    return None if tightest is None or (total_mib is not None and tightest >= total_mib) else tightest
 
 
 def file_system(folder: machine.Folder, files: Mapping[str, str], mounts: list[Mount], vm: str | None) -> FileSystem:

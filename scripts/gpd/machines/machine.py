@@ -11,16 +11,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
-from gpd.machines.mounts import Mount, cgroup_folders, mount_of, parse_mounts
+from gpd import launcher
+from gpd.launcher import Limits
+from gpd.machines.mounts import Mount, mount_of, parse_mounts
 
 TIMEOUT_S = 60.0
 GIB = 1024**3
+MIB_PER_GIB = 1024
 WINDOW_S = 1.0  # how long it is watched how busy the CPUs are
 
 # what the kernel tells of itself and of the machine, for whoever may read it
 FILES = (
-    *("/etc/os-release", "/proc/cpuinfo", "/proc/loadavg", "/proc/meminfo", "/proc/self/cgroup"),
-    "/proc/self/mountinfo",
+    *("/etc/os-release", "/proc/cpuinfo", "/proc/loadavg", "/proc/meminfo", "/proc/self/mountinfo"),
     "/sys/devices/system/cpu/cpu*/acpi_cppc/nominal_freq",
     "/sys/devices/system/cpu/cpu*/cache/index3/[ls]*",
     "/sys/devices/system/cpu/cpu*/cpufreq/base_frequency",
@@ -32,10 +34,6 @@ FILES = (
     "/sys/devices/system/node/node*/meminfo",
     "/sys/kernel/mm/transparent_hugepage/enabled",
 )
-CGROUP_FILES = {
-    "cpu": ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"),
-    "memory": ("memory.max", "memory.limit_in_bytes"),
-}
 # exit statuses with which a command has answered: systemd-detect-virt ends with 1 where it finds nothing; dmidecode is
 # for root alone. lscpu speaks the user's language where it is not told otherwise.
 COMMANDS = {
@@ -69,7 +67,7 @@ class Disk:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a run meets here beside the tools; `usable_cpus` are those this process may run on."""
+    """What a run meets here beside the tools; CPUs in use and memory are those that this process may use."""
 
     topology: Topology
     usable_cpus: int
@@ -95,6 +93,7 @@ class Seen:
     """What a machine says of itself, in its own words; what it does not say is not in there.
 
     `files` holds texts by path, `answers` what the COMMANDS printed, `stat` /proc/stat before and after `window_s`.
+    `usable_cpus` are those that this process may run on, `limits` what it may use of them and of the memory.
     """
 
     hostname: str
@@ -102,6 +101,7 @@ class Seen:
     architecture: str
     topology: Topology
     usable_cpus: int
+    limits: Limits
     open_files: tuple[int | None, int | None]
     files: Mapping[str, str]
     answers: Mapping[str, str]
@@ -112,13 +112,13 @@ class Seen:
 
 def look(directory: Path) -> Machine:
     """Measure what a run in the directory would find on this machine."""
-    memory = _meminfo(Path("/proc/meminfo").read_text())
+    limits = launcher.limits()
     temporary = Path(tempfile.gettempdir())
     return Machine(
         topology=_topology(),
-        usable_cpus=len(os.sched_getaffinity(0)),
-        memory_gib=memory["MemTotal"] / GIB,
-        available_gib=memory["MemAvailable"] / GIB,
+        usable_cpus=limits.cpus,
+        memory_gib=limits.memory_mib / MIB_PER_GIB,
+        available_gib=limits.memory_available_mib / MIB_PER_GIB,
         disks=tuple(Disk(str(path), shutil.disk_usage(path).free / GIB) for path in (directory, temporary)),
         open_files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
         conda=conda(),
@@ -132,7 +132,6 @@ def gather(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Seen:
     files = _read(path for pattern in FILES for path in Path("/").glob(pattern.lstrip("/")))
     mounts = parse_mounts(files.get("/proc/self/mountinfo", ""))
     folders = {name: _folder(directory.resolve(), mounts) for name, directory in directories.items()}
-    files |= _read(_cgroup_files(files.get("/proc/self/cgroup", ""), mounts))
     files |= _read(path for folder in folders.values() if folder.block for path in _block_files(folder.block))
     topology = _topology()
     before = Path("/proc/stat").read_text()  # last, so that what was started above is not counted
@@ -143,6 +142,7 @@ def gather(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Seen:
         architecture=system.machine,
         topology=topology,
         usable_cpus=len(os.sched_getaffinity(0)),
+        limits=launcher.limits(),
         open_files=tuple(map(_limit, resource.getrlimit(resource.RLIMIT_NOFILE))),
         files=files,
         answers=answers,
@@ -175,12 +175,6 @@ def _read(paths: Iterable[Path]) -> dict[str, str]:
     return texts
 
 
-def _cgroup_files(cgroup: str, mounts: list[Mount]) -> Iterable[Path]:
-    for controller, names in CGROUP_FILES.items():
-        for folder in cgroup_folders(cgroup, mounts, controller):
-            yield from (Path(folder) / name for name in names)
-
-
 def _block_files(block: str) -> Iterable[Path]:
     """What is told of a block device, and of the whole disk where the device is a partition of it."""
     yield from (Path("/sys/dev/block") / block / name for name in ("uevent", "queue/rotational", "../queue/rotational"))
@@ -205,12 +199,6 @@ def _block(mount: Mount) -> str | None:
 def conda() -> str:
     """The path of conda, empty where there is none."""
     return shutil.which("conda") or ""
-
-
-def _meminfo(text: str) -> dict[str, int]:
-    """Return the sizes of /proc/meminfo in bytes."""
-    fields = (line.split() for line in text.splitlines() if line.endswith("kB"))
-    return {name.rstrip(":"): int(kib) * 1024 for name, kib, _ in fields}
 
 
 def _topology() -> Topology:

@@ -1,7 +1,7 @@
-"""What is mounted where, and under which control groups a process runs: /proc/self/{mountinfo,cgroup}, parsed. Pure."""
+"""What is mounted where: /proc/self/mountinfo, parsed. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -59,27 +59,3 @@ def mount_of(path: PurePosixPath, mounts: Iterable[Mount]) -> Mount | None:
     holding = [mount for mount in mounts if path.is_relative_to(mount.point)]
     deepest = max((len(mount.point.parts) for mount in holding), default=0)
     return next((mount for mount in reversed(holding) if len(mount.point.parts) == deepest), None)
-
-
-def cgroup_folders(cgroup: str, mounts: Sequence[Mount], controller: str) -> list[PurePosixPath]:
-    """Return the folders of the process' control groups that may limit it: its own, and each above as far as is seen.
-
-    A line of /proc/self/cgroup is `number:controllers:path`; version 2 has number 0 and no controllers. A path that
-    leads out of what is mounted (a container's, seen from inside) stands for the top of the mount.
-    """
-    folders = []
-    for line in cgroup.splitlines():
-        number, controllers, path = line.split(":", 2)
-        unified = number == "0"
-        if not unified and controller not in controllers.split(","):
-            continue
-        for mount in mounts:
-            if mount.type == ("cgroup2" if unified else "cgroup") and (unified or controller in mount.super_options):
-                folders += _upwards(mount, PurePosixPath(path))
-    return list(dict.fromkeys(folders))
-
-
-def _upwards(mount: Mount, path: PurePosixPath) -> list[PurePosixPath]:
-    inside = path.relative_to(mount.root) if path.is_relative_to(mount.root) and ".." not in path.parts else ""
-    own = mount.point / inside
-    return [folder for folder in (own, *own.parents) if folder.is_relative_to(mount.point)]

@@ -1,0 +1,160 @@
+"""What a process may use, by recorded trees of /proc and /sys/fs/cgroup: control groups of both versions, and Slurm."""
+
+import json
+import os
+
+import pytest
+from conftest import ROOT
+from launching import TOPOLOGIES, launch
+
+from gpd import launcher
+from gpd.topology import Policy
+
+MIB = 1 << 20
+UNLIMITED = "9223372036854771712"  # what version 1 writes where nothing is limited
+UNIFIED = "36 31 0:33 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate"
+SPLIT = """\
+32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
+35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory"""
+DOCKER = """\
+32 31 0:29 /docker/abc /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct
+35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory"""
+
+
+@pytest.fixture
+def record(tmp_path):
+    """A way to record a machine of 64,000 MiB; what it returns may be asked for its limits."""
+
+    def write(mounts, cgroup, files=(), **environment):
+        proc = {"proc/meminfo": "MemTotal:       65536000 kB\nMemAvailable:   61440000 kB\nHugePages_Total:       0"}
+        proc |= {
+            "proc/self/cgroup": cgroup,
+            "proc/self/mountinfo": f"20 1 8:1 / / rw - ext4 /dev/sda1 rw\n{mounts}",
+        }
+        for path, text in {**proc, **dict(files)}.items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(f"{text}\n")
+        return launch.limits(str(tmp_path), environment, affinity=set(range(16)))
+
+    return write
+
+
+def memory(limits):
+    return limits["memory_mib"], limits["memory_limit_mib"], limits["memory_available_mib"]
+
+
+def test_without_limits_all_is_ones_own(record):
+    limits = record(UNIFIED, "0::/user.slice", {"sys/fs/cgroup/user.slice/memory.max": "max"})
+    assert (limits["cpus"], limits["cpu_quota_cpus"]) == (16, None)
+    assert memory(limits) == (64000, None, 60000)
+
+
+def test_the_tightest_of_the_control_groups_above_counts(record):
+    group = "sys/fs/cgroup/slurm/job_1"
+    files = {
+        f"{group}/step_0/cpu.max": "max 100000",
+        f"{group}/cpu.max": "250000 100000",
+        "sys/fs/cgroup/slurm/cpu.max": "800000 100000",
+        f"{group}/step_0/memory.max": "max",
+        f"{group}/memory.max": 4096 * MIB,
+        f"{group}/memory.high": 2048 * MIB,
+        f"{group}/memory.current": 1500 * MIB,
+        f"{group}/memory.stat": f"anon {500 * MIB}\nactive_file {600 * MIB}\ninactive_file {400 * MIB}",
+    }
+    limits = record(UNIFIED, "0::/slurm/job_1/step_0", files)
+    assert (limits["cpus"], limits["cpu_quota_cpus"]) == (2, 2.5)
+    assert memory(limits) == (2048, 2048, 1548), "page cache makes way"
+    assert record(UNIFIED, "0::/slurm")["cpus"] == 8
+
+
+@pytest.mark.parametrize(
+    ("mounts", "cgroup", "folder"),
+    [
+        (SPLIT, "8:memory:/user/own\n4:cpuacct,cpu:/user/own\n1:name=systemd:/", "/user"),
+        (DOCKER, "8:memory:/docker/abc\n4:cpuacct,cpu:/docker/abc/own\n1:name=systemd:/", ""),
+        (DOCKER, "8:memory:/\n4:cpuacct,cpu:/\n1:name=systemd:/", ""),  # seen from a namespace of its own
+    ],
+)
+def test_control_groups_of_version_1(record, mounts, cgroup, folder):
+    files = {
+        f"sys/fs/cgroup/cpu,cpuacct{folder}/own/cpu.cfs_quota_us": "-1",
+        f"sys/fs/cgroup/cpu,cpuacct{folder}/own/cpu.cfs_period_us": "100000",
+        f"sys/fs/cgroup/cpu,cpuacct{folder}/cpu.cfs_quota_us": "350000",
+        f"sys/fs/cgroup/cpu,cpuacct{folder}/cpu.cfs_period_us": "100000",
+        f"sys/fs/cgroup/memory{folder}/memory.limit_in_bytes": 1000 * MIB,
+        f"sys/fs/cgroup/memory{folder}/memory.usage_in_bytes": 900 * MIB,
+        f"sys/fs/cgroup/memory{folder}/memory.stat": (
+            f"cache 0\nactive_file 0\ninactive_file 0\nhierarchical_memory_limit {UNLIMITED}\n"
+            f"total_cache {700 * MIB}\ntotal_active_file {300 * MIB}\ntotal_inactive_file {400 * MIB}"
+        ),
+        "sys/fs/cgroup/memory/user/own/memory.limit_in_bytes": UNLIMITED,
+    }
+    limits = record(mounts, cgroup, files)
+    assert (limits["cpus"], limits["cpu_quota_cpus"]) == (3, 3.5)
+    assert memory(limits) == (1000, 1000, 800)
+
+
+def test_a_limit_above_what_a_container_sees(record):
+    stat = f"hierarchical_memory_limit {3000 * MIB}\ntotal_cache 0\ntotal_active_file 0\ntotal_inactive_file 0"
+    files = {
+        "sys/fs/cgroup/memory/memory.limit_in_bytes": UNLIMITED,
+        "sys/fs/cgroup/memory/memory.usage_in_bytes": 0,
+        "sys/fs/cgroup/memory/memory.stat": stat,
+    }
+    assert memory(record(DOCKER, "8:memory:/docker/abc", files)) == (3000, 3000, 3000)
+
+
+def test_a_group_outside_of_what_is_mounted_stands_for_its_top(record):
+    top = {"sys/fs/cgroup/cpu.max": "100000 100000", "sys/fs/init.scope/cpu.max": "50000 100000"}
+    assert record(UNIFIED, "0::/../../init.scope", top)["cpu_quota_cpus"] == 1
+
+
+def test_less_than_one_cpu_is_one(record):
+    assert record(UNIFIED, "0::/", {"sys/fs/cgroup/cpu.max": "50000 100000"})["cpus"] == 1
+
+
+def test_a_mount_point_with_a_blank(record):
+    mounts = UNIFIED.replace("/sys/fs/cgroup", "/control\\040groups")
+    assert record(mounts, "0::/", {"control groups/cpu.max": "300000 100000"})["cpus"] == 3
+
+
+@pytest.mark.parametrize(
+    ("told", "cpus", "mib"),
+    [
+        ({"SLURM_CPUS_ON_NODE": "4", "SLURM_MEM_PER_NODE": "8000"}, 4, 8000),
+        ({"SLURM_CPUS_ON_NODE": "4", "SLURM_MEM_PER_CPU": "1000"}, 4, 4000),
+        ({"SLURM_CPUS_ON_NODE": "64", "SLURM_MEM_PER_NODE": "0"}, 16, None),  # all of the node's
+        ({}, 16, None),
+    ],
+)
+def test_slurm_that_binds_nothing_says_what_it_granted(record, told, cpus, mib):
+    limits = record(UNIFIED, "0::/", SLURM_JOB_ID="1", **told)
+    assert (limits["cpus"], limits["memory_limit_mib"]) == (cpus, mib)
+    assert record(UNIFIED, "0::/", **told)["cpus"] == 16, "not in a job of Slurm's"
+
+
+def test_the_lab_asks_the_launcher():
+    limits = launcher.limits()
+    assert limits.cpus <= len(os.sched_getaffinity(0))
+    assert 0 < limits.memory_available_mib <= limits.memory_mib
+    others = (path for path in (ROOT / "scripts/gpd").rglob("*.py") if path.name != "host.py")
+    assert [path for path in others if "MemAvailable" in path.read_text() or "memory.max" in path.read_text()] == []
+
+
+# ---- threads that may run at once: gpd run, gpd throughput and the launcher agree
+
+
+@pytest.mark.parametrize(("smt", "threads"), [(False, 128), (True, 256)])
+def test_with_smt_hyperthreads_count(smt, threads, monkeypatch):
+    layout = launcher._topology(Policy(1, "compact", "l3", smt), TOPOLOGIES / "epyc-2x64.xml")
+    assert layout["units"] == len(layout["slots"]) == threads
+    monkeypatch.setattr(launcher, "_ask", lambda *words: (0, json.dumps({**layout, "asked": words}), ""))
+    assert launcher.usable_cores(smt) == threads
+
+
+def test_a_grant_caps_how_many_threads_run_at_once_and_how_wide_a_job_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    monkeypatch.setenv("SLURM_CPUS_ON_NODE", "1")
+    assert launcher.usable_cores() == launcher.usable_cores(smt=True) == launcher.limits().cpus == 1
+    assert len(launcher.lay_out(Policy(8, "compact", "l3", False)).slots[0]) == 1
