@@ -8,6 +8,7 @@ import os
 import random
 import struct
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,7 @@ def itf8(number):
     return struct.pack(">I", number | 0xE0000000) if number < 1 << 28 else None
 
 
-PACKERS = (bytes, gzip.compress, bz2.compress, lzma.compress)  # CRAM's methods 0 to 3
+PACKERS = (bytes, partial(gzip.compress, mtime=0), bz2.compress, lzma.compress)  # CRAM's methods 0 to 3
 
 
 def cram(contigs, read_groups=("SM:S1",), order="coordinate", version=3, method=1):
@@ -594,6 +595,7 @@ def test_alignments(project, form, header, faults):
             ["is CRAM version 1, of which no header can be read here: convert it to version 3"],
         ),
     ],
+    ids=["SAM", "BAM without end", "cut BAM", "CRAM without end", "cut CRAM", "damaged CRAM", "old CRAM"],
 )
 def test_files_that_are_no_whole_alignments(project, content, faults):
     project.write_bam(content)
