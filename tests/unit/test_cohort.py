@@ -42,7 +42,7 @@ def test_where_samples_cannot_be_counted_the_workflow_says_why():
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What a run asks before it starts Snakemake: whether threads lease hyperthreads, and how many samples there are."""
+    """What a run asks before it starts Snakemake: whether threads lease hyperthreads, and how many samples it has."""
     found = {}
     monkeypatch.setattr(launcher, "usable_cores", lambda smt: found.update(smt=smt) or 4)
     monkeypatch.setattr(cohort, "choose_profile", lambda samples, cores: found.update(samples=samples) or stop())
