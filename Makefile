@@ -47,8 +47,12 @@ format: installed ## put Python and Snakemake files into form
 	@ruff format .
 	@snakefmt workflow
 
-bench: installed ## measure what the numbers in the documentation say
-	@for bench in scripts/bench/*.py; do python "$$bench"; done
+BENCHES ?= $(wildcard scripts/bench/*.py)
+BENCH_ARGS ?=
+
+bench: installed ## measure what the numbers in the documentation say (BENCH_ARGS=--smallest: only whether benches work)
+	@failed=(); for bench in $(BENCHES); do python "$$bench" $(BENCH_ARGS) || failed+=("$$bench"); done; \
+		if (( $${#failed[@]} )); then echo "make bench: failed: $${failed[*]}" >&2; exit 1; fi
 
 lock: installed ## resolve requirements.lock anew from pyproject.toml
 	@uv pip compile --quiet --universal --python-version 3.11 --extra dev --upgrade --generate-hashes \

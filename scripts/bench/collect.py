@@ -1,10 +1,10 @@
 """Measure how long a large study takes to collect and report, and how much memory.
 
-    python scripts/bench/collect.py [--cells 200] [--jobs 100000] [--seed 1]
+    python scripts/bench/collect.py [--cells 200] [--jobs 100000] [--seed 1] [--smallest]
 
 The study is made up, with the same seed the same one: as many cells, N from 1 to 16 in both modes, and as many records
 of jobs. Another process collects and reports it, so that its peak memory is its own. Exits with 1 when a figure is out
-of bounds.
+of bounds; `--smallest` only shows that it works.
 """
 
 import argparse
@@ -51,8 +51,8 @@ def plan(count: int) -> Iterator[dict]:
         yield found | {"study": "bench", "cores": CORES}
 
 
-def records(cell: dict, share: int, draw: random.Random) -> dict[str, list[dict]]:
-    """`share` records of the cell's jobs, by sample: each sample's follow each other, one a CPU."""
+def records(cell: dict, share: int, run: str, draw: random.Random) -> dict[str, list[dict]]:
+    """`share` records of the cell's jobs in a run, by sample: each sample's follow each other, one a CPU."""
     templates = [json.loads(line) for line in REAL_LEDGER.read_text().splitlines()]
     templates = [record for record in templates if record["step"] != "reference"]
     clocks = dict.fromkeys(cell["samples"], START)
@@ -67,7 +67,11 @@ def records(cell: dict, share: int, draw: random.Random) -> dict[str, list[dict]
             template
             | {"wildcards": {"sample": sample}, "shard": f"{number:05d}", "id": f"{draw.getrandbits(64):016x}"}
             | {"start": clock(begin), "end": clock(end), "wall_s": wall_s, "cpu_s": wall_s}
-            | {"cpus": str(number % cell["n"] % CORES) if bound else None, "log": f"logs/{sample}/{number}.log"}
+            | {
+                "run": run,
+                "cpus": str(number % cell["n"] % CORES) if bound else None,
+                "log": f"logs/{sample}/{number}.log",
+            }
         )
     return made
 
@@ -82,7 +86,7 @@ def make_study(folder: Path, cells: int, jobs: int, seed: int) -> None:
     for number, changed in enumerate(plan(cells)):
         cell = run["cell"] | changed
         share = jobs * (number + 1) // cells - jobs * number // cells
-        made = records(cell, share, draw)
+        made = records(cell, share, cell["cell"], draw)
         scheduled = cell["mode"] == "scheduled"
         groups = {".": cell["samples"]} if scheduled else {sample: [sample] for sample in cell["samples"]}
         for directory, samples in groups.items():
@@ -92,6 +96,7 @@ def make_study(folder: Path, cells: int, jobs: int, seed: int) -> None:
             path.write_text("".join(f"{line}\n" for line in lines))
         outcome = run | {
             "cell": cell,
+            "run": cell["cell"],
             "start": clock(START),
             "processes": [{"directory": d, "samples": samples, "exit_code": 0} for d, samples in groups.items()],
             "inputs": {sample: {"digest": "0" * 64, "reads": 10**9, "bases": 93 * 10**9} for sample in cell["samples"]},
@@ -118,7 +123,10 @@ def main() -> int:
     parser.add_argument("--cells", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--smallest", action="store_true", help="whether it works, not what it measures")
     arguments = parser.parse_args()
+    if arguments.smallest:
+        arguments.cells, arguments.jobs = 2 * len(SIZES), 1000
     what = f"{arguments.cells} cells, {arguments.jobs} jobs: collect and report"
     with tempfile.TemporaryDirectory(prefix="gpd-bench-") as folder:
         make_study(Path(folder), arguments.cells, arguments.jobs, arguments.seed)
