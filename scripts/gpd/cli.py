@@ -1,9 +1,9 @@
 """The command line `gpd`: one function a verb, each a few lines around a module that does the work."""
 
 import os
+import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,18 +11,50 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from gpd.errors import GpdError, Interrupted
+
 EXIT_CODES = (
     "Exit codes: 0 done; 1 done, and something in it failed or does not hold (the output says what); "
-    "2 not done: wrong arguments, settings or input."
+    "2 not done: wrong arguments, settings or input; 130 ended by Ctrl-C (by another signal, 128 and its number)."
 )
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, epilog=EXIT_CODES)
+
+
+class Verbs(typer.core.TyperGroup):
+    """Verbs that end without a traceback: what a user's files or arguments do not allow is a line a fault."""
+
+    def invoke(self, context: typer.Context) -> object:
+        try:
+            return super().invoke(context)
+        except Interrupted as interrupted:
+            raise typer.Exit(_tell(context, interrupted, interrupted.exit_code)) from interrupted
+        except KeyboardInterrupt as interrupt:
+            stopped = Interrupted(signal.SIGINT)
+            raise typer.Exit(_tell(context, stopped, stopped.exit_code)) from interrupt
+        except BrokenPipeError:
+            raise  # whoever read the output has gone
+        except (GpdError, OSError) as error:
+            raise typer.Exit(_tell(context, error, NOT_DONE)) from error
+
+
+def _tell(context: typer.Context, error: BaseException, code: int) -> int:
+    """Say on stderr what ended a verb, line by line, and return its exit code."""
+    verb = " ".join(["gpd", *context.command_path.split()[1:], context.invoked_subcommand or ""]).strip()
+    said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+    for line in said.splitlines():
+        typer.echo(f"{verb}: {line}", err=True)
+    return code
+
+
+NOT_DONE = 2
+app = typer.Typer(cls=Verbs, no_args_is_help=True, pretty_exceptions_enable=False, epilog=EXIT_CODES)
 
 
 @app.callback()
 def main() -> None:
     """Genomes per Day: run the workflows of this repository and measure them."""
     # tools are found as in the activated environment, also where it is not activated
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    warnings.showwarning = lambda message, *_: typer.echo(f"gpd: warning: {message}", err=True)
 
 
 @app.command()
@@ -65,17 +97,23 @@ def run(
     pipeline: Annotated[Pipeline, typer.Argument(help="Which pipeline to run.")],
     directory: Annotated[Path, typer.Option(help="Where the run writes.", exists=True, file_okay=False)] = Path(),
     configfile: Annotated[list[Path] | None, typer.Option(help="Configuration, repeatable.", exists=True)] = None,
-    profile: Annotated[Path | None, typer.Option(help="Default: profiles/default.", exists=True)] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="One of the project's by its name, or a folder. Default: chosen by the cohort.")
+    ] = None,
     cores: Cores = None,
 ) -> None:
     """Run a pipeline on a cohort, and show time a step, failures and samples a day.
 
-    Example: gpd run germline --cores 32. Further options go to Snakemake, which alone does the same work.
-    """
-    from gpd import cohort
+    Targets, after the pipeline: all (the default), results (without the page of statistics), prepare (indexes and
+    dictionaries alone), or files. These and further options go to Snakemake, which alone does the same work.
 
-    console = Console()
-    raise typer.Exit(cohort.run(pipeline, directory, console, cores, configfile or [], profile, extra=context.args))
+    Example: gpd run germline results --cores 32
+    """
+    from gpd import cohort, workflow
+
+    folder = workflow.find_profile(profile) if profile else None
+    code = cohort.run(pipeline, directory, _console(), cores, configfile or [], folder, extra=context.args)
+    raise typer.Exit(code)
 
 
 class Demo(StrEnum):
@@ -99,13 +137,12 @@ def demo(
     """
     from gpd import demo
 
-    with _reported("gpd demo"):
-        codes = [
-            demo.run_study(directory / name, seed, cores, _console())
-            if name == Demo.THROUGHPUT
-            else demo.run(name, directory / name, seed, cores, Console())
-            for name in parts or list(Demo)
-        ]
+    codes = [
+        demo.run_study(directory / name, seed, cores, _console())
+        if name == Demo.THROUGHPUT
+        else demo.run(name, directory / name, seed, cores, Console())
+        for name in parts or list(Demo)
+    ]
     raise typer.Exit(max(codes))
 
 
@@ -143,21 +180,19 @@ def topology(
     """
     from gpd import launcher, topology, topology_svg
 
-    try:
-        layout = launcher.lay_out(topology.Policy(threads, binding, boundary, smt), xml)
-        title = xml.stem if xml else "this machine"
-        if svg:
-            svg.write_text(topology_svg.draw(layout, title), encoding="utf-8")
-    except (launcher.LauncherError, OSError) as error:
-        typer.echo(f"gpd topology: {error}", err=True)
-        raise typer.Exit(2) from error
+    layout = launcher.lay_out(topology.Policy(threads, binding, boundary, smt), xml)
+    title = xml.stem if xml else "this machine"
+    if svg:
+        svg.write_text(topology_svg.draw(layout, title), encoding="utf-8")
     if as_json:
         typer.echo(topology.to_json(layout))
     else:
         topology.show(layout, title, Console())
 
 
-throughput_app = typer.Typer(no_args_is_help=True, help="Measure how many samples a day this machine runs, for many N.")
+throughput_app = typer.Typer(
+    cls=Verbs, no_args_is_help=True, help="Measure how many samples a day this machine runs, for many N."
+)
 app.add_typer(throughput_app, name="throughput")
 
 StudyFile = Annotated[Path, typer.Argument(help="The study's settings.")]
@@ -176,12 +211,11 @@ def throughput_plan(
 
     from gpd.lab import throughput, throughput_verbs
 
-    with _reported("gpd throughput plan"):
-        plan = throughput.make_plan(settings)
-        if as_json:
-            typer.echo(json.dumps(throughput_verbs.described(plan), indent=2))
-        else:
-            throughput_verbs.show_plan(plan, _console())
+    plan = throughput.make_plan(settings)
+    if as_json:
+        typer.echo(json.dumps(throughput_verbs.described(plan), indent=2))
+    else:
+        throughput_verbs.show_plan(plan, _console())
 
 
 @throughput_app.command("run")
@@ -198,15 +232,12 @@ def throughput_run(
     """
     from gpd.lab import throughput, throughput_verbs
 
-    with _reported("gpd throughput run"):
-        plan = throughput.make_plan(settings)
-        if dry_run:
-            throughput_verbs.show_plan(plan, _console())
-            throughput.check(plan)
-            code = 0
-        else:
-            code = throughput_verbs.run(plan, _console())
-    raise typer.Exit(code)
+    plan = throughput.make_plan(settings)
+    if dry_run:
+        throughput_verbs.show_plan(plan, _console())
+        throughput.check(plan)
+    else:
+        raise typer.Exit(throughput_verbs.run(plan, _console()))
 
 
 @app.command()
@@ -221,9 +252,7 @@ def report(
     """
     from gpd.lab import throughput_verbs
 
-    with _reported("gpd report"):
-        code = throughput_verbs.write(study, _console())
-    raise typer.Exit(code)
+    raise typer.Exit(throughput_verbs.write(study, _console()))
 
 
 @app.command()
@@ -264,26 +293,9 @@ def _console() -> Console:
     return console if console.is_terminal else Console(width=FILE_WIDTH)
 
 
-@contextmanager
-def _reported(verb: str) -> Iterator[None]:
-    """Turn what can go wrong by the user's files into one line an error, and exit code 2."""
-    from gpd.demo import DemoError
-    from gpd.lab.cells import CellError
-    from gpd.lab.digests import DigestError
-    from gpd.lab.study import StudyError
-    from gpd.launcher import LauncherError
-    from gpd.ledger import LedgerError
-    from gpd.tables.collect import CollectError
-
-    try:
-        yield
-    except (CellError, CollectError, DemoError, DigestError, LauncherError, LedgerError, StudyError, OSError) as error:
-        said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-        typer.echo("\n".join(f"{verb}: {line}" for line in said.splitlines()), err=True)
-        raise typer.Exit(2) from error
-
-
-ledger_app = typer.Typer(no_args_is_help=True, help="Look at a run's ledger: one record for every attempt at a job.")
+ledger_app = typer.Typer(
+    cls=Verbs, no_args_is_help=True, help="Look at a run's ledger: one record for every attempt at a job."
+)
 app.add_typer(ledger_app, name="ledger")
 
 Run = Annotated[Path, typer.Argument(help="A run's folder, or its ledger.jsonl.")]
@@ -303,17 +315,12 @@ def ledger_show(
 
     from gpd import ledger, ledger_verbs
 
-    try:
-        path = ledger_verbs.find(run)
-        attempts = ledger.read_ledger(path)
-    except (ledger.LedgerError, OSError) as error:
-        typer.echo(f"gpd ledger show: {error}", err=True)
-        raise typer.Exit(2) from error
+    path = ledger_verbs.find(run)
     if as_json:
         typer.echo(json.dumps(ledger_verbs.records(path), indent=2, ensure_ascii=False))
     else:
         width = max(TABLE_WIDTH, Console().width) if Console().is_terminal else FILE_WIDTH
-        Console(width=width).print(ledger_verbs.table(attempts))
+        Console(width=width).print(ledger_verbs.table(ledger.read_ledger(path)))
 
 
 @ledger_app.command("check")
@@ -322,20 +329,17 @@ def ledger_check(run: Run = Path()) -> None:
 
     Example: gpd ledger check demo-run
     """
-    from gpd import ledger, ledger_verbs
-    from gpd.launcher import LauncherError
+    from gpd import ledger_verbs
 
-    try:
-        checked = ledger_verbs.check(ledger_verbs.find(run))
-    except (ledger.LedgerError, LauncherError, OSError) as error:
-        typer.echo(f"gpd ledger check: {error}", err=True)
-        raise typer.Exit(2) from error
+    checked = ledger_verbs.check(ledger_verbs.find(run))
     for problem in checked.problems or [ledger_verbs.verdict(checked.attempts)]:
         typer.echo(problem)
     raise typer.Exit(1 if checked.problems else 0)
 
 
-published_app = typer.Typer(no_args_is_help=True, help="Look at figures that others published, and check them.")
+published_app = typer.Typer(
+    cls=Verbs, no_args_is_help=True, help="Look at figures that others published, and check them."
+)
 app.add_typer(published_app, name="published")
 
 
@@ -350,11 +354,7 @@ def published_show(
     """
     from gpd import published, published_verbs
 
-    try:
-        runs, statements = published.read(), published.read_statements()
-    except (published.PublishedError, OSError) as error:
-        typer.echo(f"gpd published show: {error}", err=True)
-        raise typer.Exit(2) from error
+    runs, statements = published.read(), published.read_statements()
     if unknown := [name for name in sku or [] if name not in published.skus(runs)]:
         raise typer.BadParameter(f"{', '.join(unknown)}: the SKUs are {', '.join(published.skus(runs))}")
     if as_json:
@@ -378,11 +378,7 @@ def published_check(
     """
     from gpd import published, published_verbs
 
-    try:
-        found = published.figures(published.read())
-    except (published.PublishedError, OSError) as error:
-        typer.echo(f"gpd published check: {error}", err=True)
-        raise typer.Exit(2) from error
+    found = published.figures(published.read())
     if as_json:
         typer.echo(published_verbs.check_to_json(found))
     else:

@@ -1,21 +1,44 @@
 """Run a pipeline on a cohort and show what it came to; `gpd run` and `gpd demo` end here."""
 
+import argparse
+import secrets
+import shlex
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 
-from gpd import configuration, display, launcher, tools, workflow
+from gpd import configuration, display, interruption, launcher, run_lock, said, tools, waiting, workflow
 from gpd.configuration import Configuration, ConfigurationError
+from gpd.errors import GpdError, Interrupted
 from gpd.lab.study import share
-from gpd.ledger import read_ledger
+from gpd.ledger import Attempt, last_attempts, read_ledger
 from gpd.machines import machine
 from gpd.steps import STEPS
-from gpd.summary import Summary, summarize
+from gpd.summary import summarize
+from gpd.topology import plural
 
 LEDGER = "ledger.jsonl"
 USUAL_CONFIG = "config/config.yaml"
+DONE, FAILED = 0, 1  # exit codes
+LONGEST_END_S = 60.0  # of jobs whose run was killed: they see it within 2 s, and have 10 s to end
+GO_ON = "what is done is kept, and what was cut off is done again: the same command goes on"
+
+
+class RunError(GpdError):
+    """A run that can't be started, or that ended without a single job."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run that is over: what Snakemake left, and the signal that ended it, or None; its id is in its records."""
+
+    run_id: str
+    finished: workflow.Finished | None
+    interrupted: Interrupted | None
 
 
 def run(
@@ -27,32 +50,93 @@ def run(
     profile: Path | None = None,
     extra: Sequence[str] = (),
 ) -> int:
-    """Run `pipeline` in `directory` and print its tables; Snakemake's exit code.
+    """Run `pipeline` in `directory` and print its tables; 0 where all is done, 1 where something failed, named.
 
     Without `cores`, all that this process may use: a thread leases a core, or a hyperthread with `binding.smt`. Times
-    are those of this run alone.
+    are those of this run alone. Raises GpdError where no job ran, and Interrupted, after the tables, where a signal
+    came.
     """
+    _refuse_no_config(directory, configfiles)
+    command = _command(pipeline, directory, cores, configfiles, profile, extra)
+    ran = _run(directory, command, "" if "--unlock" in extra else _unlock(pipeline, directory), console)
+    recorded = read_ledger(directory / LEDGER)
+    attempts = [attempt for attempt in recorded if attempt.run == ran.run_id]
+    earlier = [attempt for attempt in recorded if attempt.run != ran.run_id]
+    if ran.finished and ran.finished.exit_code:
+        attempts = with_failed(attempts, said.failed_jobs(ran.finished.said))
+    if attempts:
+        show(pipeline, attempts, earlier, console, ran.finished and ran.finished.exit_code)
+    if ran.interrupted:
+        ended = [_name(each) for each in last_attempts(attempts) if not _ended_by_itself(each)]
+        raise Interrupted(ran.interrupted.signum, ended, GO_ON)
+    return _verdict(ran.finished, attempts, console)
+
+
+def _verdict(finished: workflow.Finished, attempts: Sequence[Attempt], console: Console) -> int:
+    """The exit code; one that is not 0 has its reason said. Raises RunError where no job ran."""
+    if not finished.exit_code:
+        if not attempts:
+            _print(console, said.plan(finished.said))
+        return DONE
+    if failed := sum(not attempt.succeeded for attempt in last_attempts(attempts)):
+        _print(console, [f"{plural(failed, 'job')} failed"])
+        return FAILED
+    reason = said.reason(finished.said) or [f"Snakemake ended with exit code {finished.exit_code} and said nothing"]
+    if not attempts:
+        raise RunError("\n".join(reason))
+    _print(console, ["not everything was done:", *reason])
+    return FAILED
+
+
+def _print(console: Console, lines: Iterable[str]) -> None:
+    console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
+
+
+# ---- before ------------------------------------------------------------------------------------------
+
+
+def _refuse_no_config(directory: Path, configfiles: Sequence[Path]) -> None:
+    if not configfiles and not (usual := directory / USUAL_CONFIG).exists():
+        raise RunError(
+            f"{usual}: no such file: a run needs a configuration, and the tables of samples and units that it names; "
+            f"copy {workflow.ROOT / 'config'} here and fill it in (its README.md describes every key), or name a "
+            "configuration with --configfile"
+        )
+
+
+def _command(
+    pipeline: str,
+    directory: Path,
+    cores: int | None,
+    configfiles: Sequence[Path],
+    profile: Path | None,
+    extra: Sequence[str],
+) -> list[str]:
     found = _configuration(directory, configfiles, pipeline)
-    node, cores = (
-        machine.look(directory),
-        cores or launcher.usable_cores(bool(found and found.config["binding"]["smt"])),
-    )
-    profile, options = (profile, []) if profile else choose_profile(found and len(found.samples), cores)
-    arguments = workflow.command(
+    node = machine.look(directory)
+    cores = cores or launcher.usable_cores(bool(found and found.config["binding"]["smt"]))
+    profile, threads = (profile, []) if profile else choose_profile(found and len(found.samples), cores)
+    settings, rest = split_settings(extra)
+    return workflow.command(
         directory,
         cores=cores,
         mem_mb=int(node.available_gib * 1024),
         profile=profile,
         configfiles=configfiles,
-        extra=["--config", f"pipeline={pipeline}", *deployment(pipeline), *options, *extra],
+        options=["--config", f"pipeline={pipeline}", *settings, *threads, *deployment(pipeline), "--rerun-incomplete"],
+        extra=rest,
     )
-    ledger = directory / LEDGER
-    earlier = read_ledger(ledger)
-    with display.progress(console) as changed:
-        finished = workflow.run(arguments, directory / workflow.LOG, changed)
-    attempts = read_ledger(ledger)[len(earlier) :]
-    show(summarize(attempts, STEPS[pipeline], earlier, finished.exit_code), finished, console)
-    return finished.exit_code
+
+
+def split_settings(extra: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Take settings of --config out of Snakemake's options, for a second --config would replace ours.
+
+    What follows --config without an equals sign is a target: Snakemake itself would refuse it as a setting.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("-C", "--config", nargs="*", action="extend", default=[])
+    found, rest = parser.parse_known_args(extra)
+    return [each for each in found.config if "=" in each], rest + [each for each in found.config if "=" not in each]
 
 
 def choose_profile(samples: int | None, cores: int) -> tuple[Path, list[str]]:
@@ -81,13 +165,94 @@ def deployment(pipeline: str) -> list[str]:
     return ["--sdm", "conda"] if lacking and machine.conda() else []
 
 
-def show(summary: Summary, finished: workflow.Finished, console: Console) -> None:
-    """The tables of a run; where no job ran, what Snakemake said."""
-    if not summary.columns:
-        console.print("\n".join(finished.said[-20:]), highlight=False, markup=False, soft_wrap=True)
-        return
-    console.print(display.step_table(summary))
-    for line in display.throughput_lines(summary):
-        console.print(line, highlight=False)
-    if summary.failures:
-        console.print(display.failure_table(summary))
+# ---- the run -----------------------------------------------------------------------------------------
+
+
+def _run(directory: Path, command: Sequence[str], unlock: str, console: Console) -> Ran:
+    """Run Snakemake in a folder that is ours alone meanwhile."""
+    run_id = f"run-{secrets.token_hex(8)}"
+    with interruption.catching(), run_lock.hold_folder(directory, unlock) as lock:
+        await_former(directory)
+        with display.progress(console) as shown, waiting.watch(directory, shown.waits):
+
+            def changed(state: workflow.Progress) -> None:
+                run_lock.note_snakemakes(directory, lock)
+                shown.changed(state)
+
+            try:
+                environment = {"GPD_RUN": run_id}
+                log = directory / workflow.LOG
+                return Ran(run_id, workflow.run(command, log, changed, environment, [lock.descriptor]), None)
+            except Interrupted as interrupted:
+                return Ran(run_id, None, interrupted)
+
+
+def _unlock(pipeline: str, directory: Path) -> str:
+    return f"gpd run {pipeline} --directory {shlex.quote(str(directory))} --unlock"
+
+
+def await_former(folder: Path) -> None:
+    """Wait until jobs whose run was killed have ended, in a folder and below: two jobs must not write one file.
+
+    Raises RunError where they do not end.
+    """
+    deadline = time.monotonic() + LONGEST_END_S
+    while left := [job.name for job in launcher.jobs() if job.folder.is_relative_to(folder.resolve())]:
+        if time.monotonic() > deadline:
+            raise RunError(f"{folder}: jobs of an earlier run are still at work: {', '.join(left)}; end them first")
+        time.sleep(0.2)
+
+
+# ---- after -------------------------------------------------------------------------------------------
+
+
+def with_failed(attempts: Sequence[Attempt], failed: Iterable[said.FailedJob]) -> list[Attempt]:
+    """The attempts, and beside them the jobs that failed by Snakemake's word alone.
+
+    A launcher that never started leaves no record, and one whose command ended well knows of no missing output.
+    """
+    last = {attempt.job: attempt for attempt in last_attempts(attempts)}
+    found = list(attempts)
+    for job in failed:
+        told = Attempt(
+            **{"rule": job.rule, "step": job.rule, "wildcards": job.wildcards, "threads": 0, "log": job.log},
+            **{"start": None, "end": None, "wall_s": None, "exit_code": 1, "message": job.message},
+        )
+        recorded = last.get(told.job)
+        if recorded is None:
+            found.append(told)
+        elif recorded.succeeded:
+            found.append(replace(told, step=recorded.step))
+    return found
+
+
+def show(
+    pipeline: str,
+    attempts: Sequence[Attempt],
+    earlier: Sequence[Attempt],
+    console: Console,
+    exit_code: int | None,
+) -> None:
+    """The tables of a run: its steps, what it came to, and every job that failed.
+
+    Of one that a signal ended (`exit_code` None), what it came to is no figure, and jobs cut off are no failures.
+    """
+    steps, whole = STEPS[pipeline], exit_code is not None
+    summary = summarize(attempts, steps, earlier, exit_code)
+    if summary.columns:
+        console.print(display.step_table(summary))
+    if summary.columns and whole:
+        waited_s = waiting.waited_s(attempt for attempt in attempts if attempt.step in steps)
+        for line in display.throughput_lines(summary, waited_s):
+            console.print(line, highlight=False)
+    failures = summary.failures if whole else summarize(filter(_ended_by_itself, attempts), steps).failures
+    if failures:
+        console.print(display.failure_table(failures))
+
+
+def _ended_by_itself(attempt: Attempt) -> bool:
+    return attempt.cause != "killed"
+
+
+def _name(attempt: Attempt) -> str:
+    return " ".join([attempt.rule, *attempt.wildcards.values()])

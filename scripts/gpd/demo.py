@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpd import cohort, display, workflow
+from gpd.errors import GpdError
 from gpd.expression import ExpressionComparison, compare_expression
 from gpd.lab import throughput, throughput_verbs
 from gpd.truth import Comparison, compare_calls
@@ -25,7 +26,7 @@ CALLING = {"calling": "per_sample", "filter": "hard"}
 STUDY = {"concurrent_samples": [1, 2], "repeats": 2, "warm_up": 0}
 
 
-class DemoError(RuntimeError):
+class DemoError(GpdError):
     """The demo cannot start; the message is one line."""
 
 
@@ -38,7 +39,7 @@ class Demo:
 
 
 def run(pipeline: str, directory: Path, seed: int, cores: int | None, console: Console) -> int:
-    """Run a pipeline's demo in `directory`, which is made anew; Snakemake's exit code."""
+    """Run a pipeline's demo in `directory`, which is made anew; as cohort.run()."""
     demo = DEMOS[pipeline]
     clear(directory)
     console.print(f"Simulating a cohort for the {pipeline} pipeline, seed {seed}, in {directory}", highlight=False)

@@ -1,8 +1,9 @@
 """What a person sees: the progress of a run, and its tables. Holds no figure of its own."""
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -12,34 +13,44 @@ from gpd import workflow
 from gpd.expression import ExpressionComparison
 from gpd.outcomes import COHORT
 from gpd.steps import ALTERNATIVES
-from gpd.summary import Summary
+from gpd.summary import Failure, Summary
 from gpd.truth import Comparison
 
 MOST_SAMPLES = 4
 NOT_RUN = "not run"
+LONG_WAIT_S, LONG_WAIT = 5.0, 0.02  # seconds, and of the makespan: who waits longer for CPUs has no figure of his own
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run on the screen: what is to be called when it changes, and with words on jobs that wait for CPUs."""
+
+    changed: Callable[[workflow.Progress], None]
+    waits: Callable[[str], None]
 
 
 @contextmanager
-def progress(console: Console) -> Iterator[Callable[[workflow.Progress], None]]:
+def progress(console: Console) -> Iterator[Shown]:
     """Show how far a run is: a live bar on a terminal, elsewhere a line for each tenth of the jobs."""
     if not console.is_terminal:
-        yield _tenths(console)
+        yield Shown(_tenths(console), _once(console))
         return
     columns = (
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("jobs"),
         TimeElapsedColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.fields[waits]}", style="yellow", markup=False),
+        TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("planning", total=None)
+        task = bar.add_task("planning", total=None, waits="")
 
-        def show(state: workflow.Progress) -> None:
+        def changed(state: workflow.Progress) -> None:
             running = ", ".join(state.running.values())
             bar.update(task, completed=state.done, total=state.total, description=running)
 
-        yield show
+        yield Shown(changed, lambda waits: bar.update(task, waits=waits))
 
 
 def _tenths(console: Console) -> Callable[[workflow.Progress], None]:
@@ -51,6 +62,19 @@ def _tenths(console: Console) -> Callable[[workflow.Progress], None]:
         if tenth > shown:
             shown = tenth
             console.print(f"{state.done} of {state.total} jobs done", highlight=False)
+
+    return show
+
+
+def _once(console: Console) -> Callable[[str], None]:
+    """Say that jobs wait when they begin to, not at each look."""
+    before = ""
+
+    def show(waits: str) -> None:
+        nonlocal before
+        if waits and not before:
+            console.print(waits, highlight=False, markup=False, soft_wrap=True)
+        before = waits
 
     return show
 
@@ -90,22 +114,27 @@ def _median(busy_s: Mapping[str, float], names: Sequence[str]) -> float | None:
     return statistics.median(values) if values else None
 
 
-def throughput_lines(summary: Summary) -> list[str]:
-    """Makespan, samples that succeeded and failed, samples a day."""
+def throughput_lines(summary: Summary, waited_s: float = 0.0) -> list[str]:
+    """Makespan, samples that succeeded and failed, samples a day; in `waited_s` of it jobs waited for CPUs."""
     samples = len([column for column in summary.columns if column != COHORT])
     lines = [f"{len(summary.succeeded)} of {samples} samples succeeded in {seconds(summary.makespan_s)} s"]
     if summary.resumed:
         lines.append("part of the work was done before: no samples a day")
     if summary.samples_per_day is not None:
         lines.append(f"{summary.samples_per_day:,.0f} samples a day of this size, on this machine, as it was run")
+    if summary.makespan_s and waited_s > max(LONG_WAIT_S, LONG_WAIT * summary.makespan_s):
+        lines.append(
+            f"jobs waited {seconds(waited_s)} s for CPUs that other jobs held: this is no figure of the machine alone"
+        )
     return lines
 
 
-def failure_table(summary: Summary) -> Table:
+def failure_table(failures: Iterable[Failure]) -> Table:
+    """What failed for good, a row a job."""
     table = Table(title="Failed", title_justify="left")
     for column in ("step", "sample", "cause", "log"):
         table.add_column(column, overflow="fold")
-    for failure in summary.failures:
+    for failure in failures:
         table.add_row(failure.rule, failure.sample, failure.message, failure.log)
     return table
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpd.errors import GpdError
 from gpd.topology import Core, Layout, Policy, parse_cpus
 from gpd.workflow import ROOT
 
@@ -14,7 +15,7 @@ LAUNCH = ROOT / "workflow" / "scripts" / "launch.py"
 TIMEOUT_S = 120.0
 
 
-class LauncherError(Exception):
+class LauncherError(GpdError):
     """The launcher could not answer; the message is its own."""
 
 
@@ -80,6 +81,29 @@ def _topology(policy: Policy, xml: Path | None = None) -> dict[str, Any]:
     if not told["cores"]:
         raise LauncherError(f"{xml or 'this machine'}: no cores found; is it the output of lstopo --of xml?")
     return told
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that is not over: its ledger's folder, and since when (s, Unix time) it waits for CPUs, or has them."""
+
+    name: str
+    folder: Path
+    waits: bool
+    since: float
+
+
+def jobs() -> list[Job]:
+    """Return the jobs of all of this user's runs on this machine that are not over. Raises LauncherError."""
+    status, output, complaint = _ask("jobs")
+    if status:
+        raise LauncherError(complaint)
+    return [_job(json.loads(line)) for line in output.split("\n") if line]
+
+
+def _job(told: dict) -> Job:
+    name = " ".join([told["rule"], *told["wildcards"].values()])
+    return Job(name, Path(told["ledger"]).parent, told["start"] is None, told["since"])
 
 
 def _ask(*arguments: str) -> tuple[int, str, str]:

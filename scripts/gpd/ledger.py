@@ -1,16 +1,26 @@
 """Read the ledger: one line of JSON for every attempt at a job, written by the workflow's launcher."""
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from gpd.errors import GpdError
+
 SCHEMA_VERSION = 1
 
 
-class LedgerError(ValueError):
-    """A line that is no record; the message names file and line."""
+MOST_NUMBERS = 5  # of lines, in a warning
+
+
+class LedgerError(GpdError):
+    """There is no such ledger."""
+
+
+class LedgerWarning(UserWarning):
+    """Lines that are no records, as a full disk or a power cut leaves them: they are left out, and counted."""
 
 
 @dataclass(frozen=True)
@@ -105,16 +115,30 @@ def read_lines(path: Path) -> list[str]:
 
 
 def read_ledger(path: Path) -> list[Attempt]:
-    """All attempts, in the order they were recorded; none where there is no ledger yet."""
+    """All attempts, in the order they were recorded; none where there is no ledger yet. Warns of lines left out."""
+    return [attempt for _, attempt in read_records(path)]
+
+
+def read_records(path: Path) -> list[tuple[str, Attempt]]:
+    """Each line that is a record, with what it says. Warns of those that are none."""
     if not path.exists():
         return []
-    attempts = []
+    records, torn = [], []
     for number, line in enumerate(read_lines(path), 1):
         try:
-            attempts.append(parse_attempt(line))
-        except (KeyError, TypeError, ValueError) as error:
-            raise LedgerError(f"{path} line {number}: not a record of a job: {error}") from error
-    return attempts
+            records.append((line, parse_attempt(line)))
+        except (KeyError, TypeError, ValueError):
+            torn.append(number)
+    if torn:
+        warnings.warn(_left_out(path, torn), LedgerWarning, stacklevel=2)
+    return records
+
+
+def _left_out(path: Path, torn: list[int]) -> str:
+    numbers = ", ".join(map(str, torn[:MOST_NUMBERS])) + (", ..." if len(torn) > MOST_NUMBERS else "")
+    return (
+        f"{path}: left out: {len(torn)} of its lines (number {numbers}), no records of jobs: gpd ledger check says why"
+    )
 
 
 def last_attempts(attempts: Iterable[Attempt]) -> list[Attempt]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from jsonschema import Draft202012Validator
@@ -11,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpd import launcher
-from gpd.ledger import Attempt, LedgerError, parse_attempt, read_lines
+from gpd.ledger import Attempt, LedgerError, parse_attempt, read_lines, read_records
 from gpd.topology import plural
 from gpd.workflow import ROOT
 
@@ -94,12 +95,12 @@ def verdict(attempts: Sequence[Attempt]) -> str:
 
 
 def records(path: Path) -> list[dict]:
-    """Return the ledger's records as they stand. Raises LedgerError where a line is none."""
-    return [json.loads(line) for line in read_lines(path)]
+    """Return the ledger's records as they stand."""
+    return [json.loads(line) for line, _ in read_records(path)]
 
 
 def table(attempts: Sequence[Attempt]) -> Table:
-    """Return a row an attempt; what the ledger does not tell stays blank."""
+    """Return a row an attempt, in order of start; what the ledger does not tell stays blank."""
     shown = Table(title=_title(attempts), title_justify="left", box=None, pad_edge=False, header_style="bold")
     shown.add_column("start", no_wrap=True)
     shown.add_column("rule", overflow="fold", min_width=12)
@@ -110,9 +111,14 @@ def table(attempts: Sequence[Attempt]) -> Table:
         shown.add_column(name, justify="right", no_wrap=True)
     shown.add_column("bound", no_wrap=True)
     shown.add_column("outcome", overflow="fold", min_width=16)
-    for attempt in attempts:
+    for attempt in sorted(attempts, key=_start):
         shown.add_row(*map(Text, _cells(attempt)), _outcome(attempt))
     return shown
+
+
+def _start(attempt: Attempt) -> datetime:
+    """What an attempt is ordered by; one that never began comes last."""
+    return attempt.start or datetime.max.replace(tzinfo=UTC)
 
 
 def _title(attempts: Sequence[Attempt]) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
+from gpd.errors import GpdError
+
 FOLDER = Path(__file__).resolve().parents[2] / "resources" / "published"
 THROUGHPUT = "germline_throughput"
 TOTALS = "germline_throughput_totals"
@@ -31,7 +33,7 @@ STEPS = {
 FIGURES = ("total_hours", "genomes_per_day")
 
 
-class PublishedError(ValueError):
+class PublishedError(GpdError):
     """A table that does not have the form; the message names file and line."""
 
 

@@ -72,7 +72,7 @@ def summarize(
         columns=columns,
         succeeded=tuple(_succeeded(every, before, columns, steps, exit_code)),
         failures=tuple(
-            Failure(a.rule, owner(a), a.message or "no message", a.log) for a in last_attempts(timed) if not a.succeeded
+            Failure(a.rule, owner(a), a.message or "no message", a.log) for a in last_attempts(every) if not a.succeeded
         ),
         makespan_s=_makespan_s(timed),
         resumed=bool(before),

@@ -12,10 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpd.errors import GpdError
+
 Allele = tuple[str, int, str, str]
 
 
-class ComparisonError(RuntimeError):
+class ComparisonError(GpdError):
     """bcftools failed or a sample is absent; the message is one line."""
 
 

@@ -9,18 +9,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpd import interruption
+from gpd.errors import GpdError
+
 ROOT = Path(__file__).resolve().parents[2]
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
+TARGETS = ("all", "results", "prepare")  # rules that only say what is wanted: no job of a pipeline
 
 _RULE = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
 _JOB = re.compile(r"^    jobid: (\d+)$")
 _WILDCARDS = re.compile(r"^    wildcards: (.+)$")
-_FINISHED = re.compile(r"^Finished jobid: (\d+) ")
-_FAILED = re.compile(r"^Error in rule (\w+):$")
-_PROGRESS = re.compile(r"^(\d+) of (\d+) steps ")
+_FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
+_FAILED = re.compile(r"^Error in rule \w+:$")
+_TARGET = re.compile(rf"^(?:{'|'.join(TARGETS)}) +(\d+)$")
 _TOTAL = re.compile(r"^total +(\d+)$")
+
+
+class ProfileError(GpdError):
+    """There is no such profile."""
 
 
 @dataclass
@@ -30,6 +38,7 @@ class Progress:
     done: int = 0
     total: int | None = None
     running: dict[str, str] = field(default_factory=dict)
+    _targets: int = 0
     _rule: str = ""
     _job: str = ""
 
@@ -37,18 +46,24 @@ class Progress:
         """Take in one line; whether anything changed."""
         if found := _RULE.match(line):
             self._rule = found[1]
+        elif _FAILED.match(line):
+            self._rule = ""
         elif found := _JOB.match(line):
             self._job = found[1]
-            self.running[self._job] = self._rule
+            if self._rule:
+                self.running[self._job] = self._rule
+            else:
+                self.running.pop(self._job, None)
         elif found := _WILDCARDS.match(line):
             values = " ".join(pair.partition("=")[2] for pair in found[1].split(", "))
             self.running[self._job] = f"{self._rule} {values}"
         elif found := _FINISHED.match(line):
             self.running.pop(found[1], None)
+            self.done += found[2] not in TARGETS
+        elif found := _TARGET.match(line):
+            self._targets += int(found[1])
         elif found := _TOTAL.match(line):
-            self.total = int(found[1])
-        elif found := _PROGRESS.match(line):
-            self.done, self.total = int(found[1]), int(found[2])
+            self.total = int(found[1]) - self._targets
         else:
             return False
         return True
@@ -64,7 +79,7 @@ class CpuTime:
 
 @dataclass(frozen=True)
 class Finished:
-    """How Snakemake ended, and what it said before its first job: where no job ran, that is the reason."""
+    """How Snakemake ended, and everything it said."""
 
     exit_code: int
     said: tuple[str, ...]
@@ -78,25 +93,36 @@ def command(
     profile: Path | None,
     configfiles: Sequence[Path],
     extra: Sequence[str],
+    options: Sequence[str] = (),
 ) -> list[str]:
-    """Snakemake's command line, as a person would type it."""
+    """Snakemake's command line, as a person would type it; `extra` are what a person did type, targets among it."""
     return [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--directory", str(directory)),
-        *("--cores", str(cores), "--resources", f"mem_mb={mem_mb}"),
+        *("--resources", f"mem_mb={mem_mb}"),
         *(["--workflow-profile", str(profile)] if profile else []),
         *(["--configfile", *map(str, configfiles)] if configfiles else []),
+        *options,
+        *("--cores", str(cores)),  # before `extra`, for it takes one value: a target that follows is none of its
         *extra,
     ]
 
 
+def find_profile(name: str) -> Path:
+    """A profile's folder: a path as seen from here or from the project, or the name of one of the project's."""
+    for folder in (Path(name), ROOT / name, PROFILES / name):
+        if (folder / "config.yaml").is_file():
+            return folder
+    names = ", ".join(sorted(path.parent.name for path in PROFILES.glob("*/config.yaml")))
+    raise ProfileError(f"profile {name}: no such folder with a config.yaml; the project's profiles are {names}")
+
+
 def follow(lines: Iterable[str], changed: Callable[[Progress], None]) -> tuple[str, ...]:
-    """Read Snakemake's lines to their end, and report each change; what was said before the first job."""
+    """Read Snakemake's lines to their end, and report each change; all that was said."""
     progress, said = Progress(), []
     for line in lines:
-        if progress.read(line.rstrip("\n")):
+        said.append(line.rstrip("\n"))
+        if progress.read(said[-1]):
             changed(progress)
-        elif not progress.running and line.strip():
-            said.append(line.rstrip())
     return tuple(said)
 
 
@@ -107,19 +133,26 @@ def run(
     environment: Mapping[str, str] | None = None,
     locks: Sequence[int] = (),
 ) -> Finished:
-    """Run Snakemake; everything it says goes to `log`. It inherits the descriptors `locks`, and dies when we do."""
+    """Run Snakemake; everything it says goes to `log`. It inherits the descriptors `locks`, and dies when we do.
+
+    Raises Interrupted where it was asked to end, once it has.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
+    interruption.check()
     with (
         log.open("w", encoding="utf-8") as copy,
         subprocess.Popen(
             [*_dying_with_us(), *arguments],
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, **_cache(log.parent), **(environment or {})},
             pass_fds=locks,
+            process_group=0,  # Ctrl-C on the terminal is for us to pass on
         ) as process,
+        interruption.reaching(process.pid),
     ):
 
         def lines() -> Iterable[str]:
@@ -131,6 +164,17 @@ def run(
         said = follow(lines(), changed)
         cpu = _cpu_time(process.pid)
     return Finished(process.returncode, said, cpu)
+
+
+def _cache(directory: Path) -> dict[str, str]:
+    """Where Snakemake keeps copies of sources: beside the run, where the user's own place can't be written to."""
+    try:
+        usual = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "snakemake")
+        usual.mkdir(parents=True, exist_ok=True)
+        writable = os.access(usual, os.W_OK)
+    except (OSError, RuntimeError):  # RuntimeError: a user without a home
+        writable = False
+    return {} if writable else {"XDG_CACHE_HOME": str((directory / ".snakemake" / "cache").resolve())}
 
 
 def _dying_with_us() -> list[str]:

@@ -260,18 +260,6 @@ def test_clearing_what_is_not_there_is_no_error(tmp_path):
     assert not (tmp_path / "cell").exists()
 
 
-def test_a_profile_is_found_here_and_in_the_project(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert cells.find_profile("profiles/throughput") == ROOT / "profiles/throughput/config.yaml"
-    mine = tmp_path / "profiles/throughput/config.yaml"
-    mine.parent.mkdir(parents=True)
-    mine.write_text("")
-    assert cells.find_profile("profiles/throughput").resolve() == mine
-    assert cells.read_profile(mine) == {}
-    with pytest.raises(CellError, match="profile mine: no such folder"):
-        cells.find_profile("mine")
-
-
 # ---- preparations ------------------------------------------------------------------------------------
 
 
@@ -288,7 +276,7 @@ def test_preparations_are_of_the_whole_pool(bench, monkeypatch):
 
 def test_a_fault_of_the_pool_is_told_in_the_workflows_words(bench, monkeypatch):
     with pytest.raises(CellError) as error:
-        prepare(bench, monkeypatch, f"echo '{cells.PROFILE_NOTICE}x'; echo 'units.tsv line 3: wrong'; exit 1")
+        prepare(bench, monkeypatch, "echo 'Using workflow specific profile x'; echo 'units.tsv line 3: wrong'; exit 1")
     assert str(error.value) == "units.tsv line 3: wrong"
 
 

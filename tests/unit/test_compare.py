@@ -11,6 +11,7 @@ from rich.console import Console
 from gpd.comparison import compare_grids, compare_verbs
 from gpd.comparison.comparability import ALLOWABLE, pooled_differences
 from gpd.comparison.compare_verbs import read_sides
+from gpd.errors import GpdError
 
 GOLDEN = ROOT / "tests" / "golden" / "compare"
 BEGAN = datetime(2026, 11, 20, 12)
@@ -132,7 +133,10 @@ def compare(capsys):
 
     def run(*names, allow=(), **options):
         out = io.StringIO()
-        code = compare_verbs.run([str(name) for name in names], allow, Console(file=out, width=140), **options)
+        try:
+            code = compare_verbs.run([str(name) for name in names], allow, Console(file=out, width=140), **options)
+        except (GpdError, OSError) as error:  # as cli.py tells it
+            return 2, "", [f"gpd compare: {line}" for line in str(error).splitlines()]
         told = capsys.readouterr()
         return code, out.getvalue() + told.out, told.err.splitlines()
 

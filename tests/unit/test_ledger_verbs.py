@@ -190,11 +190,20 @@ def test_json_is_the_records_as_they_stand(write):
     assert json.loads("\n".join(shown(write(*records), "--json"))) == records
 
 
-def test_a_line_that_is_no_record_cannot_be_shown(write):
-    done = gpd("show", write(record(1), "{"))
-    assert done.exit_code == 2
-    assert "ledger.jsonl line 2: not a record of a job" in done.output
-    assert len(done.output.splitlines()) == 1
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_lines_that_are_no_records_are_left_out_and_counted(write, options):
+    done = gpd("show", write("{", record(1), '{"schema": 1, "ru'), *options)
+    assert done.exit_code == 0
+    assert "S1" in done.stdout
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("gpd: warning: ")
+    assert line.endswith("left out: 2 of its lines (number 1, 3), no records of jobs: gpd ledger check says why")
+
+
+def test_attempts_are_shown_in_order_of_start(write):
+    never = killed(4, start=None, cpus=None, split=None)
+    rows = shown(write(never, record(1, 20, 30), record(2, 5, 40), record(3, 7, 9)))[2:]
+    assert [word for row in rows for word in row.split() if "/L1" in word] == ["S2/L1", "S3/L1", "S1/L1", "S4/L1"]
 
 
 def test_an_empty_ledger_has_no_rows(write):

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from gpd import display
-from gpd.ledger import Attempt, LedgerError, last_attempts, read_ledger
+from gpd.ledger import Attempt, LedgerWarning, last_attempts, read_ledger
 from gpd.steps import STEPS
 from gpd.summary import summarize
 
@@ -119,7 +119,8 @@ def test_a_larger_cohort_shows_its_median_sample():
 
 
 def test_failures_are_shown_with_their_cause():
-    text = rendered(display.failure_table(summarize([attempt("map", "A", 0, 1, exit_code=1)], STEPS_OF_TEST)))
+    failures = summarize([attempt("map", "A", 0, 1, exit_code=1)], STEPS_OF_TEST).failures
+    text = rendered(display.failure_table(failures))
     assert "it broke" in text
     assert "logs/map/A.log" in text
 
@@ -140,11 +141,19 @@ def test_the_last_attempt_says_what_came_of_a_job():
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"schema": 99}', '{"schema": 1}'])
-def test_a_line_that_is_no_record_is_named(tmp_path, line):
+def test_a_line_that_is_no_record_is_left_out_with_a_warning(tmp_path, line):
     ledger = tmp_path / "ledger.jsonl"
     ledger.write_text((GOLDEN / "ledger.jsonl").read_text().splitlines()[0] + f"\n{line}\n")
-    with pytest.raises(LedgerError, match=r"ledger.jsonl line 2: not a record of a job"):
-        read_ledger(ledger)
+    with pytest.warns(LedgerWarning, match=r"ledger.jsonl: left out: 1 of its lines \(number 2\)"):
+        assert len(read_ledger(ledger)) == 1
+
+
+def test_a_failed_job_of_no_named_step_is_named(tmp_path):
+    jobs = [attempt("map", "A", 0, 1), replace(attempt("map", "A", 2, 3, exit_code=1), rule="multiqc", step="qc")]
+    found = summarize(jobs, STEPS_OF_TEST)
+    assert [failure.rule for failure in found.failures] == ["multiqc"]
+    assert found.succeeded == ("A",)
+    assert found.makespan_s == 1
 
 
 def test_no_ledger_is_no_attempt(tmp_path):

@@ -9,9 +9,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
+from gpd import launcher, run_lock
 from gpd.lab import cells, provenance, throughput
 from gpd.lab.cells import CellError
 from gpd.lab.study import Series, StudyError
+from gpd.run_lock import LockError
+from gpd.workflow import ProfileError
 
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SETTINGS = {
@@ -102,6 +105,7 @@ def runs(monkeypatch, tmp_path):
     monkeypatch.setattr(cells, "run", run)
     monkeypatch.setattr(cells, "made_with", made_with)
     monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)
+    monkeypatch.setattr(launcher, "jobs", list)
     return ran
 
 
@@ -173,9 +177,8 @@ def test_what_stops_before_the_comparison_runs_with_any_number(tmp_path, setting
 
 
 def test_a_profile_that_is_not_there(tmp_path, settings):
-    with pytest.raises(CellError) as error:
+    with pytest.raises(ProfileError, match="profile profiles/fastest: no such folder"):
         plan_of(tmp_path, settings, profiles={"scheduled": "profiles/fastest"})
-    assert str(error.value) == "profile profiles/fastest: no such folder with a config.yaml, here or in the project"
 
 
 # ---- how long it takes -------------------------------------------------------------------------------
@@ -237,11 +240,17 @@ def test_what_was_interrupted_goes_on_where_it_was(tmp_path, settings, runs, mon
     assert runs == [cell.cell for cell in whole.cells]
 
 
+def hold(folder):
+    return run_lock.hold(folder / throughput.LOCK, folder, "gpd throughput run")
+
+
 def test_only_one_at_a_time_is_at_work_on_a_study(tmp_path, settings, runs):
     plan = plan_of(tmp_path, settings)
     plan.study.folder.mkdir(parents=True)
-    with throughput._locked(plan.study.folder), pytest.raises(StudyError, match="another gpd throughput run"):
+    with hold(plan.study.folder), pytest.raises(LockError) as error:
         throughput.run(plan, SILENT)
+    said = f"{plan.study.folder}: another gpd throughput run is at work here (pid {os.getpid()}, since 20"
+    assert str(error.value).startswith(said)
     assert not runs
     throughput.run(plan, SILENT)
     assert runs
@@ -249,16 +258,16 @@ def test_only_one_at_a_time_is_at_work_on_a_study(tmp_path, settings, runs):
 
 def test_the_lock_is_held_as_long_as_anything_that_was_started_lives(tmp_path):
     """gpd may be killed while its Snakemake still ends: nobody else may start then."""
-    with throughput._locked(tmp_path) as lock:
-        left = subprocess.Popen(["sleep", "60"], pass_fds=[lock])
+    with hold(tmp_path) as lock:
+        left = subprocess.Popen(["sleep", "60"], pass_fds=[lock.descriptor])
     try:
-        with pytest.raises(StudyError), throughput._locked(tmp_path):
+        with pytest.raises(LockError), hold(tmp_path):
             pass
     finally:
         left.kill()
         left.wait()
-    with throughput._locked(tmp_path) as lock:
-        assert os.fstat(lock)
+    with hold(tmp_path) as lock:
+        assert os.fstat(lock.descriptor)
 
 
 # ---- settings that changed ---------------------------------------------------------------------------

@@ -250,9 +250,7 @@ def test_broken_settings_are_one_line(tmp_path, text, told):
 
 def test_a_profile_that_is_not_there_is_one_line(study):
     line = one_line(["throughput", "plan"], study(profiles={"independent": "profiles/mine"}))
-    assert line == (
-        "gpd throughput plan: profile profiles/mine: no such folder with a config.yaml, here or in the project"
-    )
+    assert line.startswith("gpd throughput plan: profile profiles/mine: no such folder with a config.yaml; ")
 
 
 @pytest.mark.parametrize("verb", ["plan", "run"])

@@ -8,6 +8,7 @@
     launch.py topology [--json] [--xml FILE] [--threads N] [--binding P] [--boundary B] [--smt]
     launch.py limits
     launch.py check LEDGER
+    launch.py jobs
 
 Options of `run`, each also an environment variable. The option wins; an empty value counts as absent, and
 where a value may be empty it is written --name=value:
@@ -785,6 +786,26 @@ def recover(runtime):
         os.unlink(path)
         count += 1
     return count
+
+
+def print_jobs():
+    """Print the jobs of this user's runs that are not over, a line of JSON each; return the exit code.
+
+    A job without `start` waits for CPUs, since `since` (s, Unix time). One whose launcher was killed is there for as
+    long as a process of it is left.
+    """
+    import json
+
+    runtime = runtime_dir()
+    recover(runtime)
+    for name in os.listdir(f"{runtime}/jobs"):
+        path = f"{runtime}/jobs/{name}"
+        try:
+            notes, since = read_notes(read_text(path)), os.stat(path).st_mtime
+        except (OSError, SyntaxError, ValueError):
+            continue  # just starting, just over, or being written
+        print(json.dumps({**notes["record"], "ledger": notes["ledger"], "since": since}))
+    return 0
 
 
 # ---------------------------------------------------------------------------------------------------- measure
@@ -2018,6 +2039,8 @@ def main(arguments):
             return show_limits()
         if arguments[0] == "check" and len(rest) == 1:
             return check_ledger(rest[0])
+        if arguments[0] == "jobs" and not rest:
+            return print_jobs()
         raise LauncherError(f"{' '.join(arguments[:1] + rest)}: not understood; see launch.py --help")
     except (LauncherError, OSError) as error:
         say(f"launch.py: {error}")

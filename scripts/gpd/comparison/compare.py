@@ -38,6 +38,7 @@ from gpd.comparison.sides import (
     Side,
     same_size,
 )
+from gpd.errors import GpdError
 from gpd.lab.knee import Knee
 from gpd.lab.study import Series
 from gpd.reports.formats import counted, listed, number, some
@@ -52,7 +53,7 @@ SIZES_DIFFER = (
 )
 
 
-class CompareError(ValueError):
+class CompareError(GpdError):
     """Nothing can be compared; the message says why, a line for each study."""
 
 

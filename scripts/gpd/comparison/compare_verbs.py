@@ -16,6 +16,7 @@ from gpd.comparison.comparability import ALLOWABLE, Difference, grouped
 from gpd.comparison.compare import Best, BestRows, CompareError, Comparison, PointRows, Row, compare
 from gpd.comparison.compare_grids import Grid, Layout, grids
 from gpd.comparison.sides import Side, curves_of, published_side, study_side
+from gpd.errors import GpdError
 from gpd.lab.study import Series
 from gpd.reports.formats import markdown
 from gpd.tables import collect
@@ -23,7 +24,7 @@ from gpd.tables.estimates import Estimate, Ratio
 
 PUBLISHED = "published"
 PARTS = ("scheduled", "independent", "none", "compact", "scatter")  # modes and bindings: which part of a study
-DONE, REFUSED, UNUSABLE = 0, 1, 2  # exit codes
+DONE, REFUSED = 0, 1  # exit codes
 METHOD = (
     "Mean \u00b1 standard error over repeats. Ratio: of the means, to those of the first side, with its 95% confidence"
     " interval (CI), which takes two repeats of each. A gigabase: of the samples that succeeded. Barrier time is from a"
@@ -31,7 +32,7 @@ METHOD = (
 )
 
 
-class SideError(ValueError):
+class SideError(GpdError):
     """An argument that can't be compared; the message is one line."""
 
 
@@ -42,7 +43,7 @@ def run(
 
     Returns the exit code.
 
-    0: compared; 1: not comparable, and why; 2: an argument that is no study, or nothing in it.
+    0: compared; 1: not comparable, and why. Raises GpdError for an argument that is no study, or has nothing in it.
     """
     try:
         compared = compare(read_sides(names), _checked(allow))
@@ -51,8 +52,6 @@ def run(
             report.write_text(to_markdown(compared, Layout(overview=overview)), encoding="utf-8")
     except CompareError as error:
         return _fail(REFUSED, str(error).splitlines())
-    except (SideError, collect.CollectError, published.PublishedError, OSError) as error:
-        return _fail(UNUSABLE, [str(error)])
     if as_json:
         typer.echo(to_json(compared))
     if compared.refused:

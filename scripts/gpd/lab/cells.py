@@ -16,7 +16,8 @@ from typing import Any
 
 import yaml
 
-from gpd import workflow
+from gpd import said, workflow
+from gpd.errors import GpdError
 from gpd.lab import digests, disk_usage, gatk_log, page_cache, provenance
 from gpd.lab.pool import Source, binding_settings, lay_out
 from gpd.lab.study import INDEPENDENT, SCHEMA_VERSION, UNBOUND, Cell
@@ -28,14 +29,12 @@ from gpd.summary import summarize
 PLAN, RECORD, LEDGER = "cell.json", "run.json", "ledger.jsonl"
 REFERENCE = Path("results") / "reference"
 SCRATCH = "tmp"
-SAID_LINES = 20
 HEAD_BYTES = 2**18  # of a log: what a tool says of itself comes before its progress
-PROFILE_NOTICE = "Using workflow specific profile "
 
 Changed = Callable[[str, workflow.Progress], None]
 
 
-class CellError(RuntimeError):
+class CellError(GpdError):
     """A cell, or what it needs, could not be run at all; the message says why."""
 
 
@@ -190,19 +189,11 @@ def _set_up(process: Process, cell: Cell, bench: Bench) -> None:
     lay_out(bench.source, process.samples, process.folder, binding=binding)
     (process.folder / REFERENCE).parent.mkdir(exist_ok=True)
     (process.folder / REFERENCE).symlink_to((bench.prepared / REFERENCE).resolve())
-    profile = read_profile(find_profile(cell.profile))
+    profile = read_profile(workflow.find_profile(cell.profile) / "config.yaml")
     profile["set-threads"] = {**profile.get("set-threads", {}), **cell.threads}
     target = process.folder / "profile"
     target.mkdir(exist_ok=True)
     (target / "config.yaml").write_text(yaml.safe_dump(profile, sort_keys=False), encoding="utf-8")
-
-
-def find_profile(name: str) -> Path:
-    """The profile's file, as seen from here or from the project. Raises CellError where there is none."""
-    for folder in (Path(name), workflow.ROOT / name):
-        if (folder / "config.yaml").is_file():
-            return folder / "config.yaml"
-    raise CellError(f"profile {name}: no such folder with a config.yaml, here or in the project")
 
 
 def read_profile(path: Path) -> dict[str, Any]:
@@ -211,7 +202,7 @@ def read_profile(path: Path) -> dict[str, Any]:
 
 def made_with(cell: Cell, source: Source) -> dict[str, Any]:
     """What a cell is made with of its own: its profile's content, and how its jobs are bound, if they are."""
-    profile = read_profile(find_profile(cell.profile))
+    profile = read_profile(workflow.find_profile(cell.profile) / "config.yaml")
     return {
         "profile_digest": provenance.profile_digest(profile, cell.threads),
         "binding": None if cell.binding == UNBOUND else binding_settings(source.config),
@@ -294,9 +285,9 @@ def _refuse_nothing(attempts: Iterable[list[Attempt]], finished: Iterable[workfl
 
 
 def _reason(finished: workflow.Finished) -> str:
-    """What Snakemake said before it ended without a job; that it took the profile it was given is no reason."""
-    said = [line for line in finished.said if not line.startswith(PROFILE_NOTICE)]
-    return "\n".join(said[-SAID_LINES:]) or f"Snakemake ended with exit code {finished.exit_code} and said nothing"
+    """Why Snakemake ended without a job."""
+    told = said.reason(finished.said)
+    return "\n".join(told) or f"Snakemake ended with exit code {finished.exit_code} and said nothing"
 
 
 def _describe(process: Process, finished: workflow.Finished, folder: Path) -> dict[str, Any]:

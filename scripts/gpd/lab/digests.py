@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from gpd.errors import GpdError
+
 MIB = 1024**2
 SAMPLED_BLOCKS = 18  # of 1 MiB, evenly spaced, the first and the last MiB among them; smaller files are read whole
 CHUNK_BYTES = 4 * MIB
@@ -34,7 +36,7 @@ _NUMBERED = re.compile(r'"CUFF\.\d+(?:\.\d+)?"')
 _DECIMAL = re.compile(r'(?<=")\d+\.\d+(?=")')
 
 
-class DigestError(ValueError):
+class DigestError(GpdError):
     """A file that is not what its name says; the message names it."""
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import yaml
 from jsonschema import Draft202012Validator
 
+from gpd.errors import GpdError
+
 SCHEMA = Path(__file__).parents[1] / "schemas" / "throughput.schema.yaml"
 SCHEMA_VERSION = 1
 KNEE = "knee"
@@ -23,7 +25,7 @@ PARALLEL_RULES = {
 }
 
 
-class StudyError(ValueError):
+class StudyError(GpdError):
     """Settings that can't be run; the message is one line a fault."""
 
 

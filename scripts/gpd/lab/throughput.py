@@ -1,8 +1,6 @@
 """Run a study: its cells one after the other, each once, whatever interrupted it before."""
 
-import fcntl
 import json
-import os
 import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from gpd import cohort, launcher
+from gpd import cohort, interruption, launcher, run_lock, workflow
+from gpd.errors import Interrupted
 from gpd.faults import DATA, LOAD
 from gpd.lab import cells, provenance, study
 from gpd.lab.cells import Bench
@@ -79,7 +78,7 @@ def make_plan(path: Path) -> Plan:
     settings = study.read_study(path)
     sources = {name: read_pool(name, pool) for name, pool in settings.pipelines.items()}
     for profile in settings.profiles.values():
-        cells.find_profile(profile)
+        workflow.find_profile(profile)
     if faults := [fault for name, source in sources.items() for fault in _too_few(settings, name, source)]:
         raise StudyError("\n".join(f"{path}: {fault}" for fault in faults))
     smt = all(source.config["binding"]["smt"] for source in sources.values())
@@ -163,41 +162,40 @@ def _finished(plan: Plan) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def run(plan: Plan, watcher: Watcher) -> None:
-    """Run what is left of a study. Raises StudyError or CellError, with all finished cells kept."""
+    """Run what is left of a study. Raises GpdError, or Interrupted for a signal, with all finished cells kept."""
     folder = plan.study.folder
-    folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder) as lock:
+    with interruption.catching(), run_lock.hold(folder / LOCK, folder, "gpd throughput run") as lock:
+        cohort.await_former(folder)
         for pipeline, source in plan.sources.items():
-            bench = _bench(plan, source, lock)
-            watcher.begin(None, f"{pipeline}: indexes and dictionaries", plan)
-            cells.prepare(bench, plan.cores, watcher.changed)
+            bench = _bench(plan, source, lock.descriptor)
+            title = f"{pipeline}: indexes and dictionaries"
+            watcher.begin(None, title, plan)
+            with _at_work(title):
+                cells.prepare(bench, plan.cores, watcher.changed)
             dictionary = bench.prepared / cells.REFERENCE / "genome.dict"
             bench = replace(bench, settings=provenance.settings(source, dictionary))
             for number, cell in enumerate(_left(plan, pipeline)):
                 if not number:
                     _refuse_other(plan, pipeline, bench.settings)
                 watcher.begin(cell, cell.cell, plan)
-                cells.run(cell, bench, watcher.changed)
+                with _at_work(cell.cell):
+                    cells.run(cell, bench, watcher.changed)
                 watcher.end(cell)
+
+
+@contextmanager
+def _at_work(name: str) -> Iterator[None]:
+    """Where a signal ends what is within, say what that was."""
+    try:
+        yield
+    except Interrupted as interrupted:
+        raise Interrupted(interrupted.signum, [name]) from interrupted
 
 
 def check(plan: Plan) -> None:
     """Have the workflow check each pool and plan its jobs; nothing runs. Raises CellError with what it says."""
     for source in plan.sources.values():
         cells.plan_dry(_bench(plan, source, lock=-1), plan.cores)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[int]:
-    """Hold a study for ourselves, and for what we start. Raises StudyError where another process holds it."""
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield descriptor
-    except BlockingIOError as error:
-        raise StudyError(f"{folder}: another gpd throughput run is at work on this study") from error
-    finally:
-        os.close(descriptor)
 
 
 def _bench(plan: Plan, source: Source, lock: int) -> Bench:

@@ -9,12 +9,14 @@ from rich.console import Console
 from rich.table import Table
 
 from gpd.comparison import agreement
+from gpd.errors import Interrupted
 from gpd.lab import cells, study_display, throughput
 from gpd.lab.study import Cell
 from gpd.reports import formats, report
 from gpd.tables import collect
 from gpd.tables.collect import CollectError, Tables
 
+GO_ON = "the cells that have ended are kept, and this one is run again from its start: the same command goes on"
 WORDS = ("pipeline", "mode", "binding")
 FIGURES = {
     "genomes/day": "genomes_per_day",
@@ -92,9 +94,17 @@ def _outlook(plan: throughput.Plan) -> str:
 
 
 def run(plan: throughput.Plan, console: Console) -> int:
-    """Run what is left of a study, write its tables and report, and print what it came to; 1 where outputs disagree."""
-    with study_display.follow(console) as watcher:
-        throughput.run(plan, watcher)
+    """Run what is left of a study, write its tables and report, and print what it came to; 1 where outputs disagree.
+
+    Where a signal ends it, so do the cells that have ended, before Interrupted is raised.
+    """
+    try:
+        with study_display.follow(console) as watcher:
+            throughput.run(plan, watcher)
+    except Interrupted as interrupted:
+        if any(plan.study.folder.glob(f"*/{cells.RECORD}")):
+            write(plan.study.folder, console)
+        raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON) from interrupted
     return write(plan.study.folder, console)
 
 

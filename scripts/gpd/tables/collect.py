@@ -15,7 +15,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from gpd import faults
-from gpd.ledger import Attempt, LedgerError, read_ledger
+from gpd.errors import GpdError
+from gpd.ledger import Attempt, read_ledger
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.steps import STEPS
 from gpd.tables import columns, rows
@@ -29,7 +30,7 @@ FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digit
 CLOCK_TOLERANCE = timedelta(seconds=1)
 
 
-class CollectError(ValueError):
+class CollectError(GpdError):
     """A file that is not what it should be; the message is one line that names it."""
 
 
@@ -174,10 +175,7 @@ def _read_run(folder: Path, record: Mapping[str, Any]) -> Run:
 
 def _read_process(folder: Path, record: Mapping[str, Any], process: Mapping[str, Any]) -> Process:
     path, run = folder / process["directory"] / "ledger.jsonl", record.get("run")
-    try:
-        attempts = [attempt for attempt in read_ledger(path) if run is None or attempt.run == run]
-    except LedgerError as error:
-        raise CollectError(str(error)) from error
+    attempts = [attempt for attempt in read_ledger(path) if run is None or attempt.run == run]
     _check_attempts(path, record, {*process["samples"], COHORT, None}, attempts)
     return Process(process["directory"], tuple(process["samples"]), process.get("exit_code"), tuple(attempts))
 

@@ -1,0 +1,130 @@
+"""Who is at work in a folder: a lock that ends with its holder, and the files that Snakemake leaves as its locks.
+
+Snakemake's locks are files that tell neither who made them nor whether that process lives: a killed run leaves them.
+Ours is the kernel's, on a file whose descriptor Snakemake inherits: it is free when gpd and its Snakemake are gone,
+however they went. Its holder notes in that file which locks its Snakemake made, so that whoever holds it next knows
+those to be nobody's.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from gpd.errors import GpdError
+
+SNAKEMAKE = ".snakemake"
+OURS = "gpd.lock"
+THEIRS = "locks"
+CLOCK = "%Y-%m-%d %H:%M:%S"
+
+
+class LockError(GpdError):
+    """Someone else is, or may be, at work in the folder."""
+
+
+class Lock:
+    """A lock that is held: `descriptor` is for what we start; `theirs` are the locks that our Snakemake made, noted."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.since = f"{datetime.now():{CLOCK}}"
+        self.theirs: list = _read(descriptor).get(THEIRS) or []
+        self.note(self.theirs)
+
+    def note(self, theirs: list) -> None:
+        """Write who holds the lock, and what the next holder has to know."""
+        self.theirs = theirs
+        told = {"pid": os.getpid(), "host": os.uname().nodename, "since": self.since, THEIRS: theirs}
+        os.ftruncate(self.descriptor, os.pwrite(self.descriptor, json.dumps(told).encode(), 0))
+
+
+@contextmanager
+def hold(path: Path, folder: Path, holder: str) -> Iterator[Lock]:
+    """Hold the lock at `path` for us and what we start. Raises LockError, naming the holder, where it is held."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise LockError(f"{folder}: another {holder} is at work here{_who(_read(descriptor))}") from error
+        yield Lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int) -> dict[str, Any]:
+    """What was noted; nothing where the file is new, or cut short by a full disk."""
+    try:
+        noted = json.loads(os.pread(descriptor, 1 << 20, 0))
+    except ValueError:
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
+def _who(noted: dict[str, Any]) -> str:
+    if not {"pid", "host", "since"} <= set(noted):
+        return ""
+    elsewhere = f" on {noted['host']}" if noted["host"] != os.uname().nodename else ""
+    return f" (pid {noted['pid']}{elsewhere}, since {noted['since']})"
+
+
+# ---- a folder that Snakemake runs in -----------------------------------------------------------------
+
+
+@contextmanager
+def hold_folder(directory: Path, unlock: str) -> Iterator[Lock]:
+    """Hold a folder for a `gpd run`. What a killed one left of Snakemake's locks is lifted.
+
+    Raises LockError where another is at work, or Snakemake may be; `unlock` is the command that lifts Snakemake's
+    locks, empty for a run that is this command itself.
+    """
+    directory = directory.resolve()
+    with hold(directory / SNAKEMAKE / OURS, directory, "gpd run") as lock:
+        if unlock:
+            _lift(directory, lock, unlock)
+        yield lock
+
+
+def note_snakemakes(directory: Path, lock: Lock) -> None:
+    """Note which locks our Snakemake made, once it has begun: all that are there, for there were none before."""
+    if not lock.theirs:
+        lock.note(_locks(directory))
+
+
+def _locks(directory: Path) -> list[list]:
+    """Snakemake's locks, each by what tells it from one that is made later under its name."""
+    found = sorted((directory / SNAKEMAKE / THEIRS).glob("*.lock"))
+    return [[path.name, path.stat().st_ino, path.stat().st_mtime_ns] for path in found]
+
+
+def _lift(directory: Path, lock: Lock, unlock: str) -> None:
+    """Remove Snakemake's locks where the last holder of ours noted them."""
+    there = _locks(directory)
+    if unknown := [made for made in there if made not in lock.theirs]:
+        since = f"{datetime.fromtimestamp(min(made_ns for *_, made_ns in unknown) / 1e9):{CLOCK}}"
+        if pids := _snakemakes(directory):
+            raise LockError(f"{directory}: Snakemake is at work here (pid {', '.join(map(str, pids))}, since {since})")
+        raise LockError(
+            f"{directory}: locked by Snakemake since {since}, and none of yours is at work here on this machine: it "
+            f"was killed, or is at work elsewhere (another machine, a container); if you know that it is gone: {unlock}"
+        )
+    for name, *_ in there:
+        (directory / SNAKEMAKE / THEIRS / name).unlink()
+    lock.note([])
+
+
+def _snakemakes(directory: Path) -> list[int]:
+    """Our own processes of Snakemake whose working directory this is: it changes to the folder that it runs in."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if (process / "cwd").samefile(directory) and b"snakemake" in map(os.path.basename, words):
+                found.append(int(process.name))
+    return sorted(found)

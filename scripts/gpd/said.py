@@ -1,0 +1,116 @@
+"""What Snakemake says of jobs that failed, and of why it stopped. Pure: it looks at lines."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+MOST_LINES = 20  # of a reason
+UNEXPLAINED = "Snakemake says that it failed, and not why"
+BEGUN = "Building DAG of jobs..."
+LAST_WORDS = ["WorkflowError:", "At least one job did not complete successfully."]
+
+_STARTED = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
+_FAILED = re.compile(r"^Error in rule (\w+):$")
+_FIELD = re.compile(r"^    ([\w-]+): ?(.*)$")
+_INCOMPLETE = re.compile(r"^Job (\d+) +completed successfully, but ")  # its command ended well, and outputs are missing
+_AGAIN = re.compile(r"^(?:Trying to restart job|Finished jobid:) (\d+)\b")
+_LAUNCHER = re.compile(r"^launch\.py: ")  # what kept it from starting a job, and so from recording it
+_ERROR = re.compile(r"^(\w*(?:Error|Exception))\b.*|^\S+: error: .*")
+_LOCATED = re.compile(r"^(\w+) in (?:rule \w+ in )?file .*:$|^\w+:$")  # the error itself is on the lines below
+_COMMAND = re.compile(r"Command '.*' (returned non-zero exit status \d+|died with .*?)\.?", re.DOTALL)
+_CALL = re.compile(r'^\s+File ".*", line \d+')  # a line of Python's, which a user can do nothing with
+_BELOW = re.compile(r"^(?:\[|\s|Error in rule |Exiting because|Select jobs|Execute \d|Removing output|Trying to |$)")
+_NOTICE = re.compile(  # tells nothing of what went wrong
+    r"^(?:Using workflow specific profile |Config file .* is extended by |Assuming unrestricted shared filesystem|"
+    r"Exiting because a job|Complete log\(s\)|Elapsed time|"
+    r"Shutting down, )"
+)
+
+
+@dataclass(frozen=True)
+class FailedJob:
+    """A job that failed for good, as Snakemake tells it."""
+
+    rule: str
+    wildcards: Mapping[str, str]
+    message: str
+    log: str
+
+
+def failed_jobs(lines: Sequence[str]) -> list[FailedJob]:
+    """The jobs that failed and were not tried again, in the order in which Snakemake named them.
+
+    It names a job below the error that ended it, as `Error in rule X:` with the job's number; or, where the command
+    ended well but outputs are missing, by its number in the error's own text.
+    """
+    started: dict[str, FailedJob] = {}
+    failed: dict[str, FailedJob] = {}
+    told = launcher = ""
+    for number, line in enumerate(lines):
+        if found := _STARTED.match(line):
+            fields = _fields(lines, number + 1)
+            started[fields["jobid"]] = FailedJob(found[1], _wildcards(fields), "", fields.get("log", ""))
+        elif found := _FAILED.match(line):
+            job = _fields(lines, number + 1).get("jobid", "")
+            seen = started.get(job, FailedJob(found[1], {}, "", ""))
+            failed[job] = replace(seen, message=launcher or told or UNEXPLAINED)
+            told = launcher = ""
+        elif found := _INCOMPLETE.match(line):
+            failed[found[1]] = replace(started.get(found[1], FailedJob("", {}, "", "")), message=told)
+        elif found := _AGAIN.match(line):
+            failed.pop(found[1], None)
+        elif _LAUNCHER.match(line):
+            launcher = line
+        elif _ERROR.match(line) and lines[number : number + 2] != LAST_WORDS:
+            told = _message(lines, number)
+    return list(failed.values())
+
+
+def _fields(lines: Sequence[str], start: int) -> dict[str, str]:
+    """The indented `name: value` lines from a line on."""
+    found: dict[str, str] = {}
+    while start < len(lines) and (field := _FIELD.match(lines[start])):
+        found[field[1]] = field[2]
+        start += 1
+    return found
+
+
+def _wildcards(fields: Mapping[str, str]) -> dict[str, str]:
+    pairs = (pair.partition("=") for pair in fields.get("wildcards", "").split(", "))
+    return {name: value for name, equals, value in pairs if equals}
+
+
+def _message(lines: Sequence[str], number: int) -> str:
+    """An error in one line: of a command, how it ended."""
+    head = lines[number]
+    below = " ".join(takewhile(lambda line: not _BELOW.match(line), lines[number + 1 : number + 1 + MOST_LINES]))
+    if not (located := _LOCATED.match(head)):
+        return head
+    if ended := _COMMAND.fullmatch(below):
+        return f"its command {ended[1]}"
+    return f"{located[1]}: {below}" if located[1] else below
+
+
+def reason(lines: Sequence[str]) -> list[str]:
+    """Why Snakemake stopped where no failed job says it: its first error, else the last lines that say anything."""
+    text = "\n".join(_without_tracebacks(lines)).replace("\n".join(LAST_WORDS), "")
+    told = [line for line in text.split("\n") if line.strip() and not _NOTICE.match(line)]
+    errors = [number for number, line in enumerate(told) if _ERROR.match(line)]
+    shown = told[errors[0] :][:MOST_LINES] if errors else told[-MOST_LINES:]
+    return [line.replace("__main__.py: error:", "snakemake: error:", 1) for line in shown]
+
+
+def plan(lines: Sequence[str]) -> list[str]:
+    """What Snakemake says after its banner where there was nothing to run, or only a plan was asked for."""
+    begun = lines.index(BEGUN) + 1 if BEGUN in lines else 0
+    return [line for line in lines[begun:] if not _NOTICE.match(line)]
+
+
+def _without_tracebacks(lines: Sequence[str]) -> Iterator[str]:
+    """The lines without those of Python's calls; the error that a traceback ends with stays."""
+    inside = False
+    for line in lines:
+        inside = line.startswith("Traceback ") or (inside and line.startswith(" "))
+        if not inside and not _CALL.match(line):
+            yield line

@@ -1,0 +1,55 @@
+"""Jobs that wait for CPUs which other jobs hold: told while a run goes on, and added up when it is over."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from gpd import launcher
+from gpd.ledger import Attempt
+from gpd.topology import plural
+
+LOOK_S = 5.0
+PATIENCE_S = 5.0  # a shorter wait is not worth a word
+
+
+@contextmanager
+def watch(directory: Path, tell: Callable[[str], None]) -> Iterator[None]:
+    """Within, look from time to time whether jobs of the run in `directory` wait, and tell it in words; "" if none."""
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(LOOK_S):
+            try:
+                tell(in_words(launcher.jobs(), directory.resolve(), time.time()))
+            except launcher.LauncherError as error:
+                tell(f"whether jobs wait for CPUs is not known: {error}")
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def in_words(jobs: Sequence[launcher.Job], directory: Path, now: float) -> str:
+    """Say how many jobs of the run in `directory` wait for CPUs, and which other runs hold some."""
+    waiting = [job for job in jobs if job.waits and job.folder == directory and now - job.since >= PATIENCE_S]
+    if not waiting:
+        return ""
+    holders = sorted({str(job.folder) for job in jobs if not job.waits and job.folder != directory})
+    held = f" that another run holds ({', '.join(holders)})" if holders else ""
+    return f"{plural(len(waiting), 'job')} wait{'s' if len(waiting) == 1 else ''} for CPUs{held}"
+
+
+def waited_s(attempts: Iterable[Attempt]) -> float:
+    """For how many seconds at least one job waited for its CPUs; that others ran meanwhile makes no difference."""
+    waits = [(each.start.timestamp(), each.wait_s or 0.0) for each in attempts if each.start is not None]
+    total, until = 0.0, float("-inf")
+    for begin, end in sorted((start - wait, start) for start, wait in waits):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return total

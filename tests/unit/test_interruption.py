@@ -1,0 +1,81 @@
+"""Signals to gpd: the first lets what runs tidy up, a second one kills it."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from gpd import interruption, workflow
+from gpd.errors import Interrupted
+
+# as Snakemake does: SIGTERM starts nothing more, and SIGINT would keep it from tidying up; a child is a job's shell
+TIDY = """
+trap 'echo untidy >> said' INT
+trap 'going=' TERM
+going=yes
+while [ $going ]; do bash -c 'trap "echo job >> said; exit 1" INT; echo > started; while :; do sleep 0.02; done'; done
+echo tidy >> said
+"""
+DEAF = "trap '' INT TERM; echo > started; for i in $(seq 600); do sleep 0.05; done"
+
+
+def signals(folder, *when_s):
+    """Send ourselves SIGINT when the script has started, and so many seconds after that again."""
+
+    def send():
+        while not (folder / "started").exists():
+            time.sleep(0.01)
+        for wait_s in when_s:
+            time.sleep(wait_s)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=send, daemon=True).start()
+
+
+def run(folder, script, monkeypatch):
+    monkeypatch.chdir(folder)
+    with interruption.catching():
+        workflow.run(["bash", "-c", script], folder / "log", lambda state: None)
+
+
+def test_the_first_signal_lets_it_tidy_up(tmp_path, monkeypatch):
+    signals(tmp_path, 0.1)
+    with pytest.raises(Interrupted) as caught:
+        run(tmp_path, TIDY, monkeypatch)
+    assert caught.value.exit_code == 130
+    assert (tmp_path / "said").read_text().split() == ["job", "tidy"]
+
+
+def test_the_second_one_kills(tmp_path, monkeypatch):
+    signals(tmp_path, 0.1, 0.3)
+    began = time.monotonic()
+    with pytest.raises(Interrupted):
+        run(tmp_path, DEAF, monkeypatch)
+    assert time.monotonic() - began < 10
+
+
+def test_nothing_is_started_after_it(tmp_path, monkeypatch):
+    signals(tmp_path, 0.1)
+    with interruption.catching():
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(Interrupted):
+            workflow.run(["bash", "-c", TIDY], tmp_path / "log", lambda state: None)
+        with pytest.raises(Interrupted):
+            workflow.run(["touch", "late"], tmp_path / "log", lambda state: None)
+    assert not (tmp_path / "late").exists()
+
+
+def test_where_nothing_runs_it_ends_at_once_and_handlers_are_put_back(tmp_path):
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Interrupted) as caught, interruption.catching():
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+    assert caught.value.exit_code == 143
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_it_says_what_was_at_work_and_how_to_go_on():
+    said = str(Interrupted(signal.SIGINT, ["haplotype_caller S1"], "go on"))
+    assert said.splitlines() == ["ended by SIGINT while at work: haplotype_caller S1", "go on"]

@@ -1,0 +1,99 @@
+"""Who is at work in a folder, and which of Snakemake's locks may be lifted."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from gpd import run_lock
+from gpd.run_lock import LockError
+
+UNLOCK = "gpd run germline --unlock"
+
+
+@pytest.fixture
+def locks(tmp_path):
+    """Snakemake's locks in a folder with a blank; a call makes one."""
+    folder = tmp_path / "my run" / ".snakemake" / "locks"
+
+    def make(name="0.output.lock"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("results/a.bam\n")
+        return folder / name
+
+    return make
+
+
+def run_killed(folder, make):
+    """A gpd run whose Snakemake makes its locks, and which is killed -9."""
+
+    def work():
+        with run_lock.hold_folder(folder, UNLOCK) as lock:
+            make()
+            run_lock.note_snakemakes(folder, lock)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    process.join()
+
+
+def test_the_holder_is_named(tmp_path):
+    with (
+        run_lock.hold_folder(tmp_path, UNLOCK),
+        pytest.raises(LockError) as error,
+        run_lock.hold_folder(tmp_path, UNLOCK),
+    ):
+        pass
+    assert str(error.value).startswith(f"{tmp_path}: another gpd run is at work here (pid {os.getpid()}, since 20")
+
+
+def test_what_a_killed_run_left_is_lifted(tmp_path, locks):
+    folder = tmp_path / "my run"
+    run_killed(folder, locks)
+    assert (folder / ".snakemake/locks/0.output.lock").exists()
+    with run_lock.hold_folder(folder, UNLOCK):
+        assert not list((folder / ".snakemake/locks").iterdir())
+
+
+def test_a_lock_that_was_made_later_is_not_lifted(tmp_path, locks):
+    """The user unlocked by hand, and started Snakemake."""
+    folder = tmp_path / "my run"
+    run_killed(folder, locks)
+    locks().unlink()
+    made = locks()
+    with pytest.raises(LockError) as error, run_lock.hold_folder(folder, UNLOCK):
+        pass
+    assert "none of yours is at work here on this machine" in str(error.value)
+    assert str(error.value).endswith(f"if you know that it is gone: {UNLOCK}")
+    assert made.exists()
+
+
+def test_a_lock_of_which_nothing_is_known_is_not_lifted_unless_the_user_says_so(tmp_path, locks):
+    made = locks()
+    with pytest.raises(LockError), run_lock.hold_folder(tmp_path / "my run", UNLOCK):
+        pass
+    with run_lock.hold_folder(tmp_path / "my run", ""):
+        assert made.exists()
+
+
+def test_a_snakemake_at_work_is_named(tmp_path, locks):
+    locks()
+    folder = tmp_path / "my run"
+    command = [sys.executable, "-c", "input()", "snakemake"]
+    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE) as process:
+        with pytest.raises(LockError) as error, run_lock.hold_folder(folder, UNLOCK):
+            pass
+        process.communicate(b"\n")
+    assert f"Snakemake is at work here (pid {process.pid}, since 20" in str(error.value)
+
+
+@pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b"\0\xff", b'{"locks": 3}'])
+def test_a_torn_note_is_no_note(tmp_path, garbage):
+    (tmp_path / ".snakemake").mkdir()
+    (tmp_path / ".snakemake/gpd.lock").write_bytes(garbage)
+    with run_lock.hold_folder(tmp_path, UNLOCK) as lock:
+        assert lock.theirs == []

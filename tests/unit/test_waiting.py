@@ -1,0 +1,72 @@
+"""Jobs that wait for CPUs which other jobs hold."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gpd import display, launcher, waiting
+from gpd.launcher import Job
+from gpd.ledger import Attempt
+from gpd.summary import summarize
+
+HERE, THERE = Path("/data/mine"), Path("/data/their run")
+NOW = 1000.0
+BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def job(folder, waits, for_s=60.0):
+    return Job("map S1", folder, waits, NOW - for_s)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "words"),
+    [
+        (
+            [job(HERE, True), job(HERE, True), job(THERE, False)],
+            "2 jobs wait for CPUs that another run holds (/data/their run)",
+        ),
+        ([job(HERE, True), job(HERE, False)], "1 job waits for CPUs"),
+        ([job(HERE, False), job(THERE, True)], ""),
+        ([job(HERE, True, for_s=1.0), job(THERE, False)], ""),
+    ],
+)
+def test_in_words(jobs, words):
+    assert waiting.in_words(jobs, HERE, NOW) == words
+
+
+def attempt(sample, start_s, wall_s, wait_s):
+    start = BEGIN + timedelta(seconds=start_s)
+    return Attempt(
+        *("map", "map", {"sample": sample}, 1, start, start + timedelta(seconds=wall_s), wall_s, 0, None, "log"),
+        wait_s=wait_s,
+    )
+
+
+def test_seconds_in_which_any_job_waited_count_once():
+    jobs = [attempt("A", 100, 10, 40), attempt("B", 90, 10, 10), attempt("C", 200, 5, 20), attempt("D", 0, 1, None)]
+    assert waiting.waited_s(jobs) == 60
+
+
+@pytest.mark.parametrize(("waited_s", "said"), [(4.0, False), (50.0, True)])
+def test_a_figure_of_a_run_that_waited_long_is_qualified(waited_s, said):
+    summary = summarize([attempt("A", 0, 77, 0.0), attempt("B", 100, 77, 0.0)], ["map"])
+    last = display.throughput_lines(summary, waited_s)[-1]
+    assert last.startswith("jobs waited 50.0 s for CPUs that other jobs held") == said
+
+
+def test_a_waiting_job_is_told_from_one_at_work(node, monkeypatch):
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(node.runtime))
+    every = len(os.sched_getaffinity(0))
+    first = node.start("echo > begun; until [ -e go ]; do sleep 0.02; done", threads=every, name="a")
+    while not (node.folder / "begun").exists():
+        first.poll()
+    second = node.start("true", threads=1, name="b")
+    while len(found := launcher.jobs()) < 2:
+        second.poll()
+    (node.folder / "go").touch()
+    assert {each.name: each.waits for each in found} == {"rule a": False, "rule b": True}
+    assert {each.folder for each in found} == {node.folder}
+    assert (first.wait(), second.wait()) == (0, 0)
+    assert launcher.jobs() == []
