@@ -550,5 +550,5 @@ def test_a_record_tells_profile_binding_and_what_gatk_chose(cell, bench, snakema
     assert (unbound["binding"], unbound["profile_digest"]) == (None, record["profile_digest"])
     mine = tmp_path / "mine" / "config.yaml"
     mine.parent.mkdir()
-    mine.write_text(cells.find_profile(cell.profile).read_text() + "retries: 1\n")
+    mine.write_text((workflow.find_profile(cell.profile) / "config.yaml").read_text() + "retries: 1\n")
     assert run(replace(cell, profile=str(mine.parent)), bench)["profile_digest"] != record["profile_digest"]

@@ -10,17 +10,24 @@ from gpd import cohort, launcher, run_lock, workflow
 from gpd.cli import app
 from gpd.ledger import Attempt
 from gpd.said import FailedJob
+from gpd.steps import STEPS, UNAVOIDABLE
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with a configuration, in which nothing else is at work."""
     monkeypatch.setattr(launcher, "jobs", list)
-    monkeypatch.setattr(launcher, "usable_cores", lambda: 2)
+    monkeypatch.setattr(launcher, "usable_cores", lambda smt: 2)
     (tmp_path / "my run/config").mkdir(parents=True)
-    (tmp_path / "my run/config/config.yaml").write_text("samples: samples.tsv\n")
-    (tmp_path / "my run/samples.tsv").write_text("sample_name\nS1\nS2\n")
+    (tmp_path / "my run/config/config.yaml").write_text("reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n")
+    write_tables(tmp_path / "my run", "S1", "S2")
     return tmp_path / "my run"
+
+
+def write_tables(folder, *samples):
+    (folder / "config/samples.tsv").write_text("".join(f"{name}\n" for name in ("sample_name", *samples)))
+    rows = [f"{name}\tL1\t{name}.fq\n" for name in samples]
+    (folder / "config/units.tsv").write_text("".join(["sample_name\tunit_name\tfq1\n", *rows]))
 
 
 def record(rule, step, sample, **changed):
@@ -30,6 +37,11 @@ def record(rule, step, sample, **changed):
         **{"message": None, "log": f"logs/{rule}.log"},
     }
     return whole | changed
+
+
+def whole(sample):
+    """The records of a sample that went through all that every configuration asks of it."""
+    return [record(step, step, sample) for step in STEPS["germline"] if step in UNAVOIDABLE]
 
 
 def run(folder, monkeypatch, *records, said=(), code=0, words=()):
@@ -73,7 +85,7 @@ def test_a_target_is_not_swallowed_and_settings_are_added_to_ours(folder, words)
 
 
 def test_threads_do_not_swallow_a_target_either(folder):
-    (folder / "samples.tsv").write_text("sample_name\nS1\n")
+    write_tables(folder, "S1")
     command = cohort._command("germline", folder, 64, [], None, ["prepare"])
     assert command[-3:] == ["--cores", "64", "prepare"]
     assert "--set-threads" in command
@@ -88,7 +100,7 @@ def test_what_was_cut_off_is_done_again_whatever_the_profile(folder):
 
 def test_a_failed_job_that_is_no_named_step_is_named(folder, monkeypatch):
     done = run(
-        *(folder, monkeypatch, record("haplotype_caller", "haplotype_caller", "S1")),
+        *(folder, monkeypatch, *whole("S1")),
         record("multiqc", "qc", "", exit_code=1, cause="tool_error", message="could not convert string to float"),
         code=1,
     )
@@ -107,8 +119,7 @@ def test_a_job_of_which_only_snakemake_knows_that_it_failed_is_named(folder, mon
         "Job 3  completed successfully, but some output files are missing.",
     ]
     done = run(
-        *(folder, monkeypatch, record("haplotype_caller", "haplotype_caller", "S1")),
-        record("haplotype_caller", "haplotype_caller", "S2"),
+        *(folder, monkeypatch, *whole("S1"), *whole("S2")),
         said=said,
         code=1,
     )

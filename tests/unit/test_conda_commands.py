@@ -10,6 +10,7 @@ from conftest import ROOT
 
 WORKFLOW = ROOT / "workflow"
 KNOWN = set().union(*(commands for commands, _ in conda_stand_in.packages().values()))
+OF_COREUTILS = {"bwa_alt", "multiqc_files", "sample_map"}  # rules of bash and coreutils alone
 AT_A_START = r'(?:^|[|;&({{]|\|\||&&|\bif|\bthen)\s*(?:"?\$\()?({names})(?=[\s"])'
 
 
@@ -38,7 +39,7 @@ def commands_of(text: str) -> set[str]:
 def test_a_rule_finds_its_commands(file, name, text):
     (environment,) = re.findall(r"envs/(\w+\.yaml)", text)
     needed = commands_of(text)
-    assert needed or "$GPD_PYTHON" in text, "no command was recognised"
+    assert needed or "$GPD_PYTHON" in text or name in OF_COREUTILS, "no command was recognised"
     assert needed <= conda_stand_in.commands(ROOT / "envs" / environment)
 
 

@@ -11,8 +11,8 @@ rule multiqc_files:
     localrule: True
     conda:
         "../../envs/multiqc.yaml"
-    shell:
-        "printf '%s\\n' {input:q} > {output:q} 2> {log:q}"
+    script:
+        "../scripts/list_inputs.sh"
 
 
 rule multiqc:

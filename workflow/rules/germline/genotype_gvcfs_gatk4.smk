@@ -17,8 +17,8 @@ rule sample_map:
         "../../../envs/gatk4.yaml"
     params:
         names=names_of_input,
-    shell:
-        "paste <(printf '%s\\n' {params.names:q}) <(printf '%s\\n' {input:q}) > {output:q} 2> {log:q}"
+    script:
+        "../../scripts/list_inputs.sh"
 
 
 rule genomics_db_import:
