@@ -46,10 +46,13 @@ TYPES = {"object": "keys and values", "array": "list", "boolean": "true or false
 BOUNDS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most"}
 
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, where PyYAML has it: ten times as fast
+
+
 def load_schema(path: str | Path) -> dict:
     """The JSON Schema that the YAML file holds."""
     with Path(path).open(encoding="utf-8") as file:
-        return yaml.safe_load(file)
+        return yaml.load(file, Loader=LOADER)
 
 
 def read_cohort(config: dict, schemas: Mapping[str, str | Path]) -> Cohort:
@@ -306,7 +309,7 @@ SCHEMAS = {
 def read_config(path: str | Path) -> tuple[dict, list[str]]:
     """What a file of the configuration holds, and what is wrong with it as YAML."""
     try:
-        config = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        config = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=LOADER)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
         return {}, [f"config: {path}: {reason}"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,7 @@ def lay_out(source: Source, samples: Collection[str], folder: Path, **settings: 
         (target / f"{name}.tsv").write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")
 
 
+@cache
 def _schema() -> dict[str, Any]:
     """The workflow's schema of its configuration, which says which keys are paths."""
     return yaml.safe_load((SCHEMAS / "config.schema.yaml").read_text(encoding="utf-8"))

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
@@ -122,7 +123,7 @@ def read_study(path: Path) -> Study:
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise StudyError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+    schema = _schema()
     if faults := sorted(f"{path}: {_explain(error)}" for error in Draft202012Validator(schema).iter_errors(given)):
         raise StudyError("\n".join(faults))
     settings = with_defaults(given, schema, schema)
@@ -133,6 +134,11 @@ def read_study(path: Path) -> Study:
         | {"pipelines": {name: Pool(**pool) for name, pool in settings["pipelines"].items()}}
         | {name: tuple(settings[name]) for name in ("modes", "bindings")}
     )
+
+
+@cache
+def _schema() -> Mapping[str, Any]:
+    return yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
 
 
 def with_defaults(given: Mapping[str, Any], schema: Mapping, root: Mapping) -> dict[str, Any]:

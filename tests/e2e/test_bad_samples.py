@@ -16,6 +16,8 @@ from gpd.steps import STEPS, UNAVOIDABLE
 from gpd.tables import collect
 from gpd.tables.counted import counted_cells
 
+pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
+
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PROVEN = [step for step in STEPS["germline"] if step in UNAVOIDABLE]
 SETTINGS = dict.fromkeys(throughput.MADE_WITH, "same") | {"tools": {}, "environment": {}}
