@@ -83,8 +83,9 @@ def test_a_lock_of_which_nothing_is_known_is_not_lifted_unless_the_user_says_so(
 def test_a_snakemake_at_work_is_named(tmp_path, locks):
     locks()
     folder = tmp_path / "my run"
-    command = [sys.executable, "-c", "input()", "snakemake"]
-    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE) as process:
+    command = [sys.executable, "-c", "input('at work\\n')", "snakemake"]
+    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
         with pytest.raises(LockError) as error, run_lock.hold_folder(folder, UNLOCK):
             pass
         process.communicate(b"\n")
