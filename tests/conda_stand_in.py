@@ -35,7 +35,7 @@ BASICS = (
     ),
     *("grep", "gzip", "head", "hostname", "id", "ln", "ls", "mkdir", "mkfifo", "mktemp", "mv", "nproc", "od", "printf"),
     *("ps", "pwd", "readlink", "realpath", "rm", "rmdir", "sed", "seq", "sh", "sleep", "sort", "split", "stat", "tail"),
-    *("tee", "test", "touch", "tr", "uname", "uniq", "wc", "which", "xargs"),
+    *("paste", "tee", "test", "touch", "tr", "uname", "uniq", "wc", "which", "xargs"),
 )
 INFO = {"platform": "linux-64", "conda_version": "25.1.0"}
 

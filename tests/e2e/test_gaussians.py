@@ -31,7 +31,9 @@ if [ "$mode" = INDEL ] || [ "$gaussians" -gt 4 ]; then
     echo "java.lang.IllegalArgumentException: No data found." >&2
     exit 3
 fi
-for file in "$recal" "$recal.idx" "$tranches"; do echo "$gaussians" > "$file"; done
+printf '##fileformat=VCFv4.2\\n#CHROM\\tPOS\\tID\\tREF\\tALT\\tQUAL\\tFILTER\\tINFO\\n' > "$recal"
+{ printf 'TIDX\\001\\000\\000\\000\\003\\000\\000\\000x\\000'; head -c 29 /dev/zero; } > "$recal.idx"
+printf 'gaussians,mode\\n%s,%s\\n' "$gaussians" "$mode" > "$tranches"
 """
 MODEL = {"known": False, "training": True, "truth": True, "prior": 12}
 SET = {"resources": {"known": {"vcf": "known.vcf", **MODEL}}}
@@ -65,7 +67,7 @@ def fit(cohort) -> dict[str, str]:
 
 def test_fewer_gaussians_are_tried_and_what_was_used_is_recorded(cohort) -> None:
     said = fit(cohort)
-    assert (cohort.folder / FIT.format(mode="snps")).read_text() == "4\n"
+    assert (cohort.folder / FIT.format(mode="snps")).read_text() == "gaussians,mode\n4,SNP\n"
     assert "fitting SNP with 6" in said["snps"]
     assert "VQSR: the model for the snps of S1 has 4 Gaussians at most (tried: 6 4)" in said["snps"]
     assert "error: VQSR found no model for the indels of S1 (Gaussians tried: 2 1)" in said["indels"]

@@ -404,13 +404,13 @@ def test_cpus_that_others_keep_busy(node):
     spin = [sys.executable, "-S", "-E", "-c", "while True: pass"]
     others = [subprocess.Popen(["taskset", "-c", str(cpu), *spin]) for cpu in CPUS]
     try:
-        record = node.run(f"timeout 1.5 {' '.join(spin[:-1])} 'while True: pass' || true")[2]
+        record = node.run(f"timeout 4 {' '.join(spin[:-1])} 'while True: pass' || true")[2]
     finally:
         for other in others:
             other.kill()
             other.wait()
     assert record["contended"] is True
-    assert 0.3 < record["foreign_cpu_s"] < record["wall_s"]
+    assert 0.8 < record["foreign_cpu_s"] < record["wall_s"]
     assert record["cpu_s"] + record["foreign_cpu_s"] + record["steal_s"] == pytest.approx(record["wall_s"], rel=0.15)
 
 

@@ -131,7 +131,7 @@ def test_yeast_declared_otherwise_is_warned_about(yeast, tmp_path):
     """Stranded reads declared unstranded; only the statistics are made anew."""
     shutil.copytree(yeast.folder, tmp_path / "run", symlinks=True)
     config = yeast.config | {"strandedness": "fr-unstranded"}
-    other = Experiment(tmp_path / "run", config, yeast.units, yeast.conditions)
+    other = Experiment(tmp_path / "run", config, yeast.units, conditions=yeast.conditions)
     ran = other.snakemake("--forcerun", "read_strands", "--rerun-triggers", "mtime", "--until", "strandedness")
     assert ran.exit_code == 0, ran.said
     warnings = [line for line in ran.lines if line.startswith("warning: sample ")]

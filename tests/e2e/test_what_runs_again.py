@@ -32,7 +32,13 @@ ROUTES = {
     "gatk4": {},
     "bam": {},  # units of aligned reads
     "joint": {"calling": "joint", "filter": "vqsr", "vqsr": VQSR, "intervals": "regions.bed"},
-    "gatk3": {"gatk": "gatk3", "gatk3_jar": "3.jar", "realigner": "gatk3", "known_indels": ["other.vcf"]},
+    "gatk3": {
+        "gatk": "gatk3",
+        "gatk3_jar": "3.jar",
+        "gatk3_java": "jvm/java 8",
+        "realigner": "gatk3",
+        "known_indels": ["other.vcf"],
+    },
     "hisat2": {"bias_correction": True},
     "tophat2": {"aligner": "tophat2", "inner_distance": 20, "inner_distance_sd": 30},
 }
@@ -45,6 +51,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "known_sites": (["known.vcf", "other.vcf"], {"indexed_vcf"}),
         "known_indels": (["other.vcf"], {"indexed_vcf"}),
         "intervals": ("regions.bed", {"base_recalibrator"}),
+        "ploidy_regions": ("once.bed", {"haplotype_caller"}),
         "gatk": ("gatk3", {"base_recalibrator"}),
         "realigner": ("gatk3", {"realigner_targets"}),
         "calling": ("joint", {"sample_map"}),
@@ -53,7 +60,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "hard_filters.snps": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
         "hard_filters.indels": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
     },
-    "bam": {"bam_input": ("remap", {"bwa_index"})},
+    "bam": {"bam_input": ("remap", {"bwa_alt", "bwa_index"})},
     "joint": {
         "intervals": ("others.bed", {"base_recalibrator"}),
         "calling": ("per_sample", {"genotype_gvcfs"}),
@@ -73,7 +80,11 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         # a tranche that the model has already
         "vqsr.indels.sensitivity": (99.9, {"apply_variant_recalibration"}),
     },
-    "gatk3": {"gatk3_jar": ("3.8.jar", {"realigner_targets"}), "known_indels": (["another.vcf"], {"indexed_vcf"})},
+    "gatk3": {
+        "gatk3_java": ("jvm/another java 8", set()),
+        "gatk3_jar": ("3.8.jar", {"realigner_targets"}),
+        "known_indels": (["another.vcf"], {"indexed_vcf"}),
+    },
     "hisat2": {
         "annotation": ("others.gtf", {"annotation"}),
         "aligner": ("tophat2", {"bowtie2_index", "transcript_sequences"}),
@@ -136,6 +147,7 @@ COLUMNS: dict[str, list[tuple[dict[str, str], set[str]]]] = {
         ({"platform": "ELEMENT"}, {"map_and_sort sample=S1, unit=L1"}),
         ({"library": "lib7"}, {"map_and_sort sample=S1, unit=L1"}),
         ({"condition": "c"}, set()),
+        ({"sex": "male"}, set()),
     ],
     "bam": [({"bam": "more.bam"}, {"take_alignment sample=S1, unit=L1"})],
     "hisat2": [
@@ -148,6 +160,12 @@ COLUMNS: dict[str, list[tuple[dict[str, str], set[str]]]] = {
     ],
     "tophat2": [({"fq1": "reads/A1_L1_R2.fq.gz", "fq2": "reads/A1_L1_R1.fq.gz"}, {"tophat2 sample=A1"})],
 }
+
+JAVA8 = """#!/bin/sh
+[ "$1" = -version ] && echo 'openjdk version "1.8.0_412"' >&2 && exit 0
+echo '##### ERROR MESSAGE: Argument -R is missing'
+exit 1
+"""
 
 # files that a change names in place of these
 COPIES = {
@@ -194,6 +212,12 @@ def make(route: str, folder: Path) -> Cohort:
             shutil.copy(folder / source, folder / name)
     (folder / "regions.bed").write_text("chr1\t0\t1000\n")
     (folder / "others.bed").write_text("chr1\t0\t900\n")
+    (folder / "once.bed").write_text("chr1\t0\t900\t1\n")
+    java = folder / "jvm" / "java 8"
+    java.parent.mkdir()
+    java.write_text(JAVA8)
+    java.chmod(0o755)
+    shutil.copy(java, java.with_name("another java 8"))
     for name in ("3.jar", "3.8.jar", *(f"index.{ending}" for ending in ("amb", "ann", "bwt", "pac", "sa"))):
         (folder / name).write_text("not looked into")
     if route == "bam":
@@ -231,6 +255,8 @@ def changed(cohort: Cohort, folder: Path, values: Mapping[str, Any] = (), row: M
         condition = row.pop("condition", other.conditions.pop(sample))
         other.conditions[row.get("sample_name", sample)] = condition
     row.pop("condition", None)
+    if sex := row.pop("sex", ""):
+        other.sexes = {other.units[0]["sample_name"]: sex}
     other.units[0] |= row
     return other
 

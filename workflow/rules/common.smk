@@ -12,7 +12,7 @@ from snakemake.logging import logger
 # environment, which `exports` sets and rerun triggers do not see.
 
 
-def script(name):
+def source(name):
     return Path(workflow.source_path(f"../scripts/{name}"))
 
 
@@ -27,7 +27,7 @@ def load(path):
 # ---- inputs: what is wrong is refused here, before any job starts ----------------------------------
 
 
-tables, inputs = load(script("tables.py")), load(script("inputs.py"))
+tables, inputs = load(source("tables.py")), load(source("inputs.py"))
 cohort = tables.read_cohort(
     config,
     {name: workflow.source_path(f"../schemas/{name}.schema.yaml") for name in ("config", "samples", "units")},
@@ -52,9 +52,9 @@ units = cohort.units
 environment = dict(
     GPD_PYTHON=sys.executable,
     # compiled once, not by every job: a third of what the launcher costs
-    GPD_LAUNCH=py_compile.compile(script("launch.py"), doraise=True),
-    GPD_OUTPUTS=py_compile.compile(script("outputs.py"), doraise=True),
-    GPD_READS=script("reads.py"),
+    GPD_LAUNCH=py_compile.compile(source("launch.py"), doraise=True),
+    GPD_OUTPUTS=py_compile.compile(source("outputs.py"), doraise=True),
+    GPD_READS=source("reads.py"),
     GPD_BOUNDARY=config["binding"]["boundary"],
     GPD_MEMORY=config["binding"]["memory"],
     GPD_SMT=int(config["binding"]["smt"]),

@@ -329,6 +329,7 @@ KINDS = (  # how names end, the more special first: its check, and whether it ma
     (".table", gatk_report, False),
     (".intervals", lines, True),  # a sample may have nothing to realign
     (".gtf", gtf, True),  # or no transcripts
+    (".alt", lines, True),  # a genome may have no alternative contigs
     ("splice_sites.tsv", table, True),  # or a genome no introns
     (".cxb", cxb, False),
     *((ending, table, False) for ending in (".diff", "_tracking", ".info", ".fpkm", ".bed", ".significant.tsv")),

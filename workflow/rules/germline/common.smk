@@ -19,7 +19,7 @@ sample_rows, _ = tables.read_table(
 sexes = {row["sample_name"]: row["sex"] for row in sample_rows}
 
 
-gatk3_java = load(script("gatk3_java.py"))
+gatk3_java = load(source("gatk3_java.py"))
 
 
 def find_java8():

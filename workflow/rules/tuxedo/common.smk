@@ -16,7 +16,7 @@ TABLES = (
     *("var_model.info", "read_groups.info", "run.info", "bias_params.info"),
 )
 
-annotation_check, design = map(load, map(script, ("annotation.py", "design.py")))
+annotation_check, design = map(load, map(source, ("annotation.py", "design.py")))
 sample_rows, _ = tables.read_table(
     config["samples"], tables.load_schema(workflow.source_path("../../schemas/samples.schema.yaml"))
 )
@@ -57,12 +57,12 @@ if workflow.is_main_process:
 
 
 environment |= dict(
-    GPD_ANNOTATION=script("annotation.py"),
-    GPD_BLOCKS=script("blocks.py"),
-    GPD_EXPRESSION=script("expression.py"),
-    GPD_FRAGMENTS=script("fragments.py"),
-    GPD_STRANDEDNESS=script("strandedness.py"),
-    GPD_CUMMERBUND=script("cummerbund.R"),
+    GPD_ANNOTATION=source("annotation.py"),
+    GPD_BLOCKS=source("blocks.py"),
+    GPD_EXPRESSION=source("expression.py"),
+    GPD_FRAGMENTS=source("fragments.py"),
+    GPD_STRANDEDNESS=source("strandedness.py"),
+    GPD_CUMMERBUND=source("cummerbund.R"),
 )
 
 
