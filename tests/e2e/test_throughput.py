@@ -16,6 +16,8 @@ from gpd.lab.study import Series, StudyError
 from gpd.run_lock import LockError
 from gpd.workflow import ProfileError
 
+pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
+
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SETTINGS = {
     **{"config_digest": "c", "reference_digest": "r", "workflow_digest": "w", "environments_digest": "e"},
