@@ -16,14 +16,15 @@ ROOT = Path(__file__).resolve().parents[2]
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
-TARGETS = ("all", "results", "prepare")  # rules that only say what is wanted: no job of a pipeline
+# rules that say what is wanted, or list files for others: no job of a pipeline
+HOUSEKEEPING = ("all", "results", "prepare", "multiqc_files", "sample_map")
 
 _RULE = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
 _JOB = re.compile(r"^    jobid: (\d+)$")
 _WILDCARDS = re.compile(r"^    wildcards: (.+)$")
 _FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
 _FAILED = re.compile(r"^Error in rule \w+:$")
-_TARGET = re.compile(rf"^(?:{'|'.join(TARGETS)}) +(\d+)$")
+_HOUSEKEEPING_COUNT = re.compile(rf"^(?:{'|'.join(HOUSEKEEPING)}) +(\d+)$")
 _TOTAL = re.compile(r"^total +(\d+)$")
 
 
@@ -59,8 +60,8 @@ class Progress:
             self.running[self._job] = f"{self._rule} {values}"
         elif found := _FINISHED.match(line):
             self.running.pop(found[1], None)
-            self.done += found[2] not in TARGETS
-        elif found := _TARGET.match(line):
+            self.done += found[2] not in HOUSEKEEPING
+        elif found := _HOUSEKEEPING_COUNT.match(line):
             self._targets += int(found[1])
         elif found := _TOTAL.match(line):
             self.total = int(found[1]) - self._targets
