@@ -108,6 +108,28 @@ def test_what_a_killed_keeper_could_not_tell_the_front_does(node, journal):
     jsonschema.validate(record, json.loads(SCHEMA.read_text()))
 
 
+def test_a_writer_killed_just_after_it_wrote_is_not_repeated(node):
+    """Its journal is still there: whoever finds it must not record the attempt again."""
+    front = node.start(STUBBORN)
+    pids = wait_until(lambda: family(front.pid))
+    (job_id,) = job_ids(node)
+    journal = node.runtime / "jobs" / job_id
+    for role in VICTIMS:
+        os.kill(pids[role], signal.SIGSTOP)
+    for pid in launch.survivors(job_id) + list(pids.values()):
+        kill(int(pid))
+    front.communicate()
+    kept = journal.read_bytes()
+    wait_until(lambda: not launch.survivors(job_id))
+    assert node.run("true", name="second")[0] == 0
+    assert [record["cause"] for record in node.records()] == ["killed", None]
+    journal.write_bytes(kept)
+    assert node.run("true", name="third")[0] == 0
+    assert not journal.exists()
+    assert [record["wildcards"]["sample"] for record in node.records()] == ["a", "second", "third"]
+    assert node.check().returncode == 0
+
+
 def test_a_retry_waits_for_the_attempt_before(node):
     """Only the front is killed: its job is still ending when Snakemake starts the next attempt."""
     slow = "trap 'sleep 1; echo old >> out; exit 1' TERM; touch began; sleep 60 & wait"

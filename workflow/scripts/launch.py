@@ -778,7 +778,7 @@ def recover(runtime):
         if record["cause"] is None and record["exit_code"] is None:
             record.update(cause="killed", message="launcher and job were killed together; when is not known")
         try:
-            append(notes["ledger"], record)
+            append(notes["ledger"], record, once=True)
         except FileNotFoundError:
             say(f"launch.py: {notes['ledger']}: its folder is gone, and a record of {record['rule']} with it")
         except OSError:
@@ -1456,7 +1456,7 @@ def take_over(signum, reaped, record, journal, settings):
     record.update(notes["record"], end=utc(time.time_ns()), signal=signum)
     if record["uptime_s"] is not None:
         record.update(wall_s=round(time.monotonic() - record["uptime_s"], 6), **cpu_seconds(user, system))
-    return finish(record, journal, settings, "killed", "the job's keeper was killed", code)
+    return finish(record, journal, settings, "killed", "the job's keeper was killed", code, once=True)
 
 
 # --------------------------------------------------------------------------------------------------- diagnose
@@ -1665,8 +1665,11 @@ def new_record(settings):
     }
 
 
-def append(path, record):
+def append(path, record, once=False):
     """Append a record to a ledger as one line.
+
+    `once`: not where it is there already. Who writes for a killed process must ask: it may have been killed
+    just after it wrote.
 
     O_APPEND makes one write() to a local file atomic whatever its length (PIPE_BUF matters to pipes only).
     The lock does the same on network file systems, where O_APPEND is not atomic, and guards the look at the
@@ -1681,6 +1684,8 @@ def append(path, record):
         except OSError as error:
             say(f"launch.py: {path}: cannot be locked ({error.strerror}); appending all the same")
         size = os.fstat(fd).st_size
+        if once and size and is_recorded(fd, record["id"]):
+            return
         cut = size and os.pread(fd, 1, size - 1) != b"\n"
         line = ("\n" if cut else "") + json.dumps(record, ensure_ascii=False) + "\n"
         data = line.encode(errors="replace")
@@ -1690,14 +1695,22 @@ def append(path, record):
         os.close(fd)
 
 
-def finish(record, journal, settings, cause, message, code):
-    """Write the record, say what failed in one line, return the exit code."""
+def is_recorded(fd, job_id):
+    """Tell whether a ledger that is not empty holds the record of an attempt."""
+    from mmap import ACCESS_READ, mmap
+
+    with mmap(fd, 0, access=ACCESS_READ) as ledger:
+        return ledger.find(f'"id": "{job_id}"'.encode()) >= 0
+
+
+def finish(record, journal, settings, cause, message, code, once=False):
+    """Write the record (see append), say what failed in one line, return the exit code."""
     record.update(exit_code=code, cause=cause, message=message and message[:1000])
     if cause:
         name = " ".join([settings.step, *record["wildcards"].values()])
         say(f"{name}: {cause}: {record['message']} (log: {settings.log})")
     try:
-        append(settings.ledger, record)
+        append(settings.ledger, record, once)
         journal.close()
     except OSError as error:  # the journal keeps the record until the ledger can take it
         journal.write(record, settings.ledger)
