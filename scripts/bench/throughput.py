@@ -160,7 +160,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> tuple[collect.Tables
         for results in [place / "results", *place.glob("samples/*/results")]:
             shutil.rmtree(results, ignore_errors=True)
 
-    watcher = throughput.Watcher(lambda *_: None, lambda *_: None, end)
+    watcher = throughput.Watcher(*[lambda *_: None] * 3, end)
     clock.start()
     throughput.run(plan, watcher)
     clock.over.set()

@@ -16,7 +16,10 @@ PATIENCE_S = 5.0  # a shorter wait is not worth a word
 
 @contextmanager
 def watch(directory: Path, tell: Callable[[str], None]) -> Iterator[None]:
-    """Within, look from time to time whether jobs of the run in `directory` wait, and tell it in words; "" if none."""
+    """Within, look from time to time whether jobs of runs in `directory` or below wait, and tell it in words.
+
+    "" says that none does.
+    """
     over = threading.Event()
 
     def look() -> None:
@@ -36,11 +39,12 @@ def watch(directory: Path, tell: Callable[[str], None]) -> Iterator[None]:
 
 
 def in_words(jobs: Sequence[launcher.Job], directory: Path, now: float) -> str:
-    """Say how many jobs of the run in `directory` wait for CPUs, and which other runs hold some."""
-    waiting = [job for job in jobs if job.waits and job.folder == directory and now - job.since >= PATIENCE_S]
+    """Say how many jobs of runs in `directory` or below wait for CPUs, and which other runs hold some."""
+    own = [job for job in jobs if job.folder.is_relative_to(directory)]
+    waiting = [job for job in own if job.waits and now - job.since >= PATIENCE_S]
     if not waiting:
         return ""
-    holders = sorted({str(job.folder) for job in jobs if not job.waits and job.folder != directory})
+    holders = sorted({str(job.folder) for job in jobs if not job.waits and job not in own})
     held = f" that another run holds ({', '.join(holders)})" if holders else ""
     return f"{plural(len(waiting), 'job')} wait{'s' if len(waiting) == 1 else ''} for CPUs{held}"
 

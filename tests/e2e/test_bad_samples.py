@@ -22,7 +22,9 @@ BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PROVEN = [step for step in STEPS["germline"] if step in UNAVOIDABLE]
 SETTINGS = dict.fromkeys(throughput.MADE_WITH, "same") | {"tools": {}, "environment": {}}
 OWN = {"profile_digest": "p", "binding": {"smt": False}}
-SILENT = throughput.Watcher(lambda cell, title, plan: None, lambda sample, state: None, lambda cell: None)
+SILENT = throughput.Watcher(
+    lambda cell, title, plan: None, lambda sample, state: None, lambda told: None, lambda cell: None
+)
 MODES = {"scheduled": "compact", "independent": "none"}
 BAD = "S3"
 

@@ -119,11 +119,14 @@ class Told:
         self.watcher = throughput.Watcher(
             begin=lambda cell, title, plan: self.lines.append(f"begin {title}"),
             changed=lambda sample, state: None,
+            waits=lambda told: None,
             end=lambda cell: self.lines.append(f"end {cell.cell}"),
         )
 
 
-SILENT = throughput.Watcher(lambda cell, title, plan: None, lambda sample, state: None, lambda cell: None)
+SILENT = throughput.Watcher(
+    lambda cell, title, plan: None, lambda sample, state: None, lambda told: None, lambda cell: None
+)
 
 
 # ---- the plan ----------------------------------------------------------------------------------------

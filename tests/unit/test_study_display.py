@@ -71,6 +71,27 @@ def test_on_a_terminal_jobs_are_summed_over_samples_and_clocks_go_on(plan, clock
     assert shown.console.file.getvalue() == "", "a live display prints no line of its own at a cell's start"
 
 
+WAIT = "1 job waits for CPUs that another run holds (/data/theirs)"
+
+
+def test_jobs_that_wait_for_another_run_are_told(plan, clock):
+    shown = study_display.StudyDisplay(console(terminal=True))
+    shown.begin(plan.cells[1], "cell2", plan)
+    shown.waits(WAIT)
+    assert rendered(shown)[1] == f"  {WAIT}"
+    shown.waits("")
+    assert len(rendered(shown)) == 1
+    assert shown.console.file.getvalue() == ""
+
+
+def test_elsewhere_that_jobs_wait_is_a_line_when_they_begin_to(plan, clock):
+    log = console(terminal=False)
+    with study_display.follow(log) as watcher:
+        for told in (WAIT, WAIT, "", WAIT):
+            watcher.waits(told)
+    assert log.file.getvalue().splitlines() == [WAIT, WAIT]
+
+
 def test_a_new_cell_starts_from_nothing(plan, clock):
     shown = study_display.StudyDisplay(console(terminal=True))
     shown.begin(plan.cells[1], "cell2", plan)

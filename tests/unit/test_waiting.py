@@ -27,7 +27,7 @@ def job(folder, waits, for_s=60.0):
             [job(HERE, True), job(HERE, True), job(THERE, False)],
             "2 jobs wait for CPUs that another run holds (/data/their run)",
         ),
-        ([job(HERE, True), job(HERE, False)], "1 job waits for CPUs"),
+        ([job(HERE / "samples/S1", True), job(HERE / "samples/S2", False)], "1 job waits for CPUs"),
         ([job(HERE, False), job(THERE, True)], ""),
         ([job(HERE, True, for_s=1.0), job(THERE, False)], ""),
     ],

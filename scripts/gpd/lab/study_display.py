@@ -25,6 +25,7 @@ class StudyDisplay:
         self.began = time.monotonic()
         self.left_s: float | None = None
         self.states: dict[str, workflow.Progress] = {}
+        self.waiting = ""
 
     def begin(self, cell: Cell | None, title: str, plan: throughput.Plan) -> None:
         """A cell starts, or without one the preparations."""
@@ -41,6 +42,12 @@ class StudyDisplay:
 
     def changed(self, sample: str, state: workflow.Progress) -> None:
         self.states[sample] = state
+
+    def waits(self, told: str) -> None:
+        """Jobs wait for CPUs, or no longer; elsewhere than on a terminal it is said when they begin to."""
+        if told and not self.waiting and not self.console.is_terminal:
+            self.console.print(told, highlight=False, markup=False, soft_wrap=True)
+        self.waiting = told
 
     def end(self, cell: Cell) -> None:
         took = timedelta(seconds=round(time.monotonic() - self.began))
@@ -59,6 +66,7 @@ class StudyDisplay:
         running = [job for state in self.states.values() for job in state.running.values()]
         took = timedelta(seconds=round(time.monotonic() - self.began))
         lines = [f"{self.title}, {done} of {total} jobs, {len(running)} running, {took}{self.eta()}"]
+        lines += [f"  {self.waiting}"] if self.waiting else []
         lines += [f"  {job}" for job in running[:MOST_LINES]]
         if len(running) > MOST_LINES:
             lines.append(f"  and {len(running) - MOST_LINES} more")
@@ -69,7 +77,7 @@ class StudyDisplay:
 def follow(console: Console) -> Iterator[throughput.Watcher]:
     """Show a study live on a terminal; elsewhere a line for each cell's start and end."""
     shown = StudyDisplay(console)
-    watcher = throughput.Watcher(shown.begin, shown.changed, shown.end)
+    watcher = throughput.Watcher(shown.begin, shown.changed, shown.waits, shown.end)
     if not console.is_terminal:
         yield watcher
         return

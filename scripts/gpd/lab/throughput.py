@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from gpd import cohort, interruption, launcher, run_lock, workflow
+from gpd import cohort, interruption, launcher, run_lock, waiting, workflow
 from gpd.errors import Interrupted
 from gpd.faults import DATA, LOAD
 from gpd.lab import cells, provenance, study
@@ -66,10 +66,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Watcher:
-    """Who is told how a study goes on: before and after each cell, and at each change within."""
+    """Who is told how a study goes on: before and after each cell, at each change within, and of jobs that wait."""
 
     begin: Callable[[Cell | None, str, Plan], None]
     changed: cells.Changed
+    waits: Callable[[str], None]
     end: Callable[[Cell], None]
 
 
@@ -164,7 +165,11 @@ def _finished(plan: Plan) -> Iterator[tuple[Path, dict[str, Any]]]:
 def run(plan: Plan, watcher: Watcher) -> None:
     """Run what is left of a study. Raises GpdError, or Interrupted for a signal, with all finished cells kept."""
     folder = plan.study.folder
-    with interruption.catching(), run_lock.hold(folder / LOCK, folder, "gpd throughput run") as lock:
+    with (
+        interruption.catching(),
+        run_lock.hold(folder / LOCK, folder, "gpd throughput run") as lock,
+        waiting.watch(folder, watcher.waits),
+    ):
         cohort.await_former(folder)
         for pipeline, source in plan.sources.items():
             bench = _bench(plan, source, lock.descriptor)
