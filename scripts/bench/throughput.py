@@ -27,11 +27,12 @@ from pathlib import Path
 
 import yaml
 
-from gpd import demo, workflow
+from gpd.commands import demo
 from gpd.comparison import agreement
-from gpd.lab import throughput
+from gpd.execution import workflow
+from gpd.lab import runner
 from gpd.lab.study import SCHEDULED, Cell
-from gpd.steps import STEPS
+from gpd.pipelines import STEPS
 from gpd.tables import collect
 
 COMMAND = re.compile(r"<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND$", re.DOTALL | re.MULTILINE)
@@ -116,7 +117,7 @@ class OutsideClock(threading.Thread):
         return max(self.last[job] for job in jobs) - min(self.first[job] for job in jobs) + self.INTERVAL_S
 
 
-def make_study(folder: Path, arguments: argparse.Namespace) -> throughput.Plan:
+def make_study(folder: Path, arguments: argparse.Namespace) -> runner.Plan:
     """Simulate the pool and lay out the study of both modes."""
     options, changed = {
         "germline": (("--samples", str(arguments.samples), "--length", str(arguments.length)), demo.CALLING),
@@ -136,7 +137,7 @@ def make_study(folder: Path, arguments: argparse.Namespace) -> throughput.Plan:
         "keep_results": True,
     }
     (folder / "throughput.yaml").write_text(yaml.safe_dump(settings))
-    return throughput.make_plan(folder / "throughput.yaml")
+    return runner.make_plan(folder / "throughput.yaml")
 
 
 def measure(folder: Path, arguments: argparse.Namespace) -> tuple[collect.Tables, dict[int, float], dict[str, float]]:
@@ -160,9 +161,9 @@ def measure(folder: Path, arguments: argparse.Namespace) -> tuple[collect.Tables
         for results in [place / "results", *place.glob("samples/*/results")]:
             shutil.rmtree(results, ignore_errors=True)
 
-    watcher = throughput.Watcher(*[lambda *_: None] * 3, end)
+    watcher = runner.Watcher(*[lambda *_: None] * 3, end)
     clock.start()
-    throughput.run(plan, watcher)
+    runner.run(plan, watcher)
     clock.over.set()
     return collect.collect(plan.study.folder), script_s, outside_s
 

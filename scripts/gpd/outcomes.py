@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpd.ledger import Attempt, last_attempts
-from gpd.steps import STEPS, UNAVOIDABLE
+from gpd.pipelines import STEPS, UNAVOIDABLE
+from gpd.records.ledger import Attempt, last_attempts
 
 COHORT = "cohort"  # the owner of what all samples of a run share
 NO_JOB_RAN = "no_job_ran"

@@ -8,11 +8,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpd.lab import cells, provenance, throughput
-from gpd.lab.knee import Observation, find_knee, next_n
+from gpd.lab import cells, provenance, runner
 from gpd.lab.study import Sample, Series, draw
+from gpd.pipelines import STEPS, UNAVOIDABLE
 from gpd.reports.findings import find
-from gpd.steps import STEPS, UNAVOIDABLE
+from gpd.statistics.knee import Observation, find_knee, next_n
 from gpd.tables import collect
 from gpd.tables.counted import counted_cells
 
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for 
 
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PROVEN = [step for step in STEPS["germline"] if step in UNAVOIDABLE]
-SETTINGS = dict.fromkeys(throughput.MADE_WITH, "same") | {"tools": {}, "environment": {}}
+SETTINGS = dict.fromkeys(runner.MADE_WITH, "same") | {"tools": {}, "environment": {}}
 OWN = {"profile_digest": "p", "binding": {"smt": False}}
-SILENT = throughput.Watcher(
+SILENT = runner.Watcher(
     lambda cell, title, plan: None, lambda sample, state: None, lambda told: None, lambda cell: None
 )
 MODES = {"scheduled": "compact", "independent": "none"}
@@ -93,11 +93,11 @@ class Lab:
         pools = {"germline": {"directory": str(self.folder / "pool")}}
         path = self.folder / "throughput.yaml"
         path.write_text(yaml.safe_dump(fixed | {"pipelines": pools} | changes))
-        return throughput.make_plan(path)
+        return runner.make_plan(path)
 
     def run(self, **changes):
         plan = self.plan(**changes)
-        throughput.run(plan, SILENT)
+        runner.run(plan, SILENT)
         return collect.collect(plan.study.folder)
 
 
@@ -141,7 +141,7 @@ EACH = pytest.mark.parametrize(
 def test_a_bad_sample_neither_ends_a_study_nor_is_in_its_figures(lab, mode, wanted):
     lab.fails = bad_sample
     plan = lab.plan(modes=[mode], concurrent_samples=wanted, seed=1)
-    throughput.run(plan, SILENT)
+    runner.run(plan, SILENT)
     tables = collect.collect(plan.study.folder)
     assert faults(tables) == {(BAD, "data")}
     assert set(counted(tables)["failed"]) == {0}
@@ -150,7 +150,7 @@ def test_a_bad_sample_neither_ends_a_study_nor_is_in_its_figures(lab, mode, want
     assert list(tables.points["genomes_per_day_mean"]) == pytest.approx(expected)
     assert sum("alone" in name for name in lab.ran) <= 1
     before = list(lab.ran)
-    throughput.run(plan, SILENT)
+    runner.run(plan, SILENT)
     assert lab.ran == before, "a study that has ended runs nothing"
 
 
@@ -158,7 +158,7 @@ def test_a_bad_sample_neither_ends_a_study_nor_is_in_its_figures(lab, mode, want
 def test_it_goes_on_after_any_interruption_as_if_there_had_been_none(lab, mode, wanted):
     lab.fails = bad_sample
     plan = lab.plan(modes=[mode], concurrent_samples=wanted, seed=1, warm_up=1)
-    throughput.run(plan, SILENT)
+    runner.run(plan, SILENT)
     whole = list(lab.ran)
     assert any("without" in name for name in whole)
     for kept in range(len(whole)):
@@ -167,7 +167,7 @@ def test_it_goes_on_after_any_interruption_as_if_there_had_been_none(lab, mode, 
         for name in whole[kept:]:
             (plan.study.folder / name).rename(aside / name)
         lab.ran.clear()
-        throughput.run(plan, SILENT)
+        runner.run(plan, SILENT)
         assert lab.ran == whole[kept:]
 
 
@@ -330,5 +330,5 @@ def test_of_several_draws_of_a_repeat_the_last_counts():
 def test_a_series_is_observed_without_what_does_not_count(lab):
     lab.fails = bad_sample
     lab.run(concurrent_samples=[1, 2, 4], seed=1)
-    seen = throughput.observe(lab.folder / "runs" / "study", Series("germline", "scheduled", "compact"), repeats=1)
+    seen = runner.observe(lab.folder / "runs" / "study", Series("germline", "scheduled", "compact"), repeats=1)
     assert [(one.n, one.failed, one.failed_data) for one in seen] == [(1, 0, 0), (2, 0, 0), (4, 0, 0)]

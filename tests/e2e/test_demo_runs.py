@@ -9,8 +9,8 @@ import pytest
 from conftest import snakemake
 from filtering import takings
 
-from gpd import demo
-from gpd.expression import FLOOR_FRAGMENTS, STRONG_FOLD
+from gpd.commands import demo
+from gpd.truth.expression import FLOOR_FRAGMENTS, STRONG_FOLD
 
 pytestmark = pytest.mark.e2e
 

@@ -18,7 +18,7 @@ import yaml
 from conftest import one_contig_cohort, sample_pairs, write_fastq
 from launching import wait_until
 
-from gpd import launcher
+from gpd.machines import launcher
 
 pytestmark = pytest.mark.e2e
 

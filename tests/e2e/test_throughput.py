@@ -9,12 +9,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
-from gpd import launcher, run_lock
-from gpd.lab import cells, provenance, throughput
+from gpd.execution import run_lock
+from gpd.execution.run_lock import LockError
+from gpd.execution.workflow import ProfileError
+from gpd.lab import cells, provenance, runner
 from gpd.lab.cells import CellError
 from gpd.lab.study import Series, StudyError
-from gpd.run_lock import LockError
-from gpd.workflow import ProfileError
+from gpd.machines import launcher
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 
@@ -55,14 +56,14 @@ def write_pool(folder, config, samples):
 def plan_of(tmp_path, settings, **changes):
     path = tmp_path / "throughput.yaml"
     path.write_text(yaml.safe_dump(settings | changes))
-    return throughput.make_plan(path)
+    return runner.make_plan(path)
 
 
 @pytest.mark.parametrize(("binding", "smt"), [({}, False), ({"binding": {"smt": True}}, True)])
 def test_a_study_takes_hyperthreads_where_threads_lease_them(tmp_path, settings, monkeypatch, binding, smt):
     path = tmp_path / "pool/config/config.yaml"
     path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | binding))
-    monkeypatch.setattr(throughput.launcher, "usable_cores", lambda smt: 256 if smt else 128)
+    monkeypatch.setattr(runner.launcher, "usable_cores", lambda smt: 256 if smt else 128)
     assert plan_of(tmp_path, settings, cores=None).cores == (256 if smt else 128)
 
 
@@ -116,7 +117,7 @@ class Told:
 
     def __init__(self):
         self.lines = []
-        self.watcher = throughput.Watcher(
+        self.watcher = runner.Watcher(
             begin=lambda cell, title, plan: self.lines.append(f"begin {title}"),
             changed=lambda sample, state: None,
             waits=lambda told: None,
@@ -124,7 +125,7 @@ class Told:
         )
 
 
-SILENT = throughput.Watcher(
+SILENT = runner.Watcher(
     lambda cell, title, plan: None, lambda sample, state: None, lambda told: None, lambda cell: None
 )
 
@@ -143,7 +144,7 @@ def test_more_samples_than_the_pool_has(tmp_path, settings):
     with pytest.raises(StudyError) as error:
         plan_of(tmp_path, settings, concurrent_samples=[2, 9])
     assert str(error.value) == (
-        f"{tmp_path / 'throughput.yaml'}: concurrent_samples: 9 is more than the 6 samples in the pool of germline"
+        f"{tmp_path / 'runner.yaml'}: concurrent_samples: 9 is more than the 6 samples in the pool of germline"
     )
 
 
@@ -171,7 +172,7 @@ def tuxedo(tmp_path, settings, config, **changes):
 def test_a_comparison_of_conditions_needs_two_samples_a_run(tmp_path, settings, changes, starts):
     with pytest.raises(StudyError) as error:
         tuxedo(tmp_path, settings, {}, **changes)
-    faults = [line.removeprefix(f"{tmp_path / 'throughput.yaml'}: ") for line in str(error.value).splitlines()]
+    faults = [line.removeprefix(f"{tmp_path / 'runner.yaml'}: ") for line in str(error.value).splitlines()]
     assert [fault[: len(start)] for fault, start in zip(faults, starts, strict=True)] == starts
     assert "stop_after: quantify" in faults[-1]
 
@@ -190,7 +191,7 @@ def test_a_profile_that_is_not_there(tmp_path, settings):
 
 
 def estimates(plan):
-    return {cell.n: seconds for cell, seconds in zip(plan.cells, throughput.estimates_s(plan, plan.cells), strict=True)}
+    return {cell.n: seconds for cell, seconds in zip(plan.cells, runner.estimates_s(plan, plan.cells), strict=True)}
 
 
 def test_without_any_run_nobody_knows_how_long_it_takes(tmp_path, settings):
@@ -213,7 +214,7 @@ def test_cells_that_have_ended_tell_it_better(tmp_path, settings):
         write_cell(plan.study.folder, cell, wall_s=wall_s)
     assert estimates(plan) == {1: 14, 2: 14, 6: 42}
     other = replace(of_two[0], mode="independent")
-    assert throughput.estimates_s(plan, [other]) == [None], "another mode tells nothing"
+    assert runner.estimates_s(plan, [other]) == [None], "another mode tells nothing"
 
 
 # ---- running -----------------------------------------------------------------------------------------
@@ -221,11 +222,11 @@ def test_cells_that_have_ended_tell_it_better(tmp_path, settings):
 
 def test_each_cell_runs_once_in_the_order_of_the_grid(tmp_path, settings, runs):
     plan, told = plan_of(tmp_path, settings), Told()
-    throughput.run(plan, told.watcher)
+    runner.run(plan, told.watcher)
     assert runs == [cell.cell for cell in plan.cells]
     assert told.lines[0] == "begin germline: indexes and dictionaries"
     assert told.lines[1:] == [line for cell in runs for line in (f"begin {cell}", f"end {cell}")]
-    throughput.run(plan_of(tmp_path, settings), SILENT)
+    runner.run(plan_of(tmp_path, settings), SILENT)
     assert len(runs) == len(plan.cells), "a finished study runs nothing"
 
 
@@ -239,25 +240,25 @@ def test_what_was_interrupted_goes_on_where_it_was(tmp_path, settings, runs, mon
 
     monkeypatch.setattr(cells, "run", fail_at_the_third)
     with pytest.raises(CellError):
-        throughput.run(whole, SILENT)
+        runner.run(whole, SILENT)
     monkeypatch.setattr(cells, "run", fake)
-    throughput.run(plan_of(tmp_path, settings), SILENT)
+    runner.run(plan_of(tmp_path, settings), SILENT)
     assert runs == [cell.cell for cell in whole.cells]
 
 
 def hold(folder):
-    return run_lock.hold(folder / throughput.LOCK, folder, "gpd throughput run")
+    return run_lock.hold(folder / runner.LOCK, folder, "gpd throughput run")
 
 
 def test_only_one_at_a_time_is_at_work_on_a_study(tmp_path, settings, runs):
     plan = plan_of(tmp_path, settings)
     plan.study.folder.mkdir(parents=True)
     with hold(plan.study.folder), pytest.raises(LockError) as error:
-        throughput.run(plan, SILENT)
+        runner.run(plan, SILENT)
     said = f"{plan.study.folder}: another gpd throughput run is at work here (pid {os.getpid()}, since 20"
     assert str(error.value).startswith(said)
     assert not runs
-    throughput.run(plan, SILENT)
+    runner.run(plan, SILENT)
     assert runs
 
 
@@ -280,7 +281,7 @@ def test_the_lock_is_held_as_long_as_anything_that_was_started_lives(tmp_path):
 
 @pytest.mark.parametrize("wanted", [[1, 2], [2, 4], "knee"], ids=str)
 def test_another_seed_is_refused_while_cells_of_the_old_one_are_there(tmp_path, settings, runs, wanted):
-    throughput.run(plan_of(tmp_path, settings), SILENT)
+    runner.run(plan_of(tmp_path, settings), SILENT)
     with pytest.raises(StudyError) as error:
         plan_of(tmp_path, settings, seed=2, concurrent_samples=wanted)
     (line,) = str(error.value).splitlines()
@@ -291,7 +292,7 @@ def test_another_seed_is_refused_while_cells_of_the_old_one_are_there(tmp_path, 
 
 
 def test_warm_up_cells_are_known_by_their_number(tmp_path, settings, runs):
-    throughput.run(plan_of(tmp_path, settings, warm_up=2), SILENT)
+    runner.run(plan_of(tmp_path, settings, warm_up=2), SILENT)
     assert plan_of(tmp_path, settings, warm_up=2).cells
     assert [cell for cell in runs if "warmup" in cell] == [
         "germline-n1-scheduled-compact-warmup1",
@@ -300,33 +301,33 @@ def test_warm_up_cells_are_known_by_their_number(tmp_path, settings, runs):
 
 
 def test_cells_of_a_pipeline_that_is_left_out_now_stay_as_they_are(tmp_path, settings, runs):
-    throughput.run(plan_of(tmp_path, settings), SILENT)
+    runner.run(plan_of(tmp_path, settings), SILENT)
     folder = tmp_path / "tuxedo"
     write_pool(folder, {"stop_after": "quantify"}, [("A1", "a"), ("B1", "b")])
     assert plan_of(tmp_path, settings, pipelines={"tuxedo": {"directory": str(folder)}}).cells
 
 
-@pytest.mark.parametrize(("key", "word"), throughput.MADE_WITH.items())
+@pytest.mark.parametrize(("key", "word"), runner.MADE_WITH.items())
 def test_cells_made_with_something_else_come_into_no_table_together(tmp_path, settings, runs, monkeypatch, key, word):
-    throughput.run(plan_of(tmp_path, settings, repeats=1), SILENT)
+    runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     before = list(runs)
     monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS | {key: "other"})
-    throughput.run(plan_of(tmp_path, settings, repeats=1), SILENT)  # nothing is left, so nothing is mixed
+    runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)  # nothing is left, so nothing is mixed
     with pytest.raises(StudyError, match=f"was made with another {word}: give the study another name"):
-        throughput.run(plan_of(tmp_path, settings), SILENT)
+        runner.run(plan_of(tmp_path, settings), SILENT)
     assert runs == before
 
 
-@pytest.mark.parametrize(("key", "word"), throughput.MADE_WITH_BY_CELL.items())
+@pytest.mark.parametrize(("key", "word"), runner.MADE_WITH_BY_CELL.items())
 def test_cells_bound_otherwise_or_of_another_profile_come_into_no_table_together(
     tmp_path, settings, runs, monkeypatch, key, word
 ):
-    throughput.run(plan_of(tmp_path, settings, repeats=1), SILENT)
+    runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     before = list(runs)
     monkeypatch.setattr(cells, "made_with", lambda cell, source: made_with(cell, source) | {key: "other"})
-    throughput.run(plan_of(tmp_path, settings, repeats=1), SILENT)
+    runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     with pytest.raises(StudyError, match=f"was made with another {word}: give the study another name"):
-        throughput.run(plan_of(tmp_path, settings), SILENT)
+        runner.run(plan_of(tmp_path, settings), SILENT)
     assert runs == before
 
 
@@ -336,17 +337,17 @@ def test_cells_bound_otherwise_or_of_another_profile_come_into_no_table_together
 )
 def test_what_a_record_does_not_tell_is_not_taken_for_equal(tmp_path, settings, runs, key, said):
     """As where an earlier version of gpd ran the cells."""
-    throughput.run(plan_of(tmp_path, settings, repeats=1, warm_up=0), SILENT)
+    runner.run(plan_of(tmp_path, settings, repeats=1, warm_up=0), SILENT)
     for path in (tmp_path / "runs").rglob("run.json"):
         record = json.loads(path.read_text())
         del record[key]
         path.write_text(json.dumps(record))
     with pytest.raises(StudyError, match=f"was made with {said}.* that it does not tell"):
-        throughput.run(plan_of(tmp_path, settings), SILENT)
+        runner.run(plan_of(tmp_path, settings), SILENT)
 
 
 def test_a_record_that_is_none_is_named(tmp_path, settings, runs):
-    throughput.run(plan_of(tmp_path, settings, repeats=1, warm_up=0), SILENT)
+    runner.run(plan_of(tmp_path, settings, repeats=1, warm_up=0), SILENT)
     broken = tmp_path / "runs/study/germline-n2-scheduled-compact-r1/run.json"
     broken.write_text("{")
     with pytest.raises(StudyError, match="not a record") as error:
@@ -365,26 +366,26 @@ def numbers(runs):
 
 def test_the_search_doubles_narrows_and_ends(tmp_path, settings, runs):
     """The makespan is 10 s up to N = 3 and grows from there by 10 s a sample: N = 3 is best."""
-    throughput.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
+    runner.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
     assert numbers(runs) == [(1, 0)] + [(n, repeat) for n in (1, 2, 4, 3) for repeat in (1, 2)]
-    throughput.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
+    runner.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
     assert len(runs) == 9, "a search that has ended runs nothing"
 
 
 @pytest.mark.parametrize("kept", range(9))
 def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path, settings, runs, kept):
-    throughput.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
+    runner.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
     whole = list(runs)
     for cell in whole[kept:]:
         (tmp_path / "runs/study" / cell).rename(tmp_path / cell)
     runs.clear()
-    throughput.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
+    runner.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
     assert runs == whole[kept:]
 
 
 def test_each_series_has_its_search_and_the_pipeline_its_warm_up(tmp_path, settings, runs):
     both = {"concurrent_samples": "knee", "modes": ["scheduled", "independent"], "repeats": 1}
-    throughput.run(plan_of(tmp_path, settings, **both), SILENT)
+    runner.run(plan_of(tmp_path, settings, **both), SILENT)
     searched = ["n1", "n2", "n4", "n3"]
     assert runs == [
         "germline-n1-scheduled-compact-warmup1",
@@ -394,19 +395,19 @@ def test_each_series_has_its_search_and_the_pipeline_its_warm_up(tmp_path, setti
 
 
 def test_a_curve_of_two_processors_is_none(tmp_path, settings, runs, monkeypatch):
-    throughput.run(plan_of(tmp_path, settings, repeats=1), SILENT)
+    runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     plan = plan_of(tmp_path, settings, concurrent_samples="knee", repeats=1)
     (later,) = (cell for cell in plan_of(tmp_path, settings, concurrent_samples=[4], warm_up=0, repeats=1).cells)
     write_cell(plan.study.folder, later, sku="8352Y")
     with pytest.raises(StudyError, match="its cells ran on different processors: 8352Y, 8358"):
-        throughput.run(plan, SILENT)
+        runner.run(plan, SILENT)
 
 
 def test_an_n_counts_when_all_of_its_repeats_have_ended(tmp_path, settings, runs):
     plan = plan_of(tmp_path, settings)
-    throughput.run(plan, SILENT)
-    assert [seen.n for seen in throughput.observe(plan.study.folder, LINE, repeats=2)] == [1, 2]
-    assert throughput.observe(plan.study.folder, LINE, repeats=3) == []
-    (one, two) = throughput.observe(plan.study.folder, LINE, repeats=2)
+    runner.run(plan, SILENT)
+    assert [seen.n for seen in runner.observe(plan.study.folder, LINE, repeats=2)] == [1, 2]
+    assert runner.observe(plan.study.folder, LINE, repeats=3) == []
+    (one, two) = runner.observe(plan.study.folder, LINE, repeats=2)
     assert (one.genomes_per_day, two.genomes_per_day) == pytest.approx((8640, 2 * 8640))
     assert (one.se, one.failed) == (0, 0)

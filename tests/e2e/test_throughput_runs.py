@@ -20,10 +20,10 @@ from jsonschema import Draft202012Validator
 from launching import wait_until
 from tuxedo_cohort import Experiment, tiny_experiment
 
-from gpd.lab import throughput
-from gpd.lab.knee import next_n
+from gpd.lab import runner
 from gpd.lab.study import Series
-from gpd.steps import STEPS
+from gpd.pipelines import STEPS
+from gpd.statistics.knee import next_n
 
 pytestmark = pytest.mark.e2e
 
@@ -240,7 +240,7 @@ def test_the_search_for_the_knee_takes_what_is_there_and_goes_on(twice: Twice) -
     lab.write(concurrent_samples="knee", modes=["scheduled"])
     searched = lab.run()
     assert searched.returncode == 0, searched.stderr
-    curve = throughput.observe(lab.study, line, repeats=1)
+    curve = runner.observe(lab.study, line, repeats=1)
     assert next_n(curve, limit=3) is None
     assert next_n([seen for seen in curve if seen.n < 3], limit=3) == (3 if len(curve) == 3 else None)
     assert before.items() <= lab.written().items()

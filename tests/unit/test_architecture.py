@@ -16,13 +16,12 @@ def names_in(package: str) -> list[str]:
 
 
 PURE = (
-    *("faults.py", "ledger.py", "outcomes.py", "published.py", "reference.py", "steps.py", "summary.py"),
-    *("topology.py", "topology_svg.py"),
-    *("lab/study.py", "lab/knee.py", "lab/digests.py"),
-    *("machines/host.py", "machines/mounts.py", "machines/sku.py"),
-    *names_in("tables"),
+    *("outcomes.py", "pipelines.py"),
+    *(name for package in ("records", "statistics", "text", "published", "tables") for name in names_in(package)),
+    *("machines/topology.py", "machines/topology_svg.py", "machines/host.py", "machines/mounts.py", "machines/sku.py"),
+    *("comparison/agreement.py", "comparison/comparability.py", "comparison/compare.py", "comparison/grids.py"),
+    *("lab/study.py", "lab/digests.py"),
     *names_in("reports"),
-    *(name for name in names_in("comparison") if name != "comparison/compare_verbs.py"),
 )
 IMPURE = {"subprocess", "time", "os"}
 

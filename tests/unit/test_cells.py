@@ -13,7 +13,7 @@ import yaml
 from conftest import ROOT
 from jsonschema import Draft202012Validator
 
-from gpd import workflow
+from gpd.execution import workflow
 from gpd.lab import cells, disk_usage, gatk_log, page_cache, provenance
 from gpd.lab.cells import Bench, CellError
 from gpd.lab.pool import Source
@@ -466,7 +466,7 @@ def test_a_profile_is_its_content(changes, threads, same):
 def test_a_tool_that_is_not_here_has_no_version(monkeypatch):
     versions = {"bwa": "0.7.17"}
     monkeypatch.setattr(
-        provenance.doctor, "examine", lambda tool: SimpleNamespace(version=versions.get(tool.command, ""))
+        provenance.examine, "examine", lambda tool: SimpleNamespace(version=versions.get(tool.command, ""))
     )
     found = provenance.tool_versions("germline")
     assert found["bwa"] == "0.7.17"
@@ -489,7 +489,7 @@ JAVA = "    java.vendor = Debian\n"
     ],
 )
 def test_the_java_is_the_one_that_gatk_starts(monkeypatch, answer, java):
-    monkeypatch.setattr(provenance.doctor, "examine", lambda tool: SimpleNamespace(version=""))
+    monkeypatch.setattr(provenance.examine, "examine", lambda tool: SimpleNamespace(version=""))
     monkeypatch.setattr(provenance.machine, "answer", lambda command: answer if command[0] == "gatk" else None)
     assert provenance.tool_versions("germline")["java"] == java
     assert "java" not in provenance.tool_versions("tuxedo")

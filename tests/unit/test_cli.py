@@ -9,9 +9,11 @@ import pytest
 from conftest import ROOT
 from typer.testing import CliRunner
 
-from gpd import launcher, published
 from gpd.cli import app
+from gpd.commands import published
 from gpd.errors import Interrupted
+from gpd.machines import launcher
+from gpd.published import figures
 
 GOLDEN = ROOT / "tests/golden/study"
 
@@ -117,7 +119,7 @@ def test_a_runtime_folder_that_is_no_place_for_leases_is_one_line(tmp_path, monk
 
 def test_an_error_of_many_lines_names_its_verb_on_each(monkeypatch):
     def read():
-        raise published.PublishedError("first\nsecond")
+        raise figures.PublishedError("first\nsecond")
 
     monkeypatch.setattr(published, "read", read)
     assert gpd("published", "check").stderr.splitlines() == [

@@ -4,7 +4,9 @@ import pytest
 import yaml
 from rich.console import Console
 
-from gpd import cohort, launcher, workflow
+from gpd.commands import run
+from gpd.execution import workflow
+from gpd.machines import launcher
 
 
 @pytest.fixture
@@ -26,18 +28,18 @@ def write_tables(folder, config, path, samples):
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
 def test_a_sample_for_each_core_gives_each_job_one_thread(cores):
-    assert cohort.choose_profile(3, cores) == (workflow.PROFILES / "throughput", [])
+    assert run.choose_profile(3, cores) == (workflow.PROFILES / "throughput", [])
 
 
 def test_fewer_samples_share_the_cores():
-    profile, options = cohort.choose_profile(3, 64)
+    profile, options = run.choose_profile(3, 64)
     assert profile == workflow.PROFILES / "default"
     assert options[0] == "--set-threads"
     assert {"map_and_sort=21", "mark_duplicates=13", "align=16"} <= set(options)
 
 
 def test_where_samples_cannot_be_counted_the_workflow_says_why():
-    assert cohort.choose_profile(None, 64) == (workflow.PROFILES / "default", [])
+    assert run.choose_profile(None, 64) == (workflow.PROFILES / "default", [])
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def asked(monkeypatch):
     """What a run asks before it starts Snakemake: whether threads lease hyperthreads, and how many samples it has."""
     found = {}
     monkeypatch.setattr(launcher, "usable_cores", lambda smt: found.update(smt=smt) or 4)
-    monkeypatch.setattr(cohort, "choose_profile", lambda samples, cores: found.update(samples=samples) or stop())
+    monkeypatch.setattr(run, "choose_profile", lambda samples, cores: found.update(samples=samples) or stop())
     return found
 
 
@@ -55,7 +57,7 @@ def stop():
 
 def look(folder, *files):
     with pytest.raises(StopIteration):
-        cohort.run("germline", folder, Console(), configfiles=files)
+        run.run("germline", folder, Console(), configfiles=files)
 
 
 def test_later_files_replace_the_earlier_ones_tables(folder, asked):

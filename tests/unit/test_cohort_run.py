@@ -6,11 +6,13 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from gpd import cohort, launcher, run_lock, workflow
 from gpd.cli import app
-from gpd.ledger import Attempt
-from gpd.said import FailedJob
-from gpd.steps import STEPS, UNAVOIDABLE
+from gpd.commands import run as verb
+from gpd.execution import run_lock, waiting, workflow
+from gpd.execution.said import FailedJob
+from gpd.machines import launcher
+from gpd.pipelines import STEPS, UNAVOIDABLE
+from gpd.records.ledger import Attempt
 
 
 @pytest.fixture
@@ -63,7 +65,7 @@ def run(folder, monkeypatch, *records, said=(), code=0, words=()):
 
 def asked(folder, *words):
     """Snakemake's command line."""
-    return cohort._command("germline", folder, 2, [], None, words)
+    return verb._command("germline", folder, 2, [], None, words)
 
 
 # ---- what is asked -----------------------------------------------------------------------------------
@@ -86,7 +88,7 @@ def test_a_target_is_not_swallowed_and_settings_are_added_to_ours(folder, words)
 
 def test_threads_do_not_swallow_a_target_either(folder):
     write_tables(folder, "S1")
-    command = cohort._command("germline", folder, 64, [], None, ["prepare"])
+    command = verb._command("germline", folder, 64, [], None, ["prepare"])
     assert command[-3:] == ["--cores", "64", "prepare"]
     assert "--set-threads" in command
 
@@ -190,14 +192,14 @@ def test_a_torn_line_of_the_ledger_is_left_out(folder, monkeypatch):
 def test_jobs_of_a_killed_run_are_waited_for(folder, monkeypatch):
     left = [[launcher.Job("map S1", folder, False, 0.0)], [launcher.Job("map S1", folder.parent, False, 0.0)]]
     monkeypatch.setattr(launcher, "jobs", lambda: left.pop(0) if left else [])
-    cohort.await_former(folder)
+    waiting.await_former(folder)
     assert not left
     monkeypatch.setattr(launcher, "jobs", lambda: [launcher.Job("map S1", folder, False, 0.0)])
-    monkeypatch.setattr(cohort, "LONGEST_END_S", 0.0)
-    with pytest.raises(cohort.RunError, match="jobs of an earlier run are still at work: map S1"):
-        cohort.await_former(folder)
+    monkeypatch.setattr(waiting, "LONGEST_END_S", 0.0)
+    with pytest.raises(waiting.StillRunningError, match="jobs of an earlier run are still at work: map S1"):
+        waiting.await_former(folder)
 
 
 def test_a_failed_job_is_told_once():
     recorded = Attempt("map", "map", {"sample": "S1"}, 1, None, None, None, 1, "its tool's words", "log")
-    assert cohort.with_failed([recorded], [FailedJob("map", {"sample": "S1"}, "exit status 1", "log")]) == [recorded]
+    assert verb.with_failed([recorded], [FailedJob("map", {"sample": "S1"}, "exit status 1", "log")]) == [recorded]

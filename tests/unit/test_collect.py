@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from gpd.ledger import Attempt, LedgerWarning
+from gpd.records.ledger import Attempt, LedgerWarning
 from gpd.tables import collect, columns
 from gpd.tables.rows import peak_memory_mib
 

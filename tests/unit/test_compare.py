@@ -8,9 +8,11 @@ import pytest
 from conftest import ROOT
 from rich.console import Console
 
-from gpd.comparison import compare_grids, compare_verbs
+from gpd.commands import compare as verb
+from gpd.comparison import grids
 from gpd.comparison.comparability import ALLOWABLE, pooled_differences
-from gpd.comparison.compare_verbs import read_sides
+from gpd.comparison.compare import compare as compared_sides
+from gpd.comparison.reading import read_sides
 from gpd.errors import GpdError
 
 GOLDEN = ROOT / "tests" / "golden" / "compare"
@@ -134,7 +136,7 @@ def compare(capsys):
     def run(*names, allow=(), **options):
         out = io.StringIO()
         try:
-            code = compare_verbs.run([str(name) for name in names], allow, Console(file=out, width=140), **options)
+            code = verb.run([str(name) for name in names], allow, Console(file=out, width=140), **options)
         except (GpdError, OSError) as error:  # as cli.py tells it
             return 2, "", [f"gpd compare: {line}" for line in str(error).splitlines()]
         told = capsys.readouterr()
@@ -864,9 +866,9 @@ def test_a_processor_without_a_sku_is_what_it_calls_itself(tmp_path, compare):
 def test_tables_are_as_wide_as_they_may_be(study):
     """What does not fit goes on in another table, beside the first side again; one side more is always shown."""
     sides = [str(study(name, *A)) for name in ("A", "B", "C", "D")]
-    compared = compare_verbs.compare(read_sides(sides))
+    compared = compared_sides(read_sides(sides))
     heads = {
-        width: [grid.heads[1::2] for grid in compare_grids.grids(compared, compare_grids.Layout(width))][1:]
+        width: [grid.heads[1::2] for grid in grids.grids(compared, grids.Layout(width))][1:]
         for width in (None, 140, 10)
     }
     assert [len(heads[width]) for width in heads] == [1, 2, 3]
@@ -875,8 +877,8 @@ def test_tables_are_as_wide_as_they_may_be(study):
 def test_the_first_table_keeps_to_120_characters(study):
     """Names, errors and intervals are broken where they have to be, and only there."""
     names = [*(str(study(name, *A)) for name in ("a-long-name:of:a-study", "B")), "published:8352Y"]
-    compared = compare_verbs.compare(read_sides(names))
-    narrow, wide = (next(compare_grids.grids(compared, compare_grids.Layout(width))) for width in (120, None))
+    compared = compared_sides(read_sides(names))
+    narrow, wide = (next(grids.grids(compared, grids.Layout(width))) for width in (120, None))
     assert wide.width > 120 >= narrow.width
     assert ["".join(text.split()) for row in narrow.groups[0][1] for text in row] == [
         "".join(text.split()) for row in wide.groups[0][1] for text in row

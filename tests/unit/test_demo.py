@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpd import demo
+from gpd.commands import demo
 
 
 def test_a_folder_of_the_user_is_left_alone(tmp_path):

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from gpd import doctor, tools
 from gpd.cli import app
-from gpd.machines import machine
+from gpd.commands import doctor
+from gpd.machines import examine, machine, tools
 
 BWA = tools.Tool("bwa", (), 1, "0.7.17", ("bwa",), "bwa.yaml", ("germline",), "read alignment")
 DWGSIM = tools.Tool("dwgsim", (), 1, "", ("dwgsim",), "dwgsim.yaml", ("demo",), "simulated reads")
@@ -79,13 +79,13 @@ def test_at_least(version, minimum, enough):
 
 def test_a_tool_that_works(bin_directory):
     bin_directory("bwa", "echo 'Version: 0.7.18-r1243' >&2; exit 1")
-    finding = doctor.examine(BWA)
+    finding = examine.examine(BWA)
     assert (finding.version, finding.problem) == ("0.7.18-r1243", "")
     assert finding.path.endswith("/bin/bwa")
 
 
 def test_a_tool_that_is_not_there(bin_directory):
-    finding = doctor.examine(BWA)
+    finding = examine.examine(BWA)
     assert finding.problem == "missing"
     assert "apt-get install bwa" in finding.remedy
     assert "envs/bwa.yaml" in finding.remedy
@@ -93,7 +93,7 @@ def test_a_tool_that_is_not_there(bin_directory):
 
 def test_a_tool_that_is_there_and_does_not_run(bin_directory):
     bin_directory("bwa", "echo 'bwa: error while loading shared libraries: libz.so.1.2: no such file' >&2; exit 127")
-    finding = doctor.examine(BWA)
+    finding = examine.examine(BWA)
     assert finding.problem == (
         "broken: exit status 127: bwa: error while loading shared libraries: libz.so.1.2: no such file"
     )
@@ -102,23 +102,23 @@ def test_a_tool_that_is_there_and_does_not_run(bin_directory):
 def test_a_tool_whose_interpreter_is_gone(bin_directory, tmp_path):
     (tmp_path / "bin/bwa").write_text("#!/nowhere/python\n")
     (tmp_path / "bin/bwa").chmod(0o755)
-    assert doctor.examine(BWA).problem.startswith("broken: exit status 126: ")
+    assert examine.examine(BWA).problem.startswith("broken: exit status 126: ")
 
 
 def test_a_tool_that_does_not_answer(bin_directory, monkeypatch):
     monkeypatch.setattr(machine, "TIMEOUT_S", 0.2)
     bin_directory("bwa", "while :; do :; done")
-    assert doctor.examine(BWA).problem.startswith("broken: no answer within")
+    assert examine.examine(BWA).problem.startswith("broken: no answer within")
 
 
 def test_a_tool_that_is_too_old(bin_directory):
     bin_directory("bwa", "echo 'Version: 0.7.5a'; exit 1")
-    finding = doctor.examine(BWA)
+    finding = examine.examine(BWA)
     assert (finding.version, finding.problem) == ("0.7.5a", "too old: 0.7.17 or newer is needed")
 
 
 def findings(*pairs):
-    return [doctor.judge(tool, path, tool.status, "Version: 99.0") for tool, path in pairs]
+    return [examine.judge(tool, path, tool.status, "Version: 99.0") for tool, path in pairs]
 
 
 def test_verdict():
@@ -126,11 +126,11 @@ def test_verdict():
     all_here = findings((BWA, "/b"), (DWGSIM, ""), (SNAKEMAKE, "/s"), (GATK3, ""))
     no_bwa = findings((BWA, ""), (DWGSIM, "/d"), (SNAKEMAKE, "/s"), (GATK3, ""))
     no_snakemake = findings((BWA, "/b"), (DWGSIM, "/d"), (SNAKEMAKE, ""), (GATK3, ""))
-    assert doctor.verdict("germline", table, all_here, conda="") == "path"
-    assert doctor.verdict("germline", table, no_bwa, conda="") == "no"
-    assert doctor.verdict("germline", table, no_bwa, conda="/conda") == "conda"
-    assert doctor.verdict("germline", table, no_snakemake, conda="/conda") == "no"
-    assert doctor.verdict("germline-gatk3", table, all_here, conda="") == "no"
+    assert examine.verdict("germline", table, all_here, conda="") == "path"
+    assert examine.verdict("germline", table, no_bwa, conda="") == "no"
+    assert examine.verdict("germline", table, no_bwa, conda="/conda") == "conda"
+    assert examine.verdict("germline", table, no_snakemake, conda="/conda") == "no"
+    assert examine.verdict("germline-gatk3", table, all_here, conda="") == "no"
 
 
 def test_topology_counts():
@@ -159,15 +159,15 @@ def node(**changes) -> machine.Machine:
 
 
 def test_few_open_files_are_warned_of():
-    assert doctor.warnings(node()) == []
-    (warning,) = doctor.warnings(node(open_files=1024))
+    assert examine.warnings(node()) == []
+    (warning,) = examine.warnings(node(open_files=1024))
     assert "ulimit -n is 1024" in warning
 
 
 def test_show():
     console = Console(width=120, record=True, file=io.StringIO())
     missing = findings((BWA, ""), (DWGSIM, "/d"))
-    report = doctor.Report(tuple(missing), node(), {"germline": "no"})
+    report = examine.Report(tuple(missing), node(), {"germline": "no"})
     doctor.show(report, [BWA, DWGSIM], console)
     text = console.export_text()
     assert "2 sockets, 4 NUMA nodes, 4 L3 groups, 4 cores, 8 CPUs, SMT 2 (8 usable here)" in text
@@ -175,7 +175,7 @@ def test_show():
 
 
 def test_command_line(bin_directory, tmp_path, monkeypatch):
-    monkeypatch.setattr(tools, "read_table", lambda: [BWA, DWGSIM, GATK3])
+    monkeypatch.setattr(doctor, "read_table", lambda: [BWA, DWGSIM, GATK3])
     bin_directory("dwgsim", "echo 'Version: 0.1'; exit 1")
     broken = CliRunner().invoke(app, ["doctor", "--json"])
     assert broken.exit_code == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpd import tools
+from gpd.machines import tools
 
 ROOT = Path(__file__).parents[2]
 ENVS = {path.stem: path for path in (ROOT / "envs").glob("*.yaml")}

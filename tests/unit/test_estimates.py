@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpd.tables.estimates import Estimate, Ratio, estimate, ratio
+from gpd.statistics.estimates import Estimate, Ratio, estimate, ratio
 
 # Student's sleep data of 1908, as R has it (datasets::sleep)
 SLEEP_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]

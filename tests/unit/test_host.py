@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from gpd.launcher import Limits
 from gpd.machines import host, machine
+from gpd.machines.launcher import Limits
 from gpd.machines.mounts import mount_of, parse_mounts
 from gpd.machines.sku import sku, stated_mhz
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from gpd import interruption, workflow
 from gpd.errors import Interrupted
+from gpd.execution import interruption, workflow
 
 # as Snakemake does: SIGTERM starts nothing more, and SIGINT would keep it from tidying up; a child is a job's shell
 TIDY = """

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpd import published, reference
-from gpd.lab.knee import TOLERANCE, Knee, Observation, find_knee, next_n
+from gpd.published import figures, series
+from gpd.statistics.knee import TOLERANCE, Knee, Observation, find_knee, next_n
 
 # what the published rows give, by hand: 24 x (N - failed) / total hours
 # 8352Y: 24 x 12 / 48.20 = 5.975, 24 x 14 / 55.79 = 6.023; 8358: 24 x 14 / 49.86 = 6.739, 24 x 14 / 51.48 = 6.527
@@ -33,19 +33,19 @@ def search(throughput, limit, failed=lambda n: 0, se=None):
 
 @pytest.mark.parametrize("sku", PUBLISHED)
 def test_published_curves(sku):
-    (series,) = [one for one in reference.series(published.read()) if one.sku == sku]
-    assert (series.knee.n, series.knee.failed, series.knee.n_without_failures) == PUBLISHED[sku]
+    (curve,) = [one for one in series.by_sku(figures.read()) if one.sku == sku]
+    assert (curve.knee.n, curve.knee.failed, curve.knee.n_without_failures) == PUBLISHED[sku]
 
 
 def test_what_was_published_of_one_sample_alone_is_no_curve():
-    alone = {one.sku: one.knee for one in reference.series(published.read()) if one.sku not in PUBLISHED}
+    alone = {one.sku: one.knee for one in series.by_sku(figures.read()) if one.sku not in PUBLISHED}
     assert list(alone) == ["7713", "7543", "7702", "7502", "7402", "6248R", "6248"]
     assert {(knee.n, knee.failed, knee.n_without_failures) for knee in alone.values()} == {(1, 0, 1)}
     assert alone["6248"].reason == "most genomes a day at N = 1: 0.94; more than N = 1 was not tried"
 
 
 def test_the_reason_says_what_is_not_known():
-    knees = {one.sku: one.knee for one in reference.curves(published.read())}
+    knees = {one.sku: one.knee for one in series.curves(figures.read())}
     assert knees["8352Y"].reason == (
         "most genomes a day at N = 16: 6.02 (2 failed); without failures N = 12: 5.98; more than N = 16 was not tried; "
         "nothing was tried between N = 12 and 16"

@@ -7,8 +7,8 @@ import pytest
 from conftest import ROOT
 from launching import TOPOLOGIES, launch
 
-from gpd import launcher
-from gpd.topology import Policy
+from gpd.machines import launcher
+from gpd.machines.topology import Policy
 
 MIB = 1 << 20
 UNLIMITED = "9223372036854771712"  # what version 1 writes where nothing is limited

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 from typer.testing import CliRunner
 
-from gpd import ledger_verbs
 from gpd.cli import app
-from gpd.ledger import read_ledger
-from gpd.summary import summarize
+from gpd.commands import ledger
+from gpd.records.ledger import read_ledger
+from gpd.tables.summary import summarize
 
 NUMBERS = (
     *("wait_s", "wall_s", "cpu_user_s", "cpu_system_s", "cpu_s", "peak_rss_mib", "peak_cgroup_mib"),
@@ -237,5 +237,5 @@ def test_cpu_use_needs_both_times(write):
 
 
 def test_times_are_utc(write):
-    (attempt,) = read_ledger(ledger_verbs.find(write(record(1))))
+    (attempt,) = read_ledger(ledger.find(write(record(1))))
     assert attempt.start == datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpd.ledger import Attempt
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED, Passed, Process, Run, judge, outcomes, passed
-from gpd.steps import STEPS, UNAVOIDABLE
-from gpd.summary import summarize
+from gpd.pipelines import STEPS, UNAVOIDABLE
+from gpd.records.ledger import Attempt
+from gpd.tables.summary import summarize
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
 GERMLINE = STEPS["germline"]

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from gpd import published
 from gpd.cli import app
-from gpd.published import SINGLE, THROUGHPUT, TOTALS, TUXEDO, PublishedError, PublishedRun
-from gpd.steps import ALTERNATIVES
-from gpd.steps import STEPS as OURS
+from gpd.pipelines import ALTERNATIVES
+from gpd.pipelines import STEPS as OURS
+from gpd.published import figures
+from gpd.published.figures import SINGLE, THROUGHPUT, TOTALS, TUXEDO, PublishedError, PublishedRun
 
 HEADS = {
     THROUGHPUT: "sku published server cpu n_samples n_failed step_number step hours",
@@ -43,7 +43,7 @@ def gpd(*arguments):
 
 
 def step_rows(hours=HOURS, sku="X1", samples=1, failed=0):
-    named = zip(published.STEPS, hours, strict=True)
+    named = zip(figures.STEPS, hours, strict=True)
     return [
         [sku, "2021-01-01", "a server", "two CPUs", samples, failed, number, step, value]
         for number, (step, value) in enumerate(named, 1)
@@ -51,7 +51,7 @@ def step_rows(hours=HOURS, sku="X1", samples=1, failed=0):
 
 
 def single_rows(total, hours=HOURS, sku="X1"):
-    named = zip(published.STEPS, hours, strict=True)
+    named = zip(figures.STEPS, hours, strict=True)
     return [
         [sku, "2021-01-01", 32, 2.5, number, step, value, 16, total] for number, (step, value) in enumerate(named, 1)
     ]
@@ -65,7 +65,7 @@ def folder(tmp_path, monkeypatch):
         for name, head in HEADS.items():
             rows = [head.split(), *tables.get(name, [])]
             (tmp_path / f"{name}.tsv").write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
-        for reader in (published.read, published.read_statements):
+        for reader in (figures.read, figures.read_statements):
             monkeypatch.setattr(reader, "__defaults__", (tmp_path,))
         return tmp_path
 
@@ -74,7 +74,7 @@ def folder(tmp_path, monkeypatch):
 
 def run(hours=HOURS, samples=1, failed=0, **printed):
     """A run made by hand, of numbers as they would be printed."""
-    named = zip(published.STEPS.values(), hours, strict=True)
+    named = zip(figures.STEPS.values(), hours, strict=True)
     return PublishedRun(
         table=THROUGHPUT,
         sku="X1",
@@ -89,11 +89,11 @@ def run(hours=HOURS, samples=1, failed=0, **printed):
 
 
 def test_the_publications_steps_are_our_nine_in_order():
-    assert tuple(published.STEPS.values()) == tuple(step for step in OURS["germline"] if step not in ALTERNATIVES)
+    assert tuple(figures.STEPS.values()) == tuple(step for step in OURS["germline"] if step not in ALTERNATIVES)
 
 
 def test_the_total_is_the_sum_within_nine_roundings():
-    assert run().total_hours == published.Recomputed(Decimal("24.00"), Decimal("23.955"), Decimal("24.045"))
+    assert run().total_hours == figures.Recomputed(Decimal("24.00"), Decimal("23.955"), Decimal("24.045"))
 
 
 @pytest.mark.parametrize(("samples", "failed", "daily"), [(1, 0, "1"), (16, 0, "16"), (16, 2, "14"), (3, 3, "0")])
@@ -105,7 +105,7 @@ def test_failed_samples_take_time_and_do_not_count(samples, failed, daily):
     ("printed", "follows"), [("23.94", False), ("23.95", True), ("24.00", True), ("24.05", True), ("24.06", False)]
 )
 def test_a_total_may_be_off_by_the_rounding_of_its_steps_and_its_own(printed, follows):
-    (figure,) = published.figures([run(total_hours=printed)])
+    (figure,) = figures.figures([run(total_hours=printed)])
     assert figure.follows is follows
     assert figure.difference == Decimal(printed) - 24
 
@@ -113,7 +113,7 @@ def test_a_total_may_be_off_by_the_rounding_of_its_steps_and_its_own(printed, fo
 @pytest.mark.parametrize(("printed", "follows"), [("3.98", False), ("3.99", True), ("4.01", True), ("4.02", False)])
 def test_genomes_a_day_may_be_off_as_far_as_the_total(printed, follows):
     # 24 x 4 / 24.045 = 3.9925 and 24 x 4 / 23.955 = 4.0075; half a unit of the printed figure is 0.005
-    (figure,) = published.figures([run(samples=4, genomes_per_day=printed)])
+    (figure,) = figures.figures([run(samples=4, genomes_per_day=printed)])
     assert figure.follows is follows
 
 
@@ -125,7 +125,7 @@ def test_fewer_digits_allow_more():
 def test_a_step_that_was_not_printed_leaves_totals_unknown():
     gap = run([*HOURS[:8], ""], total_hours="24.00", genomes_per_day="1.00")
     assert gap.total_hours is gap.genomes_per_day is None
-    assert [(figure.follows, figure.difference) for figure in published.figures([gap])] == [(None, None)] * 2
+    assert [(figure.follows, figure.difference) for figure in figures.figures([gap])] == [(None, None)] * 2
 
 
 def test_failed_samples_that_were_not_printed_leave_genomes_a_day_unknown():
@@ -135,7 +135,7 @@ def test_failed_samples_that_were_not_printed_leave_genomes_a_day_unknown():
 
 
 def test_steps_shorter_than_their_digits_were_not_negative():
-    assert run(["0.00"] * 8 + ["0.01"]).total_hours == published.Recomputed(*map(Decimal, ("0.01", "0.005", "0.055")))
+    assert run(["0.00"] * 8 + ["0.01"]).total_hours == figures.Recomputed(*map(Decimal, ("0.01", "0.005", "0.055")))
     assert run(["0.00"] * 9).genomes_per_day is None
 
 
@@ -154,13 +154,13 @@ def test_consistent_numbers_yield_no_finding_however_they_were_rounded(exact, sa
         total_hours=str(total.quantize(cent)),
         genomes_per_day=str((24 * (samples - failed) / total).quantize(cent)),
     )
-    assert [figure.follows for figure in published.figures([whole])] == [True, True]
+    assert [figure.follows for figure in figures.figures([whole])] == [True, True]
 
 
 @given(st.lists(times, min_size=9, max_size=9), st.integers(6, 500), st.sampled_from((-1, 1)))
 def test_a_total_further_off_than_rounding_is_always_found(exact, cents, sign):
     hours = [value.quantize(Decimal("0.01")) for value in exact]
-    (figure,) = published.figures([run(map(str, hours), total_hours=str(sum(hours) + sign * cents * Decimal("0.01")))])
+    (figure,) = figures.figures([run(map(str, hours), total_hours=str(sum(hours) + sign * cents * Decimal("0.01")))])
     assert figure.follows is False
 
 
@@ -173,7 +173,7 @@ def test_steps_and_totals_are_joined_by_sku_and_samples(folder):
         TOTALS: [["X1", 2, 1, "24.00", ""], ["X3", 4, 0, "30.00", "3.20"]],
         SINGLE: single_rows("24.00"),
     }
-    first, without_total, without_steps, single = published.read(folder(**rows))
+    first, without_total, without_steps, single = figures.read(folder(**rows))
     assert (first.sku, first.n_samples, first.n_failed) == ("X1", 2, 1)
     assert (first.published, first.server, first.cpu) == ("2021-01-01", "a server", "two CPUs")
     assert first.hours["haplotype_caller"] == 10
@@ -186,7 +186,7 @@ def test_steps_and_totals_are_joined_by_sku_and_samples(folder):
 
 
 def test_an_empty_field_and_an_absent_row_stay_missing(folder):
-    (gaps,) = published.read(folder(**{THROUGHPUT: step_rows([*HOURS[:8], ""])[1:]}))
+    (gaps,) = figures.read(folder(**{THROUGHPUT: step_rows([*HOURS[:8], ""])[1:]}))
     assert gaps.hours["map_and_sort"] is gaps.hours["apply_variant_recalibration"] is None
     assert gaps.hours["mark_duplicates"] == 1
 
@@ -227,7 +227,7 @@ def changed(column, value, line=2):
 def test_a_broken_table_is_refused_with_its_line(folder, tables, said):
     place = folder(**tables)
     with pytest.raises(PublishedError) as refused:
-        published.read(place)
+        figures.read(place)
     assert said in str(refused.value)
     for verb in ("check", "show"):
         done = gpd(verb)
@@ -308,7 +308,7 @@ def test_the_list_has_every_sku_of_either_table():
 def test_a_sku_is_shown_as_published_with_totals_that_follow():
     done = gpd("show", "--sku", "7763")
     rows = {row[0]: row[1:] for row in cells(done.output) if len(row) == 6}
-    assert list(rows) == [*published.STEPS.values(), "failed", "total", "genomes a day"]
+    assert list(rows) == [*figures.STEPS.values(), "failed", "total", "genomes a day"]
     assert rows["haplotype_caller"] == ["10.20", "10.57", "10.27", "9.91", "9.96"]
     assert rows["failed"] == ["0", "0", "0", "1", "4"]
     assert rows["total"] == ["25.60", "27.61", "30.08", "30.08", "39.78"]

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from gpd.comparison.agreement import Disagreement
 from gpd.lab.study import Series
-from gpd.reports import figures, formats, report, study_figures
+from gpd.pipelines import STEPS
+from gpd.reports import figures, report, study_figures
 from gpd.reports.findings import find
-from gpd.steps import STEPS
 from gpd.tables import collect
+from gpd.text import formats
 
 GOLDEN = ROOT / "tests" / "golden" / "study"
 SVG = "{http://www.w3.org/2000/svg}"

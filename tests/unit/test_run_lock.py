@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from gpd import run_lock
-from gpd.run_lock import LockError
+from gpd.execution import run_lock
+from gpd.execution.run_lock import LockError
 
 UNLOCK = "gpd run germline --unlock"
 

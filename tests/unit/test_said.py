@@ -3,7 +3,7 @@
 import pytest
 from conftest import ROOT
 
-from gpd import said
+from gpd.execution import said
 
 # rule a left its output out, b's tool failed, c raised in Python, d's shell was killed; e and f ended well
 RECORDED = (ROOT / "tests/golden/snakemake_failures.txt").read_text().splitlines()

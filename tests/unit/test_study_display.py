@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from gpd import workflow
-from gpd.lab import cells, study_display, throughput
+from gpd.commands import throughput_display
+from gpd.execution import workflow
+from gpd.lab import cells, runner
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def plan(monkeypatch):
     """Three cells of 60 s each, the first of which is done."""
     planned = [SimpleNamespace(cell=f"cell{number}") for number in (1, 2, 3)]
     monkeypatch.setattr(cells, "is_finished", lambda folder, cell: cell is planned[0])
-    monkeypatch.setattr(throughput, "estimates_s", lambda plan, wanted: [60.0] * len(wanted))
+    monkeypatch.setattr(runner, "estimates_s", lambda plan, wanted: [60.0] * len(wanted))
     return SimpleNamespace(cells=planned, study=SimpleNamespace(folder=None))
 
 
@@ -23,7 +24,7 @@ def plan(monkeypatch):
 def clock(monkeypatch):
     """Seconds, set by hand."""
     now = SimpleNamespace(s=1000.0)
-    monkeypatch.setattr(study_display.time, "monotonic", lambda: now.s)
+    monkeypatch.setattr(throughput_display.time, "monotonic", lambda: now.s)
     return now
 
 
@@ -43,7 +44,7 @@ def progress(done, total, *running):
 
 def test_elsewhere_a_cell_is_a_line_at_its_start_and_one_at_its_end(plan, clock):
     log = console(terminal=False)
-    with study_display.follow(log) as watcher:
+    with throughput_display.follow(log) as watcher:
         watcher.begin(None, "germline: indexes and dictionaries", plan)
         watcher.begin(plan.cells[1], "cell2", plan)
         watcher.changed("S1", progress(1, 4, "align S1"))
@@ -57,7 +58,7 @@ def test_elsewhere_a_cell_is_a_line_at_its_start_and_one_at_its_end(plan, clock)
 
 
 def test_on_a_terminal_jobs_are_summed_over_samples_and_clocks_go_on(plan, clock):
-    shown = study_display.StudyDisplay(console(terminal=True))
+    shown = throughput_display.StudyDisplay(console(terminal=True))
     shown.begin(plan.cells[1], "cell2", plan)
     shown.changed("S1", progress(1, 4, "align S1", "assemble S1"))
     shown.changed("S2", progress(2, 5, "quantify S2"))
@@ -75,7 +76,7 @@ WAIT = "1 job waits for CPUs that another run holds (/data/theirs)"
 
 
 def test_jobs_that_wait_for_another_run_are_told(plan, clock):
-    shown = study_display.StudyDisplay(console(terminal=True))
+    shown = throughput_display.StudyDisplay(console(terminal=True))
     shown.begin(plan.cells[1], "cell2", plan)
     shown.waits(WAIT)
     assert rendered(shown)[1] == f"  {WAIT}"
@@ -86,14 +87,14 @@ def test_jobs_that_wait_for_another_run_are_told(plan, clock):
 
 def test_elsewhere_that_jobs_wait_is_a_line_when_they_begin_to(plan, clock):
     log = console(terminal=False)
-    with study_display.follow(log) as watcher:
+    with throughput_display.follow(log) as watcher:
         for told in (WAIT, WAIT, "", WAIT):
             watcher.waits(told)
     assert log.file.getvalue().splitlines() == [WAIT, WAIT]
 
 
 def test_a_new_cell_starts_from_nothing(plan, clock):
-    shown = study_display.StudyDisplay(console(terminal=True))
+    shown = throughput_display.StudyDisplay(console(terminal=True))
     shown.begin(plan.cells[1], "cell2", plan)
     shown.changed("", progress(4, 4))
     clock.s += 50
@@ -102,34 +103,34 @@ def test_a_new_cell_starts_from_nothing(plan, clock):
 
 
 def test_of_many_jobs_as_many_are_named_as_find_room(plan, clock):
-    shown = study_display.StudyDisplay(console(terminal=True))
+    shown = throughput_display.StudyDisplay(console(terminal=True))
     shown.begin(plan.cells[1], "cell2", plan)
-    shown.changed("", progress(0, None, *(f"align S{number}" for number in range(study_display.MOST_LINES + 5))))
+    shown.changed("", progress(0, None, *(f"align S{number}" for number in range(throughput_display.MOST_LINES + 5))))
     lines = rendered(shown)
     assert lines[0].startswith("cell 2 of 3: cell2, 0 of 0 jobs, 21 running")
-    assert len(lines) == 1 + study_display.MOST_LINES + 1
+    assert len(lines) == 1 + throughput_display.MOST_LINES + 1
     assert lines[-1] == "  and 5 more"
 
 
 def test_how_long_it_takes_is_left_out_where_it_is_not_known(plan, clock, monkeypatch):
-    monkeypatch.setattr(throughput, "estimates_s", lambda plan, wanted: [60.0, None])
-    shown = study_display.StudyDisplay(console(terminal=False))
+    monkeypatch.setattr(runner, "estimates_s", lambda plan, wanted: [60.0, None])
+    shown = throughput_display.StudyDisplay(console(terminal=False))
     shown.begin(plan.cells[1], "cell2", plan)
     assert shown.console.file.getvalue() == "cell 2 of 3: cell2\n"
 
 
 def test_in_a_search_for_the_knee_nobody_knows_how_many_cells_there_are(clock):
     nothing = SimpleNamespace(cells=[], study=SimpleNamespace(folder=None), sources={})
-    shown = study_display.StudyDisplay(console(terminal=False))
+    shown = throughput_display.StudyDisplay(console(terminal=False))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(throughput, "estimates_s", lambda plan, wanted: [])
+        patch.setattr(runner, "estimates_s", lambda plan, wanted: [])
         shown.begin(SimpleNamespace(cell="n4"), "n4", nothing)
     assert shown.console.file.getvalue() == "n4\n"
 
 
 def test_a_terminal_is_followed_live(plan):
     live = console(terminal=True)
-    with study_display.follow(live) as watcher:
+    with throughput_display.follow(live) as watcher:
         watcher.begin(plan.cells[1], "cell2", plan)
         watcher.changed("", progress(1, 4, "align S1"))
         watcher.end(plan.cells[1])

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gpd import display
-from gpd.ledger import Attempt, LedgerWarning, last_attempts, read_ledger
-from gpd.steps import STEPS
-from gpd.summary import summarize
+from gpd.commands import run_display
+from gpd.pipelines import STEPS
+from gpd.records.ledger import Attempt, LedgerWarning, last_attempts, read_ledger
+from gpd.tables.summary import summarize
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "germline_demo"
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -43,7 +43,7 @@ def rendered(*tables) -> str:
 
 def test_the_tables_of_a_recorded_run():
     summary = summarize(read_ledger(GOLDEN / "ledger.jsonl"), STEPS["germline"])
-    text = rendered(display.step_table(summary), *display.throughput_lines(summary))
+    text = rendered(run_display.step_table(summary), *run_display.throughput_lines(summary))
     assert text == (GOLDEN / "tables.txt").read_text()
 
 
@@ -95,7 +95,7 @@ def test_a_resumed_run_knows_what_was_done_but_claims_no_throughput():
     assert summary.succeeded == ("B",)
     assert summary.makespan_s == 65
     assert summary.samples_per_day is None
-    assert "done before" in "".join(display.throughput_lines(summary))
+    assert "done before" in "".join(run_display.throughput_lines(summary))
 
 
 def test_nothing_run_has_no_throughput():
@@ -106,12 +106,12 @@ def test_nothing_run_has_no_throughput():
 
 
 def test_a_step_that_did_not_run_is_shown_as_such():
-    assert "not run" in rendered(display.step_table(summarize([attempt("map", "A", 0, 1)], STEPS_OF_TEST)))
+    assert "not run" in rendered(run_display.step_table(summarize([attempt("map", "A", 0, 1)], STEPS_OF_TEST)))
 
 
 def test_a_larger_cohort_shows_its_median_sample():
     jobs = [attempt("map", f"S{n}", 0, n) for n in range(1, 6)]
-    text = rendered(display.step_table(summarize([*jobs, attempt("join", "cohort", 9, 2)], STEPS_OF_TEST)))
+    text = rendered(run_display.step_table(summarize([*jobs, attempt("join", "cohort", 9, 2)], STEPS_OF_TEST)))
     assert [line.split() for line in text.splitlines() if "map" in line] == [
         ["│", "map", "│", "3.0", "│", "│", "15.0", "│"]
     ]
@@ -120,7 +120,7 @@ def test_a_larger_cohort_shows_its_median_sample():
 
 def test_failures_are_shown_with_their_cause():
     failures = summarize([attempt("map", "A", 0, 1, exit_code=1)], STEPS_OF_TEST).failures
-    text = rendered(display.failure_table(failures))
+    text = rendered(run_display.failure_table(failures))
     assert "it broke" in text
     assert "logs/map/A.log" in text
 

@@ -12,7 +12,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.lab import cells, provenance, throughput, throughput_verbs
+from gpd.commands import report, throughput_display
+from gpd.lab import cells, provenance, runner
 from gpd.tables.collect import CollectError
 
 BEGIN = "2026-11-20T12:00:00Z"
@@ -76,7 +77,7 @@ def gpd(*words):
 
 def shown(plan):
     console = Console(file=io.StringIO(), width=120, color_system=None)
-    throughput_verbs.show_plan(plan, console)
+    throughput_display.show_plan(plan, console)
     return console.file.getvalue()
 
 
@@ -84,7 +85,7 @@ def shown(plan):
 
 
 def test_the_plan_is_the_grid_and_how_long_it_takes(study):
-    plan = throughput.make_plan(study())
+    plan = runner.make_plan(study())
     write_cell(plan.study.folder, plan.cells[0])
     text = shown(plan)
     assert text.startswith("Study first: 2 cores, seed 1")
@@ -99,7 +100,7 @@ def test_the_plan_is_the_grid_and_how_long_it_takes(study):
 
 
 def test_what_is_left_is_summed_over_cells(study):
-    plan = throughput.make_plan(study())
+    plan = runner.make_plan(study())
     one = next(cell for cell in plan.cells if cell.n == 1)
     write_cell(plan.study.folder, one)
     # one of N = 1 at 60 s, two of N = 4 in proportion
@@ -107,19 +108,19 @@ def test_what_is_left_is_summed_over_cells(study):
 
 
 def test_nothing_is_known_before_the_first_cell(study):
-    lines = shown(throughput.make_plan(study())).splitlines()
+    lines = shown(runner.make_plan(study())).splitlines()
     assert lines[-1].startswith("how long it takes shows when the first cells have ended: no run of this pool")
 
 
 def test_nothing_is_left(study):
-    plan = throughput.make_plan(study())
+    plan = runner.make_plan(study())
     for cell in plan.cells:
         write_cell(plan.study.folder, cell)
     assert shown(plan).splitlines()[-1] == "nothing is left to run"
 
 
 def test_a_search_has_no_grid(study):
-    lines = shown(throughput.make_plan(study(concurrent_samples="knee"))).splitlines()
+    lines = shown(runner.make_plan(study(concurrent_samples="knee"))).splitlines()
     assert lines == [
         "germline: a pool of 4 samples; its knee is sought, so the cells are not known beforehand",
         "how long it takes shows when the first cells have ended",
@@ -128,7 +129,7 @@ def test_a_search_has_no_grid(study):
 
 def test_the_plan_as_json(study, tmp_path):
     path = study(modes=["scheduled", "independent"])
-    plan = throughput.make_plan(path)
+    plan = runner.make_plan(path)
     scheduled = next(cell for cell in plan.cells if (cell.n, cell.mode) == (4, "scheduled"))
     write_cell(plan.study.folder, scheduled, wall_s=100.0)
     ran = gpd("throughput", "plan", path, "--json")
@@ -197,7 +198,7 @@ def test_what_the_workflow_refuses_in_a_dry_run_is_a_line_each(study, monkeypatc
 
 
 def test_a_report_of_a_half_done_study_counts_what_has_ended(study, tmp_path):
-    plan = throughput.make_plan(study())
+    plan = runner.make_plan(study())
     done, cut_off, *_ = plan.cells
     write_cell(plan.study.folder, done)
     (plan.study.folder / cut_off.cell).mkdir()
@@ -214,7 +215,7 @@ def test_where_no_cell_has_ended_there_is_nothing_to_report(tmp_path):
     assert ran.stderr == f"gpd report: {tmp_path}: no cell of a study has ended here\n"
     assert not list(tmp_path.iterdir())
     with pytest.raises(CollectError):
-        throughput_verbs.write(tmp_path, Console(file=io.StringIO()))
+        report.write(tmp_path, Console(file=io.StringIO()))
 
 
 # ---- what a person may get wrong ---------------------------------------------------------------------

@@ -12,9 +12,9 @@ import pytest
 from conftest import ROOT
 from typer.testing import CliRunner
 
-from gpd import launcher, topology, topology_svg
 from gpd.cli import app
-from gpd.topology import Core, Layout, Policy
+from gpd.machines import launcher, topology, topology_svg
+from gpd.machines.topology import Core, Layout, Policy
 
 TOPOLOGIES = ROOT / "resources" / "topologies"
 GOLDEN = ROOT / "tests" / "golden" / "topology"

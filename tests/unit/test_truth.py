@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpd.truth import ComparisonError, Counts, compare_calls
+from gpd.truth.calls import ComparisonError, Counts, compare_calls
 
 pytestmark = pytest.mark.skipif(shutil.which("bcftools") is None, reason="bcftools is not installed")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpd.expression import compare_expression
+from gpd.truth.expression import compare_expression
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ("annotation", "design", "expression", "fragments", "strandedness")

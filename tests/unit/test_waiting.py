@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gpd import display, launcher, waiting
-from gpd.launcher import Job
-from gpd.ledger import Attempt
-from gpd.summary import summarize
+from gpd.commands import run_display
+from gpd.execution import waiting
+from gpd.machines import launcher
+from gpd.machines.launcher import Job
+from gpd.records.ledger import Attempt
+from gpd.tables.summary import summarize
 
 HERE, THERE = Path("/data/mine"), Path("/data/their run")
 NOW = 1000.0
@@ -52,7 +54,7 @@ def test_seconds_in_which_any_job_waited_count_once():
 @pytest.mark.parametrize(("waited_s", "said"), [(4.0, False), (50.0, True)])
 def test_a_figure_of_a_run_that_waited_long_is_qualified(waited_s, said):
     summary = summarize([attempt("A", 0, 77, 0.0), attempt("B", 100, 77, 0.0)], ["map"])
-    last = display.throughput_lines(summary, waited_s)[-1]
+    last = run_display.throughput_lines(summary, waited_s)[-1]
     assert last.startswith("jobs waited 50.0 s for CPUs that other jobs held") == said
 
 

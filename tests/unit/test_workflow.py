@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpd import workflow
+from gpd.execution import workflow
 
 SAID = """\
 Building DAG of jobs...
@@ -95,7 +95,7 @@ def test_cpu_time_is_told_apart_from_that_of_children(tmp_path):
 
 def test_what_is_run_dies_with_us(tmp_path):
     script = (
-        "from pathlib import Path; from gpd import workflow\n"
+        "from pathlib import Path; from gpd.execution import workflow\n"
         "workflow.run(['sh', '-c', 'echo $$ > pid; exec sleep 60'], Path('log'), print)"
     )
     us = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path)

@@ -10,8 +10,8 @@ from typing import Any
 
 from gpd.comparison.agreement import RunRecord, by_input, differing
 from gpd.lab.study import UNBOUND, Series
-from gpd.reports.formats import some
 from gpd.tables.counted import counted_cells
+from gpd.text.formats import some
 
 # what may differ between two studies if it is asked for
 ALLOWABLE = (

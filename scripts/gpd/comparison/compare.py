@@ -39,12 +39,12 @@ from gpd.comparison.sides import (
     same_size,
 )
 from gpd.errors import GpdError
-from gpd.lab.knee import Knee
 from gpd.lab.study import Series
-from gpd.reports.formats import counted, listed, number, some
+from gpd.pipelines import STEPS
 from gpd.reports.grids import DAILY
-from gpd.steps import STEPS
-from gpd.tables.estimates import Estimate, Ratio, ratio
+from gpd.statistics.estimates import Estimate, Ratio, ratio
+from gpd.statistics.knee import Knee
+from gpd.text.formats import counted, listed, number, some
 
 CURVE = ("mode", "binding")  # what sets the curves of a pipeline apart; published figures stand beside any
 SIZES_DIFFER = (

@@ -7,13 +7,13 @@ import pandas as pd
 
 from gpd.comparison.agreement import RunRecord
 from gpd.comparison.comparability import series_of, told
-from gpd.lab.knee import Knee, Observation, find_knee
 from gpd.lab.study import INDEPENDENT, Series
-from gpd.reference import DIFFERENCES, GIGABASES_A_SAMPLE, ReferencePoint, ReferenceSeries
-from gpd.reports.formats import some
+from gpd.published.series import DIFFERENCES, GIGABASES_A_SAMPLE, ReferencePoint, ReferenceSeries
+from gpd.statistics.estimates import Estimate, estimate
+from gpd.statistics.knee import Knee, Observation, find_knee
 from gpd.tables import columns
 from gpd.tables.collect import Tables
-from gpd.tables.estimates import Estimate, estimate
+from gpd.text.formats import some
 
 SECONDS_PER_HOUR = 3600
 SERIES = [column.name for column in (columns.PIPELINE, columns.MODE, columns.BINDING)]

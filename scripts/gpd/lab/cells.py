@@ -16,15 +16,15 @@ from typing import Any
 
 import yaml
 
-from gpd import said, workflow
 from gpd.errors import GpdError
+from gpd.execution import said, workflow
 from gpd.lab import digests, disk_usage, gatk_log, page_cache, provenance
 from gpd.lab.pool import Source, binding_settings, lay_out
 from gpd.lab.study import INDEPENDENT, SCHEMA_VERSION, UNBOUND, Cell
-from gpd.ledger import Attempt, read_ledger
 from gpd.machines import host
-from gpd.steps import STEPS
-from gpd.summary import summarize
+from gpd.pipelines import STEPS
+from gpd.records.ledger import Attempt, read_ledger
+from gpd.tables.summary import summarize
 
 PLAN, RECORD, LEDGER = "cell.json", "run.json", "ledger.jsonl"
 REFERENCE = Path("results") / "reference"

@@ -8,10 +8,10 @@ from typing import Any
 
 import yaml
 
-from gpd import configuration
-from gpd.configuration import ConfigurationError, Row
+from gpd.execution import configuration
+from gpd.execution.configuration import ConfigurationError, Row
 from gpd.lab.study import Pool, Sample, StudyError
-from gpd.workflow import ROOT
+from gpd.paths import ROOT
 
 SCHEMAS = ROOT / "workflow" / "schemas"
 READS = ("fq1", "fq2", "bam")

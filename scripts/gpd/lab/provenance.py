@@ -9,11 +9,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from gpd import doctor, tools
 from gpd.lab import digests
 from gpd.lab.pool import Source, settings_without_paths
-from gpd.machines import machine
-from gpd.workflow import ROOT
+from gpd.machines import examine, machine, tools
+from gpd.paths import ROOT
 
 WORKFLOW, ENVIRONMENTS = ROOT / "workflow", ROOT / "envs"
 SOURCES = (".smk", ".py", ".R", ".yaml", ".xml")
@@ -62,7 +61,7 @@ def variables(environment: Mapping[str, str]) -> dict[str, str]:
 def tool_versions(pipeline: str) -> dict[str, str | None]:
     """The version that each tool of a pipeline says it has; None where it is not here, as conda's are not."""
     needed = tools.needed(tools.read_table(), pipeline)
-    found = {tool.command: doctor.examine(tool).version or None for tool in needed}
+    found = {tool.command: examine.examine(tool).version or None for tool in needed}
     return found | {"java": _java()} if "gatk" in found else found
 
 

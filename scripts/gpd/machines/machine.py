@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
-from gpd import launcher
-from gpd.launcher import Limits
+from gpd.machines import launcher
+from gpd.machines.launcher import Limits
 from gpd.machines.mounts import Mount, mount_of, parse_mounts
 
 TIMEOUT_S = 60.0

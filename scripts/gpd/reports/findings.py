@@ -7,11 +7,9 @@ import pandas as pd
 
 from gpd.comparison.agreement import Disagreement, RunRecord, compared
 from gpd.comparison.comparability import Difference, doubts, pooled_differences
-from gpd.faults import DATA
-from gpd.lab.knee import Knee
 from gpd.lab.study import Series
-from gpd.reference import ReferenceSeries
-from gpd.reports.formats import counted, listed, number, some, with_error
+from gpd.pipelines import STEPS
+from gpd.published.series import ReferenceSeries
 from gpd.reports.grids import (
     CLOCKS,
     DAILY,
@@ -39,9 +37,11 @@ from gpd.reports.study_figures import (
     throughput_figure,
     timeline_figure,
 )
-from gpd.steps import STEPS
+from gpd.statistics.knee import Knee
 from gpd.tables.collect import Tables
+from gpd.tables.faults import DATA
 from gpd.tables.rows import HUMAN_30X_GIGABASES
+from gpd.text.formats import counted, listed, number, some, with_error
 
 ALIKE = 0.9  # of a human genome at 30x: a sample below is called by its size
 MOST_NAMED = 5

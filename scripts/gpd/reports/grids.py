@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 
 from gpd.comparison.agreement import Disagreement
-from gpd.faults import COHORT_DATA, DATA, LOAD
 from gpd.lab.study import Series
-from gpd.reports.formats import TimeUnit, some, unit_for, with_error
-from gpd.steps import ALTERNATIVES, STEPS
+from gpd.pipelines import ALTERNATIVES, STEPS
+from gpd.tables.faults import COHORT_DATA, DATA, LOAD
+from gpd.text.formats import TimeUnit, some, unit_for, with_error
 
 SECONDS_PER_HOUR = 3600
 WIDEST = 9  # columns that fit a printed page; past that a table goes on in another

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gpd.comparison.agreement import RunRecord
-from gpd.reports.formats import counted, number, some
 from gpd.reports.grids import Entry, Grid, Line, short
+from gpd.text.formats import counted, number, some
 
 MIB_PER_GIB = 1024
 MOST_SHOWN = 4

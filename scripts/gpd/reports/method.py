@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from gpd.comparison.agreement import RunRecord
-from gpd.reports.formats import counted, listed
 from gpd.reports.grids import counted_in
 from gpd.tables.collect import Tables
 from gpd.tables.rows import HUMAN_30X_GIGABASES
+from gpd.text.formats import counted, listed
 
 DEFINITIONS = (
     "Clocks: the launcher of each job records its start and end (UTC). A step's barrier time goes from its first job's "

@@ -11,14 +11,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gpd import published, reference
 from gpd.comparison import agreement
 from gpd.comparison.agreement import Disagreement
-from gpd.reference import ReferenceSeries
+from gpd.published import figures, series
+from gpd.published.series import ReferenceSeries
 from gpd.reports.figures import Drawing
 from gpd.reports.findings import Findings, find
-from gpd.reports.formats import markdown
 from gpd.tables.collect import Tables
+from gpd.text.formats import markdown
 
 HTML, MARKDOWN, FIGURES = "report.html", "report.md", "figures"
 TEMPLATES = PackageLoader("gpd.reports")
@@ -38,7 +38,7 @@ def write(
     if disagreements is None:
         disagreements = agreement.disagreements(tables.runs_json)
     if references is None:
-        references = reference.curves(published.read())
+        references = series.curves(figures.read())
     findings = find(tables, disagreements, references)
     page, plain = folder / HTML, folder / MARKDOWN
     page.write_text(render_html(findings), encoding="utf-8")
@@ -73,7 +73,7 @@ def _escaped(value: Any) -> Any:
 
 def drawings(findings: Findings) -> Iterator[Drawing]:
     for pipeline in findings.pipelines:
-        for shown in (*pipeline.figures, *(figure for series in pipeline.series for figure in series.figures)):
+        for shown in (*pipeline.figures, *(figure for line in pipeline.series for figure in line.figures)):
             if shown.drawing is not None:
                 yield shown.drawing
 

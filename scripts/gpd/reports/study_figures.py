@@ -7,11 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from gpd.lab.knee import Knee, Observation, find_knee
 from gpd.lab.study import Series
-from gpd.reference import ReferenceSeries
+from gpd.published.series import ReferenceSeries
 from gpd.reports.figures import MOST_BARS, Bar, Curve, Drawing, Point, Stack, draw_curves, draw_stacks, draw_timeline
-from gpd.reports.formats import TimeUnit, counted, number, unit_for
 from gpd.reports.grids import (
     DAILY,
     SECONDS_PER_HOUR,
@@ -24,6 +22,8 @@ from gpd.reports.grids import (
     step_means,
     step_numbers,
 )
+from gpd.statistics.knee import Knee, Observation, find_knee
+from gpd.text.formats import TimeUnit, counted, number, unit_for
 
 PERCENT = 100
 SHARED = "all samples"

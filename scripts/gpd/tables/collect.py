@@ -14,12 +14,11 @@ import pyarrow.parquet as pq
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from gpd import faults
 from gpd.errors import GpdError
-from gpd.ledger import Attempt, read_ledger
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
-from gpd.steps import STEPS
-from gpd.tables import columns, rows
+from gpd.pipelines import STEPS
+from gpd.records.ledger import Attempt, read_ledger
+from gpd.tables import columns, faults, rows
 from gpd.tables.counted import counted_cells
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"

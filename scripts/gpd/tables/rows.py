@@ -9,13 +9,13 @@ from itertools import groupby
 from math import fsum
 from typing import Any
 
-from gpd.faults import COHORT_DATA, DATA
-from gpd.ledger import Attempt, last_attempts
 from gpd.outcomes import Outcome, Process, Run, owner
-from gpd.steps import ALTERNATIVES
-from gpd.summary import SECONDS_PER_DAY
+from gpd.pipelines import ALTERNATIVES
+from gpd.records.ledger import Attempt, last_attempts
+from gpd.statistics.estimates import estimate
 from gpd.tables import columns
-from gpd.tables.estimates import estimate
+from gpd.tables.faults import COHORT_DATA, DATA
+from gpd.tables.summary import SECONDS_PER_DAY
 
 Row = dict[str, Any]
 Job = tuple[Process, Attempt]

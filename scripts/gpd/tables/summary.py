@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gpd.ledger import Attempt, last_attempts
 from gpd.outcomes import COHORT, Process, judge, owner, passed
+from gpd.records.ledger import Attempt, last_attempts
 
 SECONDS_PER_DAY = 24 * 3600
 

@@ -6,12 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpd import launcher
-from gpd.ledger import Attempt
-from gpd.topology import plural
+from gpd.errors import GpdError
+from gpd.machines import launcher
+from gpd.machines.topology import plural
+from gpd.records.ledger import Attempt
 
 LOOK_S = 5.0
+LONGEST_END_S = 60.0  # of jobs whose run was killed: they see it within 2 s, and have 10 s to end
 PATIENCE_S = 5.0  # a shorter wait is not worth a word
+
+
+class StillRunningError(GpdError):
+    """Jobs of an earlier run in a folder do not end; the message names them."""
 
 
 @contextmanager
@@ -57,3 +63,17 @@ def waited_s(attempts: Iterable[Attempt]) -> float:
         total += max(0.0, end - max(begin, until))
         until = max(until, end)
     return total
+
+
+def await_former(folder: Path) -> None:
+    """Wait until jobs whose run was killed have ended, in a folder and below: two jobs must not write one file.
+
+    Raises StillRunningError where they do not end.
+    """
+    deadline = time.monotonic() + LONGEST_END_S
+    while left := [job.name for job in launcher.jobs() if job.folder.is_relative_to(folder.resolve())]:
+        if time.monotonic() > deadline:
+            raise StillRunningError(
+                f"{folder}: jobs of an earlier run are still at work: {', '.join(left)}; end them first"
+            )
+        time.sleep(0.2)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil, log
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from gpd.topology import (
+from gpd.machines.topology import (
     SHORT,
     Core,
     Group,

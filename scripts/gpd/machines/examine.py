@@ -1,25 +1,19 @@
-"""What is here of what the pipelines need: `gpd doctor`.
+"""Which of the tools that the pipelines need are here, and whether they run and are new enough.
 
-`inspect` looks at this machine; `verdict` and the functions below it only judge and show what was seen.
+`inspect` looks at this machine; `verdict` and the functions below it only judge what was seen.
 """
 
-import json
 import shutil
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
-
 from gpd.machines.machine import TIMEOUT_S, Machine, answer, look
-from gpd.tools import Tool, at_least, needed, version_in
+from gpd.machines.tools import Tool, at_least, needed, version_in
+from gpd.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 CURES = ROOT / ".tools" / "cufflinks" / "status"  # scripts/setup/cufflinks.sh
 GATK3_JAVA = ROOT / "workflow" / "scripts" / "gatk3_java.py"
 OPEN_FILES = 4096  # sambamba sort and GenomicsDBImport keep hundreds of files open, several jobs run at once
@@ -53,9 +47,6 @@ class Report:
     def healthy(self) -> bool:
         """Whether every pipeline that was asked for can run."""
         return "no" not in self.verdicts.values()
-
-
-# judging and showing
 
 
 def judge(tool: Tool, path: str, status: int | None, output: str) -> Finding:
@@ -112,70 +103,7 @@ def warnings(machine: Machine) -> list[str]:
     return found
 
 
-def show(report: Report, tools: list[Tool], console: Console) -> None:
-    """Print the report: tools, machine, then one line a pipeline."""
-    console.print(_tool_table(report.findings))
-    console.print(_machine_table(report.machine))
-    for cure in report.cures:
-        console.print(escape(cure), soft_wrap=True)
-    if report.gatk3_java:
-        console.print(f"gatk3_jar, where the config names one: {escape(report.gatk3_java)}", soft_wrap=True)
-    for warning in warnings(report.machine):
-        console.print(f"[yellow]warning[/]: {escape(warning)}", soft_wrap=True)
-    for pipeline, how in report.verdicts.items():
-        for line in _verdict_lines(pipeline, how, lacking(pipeline, tools, report.findings)):
-            console.print(line, soft_wrap=True)
-
-
-def _tool_table(findings: Iterable[Finding]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("tool", "version", "needed by", "path"):
-        table.add_column(heading, overflow="fold")
-    for finding in findings:
-        version = Text(finding.version or "?", "green")
-        if finding.problem:
-            version = Text(finding.problem, "red" if finding.path else "yellow")
-        table.add_row(finding.command, version, ", ".join(finding.needed_by), finding.path)
-    return table
-
-
-def _machine_table(machine: Machine) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False)
-    topology = machine.topology
-    counts = (
-        (topology.sockets, "socket"),
-        (topology.numa_nodes, "NUMA node"),
-        (topology.l3_groups, "L3 group"),
-        (topology.cores, "core"),
-        (topology.cpus, "CPU"),
-    )
-    parts = [f"{count} {name}{'s' * (count != 1)}" for count, name in counts if count is not None]
-    smt = {None: "", 1: ", no SMT"}.get(topology.threads_per_core, f", SMT {topology.threads_per_core}")
-    table.add_row("processor", escape(topology.model or "?"))
-    table.add_row("topology", f"{', '.join(parts) or '?'}{smt} ({machine.usable_cpus} usable here)")
-    table.add_row("memory", f"{machine.memory_gib:.1f} GiB, {machine.available_gib:.1f} GiB available")
-    for disk in machine.disks:
-        table.add_row("free disk", f"{disk.free_gib:.1f} GiB in {escape(disk.path)}")
-    table.add_row("ulimit -n", str(machine.open_files))
-    return table
-
-
-def _verdict_lines(pipeline: str, how: str, missing: list[Finding]) -> list[str]:
-    if how == "path":
-        return [f"[green]{pipeline} can run[/]"]
-    if how == "conda":
-        return [f"[green]{pipeline} can run[/] with 'snakemake --sdm conda', which brings what PATH lacks"]
-    return [f"[red]{pipeline} cannot run[/]:"] + [
-        f"  {finding.command} {escape(finding.problem)}: {escape(finding.remedy)}" for finding in missing
-    ]
-
-
-def to_json(report: Report) -> str:
-    """Return the report as JSON, field names as in the classes above."""
-    return json.dumps(asdict(report) | {"warnings": warnings(report.machine)}, indent=2)
-
-
-# looking at this machine
+# ---- looking at this machine --------------------------------------------------------------------------
 
 
 def inspect(tools: list[Tool], pipelines: list[str], directory: Path) -> Report:

@@ -3,13 +3,16 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpd.published import (
+from gpd.commands.verbs import Verbs
+from gpd.machines.topology import plural
+from gpd.published.figures import (
     FIGURES,
     SINGLE,
     STEPS,
@@ -20,9 +23,10 @@ from gpd.published import (
     Statement,
     figures,
     half_unit,
+    read,
+    read_statements,
     skus,
 )
-from gpd.topology import plural
 
 TITLES = {
     THROUGHPUT: "throughput",
@@ -30,6 +34,47 @@ TITLES = {
     "total_hours": "total hours",
     "genomes_per_day": "genomes a day",
 }
+
+app = typer.Typer(cls=Verbs, no_args_is_help=True, help="Look at figures that others published, and check them.")
+
+
+@app.command()
+def show(
+    sku: Annotated[list[str] | None, typer.Option(help="A CPU's tables (repeatable). Default: list the CPUs.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show published runtimes a step, with totals and genomes a day recomputed from them; or which CPUs there are.
+
+    Example: gpd published show --sku 7763
+    """
+    runs, statements = read(), read_statements()
+    if unknown := [name for name in sku or [] if name not in skus(runs)]:
+        raise typer.BadParameter(f"{', '.join(unknown)}: the SKUs are {', '.join(skus(runs))}")
+    if as_json:
+        typer.echo(runs_to_json(run for run in runs if not sku or run.sku in sku))
+    elif sku:
+        for name in sku:
+            show_sku(name, runs, statements, Console())
+    else:
+        show_skus(runs, Console())
+
+
+@app.command()
+def check(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Recompute every published total and genomes-a-day figure from its rows, and list those that do not follow.
+
+    They are others' figures: the exit code is 0 also where some do not follow, and 2 where the tables are broken.
+
+    Example: gpd published check
+    """
+    found = figures(read())
+    if as_json:
+        typer.echo(check_to_json(found))
+    else:
+        show_check(found, Console())
+
 
 # ------------------------------------------------------------------------------------------------ check
 

@@ -22,10 +22,10 @@ from gpd.comparison.sides import (
     Side,
     same_size,
 )
-from gpd.reports.formats import PLUS_MINUS, TimeUnit, listed, number, unit_for, with_error
 from gpd.reports.grids import CLOCKS, DAILY
+from gpd.statistics.estimates import Estimate, Ratio
 from gpd.tables import columns
-from gpd.tables.estimates import Estimate, Ratio
+from gpd.text.formats import PLUS_MINUS, TimeUnit, listed, number, unit_for, with_error
 
 RATIO, NO_INTERVAL = "ratio", "(no CI)"
 HOURS = {MAKESPAN.column: 1, BARRIER: SECONDS_PER_HOUR, BUSY: SECONDS_PER_HOUR}  # seconds of the unit in the tables

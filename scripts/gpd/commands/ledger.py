@@ -5,20 +5,59 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import relevance
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpd import launcher
-from gpd.ledger import Attempt, LedgerError, parse_attempt, read_lines, read_records
-from gpd.topology import plural
-from gpd.workflow import ROOT
+from gpd.commands.verbs import FILE_WIDTH, Verbs
+from gpd.machines import launcher
+from gpd.machines.topology import plural
+from gpd.paths import ROOT
+from gpd.records.ledger import Attempt, LedgerError, parse_attempt, read_ledger, read_lines, read_records
 
 NAME = "ledger.jsonl"
 SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
 MOST_ERRORS = 3  # of one line
+TABLE_WIDTH = 120  # of the table, at least
+
+app = typer.Typer(
+    cls=Verbs, no_args_is_help=True, help="Look at a run's ledger: one record for every attempt at a job."
+)
+Run = Annotated[Path, typer.Argument(help="A run's folder, or its ledger.jsonl.")]
+
+
+@app.command()
+def show(
+    run: Run = Path(),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the records as JSON.")] = False,
+) -> None:
+    """Show each attempt at each job: CPUs, times, memory, bytes, binding, and what came of it. Unknown is blank.
+
+    Example: gpd ledger show demo-run
+    """
+    path = find(run)
+    if as_json:
+        typer.echo(json.dumps(records(path), indent=2, ensure_ascii=False))
+    else:
+        width = max(TABLE_WIDTH, Console().width) if Console().is_terminal else FILE_WIDTH
+        Console(width=width).print(table(read_ledger(path)))
+
+
+@app.command()
+def check(run: Run = Path()) -> None:
+    """Check a run's records against their schema, and that no two jobs shared a CPU; 1 where something is wrong.
+
+    Example: gpd ledger check demo-run
+    """
+    checked = checked_ledger(find(run))
+    for problem in checked.problems or [verdict(checked.attempts)]:
+        typer.echo(problem)
+    raise typer.Exit(1 if checked.problems else 0)
 
 
 @dataclass(frozen=True)
@@ -40,7 +79,7 @@ def find(run: Path) -> Path:
 # ------------------------------------------------------------------------------------------------ check
 
 
-def check(path: Path) -> Checked:
+def checked_ledger(path: Path) -> Checked:
     """Hold every line against the schema, and ask the launcher for jobs that shared a CPU."""
     found = launcher.check(path)  # first, for it records the jobs whose launchers were killed
     validator = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))

@@ -1,35 +1,58 @@
-"""Run a pipeline on a cohort and show what it came to; `gpd run` and `gpd demo` end here."""
+"""`gpd run`: run a pipeline on a cohort, and show what it came to."""
 
 import argparse
 import secrets
 import shlex
-import shutil
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 
-from gpd import configuration, display, interruption, launcher, run_lock, said, tools, waiting, workflow
-from gpd.configuration import Configuration, ConfigurationError
+from gpd.commands import run_display
+from gpd.commands.verbs import Cores, Pipeline, terminal
 from gpd.errors import GpdError, Interrupted
+from gpd.execution import configuration, deployment, interruption, run_lock, said, waiting, workflow
+from gpd.execution.configuration import Configuration, ConfigurationError
 from gpd.lab.study import share
-from gpd.ledger import Attempt, last_attempts, read_ledger
-from gpd.machines import machine
-from gpd.steps import STEPS
-from gpd.summary import summarize
-from gpd.topology import plural
+from gpd.machines import launcher, machine
+from gpd.machines.topology import plural
+from gpd.pipelines import STEPS
+from gpd.records.ledger import Attempt, last_attempts, read_ledger
+from gpd.tables.summary import summarize
 
 LEDGER = "ledger.jsonl"
 USUAL_CONFIG = "config/config.yaml"
 DONE, FAILED = 0, 1  # exit codes
-LONGEST_END_S = 60.0  # of jobs whose run was killed: they see it within 2 s, and have 10 s to end
 GO_ON = "what is done is kept, and what was cut off is done again: the same command goes on"
 
 
 class RunError(GpdError):
     """A run that can't be started, or that ended without a single job."""
+
+
+def command(
+    context: typer.Context,
+    pipeline: Annotated[Pipeline, typer.Argument(help="Which pipeline to run.")],
+    directory: Annotated[Path, typer.Option(help="Where the run writes.", exists=True, file_okay=False)] = Path(),
+    configfile: Annotated[list[Path] | None, typer.Option(help="Configuration, repeatable.", exists=True)] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="One of the project's by its name, or a folder. Default: chosen by the cohort.")
+    ] = None,
+    cores: Cores = None,
+) -> None:
+    """Run a pipeline on a cohort, and show time a step, failures and samples a day.
+
+    Targets, after the pipeline: all (the default), results (without the page of statistics), prepare (indexes and
+    dictionaries alone), or files. These and further options go to Snakemake, which alone does the same work.
+
+    Example: gpd run germline results --cores 32
+    """
+    folder = workflow.find_profile(profile) if profile else None
+    code = run(pipeline, directory, terminal(), cores, configfile or [], folder, extra=context.args)
+    raise typer.Exit(code)
 
 
 @dataclass(frozen=True)
@@ -123,7 +146,14 @@ def _command(
         mem_mb=int(node.available_gib * 1024),
         profile=profile,
         configfiles=configfiles,
-        options=["--config", f"pipeline={pipeline}", *settings, *threads, *deployment(pipeline), "--rerun-incomplete"],
+        options=[
+            "--config",
+            f"pipeline={pipeline}",
+            *settings,
+            *threads,
+            *deployment.options(pipeline),
+            "--rerun-incomplete",
+        ],
         extra=rest,
     )
 
@@ -159,12 +189,6 @@ def _configuration(directory: Path, configfiles: Sequence[Path], pipeline: str) 
         return None
 
 
-def deployment(pipeline: str) -> list[str]:
-    """Snakemake's options for where tools come from: conda, where it is there and PATH lacks one."""
-    lacking = [tool for tool in tools.needed(tools.read_table(), pipeline) if not shutil.which(tool.command)]
-    return ["--sdm", "conda"] if lacking and machine.conda() else []
-
-
 # ---- the run -----------------------------------------------------------------------------------------
 
 
@@ -172,8 +196,8 @@ def _run(directory: Path, command: Sequence[str], unlock: str, console: Console)
     """Run Snakemake in a folder that is ours alone meanwhile."""
     run_id = f"run-{secrets.token_hex(8)}"
     with interruption.catching(), run_lock.hold_folder(directory, unlock) as lock:
-        await_former(directory)
-        with display.progress(console) as shown, waiting.watch(directory, shown.waits):
+        waiting.await_former(directory)
+        with run_display.progress(console) as shown, waiting.watch(directory, shown.waits):
 
             def changed(state: workflow.Progress) -> None:
                 run_lock.note_snakemakes(directory, lock)
@@ -189,18 +213,6 @@ def _run(directory: Path, command: Sequence[str], unlock: str, console: Console)
 
 def _unlock(pipeline: str, directory: Path) -> str:
     return f"gpd run {pipeline} --directory {shlex.quote(str(directory))} --unlock"
-
-
-def await_former(folder: Path) -> None:
-    """Wait until jobs whose run was killed have ended, in a folder and below: two jobs must not write one file.
-
-    Raises RunError where they do not end.
-    """
-    deadline = time.monotonic() + LONGEST_END_S
-    while left := [job.name for job in launcher.jobs() if job.folder.is_relative_to(folder.resolve())]:
-        if time.monotonic() > deadline:
-            raise RunError(f"{folder}: jobs of an earlier run are still at work: {', '.join(left)}; end them first")
-        time.sleep(0.2)
 
 
 # ---- after -------------------------------------------------------------------------------------------
@@ -240,14 +252,14 @@ def show(
     steps, whole = STEPS[pipeline], exit_code is not None
     summary = summarize(attempts, steps, earlier, exit_code)
     if summary.columns:
-        console.print(display.step_table(summary))
+        console.print(run_display.step_table(summary))
     if summary.columns and whole:
         waited_s = waiting.waited_s(attempt for attempt in attempts if attempt.step in steps)
-        for line in display.throughput_lines(summary, waited_s):
+        for line in run_display.throughput_lines(summary, waited_s):
             console.print(line, highlight=False)
     failures = summary.failures if whole else summarize(filter(_ended_by_itself, attempts), steps).failures
     if failures:
-        console.print(display.failure_table(failures))
+        console.print(run_display.failure_table(failures))
 
 
 def _ended_by_itself(attempt: Attempt) -> bool:

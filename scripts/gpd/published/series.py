@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gpd.lab.knee import Knee, Observation, find_knee
-from gpd.published import SINGLE, THROUGHPUT, PublishedRun, Recomputed, figures, skus
+from gpd.published.figures import SINGLE, THROUGHPUT, PublishedRun, Recomputed, figures, skus
+from gpd.statistics.knee import Knee, Observation, find_knee
 from gpd.tables.rows import HUMAN_30X_GIGABASES
 
 # what sets every published figure apart from one that is measured here (resources/published/README.md)
@@ -79,7 +79,7 @@ class ReferenceSeries:
         return find_knee(self.observations)
 
 
-def series(runs: Iterable[PublishedRun]) -> list[ReferenceSeries]:
+def by_sku(runs: Iterable[PublishedRun]) -> list[ReferenceSeries]:
     """Return a series a SKU: its runs of several samples at once; where there are none, that of the lone sample.
 
     The two tables are never joined: they were run with different cores a step and differ at one sample.
@@ -90,7 +90,7 @@ def series(runs: Iterable[PublishedRun]) -> list[ReferenceSeries]:
 
 def curves(runs: Iterable[PublishedRun]) -> list[ReferenceSeries]:
     """Return the series that have more than one N."""
-    return [one for one in series(runs) if len(one.points) > 1]
+    return [one for one in by_sku(runs) if len(one.points) > 1]
 
 
 def _series(runs: list[PublishedRun]) -> ReferenceSeries:

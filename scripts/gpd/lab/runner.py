@@ -12,19 +12,19 @@ from typing import Any
 
 import pandas as pd
 
-from gpd import cohort, interruption, launcher, run_lock, waiting, workflow
 from gpd.errors import Interrupted
-from gpd.faults import DATA, LOAD
+from gpd.execution import deployment, interruption, run_lock, waiting, workflow
 from gpd.lab import cells, provenance, study
 from gpd.lab.cells import Bench
-from gpd.lab.knee import Observation, next_n
 from gpd.lab.pool import Source, read_pool
 from gpd.lab.study import INDEPENDENT, Cell, Series, Study, StudyError
-from gpd.ledger import read_ledger
-from gpd.machines import machine
+from gpd.machines import launcher, machine
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
-from gpd.steps import STEPS
+from gpd.pipelines import STEPS
+from gpd.records.ledger import read_ledger
+from gpd.statistics.knee import Observation, next_n
 from gpd.tables import collect
+from gpd.tables.faults import DATA, LOAD
 
 LOCK = ".lock"
 WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a cell
@@ -170,7 +170,7 @@ def run(plan: Plan, watcher: Watcher) -> None:
         run_lock.hold(folder / LOCK, folder, "gpd throughput run") as lock,
         waiting.watch(folder, watcher.waits),
     ):
-        cohort.await_former(folder)
+        waiting.await_former(folder)
         for pipeline, source in plan.sources.items():
             bench = _bench(plan, source, lock.descriptor)
             title = f"{pipeline}: indexes and dictionaries"
@@ -205,7 +205,7 @@ def check(plan: Plan) -> None:
 
 def _bench(plan: Plan, source: Source, lock: int) -> Bench:
     folder = plan.study.folder.resolve()
-    deployment = cohort.deployment(source.config["pipeline"])
+    from_conda = deployment.options(source.config["pipeline"])
     return Bench(
         folder=folder,
         source=source,
@@ -213,7 +213,7 @@ def _bench(plan: Plan, source: Source, lock: int) -> Bench:
         mem_mb=int(machine.look(Path()).available_gib * 1024),
         keep_results=plan.study.keep_results,
         lock=lock,
-        options=(*deployment, "--conda-prefix", str(folder / "conda")) if deployment else (),
+        options=(*from_conda, "--conda-prefix", str(folder / "conda")) if from_conda else (),
     )
 
 

@@ -10,8 +10,9 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from gpd.errors import GpdError
+from gpd.paths import ROOT
 
-FOLDER = Path(__file__).resolve().parents[2] / "resources" / "published"
+FOLDER = ROOT / "resources" / "published"
 THROUGHPUT = "germline_throughput"
 TOTALS = "germline_throughput_totals"
 SINGLE = "germline_single_sample"

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpd import interruption
 from gpd.errors import GpdError
+from gpd.execution import interruption
+from gpd.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"

@@ -1,21 +1,25 @@
-"""Simulate small cohorts, run them, hold what comes out against the simulated truth, and measure a small study."""
+"""`gpd demo`: simulate small cohorts, run them, hold results against the truth, and measure a small study."""
 
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
+import typer
 import yaml
 from rich.console import Console
 from rich.table import Table
 
-from gpd import cohort, display, workflow
+from gpd.commands import run, run_display, throughput
+from gpd.commands.verbs import Cores, terminal
 from gpd.errors import GpdError
-from gpd.expression import ExpressionComparison, compare_expression
-from gpd.lab import throughput, throughput_verbs
-from gpd.truth import Comparison, compare_calls
+from gpd.execution import workflow
+from gpd.truth.calls import Comparison, compare_calls
+from gpd.truth.expression import ExpressionComparison, compare_expression
 
 RESOURCES = workflow.ROOT / "resources" / "demo"
 MARK = ".gpd-demo"
@@ -30,6 +34,33 @@ class DemoError(GpdError):
     """The demo cannot start; the message is one line."""
 
 
+class Part(StrEnum):
+    """The parts of the demo."""
+
+    GERMLINE = "germline"
+    TUXEDO = "tuxedo"
+    THROUGHPUT = "throughput"
+
+
+def command(
+    parts: Annotated[list[Part] | None, typer.Argument(help="Default: each in turn.")] = None,
+    directory: Annotated[Path, typer.Option(help="Made anew, a folder a part.", file_okay=False)] = Path("demo-run"),
+    seed: Annotated[int, typer.Option(help="The same seed gives the same cohorts.")] = 1,
+    cores: Cores = None,
+) -> None:
+    """Simulate small cohorts, run both pipelines on them, hold results against the truth, and measure a small study.
+
+    Example: gpd demo germline --cores 4
+    """
+    codes = [
+        run_study(directory / name, seed, cores, terminal())
+        if name == Part.THROUGHPUT
+        else run_pipeline(name, directory / name, seed, cores, Console())
+        for name in parts or list(Part)
+    ]
+    raise typer.Exit(max(codes))
+
+
 @dataclass(frozen=True)
 class Demo:
     """One pipeline's demo: what simulates its cohort, and what compares its results with the truth."""
@@ -38,13 +69,13 @@ class Demo:
     compare: Callable[[Path], Table]
 
 
-def run(pipeline: str, directory: Path, seed: int, cores: int | None, console: Console) -> int:
-    """Run a pipeline's demo in `directory`, which is made anew; as cohort.run()."""
+def run_pipeline(pipeline: str, directory: Path, seed: int, cores: int | None, console: Console) -> int:
+    """Run a pipeline's demo in `directory`, which is made anew; as run.run()."""
     demo = DEMOS[pipeline]
     clear(directory)
     console.print(f"Simulating a cohort for the {pipeline} pipeline, seed {seed}, in {directory}", highlight=False)
     simulate(demo.simulator, directory, seed)
-    code = cohort.run(pipeline, directory, console, cores, configfiles=[directory / "config.yaml"])
+    code = run.run(pipeline, directory, console, cores, configfiles=[directory / "config.yaml"])
     if code == 0:
         console.print(demo.compare(directory))
     return code
@@ -60,7 +91,9 @@ def run_study(directory: Path, seed: int, cores: int | None, console: Console) -
     pool = {"directory": str(directory), "config": "config.yaml"}
     settings = {"name": "study", "directory": str(directory), "pipelines": {"germline": pool}, "seed": seed} | STUDY
     _write_yaml(directory / "throughput.yaml", settings | {"cores": cores})
-    return throughput_verbs.run(throughput.make_plan(directory / "throughput.yaml"), console)
+    from gpd.lab import runner
+
+    return throughput.measure(runner.make_plan(directory / "throughput.yaml"), console)
 
 
 def _write_yaml(path: Path, content: dict) -> None:
@@ -100,10 +133,10 @@ def compare_tuxedo(directory: Path) -> ExpressionComparison:
 
 DEMOS = {
     "germline": Demo(
-        RESOURCES / "germline" / "simulate_cohort.py", lambda folder: display.truth_table(compare_germline(folder))
+        RESOURCES / "germline" / "simulate_cohort.py", lambda folder: run_display.truth_table(compare_germline(folder))
     ),
     "tuxedo": Demo(
         RESOURCES / "tuxedo" / "simulate_experiment.py",
-        lambda folder: display.expression_table(compare_tuxedo(folder)),
+        lambda folder: run_display.expression_table(compare_tuxedo(folder)),
     ),
 }

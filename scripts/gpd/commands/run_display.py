@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from gpd import workflow
-from gpd.expression import ExpressionComparison
+from gpd.execution import workflow
 from gpd.outcomes import COHORT
-from gpd.steps import ALTERNATIVES
-from gpd.summary import Failure, Summary
-from gpd.truth import Comparison
+from gpd.pipelines import ALTERNATIVES
+from gpd.tables.summary import Failure, Summary
+from gpd.truth.calls import Comparison
+from gpd.truth.expression import ExpressionComparison
 
 MOST_SAMPLES = 4
 NOT_RUN = "not run"

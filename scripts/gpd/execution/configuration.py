@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpd.workflow import ROOT
+from gpd.paths import ROOT
 
 TABLES = ROOT / "workflow" / "scripts" / "tables.py"
 TIMEOUT_S = 120.0

@@ -1,22 +1,24 @@
-"""The verbs of a study: show its plan, run it, and write its tables and report."""
+"""What a person sees of a study: its plan, which cell runs and how long it may take, and what it came to."""
 
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 
 import pandas as pd
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
-from gpd.comparison import agreement
-from gpd.errors import Interrupted
-from gpd.lab import cells, study_display, throughput
+from gpd.execution import workflow
+from gpd.lab import cells, runner
 from gpd.lab.study import Cell
-from gpd.reports import formats, report
-from gpd.tables import collect
-from gpd.tables.collect import CollectError, Tables
+from gpd.tables.collect import Tables
+from gpd.text import formats
 
 GO_ON = "the cells that have ended are kept, and this one is run again from its start: the same command goes on"
+MOST_LINES = 16  # of running jobs
 WORDS = ("pipeline", "mode", "binding")
 FIGURES = {
     "genomes/day": "genomes_per_day",
@@ -35,7 +37,7 @@ COLUMNS = {
 }
 
 
-def show_plan(plan: throughput.Plan, console: Console) -> None:
+def show_plan(plan: runner.Plan, console: Console) -> None:
     """Print the grid, a row a point, and how long it may take."""
     settings = plan.study
     table = Table(title=f"Study {settings.name}: {plan.cores} cores, seed {settings.seed}", title_justify="left")
@@ -51,13 +53,13 @@ def show_plan(plan: throughput.Plan, console: Console) -> None:
     console.print(_outlook(plan), highlight=False, soft_wrap=True)
 
 
-def described(plan: throughput.Plan) -> dict:
+def described(plan: runner.Plan) -> dict:
     """Return the plan for JSON: its points with cells planned and finished, and an estimate where there is one."""
     points: dict[tuple, list[Cell]] = {}
     for cell in plan.cells:
         points.setdefault((cell.pipeline, cell.n, cell.mode, cell.binding), []).append(cell)
     ordered = sorted(points.items())
-    estimates = throughput.estimates_s(plan, [members[0] for _, members in ordered])
+    estimates = runner.estimates_s(plan, [members[0] for _, members in ordered])
     return {
         "study": plan.study.name,
         "folder": str(plan.study.folder),
@@ -81,7 +83,7 @@ def _cell(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _outlook(plan: throughput.Plan) -> str:
+def _outlook(plan: runner.Plan) -> str:
     """Say how long what is left may take, and by what that is judged."""
     points = described(plan)["points"]
     left = [(point["estimate_s"], point["cells"] - point["finished"]) for point in points]
@@ -93,40 +95,79 @@ def _outlook(plan: throughput.Plan) -> str:
     return f"{sum(count for _, count in left)} cells are left, about {total}"
 
 
-def run(plan: throughput.Plan, console: Console) -> int:
-    """Run what is left of a study, write its tables and report, and print what it came to; 1 where outputs disagree.
-
-    Where a signal ends it, so do the cells that have ended, before Interrupted is raised.
-    """
-    try:
-        with study_display.follow(console) as watcher:
-            throughput.run(plan, watcher)
-    except Interrupted as interrupted:
-        if any(plan.study.folder.glob(f"*/{cells.RECORD}")):
-            write(plan.study.folder, console)
-        raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON) from interrupted
-    return write(plan.study.folder, console)
+# ---- while it runs -----------------------------------------------------------------------------------
 
 
-def write(study: Path, console: Console) -> int:
-    """Collect a study's cells, write tables and report, and print the figures; 1 where outputs disagree.
+class StudyDisplay:
+    """Follows a study; what is shown is made anew each time it is looked at, so that clocks go on between changes."""
 
-    Raises CollectError where no cell has ended.
-    """
-    tables = collect.collect(study)
-    if not tables.runs_json:
-        raise CollectError(f"{study}: no cell of a study has ended here")
-    collect.write(tables, study / collect.FOLDER)
-    html, markdown = report.write(tables, study)
-    for table in points_tables(tables):
-        console.print(table)
-    disagreements = agreement.disagreements(tables.runs_json)
-    for each in disagreements:
-        console.print(f"outputs disagree: {each.kind} of {', '.join(each.samples)}", style="bold red", soft_wrap=True)
-    console.print(
-        f"report: {html}\n        {markdown}\ntables: {study / collect.FOLDER}", highlight=False, soft_wrap=True
-    )
-    return 1 if disagreements else 0
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.title = ""
+        self.began = time.monotonic()
+        self.left_s: float | None = None
+        self.states: dict[str, workflow.Progress] = {}
+        self.waiting = ""
+
+    def begin(self, cell: Cell | None, title: str, plan: runner.Plan) -> None:
+        """A cell starts, or without one the preparations."""
+        self.states, self.began = {}, time.monotonic()
+        planned = plan.cells
+        cells_left = [each for each in planned if not cells.is_finished(plan.study.folder, each)]
+        times = runner.estimates_s(plan, cells_left)
+        self.left_s = sum(times) if times and None not in times else None
+        done = len(planned) - len(cells_left)
+        place = f"cell {done + 1} of {len(planned)}: " if cell in planned else ""
+        self.title = f"{place}{title}"
+        if not self.console.is_terminal:
+            self.console.print(f"{self.title}{self.eta()}", highlight=False, soft_wrap=True)
+
+    def changed(self, sample: str, state: workflow.Progress) -> None:
+        self.states[sample] = state
+
+    def waits(self, told: str) -> None:
+        """Jobs wait for CPUs, or no longer; elsewhere than on a terminal it is said when they begin to."""
+        if told and not self.waiting and not self.console.is_terminal:
+            self.console.print(told, highlight=False, markup=False, soft_wrap=True)
+        self.waiting = told
+
+    def end(self, cell: Cell) -> None:
+        took = timedelta(seconds=round(time.monotonic() - self.began))
+        self.console.print(f"{cell.cell}: {took}", highlight=False, soft_wrap=True)
+
+    def eta(self) -> str:
+        """How long what is left takes, as far as finished cells tell."""
+        if self.left_s is None:
+            return ""
+        left = max(0, round(self.left_s - (time.monotonic() - self.began)))
+        return f"; about {timedelta(seconds=left)} to go"
+
+    def __rich__(self) -> Group:
+        done = sum(state.done for state in self.states.values())
+        total = sum(state.total or 0 for state in self.states.values())
+        running = [job for state in self.states.values() for job in state.running.values()]
+        took = timedelta(seconds=round(time.monotonic() - self.began))
+        lines = [f"{self.title}, {done} of {total} jobs, {len(running)} running, {took}{self.eta()}"]
+        lines += [f"  {self.waiting}"] if self.waiting else []
+        lines += [f"  {job}" for job in running[:MOST_LINES]]
+        if len(running) > MOST_LINES:
+            lines.append(f"  and {len(running) - MOST_LINES} more")
+        return Group(*map(Text, lines))
+
+
+@contextmanager
+def follow(console: Console) -> Iterator[runner.Watcher]:
+    """Show a study live on a terminal; elsewhere a line for each cell's start and end."""
+    shown = StudyDisplay(console)
+    watcher = runner.Watcher(shown.begin, shown.changed, shown.waits, shown.end)
+    if not console.is_terminal:
+        yield watcher
+        return
+    with Live(shown, console=console, transient=True, refresh_per_second=2):
+        yield watcher
+
+
+# ---- when it is over ---------------------------------------------------------------------------------
 
 
 def points_tables(tables: Tables) -> Iterator[Table]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from gpd.errors import GpdError
-from gpd.topology import Core, Layout, Policy, parse_cpus
-from gpd.workflow import ROOT
+from gpd.machines.topology import Core, Layout, Policy, parse_cpus
+from gpd.paths import ROOT
 
 LAUNCH = ROOT / "workflow" / "scripts" / "launch.py"
 TIMEOUT_S = 120.0

@@ -1,0 +1,85 @@
+"""`gpd compare`: studies and published figures side by side."""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+DONE, REFUSED = 0, 1  # exit codes
+
+
+def command(
+    sides: Annotated[
+        list[str],
+        typer.Argument(
+            help="Folders of studies, whole or a part as STUDY:scheduled; published or published:SKU.",
+            metavar="A B ...",
+        ),
+    ],
+    allow: Annotated[
+        list[str] | None, typer.Option(help="What may differ nonetheless, such as inputs (repeatable).")
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Also write it to this file.", dir_okay=False)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Put studies side by side: genomes a day, totals and steps, with ratios to the first and their 95% intervals.
+
+    One study alone is compared within itself, mode against mode and binding against binding. `published` gives an
+    overview of all figures of others, and published:SKU each step of one.
+
+    Runs that differ in inputs, reference, tools, settings, binding or cache are refused with exit code 1, a line each;
+    --allow names what may differ, which is then printed above the table.
+
+    Example: gpd compare runs/xeon runs/epyc published:7763
+    """
+    console = Console()
+    console = Console(width=max(console.width, 120 if console.is_terminal else 140))  # no table is narrower
+    raise typer.Exit(run(sides, set(allow or []), console, as_json, markdown))
+
+
+def run(
+    names: Sequence[str], allow: Collection[str], console: Console, as_json: bool = False, report: Path | None = None
+) -> int:
+    """Compare studies (folders), parts of them, `published` or `published:SKU`; `report` gets Markdown.
+
+    Returns the exit code.
+
+    0: compared; 1: not comparable, and why. Raises GpdError for an argument that is no study, or has nothing in it.
+    """
+    from gpd.commands import compare_display
+    from gpd.comparison.comparability import grouped
+    from gpd.comparison.compare import CompareError, compare
+    from gpd.comparison.grids import Layout
+    from gpd.comparison.reading import PUBLISHED, read_sides
+
+    try:
+        compared = compare(read_sides(names), _checked(allow))
+        overview = PUBLISHED in names
+        if report is not None and not compared.refused:
+            report.write_text(compare_display.to_markdown(compared, Layout(overview=overview)), encoding="utf-8")
+    except CompareError as error:
+        return _fail(REFUSED, str(error).splitlines())
+    if as_json:
+        typer.echo(compare_display.to_json(compared))
+    if compared.refused:
+        return _fail(REFUSED, [f"not comparable: {one}; --allow {one.name}" for one in grouped(compared.refused)])
+    if not as_json:
+        compare_display.show(compared, Layout(console.width, overview), console)
+    return DONE
+
+
+def _fail(code: int, lines: Sequence[str]) -> int:
+    for line in lines:
+        typer.echo(f"gpd compare: {line}", err=True)
+    return code
+
+
+def _checked(allow: Collection[str]) -> Collection[str]:
+    from gpd.comparison.comparability import ALLOWABLE
+    from gpd.comparison.reading import SideError
+
+    if unknown := [name for name in allow if name not in ALLOWABLE]:
+        raise SideError(f"--allow {', '.join(unknown)}: what may differ is {', '.join(ALLOWABLE)}")
+    return allow

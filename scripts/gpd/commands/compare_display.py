@@ -1,0 +1,140 @@
+"""A comparison on the terminal, as Markdown and as JSON."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gpd.comparison.comparability import Difference, grouped
+from gpd.comparison.compare import Best, BestRows, Comparison, PointRows, Row
+from gpd.comparison.grids import Grid, Layout, grids
+from gpd.comparison.sides import Side
+from gpd.statistics.estimates import Estimate, Ratio
+from gpd.text.formats import markdown
+
+METHOD = (
+    "Mean \u00b1 standard error over repeats. Ratio: of the means, to those of the first side, with its 95% confidence"
+    " interval (CI), which takes two repeats of each. A gigabase: of the samples that succeeded. Barrier time is from a"
+    " step's first start to its last end over all samples, busy time the sum over its jobs."
+)
+
+
+def _above(compared: Comparison) -> list[str]:
+    """What has to be read before the tables."""
+    return [*(f"differs: {one}" for one in grouped(compared.differences)), *compared.notes]
+
+
+def show(compared: Comparison, layout: Layout, console: Console) -> None:
+    """Print differences, tables, and how to read them."""
+    for line in _above(compared):
+        console.print(Text(line), soft_wrap=True)
+    for grid in grids(compared, layout):
+        console.print()
+        console.print(_rich(grid))
+        for note in grid.notes:
+            console.print(Text(note), soft_wrap=True)
+    console.print()
+    console.print(Text(METHOD), soft_wrap=True)
+
+
+def _rich(grid: Grid) -> Table:
+    table = Table(title=Text(grid.caption), title_justify="left")
+    for at, head in enumerate(grid.heads):
+        table.add_column(Text(head), justify="right" if at else "left", no_wrap=not at, overflow="fold")
+    for title, rows in grid.groups:
+        table.add_section()
+        if title:
+            table.add_row(Text(title, "italic"))
+        for row in rows:
+            table.add_row(*map(Text, row))
+    return table
+
+
+def to_markdown(compared: Comparison, layout: Layout) -> str:
+    """Return what show() prints as Markdown."""
+    parts = ["# Comparison", _list(_above(compared))]
+    for grid in grids(compared, layout):
+        parts += [f"## {markdown(grid.caption)}", _markdown_table(grid), _list(grid.notes)]
+    parts += ["## How to read it", METHOD]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _list(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {markdown(line)}" for line in lines)
+
+
+def _markdown_table(grid: Grid) -> str:
+    width = len(grid.heads)
+    lines = [f"| {' | '.join(map(markdown, grid.heads))} |", f"| {' | '.join(['---', *['---:'] * (width - 1)])} |"]
+    for title, rows in grid.groups:
+        if title:
+            lines.append(f"| *{markdown(title)}* |{'  |' * (width - 1)}")
+        lines += [f"| {' | '.join(map(markdown, row))} |" for row in rows]
+    return "\n".join(lines)
+
+
+# ------------------------------------------------------------------------------------------------- JSON
+
+
+def to_json(compared: Comparison) -> str:
+    """Return the comparison as JSON, without figures where it was refused; unknown is null, times in s and h."""
+    shown = not compared.refused
+    described = {
+        "comparable": shown,
+        "refused": [_difference(one) for one in compared.refused],
+        "differences": [_difference(one) for one in compared.differences],
+        "notes": list(compared.notes),
+        "sides": [_side(side) for side in compared.sides],
+        "points": [_point(compared.sides, point) for point in compared.points if shown],
+        "best": [_best(compared.sides, rows) for rows in compared.best if shown],
+    }
+    return json.dumps(described, indent=2, ensure_ascii=False)
+
+
+def _difference(one: Difference) -> dict:
+    values = [{"value": value, "in": list(names)} for value, names in one.holders.items()]
+    return {"name": one.name, "detail": one.detail or None, "values": values}
+
+
+def _side(side: Side) -> dict:
+    machine = {"processors": list(side.processors), "skus": list(side.skus), "cores": list(side.cores)}
+    return {"name": side.name, "study": side.study or None, "published": side.published, **machine}
+
+
+def _point(sides: Sequence[Side], point: PointRows) -> dict:
+    counts = {
+        side.name: {"repeats": one.repeats, "failed": one.failed, "gigabases_per_sample": one.gigabases}
+        for side, one in zip(sides, point.measured, strict=True)
+        if one is not None
+    }
+    rows = [_figure(sides, row) for row in point.rows]
+    return {**asdict(point.shared), "n": point.n, "sides": counts, "figures": rows}
+
+
+def _figure(sides: Sequence[Side], row: Row) -> dict:
+    values = {
+        side.name: _with_ratio(one, quotient)
+        for side, one, quotient in zip(sides, row.estimates, row.ratios, strict=True)
+        if one is not None
+    }
+    return {"figure": row.figure.column, "step": row.figure.step or None, "sides": values}
+
+
+def _best(sides: Sequence[Side], rows: BestRows) -> dict:
+    found = {side.name: best for side, best in zip(sides, rows.sides, strict=True) if best is not None}
+    return {**asdict(rows.shared), "sides": {name: _best_of_side(best) for name, best in found.items()}}
+
+
+def _best_of_side(best: Best) -> dict:
+    daily = {
+        name: {figure.column: _with_ratio(one.estimate, one.ratio) for figure, one in found.items()}
+        for name, found in (("most", best.most), ("safe", best.safe))
+    }
+    return {"series": asdict(best.series), "knee": asdict(best.knee), **daily}
+
+
+def _with_ratio(one: Estimate, quotient: Ratio | None) -> dict:
+    return {**asdict(one), "ratio": quotient and asdict(quotient)}

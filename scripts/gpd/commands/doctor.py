@@ -1,0 +1,103 @@
+"""`gpd doctor`: what is here of what the pipelines need."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from gpd.commands.verbs import Pipeline
+from gpd.machines.examine import Finding, Report, inspect, lacking, warnings
+from gpd.machines.machine import Machine
+from gpd.machines.tools import Tool, read_table
+from gpd.machines.tools import pipelines as known_pipelines
+
+
+def command(
+    pipeline: Annotated[
+        list[str] | None,
+        typer.Option(help="A pipeline that has to run here (repeatable; default: all)."),
+    ] = None,
+    directory: Annotated[Path, typer.Option(help="Where runs will write.", exists=True, file_okay=False)] = Path(),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show each tool with version and path, and the machine; fail when a pipeline could not run."""
+    table = read_table()
+    pipelines = pipeline or [name for name in Pipeline if name in known_pipelines(table)]
+    if unknown := set(pipelines).difference(known_pipelines(table)):
+        raise typer.BadParameter(f"{', '.join(sorted(unknown))}: the pipelines are {', '.join(known_pipelines(table))}")
+    report = inspect(table, pipelines, directory.resolve())
+    if as_json:
+        typer.echo(to_json(report))
+    else:
+        show(report, table, Console())
+    raise typer.Exit(0 if report.healthy else 1)
+
+
+def show(report: Report, tools: list[Tool], console: Console) -> None:
+    """Print the report: tools, machine, then one line a pipeline."""
+    console.print(_tool_table(report.findings))
+    console.print(_machine_table(report.machine))
+    for cure in report.cures:
+        console.print(escape(cure), soft_wrap=True)
+    if report.gatk3_java:
+        console.print(f"gatk3_jar, where the config names one: {escape(report.gatk3_java)}", soft_wrap=True)
+    for warning in warnings(report.machine):
+        console.print(f"[yellow]warning[/]: {escape(warning)}", soft_wrap=True)
+    for pipeline, how in report.verdicts.items():
+        for line in _verdict_lines(pipeline, how, lacking(pipeline, tools, report.findings)):
+            console.print(line, soft_wrap=True)
+
+
+def _tool_table(findings: Iterable[Finding]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("tool", "version", "needed by", "path"):
+        table.add_column(heading, overflow="fold")
+    for finding in findings:
+        version = Text(finding.version or "?", "green")
+        if finding.problem:
+            version = Text(finding.problem, "red" if finding.path else "yellow")
+        table.add_row(finding.command, version, ", ".join(finding.needed_by), finding.path)
+    return table
+
+
+def _machine_table(machine: Machine) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    topology = machine.topology
+    counts = (
+        (topology.sockets, "socket"),
+        (topology.numa_nodes, "NUMA node"),
+        (topology.l3_groups, "L3 group"),
+        (topology.cores, "core"),
+        (topology.cpus, "CPU"),
+    )
+    parts = [f"{count} {name}{'s' * (count != 1)}" for count, name in counts if count is not None]
+    smt = {None: "", 1: ", no SMT"}.get(topology.threads_per_core, f", SMT {topology.threads_per_core}")
+    table.add_row("processor", escape(topology.model or "?"))
+    table.add_row("topology", f"{', '.join(parts) or '?'}{smt} ({machine.usable_cpus} usable here)")
+    table.add_row("memory", f"{machine.memory_gib:.1f} GiB, {machine.available_gib:.1f} GiB available")
+    for disk in machine.disks:
+        table.add_row("free disk", f"{disk.free_gib:.1f} GiB in {escape(disk.path)}")
+    table.add_row("ulimit -n", str(machine.open_files))
+    return table
+
+
+def _verdict_lines(pipeline: str, how: str, missing: list[Finding]) -> list[str]:
+    if how == "path":
+        return [f"[green]{pipeline} can run[/]"]
+    if how == "conda":
+        return [f"[green]{pipeline} can run[/] with 'snakemake --sdm conda', which brings what PATH lacks"]
+    return [f"[red]{pipeline} cannot run[/]:"] + [
+        f"  {finding.command} {escape(finding.problem)}: {escape(finding.remedy)}" for finding in missing
+    ]
+
+
+def to_json(report: Report) -> str:
+    """Return the report as JSON, field names as in the classes above."""
+    return json.dumps(asdict(report) | {"warnings": warnings(report.machine)}, indent=2)

@@ -1,0 +1,47 @@
+"""`gpd report`: the tables and the report of a study, made anew."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from gpd.commands.verbs import terminal
+
+
+def command(
+    study: Annotated[Path, typer.Argument(help="A study's folder, as runs/study.", exists=True, file_okay=False)],
+) -> None:
+    """Write a study's tables and its report anew from the cells that have ended.
+
+    The exit code is 1 where samples that ran in several cells gave different results, 2 where no cell has ended.
+
+    Example: gpd report runs/study
+    """
+    raise typer.Exit(write(study, terminal()))
+
+
+def write(study: Path, console: Console) -> int:
+    """Collect a study's cells, write tables and report, and print the figures; 1 where outputs disagree.
+
+    Raises CollectError where no cell has ended.
+    """
+    from gpd.commands import throughput_display
+    from gpd.comparison import agreement
+    from gpd.reports import report
+    from gpd.tables import collect
+
+    tables = collect.collect(study)
+    if not tables.runs_json:
+        raise collect.CollectError(f"{study}: no cell of a study has ended here")
+    collect.write(tables, study / collect.FOLDER)
+    html, markdown = report.write(tables, study)
+    for table in throughput_display.points_tables(tables):
+        console.print(table)
+    disagreements = agreement.disagreements(tables.runs_json)
+    for each in disagreements:
+        console.print(f"outputs disagree: {each.kind} of {', '.join(each.samples)}", style="bold red", soft_wrap=True)
+    console.print(
+        f"report: {html}\n        {markdown}\ntables: {study / collect.FOLDER}", highlight=False, soft_wrap=True
+    )
+    return 1 if disagreements else 0

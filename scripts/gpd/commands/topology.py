@@ -1,0 +1,51 @@
+"""`gpd topology`: the CPUs of a machine, and the slots that jobs get of them."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from gpd.machines import launcher, topology, topology_svg
+
+
+class Binding(StrEnum):
+    """How a job's CPUs are chosen."""
+
+    COMPACT = "compact"
+    SCATTER = "scatter"
+
+
+class Boundary(StrEnum):
+    """The finest boundary that a lease respects."""
+
+    L3 = "l3"
+    NUMA = "numa"
+    SOCKET = "socket"
+
+
+def command(
+    xml: Annotated[
+        Path | None,
+        typer.Option(help="Another machine, as 'lstopo --of xml' wrote it. Default: this one.", exists=True),
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of a job.")] = 4,
+    binding: Annotated[Binding, typer.Option(help="Fill one group after the other, or spread.")] = Binding.COMPACT,
+    boundary: Annotated[Boundary, typer.Option(help="What a job should not cross.")] = Boundary.L3,
+    smt: Annotated[bool, typer.Option("--smt", help="Hyperthreads are CPUs. Default: jobs get whole cores.")] = False,
+    svg: Annotated[Path | None, typer.Option(help="Also draw it, to this file.", dir_okay=False)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the machine's packages, NUMA nodes, L3 groups and cores, and the slots that jobs get of them.
+
+    Example: gpd topology --threads 8 --binding scatter --boundary numa --svg slots.svg
+    """
+    layout = launcher.lay_out(topology.Policy(threads, binding, boundary, smt), xml)
+    title = xml.stem if xml else "this machine"
+    if svg:
+        svg.write_text(topology_svg.draw(layout, title), encoding="utf-8")
+    if as_json:
+        typer.echo(topology.to_json(layout))
+    else:
+        topology.show(layout, title, Console())

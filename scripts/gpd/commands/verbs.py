@@ -1,0 +1,55 @@
+"""What all verbs share: how they end when something is wrong, and where they print."""
+
+import signal
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from gpd.errors import GpdError, Interrupted
+
+NOT_DONE = 2  # exit code
+FILE_WIDTH = 200  # of tables where no terminal limits it
+
+
+class Verbs(typer.core.TyperGroup):
+    """Verbs that end without a traceback: what a user's files or arguments do not allow is a line a fault."""
+
+    def invoke(self, context: typer.Context) -> object:
+        try:
+            return super().invoke(context)
+        except Interrupted as interrupted:
+            raise typer.Exit(_tell(context, interrupted, interrupted.exit_code)) from interrupted
+        except KeyboardInterrupt as interrupt:
+            stopped = Interrupted(signal.SIGINT)
+            raise typer.Exit(_tell(context, stopped, stopped.exit_code)) from interrupt
+        except BrokenPipeError:
+            raise  # whoever read the output has gone
+        except (GpdError, OSError) as error:
+            raise typer.Exit(_tell(context, error, NOT_DONE)) from error
+
+
+def _tell(context: typer.Context, error: BaseException, code: int) -> int:
+    """Say on stderr what ended a verb, line by line, and return its exit code."""
+    verb = " ".join(["gpd", *context.command_path.split()[1:], context.invoked_subcommand or ""]).strip()
+    said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+    for line in said.splitlines():
+        typer.echo(f"{verb}: {line}", err=True)
+    return code
+
+
+class Pipeline(StrEnum):
+    """The pipelines that can be run."""
+
+    GERMLINE = "germline"
+    TUXEDO = "tuxedo"
+
+
+Cores = Annotated[int | None, typer.Option(min=1, help="Cores to use. Default: all that this process may use.")]
+
+
+def terminal() -> Console:
+    """The terminal; what goes elsewhere is not folded to its width."""
+    console = Console()
+    return console if console.is_terminal else Console(width=FILE_WIDTH)

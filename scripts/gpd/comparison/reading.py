@@ -1,0 +1,118 @@
+"""Which sides a comparison has: studies, parts of them and published figures, by the names that users give them."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpd.comparison.sides import Side, curves_of, published_side, study_side
+from gpd.errors import GpdError
+from gpd.lab.study import Series
+from gpd.published import figures, series
+from gpd.tables import collect
+
+PUBLISHED = "published"
+PARTS = ("scheduled", "independent", "none", "compact", "scatter")  # modes and bindings: which part of a study
+
+
+class SideError(GpdError):
+    """An argument that can't be compared; the message is one line."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A study that was named, `name` is its own: which modes and bindings of it, none: all of them."""
+
+    folder: Path
+    name: str
+    parts: tuple[str, ...]
+
+    def has(self, series: Series) -> bool:
+        return set(self.parts) <= {series.mode, series.binding}
+
+
+def read_sides(names: Sequence[str]) -> list[Side]:
+    """Read what is to be compared, in order. Raises SideError, and as collect() and figures.read() do.
+
+    A study that is the only one is compared within itself: each of its modes and bindings is a side.
+    """
+    studies = _named([name for name in names if not _is_published(name)])
+    sides: list[Side] = []
+    for name in names:
+        if _is_published(name):
+            sides += _read_published(name)
+        else:
+            sides += _read_study(studies[name], alone=len(studies) == 1)
+    _check(sides)
+    return sides
+
+
+def _named(names: Sequence[str]) -> dict[str, _Asked]:
+    """Return what was asked for by what was said; studies of one name are told apart by their folders."""
+    asked = {name: _split(name) for name in names}
+    if len(asked) < len(names):
+        raise SideError(f"{', '.join(name for name, count in Counter(names).items() if count > 1)}: named twice")
+    folders = Counter(folder.name for folder in {folder.resolve() for folder, _ in asked.values()})
+    return {
+        name: _Asked(folder, folder.resolve().name if folders[folder.resolve().name] == 1 else str(folder), parts)
+        for name, (folder, parts) in asked.items()
+    }
+
+
+def _split(name: str) -> tuple[Path, tuple[str, ...]]:
+    """Return the folder and the parts of it that a name such as `runs/study:scheduled:scatter` asks for."""
+    head, *parts = name.split(":")
+    while parts and parts[0] not in PARTS:  # a folder may have a colon in its name
+        head = f"{head}:{parts.pop(0)}"
+    return (Path(name), ()) if Path(name).is_dir() else (Path(head), tuple(parts))
+
+
+def _check(sides: Sequence[Side]) -> None:
+    if twice := [name for name, count in Counter(side.name for side in sides).items() if count > 1]:
+        raise SideError(f"{', '.join(twice)}: named twice")
+    for at, side in enumerate(sides):
+        for other in sides[:at]:
+            if side.study and side.study == other.study and set(side.curves) & set(other.curves):
+                raise SideError(f"{other.name} and {side.name}: the same runs would be on both sides")
+    if len(sides) < 2:
+        modes = " with one mode and one binding" if sides else ""
+        found = f", and this is a study{modes}" if sides and not sides[0].published else ""
+        raise SideError(f"two at least are needed: folders of studies, published or published:SKU{found}")
+
+
+def _is_published(name: str) -> bool:
+    return name.partition(":")[0] == PUBLISHED
+
+
+def _read_published(name: str) -> list[Side]:
+    read = series.by_sku(figures.read())
+    sku = name.partition(":")[2]
+    if sku and sku not in (known := [one.sku for one in read]):
+        raise SideError(f"{name}: the SKUs are {', '.join(known)}")
+    return [published_side(one) for one in read if sku in ("", one.sku)]
+
+
+def _read_study(asked: _Asked, alone: bool) -> list[Side]:
+    folder = asked.folder
+    if not (folder / "study.json").is_file() and not any(folder.glob("*/cell.json")):
+        raise SideError(f"{folder}: not a study: no study.json and no cell in it; name the folder of a study")
+    tables = collect.collect(folder)
+    found = curves_of(tables)
+    if not found:
+        raise SideError(f"{folder}: no finished cell but warm-ups; 'gpd throughput run' goes on where it stopped")
+    curves = [series for series in found if asked.has(series)]
+    if not curves:
+        there = ", ".join(dict.fromkeys(f"{series.mode}:{series.binding}" for series in found))
+        raise SideError(f"{folder}: no finished cell is {':'.join(asked.parts)}; there are {there}")
+    whole = {":".join((asked.name, *asked.parts)): curves}
+    parts = dict(_parts(asked.name, curves)) if alone else {}
+    return [study_side(name, tables, of, asked.name) for name, of in (parts if len(parts) > 1 else whole).items()]
+
+
+def _parts(study: str, curves: Sequence[Series]) -> Iterator[tuple[str, list[Series]]]:
+    """Split a study's curves by mode and binding, under names that can be asked for."""
+    kinds = list(dict.fromkeys((series.mode, series.binding) for series in curves))
+    modes = Counter(mode for mode, _ in kinds)
+    for mode, binding in kinds:
+        name = ":".join((study, mode, *([binding] if modes[mode] > 1 else [])))
+        yield name, [series for series in curves if (series.mode, series.binding) == (mode, binding)]

@@ -1,0 +1,1 @@
+"""Runs of Snakemake: started, followed, locked and interrupted."""

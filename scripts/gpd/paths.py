@@ -1,0 +1,5 @@
+"""Where the parts of the repository are."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]

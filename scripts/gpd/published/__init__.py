@@ -1,0 +1,1 @@
+"""Figures that others published, and what follows from them."""

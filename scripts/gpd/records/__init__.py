@@ -1,0 +1,1 @@
+"""What crosses the borders of modules: the records of cells, runs and jobs."""

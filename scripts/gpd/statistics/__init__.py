@@ -1,0 +1,1 @@
+"""Estimates with their errors, and the knee of a curve. Pure."""

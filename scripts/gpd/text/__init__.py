@@ -1,0 +1,1 @@
+"""How figures, words and tables are written."""

@@ -1,0 +1,1 @@
+"""Results held against the truth that the demo simulates."""
