@@ -6,7 +6,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -144,6 +144,30 @@ def pytest_terminal_summary(terminalreporter) -> None:
     if figures:
         terminalreporter.section("figures measured")
         terminalreporter.write_line("\n".join(figures))
+
+
+@pytest.fixture(scope="session")
+def drawn_once() -> Iterator[None]:
+    """Draw each figure of a report once: what a test changes leaves most figures as other tests had them."""
+    from gpd.reports import study_figures  # slow to import
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("draw_curves", "draw_stacks", "draw_timeline"):
+            patch.setattr(study_figures, name, once(getattr(study_figures, name)))
+        yield
+
+
+def once(draw: Callable) -> Callable:
+    """A pure function that remembers what it gave for arguments that read the same."""
+    drawn: dict[str, object] = {}
+
+    def remembered(*arguments: object, **named: object) -> object:
+        key = repr((arguments, named))
+        if key not in drawn:
+            drawn[key] = draw(*arguments, **named)
+        return drawn[key]
+
+    return remembered
 
 
 @pytest.fixture

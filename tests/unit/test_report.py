@@ -21,6 +21,8 @@ from gpd.reports.findings import find
 from gpd.tables import collect
 from gpd.text import formats
 
+pytestmark = pytest.mark.usefixtures("drawn_once")
+
 GOLDEN = ROOT / "tests" / "golden" / "study"
 SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"meta", "br", "link", "img"}

@@ -76,7 +76,12 @@ def all_series(points: pd.DataFrame) -> list[Series]:
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a table, missing values as None."""
-    return table.astype(object).where(table.notna(), None).to_dict("records")
+    columns = [_values(column) for _, column in table.items()]
+    return [dict(zip(table.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _values(column: pd.Series) -> list[Any]:
+    return [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
 
 
 def counted_in(table: pd.DataFrame) -> pd.DataFrame:

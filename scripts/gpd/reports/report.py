@@ -5,6 +5,7 @@ The text is a pure function of the tables: no clock, no path of this machine, th
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,7 @@ def write(
 
 def render_html(findings: Findings) -> str:
     """Return the page; all text is escaped, figures stand within it."""
-    environment = _environment(autoescape=True)
-    environment.filters["svg"] = lambda drawing: Markup(drawing.svg)
-    return environment.get_template("report.html.j2").render(findings=findings)
+    return _environment(autoescape=True).get_template("report.html.j2").render(findings=findings)
 
 
 def render_markdown(findings: Findings) -> str:
@@ -78,15 +77,18 @@ def drawings(findings: Findings) -> Iterator[Drawing]:
                 yield shown.drawing
 
 
-def _environment(**options) -> Environment:
-    return Environment(
+@cache
+def _environment(autoescape: bool) -> Environment:
+    environment = Environment(
         loader=TEMPLATES,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=StrictUndefined,
-        **options,
+        autoescape=autoescape,
     )
+    environment.filters["svg"] = lambda drawing: Markup(drawing.svg)
+    return environment
 
 
 def _write_figures(findings: Findings, folder: Path) -> None:
