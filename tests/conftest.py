@@ -1,20 +1,29 @@
 """Fixtures of all tests: the repository, the shared real data, and runs of the workflow."""
 
+import contextlib
 import gzip
+import importlib.util
+import io
 import os
 import random
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
 from pathlib import Path
+from types import ModuleType
 
 import planning
 import pytest
 import yaml
 from launching import Node
+
+from gpd import asking
+from gpd.execution import configuration
 
 ROOT = Path(__file__).resolve().parents[1]
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
@@ -144,6 +153,32 @@ def pytest_terminal_summary(terminalreporter) -> None:
     if figures:
         terminalreporter.section("figures measured")
         terminalreporter.write_line("\n".join(figures))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tables_are_read_here() -> Iterator[None]:
+    """Ask the workflow what tables say in this process: to start another takes longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(configuration, "ask", ask_here)
+        yield
+
+
+def ask_here(program: Path, *arguments: str) -> asking.Answer:
+    """What asking.ask() would say of a script whose main() takes its arguments and returns its exit status."""
+    output, complaint = io.StringIO(), io.StringIO()
+    with contextlib.chdir("."), redirect_stdout(output), redirect_stderr(complaint):
+        status = script(program).main([*arguments])
+    return asking.Answer(status, output.getvalue(), complaint.getvalue().strip())
+
+
+@cache
+def script(path: Path) -> ModuleType:
+    """A script of the workflow, loaded by its path."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # where dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

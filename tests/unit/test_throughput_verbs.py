@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 from datetime import timedelta
 
 import pytest
@@ -15,6 +13,8 @@ from gpd.cli import app
 from gpd.commands import report, throughput_display
 from gpd.lab import cells, provenance, runner
 from gpd.tables.collect import CollectError
+
+pytestmark = pytest.mark.usefixtures("drawn_once")
 
 BEGIN = "2026-11-20T12:00:00Z"
 END = "2026-11-20T12:00:10Z"
@@ -221,11 +221,10 @@ def test_where_no_cell_has_ended_there_is_nothing_to_report(tmp_path):
 # ---- what a person may get wrong ---------------------------------------------------------------------
 
 
-def one_line(verb, path):
-    """What gpd says, in a process of its own."""
-    command = [sys.executable, "-m", "gpd", *verb, str(path)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stdout) == (2, "")
+def one_line(*words):
+    """What gpd says."""
+    ran = gpd(*words)
+    assert (ran.exit_code, ran.stdout) == (2, "")
     (line,) = ran.stderr.splitlines()
     return line
 
@@ -244,13 +243,13 @@ def one_line(verb, path):
 def test_broken_settings_are_one_line(tmp_path, text, told):
     path = tmp_path / "throughput.yaml"
     path.write_text(text)
-    line = one_line(["throughput", "run"], path)
+    line = one_line("throughput", "run", path)
     assert line.startswith("gpd throughput run: ")
     assert told in line
 
 
 def test_a_profile_that_is_not_there_is_one_line(study):
-    line = one_line(["throughput", "plan"], study(profiles={"independent": "profiles/mine"}))
+    line = one_line("throughput", "plan", study(profiles={"independent": "profiles/mine"}))
     assert line.startswith("gpd throughput plan: profile profiles/mine: no such folder with a config.yaml; ")
 
 

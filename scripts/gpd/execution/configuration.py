@@ -1,17 +1,15 @@
 """Ask the workflow what a configuration and its tables say, through its command line; it is never imported."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpd.asking import ask
 from gpd.paths import ROOT
 
 TABLES = ROOT / "workflow" / "scripts" / "tables.py"
-TIMEOUT_S = 120.0
 
 Row = dict[str, str]
 
@@ -32,28 +30,9 @@ class Configuration:
 def read(configs: Sequence[Path], directory: Path, pipeline: str | None = None) -> Configuration:
     """Read a configuration as the workflow would in `directory`. Raises ConfigurationError."""
     chosen = ["--pipeline", pipeline] if pipeline else []
-    command = [
-        sys.executable,
-        str(TABLES),
-        "--directory",
-        str(directory),
-        *chosen,
-        "--",
-        *(str(path.absolute()) for path in configs),
-    ]
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ConfigurationError(f"{TABLES.name}: no answer within {TIMEOUT_S:.0f} s") from error
-    if done.returncode:
-        raise ConfigurationError(done.stderr.strip())
-    told = json.loads(done.stdout)
+    files = [str(path.absolute()) for path in configs]
+    answer = ask(TABLES, "--directory", str(directory), *chosen, "--", *files)
+    if answer.status:
+        raise ConfigurationError(answer.complaint)
+    told = json.loads(answer.output)
     return Configuration(told["config"], tuple(told["samples"]), tuple(told["units"]))

@@ -32,7 +32,7 @@ def watch(directory: Path, tell: Callable[[str], None]) -> Iterator[None]:
         while not over.wait(LOOK_S):
             try:
                 tell(in_words(launcher.jobs(), directory.resolve(), time.time()))
-            except launcher.LauncherError as error:
+            except GpdError as error:
                 tell(f"whether jobs wait for CPUs is not known: {error}")
 
     thread = threading.Thread(target=look, daemon=True)

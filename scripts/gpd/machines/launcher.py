@@ -1,18 +1,16 @@
 """Ask the workflow's job launcher through its command line; it is never imported."""
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpd.asking import ask
 from gpd.errors import GpdError
 from gpd.machines.topology import Core, Layout, Policy, parse_cpus
 from gpd.paths import ROOT
 
 LAUNCH = ROOT / "workflow" / "scripts" / "launch.py"
-TIMEOUT_S = 120.0
 
 
 class LauncherError(GpdError):
@@ -108,17 +106,6 @@ def _job(told: dict) -> Job:
 
 def _ask(*arguments: str) -> tuple[int, str, str]:
     """Return the launcher's exit status, its output, and the last line that it wrote to stderr."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-S", "-E", str(LAUNCH), *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise LauncherError(f"launch.py {arguments[0]}: no answer within {TIMEOUT_S:.0f} s") from error
-    said = done.stderr.strip().splitlines()
-    return done.returncode, done.stdout, said[-1] if said else f"launch.py: exit status {done.returncode}"
+    answer = ask(LAUNCH, *arguments, python=("-S", "-E"))
+    said = answer.complaint.splitlines()
+    return answer.status, answer.output, said[-1] if said else f"launch.py: exit status {answer.status}"
