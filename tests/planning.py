@@ -5,12 +5,15 @@ And runs that are pretended: their outputs are there, and recorded as if jobs ha
 
 import multiprocessing
 import os
+import pkgutil
 import sys
 from pathlib import Path
 
 PRELOADED = [
     *("snakemake.cli", "snakemake.workflow", "snakemake.linting.rules"),
     *("snakemake.executors.touch", "snakemake.report.html_reporter", "smart_open", "jsonschema"),
+    *("snakemake.profiles", "snakemake.storage", "snakemake.linting.snakefiles", "nbformat.v4", "fastjsonschema"),
+    *("argparse_dataclass", "cProfile", "difflib", "packaging.version", "platformdirs", "py_compile"),
 ]
 
 forking = multiprocessing.get_context("forkserver")
@@ -38,6 +41,8 @@ def _run(arguments: list[str], environment: dict[str, str], output: str, folder:
     from snakemake.cli import main
     from snakemake.executors.touch import Executor
 
+    plugins = [*pkgutil.iter_modules()]
+    pkgutil.iter_modules = lambda: plugins  # Snakemake looks for each kind of plugin through all packages anew
     Executor.SLEEPING_TIME = 0  # between two jobs: what Snakemake waits for file systems that count whole seconds
     sys.argv = ["snakemake", *arguments]
     main()

@@ -468,6 +468,7 @@ def test_a_tool_that_is_not_here_has_no_version(monkeypatch):
     monkeypatch.setattr(
         provenance.examine, "examine", lambda tool: SimpleNamespace(version=versions.get(tool.command, ""))
     )
+    monkeypatch.setattr(provenance.machine, "answer", lambda command: (127, "not found"))
     found = provenance.tool_versions("germline")
     assert found["bwa"] == "0.7.17"
     assert found["samtools"] is None
