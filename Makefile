@@ -32,7 +32,7 @@ demo-germline demo-tuxedo demo-throughput: demo-%: installed ## one part of the 
 test: test-fast e2e ## everything: test-fast, and the pipelines with the real tools
 
 test-fast: lint ## lint, and the tests that need no tool
-	@pytest -m "not e2e" --numprocesses 2 $(PYTEST_ARGS)
+	@pytest -m "not e2e" --numprocesses 2 --dist loadfile $(PYTEST_ARGS)
 
 e2e: installed
 	@pytest -m e2e --numprocesses 2 --dist loadfile $(PYTEST_ARGS)

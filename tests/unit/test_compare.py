@@ -121,6 +121,24 @@ A = (cell(1, 86.4), cell(1, 96, 2))
 B = (cell(1, 72), cell(1, 80, 2))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def read_once():
+    """Read studies of one content once: most tests compare one that is changed with one that is as in other tests."""
+    read, known = compare_verbs._read_study, {}
+
+    def remembered(asked, alone):
+        files = sorted(path for path in asked.folder.rglob("*") if path.is_file())
+        content = tuple((path.relative_to(asked.folder), path.read_bytes()) for path in files)
+        key = (asked.name, asked.parts, alone, content)
+        if key not in known:
+            known[key] = read(asked, alone)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compare_verbs, "_read_study", remembered)
+        yield
+
+
 @pytest.fixture
 def study(tmp_path):
     """Write a study and return its folder; those of one host each, so that hosts differ."""

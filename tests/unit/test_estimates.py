@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +40,8 @@ def test_the_quantiles_of_printed_tables(freedom):
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
 def test_other_confidence(confidence):
+    import scipy.stats  # here, for it takes a second
+
     expected = scipy.stats.t.interval(confidence, 9, np.mean(SLEEP_2), scipy.stats.sem(SLEEP_2))
     assert estimate(SLEEP_2).interval(confidence) == pytest.approx(expected)
 
@@ -76,6 +77,8 @@ def test_a_ratio_by_hand():
 
 
 def test_a_ratio_is_the_welch_interval_of_logarithms_where_spread_is_small():
+    import scipy.stats
+
     draw = np.random.default_rng(1)
     a, b = draw.normal(800, 4, 5), draw.normal(500, 8, 3)
     welch = scipy.stats.ttest_ind(np.log(a), np.log(b), equal_var=False).confidence_interval()
