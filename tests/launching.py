@@ -15,6 +15,8 @@ sys.path.insert(0, str(LAUNCH.parent))
 
 import launch  # noqa: E402
 
+from gpd.records import ledger_check  # noqa: E402
+
 
 class Node:
     """A working directory and a runtime folder of its own, in which jobs are run."""
@@ -65,15 +67,10 @@ class Node:
             return {cpu for cpu in os.sched_getaffinity(0) if launch.is_leased(file.fileno(), cpu)}
 
     def check(self):
-        """Run `launch.py check` on the ledger."""
-        return subprocess.run(
-            [sys.executable, "-S", "-E", LAUNCH, "check", self.ledger],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        """Return what is wrong with the ledger, once the jobs whose launchers were killed are recorded in it."""
+        recovering = [sys.executable, "-S", "-E", LAUNCH, "jobs"]
+        subprocess.run(recovering, env=self.environment, check=True, stdout=subprocess.DEVNULL, timeout=60)
+        return ledger_check.check(self.ledger).problems
 
 
 def wait_until(condition, timeout_s=20.0):

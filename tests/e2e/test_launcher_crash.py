@@ -78,7 +78,7 @@ def test_any_order_of_kills(node, order):
     assert records["a"]["cause"] == "killed"
     for record in records.values():
         jsonschema.validate(record, json.loads(SCHEMA.read_text()))
-    assert node.check().returncode == 0
+    assert node.check() == ()
 
 
 SPIN = "import time; e = time.process_time() + 0.5\nwhile time.process_time() < e: pass"
@@ -127,7 +127,7 @@ def test_a_writer_killed_just_after_it_wrote_is_not_repeated(node):
     assert node.run("true", name="third")[0] == 0
     assert not journal.exists()
     assert [record["wildcards"]["sample"] for record in node.records()] == ["a", "second", "third"]
-    assert node.check().returncode == 0
+    assert node.check() == ()
 
 
 def test_a_retry_waits_for_the_attempt_before(node):
@@ -264,8 +264,7 @@ def test_two_runs_share_the_cpus(node):
     ]
     assert [run.wait(timeout=60) for run in runs] == [0, 0]
     assert len(node.records()) == 8
-    checked = node.check()
-    assert (checked.returncode, checked.stderr) == (0, "")
+    assert node.check() == ()
 
 
 JOBS, AT_ONCE, KILLED = 500, 8, 0.03
@@ -298,8 +297,7 @@ def test_soak(node):
         time.sleep(0.002)
     took = time.monotonic() - began
     assert node.run("true", name="last")[0] == 0, "it also sweeps up what killed launchers left"
-    checked = node.check()
-    assert checked.returncode == 0, checked.stdout
+    assert node.check() == ()
     samples = [record["wildcards"]["sample"] for record in node.records()]
     assert sorted(samples) == sorted(["last", *(f"j{n}" for n in range(JOBS))]), "a line for every attempt"
     assert not (node.folder / "overlaps").exists()

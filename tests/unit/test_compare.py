@@ -9,7 +9,7 @@ from conftest import ROOT
 from rich.console import Console
 
 from gpd.commands import compare as verb
-from gpd.comparison import grids
+from gpd.comparison import grids, reading
 from gpd.comparison.comparability import ALLOWABLE, pooled_differences
 from gpd.comparison.compare import compare as compared_sides
 from gpd.comparison.reading import read_sides
@@ -124,7 +124,7 @@ B = (cell(1, 72), cell(1, 80, 2))
 @pytest.fixture(scope="module", autouse=True)
 def read_once():
     """Read studies of one content once: most tests compare one that is changed with one that is as in other tests."""
-    read, known = compare_verbs._read_study, {}
+    read, known = reading._read_study, {}
 
     def remembered(asked, alone):
         files = sorted(path for path in asked.folder.rglob("*") if path.is_file())
@@ -135,7 +135,7 @@ def read_once():
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compare_verbs, "_read_study", remembered)
+        patch.setattr(reading, "_read_study", remembered)
         yield
 
 

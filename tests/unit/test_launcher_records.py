@@ -189,33 +189,6 @@ def test_what_cannot_be_written_to_is_not_full():
     assert not launch.is_full("/nowhere")
 
 
-# ---- the ledger
-
-
-def attempt(number, **changes):
-    times = {"start": "2026-01-01T00:00:10.000000000Z", "end": "2026-01-01T00:00:20.000000000Z"}
-    return number, {"host": "n", "cpus": "0", "boot": "b", "uptime_s": 10.0, "wall_s": 10.0, **times, **changes}
-
-
-def test_a_clock_set_back_is_no_overlap():
-    later = attempt(2, uptime_s=21.0)
-    assert launch.overlaps("l", [attempt(1), later]) == []
-    assert launch.overlaps("l", [attempt(1), attempt(2, uptime_s=19.0)]) == [
-        "l lines 1 and 2: both held CPU 0 of n at 2026-01-01T00:00:10.000000000Z"
-    ]
-
-
-def test_jobs_of_two_boots_do_not_overlap():
-    assert launch.overlaps("l", [attempt(1), attempt(2, boot="c")]) == []
-
-
-def test_records_without_a_boot_go_by_utc():
-    old = dict.fromkeys(("boot", "uptime_s"))
-    assert len(launch.overlaps("l", [attempt(1, **old), attempt(2, **old)])) == 1
-    assert launch.overlaps("l", [attempt(1, **old), attempt(2, **old, end=None)]) == []
-    assert launch.overlaps("l", [attempt(1), attempt(2, wall_s=None)]) == []
-
-
 def test_signals_are_read_from_exit_codes():
     assert launch.crash_in_pipe([[0, 128 + signal.SIGTERM]])[0] is signal.SIGTERM
     assert launch.crash_in_pipe([[137], [128 + 65, 1]]) == (None, None)

@@ -20,6 +20,7 @@ from gpd.reports import figures, report, study_figures
 from gpd.reports.findings import find
 from gpd.tables import collect
 from gpd.text import formats
+from gpd.text.cpu_lists import parse_cpus
 
 pytestmark = pytest.mark.usefixtures("drawn_once")
 
@@ -416,7 +417,7 @@ def test_jobs_without_a_lease_have_lanes_by_sample(findings):
     ("text", "cpus"), [("3", {3}), ("0-3,8", {0, 1, 2, 3, 8}), ("0-1,128-129", {0, 1, 128, 129}), ("", set())]
 )
 def test_cpus_are_read(text, cpus):
-    assert study_figures.parse_cpus(text) == cpus
+    assert parse_cpus(text) == cpus
 
 
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 50), st.integers(1, 20)), min_size=1, max_size=30))

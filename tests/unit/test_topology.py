@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.machines import launcher, topology, topology_svg
 from gpd.machines.topology import Core, Layout, Policy
+from gpd.text import cpu_lists
 
 TOPOLOGIES = ROOT / "resources" / "topologies"
 GOLDEN = ROOT / "tests" / "golden" / "topology"
@@ -31,7 +32,7 @@ def layout(name, threads=4, binding="compact", boundary="l3", smt=False):
 
 
 def machine(*cores, slots=(), threads=1, boundary="l3", smt=False):
-    return Layout(Policy(threads, "compact", boundary, smt), cores, tuple(map(topology.parse_cpus, slots)))
+    return Layout(Policy(threads, "compact", boundary, smt), cores, tuple(map(cpu_lists.parse_cpus, slots)))
 
 
 # text
@@ -54,10 +55,10 @@ def test_two_sockets_of_64_cores_fit_on_one_screen():
 def test_json_holds_every_core_and_what_the_launcher_would_grant(name):
     told = json.loads(gpd("--xml", TOPOLOGIES / f"{name}.xml", "--threads", 3, "--smt", "--json").output)
     cpus = [cpu for core in told["cores"] for cpu in core["cpus"]]
-    slots = [cpu for slot in told["slots"] for cpu in topology.parse_cpus(slot["cpus"])]
+    slots = [cpu for slot in told["slots"] for cpu in cpu_lists.parse_cpus(slot["cpus"])]
     assert told["policy"] == {"threads": 3, "binding": "compact", "boundary": "l3", "smt": True}
     assert len(cpus) == len(set(cpus)) == told["counts"]["cpus"]
-    assert sorted([*slots, *topology.parse_cpus(told["unused"])]) == sorted(cpus)
+    assert sorted([*slots, *cpu_lists.parse_cpus(told["unused"])]) == sorted(cpus)
 
 
 def test_what_the_machine_does_not_tell_is_null_and_named():
@@ -90,10 +91,10 @@ def test_a_file_that_is_no_topology_is_refused_in_one_line(tmp_path, text, said)
 
 
 def test_cpu_lists_are_read_and_written():
-    assert topology.parse_cpus("0-3,8") == {0, 1, 2, 3, 8}
-    assert topology.format_cpus({8, 3, 2, 1, 0}) == "0-3,8"
-    assert topology.parse_cpus("") == frozenset()
-    assert topology.format_cpus([]) == ""
+    assert cpu_lists.parse_cpus("0-3,8") == {0, 1, 2, 3, 8}
+    assert cpu_lists.format_cpus({8, 3, 2, 1, 0}) == "0-3,8"
+    assert cpu_lists.parse_cpus("") == frozenset()
+    assert cpu_lists.format_cpus([]) == ""
 
 
 def test_levels_go_from_coarse_to_fine_also_where_an_l3_spans_numa_nodes():
@@ -159,7 +160,7 @@ def test_pictures_show_each_cpu_once_and_each_slot_in_the_legend(name, smt):
     assert sorted(cpus) == sorted(cpu for core in given.cores for cpu in core.cpus)
     titles = [item.text for item in picture.iter(f"{SVG}title")]
     for number, slot in enumerate(given.slots, 1):
-        assert any(title.startswith(f"slot {number}: {topology.format_cpus(slot)}") for title in titles)
+        assert any(title.startswith(f"slot {number}: {cpu_lists.format_cpus(slot)}") for title in titles)
     numbers = [item.text for item in of_class(picture, "slot", "text")]
     assert len(numbers) == sum(map(len, given.slots))
 

@@ -7,7 +7,6 @@
     END
     launch.py topology [--json] [--xml FILE] [--threads N] [--binding P] [--boundary B] [--smt]
     launch.py limits
-    launch.py check LEDGER
     launch.py jobs
 
 Options of `run`, each also an environment variable. The option wins; an empty value counts as absent, and
@@ -1726,78 +1725,6 @@ def say(line, fd=2):
         return  # there is no other place to say so
 
 
-# ------------------------------------------------------------------------------------------------------ check
-
-REQUIRED = {"rule": str, "step": str, "wildcards": dict, "attempt": int, "threads": int, "host": str}
-
-
-def check(path):
-    """Return what is wrong with a ledger: lines that are no records, and two jobs on one CPU at one time."""
-    import json
-
-    problems, records = [], []
-    with open(path, encoding="utf-8", errors="replace") as ledger:
-        for number, line in enumerate(ledger, 1):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                problems.append(f"{path} line {number}: not JSON")
-                continue
-            wrong = wrong_fields(record)
-            if wrong:
-                problems.append(f"{path} line {number}: not a record of schema {SCHEMA}: {', '.join(wrong)}")
-            else:
-                records.append((number, record))
-    return problems + duplicates(path, records) + overlaps(path, records)
-
-
-def wrong_fields(record):
-    """Return the fields that keep this from being a record; ledger.schema.json says it in full."""
-    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-        return ["schema"]
-    return [key for key, kind in REQUIRED.items() if not isinstance(record.get(key), kind)]
-
-
-def duplicates(path, records):
-    """Name attempts that were recorded twice."""
-    first, found = {}, []
-    for number, record in records:
-        if first.setdefault(record.get("id"), number) != number and record.get("id"):
-            found.append(f"{path} line {number}: the same attempt as line {first[record['id']]}")
-    return found
-
-
-def overlaps(path, records):
-    """Name pairs of jobs that held one CPU at one time. Jobs without lease or known end have no say."""
-    held = {}
-    for number, record in records:
-        clock, span = record_span(record)
-        for cpu in parse_cpus(record.get("cpus") or "") if span else ():
-            held.setdefault((clock, cpu), []).append((*span, number, record))
-    found = set()
-    for (_, cpu), spans in held.items():
-        spans.sort(key=lambda span: span[:3])
-        longest = spans[0]
-        for job in spans[1:]:
-            if job[0] < longest[1]:
-                at = f"CPU {cpu} of {job[3]['host']} at {job[3]['start']}"
-                found.add(f"{path} lines {longest[2]} and {job[2]}: both held {at}")
-            longest = max(longest, job, key=lambda span: span[1])
-    return sorted(found)
-
-
-def record_span(record):
-    """Return whose clock, and (start, end) by it, None where the end is not known.
-
-    The time since the boot, which nobody sets, where it was recorded: UTC goes back when a clock is set back.
-    """
-    if record.get("boot") and record.get("uptime_s") is not None:
-        known = record.get("wall_s") is not None
-        return record["boot"], (record["uptime_s"], record["uptime_s"] + record["wall_s"]) if known else None
-    known = record.get("start") and record.get("end")
-    return record["host"], (record["start"], record["end"]) if known else None
-
-
 # ------------------------------------------------------------------------------------------------------- main
 
 
@@ -2027,16 +1954,6 @@ def show_limits():
     return 0
 
 
-def check_ledger(path):
-    """Print what is wrong with a ledger; return the exit code."""
-    recover(runtime_dir())
-    problems = check(path)
-    for problem in problems:
-        print(problem)
-    print(f"{path}: {'no' if not problems else len(problems)} problem{'' if len(problems) == 1 else 's'}")
-    return 1 if problems else 0
-
-
 def main(arguments):
     """Do what the command line asks; return the exit code."""
     if not arguments or "--help" in arguments:
@@ -2050,8 +1967,6 @@ def main(arguments):
             return topology(settings)
         if arguments[0] == "limits" and not rest:
             return show_limits()
-        if arguments[0] == "check" and len(rest) == 1:
-            return check_ledger(rest[0])
         if arguments[0] == "jobs" and not rest:
             return print_jobs()
         raise LauncherError(f"{' '.join(arguments[:1] + rest)}: not understood; see launch.py --help")

@@ -2,27 +2,23 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import relevance
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from gpd.commands.verbs import FILE_WIDTH, Verbs
 from gpd.machines import launcher
-from gpd.machines.topology import plural
-from gpd.paths import ROOT
-from gpd.records.ledger import Attempt, LedgerError, parse_attempt, read_ledger, read_lines, read_records
+from gpd.records import ledger_check
+from gpd.records.ledger import Attempt, LedgerError, read_ledger, read_records
+from gpd.records.ledger_check import Checked
+from gpd.text.formats import counted
 
 NAME = "ledger.jsonl"
-SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
-MOST_ERRORS = 3  # of one line
 TABLE_WIDTH = 120  # of the table, at least
 
 app = typer.Typer(
@@ -60,14 +56,6 @@ def check(run: Run = Path()) -> None:
     raise typer.Exit(1 if checked.problems else 0)
 
 
-@dataclass(frozen=True)
-class Checked:
-    """What is wrong with a ledger, and the attempts of the lines that are records."""
-
-    problems: tuple[str, ...]
-    attempts: tuple[Attempt, ...]
-
-
 def find(run: Path) -> Path:
     """Return the ledger of a run, given its folder or the ledger itself. Raises LedgerError where there is none."""
     path = run / NAME if run.is_dir() else run
@@ -80,45 +68,15 @@ def find(run: Path) -> Path:
 
 
 def checked_ledger(path: Path) -> Checked:
-    """Hold every line against the schema, and ask the launcher for jobs that shared a CPU."""
-    found = launcher.check(path)  # first, for it records the jobs whose launchers were killed
-    validator = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
-    lines = read_lines(path)
-    errors = {number: wrong for number, line in enumerate(lines, 1) if (wrong := line_errors(line, validator))}
-    named = {f"{path.absolute()} line {number}: " for number in errors}
-    told = [problem for problem in found if not any(map(problem.startswith, named))]
-    problems = [f"{path} line {number}: {wrong}" for number, wrong in errors.items()]
-    problems += [problem.replace(str(path.absolute()), str(path), 1) for problem in told]
-    attempts = [parse_attempt(line) for number, line in enumerate(lines, 1) if number not in errors]
-    return Checked(tuple(problems), tuple(attempts))
-
-
-def line_errors(line: str, validator: Draft202012Validator) -> str:
-    """Say in one line why a line of the ledger is no record; "" where it is one."""
-    try:
-        record = json.loads(line)
-    except ValueError as error:
-        return f"not JSON: {error}"
-    errors = sorted(validator.iter_errors(record), key=relevance, reverse=True)
-    told = [f"{'.'.join(map(str, error.path))}: {error.message}".removeprefix(": ") for error in errors]
-    told = told or _not_a_date(line)
-    more = [f"and {len(told) - MOST_ERRORS} more"] if len(told) > MOST_ERRORS else []
-    return "; ".join([*told[:MOST_ERRORS], *more])
-
-
-def _not_a_date(line: str) -> list[str]:
-    """Return what is wrong with a record that fits the schema: a 31st of February."""
-    try:
-        parse_attempt(line)
-    except ValueError as error:
-        return [str(error)]
-    return []
+    """Check a ledger, after the jobs whose launchers were killed are recorded in it."""
+    launcher.recover()
+    return ledger_check.check(path)
 
 
 def verdict(attempts: Sequence[Attempt]) -> str:
     """Say what a ledger without problems proves."""
     jobs, failed = len({attempt.job for attempt in attempts}), sum(not attempt.succeeded for attempt in attempts)
-    counted = f"{plural(len(attempts), 'attempt')} at {plural(jobs, 'job')}, {failed} failed"
+    attempted = f"{counted(len(attempts), 'attempt')} at {counted(jobs, 'job')}, {failed} failed"
     doubts = {
         "without CPUs of its own": sum(attempt.cpus is None for attempt in attempts),
         "whose end is not known": sum(attempt.cpus is not None and attempt.end is None for attempt in attempts),
@@ -126,8 +84,8 @@ def verdict(attempts: Sequence[Attempt]) -> str:
     }
     apart = [f"{count} {doubt}" for doubt, count in doubts.items() if count]
     if apart:
-        return f"{counted}; no two jobs held one CPU, as far as is known: {', '.join(apart)}"
-    return f"{counted}; no two jobs shared a CPU"
+        return f"{attempted}; no two jobs held one CPU, as far as is known: {', '.join(apart)}"
+    return f"{attempted}; no two jobs shared a CPU"
 
 
 # ------------------------------------------------------------------------------------------------- show
@@ -163,7 +121,7 @@ def _start(attempt: Attempt) -> datetime:
 def _title(attempts: Sequence[Attempt]) -> str:
     days = sorted({f"{attempt.start:%Y-%m-%d}" for attempt in attempts if attempt.start is not None})
     when = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "never begun"
-    return f"{plural(len(attempts), 'attempt')}, {when} (UTC); times in seconds, sizes in MiB, use in CPUs"
+    return f"{counted(len(attempts), 'attempt')}, {when} (UTC); times in seconds, sizes in MiB, use in CPUs"
 
 
 def _cells(attempt: Attempt) -> list[str]:

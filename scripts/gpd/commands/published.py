@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from gpd.commands.verbs import Verbs
-from gpd.machines.topology import plural
 from gpd.published.figures import (
     FIGURES,
     SINGLE,
@@ -27,6 +26,7 @@ from gpd.published.figures import (
     read_statements,
     skus,
 )
+from gpd.text.formats import counted
 
 TITLES = {
     THROUGHPUT: "throughput",
@@ -108,7 +108,7 @@ def verdict(found: Sequence[Figure]) -> str:
     said = "all follow" if known else "nothing to check"
     if wrong:
         said = f"{wrong} {'does' if wrong == 1 else 'do'} not follow"
-    return f"{plural(len(known), 'printed figure')} recomputed from the steps' hours and the failed samples: {said}"
+    return f"{counted(len(known), 'printed figure')} recomputed from the steps' hours and the failed samples: {said}"
 
 
 def _finding(figure: Figure) -> list[str]:

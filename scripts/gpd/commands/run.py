@@ -18,10 +18,10 @@ from gpd.execution import configuration, deployment, interruption, run_lock, sai
 from gpd.execution.configuration import Configuration, ConfigurationError
 from gpd.lab.study import share
 from gpd.machines import launcher, machine
-from gpd.machines.topology import plural
 from gpd.pipelines import STEPS
 from gpd.records.ledger import Attempt, last_attempts, read_ledger
 from gpd.tables.summary import summarize
+from gpd.text.formats import counted
 
 LEDGER = "ledger.jsonl"
 USUAL_CONFIG = "config/config.yaml"
@@ -102,7 +102,7 @@ def _verdict(finished: workflow.Finished, attempts: Sequence[Attempt], console: 
             _print(console, said.plan(finished.said))
         return DONE
     if failed := sum(not attempt.succeeded for attempt in last_attempts(attempts)):
-        _print(console, [f"{plural(failed, 'job')} failed"])
+        _print(console, [f"{counted(failed, 'job')} failed"])
         return FAILED
     reason = said.reason(finished.said) or [f"Snakemake ended with exit code {finished.exit_code} and said nothing"]
     if not attempts:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from gpd.errors import GpdError
 from gpd.machines import launcher
-from gpd.machines.topology import plural
 from gpd.records.ledger import Attempt
+from gpd.text.formats import counted
 
 LOOK_S = 5.0
 LONGEST_END_S = 60.0  # of jobs whose run was killed: they see it within 2 s, and have 10 s to end
@@ -52,7 +52,7 @@ def in_words(jobs: Sequence[launcher.Job], directory: Path, now: float) -> str:
         return ""
     holders = sorted({str(job.folder) for job in jobs if not job.waits and job not in own})
     held = f" that another run holds ({', '.join(holders)})" if holders else ""
-    return f"{plural(len(waiting), 'job')} wait{'s' if len(waiting) == 1 else ''} for CPUs{held}"
+    return f"{counted(len(waiting), 'job')} wait{'s' if len(waiting) == 1 else ''} for CPUs{held}"
 
 
 def waited_s(attempts: Iterable[Attempt]) -> float:

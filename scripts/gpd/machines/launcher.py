@@ -7,8 +7,9 @@ from typing import Any
 
 from gpd.asking import ask
 from gpd.errors import GpdError
-from gpd.machines.topology import Core, Layout, Policy, parse_cpus
+from gpd.machines.topology import Core, Layout, Policy
 from gpd.paths import ROOT
+from gpd.text.cpu_lists import parse_cpus
 
 LAUNCH = ROOT / "workflow" / "scripts" / "launch.py"
 
@@ -57,15 +58,12 @@ def limits() -> Limits:
     return Limits(**json.loads(output))
 
 
-def check(ledger: Path) -> list[str]:
-    """Return what the launcher finds wrong with a ledger, after it has recorded the jobs whose launchers were killed.
+def recover() -> None:
+    """Have the jobs recorded whose launchers were killed with them: it is done before any are listed.
 
-    Raises LauncherError where it could not look.
+    Raises LauncherError.
     """
-    status, output, complaint = _ask("check", str(ledger.absolute()))
-    if status not in (0, 1) or not output:
-        raise LauncherError(f"{ledger}: {complaint}")
-    return output.splitlines()[:-1]  # the last line counts the ones before
+    jobs()
 
 
 def _topology(policy: Policy, xml: Path | None = None) -> dict[str, Any]:

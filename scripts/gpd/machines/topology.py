@@ -10,6 +10,9 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from gpd.text.cpu_lists import format_cpus
+from gpd.text.formats import counted
+
 NAMES = {"socket": "package", "numa": "NUMA node", "l3": "L3 group"}  # coarsest first, where machines do not differ
 SHORT = NAMES | {"l3": "L3"}
 
@@ -61,23 +64,6 @@ class Group:
         return format_cpus(cpu for core in self.cores for cpu in core.cpus)
 
 
-def parse_cpus(text: str) -> frozenset[int]:
-    """Read the kernel's list format: "0-3,8" is {0, 1, 2, 3, 8}."""
-    ranges = (part.partition("-") for part in text.split(",") if part)
-    return frozenset(cpu for first, _, last in ranges for cpu in range(int(first), int(last or first) + 1))
-
-
-def format_cpus(cpus: Iterable[int]) -> str:
-    """Write CPU numbers in the kernel's list format."""
-    ranges: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if ranges and cpu == ranges[-1][1] + 1:
-            ranges[-1][1] = cpu
-        else:
-            ranges.append([cpu, cpu])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
-
-
 def told_levels(cores: Sequence[Core]) -> list[str]:
     """Return the levels that the machine tells, coarsest first: on some an L3 spans several NUMA nodes."""
     told = [level for level in NAMES if any(getattr(core, level) >= 0 for core in cores)]
@@ -118,23 +104,21 @@ def counts(cores: Sequence[Core]) -> str:
     """Count what the machine has: packages, NUMA nodes, L3 groups, cores, CPUs."""
     told = told_levels(cores)
     parts = [
-        plural(_count(cores, level), name) if level in told else f"{name}s not told" for level, name in NAMES.items()
+        counted(_count(cores, level), name) if level in told else f"{name}s not told" for level, name in NAMES.items()
     ]
     siblings = sorted({len(core.cpus) for core in cores})
     smt = "no SMT" if siblings == [1] else f"{' or '.join(map(str, siblings))} a core"
-    return ", ".join([*parts, plural(len(cores), "core"), f"{plural(sum(len(c.cpus) for c in cores), 'CPU')} ({smt})"])
-
-
-def plural(count: int, name: str) -> str:
-    return f"{count} {name}{'' if count == 1 else 's'}"
+    return ", ".join(
+        [*parts, counted(len(cores), "core"), f"{counted(sum(len(c.cpus) for c in cores), 'CPU')} ({smt})"]
+    )
 
 
 def heading(layout: Layout) -> str:
     """Say what the slots are for."""
     policy = layout.policy
     held = "hyperthreads are CPUs" if policy.smt else "whole cores"
-    jobs = f"jobs of {plural(policy.threads, 'thread')}"
-    return f"{plural(len(layout.slots), 'slot')} for {jobs} ({policy.binding}, {NAMES[policy.boundary]}, {held})"
+    jobs = f"jobs of {counted(policy.threads, 'thread')}"
+    return f"{counted(len(layout.slots), 'slot')} for {jobs} ({policy.binding}, {NAMES[policy.boundary]}, {held})"
 
 
 def remarks(layout: Layout) -> list[str]:
@@ -143,7 +127,7 @@ def remarks(layout: Layout) -> list[str]:
     if any(crosses(slot, layout) for slot in layout.slots):
         found.append(f"* in more than one {NAMES[layout.policy.boundary]}")
     if granted := {len(slot) for slot in layout.slots} - {layout.policy.threads}:
-        found.append(f"{plural(max(granted), 'CPU')} granted: a job wider than the machine gets all of it")
+        found.append(f"{counted(max(granted), 'CPU')} granted: a job wider than the machine gets all of it")
     if left := unused(layout):
         found.append(f"in no slot: {format_cpus(left)}")
     return found
@@ -201,7 +185,7 @@ def _grow(tree: Tree, group: Group, width: int) -> None:
         line.add_row(Text(f"{', '.join(names)}"), leaves)
         tree.add(line)
         return
-    branch = tree.add(Text(f"{', '.join(names)}: {plural(len(group.cores), 'core')}, CPUs {group.cpus}"))
+    branch = tree.add(Text(f"{', '.join(names)}: {counted(len(group.cores), 'core')}, CPUs {group.cpus}"))
     for child in group.within:
         _grow(branch, child, width)
 

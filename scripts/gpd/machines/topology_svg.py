@@ -14,11 +14,11 @@ from gpd.machines.topology import (
     format_cpus,
     heading,
     nest,
-    plural,
     remarks,
     slot_names,
     told_levels,
 )
+from gpd.text.formats import counted
 
 CELL_W, ROW_H = 54, 17  # a core is a cell with one row for each of its CPUs
 GAP, LABEL_H, MARGIN = 8, 18, 20
@@ -161,7 +161,7 @@ def _titled(parent: Element, title: str) -> Element:
 
 def _draw_group(parent: Element, x: float, y: float, box: Box, slots: Slots) -> None:
     group = box.shows
-    drawn = _titled(parent, f"{group.name}: {plural(len(group.cores), 'core')}, CPUs {group.cpus}")
+    drawn = _titled(parent, f"{group.name}: {counted(len(group.cores), 'core')}, CPUs {group.cpus}")
     _rect(drawn, x, y, box.width, box.height, class_=group.level, rx="4")
     _text(drawn, x + GAP, y + 14, group.name, "label")
     for right, down, inner in box.within:

@@ -1,6 +1,5 @@
 """The figures of a report from the tables of a study: what is drawn, what it shows, why one is left out. Pure."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +22,7 @@ from gpd.reports.grids import (
     step_numbers,
 )
 from gpd.statistics.knee import Knee, Observation, find_knee
+from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import TimeUnit, counted, number, unit_for
 
 PERCENT = 100
@@ -223,12 +223,6 @@ def _on_cpus(jobs: Iterable[Record], unit: TimeUnit) -> tuple[list[Bar], list[st
         for first, count in stretches(sorted(lane_of[cpu] for cpu in cpus))
     ]
     return bars, [str(cpu) for cpu in lane_of]
-
-
-def parse_cpus(text: str) -> set[int]:
-    """Return the CPUs of a list as the kernel writes it: `0-3,8`."""
-    stretches = (part.partition("-") for part in re.findall(r"\d+(?:-\d+)?", text))
-    return {cpu for first, _, last in stretches for cpu in range(int(first), int(last or first) + 1)}
 
 
 def stretches(lanes: Sequence[int]) -> Iterable[tuple[int, int]]:

@@ -1,0 +1,47 @@
+"""What holds a ledger's records against each other: attempts recorded twice, jobs that held one CPU at one time."""
+
+from test_ledger_verbs import record
+
+from gpd.records.ledger_check import duplicates, overlaps
+
+
+def numbered(*records):
+    return list(enumerate(records, 1))
+
+
+def since_boot(number, uptime_s, wall_s=10.0, boot="b"):
+    """A job on CPU 0 whose UTC is that of all others: the time since the boot tells them apart."""
+    return record(number, cpus="0", boot=boot, uptime_s=uptime_s) | {"wall_s": wall_s}
+
+
+def test_a_cpu_that_two_jobs_held_is_named():
+    (problem,) = overlaps(numbered(since_boot(1, 10.0), since_boot(2, 19.0)))
+    assert problem == "lines 1 and 2: both held CPU 0 of node1 at 2026-11-20T12:00:00.000000000Z"
+
+
+def test_a_clock_set_back_is_no_overlap():
+    assert overlaps(numbered(since_boot(1, 10.0), since_boot(2, 21.0))) == []
+
+
+def test_jobs_of_two_boots_do_not_overlap():
+    assert overlaps(numbered(since_boot(1, 10.0), since_boot(2, 10.0, boot="c"))) == []
+
+
+def test_jobs_without_cpus_or_without_a_known_end_have_no_say():
+    assert overlaps(numbered(since_boot(1, 10.0), since_boot(2, 10.0, wall_s=None))) == []
+    assert overlaps(numbered(since_boot(1, 10.0), since_boot(2, 10.0) | {"cpus": None})) == []
+
+
+def test_records_without_a_boot_go_by_utc():
+    assert len(overlaps(numbered(record(1), record(2)))) == 2, "a line for each of its two CPUs"
+    assert overlaps(numbered(record(1), record(2, end=10) | {"end": None})) == []
+
+
+def test_an_overlap_behind_a_long_job_is_found():
+    """The one that overlaps need not be the next in time."""
+    jobs = [since_boot(number, start, end - start) for number, (start, end) in enumerate([(1, 9), (2, 3), (5, 6)])]
+    assert [problem.partition(":")[0] for problem in overlaps(numbered(*jobs))] == ["lines 1 and 2", "lines 1 and 3"]
+
+
+def test_an_attempt_recorded_twice_is_named_by_both_lines():
+    assert duplicates(numbered(record(1), record(2), record(1, 20, 30))) == ["line 3: the same attempt as line 1"]
