@@ -8,12 +8,12 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LAUNCH = ROOT / "workflow" / "scripts" / "launch.py"
+LAUNCH = ROOT / "workflow" / "scripts" / "launcher" / "__main__.py"
 TOPOLOGIES = ROOT / "resources" / "topologies"
 SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
-sys.path.insert(0, str(LAUNCH.parent))
+sys.path.insert(0, str(LAUNCH.parents[1]))
 
-import launch  # noqa: E402
+from launcher.lease import is_leased  # noqa: E402
 
 from gpd.records import ledger_check  # noqa: E402
 
@@ -64,7 +64,7 @@ class Node:
         if not path.exists():
             return set()
         with path.open("rb") as file:
-            return {cpu for cpu in os.sched_getaffinity(0) if launch.is_leased(file.fileno(), cpu)}
+            return {cpu for cpu in os.sched_getaffinity(0) if is_leased(file.fileno(), cpu)}
 
     def check(self):
         """Return what is wrong with the ledger, once the jobs whose launchers were killed are recorded in it."""

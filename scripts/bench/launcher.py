@@ -9,7 +9,6 @@ both. Figures are medians. Exits with 1 when one is out of bounds; `--smallest` 
 import argparse
 import json
 import os
-import py_compile
 import resource
 import statistics
 import subprocess
@@ -18,7 +17,11 @@ import tempfile
 import time
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "workflow" / "scripts" / "launch.py"
+SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+
+import compiled  # noqa: E402
+
 PYTHON = [sys.executable, "-S", "-E"]
 BASH = ["bash", "-euo", "pipefail", "-c"]
 # Spins for a given CPU time, then takes 300 MiB in its last moment.
@@ -37,8 +40,7 @@ class Bench:
         self.folder = Path(folder)
         self.environment = {**os.environ, "GPD_RUNTIME_DIR": f"{folder}/leases"}
         (self.folder / "job.py").write_text(JOB)
-        # compiled once, as the rules run it: that saves each job a third of the overhead
-        self.launcher = py_compile.compile(str(SCRIPT), cfile=f"{folder}/launch.pyc", doraise=True)
+        self.launcher = str(compiled.launcher(SCRIPTS.joinpath, self.folder))  # as the rules run it
 
     def launched(self, threads=1):
         """Return the command line of a job."""

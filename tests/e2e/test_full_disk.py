@@ -1,13 +1,12 @@
 """A full disk under the real tools: the job fails, nothing half written counts, and with room it all ends well."""
 
 import json
-import py_compile
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, one_contig_cohort, sample_pairs, tiny_cohort
+from conftest import one_contig_cohort, sample_pairs, tiny_cohort
 from launching import Node
 
 pytestmark = pytest.mark.e2e
@@ -96,8 +95,6 @@ def data(tmp_path: Path) -> Path:
 def test_what_a_tool_cannot_write_to_its_end(data: Path, node: Node, disk, tool: str, pages: int) -> None:
     """Whatever the tool makes of it, the job fails; with room it does not."""
     command, outputs = COMMANDS[tool]
-    source = ROOT / "workflow/scripts/outputs.py"
-    node.environment["GPD_OUTPUTS"] = py_compile.compile(str(source), cfile=str(data / "outputs.pyc"), doraise=True)
     free = disk(data / "results/x", pages)
     code, said, _ = node.run(command, "--outputs", *outputs.split())
     assert code != 0, said

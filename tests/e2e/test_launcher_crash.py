@@ -13,7 +13,10 @@ import time
 
 import jsonschema
 import pytest
-from launching import LAUNCH, SCHEMA, launch, wait_until
+from launcher.journal import haunted_cpus, read_notes, survivors
+from launcher.processes import children, descendants
+from launcher.system import read_text
+from launching import LAUNCH, SCHEMA, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -39,7 +42,7 @@ def family(front):
     """Return the processes of a job by role: front, keeper, shell, tool, and the tool's child."""
     pids = [front]
     while len(pids) < 5:
-        below = launch.children(pids[-1])
+        below = children(pids[-1])
         if not below:
             return None
         pids.append(below[0])
@@ -48,7 +51,7 @@ def family(front):
 
 def is_kept(node):
     """Tell whether a new launcher would find the job's CPUs taken."""
-    return bool(node.leased()) or bool(launch.haunted_cpus(str(node.runtime)))
+    return bool(node.leased()) or bool(haunted_cpus(str(node.runtime)))
 
 
 # The tool closes all that it inherits when it starts its child, as Java and Python do; nobody heeds SIGTERM, nor the
@@ -65,9 +68,9 @@ def test_any_order_of_kills(node, order):
     for role in order:
         kill(pids[role])
         time.sleep(0.02)
-        if launch.survivors(job_id):
-            assert is_kept(node), f"CPUs free after {role} was killed, while {launch.survivors(job_id)} run"
-    for pid in launch.survivors(job_id):
+        if survivors(job_id):
+            assert is_kept(node), f"CPUs free after {role} was killed, while {survivors(job_id)} run"
+    for pid in survivors(job_id):
         kill(int(pid))
     front.wait(timeout=30)
     front.stderr.close()
@@ -95,7 +98,7 @@ def test_what_a_killed_keeper_could_not_tell_the_front_does(node, journal):
     (path,) = (node.runtime / "jobs").glob("*")
     if journal == "cut short":
         path.write_bytes(path.read_bytes()[:100])
-    kill(launch.children(front.pid)[0])
+    kill(children(front.pid)[0])
     said = front.communicate(timeout=30)[1].decode()
     (record,) = node.records()
     assert front.returncode == record["exit_code"] == 137, said
@@ -116,11 +119,11 @@ def test_a_writer_killed_just_after_it_wrote_is_not_repeated(node):
     journal = node.runtime / "jobs" / job_id
     for role in VICTIMS:
         os.kill(pids[role], signal.SIGSTOP)
-    for pid in launch.survivors(job_id) + list(pids.values()):
+    for pid in survivors(job_id) + list(pids.values()):
         kill(int(pid))
     front.communicate()
     kept = journal.read_bytes()
-    wait_until(lambda: not launch.survivors(job_id))
+    wait_until(lambda: not survivors(job_id))
     assert node.run("true", name="second")[0] == 0
     assert [record["cause"] for record in node.records()] == ["killed", None]
     journal.write_bytes(kept)
@@ -158,12 +161,12 @@ def test_a_survivor_keeps_its_cpus(node):
         kill(pids[role])
     front.communicate()
     wait_until(lambda: not node.leased())
-    assert launch.survivors(job_id)
+    assert survivors(job_id)
     following = node.start("true", name="next")
     retry = node.start("true", name="a", threads=1000)
     time.sleep(1.5)
     assert following.poll() is None, "it waits for the survivor"
-    for pid in launch.survivors(job_id):
+    for pid in survivors(job_id):
         kill(int(pid))
     for waiting in (following, retry):
         assert waiting.wait(timeout=30) == 0
@@ -198,7 +201,7 @@ def test_signals_are_passed_on(node, signum):
     before = signal.signal(signum, signal.SIG_DFL)  # a test run in the background may ignore it
     front = node.start("trap 'echo told; exit 0' TERM; sleep 30 & wait")
     signal.signal(signum, before)
-    wait_until(lambda: len(launch.descendants(front.pid)) == 3)
+    wait_until(lambda: len(descendants(front.pid)) == 3)
     front.send_signal(signum)
     said = front.communicate(timeout=20)[1].decode()
     record = node.records()[0]
@@ -236,8 +239,8 @@ def test_the_job_ends_with_who_asked_for_it(node, victim):
         env=node.environment,
         stderr=subprocess.DEVNULL,
     )
-    wait_until(lambda: len(launch.descendants(requester.pid)) >= 5)
-    kill(requester.pid if victim == "snakemake" else launch.children(requester.pid)[0])
+    wait_until(lambda: len(descendants(requester.pid)) >= 5)
+    kill(requester.pid if victim == "snakemake" else children(requester.pid)[0])
     requester.wait(timeout=20)
     record = wait_until(node.records)[0]
     names = {"snakemake": "Snakemake", "bash": "the shell that ran the launcher"}
@@ -312,11 +315,11 @@ def test_soak(node):
 def kill_some_process(node, dice):
     """Kill one process of one job that has its journal: front, keeper, shell or tool."""
     journals = list((node.runtime / "jobs").glob("*"))
-    text = launch.read_text(str(dice.choice(journals))) if journals else ""
+    text = read_text(str(dice.choice(journals))) if journals else ""
     if not text:
         return 0
-    front = launch.read_notes(text)["record"]["pid"]
-    if str(LAUNCH) not in launch.read_text(f"/proc/{front}/cmdline"):
+    front = read_notes(text)["record"]["pid"]
+    if str(LAUNCH) not in read_text(f"/proc/{front}/cmdline"):
         return 0  # it has ended, and the number may be another's
-    kill(dice.choice([front, *launch.descendants(front)]))
+    kill(dice.choice([front, *descendants(front)]))
     return 1

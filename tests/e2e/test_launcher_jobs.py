@@ -5,14 +5,18 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
-from launching import LAUNCH, SCHEMA, launch, wait_until
+from launcher import cgroup, diagnose, ledger, processes, topology
+from launcher.command import NOFILE
+from launching import LAUNCH, SCHEMA, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -72,7 +76,7 @@ def test_bound_to_the_lease(node):
 
 def test_wider_than_the_machine(node):
     record = node.run("echo $GPD_THREADS", threads=1000)[2]
-    assert launch.parse_cpus(record["cpus"]) == CPUS
+    assert topology.parse_cpus(record["cpus"]) == CPUS
     assert record["threads"] == 1000
     assert int((node.folder / "logs/a.log").read_text()) == len(CPUS)
 
@@ -80,17 +84,18 @@ def test_wider_than_the_machine(node):
 def test_binding_none(node):
     record = node.run("sleep 0.05", "--binding", "none")[2]
     assert (record["cpus"], record["binding_ok"], record["binding"]) == (None, None, "none")
-    assert launch.parse_cpus(record["cpus_allowed"]) == CPUS
+    assert topology.parse_cpus(record["cpus_allowed"]) == CPUS
 
 
 @needs_two_cpus
 def test_the_affinity_outlives_the_move_into_a_cgroup(node):
     """Kernels before 6.2 reset it there to the cgroup's cpuset: this launcher's cgroup does the same."""
-    wide = launch.format_cpus(CPUS)
+    wide = topology.format_cpus(CPUS)
     (node.folder / "old_kernel.py").write_text(
-        f"import os, sys; sys.path.insert(0, {str(LAUNCH.parent)!r}); import launch\n"
-        f"class Reset(launch.Cgroup):\n    def join(self): os.sched_setaffinity(0, {CPUS})\n"
-        "launch.make_cgroup = lambda planned: Reset('/nowhere', 1)\nlaunch.cli()\n"
+        f"import os, sys; sys.path.insert(0, {str(LAUNCH.parents[1])!r})\n"
+        "from launcher import cgroup, keeper\nfrom launcher.__main__ import cli\n"
+        f"class Reset(cgroup.Cgroup):\n    def join(self): os.sched_setaffinity(0, {CPUS})\n"
+        "keeper.make_cgroup = lambda planned: Reset('/nowhere', 1)\ncli()\n"
     )
     words = node.command_line()
     words[words.index(str(LAUNCH))] = "old_kernel.py"
@@ -103,10 +108,10 @@ def test_the_affinity_outlives_the_move_into_a_cgroup(node):
 
 @needs_two_cpus
 def test_own_affinity_is_caught(node):
-    wide = launch.format_cpus(CPUS)
+    wide = topology.format_cpus(CPUS)
     record = node.run(f"taskset -c {wide} sleep 0.2")[2]
     assert record["binding_ok"] is False
-    assert launch.parse_cpus(record["cpus_allowed"]) == CPUS
+    assert topology.parse_cpus(record["cpus_allowed"]) == CPUS
 
 
 def test_job_within_a_job_leases_nothing(node):
@@ -222,7 +227,7 @@ def test_open_file_limit_is_raised(node):
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     node.run("ulimit -n")
-    allowed = min(hard, launch.NOFILE) if hard != resource.RLIM_INFINITY else launch.NOFILE
+    allowed = min(hard, NOFILE) if hard != resource.RLIM_INFINITY else NOFILE
     assert int((node.folder / "logs/a.log").read_text()) == max(soft, allowed)
 
 
@@ -336,21 +341,21 @@ TELLING = {
 @pytest.mark.parametrize("tool", LOGS)
 def test_error_line(tool, tmp_path):
     (tmp_path / "log").write_text(LOGS[tool])
-    settings = launch.SimpleNamespace(log=str(tmp_path / "log"), stall_s=0)
-    assert launch.diagnose(1, None, settings, (0, 0)) == ("tool_error", TELLING[tool])
+    settings = SimpleNamespace(log=str(tmp_path / "log"), stall_s=0)
+    assert diagnose.diagnose(1, None, settings, (0, 0)) == ("tool_error", TELLING[tool])
 
 
 def test_kernel_kill_for_want_of_memory(tmp_path):
     (tmp_path / "log").write_text("bash: line 1: 17 Killed   java -jar x\n")
-    settings = launch.SimpleNamespace(log=str(tmp_path / "log"), stall_s=0)
-    assert launch.diagnose(1, None, settings, (1, 1))[0] == "out_of_memory", "its own cgroup says so"
-    assert launch.diagnose(1, None, settings, (0, 1))[0] == "out_of_memory", "the node says so, and it was killed"
-    assert launch.diagnose(137, None, settings, (0, 0))[0] == "killed", "nothing says so"
+    settings = SimpleNamespace(log=str(tmp_path / "log"), stall_s=0)
+    assert diagnose.diagnose(1, None, settings, (1, 1))[0] == "out_of_memory", "its own cgroup says so"
+    assert diagnose.diagnose(1, None, settings, (0, 1))[0] == "out_of_memory", "the node says so, and it was killed"
+    assert diagnose.diagnose(137, None, settings, (0, 0))[0] == "killed", "nothing says so"
 
 
 def test_out_of_memory_in_a_cgroup(node):
     """A limit of 60 MiB on the cgroup in which the launcher runs."""
-    place = next(launch.cgroup_places(), ("", 2))
+    place = next(cgroup.cgroup_places(), ("", 2))
     if place[1] != 1 or not os.access(place[0], os.W_OK):
         pytest.skip("no cgroup v1 memory controller that this user may use")
     limited = f"{place[0]}/gpd-test-{os.getpid()}"
@@ -370,7 +375,7 @@ def test_out_of_memory_in_a_cgroup(node):
             timeout=60,
         )
     finally:
-        launch.remove_cgroups([(limited, 1)])
+        cgroup.remove_cgroups([(limited, 1)])
     record = node.records()[-1]
     assert (done.returncode, record["cause"], record["signal"]) == (137, "out_of_memory", 9)
     assert record["peak_cgroup_mib"] <= 60
@@ -391,11 +396,11 @@ def test_kernel_limits_are_kept(node):
         asked = subprocess.run(["bash", "-c", enter, "bash", sys.executable, LAUNCH, "limits"], **run)
         subprocess.run(["bash", "-c", enter, "bash", *node.command_line(threads=8)], input=b"echo $GPD_THREADS", **run)
     finally:
-        launch.remove_cgroups([(str(quota), 1), (str(memory), 1)])
+        cgroup.remove_cgroups([(str(quota), 1), (str(memory), 1)])
     told = json.loads(asked.stdout)
     assert (told["cpus"], told["cpu_quota_cpus"], told["memory_mib"]) == (1, 1.5, 500)
     assert 400 < told["memory_available_mib"] < 500
-    assert len(launch.parse_cpus(node.records()[0]["cpus"])) == 1
+    assert len(topology.parse_cpus(node.records()[0]["cpus"])) == 1
     assert (node.folder / "logs/a.log").read_text() == "1\n"
 
 
@@ -500,7 +505,7 @@ def tickets(node):
 
 def cpu_ticks(pid):
     """Return the CPU time of a process in clock ticks."""
-    return sum(map(int, launch.stat_fields(pid)[11:13]))
+    return sum(map(int, processes.stat_fields(pid)[11:13]))
 
 
 def test_a_release_is_noticed_at_once(node):
@@ -531,7 +536,7 @@ def test_long_lines_from_many_processes(tmp_path):
         child = os.fork()
         if child == 0:
             for _ in range(50):
-                launch.append(path, {"number": number, "text": str(number) * 20000})
+                ledger.append(path, {"number": number, "text": str(number) * 20000})
             os._exit(0)
         children.append(child)
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * 8
@@ -543,7 +548,7 @@ def test_long_lines_from_many_processes(tmp_path):
 def test_a_cut_line_spoils_no_other(tmp_path):
     path = tmp_path / "ledger.jsonl"
     path.write_text('{"schema": 1, "ru')
-    launch.append(path, {"a": 1})
+    ledger.append(path, {"a": 1})
     assert path.read_text().splitlines()[1:] == ['{"a": 1}']
 
 
@@ -562,7 +567,7 @@ def test_unwritable_ledger_keeps_the_record(node):
 def test_two_jobs_on_one_cpu_are_found_in_the_ledger(node):
     node.run("true")
     assert node.check() == ()
-    launch.append(node.ledger, {**node.records()[0], "id": "f" * 16})
+    ledger.append(node.ledger, {**node.records()[0], "id": "f" * 16})
     (problem,) = node.check()
     assert problem.startswith(f"{node.ledger} lines 1 and 2: both held CPU")
 
@@ -574,10 +579,10 @@ def test_descendants_without_the_kernel_option(monkeypatch):
     """Kernels without CONFIG_PROC_CHILDREN: the same processes, by a scan."""
     process = subprocess.Popen(["bash", "-c", "sleep 20; true"])
     try:
-        sleep = wait_until(lambda: launch.descendants(process.pid))
-        monkeypatch.setattr(launch.os.path, "exists", lambda path: False)
-        assert launch.descendants(process.pid) == sleep
-        assert process.pid in launch.descendants(os.getpid())
+        sleep = wait_until(lambda: processes.descendants(process.pid))
+        monkeypatch.setattr(os.path, "exists", lambda path: False)
+        assert processes.descendants(process.pid) == sleep
+        assert process.pid in processes.descendants(os.getpid())
     finally:
         process.kill()
         process.wait()
@@ -598,11 +603,11 @@ def test_a_damaged_journal_is_dropped(node):
 def test_cgroup_places(tmp_path):
     """Version 1: below our own. Version 2: beside our own too, but only where that escapes no limit."""
 
-    def places(cgroup, mountinfo):
+    def places(own, mountinfo):
         (tmp_path / "proc/self").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "proc/self/cgroup").write_text(cgroup)
+        (tmp_path / "proc/self/cgroup").write_text(own)
         (tmp_path / "proc/self/mountinfo").write_text(mountinfo)
-        return list(launch.cgroup_places(str(tmp_path)))
+        return list(cgroup.cgroup_places(str(tmp_path)))
 
     v1 = "31 23 0:28 / /v1 rw - cgroup cgroup rw,memory\n30 23 0:27 / /c rw - cgroup c rw,cpu"
     assert places("4:memory:/job\n1:cpu:/\n", v1) == [("/v1/job", 1)]
@@ -628,8 +633,7 @@ def test_without_privileges(node):
     python = "/usr/bin/python3"
     if not Path(python).exists():
         pytest.skip("no Python that every user may run")
-    script = node.folder / "launch.py"
-    script.write_bytes((SCHEMA.parents[1] / "scripts" / "launch.py").read_bytes())
+    script = shutil.copytree(LAUNCH.parent, node.folder / "launcher") / LAUNCH.name
     words = [python if word == sys.executable else word for word in node.command_line()]
     words[words.index("-E") + 1] = str(script)
     done = subprocess.run(

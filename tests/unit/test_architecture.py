@@ -2,6 +2,8 @@
 
 import ast
 import re
+import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -70,8 +72,23 @@ def test_rules_run_shell_commands_alone():
     assert [name for name, text in rules.items() if re.search(r"^ +run:", text, re.MULTILINE)] == []
 
 
-@pytest.mark.parametrize("name", ["launch.py", "reads.py"])
-def test_what_runs_beside_a_tool_needs_the_standard_library_alone(name):
-    import sys
+LAUNCHER = WORKFLOW / "scripts" / "launcher"
 
-    assert imports(WORKFLOW / "scripts" / name) <= sys.stdlib_module_names
+
+@pytest.mark.parametrize("path", names([*LAUNCHER.glob("*.py"), WORKFLOW / "scripts/reads.py"]))
+def test_what_runs_beside_a_tool_needs_the_standard_library_alone(path):
+    assert imports(ROOT / path) - {"launcher", "outputs"} <= sys.stdlib_module_names
+
+
+def test_the_launchers_modules_import_each_other_one_way():
+    """In some order each needs only those before it, also where it imports late; choosing CPUs needs none."""
+    needed = {path.stem: set(siblings(path)) for path in LAUNCHER.glob("*.py")}
+    assert needed["allocate"] == set()
+    assert len(list(TopologicalSorter(needed).static_order())) == len(needed)
+
+
+def siblings(path: Path) -> list[str]:
+    """The modules of its own package that a module imports."""
+    froms = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom))
+    ours = ((node, node.module.partition(".")) for node in froms if node.module.partition(".")[0] == "launcher")
+    return [name for node, (_, _, own) in ours for name in ([own] if own else [alias.name for alias in node.names])]

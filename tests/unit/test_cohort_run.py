@@ -133,7 +133,7 @@ def test_a_job_of_which_only_snakemake_knows_that_it_failed_is_named(folder, mon
 def test_jobs_that_never_reached_the_launcher_are_named(folder, monkeypatch):
     said = [
         *("localrule map_and_sort:", "    log: logs/m.log", "    jobid: 3", "    wildcards: sample=S1, unit=L1"),
-        "launch.py: /tmp/gpd-0: not a private folder of this user; remove it or set GPD_RUNTIME_DIR",
+        "launcher: /tmp/gpd-0: not a private folder of this user; remove it or set GPD_RUNTIME_DIR",
         *("Error in rule map_and_sort:", "    jobid: 3"),
     ]
     done = run(folder, monkeypatch, said=said, code=1)

@@ -5,7 +5,8 @@ import os
 
 import pytest
 from conftest import ROOT
-from launching import TOPOLOGIES, launch
+from launcher import limits as of_launcher
+from launching import TOPOLOGIES
 
 from gpd.machines import launcher
 from gpd.machines.topology import Policy
@@ -34,7 +35,7 @@ def record(tmp_path):
         for path, text in {**proc, **dict(files)}.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(f"{text}\n")
-        return launch.limits(str(tmp_path), environment, affinity=set(range(16)))
+        return of_launcher.limits(str(tmp_path), environment, affinity=set(range(16)))
 
     return write
 

@@ -3,9 +3,12 @@
 import errno
 import os
 import signal
+from types import SimpleNamespace
 
 import pytest
-from launching import launch
+from launcher import diagnose, measure
+from launcher.journal import Journal
+from launcher.requester import Requester
 
 # ---- who else was on the CPUs
 
@@ -19,12 +22,12 @@ def load(*cpus, seconds=10, ours_s=0.0, width=1):
         cpu: tuple(5 + round(seconds * sum(share * PER_S[kind][i] for kind, share in what.items())) for i in range(3))
         for cpu, what in enumerate(cpus)
     }
-    return launch.foreign_load(before, after, ours_s, seconds, width)
+    return measure.foreign_load(before, after, ours_s, seconds, width)
 
 
 @pytest.fixture(autouse=True)
 def hundred_ticks(monkeypatch):
-    monkeypatch.setattr(launch, "TICK_S", 1 / TICKS)
+    monkeypatch.setattr(measure, "TICK_S", 1 / TICKS)
 
 
 def test_a_job_alone_on_its_cpus():
@@ -57,9 +60,9 @@ def test_jobs_too_short_to_tell():
 
 def test_a_container_that_shows_other_cpus_tells_nothing():
     """lxcfs numbers CPUs anew; gVisor shows zeros."""
-    assert launch.cpu_times({10**6}) == {10**6: (0, 0, 0)}
-    assert launch.foreign_load({7: (0, 0, 0)}, {7: (0, 0, 0)}, 1.0, 10.0, 1) == {}
-    assert launch.cpu_times(None) == {}
+    assert measure.cpu_times({10**6}) == {10**6: (0, 0, 0)}
+    assert measure.foreign_load({7: (0, 0, 0)}, {7: (0, 0, 0)}, 1.0, 10.0, 1) == {}
+    assert measure.cpu_times(None) == {}
 
 
 # ---- journals
@@ -68,7 +71,7 @@ def test_a_container_that_shows_other_cpus_tells_nothing():
 @pytest.fixture
 def journal(tmp_path):
     (tmp_path / "jobs").mkdir()
-    return launch.Journal(str(tmp_path), {"id": "a" * 16})
+    return Journal(str(tmp_path), {"id": "a" * 16})
 
 
 def noted(text):
@@ -85,7 +88,7 @@ def test_a_journal_returns_what_was_noted_last(journal):
 def test_a_full_disk_leaves_what_was_noted_before(journal, monkeypatch, capfd):
     journal.write(noted("one"), "ledger.jsonl")
     write = os.write
-    monkeypatch.setattr(launch.os, "write", lambda fd, data: write(fd, data[:20] if fd == journal.fd else data))
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:20] if fd == journal.fd else data))
     journal.write(noted("two"), "ledger.jsonl")
     assert os.strerror(errno.ENOSPC) in capfd.readouterr().err
     assert journal.notes()["record"]["rule"] == "one"
@@ -109,10 +112,10 @@ def test_exit_codes_of_pipes_stand_between_the_notes(journal):
 def requester(monkeypatch):
     """A launcher (3) whose shell (2) Snakemake (1) has started; the test says who is whose child."""
     parents = {"3": "2", "2": "1"}
-    monkeypatch.setattr(launch, "parent_of", lambda pid: parents.get(str(pid), ""))
-    monkeypatch.setattr(launch.os, "getpid", lambda: 3)
-    monkeypatch.setattr(launch.os, "getppid", lambda: 2)
-    return launch.Requester(), parents
+    monkeypatch.setattr("launcher.requester.parent_of", lambda pid: parents.get(str(pid), ""))
+    monkeypatch.setattr(os, "getpid", lambda: 3)
+    monkeypatch.setattr(os, "getppid", lambda: 2)
+    return Requester(), parents
 
 
 def test_who_is_gone_is_named(requester):
@@ -135,7 +138,7 @@ def test_a_read_that_fails_is_no_death(requester):
 
 def settings(tmp_path, log):
     (tmp_path / "log").write_text(log)
-    return launch.SimpleNamespace(log=str(tmp_path / "log"), stall_s=0)
+    return SimpleNamespace(log=str(tmp_path / "log"), stall_s=0)
 
 
 HEADER = '[main_samview] fail to read the header from "-".\n'
@@ -152,43 +155,43 @@ HEADER = '[main_samview] fail to read the header from "-".\n'
     ],
 )
 def test_what_a_program_of_a_pipe_died_of_goes_before_what_others_say_of_it(tmp_path, codes, cause, message):
-    assert launch.diagnose(1, None, settings(tmp_path, HEADER), (0, 0), [codes]) == (cause, message)
+    assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), (0, 0), [codes]) == (cause, message)
 
 
 def test_killed_for_want_of_memory_within_a_pipe(tmp_path):
     """No cgroup of its own: the node's count rose, and a program of the pipe got SIGKILL."""
-    found = launch.diagnose(1, None, settings(tmp_path, HEADER), (0, 1), [[137, 1]])
+    found = diagnose.diagnose(1, None, settings(tmp_path, HEADER), (0, 1), [[137, 1]])
     assert found == ("out_of_memory", "killed by the kernel for want of memory")
-    assert launch.diagnose(1, None, settings(tmp_path, HEADER), (0, 1), [[1, 1]])[0] == "tool_error", "another's"
+    assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), (0, 1), [[1, 1]])[0] == "tool_error", "another's"
 
 
 STREAM = "\nsambamba 1.0.0\n\nsambamba-sort: Unable to write to stream\n"
 
 
 def test_a_tool_that_could_not_write_and_a_full_disk(tmp_path):
-    full = launch.diagnose(1, None, settings(tmp_path, STREAM), (0, 0), [[0, 1]], lambda: "/data")
+    full = diagnose.diagnose(1, None, settings(tmp_path, STREAM), (0, 0), [[0, 1]], lambda: "/data")
     assert full == ("disk_full", "sambamba-sort: Unable to write to stream; the disk of /data is full")
-    assert launch.diagnose(1, None, settings(tmp_path, STREAM), (0, 0))[0] == "tool_error", "not the disk"
-    assert launch.diagnose(1, None, settings(tmp_path, HEADER), (0, 0), (), lambda: "/data")[0] == "tool_error"
-    assert launch.diagnose(1, None, settings(tmp_path, ""), (0, 0), (), lambda: "/data")[0] == "disk_full"
+    assert diagnose.diagnose(1, None, settings(tmp_path, STREAM), (0, 0))[0] == "tool_error", "not the disk"
+    assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), (0, 0), (), lambda: "/data")[0] == "tool_error"
+    assert diagnose.diagnose(1, None, settings(tmp_path, ""), (0, 0), (), lambda: "/data")[0] == "disk_full"
 
 
 def test_full_disks_are_looked_for_where_the_command_writes(tmp_path, monkeypatch):
     full = tmp_path / "a b"
     full.mkdir()
-    monkeypatch.setattr(launch, "is_full", lambda path: path.startswith(str(full)))
+    monkeypatch.setattr(diagnose, "is_full", lambda path: path.startswith(str(full)))
     for command in (f"sort -o '{full}/x' y", f"sort --tmpdir='{full}' y", f"sort > '{full}'/x; echo it's"):
-        assert launch.full_disk(command).startswith(str(full)), command
-    assert launch.full_disk("sort -o /nowhere/x y") is None
+        assert diagnose.full_disk(command).startswith(str(full)), command
+    assert diagnose.full_disk("sort -o /nowhere/x y") is None
     monkeypatch.setenv("TMPDIR", str(full))
-    assert launch.full_disk("true") == str(full)
+    assert diagnose.full_disk("true") == str(full)
 
 
 def test_what_cannot_be_written_to_is_not_full():
-    assert not launch.is_full("/proc")
-    assert not launch.is_full("/nowhere")
+    assert not diagnose.is_full("/proc")
+    assert not diagnose.is_full("/nowhere")
 
 
 def test_signals_are_read_from_exit_codes():
-    assert launch.crash_in_pipe([[0, 128 + signal.SIGTERM]])[0] is signal.SIGTERM
-    assert launch.crash_in_pipe([[137], [128 + 65, 1]]) == (None, None)
+    assert diagnose.crash_in_pipe([[0, 128 + signal.SIGTERM]])[0] is signal.SIGTERM
+    assert diagnose.crash_in_pipe([[137], [128 + 65, 1]]) == (None, None)

@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import py_compile
 import struct
 import sys
 import zlib
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from launching import Node
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 import outputs
@@ -220,36 +218,28 @@ def test_a_full_folder_for_temporary_files_is_named_where_something_is_wrong(tmp
     assert "(No space left on device: make room where /elsewhere lies" in outputs.made_fault([str(tmp_path / "x.bam")])
 
 
-@pytest.fixture
-def workflow_node(node: Node, tmp_path: Path) -> Node:
-    """A node whose launcher looks at files, as the workflow's does."""
-    compiled = py_compile.compile(outputs.__file__, cfile=str(tmp_path / "outputs.pyc"), doraise=True)
-    node.environment["GPD_OUTPUTS"] = compiled
-    return node
-
-
-def test_a_job_that_leaves_half_a_file_fails(workflow_node):
+def test_a_job_that_leaves_half_a_file_fails(node):
     """Whatever its exit code, and even where the command leaves by exit 0."""
     command = "mkdir -p results; printf '#:GATKReport.v1.1:5\\n' > 'results/a b.table'; exit 0"
-    code, said, record = workflow_node.run(command, "--outputs", "results/a b.table")
+    code, said, record = node.run(command, "--outputs", "results/a b.table")
     assert (code, record["cause"]) == (1, "broken_output")
     assert said.strip() == "step a: broken_output: results/a b.table is cut off (log: logs/a.log)"
 
 
-def test_a_job_that_makes_nothing_fails_by_name(workflow_node):
-    code, _, record = workflow_node.run("true", "--outputs", "results/x.bam")
+def test_a_job_that_makes_nothing_fails_by_name(node):
+    code, _, record = node.run("true", "--outputs", "results/x.bam")
     assert (code, record["cause"]) == (1, "broken_output")
     assert record["message"] == "results/x.bam is missing: the command ended well without making it"
 
 
-def test_a_job_does_not_start_from_half_a_file(workflow_node):
-    workflow_node.run("mkdir -p results; : > results/x.table; touch y", "--outputs", "y")
-    code, said, record = workflow_node.run("touch ran", "--outputs", "ran", "--inputs", "results/x.table", "--odd.fq")
+def test_a_job_does_not_start_from_half_a_file(node):
+    node.run("mkdir -p results; : > results/x.table; touch y", "--outputs", "y")
+    code, said, record = node.run("touch ran", "--outputs", "ran", "--inputs", "results/x.table", "--odd.fq")
     assert (code, record["cause"]) == (1, "broken_input")
     assert "results/x.table is empty (0 bytes)" in said
     assert "delete it and start again" in said
 
 
-def test_a_failed_job_says_its_own_reason(workflow_node):
-    code, _, record = workflow_node.run("echo 'error: mine' >&2; exit 3", "--outputs", "results/x.bam")
+def test_a_failed_job_says_its_own_reason(node):
+    code, _, record = node.run("echo 'error: mine' >&2; exit 3", "--outputs", "results/x.bam")
     assert (code, record["cause"], record["message"]) == (3, "tool_error", "error: mine")

@@ -44,7 +44,7 @@ def test_a_job_that_is_tried_again_has_not_failed(after):
 
 def test_what_kept_the_launcher_from_starting_a_job_is_its_message():
     lines = RESTARTED.splitlines()
-    lines.insert(4, "launch.py: /tmp/gpd-0: not a private folder of this user; remove it or set GPD_RUNTIME_DIR")
+    lines.insert(4, "launcher: /tmp/gpd-0: not a private folder of this user; remove it or set GPD_RUNTIME_DIR")
     assert said.failed_jobs(lines)[0].message == lines[4]
 
 

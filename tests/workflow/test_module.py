@@ -2,17 +2,19 @@
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import SNAKEFILE, Cohort, planned_jobs, snakemake, tiny_cohort
+from conftest import ROOT, SNAKEFILE, Cohort, planned_jobs, snakemake, tiny_cohort
 from tuxedo_cohort import tiny_experiment
 
 DEPLOYED = """
 configfile: "config/config.yaml"
 
 module gpd:
-    snakefile: {snakefile!r}
+    snakefile: {snakefile}
     config: config
 
 use rule * from gpd
@@ -30,7 +32,7 @@ rule own:
     shell: "echo {{params.known}} > {{output}}; env >> {{output}}"
 
 module gpd:
-    snakefile: {snakefile!r}
+    snakefile: {snakefile}
     config: config
     prefix: "calls of gpd"
 
@@ -38,10 +40,11 @@ use rule * from gpd as gpd_*
 """
 
 
-def write(cohort: Cohort, snakefile: str) -> str:
+def write(cohort: Cohort, snakefile: str, place: str = repr(str(SNAKEFILE))) -> str:
+    """An importer's Snakefile; `place` is where it finds ours, as Python."""
     cohort.write()
     path = cohort.folder / "Snakefile"
-    path.write_text(snakefile.format(snakefile=str(SNAKEFILE)))
+    path.write_text(snakefile.format(snakefile=place))
     return str(path)
 
 
@@ -94,3 +97,21 @@ def test_rules_of_the_importer_stay_as_they_are(cohort: Cohort) -> None:
     assert (cohort.folder / "calls of gpd/results/reference/genome.dict").exists()
     again = snakemake(cohort.folder, "--dry-run", "--snakefile", snakefile)
     assert "Nothing to be done" in again.said
+
+
+@pytest.mark.e2e
+def test_out_of_a_repository_nothing_can_be_listed_and_jobs_find_the_launcher(cohort: Cohort, tmp_path: Path) -> None:
+    """As from a server: Snakemake gets each file that is asked for by name, alone."""
+    repository = tmp_path / "repository"
+    for folder in ("workflow", "envs"):
+        shutil.copytree(ROOT / folder, repository / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    author = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost"]
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "all"], ["tag", "v1"]):
+        subprocess.run(["git", *words], cwd=repository, check=True)
+    place = f'gitfile({str(repository)!r}, tag="v1", path="workflow/Snakefile")'
+    ran = snakemake(cohort.folder, "--snakefile", write(cohort, DEPLOYED, place), "reference")
+    assert ran.exit_code == 0, ran.said
+    (record,) = map(json.loads, (cohort.folder / "ledger.jsonl").read_text().splitlines())
+    assert (record["rule"], record["exit_code"]) == ("reference", 0)
+    (laid_out,) = (cohort.folder / ".snakemake/gpd").iterdir()
+    assert (laid_out / "launcher/__main__.pyc").exists()

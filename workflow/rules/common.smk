@@ -1,5 +1,5 @@
+import importlib.machinery
 import importlib.util
-import py_compile
 import shlex
 import sys
 from pathlib import Path
@@ -17,8 +17,9 @@ def source(name):
 
 
 def load(path):
-    """The Python module at path, which is on no import path."""
-    spec = importlib.util.spec_from_file_location(f"gpd_{path.stem}", path)
+    """The Python module at path, which is on no import path, and in a cache may not end with .py."""
+    name = f"gpd_{path.name.partition('.')[0]}"
+    spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(path)))
     loaded = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     return loaded
@@ -51,9 +52,7 @@ units = cohort.units
 
 environment = dict(
     GPD_PYTHON=sys.executable,
-    # compiled once, not by every job: a third of what the launcher costs
-    GPD_LAUNCH=py_compile.compile(source("launch.py"), doraise=True),
-    GPD_OUTPUTS=py_compile.compile(source("outputs.py"), doraise=True),
+    GPD_LAUNCH=load(source("compiled.py")).launcher(source, Path(".snakemake/gpd").absolute()),
     GPD_READS=source("reads.py"),
     GPD_BOUNDARY=config["binding"]["boundary"],
     GPD_MEMORY=config["binding"]["memory"],

@@ -7,7 +7,7 @@ ended well. To Snakemake both count as finished. So the launcher looks at a job'
 the tail of data, at the whole of indexes and small tables, and at one against the other (an index names the last block
 of its file). It reads no data twice: some 0.1 ms a file. A file of no known kind must not be empty.
 
-Standard library only; launch.py loads this, so that most imports stand where they are used.
+Standard library only; the launcher imports this, so that most imports stand where they are used.
 """
 
 import os

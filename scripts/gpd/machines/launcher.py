@@ -11,7 +11,7 @@ from gpd.machines.topology import Core, Layout, Policy
 from gpd.paths import ROOT
 from gpd.text.cpu_lists import parse_cpus
 
-LAUNCH = ROOT / "workflow" / "scripts" / "launch.py"
+LAUNCH = ROOT / "workflow" / "scripts" / "launcher" / "__main__.py"
 
 
 class LauncherError(GpdError):
@@ -106,4 +106,4 @@ def _ask(*arguments: str) -> tuple[int, str, str]:
     """Return the launcher's exit status, its output, and the last line that it wrote to stderr."""
     answer = ask(LAUNCH, *arguments, python=("-S", "-E"))
     said = answer.complaint.splitlines()
-    return answer.status, answer.output, said[-1] if said else f"launch.py: exit status {answer.status}"
+    return answer.status, answer.output, said[-1] if said else f"launcher: exit status {answer.status}"

@@ -1,0 +1,70 @@
+"""Run one job of the workflow on CPUs of its own, and leave one exact record of it.
+
+    python launcher run --step S --rule R --wildcards NAME=VALUE,... --threads N --mem-mb M --log F [...] \
+        [--outputs FILE ... [--inputs FILE ...]] <<'END'
+    (the job's command, for bash)
+    END
+    python launcher topology [--json] [--xml FILE] [--threads N] [--binding P] [--boundary B] [--smt]
+    python launcher limits
+    python launcher jobs
+
+Options of `run`, each also an environment variable. The option wins; an empty value counts as absent, and
+where a value may be empty it is written --name=value:
+
+    --binding none|compact|scatter     GPD_BINDING   compact   how CPUs are chosen; none: any CPU, no lease
+    --boundary l3|numa|socket          GPD_BOUNDARY  l3        the finest boundary that a lease respects
+    --memory default|local|interleave  GPD_MEMORY    default   memory policy over the lease's NUMA nodes
+    --smt 1|0                          GPD_SMT       0         1: hyperthreads are CPUs; 0: whole cores
+    --stall-s N                        GPD_STALL_S   0         end a job that does nothing for N s; 0: never
+    --ledger FILE                      GPD_LEDGER    ledger.jsonl
+    --run NAME                         GPD_RUN                 name of the run, written into each record
+    --attempt N                                      1
+                                       GPD_RUNTIME_DIR  /tmp/gpd-UID, where leases are kept
+
+Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts: outputs.py, which
+lies beside this folder, knows. Both options end the command line.
+
+The job's command finds GPD_CPUS, GPD_THREADS (what was granted) and GPD_MEM_MB in its environment.
+"""
+
+import os
+import sys
+
+if not __package__:  # started by its path, as jobs do: `-m` would take as long again
+    sys.path[0] = os.path.dirname(os.path.abspath(sys.path[0]))
+
+from launcher.options import parse
+from launcher.system import LauncherError, say
+
+
+def main(arguments):
+    """Do what the command line asks; return the exit code."""
+    if not arguments or "--help" in arguments:
+        print(__doc__)
+        return 0 if arguments else 2
+    verb, *words = arguments
+    try:
+        settings, rest = parse(words)
+        if verb == "run" and not rest:
+            from launcher.job import run
+
+            return run(settings)
+        if verb in ("topology", "limits", "jobs") and not rest:
+            from launcher import show
+
+            return getattr(show, f"show_{verb}")(settings)
+        raise LauncherError(f"{' '.join([verb, *rest])}: not understood; see launcher --help")
+    except (LauncherError, OSError) as error:
+        say(f"launcher: {error}")
+        return 2
+
+
+def cli():
+    """Be the command line."""
+    exit_status = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(exit_status)  # nothing is left to tidy up, and a job should not pay for it
+
+
+if __name__ == "__main__":
+    cli()

@@ -1,0 +1,107 @@
+"""Start the job's command: bash, on the lease's CPUs and by its memory policy."""
+
+import ctypes
+import os
+import signal
+
+from launcher.system import LIBC, LauncherError
+from launcher.topology import format_cpus
+
+NOFILE = 65536  # open files a job may have, where the hard limit allows it
+# bash says what became of each program of a pipe to nobody else: its own exit code is the last failing program's,
+# and one that was killed makes others fail, which say so in the log. On the command's first line, to keep its count.
+PIPE_TRAP = "trap 'echo status \"${{PIPESTATUS[@]}}\" >&{} 2> /dev/null || true' ERR; "
+INTERLEAVE, LOCAL, PREFERRED_MANY = 3, 4, 5  # of set_mempolicy(2), and its number by machine
+SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "ppc64le": 261}
+
+
+def set_memory_policy(policy, nodes):
+    """Apply a memory policy to this process and those it starts; return the one in force.
+
+    `local` prefers the lease's nodes and falls back to others when they are full, so that no job dies of it.
+    Kernels without NUMA and containers' system call filters refuse any.
+    """
+    number = SET_MEMPOLICY.get(os.uname().machine)
+    if policy == "default" or not nodes or number is None:
+        return "default"
+    words = max(nodes) // 64 + 1
+    bits = (sum(1 << node % 64 for node in nodes if node // 64 == word) for word in range(words))
+    mask = (ctypes.c_ulong * words)(*bits)
+    mode = INTERLEAVE if policy == "interleave" else PREFERRED_MANY
+    refused = LIBC.syscall(number, mode, mask, words * 64 + 1)
+    if refused and policy == "local":
+        refused = LIBC.syscall(number, LOCAL, None, 0)  # Linux before 5.15
+    return "default" if refused else policy
+
+
+def allow_files():
+    """Raise the soft limit of open files: sambamba and GATK hold hundreds."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = NOFILE if hard == resource.RLIM_INFINITY else min(hard, NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def start_shell(command, log_fd, status_fd, environment, settings, lease, cgroup):
+    """Start bash on the command. Return its pid once it runs, the CPU s (user, system) spent before, and the
+    memory policy in force.
+
+    Raises LauncherError where it cannot run.
+    """
+    import resource
+
+    told, tell = os.pipe()
+    shell = os.fork()
+    if shell == 0:
+        try:
+            os.setpgid(0, 0)  # a command that signals its whole group must not reach the keeper
+            if cgroup:
+                cgroup.join()
+            if lease.cpus is not None:
+                os.sched_setaffinity(0, lease.cpus)  # before Linux 6.2 joining one with a cpuset widened it again
+            policy = set_memory_policy(settings.memory, lease.nodes)
+            allow_files()
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(log_fd, 1)
+            os.dup2(log_fd, 2)
+            for ignored_by_python in (signal.SIGPIPE, signal.SIGXFSZ):
+                signal.signal(ignored_by_python, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
+            spent = resource.getrusage(resource.RUSAGE_SELF)
+            os.write(tell, f"{spent.ru_utime} {spent.ru_stime} {policy}".encode())
+            options = ("-E", "-euo", "pipefail", "-c")  # -E: the trap holds in functions and subshells, too
+            os.execvpe("bash", ["bash", *options, PIPE_TRAP.format(status_fd) + command], environment)
+        except OSError as error:
+            os.write(tell, f"\ncannot start bash: {error}".encode())
+        finally:
+            os._exit(127)
+    os.close(tell)
+    with open(told) as pipe:
+        text, _, trouble = pipe.read().partition("\n")  # until exec closes the pipe
+    if trouble:
+        os.waitpid(shell, 0)
+        raise LauncherError(trouble)
+    user, system, policy = text.split() or (0, 0, None)
+    return shell, (float(user), float(system)), policy
+
+
+def job_environment(record, settings, lease):
+    """Return the command's environment: what it may use, and the mark by which it is known."""
+    threads = settings.threads if lease.cpus is None else len(lease.cpus)
+    cpus = os.sched_getaffinity(0) if lease.cpus is None else lease.cpus
+    return {
+        **os.environ,
+        "GPD_JOB": record["id"],
+        "GPD_CPUS": format_cpus(cpus),
+        "GPD_THREADS": str(min(threads, settings.threads)),
+        "GPD_MEM_MB": str(settings.mem_mb),
+    }
+
+
+def sha256(text):
+    """Return the digest by which two jobs' commands are compared."""
+    import hashlib
+
+    return hashlib.sha256(os.fsencode(text)).hexdigest()

@@ -1,0 +1,164 @@
+"""Why a job failed: from its exit code, its log, and what the kernel and the launcher did to it."""
+
+import os
+import signal
+
+from launcher.system import MIB
+
+KILLED_BY = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
+LOG_BYTES = 1 << 20  # from either end of a log
+MEMORY_LINE = (
+    r"java\.lang\.OutOfMemoryError|std::bad_alloc|^MemoryError|Cannot allocate memory|[Ii]nsufficient memory|"
+    r"cannot allocate vector of size|(?i:\bout of memory\b)"
+)
+BASH_LINE = r"^bash: line \d+: +\d+ "  # what bash says of a program that a signal ended
+EVIDENCE = {  # a log line that proves a cause, the strongest first
+    "out_of_memory": MEMORY_LINE,
+    "disk_full": r"No space left on device|Disk quota exceeded",
+    "open_file_limit": r"Too many open files",
+    "tool_not_found": r": command not found$",
+    "signal": BASH_LINE + "(Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)",
+    "killed": BASH_LINE + "(Killed|Terminated)",
+}
+FAILED_WRITE = (
+    r"(?i)\b(unable|fail\w*|cannot|can't|could not|couldn't|error)\b.*\bwrit|\bwrit\w*\b.*\b(fail|error)|disk is full"
+)
+ERROR_LINES = (  # how the line begins in which a tool says what went wrong, the most telling kinds first
+    r"^error: \S|^A USER ERROR has occurred: |^##### ERROR MESSAGE: |^Exception in thread|"
+    r"^[\w.]+(Exception|Error): \S",
+    r"^\[E::|^\[mem_sam_pe\] |^\[\w+\] (fail|error|truncated|invalid)|^gzip: |^sambamba-\w+: |"
+    r"^(samtools|bcftools)[ \w]*: |"
+    r"^Error\b|^ERROR\b|^(bash|/\S+sh): |^\w+: (error|fatal)",
+    r"(?i)\b(error|exception|fatal|failed|fail|cannot|can't|could not|unable|invalid|truncated|unexpected|"
+    r"aborted|no such file|permission denied)\b",
+    r"^\[W::",
+)
+
+
+def diagnose(code, ended, settings, ooms, statuses=(), find_full_disk=lambda: None):
+    """Return (cause, message) of a failure.
+
+    `ended`: why the launcher ended the job, or None. `ooms`: how many processes the kernel killed for want of
+    memory, in the job's own cgroup and on the whole node, while it ran. `statuses`: exit codes of the programs of
+    each pipe that failed. `find_full_disk` names a file system of the job's that is full.
+    """
+    if ended == "stalled":
+        return "stalled", f"no CPU use and no I/O for {settings.stall_s:g} s"
+    if ended:
+        return "killed", ended
+    lines = log_lines(settings.log)
+    by_log = cause_by_log(lines)
+    signum = code - 128
+    crashed, where = crash_in_pipe(statuses)
+    if ooms[0] or (ooms[1] and (signal.SIGKILL in (signum, crashed) or "killed" in by_log)):
+        return "out_of_memory", "killed by the kernel for want of memory"
+    for cause, line in by_log.items():
+        told = error_line([other for other in lines if other != line]) if cause == "signal" else None
+        return cause, f"{line}: {told}" if told else line
+    line = error_line(lines)
+    unwritten = failed_write(lines)
+    if (unwritten or not line) and (disk := find_full_disk()):
+        return "disk_full", f"{unwritten or 'nothing in the log says why'}; the disk of {disk} is full"
+    if crashed:
+        return ("killed" if crashed in KILLED_BY else "signal"), f"{crashed.name} to {where}"
+    if code == 127:
+        return "tool_not_found", line or "exit code 127"
+    if signum in KILLED_BY:
+        return "killed", signal.Signals(signum).name
+    if (line and "Broken pipe" in line) or (signum == signal.SIGPIPE and not line):
+        return "broken_pipe", line or "a program of the pipe ended before it had read all its input"
+    if signum in set(signal.Signals) - {signal.SIGPIPE}:
+        name = signal.Signals(signum).name
+        return "signal", f"{name}: {line}" if line else name
+    return "tool_error", line or f"exit code {code}, and nothing in the log says why"
+
+
+def crash_in_pipe(statuses):
+    """Return the signal that ended a program of a pipe, and which program, or (None, None).
+
+    The first of them: SIGPIPE, and what programs say of a cut input, follow from it.
+    """
+    signals = set(signal.Signals) - {signal.SIGPIPE}
+    for codes in filter(lambda codes: len(codes) > 1, statuses):
+        for number, code in enumerate(codes, 1):
+            if code - 128 in signals:
+                return signal.Signals(code - 128), f"program {number} of {len(codes)} of a pipe"
+    return None, None
+
+
+def failed_write(lines):
+    """Return the line in which a tool says that it could not write, without saying why, or None."""
+    import re
+
+    return next(filter(re.compile(FAILED_WRITE).search, lines), None)
+
+
+def full_disk(command):
+    """Return a path of the job's whose file system is full right now, or None.
+
+    Looked at are the working directory, the folder for temporary files, and all paths in the command.
+    """
+    named = (os.path.abspath(path) for word in words_of(command) for part in word.split("=") for path in beside(part))
+    usual = (os.getcwd(), os.environ.get("TMPDIR") or "/tmp")
+    return next(filter(is_full, dict.fromkeys((*usual, *named))), None)
+
+
+def beside(path):
+    """Return a path and the folder in which it is, or would be."""
+    return (path, os.path.dirname(path)) if path else ()
+
+
+def words_of(command):
+    """Yield the words of a command without their quotes, up to a quote that only bash understands."""
+    import shlex
+
+    words = shlex.shlex(command, posix=True, punctuation_chars=True)
+    words.whitespace_split, words.commenters = True, ""
+    try:
+        yield from words
+    except ValueError:
+        return
+
+
+def is_full(folder):
+    """Tell whether a file system can take no more: too little for a tool's buffer, or no more files."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return False
+    free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail  # some are kept for root
+    writable = disk.f_blocks and not disk.f_flag & os.ST_RDONLY
+    return bool(writable) and (free * disk.f_frsize < MIB or (disk.f_files > 0 and disk.f_ffree == 0))
+
+
+def cause_by_log(lines):
+    """Return {cause: line} of the causes that the log proves, the strongest first."""
+    import re
+
+    proofs = ((cause, next(filter(re.compile(text).search, lines), None)) for cause, text in EVIDENCE.items())
+    return {cause: line for cause, line in proofs if line}
+
+
+def log_lines(path):
+    """Return the lines of a log; of a long one, those near its ends."""
+    if not os.path.exists(path):
+        return []  # the command itself has removed it
+    with open(path, "rb") as log:
+        data = log.read(LOG_BYTES)
+        size = os.fstat(log.fileno()).st_size
+        if size > LOG_BYTES:
+            log.seek(max(LOG_BYTES, size - LOG_BYTES))
+            data += b"\n" + log.read()
+    lines = data.decode(errors="replace").replace("\r", "\n").split("\n")
+    return [line.strip() for line in lines if line.strip()]
+
+
+def error_line(lines):
+    """Return the line in which a tool says what went wrong, or None."""
+    import re
+
+    for kind in ERROR_LINES:
+        for number, line in enumerate(lines):
+            if re.search(kind, line):
+                return " ".join(lines[number : number + 2]) if line.endswith(" :") else line  # R breaks its lines
+    return None

@@ -1,0 +1,139 @@
+"""Run one job: this is the front, the process that was called, which takes the lease and attends to the keeper."""
+
+import fcntl
+import os
+import signal
+import time
+
+from launcher.cgroup import planned_cgroups, remove_cgroups
+from launcher.files import input_fault
+from launcher.journal import Journal, finish, recover
+from launcher.keeper import keep
+from launcher.lease import Lease, acquire, wait_for_earlier
+from launcher.ledger import new_record, utc
+from launcher.measure import cpu_seconds
+from launcher.processes import has_children, reap, stat_fields
+from launcher.requester import ENDINGS, Ended, Requester, end_if_gone
+from launcher.runtime import runtime_dir
+from launcher.supervise import Ending
+from launcher.system import PDEATHSIG, SUBREAPER, TICK_S, LauncherError, prctl, say
+from launcher.topology import format_cpus
+
+LOOK_S = 2.0  # how often a front looks whether Snakemake is still there
+
+
+def raise_ended(signum, _frame):
+    """Turn a signal into an exception, while waiting; one is enough."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
+    raise Ended(signum)
+
+
+def open_log(path):
+    """Open a job's log, emptied of what an earlier attempt wrote."""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
+
+
+def check_environment():
+    """Raise LauncherError where tools would fail for want of a folder for temporary files."""
+    folder = os.environ.get("TMPDIR")
+    if folder and not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):
+        raise LauncherError(f"TMPDIR {folder}: no folder that can be written to; make it or unset TMPDIR")
+
+
+def run(settings):
+    """Run one job, the command on stdin; return its exit code."""
+    for name in ("step", "rule", "log"):
+        if not getattr(settings, name):
+            raise LauncherError(f"--{name} is missing; see launcher --help")
+    requester = Requester()
+    settings.ledger = os.path.abspath(settings.ledger)
+    with open(0, "rb", closefd=False) as stdin:
+        command = os.fsdecode(stdin.read())
+    runtime = runtime_dir()
+    # systemd-tmpfiles leaves alone what lies in a locked folder, however old it is
+    folder = os.open(runtime, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(folder, fcntl.LOCK_SH)
+    recover(runtime)
+    record = new_record(settings)
+    journal = Journal(runtime, record)
+    journal.write(record, settings.ledger)
+    for signum in ENDINGS:
+        signal.signal(signum, raise_ended)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would make children vanish unmeasured
+    prctl(PDEATHSIG, signal.SIGTERM)
+    queued = time.monotonic()
+    try:
+        if "GPD_JOB" in os.environ:  # within another job (Snakemake run by a job) there is nothing to lease
+            settings.binding = "none"
+        else:
+            wait_for_earlier(runtime, settings.log, requester)
+        log_fd = open_log(settings.log)
+        check_environment()
+        if fault := input_fault(settings.inputs, log_fd):
+            return finish(record, journal, settings, "broken_input", fault, 1)
+        lease = Lease() if settings.binding == "none" else acquire(runtime, settings, requester)
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD})
+        record["wait_s"] = round(time.monotonic() - queued, 6)
+        end_if_gone(requester)
+    except Ended as end:
+        record["wait_s"] = round(time.monotonic() - queued, 6)
+        record["signal"] = int(end.signum)
+        message = f"{requester.gone() or end.why} while it waited for CPUs"
+        return finish(record, journal, settings, "killed", message, 128 + end.signum)
+    except (LauncherError, OSError) as error:
+        return finish(record, journal, settings, "launcher_error", str(error), 1)
+    record.update(binding=settings.binding, split=lease.split)
+    record["cpus"] = None if lease.cpus is None else format_cpus(lease.cpus)
+    prctl(SUBREAPER, 1)
+    keeper = os.fork()
+    if keeper == 0:
+        code = 1
+        try:
+            code = keep(record, journal, command, log_fd, settings, lease, requester)
+        except Exception as error:
+            say(f"launcher: {type(error).__name__}: {error}")
+            os.kill(os.getpid(), signal.SIGKILL)  # the front takes over
+        finally:
+            os._exit(code)
+    return attend(keeper, requester, record, journal, settings)
+
+
+def attend(keeper, requester, record, journal, settings):
+    """Be the front while the job runs: pass on signals, end it with Snakemake, return the exit code."""
+    while True:
+        caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD}, LOOK_S)
+        ended = os.waitid(os.P_PID, keeper, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended:
+            reaped = stat_fields(keeper)[13:15]  # CPU time of those that it has waited for
+            break
+        if (caught and caught.si_signo in ENDINGS) or requester.gone():
+            os.kill(keeper, caught.si_signo if caught and caught.si_signo in ENDINGS else signal.SIGTERM)
+    os.waitpid(keeper, 0)
+    if ended.si_code == os.CLD_EXITED:
+        return ended.si_status
+    return take_over(ended.si_status, reaped, record, journal, settings)
+
+
+def take_over(signum, reaped, record, journal, settings):
+    """The keeper was killed: its processes are ours now. End them, and record what is known.
+
+    `reaped`: clock ticks, user and system, of processes that the keeper had waited for.
+    """
+    user, system = (int(ticks) * TICK_S for ticks in reaped or (0, 0))
+    ending = Ending()
+    ending.begin("keeper")
+    while has_children():
+        signal.sigtimedwait({signal.SIGCHLD}, min(0.1, ending.next_s()))
+        for _, _, usage in reap():
+            user, system = user + usage.ru_utime, system + usage.ru_stime
+        ending.press()
+    code = 128 + signum
+    if not os.path.exists(journal.path):
+        return code  # the keeper had written the record
+    notes = journal.notes() or {"record": record, "cgroups": planned_cgroups(record["id"])}
+    remove_cgroups(notes["cgroups"])
+    record.update(notes["record"], end=utc(time.time_ns()), signal=signum)
+    if record["uptime_s"] is not None:
+        record.update(wall_s=round(time.monotonic() - record["uptime_s"], 6), **cpu_seconds(user, system))
+    return finish(record, journal, settings, "killed", "the job's keeper was killed", code, once=True)

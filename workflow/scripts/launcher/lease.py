@@ -1,0 +1,87 @@
+"""Take CPUs of one's own: locks on bytes of an open file, which all processes of the job inherit."""
+
+import fcntl
+import os
+import struct
+import time
+from binascii import crc32
+from collections import namedtuple
+
+from launcher.allocate import choose, granted, is_split, units
+from launcher.journal import haunted_cpus, haunting
+from launcher.limits import usable_cpus
+from launcher.requester import end_if_gone
+from launcher.runtime import INHERITED_FD
+from launcher.system import digest
+from launcher.topology import format_cpus, machine_cores
+from launcher.waiting import Releases, Turn
+
+Lease = namedtuple("Lease", "cpus held nodes split fd", defaults=(None, None, (), None, None))
+Lease.__doc__ = """The CPUs granted (None: unbound), these and the siblings that stay idle for them, their NUMA nodes,
+is_split(), the descriptor of the locks."""
+OFD_LOCK = "hhqqi4x"  # struct flock
+
+
+def wait_for_earlier(runtime, log, requester):
+    """Wait until no process of an earlier attempt at the job with this log is left, and lock out later ones.
+
+    A retry may come while an attempt whose front was killed is still ending, and both would write one output.
+    The lock is held as leases are: a byte of an open file that all of the job's processes inherit.
+    """
+    low = os.open(f"{runtime}/attempts", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    fd = fcntl.fcntl(low, fcntl.F_DUPFD, INHERITED_FD)
+    os.close(low)
+    log = os.path.abspath(log)
+    byte_lock(fd, fcntl.F_OFD_SETLKW, fcntl.F_WRLCK, crc32(os.fsencode(log)))
+    while any(notes["log"] == log for notes in haunting(runtime)):
+        end_if_gone(requester)
+        time.sleep(0.2)
+
+
+def byte_lock(fd, command, kind, byte):
+    """Lock, unlock or test one byte of a file; return the kind of lock in the way."""
+    reply = fcntl.fcntl(fd, command, struct.pack(OFD_LOCK, kind, os.SEEK_SET, byte, 1, 0))
+    return struct.unpack(OFD_LOCK, reply)[0]
+
+
+def is_leased(fd, cpu):
+    """Tell whether another open file holds the lock of a CPU."""
+    return byte_lock(fd, fcntl.F_OFD_GETLK, fcntl.F_WRLCK, cpu) != fcntl.F_UNLCK
+
+
+def take(fd, cpus):
+    """Lock all these CPUs or none."""
+    for done, cpu in enumerate(cpus):
+        try:
+            byte_lock(fd, fcntl.F_OFD_SETLK, fcntl.F_WRLCK, cpu)
+        except OSError:  # a launcher of another queue (other allowed CPUs) was faster
+            for taken in cpus[:done]:
+                byte_lock(fd, fcntl.F_OFD_SETLK, fcntl.F_UNLCK, taken)
+            return False
+    return True
+
+
+def acquire(runtime, settings, requester):
+    """Wait for CPUs and return the lease. Raises Ended when a signal comes first, or Snakemake is gone."""
+    allowed = os.sched_getaffinity(0)
+    cores = machine_cores(runtime, allowed)
+    every = units(cores, settings.smt)
+    threads = min(settings.threads, usable_cpus(allowed))
+    width = min(threads, len(every))
+    with Turn(f"{runtime}/queue/{digest(format_cpus(allowed))}"):
+        low = os.open(f"{runtime}/cpus", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        fd = fcntl.fcntl(low, fcntl.F_DUPFD, INHERITED_FD)
+        os.close(low)
+        with Releases(f"{runtime}/cpus") as releases:
+            while True:
+                end_if_gone(requester)
+                haunted = haunted_cpus(runtime)
+                free = [u for u in every if not any(cpu in haunted or is_leased(fd, cpu) for cpu in u.held)]
+                chosen = choose(every, free, width, settings.binding, settings.boundary)
+                if chosen and take(fd, [cpu for unit in chosen for cpu in unit.held]):
+                    break
+                releases.wait()
+    nodes = {unit.numa for unit in chosen if unit.numa >= 0}
+    cpus = granted(chosen, every, cores, threads)
+    held = cpus.union(*(unit.held for unit in chosen))
+    return Lease(cpus, held, nodes, is_split(chosen, every, settings.boundary), fd)

@@ -1,0 +1,88 @@
+"""The record of an attempt at a job, and the file that it goes to."""
+
+import errno
+import fcntl
+import os
+import time
+
+from launcher.system import boot_id, say
+
+SCHEMA = 1
+MEASURED = (
+    *("cpus", "split", "wait_s", "start", "uptime_s", "end", "wall_s", "cpu_user_s", "cpu_system_s", "cpu_s"),
+    *("peak_rss_mib", "peak_rss_source", "peak_cgroup_mib"),
+    *("read_mib", "write_mib", "read_calls_mib", "write_calls_mib"),
+    *("exit_code", "signal", "cause", "message", "cpus_allowed", "cpus_seen", "binding_ok"),
+    *("memory_applied", "contended", "foreign_cpu_s", "steal_s"),
+)
+
+
+def utc(ns):
+    """Write a time as UTC ISO 8601 with nanoseconds."""
+    seconds, rest = divmod(ns, 1_000_000_000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:09d}Z"
+
+
+def new_record(settings):
+    """Return the record of an attempt of which nothing is known yet but what was asked for."""
+    wildcards = settings.wildcards
+    return {
+        "schema": SCHEMA,
+        "id": os.urandom(8).hex(),
+        "run": settings.run or None,
+        "rule": settings.rule,
+        "step": settings.step,
+        "wildcards": wildcards,
+        "shard": wildcards.get("shard", wildcards.get("scatteritem")),
+        "attempt": settings.attempt,
+        "threads": settings.threads,
+        "mem_mb": settings.mem_mb or None,
+        "binding": settings.binding,
+        "boundary": settings.boundary,
+        "memory": settings.memory,
+        "smt": settings.smt,
+        **dict.fromkeys(MEASURED),
+        "boot": boot_id() or None,
+        "host": os.uname().nodename,
+        "pid": os.getpid(),
+        "command_sha256": None,
+        "log": settings.log,
+    }
+
+
+def append(path, record, once=False):
+    """Append a record to a ledger as one line.
+
+    `once`: not where it is there already. Who writes for a killed process must ask: it may have been killed
+    just after it wrote.
+
+    O_APPEND makes one write() to a local file atomic whatever its length (PIPE_BUF matters to pipes only).
+    The lock does the same on network file systems, where O_APPEND is not atomic, and guards the look at the
+    last byte: a line that a full disk cut short is closed first, so that it spoils no other.
+    """
+    import json
+
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        except OSError as error:
+            say(f"launcher: {path}: cannot be locked ({error.strerror}); appending all the same")
+        size = os.fstat(fd).st_size
+        if once and size and is_recorded(fd, record["id"]):
+            return
+        cut = size and os.pread(fd, 1, size - 1) != b"\n"
+        line = ("\n" if cut else "") + json.dumps(record, ensure_ascii=False) + "\n"
+        data = line.encode(errors="replace")
+        if os.write(fd, data) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    finally:
+        os.close(fd)
+
+
+def is_recorded(fd, job_id):
+    """Tell whether a ledger that is not empty holds the record of an attempt."""
+    from mmap import ACCESS_READ, mmap
+
+    with mmap(fd, 0, access=ACCESS_READ) as ledger:
+        return ledger.find(f'"id": "{job_id}"'.encode()) >= 0

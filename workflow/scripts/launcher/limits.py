@@ -1,0 +1,116 @@
+"""What this process may use of the machine: CPUs and memory, by its affinity, control groups and Slurm."""
+
+import os
+
+from launcher.system import MIB, read_text
+
+
+def limits(root="", environment=os.environ, affinity=None):
+    """Return what this process may use of the machine; all who want to know ask here (launcher limits).
+
+    `cpus` is how many it may keep busy at once. Memory is the machine's, or less where a control group or Slurm sets
+    a limit; what is available under a limit leaves out what its processes use already, but for their page cache. A
+    limit that is not set is None. `root` and `affinity` are for tests.
+    """
+    memory = {
+        line.split(":")[0]: int(line.split()[1]) / 1024 for line in read_text(f"{root}/proc/meminfo").splitlines()
+    }
+    total, available = memory["MemTotal"], memory["MemAvailable"]
+    levels = [(limit / MIB, used / MIB) for limit, used in memory_levels(root)]
+    limit = min([total, *slurm_memory_mib(environment), *(limit for limit, _ in levels)])
+    left = [available, limit, *(max(0, limit - used) for limit, used in levels)]
+    return {
+        "cpus": usable_cpus(affinity or os.sched_getaffinity(0), root, environment),
+        "cpu_quota_cpus": cpu_quota(root),
+        "memory_mib": round(limit, 1),
+        "memory_limit_mib": round(limit, 1) if limit < total else None,
+        "memory_available_mib": round(min(left), 1),
+    }
+
+
+def usable_cpus(affinity, root="", environment=os.environ):
+    """Return how many CPUs this process may keep busy: those of its affinity, which reflects cpusets, or fewer.
+
+    Control groups limit time rather than CPUs, and so do those of containers; Slurm, where it binds nothing, says only
+    what it granted.
+    """
+    quota = cpu_quota(root)
+    granted_cpus = environment.get("SLURM_CPUS_ON_NODE", "") if "SLURM_JOB_ID" in environment else ""
+    counts = [len(affinity)]
+    counts += [int(quota)] if quota is not None else []
+    counts += [int(granted_cpus)] if granted_cpus.isdecimal() else []
+    return max(1, min(counts))
+
+
+def slurm_memory_mib(environment):
+    """Return [the memory that Slurm granted on this node], [] where it granted all of it or this is no Slurm job."""
+    numbers = {name: int(text) for name, text in environment.items() if name.startswith("SLURM_") and text.isdecimal()}
+    if "SLURM_JOB_ID" not in environment:
+        return []
+    for_cpus = numbers.get("SLURM_MEM_PER_CPU", 0) * numbers.get("SLURM_CPUS_ON_NODE", 0)
+    granted_mib = numbers.get("SLURM_MEM_PER_NODE") or for_cpus
+    return [granted_mib] if granted_mib else []
+
+
+def cpu_quota(root=""):
+    """Return how many CPUs' time the control groups grant, the tightest of all that hold us; None: no limit."""
+    quotas = []
+    for folder in limiting_groups("cpu", root):
+        words = read_text(f"{folder}/cpu.max").split()  # version 2
+        words = words or [read_text(f"{folder}/cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
+        if all(map(str.isdecimal, words)):  # "max" and -1: no limit
+            quotas.append(int(words[0]) / int(words[1]))
+    return min(quotas, default=None)
+
+
+def memory_levels(root=""):
+    """Return (limit, what is used without page cache), in bytes, of each control group that holds us and has one."""
+    levels = []
+    for folder in limiting_groups("memory", root):
+        stat = dict(line.split() for line in read_text(f"{folder}/memory.stat").splitlines())
+        texts = [read_text(f"{folder}/memory.{name}").strip() for name in ("max", "high", "limit_in_bytes")]
+        texts.append(stat.get("hierarchical_memory_limit", ""))  # version 1: of groups above that are not seen, too
+        charged = read_text(f"{folder}/memory.current") or read_text(f"{folder}/memory.usage_in_bytes")
+        kind = "total_" if "total_cache" in stat else ""
+        cache = sum(int(stat.get(f"{kind}{state}_file", 0)) for state in ("active", "inactive"))
+        levels += [(int(text), int(charged or 0) - cache) for text in texts if text.isdecimal()]
+    return levels
+
+
+def limiting_groups(controller, root=""):
+    """Yield the folders of the control groups that may limit us: our own, and each above as far as is seen."""
+    for own, top, _ in control_groups(controller, root):
+        folder = own or top
+        while folder.startswith(top):
+            yield f"{root}{folder}"
+            folder = os.path.dirname(folder)
+            if folder == "/":
+                break
+
+
+def control_groups(controller, root=""):
+    """Yield (folder, mount point, version) of our control group for a controller, wherever it is mounted.
+
+    The folder is None where our group lies outside of what is mounted: a container sees its part of the tree.
+    """
+    paths = {}
+    for line in read_text(f"{root}/proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers or controller in controllers.split(","):
+            paths[1 if controllers else 2] = path
+    for line in read_text(f"{root}/proc/self/mountinfo").splitlines():
+        fields, _, kind = line.partition(" - ")
+        version = {"cgroup": 1, "cgroup2": 2}.get(kind.split()[0])
+        if version not in paths or (version == 1 and controller not in kind.split()[-1].split(",")):
+            continue
+        top, point = (unescaped(field) for field in fields.split()[3:5])
+        top, path = top.rstrip("/"), paths[version]
+        inside = (path + "/").startswith(top + "/") and ".." not in path.split("/")
+        yield f"{point}{path.removeprefix(top)}".rstrip("/") if inside else None, point, version
+
+
+def unescaped(field):
+    """Return a field of mountinfo as it is: the kernel writes blanks and backslashes as octal numbers."""
+    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        field = field.replace(code, character)
+    return field

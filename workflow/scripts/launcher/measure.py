@@ -1,0 +1,162 @@
+"""What a job used: sampled while it runs, and counted by the kernel."""
+
+import os
+import time
+
+from launcher.ledger import utc
+from launcher.processes import descendants, io_counts, stat_fields, threads_of
+from launcher.system import MIB, TICK_S, read_text
+from launcher.topology import format_cpus
+
+FOREIGN_S, FOREIGN_SHARE = 0.5, 0.1  # what others may have of a lease's CPUs; see foreign_load()
+
+
+class Sampler:
+    """Looks at a job's processes from time to time: where they run and may run, how much memory they have.
+
+    It looks often at first and up to four times a second later, and never spends more than 1% of one CPU.
+    """
+
+    SHORTEST_S, LONGEST_S, SHARE = 0.005, 0.25, 0.01
+    PAGE = os.sysconf("SC_PAGESIZE")
+
+    def __init__(self, cpus, cgroup):
+        self.cpus, self.cgroup = cpus, cgroup
+        self.began = time.monotonic()
+        self.interval_s = self.SHORTEST_S
+        self.private = self.files = self.cache = self.kernel = 0  # bytes
+        self.allowed, self.seen = set(), set()
+
+    def sample(self):
+        """Look once, and set when to look next."""
+        before = time.monotonic()
+        memory = {pid: self.look_at(pid) for pid in descendants(os.getpid())}
+        # a child between vfork and exec shows the memory of its parent once more
+        own = [pages for parent, *pages in memory.values() if pages != memory.get(parent, [None])[1:]]
+        private = sum(resident - files for _, resident, files in own) * self.PAGE
+        files = max((files for _, _, files in own), default=0) * self.PAGE  # libraries, mostly shared
+        self.private, self.files = max((self.private, self.files), (private, files), key=sum)
+        if self.cgroup:
+            cache, kernel = self.cgroup.cache_and_kernel()
+            self.cache, self.kernel = max(self.cache, cache), max(self.kernel, kernel)
+        now = time.monotonic()
+        usual = min(max((now - self.began) / 20, self.SHORTEST_S), self.LONGEST_S)
+        self.interval_s = max(usual, (now - before) / self.SHARE)
+
+    def look_at(self, pid):
+        """Note the CPUs of a process's threads; return its parent, and its virtual, resident, file pages."""
+        parent = None
+        for tid in threads_of(pid):
+            fields = stat_fields(pid, f"/task/{tid}")
+            if len(fields) < 37:
+                continue  # gone meanwhile; one that has ended but is not reaped still tells
+            try:
+                self.allowed |= os.sched_getaffinity(int(tid))
+            except OSError:
+                continue
+            self.seen.add(int(fields[36]))
+            parent = int(fields[1])
+        return [parent, *map(int, read_text(f"/proc/{pid}/statm").split()[:3] or (0, 0, 0))]
+
+    def binding_ok(self):
+        """Tell whether all processes stayed on the lease; None where there was none, or nothing was seen."""
+        if self.cpus is None or not self.allowed:
+            return None
+        return self.allowed <= self.cpus and self.seen <= self.cpus
+
+
+def cpu_times(cpus):
+    """Return {cpu: clock ticks in user and system mode, stolen by the hypervisor, in all} of these CPUs."""
+    rows = map(str.split, read_text("/proc/stat").partition("\nintr")[0].splitlines()) if cpus else ()
+    counts = {row[0]: list(map(int, row[1:9])) for row in rows}
+    wanted = {cpu: counts.get(f"cpu{cpu}", [0] * 8) for cpu in cpus or ()}
+    return {cpu: (sum(ticks[:3]), ticks[7], sum(ticks)) for cpu, ticks in wanted.items()}
+
+
+def foreign_load(before, after, ours_s, wall_s, width):
+    """Return the record's fields of what else the CPUs of a lease did, given two cpu_times().
+
+    `ours_s`: CPU seconds of the job and its keeper. What interrupts took counts for nobody.
+
+    Contended is a lease of which others had more than a tenth. Below it lie, as measured: the kernel's own threads,
+    0.5% of a machine that writes much; what the clock ticks of /proc/stat are wrong by, 0.3% of a job of minutes but
+    0.03 s a CPU of any; Snakemake and gpd, which run on any CPU, 20 ms a job and 2.5 s at a start. Those seconds
+    are a tenth of a short job, so half a second is the least that counts, and of shorter leases nothing is said.
+    """
+    spent = [[end - start for start, end in zip(before[cpu], after[cpu], strict=True)] for cpu in before]
+    if any((ticks + 4) * TICK_S < wall_s / 2 for _, _, ticks in spent):
+        return {}  # not told, or of other CPUs, as in some containers
+    foreign_s = max(0.0, sum(busy for busy, _, _ in spent) * TICK_S - ours_s)
+    lease_s = wall_s * width
+    contended = foreign_s > max(FOREIGN_S, FOREIGN_SHARE * lease_s) if lease_s > FOREIGN_S else None
+    steal_s = sum(stolen for _, stolen, _ in spent) * TICK_S
+    return {"contended": contended, "foreign_cpu_s": round(foreign_s, 2), "steal_s": round(steal_s, 2)}
+
+
+def peak_memory(sampler, cgroup, maxrss, floor):
+    """Return (bytes, source): the largest of three figures, each of which is at most the tree's true peak.
+
+    They are: the sum over processes when sampled, file pages counted once (it is above the peak only where
+    forked processes share pages and no cgroup corrects it); the largest single process (rusage), exact, but
+    near `floor` it is the launcher's own from before exec; and the cgroup's peak less the most page cache and
+    kernel memory in it.
+    """
+    figures = {"sampled": sampler.private + sampler.files}
+    if maxrss > floor + MIB:
+        figures["rusage"] = maxrss
+    peak = cgroup.peak() if cgroup else 0
+    if peak:
+        figures["sampled"] = min(sampler.private, peak) + sampler.files
+        figures["cgroup"] = peak - sampler.cache - sampler.kernel
+    source = max(figures, key=figures.get)
+    return (figures[source], source) if figures[source] > 0 else (None, None)
+
+
+def measured(record, outcome, sampler, cgroup, floor, start_ns):
+    """Fill in what was measured. All processes are reaped, so this one's I/O counts include theirs."""
+    total, own = io_counts("self"), io_counts(f"self/task/{os.getpid()}")
+    read_calls, write_calls, read, write = (whole - mine for whole, mine in zip(total, own, strict=True))
+    if cgroup:
+        cache, kernel = cgroup.cache_and_kernel()
+        sampler.cache, sampler.kernel = max(sampler.cache, cache), max(sampler.kernel, kernel)
+    peak, source = peak_memory(sampler, cgroup, outcome.maxrss, floor)
+    user, system = outcome.usage
+    record.update(
+        end=utc(start_ns + round(outcome.wall_s * 1e9)),
+        wall_s=round(outcome.wall_s, 6),
+        **cpu_seconds(user, system),
+        peak_rss_mib=mib(peak),
+        peak_rss_source=source,
+        peak_cgroup_mib=mib(cgroup.peak() or None) if cgroup else None,
+        cpus_allowed=format_cpus(sampler.allowed) or None,
+        cpus_seen=format_cpus(sampler.seen) or None,
+        binding_ok=sampler.binding_ok(),
+    )
+    if read_text("/proc/self/io"):
+        record.update(read_mib=mib(read), write_mib=mib(write))
+        record.update(read_calls_mib=mib(read_calls), write_calls_mib=mib(write_calls))
+
+
+def cpu_seconds(user, system):
+    """Return the record's fields of CPU time."""
+    return {"cpu_user_s": round(user, 6), "cpu_system_s": round(system, 6), "cpu_s": round(user + system, 6)}
+
+
+def mib(count):
+    """Return bytes as MiB, None as None."""
+    return None if count is None else round(count / MIB, 3)
+
+
+def own_maxrss():
+    """Return the peak memory of this process in bytes: a child's figure starts from it until exec."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def kernel_oom_kills():
+    """Return how many processes this kernel has killed for want of memory since it started."""
+    for line in read_text("/proc/vmstat").splitlines():
+        if line.startswith("oom_kill "):
+            return int(line.split()[1])
+    return 0

@@ -1,0 +1,110 @@
+"""The command line: options, their environment variables and defaults."""
+
+import os
+from types import SimpleNamespace
+
+from launcher.allocate import LEVELS, POLICIES
+from launcher.system import LauncherError
+
+MEMORY_POLICIES = ("default", "local", "interleave")
+
+
+def one_of(*names):
+    """Return a converter that accepts only these names."""
+
+    def convert(text):
+        if text not in names:
+            raise ValueError(f"one of {', '.join(names)}")
+        return text
+
+    return convert
+
+
+def at_least(least, kind=int):
+    """Return a converter for numbers from `least` on."""
+
+    def convert(text):
+        number = kind(text)
+        if not number >= least:
+            raise ValueError(f"a number from {least} on")
+        return number
+
+    return convert
+
+
+def name_values(text):
+    """Read wildcards as Snakemake prints them: "sample=a,unit=b". A value may contain commas."""
+    found = {}
+    for part in text.split(","):
+        name, equals, value = part.partition("=")
+        if equals:
+            found[name] = value
+        elif found:
+            found[list(found)[-1]] += f",{part}"
+        else:
+            raise ValueError("name=value,name=value")
+    return found
+
+
+def yes(text):
+    """Read a switch as profiles and Snakemake print it."""
+    return one_of("1", "0", "true", "false", "True", "False")(text) in ("1", "true", "True")
+
+
+OPTIONS = {  # name: (environment variable, converter, default)
+    "step": (None, str, ""),
+    "rule": (None, str, ""),
+    "wildcards": (None, name_values, {}),
+    "threads": (None, at_least(1), 1),
+    "mem-mb": (None, at_least(0), 0),
+    "log": (None, str, ""),
+    "ledger": ("GPD_LEDGER", str, "ledger.jsonl"),
+    "run": ("GPD_RUN", str, ""),
+    "attempt": (None, at_least(1), 1),
+    "binding": ("GPD_BINDING", one_of(*POLICIES), "compact"),
+    "boundary": ("GPD_BOUNDARY", one_of(*LEVELS), "l3"),
+    "memory": ("GPD_MEMORY", one_of(*MEMORY_POLICIES), "default"),
+    "smt": ("GPD_SMT", yes, False),
+    "stall-s": ("GPD_STALL_S", at_least(0, float), 0.0),
+    "json": (None, yes, False),
+    "xml": (None, str, ""),
+}
+SWITCHES = {"smt", "json"}  # may stand without a value
+FILES = ("--outputs", "--inputs")  # all that follows, up to the other one
+
+
+def parse(arguments):
+    """Return (settings, positional arguments). argparse would cost each job as much as all other imports."""
+    given = {name: os.environ[env] for name, (env, _, _) in OPTIONS.items() if env and os.environ.get(env)}
+    rest, queue, files = [], list(arguments), dict.fromkeys(FILES, ())
+    for option in reversed(FILES):
+        if option in queue:
+            at = queue.index(option)
+            queue, files[option] = queue[:at], queue[at + 1 :]
+    while queue:
+        word = queue.pop(0)
+        name, equals, value = word[2:].partition("=")
+        if not word.startswith("--"):
+            rest.append(word)
+        elif name not in OPTIONS:
+            raise LauncherError(f"{word}: no such option; see launcher --help")
+        elif equals:
+            given[name] = value or given.get(name)
+        elif name in SWITCHES and (not queue or queue[0].startswith("--")):
+            given[name] = "1"
+        else:
+            given[name] = (queue.pop(0) if queue else "") or given.get(name)
+    values = {name: convert_option(name, given.get(name)) for name in OPTIONS}
+    values |= {option[2:]: files[option] for option in FILES}
+    return SimpleNamespace(**{name.replace("-", "_"): value for name, value in values.items()}), rest
+
+
+def convert_option(name, text):
+    """Return an option's value; one that is absent or empty has its default."""
+    env, convert, default = OPTIONS[name]
+    if not text:
+        return default
+    try:
+        return convert(text)
+    except ValueError as error:
+        raise LauncherError(f"--{name}{f' ({env})' if env else ''}: {text!r} is not {error}") from error

@@ -1,0 +1,90 @@
+"""Processes and what /proc tells of them; any may be gone while one looks."""
+
+import os
+
+from launcher.system import read_text
+
+
+def children(pid):
+    """Return the children of a process, those of its threads included."""
+    found = []
+    for tid in threads_of(pid):
+        found += map(int, read_text(f"/proc/{pid}/task/{tid}/children").split())
+    return found
+
+
+def threads_of(pid):
+    """Return the thread ids of a process, none where it is gone."""
+    try:
+        return os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+
+
+def stat_fields(pid, task=""):
+    """Return the fields of /proc/PID/stat from the third (state) on; the second may contain anything."""
+    return read_text(f"/proc/{pid}{task}/stat").rpartition(")")[2].split()
+
+
+def parent_of(pid):
+    """Return the parent's pid as text, "" where unknown."""
+    return "".join(stat_fields(pid)[1:2])
+
+
+def parents():
+    """Return {parent: children} of all processes, for kernels built without CONFIG_PROC_CHILDREN."""
+    found = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        for parent in stat_fields(name)[1:2]:
+            found.setdefault(int(parent), []).append(int(name))
+    return found
+
+
+def descendants(pid):
+    """Return all processes below one, parents first."""
+    if os.path.exists(f"/proc/{pid}/task/{pid}/children"):
+        look = children
+    else:
+        known = parents()
+        look = lambda parent: known.get(parent, [])  # noqa: E731
+    found = look(pid)
+    for process in found:  # grows as it goes
+        found += look(process)
+    return found
+
+
+def io_counts(pid):
+    """Return (rchar, wchar, read_bytes, write_bytes) of a process and the children that it has reaped."""
+    pairs = (line.split(": ") for line in read_text(f"/proc/{pid}/io").splitlines())
+    counts = {name: int(value) for name, value in pairs}
+    return tuple(counts.get(name, 0) for name in ("rchar", "wchar", "read_bytes", "write_bytes"))
+
+
+def end_tree(signum):
+    """Send a signal to every process below this one."""
+    for pid in descendants(os.getpid()):
+        try:
+            os.kill(pid, signum)
+        except OSError:
+            continue  # gone, or by set-user-id not ours
+
+
+def reap():
+    """Yield (pid, status, usage) of children that have ended."""
+    while True:
+        try:
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        yield pid, status, usage
+
+
+def has_children():
+    """Tell whether any child is left, running or not."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True

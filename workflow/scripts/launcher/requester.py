@@ -1,0 +1,40 @@
+"""Who asked for the job, and the signals by which its end is asked for."""
+
+import os
+import signal
+
+from launcher.processes import parent_of
+
+ENDINGS = {signal.SIGTERM}  # and what was not ignored when we were started, as SIGHUP is under nohup
+ENDINGS |= {s for s in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(s) is not signal.SIG_IGN}
+
+
+class Ended(Exception):  # noqa: N818 (no error)
+    """A signal asked this launcher to end while it waited, or who had asked for the job is gone."""
+
+    def __init__(self, signum, why=None):
+        super().__init__(signum, why)
+        self.signum, self.why = signum, why or signal.Signals(signum).name
+
+
+def end_if_gone(requester):
+    """Raise Ended where nobody waits for the job any more."""
+    if why := requester.gone():
+        raise Ended(signal.SIGTERM, why)
+
+
+class Requester:
+    """Who asked for the job: bash, and Snakemake behind it. When they are gone, the job must not write on."""
+
+    def __init__(self):
+        self.front, self.shell = os.getpid(), str(os.getppid())
+        self.snakemake = parent_of(self.shell)
+
+    def gone(self):
+        """Say who is gone, that is, whose child has got another parent; None: nobody, as far as can be read."""
+        chain = (("the shell that ran the launcher", self.front, self.shell), ("Snakemake", self.shell, self.snakemake))
+        for name, child, parent in chain:
+            now = parent_of(child)
+            if now and parent and now != parent:  # a read that fails is no proof
+                return f"{name} (PID {parent}) is gone"
+        return None

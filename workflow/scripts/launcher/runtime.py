@@ -1,0 +1,36 @@
+"""The folder in which the launchers of a user keep leases, queues and journals."""
+
+import fcntl
+import os
+
+from launcher.system import LauncherError
+
+INHERITED_FD = 100  # lease and journal live above the descriptors that shell scripts use by number
+
+
+def runtime_dir():
+    """Return this user's private folder for leases, checked; all runs on a node must use the same.
+
+    Not XDG_RUNTIME_DIR: that vanishes when the user logs out, while a run under nohup goes on, and batch jobs
+    lack it.
+    """
+    path = os.environ.get("GPD_RUNTIME_DIR") or f"/tmp/gpd-{os.geteuid()}"
+    try:
+        if not os.path.lexists(path):
+            os.makedirs(path, 0o700, exist_ok=True)
+    except OSError as error:
+        why = f"cannot make it for leases: {error.strerror}"
+        raise LauncherError(f"{path}: {why}; set GPD_RUNTIME_DIR") from error
+    found = os.lstat(path)
+    if found.st_uid != os.geteuid() or found.st_mode & 0o170077 != 0o040000:
+        raise LauncherError(f"{path}: not a private folder of this user; remove it or set GPD_RUNTIME_DIR")
+    for name in ("jobs", "queue"):
+        os.makedirs(f"{path}/{name}", 0o700, exist_ok=True)
+    return path
+
+
+def open_locked(path, flags=0, mode=fcntl.LOCK_EX):
+    """Open a file of the runtime folder, lock it (flock), and return its descriptor."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | flags, 0o600)
+    fcntl.flock(fd, mode)
+    return fd

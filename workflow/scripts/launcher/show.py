@@ -1,0 +1,66 @@
+"""What the launcher tells without running a job: topology, limits, jobs that are not over."""
+
+import json
+import os
+
+from launcher.allocate import LEVELS, grouped, slots, units
+from launcher.journal import read_notes, recover
+from launcher.limits import limits, usable_cpus
+from launcher.runtime import runtime_dir
+from launcher.system import read_text
+from launcher.topology import cores_from_xml, format_cpus, machine_cores
+
+
+def show_topology(settings):
+    """Print the cores that may be leased, and the slots that the policy yields; return the exit code."""
+    threads = settings.threads
+    if settings.xml:
+        with open(settings.xml, encoding="utf-8") as xml:
+            cores = cores_from_xml(xml.read())
+        at_once = len(units(cores, settings.smt))
+    else:
+        allowed = os.sched_getaffinity(0)
+        cores = machine_cores(runtime_dir(), allowed)
+        at_once = min(len(units(cores, settings.smt)), usable_cpus(allowed))
+        threads = min(threads, usable_cpus(allowed))
+    policy = "compact" if settings.binding == "none" else settings.binding
+    yielded = slots(cores, threads, policy, settings.boundary, settings.smt)
+    described = {
+        "cores": [core._asdict() for core in cores],
+        "units": at_once,  # threads that may run at once
+        "slots": [format_cpus(cpus) for cpus in yielded],
+    }
+    if settings.json:
+        print(json.dumps(described))
+        return 0
+    for level in reversed(LEVELS):
+        for number, group in sorted(grouped(cores, level).items()):
+            cpus = format_cpus(cpu for core in group for cpu in core.cpus)
+            print(f"{level:7}{number:4}: {len(group):3} cores, CPUs {cpus}")
+    print(f"slots of {settings.threads} ({policy}, {settings.boundary}): {' | '.join(described['slots'])}")
+    return 0
+
+
+def show_limits(_settings):
+    """Print limits() as JSON; return the exit code."""
+    print(json.dumps(limits()))
+    return 0
+
+
+def show_jobs(_settings):
+    """Print the jobs of this user's runs that are not over, a line of JSON each; return the exit code.
+
+    A job without `start` waits for CPUs, since `since` (s, Unix time). One whose launcher was killed is there for as
+    long as a process of it is left.
+    """
+    runtime = runtime_dir()
+    recover(runtime)
+    for name in os.listdir(f"{runtime}/jobs"):
+        path = f"{runtime}/jobs/{name}"
+        try:
+            notes, since = read_notes(read_text(path)), os.stat(path).st_mtime
+        except (OSError, SyntaxError, ValueError):
+            continue  # just over, or being written
+        if notes:  # else it is just starting
+            print(json.dumps({**notes["record"], "ledger": notes["ledger"], "since": since}))
+    return 0

@@ -1,0 +1,104 @@
+"""Watch a job until its last process is gone, and end it where it must end."""
+
+import os
+import signal
+import time
+from collections import namedtuple
+
+from launcher.measure import Sampler
+from launcher.processes import descendants, end_tree, has_children, io_counts, reap, stat_fields
+from launcher.requester import ENDINGS
+from launcher.system import TICK_S
+
+LINGER_S = 10.0  # what a finished command leaves running may stay so long
+GRACE_S = 10.0  # between SIGTERM and SIGKILL
+Outcome = namedtuple("Outcome", "status ended usage maxrss wall_s")
+Outcome.__doc__ = "bash's wait status, why the job was ended, (user, system) CPU s, largest process in bytes, s."
+
+
+class Stall:
+    """Notices that a job does nothing: under 0.5% of a CPU (an idle JVM's share), not a byte moved."""
+
+    SHARE = 0.005
+
+    def __init__(self, limit_s):
+        self.limit_s = limit_s
+        self.since, self.cpu_s, self.moved = time.monotonic(), 0.0, 0
+        self.next_look = self.since
+
+    def is_stalled(self, reaped_cpu_s):
+        """Look, at most ten times within the limit, whether anything happened."""
+        now = time.monotonic()
+        if not self.limit_s or now < self.next_look:
+            return False
+        self.next_look = now + self.limit_s / 10
+        cpu_s, moved = reaped_cpu_s, 0
+        for pid in descendants(os.getpid()):
+            fields = stat_fields(pid)
+            cpu_s += sum(map(int, fields[11:15])) * TICK_S
+            moved += sum(io_counts(pid)[:2])
+        moved += sum(io_counts("self")[2:4])
+        busy = cpu_s - self.cpu_s > self.SHARE * (now - self.since) + TICK_S or moved != self.moved
+        if busy:
+            self.since, self.cpu_s, self.moved = now, cpu_s, moved
+        return now - self.since >= self.limit_s
+
+
+class Ending:
+    """Ends a job's processes: SIGTERM first, SIGKILL after a time of grace, until all are gone."""
+
+    def __init__(self):
+        self.reason, self.kill_at = None, None
+
+    def begin(self, reason):
+        """Ask the processes to end, once."""
+        if self.kill_at is None:
+            self.reason, self.kill_at = reason, time.monotonic() + GRACE_S
+            end_tree(signal.SIGTERM)
+
+    def press(self):
+        """Kill what has not gone in time."""
+        if self.kill_at is not None and time.monotonic() >= self.kill_at:
+            end_tree(signal.SIGKILL)
+
+    def next_s(self):
+        """Return in how many seconds `press` has something to do."""
+        return Sampler.LONGEST_S if self.kill_at is None else max(0.01, self.kill_at - time.monotonic())
+
+
+def supervise(shell, sampler, stall_s, began, requester):
+    """Watch the job until its last process is gone, and add up what it used.
+
+    The keeper is a subreaper: what outlives its parent becomes the keeper's child, and is waited for and
+    counted too. Processes that a command leaves behind are ended, after some seconds if it succeeded, at once
+    if it did not.
+    """
+    ending, stall = Ending(), Stall(stall_s)
+    status, linger_until = None, None
+    user = system = maxrss = 0
+    while True:
+        sampler.sample()
+        caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD}, min(sampler.interval_s, ending.next_s()))
+        if caught and caught.si_signo in ENDINGS:
+            ending.begin(requester.gone() or f"{signal.Signals(caught.si_signo).name} to the launcher")
+        for pid, exit_status, usage in reap():
+            user, system = user + usage.ru_utime, system + usage.ru_stime
+            maxrss = max(maxrss, usage.ru_maxrss)
+            if pid == shell:
+                status = exit_status
+                linger_until = time.monotonic() + (LINGER_S if status == 0 else 0)
+        if not has_children():
+            wall_s = time.monotonic() - began
+            return Outcome(status, ending.reason, (user, system), maxrss * 1024, wall_s)
+        if linger_until is not None and time.monotonic() >= linger_until:
+            ending.begin(None)
+        if stall.is_stalled(user + system):
+            ending.begin("stalled")
+        ending.press()
+
+
+def exit_code(outcome):
+    """Return the exit code as a shell would say it; a job that was ended never counts as success."""
+    code = os.waitstatus_to_exitcode(outcome.status)
+    code = 128 - code if code < 0 else code
+    return 128 + signal.SIGTERM if code == 0 and outcome.ended else code
