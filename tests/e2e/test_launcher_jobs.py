@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -303,11 +304,12 @@ def test_a_full_disk_of_which_the_tool_does_not_speak(node, full):
     (node.folder / "reads.sam").write_text(f"@HD\tVN:1.6\n@SQ\tSN:c\tLN:100000\n{rows}")
     small = node.folder / "a b"
     small.mkdir()
-    folders = ("'a b'", ".") if full == "for temporary files" else (".", "'a b'")
-    command = "samtools view -u reads.sam | sambamba sort -t 1 -m 2M -l 0 --tmpdir {} -o {}/x.bam /dev/stdin"
+    output = "a b/x.bam" if full == "of the output" else "x.bam"
+    node.environment["TMPDIR"] = str(small if full == "for temporary files" else node.folder)
+    command = 'samtools view -u reads.sam | sambamba sort -t 1 -m 2M -l 0 --tmpdir "$TMPDIR" -o {} /dev/stdin'
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", small], check=True)
     try:
-        _, said, record = node.run(command.format(*folders))
+        _, said, record = node.run(command.format(shlex.quote(output)), "--outputs", output)
     finally:
         subprocess.run(["umount", small], check=True)
     assert (record["cause"], record["exit_code"]) == ("disk_full", 1), said

@@ -6,7 +6,7 @@ import signal
 from types import SimpleNamespace
 
 import pytest
-from launcher import diagnose, measure
+from launcher import diagnose, files, measure
 from launcher.journal import Journal
 from launcher.requester import Requester
 
@@ -176,20 +176,21 @@ def test_a_tool_that_could_not_write_and_a_full_disk(tmp_path):
     assert diagnose.diagnose(1, None, settings(tmp_path, ""), (0, 0), (), lambda: "/data")[0] == "disk_full"
 
 
-def test_full_disks_are_looked_for_where_the_command_writes(tmp_path, monkeypatch):
-    full = tmp_path / "a b"
-    full.mkdir()
-    monkeypatch.setattr(diagnose, "is_full", lambda path: path.startswith(str(full)))
-    for command in (f"sort -o '{full}/x' y", f"sort --tmpdir='{full}' y", f"sort > '{full}'/x; echo it's"):
-        assert diagnose.full_disk(command).startswith(str(full)), command
-    assert diagnose.full_disk("sort -o /nowhere/x y") is None
-    monkeypatch.setenv("TMPDIR", str(full))
-    assert diagnose.full_disk("true") == str(full)
+def test_full_disks_are_looked_for_where_the_job_writes(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    full = f"{tmp_path}/a b"
+    monkeypatch.setattr(files.outputs(), "is_full", lambda place, room: place == full)
+    assert files.full_disk(["x", "a b/x"]) == full
+    assert files.full_disk(["x", "/nowhere/x"]) is None
+    monkeypatch.setenv("TMPDIR", full)
+    assert files.full_disk([]) == full
 
 
 def test_what_cannot_be_written_to_is_not_full():
-    assert not diagnose.is_full("/proc")
-    assert not diagnose.is_full("/nowhere")
+    everything = 1 << 70
+    assert files.outputs().is_full(".", everything)
+    assert not files.outputs().is_full("/proc", everything)
+    assert not files.outputs().is_full("/nowhere", everything)
 
 
 def test_signals_are_read_from_exit_codes():

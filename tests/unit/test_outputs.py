@@ -205,14 +205,14 @@ def test_only_results_of_ours_are_looked_at_before_a_job(tmp_path, monkeypatch):
 def test_a_full_disk_is_named(tmp_path, monkeypatch):
     (tmp_path / "x.bam").write_bytes(WHOLE["x.bam"])
     assert outputs.made_fault([str(tmp_path / "x.bam")]) is None
-    monkeypatch.setattr(outputs, "FULL", 1 << 70)
+    monkeypatch.setattr(outputs, "full_place", lambda places: next(iter(places)))
     assert "x.bam may be cut off (No space left on device" in outputs.made_fault([str(tmp_path / "x.bam")])
 
 
 def test_a_full_folder_for_temporary_files_is_named_where_something_is_wrong(tmp_path, monkeypatch):
     (tmp_path / "x.bam").write_bytes(WHOLE["x.bam"])
     monkeypatch.setenv("TMPDIR", "/elsewhere")
-    monkeypatch.setattr(outputs, "is_full", lambda place: place == "/elsewhere")
+    monkeypatch.setattr(outputs, "is_full", lambda place, room: place == "/elsewhere")
     assert outputs.made_fault([str(tmp_path / "x.bam")]) is None
     (tmp_path / "x.bam").write_bytes(WHOLE["x.bam"][:-3])
     assert "(No space left on device: make room where /elsewhere lies" in outputs.made_fault([str(tmp_path / "x.bam")])

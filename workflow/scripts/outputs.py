@@ -27,6 +27,7 @@ METADATA_BIN = 37450  # of an index: counts, not positions
 OLDER_S = 60  # an index may be closed before its file is, and clocks of file servers differ
 FULL = 1 << 16  # bytes: with less room than this, whatever was written last may be cut off
 CUT = "is cut off"
+NO_SPACE = "No space left on device"  # as the kernel says it
 
 
 class DamagedError(Exception):
@@ -369,20 +370,29 @@ def file_fault(path):
 # --- jobs ---
 
 
-def is_full(place):
-    """Tell whether the file system of a place has no room left; some network file systems do not know."""
+def is_full(place, room):
+    """Tell whether a file system that can be written to has less room than this, or none for another file.
+
+    Some network file systems do not know how much they have.
+    """
     try:
         found = os.statvfs(place)
     except OSError:
         return False
-    free = found.f_bfree if os.geteuid() == 0 else found.f_bavail
-    return bool((found.f_blocks and free * found.f_frsize < FULL) or (found.f_files and not found.f_ffree))
+    free = found.f_bfree if os.geteuid() == 0 else found.f_bavail  # some is kept for root
+    full = (found.f_blocks and free * found.f_frsize < room) or (found.f_files and not found.f_ffree)
+    return bool(full) and not found.f_flag & os.ST_RDONLY
+
+
+def full_place(places, room=FULL):
+    """Return the first of some places whose file system is full, or None."""
+    return next((place for place in dict.fromkeys(places) if is_full(place, room)), None)
 
 
 def full_disk(places):
     """Return a phrase about the first of some places whose disk is full, or None."""
-    full = next(filter(is_full, dict.fromkeys(places)), None)
-    return full and f"No space left on device: make room where {full} lies, and start again"
+    full = full_place(places)
+    return full and f"{NO_SPACE}: make room where {full} lies, and start again"
 
 
 def made_fault(paths):

@@ -3,8 +3,6 @@
 import os
 import signal
 
-from launcher.system import MIB
-
 KILLED_BY = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 LOG_BYTES = 1 << 20  # from either end of a log
 MEMORY_LINE = (
@@ -91,44 +89,6 @@ def failed_write(lines):
     import re
 
     return next(filter(re.compile(FAILED_WRITE).search, lines), None)
-
-
-def full_disk(command):
-    """Return a path of the job's whose file system is full right now, or None.
-
-    Looked at are the working directory, the folder for temporary files, and all paths in the command.
-    """
-    named = (os.path.abspath(path) for word in words_of(command) for part in word.split("=") for path in beside(part))
-    usual = (os.getcwd(), os.environ.get("TMPDIR") or "/tmp")
-    return next(filter(is_full, dict.fromkeys((*usual, *named))), None)
-
-
-def beside(path):
-    """Return a path and the folder in which it is, or would be."""
-    return (path, os.path.dirname(path)) if path else ()
-
-
-def words_of(command):
-    """Yield the words of a command without their quotes, up to a quote that only bash understands."""
-    import shlex
-
-    words = shlex.shlex(command, posix=True, punctuation_chars=True)
-    words.whitespace_split, words.commenters = True, ""
-    try:
-        yield from words
-    except ValueError:
-        return
-
-
-def is_full(folder):
-    """Tell whether a file system can take no more: too little for a tool's buffer, or no more files."""
-    try:
-        disk = os.statvfs(folder)
-    except OSError:
-        return False
-    free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail  # some are kept for root
-    writable = disk.f_blocks and not disk.f_flag & os.ST_RDONLY
-    return bool(writable) and (free * disk.f_frsize < MIB or (disk.f_files > 0 and disk.f_ffree == 0))
 
 
 def cause_by_log(lines):

@@ -1,8 +1,8 @@
-"""Whether the files of a job are whole: outputs.py knows, which lies beside this package."""
+"""Whether a job's files are whole and their disks full: outputs.py knows, which lies beside this package."""
 
-from launcher.system import say
+import os
 
-DISK_FULL = "No space left on device"
+from launcher.system import MIB, say
 
 
 def input_fault(paths, log_fd):
@@ -13,14 +13,13 @@ def input_fault(paths, log_fd):
 def output_fault(paths, log_fd):
     """Return (cause, message) of what is wrong with files that a job has made, or None; it goes to the log, too."""
     fault = told(paths and outputs().made_fault(paths), log_fd)
-    return fault and ("disk_full" if DISK_FULL in fault else "broken_output", fault)
+    return fault and ("disk_full" if outputs().NO_SPACE in fault else "broken_output", fault)
 
 
-def outputs():
-    """Return the module, which takes its time to import."""
-    import outputs
-
-    return outputs
+def full_disk(paths):
+    """Return a folder where a job of these outputs writes, and whose disk has no room for a tool's buffer, or None."""
+    folders = (os.path.dirname(os.path.abspath(path)) for path in paths)
+    return outputs().full_place((os.getcwd(), os.environ.get("TMPDIR") or "/tmp", *folders), MIB)
 
 
 def told(fault, log_fd):
@@ -29,3 +28,10 @@ def told(fault, log_fd):
         return None
     say(f"error: {fault}", log_fd)
     return fault
+
+
+def outputs():
+    """Return the module, which takes its time to import."""
+    import outputs
+
+    return outputs

@@ -3,10 +3,11 @@
 import os
 import signal
 import time
+from functools import partial
 
 from launcher.cgroup import make_cgroup, planned_cgroups, remove_cgroups
 from launcher.command import job_environment, sha256, start_shell
-from launcher.files import output_fault
+from launcher.files import full_disk, output_fault
 from launcher.journal import finish
 from launcher.ledger import utc
 from launcher.measure import Sampler, cpu_times, foreign_load, kernel_oom_kills, measured, own_maxrss
@@ -58,9 +59,11 @@ def keep(record, journal, command, log_fd, settings, lease, requester):
     record["signal"] = code - 128 if 128 < code <= 128 + 64 else None
     cause, message = None, None
     if code:
-        from launcher.diagnose import diagnose, full_disk
+        from launcher.diagnose import diagnose
 
-        cause, message = diagnose(code, outcome.ended, settings, ooms, journal.statuses(), lambda: full_disk(command))
+        cause, message = diagnose(
+            code, outcome.ended, settings, ooms, journal.statuses(), lambda: full_disk(settings.outputs)
+        )
     elif fault := output_fault(settings.outputs, log_fd):
         (cause, message), code = fault, 1
     return finish(record, journal, settings, cause, message, code)
