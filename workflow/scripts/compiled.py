@@ -16,9 +16,9 @@ from pathlib import Path
 
 # by name, for of a workflow on another server nobody can list a folder
 MODULES = (
-    *("__init__", "__main__", "allocate", "cgroup", "command", "diagnose", "files", "job", "journal", "keeper"),
-    *("lease", "ledger", "limits", "measure", "options", "processes", "requester", "runtime", "show", "supervise"),
-    *("system", "topology", "waiting"),
+    *("__init__", "__main__", "allocate", "attempt", "cgroup", "command", "diagnose", "files", "job", "journal"),
+    *("keeper", "lease", "ledger", "limits", "measure", "options", "processes", "requester", "runtime", "show"),
+    *("supervise", "system", "topology", "waiting"),
 )
 FILES = (*(f"launcher/{name}.py" for name in MODULES), "outputs.py")
 

@@ -44,35 +44,24 @@ def allow_files():
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def start_shell(command, log_fd, status_fd, environment, settings, lease, cgroup):
+def start_shell(attempt, log_fd, lease, cgroup):
     """Start bash on the command. Return its pid once it runs, the CPU s (user, system) spent before, and the
     memory policy in force.
 
     Raises LauncherError where it cannot run.
     """
-    import resource
-
+    environment = job_environment(attempt.record, attempt.settings, lease)
     told, tell = os.pipe()
     shell = os.fork()
     if shell == 0:
         try:
-            os.setpgid(0, 0)  # a command that signals its whole group must not reach the keeper
-            if cgroup:
-                cgroup.join()
-            if lease.cpus is not None:
-                os.sched_setaffinity(0, lease.cpus)  # before Linux 6.2 joining one with a cpuset widened it again
-            policy = set_memory_policy(settings.memory, lease.nodes)
-            allow_files()
-            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            os.dup2(log_fd, 1)
-            os.dup2(log_fd, 2)
-            for ignored_by_python in (signal.SIGPIPE, signal.SIGXFSZ):
-                signal.signal(ignored_by_python, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_SETMASK, ())
-            spent = resource.getrusage(resource.RUSAGE_SELF)
-            os.write(tell, f"{spent.ru_utime} {spent.ru_stime} {policy}".encode())
+            policy = confine(attempt.settings, lease, cgroup)
+            redirect(log_fd)
+            user, system = spent()
+            os.write(tell, f"{user} {system} {policy}".encode())
             options = ("-E", "-euo", "pipefail", "-c")  # -E: the trap holds in functions and subshells, too
-            os.execvpe("bash", ["bash", *options, PIPE_TRAP.format(status_fd) + command], environment)
+            command = PIPE_TRAP.format(attempt.journal.fd) + attempt.command
+            os.execvpe("bash", ["bash", *options, command], environment)
         except OSError as error:
             os.write(tell, f"\ncannot start bash: {error}".encode())
         finally:
@@ -85,6 +74,35 @@ def start_shell(command, log_fd, status_fd, environment, settings, lease, cgroup
         raise LauncherError(trouble)
     user, system, policy = text.split() or (0, 0, None)
     return shell, (float(user), float(system)), policy
+
+
+def confine(settings, lease, cgroup):
+    """Keep this process and those it starts to what the job may use; return the memory policy in force."""
+    os.setpgid(0, 0)  # a command that signals its whole group must not reach the keeper
+    if cgroup:
+        cgroup.join()
+    if lease.cpus is not None:
+        os.sched_setaffinity(0, lease.cpus)  # before Linux 6.2 joining one with a cpuset widened it again
+    allow_files()
+    return set_memory_policy(settings.memory, lease.nodes)
+
+
+def redirect(log_fd):
+    """Give this process no input, a log for its output, and signals as programs expect them."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(log_fd, 1)
+    os.dup2(log_fd, 2)
+    for ignored_by_python in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(ignored_by_python, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def spent():
+    """Return the CPU s (user, system) that this process has had."""
+    import resource
+
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime, usage.ru_stime
 
 
 def job_environment(record, settings, lease):

@@ -5,12 +5,13 @@ import os
 import signal
 import time
 
+from launcher.attempt import Attempt
 from launcher.cgroup import planned_cgroups, remove_cgroups
 from launcher.files import input_fault
-from launcher.journal import Journal, finish, recover
+from launcher.journal import recover
 from launcher.keeper import keep
 from launcher.lease import Lease, acquire, wait_for_earlier
-from launcher.ledger import new_record, utc
+from launcher.ledger import utc
 from launcher.measure import cpu_seconds
 from launcher.processes import has_children, reap, stat_fields
 from launcher.requester import ENDINGS, Ended, Requester, end_if_gone
@@ -20,6 +21,73 @@ from launcher.system import PDEATHSIG, SUBREAPER, TICK_S, LauncherError, prctl, 
 from launcher.topology import format_cpus
 
 LOOK_S = 2.0  # how often a front looks whether Snakemake is still there
+
+
+class BrokenInputError(LauncherError):
+    """A result that the job was to start from is not whole."""
+
+
+def run(settings):
+    """Run one job, the command on stdin; return its exit code."""
+    for name in ("step", "rule", "log"):
+        if not getattr(settings, name):
+            raise LauncherError(f"--{name} is missing; see launcher --help")
+    requester = Requester()
+    settings.ledger = os.path.abspath(settings.ledger)
+    with open(0, "rb", closefd=False) as stdin:
+        command = os.fsdecode(stdin.read())
+    runtime = runtime_dir()
+    # systemd-tmpfiles leaves alone what lies in a locked folder, however old it is
+    folder = os.open(runtime, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(folder, fcntl.LOCK_SH)
+    recover(runtime)
+    attempt = Attempt(settings, command, requester, runtime)
+    try:
+        heed_signals()
+        log_fd, lease = begin(attempt, runtime)
+    except Ended as end:
+        attempt.record["signal"] = int(end.signum)
+        message = f"{requester.gone() or end.why} while it waited for CPUs"
+        return attempt.finish("killed", message, 128 + end.signum)
+    except BrokenInputError as error:
+        return attempt.finish("broken_input", str(error), 1)
+    except (LauncherError, OSError) as error:
+        return attempt.finish("launcher_error", str(error), 1)
+    return attend(start_keeper(attempt, log_fd, lease), attempt)
+
+
+def heed_signals():
+    """Have signals end the wait for CPUs, and the death of who called us end the job."""
+    for signum in ENDINGS:
+        signal.signal(signum, raise_ended)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would make children vanish unmeasured
+    prctl(PDEATHSIG, signal.SIGTERM)
+
+
+def begin(attempt, runtime):
+    """Return the job's log and its lease, once nothing stands in its way; from then on signals are waited for.
+
+    Raises Ended, BrokenInputError, LauncherError and OSError.
+    """
+    settings, record, requester = attempt.settings, attempt.record, attempt.requester
+    queued = time.monotonic()
+    try:
+        if "GPD_JOB" in os.environ:  # within another job (Snakemake run by a job) there is nothing to lease
+            settings.binding = "none"
+        else:
+            wait_for_earlier(runtime, settings.log, requester)
+        log_fd = open_log(settings.log)
+        check_environment()
+        if fault := input_fault(settings.inputs, log_fd):
+            raise BrokenInputError(fault)
+        lease = Lease() if settings.binding == "none" else acquire(runtime, settings, requester)
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD})
+        end_if_gone(requester)
+    finally:
+        record["wait_s"] = round(time.monotonic() - queued, 6)
+    record.update(binding=settings.binding, split=lease.split)
+    record["cpus"] = None if lease.cpus is None else format_cpus(lease.cpus)
+    return log_fd, lease
 
 
 def raise_ended(signum, _frame):
@@ -41,65 +109,23 @@ def check_environment():
         raise LauncherError(f"TMPDIR {folder}: no folder that can be written to; make it or unset TMPDIR")
 
 
-def run(settings):
-    """Run one job, the command on stdin; return its exit code."""
-    for name in ("step", "rule", "log"):
-        if not getattr(settings, name):
-            raise LauncherError(f"--{name} is missing; see launcher --help")
-    requester = Requester()
-    settings.ledger = os.path.abspath(settings.ledger)
-    with open(0, "rb", closefd=False) as stdin:
-        command = os.fsdecode(stdin.read())
-    runtime = runtime_dir()
-    # systemd-tmpfiles leaves alone what lies in a locked folder, however old it is
-    folder = os.open(runtime, os.O_RDONLY | os.O_DIRECTORY)
-    fcntl.flock(folder, fcntl.LOCK_SH)
-    recover(runtime)
-    record = new_record(settings)
-    journal = Journal(runtime, record)
-    journal.write(record, settings.ledger)
-    for signum in ENDINGS:
-        signal.signal(signum, raise_ended)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would make children vanish unmeasured
-    prctl(PDEATHSIG, signal.SIGTERM)
-    queued = time.monotonic()
-    try:
-        if "GPD_JOB" in os.environ:  # within another job (Snakemake run by a job) there is nothing to lease
-            settings.binding = "none"
-        else:
-            wait_for_earlier(runtime, settings.log, requester)
-        log_fd = open_log(settings.log)
-        check_environment()
-        if fault := input_fault(settings.inputs, log_fd):
-            return finish(record, journal, settings, "broken_input", fault, 1)
-        lease = Lease() if settings.binding == "none" else acquire(runtime, settings, requester)
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD})
-        record["wait_s"] = round(time.monotonic() - queued, 6)
-        end_if_gone(requester)
-    except Ended as end:
-        record["wait_s"] = round(time.monotonic() - queued, 6)
-        record["signal"] = int(end.signum)
-        message = f"{requester.gone() or end.why} while it waited for CPUs"
-        return finish(record, journal, settings, "killed", message, 128 + end.signum)
-    except (LauncherError, OSError) as error:
-        return finish(record, journal, settings, "launcher_error", str(error), 1)
-    record.update(binding=settings.binding, split=lease.split)
-    record["cpus"] = None if lease.cpus is None else format_cpus(lease.cpus)
+def start_keeper(attempt, log_fd, lease):
+    """Start the keeper; return its pid."""
     prctl(SUBREAPER, 1)
     keeper = os.fork()
     if keeper == 0:
         code = 1
         try:
-            code = keep(record, journal, command, log_fd, settings, lease, requester)
+            code = keep(attempt, log_fd, lease)
         except Exception as error:
             say(f"launcher: {type(error).__name__}: {error}")
             os.kill(os.getpid(), signal.SIGKILL)  # the front takes over
         finally:
             os._exit(code)
-    return attend(keeper, requester, record, journal, settings)
+    return keeper
 
 
-def attend(keeper, requester, record, journal, settings):
+def attend(keeper, attempt):
     """Be the front while the job runs: pass on signals, end it with Snakemake, return the exit code."""
     while True:
         caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD}, LOOK_S)
@@ -107,15 +133,15 @@ def attend(keeper, requester, record, journal, settings):
         if ended:
             reaped = stat_fields(keeper)[13:15]  # CPU time of those that it has waited for
             break
-        if (caught and caught.si_signo in ENDINGS) or requester.gone():
+        if (caught and caught.si_signo in ENDINGS) or attempt.requester.gone():
             os.kill(keeper, caught.si_signo if caught and caught.si_signo in ENDINGS else signal.SIGTERM)
     os.waitpid(keeper, 0)
     if ended.si_code == os.CLD_EXITED:
         return ended.si_status
-    return take_over(ended.si_status, reaped, record, journal, settings)
+    return take_over(ended.si_status, reaped, attempt)
 
 
-def take_over(signum, reaped, record, journal, settings):
+def take_over(signum, reaped, attempt):
     """The keeper was killed: its processes are ours now. End them, and record what is known.
 
     `reaped`: clock ticks, user and system, of processes that the keeper had waited for.
@@ -128,12 +154,12 @@ def take_over(signum, reaped, record, journal, settings):
         for _, _, usage in reap():
             user, system = user + usage.ru_utime, system + usage.ru_stime
         ending.press()
-    code = 128 + signum
-    if not os.path.exists(journal.path):
+    record, code = attempt.record, 128 + signum
+    if not os.path.exists(attempt.journal.path):
         return code  # the keeper had written the record
-    notes = journal.notes() or {"record": record, "cgroups": planned_cgroups(record["id"])}
+    notes = attempt.journal.notes() or {"record": record, "cgroups": planned_cgroups(record["id"])}
     remove_cgroups(notes["cgroups"])
     record.update(notes["record"], end=utc(time.time_ns()), signal=signum)
     if record["uptime_s"] is not None:
         record.update(wall_s=round(time.monotonic() - record["uptime_s"], 6), **cpu_seconds(user, system))
-    return finish(record, journal, settings, "killed", "the job's keeper was killed", code, once=True)
+    return attempt.finish("killed", "the job's keeper was killed", code, once=True)

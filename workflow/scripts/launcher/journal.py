@@ -141,18 +141,3 @@ def recover(runtime):
         os.unlink(path)
         count += 1
     return count
-
-
-def finish(record, journal, settings, cause, message, code, once=False):
-    """Write the record (see append), say what failed in one line, return the exit code."""
-    record.update(exit_code=code, cause=cause, message=message and message[:1000])
-    if cause:
-        name = " ".join([settings.step, *record["wildcards"].values()])
-        say(f"{name}: {cause}: {record['message']} (log: {settings.log})")
-    try:
-        append(settings.ledger, record, once)
-        journal.close()
-    except OSError as error:  # the journal keeps the record until the ledger can take it
-        journal.write(record, settings.ledger)
-        say(f"{settings.ledger}: the record of this job could not be written: {error.strerror}")
-    return code

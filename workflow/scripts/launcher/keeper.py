@@ -3,20 +3,43 @@
 import os
 import signal
 import time
-from functools import partial
 
 from launcher.cgroup import make_cgroup, planned_cgroups, remove_cgroups
-from launcher.command import job_environment, sha256, start_shell
+from launcher.command import sha256, start_shell
 from launcher.files import full_disk, output_fault
-from launcher.journal import finish
 from launcher.ledger import utc
-from launcher.measure import Sampler, cpu_times, foreign_load, kernel_oom_kills, measured, own_maxrss
+from launcher.measure import Meter
 from launcher.supervise import exit_code, supervise
 from launcher.system import PDEATHSIG, SUBREAPER, LauncherError, prctl
 
 
-def keep(record, journal, command, log_fd, settings, lease, requester):
+def keep(attempt, log_fd, lease):
     """Be the keeper: run the job, record it, return its exit code."""
+    settle(attempt.requester, lease)
+    planned = planned_cgroups(attempt.record["id"])
+    began, start_ns = time.monotonic(), time.time_ns()
+    attempt.record.update(start=utc(start_ns), uptime_s=round(began, 6))
+    attempt.note(planned)
+    cgroup = make_cgroup(planned)
+    meter = Meter(lease, cgroup)
+    try:
+        shell, spent, attempt.record["memory_applied"] = start_shell(attempt, log_fd, lease, cgroup)
+    except LauncherError as error:
+        remove_cgroups(planned)
+        return attempt.finish("launcher_error", str(error), 127)
+    meter.sampler.sample()
+    attempt.record["command_sha256"] = sha256(attempt.command)
+    import json  # noqa: F401 (for the record; the job runs meanwhile)
+
+    outcome = supervise(shell, meter.sampler, attempt.settings.stall_s, began, attempt.requester)
+    attempt.record.update(meter.measured(outcome, start_ns, spent))
+    ooms = meter.ooms()
+    remove_cgroups(planned)
+    return conclude(attempt, outcome, ooms, log_fd)
+
+
+def settle(requester, lease):
+    """Take the keeper's place: the parent of what the job leaves behind, on its CPUs, and not without the front."""
     os.setsid()  # a Ctrl-C on the terminal reaches the front, which passes it on
     prctl(SUBREAPER, 1)
     prctl(PDEATHSIG, signal.SIGTERM)
@@ -24,46 +47,20 @@ def keep(record, journal, command, log_fd, settings, lease, requester):
         os.kill(os.getpid(), signal.SIGTERM)  # pending until supervise() looks
     if lease.cpus is not None:
         os.sched_setaffinity(0, lease.cpus)
-    planned = planned_cgroups(record["id"])
-    began, start_ns = time.monotonic(), time.time_ns()
-    record.update(start=utc(start_ns), uptime_s=round(began, 6))
-    journal.write(record, settings.ledger, planned)
-    cgroup = make_cgroup(planned)
-    oom_before, floor = kernel_oom_kills(), own_maxrss()
-    sampler = Sampler(lease.cpus, cgroup)
-    cpus_before, own_before = cpu_times(lease.held), time.process_time()
-    try:
-        environment = job_environment(record, settings, lease)
-        started = start_shell(command, log_fd, journal.fd, environment, settings, lease, cgroup)
-        shell, spent, record["memory_applied"] = started
-    except LauncherError as error:
-        remove_cgroups(planned)
-        return finish(record, journal, settings, "launcher_error", str(error), 127)
-    sampler.sample()
-    record["command_sha256"] = sha256(command)
-    import json  # noqa: F401 (for append(); the job runs meanwhile)
 
-    outcome = supervise(shell, sampler, settings.stall_s, began, requester)
-    ours_s = sum(outcome.usage) + time.process_time() - own_before
-    cpus_after = cpu_times(lease.held)
-    usage = tuple(max(0.0, whole - part) for whole, part in zip(outcome.usage, spent, strict=True))
-    outcome = outcome._replace(usage=usage)
-    if os.getppid() != requester.front:
+
+def conclude(attempt, outcome, ooms, log_fd):
+    """Say what came of the job, record it, return its exit code."""
+    if os.getppid() != attempt.requester.front:
         outcome = outcome._replace(ended="the launcher was killed")
-    measured(record, outcome, sampler, cgroup, floor, start_ns)
-    if record["binding_ok"]:  # one that left its CPUs used others' time, too
-        record.update(foreign_load(cpus_before, cpus_after, ours_s, outcome.wall_s, len(lease.cpus)))
-    ooms = (cgroup.oom_kills() if cgroup else 0, kernel_oom_kills() - oom_before)
-    remove_cgroups(planned)
-    code = exit_code(outcome)
-    record["signal"] = code - 128 if 128 < code <= 128 + 64 else None
+    outputs, code = attempt.settings.outputs, exit_code(outcome)
+    attempt.record["signal"] = code - 128 if 128 < code <= 128 + 64 else None
     cause, message = None, None
     if code:
         from launcher.diagnose import diagnose
 
-        cause, message = diagnose(
-            code, outcome.ended, settings, ooms, journal.statuses(), lambda: full_disk(settings.outputs)
-        )
-    elif fault := output_fault(settings.outputs, log_fd):
+        statuses = attempt.journal.statuses()
+        cause, message = diagnose(code, outcome.ended, attempt.settings, ooms, statuses, lambda: full_disk(outputs))
+    elif fault := output_fault(outputs, log_fd):
         (cause, message), code = fault, 1
-    return finish(record, journal, settings, cause, message, code)
+    return attempt.finish(cause, message, code)

@@ -37,8 +37,7 @@ class Sampler:
         files = max((files for _, _, files in own), default=0) * self.PAGE  # libraries, mostly shared
         self.private, self.files = max((self.private, self.files), (private, files), key=sum)
         if self.cgroup:
-            cache, kernel = self.cgroup.cache_and_kernel()
-            self.cache, self.kernel = max(self.cache, cache), max(self.kernel, kernel)
+            self.look_at_cgroup()
         now = time.monotonic()
         usual = min(max((now - self.began) / 20, self.SHORTEST_S), self.LONGEST_S)
         self.interval_s = max(usual, (now - before) / self.SHARE)
@@ -57,6 +56,11 @@ class Sampler:
             self.seen.add(int(fields[36]))
             parent = int(fields[1])
         return [parent, *map(int, read_text(f"/proc/{pid}/statm").split()[:3] or (0, 0, 0))]
+
+    def look_at_cgroup(self):
+        """Note the most page cache and kernel memory that were charged to the job."""
+        cache, kernel = self.cgroup.cache_and_kernel()
+        self.cache, self.kernel = max(self.cache, cache), max(self.kernel, kernel)
 
     def binding_ok(self):
         """Tell whether all processes stayed on the lease; None where there was none, or nothing was seen."""
@@ -93,6 +97,49 @@ def foreign_load(before, after, ours_s, wall_s, width):
     return {"contended": contended, "foreign_cpu_s": round(foreign_s, 2), "steal_s": round(steal_s, 2)}
 
 
+class Meter:
+    """What is counted before a job's command starts, and again after its end."""
+
+    def __init__(self, lease, cgroup):
+        self.lease, self.cgroup = lease, cgroup
+        self.kernel_ooms, self.floor = kernel_oom_kills(), own_maxrss()
+        self.sampler = Sampler(lease.cpus, cgroup)
+        self.cpus, self.own_s = cpu_times(lease.held), time.process_time()
+
+    def ooms(self):
+        """Return how many processes the kernel killed for want of memory: in the job's cgroup, and on the node."""
+        return self.cgroup.oom_kills() if self.cgroup else 0, kernel_oom_kills() - self.kernel_ooms
+
+    def measured(self, outcome, start_ns, spent):
+        """Return the record's fields of what a job used.
+
+        `spent`: CPU s (user, system) of its bash before that was bash.
+        """
+        cpus, own_s = cpu_times(self.lease.held), time.process_time() - self.own_s
+        fields = {
+            "end": utc(start_ns + round(outcome.wall_s * 1e9)),
+            "wall_s": round(outcome.wall_s, 6),
+            **cpu_seconds(*(max(0.0, whole - part) for whole, part in zip(outcome.usage, spent, strict=True))),
+            **self.memory(outcome.maxrss),
+            "cpus_allowed": format_cpus(self.sampler.allowed) or None,
+            "cpus_seen": format_cpus(self.sampler.seen) or None,
+            "binding_ok": self.sampler.binding_ok(),
+            **bytes_moved(),
+        }
+        if fields["binding_ok"]:  # one that left its CPUs used others' time, too
+            ours_s, width = sum(outcome.usage) + own_s, len(self.lease.cpus)
+            fields |= foreign_load(self.cpus, cpus, ours_s, outcome.wall_s, width)
+        return fields
+
+    def memory(self, maxrss):
+        """Return the record's fields of memory."""
+        if self.cgroup:
+            self.sampler.look_at_cgroup()
+        peak, source = peak_memory(self.sampler, self.cgroup, maxrss, self.floor)
+        whole = mib(self.cgroup.peak() or None) if self.cgroup else None
+        return {"peak_rss_mib": mib(peak), "peak_rss_source": source, "peak_cgroup_mib": whole}
+
+
 def peak_memory(sampler, cgroup, maxrss, floor):
     """Return (bytes, source): the largest of three figures, each of which is at most the tree's true peak.
 
@@ -112,29 +159,13 @@ def peak_memory(sampler, cgroup, maxrss, floor):
     return (figures[source], source) if figures[source] > 0 else (None, None)
 
 
-def measured(record, outcome, sampler, cgroup, floor, start_ns):
-    """Fill in what was measured. All processes are reaped, so this one's I/O counts include theirs."""
+def bytes_moved():
+    """Return the record's fields of I/O. All processes are reaped, so this one's counts include theirs."""
+    if not read_text("/proc/self/io"):
+        return {}
     total, own = io_counts("self"), io_counts(f"self/task/{os.getpid()}")
-    read_calls, write_calls, read, write = (whole - mine for whole, mine in zip(total, own, strict=True))
-    if cgroup:
-        cache, kernel = cgroup.cache_and_kernel()
-        sampler.cache, sampler.kernel = max(sampler.cache, cache), max(sampler.kernel, kernel)
-    peak, source = peak_memory(sampler, cgroup, outcome.maxrss, floor)
-    user, system = outcome.usage
-    record.update(
-        end=utc(start_ns + round(outcome.wall_s * 1e9)),
-        wall_s=round(outcome.wall_s, 6),
-        **cpu_seconds(user, system),
-        peak_rss_mib=mib(peak),
-        peak_rss_source=source,
-        peak_cgroup_mib=mib(cgroup.peak() or None) if cgroup else None,
-        cpus_allowed=format_cpus(sampler.allowed) or None,
-        cpus_seen=format_cpus(sampler.seen) or None,
-        binding_ok=sampler.binding_ok(),
-    )
-    if read_text("/proc/self/io"):
-        record.update(read_mib=mib(read), write_mib=mib(write))
-        record.update(read_calls_mib=mib(read_calls), write_calls_mib=mib(write_calls))
+    names = ("read_calls_mib", "write_calls_mib", "read_mib", "write_mib")
+    return {name: mib(whole - mine) for name, whole, mine in zip(names, total, own, strict=True)}
 
 
 def cpu_seconds(user, system):

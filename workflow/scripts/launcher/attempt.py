@@ -1,0 +1,34 @@
+"""One attempt at a job: what was asked for, what is known of it so far, and how it is recorded."""
+
+from launcher.journal import Journal
+from launcher.ledger import append, new_record
+from launcher.system import say
+
+
+class Attempt:
+    """Front and keeper have one each: a fork parts them, and the journal tells the front what the keeper noted."""
+
+    def __init__(self, settings, command, requester, runtime):
+        self.settings, self.command, self.requester = settings, command, requester
+        self.record = new_record(settings)
+        self.journal = Journal(runtime, self.record)
+        self.note()
+
+    def note(self, cgroups=()):
+        """Note the record as it is now, for those who find it if all of us are killed."""
+        self.journal.write(self.record, self.settings.ledger, cgroups)
+
+    def finish(self, cause, message, code, once=False):
+        """Write the record (see ledger.append), say what failed in one line, return the exit code."""
+        record, settings = self.record, self.settings
+        record.update(exit_code=code, cause=cause, message=message and message[:1000])
+        if cause:
+            name = " ".join([settings.step, *record["wildcards"].values()])
+            say(f"{name}: {cause}: {record['message']} (log: {settings.log})")
+        try:
+            append(settings.ledger, record, once)
+            self.journal.close()
+        except OSError as error:  # the journal keeps the record until the ledger can take it
+            self.note()
+            say(f"{settings.ledger}: the record of this job could not be written: {error.strerror}")
+        return code
