@@ -39,7 +39,7 @@ def commands_of(text: str) -> set[str]:
 def test_a_rule_finds_its_commands(file, name, text):
     (environment,) = re.findall(r"envs/(\w+\.yaml)", text)
     needed = commands_of(text)
-    assert needed or "$GPD_PYTHON" in text or name in OF_COREUTILS, "no command was recognised"
+    assert needed or "{params.python}" in text or name in OF_COREUTILS, "no command was recognised"
     assert needed <= conda_stand_in.commands(ROOT / "envs" / environment)
 
 

@@ -50,6 +50,9 @@ units = cohort.units
 # ---- how every command is run --------------------------------------------------------------------
 
 
+# what our scripts run under, {params.python} in a command: without the packages that they do not need
+PYTHON = '"$GPD_PYTHON" -S -E'
+
 environment = dict(
     GPD_PYTHON=sys.executable,
     GPD_LAUNCH=load(source("compiled.py")).launcher(source, Path(".snakemake/gpd").absolute()),
@@ -70,6 +73,11 @@ def exports(wildcards, resources):
     return "export " + " ".join(f"{name}={shlex.quote(str(value))}" for name, value in environment.items())
 
 
+def python(wildcards, resources):
+    """As a parameter: derived, as `exports` is."""
+    return PYTHON
+
+
 def bound(step, command, rule=None, inputs="{input:q}"):
     """The command as a job of the launcher: on CPUs of its own, recorded under its step, output to the rule's log.
 
@@ -78,7 +86,7 @@ def bound(step, command, rule=None, inputs="{input:q}"):
     results of ours; where a cohort's would not fit on a command line, a table can stand for them: @FILE.
     """
     return (
-        f'{{params.exports}}; "$GPD_PYTHON" -S -E "$GPD_LAUNCH" run --step {step} --rule {rule or step}'
+        f'{{params.exports}}; {PYTHON} "$GPD_LAUNCH" run --step {step} --rule {rule or step}'
         " --wildcards={wildcards:q} --threads {threads} --mem-mb {resources.mem_mb}"
         " --attempt {resources.attempt} --binding={resources.binding:q} --log {log:q}"
         f" --outputs {{output:q}} --inputs {inputs}"

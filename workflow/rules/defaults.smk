@@ -5,4 +5,4 @@
 for each in workflow.modifier.rules:
     each.resources.setdefault("attempt", lambda wildcards, attempt: attempt)
     each.resources.setdefault("binding", config["binding"]["policy"])
-    each.set_params(exports=exports)
+    each.set_params(exports=exports, python=python)

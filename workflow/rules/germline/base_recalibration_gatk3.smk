@@ -59,6 +59,6 @@ rule base_recalibration:
             """
             {params.gatk3} -T PrintReads -nct {threads} -R {input.fasta:q} -I {input.bam:q} \\
                 -BQSR {input.table:q} -o {output.bam:q}
-            "$GPD_PYTHON" -S -E "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}
+            {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}
             """,
         )

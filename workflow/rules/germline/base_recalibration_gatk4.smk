@@ -59,6 +59,6 @@ rule base_recalibration:
             """
             gatk --java-options {params.java:q} ApplyBQSR -R {input.fasta:q} -I {input.bam:q} \\
                 --bqsr-recal-file {input.table:q} --tmp-dir {resources.tmpdir:q} -O {output.bam:q}
-            "$GPD_PYTHON" -S -E "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}
+            {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}
             """,
         )

@@ -13,10 +13,7 @@ bwa_files = [f"{bwa_index}.{part}" for part in ("amb", "ann", "bwt", "pac", "sa"
 if not config["reference"]["bwa_index"]:
     bwa_files.append(f"{bwa_index}.alt")
 
-sample_rows, _ = tables.read_table(
-    config["samples"], tables.load_schema(workflow.source_path("../../schemas/samples.schema.yaml"))
-)
-sexes = {row["sample_name"]: row["sex"] for row in sample_rows}
+sexes = {row["sample_name"]: row["sex"] for row in cohort.samples}
 
 
 gatk3_java = load(source("gatk3_java.py"))

@@ -30,7 +30,7 @@ rule map_and_sort:
             "map_and_sort",
             """
             counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
-            reads() {{ "$GPD_PYTHON" -S -E "$GPD_READS" "$@"; }}
+            reads() {{ {params.python} "$GPD_READS" "$@"; }}
             stream() {{ reads stream --counts "$counts" "$1"; }}
             unpack() {{
                 samtools collate --reference {input.reference:q} -u -O "$1" "$counts/collate" \\
@@ -70,7 +70,7 @@ rule take_alignment:
             samtools view -u -@ {threads} --reference {input.reference:q} {input.reads:q} \\
             | tee >(samtools flagstat -O json - > "$counts/flagstat"; true) \\
             | samtools view --output-fmt bam,level=1 -@ {threads} -o {output.bam:q} -
-            "$GPD_PYTHON" -S -E "$GPD_READS" unit --counts "$counts" --output {output.counts:q}
+            {params.python} "$GPD_READS" unit --counts "$counts" --output {output.counts:q}
             """,
             rule="take_alignment",
         )

@@ -15,7 +15,7 @@ rule splice_sites:
     shell:
         bound(
             "reference",
-            '"$GPD_PYTHON" -S -E "$GPD_ANNOTATION" splice-sites < {input:q} > {output:q}',
+            '{params.python} "$GPD_ANNOTATION" splice-sites < {input:q} > {output:q}',
             rule="splice_sites",
         )
 
@@ -71,7 +71,7 @@ rule align:
             "align",
             """
             counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
-            reads() {{ "$GPD_PYTHON" -S -E "$GPD_READS" "$@"; }}
+            reads() {{ {params.python} "$GPD_READS" "$@"; }}
             stream() {{ reads stream --counts "$counts" "$1"; }}
             hisat2-align-s -p {threads} --dta-cufflinks {params.strandness} \\
                 --rg-id {wildcards.sample:q} --rg SM:{wildcards.sample:q} \\

@@ -73,7 +73,7 @@ rule inner_distance:
             "align",
             """
             work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
-            fragments() {{ "$GPD_PYTHON" -S -E "$GPD_FRAGMENTS" "$@"; }}
+            fragments() {{ {params.python} "$GPD_FRAGMENTS" "$@"; }}
             fragments first --reads 20000 {input.fq1:q} > "$work/1.fq"
             fragments first --reads 20000 {input.fq2:q} > "$work/2.fq"
             bowtie2 -p {threads} --no-discordant --no-mixed --no-unal --no-head -X 2000 \\
@@ -152,14 +152,14 @@ rule align:
             "align",
             """
             counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
-            reads() {{ "$GPD_PYTHON" -S -E "$GPD_READS" "$@"; }}
+            reads() {{ {params.python} "$GPD_READS" "$@"; }}
             for fastq in {input.reads:q}; do reads stream --counts "$counts" "$fastq" | wc -l; done
             {{ samtools view -h {input.mapped:q}; samtools view {input.unmapped:q}; }} \
             | samtools flagstat -O json - > "$counts/flagstat"
             reads unit --counts "$counts" --lanes {params.lanes} --output {output.counts:q} {input.reads:q} \
             || {{ echo "error: TopHat lost reads of {wildcards.sample}, or they are damaged (see above)" >&2; exit 1; }}
             samtools view -F 0x900 {input.unmapped:q} \
-            | "$GPD_PYTHON" -S -E "$GPD_BLOCKS" --threads "$(cat {input.threads:q})" --lanes {params.lanes} {input.reads:q}
+            | {params.python} "$GPD_BLOCKS" --threads "$(cat {input.threads:q})" --lanes {params.lanes} {input.reads:q}
             cp {input.mapped:q} {output.bam:q}
             samtools index {output.bam:q}
             """,

@@ -27,7 +27,7 @@ rule annotation:
                 gffread "$work/annotation" -T -o "$work/genes.gtf"
                 genes=$work/genes.gtf names=yes
             fi
-            "$GPD_PYTHON" -S -E "$GPD_ANNOTATION" genes --fai {input.fai:q} ${{names:+--gff3 "$work/annotation"}} \\
+            {params.python} "$GPD_ANNOTATION" genes --fai {input.fai:q} ${{names:+--gff3 "$work/annotation"}} \\
                 < "$genes" > {output:q}
             """,
             rule="annotation",

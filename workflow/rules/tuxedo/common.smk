@@ -17,10 +17,7 @@ TABLES = (
 )
 
 annotation_check, design = map(load, map(source, ("annotation.py", "design.py")))
-sample_rows, _ = tables.read_table(
-    config["samples"], tables.load_schema(workflow.source_path("../../schemas/samples.schema.yaml"))
-)
-conditions = design.conditions(units, sample_rows)
+conditions = design.conditions(units, cohort.samples)
 
 
 def refuse(errors):

@@ -36,7 +36,7 @@ rule differential_expression:
                 --library-norm-method {params.normalization} --dispersion-method {params.dispersion} \\
                 --FDR {params.fdr} --min-alignment-count {params.min_alignments} \\
                 -o "$folder" {input.transcripts:q} {params.replicates} || status=$?
-            "$GPD_PYTHON" -S -E "$GPD_EXPRESSION" check --conditions {params.labels:q} "$folder"
+            {params.python} "$GPD_EXPRESSION" check --conditions {params.labels:q} "$folder"
             exit "$status"
             """,
         )

@@ -36,7 +36,7 @@ rule read_strands:
         bound(
             "qc",
             """
-            "$GPD_PYTHON" -S -E "$GPD_STRANDEDNESS" sample --declared {params.declared} --genes {input.genes:q} \\
+            {params.python} "$GPD_STRANDEDNESS" sample --declared {params.declared} --genes {input.genes:q} \\
                 --bam {input.bam:q} > {output:q}
             """,
             rule="read_strands",
@@ -60,5 +60,5 @@ rule strandedness:
         """
         {params.exports}
         paste <(printf '%s\\n' {params.names:q}) <(printf '%s\\n' {input:q}) \
-            | "$GPD_PYTHON" -S -E "$GPD_STRANDEDNESS" report --log {log:q} >{output:q}
+            | {params.python} "$GPD_STRANDEDNESS" report --log {log:q} >{output:q}
         """
