@@ -41,6 +41,7 @@ lint: installed ## the checks of form
 	@ruff check .
 	@ruff format --check .
 	@snakefmt --check workflow
+	@lint-imports --no-logo
 
 format: installed ## put Python and Snakemake files into form
 	@ruff check --fix .

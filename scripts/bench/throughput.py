@@ -31,8 +31,8 @@ from gpd.commands import demo
 from gpd.comparison import agreement
 from gpd.execution import workflow
 from gpd.lab import runner
-from gpd.lab.study import SCHEDULED, Cell
-from gpd.pipelines import STEPS
+from gpd.pipelines import PIPELINES
+from gpd.records.cell import SCHEDULED, Cell
 from gpd.tables import collect
 
 COMMAND = re.compile(r"<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND$", re.DOTALL | re.MULTILINE)
@@ -112,7 +112,7 @@ class OutsideClock(threading.Thread):
     def makespan_s(self, cell: Path) -> float:
         """From the first timed job to the last one's end; each is half an interval off from where it is seen."""
         lines = [line for path in cell.rglob("ledger.jsonl") for line in path.read_text().splitlines()]
-        timed = {record["id"] for record in map(json.loads, lines) if record["step"] in STEPS[self.pipeline]}
+        timed = {record["id"] for record in map(json.loads, lines) if record["step"] in PIPELINES[self.pipeline].steps}
         jobs = timed & set(self.first)
         return max(self.last[job] for job in jobs) - min(self.first[job] for job in jobs) + self.INTERVAL_S
 
@@ -220,7 +220,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, value in (("--samples", 4), ("--pairs", 3), ("--length", 600_000), ("--seed", 1)):
         parser.add_argument(name, type=int, default=value)
-    parser.add_argument("--pipeline", choices=sorted(STEPS), default="germline")
+    parser.add_argument("--pipeline", choices=sorted(PIPELINES), default="germline")
     parser.add_argument("--smallest", action="store_true", help="whether it works, not what it measures")
     arguments = parser.parse_args()
     if arguments.smallest:

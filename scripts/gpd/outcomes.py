@@ -3,9 +3,9 @@
 A sample succeeded when no job of its own and none of its cohort's failed for good, and when it went through every step
 that it had to. Which these are, a run that ended with exit code 0 shows: those that any of its samples went through.
 One that did not may have stopped anywhere: then a sample needs the steps that no configuration does without
-(steps.UNAVOIDABLE), and those that runs of its kind went through. And the run's end must be explained: by a job that
-failed, where Snakemake itself came to its end (exit code 1), or by a sample that is known to be unfinished. Where a run
-was killed, or ended with an error that no job explains, nobody can say which of its samples are whole.
+(pipelines.UNAVOIDABLE), and those that runs of its kind went through. And the run's end must be explained: by a job
+that failed, where Snakemake itself came to its end (exit code 1), or by a sample that is known to be unfinished. Where
+a run was killed, or ended with an error that no job explains, nobody can say which of its samples are whole.
 
 A job of no named step (quality control, the reference, the CRAM file of an alignment) fails no sample: its calls are
 there. The run's exit code is not 0 then, and whoever shows the run names the job.
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpd.pipelines import STEPS, UNAVOIDABLE
+from gpd.pipelines import PIPELINES, UNAVOIDABLE
 from gpd.records.ledger import Attempt, last_attempts
 
 COHORT = "cohort"  # the owner of what all samples of a run share
@@ -52,7 +52,7 @@ class Run:
     @property
     def steps(self) -> tuple[str, ...]:
         """The steps that count; jobs of no named step (reference, QC) are outside of every timing."""
-        return STEPS[self.cell["pipeline"]]
+        return PIPELINES[self.cell["pipeline"]].steps
 
     @property
     def kind(self) -> tuple[str, str | None]:

@@ -1,10 +1,52 @@
-"""The named steps of each pipeline, in order: the one place that spells them for tables."""
+"""The pipelines: their steps, what of their results is compared, what scales with threads.
 
-# in place of another step, and shown only where they ran
-ALTERNATIVES = frozenset({"hard_filter"})
+Whatever differs between pipelines in the lab is said here.
+"""
 
-STEPS: dict[str, tuple[str, ...]] = {
-    "germline": (
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+
+HUMAN_30X_GIGABASES = 30 * 3.1  # of a human genome at 30x
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A kind of output that runs of the same samples have in common: a file below results/, and what it is read as."""
+
+    kind: str
+    path: str
+    form: str
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """One pipeline. Steps are in order; paths are relative to a run's results/, with {sample} in them.
+
+    `alternatives` stand in another step's place, and are shown only where they ran. `unavoidable` is what every sample
+    goes through, or its cohort for it, however the pipeline is configured. `scaling` are rules of single samples that
+    use more than one thread well, with GATK 4 and HISAT2, and the most that they do. `cohort_outputs` are kinds of
+    outputs of several samples, with the folders where they are looked for: the first that has any. `read_count`: where
+    reads are counted, if not with the alignments. `genomes`: its samples are, so human equivalents mean something.
+    `conditions`: it compares samples of two, unless it stops after the step `quantify`.
+    """
+
+    name: str
+    steps: tuple[str, ...]
+    unavoidable: frozenset[str]
+    scaling: Mapping[str, int]
+    daily: str
+    outputs: tuple[Compared, ...]
+    cohort_outputs: Mapping[str, tuple[str, ...]]
+    alternatives: frozenset[str] = field(default=frozenset(), kw_only=True)
+    read_count: str | None = field(default=None, kw_only=True)
+    genomes: bool = field(default=False, kw_only=True)
+    conditions: bool = field(default=False, kw_only=True)
+
+
+GERMLINE = Pipeline(
+    name="germline",
+    steps=(
         "map_and_sort",
         "mark_duplicates",
         "realigner_targets",
@@ -16,13 +58,38 @@ STEPS: dict[str, tuple[str, ...]] = {
         "variant_recalibration",
         "apply_variant_recalibration",
     ),
-    "tuxedo": ("align", "assemble", "merge", "quantify", "differential_expression", "visualize"),
-}
-
-# what every sample goes through, or its cohort for it, however the pipeline is configured
-UNAVOIDABLE = frozenset(
-    {
-        *("map_and_sort", "mark_duplicates", "base_recalibration", "haplotype_caller", "genotype_gvcfs"),
-        *("align", "quantify"),
-    }
+    alternatives=frozenset({"hard_filter"}),
+    unavoidable=frozenset(
+        {"map_and_sort", "mark_duplicates", "base_recalibration", "haplotype_caller", "genotype_gvcfs"}
+    ),
+    scaling={"map_and_sort": 64, "take_alignment": 4, "mark_duplicates": 13},
+    daily="genomes a day",
+    outputs=(Compared("gvcf", "haplotype_caller/{sample}.g.vcf.gz", "vcf"),),
+    cohort_outputs={"calls": ("apply_variant_recalibration", "hard_filter", "genotype_gvcfs")},
+    genomes=True,
 )
+
+TUXEDO = Pipeline(
+    name="tuxedo",
+    steps=("align", "assemble", "merge", "quantify", "differential_expression", "visualize"),
+    unavoidable=frozenset({"align", "quantify"}),
+    scaling={"align": 16, "assemble": 16, "quantify": 16},
+    daily="samples a day",
+    outputs=(
+        Compared("alignments", "samtools_stats/{sample}.txt", "statistics"),
+        Compared("assembly", "assemble/{sample}.gtf", "assembly"),
+    ),
+    cohort_outputs={"expression": ("differential_expression",)},
+    read_count="align/{sample}.json",
+    conditions=True,
+)
+
+PIPELINES = {pipeline.name: pipeline for pipeline in (GERMLINE, TUXEDO)}
+ALTERNATIVES = frozenset(chain.from_iterable(pipeline.alternatives for pipeline in PIPELINES.values()))
+UNAVOIDABLE = frozenset(chain.from_iterable(pipeline.unavoidable for pipeline in PIPELINES.values()))
+
+
+def share(n: int, cores: int) -> dict[str, int]:
+    """Threads by rule where each of n samples has an even share of the cores."""
+    scaling = {rule: most for pipeline in PIPELINES.values() for rule, most in pipeline.scaling.items()}
+    return {rule: min(most, max(1, cores // n)) for rule, most in scaling.items()}

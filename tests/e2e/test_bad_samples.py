@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpd.lab import cells, provenance, runner
-from gpd.lab.study import Sample, Series, draw
-from gpd.pipelines import STEPS, UNAVOIDABLE
+from gpd.lab.study import Sample, draw
+from gpd.pipelines import PIPELINES, UNAVOIDABLE
+from gpd.records.cell import Series, counted_cells
 from gpd.reports.findings import find
 from gpd.statistics.knee import Observation, find_knee, next_n
 from gpd.tables import collect
-from gpd.tables.counted import counted_cells
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
-PROVEN = [step for step in STEPS["germline"] if step in UNAVOIDABLE]
+PROVEN = [step for step in PIPELINES["germline"].steps if step in UNAVOIDABLE]
 SETTINGS = dict.fromkeys(runner.MADE_WITH, "same") | {"tools": {}, "environment": {}}
 OWN = {"profile_digest": "p", "binding": {"smt": False}}
 SILENT = runner.Watcher(

@@ -14,8 +14,9 @@ from gpd.execution.run_lock import LockError
 from gpd.execution.workflow import ProfileError
 from gpd.lab import cells, provenance, runner
 from gpd.lab.cells import CellError
-from gpd.lab.study import Series, StudyError
+from gpd.lab.study import StudyError
 from gpd.machines import launcher
+from gpd.records.cell import Series
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 

@@ -21,8 +21,8 @@ from launching import wait_until
 from tuxedo_cohort import Experiment, tiny_experiment
 
 from gpd.lab import runner
-from gpd.lab.study import Series
-from gpd.pipelines import STEPS
+from gpd.pipelines import PIPELINES
+from gpd.records.cell import Series
 from gpd.statistics.knee import next_n
 
 pytestmark = pytest.mark.e2e
@@ -316,7 +316,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 def test_the_makespan_is_that_of_an_outside_clock(measured: Measured, figure: Callable[[str], None]) -> None:
     (run,) = measured.table("runs").itertuples()
     (ledger,) = measured.lab.ledgers(measured.cell)
-    timed = {record["id"] for record in records_of(ledger) if record["step"] in STEPS["tuxedo"]}
+    timed = {record["id"] for record in records_of(ledger) if record["step"] in PIPELINES["tuxedo"].steps}
     assert len(timed) == 3
     outside_s, gap_s = measured.clock.makespan_s(timed)
     clocks = f"{run.makespan_s:.3f} s, by an outside clock {outside_s:.3f} s, give or take {gap_s:.3f} s"

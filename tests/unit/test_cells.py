@@ -17,7 +17,7 @@ from gpd.execution import workflow
 from gpd.lab import cells, disk_usage, gatk_log, page_cache, provenance
 from gpd.lab.cells import Bench, CellError
 from gpd.lab.pool import Source
-from gpd.lab.study import Cell
+from gpd.records.cell import Cell
 
 RUN_SCHEMA = json.loads((ROOT / "scripts/gpd/schemas/run.schema.json").read_text())
 

@@ -11,7 +11,7 @@ from gpd.commands import run as verb
 from gpd.execution import run_lock, waiting, workflow
 from gpd.execution.said import FailedJob
 from gpd.machines import launcher
-from gpd.pipelines import STEPS, UNAVOIDABLE
+from gpd.pipelines import PIPELINES, UNAVOIDABLE
 from gpd.records.ledger import Attempt
 
 
@@ -43,7 +43,7 @@ def record(rule, step, sample, **changed):
 
 def whole(sample):
     """The records of a sample that went through all that every configuration asks of it."""
-    return [record(step, step, sample) for step in STEPS["germline"] if step in UNAVOIDABLE]
+    return [record(step, step, sample) for step in PIPELINES["germline"].steps if step in UNAVOIDABLE]
 
 
 def run(folder, monkeypatch, *records, said=(), code=0, words=()):

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED, Passed, Process, Run, judge, outcomes, passed
-from gpd.pipelines import STEPS, UNAVOIDABLE
+from gpd.pipelines import PIPELINES, UNAVOIDABLE
 from gpd.records.ledger import Attempt
 from gpd.tables.summary import summarize
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
-GERMLINE = STEPS["germline"]
+GERMLINE = PIPELINES["germline"].steps
 PROVEN = [step for step in GERMLINE if step in UNAVOIDABLE]
 ENDED_WELL, JOB_FAILED, KILLED, TERMINATED, INTERRUPTED, UNKNOWN = 0, 1, -9, 143, 130, None
 EXIT_CODES = (ENDED_WELL, JOB_FAILED, KILLED, TERMINATED, INTERRUPTED, UNKNOWN)

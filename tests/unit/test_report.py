@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpd.comparison.agreement import Disagreement
-from gpd.lab.study import Series
-from gpd.pipelines import STEPS
+from gpd.pipelines import PIPELINES
+from gpd.records.cell import Series
 from gpd.reports import figures, report, study_figures
 from gpd.reports.findings import find
 from gpd.tables import collect
@@ -440,9 +440,9 @@ def test_a_lease_is_drawn_once_over_each_stretch_of_neighbours(cpus):
     assert all(one.stop < other.start for one, other in pairwise(drawn))
 
 
-@pytest.mark.parametrize("pipeline", STEPS)
+@pytest.mark.parametrize("pipeline", PIPELINES)
 def test_steps_are_told_apart_and_their_numbers_can_be_read(pipeline):
-    looks = [figures.STEP_LOOKS[step] for step in STEPS[pipeline]]
+    looks = [figures.STEP_LOOKS[step] for step in PIPELINES[pipeline].steps]
     assert len(set(looks)) == len(looks)
     for colour, _ in looks:
         ink = "#ffffff" if colour in figures.DARK else "#000000"

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from gpd.lab import study
 from gpd.lab.study import Sample, StudyError
+from gpd.pipelines import share
 
 SCHEMA = yaml.safe_load(study.SCHEMA.read_text())
 MANUAL = (ROOT / "config/README.md").read_text()
@@ -161,4 +162,4 @@ def test_scheduled_cells_share_the_cores_and_independent_ones_take_the_profiles_
 
 def test_the_rules_that_share_cores_exist():
     rules = "\n".join(path.read_text() for path in (ROOT / "workflow/rules").rglob("*.smk"))
-    assert all(f"\nrule {rule}:" in rules for rule in study.PARALLEL_RULES)
+    assert all(f"\nrule {rule}:" in rules for rule in share(1, 1))

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from gpd.commands import run_display
-from gpd.pipelines import STEPS
+from gpd.pipelines import PIPELINES
 from gpd.records.ledger import Attempt, LedgerWarning, last_attempts, read_ledger
 from gpd.tables.summary import summarize
 
@@ -42,7 +42,7 @@ def rendered(*tables) -> str:
 
 
 def test_the_tables_of_a_recorded_run():
-    summary = summarize(read_ledger(GOLDEN / "ledger.jsonl"), STEPS["germline"])
+    summary = summarize(read_ledger(GOLDEN / "ledger.jsonl"), PIPELINES["germline"].steps)
     text = rendered(run_display.step_table(summary), *run_display.throughput_lines(summary))
     assert text == (GOLDEN / "tables.txt").read_text()
 

@@ -16,9 +16,8 @@ from gpd.commands.verbs import Cores, Pipeline, terminal
 from gpd.errors import GpdError, Interrupted
 from gpd.execution import configuration, deployment, interruption, run_lock, said, waiting, workflow
 from gpd.execution.configuration import Configuration, ConfigurationError
-from gpd.lab.study import share
 from gpd.machines import launcher, machine
-from gpd.pipelines import STEPS
+from gpd.pipelines import PIPELINES, share
 from gpd.records.ledger import Attempt, last_attempts, read_ledger
 from gpd.tables.summary import summarize
 from gpd.text.formats import counted
@@ -249,7 +248,7 @@ def show(
 
     Of one that a signal ended (`exit_code` None), what it came to is no figure, and jobs cut off are no failures.
     """
-    steps, whole = STEPS[pipeline], exit_code is not None
+    steps, whole = PIPELINES[pipeline].steps, exit_code is not None
     summary = summarize(attempts, steps, earlier, exit_code)
     if summary.columns:
         console.print(run_display.step_table(summary))

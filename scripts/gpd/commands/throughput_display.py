@@ -13,7 +13,7 @@ from rich.text import Text
 
 from gpd.execution import workflow
 from gpd.lab import cells, runner
-from gpd.lab.study import Cell
+from gpd.records.cell import Cell
 from gpd.tables.collect import Tables
 from gpd.text import formats
 

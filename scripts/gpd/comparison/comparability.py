@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpd.comparison.agreement import RunRecord, by_input, differing
-from gpd.lab.study import UNBOUND, Series
-from gpd.tables.counted import counted_cells
+from gpd.pipelines import PIPELINES
+from gpd.records.cell import UNBOUND, Series, counted_cells
 from gpd.text.formats import some
 
 # what may differ between two studies if it is asked for
@@ -223,7 +223,7 @@ def conditions(record: RunRecord) -> dict[Key, str | None]:
     return {
         ("reference", ""): settings.get("reference_digest"),
         **{("tools", tool): version for tool, version in (settings.get("tools") or {}).items()},
-        **({("tools", PAIR_HMM): record.get("pair_hmm")} if cell["pipeline"] == "germline" else {}),
+        **({("tools", PAIR_HMM): record.get("pair_hmm")} if PIPELINES[cell["pipeline"]].genomes else {}),
         ("environment", ""): _variables(settings.get("environment")),
         ("settings", ""): settings.get("config_digest"),
         **_workflow(settings),

@@ -28,7 +28,6 @@ from gpd.comparison.comparability import (
 from gpd.comparison.sides import (
     A_GIGABASE,
     GENOMES,
-    GERMLINE,
     GIGABASES,
     HUMAN,
     TOTALS,
@@ -39,9 +38,8 @@ from gpd.comparison.sides import (
     same_size,
 )
 from gpd.errors import GpdError
-from gpd.lab.study import Series
-from gpd.pipelines import STEPS
-from gpd.reports.grids import DAILY
+from gpd.pipelines import PIPELINES
+from gpd.records.cell import Series
 from gpd.statistics.estimates import Estimate, Ratio, ratio
 from gpd.statistics.knee import Knee
 from gpd.text.formats import counted, listed, number, some
@@ -295,7 +293,7 @@ def _sizes(sides: Sequence[Side], points: Sequence[PointRows], best: Sequence[Be
         for name, size in sizes.items():
             holders.setdefault(f"{number(size)} Gb" if size else "not recorded", []).append(name)
         found = listed(f"{size} ({some(names, MOST_SHOWN)})" for size, names in holders.items())
-        yield f"{pipeline}: gigabases a sample: {found}, {SIZES_DIFFER.format(daily=DAILY[pipeline])}"
+        yield f"{pipeline}: gigabases a sample: {found}, {SIZES_DIFFER.format(daily=PIPELINES[pipeline].daily)}"
 
 
 def _note_sizes(
@@ -358,9 +356,9 @@ def _shared(sides: Sequence[Side], match: Match) -> Shared:
 
 def _figures(pipeline: str) -> Iterator[Figure]:
     """Return the figures in order; RNA-Seq has no 30x."""
-    yield from (figure for figure in TOTALS if figure != HUMAN or pipeline == GERMLINE)
+    yield from (figure for figure in TOTALS if figure != HUMAN or PIPELINES[pipeline].genomes)
     for clock in (*A_GIGABASE, *A_GIGABASE.values()):
-        yield from (Figure(clock, step) for step in STEPS[pipeline])
+        yield from (Figure(clock, step) for step in PIPELINES[pipeline].steps)
 
 
 def _row(figure: Figure, measured: Sequence[Measured | None]) -> Row:

@@ -13,7 +13,6 @@ from gpd.comparison.sides import (
     BARRIER,
     BUSY,
     GENOMES,
-    GERMLINE,
     GIGABASES,
     HUMAN,
     MAKESPAN,
@@ -22,9 +21,10 @@ from gpd.comparison.sides import (
     Side,
     same_size,
 )
-from gpd.reports.grids import CLOCKS, DAILY
+from gpd.pipelines import PIPELINES
 from gpd.statistics.estimates import Estimate, Ratio
 from gpd.tables import columns
+from gpd.tables.columns import CLOCKS
 from gpd.text.formats import PLUS_MINUS, TimeUnit, listed, number, unit_for, with_error
 
 RATIO, NO_INTERVAL = "ratio", "(no CI)"
@@ -98,7 +98,7 @@ def _best_grid(sides: Sequence[Side], rows: BestRows) -> Grid:
     shown = [(side, best) for side, best in zip(sides, rows.sides, strict=True) if best is not None]
     of = GENOMES if rows.same_size else GIGABASES
     pipeline = rows.shared.pipeline
-    daily = [figure for figure in (GENOMES, GIGABASES, HUMAN) if figure != HUMAN or pipeline == GERMLINE]
+    daily = [figure for figure in (GENOMES, GIGABASES, HUMAN) if figure != HUMAN or PIPELINES[pipeline].genomes]
     cells: dict[str, Sequence[str]] = {
         "": [side.name for side, _ in shown],
         "processor": [", ".join(side.processors) for side, _ in shown],
@@ -292,7 +292,7 @@ def _label(figure: Figure, page: _Page) -> str:
 
 
 def _name(figure: Figure, pipeline: str) -> str:
-    return DAILY[pipeline] if figure == GENOMES else NAMES[figure.column]
+    return PIPELINES[pipeline].daily if figure == GENOMES else NAMES[figure.column]
 
 
 def _mean(one: Estimate | None, repeats: int | None = None) -> str:

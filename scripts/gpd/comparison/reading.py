@@ -7,8 +7,8 @@ from pathlib import Path
 
 from gpd.comparison.sides import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
-from gpd.lab.study import Series
 from gpd.published import figures, series
+from gpd.records.cell import Series
 from gpd.tables import collect
 
 PUBLISHED = "published"

@@ -7,8 +7,9 @@ import pandas as pd
 
 from gpd.comparison.agreement import RunRecord
 from gpd.comparison.comparability import series_of, told
-from gpd.lab.study import INDEPENDENT, Series
+from gpd.pipelines import GERMLINE
 from gpd.published.series import DIFFERENCES, GIGABASES_A_SAMPLE, ReferencePoint, ReferenceSeries
+from gpd.records.cell import INDEPENDENT, Series
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.knee import Knee, Observation, find_knee
 from gpd.tables import columns
@@ -18,8 +19,7 @@ from gpd.text.formats import some
 SECONDS_PER_HOUR = 3600
 SERIES = [column.name for column in (columns.PIPELINE, columns.MODE, columns.BINDING)]
 POINT = [*SERIES, columns.N.name]
-GERMLINE = "germline"
-PUBLISHED_AS = Series(GERMLINE, INDEPENDENT, "none")  # N whole pipelines side by side
+PUBLISHED_AS = Series(GERMLINE.name, INDEPENDENT, "none")  # N whole pipelines side by side
 MOST_NAMED = 4  # cells that did not end
 BARRIER, BUSY = "barrier_h", "busy_h"
 A_GIGABASE = {clock: f"{clock}_per_gigabase" for clock in (BARRIER, BUSY)}  # of the samples that succeeded

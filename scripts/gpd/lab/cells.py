@@ -20,9 +20,9 @@ from gpd.errors import GpdError
 from gpd.execution import said, workflow
 from gpd.lab import digests, disk_usage, gatk_log, page_cache, provenance
 from gpd.lab.pool import Source, binding_settings, lay_out
-from gpd.lab.study import INDEPENDENT, SCHEMA_VERSION, UNBOUND, Cell
 from gpd.machines import host
-from gpd.pipelines import STEPS
+from gpd.pipelines import PIPELINES
+from gpd.records.cell import INDEPENDENT, SCHEMA_VERSION, UNBOUND, Cell
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.tables.summary import summarize
 
@@ -309,7 +309,7 @@ def _outputs(
     process: Process, attempts: list[Attempt], finished: workflow.Finished, bench: Bench
 ) -> list[dict[str, Any]]:
     """Digests of what the samples that succeeded came to."""
-    succeeded = summarize(attempts, STEPS[bench.pipeline], exit_code=finished.exit_code).succeeded
+    succeeded = summarize(attempts, PIPELINES[bench.pipeline].steps, exit_code=finished.exit_code).succeeded
     return [asdict(output) for output in digests.outputs(bench.pipeline, process.folder / "results", succeeded)]
 
 

@@ -9,20 +9,19 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from gpd.errors import GpdError
+from gpd.pipelines import PIPELINES
 
 MIB = 1024**2
 SAMPLED_BLOCKS = 18  # of 1 MiB, evenly spaced, the first and the last MiB among them; smaller files are read whole
 CHUNK_BYTES = 4 * MIB
 GZIP_MAGIC = b"\x1f\x8b"
 
-# where the last calls of the germline pipeline are: the first of these folders that has any
-CALL_FOLDERS = ("apply_variant_recalibration", "hard_filter", "genotype_gvcfs")
 COHORT = "cohort"
 VCF_COLUMNS = 9  # fixed ones, before those of the samples
 
@@ -136,49 +135,45 @@ def file_digest(path: Path) -> str:
 
 def outputs(pipeline: str, results: Path, samples: Sequence[str]) -> list[Output]:
     """Digest what a finished run has left of the samples that succeeded."""
-    return OUTPUTS[pipeline](results, samples)
-
-
-def germline_outputs(results: Path, samples: Sequence[str]) -> list[Output]:
-    """Each sample's GVCF, and each call set. The VCF itself tells whose calls it has."""
-    gvcfs = [(sample, results / "haplotype_caller" / f"{sample}.g.vcf.gz") for sample in samples]
-    found = [Output("gvcf", (sample,), vcf_body_digest(path)) for sample, path in gvcfs if path.exists()]
-    for path in call_files(results, samples):
-        members, digest = _vcf(path)
-        if set(members) <= set(samples):
-            found.append(Output("calls", members, digest))
+    spec = PIPELINES[pipeline]
+    found = [
+        Output(each.kind, (sample,), FORMS[each.form](path))
+        for each in spec.outputs
+        for sample in samples
+        if (path := results / each.path.format(sample=sample)).exists()
+    ]
+    for kind, folders in spec.cohort_outputs.items():
+        places = [results / folder for folder in folders]
+        found += [Output(kind, members, digest) for members, digest in COHORT_FORMS[kind](places, samples)]
     return found
 
 
-def call_files(results: Path, samples: Sequence[str]) -> list[Path]:
-    """The files of the last step that made calls."""
-    for folder in CALL_FOLDERS:
-        paths = [results / folder / f"{callset}.vcf.gz" for callset in (COHORT, *samples)]
+def calls(places: Iterable[Path], samples: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Each call set of the last step that made any; the VCF itself tells whose calls it has."""
+    for path in call_files(places, samples):
+        members, digest = _vcf(path)
+        if set(members) <= set(samples):
+            yield members, digest
+
+
+def call_files(places: Iterable[Path], samples: Sequence[str]) -> list[Path]:
+    """The files of call sets in the first of the folders that has any."""
+    for folder in places:
+        paths = [folder / f"{callset}.vcf.gz" for callset in (COHORT, *samples)]
         if found := [path for path in paths if path.exists()]:
             return found
     return []
 
 
-def tuxedo_outputs(results: Path, samples: Sequence[str]) -> list[Output]:
-    """Each sample's alignments and assembly, which are its own, and the tables of all samples together.
+def expression(places: Iterable[Path], samples: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The tables of all samples together.
 
     What is counted of a sample depends on the others: on transcripts merged from all. So the tables stand for the
     cohort that they were made from, and only where every sample of it succeeded.
     """
-    makers = {
-        "alignments": (lambda sample: results / "samtools_stats" / f"{sample}.txt", statistics_digest),
-        "assembly": (lambda sample: results / "assemble" / f"{sample}.gtf", assembly_digest),
-    }
-    found = [
-        Output(kind, (sample,), digest(place(sample)))
-        for kind, (place, digest) in makers.items()
-        for sample in samples
-        if place(sample).exists()
-    ]
-    tables = results / "differential_expression"
-    if all((tables / name).exists() for name in EXPRESSION_TABLES) and _replicates(tables) == len(samples):
-        found.append(Output("expression", tuple(samples), expression_digest(tables)))
-    return found
+    for tables in places:
+        if all((tables / name).exists() for name in EXPRESSION_TABLES) and _replicates(tables) == len(samples):
+            yield tuple(samples), expression_digest(tables)
 
 
 def statistics_digest(path: Path) -> str:
@@ -219,7 +214,8 @@ def _digest_lines(lines: Iterable[str]) -> str:
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
-OUTPUTS = {"germline": germline_outputs, "tuxedo": tuxedo_outputs}
+FORMS = {"vcf": vcf_body_digest, "statistics": statistics_digest, "assembly": assembly_digest}
+COHORT_FORMS = {"calls": calls, "expression": expression}
 
 
 # ---- how much went in ----------------------------------------------------------------------------------
@@ -240,7 +236,7 @@ def reads_and_bases(pipeline: str, results: Path, sample: str) -> tuple[int | No
     if len(counts) < 2:
         raise DigestError(f"{path}: no statistics of samtools: 'raw total sequences' or 'total length' is missing")
     aligned, bases = int(counts["raw total sequences"]), int(counts["total length"])
-    if pipeline != "tuxedo":
+    if (counted := PIPELINES[pipeline].read_count) is None:
         return aligned, bases
-    reads = json.loads((results / "align" / f"{sample}.json").read_text(encoding="utf-8"))["reads"]
+    reads = json.loads((results / counted.format(sample=sample)).read_text(encoding="utf-8"))["reads"]
     return reads, round(bases * reads / aligned) if aligned else None

@@ -12,6 +12,7 @@ from gpd.execution import configuration
 from gpd.execution.configuration import ConfigurationError, Row
 from gpd.lab.study import Pool, Sample, StudyError
 from gpd.paths import ROOT
+from gpd.pipelines import PIPELINES
 
 SCHEMAS = ROOT / "workflow" / "schemas"
 READS = ("fq1", "fq2", "bam")
@@ -42,7 +43,7 @@ class Source:
     @property
     def needs_conditions(self) -> bool:
         """Whether every run has to have samples of two conditions."""
-        return self.config["pipeline"] == "tuxedo" and self.config.get("stop_after") != "quantify"
+        return PIPELINES[self.config["pipeline"]].conditions and self.config.get("stop_after") != "quantify"
 
 
 def read_pool(pipeline: str, pool: Pool) -> Source:

@@ -17,10 +17,11 @@ from gpd.execution import deployment, interruption, run_lock, waiting, workflow
 from gpd.lab import cells, provenance, study
 from gpd.lab.cells import Bench
 from gpd.lab.pool import Source, read_pool
-from gpd.lab.study import INDEPENDENT, Cell, Series, Study, StudyError
+from gpd.lab.study import Study, StudyError
 from gpd.machines import launcher, machine
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
-from gpd.pipelines import STEPS
+from gpd.pipelines import PIPELINES
+from gpd.records.cell import INDEPENDENT, Cell, Series
 from gpd.records.ledger import read_ledger
 from gpd.statistics.knee import Observation, next_n
 from gpd.tables import collect
@@ -356,7 +357,7 @@ def _estimate_s(cell: Cell, walls: Mapping[int, Sequence[float]], cpu_s: float |
 def _cpu_s_a_sample(plan: Plan, pipeline: str) -> float | None:
     """CPU seconds of a sample, by the ledger that a run in the pool's folder left; None where there was none."""
     ledger = Path(plan.study.pipelines[pipeline].directory) / cells.LEDGER
-    attempts = [each for each in read_ledger(ledger) if each.step in STEPS[pipeline]]
+    attempts = [each for each in read_ledger(ledger) if each.step in PIPELINES[pipeline].steps]
     samples = {each.owner for each in attempts if "sample" in each.wildcards}
     cpu_s = sum(each.cpu_s or 0.0 for each in attempts)
     return cpu_s / len(samples) if samples and cpu_s else None

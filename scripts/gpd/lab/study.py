@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
@@ -12,18 +12,11 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from gpd.errors import GpdError
+from gpd.pipelines import share
+from gpd.records.cell import INDEPENDENT, SCHEDULED, UNBOUND, Cell, Series
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "throughput.schema.yaml"
-SCHEMA_VERSION = 1
 KNEE = "knee"
-SCHEDULED, INDEPENDENT = "scheduled", "independent"
-UNBOUND = "none"  # the binding of jobs that lease no CPUs
-
-# rules of single samples that use more than one thread well, with GATK 4 and HISAT2, and the most that they do
-PARALLEL_RULES = {
-    **{"map_and_sort": 64, "take_alignment": 4, "mark_duplicates": 13},
-    **{"align": 16, "assemble": 16, "quantify": 16},
-}
 
 
 class StudyError(GpdError):
@@ -68,53 +61,6 @@ class Study:
     @property
     def folder(self) -> Path:
         return Path(self.directory) / self.name
-
-
-@dataclass(frozen=True)
-class Series:
-    """What is the same along a curve: N is all that differs between its cells."""
-
-    pipeline: str
-    mode: str
-    binding: str
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One point of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
-
-    `left_out` are samples that would have been drawn, but have bad data. A cell that runs a sample `alone`, to see
-    whether it fails for its data, is no point of the grid; its repeat is 0.
-    """
-
-    study: str
-    cell: str
-    pipeline: str
-    n: int
-    mode: str
-    binding: str
-    repeat: int
-    warm_up: bool
-    samples: tuple[str, ...]
-    seed: int
-    cache: str
-    cores: int
-    threads: Mapping[str, int]
-    profile: str
-    config: str
-    directory: str
-    left_out: tuple[str, ...] = field(default=(), kw_only=True)
-    alone: bool = field(default=False, kw_only=True)
-    schema: int = field(default=SCHEMA_VERSION, kw_only=True)
-
-    @property
-    def series(self) -> Series:
-        return Series(self.pipeline, self.mode, self.binding)
-
-    def to_dict(self) -> dict[str, Any]:
-        described = asdict(self)
-        lists = {"samples": list(self.samples), "left_out": list(self.left_out)}
-        return {"schema": described.pop("schema"), **described, **lists}
 
 
 def read_study(path: Path) -> Study:
@@ -280,8 +226,3 @@ def _first(n: int, samples: Sequence[Sample]) -> tuple[str, ...]:
 def threads(study: Study, mode: str, n: int, cores: int) -> dict[str, int]:
     """Threads by rule: those of the settings, and for scheduled cells an even share of the cores."""
     return (share(n, cores) if mode == SCHEDULED else {}) | dict(study.threads)
-
-
-def share(n: int, cores: int) -> dict[str, int]:
-    """Threads by rule where each of n samples has an even share of the cores."""
-    return {rule: min(most, max(1, cores // n)) for rule, most in PARALLEL_RULES.items()}

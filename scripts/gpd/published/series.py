@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
+from gpd.pipelines import HUMAN_30X_GIGABASES
 from gpd.published.figures import SINGLE, THROUGHPUT, PublishedRun, Recomputed, figures, skus
 from gpd.statistics.knee import Knee, Observation, find_knee
-from gpd.tables.rows import HUMAN_30X_GIGABASES
 
 # what sets every published figure apart from one that is measured here (resources/published/README.md)
 DIFFERENCES = (

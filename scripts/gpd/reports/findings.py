@@ -7,12 +7,10 @@ import pandas as pd
 
 from gpd.comparison.agreement import Disagreement, RunRecord, compared
 from gpd.comparison.comparability import Difference, doubts, pooled_differences
-from gpd.lab.study import Series
-from gpd.pipelines import STEPS
+from gpd.pipelines import HUMAN_30X_GIGABASES, PIPELINES
 from gpd.published.series import ReferenceSeries
+from gpd.records.cell import Series
 from gpd.reports.grids import (
-    CLOCKS,
-    DAILY,
     MOST_FAILURES,
     Entry,
     Grid,
@@ -39,8 +37,8 @@ from gpd.reports.study_figures import (
 )
 from gpd.statistics.knee import Knee
 from gpd.tables.collect import Tables
+from gpd.tables.columns import CLOCKS
 from gpd.tables.faults import DATA
-from gpd.tables.rows import HUMAN_30X_GIGABASES
 from gpd.text.formats import counted, listed, number, some, with_error
 
 ALIKE = 0.9  # of a human genome at 30x: a sample below is called by its size
@@ -116,7 +114,7 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
         notices=tuple(_notices(tables, run_records, disagreements)),
         headlines=tuple(
             _headline(pipeline, tables, run_records)
-            for pipeline in STEPS
+            for pipeline in PIPELINES
             if any(one.pipeline == pipeline for one in series)
         ),
         pipelines=tuple(_pipelines(series, tables, references)),
@@ -241,12 +239,12 @@ def _headline(pipeline: str, tables: Tables, run_records: Sequence[RunRecord]) -
     """
     points = [p for p in records(tables.points) if p["pipeline"] == pipeline and p["genomes_per_day_mean"]]
     if not points:
-        return Headline(pipeline, Entry("none"), DAILY[pipeline], "No sample succeeded at any N.", (), "")
+        return Headline(pipeline, Entry("none"), PIPELINES[pipeline].daily, "No sample succeeded at any N.", (), "")
     best = max(points, key=lambda point: (not point["failed"], point["genomes_per_day_mean"]))
     most = max(points, key=lambda point: point["genomes_per_day_mean"])
     size = _mean_gigabases(best, tables.samples)
     others = [("gigabases_per_day", "gigabases a day")]
-    others += [("human_30x_per_day", "human genomes at 30x a day")] if pipeline == "germline" else []
+    others += [("human_30x_per_day", "human genomes at 30x a day")] if PIPELINES[pipeline].genomes else []
     return Headline(
         pipeline,
         Entry(*with_error(best["genomes_per_day_mean"], best["genomes_per_day_se"])),
@@ -264,7 +262,7 @@ def _headline(pipeline: str, tables: Tables, run_records: Sequence[RunRecord]) -
 def _counts(pipeline: str, best: Record, size: float | None) -> str:
     """What the figure counts; where it is not one of all samples that ran, that comes first."""
     whole = " of the samples that succeeded, while others failed" if best["failed"] else ""
-    return f"{DAILY[pipeline]}{whole}{'' if size is None else f', of {number(size, 2)} gigabases each'}"
+    return f"{PIPELINES[pipeline].daily}{whole}{'' if size is None else f', of {number(size, 2)} gigabases each'}"
 
 
 def _faster(point: Record) -> str:
@@ -306,7 +304,7 @@ def _scale(pipeline: str, gigabases: float | None) -> str:
     """Say how large a sample is, so that a small one never passes for a human genome."""
     if gigabases is None:
         return "What a sample holds is not known, so this can't be set against other figures."
-    if pipeline != "germline":
+    if not PIPELINES[pipeline].genomes:
         return "Samples are RNA-Seq libraries of this study; libraries of another size take another time."
     share = gigabases / HUMAN_30X_GIGABASES
     said = f"a sample has {number(100 * share, 2)}% of the bases of a human genome at 30x"
@@ -326,7 +324,7 @@ def _pipelines(
 ) -> Iterator[PipelineFindings]:
     for pipeline in dict.fromkeys(one.pipeline for one in series):
         own = [one for one in series if one.pipeline == pipeline]
-        published = reference_figure(references) if pipeline == "germline" else None
+        published = reference_figure(references) if PIPELINES[pipeline].genomes else None
         figures = (
             throughput_figure(pipeline, own, tables.points),
             packing_figure(pipeline, own, tables.points),

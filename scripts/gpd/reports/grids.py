@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 
 from gpd.comparison.agreement import Disagreement
-from gpd.lab.study import Series
-from gpd.pipelines import ALTERNATIVES, STEPS
+from gpd.pipelines import ALTERNATIVES, PIPELINES
+from gpd.records.cell import Series
+from gpd.tables.columns import CLOCKS
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
 from gpd.text.formats import TimeUnit, some, unit_for, with_error
 
@@ -19,8 +20,6 @@ NOT_RUN = "not run"
 SHORT_DIGEST = 12
 FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
 MOST_CELLS = 4
-CLOCKS = {"barrier_h": "Barrier time", "busy_h": "Busy time"}
-DAILY = {"germline": "genomes a day", "tuxedo": "samples a day"}
 
 Record = Mapping[str, Any]  # a row of a table; what is missing is None
 
@@ -71,7 +70,7 @@ def rows(series: Series, table: pd.DataFrame) -> pd.DataFrame:
 def all_series(points: pd.DataFrame) -> list[Series]:
     """Return the series of a study: pipelines in the order of their steps, `scheduled` before `independent`."""
     found = {Series(*row) for row in points[["pipeline", "mode", "binding"]].itertuples(index=False)}
-    return sorted(found, key=lambda one: (list(STEPS).index(one.pipeline), one.mode != "scheduled", one.binding))
+    return sorted(found, key=lambda one: (list(PIPELINES).index(one.pipeline), one.mode != "scheduled", one.binding))
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -91,9 +90,9 @@ def counted_in(table: pd.DataFrame) -> pd.DataFrame:
 
 def step_numbers(pipeline: str) -> dict[str, str]:
     """Number the steps of a pipeline; what stands in another's place has a letter."""
-    named = [step for step in STEPS[pipeline] if step not in ALTERNATIVES]
+    named = [step for step in PIPELINES[pipeline].steps if step not in ALTERNATIVES]
     numbers = {step: str(at) for at, step in enumerate(named, 1)}
-    return {step: numbers.get(step, "h") for step in STEPS[pipeline]}
+    return {step: numbers.get(step, "h") for step in PIPELINES[pipeline].steps}
 
 
 # ------------------------------------------------------------------------------------------ steps by N
@@ -172,8 +171,8 @@ def _sums(
 
 def _daily(pipeline: str) -> list[tuple[str, str]]:
     """What a series gives a day; reads of RNA are no part of a genome, and have no equivalent in human ones."""
-    daily = [("genomes_per_day", DAILY[pipeline]), ("gigabases_per_day", "gigabases a day")]
-    return [*daily, ("human_30x_per_day", "30x human genomes a day")] if pipeline == "germline" else daily
+    daily = [("genomes_per_day", PIPELINES[pipeline].daily), ("gigabases_per_day", "gigabases a day")]
+    return [*daily, ("human_30x_per_day", "30x human genomes a day")] if PIPELINES[pipeline].genomes else daily
 
 
 def _makespan(point: Record, unit: TimeUnit) -> Entry:

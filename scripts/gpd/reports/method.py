@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from gpd.comparison.agreement import RunRecord
+from gpd.pipelines import HUMAN_30X_GIGABASES
 from gpd.reports.grids import counted_in
 from gpd.tables.collect import Tables
-from gpd.tables.rows import HUMAN_30X_GIGABASES
 from gpd.text.formats import counted, listed
 
 DEFINITIONS = (

@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from gpd.lab.study import Series
+from gpd.pipelines import PIPELINES
 from gpd.published.series import ReferenceSeries
+from gpd.records.cell import Series
 from gpd.reports.figures import MOST_BARS, Bar, Curve, Drawing, Point, Stack, draw_curves, draw_stacks, draw_timeline
 from gpd.reports.grids import (
-    DAILY,
     SECONDS_PER_HOUR,
     Record,
     counted_in,
@@ -59,9 +59,10 @@ def knee_of(series: Series, points: pd.DataFrame) -> Knee | None:
 def throughput_figure(pipeline: str, lines: Sequence[Series], points: pd.DataFrame) -> Shown:
     """Genomes a day against N, a curve a series, knees ringed."""
     curves = [_curve(series, points, "genomes_per_day", knee=knee_of(series, points)) for series in lines]
-    what = DAILY[pipeline].capitalize()
+    daily = PIPELINES[pipeline].daily
+    what = daily.capitalize()
     if not any(len(curve.points) > 1 for curve in curves):
-        return Shown(f"No curve of {DAILY[pipeline]}: it takes more than one N, and this study has one alone.")
+        return Shown(f"No curve of {daily}: it takes more than one N, and this study has one alone.")
     drawn = [curve for curve in curves if curve.points]
     rings = "A ring marks the knee. " if any(curve.knee for curve in drawn) else ""
     drawing = draw_curves(

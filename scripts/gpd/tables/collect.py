@@ -16,10 +16,10 @@ from jsonschema.exceptions import best_match
 
 from gpd.errors import GpdError
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
-from gpd.pipelines import STEPS
+from gpd.pipelines import PIPELINES
+from gpd.records.cell import counted_cells
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.tables import columns, faults, rows
-from gpd.tables.counted import counted_cells
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 FOLDER = "tables"  # of a study's tables, in its folder
@@ -183,7 +183,7 @@ def _check_attempts(
     path: Path, record: Mapping[str, Any], owners: set[str | None], attempts: Sequence[Attempt]
 ) -> None:
     """Refuse a ledger with jobs of another run, too: from before an interruption until after it is no makespan."""
-    steps = STEPS[record["cell"]["pipeline"]]
+    steps = PIPELINES[record["cell"]["pipeline"]].steps
     began = datetime.fromisoformat(record["start"]) - CLOCK_TOLERANCE
     for number, attempt in enumerate(attempts, 1):
         if attempt.step not in steps:

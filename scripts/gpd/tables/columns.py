@@ -99,6 +99,8 @@ SAMPLES = (
     Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of its own jobs."),
 )
 
+CLOCKS = {"barrier_h": "Barrier time", "busy_h": "Busy time"}  # of a step, by column
+
 STEPS = (
     *KEYS,
     STEP,

@@ -10,7 +10,7 @@ from math import fsum
 from typing import Any
 
 from gpd.outcomes import Outcome, Process, Run, owner
-from gpd.pipelines import ALTERNATIVES
+from gpd.pipelines import ALTERNATIVES, HUMAN_30X_GIGABASES
 from gpd.records.ledger import Attempt, last_attempts
 from gpd.statistics.estimates import estimate
 from gpd.tables import columns
@@ -22,7 +22,6 @@ Job = tuple[Process, Attempt]
 
 SECONDS_PER_HOUR = 3600
 BASES_PER_GIGABASE = 1e9
-HUMAN_30X_GIGABASES = 30 * 3.1
 KEY_NAMES = [column.name for column in columns.KEYS if column != columns.COUNTED]
 
 
