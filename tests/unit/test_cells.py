@@ -413,7 +413,11 @@ def test_what_makes_other_results_has_another_digest_and_where_it_lies_has_not(m
 
 def test_the_workflows_digests_are_of_its_files(made_with, tmp_path, monkeypatch):
     before = made_with()
-    for name in ("workflow/Snakefile", "workflow/rules/map.smk", "workflow/README.md", "envs/bwa.yaml"):
+    digested = {
+        **dict.fromkeys(("workflow/rules/map.smk", "workflow/scripts/launcher/job.py"), "workflow_digest"),
+        "envs/bwa.yaml": "environments_digest",
+    }
+    for name in (*digested, "workflow/Snakefile", "workflow/README.md"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("one")
@@ -425,7 +429,7 @@ def test_the_workflows_digests_are_of_its_files(made_with, tmp_path, monkeypatch
     assert first["workflow_commit"] is None, "no repository"
     (tmp_path / "workflow/README.md").write_text("two")
     assert made_with() == first
-    for name, key in (("workflow/rules/map.smk", "workflow_digest"), ("envs/bwa.yaml", "environments_digest")):
+    for name, key in digested.items():
         (tmp_path / name).write_text("two")
         assert {other for other, value in made_with().items() if value != first[other]} == {key}
         (tmp_path / name).write_text("one")

@@ -84,6 +84,17 @@ def test_the_ledger_itself_can_be_named(write):
     assert gpd("check", write(record(1)) / "ledger.jsonl").output.startswith("1 attempt at 1 job, 0 failed; no two")
 
 
+def test_jobs_whose_launchers_were_killed_are_recorded_before_it_looks(write, monkeypatch):
+    run = write(record(1))
+
+    def recover():
+        with (run / "ledger.jsonl").open("a") as ledger:
+            ledger.write(json.dumps(killed(2)) + "\n")
+
+    monkeypatch.setattr(ledger_verbs.launcher, "recover", recover)
+    assert gpd("check", run).output.startswith("2 attempts at 2 jobs, 1 failed")
+
+
 def test_two_jobs_on_one_cpu_at_one_time_are_an_error(write):
     run = write(record(1, 0, 10, cpus="0-1"), record(2, 9, 12, cpus="1-2"), record(3, 10, 12, cpus="0"))
     done = gpd("check", run)

@@ -6,7 +6,7 @@ import os
 
 from launcher.cgroup import remove_cgroups
 from launcher.ledger import append
-from launcher.runtime import INHERITED_FD, open_locked
+from launcher.runtime import lifted, open_locked
 from launcher.system import read_text, say, unlink
 from launcher.topology import parse_cpus
 
@@ -20,9 +20,7 @@ class Journal:
 
     def __init__(self, runtime, record):
         self.path = f"{runtime}/jobs/{record['id']}"
-        low = open_locked(self.path, os.O_APPEND)
-        self.fd = fcntl.fcntl(low, fcntl.F_DUPFD, INHERITED_FD)
-        os.close(low)
+        self.fd = lifted(open_locked(self.path, os.O_APPEND))
 
     def write(self, record, ledger, cgroups=()):
         """Note the record so far, as repr: only recovery reads it, and json would have to be loaded."""

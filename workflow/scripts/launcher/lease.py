@@ -11,7 +11,7 @@ from launcher.allocate import choose, granted, is_split, units
 from launcher.journal import haunted_cpus, haunting
 from launcher.limits import usable_cpus
 from launcher.requester import end_if_gone
-from launcher.runtime import INHERITED_FD
+from launcher.runtime import lifted, open_file
 from launcher.system import digest
 from launcher.topology import format_cpus, machine_cores
 from launcher.waiting import Releases, Turn
@@ -28,9 +28,7 @@ def wait_for_earlier(runtime, log, requester):
     A retry may come while an attempt whose front was killed is still ending, and both would write one output.
     The lock is held as leases are: a byte of an open file that all of the job's processes inherit.
     """
-    low = os.open(f"{runtime}/attempts", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    fd = fcntl.fcntl(low, fcntl.F_DUPFD, INHERITED_FD)
-    os.close(low)
+    fd = lifted(open_file(f"{runtime}/attempts"))
     log = os.path.abspath(log)
     byte_lock(fd, fcntl.F_OFD_SETLKW, fcntl.F_WRLCK, crc32(os.fsencode(log)))
     while any(notes["log"] == log for notes in haunting(runtime)):
@@ -69,9 +67,7 @@ def acquire(runtime, settings, requester):
     threads = min(settings.threads, usable_cpus(allowed))
     width = min(threads, len(every))
     with Turn(f"{runtime}/queue/{digest(format_cpus(allowed))}"):
-        low = os.open(f"{runtime}/cpus", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        fd = fcntl.fcntl(low, fcntl.F_DUPFD, INHERITED_FD)
-        os.close(low)
+        fd = lifted(open_file(f"{runtime}/cpus"))
         with Releases(f"{runtime}/cpus") as releases:
             while True:
                 end_if_gone(requester)

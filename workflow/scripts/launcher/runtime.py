@@ -5,7 +5,7 @@ import os
 
 from launcher.system import LauncherError
 
-INHERITED_FD = 100  # lease and journal live above the descriptors that shell scripts use by number
+INHERITED_FD = 100
 
 
 def runtime_dir():
@@ -29,8 +29,20 @@ def runtime_dir():
     return path
 
 
-def open_locked(path, flags=0, mode=fcntl.LOCK_EX):
+def open_file(path, flags=0):
+    """Open a file of the runtime folder, make it where it is missing, and return its descriptor."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | flags, 0o600)
+
+
+def open_locked(path, flags=0):
     """Open a file of the runtime folder, lock it (flock), and return its descriptor."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | flags, 0o600)
-    fcntl.flock(fd, mode)
+    fd = open_file(path, flags)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    return fd
+
+
+def lifted(low):
+    """Move a descriptor that the job's processes inherit above those that shell scripts use by number."""
+    fd = fcntl.fcntl(low, fcntl.F_DUPFD, INHERITED_FD)
+    os.close(low)
     return fd
