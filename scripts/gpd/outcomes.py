@@ -11,12 +11,13 @@ A job of no named step (quality control, the reference, the CRAM file of an alig
 there. The run's exit code is not 0 then, and whoever shows the run names the job.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
+from gpd.records.cell import Cell
 from gpd.records.ledger import Attempt, last_attempts
+from gpd.records.run import RunRecord
 
 COHORT = "cohort"  # the owner of what all samples of a run share
 NO_JOB_RAN = "no_job_ran"
@@ -42,22 +43,22 @@ class Process:
 class Run:
     """A cell that ended: its run.json, and its processes."""
 
-    record: Mapping[str, Any]
+    record: RunRecord
     processes: tuple[Process, ...]
 
     @property
-    def cell(self) -> Mapping[str, Any]:
-        return self.record["cell"]
+    def cell(self) -> Cell:
+        return self.record.cell
 
     @property
     def steps(self) -> tuple[str, ...]:
         """The steps that count; jobs of no named step (reference, QC) are outside of every timing."""
-        return PIPELINES[self.cell["pipeline"]].steps
+        return PIPELINES[self.cell.pipeline].steps
 
     @property
     def kind(self) -> tuple[str, str | None]:
         """What runs share whose samples have the same steps before them: pipeline and configuration."""
-        return self.cell["pipeline"], (self.record.get("settings") or {}).get("config_digest")
+        return self.cell.pipeline, self.record.settings.config_digest
 
     def timed(self, process: Process) -> list[Attempt]:
         return timed(process, self.steps)
@@ -112,7 +113,7 @@ def outcomes(run: Run, wanted: Passed) -> list[Outcome]:
     """What came of each sample of a cell, in the order of their draw; `wanted` is what all runs of its kind passed."""
     own = passed(run.processes, run.steps)
     found = {outcome.sample: outcome for process in run.processes for outcome in judge(process, run.steps, own, wanted)}
-    return [found.get(sample) or _no_job(sample, None) for sample in run.cell["samples"]]
+    return [found.get(sample) or _no_job(sample, None) for sample in run.cell.samples]
 
 
 def judge(process: Process, steps: Sequence[str], own: Passed, wanted: Passed) -> Iterator[Outcome]:

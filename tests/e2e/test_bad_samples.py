@@ -1,6 +1,7 @@
 """Studies in which samples fail: for their data, or for the load; by mode, by list and by search. Cells are made up."""
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from gpd.lab import cells, provenance, runner
 from gpd.lab.study import Sample, draw
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
 from gpd.records.cell import Series, counted_cells
+from gpd.records.run import Settings
 from gpd.reports.findings import find
 from gpd.statistics.knee import Observation, find_knee, next_n
 from gpd.tables import collect
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for 
 
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PROVEN = [step for step in PIPELINES["germline"].steps if step in UNAVOIDABLE]
-SETTINGS = dict.fromkeys(runner.MADE_WITH, "same") | {"tools": {}, "environment": {}}
+SETTINGS = Settings(**dict.fromkeys(runner.MADE_WITH, "same") | {"tools": {}, "environment": {}})
 OWN = {"profile_digest": "p", "binding": {"smt": False}}
 SILENT = runner.Watcher(
     lambda cell, title, plan: None, lambda sample, state: None, lambda told: None, lambda cell: None
@@ -59,7 +61,7 @@ def write_cell(folder, cell, causes, makespan_s):
     (folder / cell.cell / "cell.json").write_text(json.dumps(cell.to_dict()))
     record = {
         **{"schema": 1, "run": "run", "cell": cell.to_dict(), "start": BEGIN.isoformat(), "end": BEGIN.isoformat()},
-        **{"wall_s": makespan_s, "host": {"sku": "8358"}, "processes": described, "settings": SETTINGS, **OWN},
+        **{"wall_s": makespan_s, "host": {"sku": "8358"}, "processes": described, "settings": asdict(SETTINGS), **OWN},
     }
     (folder / cell.cell / "run.json").write_text(json.dumps(record))
 
@@ -175,9 +177,9 @@ def test_both_modes_draw_the_same_samples_anew(lab):
     lab.fails = bad_sample
     tables = lab.run(modes=list(MODES), concurrent_samples=[2, 4], seed=1)
     drawn = {}
-    for record in tables.runs_json:
-        if record["cell"]["cell"] in set(counted(tables)["cell"]):
-            drawn.setdefault((record["cell"]["n"], record["cell"]["repeat"]), []).append(record["cell"]["samples"])
+    for record in tables.records:
+        if record.cell.cell in set(counted(tables)["cell"]):
+            drawn.setdefault((record.cell.n, record.cell.repeat), []).append(record.cell.samples)
     assert all(one == other and BAD not in one for one, other in drawn.values())
     assert sum("alone" in name for name in lab.ran) == 1, "one mode tells it for both"
 

@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -17,13 +17,22 @@ from gpd.lab.cells import CellError
 from gpd.lab.study import StudyError
 from gpd.machines import launcher
 from gpd.records.cell import Series
+from gpd.records.run import Settings
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
-SETTINGS = {
-    **{"config_digest": "c", "reference_digest": "r", "workflow_digest": "w", "environments_digest": "e"},
-    **{"tools": {"bwa": "0.7.17"}, "environment": {}},
+SETTINGS = Settings(
+    config_digest="c",
+    reference_digest="r",
+    workflow_digest="w",
+    environments_digest="e",
+    tools={"bwa": "0.7.17"},
+    environment={},
+)
+OTHER = {
+    **{"tools": {"bwa": "0.7.18"}, "environment": {"OMP_NUM_THREADS": "4"}},
+    **{"profile_digest": "other", "binding": {"smt": True}},
 }
 LINE = Series("germline", "scheduled", "compact")
 
@@ -90,7 +99,7 @@ def write_cell(folder, cell, makespan_s=10.0, wall_s=12.0, sku="8358"):
         **{"schema": 1, "run": "run", "cell": cell.to_dict(), "start": BEGIN.isoformat()},
         **{"end": (BEGIN + timedelta(seconds=wall_s)).isoformat(), "wall_s": wall_s, "host": {"sku": sku}},
         "processes": [{"directory": ".", "samples": list(cell.samples), "exit_code": 0}],
-        "settings": SETTINGS,
+        "settings": asdict(SETTINGS),
         **made_with(cell, None),
     }
     (place / "run.json").write_text(json.dumps(record))
@@ -312,7 +321,9 @@ def test_cells_of_a_pipeline_that_is_left_out_now_stay_as_they_are(tmp_path, set
 def test_cells_made_with_something_else_come_into_no_table_together(tmp_path, settings, runs, monkeypatch, key, word):
     runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     before = list(runs)
-    monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS | {key: "other"})
+    monkeypatch.setattr(
+        provenance, "settings", lambda source, dictionary: replace(SETTINGS, **{key: OTHER.get(key, "other")})
+    )
     runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)  # nothing is left, so nothing is mixed
     with pytest.raises(StudyError, match=f"was made with another {word}: give the study another name"):
         runner.run(plan_of(tmp_path, settings), SILENT)
@@ -325,7 +336,11 @@ def test_cells_bound_otherwise_or_of_another_profile_come_into_no_table_together
 ):
     runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     before = list(runs)
-    monkeypatch.setattr(cells, "made_with", lambda cell, source: made_with(cell, source) | {key: "other"})
+    monkeypatch.setattr(
+        cells,
+        "made_with",
+        lambda cell, source: made_with(cell, source) | {key: OTHER[key]},
+    )
     runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     with pytest.raises(StudyError, match=f"was made with another {word}: give the study another name"):
         runner.run(plan_of(tmp_path, settings), SILENT)

@@ -1,15 +1,14 @@
 """Outputs of samples that ran in several cells: which agree, which do not, and which were seen once alone."""
 
+from recording import run_record
+
 from gpd.comparison.agreement import Disagreement, by_input, compared, differing, disagreements, seen_twice
 
 
 def record(cell, *outputs, pipeline="germline", inputs=None):
-    """A run.json with outputs of (kind, samples, digest)."""
-    return {
-        "cell": {"cell": cell, "pipeline": pipeline},
-        "inputs": inputs,
-        "outputs": [{"kind": kind, "samples": samples.split(), "digest": digest} for kind, samples, digest in outputs],
-    }
+    """A record with outputs of (kind, samples, digest)."""
+    told = [{"kind": kind, "samples": samples.split(), "digest": digest} for kind, samples, digest in outputs]
+    return run_record({"cell": cell, "pipeline": pipeline}, inputs=inputs, outputs=told)
 
 
 def test_equal_outputs_agree():
@@ -54,8 +53,7 @@ def test_an_output_without_a_digest_says_nothing():
 
 
 def test_outputs_that_are_not_recorded_are_none():
-    unknown = {**record("a"), "outputs": None}
-    del (missing := record("b"))["outputs"]
+    unknown, missing = run_record({"cell": "a"}, outputs=None), run_record({"cell": "b"})
     assert (disagreements([unknown, missing]), compared([unknown, missing])) == ([], 0)
 
 

@@ -5,21 +5,22 @@ import json
 import os
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
 from conftest import ROOT
-from jsonschema import Draft202012Validator
+from launching import wait_until
 
 from gpd.execution import workflow
 from gpd.lab import cells, disk_usage, gatk_log, page_cache, provenance
 from gpd.lab.cells import Bench, CellError
 from gpd.lab.pool import Source
 from gpd.records.cell import Cell
-
-RUN_SCHEMA = json.loads((ROOT / "scripts/gpd/schemas/run.schema.json").read_text())
+from gpd.records.host import Host
+from gpd.records.run import read_run
 
 # Writes what the workflow would: a record a step and sample, one by a stranger, and a call set of each sample.
 SNAKEMAKE = """\
@@ -89,7 +90,7 @@ def snakemake(tmp_path, monkeypatch):
         return [sys.executable, str(script), str(directory), stand_in.fails]
 
     monkeypatch.setattr(workflow, "command", command)
-    monkeypatch.setattr(cells.host, "look", lambda places: SimpleNamespace(to_dict=lambda: {"sku": "8358"}))
+    monkeypatch.setattr(cells.host, "look", lambda places: Host(sku="8358"))
     monkeypatch.setattr(cells.tempfile, "tempdir", str(tmp_path / "temp"))
     (tmp_path / "temp").mkdir()
     return stand_in
@@ -109,11 +110,11 @@ def run(cell, bench):
 
 def test_a_scheduled_cell_is_one_run_and_its_record_is_whole(cell, bench, snakemake):
     record = run(cell, bench)
-    Draft202012Validator(RUN_SCHEMA).validate(record)
+    assert read_run(bench.folder / record["cell"]["cell"] / "run.json").run == record["run"]
     assert record["cell"] == json.loads((bench.folder / cell.cell / "cell.json").read_text())
     assert record["processes"] == [{"directory": ".", "samples": ["S2", "S1"], "exit_code": 0}]
     assert record["run"].startswith(f"{cell.cell}-")
-    assert record["host"] == {"sku": "8358"}
+    assert record["host"]["sku"] == "8358"
     assert set(record["inputs"]) == {"S1", "S2"}
     assert record["inputs"]["S1"]["mib"] == pytest.approx(16 / 1024**2, abs=1e-3)
     assert record["cpu_s"] >= record["snakemake_cpu_s"] > 0, "an interpreter that starts takes some hundredths"
@@ -122,7 +123,7 @@ def test_a_scheduled_cell_is_one_run_and_its_record_is_whole(cell, bench, snakem
 
 def test_an_independent_cell_is_a_run_a_sample(cell, bench, snakemake):
     record = run(independent(cell), bench)
-    Draft202012Validator(RUN_SCHEMA).validate(record)
+    assert read_run(bench.folder / record["cell"]["cell"] / "run.json").run == record["run"]
     assert [(process["directory"], process["samples"]) for process in record["processes"]] == [
         ("samples/S2", ["S2"]),
         ("samples/S1", ["S1"]),
@@ -177,15 +178,13 @@ def test_a_run_that_says_nothing_is_a_fault_with_its_exit_code(cell, bench, snak
         run(cell, bench)
 
 
-@pytest.mark.parametrize("broken", ["fsync", "dump"])
+@pytest.mark.parametrize("broken", ["fsync", "replace"])
 def test_a_record_is_there_whole_or_not_at_all(cell, bench, snakemake, monkeypatch, broken):
     def fail(*arguments, **options):
-        if broken == "dump":
-            arguments[1].write('{"schema": 1,')
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(cells.os if broken == "fsync" else cells.json, broken, fail)
+        patch.setattr(os if broken == "fsync" else Path, broken, fail)
         with pytest.raises(OSError, match="No space left"):
             run(cell, bench)
     assert not cells.is_finished(bench.folder, cell)
@@ -321,8 +320,8 @@ def files(tmp_path):
 
 def test_files_are_dropped_from_the_page_cache(files):
     assert all(map(is_cached, files)), "just written"
-    page_cache.drop(files)
-    assert not any(map(is_cached, files))
+    # the kernel keeps pages that another CPU is just putting into its lists
+    wait_until(lambda: page_cache.drop(files) or not any(map(is_cached, files)))
 
 
 def test_files_are_loaded_into_the_page_cache(files):
@@ -336,7 +335,7 @@ def test_reads_and_reference_are_brought_into_the_state_of_the_cell(cell, bench,
     seen = {}
     for name in ("load", "drop"):
         monkeypatch.setattr(page_cache, name, lambda files, name=name: seen.setdefault(name, []).extend(files))
-    cells._set_cache(replace(cell, samples=("S2",), cache=cache), bench)
+    cells._set_cache(replace(cell, n=1, samples=("S2",), cache=cache), bench)
     names = ["S2_1.fq", "S2_2.fq", "genome.fa"]
     assert {name: [path.name for path in files] for name, files in seen.items()} == (
         {changed: names} if changed else {}
@@ -391,13 +390,12 @@ def made_with(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "tool_versions", lambda pipeline: {"bwa": "0.7.17"})
     dictionary = tmp_path / "genome.dict"
     dictionary.write_text("@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:5\tM5:0123456789abcdef0123456789abcdef\n")
-    return lambda **config: provenance.settings(Source({"pipeline": "germline", **config}, (), ()), dictionary)
+    return lambda **config: asdict(provenance.settings(Source({"pipeline": "germline", **config}, (), ()), dictionary))
 
 
-def test_a_records_settings_are_those_of_its_schema(made_with):
+def test_a_records_settings_are_all_told(made_with):
     settings = made_with()
-    assert set(settings) == set(RUN_SCHEMA["properties"]["settings"]["properties"])
-    Draft202012Validator(RUN_SCHEMA["properties"]["settings"]).validate(settings)
+    assert {name for name, value in settings.items() if value is None} <= {"workflow_commit"}
     assert settings["tools"] == {"bwa": "0.7.17"}
     for name in ("workflow_digest", "config_digest", "reference_digest"):
         assert len(settings[name]) == 64

@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -271,11 +271,11 @@ def test_what_a_guest_is_not_told_is_not_guessed():
 
 def test_a_machine_that_says_nothing():
     record = host.describe(replace(seen("", ""), files={}, stat=("", "")))
-    told = {name for name, value in record.to_dict().items() if value not in (None, (), {})}
+    told = {name for name, value in asdict(record).items() if value not in (None, (), {})}
     assert told == {
         *("hostname", "architecture", "kernel", "usable_threads", "open_files", "open_files_hard", "load"),
     }
-    assert {name for name, value in record.to_dict()["load"].items() if value is not None} == {"window_s"}
+    assert {name for name, value in asdict(record.load).items() if value is not None} == {"window_s"}
 
 
 @pytest.mark.parametrize(
@@ -421,7 +421,7 @@ def test_this_machine(tmp_path):
     assert tmp_path.is_relative_to(work.mount)
     assert 0 < work.free_gib < work.size_gib
     assert 0 <= record.load.busy_share <= 1
-    assert json.loads(json.dumps(record.to_dict()))["file_systems"]["work"]["type"] == work.type
+    assert json.loads(json.dumps(asdict(record)))["file_systems"]["work"]["type"] == work.type
 
 
 def test_this_machine_without_any_tool(tmp_path, monkeypatch):

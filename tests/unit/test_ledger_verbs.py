@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.commands import ledger
+from gpd.machines import launcher
 from gpd.records.ledger import read_ledger
 from gpd.tables.summary import summarize
 
@@ -91,7 +92,7 @@ def test_jobs_whose_launchers_were_killed_are_recorded_before_it_looks(write, mo
         with (run / "ledger.jsonl").open("a") as ledger:
             ledger.write(json.dumps(killed(2)) + "\n")
 
-    monkeypatch.setattr(ledger_verbs.launcher, "recover", recover)
+    monkeypatch.setattr(launcher, "recover", recover)
     assert gpd("check", run).output.startswith("2 attempts at 2 jobs, 1 failed")
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recording import run_record
 
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED, Passed, Process, Run, judge, outcomes, passed
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
@@ -32,7 +33,7 @@ def done(owner, *steps):
 def judged(exit_code, *attempts, samples=("A", "B"), known=None):
     """Each sample with None for success, else its cause: by the tables' way, and the same samples by the summary's."""
     process = Process(".", samples, exit_code, attempts)
-    run = Run({"cell": {"pipeline": "germline", "samples": list(samples)}}, (process,))
+    run = Run(run_record({"samples": list(samples)}), (process,))
     found = outcomes(run, known or passed([process], GERMLINE))
     if known is None:
         succeeded = summarize(attempts, GERMLINE, exit_code=exit_code).succeeded

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import PIPELINES
 from gpd.records.cell import Series
+from gpd.records.host import Load
 from gpd.reports import figures, report, study_figures
 from gpd.reports.findings import find
 from gpd.tables import collect
@@ -89,8 +90,8 @@ def only(tables: collect.Tables, **where) -> collect.Tables:
         for name in ("jobs", "samples", "steps", "runs", "points")
         for frame in [getattr(tables, name)]
     }
-    runs_json = [run for run in tables.runs_json if all(run["cell"][key] == value for key, value in where.items())]
-    return replace(tables, **kept, runs_json=tuple(runs_json))
+    records = (run for run in tables.records if all(getattr(run.cell, key) == value for key, value in where.items()))
+    return replace(tables, **kept, records=tuple(records))
 
 
 def row(text: str, head: str) -> list[str]:
@@ -288,9 +289,9 @@ def test_outputs_that_differ_are_an_error_above_all_else(golden, written):
 
 
 def test_the_records_of_the_cells_are_compared(golden, written):
-    run, *others = golden.runs_json
-    outputs = [output | {"digest": "0" * 64} for output in run["outputs"]]
-    _, plain = written(replace(golden, runs_json=(run | {"outputs": outputs}, *others)))
+    run, *others = golden.records
+    outputs = tuple(replace(output, digest="0" * 64) for output in run.outputs)
+    _, plain = written(replace(golden, records=(replace(run, outputs=outputs), *others)))
     assert "> **error**".upper() in plain.upper().splitlines()[4]
     assert "gave different results" in plain
 
@@ -347,11 +348,11 @@ def test_a_job_outside_of_the_steps_that_was_mended_by_a_retry_is_not_named(gold
 
 
 def test_a_busy_node_and_repeats_on_different_nodes_are_said(golden, written):
-    load = {"busy_cpus": 0.01, "busy": False}
-    run, *others = (run | {"host": run["host"] | {"load": load}} for run in golden.runs_json)
-    host = run["host"] | {"hostname": "node2", "load": {"busy_cpus": 1.5, "busy": True}}
-    _, plain = written(replace(golden, runs_json=(run | {"host": host}, *others)))
-    assert f"The node was busy before the start of 1 cell: {run['cell']['cell']}." in plain
+    idle, busy = Load(busy_cpus=0.01, busy=False), Load(busy_cpus=1.5, busy=True)
+    run, *others = (replace(run, host=replace(run.host, load=idle)) for run in golden.records)
+    host = replace(run.host, hostname="node2", load=busy)
+    _, plain = written(replace(golden, records=(replace(run, host=host), *others)))
+    assert f"The node was busy before the start of 1 cell: {run.cell.cell}." in plain
     assert "Repeats that go into one mean differ" in plain
     assert "| machine | node2 | node1 |" in plain
     assert "at most 1.5 CPUs at work; busy before 1 of 1 cell" in plain

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.commands import report, throughput_display
 from gpd.lab import cells, provenance, runner
+from gpd.records.run import Settings
 from gpd.tables.collect import CollectError
 
 pytestmark = pytest.mark.usefixtures("drawn_once")
@@ -68,7 +69,7 @@ def made_up(monkeypatch):
     """Cells are written in place of run."""
     monkeypatch.setattr(cells, "prepare", lambda bench, cores, changed: None)
     monkeypatch.setattr(cells, "run", lambda cell, bench, changed: write_cell(bench.folder, cell))
-    monkeypatch.setattr(provenance, "settings", lambda source, dictionary: {})
+    monkeypatch.setattr(provenance, "settings", lambda source, dictionary: Settings())
 
 
 def gpd(*words):

@@ -32,13 +32,13 @@ def write(study: Path, console: Console) -> int:
     from gpd.tables import collect
 
     tables = collect.collect(study)
-    if not tables.runs_json:
+    if not tables.records:
         raise collect.CollectError(f"{study}: no cell of a study has ended here")
     collect.write(tables, study / collect.FOLDER)
     html, markdown = report.write(tables, study)
     for table in throughput_display.points_tables(tables):
         console.print(table)
-    disagreements = agreement.disagreements(tables.runs_json)
+    disagreements = agreement.disagreements(tables.records)
     for each in disagreements:
         console.print(f"outputs disagree: {each.kind} of {', '.join(each.samples)}", style="bold red", soft_wrap=True)
     console.print(

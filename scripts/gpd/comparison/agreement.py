@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-RunRecord = Mapping[str, Any]  # a run.json
+from gpd.records.run import RunRecord
 
 
 @dataclass(frozen=True)
@@ -24,17 +23,17 @@ def by_name(record: RunRecord, sample: str) -> str:
 
 def by_input(record: RunRecord, sample: str) -> str:
     """A sample is known by what was read of it, wherever it was recorded: right between studies."""
-    return ((record.get("inputs") or {}).get(sample) or {}).get("digest") or sample
+    return record.input(sample).digest or sample
 
 
-def disagreements(run_records: Iterable[RunRecord]) -> list[Disagreement]:
+def disagreements(records: Iterable[RunRecord]) -> list[Disagreement]:
     """Return the outputs of one study that differ between its cells."""
-    return differing([(record["cell"]["cell"], record) for record in run_records])
+    return differing([(record.cell.cell, record) for record in records])
 
 
-def compared(run_records: Iterable[RunRecord]) -> int:
+def compared(records: Iterable[RunRecord]) -> int:
     """Return how many outputs were seen in at least two cells of one study."""
-    return seen_twice([(record["cell"]["cell"], record) for record in run_records])
+    return seen_twice([(record.cell.cell, record) for record in records])
 
 
 def differing(
@@ -67,14 +66,14 @@ def _grouped(named: Iterable[tuple[str, RunRecord]], identity: Callable[[RunReco
     """Gather outputs by pipeline, kind and samples; one without a digest says nothing and is left out."""
     groups: dict[tuple, _Group] = {}
     for name, record in named:
-        pipeline = record["cell"]["pipeline"]
-        for output in record.get("outputs") or ():
-            if output.get("digest") is None:
+        pipeline = record.cell.pipeline
+        for output in record.outputs:
+            if output.digest is None:
                 continue
-            samples = tuple(sorted(output["samples"]))
-            key = (pipeline, output["kind"], tuple(sorted(identity(record, sample) for sample in samples)))
-            group = groups.setdefault(key, _Group(pipeline, output["kind"], samples, {}))
-            names = group.digests.setdefault(output["digest"], [])
+            samples = tuple(sorted(output.samples))
+            key = (pipeline, output.kind, tuple(sorted(identity(record, sample) for sample in samples)))
+            group = groups.setdefault(key, _Group(pipeline, output.kind, samples, {}))
+            names = group.digests.setdefault(output.digest, [])
             if name not in names:
                 names.append(name)
     return list(groups.values())

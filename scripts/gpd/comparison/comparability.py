@@ -6,11 +6,12 @@ It reads run.json records alone. The machine may differ between studies: that is
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from gpd.comparison.agreement import RunRecord, by_input, differing
+from gpd.comparison.agreement import by_input, differing
 from gpd.pipelines import PIPELINES
 from gpd.records.cell import UNBOUND, Series, counted_cells
+from gpd.records.host import TRAITS, Host
+from gpd.records.run import RunRecord, Settings
 from gpd.text.formats import some
 
 # what may differ between two studies if it is asked for
@@ -35,13 +36,6 @@ DIGEST_SHOWN = 12  # characters
 MOST_SHOWN = 4  # values a line
 NOT_RECORDED = "not recorded"
 PAIR_HMM = "pair-HMM"
-# what of a machine can be set, and changes its speed; what else of it can change from one cell to the next
-SETTABLE = {"governor": "governor", "boost": "boost", "transparent_huge_pages": "transparent huge pages"}
-CHANGEABLE = {
-    **SETTABLE,
-    **{"smt": "SMT", "usable_threads": "usable threads", "kernel": "kernel", "microcode": "microcode"},
-    **{"cpu_quota_cpus": "CPU quota", "memory_limit_mib": "memory limit"},
-}
 
 Named = Sequence[tuple[str, RunRecord]]  # records, each with the name of its study or cell
 Key = tuple[str, str]  # what, and which of its kind: ("tools", "bwa")
@@ -128,24 +122,17 @@ def output_differences(named: Named) -> list[Difference]:
 
 def doubts(named: Named) -> list[str]:
     """Return what records do not tell, so that it may differ unseen."""
-    bound = [(name, record) for name, record in named if record["cell"]["binding"] != UNBOUND]
+    bound = [(name, record) for name, record in named if record.cell.binding != UNBOUND]
     silent = [
         f"{name} {detail}".rstrip()
         for (name, detail), holders in (*_holders(named, conditions).items(), *_holders(bound, binding).items())
         if set(holders) == {None}
     ]
-    if not any(_settings(record).get("tools") for _, record in named):
+    if not any(record.settings.tools for _, record in named):
         silent.append("tools")
-    if any(_digest(record, sample) is None for _, record in named for sample in record["cell"]["samples"]):
+    if any(_digest(record, sample) is None for _, record in named for sample in record.cell.samples):
         silent.append("inputs of some samples")
-    told = [f"not recorded, so it may differ: {', '.join(silent)}"] if silent else []
-    if changed := list(dict.fromkeys(name for name, record in named if _changed_unseen(_settings(record)))):
-        told.append(f"the workflow was changed since its commit, so it may differ: {some(changed, MOST_SHOWN)}")
-    return told
-
-
-def _changed_unseen(settings: Mapping[str, Any]) -> bool:
-    return bool(settings.get("workflow_changed")) and not settings.get("workflow_digest")
+    return [f"not recorded, so it may differ: {', '.join(silent)}"] if silent else []
 
 
 def _differing_inputs(named: Named) -> list[Difference]:
@@ -153,7 +140,7 @@ def _differing_inputs(named: Named) -> list[Difference]:
     holders: dict[str, list[str]] = {}
     titles: dict[str, str] = {}
     for name, record in named:
-        for sample in record["cell"]["samples"]:
+        for sample in record.cell.samples:
             identity = by_input(record, sample)
             titles.setdefault(identity, f"{sample} {_shown(_digest(record, sample))}")
             if name not in holders.setdefault(identity, []):
@@ -166,15 +153,15 @@ def _differing_inputs(named: Named) -> list[Difference]:
 # ------------------------------------------------------------------------------------- within one study
 
 
-def pooled_differences(run_records: Iterable[RunRecord]) -> list[Difference]:
+def pooled_differences(records: Iterable[RunRecord]) -> list[Difference]:
     """Return what differs between the repeats of a point of one study, whose figures go into one mean.
 
     The machine counts here. That another repeat draws other samples is meant; that a sample changed is not.
     """
     points: dict[tuple[Series, int], list[tuple[str, RunRecord]]] = {}
-    for record in counted_records(run_records):
-        cell = record["cell"]
-        points.setdefault((series_of(record), cell["n"]), []).append((cell["cell"], record))
+    for record in counted_records(records):
+        cell = record.cell
+        points.setdefault((cell.series, cell.n), []).append((cell.cell, record))
     return [
         replace(difference, point=told(series, n))
         for (series, n), named in points.items()
@@ -190,22 +177,17 @@ def pooled_differences(run_records: Iterable[RunRecord]) -> list[Difference]:
 def _changed_inputs(named: Named) -> list[Difference]:
     digests: dict[str, dict[str | None, tuple[str, ...]]] = {}
     for name, record in named:
-        for sample in record["cell"]["samples"]:
+        for sample in record.cell.samples:
             held = digests.setdefault(sample, {})
             held[_digest(record, sample)] = (*held.get(_digest(record, sample), ()), name)
     return [Difference("inputs", sample, held) for sample, held in digests.items() if len(held) > 1]
 
 
-def counted_records(run_records: Iterable[RunRecord]) -> list[RunRecord]:
+def counted_records(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Return the records of one study that are in its statistics."""
-    every = list(run_records)
-    counted = counted_cells(record["cell"] for record in every)
-    return [record for record in every if record["cell"]["cell"] in counted]
-
-
-def series_of(record: RunRecord) -> Series:
-    cell = record["cell"]
-    return Series(cell["pipeline"], cell["mode"], cell["binding"])
+    every = list(records)
+    counted = counted_cells(record.cell for record in every)
+    return [record for record in every if record.cell.cell in counted]
 
 
 def told(series: Series | Shared, n: int | None = None) -> str:
@@ -219,17 +201,17 @@ def told(series: Series | Shared, n: int | None = None) -> str:
 
 def conditions(record: RunRecord) -> dict[Key, str | None]:
     """Return what has to be the same in two records; inputs and outputs are looked at apart."""
-    cell, settings = record["cell"], _settings(record)
+    cell, settings = record.cell, record.settings
     return {
-        ("reference", ""): settings.get("reference_digest"),
-        **{("tools", tool): version for tool, version in (settings.get("tools") or {}).items()},
-        **({("tools", PAIR_HMM): record.get("pair_hmm")} if PIPELINES[cell["pipeline"]].genomes else {}),
-        ("environment", ""): _variables(settings.get("environment")),
-        ("settings", ""): settings.get("config_digest"),
+        ("reference", ""): settings.reference_digest,
+        **{("tools", tool): version for tool, version in (settings.tools or {}).items()},
+        **({("tools", PAIR_HMM): record.pair_hmm} if PIPELINES[cell.pipeline].genomes else {}),
+        ("environment", ""): _variables(settings.environment),
+        ("settings", ""): settings.config_digest,
         **_workflow(settings),
-        **{("threads", rule): _text(threads) for rule, threads in (cell.get("threads") or {}).items()},
+        **{("threads", rule): _text(threads) for rule, threads in cell.threads.items()},
         **_profile(record),
-        ("cache", ""): cell.get("cache"),
+        ("cache", ""): cell.cache,
     }
 
 
@@ -241,66 +223,54 @@ def _variables(environment: Mapping[str, str] | None) -> str | None:
 
 def _profile(record: RunRecord) -> dict[Key, str | None]:
     """Its content says which profile it was; where that is not recorded, its name."""
-    if digest := record.get("profile_digest"):
+    if digest := record.profile_digest:
         return {("profile", "content"): digest}
-    return {("profile", ""): record["cell"].get("profile")}
+    return {("profile", ""): record.cell.profile}
 
 
 def _binding_differences(named: Named) -> list[Difference]:
     """Return in what bindings differ beside their policy, where jobs are bound at all."""
-    return _differing([(name, record) for name, record in named if record["cell"]["binding"] != UNBOUND], binding)
+    return _differing([(name, record) for name, record in named if record.cell.binding != UNBOUND], binding)
 
 
 def binding(record: RunRecord) -> dict[Key, str | None]:
     """Return how jobs were bound beside the policy, the memory policy that was really in force included."""
-    told = record.get("binding") or {}
+    told = record.binding or {}
     keys = ("boundary", "memory", "smt", "stall_s")
     return {
         **{("binding", key): _text(told.get(key)) for key in keys},
-        ("binding", "memory applied"): record.get("memory_applied"),
+        ("binding", "memory applied"): record.memory_applied,
     }
 
 
-def _workflow(settings: Mapping[str, Any]) -> dict[Key, str | None]:
-    """Its files say which workflow it was; where they are not recorded, its commit, if nothing was changed since."""
-    if digest := settings.get("workflow_digest"):
-        return {("workflow", "files"): digest, ("workflow", "environments"): settings.get("environments_digest")}
-    return {
-        ("workflow", "commit"): settings.get("workflow_commit"),
-        ("workflow", "changed since its commit"): _yes(settings.get("workflow_changed")),
-    }
+def _workflow(settings: Settings) -> dict[Key, str | None]:
+    """Its files say which workflow it was; where they are not recorded, its commit."""
+    if digest := settings.workflow_digest:
+        return {("workflow", "files"): digest, ("workflow", "environments"): settings.environments_digest}
+    return {("workflow", "commit"): settings.workflow_commit}
 
 
 def _machine(record: RunRecord) -> dict[Key, str | None]:
-    host = record.get("host") or {}
+    host = record.host or Host()
     return {
-        ("host", "name"): host.get("hostname"),
-        ("host", "SKU"): host.get("sku"),
-        ("host", "cores"): _text(record["cell"].get("cores")),
-        **{("host", name): _text(host.get(key)) for key, name in CHANGEABLE.items()},
+        ("host", "name"): host.hostname,
+        ("host", "SKU"): host.sku,
+        ("host", "cores"): _text(record.cell.cores),
+        **{("host", trait.name): _text(getattr(host, trait.key)) for trait in TRAITS},
     }
 
 
 def _set_up(record: RunRecord) -> dict[Key, str | None]:
-    host = record.get("host") or {}
-    return {("host", name): _text(host.get(key)) for key, name in SETTABLE.items()}
-
-
-def _settings(record: RunRecord) -> Mapping[str, Any]:
-    return record.get("settings") or {}
+    host = record.host or Host()
+    return {("host", trait.name): _text(getattr(host, trait.key)) for trait in TRAITS if trait.settable}
 
 
 def _digest(record: RunRecord, sample: str) -> str | None:
-    known = by_input(record, sample)
-    return None if known == sample else known
+    return record.input(sample).digest
 
 
 def _text(value: object) -> str | None:
     return str(value) if value is not None else None
-
-
-def _yes(value: bool | None) -> str | None:
-    return None if value is None else "yes" if value else "no"
 
 
 def _differing(named: Named, keys: Callable[[RunRecord], Mapping[Key, str | None]]) -> list[Difference]:

@@ -9,7 +9,7 @@ A figure a sample tells nothing of samples of another size, so between such ther
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpd.comparison.agreement import RunRecord, by_input, seen_twice
+from gpd.comparison.agreement import by_input, seen_twice
 from gpd.comparison.comparability import (
     ASKED_OF_A_STUDY,
     MOST_SHOWN,
@@ -21,7 +21,6 @@ from gpd.comparison.comparability import (
     doubts,
     output_differences,
     pooled_differences,
-    series_of,
     shared,
     told,
 )
@@ -40,6 +39,7 @@ from gpd.comparison.sides import (
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES
 from gpd.records.cell import Series
+from gpd.records.run import RunRecord
 from gpd.statistics.estimates import Estimate, Ratio, ratio
 from gpd.statistics.knee import Knee
 from gpd.text.formats import counted, listed, number, some
@@ -254,8 +254,7 @@ def _named(sides: Sequence[Side], match: PointMatch) -> Named:
 
 
 def _is_of(record: RunRecord, point: Point) -> bool:
-    cell = record["cell"]
-    return cell["n"] == point.n and series_of(record) == point.series
+    return record.cell.n == point.n and record.cell.series == point.series
 
 
 def _output_differences(sides: Sequence[Side]) -> list[Difference]:

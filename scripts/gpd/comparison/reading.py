@@ -94,8 +94,8 @@ def _read_published(name: str) -> list[Side]:
 
 def _read_study(asked: _Asked, alone: bool) -> list[Side]:
     folder = asked.folder
-    if not (folder / "study.json").is_file() and not any(folder.glob("*/cell.json")):
-        raise SideError(f"{folder}: not a study: no study.json and no cell in it; name the folder of a study")
+    if not any(folder.glob("*/cell.json")):
+        raise SideError(f"{folder}: not a study: no cell in it; name the folder of a study")
     tables = collect.collect(folder)
     found = curves_of(tables)
     if not found:

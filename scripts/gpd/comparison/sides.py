@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from gpd.comparison.agreement import RunRecord
-from gpd.comparison.comparability import series_of, told
+from gpd.comparison.comparability import told
 from gpd.pipelines import GERMLINE
 from gpd.published.series import DIFFERENCES, GIGABASES_A_SAMPLE, ReferencePoint, ReferenceSeries
 from gpd.records.cell import INDEPENDENT, Series
+from gpd.records.run import RunRecord
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.knee import Knee, Observation, find_knee
 from gpd.tables import columns
@@ -114,7 +114,7 @@ class Side:
     @property
     def processors(self) -> tuple[str, ...]:
         """Its SKUs; where none is known, as on a virtual machine, what the processors call themselves."""
-        return self.skus or _distinct((record.get("host") or {}).get("cpu_model") for record in self.records)
+        return self.skus or _distinct(record.host and record.host.cpu_model for record in self.records)
 
     @property
     def curves(self) -> list[Series]:
@@ -147,7 +147,7 @@ def study_side(name: str, tables: Tables, curves: Collection[Series], study: str
         skus=_distinct(runs[columns.SKU.name]),
         cores=tuple(map(int, _distinct(runs["cores"]))),
         points={_point(key): _measured(rows, steps.get(key), sizes.get(key)) for key, rows in runs.groupby(POINT)},
-        records=tuple(record for record in tables.runs_json if series_of(record) in curves),
+        records=tuple(record for record in tables.records if record.cell.series in curves),
         notes=(f"{study}: not finished, so in no figure: {unfinished}",) if unfinished else (),
         study=study,
     )

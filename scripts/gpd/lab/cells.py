@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,9 @@ from gpd.lab import digests, disk_usage, gatk_log, page_cache, provenance
 from gpd.lab.pool import Source, binding_settings, lay_out
 from gpd.machines import host
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import INDEPENDENT, SCHEMA_VERSION, UNBOUND, Cell
+from gpd.records.cell import INDEPENDENT, UNBOUND, Cell
 from gpd.records.ledger import Attempt, read_ledger
+from gpd.records.run import InputRecord, OutputRecord, ProcessRecord, RunRecord, Settings
 from gpd.tables.summary import summarize
 
 PLAN, RECORD, LEDGER = "cell.json", "run.json", "ledger.jsonl"
@@ -48,7 +49,7 @@ class Bench:
 
     folder: Path
     source: Source
-    settings: Mapping[str, Any]
+    settings: Settings
     mem_mb: int
     keep_results: bool
     lock: int
@@ -121,43 +122,45 @@ def run(cell: Cell, bench: Bench, changed: Changed) -> None:
     inputs = {sample: _input(bench.source, sample) for sample in cell.samples}
     _set_cache(cell, bench)
     with _scratch(folder) as scratch:
-        node = host.look({"work": folder, "temp": scratch}).to_dict()
+        node = host.look({"work": folder, "temp": scratch})
         began, start = time.monotonic(), datetime.now(UTC)
         with disk_usage.watch([folder, scratch]) as disk:
             finished = _run_all(processes, cell, bench, {"TMPDIR": str(scratch), "GPD_RUN": run_id}, changed)
         wall_s, end = time.monotonic() - began, datetime.now(UTC)
     attempts = [_attempts(process, run_id) for process in processes]
     _refuse_nothing(attempts, finished)
-    record = {
-        "schema": SCHEMA_VERSION,
-        "run": run_id,
-        "cell": cell.to_dict(),
-        "start": start.isoformat(),
-        "end": end.isoformat(),
-        "wall_s": round(wall_s, 6),
-        "cpu_s": round(sum(each.cpu.own_s + each.cpu.below_s for each in finished), 2),
-        "snakemake_cpu_s": round(sum(each.cpu.own_s for each in finished), 2),
-        "peak_disk_mib": disk.mib and round(disk.mib, 3),
-        "processes": [_describe(process, each, folder) for process, each in zip(processes, finished, strict=True)],
-        "inputs": {name: inputs[name] | counts for process in processes for name, counts in _counts(process, bench)},
-        "outputs": [each for one in zip(processes, attempts, finished, strict=True) for each in _outputs(*one, bench)],
-        "settings": dict(bench.settings),
+    record = RunRecord(
+        run=run_id,
+        cell=cell,
+        start=start,
+        end=end,
+        wall_s=round(wall_s, 6),
+        cpu_s=round(sum(each.cpu.own_s + each.cpu.below_s for each in finished), 2),
+        snakemake_cpu_s=round(sum(each.cpu.own_s for each in finished), 2),
+        peak_disk_mib=disk.mib and round(disk.mib, 3),
+        processes=tuple(_describe(process, each, folder) for process, each in zip(processes, finished, strict=True)),
+        inputs={name: read for process in processes for name, read in _inputs(process, bench, inputs)},
+        outputs=tuple(
+            output
+            for process, of_process, each in zip(processes, attempts, finished, strict=True)
+            for output in _outputs(process, of_process, each, bench)
+        ),
+        settings=bench.settings,
         **made_with(cell, bench.source),
-        "memory_applied": _memory_applied(attempts),
-        "pair_hmm": _pair_hmm(processes, attempts),
-        "host": node,
-    }
+        memory_applied=_memory_applied(attempts),
+        pair_hmm=_pair_hmm(processes, attempts),
+        host=node,
+    )
     if not bench.keep_results:
         _remove_results(processes)
     write_record(folder / RECORD, record)
 
 
-def write_record(path: Path, record: Mapping[str, Any]) -> None:
+def write_record(path: Path, record: RunRecord) -> None:
     """Write a record so that it is there whole or not at all, also after a power cut."""
     part = path.with_name(f".{path.name}")
     with part.open("w", encoding="utf-8") as file:
-        json.dump(record, file, indent=2)
-        file.write("\n")
+        file.write(record.to_json())
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
@@ -209,9 +212,9 @@ def made_with(cell: Cell, source: Source) -> dict[str, Any]:
     }
 
 
-def _input(source: Source, sample: str) -> dict[str, Any]:
+def _input(source: Source, sample: str) -> InputRecord:
     size = sum(path.stat().st_size for path in source.reads(sample))
-    return {"digest": digests.input_digest(source.units_of(sample)), "mib": round(size / 1024**2, 3)}
+    return InputRecord(digest=digests.input_digest(source.units_of(sample)), mib=round(size / 1024**2, 3))
 
 
 def _set_cache(cell: Cell, bench: Bench) -> None:
@@ -290,27 +293,24 @@ def _reason(finished: workflow.Finished) -> str:
     return "\n".join(told) or f"Snakemake ended with exit code {finished.exit_code} and said nothing"
 
 
-def _describe(process: Process, finished: workflow.Finished, folder: Path) -> dict[str, Any]:
-    return {
-        "directory": str(process.folder.relative_to(folder)),
-        "samples": list(process.samples),
-        "exit_code": finished.exit_code,
-    }
+def _describe(process: Process, finished: workflow.Finished, folder: Path) -> ProcessRecord:
+    directory = str(process.folder.relative_to(folder))
+    return ProcessRecord(directory=directory, samples=process.samples, exit_code=finished.exit_code)
 
 
-def _counts(process: Process, bench: Bench) -> Iterator[tuple[str, dict[str, int | None]]]:
-    """Reads and bases of each sample, as far as it went."""
+def _inputs(process: Process, bench: Bench, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:
+    """What was read of each sample, with reads and bases as far as it went."""
     for sample in process.samples:
         reads, bases = digests.reads_and_bases(bench.pipeline, process.folder / "results", sample)
-        yield sample, {"reads": reads, "bases": bases}
+        yield sample, replace(inputs[sample], reads=reads, bases=bases)
 
 
 def _outputs(
     process: Process, attempts: list[Attempt], finished: workflow.Finished, bench: Bench
-) -> list[dict[str, Any]]:
+) -> list[OutputRecord]:
     """Digests of what the samples that succeeded came to."""
     succeeded = summarize(attempts, PIPELINES[bench.pipeline].steps, exit_code=finished.exit_code).succeeded
-    return [asdict(output) for output in digests.outputs(bench.pipeline, process.folder / "results", succeeded)]
+    return digests.outputs(bench.pipeline, process.folder / "results", succeeded)
 
 
 def _memory_applied(attempts: Iterable[list[Attempt]]) -> str | None:

@@ -10,12 +10,12 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES
+from gpd.records.run import OutputRecord
 
 MIB = 1024**2
 SAMPLED_BLOCKS = 18  # of 1 MiB, evenly spaced, the first and the last MiB among them; smaller files are read whole
@@ -37,15 +37,6 @@ _DECIMAL = re.compile(r'(?<=")\d+\.\d+(?=")')
 
 class DigestError(GpdError):
     """A file that is not what its name says; the message names it."""
-
-
-@dataclass(frozen=True)
-class Output:
-    """What a run made of these samples together; the same kind of the same samples is to have the same digest."""
-
-    kind: str
-    samples: tuple[str, ...]
-    digest: str
 
 
 # ---- what went in --------------------------------------------------------------------------------------
@@ -133,18 +124,19 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def outputs(pipeline: str, results: Path, samples: Sequence[str]) -> list[Output]:
+def outputs(pipeline: str, results: Path, samples: Sequence[str]) -> list[OutputRecord]:
     """Digest what a finished run has left of the samples that succeeded."""
     spec = PIPELINES[pipeline]
     found = [
-        Output(each.kind, (sample,), FORMS[each.form](path))
+        OutputRecord(kind=each.kind, samples=(sample,), digest=FORMS[each.form](path))
         for each in spec.outputs
         for sample in samples
         if (path := results / each.path.format(sample=sample)).exists()
     ]
     for kind, folders in spec.cohort_outputs.items():
         places = [results / folder for folder in folders]
-        found += [Output(kind, members, digest) for members, digest in COHORT_FORMS[kind](places, samples)]
+        made = COHORT_FORMS[kind](places, samples)
+        found += [OutputRecord(kind=kind, samples=members, digest=digest) for members, digest in made]
     return found
 
 

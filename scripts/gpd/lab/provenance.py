@@ -13,6 +13,7 @@ from gpd.lab import digests
 from gpd.lab.pool import Source, settings_without_paths
 from gpd.machines import examine, machine, tools
 from gpd.paths import ROOT
+from gpd.records.run import Settings
 
 WORKFLOW, ENVIRONMENTS = ROOT / "workflow", ROOT / "envs"
 SOURCES = (".smk", ".py", ".R", ".yaml", ".xml")
@@ -23,21 +24,21 @@ VARIABLES = re.compile(
 JAVA_PROPERTIES = ("java.vendor", "java.runtime.version", "java.vm.name")
 
 
-def settings(source: Source, dictionary: Path) -> dict[str, Any]:
+def settings(source: Source, dictionary: Path) -> Settings:
     """The settings of a run's record: versions, and digests of the workflow, its configuration and the reference.
 
     `dictionary` is the reference's sequence dictionary.
     """
-    return {
-        "workflow_commit": _commit(),
-        "workflow_digest": _files_digest(WORKFLOW),
-        "environments_digest": _files_digest(ENVIRONMENTS),
-        "config_digest": _digest(settings_without_paths(source.config)),
-        "reference_digest": digests.reference_digest(dictionary),
-        "gpd_version": version("gpd"),
-        "tools": tool_versions(source.config["pipeline"]),
-        "environment": variables(os.environ),
-    }
+    return Settings(
+        workflow_commit=_commit(),
+        workflow_digest=_files_digest(WORKFLOW),
+        environments_digest=_files_digest(ENVIRONMENTS),
+        config_digest=_digest(settings_without_paths(source.config)),
+        reference_digest=digests.reference_digest(dictionary),
+        gpd_version=version("gpd"),
+        tools=tool_versions(source.config["pipeline"]),
+        environment=variables(os.environ),
+    )
 
 
 def profile_digest(profile: Mapping[str, Any], threads: Mapping[str, int]) -> str:

@@ -1,11 +1,10 @@
 """Run a study: its cells one after the other, each once, whatever interrupted it before."""
 
-import json
 import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
 from gpd.pipelines import PIPELINES
 from gpd.records.cell import INDEPENDENT, Cell, Series
 from gpd.records.ledger import read_ledger
+from gpd.records.run import RunRecord, Settings, read_cell, read_run
 from gpd.statistics.knee import Observation, next_n
 from gpd.tables import collect
 from gpd.tables.faults import DATA, LOAD
@@ -31,7 +31,6 @@ LOCK = ".lock"
 WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a cell
 UNREACHED = (NO_JOB_RAN, NOT_FINISHED)  # causes of samples of which no job failed
 SampleRow = Mapping[str, Any]  # of a study's samples table
-NEWER_KEYS = {"left_out": [], "alone": False}  # of a cell, as they are where an earlier version of gpd planned it
 
 # of a record's settings, with the words for them: what has to be the same in all cells of a study
 MADE_WITH = {
@@ -105,39 +104,38 @@ def _too_few(settings: Study, pipeline: str, source: Source) -> Iterator[str]:
 def _refuse_changed(plan: Plan) -> None:
     """Raise StudyError where a finished cell was run with other settings than the study has now."""
     for folder, record in _finished(plan):
-        before = record["cell"]
-        cell = _cell_now(plan, before, before.get("left_out") or ())
-        now = cell.to_dict() if cell else {}
-        if changed := [key for key, value in now.items() if before.get(key, NEWER_KEYS.get(key)) != value]:
+        before = record.cell
+        cell = _cell_now(plan, before, before.left_out)
+        names = [field.name for field in fields(Cell)] if cell else []
+        if changed := [name for name in names if getattr(before, name) != getattr(cell, name)]:
             raise StudyError(
                 f"{folder}: was run with another {' and '.join(changed)}: "
                 "give the study another name, or remove that folder"
             )
 
 
-def _cell_now(plan: Plan, before: Mapping[str, Any], bad: Collection[str]) -> Cell | None:
+def _cell_now(plan: Plan, before: Cell, bad: Collection[str]) -> Cell | None:
     """What a finished cell would be by the settings of now, were these samples `bad`; None: there is no such cell."""
-    source = plan.sources.get(before["pipeline"])
-    if source is None or before["n"] > len(source.members):
+    source = plan.sources.get(before.pipeline)
+    if source is None or before.n > len(source.members):
         return None
-    line = Series(before["pipeline"], before["mode"], before["binding"])
-    if before.get("alone"):
-        return study.alone(plan.study, line, before["samples"][0], plan.cores)
-    warm_up = int(WARM_UP.search(before["cell"])[1]) if before["warm_up"] else 0
-    return study.cell(plan.study, line, before["n"], before["repeat"], source.members, plan.cores, bad, warm_up)
+    if before.alone:
+        return study.alone(plan.study, before.series, before.samples[0], plan.cores)
+    warm_up = int(WARM_UP.search(before.cell)[1]) if before.warm_up else 0
+    return study.cell(plan.study, before.series, before.n, before.repeat, source.members, plan.cores, bad, warm_up)
 
 
-def _refuse_other(plan: Plan, pipeline: str, settings: Mapping[str, Any]) -> None:
+def _refuse_other(plan: Plan, pipeline: str, settings: Settings) -> None:
     """Raise StudyError where a finished cell was made with what is another now, or does not say with what.
 
     No table may hold both.
     """
     for folder, record in _finished(plan):
-        if record["cell"]["pipeline"] != pipeline:
+        if record.cell.pipeline != pipeline:
             continue
-        own = _made_with_now(plan, record["cell"])
-        pairs = [(name, (record.get("settings") or {}).get(key), settings.get(key)) for key, name in MADE_WITH.items()]
-        pairs += [(MADE_WITH_BY_CELL[key], record.get(key), now) for key, now in own.items()]
+        own = _made_with_now(plan, record.cell)
+        pairs = [(name, getattr(record.settings, key), getattr(settings, key)) for key, name in MADE_WITH.items()]
+        pairs += [(MADE_WITH_BY_CELL[key], getattr(record, key), now) for key, now in own.items()]
         if changed := [(name, before) for name, before, now in pairs if before != now]:
             other = " and ".join(f"another {name}" for name, before in changed if before is not None)
             unknown = " and ".join(f"a {name} that it does not tell" for name, before in changed if before is None)
@@ -147,20 +145,16 @@ def _refuse_other(plan: Plan, pipeline: str, settings: Mapping[str, Any]) -> Non
             )
 
 
-def _made_with_now(plan: Plan, before: Mapping[str, Any]) -> dict[str, Any]:
+def _made_with_now(plan: Plan, before: Cell) -> dict[str, Any]:
     """What of a finished cell's record would be its own by the settings of now; empty where they have no such cell."""
-    cell = _cell_now(plan, before, before.get("left_out") or ())
+    cell = _cell_now(plan, before, before.left_out)
     return {} if cell is None else cells.made_with(cell, plan.sources[cell.pipeline])
 
 
-def _finished(plan: Plan) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The folder and the record of each cell that has one."""
+def _finished(plan: Plan) -> Iterator[tuple[Path, RunRecord]]:
+    """The folder and the record of each cell that has one. Raises RecordError."""
     for path in sorted(plan.study.folder.glob(f"*/{cells.RECORD}")):
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise StudyError(f"{path}: not a record: {error}; remove the cell's folder, and it is run again") from error
-        yield path.parent, record
+        yield path.parent, read_run(path)
 
 
 def run(plan: Plan, watcher: Watcher) -> None:
@@ -210,7 +204,7 @@ def _bench(plan: Plan, source: Source, lock: int) -> Bench:
     return Bench(
         folder=folder,
         source=source,
-        settings={},
+        settings=Settings(),
         mem_mb=int(machine.look(Path()).available_gib * 1024),
         keep_results=plan.study.keep_results,
         lock=lock,
@@ -272,10 +266,10 @@ def _after_failures(plan: Plan, failed: Sequence[SampleRow], bad: Collection[str
     for row in failed:
         of_cells.setdefault(row["cell"], []).append(row)
     for name, rows in of_cells.items():
-        before = json.loads((plan.study.folder / name / cells.PLAN).read_text(encoding="utf-8"))
-        if before.get("alone") or not _is_wanted(plan, before):
+        before = read_cell(plan.study.folder / name / cells.PLAN)
+        if before.alone or not _is_wanted(plan, before):
             continue
-        line = Series(before["pipeline"], before["mode"], before["binding"])
+        line = before.series
         if not plan.sources[line.pipeline].needs_conditions and not any(row["fault"] == LOAD for row in rows):
             suspects = [row["sample"] for row in rows if row["fault"] is None and row["cause"] not in UNREACHED]
             yield from (study.alone(plan.study, line, each, plan.cores) for each in suspects if each not in ran_alone)
@@ -283,20 +277,20 @@ def _after_failures(plan: Plan, failed: Sequence[SampleRow], bad: Collection[str
             yield cell
 
 
-def _is_wanted(plan: Plan, before: Mapping[str, Any]) -> bool:
+def _is_wanted(plan: Plan, before: Cell) -> bool:
     """Whether a finished cell is one of those that the settings of now ask for."""
-    settings, line = plan.study, Series(before["pipeline"], before["mode"], before["binding"])
-    counts = settings.concurrent_samples or (before["n"],)
+    settings, line = plan.study, before.series
+    counts = settings.concurrent_samples or (before.n,)
     return (
         line in study.series(settings, line.pipeline)
-        and before["n"] in counts
-        and (before["warm_up"] or before["repeat"] <= settings.repeats)
+        and before.n in counts
+        and (before.warm_up or before.repeat <= settings.repeats)
     )
 
 
 def _failed(plan: Plan) -> list[SampleRow]:
     """The rows of the study's samples that failed. Where no run ended with an error, there are none to look for."""
-    codes = [process.get("exit_code") for _, record in _finished(plan) for process in record["processes"]]
+    codes = [process.exit_code for _, record in _finished(plan) for process in record.processes]
     return [] if all(code == 0 for code in codes) else collect.failures(plan.study.folder)
 
 
@@ -337,11 +331,11 @@ def estimates_s(plan: Plan, wanted: Sequence[Cell]) -> list[float | None]:
     """
     walls: dict[tuple[str, str], dict[int, list[float]]] = {}
     for _, record in _finished(plan):
-        done = record["cell"]
-        if done.get("alone"):
+        done = record.cell
+        if done.alone:
             continue  # it may have failed early, and is no point of the grid
-        of_mode = walls.setdefault((done["pipeline"], done["mode"]), {})
-        of_mode.setdefault(done["n"], []).append(record["wall_s"])
+        of_mode = walls.setdefault((done.pipeline, done.mode), {})
+        of_mode.setdefault(done.n, []).append(record.wall_s)
     cpu_s = {pipeline: _cpu_s_a_sample(plan, pipeline) for pipeline in plan.sources}
     return [_estimate_s(cell, walls.get((cell.pipeline, cell.mode), {}), cpu_s[cell.pipeline]) for cell in wanted]
 

@@ -15,7 +15,7 @@ from gpd.errors import GpdError
 from gpd.pipelines import share
 from gpd.records.cell import INDEPENDENT, SCHEDULED, UNBOUND, Cell, Series
 
-SCHEMA = Path(__file__).parents[1] / "schemas" / "throughput.schema.yaml"
+SCHEMA = Path(__file__).with_name("throughput.schema.yaml")
 KNEE = "knee"
 
 

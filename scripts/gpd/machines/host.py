@@ -6,13 +6,13 @@ What it did not say is None. Nothing is guessed.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from gpd.machines import machine
 from gpd.machines.mounts import Mount, mount_of, parse_mounts
 from gpd.machines.sku import sku, stated_mhz
+from gpd.records.host import Cache, FileSystem, Host, Load, NumaNode
 
 KIB_PER_MIB = 1024
 # A node is busy when more than this was at work on it before the start. One foreign job on one CPU counts on a large
@@ -23,112 +23,6 @@ BUSY_SHARE = 0.05
 MADE_UP_MICROCODE = {"0x1", "0x1000065", "0xffffffff"}
 CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
-
-
-@dataclass(frozen=True)
-class Cache:
-    """One L3 cache and the CPUs that share it, in the kernel's list format."""
-
-    cpus: str
-    mib: float | None
-
-
-@dataclass(frozen=True)
-class NumaNode:
-    """One NUMA node, its CPUs and its memory."""
-
-    node: int
-    cpus: str
-    memory_mib: float | None
-
-
-@dataclass(frozen=True)
-class FileSystem:
-    """Where a run reads and writes. `rotational` is None where a hypervisor stands between: it says so of any disk."""
-
-    mount: str | None
-    type: str | None
-    device: str | None
-    rotational: bool | None
-    options: tuple[str, ...]
-    size_gib: float
-    free_gib: float
-
-
-@dataclass(frozen=True)
-class Load:
-    """What was at work on the whole node before the start: load averages, and shares of all CPUs over `window_s`.
-
-    `busy_share` counts user, system, interrupts and what a hypervisor gave to others (`steal_share`); waiting for disks
-    (`iowait_share`) is not work. `busy_cpus` = busy_share x CPUs; above `threshold_cpus` the node is busy.
-    """
-
-    load_1min: float | None
-    load_5min: float | None
-    load_15min: float | None
-    window_s: float
-    busy_share: float | None
-    steal_share: float | None
-    iowait_share: float | None
-    busy_cpus: float | None
-    threshold_cpus: float | None
-    busy: bool | None
-
-
-@dataclass(frozen=True)
-class Host:
-    """A machine, as it was when a run began.
-
-    `threads` counts hardware threads, `usable_threads` those that this process may run on. `base_mhz` and `top_mhz` are
-    the CPU's own, not what it ran at. `l3_mib` is the sum over `l3`. `memory_speed_mts` is the slowest module's, in
-    megatransfers a second. `virtual_machine` and `container` are "none" where it was looked and nothing was found.
-    `cpu_quota_cpus` and `memory_limit_mib` are the tightest of the control groups' and Slurm's, None where none limits.
-    """
-
-    hostname: str
-    cpu_model: str | None
-    sku: str | None
-    sockets: int | None
-    cores: int | None
-    threads: int | None
-    usable_threads: int
-    smt: bool | None
-    base_mhz: float | None
-    top_mhz: float | None
-    governor: str | None
-    frequency_driver: str | None
-    boost: bool | None
-    microcode: str | None
-    l3_groups: int | None
-    l3_mib: float | None
-    l3: tuple[Cache, ...]
-    numa_nodes: int | None
-    numa: tuple[NumaNode, ...]
-    memory_mib: float | None
-    memory_available_mib: float | None
-    memory_speed_mts: int | None
-    memory_type: str | None
-    memory_modules: int | None
-    swap_mib: float | None
-    swap_used_mib: float | None
-    transparent_huge_pages: str | None
-    huge_pages: int | None
-    huge_page_mib: float | None
-    architecture: str
-    kernel: str
-    os: str | None
-    virtual_machine: str | None
-    container: str | None
-    cpu_quota_cpus: float | None
-    memory_limit_mib: float | None
-    open_files: int | None
-    open_files_hard: int | None
-    file_systems: Mapping[str, FileSystem]
-    load: Load
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON takes it."""
-        return asdict(self)
 
 
 def look(directories: Mapping[str, Path], window_s: float = machine.WINDOW_S) -> Host:

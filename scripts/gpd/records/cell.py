@@ -2,11 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from gpd.records.decoding import decode
 
 SCHEMA_VERSION = 1
 SCHEDULED, INDEPENDENT = "scheduled", "independent"
 UNBOUND = "none"  # the binding of jobs that lease no CPUs
+
+Name = Annotated[str, Meta(min_length=1)]
+Count = Annotated[int, Meta(ge=0)]
+AtLeastOne = Annotated[int, Meta(ge=1)]
 
 
 @dataclass(frozen=True)
@@ -18,53 +26,61 @@ class Series:
     binding: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """One point of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
 
     `left_out` are samples that would have been drawn, but have bad data. A cell that runs a sample `alone`, to see
-    whether it fails for its data, is no point of the grid; its repeat is 0.
+    whether it fails for its data, is no point of the grid; its repeat is 0. Raises ValueError where it contradicts
+    itself.
     """
 
-    study: str
-    cell: str
-    pipeline: str
-    n: int
-    mode: str
-    binding: str
-    repeat: int
+    schema: Literal[1] = SCHEMA_VERSION
+    study: Name
+    cell: Name
+    pipeline: Literal["germline", "tuxedo"]
+    n: AtLeastOne
+    mode: Literal["scheduled", "independent"]
+    binding: Literal["none", "compact", "scatter"]
+    repeat: Count
     warm_up: bool
-    samples: tuple[str, ...]
-    seed: int
-    cache: str
-    cores: int
-    threads: Mapping[str, int]
-    profile: str
-    config: str
-    directory: str
-    left_out: tuple[str, ...] = field(default=(), kw_only=True)
-    alone: bool = field(default=False, kw_only=True)
-    schema: int = field(default=SCHEMA_VERSION, kw_only=True)
+    samples: tuple[Name, ...]
+    seed: int | None = None
+    cache: Literal["as_is", "warm", "cold"] | None = None
+    cores: AtLeastOne | None = None
+    threads: Mapping[str, AtLeastOne] = field(default_factory=dict)
+    profile: str | None = None
+    config: str | None = None
+    directory: str | None = None
+    left_out: tuple[Name, ...] = ()
+    alone: bool = False
+
+    def __post_init__(self) -> None:
+        if self.n != len(set(self.samples)):
+            raise ValueError(f"n is {self.n}, but it names {len(set(self.samples))} samples")
 
     @property
     def series(self) -> Series:
         return Series(self.pipeline, self.mode, self.binding)
 
+    @classmethod
+    def from_json(cls, text: str) -> "Cell":
+        """As decode()."""
+        return decode(text, cls)
+
     def to_dict(self) -> dict[str, Any]:
-        described = asdict(self)
-        lists = {"samples": list(self.samples), "left_out": list(self.left_out)}
-        return {"schema": described.pop("schema"), **described, **lists}
+        return asdict(self) | {"samples": list(self.samples), "left_out": list(self.left_out)}
 
 
-def counted_cells(cells: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+def counted_cells(cells: Iterable[Cell]) -> frozenset[str]:
     """Return the names of the cells that count: no warm-ups, no sample that ran alone only to see whether it fails.
 
     Of a repeat that was drawn anew, because a sample of it has bad data, the last draw counts: the one that leaves most
     samples out.
     """
-    latest: dict[tuple, tuple[int, str]] = {}
+    latest: dict[tuple[Series, int, int], tuple[int, str]] = {}
     for cell in cells:
-        if not cell["warm_up"] and not cell.get("alone"):
-            repeat = tuple(cell[key] for key in ("pipeline", "mode", "binding", "n", "repeat"))
-            latest[repeat] = max(latest.get(repeat, (-1, "")), (len(cell.get("left_out") or ()), cell["cell"]))
+        if not cell.warm_up and not cell.alone:
+            repeat = (cell.series, cell.n, cell.repeat)
+            latest[repeat] = max(latest.get(repeat, (-1, "")), (len(cell.left_out), cell.cell))
     return frozenset(name for _, name in latest.values())

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from gpd.comparison.agreement import Disagreement, RunRecord, compared
+from gpd.comparison.agreement import Disagreement, compared
 from gpd.comparison.comparability import Difference, doubts, pooled_differences
 from gpd.pipelines import HUMAN_30X_GIGABASES, PIPELINES
 from gpd.published.series import ReferenceSeries
 from gpd.records.cell import Series
+from gpd.records.run import RunRecord
 from gpd.reports.grids import (
     MOST_FAILURES,
     Entry,
@@ -20,7 +21,7 @@ from gpd.reports.grids import (
     disagreement_grid,
     failure_grid,
     label,
-    records,
+    row_dicts,
     rows,
     step_grids,
 )
@@ -106,14 +107,14 @@ class Findings:
 
 def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequence[ReferenceSeries]) -> Findings:
     """Say what the tables of a study say. The same tables give the same findings."""
-    run_records = list(tables.runs_json)
-    machines, about_machines = host_grid(run_records)
+    records = list(tables.records)
+    machines, about_machines = host_grid(records)
     series = all_series(tables.points)
     return Findings(
         study=_study(tables),
-        notices=tuple(_notices(tables, run_records, disagreements)),
+        notices=tuple(_notices(tables, records, disagreements)),
         headlines=tuple(
-            _headline(pipeline, tables, run_records)
+            _headline(pipeline, tables, records)
             for pipeline in PIPELINES
             if any(one.pipeline == pipeline for one in series)
         ),
@@ -121,12 +122,12 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
         failures=failure_grid(tables.samples),
         about_failures=_about_failures(tables),
         disagreements=disagreement_grid(disagreements) if disagreements else None,
-        agreement=_agreement(run_records, disagreements),
+        agreement=_agreement(records, disagreements),
         unfinished=tuple(tables.unfinished),
         machines=machines,
         about_machines=about_machines,
-        software=software_grid(run_records),
-        method=tuple(method_lines(tables, run_records)),
+        software=software_grid(records),
+        method=tuple(method_lines(tables, records)),
     )
 
 
@@ -138,7 +139,7 @@ def _study(tables: Tables) -> str:
 # -------------------------------------------------------------------------------------------- notices
 
 
-def _notices(tables: Tables, run_records: Sequence[RunRecord], differing: Sequence[Disagreement]) -> Iterator[Notice]:
+def _notices(tables: Tables, records: Sequence[RunRecord], differing: Sequence[Disagreement]) -> Iterator[Notice]:
     if differing:
         outputs = [f"{one.kind} of {some(one.samples, MOST_NAMED)} ({one.pipeline})" for one in differing]
         said = f"Samples that ran in several cells gave different results: {some(outputs, MOST_NAMED)}."
@@ -147,8 +148,8 @@ def _notices(tables: Tables, run_records: Sequence[RunRecord], differing: Sequen
         yield Notice("error", broken)
     if tables.runs.empty:
         yield Notice("error", "No cell of this study has ended: there is nothing to report. Run the study again.")
-    yield from (Notice("warning", text) for text in _mixtures(run_records))
-    if busy := busy_cells(run_records):
+    yield from (Notice("warning", text) for text in _mixtures(records))
+    if busy := busy_cells(records):
         yield Notice("warning", f"The node was busy before the start of {counted(len(busy), 'cell')}: {some(busy, 5)}.")
     if bad := sorted(set(tables.samples[tables.samples["fault"].eq(DATA).fillna(False)]["sample"])):
         yield Notice("warning", _bad_data(bad))
@@ -163,13 +164,13 @@ def _notices(tables: Tables, run_records: Sequence[RunRecord], differing: Sequen
         yield Notice(
             "warning", f"{count} did not end and {_are(len(tables.unfinished))} in no figure; see Not finished."
         )
-    yield from (Notice("warning", _sentence(doubt)) for doubt in (doubts(_named(run_records)) if run_records else ()))
+    yield from (Notice("warning", _sentence(doubt)) for doubt in (doubts(_named(records)) if records else ()))
 
 
-def _mixtures(run_records: Sequence[RunRecord]) -> Iterator[str]:
+def _mixtures(records: Sequence[RunRecord]) -> Iterator[str]:
     """Say in what the repeats of points differ, a line each thing that differs: many points may share it."""
     found: dict[tuple[str, str], list[Difference]] = {}
-    for difference in pooled_differences(run_records):
+    for difference in pooled_differences(records):
         found.setdefault((difference.name, difference.detail), []).append(difference)
     for differences in found.values():
         more = f" The same of {counted(len(differences) - 1, 'more mean')}." if len(differences) > 1 else ""
@@ -177,7 +178,7 @@ def _mixtures(run_records: Sequence[RunRecord]) -> Iterator[str]:
 
 
 def _broken_bindings(jobs: pd.DataFrame) -> str:
-    broken = records(jobs[jobs["binding_ok"].eq(False).fillna(False).astype(bool)])
+    broken = row_dicts(jobs[jobs["binding_ok"].eq(False).fillna(False).astype(bool)])
     if not broken:
         return ""
     named = dict.fromkeys(f"{job['rule']} {job['sample'] or ''}".strip() + f" in {job['cell']}" for job in broken)
@@ -198,7 +199,7 @@ def _bad_data(samples: Sequence[str]) -> str:
 def _failed_outside(jobs: pd.DataFrame) -> str:
     """Jobs of no named step that failed for good: no sample fails for them, but what they make is missing."""
     last = jobs[~jobs["timed"].fillna(False).astype(bool)].drop_duplicates(JOB, keep="last")
-    failed = records(last[last["exit_code"].ne(0).fillna(True).astype(bool)])
+    failed = row_dicts(last[last["exit_code"].ne(0).fillna(True).astype(bool)])
     named = [f"{job['rule']} {job['sample'] or ''}".strip() + f" in {job['cell']}" for job in failed]
     return f"{counted(len(named), 'job')} of no named step failed: {some(named, MOST_NAMED)}." if named else ""
 
@@ -217,8 +218,8 @@ def _contended(jobs: pd.DataFrame) -> str:
     )
 
 
-def _named(run_records: Iterable[RunRecord]) -> list[tuple[str, RunRecord]]:
-    return [(record["cell"]["cell"], record) for record in run_records]
+def _named(records: Iterable[RunRecord]) -> list[tuple[str, RunRecord]]:
+    return [(record.cell.cell, record) for record in records]
 
 
 def _are(count: int) -> str:
@@ -232,12 +233,12 @@ def _sentence(text: str) -> str:
 # ------------------------------------------------------------------------------------------- headline
 
 
-def _headline(pipeline: str, tables: Tables, run_records: Sequence[RunRecord]) -> Headline:
+def _headline(pipeline: str, tables: Tables, records: Sequence[RunRecord]) -> Headline:
     """The point with the most genomes a day, of all series: one in which no sample failed, where there is any.
 
     A sample that fails early frees the machine for the others, so that a figure with failures is not one of N samples.
     """
-    points = [p for p in records(tables.points) if p["pipeline"] == pipeline and p["genomes_per_day_mean"]]
+    points = [p for p in row_dicts(tables.points) if p["pipeline"] == pipeline and p["genomes_per_day_mean"]]
     if not points:
         return Headline(pipeline, Entry("none"), PIPELINES[pipeline].daily, "No sample succeeded at any N.", (), "")
     best = max(points, key=lambda point: (not point["failed"], point["genomes_per_day_mean"]))
@@ -249,7 +250,7 @@ def _headline(pipeline: str, tables: Tables, run_records: Sequence[RunRecord]) -
         pipeline,
         Entry(*with_error(best["genomes_per_day_mean"], best["genomes_per_day_se"])),
         _counts(pipeline, best, size),
-        _reached(best, tables, run_records) + ("" if most is best else f" {_faster(most)}"),
+        _reached(best, tables, records) + ("" if most is best else f" {_faster(most)}"),
         tuple(
             (Entry(*with_error(best[f"{column}_mean"], best[f"{column}_se"])), name)
             for column, name in others
@@ -275,12 +276,12 @@ def _freed(point: Record) -> str:
     return f"{counted(point['failed'], 'sample')} failed and left the machine to the others"
 
 
-def _reached(point: Record, tables: Tables, run_records: Sequence[RunRecord]) -> str:
+def _reached(point: Record, tables: Tables, records: Sequence[RunRecord]) -> str:
     series = Series(point["pipeline"], point["mode"], point["binding"])
     runs = counted_in(rows(series, tables.runs))
     cores = runs["cores"].dropna().unique()
     own = set(runs[runs["n"] == point["n"]]["cell"])
-    names = cpu_names(record for record in run_records if record["cell"]["cell"] in own)
+    names = cpu_names(record for record in records if record.cell.cell in own)
     cpu = f"on {listed(names) or point['sku'] or 'a CPU whose name is not known'}"
     used = f", {' or '.join(map(str, cores))} cores" if len(cores) else ""
     repeats = counted(point["repeats"], "repeat")
@@ -373,8 +374,8 @@ def _about_failures(tables: Tables) -> str:
     )
 
 
-def _agreement(run_records: Sequence[RunRecord], differing: Sequence[Disagreement]) -> str:
-    count = compared(run_records)
+def _agreement(records: Sequence[RunRecord], differing: Sequence[Disagreement]) -> str:
+    count = compared(records)
     if differing:
         return f"{len(differing):,} of {counted(count, 'output')} that several cells came to differ between them."
     if not count:

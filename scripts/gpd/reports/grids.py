@@ -73,7 +73,7 @@ def all_series(points: pd.DataFrame) -> list[Series]:
     return sorted(found, key=lambda one: (list(PIPELINES).index(one.pipeline), one.mode != "scheduled", one.binding))
 
 
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+def row_dicts(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a table, missing values as None."""
     columns = [_values(column) for _, column in table.items()]
     return [dict(zip(table.columns, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -100,7 +100,7 @@ def step_numbers(pipeline: str) -> dict[str, str]:
 
 def step_grids(series: Series, clock: str, steps: pd.DataFrame, runs: pd.DataFrame, points: pd.DataFrame) -> list[Grid]:
     """The published-style table of a series by one of CLOCKS: rows are steps, columns are N, means over repeats."""
-    own = records(rows(series, points).sort_values("n"))
+    own = row_dicts(rows(series, points).sort_values("n"))
     hours = step_means(series, clock, steps)
     makespans = [point["makespan_s_mean"] for point in own if point["makespan_s_mean"] is not None]
     longest = max([*makespans, *(hour * SECONDS_PER_HOUR for hour in hours.values())], default=0)
@@ -196,7 +196,7 @@ def _failed(series: Series, runs: pd.DataFrame) -> dict[int, str]:
 
 def failure_grid(samples: pd.DataFrame) -> Grid | None:
     """The samples that failed, with step, cause, message and log; warm-ups too. None where none did."""
-    failed = records(samples[~samples["succeeded"].fillna(False).astype(bool)])
+    failed = row_dicts(samples[~samples["succeeded"].fillna(False).astype(bool)])
     heads = ("sample", "cell", "step", "cause", "fault", "message", "log")
     columns = ("cell", "failed_step", "cause", "fault", "message", "log")
     lines = tuple(

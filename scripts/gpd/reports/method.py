@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from gpd.comparison.agreement import RunRecord
 from gpd.pipelines import HUMAN_30X_GIGABASES
+from gpd.records.run import RunRecord
 from gpd.reports.grids import counted_in
 from gpd.tables.collect import Tables
 from gpd.text.formats import counted, listed
@@ -24,9 +24,9 @@ DEFINITIONS = (
 )
 
 
-def method_lines(tables: Tables, run_records: Sequence[RunRecord]) -> Iterator[str]:
+def method_lines(tables: Tables, records: Sequence[RunRecord]) -> Iterator[str]:
     yield _cells(tables)
-    yield _draw(tables, run_records)
+    yield _draw(tables, records)
     yield from DEFINITIONS
     yield _pinning(tables)
 
@@ -42,8 +42,8 @@ def _cells(tables: Tables) -> str:
     return f"{said} {modes} {listed(besides)} besides, in no statistics."
 
 
-def _draw(tables: Tables, run_records: Sequence[RunRecord]) -> str:
-    seeds = listed(sorted({str(record["cell"].get("seed")) for record in run_records}))
+def _draw(tables: Tables, records: Sequence[RunRecord]) -> str:
+    seeds = listed(sorted({str(record.cell.seed) for record in records}))
     caches = listed(sorted(tables.runs["cache"].dropna().unique())).replace("_", " ")
     return (
         f"Samples of a cell are all different, drawn from the pool with seed {seeds or 'none'}, and recorded. Page "

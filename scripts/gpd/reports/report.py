@@ -37,7 +37,7 @@ def write(
     Raises OSError, and PublishedError where a published table is broken.
     """
     if disagreements is None:
-        disagreements = agreement.disagreements(tables.runs_json)
+        disagreements = agreement.disagreements(tables.records)
     if references is None:
         references = series.curves(figures.read())
     findings = find(tables, disagreements, references)

@@ -16,7 +16,7 @@ from gpd.reports.grids import (
     counted_in,
     label,
     name,
-    records,
+    row_dicts,
     rows,
     step_means,
     step_numbers,
@@ -39,7 +39,7 @@ class Shown:
 
 def knee_of(series: Series, points: pd.DataFrame) -> Knee | None:
     """Return what the knee finder says of a series; None where it has one N alone, and so no curve."""
-    own = records(rows(series, points))
+    own = row_dicts(rows(series, points))
     seen = [
         Observation(
             point["n"],
@@ -108,7 +108,7 @@ def reference_figure(references: Sequence[ReferenceSeries]) -> Shown | None:
 
 
 def _curve(series: Series, points: pd.DataFrame, column: str, scale: float = 1, knee: Knee | None = None) -> Curve:
-    own = records(rows(series, points).sort_values("n"))
+    own = row_dicts(rows(series, points).sort_values("n"))
     return Curve(
         label(series),
         tuple(
@@ -182,7 +182,7 @@ def timeline_figure(series: Series, jobs: pd.DataFrame) -> Shown:
     if own.empty:
         return Shown("No timeline: no job of a step was recorded.")
     cell = own.sort_values(["n", "repeat"], ascending=[False, True], kind="stable")["cell"].iloc[0]
-    held = records(own[own["cell"] == cell])
+    held = row_dicts(own[own["cell"] == cell])
     ended = [job for job in held if job["start_s"] is not None and job["end_s"] is not None]
     if not ended:
         return Shown(f"No timeline: no end of a job is known in cell {cell}.")

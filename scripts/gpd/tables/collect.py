@@ -1,27 +1,26 @@
 """Tables of a study: collected from the files that its cells left, written as TSV and Parquet, read again. No clock."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import cache
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 
 from gpd.errors import GpdError
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import counted_cells
+from gpd.records.cell import Cell, counted_cells
+from gpd.records.decoding import decode
 from gpd.records.ledger import Attempt, read_ledger
+from gpd.records.run import ProcessRecord, RunRecord, read_cell, read_run
 from gpd.tables import columns, faults, rows
 
-SCHEMAS = Path(__file__).parents[1] / "schemas"
 FOLDER = "tables"  # of a study's tables, in its folder
 CELLS = "cells.json"  # what the tables don't hold: run.json of every cell, and which cells did not end
 SCHEMA_VERSION = 1
@@ -43,7 +42,7 @@ class Tables:
     runs: pd.DataFrame
     points: pd.DataFrame
     unfinished: tuple[str, ...]
-    runs_json: tuple[Mapping[str, Any], ...]
+    records: tuple[RunRecord, ...]
 
 
 # ---- collect -----------------------------------------------------------------------------------------
@@ -64,7 +63,7 @@ def collect(study: Path) -> Tables:
             found[table].add(of_cell)
     found["points"].add(rows.points(totals))
     frames = {table: values.frame() for table, values in found.items()}
-    return Tables(**frames, unfinished=unfinished, runs_json=tuple(run.record for run in runs))
+    return Tables(**frames, unfinished=unfinished, records=tuple(run.record for run in runs))
 
 
 def failures(study: Path) -> list[rows.Row]:
@@ -85,8 +84,8 @@ def _rows(runs: Sequence[Run]) -> Iterator[dict[str, list[rows.Row]]]:
     judged = [(run, outcomes(run, wanted[run.kind])) for run in runs]
     evidence, counted = faults.gather(judged), counted_cells(run.cell for run in runs)
     for run, of_run in judged:
-        why = faults.faults(run, of_run, evidence[run.cell["pipeline"]])
-        yield rows.cell_rows(run, of_run, why, counted=run.cell["cell"] in counted)
+        why = faults.faults(run, of_run, evidence[run.cell.pipeline])
+        yield rows.cell_rows(run, of_run, why, counted=run.cell.cell in counted)
 
 
 class _Columns:
@@ -104,87 +103,36 @@ class _Columns:
         return pd.DataFrame({name: pd.array(self.values.pop(name), dtype=dtype) for name, dtype in self.types.items()})
 
 
-def _cells(study: Path) -> tuple[list[tuple[Path, dict]], tuple[str, ...]]:
+def _cells(study: Path) -> tuple[list[tuple[Path, RunRecord]], tuple[str, ...]]:
     """The cells with a run.json, as (folder, record), and the names of those without; in the order of the grid."""
     if not study.is_dir():
         raise CollectError(f"{study}: no such folder; name the folder of a study")
-    finished = [(path.parent, _read_record(path)) for path in study.glob("*/run.json")]
+    finished = [(path.parent, read_run(path)) for path in study.glob("*/run.json")]
     ended = {folder for folder, _ in finished}
-    unfinished = [_read_cell(path) for path in study.glob("*/cell.json") if path.parent not in ended]
-    finished.sort(key=lambda found: _order(found[1]["cell"]))
-    return finished, tuple(cell["cell"] for cell in sorted(unfinished, key=_order))
+    unfinished = [read_cell(path) for path in study.glob("*/cell.json") if path.parent not in ended]
+    finished.sort(key=lambda found: _order(found[1].cell))
+    return finished, tuple(cell.cell for cell in sorted(unfinished, key=_order))
 
 
-def _order(cell: Mapping[str, Any]) -> tuple:
-    return tuple(cell[name] for name in ("pipeline", "mode", "binding", "n", "repeat", "cell"))
+def _order(cell: Cell) -> tuple[str, str, str, int, int, str]:
+    return cell.pipeline, cell.mode, cell.binding, cell.n, cell.repeat, cell.cell
 
 
-def _read_cell(path: Path) -> dict[str, Any]:
-    return _checked_cell(path, _read_json(path, "cell"))
+def _read_run(folder: Path, record: RunRecord) -> Run:
+    return Run(record, tuple(_read_process(folder, record, process) for process in record.processes))
 
 
-def _read_record(path: Path) -> dict[str, Any]:
-    """Read a run.json and hold it against its schema and itself."""
-    record = _read_json(path, "run")
-    cell = _checked_cell(path, record["cell"])
-    strangers = {sample for process in record["processes"] for sample in process["samples"]} - set(cell["samples"])
-    if strangers:
-        raise CollectError(f"{path}: processes: {', '.join(sorted(strangers))}: no sample of this cell")
-    return record
+def _read_process(folder: Path, record: RunRecord, process: ProcessRecord) -> Process:
+    path = folder / process.directory / "ledger.jsonl"
+    attempts = [attempt for attempt in read_ledger(path) if record.run is None or attempt.run == record.run]
+    _check_attempts(path, record, {*process.samples, COHORT, None}, attempts)
+    return Process(process.directory, process.samples, process.exit_code, tuple(attempts))
 
 
-def _checked_cell(path: Path, cell: Any) -> dict[str, Any]:
-    _validate(path, cell, "cell")
-    if cell["cell"] != path.parent.name:
-        raise CollectError(f"{path}: it is of the cell {cell['cell']}; a cell's folder keeps its name")
-    if cell["n"] != len(cell["samples"]):
-        raise CollectError(f"{path}: n is {cell['n']}, but it names {len(cell['samples'])} samples")
-    return cell
-
-
-def _read_json(path: Path, schema: str) -> dict[str, Any]:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise CollectError(
-            f"{path} line {error.lineno}: not JSON: {error.msg}; remove the cell and run it again"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise CollectError(f"{path}: not UTF-8; remove the cell and run it again") from error
-    _validate(path, record, schema)
-    return record
-
-
-def _validate(path: Path, record: Any, schema: str) -> None:
-    error = best_match(_validator(schema).iter_errors(record))
-    if error is not None:
-        where = ".".join(map(str, error.absolute_path)) or "it"
-        said = " ".join(error.message.split())
-        raise CollectError(f"{path}: not a valid {path.name}: {where}: {said}")
-
-
-@cache
-def _validator(schema: str) -> Draft202012Validator:
-    return Draft202012Validator(json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8")))
-
-
-def _read_run(folder: Path, record: Mapping[str, Any]) -> Run:
-    return Run(record, tuple(_read_process(folder, record, process) for process in record["processes"]))
-
-
-def _read_process(folder: Path, record: Mapping[str, Any], process: Mapping[str, Any]) -> Process:
-    path, run = folder / process["directory"] / "ledger.jsonl", record.get("run")
-    attempts = [attempt for attempt in read_ledger(path) if run is None or attempt.run == run]
-    _check_attempts(path, record, {*process["samples"], COHORT, None}, attempts)
-    return Process(process["directory"], tuple(process["samples"]), process.get("exit_code"), tuple(attempts))
-
-
-def _check_attempts(
-    path: Path, record: Mapping[str, Any], owners: set[str | None], attempts: Sequence[Attempt]
-) -> None:
+def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], attempts: Sequence[Attempt]) -> None:
     """Refuse a ledger with jobs of another run, too: from before an interruption until after it is no makespan."""
-    steps = PIPELINES[record["cell"]["pipeline"]].steps
-    began = datetime.fromisoformat(record["start"]) - CLOCK_TOLERANCE
+    steps = PIPELINES[record.cell.pipeline].steps
+    began = record.start - CLOCK_TOLERANCE
     for number, attempt in enumerate(attempts, 1):
         if attempt.step not in steps:
             continue
@@ -206,7 +154,11 @@ def write(tables: Tables, folder: Path) -> None:
         frame = getattr(tables, table)
         _replace(folder / f"{table}.tsv", lambda path, frame=frame: _write_tsv(frame, path))
         _replace(folder / f"{table}.parquet", lambda path, frame=frame, table=table: _write_parquet(table, frame, path))
-    cells = {"schema": SCHEMA_VERSION, "unfinished": list(tables.unfinished), "runs": list(tables.runs_json)}
+    cells = {
+        "schema": SCHEMA_VERSION,
+        "unfinished": list(tables.unfinished),
+        "runs": msgspec.to_builtins(tables.records),
+    }
     text = json.dumps(cells, ensure_ascii=False)
     _replace(folder / CELLS, lambda path: path.write_text(f"{text}\n", encoding="utf-8"))
 
@@ -239,11 +191,12 @@ def read(folder: Path) -> Tables:
     try:
         frames = {table: _read_parquet(table, folder / f"{table}.parquet") for table in columns.TABLES}
         cells = json.loads((folder / CELLS).read_text(encoding="utf-8"))
-        unfinished, runs_json = tuple(cells["unfinished"]), tuple(cells["runs"])
-    except (pa.ArrowInvalid, json.JSONDecodeError, KeyError, TypeError) as error:
+        unfinished = tuple(cells["unfinished"])
+        records = tuple(decode(json.dumps(record), RunRecord) for record in cells["runs"])
+    except (pa.ArrowInvalid, json.JSONDecodeError, msgspec.ValidationError, KeyError, TypeError) as error:
         said = " ".join(str(error).split())
         raise CollectError(f"{folder}: not the tables of a study: {said}; collect it again") from error
-    return Tables(**frames, unfinished=unfinished, runs_json=runs_json)
+    return Tables(**frames, unfinished=unfinished, records=records)
 
 
 def _read_parquet(table: str, path: Path) -> pd.DataFrame:

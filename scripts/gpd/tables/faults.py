@@ -40,11 +40,11 @@ def gather(judged: Iterable[Judged]) -> dict[str, Evidence]:
     succeeded: dict[str, set[str]] = {}
     alone: dict[str, set[str]] = {}
     for run, outcomes in judged:
-        own = succeeded.setdefault(run.cell["pipeline"], set()), alone.setdefault(run.cell["pipeline"], set())
+        own = succeeded.setdefault(run.cell.pipeline, set()), alone.setdefault(run.cell.pipeline, set())
         for outcome in outcomes:
             if outcome.succeeded:
                 own[0].add(outcome.sample)
-            elif outcome.own and outcome.cause not in OUTSIDE and run.cell["n"] == 1:
+            elif outcome.own and outcome.cause not in OUTSIDE and run.cell.n == 1:
                 own[1].add(outcome.sample)
     return {name: Evidence(frozenset(succeeded[name]), frozenset(alone[name])) for name in succeeded}
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, HUMAN_30X_GIGABASES
+from gpd.records.host import Host
 from gpd.records.ledger import Attempt, last_attempts
 from gpd.statistics.estimates import estimate
 from gpd.tables import columns
@@ -29,7 +30,7 @@ def cell_rows(
     run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str | None], counted: bool
 ) -> dict[str, list[Row]]:
     """The rows of one cell, by table; `faults` has for each sample why it failed."""
-    key = {name: run.cell[name] for name in KEY_NAMES} | {columns.COUNTED.name: counted}
+    key = {name: getattr(run.cell, name) for name in KEY_NAMES} | {columns.COUNTED.name: counted}
     jobs = sorted(((process, attempt) for process in run.processes for attempt in process.attempts), key=_when)
     timed = [(process, attempt) for process, attempt in jobs if attempt.step in run.steps]
     zero = min((attempt.start for _, attempt in timed if attempt.start), default=None)
@@ -96,10 +97,9 @@ def _samples(
         own.setdefault(owner(attempt), []).append(attempt)
     for outcome in outcomes:
         attempts = own.get(outcome.sample, [])
-        read = (run.record.get("inputs") or {}).get(outcome.sample) or {}
         yield {
             "sample": outcome.sample,
-            "input_digest": read.get("digest"),
+            "input_digest": run.record.input(outcome.sample).digest,
             "gigabases": gigabases(run, outcome.sample),
             "succeeded": outcome.succeeded,
             "failed_step": outcome.step,
@@ -117,7 +117,7 @@ def _samples(
 
 def gigabases(run: Run, sample: str) -> float | None:
     """Bases that were sequenced of a sample, Gb."""
-    bases = ((run.record.get("inputs") or {}).get(sample) or {}).get("bases")
+    bases = run.record.input(sample).bases
     return None if bases is None else bases / BASES_PER_GIGABASE
 
 
@@ -158,41 +158,41 @@ def _run(
 ) -> Row:
     attempts = [attempt for _, attempt in timed]
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
-    host = run.record.get("host") or {}
+    host = run.record.host or Host()
     makespan_s, cpu_s = _between(attempts), _sum(attempt.cpu_s for attempt in attempts)
     bases = [gigabases(run, sample) for sample in whole]
     total = None if None in bases else fsum(bases)
     gigabases_per_day = _a_day(total, makespan_s)
-    cores = run.cell.get("cores")
+    cores = run.cell.cores
     return {
-        "host": host.get("hostname"),
-        "sku": host.get("sku"),
+        "host": host.hostname,
+        "sku": host.sku,
         "cores": cores,
-        "cache": run.cell.get("cache"),
+        "cache": run.cell.cache,
         "samples": len(outcomes),
         "succeeded": len(whole),
         "failed": len(outcomes) - len(whole),
         "failed_data": sum(fault in (DATA, COHORT_DATA) for fault in faults.values()),
         "failures": "; ".join(_describe(outcome) for outcome in outcomes if not outcome.succeeded) or None,
         "makespan_s": makespan_s,
-        "wall_s": run.record["wall_s"],
+        "wall_s": run.record.wall_s,
         "genomes_per_day": _a_day(len(whole), makespan_s),
         "gigabases": total,
         "gigabases_per_day": gigabases_per_day,
         "human_30x_per_day": _over(gigabases_per_day, HUMAN_30X_GIGABASES),
         "packing": _over(cpu_s, cores * makespan_s if cores and makespan_s else None),
         "cpu_s": cpu_s,
-        "os_cpu_s": run.record.get("cpu_s"),
+        "os_cpu_s": run.record.cpu_s,
         "ledger_cpu_s": _sum(attempt.cpu_s for _, attempt in jobs),
         "cpu_s_per_gigabase": _over(cpu_s, total),
         "peak_memory_mib": peak_memory_mib(attempt for _, attempt in jobs),
-        "peak_disk_mib": run.record.get("peak_disk_mib"),
+        "peak_disk_mib": run.record.peak_disk_mib,
         "read_mib": _sum(attempt.read_mib for attempt in attempts),
         "write_mib": _sum(attempt.write_mib for attempt in attempts),
         "wait_s": _sum(attempt.wait_s for attempt in attempts),
         "binding_ok": _all(attempt.binding_ok for attempt in attempts),
         "split_jobs": _count(attempt.split for attempt in attempts),
-        "memory_applied": run.record.get("memory_applied"),
+        "memory_applied": run.record.memory_applied,
         "contended_jobs": _count(attempt.contended for attempt in attempts),
         "foreign_cpu_s": _sum(attempt.foreign_cpu_s for attempt in attempts),
         "steal_s": _sum(attempt.steal_s for attempt in attempts),

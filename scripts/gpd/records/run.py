@@ -1,0 +1,154 @@
+"""The record of a run, that is of a cell that ended: run.json, written once and read by everyone.
+
+Keys that this version does not know are passed over, and those that an earlier one did not write have their defaults:
+here, and nowhere else.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from gpd.errors import GpdError
+from gpd.records.cell import SCHEMA_VERSION, Cell, Count, Name
+from gpd.records.decoding import decode
+from gpd.records.host import Host
+
+Amount = Annotated[float, Meta(ge=0)]
+Time = Annotated[datetime, Meta(tz=True)]
+REMEDY = "remove the cell's folder, and it is run again"
+
+
+class RecordError(GpdError):
+    """A file that is no record; the message is one line that names it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessRecord:
+    """A Snakemake process: its folder within the cell's, its samples, its exit code (negative for a signal)."""
+
+    directory: Name
+    samples: tuple[Name, ...]
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputRecord:
+    """What was read of a sample: a digest of its reads, the size of its files, its reads (both mates) and bases."""
+
+    digest: str | None = None
+    mib: Amount | None = None
+    reads: Count | None = None
+    bases: Count | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputRecord:
+    """What a run made of these samples together; the same kind of the same samples is to have the same digest."""
+
+    kind: Name
+    samples: tuple[Name, ...]
+    digest: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What has to be the same for two runs to be compared; None: not known.
+
+    Digests: of the workflow's own files, of the tools' environments (envs/), of the configuration, of the reference.
+    `tools`: the version of each, of Java its vendor, too. `environment`: variables by which tools change what they do.
+    """
+
+    workflow_commit: str | None = None
+    workflow_digest: str | None = None
+    environments_digest: str | None = None
+    config_digest: str | None = None
+    reference_digest: str | None = None
+    gpd_version: str | None = None
+    tools: Mapping[str, str | None] | None = None
+    environment: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """A cell that ended. Raises ValueError where it contradicts itself.
+
+    `run` is the mark of its ledgers' records. `wall_s` is by a clock that is never set; `cpu_s` is what the operating
+    system counted for its processes and their children, `snakemake_cpu_s` that part of Snakemake's own. `peak_disk_mib`
+    is the largest size of its folders that was seen. `binding`: how jobs were to be bound beside the policy, None: they
+    leased no CPUs; `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
+    """
+
+    schema: Literal[1] = SCHEMA_VERSION
+    run: str | None = None
+    cell: Cell
+    start: Time
+    end: Time
+    wall_s: Amount
+    cpu_s: Amount | None = None
+    snakemake_cpu_s: Amount | None = None
+    peak_disk_mib: Amount | None = None
+    processes: Annotated[tuple[ProcessRecord, ...], Meta(min_length=1)]
+    inputs: Mapping[str, InputRecord] = field(default_factory=dict)
+    outputs: tuple[OutputRecord, ...] = ()
+    settings: Settings = field(default_factory=Settings)
+    profile_digest: str | None = None
+    binding: Mapping[str, Any] | None = None
+    memory_applied: str | None = None
+    pair_hmm: str | None = None
+    host: Host | None = None
+
+    def __post_init__(self) -> None:
+        strangers = {name for process in self.processes for name in process.samples} - set(self.cell.samples)
+        if strangers:
+            raise ValueError(f"processes: {', '.join(sorted(strangers))}: no sample of this cell")
+
+    def input(self, sample: str) -> InputRecord:
+        """What was read of a sample."""
+        return self.inputs.get(sample, InputRecord())
+
+    @classmethod
+    def from_json(cls, text: str) -> "RunRecord":
+        """As decode()."""
+        return decode(text, cls)
+
+    def to_json(self) -> str:
+        return json.dumps(msgspec.to_builtins(self), indent=2) + "\n"
+
+
+def read_run(path: Path) -> RunRecord:
+    """Read a run.json. Raises RecordError."""
+    record = _read(path, RunRecord.from_json)
+    _check_place(path, record.cell)
+    return record
+
+
+def read_cell(path: Path) -> Cell:
+    """Read a cell.json. Raises RecordError."""
+    cell = _read(path, Cell.from_json)
+    _check_place(path, cell)
+    return cell
+
+
+Kind = TypeVar("Kind")
+
+
+def _read(path: Path, parse: Callable[[str], Kind]) -> Kind:
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise RecordError(f"{path} line {error.lineno}: not JSON: {error.msg}; {REMEDY}") from error
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{path}: not UTF-8; {REMEDY}") from error
+    except msgspec.ValidationError as error:
+        raise RecordError(f"{path}: not a valid {path.name}: {error}; {REMEDY}") from error
+
+
+def _check_place(path: Path, cell: Cell) -> None:
+    if cell.cell != path.parent.name:
+        raise RecordError(f"{path}: it is of the cell {cell.cell}; a cell's folder keeps its name")
