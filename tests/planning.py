@@ -1,4 +1,4 @@
-"""Snakemake's command line in a process that has imported it already: most of a dry run's time is that import.
+"""Snakemake's command line in a process that has imported it already: that import takes longer than most small runs.
 
 And runs that are pretended: their outputs are there, and recorded as if jobs had made them.
 """
