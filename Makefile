@@ -9,6 +9,9 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 PYTEST_ARGS ?=
 
+# the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
+BY_FILE := --dist loadfile --no-loadscope-reorder
+
 .PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast e2e lint format bench lock clean
 
 help: ## say what there is to make
@@ -32,10 +35,10 @@ demo-germline demo-tuxedo demo-throughput: demo-%: installed ## one part of the 
 test: test-fast e2e ## everything: test-fast, and the pipelines with the real tools
 
 test-fast: lint ## lint, and the tests that need no tool
-	@pytest -m "not e2e" --numprocesses 2 --dist loadfile $(PYTEST_ARGS)
+	@pytest -m "not e2e" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
 
 e2e: installed
-	@pytest -m e2e --numprocesses 2 --dist loadfile $(PYTEST_ARGS)
+	@pytest -m e2e --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
 
 lint: installed ## the checks of form
 	@ruff check .

@@ -29,6 +29,13 @@ SNAKEFILE = ROOT / "workflow" / "Snakefile"
 SHARED = ROOT.parent / "shared" / "data"
 
 UNIT_COLUMNS = ("sample_name", "unit_name", "fq1", "fq2", "bam", "platform", "library")
+# started first, longest first: neither of two test processes shall be left alone with one of them at the end
+LONGEST = [
+    *("test_germline_real_reads", "test_tuxedo_real_reads", "test_demo_runs", "test_throughput_runs"),
+    *("test_interrupted_runs", "test_what_runs_again", "test_conda_environments", "test_launcher_jobs"),
+    *("test_damaged_reads", "test_killed_runs", "test_benches"),
+    *("test_tuxedo_plan", "test_report", "test_compare", "test_plan", "test_tuxedo_demo", "test_topology"),
+]
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,11 @@ def write_vcf(path: Path, contigs: dict[str, int], records: Sequence[tuple[str, 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Name a test by its argument, not by bytes that may hold a date: processes side by side must agree on names."""
     return argname if isinstance(val, bytes) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    ranks = {name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
 
 
 @pytest.fixture
