@@ -45,6 +45,7 @@ lint: installed ## the checks of form
 	@ruff format --check .
 	@snakefmt --check workflow
 	@lint-imports --no-logo
+	@mypy
 
 format: installed ## put Python and Snakemake files into form
 	@ruff check --fix .
