@@ -8,6 +8,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from recording import run_record
 
 from gpd.lab import cells, provenance, runner
 from gpd.lab.study import Sample, draw
@@ -322,11 +323,11 @@ def test_a_draw_without_bad_samples_differs_by_them_alone(pool_names, data):
 
 def test_of_several_draws_of_a_repeat_the_last_counts():
     def cell(name, left_out=(), **more):
-        same = {"pipeline": "germline", "mode": "scheduled", "binding": "compact", "n": 2, "repeat": 1}
-        return {**same, "warm_up": False, "cell": name, "left_out": list(left_out), **more}
+        samples = [f"S{number}" for number in range(more.pop("n", 2))]
+        return run_record({"cell": name, "left_out": list(left_out), "samples": samples, **more}).cell
 
     drawn = [cell("a"), cell("c", "XY"), cell("b", "X"), cell("d", repeat=2), cell("w", warm_up=True, repeat=0)]
-    assert counted_cells([*drawn, cell("alone", alone=True, repeat=0)]) == {"c", "d"}
+    assert counted_cells([*drawn, cell("alone", alone=True, repeat=0, n=1)]) == {"c", "d"}
 
 
 def test_a_series_is_observed_without_what_does_not_count(lab):

@@ -10,7 +10,7 @@ import pytest
 from conftest import SNAKEFILE, Cohort, one_contig_cohort, sample_pairs, snakemake, write_fastq
 from launching import wait_until
 
-from gpd import ledger_verbs
+from gpd.commands import ledger
 
 pytestmark = pytest.mark.e2e
 
@@ -67,6 +67,6 @@ def test_a_killed_run_finishes_when_started_again(cohort: Cohort, victim: str) -
     again = snakemake(cohort.folder, TARGET, "--rerun-incomplete")
     assert again.exit_code == 0, again.said
     assert (cohort.folder / TARGET).exists()
-    assert ledger_verbs.check(cohort.folder / "ledger.jsonl").problems == ()
+    assert ledger.checked_ledger(cohort.folder / "ledger.jsonl").problems == ()
     records = (cohort.folder / "ledger.jsonl").read_text().splitlines()
     assert sum('"map_and_sort"' in record for record in records) == 2, records

@@ -17,7 +17,7 @@ from gpd.lab.cells import CellError
 from gpd.lab.study import StudyError
 from gpd.machines import launcher
 from gpd.records.cell import Series
-from gpd.records.run import Settings
+from gpd.records.run import RecordError, Settings
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 
@@ -154,7 +154,7 @@ def test_more_samples_than_the_pool_has(tmp_path, settings):
     with pytest.raises(StudyError) as error:
         plan_of(tmp_path, settings, concurrent_samples=[2, 9])
     assert str(error.value) == (
-        f"{tmp_path / 'runner.yaml'}: concurrent_samples: 9 is more than the 6 samples in the pool of germline"
+        f"{tmp_path / 'throughput.yaml'}: concurrent_samples: 9 is more than the 6 samples in the pool of germline"
     )
 
 
@@ -182,7 +182,7 @@ def tuxedo(tmp_path, settings, config, **changes):
 def test_a_comparison_of_conditions_needs_two_samples_a_run(tmp_path, settings, changes, starts):
     with pytest.raises(StudyError) as error:
         tuxedo(tmp_path, settings, {}, **changes)
-    faults = [line.removeprefix(f"{tmp_path / 'runner.yaml'}: ") for line in str(error.value).splitlines()]
+    faults = [line.removeprefix(f"{tmp_path / 'throughput.yaml'}: ") for line in str(error.value).splitlines()]
     assert [fault[: len(start)] for fault, start in zip(faults, starts, strict=True)] == starts
     assert "stop_after: quantify" in faults[-1]
 
@@ -366,7 +366,7 @@ def test_a_record_that_is_none_is_named(tmp_path, settings, runs):
     runner.run(plan_of(tmp_path, settings, repeats=1, warm_up=0), SILENT)
     broken = tmp_path / "runs/study/germline-n2-scheduled-compact-r1/run.json"
     broken.write_text("{")
-    with pytest.raises(StudyError, match="not a record") as error:
+    with pytest.raises(RecordError, match="not JSON") as error:
         plan_of(tmp_path, settings)
     assert str(broken) in str(error.value)
 
