@@ -45,7 +45,9 @@ def compile_all(sources: dict[str, Path], folder: Path) -> None:
     partial = folder.with_name(f"{folder.name}.{os.uname().nodename}.{os.getpid()}")
     try:
         for name, path in sources.items():
-            py_compile.compile(str(path), cfile=str(partial / f"{name}c"), dfile=name, doraise=True)
+            made = py_compile.compile(str(path), cfile=str(partial / f"{name}c"), dfile=name, doraise=True)
+            with Path(made).open("rb") as file:
+                os.fsync(file.fileno())  # a power cut must not leave the folder there and its files empty
         partial.rename(folder)
     except OSError:
         shutil.rmtree(partial, ignore_errors=True)
