@@ -7,7 +7,7 @@ from pathlib import Path
 
 import conda_stand_in
 import pytest
-from conftest import SNAKEFILE, Cohort, tiny_cohort
+from conftest import SHORT_JVMS, SNAKEFILE, Cohort, tiny_cohort
 from tuxedo_cohort import tiny_experiment
 
 pytestmark = pytest.mark.e2e
@@ -19,7 +19,7 @@ def run(cohort: Cohort, *targets: str) -> None:
     words = [sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--directory", str(cohort.folder)]
     done = subprocess.run(
         [*words, "--cores", "2", "--sdm", "conda", "--", *targets],
-        env={**os.environ, "PATH": str(path)},
+        env={**os.environ, **SHORT_JVMS, "PATH": str(path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
