@@ -42,6 +42,6 @@ def test_germline(tmp_path: Path) -> None:
 
 def test_tuxedo(tmp_path: Path) -> None:
     """Up to Cuffdiff's tables: cummeRbund, whose environment is R alone, takes longer than all else."""
-    experiment = tiny_experiment(tmp_path, samples=("A1", "B1"), lanes=1)
+    experiment = tiny_experiment(tmp_path, lanes=1)  # with replicates: cuffdiff fits a dispersion where it has none
     experiment.config |= {"stop_after": "differential_expression", "cuffdiff": {"dispersion_method": "poisson"}}
     run(experiment, "all")
