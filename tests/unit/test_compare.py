@@ -893,9 +893,12 @@ def test_the_first_table_keeps_to_120_characters(study):
     compared = compared_sides(read_sides(names))
     narrow, wide = (next(grids.grids(compared, grids.Layout(width))) for width in (120, None))
     assert wide.width > 120 >= narrow.width
-    assert ["".join(text.split()) for row in narrow.groups[0][1] for text in row] == [
-        "".join(text.split()) for row in wide.groups[0][1] for text in row
-    ]
+    assert texts_of(narrow) == texts_of(wide)
+
+
+def texts_of(grid):
+    """The texts of a table, without blanks and line breaks."""
+    return ["".join(text.split()) for group in grid.groups for line in group.lines for text in line.texts]
 
 
 def test_names_stand_as_they_are(study, compare, tmp_path):

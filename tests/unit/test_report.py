@@ -96,7 +96,7 @@ def only(tables: collect.Tables, **where) -> collect.Tables:
 
 def row(text: str, head: str) -> list[str]:
     """The cells of the first row of a Markdown table that starts with this head."""
-    line = next(line for line in text.splitlines() if re.match(rf"\| (\w+ )?{re.escape(head)} \|", line))
+    line = next(line for line in text.splitlines() if re.match(rf"\| (\w+ )?{re.escape(head)} +\|", line))
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[2:-1]]
 
 
@@ -304,7 +304,7 @@ def test_cells_that_did_not_end_are_named_and_in_no_figure(html, plain):
     for text in (html, plain):
         assert text.count("germline-n4-scheduled-compact-r1") == 1
         assert "1 cell did not end" in text
-        assert "N = 4</th>" not in text and "| N = 4 |" not in text
+        assert not re.search(r"N = 4(</th>| +\|)", text)
 
 
 def test_a_broken_binding_is_said_at_the_top(golden, written):
@@ -354,7 +354,7 @@ def test_a_busy_node_and_repeats_on_different_nodes_are_said(golden, written):
     _, plain = written(replace(golden, records=(replace(run, host=host), *others)))
     assert f"The node was busy before the start of 1 cell: {run.cell.cell}." in plain
     assert "Repeats that go into one mean differ" in plain
-    assert "| machine | node2 | node1 |" in plain
+    assert row(plain, "machine") == ["node2", "node1"]
     assert "at most 1.5 CPUs at work; busy before 1 of 1 cell" in plain
 
 

@@ -10,10 +10,11 @@ from rich.text import Text
 
 from gpd.comparison.comparability import Difference, grouped
 from gpd.comparison.compare import Best, BestRows, Comparison, PointRows, Row
-from gpd.comparison.grids import Grid, Layout, grids
+from gpd.comparison.grids import Layout, grids
 from gpd.comparison.sides import Side
 from gpd.statistics.estimates import Estimate, Ratio
 from gpd.text.formats import markdown
+from gpd.text.grid import Grid, markdown_table
 
 METHOD = (
     "Mean \u00b1 standard error over repeats. Ratio: of the means, to those of the first side, with its 95% confidence"
@@ -44,12 +45,12 @@ def _rich(grid: Grid) -> Table:
     table = Table(title=Text(grid.caption), title_justify="left")
     for at, head in enumerate(grid.heads):
         table.add_column(Text(head), justify="right" if at else "left", no_wrap=not at, overflow="fold")
-    for title, rows in grid.groups:
+    for group in grid.groups:
         table.add_section()
-        if title:
-            table.add_row(Text(title, "italic"))
-        for row in rows:
-            table.add_row(*map(Text, row))
+        if group.title:
+            table.add_row(Text(group.title, "italic"))
+        for line in group.lines:
+            table.add_row(*map(Text, line.texts))
     return table
 
 
@@ -57,23 +58,13 @@ def to_markdown(compared: Comparison, layout: Layout) -> str:
     """Return what show() prints as Markdown."""
     parts = ["# Comparison", _list(_above(compared))]
     for grid in grids(compared, layout):
-        parts += [f"## {markdown(grid.caption)}", _markdown_table(grid), _list(grid.notes)]
+        parts += [f"## {markdown(grid.caption)}", markdown_table(grid), _list(grid.notes)]
     parts += ["## How to read it", METHOD]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _list(lines: Sequence[str]) -> str:
     return "\n".join(f"- {markdown(line)}" for line in lines)
-
-
-def _markdown_table(grid: Grid) -> str:
-    width = len(grid.heads)
-    lines = [f"| {' | '.join(map(markdown, grid.heads))} |", f"| {' | '.join(['---', *['---:'] * (width - 1)])} |"]
-    for title, rows in grid.groups:
-        if title:
-            lines.append(f"| *{markdown(title)}* |{'  |' * (width - 1)}")
-        lines += [f"| {' | '.join(map(markdown, row))} |" for row in rows]
-    return "\n".join(lines)
 
 
 # ------------------------------------------------------------------------------------------------- JSON

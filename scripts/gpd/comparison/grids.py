@@ -5,6 +5,7 @@ The first table says which machine gives how much; those of the points say in wh
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from gpd.comparison.comparability import told
 from gpd.comparison.compare import Best, BestRows, Comparison, Daily, PointRows, Row
@@ -25,13 +26,14 @@ from gpd.pipelines import PIPELINES
 from gpd.statistics.estimates import Estimate, Ratio
 from gpd.tables import columns
 from gpd.tables.columns import CLOCKS
-from gpd.text.formats import PLUS_MINUS, TimeUnit, listed, number, unit_for, with_error
+from gpd.text.formats import TimeUnit, listed, number, unit_for, with_error
+from gpd.text.grid import Entry, Grid, Group, Line
 
+T = TypeVar("T")
 RATIO, NO_INTERVAL = "ratio", "(no CI)"
 HOURS = {MAKESPAN.column: 1, BARRIER: SECONDS_PER_HOUR, BUSY: SECONDS_PER_HOUR}  # seconds of the unit in the tables
 HOURS_A_GIGABASE = dict.fromkeys(A_GIGABASE.values(), SECONDS_PER_HOUR)
 EPSILON = 1e-9  # of a mean: below it an error is that of the arithmetic
-FRAME = 3  # characters beside the text of a column
 NAMES = {
     columns.GIGABASES.name: "gigabases a day",
     columns.HUMAN.name: "30x human equivalents a day",
@@ -50,28 +52,8 @@ class Layout:
     width: int | None = None
     overview: bool = False
 
-
-@dataclass(frozen=True)
-class Grid:
-    """A table to be shown: its rows in groups, each under a title but the first; the first column heads the rows.
-
-    A head may have several lines. `notes` stand below.
-    """
-
-    caption: str
-    heads: tuple[str, ...]
-    groups: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def width(self) -> int:
-        """Characters that it takes on a terminal, unless text is folded."""
-        rows = [self.heads, *(row for _, rows in self.groups for row in rows)]
-        texts = [max(len(line) for text in column for line in text.split("\n")) for column in zip(*rows, strict=True)]
-        return sum(texts) + FRAME * len(texts) + 1
-
-    def fits(self, layout: Layout) -> bool:
-        return layout.width is None or self.width <= layout.width
+    def holds(self, grid: Grid) -> bool:
+        return self.width is None or grid.width <= self.width
 
 
 def grids(compared: Comparison, layout: Layout) -> Iterator[Grid]:
@@ -79,7 +61,7 @@ def grids(compared: Comparison, layout: Layout) -> Iterator[Grid]:
     seen: set[str] = set()
     for best in compared.best:
         grid = _best_grid(compared.sides, best)
-        grid = grid if grid.fits(layout) else _narrowed(grid)
+        grid = grid if layout.holds(grid) else _narrowed(grid)
         yield replace(grid, notes=tuple(note for note in grid.notes if note not in seen))
         seen.update(grid.notes)
     for match in (best.match for best in compared.best):
@@ -99,32 +81,29 @@ def _best_grid(sides: Sequence[Side], rows: BestRows) -> Grid:
     of = GENOMES if rows.same_size else GIGABASES
     pipeline = rows.shared.pipeline
     daily = [figure for figure in (GENOMES, GIGABASES, HUMAN) if figure != HUMAN or PIPELINES[pipeline].genomes]
-    cells: dict[str, Sequence[str]] = {
-        "": [side.name for side, _ in shown],
-        "processor": [", ".join(side.processors) for side, _ in shown],
-        "cores": [", ".join(map(str, side.cores)) for side, _ in shown],
-        "best N": [_text(best.knee.n) for _, best in shown],
-        "failed\nthere": [_text(best.knee.failed) for _, best in shown],
+    cells: dict[str, Sequence[Entry]] = {
+        "processor": [Entry(", ".join(side.processors)) for side, _ in shown],
+        "cores": [Entry(", ".join(map(str, side.cores))) for side, _ in shown],
+        "best N": [_entry(best.knee.n) for _, best in shown],
+        "failed\nthere": [_entry(best.knee.failed) for _, best in shown],
         "best N\nwithout\nfailures": _safe_numbers([best for _, best in shown]),
         **{_stacked(_name(figure, pipeline)): [_mean_of(best, figure) for _, best in shown] for figure in daily},
         _stacked(f"ratio of {_name(of, pipeline)}"): [_ratio_of(best, of) for _, best in shown],
     }
-    known = {head: texts for head, texts in cells.items() if any(texts)}
+    known = {head: entries for head, entries in cells.items() if any(entry.text for entry in entries)}
+    lines = [Line(side.name, tuple(entries[at] for entries in known.values())) for at, (side, _) in enumerate(shown)]
     caption = f"{told(rows.shared)}: each at its best N"
-    return Grid(caption, tuple(known), (("", tuple(zip(*known.values(), strict=True))),), tuple(_knees(shown)))
+    return Grid(caption, ("", *known), (Group(tuple(lines)),), tuple(_knees(shown)))
 
 
 def _narrowed(grid: Grid) -> Grid:
     """Break names after a colon, and set errors and intervals below their figures."""
-    ((title, rows),) = grid.groups
-    broken = (
-        (
-            name.replace(":", ":\n"),
-            *(text.replace(" (", "\n(").replace(f" {PLUS_MINUS}", f"\n{PLUS_MINUS}") for text in row),
-        )
-        for name, *row in rows
-    )
-    return replace(grid, groups=((title, tuple(broken)),))
+    (group,) = grid.groups
+    lines = [
+        Line(line.head.replace(":", ":\n"), tuple(Entry(entry.joined("\n")) for entry in line.entries))
+        for line in group.lines
+    ]
+    return replace(grid, groups=(Group(tuple(lines)),))
 
 
 def _knees(shown: Sequence[tuple[Side, Best]]) -> Iterator[str]:
@@ -134,19 +113,19 @@ def _knees(shown: Sequence[tuple[Side, Best]]) -> Iterator[str]:
         yield f"only one N was tried: {listed(once)}"
 
 
-def _safe_numbers(shown: Sequence[Best]) -> list[str]:
+def _safe_numbers(shown: Sequence[Best]) -> list[Entry]:
     """Return the best N without failures; nothing where it is the best N for all."""
     if all(best.knee.n == best.knee.n_without_failures for best in shown):
         return []
-    return [_text(best.knee.n_without_failures) or "none" for best in shown]
+    return [_entry(best.knee.n_without_failures or "none") for best in shown]
 
 
-def _mean_of(best: Best, figure: Figure) -> str:
+def _mean_of(best: Best, figure: Figure) -> Entry:
     daily = best.most.get(figure)
     return _mean(daily and daily.estimate)
 
 
-def _ratio_of(best: Best, figure: Figure) -> str:
+def _ratio_of(best: Best, figure: Figure) -> Entry:
     daily: Daily | None = best.most.get(figure)
     return _ratio(daily and daily.ratio)
 
@@ -180,7 +159,7 @@ def _point_grids(sides: Sequence[Side], point: PointRows, layout: Layout) -> Ite
     if layout.overview:
         others.sort(key=lambda at: sides[at].published)
     while others:
-        taken = _taken(others, lambda some: _point_grid(sides, point, [first, *some], layout).fits(layout))
+        taken = _taken(others, lambda some: layout.holds(_point_grid(sides, point, [first, *some], layout)))
         grid = _point_grid(sides, point, [first, *others[:taken]], layout)
         others = others[taken:]
         if layout.overview and others:
@@ -209,24 +188,25 @@ class _Page:
     unit: TimeUnit
     clock_unit: TimeUnit
 
-    def columns(self, label: str, values: Mapping[int, str], ratios: Mapping[int, str]) -> tuple[str, ...]:
-        """Return a row or the head: each side's value, and then its ratio if it has one."""
-        pairs = ((values[at], ratios.get(at, "")) if at in self.with_ratio else (values[at],) for at in self.places)
-        return (label, *(text for pair in pairs for text in pair))
+    def spread(self, values: Mapping[int, T], ratios: Mapping[int, T]) -> tuple[T, ...]:
+        """Return the heads or entries of a row: each side's value, and then its ratio if it has one."""
+        pairs = ((values[at], ratios[at]) if at in self.with_ratio else (values[at],) for at in self.places)
+        return tuple(value for pair in pairs for value in pair)
 
 
 def _point_grid(sides: Sequence[Side], point: PointRows, places: Sequence[int], layout: Layout) -> Grid:
     page = _page(sides, point, places, layout)
-    repeats = {at: str(point.measured[at].repeats) for at in places}
-    failed = {at: _text(point.measured[at].failed) for at in places}
-    rows = [(row.figure, _row(row, page)) for row in point.rows if any(row.estimates[at].n for at in places)]
-    totals = (row for figure, row in rows if not figure.step)
-    groups = [("", (page.columns("repeats", repeats, {}), page.columns("samples failed", failed, {}), *totals))]
+    blank = dict.fromkeys(places, Entry(""))
+    repeats = {at: _entry(point.measured[at].repeats) for at in places}
+    failed = {at: _entry(point.measured[at].failed) for at in places}
+    counts = Line("repeats", page.spread(repeats, blank)), Line("samples failed", page.spread(failed, blank))
+    lines = [(row.figure, _line(row, page)) for row in point.rows if any(row.estimates[at].n for at in places)]
+    groups = [Group((*counts, *(line for figure, line in lines if not figure.step)))]
     for column, title in page.clocks.items():
-        if of_clock := tuple(row for figure, row in rows if figure.column == column):
-            groups.append((title, of_clock))
-    heads = page.columns("", {at: _head(sides[at], layout) for at in places}, dict.fromkeys(places, RATIO))
-    return Grid(told(point.shared, point.n), heads, tuple(groups))
+        if of_clock := tuple(line for figure, line in lines if figure.column == column):
+            groups.append(Group(of_clock, title))
+    heads = page.spread({at: _head(sides[at], layout) for at in places}, dict.fromkeys(places, RATIO))
+    return Grid(told(point.shared, point.n), ("", *heads), tuple(groups))
 
 
 def _page(sides: Sequence[Side], point: PointRows, places: Sequence[int], layout: Layout) -> _Page:
@@ -264,12 +244,13 @@ def _head(side: Side, layout: Layout) -> str:
     return side.name.replace(":", ":\n")
 
 
-def _row(row: Row, page: _Page) -> tuple[str, ...]:
+def _line(row: Row, page: _Page) -> Line:
     values = {at: _value(row, at, page) for at in page.places}
-    return page.columns(_label(row.figure, page), values, {at: _ratio(row.ratios[at]) for at in page.places})
+    ratios = {at: _ratio(row.ratios[at]) for at in page.places}
+    return Line(_label(row.figure, page), page.spread(values, ratios))
 
 
-def _value(row: Row, at: int, page: _Page) -> str:
+def _value(row: Row, at: int, page: _Page) -> Entry:
     """Return a figure, times in the table's unit; published hours keep the digits that were printed."""
     one, repeats, column = row.estimates[at], page.point.measured[at].repeats, row.figure.column
     seconds = (HOURS | HOURS_A_GIGABASE).get(column)
@@ -277,7 +258,7 @@ def _value(row: Row, at: int, page: _Page) -> str:
         return _mean(one, repeats)
     unit = page.unit if column in HOURS else page.clock_unit
     if page.sides[at].published and column in HOURS:
-        return unit.show(one.mean * seconds)
+        return Entry(unit.show(one.mean * seconds))
     scale = seconds / unit.seconds
     return _mean(Estimate(one.n, one.mean * scale, None, one.se and one.se * scale), repeats)
 
@@ -295,23 +276,24 @@ def _name(figure: Figure, pipeline: str) -> str:
     return PIPELINES[pipeline].daily if figure == GENOMES else NAMES[figure.column]
 
 
-def _mean(one: Estimate | None, repeats: int | None = None) -> str:
+def _mean(one: Estimate | None, repeats: int | None = None) -> Entry:
     """Return mean and standard error, and of how many repeats where some have no value; blank where none has."""
     if one is None or one.mean is None:
-        return ""
+        return Entry("")
     # repeats that are equal but for the last bit of a float have no error
     error = one.se if one.se is None or one.se > abs(one.mean) * EPSILON else 0.0
     known = "" if repeats in (None, one.n) else f"(n = {one.n})"
-    return " ".join(filter(None, (*with_error(one.mean, error), known)))
+    mean, shown_error = with_error(one.mean, error)
+    return Entry(mean, " ".join(filter(None, (shown_error, known))))
 
 
-def _ratio(one: Ratio | None) -> str:
+def _ratio(one: Ratio | None) -> Entry:
     if one is None or one.value is None:
-        return ""
+        return Entry("")
     if one.low is None or one.high is None:
-        return f"{number(one.value)} {NO_INTERVAL}"
-    return f"{number(one.value)} ({number(one.low)}-{number(one.high)})"
+        return Entry(number(one.value), NO_INTERVAL)
+    return Entry(number(one.value), f"({number(one.low)}-{number(one.high)})")
 
 
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
+def _entry(value: object) -> Entry:
+    return Entry("" if value is None else str(value))

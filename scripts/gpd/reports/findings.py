@@ -13,8 +13,6 @@ from gpd.records.cell import Series
 from gpd.records.run import RunRecord
 from gpd.reports.grids import (
     MOST_FAILURES,
-    Entry,
-    Grid,
     Record,
     all_series,
     counted_in,
@@ -41,6 +39,7 @@ from gpd.tables.collect import Tables
 from gpd.tables.columns import CLOCKS
 from gpd.tables.faults import DATA
 from gpd.text.formats import counted, listed, number, some, with_error
+from gpd.text.grid import Entry, Grid
 
 ALIKE = 0.9  # of a human genome at 30x: a sample below is called by its size
 MOST_NAMED = 5

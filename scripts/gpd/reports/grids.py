@@ -1,7 +1,6 @@
 """The tables of a report, as text: steps by N in published style, failures, outputs that differ. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -12,6 +11,7 @@ from gpd.records.cell import Series
 from gpd.tables.columns import CLOCKS
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
 from gpd.text.formats import TimeUnit, some, unit_for, with_error
+from gpd.text.grid import Entry, Grid, Group, Line
 
 SECONDS_PER_HOUR = 3600
 WIDEST = 9  # columns that fit a printed page; past that a table goes on in another
@@ -22,34 +22,6 @@ FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its da
 MOST_CELLS = 4
 
 Record = Mapping[str, Any]  # a row of a table; what is missing is None
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A cell of a grid; `error` stands below the text, or behind it."""
-
-    text: str
-    error: str = ""
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of a grid; `total` sets it off from those above."""
-
-    head: str
-    entries: tuple[Entry, ...]
-    total: bool = False
-    number: str = ""
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table to be shown; its first column heads the rows. `figures`: its entries are numbers."""
-
-    caption: str
-    heads: tuple[str, ...]
-    lines: tuple[Line, ...]
-    figures: bool = True
 
 
 def name(series: Series) -> str:
@@ -111,7 +83,10 @@ def step_grids(series: Series, clock: str, steps: pd.DataFrame, runs: pd.DataFra
         Grid(
             caption=f"{CLOCKS[clock]} a step, {unit.name}{_page(page) if len(pages) > 1 else ''}",
             heads=("step", *(f"N = {point['n']}" for point in page)),
-            lines=(*_step_lines(series.pipeline, page, hours, unit), *_sums(clock, page, hours, unit, failed)),
+            groups=(
+                Group(tuple(_step_lines(series.pipeline, page, hours, unit))),
+                Group(tuple(_sums(clock, page, hours, unit, failed))),
+            ),
         )
         for page in pages
     ]
@@ -157,16 +132,16 @@ def _sums(
     unit: TimeUnit,
     failed: Mapping[int, str],
 ) -> Iterator[Line]:
-    yield Line("samples failed", tuple(Entry(failed.get(point["n"], "")) for point in points), total=True)
+    yield Line("samples failed", tuple(Entry(failed.get(point["n"], "")) for point in points))
     if clock == "busy_h":
         sums = ([h for (_, n), h in hours.items() if n == point["n"]] for point in points)
-        yield Line("total busy", tuple(_time(sum(own) if own else None, unit) for own in sums), total=True)
+        yield Line("total busy", tuple(_time(sum(own) if own else None, unit) for own in sums))
     else:
-        yield Line("total (makespan)", tuple(_makespan(point, unit) for point in points), total=True)
+        yield Line("total (makespan)", tuple(_makespan(point, unit) for point in points))
     for column, head in _daily(points[0]["pipeline"]):
         if any(point[f"{column}_mean"] is not None for point in points):
-            yield Line(head, tuple(_statistic(point, column) for point in points), total=True)
-    yield Line("repeats", tuple(Entry(f"{point['repeats']:,}") for point in points), total=True)
+            yield Line(head, tuple(_statistic(point, column) for point in points))
+    yield Line("repeats", tuple(Entry(f"{point['repeats']:,}") for point in points))
 
 
 def _daily(pipeline: str) -> list[tuple[str, str]]:
@@ -203,7 +178,7 @@ def failure_grid(samples: pd.DataFrame) -> Grid | None:
         Line(record["sample"], tuple(Entry(_plain(record[column])) for column in columns))
         for record in ({**one, "fault": FAULTS[one["fault"]]} for one in failed[:MOST_FAILURES])
     )
-    return Grid("Samples that failed", heads, lines, figures=False) if lines else None
+    return Grid("Samples that failed", heads, (Group(lines),), figures=False) if lines else None
 
 
 def _plain(value: str | None) -> str:
@@ -222,7 +197,8 @@ def disagreement_grid(found: Iterable[Disagreement]) -> Grid:
         for one in found
         for digest, cells in one.digests.items()
     )
-    return Grid("Outputs that differ", ("sample", "pipeline", "output", "digest", "cells"), lines, figures=False)
+    heads = ("sample", "pipeline", "output", "digest", "cells")
+    return Grid("Outputs that differ", heads, (Group(lines),), figures=False)
 
 
 def short(digest: str) -> str:

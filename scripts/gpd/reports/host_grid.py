@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from gpd.records.host import FileSystem, Host
 from gpd.records.run import RunRecord
-from gpd.reports.grids import Entry, Grid, Line, short
+from gpd.reports.grids import short
 from gpd.text.formats import counted, number, some
+from gpd.text.grid import Entry, Grid, Group, Line
 
 MIB_PER_GIB = 1024
 MOST_SHOWN = 4
@@ -49,7 +50,7 @@ def host_grid(records: Iterable[RunRecord]) -> tuple[Grid | None, str]:
         return None, "No cell has a record of its machine."
     heads = ("machine", *(host.hostname or "unnamed" for host, _ in found))
     said = f"Not told by {'the machine' if len(found) == 1 else 'any machine'}: {some(silent, len(silent))}."
-    return Grid("Machines", heads, lines, figures=False), said if silent else ""
+    return Grid("Machines", heads, (Group(lines),), figures=False), said if silent else ""
 
 
 def busy_cells(records: Iterable[RunRecord]) -> list[str]:
@@ -181,7 +182,7 @@ def software_grid(records: Sequence[RunRecord]) -> Grid | None:
     told = [_software([r for r in records if r.cell.pipeline == pipeline]) for pipeline in pipelines]
     names = dict.fromkeys(name for values in told for name in values)
     lines = tuple(Line(name, tuple(Entry(some(values.get(name, []), MOST_SHOWN)) for values in told)) for name in names)
-    return Grid("Software", ("software", *pipelines), lines, figures=False) if lines else None
+    return Grid("Software", ("software", *pipelines), (Group(lines),), figures=False) if lines else None
 
 
 def _binding(record: RunRecord) -> str:

@@ -4,10 +4,8 @@ The text is a pure function of the tables: no clock, no path of this machine, th
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -20,6 +18,7 @@ from gpd.reports.figures import Drawing
 from gpd.reports.findings import Findings, find
 from gpd.tables.collect import Tables
 from gpd.text.formats import markdown
+from gpd.text.grid import markdown_table
 
 HTML, MARKDOWN, FIGURES = "report.html", "report.md", "figures"
 TEMPLATES = PackageLoader("gpd.reports")
@@ -50,24 +49,12 @@ def write(
 
 def render_html(findings: Findings) -> str:
     """Return the page; all text is escaped, figures stand within it."""
-    return _environment(autoescape=True).get_template("report.html.j2").render(findings=findings)
+    return _environment(HTML).get_template("report.html.j2").render(findings=findings)
 
 
 def render_markdown(findings: Findings) -> str:
-    """Return the page as Markdown, figures are files beside it. All text is escaped before the template sees it."""
-    template = _environment(autoescape=False).get_template("report.md.j2")
-    return template.render(findings=_escaped(findings), figures=FIGURES)
-
-
-def _escaped(value: Any) -> Any:
-    """Return findings, or a part of them, with each text fit for Markdown."""
-    if isinstance(value, Drawing):
-        return replace(value, title=markdown(value.title), description=markdown(value.description))
-    if is_dataclass(value):
-        return replace(value, **{field.name: _escaped(getattr(value, field.name)) for field in fields(value)})
-    if isinstance(value, tuple):
-        return tuple(map(_escaped, value))
-    return markdown(value) if isinstance(value, str) else value
+    """Return the page as Markdown; all text is escaped, figures are files beside it."""
+    return _environment(MARKDOWN).get_template("report.md.j2").render(findings=findings, figures=FIGURES)
 
 
 def drawings(findings: Findings) -> Iterator[Drawing]:
@@ -78,17 +65,24 @@ def drawings(findings: Findings) -> Iterator[Drawing]:
 
 
 @cache
-def _environment(autoescape: bool) -> Environment:
+def _environment(kind: str) -> Environment:
+    """Return what fills in a template. Text is escaped, unless it is Markup."""
     environment = Environment(
         loader=TEMPLATES,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=StrictUndefined,
-        autoescape=autoescape,
+        autoescape=True,
+        finalize=_escaped_for_markdown if kind == MARKDOWN else None,
     )
+    environment.filters["markdown_table"] = lambda grid: Markup(markdown_table(grid))
     environment.filters["svg"] = lambda drawing: Markup(drawing.svg)
     return environment
+
+
+def _escaped_for_markdown(value: object) -> Markup:
+    return value if isinstance(value, Markup) else Markup(markdown(value))
 
 
 def _write_figures(findings: Findings, folder: Path) -> None:
