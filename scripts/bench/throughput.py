@@ -204,8 +204,8 @@ def figures(
     for mode in ("scheduled", "independent"):
         of_mode = runs.loc[mode]
         yield (
-            f"{mode}: {_spread(of_mode['genomes_per_day'], 0)} genomes a day, packing {_spread(of_mode['packing'])}, "
-            f"{_spread(of_mode['cpu_s'], 0)} CPU s",
+            f"{mode}: {_spread(of_mode['genomes_per_day'], 0)} genomes a day, "
+            f"CPU utilisation {_spread(of_mode['cpu_utilisation'])}, {_spread(of_mode['cpu_s'], 0)} CPU s",
             not of_mode["failed"].sum(),
         )
 

@@ -101,7 +101,7 @@ def test_a_run_by_hand(golden, cell):
     assert run["gigabases_per_day"] == pytest.approx(gigabases * DAY_S / makespan_s)
     assert run["human_30x_per_day"] == pytest.approx(gigabases * DAY_S / makespan_s / 93)
     assert run["cpu_s"] == pytest.approx(cpu_s)
-    assert run["packing"] == pytest.approx(cpu_s / (2 * makespan_s))
+    assert run["cpu_utilisation"] == pytest.approx(cpu_s / (2 * makespan_s))
     assert run["cpu_s_per_gigabase"] == pytest.approx(cpu_s / gigabases)
 
 
@@ -151,7 +151,7 @@ def test_a_point_by_hand(golden, point):
         "genomes_per_day": [DAY_S * n / s for n, s in zip(genomes, makespans, strict=True)],
         "gigabases_per_day": [DAY_S * g / s for g, s in zip(gigabases, makespans, strict=True)],
         "human_30x_per_day": [DAY_S * g / s / 93 for g, s in zip(gigabases, makespans, strict=True)],
-        "packing": [c / 2 / s for c, s in zip(cpu, makespans, strict=True)],
+        "cpu_utilisation": [c / 2 / s for c, s in zip(cpu, makespans, strict=True)],
         "cpu_s_per_gigabase": [c / g for c, g in zip(cpu, gigabases, strict=True)],
     }
     for name, (first, second) in expected.items():
@@ -245,7 +245,7 @@ def test_tables_that_are_not_there(tmp_path):
 
 def test_tables_of_another_version(golden, tmp_path):
     collect.write(golden, tmp_path)
-    golden.runs.drop(columns="packing").to_parquet(tmp_path / "runs.parquet")
+    golden.runs.drop(columns="cpu_utilisation").to_parquet(tmp_path / "runs.parquet")
     with pytest.raises(collect.CollectError, match=r"runs.parquet: its columns are not those .*; collect again"):
         collect.read(tmp_path)
 
@@ -400,7 +400,7 @@ def test_a_cell_without_a_job_is_a_run_of_nothing(study):
     study.cell("A", exit_code=1)
     run = row(study.collect().runs)
     assert (run["succeeded"], run["failed"], run["genomes_per_day"]) == (0, 1, 0)
-    assert run[["makespan_s", "packing", "cpu_s", "peak_memory_mib", "cpu_s_per_gigabase"]].isna().all()
+    assert run[["makespan_s", "cpu_utilisation", "cpu_s", "peak_memory_mib", "cpu_s_per_gigabase"]].isna().all()
     assert row(study.collect().samples)["message"] == "no job of it ran; Snakemake ended with exit code 1"
 
 

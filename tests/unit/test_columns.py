@@ -39,6 +39,6 @@ def test_every_row_says_which_cell_and_every_point_which_point():
 
 
 def test_what_is_repeated_has_a_mean_and_its_errors():
-    for name in ("genomes_per_day", "gigabases_per_day", "makespan_s", "packing", "cpu_s_per_gigabase"):
+    for name in ("genomes_per_day", "gigabases_per_day", "makespan_s", "cpu_utilisation", "cpu_s_per_gigabase"):
         assert name in columns.names("runs")
         assert {f"{name}_mean", f"{name}_sd", f"{name}_se"} <= set(columns.names("points"))

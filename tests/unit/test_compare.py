@@ -196,7 +196,7 @@ def test_figures_of_a_point_by_hand(study, compare):
         ("human_30x_per_day", None): 86400 * 2 / 80 / 93,
         ("makespan_s", None): 80,
         ("cpu_s_per_gigabase", None): 0.25 * 80,
-        ("packing", None): 0.25,
+        ("cpu_utilisation", None): 0.25,
         ("barrier_h", MAP): 20 / 3600,
         ("busy_h", MAP): 40 / 3600,
         ("barrier_h", CALL): 60 / 3600,
@@ -708,7 +708,7 @@ def test_published_figures_have_no_interval_and_no_repeats(study, compare):
     mapping = figures(point, "barrier_h_per_gigabase", MAP)["published:7763"]
     assert mapping["mean"] == pytest.approx(2.44 / (53 * 3.1))
     assert mapping["ratio"]["value"] == pytest.approx(2.44 / (53 * 3.1) / (91.2 / 4 / 3600))
-    assert figures(point, "packing")["published:7763"]["mean"] is None
+    assert figures(point, "cpu_utilisation")["published:7763"]["mean"] is None
     assert figures(point, "busy_h", MAP)["published:7763"]["mean"] is None
 
 

@@ -24,7 +24,7 @@ FIGURES = {
     "genomes/day": "genomes_per_day",
     "30x human/day": "human_30x_per_day",
     "makespan, s": "makespan_s",
-    "packing": "packing",
+    "CPU utilisation": "cpu_utilisation",
 }
 COLUMNS = {
     "pipeline": "pipeline",

@@ -38,7 +38,7 @@ NAMES = {
     columns.GIGABASES.name: "gigabases a day",
     columns.HUMAN.name: "30x human equivalents a day",
     columns.CPU_A_GIGABASE.name: "CPU seconds a gigabase",
-    columns.PACKING.name: "packing",
+    columns.CPU_UTILISATION.name: "CPU utilisation",
 }
 
 

@@ -47,7 +47,7 @@ TOTALS = (
     HUMAN,
     MAKESPAN,
     Figure(columns.CPU_A_GIGABASE.name),
-    Figure(columns.PACKING.name),
+    Figure(columns.CPU_UTILISATION.name),
 )
 
 

@@ -28,11 +28,11 @@ from gpd.reports.method import method_lines
 from gpd.reports.study_figures import (
     Shown,
     knee_of,
-    packing_figure,
     reference_figure,
     step_figure,
     throughput_figure,
     timeline_figure,
+    utilisation_figure,
 )
 from gpd.statistics.knee import Knee
 from gpd.tables.collect import Tables
@@ -327,7 +327,7 @@ def _pipelines(
         published = reference_figure(references) if PIPELINES[pipeline].genomes else None
         figures = (
             throughput_figure(pipeline, own, tables.points),
-            packing_figure(pipeline, own, tables.points),
+            utilisation_figure(pipeline, own, tables.points),
             published,
         )
         yield PipelineFindings(

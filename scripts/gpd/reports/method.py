@@ -19,8 +19,8 @@ DEFINITIONS = (
     "repeat has none.",
     "Outside of every timing: indexes and dictionaries of the reference, quality control, and Snakemake's own start "
     "and end.",
-    "Packing = CPU seconds of the tools in the named steps / (cores x makespan). CPU seconds are the kernel's, of each "
-    "job's whole tree of processes.",
+    "CPU utilisation = CPU seconds of the tools in the named steps / (cores x makespan). CPU seconds are the kernel's, "
+    "of each job's whole tree of processes.",
 )
 
 

@@ -71,15 +71,19 @@ def throughput_figure(pipeline: str, lines: Sequence[Series], points: pd.DataFra
     return Shown(f"{rings}{_about_errors(drawn)}", drawing)
 
 
-def packing_figure(pipeline: str, lines: Sequence[Series], points: pd.DataFrame) -> Shown:
-    """Packing in per cent against N, a curve a series."""
-    curves = [curve for series in lines if (curve := _curve(series, points, "packing", PERCENT)).points]
+def utilisation_figure(pipeline: str, lines: Sequence[Series], points: pd.DataFrame) -> Shown:
+    """CPU utilisation in per cent against N, a curve a series."""
+    curves = [curve for series in lines if (curve := _curve(series, points, "cpu_utilisation", PERCENT)).points]
     if not curves:
-        return Shown("No figure of packing: CPU seconds or makespans are missing.")
+        return Shown("No figure of CPU utilisation: CPU seconds or makespans are missing.")
     if all(len(curve.points) == 1 for curve in curves):
-        return Shown(f"No curve of packing, for there is one N alone. Packing: {_told(curves, '%')}.")
+        return Shown(f"No curve of CPU utilisation, for there is one N alone. CPU utilisation: {_told(curves, '%')}.")
     drawing = draw_curves(
-        f"{pipeline}-packing", f"Packing against samples at once, {pipeline}", _told(curves, "%"), curves, "packing, %"
+        f"{pipeline}-cpu-utilisation",
+        f"CPU utilisation against samples at once, {pipeline}",
+        _told(curves, "%"),
+        curves,
+        "CPU utilisation, %",
     )
     return Shown(
         "The share of the cores' time that the tools computed; the rest they were idle, or waited for input, output "

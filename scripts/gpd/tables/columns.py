@@ -116,7 +116,7 @@ GENOMES = Column("genomes_per_day", NUMBER, "1/d", "24 x samples that succeeded 
 GIGABASES = Column("gigabases_per_day", NUMBER, "Gb/d", "24 x gigabases of those samples / makespan in hours.")
 HUMAN = Column("human_30x_per_day", NUMBER, "1/d", "Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb.")
 MAKESPAN = Column("makespan_s", NUMBER, "s", "First start of a step's job to the last end; reference and QC outside.")
-PACKING = Column("packing", NUMBER, "", "CPU time of the tools / (cores x makespan).")
+CPU_UTILISATION = Column("cpu_utilisation", NUMBER, "", "CPU time of the tools / (cores x makespan).")
 CPU_A_GIGABASE = Column("cpu_s_per_gigabase", NUMBER, "s/Gb", "CPU time of the tools / gigabases that succeeded.")
 
 RUNS = (
@@ -136,7 +136,7 @@ RUNS = (
     Column("gigabases", NUMBER, "Gb", "Bases of the samples that succeeded."),
     GIGABASES,
     HUMAN,
-    PACKING,
+    CPU_UTILISATION,
     Column("cpu_s", NUMBER, "s", "CPU time of the tools in the named steps, failed attempts included."),
     Column("os_cpu_s", NUMBER, "s", "CPU time as the operating system counted it, the workflow manager included."),
     Column("ledger_cpu_s", NUMBER, "s", "CPU time of every job in the ledger, reference and QC included."),
@@ -154,7 +154,7 @@ RUNS = (
     Column("steal_s", NUMBER, "s", "CPU time that the hypervisor gave to others on leased CPUs."),
 )
 
-REPEATED = (GENOMES, GIGABASES, HUMAN, MAKESPAN, PACKING, CPU_A_GIGABASE)
+REPEATED = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_UTILISATION, CPU_A_GIGABASE)
 
 
 def _over_repeats(column: Column) -> tuple[Column, ...]:

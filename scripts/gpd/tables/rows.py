@@ -180,7 +180,7 @@ def _run(
         "gigabases": total,
         "gigabases_per_day": gigabases_per_day,
         "human_30x_per_day": _over(gigabases_per_day, HUMAN_30X_GIGABASES),
-        "packing": _over(cpu_s, cores * makespan_s if cores and makespan_s else None),
+        "cpu_utilisation": _over(cpu_s, cores * makespan_s if cores and makespan_s else None),
         "cpu_s": cpu_s,
         "os_cpu_s": run.record.cpu_s,
         "ledger_cpu_s": _sum(attempt.cpu_s for _, attempt in jobs),
