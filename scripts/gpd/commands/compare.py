@@ -64,7 +64,8 @@ def run(
     if as_json:
         typer.echo(compare_display.to_json(compared))
     if compared.refused:
-        return _fail(REFUSED, [f"not comparable: {one}; --allow {one.name}" for one in grouped(compared.refused)])
+        refused = grouped(compared.refused)
+        return _fail(REFUSED, [f"not comparable: {difference}; --allow {difference.name}" for difference in refused])
     if not as_json:
         compare_display.show(compared, Layout(console.width, overview), console)
     return DONE

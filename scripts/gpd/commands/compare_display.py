@@ -25,7 +25,7 @@ METHOD = (
 
 def _above(compared: Comparison) -> list[str]:
     """What has to be read before the tables."""
-    return [*(f"differs: {one}" for one in grouped(compared.differences)), *compared.notes]
+    return [*(f"differs: {difference}" for difference in grouped(compared.differences)), *compared.notes]
 
 
 def show(compared: Comparison, layout: Layout, console: Console) -> None:
@@ -75,8 +75,8 @@ def to_json(compared: Comparison) -> str:
     shown = not compared.refused
     described = {
         "comparable": shown,
-        "refused": [_difference(one) for one in compared.refused],
-        "differences": [_difference(one) for one in compared.differences],
+        "refused": [_difference(difference) for difference in compared.refused],
+        "differences": [_difference(difference) for difference in compared.differences],
         "notes": list(compared.notes),
         "sides": [_side(side) for side in compared.sides],
         "points": [_point(compared.sides, point) for point in compared.points if shown],
@@ -85,9 +85,9 @@ def to_json(compared: Comparison) -> str:
     return json.dumps(described, indent=2, ensure_ascii=False)
 
 
-def _difference(one: Difference) -> dict:
-    values = [{"value": value, "in": list(names)} for value, names in one.holders.items()]
-    return {"name": one.name, "detail": one.detail or None, "values": values}
+def _difference(difference: Difference) -> dict:
+    values = [{"value": value, "in": list(names)} for value, names in difference.holders.items()]
+    return {"name": difference.name, "detail": difference.detail or None, "values": values}
 
 
 def _side(side: Side) -> dict:
@@ -97,9 +97,9 @@ def _side(side: Side) -> dict:
 
 def _point(sides: Sequence[Side], point: PointRows) -> dict:
     counts = {
-        side.name: {"repeats": one.repeats, "failed": one.failed, "gigabases_per_sample": one.gigabases}
-        for side, one in zip(sides, point.measured, strict=True)
-        if one is not None
+        side.name: {"repeats": result.repeats, "failed": result.failed, "gigabases_per_sample": result.gigabases}
+        for side, result in zip(sides, point.measured, strict=True)
+        if result is not None
     }
     rows = [_figure(sides, row) for row in point.rows]
     return {**asdict(point.shared), "n": point.n, "sides": counts, "figures": rows}
@@ -107,25 +107,25 @@ def _point(sides: Sequence[Side], point: PointRows) -> dict:
 
 def _figure(sides: Sequence[Side], row: Row) -> dict:
     values = {
-        side.name: _with_ratio(one, quotient)
-        for side, one, quotient in zip(sides, row.estimates, row.ratios, strict=True)
-        if one is not None
+        side.name: _with_ratio(estimate, ratio)
+        for side, estimate, ratio in zip(sides, row.estimates, row.ratios, strict=True)
+        if estimate is not None
     }
     return {"figure": row.figure.column, "step": row.figure.step or None, "sides": values}
 
 
 def _best(sides: Sequence[Side], rows: BestRows) -> dict:
-    found = {side.name: best for side, best in zip(sides, rows.sides, strict=True) if best is not None}
-    return {**asdict(rows.shared), "sides": {name: _best_of_side(best) for name, best in found.items()}}
+    present = {side.name: best for side, best in zip(sides, rows.sides, strict=True) if best is not None}
+    return {**asdict(rows.shared), "sides": {name: _best_of_side(best) for name, best in present.items()}}
 
 
 def _best_of_side(best: Best) -> dict:
-    daily = {
-        name: {figure.column: _with_ratio(one.estimate, one.ratio) for figure, one in found.items()}
-        for name, found in (("most", best.most), ("safe", best.safe))
+    figures = {
+        name: {figure.column: _with_ratio(daily.estimate, daily.ratio) for figure, daily in at_best.items()}
+        for name, at_best in (("most", best.most), ("safe", best.safe))
     }
-    return {"series": asdict(best.series), "knee": asdict(best.knee), **daily}
+    return {"series": asdict(best.series), "knee": asdict(best.knee), **figures}
 
 
-def _with_ratio(one: Estimate, quotient: Ratio | None) -> dict:
-    return {**asdict(one), "ratio": quotient and asdict(quotient)}
+def _with_ratio(estimate: Estimate, ratio: Ratio | None) -> dict:
+    return {**asdict(estimate), "ratio": ratio and asdict(ratio)}

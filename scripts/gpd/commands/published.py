@@ -69,11 +69,11 @@ def check(
 
     Example: gpd published check
     """
-    found = figures(read())
+    printed = figures(read())
     if as_json:
-        typer.echo(check_to_json(found))
+        typer.echo(check_to_json(printed))
     else:
-        show_check(found, Console())
+        show_check(printed, Console())
 
 
 # ------------------------------------------------------------------------------------------------ check
@@ -85,30 +85,30 @@ FINDING = ("table", "SKU", "N", "figure", "printed", "follows", "difference", "c
 WORDS = {"table", "SKU", "figure", "published", "step, hours"}  # columns that are no numbers
 
 
-def show_check(found: Sequence[Figure], console: Console) -> None:
+def show_check(printed: Sequence[Figure], console: Console) -> None:
     """Print the figures that do not follow from their rows, and those that can't be recomputed."""
-    wrong = [figure for figure in found if figure.follows is False]
-    console.print(Text(verdict(found)), soft_wrap=True)
+    wrong = [figure for figure in printed if figure.follows is False]
+    console.print(Text(verdict(printed)), soft_wrap=True)
     if wrong:
         table = _table(*FINDING, box=None, pad_edge=False, header_style="bold")
         for figure in wrong:
             table.add_row(*map(Text, _finding(figure)))
         console.print(table)
-    for figure in found:
+    for figure in printed:
         if figure.follows is None:
             said = f"not recomputed, as rows or failed samples are missing: {_name(figure)}, printed {figure.printed}"
             console.print(Text(said), soft_wrap=True)
     console.print(Text(RULE), soft_wrap=True)
 
 
-def verdict(found: Sequence[Figure]) -> str:
+def verdict(printed: Sequence[Figure]) -> str:
     """Say how many figures were recomputed, and how many of them do not follow."""
-    known = [figure.follows for figure in found if figure.follows is not None]
+    known = [figure.follows for figure in printed if figure.follows is not None]
     wrong = known.count(False)
-    said = "all follow" if known else "nothing to check"
+    outcome = "all follow" if known else "nothing to check"
     if wrong:
-        said = f"{wrong} {'does' if wrong == 1 else 'do'} not follow"
-    return f"{counted(len(known), 'printed figure')} recomputed from the steps' hours and the failed samples: {said}"
+        outcome = f"{wrong} {'does' if wrong == 1 else 'do'} not follow"
+    return f"{counted(len(known), 'printed figure')} recomputed from the steps' hours and the failed samples: {outcome}"
 
 
 def _finding(figure: Figure) -> list[str]:
@@ -131,12 +131,12 @@ def _name(figure: Figure) -> str:
     return f"{TITLES[figure.name]}, {run.sku}, N = {run.n_samples} ({TITLES[run.table]})"
 
 
-def check_to_json(found: Sequence[Figure]) -> str:
+def check_to_json(printed: Sequence[Figure]) -> str:
     """Return how many figures follow, and those that do not or can't be recomputed, as JSON."""
     described = {
-        "follow": sum(figure.follows is True for figure in found),
-        "do_not_follow": [_described(figure) for figure in found if figure.follows is False],
-        "not_recomputed": [_described(figure) for figure in found if figure.follows is None],
+        "follow": sum(figure.follows is True for figure in printed),
+        "do_not_follow": [_described(figure) for figure in printed if figure.follows is False],
+        "not_recomputed": [_described(figure) for figure in printed if figure.follows is None],
     }
     return json.dumps(described, indent=2)
 
@@ -185,9 +185,13 @@ def show_sku(sku: str, runs: Sequence[PublishedRun], statements: Sequence[Statem
         if figure.follows is False and figure.recomputed:
             said = f"{_name(figure)}: printed {figure.printed}, {_rounded(figure.recomputed)} follows from the steps"
             console.print(Text(said), soft_wrap=True)
-    for said in statements:
-        if said.sku == sku:
-            console.print(Text(f"Tuxedo pipeline, {said.published}, {said.platform}: {said.statement}"), soft_wrap=True)
+    for statement in statements:
+        if statement.sku == sku:
+            console.print(Text(_stated(statement)), soft_wrap=True)
+
+
+def _stated(statement: Statement) -> str:
+    return f"Tuxedo pipeline, {statement.published}, {statement.platform}: {statement.statement}"
 
 
 def _step_table(runs: Sequence[PublishedRun], columns: Sequence[tuple[str, Mapping[str, object]]]) -> Table:

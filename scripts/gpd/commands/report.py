@@ -39,8 +39,10 @@ def write(study: Path, console: Console) -> int:
     for table in throughput_display.points_tables(tables):
         console.print(table)
     disagreements = agreement.disagreements(tables.records)
-    for each in disagreements:
-        console.print(f"outputs disagree: {each.kind} of {', '.join(each.samples)}", style="bold red", soft_wrap=True)
+    for output in disagreements:
+        console.print(
+            f"outputs disagree: {output.kind} of {', '.join(output.samples)}", style="bold red", soft_wrap=True
+        )
     console.print(
         f"report: {html}\n        {markdown}\ntables: {study / collect.FOLDER}", highlight=False, soft_wrap=True
     )

@@ -89,7 +89,7 @@ def run(
     if attempts:
         show(pipeline, attempts, earlier, console, ran.finished and ran.finished.exit_code)
     if ran.interrupted:
-        ended = [_name(each) for each in last_attempts(attempts) if not _ended_by_itself(each)]
+        ended = [_name(attempt) for attempt in last_attempts(attempts) if not _ended_by_itself(attempt)]
         raise Interrupted(ran.interrupted.signum, ended, GO_ON)
     return _verdict(ran.finished, attempts, console)
 
@@ -134,10 +134,10 @@ def _command(
     profile: Path | None,
     extra: Sequence[str],
 ) -> list[str]:
-    found = _configuration(directory, configfiles, pipeline)
+    configured = _configuration(directory, configfiles, pipeline)
     node = machine.look(directory)
-    cores = cores or launcher.usable_cores(bool(found and found.config["binding"]["smt"]))
-    profile, threads = (profile, []) if profile else choose_profile(found and len(found.samples), cores)
+    cores = cores or launcher.usable_cores(bool(configured and configured.config["binding"]["smt"]))
+    profile, threads = (profile, []) if profile else choose_profile(configured and len(configured.samples), cores)
     settings, rest = split_settings(extra)
     return workflow.command(
         directory,
@@ -164,8 +164,9 @@ def split_settings(extra: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-C", "--config", nargs="*", action="extend", default=[])
-    found, rest = parser.parse_known_args(extra)
-    return [each for each in found.config if "=" in each], rest + [each for each in found.config if "=" not in each]
+    ours, rest = parser.parse_known_args(extra)
+    settings = [word for word in ours.config if "=" in word]
+    return settings, rest + [word for word in ours.config if "=" not in word]
 
 
 def choose_profile(samples: int | None, cores: int) -> tuple[Path, list[str]]:
@@ -223,18 +224,18 @@ def with_failed(attempts: Sequence[Attempt], failed: Iterable[said.FailedJob]) -
     A launcher that never started leaves no record, and one whose command ended well knows of no missing output.
     """
     last = {attempt.job: attempt for attempt in last_attempts(attempts)}
-    found = list(attempts)
+    completed = list(attempts)
     for job in failed:
-        told = Attempt(
+        failure = Attempt(
             **{"rule": job.rule, "step": job.rule, "wildcards": job.wildcards, "threads": 0, "log": job.log},
             **{"start": None, "end": None, "wall_s": None, "exit_code": 1, "message": job.message},
         )
-        recorded = last.get(told.job)
+        recorded = last.get(failure.job)
         if recorded is None:
-            found.append(told)
+            completed.append(failure)
         elif recorded.succeeded:
-            found.append(replace(told, step=recorded.step))
-    return found
+            completed.append(replace(failure, step=recorded.step))
+    return completed
 
 
 def show(

@@ -89,9 +89,9 @@ def _outlook(plan: runner.Plan) -> str:
     left = [(point["estimate_s"], point["cells"] - point["finished"]) for point in points]
     if not sum(count for _, count in left):
         return "nothing is left to run" if points else "how long it takes shows when the first cells have ended"
-    if None in (each for each, count in left if count):
+    if None in (estimate_s for estimate_s, count in left if count):
         return "how long it takes shows when the first cells have ended: no run of this pool has left a ledger"
-    total = timedelta(seconds=round(sum(each * count for each, count in left)))
+    total = timedelta(seconds=round(sum(estimate_s * count for estimate_s, count in left)))
     return f"{sum(count for _, count in left)} cells are left, about {total}"
 
 
@@ -113,7 +113,7 @@ class StudyDisplay:
         """A cell starts, or without one the preparations."""
         self.states, self.began = {}, time.monotonic()
         planned = plan.cells
-        cells_left = [each for each in planned if not cells.is_finished(plan.study.folder, each)]
+        cells_left = [member for member in planned if not cells.is_finished(plan.study.folder, member)]
         times = runner.estimates_s(plan, cells_left)
         self.left_s = sum(times) if times and None not in times else None
         done = len(planned) - len(cells_left)

@@ -86,7 +86,7 @@ class PointRows:
     @property
     def places(self) -> list[int]:
         """Which of the sides have the point."""
-        return [at for at, one in enumerate(self.measured) if one is not None]
+        return [at for at, result in enumerate(self.measured) if result is not None]
 
 
 @dataclass(frozen=True)
@@ -145,12 +145,14 @@ def compare(sides: Sequence[Side], allowed: Collection[str] = ()) -> Comparison:
     matched = _points(sides, matches)
     points = tuple(_point_rows(sides, curves, match) for curves in matches for match in _points_of(sides, curves))
     best = tuple(_best_rows(sides, match) for match in matches)
-    found = [*_curve_differences(sides, matches), *_record_differences(sides, matched), *_output_differences(sides)]
+    differing = [*_curve_differences(sides, matches), *_record_differences(sides, matched), *_output_differences(sides)]
     return Comparison(
         sides=tuple(sides),
-        differences=tuple(found),
-        refused=tuple(one for one in found if one.name not in allowed and not one.by_machine),
-        notes=(*_sizes(sides, points, best), *_notes(sides, matches, matched, found)),
+        differences=tuple(differing),
+        refused=tuple(
+            difference for difference in differing if difference.name not in allowed and not difference.by_machine
+        ),
+        notes=(*_sizes(sides, points, best), *_notes(sides, matches, matched, differing)),
         points=points,
         best=best,
     )
@@ -167,8 +169,8 @@ def _matches(sides: Sequence[Side], dropped: Collection[str]) -> list[Match]:
     """Return for each curve of the first study, or of the first side where there is none, that of every other side."""
     anchor = next((side for side in sides if not side.published), sides[0])
     partners = [_partners(anchor, side, dropped) for side in sides]
-    found = [tuple(of_side.get(series) for of_side in partners) for series in anchor.curves]
-    return [match for match in found if sum(series is not None for series in match) > 1]
+    matches = [tuple(of_side.get(series) for of_side in partners) for series in anchor.curves]
+    return [match for match in matches if sum(series is not None for series in match) > 1]
 
 
 def _partners(anchor: Side, side: Side, dropped: Collection[str]) -> dict[Series, Series]:
@@ -177,15 +179,15 @@ def _partners(anchor: Side, side: Side, dropped: Collection[str]) -> dict[Series
     free = [series for series in side.curves if side.published or series not in same]
     partners = dict(same)
     for series in anchor.curves:
-        fits = [one for one in free if _fits(series, one, CURVE if side.published else dropped)]
+        fits = [other for other in free if _fits(series, other, CURVE if side.published else dropped)]
         if series not in same and len(fits) == 1:
             partners[series] = fits[0]
     return partners
 
 
-def _fits(one: Series, other: Series, dropped: Collection[str]) -> bool:
+def _fits(series: Series, other: Series, dropped: Collection[str]) -> bool:
     kept = ["pipeline", *(name for name in CURVE if name not in dropped)]
-    return all(getattr(one, name) == getattr(other, name) for name in kept)
+    return all(getattr(series, name) == getattr(other, name) for name in kept)
 
 
 PointMatch = tuple[Point | None, ...]
@@ -222,7 +224,7 @@ def _curve(series: Series, numbers: Sequence[int]) -> str:
 
 def _curve_differences(sides: Sequence[Side], matches: Sequence[Match]) -> list[Difference]:
     """Return the modes and bindings that stand side by side; beside published figures that is asked for."""
-    found = []
+    differing = []
     for match in matches:
         for name in CURVE:
             holders: dict[str, tuple[str, ...]] = {}
@@ -230,13 +232,13 @@ def _curve_differences(sides: Sequence[Side], matches: Sequence[Match]) -> list[
                 if series is not None and not side.published:
                     holders[getattr(series, name)] = (*holders.get(getattr(series, name), ()), side.name)
             if len(holders) > 1:
-                found.append(Difference(name, "", holders))
-    return _merged(found)
+                differing.append(Difference(name, "", holders))
+    return _merged(differing)
 
 
 def _record_differences(sides: Sequence[Side], points: Sequence[PointMatch]) -> list[Difference]:
-    named = [_named(sides, match) for match in points]
-    return _merged([found for one in named if _are_several(one) for found in differences(one)])
+    recorded = [_named(sides, match) for match in points]
+    return _merged([difference for named in recorded if _are_several(named) for difference in differences(named)])
 
 
 def _are_several(named: Named) -> bool:
@@ -265,14 +267,14 @@ def _all_named(sides: Sequence[Side]) -> Named:
     return [(side.name, record) for side in sides for record in side.records]
 
 
-def _merged(found: Sequence[Difference]) -> list[Difference]:
+def _merged(differing: Sequence[Difference]) -> list[Difference]:
     """Return each difference once: what one N tells already, another need not tell again."""
     kept: list[Difference] = []
-    for one in sorted(found, key=lambda one: -len(one.holders)):
-        told_by = [other for other in kept if (other.name, other.detail) == (one.name, one.detail)]
-        if not any(one.holders.items() <= other.holders.items() for other in told_by):
-            kept.append(one)
-    return sorted(kept, key=found.index)
+    for difference in sorted(differing, key=lambda difference: -len(difference.holders)):
+        alike = [other for other in kept if (other.name, other.detail) == (difference.name, difference.detail)]
+        if not any(difference.holders.items() <= other.holders.items() for other in alike):
+            kept.append(difference)
+    return sorted(kept, key=differing.index)
 
 
 # ------------------------------------------------------------------------------------------------ notes
@@ -291,20 +293,20 @@ def _sizes(sides: Sequence[Side], points: Sequence[PointRows], best: Sequence[Be
         holders: dict[str, list[str]] = {}
         for name, size in sizes.items():
             holders.setdefault(f"{number(size)} Gb" if size else "not recorded", []).append(name)
-        found = listed(f"{size} ({some(names, MOST_SHOWN)})" for size, names in holders.items())
-        yield f"{pipeline}: gigabases a sample: {found}, {SIZES_DIFFER.format(daily=PIPELINES[pipeline].daily)}"
+        listing = listed(f"{size} ({some(names, MOST_SHOWN)})" for size, names in holders.items())
+        yield f"{pipeline}: gigabases a sample: {listing}, {SIZES_DIFFER.format(daily=PIPELINES[pipeline].daily)}"
 
 
 def _note_sizes(
     sides: Sequence[Side], places: Sequence[Measured | Best | None], sizes: dict[str, float | None]
 ) -> None:
-    for side, one in zip(sides, places, strict=True):
-        if one is not None:
-            sizes.setdefault(side.name, one.gigabases)
+    for side, result in zip(sides, places, strict=True):
+        if result is not None:
+            sizes.setdefault(side.name, result.gigabases)
 
 
 def _notes(
-    sides: Sequence[Side], matches: Sequence[Match], points: Sequence[PointMatch], found: Sequence[Difference]
+    sides: Sequence[Side], matches: Sequence[Match], points: Sequence[PointMatch], differing: Sequence[Difference]
 ) -> Iterator[str]:
     yield from dict.fromkeys(note for side in sides for note in side.notes)
     studies = [side for side in sides if not side.published]
@@ -314,16 +316,16 @@ def _notes(
     if len(studies) > 1:
         recorded = [_named(sides, match) for match in points]
         yield from dict.fromkeys(doubt for named in recorded if _are_several(named) for doubt in doubts(named))
-        yield from _agreement(studies, found)
+        yield from _agreement(studies, differing)
     yield from _left_out(sides, points)
 
 
-def _agreement(studies: Sequence[Side], found: Sequence[Difference]) -> Iterator[str]:
-    found_twice = seen_twice(_all_named(studies), by_input)
-    if not found_twice:
+def _agreement(studies: Sequence[Side], differing: Sequence[Difference]) -> Iterator[str]:
+    outputs = seen_twice(_all_named(studies), by_input)
+    if not outputs:
         yield "outputs: not compared, for no output of the same input is recorded on two sides"
-    elif not any(one.name == "outputs" for one in found):
-        yield f"outputs: {counted(found_twice, 'output')} of the same input on two sides or more, all equal"
+    elif not any(difference.name == "outputs" for difference in differing):
+        yield f"outputs: {counted(outputs, 'output')} of the same input on two sides or more, all equal"
 
 
 def _left_out(sides: Sequence[Side], points: Sequence[PointMatch]) -> Iterator[str]:
@@ -343,7 +345,7 @@ def _point_rows(sides: Sequence[Side], curves: Match, match: PointMatch) -> Poin
     (n,) = {point.n for point in match if point is not None}
     common = _shared(sides, [point and point.series for point in match])
     rows = (_row(figure, measured) for figure in _figures(common.pipeline))
-    known = tuple(row for row in rows if any(one and one.n for one in row.estimates))
+    known = tuple(row for row in rows if any(estimate and estimate.n for estimate in row.estimates))
     return PointRows(curves, common, n, measured, known)
 
 
@@ -361,7 +363,7 @@ def _figures(pipeline: str) -> Iterator[Figure]:
 
 
 def _row(figure: Figure, measured: Sequence[Measured | None]) -> Row:
-    estimates = tuple(one and one.estimate(figure) for one in measured)
+    estimates = tuple(result and result.estimate(figure) for result in measured)
     return Row(figure, estimates, _to_first(figure, measured))
 
 
@@ -369,15 +371,15 @@ def _to_first(figure: Figure, measured: Sequence[Measured | None]) -> tuple[Rati
     """Return each one's ratio to the first that there is, which has none to itself."""
     first = _first(measured)
     return tuple(
-        ratio(one.estimate(figure), first.estimate(figure))
-        if one is not None and one is not first and (one.same_size(first) or not figure.a_sample)
+        ratio(result.estimate(figure), first.estimate(figure))
+        if result is not None and result is not first and (result.same_size(first) or not figure.a_sample)
         else None
-        for one in measured
+        for result in measured
     )
 
 
 def _first(measured: Sequence[Measured | None]) -> Measured | None:
-    return next((one for one in measured if one is not None), None)
+    return next((result for result in measured if result is not None), None)
 
 
 def _best_rows(sides: Sequence[Side], match: Match) -> BestRows:
@@ -386,8 +388,8 @@ def _best_rows(sides: Sequence[Side], match: Match) -> BestRows:
     safe = _measured_at(sides, match, [knee and knee.n_without_failures for knee in knees])
     daily = zip(_daily(most), _daily(safe), strict=True)
     best = tuple(
-        series and Best(series, len(side.numbers(series)), knee, one and one.gigabases, *of_side)
-        for side, series, knee, one, of_side in zip(sides, match, knees, most, daily, strict=True)
+        series and Best(series, len(side.numbers(series)), knee, at_most and at_most.gigabases, *of_side)
+        for side, series, knee, at_most, of_side in zip(sides, match, knees, most, daily, strict=True)
     )
     return BestRows(match, _shared(sides, match), same_size(most), best)
 
@@ -401,9 +403,9 @@ def _measured_at(sides: Sequence[Side], match: Match, numbers: Sequence[int | No
 
 
 def _daily(measured: Sequence[Measured | None]) -> list[dict[Figure, Daily]]:
-    found: list[dict[Figure, Daily]] = [{} for _ in measured]
+    daily: list[dict[Figure, Daily]] = [{} for _ in measured]
     for figure in (GENOMES, GIGABASES, HUMAN):
-        for of_side, one, quotient in zip(found, measured, _to_first(figure, measured), strict=True):
-            if one is not None:
-                of_side[figure] = Daily(one.estimate(figure), quotient)
-    return found
+        for of_side, result, to_first in zip(daily, measured, _to_first(figure, measured), strict=True):
+            if result is not None:
+                of_side[figure] = Daily(result.estimate(figure), to_first)
+    return daily

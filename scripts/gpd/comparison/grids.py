@@ -58,12 +58,12 @@ class Layout:
 
 def grids(compared: Comparison, layout: Layout) -> Iterator[Grid]:
     """All tables: best N against best N, and then point by point."""
-    seen: set[str] = set()
+    noted: set[str] = set()
     for best in compared.best:
         grid = _best_grid(compared.sides, best)
         grid = grid if layout.holds(grid) else _narrowed(grid)
-        yield replace(grid, notes=tuple(note for note in grid.notes if note not in seen))
-        seen.update(grid.notes)
+        yield replace(grid, notes=tuple(note for note in grid.notes if note not in noted))
+        noted.update(grid.notes)
     for match in (best.match for best in compared.best):
         points = [point for point in compared.points if point.match == match]
         if layout.overview:
@@ -212,7 +212,7 @@ def _point_grid(sides: Sequence[Side], point: PointRows, places: Sequence[int], 
 def _page(sides: Sequence[Side], point: PointRows, places: Sequence[int], layout: Layout) -> _Page:
     """Steps are in hours where samples are of one size, and else in hours a gigabase if that is known of two sides."""
     measured = [point.measured[at] for at in places]
-    a_gigabase = not same_size(measured) and sum(bool(one.gigabases) for one in measured) > 1
+    a_gigabase = not same_size(measured) and sum(bool(result.gigabases) for result in measured) > 1
     unit = unit_for(max(_longest(point, places, [MAKESPAN.column] if a_gigabase else HOURS)))
     # a small sample's time a gigabase is far longer than that of a large one, whose digits shall be seen
     clock_unit = unit_for(min(_longest(point, places, HOURS_A_GIGABASE))) if a_gigabase else unit
@@ -252,15 +252,16 @@ def _line(row: Row, page: _Page) -> Line:
 
 def _value(row: Row, at: int, page: _Page) -> Entry:
     """Return a figure, times in the table's unit; published hours keep the digits that were printed."""
-    one, repeats, column = row.estimates[at], page.point.measured[at].repeats, row.figure.column
+    estimate, repeats, column = row.estimates[at], page.point.measured[at].repeats, row.figure.column
     seconds = (HOURS | HOURS_A_GIGABASE).get(column)
-    if seconds is None or one.mean is None:
-        return _mean(one, repeats)
+    if seconds is None or estimate.mean is None:
+        return _mean(estimate, repeats)
     unit = page.unit if column in HOURS else page.clock_unit
     if page.sides[at].published and column in HOURS:
-        return Entry(unit.show(one.mean * seconds))
+        return Entry(unit.show(estimate.mean * seconds))
     scale = seconds / unit.seconds
-    return _mean(Estimate(one.n, one.mean * scale, None, one.se and one.se * scale), repeats)
+    scaled = replace(estimate, mean=estimate.mean * scale, sd=None, se=estimate.se and estimate.se * scale)
+    return _mean(scaled, repeats)
 
 
 def _label(figure: Figure, page: _Page) -> str:
@@ -276,23 +277,23 @@ def _name(figure: Figure, pipeline: str) -> str:
     return PIPELINES[pipeline].daily if figure == GENOMES else NAMES[figure.column]
 
 
-def _mean(one: Estimate | None, repeats: int | None = None) -> Entry:
+def _mean(estimate: Estimate | None, repeats: int | None = None) -> Entry:
     """Return mean and standard error, and of how many repeats where some have no value; blank where none has."""
-    if one is None or one.mean is None:
+    if estimate is None or estimate.mean is None:
         return Entry("")
     # repeats that are equal but for the last bit of a float have no error
-    error = one.se if one.se is None or one.se > abs(one.mean) * EPSILON else 0.0
-    known = "" if repeats in (None, one.n) else f"(n = {one.n})"
-    mean, shown_error = with_error(one.mean, error)
+    error = estimate.se if estimate.se is None or estimate.se > abs(estimate.mean) * EPSILON else 0.0
+    known = "" if repeats in (None, estimate.n) else f"(n = {estimate.n})"
+    mean, shown_error = with_error(estimate.mean, error)
     return Entry(mean, " ".join(filter(None, (shown_error, known))))
 
 
-def _ratio(one: Ratio | None) -> Entry:
-    if one is None or one.value is None:
+def _ratio(ratio: Ratio | None) -> Entry:
+    if ratio is None or ratio.value is None:
         return Entry("")
-    if one.low is None or one.high is None:
-        return Entry(number(one.value), NO_INTERVAL)
-    return Entry(number(one.value), f"({number(one.low)}-{number(one.high)})")
+    if ratio.low is None or ratio.high is None:
+        return Entry(number(ratio.value), NO_INTERVAL)
+    return Entry(number(ratio.value), f"({number(ratio.low)}-{number(ratio.high)})")
 
 
 def _entry(value: object) -> Entry:

@@ -76,8 +76,8 @@ def _check(sides: Sequence[Side]) -> None:
                 raise SideError(f"{other.name} and {side.name}: the same runs would be on both sides")
     if len(sides) < 2:
         modes = " with one mode and one binding" if sides else ""
-        found = f", and this is a study{modes}" if sides and not sides[0].published else ""
-        raise SideError(f"two at least are needed: folders of studies, published or published:SKU{found}")
+        what = f", and this is a study{modes}" if sides and not sides[0].published else ""
+        raise SideError(f"two at least are needed: folders of studies, published or published:SKU{what}")
 
 
 def _is_published(name: str) -> bool:
@@ -85,11 +85,11 @@ def _is_published(name: str) -> bool:
 
 
 def _read_published(name: str) -> list[Side]:
-    read = series.by_sku(figures.read())
+    published = series.by_sku(figures.read())
     sku = name.partition(":")[2]
-    if sku and sku not in (known := [one.sku for one in read]):
+    if sku and sku not in (known := [curve.sku for curve in published]):
         raise SideError(f"{name}: the SKUs are {', '.join(known)}")
-    return [published_side(one) for one in read if sku in ("", one.sku)]
+    return [published_side(curve) for curve in published if sku in ("", curve.sku)]
 
 
 def _read_study(asked: _Asked, alone: bool) -> list[Side]:
@@ -97,12 +97,12 @@ def _read_study(asked: _Asked, alone: bool) -> list[Side]:
     if not any(folder.glob("*/cell.json")):
         raise SideError(f"{folder}: not a study: no cell in it; name the folder of a study")
     tables = collect.collect(folder)
-    found = curves_of(tables)
-    if not found:
+    finished = curves_of(tables)
+    if not finished:
         raise SideError(f"{folder}: no finished cell but warm-ups; 'gpd throughput run' goes on where it stopped")
-    curves = [series for series in found if asked.has(series)]
+    curves = [series for series in finished if asked.has(series)]
     if not curves:
-        there = ", ".join(dict.fromkeys(f"{series.mode}:{series.binding}" for series in found))
+        there = ", ".join(dict.fromkeys(f"{series.mode}:{series.binding}" for series in finished))
         raise SideError(f"{folder}: no finished cell is {':'.join(asked.parts)}; there are {there}")
     whole = {":".join((asked.name, *asked.parts)): curves}
     parts = dict(_parts(asked.name, curves)) if alone else {}

@@ -88,8 +88,8 @@ class Measured:
 
 def same_size(measured: Iterable[Measured | None]) -> bool:
     """Tell whether samples of all that there are have as many gigabases as those of the first."""
-    first, *others = [one for one in measured if one is not None] or [None]
-    return all(one.same_size(first) for one in others)
+    first, *others = [result for result in measured if result is not None] or [None]
+    return all(result.same_size(first) for result in others)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,9 @@ class Side:
     def knee(self, series: Series) -> Knee:
         points = [(n, self.points[Point(series, n)]) for n in self.numbers(series)]
         daily = [(n, point.estimate(GENOMES), point) for n, point in points]
-        return find_knee(Observation(n, one.mean, one.se, point.failed, point.failed_data) for n, one, point in daily)
+        return find_knee(
+            Observation(n, genomes.mean, genomes.se, point.failed, point.failed_data) for n, genomes, point in daily
+        )
 
 
 def curves_of(tables: Tables) -> list[Series]:

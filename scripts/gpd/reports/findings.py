@@ -115,7 +115,7 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
         headlines=tuple(
             _headline(pipeline, tables, records)
             for pipeline in PIPELINES
-            if any(one.pipeline == pipeline for one in series)
+            if any(curve.pipeline == pipeline for curve in series)
         ),
         pipelines=tuple(_pipelines(series, tables, references)),
         failures=failure_grid(tables.samples),
@@ -140,7 +140,7 @@ def _study(tables: Tables) -> str:
 
 def _notices(tables: Tables, records: Sequence[RunRecord], differing: Sequence[Disagreement]) -> Iterator[Notice]:
     if differing:
-        outputs = [f"{one.kind} of {some(one.samples, MOST_NAMED)} ({one.pipeline})" for one in differing]
+        outputs = [f"{output.kind} of {some(output.samples, MOST_NAMED)} ({output.pipeline})" for output in differing]
         said = f"Samples that ran in several cells gave different results: {some(outputs, MOST_NAMED)}."
         yield Notice("error", f"{said} Speed does not count where outputs differ; see Output agreement.")
     if broken := _broken_bindings(tables.jobs):
@@ -168,10 +168,10 @@ def _notices(tables: Tables, records: Sequence[RunRecord], differing: Sequence[D
 
 def _mixtures(records: Sequence[RunRecord]) -> Iterator[str]:
     """Say in what the repeats of points differ, a line each thing that differs: many points may share it."""
-    found: dict[tuple[str, str], list[Difference]] = {}
+    alike: dict[tuple[str, str], list[Difference]] = {}
     for difference in pooled_differences(records):
-        found.setdefault((difference.name, difference.detail), []).append(difference)
-    for differences in found.values():
+        alike.setdefault((difference.name, difference.detail), []).append(difference)
+    for differences in alike.values():
         more = f" The same of {counted(len(differences) - 1, 'more mean')}." if len(differences) > 1 else ""
         yield f"Repeats that go into one mean differ: {differences[0]}.{more}"
 
@@ -322,8 +322,8 @@ def _scale(pipeline: str, gigabases: float | None) -> str:
 def _pipelines(
     series: Sequence[Series], tables: Tables, references: Sequence[ReferenceSeries]
 ) -> Iterator[PipelineFindings]:
-    for pipeline in dict.fromkeys(one.pipeline for one in series):
-        own = [one for one in series if one.pipeline == pipeline]
+    for pipeline in dict.fromkeys(curve.pipeline for curve in series):
+        own = [curve for curve in series if curve.pipeline == pipeline]
         published = reference_figure(references) if PIPELINES[pipeline].genomes else None
         figures = (
             throughput_figure(pipeline, own, tables.points),
@@ -331,7 +331,7 @@ def _pipelines(
             published,
         )
         yield PipelineFindings(
-            pipeline, tuple(filter(None, figures)), tuple(_series_findings(one, tables) for one in own)
+            pipeline, tuple(filter(None, figures)), tuple(_series_findings(curve, tables) for curve in own)
         )
 
 

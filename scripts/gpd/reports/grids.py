@@ -41,8 +41,10 @@ def rows(series: Series, table: pd.DataFrame) -> pd.DataFrame:
 
 def all_series(points: pd.DataFrame) -> list[Series]:
     """Return the series of a study: pipelines in the order of their steps, `scheduled` before `independent`."""
-    found = {Series(*row) for row in points[["pipeline", "mode", "binding"]].itertuples(index=False)}
-    return sorted(found, key=lambda one: (list(PIPELINES).index(one.pipeline), one.mode != "scheduled", one.binding))
+    series = {Series(*row) for row in points[["pipeline", "mode", "binding"]].itertuples(index=False)}
+    return sorted(
+        series, key=lambda curve: (list(PIPELINES).index(curve.pipeline), curve.mode != "scheduled", curve.binding)
+    )
 
 
 def row_dicts(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -176,7 +178,7 @@ def failure_grid(samples: pd.DataFrame) -> Grid | None:
     columns = ("cell", "failed_step", "cause", "fault", "message", "log")
     lines = tuple(
         Line(record["sample"], tuple(Entry(_plain(record[column])) for column in columns))
-        for record in ({**one, "fault": FAULTS[one["fault"]]} for one in failed[:MOST_FAILURES])
+        for record in ({**sample, "fault": FAULTS[sample["fault"]]} for sample in failed[:MOST_FAILURES])
     )
     return Grid("Samples that failed", heads, (Group(lines),), figures=False) if lines else None
 
@@ -188,14 +190,15 @@ def _plain(value: str | None) -> str:
 # ------------------------------------------------------------------------------------------ agreement
 
 
-def disagreement_grid(found: Iterable[Disagreement]) -> Grid:
+def disagreement_grid(differing: Iterable[Disagreement]) -> Grid:
     """Each result of an output that differs, with the cells that came to it."""
     lines = tuple(
         Line(
-            ", ".join(one.samples), tuple(map(Entry, (one.pipeline, one.kind, short(digest), some(cells, MOST_CELLS))))
+            ", ".join(output.samples),
+            tuple(map(Entry, (output.pipeline, output.kind, short(digest), some(cells, MOST_CELLS)))),
         )
-        for one in found
-        for digest, cells in one.digests.items()
+        for output in differing
+        for digest, cells in output.digests.items()
     )
     heads = ("sample", "pipeline", "output", "digest", "cells")
     return Grid("Outputs that differ", heads, (Group(lines),), figures=False)

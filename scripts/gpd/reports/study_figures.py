@@ -40,7 +40,7 @@ class Shown:
 def knee_of(series: Series, points: pd.DataFrame) -> Knee | None:
     """Return what the knee finder says of a series; None where it has one N alone, and so no curve."""
     own = row_dicts(rows(series, points))
-    seen = [
+    observations = [
         Observation(
             point["n"],
             point["genomes_per_day_mean"],
@@ -50,7 +50,7 @@ def knee_of(series: Series, points: pd.DataFrame) -> Knee | None:
         )
         for point in own
     ]
-    return find_knee(seen) if len(seen) > 1 else None
+    return find_knee(observations) if len(observations) > 1 else None
 
 
 # --------------------------------------------------------------------------------------------- curves
@@ -95,12 +95,12 @@ def utilisation_figure(pipeline: str, lines: Sequence[Series], points: pd.DataFr
 def reference_figure(references: Sequence[ReferenceSeries]) -> Shown | None:
     """The published curves in a panel of their own: their samples, tools and storage are not the study's."""
     known = [
-        Curve(one.sku, tuple(Point(p.n, p.genomes_per_day) for p in one.points if p.genomes_per_day is not None))
-        for one in references
+        Curve(sku.sku, tuple(Point(p.n, p.genomes_per_day) for p in sku.points if p.genomes_per_day is not None))
+        for sku in references
     ]
     if not (curves := [curve for curve in known if len(curve.points) > 1]):
         return None
-    notes = [note for one in references for point in one.points for note in point.notes]
+    notes = [note for sku in references for point in sku.points for note in point.notes]
     title = "Published genomes a day against samples at once"
     drawing = draw_curves("published", title, _told(curves), curves, "genomes a day", muted=True)
     return Shown(
