@@ -71,6 +71,9 @@ def test_version_in(output, version):
         ("1.9", "1.10", False),
         ("17", "17", True),
         ("0.7.17-r1188", "0.7.17", True),
+        ("0.7.16-r1181", "0.7.17", False),
+        ("3.8-1-0-gf15c1c3ef", "3.8", True),
+        ("2.2", "2.2.0", True),
     ],
 )
 def test_at_least(version, minimum, enough):

@@ -5,7 +5,8 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+
+import psutil
 
 from gpd.errors import Interrupted
 
@@ -89,7 +90,7 @@ def _end(running: set[int]) -> None:
 
 def _group(leader: int) -> Iterator[int]:
     """The other processes of a group: the shells and launchers of jobs, for what they run is in groups of its own."""
-    for pid in (int(path.name) for path in Path("/proc").glob("[0-9]*")):
+    for pid in psutil.pids():
         with suppress(ProcessLookupError):
             if pid != leader and os.getpgid(pid) == leader:
                 yield pid

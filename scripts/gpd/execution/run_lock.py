@@ -10,10 +10,12 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from gpd.errors import GpdError
 
@@ -121,10 +123,8 @@ def _lift(directory: Path, lock: Lock, unlock: str) -> None:
 
 def _snakemakes(directory: Path) -> list[int]:
     """Our own processes of Snakemake whose working directory this is: it changes to the folder that it runs in."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            words = (process / "cmdline").read_bytes().split(b"\0")
-            if (process / "cwd").samefile(directory) and b"snakemake" in map(os.path.basename, words):
-                found.append(int(process.name))
-    return sorted(found)
+    return [
+        process.pid
+        for process in psutil.process_iter(["cmdline", "cwd"])  # None is what may not be read
+        if process.info["cwd"] == str(directory) and "snakemake" in map(os.path.basename, process.info["cmdline"] or ())
+    ]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
 from gpd.errors import GpdError
 from gpd.execution import interruption
 from gpd.paths import ROOT
@@ -186,7 +188,5 @@ def _dying_with_us() -> list[str]:
 def _cpu_time(pid: int) -> CpuTime:
     """Wait until a child has ended, and read what the kernel counted; it is still there to be waited for."""
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-    # the name, in parentheses, may hold anything; proc(5) counts fields from 1, the one after it is the third
-    fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    user, system, user_below, system_below = (int(field) / os.sysconf("SC_CLK_TCK") for field in fields[11:15])
-    return CpuTime(user + system, user_below + system_below)
+    times = psutil.Process(pid).cpu_times()
+    return CpuTime(times.user + times.system, times.children_user + times.children_system)

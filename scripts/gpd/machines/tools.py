@@ -5,9 +5,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.version import Version
+
 TABLE = Path(__file__).with_name("tools.tsv")
 NOT_PIPELINES = {"demo", "lab", "setup"}
 
+_LEADING = re.compile(r"\d+(\.\d+)*")
 _NUMBER = re.compile(r"(?<![\w.])[vV]?(\d+(?:\.\d+)+[\w.+-]*)")
 
 
@@ -79,9 +82,9 @@ def version_in(output: str) -> str:
 
 def at_least(version: str, minimum: str) -> bool:
     """Compare the leading numbers of two versions: 1.16.1-2 is at least 1.10."""
-    return _numbers(version) >= _numbers(minimum)
+    return _leading(version) >= _leading(minimum)
 
 
-def _numbers(version: str) -> list[int]:
-    leading = re.match(r"[\d.]*", version).group()
-    return [int(part) for part in leading.split(".") if part]
+def _leading(version: str) -> Version:
+    """The numbers alone: what follows them is each tool's own (0.7.17-r1188), and no release of Python's to compare."""
+    return Version(_LEADING.match(version)[0])
