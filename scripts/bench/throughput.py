@@ -184,9 +184,9 @@ def figures(
         for repeat in repeats
     ]
     yield f"genomes a day, scheduled against independent: {_spread(gains)}", statistics.median(gains) >= LEAST_GAIN
-    disagreements = agreement.disagreements(tables.runs_json)
+    disagreements = agreement.disagreements(tables.records)
     yield (
-        f"outputs compared: {agreement.compared(tables.runs_json)}, differing: {len(disagreements)}",
+        f"outputs compared: {agreement.compared(tables.records)}, differing: {len(disagreements)}",
         not disagreements,
     )
     clocks = [run.makespan_s / outside_s[run.cell] for run in tables.runs.itertuples()]
@@ -194,7 +194,7 @@ def figures(
         f"makespan by the ledger against an outside clock: {_spread(clocks)}",
         max(abs(clock - 1) for clock in clocks) <= MOST_CLOCK_OFF,
     )
-    snakemake_s = {record["cell"]["cell"]: record["snakemake_cpu_s"] for record in tables.runs_json}
+    snakemake_s = {record.cell.cell: record.snakemake_cpu_s for record in tables.records}
     counted = [run.ledger_cpu_s / (run.os_cpu_s - snakemake_s[run.cell]) for run in tables.runs.itertuples()]
     yield (
         "CPU seconds in the ledger against those that the system counted, Snakemake's own left out: "
