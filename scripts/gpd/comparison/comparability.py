@@ -252,17 +252,13 @@ def _workflow(settings: Settings) -> dict[Key, str | None]:
 
 def _machine(record: RunRecord) -> dict[Key, str | None]:
     host = record.host or Host()
-    return {
-        ("host", "name"): host.hostname,
-        ("host", "SKU"): host.sku,
-        ("host", "cores"): _text(record.cell.cores),
-        **{("host", trait.name): _text(getattr(host, trait.key)) for trait in TRAITS},
-    }
+    traits = {("host", trait.name): _text(trait.of(host)) for trait in TRAITS if trait.pooled}
+    return traits | {("host", "cores"): _text(record.cell.cores)}
 
 
 def _set_up(record: RunRecord) -> dict[Key, str | None]:
     host = record.host or Host()
-    return {("host", trait.name): _text(getattr(host, trait.key)) for trait in TRAITS if trait.settable}
+    return {("host", trait.name): _text(trait.of(host)) for trait in TRAITS if trait.setting}
 
 
 def _digest(record: RunRecord, sample: str) -> str | None:

@@ -1,6 +1,6 @@
 """What a run's record says of the machine, and what of it is held against other records. Missing is None.
 
-`TRAITS` is the one list of what can be set on a machine, or change on it from one cell to the next.
+`TRAITS` is the one list of what is named, shown and checked of a machine.
 """
 
 from collections.abc import Mapping
@@ -111,24 +111,36 @@ class Host:
 
 @dataclass(frozen=True)
 class Trait:
-    """Something of a machine that changes its speed: its key in the record, and what a reader calls it.
+    """Something of a machine: its key in the record, what a reader calls it, its unit, and how it is checked.
 
-    `settable`: it is a setting, so that two machines can have it alike.
+    `pooled`: it must not change between repeats whose figures go into one mean. `setting`: two machines can have it
+    alike, so that a comparison says where they do not.
     """
 
     key: str
     name: str
-    settable: bool = False
+    unit: str = ""
+    pooled: bool = False
+    setting: bool = False
+
+    def of(self, host: Host) -> object:
+        """What the machine said of it; None: nothing."""
+        return getattr(host, self.key)
 
 
 TRAITS = (
-    Trait("governor", "governor", settable=True),
-    Trait("boost", "boost", settable=True),
-    Trait("transparent_huge_pages", "transparent huge pages", settable=True),
-    Trait("smt", "SMT"),
-    Trait("usable_threads", "usable threads"),
-    Trait("kernel", "kernel"),
-    Trait("microcode", "microcode"),
-    Trait("cpu_quota_cpus", "CPU quota"),
-    Trait("memory_limit_mib", "memory limit"),
+    Trait("hostname", "name", pooled=True),
+    Trait("cpu_model", "CPU"),
+    Trait("sku", "SKU", pooled=True),
+    Trait("smt", "SMT", pooled=True),
+    Trait("base_mhz", "base frequency", "MHz"),
+    Trait("top_mhz", "top frequency", "MHz"),
+    Trait("governor", "governor", pooled=True, setting=True),
+    Trait("boost", "boost", pooled=True, setting=True),
+    Trait("transparent_huge_pages", "transparent huge pages", pooled=True, setting=True),
+    Trait("usable_threads", "usable threads", "threads", pooled=True),
+    Trait("kernel", "kernel", pooled=True),
+    Trait("microcode", "microcode", pooled=True),
+    Trait("cpu_quota_cpus", "CPU quota", "CPUs", pooled=True),
+    Trait("memory_limit_mib", "memory limit", "MiB", pooled=True),
 )

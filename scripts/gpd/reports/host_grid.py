@@ -5,14 +5,15 @@ Shown is what a reader must know to place a figure. Names of folders and mounts 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-from gpd.records.host import FileSystem, Host
+from gpd.records.host import TRAITS, FileSystem, Host, Trait
 from gpd.records.run import RunRecord
 from gpd.reports.grids import short
 from gpd.text.formats import counted, number, some
 from gpd.text.grid import Entry, Grid, Group, Line
 
-MIB_PER_GIB = 1024
+MIB_PER_GIB, MHZ_PER_GHZ = 1024, 1000
 MOST_SHOWN = 4
 LIMITS = "limits of the container"
 
@@ -66,8 +67,14 @@ def cpu_names(records: Iterable[RunRecord]) -> list[str]:
 # --------------------------------------------------------------------------------------------- fields
 
 
-def _plain(name: str) -> Callable[[Host], str]:
-    return lambda host: "" if getattr(host, name) is None else str(getattr(host, name))
+def _shown(host: Host, trait: Trait) -> str:
+    """A trait as its unit is written for readers."""
+    value = trait.of(host)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value / MHZ_PER_GHZ:.2f} GHz" if trait.unit == "MHz" else str(value)
 
 
 def _cpu(host: Host) -> str:
@@ -81,14 +88,6 @@ def _counts(host: Host) -> str:
     if usable is not None and usable != host.threads:
         parts.append(f"{usable} usable")
     return ", ".join(parts)
-
-
-def _smt(host: Host) -> str:
-    return {True: "on", False: "off"}.get(host.smt, "")
-
-
-def _frequency(name: str) -> Callable[[Host], str]:
-    return lambda host: f"{getattr(host, name) / 1000:.2f} GHz" if getattr(host, name) else ""
 
 
 def _governor(host: Host) -> str:
@@ -146,13 +145,12 @@ def _disk(disk: FileSystem) -> str:
     return ", ".join(filter(None, (disk.type, kind, size)))
 
 
+# of the traits those that stand alone, and what several keys say together; in the order of the table
 FIELDS: Mapping[str, Callable[[Host], str]] = {
     "CPU": _cpu,
-    "SKU": _plain("sku"),
+    **{trait.name: partial(_shown, trait=trait) for trait in TRAITS if trait.key == "sku"},
     "processors": _counts,
-    "SMT": _smt,
-    "base frequency": _frequency("base_mhz"),
-    "top frequency": _frequency("top_mhz"),
+    **{trait.name: partial(_shown, trait=trait) for trait in TRAITS if trait.key in ("smt", "base_mhz", "top_mhz")},
     "governor": _governor,
     "L3": _l3,
     "NUMA": _numa,
