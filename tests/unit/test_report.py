@@ -307,6 +307,16 @@ def test_cells_that_did_not_end_are_named_and_in_no_figure(html, plain):
         assert not re.search(r"N = 4(</th>| +\|)", text)
 
 
+def test_no_text_is_markup(golden, written):
+    cell = "<b>*cell*</b> [x](y)"
+    html, plain = written(replace(golden, unfinished=(cell,), runs=golden.runs.assign(study=cell)))
+    assert "<li>&lt;b&gt;*cell*&lt;/b&gt; [x](y)</li>" in html
+    escaped = r"\<b\>\*cell\*\</b\> \[x\](y)"
+    assert f"- {escaped}\n" in plain and f"study: {escaped}\n" in plain
+    for text in (html, plain):
+        assert "<b>*" not in text
+
+
 def test_a_broken_binding_is_said_at_the_top(golden, written):
     where = {"cell": SCHEDULED, "step": "mark_duplicates", "sample": "HG001"}
     _, plain = written(replace(golden, jobs=changed(golden.jobs, where, binding_ok=False)))
