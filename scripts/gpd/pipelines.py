@@ -6,6 +6,7 @@ Whatever differs between pipelines in the lab is said here.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Literal
 
 HUMAN_30X_GIGABASES = 30 * 3.1  # of a human genome at 30x
 
@@ -31,7 +32,7 @@ class Pipeline:
     `conditions`: it compares samples of two, unless it stops after the step `quantify`.
     """
 
-    name: str
+    name: Literal["germline", "tuxedo"]
     steps: tuple[str, ...]
     unavoidable: frozenset[str]
     scaling: Mapping[str, int]
@@ -84,7 +85,7 @@ TUXEDO = Pipeline(
     conditions=True,
 )
 
-PIPELINES = {pipeline.name: pipeline for pipeline in (GERMLINE, TUXEDO)}
+PIPELINES: Mapping[str, Pipeline] = {pipeline.name: pipeline for pipeline in (GERMLINE, TUXEDO)}
 ALTERNATIVES = frozenset(chain.from_iterable(pipeline.alternatives for pipeline in PIPELINES.values()))
 UNAVOIDABLE = frozenset(chain.from_iterable(pipeline.unavoidable for pipeline in PIPELINES.values()))
 

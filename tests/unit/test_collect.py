@@ -572,6 +572,7 @@ def test_a_run_json_that_is_none(study, changed, said):
     ("changed", "said"),
     [
         ({"mode": "both"}, "run.json: not a valid run.json: Invalid enum value 'both' - at `$.cell.mode`"),
+        ({"cores": None}, "run.json: not a valid run.json: Object missing required field `cores` - at `$.cell`"),
         ({"n": 3}, "run.json: not a valid run.json: n is 3, but it names 1 samples"),
         ({"cell": "another"}, "run.json: it is of the cell another; a cell's folder keeps its name"),
     ],

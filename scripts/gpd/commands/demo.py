@@ -110,7 +110,7 @@ def clear(directory: Path) -> None:
 
 def simulate(simulator: Path, directory: Path, seed: int, *options: str) -> None:
     """Write the cohort. Raises DemoError where the simulator says why it can't."""
-    command = [sys.executable, simulator, "--output", directory, "--seed", str(seed), *options]
+    command = [sys.executable, str(simulator), "--output", str(directory), "--seed", str(seed), *options]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise DemoError(f"{simulator.name}: {done.stderr.strip()}")

@@ -150,7 +150,7 @@ def _described(figure: Figure) -> dict:
         "n_failed": run.n_failed,
         "figure": figure.name,
         "printed": float(figure.printed),
-        "follows": _float(recomputed and recomputed.value),
+        "follows": _float(recomputed.value if recomputed else None),
         "difference": _float(figure.difference),
     }
 
@@ -237,7 +237,7 @@ def _run_described(run: PublishedRun) -> dict:
         "hours": {step: _float(value) for step, value in run.hours.items()},
         "cores_used": dict(run.cores_used) or None,
         "printed": {name: _float(run.printed.get(name)) for name in FIGURES},
-        "recomputed": {name: _float(value and value.value) for name, value in recomputed.items()},
+        "recomputed": {name: _float(value.value if value else None) for name, value in recomputed.items()},
     }
 
 

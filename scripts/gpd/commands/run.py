@@ -56,11 +56,10 @@ def command(
 
 @dataclass(frozen=True)
 class Ran:
-    """A run that is over: what Snakemake left, and the signal that ended it, or None; its id is in its records."""
+    """A run that is over: what Snakemake left, or the signal that ended it; its id is in its records."""
 
     run_id: str
-    finished: workflow.Finished | None
-    interrupted: Interrupted | None
+    ended: workflow.Finished | Interrupted
 
 
 def run(
@@ -84,14 +83,16 @@ def run(
     recorded = read_ledger(directory / LEDGER)
     attempts = [attempt for attempt in recorded if attempt.run == ran.run_id]
     earlier = [attempt for attempt in recorded if attempt.run != ran.run_id]
-    if ran.finished and ran.finished.exit_code:
-        attempts = with_failed(attempts, said.failed_jobs(ran.finished.said))
+    if isinstance(ran.ended, Interrupted):
+        if attempts:
+            show(pipeline, attempts, earlier, console, None)
+        cut_off = [_name(attempt) for attempt in last_attempts(attempts) if not _ended_by_itself(attempt)]
+        raise Interrupted(ran.ended.signum, cut_off, GO_ON)
+    if ran.ended.exit_code:
+        attempts = with_failed(attempts, said.failed_jobs(ran.ended.said))
     if attempts:
-        show(pipeline, attempts, earlier, console, ran.finished and ran.finished.exit_code)
-    if ran.interrupted:
-        ended = [_name(attempt) for attempt in last_attempts(attempts) if not _ended_by_itself(attempt)]
-        raise Interrupted(ran.interrupted.signum, ended, GO_ON)
-    return _verdict(ran.finished, attempts, console)
+        show(pipeline, attempts, earlier, console, ran.ended.exit_code)
+    return _verdict(ran.ended, attempts, console)
 
 
 def _verdict(finished: workflow.Finished, attempts: Sequence[Attempt], console: Console) -> int:
@@ -137,7 +138,8 @@ def _command(
     configured = _configuration(directory, configfiles, pipeline)
     node = machine.look(directory)
     cores = cores or launcher.usable_cores(bool(configured and configured.config["binding"]["smt"]))
-    profile, threads = (profile, []) if profile else choose_profile(configured and len(configured.samples), cores)
+    samples = len(configured.samples) if configured else None
+    profile, threads = (profile, []) if profile else choose_profile(samples, cores)
     settings, rest = split_settings(extra)
     return workflow.command(
         directory,
@@ -206,9 +208,9 @@ def _run(directory: Path, command: Sequence[str], unlock: str, console: Console)
             try:
                 environment = {"GPD_RUN": run_id}
                 log = directory / workflow.LOG
-                return Ran(run_id, workflow.run(command, log, changed, environment, [lock.descriptor]), None)
+                return Ran(run_id, workflow.run(command, log, changed, environment, [lock.descriptor]))
             except Interrupted as interrupted:
-                return Ran(run_id, None, interrupted)
+                return Ran(run_id, interrupted)
 
 
 def _unlock(pipeline: str, directory: Path) -> str:
@@ -227,8 +229,16 @@ def with_failed(attempts: Sequence[Attempt], failed: Iterable[said.FailedJob]) -
     completed = list(attempts)
     for job in failed:
         failure = Attempt(
-            **{"rule": job.rule, "step": job.rule, "wildcards": job.wildcards, "threads": 0, "log": job.log},
-            **{"start": None, "end": None, "wall_s": None, "exit_code": 1, "message": job.message},
+            rule=job.rule,
+            step=job.rule,
+            wildcards=job.wildcards,
+            threads=0,
+            start=None,
+            end=None,
+            wall_s=None,
+            exit_code=1,
+            message=job.message,
+            log=job.log,
         )
         recorded = last.get(failure.job)
         if recorded is None:

@@ -115,7 +115,8 @@ class StudyDisplay:
         planned = plan.cells
         cells_left = [member for member in planned if not cells.is_finished(plan.study.folder, member)]
         times = runner.estimates_s(plan, cells_left)
-        self.left_s = sum(times) if times and None not in times else None
+        known = [seconds for seconds in times if seconds is not None]
+        self.left_s = sum(known) if times and len(known) == len(times) else None
         done = len(planned) - len(cells_left)
         place = f"cell {done + 1} of {len(planned)}: " if cell in planned else ""
         self.title = f"{place}{title}"

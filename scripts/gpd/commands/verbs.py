@@ -16,7 +16,7 @@ FILE_WIDTH = 200  # of tables where no terminal limits it
 class Verbs(typer.core.TyperGroup):
     """Verbs that end without a traceback: what a user's files or arguments do not allow is a line a fault."""
 
-    def invoke(self, context: typer.Context) -> object:
+    def invoke(self, context: typer.Context) -> object:  # type: ignore[override] # typer gives its own kind of context
         try:
             return super().invoke(context)
         except Interrupted as interrupted:

@@ -117,7 +117,10 @@ def _by_processor(named: Named) -> Callable[[Difference], Difference]:
 def output_differences(named: Named) -> list[Difference]:
     """Return the outputs that the same input came to in more than one way, each record with its study's name."""
     found = differing(named, by_input)
-    return [Difference("outputs", f"{one.kind} of {some(one.samples, MOST_SHOWN)}", one.digests) for one in found]
+    return [
+        Difference("outputs", f"{one.kind} of {some(one.samples, MOST_SHOWN)}", dict(one.digests.items()))
+        for one in found
+    ]
 
 
 def doubts(named: Named) -> list[str]:
@@ -146,7 +149,7 @@ def _differing_inputs(named: Named) -> list[Difference]:
             if name not in holders.setdefault(identity, []):
                 holders[identity].append(name)
     everyone = {name for name, _ in named}
-    partial = {titles[key]: tuple(names) for key, names in holders.items() if set(names) != everyone}
+    partial: Holders = {titles[key]: tuple(names) for key, names in holders.items() if set(names) != everyone}
     return [Difference("inputs", "", partial)] if partial else []
 
 
@@ -193,7 +196,7 @@ def counted_records(records: Iterable[RunRecord]) -> list[RunRecord]:
 def told(series: Series | Shared, n: int | None = None) -> str:
     """Say which point, or which curve."""
     binding = series.binding and f"{'no' if series.binding == 'none' else series.binding} binding"
-    return ", ".join(filter(None, (series.pipeline, n and f"N = {n}", series.mode, binding)))
+    return ", ".join(filter(None, (series.pipeline, f"N = {n}" if n else "", series.mode, binding)))
 
 
 # ------------------------------------------------------------------------------------- what is compared

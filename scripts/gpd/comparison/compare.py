@@ -14,6 +14,7 @@ from gpd.comparison.comparability import (
     ASKED_OF_A_STUDY,
     MOST_SHOWN,
     Difference,
+    Holders,
     Named,
     Shared,
     counted_records,
@@ -69,6 +70,11 @@ class Row:
     estimates: tuple[Estimate | None, ...]
     ratios: tuple[Ratio | None, ...]
 
+    @property
+    def present(self) -> dict[int, Estimate]:
+        """The figures of those sides that have the point, by their places."""
+        return {at: estimate for at, estimate in enumerate(self.estimates) if estimate is not None}
+
 
 @dataclass(frozen=True)
 class PointRows:
@@ -84,9 +90,9 @@ class PointRows:
     rows: tuple[Row, ...]
 
     @property
-    def places(self) -> list[int]:
-        """Which of the sides have the point."""
-        return [at for at, result in enumerate(self.measured) if result is not None]
+    def present(self) -> dict[int, Measured]:
+        """What those sides came to that have the point, by their places."""
+        return {at: result for at, result in enumerate(self.measured) if result is not None}
 
 
 @dataclass(frozen=True)
@@ -227,7 +233,7 @@ def _curve_differences(sides: Sequence[Side], matches: Sequence[Match]) -> list[
     differing = []
     for match in matches:
         for name in CURVE:
-            holders: dict[str, tuple[str, ...]] = {}
+            holders: Holders = {}
             for side, series in zip(sides, match, strict=True):
                 if series is not None and not side.published:
                     holders[getattr(series, name)] = (*holders.get(getattr(series, name), ()), side.name)
@@ -286,9 +292,9 @@ def _sizes(sides: Sequence[Side], points: Sequence[PointRows], best: Sequence[Be
     for rows in points:
         if not same_size(rows.measured):
             _note_sizes(sides, rows.measured, unlike.setdefault(rows.shared.pipeline, {}))
-    for rows in best:
-        if not rows.same_size:
-            _note_sizes(sides, rows.sides, unlike.setdefault(rows.shared.pipeline, {}))
+    for at_best in best:
+        if not at_best.same_size:
+            _note_sizes(sides, at_best.sides, unlike.setdefault(at_best.shared.pipeline, {}))
     for pipeline, sizes in unlike.items():
         holders: dict[str, list[str]] = {}
         for name, size in sizes.items():
@@ -341,9 +347,9 @@ def _left_out(sides: Sequence[Side], points: Sequence[PointMatch]) -> Iterator[s
 
 
 def _point_rows(sides: Sequence[Side], curves: Match, match: PointMatch) -> PointRows:
-    measured = tuple(point and side.points[point] for side, point in zip(sides, match, strict=True))
+    measured = tuple(side.points[point] if point else None for side, point in zip(sides, match, strict=True))
     (n,) = {point.n for point in match if point is not None}
-    common = _shared(sides, [point and point.series for point in match])
+    common = _shared(sides, tuple(point.series if point else None for point in match))
     rows = (_row(figure, measured) for figure in _figures(common.pipeline))
     known = tuple(row for row in rows if any(estimate and estimate.n for estimate in row.estimates))
     return PointRows(curves, common, n, measured, known)
@@ -363,7 +369,7 @@ def _figures(pipeline: str) -> Iterator[Figure]:
 
 
 def _row(figure: Figure, measured: Sequence[Measured | None]) -> Row:
-    estimates = tuple(result and result.estimate(figure) for result in measured)
+    estimates = tuple(result.estimate(figure) if result else None for result in measured)
     return Row(figure, estimates, _to_first(figure, measured))
 
 
@@ -372,7 +378,7 @@ def _to_first(figure: Figure, measured: Sequence[Measured | None]) -> tuple[Rati
     first = _first(measured)
     return tuple(
         ratio(result.estimate(figure), first.estimate(figure))
-        if result is not None and result is not first and (result.same_size(first) or not figure.a_sample)
+        if first and result and result is not first and (result.same_size(first) or not figure.a_sample)
         else None
         for result in measured
     )
@@ -383,12 +389,14 @@ def _first(measured: Sequence[Measured | None]) -> Measured | None:
 
 
 def _best_rows(sides: Sequence[Side], match: Match) -> BestRows:
-    knees = [series and side.knee(series) for side, series in zip(sides, match, strict=True)]
-    most = _measured_at(sides, match, [knee and knee.n for knee in knees])
-    safe = _measured_at(sides, match, [knee and knee.n_without_failures for knee in knees])
+    knees = [side.knee(series) if series else None for side, series in zip(sides, match, strict=True)]
+    most = _measured_at(sides, match, [knee.n if knee else None for knee in knees])
+    safe = _measured_at(sides, match, [knee.n_without_failures if knee else None for knee in knees])
     daily = zip(_daily(most), _daily(safe), strict=True)
     best = tuple(
-        series and Best(series, len(side.numbers(series)), knee, at_most and at_most.gigabases, *of_side)
+        Best(series, len(side.numbers(series)), knee, at_most.gigabases if at_most else None, *of_side)
+        if series and knee
+        else None
         for side, series, knee, at_most, of_side in zip(sides, match, knees, most, daily, strict=True)
     )
     return BestRows(match, _shared(sides, match), same_size(most), best)

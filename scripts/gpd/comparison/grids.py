@@ -122,12 +122,12 @@ def _safe_numbers(shown: Sequence[Best]) -> list[Entry]:
 
 def _mean_of(best: Best, figure: Figure) -> Entry:
     daily = best.most.get(figure)
-    return _mean(daily and daily.estimate)
+    return _mean(daily.estimate if daily else None)
 
 
 def _ratio_of(best: Best, figure: Figure) -> Entry:
     daily: Daily | None = best.most.get(figure)
-    return _ratio(daily and daily.ratio)
+    return _ratio(daily.ratio if daily else None)
 
 
 def _stacked(head: str) -> str:
@@ -142,7 +142,7 @@ def _overview(sides: Sequence[Side], points: Sequence[PointRows], layout: Layout
     """The N that most sides have, the smallest of them: for there each one's steps can be seen."""
     if not points:
         return
-    shown = max(points, key=lambda point: (len(point.places), -point.n))
+    shown = max(points, key=lambda point: (len(point.present), -point.n))
     (grid,) = _point_grids(sides, shown, layout)
     yield replace(
         grid,
@@ -155,7 +155,7 @@ def _overview(sides: Sequence[Side], points: Sequence[PointRows], layout: Layout
 
 def _point_grids(sides: Sequence[Side], point: PointRows, layout: Layout) -> Iterator[Grid]:
     """Spread the sides over tables that fit; the first stands in each. An overview is one table, and names the rest."""
-    first, *others = point.places
+    first, *others = point.present
     if layout.overview:
         others.sort(key=lambda at: sides[at].published)
     while others:
@@ -197,10 +197,10 @@ class _Page:
 def _point_grid(sides: Sequence[Side], point: PointRows, places: Sequence[int], layout: Layout) -> Grid:
     page = _page(sides, point, places, layout)
     blank = dict.fromkeys(places, Entry(""))
-    repeats = {at: _entry(point.measured[at].repeats) for at in places}
-    failed = {at: _entry(point.measured[at].failed) for at in places}
+    repeats = {at: _entry(point.present[at].repeats) for at in places}
+    failed = {at: _entry(point.present[at].failed) for at in places}
     counts = Line("repeats", page.spread(repeats, blank)), Line("samples failed", page.spread(failed, blank))
-    lines = [(row.figure, _line(row, page)) for row in point.rows if any(row.estimates[at].n for at in places)]
+    lines = [(row.figure, _line(row, page)) for row in point.rows if any(row.present[at].n for at in places)]
     groups = [Group((*counts, *(line for figure, line in lines if not figure.step)))]
     for column, title in page.clocks.items():
         if of_clock := tuple(line for figure, line in lines if figure.column == column):
@@ -211,7 +211,7 @@ def _point_grid(sides: Sequence[Side], point: PointRows, places: Sequence[int], 
 
 def _page(sides: Sequence[Side], point: PointRows, places: Sequence[int], layout: Layout) -> _Page:
     """Steps are in hours where samples are of one size, and else in hours a gigabase if that is known of two sides."""
-    measured = [point.measured[at] for at in places]
+    measured = [point.present[at] for at in places]
     a_gigabase = not same_size(measured) and sum(bool(result.gigabases) for result in measured) > 1
     unit = unit_for(max(_longest(point, places, [MAKESPAN.column] if a_gigabase else HOURS)))
     # a small sample's time a gigabase is far longer than that of a large one, whose digits shall be seen
@@ -233,7 +233,7 @@ def _longest(point: PointRows, places: Sequence[int], names: Collection[str]) ->
     """Return the longest of these times of each side that has any, in seconds."""
     seconds = HOURS | HOURS_A_GIGABASE
     rows = [row for row in point.rows if row.figure.column in names]
-    times = [[(row.estimates[at].mean or 0) * seconds[row.figure.column] for row in rows] for at in places]
+    times = [[(row.present[at].mean or 0) * seconds[row.figure.column] for row in rows] for at in places]
     return [max(of_side) for of_side in times if any(of_side)] or [0.0]
 
 
@@ -252,7 +252,7 @@ def _line(row: Row, page: _Page) -> Line:
 
 def _value(row: Row, at: int, page: _Page) -> Entry:
     """Return a figure, times in the table's unit; published hours keep the digits that were printed."""
-    estimate, repeats, column = row.estimates[at], page.point.measured[at].repeats, row.figure.column
+    estimate, repeats, column = row.present[at], page.point.present[at].repeats, row.figure.column
     seconds = (HOURS | HOURS_A_GIGABASE).get(column)
     if seconds is None or estimate.mean is None:
         return _mean(estimate, repeats)

@@ -88,8 +88,8 @@ class Measured:
 
 def same_size(measured: Iterable[Measured | None]) -> bool:
     """Tell whether samples of all that there are have as many gigabases as those of the first."""
-    first, *others = [result for result in measured if result is not None] or [None]
-    return all(result.same_size(first) for result in others)
+    known = [result for result in measured if result is not None]
+    return all(result.same_size(known[0]) for result in known[1:])
 
 
 @dataclass(frozen=True)
@@ -189,10 +189,10 @@ def _measured(runs: pd.DataFrame, steps: pd.DataFrame | None, gigabases: float |
     for step, rows in [] if steps is None else steps.groupby(columns.STEP.name, sort=False):
         clocks = (*A_GIGABASE, *A_GIGABASE.values())
         estimates |= {Figure(name, str(step)): estimate(_values(rows[name])) for name in clocks}
-    failed = _values(runs["failed"])
-    size = None if pd.isna(gigabases) else float(gigabases)
+    failed = None if runs["failed"].isna().any() else int(runs["failed"].sum())
+    size = None if gigabases is None or pd.isna(gigabases) else float(gigabases)
     failed_data = int(runs[columns.FAILED_DATA.name].sum())
-    return Measured(len(runs), None if None in failed else int(sum(failed)), size, estimates, failed_data)
+    return Measured(len(runs), failed, size, estimates, failed_data)
 
 
 def _referred(point: ReferencePoint) -> Measured:

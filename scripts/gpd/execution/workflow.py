@@ -159,7 +159,7 @@ def run(
     ):
 
         def lines() -> Iterable[str]:
-            for line in process.stdout:
+            for line in process.stdout or ():
                 copy.write(line)
                 copy.flush()
                 yield line

@@ -316,7 +316,7 @@ def _outputs(
 def _memory_applied(attempts: Iterable[list[Attempt]]) -> str | None:
     """The memory policies that jobs on leased CPUs really had; None where no ledger tells."""
     told = {attempt.memory_applied for of_process in attempts for attempt in of_process if attempt.cpus}
-    return ", ".join(sorted(told - {None})) or None
+    return ", ".join(sorted(filter(None, told))) or None
 
 
 def _pair_hmm(processes: Iterable[Process], attempts: Iterable[list[Attempt]]) -> str | None:
@@ -328,7 +328,7 @@ def _pair_hmm(processes: Iterable[Process], attempts: Iterable[list[Attempt]]) -
         if attempt.step == "haplotype_caller"
     ]
     told = {gatk_log.pair_hmm(_head(log)) for log in logs if log.is_file()}
-    return "; ".join(sorted(told - {None})) or None
+    return "; ".join(sorted(filter(None, told))) or None
 
 
 def _head(log: Path) -> str:

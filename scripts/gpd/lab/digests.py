@@ -10,8 +10,8 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO
 
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES
@@ -112,7 +112,7 @@ def _vcf(path: Path) -> tuple[tuple[str, ...], str]:
     return tuple(header.decode().split()[VCF_COLUMNS:]), digest.hexdigest()
 
 
-def _text(path: Path) -> IO[bytes]:
+def _text(path: Path) -> BufferedIOBase:
     with path.open("rb") as file:
         compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
     return gzip.open(path, "rb") if compressed else path.open("rb")

@@ -20,7 +20,7 @@ from gpd.lab.study import Study, StudyError
 from gpd.machines import launcher, machine
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import INDEPENDENT, Cell, Series
+from gpd.records.cell import INDEPENDENT, Cell, PipelineName, Series
 from gpd.records.ledger import read_ledger
 from gpd.records.run import RunRecord, Settings, read_cell, read_run
 from gpd.statistics.knee import Observation, next_n
@@ -50,7 +50,7 @@ class Plan:
     """A study with the samples of its pools: what can be said before anything runs."""
 
     study: Study
-    sources: Mapping[str, Source]
+    sources: Mapping[PipelineName, Source]
     cores: int
 
     @property
@@ -121,7 +121,8 @@ def _cell_now(plan: Plan, before: Cell, bad: Collection[str]) -> Cell | None:
         return None
     if before.alone:
         return study.alone(plan.study, before.series, before.samples[0], plan.cores)
-    warm_up = int(WARM_UP.search(before.cell)[1]) if before.warm_up else 0
+    numbered = WARM_UP.search(before.cell)
+    warm_up = int(numbered[1]) if numbered else 0
     return study.cell(plan.study, before.series, before.n, before.repeat, source.members, plan.cores, bad, warm_up)
 
 
@@ -212,7 +213,7 @@ def _bench(plan: Plan, source: Source, lock: int) -> Bench:
     )
 
 
-def _left(plan: Plan, pipeline: str) -> Iterator[Cell]:
+def _left(plan: Plan, pipeline: PipelineName) -> Iterator[Cell]:
     """The cells of a pipeline that have no record, in the order in which they are run.
 
     Which is next follows from the records alone, so that a study that was interrupted goes on as if it had not been.
@@ -221,7 +222,7 @@ def _left(plan: Plan, pipeline: str) -> Iterator[Cell]:
         yield cell
 
 
-def _next(plan: Plan, pipeline: str) -> Cell | None:
+def _next(plan: Plan, pipeline: PipelineName) -> Cell | None:
     """The next cell: what failed samples ask for comes before what is planned; None where nothing is left."""
     failed = _failed(plan)
     bad = _bad_samples(failed)
@@ -232,7 +233,7 @@ def _next(plan: Plan, pipeline: str) -> Cell | None:
     return next((cell for cell in wanted if not cells.is_finished(plan.study.folder, cell)), None)
 
 
-def _towards_knee(plan: Plan, pipeline: str, bad: Collection[str]) -> Iterator[Cell]:
+def _towards_knee(plan: Plan, pipeline: PipelineName, bad: Collection[str]) -> Iterator[Cell]:
     """The cells by which each curve's knee is found, after warm-ups: which N comes next, those before it tell."""
     settings, pool = plan.study, plan.sources[pipeline].members
     lines, limit = list(study.series(settings, pipeline)), len(pool) - len(bad)
@@ -288,7 +289,7 @@ def _is_wanted(plan: Plan, before: Cell) -> bool:
     )
 
 
-def _failed(plan: Plan) -> list[SampleRow]:
+def _failed(plan: Plan) -> Sequence[SampleRow]:
     """The rows of the study's samples that failed. Where no run ended with an error, there are none to look for."""
     codes = [process.exit_code for _, record in _finished(plan) for process in record.processes]
     return [] if all(code == 0 for code in codes) else collect.failures(plan.study.folder)
@@ -310,17 +311,20 @@ def observe(folder: Path, line: Series, repeats: int) -> list[Observation]:
         raise StudyError(f"{folder}: its cells ran on different processors: {found}: give the study another name")
     return [
         Observation(
-            int(point.n),  # not pandas' own kind, for the N that follows from it goes into JSON
-            *(
-                None if pd.isna(value) else float(value)
-                for value in (point.genomes_per_day_mean, point.genomes_per_day_se)
-            ),
-            int(point.failed),
-            int(point.failed_data),
+            n=int(point.n),  # not pandas' own kind, for the N that follows from it goes into JSON
+            genomes_per_day=_figure(point.genomes_per_day_mean),
+            se=_figure(point.genomes_per_day_se),
+            failed=int(point.failed),
+            failed_data=int(point.failed_data),
         )
         for point in points.itertuples()
         if point.repeats >= repeats
     ]
+
+
+def _figure(value: Any) -> float | None:
+    """A figure of a table as Python's own; None where it is not known."""
+    return None if pd.isna(value) else float(value)
 
 
 def estimates_s(plan: Plan, wanted: Sequence[Cell]) -> list[float | None]:
@@ -348,7 +352,7 @@ def _estimate_s(cell: Cell, walls: Mapping[int, Sequence[float]], cpu_s: float |
     return None if cpu_s is None else cpu_s * cell.n / min(cell.cores, cell.n)
 
 
-def _cpu_s_a_sample(plan: Plan, pipeline: str) -> float | None:
+def _cpu_s_a_sample(plan: Plan, pipeline: PipelineName) -> float | None:
     """CPU seconds of a sample, by the ledger that a run in the pool's folder left; None where there was none."""
     ledger = Path(plan.study.pipelines[pipeline].directory) / cells.LEDGER
     attempts = [each for each in read_ledger(ledger) if each.step in PIPELINES[pipeline].steps]

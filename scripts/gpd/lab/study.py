@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from gpd.errors import GpdError
 from gpd.pipelines import share
-from gpd.records.cell import INDEPENDENT, SCHEDULED, UNBOUND, Cell, Series
+from gpd.records.cell import INDEPENDENT, SCHEDULED, UNBOUND, Binding, CacheState, Cell, Mode, PipelineName, Series
 
 SCHEMA = Path(__file__).with_name("throughput.schema.yaml")
 KNEE = "knee"
@@ -45,17 +45,17 @@ class Study:
 
     name: str
     directory: str
-    pipelines: Mapping[str, Pool]
+    pipelines: Mapping[PipelineName, Pool]
     concurrent_samples: tuple[int, ...]
-    modes: tuple[str, ...]
-    bindings: tuple[str, ...]
+    modes: tuple[Mode, ...]
+    bindings: tuple[Binding, ...]
     repeats: int
     warm_up: int
     seed: int
-    cache: str
+    cache: CacheState
     cores: int | None
     threads: Mapping[str, int]
-    profiles: Mapping[str, str]
+    profiles: Mapping[Mode, str]
     keep_results: bool
 
     @property
@@ -113,7 +113,7 @@ def _explain(error) -> str:
 # ---- the grid ----------------------------------------------------------------------------------------
 
 
-def series(study: Study, pipeline: str) -> Iterator[Series]:
+def series(study: Study, pipeline: PipelineName) -> Iterator[Series]:
     """The curves of a pipeline. What knows nothing of its neighbours leases no CPUs: independent cells bind nothing."""
     for mode in study.modes:
         for binding in (UNBOUND,) if mode == INDEPENDENT else study.bindings:
@@ -122,7 +122,7 @@ def series(study: Study, pipeline: str) -> Iterator[Series]:
 
 def grid(
     study: Study,
-    pools: Mapping[str, Sequence[Sample]],
+    pools: Mapping[PipelineName, Sequence[Sample]],
     cores: int,
     bad: Mapping[str, Collection[str]] | None = None,
 ) -> list[Cell]:
@@ -223,6 +223,6 @@ def _first(n: int, samples: Sequence[Sample]) -> tuple[str, ...]:
     return tuple(name for turn in turns for name in turn if name is not None)[:n]
 
 
-def threads(study: Study, mode: str, n: int, cores: int) -> dict[str, int]:
+def threads(study: Study, mode: Mode, n: int, cores: int) -> dict[str, int]:
     """Threads by rule: those of the settings, and for scheduled cells an even share of the cores."""
     return (share(n, cores) if mode == SCHEDULED else {}) | dict(study.threads)

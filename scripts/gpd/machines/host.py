@@ -180,7 +180,7 @@ def l3_caches(files: Mapping[str, str]) -> tuple[Cache, ...]:
 
 
 def _first_number(text: str) -> int:
-    return int(re.match(r"\d*", text).group() or 0)
+    return int(re.split(r"\D", text, maxsplit=1)[0] or 0)
 
 
 def _mib(size: str) -> float | None:
@@ -289,13 +289,16 @@ def file_system(folder: machine.Folder, files: Mapping[str, str], mounts: list[M
 
 def load(seen: machine.Seen) -> Load:
     """What was at work on the node before the start."""
-    averages = [float(word) for word in seen.files.get("/proc/loadavg", "").split()[:3]] or [None] * 3
+    averages = [float(word) for word in seen.files.get("/proc/loadavg", "").split()[:3]]
+    load_1min, load_5min, load_15min = averages or (None, None, None)
     cpus = seen.topology.cpus
     shares = cpu_shares(*seen.stat)
     busy_cpus = round(shares["busy"] * cpus, 2) if cpus and shares else None
     threshold = min(BUSY_CPUS, BUSY_SHARE * cpus) if cpus else None
     return Load(
-        *averages,
+        load_1min,
+        load_5min,
+        load_15min,
         window_s=seen.window_s,
         busy_share=shares.get("busy"),
         steal_share=shares.get("steal"),

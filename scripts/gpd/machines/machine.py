@@ -128,6 +128,7 @@ def look(directory: Path) -> Machine:
 def gather(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Seen:
     """Read all that the host record is made of; needs no root and no tool, but tells more with them."""
     system = os.uname()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     answers = _answers()
     files = _read(path for pattern in FILES for path in Path("/").glob(pattern.lstrip("/")))
     mounts = parse_mounts(files.get("/proc/self/mountinfo", ""))
@@ -143,7 +144,7 @@ def gather(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Seen:
         topology=topology,
         usable_cpus=len(os.sched_getaffinity(0)),
         limits=launcher.limits(),
-        open_files=tuple(map(_limit, resource.getrlimit(resource.RLIMIT_NOFILE))),
+        open_files=(_limit(soft), _limit(hard)),
         files=files,
         answers=answers,
         folders=folders,

@@ -87,4 +87,5 @@ def at_least(version: str, minimum: str) -> bool:
 
 def _leading(version: str) -> Version:
     """The numbers alone: what follows them is each tool's own (0.7.17-r1188), and no release of Python's to compare."""
-    return Version(_LEADING.match(version)[0])
+    found = _LEADING.match(version)
+    return Version(found[0] if found else "0")

@@ -92,7 +92,7 @@ def draw(layout: Layout, title: str) -> str:
     _text(svg, MARGIN, 32, title, "title")
     _text(svg, MARGIN, 54, lines[0])
     for x, y, box in places:
-        _draw_group(svg, MARGIN + x, 76 + y, box, slots)
+        _draw_box(svg, MARGIN + x, 76 + y, box, slots)
     _text(svg, MARGIN, legend_y, lines[1], "label")
     for at, name in enumerate(names):
         _draw_entry(svg, MARGIN + at % columns * entry_w, legend_y + 10 + 20 * (at // columns), at + 1, name)
@@ -159,25 +159,29 @@ def _titled(parent: Element, title: str) -> Element:
     return group
 
 
-def _draw_group(parent: Element, x: float, y: float, box: Box, slots: Slots) -> None:
-    group = box.shows
+def _draw_box(parent: Element, x: float, y: float, box: Box, slots: Slots) -> None:
+    if isinstance(box.shows, Core):
+        _draw_core(parent, x, y, box.shows, slots)
+    else:
+        _draw_group(parent, x, y, box.shows, box, slots)
+
+
+def _draw_group(parent: Element, x: float, y: float, group: Group, box: Box, slots: Slots) -> None:
     drawn = _titled(parent, f"{group.name}: {counted(len(group.cores), 'core')}, CPUs {group.cpus}")
     _rect(drawn, x, y, box.width, box.height, class_=group.level, rx="4")
     _text(drawn, x + GAP, y + 14, group.name, "label")
     for right, down, inner in box.within:
-        draw_inner = _draw_group if isinstance(inner.shows, Group) else _draw_core
-        draw_inner(drawn, x + right, y + down, inner, slots)
+        _draw_box(drawn, x + right, y + down, inner, slots)
 
 
-def _draw_core(parent: Element, x: float, y: float, box: Box, slots: Slots) -> None:
-    core = box.shows
+def _draw_core(parent: Element, x: float, y: float, core: Core, slots: Slots) -> None:
     drawn = _titled(parent, _core_title(core, slots))
     held_by = slots.holding(core)
     for row, cpu in enumerate(core.cpus):
         top, number = y + row * ROW_H, slots.of(cpu)
-        if number or held_by:
+        if taken_by := number or held_by:
             look = {} if number else {"class_": "held"}
-            _rect(drawn, x, top, CELL_W, ROW_H, fill=_colour(number or held_by), **look)
+            _rect(drawn, x, top, CELL_W, ROW_H, fill=_colour(taken_by), **look)
         _text(drawn, x + 5, top + 13, str(cpu), "cpu")
         if number:
             _text(drawn, x + CELL_W - 4, top + 12, f"s{number}", "slot")

@@ -234,12 +234,12 @@ def _throughput(key: tuple[str, int], steps: list[_Row], totals: list[_Row]) -> 
         table=THROUGHPUT,
         sku=sku,
         n_samples=n_samples,
-        n_failed=failed and failed.count("n_failed"),
-        hours={step: row and row.number("hours") for step, row in _by_step(steps).items()},
+        n_failed=failed.count("n_failed") if failed else None,
+        hours={step: row.number("hours") if row else None for step, row in _by_step(steps).items()},
         printed={name: value for row in totals for name in FIGURES if (value := row.number(name)) is not None},
-        published=first and first.text("published"),
-        server=first and first.text("server"),
-        cpu=first and first.text("cpu"),
+        published=first.text("published") if first else None,
+        server=first.text("server") if first else None,
+        cpu=first.text("cpu") if first else None,
     )
 
 
@@ -260,12 +260,12 @@ def _single(sku: str, rows: list[_Row], first: _Row) -> PublishedRun:
         sku=sku,
         n_samples=1,
         n_failed=0,
-        hours={step: row and row.number("hours") for step, row in by_step.items()},
+        hours={step: row.number("hours") if row else None for step, row in by_step.items()},
         printed={} if total is None else {"total_hours": total},
         published=first.text("published"),
         cores_per_socket=first.count("cores_per_socket"),
         base_ghz=first.number("base_ghz"),
-        cores_used={step: row and row.count("cores_used") for step, row in by_step.items()},
+        cores_used={step: row.count("cores_used") if row else None for step, row in by_step.items()},
     )
 
 

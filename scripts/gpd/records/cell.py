@@ -2,28 +2,33 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
 from gpd.records.decoding import decode
 
-SCHEMA_VERSION = 1
-SCHEDULED, INDEPENDENT = "scheduled", "independent"
-UNBOUND = "none"  # the binding of jobs that lease no CPUs
+SCHEMA_VERSION: Final = 1
+SCHEDULED: Final = "scheduled"
+INDEPENDENT: Final = "independent"
+UNBOUND: Final = "none"  # the binding of jobs that lease no CPUs
 
 Name = Annotated[str, Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=0)]
 AtLeastOne = Annotated[int, Meta(ge=1)]
+PipelineName = Literal["germline", "tuxedo"]
+Mode = Literal["scheduled", "independent"]
+Binding = Literal["none", "compact", "scatter"]
+CacheState = Literal["as_is", "warm", "cold"]  # of reads and reference in the page cache, before the cell
 
 
 @dataclass(frozen=True)
 class Series:
     """What is the same along a curve: N is all that differs between its cells."""
 
-    pipeline: str
-    mode: str
-    binding: str
+    pipeline: PipelineName
+    mode: Mode
+    binding: Binding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,18 +43,18 @@ class Cell:
     schema: Literal[1] = SCHEMA_VERSION
     study: Name
     cell: Name
-    pipeline: Literal["germline", "tuxedo"]
+    pipeline: PipelineName
     n: AtLeastOne
-    mode: Literal["scheduled", "independent"]
-    binding: Literal["none", "compact", "scatter"]
+    mode: Mode
+    binding: Binding
     repeat: Count
     warm_up: bool
     samples: tuple[Name, ...]
     seed: int | None = None
-    cache: Literal["as_is", "warm", "cold"] | None = None
-    cores: AtLeastOne | None = None
+    cache: CacheState
+    cores: AtLeastOne
     threads: Mapping[str, AtLeastOne] = field(default_factory=dict)
-    profile: str | None = None
+    profile: str
     config: str | None = None
     directory: str | None = None
     left_out: tuple[Name, ...] = ()

@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Trait:
     pooled: bool = False
     setting: bool = False
 
-    def of(self, host: Host) -> object:
+    def of(self, host: Host) -> Any:
         """What the machine said of it; None: nothing."""
         return getattr(host, self.key)
 

@@ -78,8 +78,9 @@ def overlaps(records: Numbered) -> list[str]:
     held = defaultdict(list)
     for number, record in records:
         clock, span = record_span(record)
-        for cpu in parse_cpus(record["cpus"] or "") if span else ():
-            held[clock, cpu].append((*span, number, record))
+        if span:
+            for cpu in parse_cpus(record["cpus"] or ""):
+                held[clock, cpu].append((*span, number, record))
     found = set()
     for (_, cpu), jobs in held.items():
         jobs.sort(key=lambda job: job[:3])

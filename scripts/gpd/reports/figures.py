@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib
@@ -54,7 +55,7 @@ GREYS = ("#4d4d4d", "#7a7a7a", "#a0a0a0")
 MARKERS = "os^Dv<>p"
 DASHES = ("-", "--", ":", "-.")
 
-SETTINGS = {
+SETTINGS: dict[Any, Any] = {  # matplotlib's own type of it names every key
     "svg.fonttype": "none",
     "font.size": 9.5,
     "text.color": TEXT,
@@ -224,12 +225,10 @@ def _draw_curve(axes: Axes, curve: Curve, at: int, muted: bool) -> None:
     n, values = [point.n for point in curve.points], [point.value for point in curve.points]
     dashes = DASHES[at % len(DASHES)] if muted else "-"
     axes.plot(n, values, color=colour, marker=mark, ls=dashes, ms=5, lw=1.6, label=curve.label)
-    known = [point for point in curve.points if point.error is not None]
+    known = [(point.n, point.value, point.error) for point in curve.points if point.error is not None]
     if known:
-        errors = [point.error for point in known]
-        axes.errorbar(
-            [p.n for p in known], [p.value for p in known], yerr=errors, fmt="none", ecolor=colour, elinewidth=1.2
-        )
+        x, y, errors = zip(*known, strict=True)
+        axes.errorbar(x, y, yerr=errors, fmt="none", ecolor=colour, elinewidth=1.2)
     ringed = [point for point in curve.points if point.n == curve.knee]
     axes.plot([p.n for p in ringed], [p.value for p in ringed], ls="", marker="o", ms=13, mfc="none", mec=colour)
 

@@ -77,6 +77,10 @@ def _shown(host: Host, trait: Trait) -> str:
     return f"{value / MHZ_PER_GHZ:.2f} GHz" if trait.unit == "MHz" else str(value)
 
 
+def _either(value: bool | None, yes: str, no: str) -> str:
+    return "" if value is None else yes if value else no
+
+
 def _cpu(host: Host) -> str:
     return host.cpu_model or host.sku or ""
 
@@ -91,7 +95,7 @@ def _counts(host: Host) -> str:
 
 
 def _governor(host: Host) -> str:
-    boost = {True: "boost on", False: "boost off"}.get(host.boost)
+    boost = _either(host.boost, "boost on", "boost off")
     return ", ".join(filter(None, (host.governor, host.frequency_driver, boost)))
 
 
@@ -116,9 +120,9 @@ def _memory(host: Host) -> str:
     modules = host.memory_modules
     parts = (
         _gib(host.memory_mib),
-        modules and counted(modules, "module"),
+        counted(modules, "module") if modules else "",
         host.memory_type,
-        speed and f"{speed:,} MT/s",
+        f"{speed:,} MT/s" if speed else "",
     )
     return ", ".join(filter(None, parts))
 
@@ -140,7 +144,7 @@ def _disks(host: Host) -> str:
 
 
 def _disk(disk: FileSystem) -> str:
-    kind = {True: "rotating", False: "solid state"}.get(disk.rotational)
+    kind = _either(disk.rotational, "rotating", "solid state")
     size = "" if disk.size_gib is None else f"{number(disk.size_gib)} GiB"
     return ", ".join(filter(None, (disk.type, kind, size)))
 

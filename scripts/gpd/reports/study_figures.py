@@ -120,7 +120,7 @@ def _curve(series: Series, points: pd.DataFrame, column: str, scale: float = 1, 
             for p in own
             if p[f"{column}_mean"] is not None
         ),
-        knee and knee.n,
+        knee.n if knee else None,
     )
 
 
@@ -206,7 +206,7 @@ def timeline_figure(series: Series, jobs: pd.DataFrame) -> Shown:
     return Shown(" ".join(_about_timeline(held, ended, len(bars), leased)), drawing)
 
 
-def _about_timeline(held: list[Record], ended: list[Record], bars: int, leased: bool) -> Iterable[str]:
+def _about_timeline(held: Sequence[Record], ended: Sequence[Record], bars: int, leased: bool) -> Iterable[str]:
     yield "The largest N, its first repeat."
     if not leased:
         yield "Its jobs had no lease of CPUs: a lane is what ran of a sample at one time."
@@ -240,7 +240,8 @@ def stretches(lanes: Sequence[int]) -> Iterable[tuple[int, int]]:
 
 def by_sample(jobs: Iterable[Record], unit: TimeUnit) -> tuple[list[Bar], list[str]]:
     """As many lanes for each sample as it had jobs at one time; what samples share comes last."""
-    bars, lanes = [], []
+    bars: list[Bar] = []
+    lanes: list[str] = []
     for sample, own in _owned(jobs).items():
         free: list[float] = []  # when each lane of this sample is free again
         for job in sorted(own, key=lambda job: (job["start_s"], job["end_s"])):

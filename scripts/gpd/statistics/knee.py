@@ -82,7 +82,7 @@ def find_knee(curve: Iterable[Observation]) -> Knee:
     if best is None:
         return Knee(None, None, None, "no sample succeeded" if tried else "no N was tried")
     safe = _best(seen for seen in tried.values() if seen.without_failures)
-    return Knee(best.n, best.failed, safe and safe.n, _reason(best, safe, tried))
+    return Knee(best.n, best.failed, safe.n if safe else None, _reason(best, safe, tried))
 
 
 def _by_n(curve: Iterable[Observation]) -> dict[int, Observation]:

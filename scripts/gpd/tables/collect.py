@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,8 +153,8 @@ def write(tables: Tables, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for table in columns.TABLES:
         frame = getattr(tables, table)
-        _replace(folder / f"{table}.tsv", lambda path, frame=frame: _write_tsv(frame, path))
-        _replace(folder / f"{table}.parquet", lambda path, frame=frame, table=table: _write_parquet(table, frame, path))
+        _replace(folder / f"{table}.tsv", partial(_write_tsv, frame))
+        _replace(folder / f"{table}.parquet", partial(_write_parquet, table, frame))
     cells = {
         "schema": SCHEMA_VERSION,
         "unfinished": list(tables.unfinished),

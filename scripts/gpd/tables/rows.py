@@ -160,8 +160,8 @@ def _run(
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
     host = run.record.host or Host()
     makespan_s, cpu_s = _between(attempts), _sum(attempt.cpu_s for attempt in attempts)
-    bases = [gigabases(run, sample) for sample in whole]
-    total = None if None in bases else fsum(bases)
+    known = [amount for sample in whole if (amount := gigabases(run, sample)) is not None]
+    total = fsum(known) if len(known) == len(whole) else None
     gigabases_per_day = _a_day(total, makespan_s)
     cores = run.cell.cores
     return {
@@ -180,7 +180,7 @@ def _run(
         "gigabases": total,
         "gigabases_per_day": gigabases_per_day,
         "human_30x_per_day": _over(gigabases_per_day, HUMAN_30X_GIGABASES),
-        "cpu_utilisation": _over(cpu_s, cores * makespan_s if cores and makespan_s else None),
+        "cpu_utilisation": _over(cpu_s, cores * makespan_s if makespan_s else None),
         "cpu_s": cpu_s,
         "os_cpu_s": run.record.cpu_s,
         "ledger_cpu_s": _sum(attempt.cpu_s for _, attempt in jobs),
@@ -212,7 +212,7 @@ def peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
     """The largest sum of peak memory over jobs that ran at one time: at least what was in use at any moment, MiB."""
     changes = []
     for attempt in attempts:
-        if None not in (attempt.start, attempt.end, attempt.peak_rss_mib):
+        if attempt.start and attempt.end and attempt.peak_rss_mib is not None:
             changes += [(attempt.start, attempt.peak_rss_mib), (attempt.end, -attempt.peak_rss_mib)]
     held = peak = 0.0
     for _, change in sorted(changes):  # at one moment, what ends before what begins

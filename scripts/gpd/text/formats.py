@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 DIGITS = 3  # of a figure without an error, at least
 MOST_DECIMALS = 6
@@ -23,7 +24,7 @@ class TimeUnit:
         return seconds / self.seconds
 
     def show(self, seconds: float | None) -> str:
-        return "" if missing(seconds) else f"{self.of(seconds):,.{self.decimals}f}"
+        return f"{self.of(seconds):,.{self.decimals}f}" if known(seconds) else ""
 
 
 UNITS = (TimeUnit("hours", "h", 3600, 2), TimeUnit("minutes", "min", 60, 2), TimeUnit("seconds", "s", 1, 1))
@@ -34,14 +35,14 @@ def unit_for(longest_s: float) -> TimeUnit:
     return next((unit for unit in UNITS[:-1] if longest_s >= 10 * 60 and longest_s >= unit.seconds), UNITS[-1])
 
 
-def missing(value: float | str | None) -> bool:
-    """Tell whether a value of a table is not known: None, or a float that is no number."""
-    return value is None or value != value
+def known(value: float | None) -> TypeGuard[float]:
+    """Tell whether a figure of a table is there: neither None nor a float that is no number."""
+    return value is not None and value == value
 
 
 def number(value: float | None, digits: int = DIGITS) -> str:
     """Return a figure with at least `digits` digits that count; whole where it has as many before the point."""
-    return "" if missing(value) else f"{value:,.{_decimals(value, digits)}f}"
+    return f"{value:,.{_decimals(value, digits)}f}" if known(value) else ""
 
 
 def with_error(mean: float | None, error: float | None, least: int | None = None) -> tuple[str, str]:
@@ -49,10 +50,10 @@ def with_error(mean: float | None, error: float | None, least: int | None = None
 
     `least` is how many decimals there are at least; without it the mean has as many as `number` gives it.
     """
-    if missing(mean):
+    if not known(mean):
         return "", ""
     decimals = _decimals(mean, DIGITS) if least is None else least
-    if missing(error):
+    if not known(error):
         return f"{mean:,.{decimals}f}", ""
     decimals = max(decimals, _decimals(error, 1))
     return f"{mean:,.{decimals}f}", f"{PLUS_MINUS} {error:,.{decimals}f}"
