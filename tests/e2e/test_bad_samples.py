@@ -73,16 +73,16 @@ class Lab:
     def __init__(self, folder, monkeypatch):
         self.folder, self.ran = folder, []
         self.fails, self.room = lambda cell: {}, 2
-        monkeypatch.setattr(cells, "prepare", lambda bench, cores, changed: None)
+        monkeypatch.setattr(cells, "prepare", lambda setup, cores, changed: None)
         monkeypatch.setattr(cells, "made_with", lambda cell, source: OWN)
         monkeypatch.setattr(cells, "run", self.run_cell)
         monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)
 
-    def run_cell(self, cell, bench, changed):
+    def run_cell(self, cell, setup, changed):
         self.ran.append(cell.cell)
         # up to some samples at once take no longer than one, more of them do; one that fails early frees the machine
         working = cell.n - len(self.fails(cell))
-        write_cell(bench.folder, cell, self.fails(cell), makespan_s=10.0 * max(1, working / self.room))
+        write_cell(setup.folder, cell, self.fails(cell), makespan_s=10.0 * max(1, working / self.room))
 
     def plan(self, count=6, **changes):
         config = self.folder / "pool" / "config"
@@ -259,11 +259,11 @@ def test_where_nothing_works_no_sample_is_bad(lab):
 def test_of_a_cohort_that_a_bad_sample_keeps_from_its_end_nobody_else_is_bad(lab, monkeypatch):
     """As in joint calling: the others are not finished."""
 
-    def run_cell(cell, bench, changed):
+    def run_cell(cell, setup, changed):
         lab.ran.append(cell.cell)
-        write_cell(bench.folder, cell, bad_sample(cell), 10.0)
+        write_cell(setup.folder, cell, bad_sample(cell), 10.0)
         if BAD in cell.samples:
-            ledger = bench.folder / cell.cell / "ledger.jsonl"
+            ledger = setup.folder / cell.cell / "ledger.jsonl"
             lines = [line for line in ledger.read_text().splitlines() if PROVEN[-1] not in line]
             ledger.write_text("".join(f"{line}\n" for line in lines))
 

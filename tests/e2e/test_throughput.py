@@ -110,11 +110,11 @@ def runs(monkeypatch, tmp_path):
     """Cells are made up in place of runs: the list of those that were, whose makespan grows from N = 3 on."""
     ran = []
 
-    def run(cell, bench, changed):
+    def run(cell, setup, changed):
         ran.append(cell.cell)
-        write_cell(bench.folder, cell, makespan_s=10.0 * max(1, cell.n - 2))
+        write_cell(setup.folder, cell, makespan_s=10.0 * max(1, cell.n - 2))
 
-    monkeypatch.setattr(cells, "prepare", lambda bench, cores, changed: None)
+    monkeypatch.setattr(cells, "prepare", lambda setup, cores, changed: None)
     monkeypatch.setattr(cells, "run", run)
     monkeypatch.setattr(cells, "made_with", made_with)
     monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)
@@ -243,10 +243,10 @@ def test_each_cell_runs_once_in_the_order_of_the_grid(tmp_path, settings, runs):
 def test_what_was_interrupted_goes_on_where_it_was(tmp_path, settings, runs, monkeypatch):
     whole, fake = plan_of(tmp_path, settings), cells.run
 
-    def fail_at_the_third(cell, bench, changed):
+    def fail_at_the_third(cell, setup, changed):
         if len(runs) == 2:
             raise CellError("no job ran")
-        fake(cell, bench, changed)
+        fake(cell, setup, changed)
 
     monkeypatch.setattr(cells, "run", fail_at_the_third)
     with pytest.raises(CellError):

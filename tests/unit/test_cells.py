@@ -16,7 +16,7 @@ from launching import wait_until
 
 from gpd.execution import workflow
 from gpd.lab import cells, disk_usage, gatk_log, page_cache, provenance
-from gpd.lab.cells import Bench, CellError
+from gpd.lab.cells import CellError, Setup
 from gpd.lab.pool import Source
 from gpd.records.cell import Cell
 from gpd.records.host import Host
@@ -50,7 +50,7 @@ sys.exit(1 if fails else 0)
 
 
 @pytest.fixture
-def bench(tmp_path):
+def setup(tmp_path):
     """Two samples of the germline pipeline, and a reference that is made."""
     reads = {name: [tmp_path / f"{name}_{mate}.fq" for mate in (1, 2)] for name in ("S1", "S2")}
     for files in reads.values():
@@ -61,7 +61,7 @@ def bench(tmp_path):
     ]
     config = {"pipeline": "germline", "binding": {"smt": True, "policy": "none"}}
     source = Source(config, tuple({"sample_name": name} for name in reads), tuple(units))
-    made = Bench(tmp_path / "study", source, {"tools": {}}, mem_mb=1000, keep_results=False, lock=0)
+    made = Setup(tmp_path / "study", source, {"tools": {}}, mem_mb=1000, keep_results=False, lock=0)
     reference = made.prepared / cells.REFERENCE
     reference.mkdir(parents=True)
     (reference / "genome.fa").write_text(">chr1\nA\n")
@@ -69,7 +69,7 @@ def bench(tmp_path):
 
 
 @pytest.fixture
-def cell(bench):
+def cell(setup):
     return Cell(
         **{"study": "study", "cell": "germline-n2-scheduled-compact-r1", "pipeline": "germline", "n": 2},
         **{"mode": "scheduled", "binding": "compact", "repeat": 1, "warm_up": False, "samples": ("S2", "S1")},
@@ -100,18 +100,18 @@ def independent(cell):
     return replace(cell, cell="germline-n2-independent-none-r1", mode="independent", binding="none", threads={})
 
 
-def run(cell, bench):
-    cells.run(cell, bench, lambda sample, state: None)
-    return json.loads((bench.folder / cell.cell / "run.json").read_text())
+def run(cell, setup):
+    cells.run(cell, setup, lambda sample, state: None)
+    return json.loads((setup.folder / cell.cell / "run.json").read_text())
 
 
 # ---- the record --------------------------------------------------------------------------------------
 
 
-def test_a_scheduled_cell_is_one_run_and_its_record_is_whole(cell, bench, snakemake):
-    record = run(cell, bench)
-    assert read_run(bench.folder / record["cell"]["cell"] / "run.json").run == record["run"]
-    assert record["cell"] == json.loads((bench.folder / cell.cell / "cell.json").read_text())
+def test_a_scheduled_cell_is_one_run_and_its_record_is_whole(cell, setup, snakemake):
+    record = run(cell, setup)
+    assert read_run(setup.folder / record["cell"]["cell"] / "run.json").run == record["run"]
+    assert record["cell"] == json.loads((setup.folder / cell.cell / "cell.json").read_text())
     assert record["processes"] == [{"directory": ".", "samples": ["S2", "S1"], "exit_code": 0}]
     assert record["run"].startswith(f"{cell.cell}-")
     assert record["host"]["sku"] == "8358"
@@ -121,9 +121,9 @@ def test_a_scheduled_cell_is_one_run_and_its_record_is_whole(cell, bench, snakem
     assert record["wall_s"] > 0
 
 
-def test_an_independent_cell_is_a_run_a_sample(cell, bench, snakemake):
-    record = run(independent(cell), bench)
-    assert read_run(bench.folder / record["cell"]["cell"] / "run.json").run == record["run"]
+def test_an_independent_cell_is_a_run_a_sample(cell, setup, snakemake):
+    record = run(independent(cell), setup)
+    assert read_run(setup.folder / record["cell"]["cell"] / "run.json").run == record["run"]
     assert [(process["directory"], process["samples"]) for process in record["processes"]] == [
         ("samples/S2", ["S2"]),
         ("samples/S1", ["S1"]),
@@ -131,19 +131,19 @@ def test_an_independent_cell_is_a_run_a_sample(cell, bench, snakemake):
     assert [output["samples"] for output in record["outputs"]] == [["S2"], ["S1"]]
 
 
-def test_only_jobs_of_this_run_say_what_came_of_a_sample(cell, bench, snakemake):
+def test_only_jobs_of_this_run_say_what_came_of_a_sample(cell, setup, snakemake):
     """After each of its records there is one, of a failure, that a launcher wrote for an earlier run."""
-    assert [output["samples"] for output in run(cell, bench)["outputs"]] == [["S1"], ["S2"]]
+    assert [output["samples"] for output in run(cell, setup)["outputs"]] == [["S1"], ["S2"]]
 
 
-def test_a_sample_that_fails_is_part_of_the_result(cell, bench, snakemake):
+def test_a_sample_that_fails_is_part_of_the_result(cell, setup, snakemake):
     snakemake.fails = "S1"
-    record = run(cell, bench)
+    record = run(cell, setup)
     assert record["processes"][0]["exit_code"] == 1
     assert [output["samples"] for output in record["outputs"]] == [["S2"]]
 
 
-def test_of_a_run_that_was_killed_no_output_is_recorded(cell, bench, snakemake, monkeypatch):
+def test_of_a_run_that_was_killed_no_output_is_recorded(cell, setup, snakemake, monkeypatch):
     """Its samples may have been cut off anywhere, although no job of theirs failed."""
     started = workflow.command
 
@@ -151,73 +151,73 @@ def test_of_a_run_that_was_killed_no_output_is_recorded(cell, bench, snakemake, 
         return ["sh", "-c", '"$@"; kill -9 $$', "sh", *started(*options)]
 
     monkeypatch.setattr(workflow, "command", killed)
-    record = run(cell, bench)
+    record = run(cell, setup)
     assert (record["processes"][0]["exit_code"], record["outputs"]) == (-9, [])
 
 
 @pytest.mark.parametrize("keep", [False, True])
-def test_results_go_unless_they_are_kept(cell, bench, snakemake, keep):
-    run(cell, replace(bench, keep_results=keep))
-    folder = bench.folder / cell.cell
+def test_results_go_unless_they_are_kept(cell, setup, snakemake, keep):
+    run(cell, replace(setup, keep_results=keep))
+    folder = setup.folder / cell.cell
     assert (folder / "results").exists() == keep
     assert (folder / "ledger.jsonl").exists()
-    assert (bench.prepared / cells.REFERENCE / "genome.fa").exists(), "the link to the reference goes, not what it is"
+    assert (setup.prepared / cells.REFERENCE / "genome.fa").exists(), "the link to the reference goes, not what it is"
 
 
-def test_a_run_without_a_single_job_is_a_fault_and_leaves_no_record(cell, bench, snakemake):
+def test_a_run_without_a_single_job_is_a_fault_and_leaves_no_record(cell, setup, snakemake):
     snakemake.fails = "all"
     with pytest.raises(CellError) as error:
-        run(cell, bench)
+        run(cell, setup)
     assert str(error.value) == "units.tsv line 2: sample S1: fq1 S1_1.fq is cut off"
-    assert not cells.is_finished(bench.folder, cell)
+    assert not cells.is_finished(setup.folder, cell)
 
 
-def test_a_run_that_says_nothing_is_a_fault_with_its_exit_code(cell, bench, snakemake, monkeypatch):
+def test_a_run_that_says_nothing_is_a_fault_with_its_exit_code(cell, setup, snakemake, monkeypatch):
     monkeypatch.setattr(workflow, "command", lambda *options: ["sh", "-c", "exit 7"])
     with pytest.raises(CellError, match="Snakemake ended with exit code 7 and said nothing"):
-        run(cell, bench)
+        run(cell, setup)
 
 
 @pytest.mark.parametrize("broken", ["fsync", "replace"])
-def test_a_record_is_there_whole_or_not_at_all(cell, bench, snakemake, monkeypatch, broken):
+def test_a_record_is_there_whole_or_not_at_all(cell, setup, snakemake, monkeypatch, broken):
     def fail(*arguments, **options):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(os if broken == "fsync" else Path, broken, fail)
         with pytest.raises(OSError, match="No space left"):
-            run(cell, bench)
-    assert not cells.is_finished(bench.folder, cell)
-    assert run(cell, bench), "and the cell runs again"
+            run(cell, setup)
+    assert not cells.is_finished(setup.folder, cell)
+    assert run(cell, setup), "and the cell runs again"
 
 
-def test_the_record_comes_after_all_that_may_fail(cell, bench, snakemake, monkeypatch):
+def test_the_record_comes_after_all_that_may_fail(cell, setup, snakemake, monkeypatch):
     def fail(*arguments):
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(cells, "_remove_results", fail)
     with pytest.raises(OSError, match="Input/output"):
-        run(cell, bench)
-    assert not cells.is_finished(bench.folder, cell)
+        run(cell, setup)
+    assert not cells.is_finished(setup.folder, cell)
 
 
-def test_what_is_checked_of_the_results_comes_before_the_record(cell, bench, snakemake, monkeypatch):
+def test_what_is_checked_of_the_results_comes_before_the_record(cell, setup, snakemake, monkeypatch):
     def fail(*arguments):
         raise cells.digests.DigestError("S1.vcf.gz: damaged or cut short")
 
     monkeypatch.setattr(cells.digests, "outputs", fail)
     with pytest.raises(cells.digests.DigestError):
-        run(cell, bench)
-    assert not cells.is_finished(bench.folder, cell)
+        run(cell, setup)
+    assert not cells.is_finished(setup.folder, cell)
 
 
 # ---- the folder --------------------------------------------------------------------------------------
 
 
-def test_each_run_has_its_samples_the_cells_binding_and_threads_and_the_reference(cell, bench, snakemake):
-    bench = replace(bench, keep_results=True, options=("--sdm", "conda"))
-    run(cell, bench)
-    folder = bench.folder / cell.cell
+def test_each_run_has_its_samples_the_cells_binding_and_threads_and_the_reference(cell, setup, snakemake):
+    setup = replace(setup, keep_results=True, options=("--sdm", "conda"))
+    run(cell, setup)
+    folder = setup.folder / cell.cell
     config = yaml.safe_load((folder / "config/config.yaml").read_text())
     assert config["binding"] == {"smt": True, "policy": "compact"}
     assert (folder / "config/samples.tsv").read_text().split() == ["sample_name", "S1", "S2"]
@@ -226,27 +226,27 @@ def test_each_run_has_its_samples_the_cells_binding_and_threads_and_the_referenc
     )
     assert profile["set-threads"] == given["set-threads"] | {"map_and_sort": 7}
     assert profile["keep-going"] is True
-    assert (folder / cells.REFERENCE / "genome.fa").samefile(bench.prepared / cells.REFERENCE / "genome.fa")
+    assert (folder / cells.REFERENCE / "genome.fa").samefile(setup.prepared / cells.REFERENCE / "genome.fa")
     ((directory, cores, mem_mb, used, configs, options),) = snakemake.commands
     assert (directory, cores, mem_mb, configs) == (folder.resolve(), 2, 1000, [])
     assert used == (folder / "profile").resolve()
     assert (options[:2], options[-2:]) == (["--sdm", "conda"], ["--", "results"])
 
 
-def test_temporary_files_go_elsewhere_and_are_removed(cell, bench, snakemake, tmp_path):
-    run(cell, bench)
+def test_temporary_files_go_elsewhere_and_are_removed(cell, setup, snakemake, tmp_path):
+    run(cell, setup)
     assert not list((tmp_path / "temp").iterdir())
-    assert not (bench.folder / cell.cell / cells.SCRATCH).is_symlink()
+    assert not (setup.folder / cell.cell / cells.SCRATCH).is_symlink()
 
 
-def test_what_a_killed_cell_left_is_removed_elsewhere_too(cell, bench, snakemake, tmp_path):
-    folder, scratch = bench.folder / cell.cell, tmp_path / "temp" / "gpd-abc"
+def test_what_a_killed_cell_left_is_removed_elsewhere_too(cell, setup, snakemake, tmp_path):
+    folder, scratch = setup.folder / cell.cell, tmp_path / "temp" / "gpd-abc"
     folder.mkdir(parents=True)
     (folder / "old").write_text("of the run before")
     scratch.mkdir()
     (scratch / "sorted.bam").write_text("x")
     (folder / cells.SCRATCH).symlink_to(scratch)
-    run(cell, bench)
+    run(cell, setup)
     assert not scratch.exists()
     assert not (folder / "old").exists()
 
@@ -262,34 +262,34 @@ def test_clearing_what_is_not_there_is_no_error(tmp_path):
 # ---- preparations ------------------------------------------------------------------------------------
 
 
-def prepare(bench, monkeypatch, script):
+def prepare(setup, monkeypatch, script):
     monkeypatch.setattr(workflow, "command", lambda directory, *options: ["sh", "-c", script, "sh", str(directory)])
-    cells.prepare(bench, 2, lambda sample, state: None)
+    cells.prepare(setup, 2, lambda sample, state: None)
 
 
-def test_preparations_are_of_the_whole_pool(bench, monkeypatch):
-    prepare(bench, monkeypatch, "echo ran > $1/here")
-    assert (bench.prepared / "here").exists()
-    assert (bench.prepared / "config/samples.tsv").read_text().split() == ["sample_name", "S1", "S2"]
+def test_preparations_are_of_the_whole_pool(setup, monkeypatch):
+    prepare(setup, monkeypatch, "echo ran > $1/here")
+    assert (setup.prepared / "here").exists()
+    assert (setup.prepared / "config/samples.tsv").read_text().split() == ["sample_name", "S1", "S2"]
 
 
-def test_a_fault_of_the_pool_is_told_in_the_workflows_words(bench, monkeypatch):
+def test_a_fault_of_the_pool_is_told_in_the_workflows_words(setup, monkeypatch):
     with pytest.raises(CellError) as error:
-        prepare(bench, monkeypatch, "echo 'Using workflow specific profile x'; echo 'units.tsv line 3: wrong'; exit 1")
+        prepare(setup, monkeypatch, "echo 'Using workflow specific profile x'; echo 'units.tsv line 3: wrong'; exit 1")
     assert str(error.value) == "units.tsv line 3: wrong"
 
 
-def test_a_preparation_that_fails_is_told_with_its_tools_words(bench, monkeypatch):
+def test_a_preparation_that_fails_is_told_with_its_tools_words(setup, monkeypatch):
     record = {
         **{"schema": 1, "rule": "bwa_index", "step": "reference", "wildcards": {}, "threads": 1, "start": None},
         **{"end": None, "wall_s": None, "exit_code": 1, "log": "logs/bwa_index/genome.log"},
     }
     lines = [json.dumps(record | {"message": message}) for message in ("of last week", "no space")]
-    (bench.prepared / "ledger.jsonl").write_text(f"{lines[0]}\n")
-    (bench.prepared / "next").write_text(f"{lines[1]}\n")
+    (setup.prepared / "ledger.jsonl").write_text(f"{lines[0]}\n")
+    (setup.prepared / "next").write_text(f"{lines[1]}\n")
     with pytest.raises(CellError) as error:
-        prepare(bench, monkeypatch, "echo Job stats:; cat $1/next >> $1/ledger.jsonl; exit 1")
-    assert str(error.value) == f"bwa_index: no space (log: {bench.prepared / 'logs/bwa_index/genome.log'})"
+        prepare(setup, monkeypatch, "echo Job stats:; cat $1/next >> $1/ledger.jsonl; exit 1")
+    assert str(error.value) == f"bwa_index: no space (log: {setup.prepared / 'logs/bwa_index/genome.log'})"
 
 
 # ---- the page cache ----------------------------------------------------------------------------------
@@ -331,11 +331,11 @@ def test_files_are_loaded_into_the_page_cache(files):
 
 
 @pytest.mark.parametrize(("cache", "changed"), [("as_is", None), ("warm", "load"), ("cold", "drop")])
-def test_reads_and_reference_are_brought_into_the_state_of_the_cell(cell, bench, monkeypatch, cache, changed):
+def test_reads_and_reference_are_brought_into_the_state_of_the_cell(cell, setup, monkeypatch, cache, changed):
     seen = {}
     for name in ("load", "drop"):
         monkeypatch.setattr(page_cache, name, lambda files, name=name: seen.setdefault(name, []).extend(files))
-    cells._set_cache(replace(cell, n=1, samples=("S2",), cache=cache), bench)
+    cells._set_cache(replace(cell, n=1, samples=("S2",), cache=cache), setup)
     names = ["S2_1.fq", "S2_2.fq", "genome.fa"]
     assert {name: [path.name for path in files] for name, files in seen.items()} == (
         {changed: names} if changed else {}
@@ -537,7 +537,7 @@ def test_the_pair_hmm_is_what_the_log_says(log, told):
     assert gatk_log.pair_hmm(log) == told
 
 
-def test_a_record_tells_profile_binding_and_what_gatk_chose(cell, bench, snakemake, tmp_path, monkeypatch):
+def test_a_record_tells_profile_binding_and_what_gatk_chose(cell, setup, snakemake, tmp_path, monkeypatch):
     ended = workflow.run
 
     def with_log(arguments, log, *more, **options):
@@ -545,13 +545,13 @@ def test_a_record_tells_profile_binding_and_what_gatk_chose(cell, bench, snakema
         return ended(arguments, log, *more, **options)
 
     monkeypatch.setattr(workflow, "run", with_log)
-    record = run(cell, bench)
+    record = run(cell, setup)
     assert record["pair_hmm"] == "Java LOGLESS_CACHING, the slow way"
     assert record["binding"] == {"smt": True}
     assert record["memory_applied"] == "local"
-    unbound = run(replace(independent(cell), threads=cell.threads), bench)
+    unbound = run(replace(independent(cell), threads=cell.threads), setup)
     assert (unbound["binding"], unbound["profile_digest"]) == (None, record["profile_digest"])
     mine = tmp_path / "mine" / "config.yaml"
     mine.parent.mkdir()
     mine.write_text((workflow.find_profile(cell.profile) / "config.yaml").read_text() + "retries: 1\n")
-    assert run(replace(cell, profile=str(mine.parent)), bench)["profile_digest"] != record["profile_digest"]
+    assert run(replace(cell, profile=str(mine.parent)), setup)["profile_digest"] != record["profile_digest"]

@@ -67,8 +67,8 @@ def write_cell(folder, cell, digest="d", wall_s=60.0):
 @pytest.fixture
 def made_up(monkeypatch):
     """Cells are written in place of run."""
-    monkeypatch.setattr(cells, "prepare", lambda bench, cores, changed: None)
-    monkeypatch.setattr(cells, "run", lambda cell, bench, changed: write_cell(bench.folder, cell))
+    monkeypatch.setattr(cells, "prepare", lambda setup, cores, changed: None)
+    monkeypatch.setattr(cells, "run", lambda cell, setup, changed: write_cell(setup.folder, cell))
     monkeypatch.setattr(provenance, "settings", lambda source, dictionary: Settings())
 
 
@@ -168,7 +168,7 @@ def test_run_ends_with_figures_and_where_the_report_is(study, made_up, tmp_path)
 
 def test_outputs_that_disagree_are_named_and_the_exit_code_is_1(study, made_up, monkeypatch):
     monkeypatch.setattr(
-        cells, "run", lambda cell, bench, changed: write_cell(bench.folder, cell, digest=f"of {cell.repeat}")
+        cells, "run", lambda cell, setup, changed: write_cell(setup.folder, cell, digest=f"of {cell.repeat}")
     )
     ran = gpd("throughput", "run", study(concurrent_samples=[4]))
     assert ran.exit_code == 1
@@ -177,7 +177,7 @@ def test_outputs_that_disagree_are_named_and_the_exit_code_is_1(study, made_up, 
 
 def test_a_dry_run_checks_the_pool_and_leaves_nothing(study, monkeypatch, tmp_path):
     checked = []
-    monkeypatch.setattr(cells, "plan_dry", lambda bench, cores: checked.append((bench.pipeline, cores)))
+    monkeypatch.setattr(cells, "plan_dry", lambda setup, cores: checked.append((setup.pipeline, cores)))
     ran = gpd("throughput", "run", study(), "--dry-run")
     assert ran.exit_code == 0, ran.output
     assert checked == [("germline", 2)]
@@ -186,7 +186,7 @@ def test_a_dry_run_checks_the_pool_and_leaves_nothing(study, monkeypatch, tmp_pa
 
 
 def test_what_the_workflow_refuses_in_a_dry_run_is_a_line_each(study, monkeypatch):
-    def refuse(bench, cores):
+    def refuse(setup, cores):
         raise cells.CellError("units.tsv line 2: wrong\nunits.tsv line 3: wrong too")
 
     monkeypatch.setattr(cells, "plan_dry", refuse)

@@ -40,7 +40,7 @@ class CellError(GpdError):
 
 
 @dataclass(frozen=True)
-class Bench:
+class Setup:
     """What is the same for every cell of a pipeline in a study.
 
     `settings` is that part of a run's record; `lock` a descriptor that everything started here inherits; `options`
@@ -78,39 +78,39 @@ def is_finished(study: Path, cell: Cell) -> bool:
     return (study / cell.cell / RECORD).exists()
 
 
-def prepare(bench: Bench, cores: int, changed: Changed) -> None:
+def prepare(setup: Setup, cores: int, changed: Changed) -> None:
     """Make what all cells of a pipeline share, and have the workflow check all of its pool. Raises CellError."""
-    lay_out(bench.source, [member.name for member in bench.source.members], bench.prepared)
-    arguments = _snakemake(bench, bench.prepared, cores, workflow.PROFILES / "default", "prepare", "--nolock")
-    ledger = bench.prepared / LEDGER
+    lay_out(setup.source, [member.name for member in setup.source.members], setup.prepared)
+    arguments = _snakemake(setup, setup.prepared, cores, workflow.PROFILES / "default", "prepare", "--nolock")
+    ledger = setup.prepared / LEDGER
     earlier = len(read_ledger(ledger))
     finished = workflow.run(
-        arguments, bench.prepared / workflow.LOG, lambda state: changed("", state), locks=[bench.lock]
+        arguments, setup.prepared / workflow.LOG, lambda state: changed("", state), locks=[setup.lock]
     )
     if finished.exit_code:
         failed = [attempt for attempt in read_ledger(ledger)[earlier:] if not attempt.succeeded]
-        told = [f"{each.rule}: {each.message} (log: {bench.prepared / each.log})" for each in failed]
+        told = [f"{each.rule}: {each.message} (log: {setup.prepared / each.log})" for each in failed]
         raise CellError("\n".join(told) or _reason(finished))
 
 
-def plan_dry(bench: Bench, cores: int) -> None:
+def plan_dry(setup: Setup, cores: int) -> None:
     """Have the workflow check the pool, and plan; nothing is run. Raises CellError with what it says."""
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
         folder = Path(scratch)
-        lay_out(bench.source, [member.name for member in bench.source.members], folder)
+        lay_out(setup.source, [member.name for member in setup.source.members], folder)
         profile = workflow.PROFILES / "default"
-        arguments = _snakemake(bench, folder, cores, profile, "results", "--dry-run", "--quiet", "all")
+        arguments = _snakemake(setup, folder, cores, profile, "results", "--dry-run", "--quiet", "all")
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
         if finished.exit_code:
             raise CellError(_reason(finished))
 
 
-def run(cell: Cell, bench: Bench, changed: Changed) -> None:
+def run(cell: Cell, setup: Setup, changed: Changed) -> None:
     """Run a cell in a folder made anew. Its record comes last, and at once: a cell that has one ran to its end.
 
     A sample that fails is part of the result. Raises CellError where no job ran.
     """
-    folder = bench.folder / cell.cell
+    folder = setup.folder / cell.cell
     clear(folder)
     folder.mkdir(parents=True)
     (folder / PLAN).write_text(json.dumps(cell.to_dict(), indent=2) + "\n", encoding="utf-8")
@@ -118,14 +118,14 @@ def run(cell: Cell, bench: Bench, changed: Changed) -> None:
     run_id = f"{cell.cell}-{secrets.token_hex(4)}"
     processes = list(_processes(cell, folder))
     for process in processes:
-        _set_up(process, cell, bench)
-    inputs = {sample: _input(bench.source, sample) for sample in cell.samples}
-    _set_cache(cell, bench)
+        _set_up(process, cell, setup)
+    inputs = {sample: _input(setup.source, sample) for sample in cell.samples}
+    _set_cache(cell, setup)
     with _scratch(folder) as scratch:
         node = host.look({"work": folder, "temp": scratch})
         began, start = time.monotonic(), datetime.now(UTC)
         with disk_usage.watch([folder, scratch]) as disk:
-            finished = _run_all(processes, cell, bench, {"TMPDIR": str(scratch), "GPD_RUN": run_id}, changed)
+            finished = _run_all(processes, cell, setup, {"TMPDIR": str(scratch), "GPD_RUN": run_id}, changed)
         wall_s, end = time.monotonic() - began, datetime.now(UTC)
     attempts = [_attempts(process, run_id) for process in processes]
     _refuse_nothing(attempts, finished)
@@ -139,19 +139,19 @@ def run(cell: Cell, bench: Bench, changed: Changed) -> None:
         snakemake_cpu_s=round(sum(each.cpu.own_s for each in finished), 2),
         peak_disk_mib=disk.mib and round(disk.mib, 3),
         processes=tuple(_describe(process, each, folder) for process, each in zip(processes, finished, strict=True)),
-        inputs={name: read for process in processes for name, read in _inputs(process, bench, inputs)},
+        inputs={name: read for process in processes for name, read in _inputs(process, setup, inputs)},
         outputs=tuple(
             output
             for process, of_process, each in zip(processes, attempts, finished, strict=True)
-            for output in _outputs(process, of_process, each, bench)
+            for output in _outputs(process, of_process, each, setup)
         ),
-        settings=bench.settings,
-        **made_with(cell, bench.source),
+        settings=setup.settings,
+        **made_with(cell, setup.source),
         memory_applied=_memory_applied(attempts),
         pair_hmm=_pair_hmm(processes, attempts),
         host=node,
     )
-    if not bench.keep_results:
+    if not setup.keep_results:
         _remove_results(processes)
     write_record(folder / RECORD, record)
 
@@ -186,12 +186,12 @@ def _processes(cell: Cell, folder: Path) -> Iterator[Process]:
         yield Process(folder, cell.samples)
 
 
-def _set_up(process: Process, cell: Cell, bench: Bench) -> None:
+def _set_up(process: Process, cell: Cell, setup: Setup) -> None:
     """Lay out one run: configuration, tables, profile, and the reference, which is made already."""
-    binding = {**bench.source.config.get("binding", {}), "policy": cell.binding}
-    lay_out(bench.source, process.samples, process.folder, binding=binding)
+    binding = {**setup.source.config.get("binding", {}), "policy": cell.binding}
+    lay_out(setup.source, process.samples, process.folder, binding=binding)
     (process.folder / REFERENCE).parent.mkdir(exist_ok=True)
-    (process.folder / REFERENCE).symlink_to((bench.prepared / REFERENCE).resolve())
+    (process.folder / REFERENCE).symlink_to((setup.prepared / REFERENCE).resolve())
     profile = read_profile(workflow.find_profile(cell.profile) / "config.yaml")
     profile["set-threads"] = {**profile.get("set-threads", {}), **cell.threads}
     target = process.folder / "profile"
@@ -217,12 +217,12 @@ def _input(source: Source, sample: str) -> InputRecord:
     return InputRecord(digest=digests.input_digest(source.units_of(sample)), mib=round(size / 1024**2, 3))
 
 
-def _set_cache(cell: Cell, bench: Bench) -> None:
+def _set_cache(cell: Cell, setup: Setup) -> None:
     """Bring the page cache into the state that the cell names, for reads and reference."""
     change = {"warm": page_cache.load, "cold": page_cache.drop}.get(cell.cache)
     if change:
-        change(path for sample in cell.samples for path in bench.source.reads(sample))
-        change(path for path in sorted((bench.prepared / REFERENCE).rglob("*")) if path.is_file())
+        change(path for sample in cell.samples for path in setup.source.reads(sample))
+        change(path for path in sorted((setup.prepared / REFERENCE).rglob("*")) if path.is_file())
 
 
 @contextmanager
@@ -241,7 +241,7 @@ def _scratch(folder: Path) -> Iterator[Path]:
 
 
 def _run_all(
-    processes: Sequence[Process], cell: Cell, bench: Bench, environment: Mapping[str, str], changed: Changed
+    processes: Sequence[Process], cell: Cell, setup: Setup, environment: Mapping[str, str], changed: Changed
 ) -> list[workflow.Finished]:
     """Run a cell's Snakemake processes side by side, to their ends."""
 
@@ -249,7 +249,7 @@ def _run_all(
         alone = process.samples[0] if len(processes) > 1 else ""
         return workflow.run(
             _snakemake(
-                bench,
+                setup,
                 process.folder,
                 cell.cores,
                 process.folder / "profile" / "config.yaml",
@@ -259,17 +259,17 @@ def _run_all(
             process.folder / workflow.LOG,
             lambda state: changed(alone, state),
             environment=environment,
-            locks=[bench.lock],
+            locks=[setup.lock],
         )
 
     with ThreadPoolExecutor(len(processes)) as pool:
         return list(pool.map(start, processes))
 
 
-def _snakemake(bench: Bench, folder: Path, cores: int, profile: Path, target: str, *options: str) -> list[str]:
+def _snakemake(setup: Setup, folder: Path, cores: int, profile: Path, target: str, *options: str) -> list[str]:
     profile = profile.parent if profile.is_file() else profile
     return workflow.command(
-        folder.resolve(), cores, bench.mem_mb, profile.resolve(), [], [*bench.options, *options, "--", target]
+        folder.resolve(), cores, setup.mem_mb, profile.resolve(), [], [*setup.options, *options, "--", target]
     )
 
 
@@ -298,19 +298,19 @@ def _describe(process: Process, finished: workflow.Finished, folder: Path) -> Pr
     return ProcessRecord(directory=directory, samples=process.samples, exit_code=finished.exit_code)
 
 
-def _inputs(process: Process, bench: Bench, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:
+def _inputs(process: Process, setup: Setup, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:
     """What was read of each sample, with reads and bases as far as it went."""
     for sample in process.samples:
-        reads, bases = digests.reads_and_bases(bench.pipeline, process.folder / "results", sample)
+        reads, bases = digests.reads_and_bases(setup.pipeline, process.folder / "results", sample)
         yield sample, replace(inputs[sample], reads=reads, bases=bases)
 
 
 def _outputs(
-    process: Process, attempts: list[Attempt], finished: workflow.Finished, bench: Bench
+    process: Process, attempts: list[Attempt], finished: workflow.Finished, setup: Setup
 ) -> list[OutputRecord]:
     """Digests of what the samples that succeeded came to."""
-    succeeded = summarize(attempts, PIPELINES[bench.pipeline].steps, exit_code=finished.exit_code).succeeded
-    return digests.outputs(bench.pipeline, process.folder / "results", succeeded)
+    succeeded = summarize(attempts, PIPELINES[setup.pipeline].steps, exit_code=finished.exit_code).succeeded
+    return digests.outputs(setup.pipeline, process.folder / "results", succeeded)
 
 
 def _memory_applied(attempts: Iterable[list[Attempt]]) -> str | None:

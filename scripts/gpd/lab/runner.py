@@ -14,7 +14,7 @@ import pandas as pd
 from gpd.errors import Interrupted
 from gpd.execution import deployment, interruption, run_lock, waiting, workflow
 from gpd.lab import cells, provenance, study
-from gpd.lab.cells import Bench
+from gpd.lab.cells import Setup
 from gpd.lab.pool import Source, read_pool
 from gpd.lab.study import Study, StudyError
 from gpd.machines import launcher, machine
@@ -168,19 +168,19 @@ def run(plan: Plan, watcher: Watcher) -> None:
     ):
         waiting.await_former(folder)
         for pipeline, source in plan.sources.items():
-            bench = _bench(plan, source, lock.descriptor)
+            setup = _setup(plan, source, lock.descriptor)
             title = f"{pipeline}: indexes and dictionaries"
             watcher.begin(None, title, plan)
             with _at_work(title):
-                cells.prepare(bench, plan.cores, watcher.changed)
-            dictionary = bench.prepared / cells.REFERENCE / "genome.dict"
-            bench = replace(bench, settings=provenance.settings(source, dictionary))
+                cells.prepare(setup, plan.cores, watcher.changed)
+            dictionary = setup.prepared / cells.REFERENCE / "genome.dict"
+            setup = replace(setup, settings=provenance.settings(source, dictionary))
             for number, cell in enumerate(_left(plan, pipeline)):
                 if not number:
-                    _refuse_other(plan, pipeline, bench.settings)
+                    _refuse_other(plan, pipeline, setup.settings)
                 watcher.begin(cell, cell.cell, plan)
                 with _at_work(cell.cell):
-                    cells.run(cell, bench, watcher.changed)
+                    cells.run(cell, setup, watcher.changed)
                 watcher.end(cell)
 
 
@@ -196,13 +196,13 @@ def _at_work(name: str) -> Iterator[None]:
 def check(plan: Plan) -> None:
     """Have the workflow check each pool and plan its jobs; nothing runs. Raises CellError with what it says."""
     for source in plan.sources.values():
-        cells.plan_dry(_bench(plan, source, lock=-1), plan.cores)
+        cells.plan_dry(_setup(plan, source, lock=-1), plan.cores)
 
 
-def _bench(plan: Plan, source: Source, lock: int) -> Bench:
+def _setup(plan: Plan, source: Source, lock: int) -> Setup:
     folder = plan.study.folder.resolve()
     from_conda = deployment.options(source.config["pipeline"])
-    return Bench(
+    return Setup(
         folder=folder,
         source=source,
         settings=Settings(),
