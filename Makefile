@@ -65,4 +65,4 @@ lock: installed ## resolve requirements.lock anew from pyproject.toml
 		--output-file requirements.lock pyproject.toml
 
 clean: ## remove what set-up and runs made in this folder
-	@rm -rf .venv .tools .pytest_cache .ruff_cache .hypothesis .snakemake demo-run
+	@rm -rf .venv .tools .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .snakemake demo-run

@@ -857,7 +857,7 @@ def rows_of(out, caption):
 
 
 def test_the_first_table_has_a_row_a_side_at_its_best_n(study, compare):
-    """A: 1000 and 900 a day at N = 1, and 172800 / 100 = 1728 at 2; the published figures: see test_reference.py."""
+    """A: 1000 and 900 a day at N = 1, and 172800 / 100 = 1728 at 2; the published figures: see test_series.py."""
     names = study("A", *A, cell(2, 100)), "published:8352Y"
     assert rows_of(compare(*names)[1], "germline, scheduled, compact binding: each at its best N") == [
         ["A", "8352Y", "2", "2", "0", "2", "1,728", "1,728", "18.6", ""],

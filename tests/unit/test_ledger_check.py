@@ -1,6 +1,6 @@
 """What holds a ledger's records against each other: attempts recorded twice, jobs that held one CPU at one time."""
 
-from test_ledger_verbs import record
+from test_ledger_command import record
 
 from gpd.records.ledger_check import duplicates, overlaps
 
