@@ -6,6 +6,7 @@ import importlib.util
 import io
 import os
 import random
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -152,6 +153,13 @@ def pytest_terminal_summary(terminalreporter) -> None:
     if figures:
         terminalreporter.section("figures measured")
         terminalreporter.write_line("\n".join(figures))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_heeded() -> None:
+    """What a shell starts in the background ignores it, and so would all that is started here."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
