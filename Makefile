@@ -37,8 +37,9 @@ test: test-fast e2e ## everything: test-fast, and the pipelines with the real to
 test-fast: lint ## lint, and the tests that need no tool
 	@pytest -m "not e2e" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
 
+# one process more than CI has cores: tests wait for each other's jobs to end, for signals and for disks
 e2e: installed
-	@pytest -m e2e --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
+	@pytest -m e2e --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)
 
 lint: installed ## the checks of form
 	@ruff check .
