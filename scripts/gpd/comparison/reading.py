@@ -4,15 +4,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from gpd.comparison.sides import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
 from gpd.published import figures, series
-from gpd.records.cell import Series
+from gpd.records.cell import Binding, Mode, Series
 from gpd.tables import collect
 
 PUBLISHED = "published"
-PARTS = ("scheduled", "independent", "none", "compact", "scatter")  # modes and bindings: which part of a study
+PARTS = (*get_args(Mode), *get_args(Binding))  # modes and bindings: which part of a study
 
 
 class SideError(GpdError):

@@ -149,12 +149,16 @@ def _disk(disk: FileSystem) -> str:
     return ", ".join(filter(None, (disk.type, kind, size)))
 
 
+def _traits(*keys: str) -> dict[str, Callable[[Host], str]]:
+    return {trait.name: partial(_shown, trait=trait) for trait in TRAITS if trait.key in keys}
+
+
 # of the traits those that stand alone, and what several keys say together; in the order of the table
 FIELDS: Mapping[str, Callable[[Host], str]] = {
     "CPU": _cpu,
-    **{trait.name: partial(_shown, trait=trait) for trait in TRAITS if trait.key == "sku"},
+    **_traits("sku"),
     "processors": _counts,
-    **{trait.name: partial(_shown, trait=trait) for trait in TRAITS if trait.key in ("smt", "base_mhz", "top_mhz")},
+    **_traits("smt", "base_mhz", "top_mhz"),
     "governor": _governor,
     "L3": _l3,
     "NUMA": _numa,
