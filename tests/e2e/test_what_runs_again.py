@@ -50,7 +50,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "reference.bwa_index": ("index", {"map_and_sort"}),
         "known_sites": (["known.vcf", "other.vcf"], {"indexed_vcf"}),
         "known_indels": (["other.vcf"], {"indexed_vcf"}),
-        "intervals": ("regions.bed", {"base_recalibrator"}),
+        "intervals": ("regions.bed", {"base_recalibrator", "stretches"}),
         "ploidy_regions": ("once.bed", {"haplotype_caller"}),
         "gatk": ("gatk3", {"base_recalibrator"}),
         "realigner": ("gatk3", {"realigner_targets"}),
@@ -62,7 +62,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     },
     "bam": {"bam_input": ("remap", {"bwa_alt", "bwa_index"})},
     "joint": {
-        "intervals": ("others.bed", {"base_recalibrator"}),
+        "intervals": ("others.bed", {"base_recalibrator", "stretches"}),
         "calling": ("per_sample", {"genotype_gvcfs"}),
         "filter": ("hard", {"hard_filter"}),
         "vqsr.snps.resources": ({"best": TRAINING}, {"variant_recalibration"}),
@@ -118,6 +118,8 @@ NEVER = {
     "binding.memory": "interleave",
     "binding.smt": True,
     "binding.stall_s": 60,
+    "scatter": 8,
+    "scatter_cuts": "anywhere",
 }
 # what a route does not look at, besides
 UNUSED = {

@@ -63,13 +63,20 @@ def commands(tmp_path_factory) -> dict[str, list[list[str]]]:
 def gatk3_commands(cohort: Cohort, program: str = "gatk3") -> dict[str, list[list[str]]]:
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--default-resources", "tmpdir='/tmp'")
     assert ran.exit_code == 0, ran.said
-    jobs = re.findall(r"--rule (\w+) .*?<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.said, re.DOTALL)
+    jobs = re.findall(r"--rule (\w+) (.*?)<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.said, re.DOTALL)
     found: dict[str, list[list[str]]] = {}
-    for rule, text in jobs:
+    for rule, options, text in jobs:
         lines = text.replace("\\\n", " ").splitlines()
         starts = [line.partition(" 2>&1 |")[0] for line in lines if line.strip().startswith(program)]
-        found.setdefault(rule, []).extend(shlex.split(line) for line in starts)
+        found.setdefault(rule, []).extend(as_whole(shlex.split(line), shlex.split(options)) for line in starts)
     return found
+
+
+def as_whole(words: list[str], options: list[str]) -> list[str]:
+    """The words of a command as they are where its step is run whole, not in pieces."""
+    given = dict(itertools.pairwise(options))
+    variables = {"$piece": given.get("--piece"), "$GPD_THREADS": given["--threads"]}
+    return [variables.get(word, word) for word in words if word != "${regions[@]}"]
 
 
 @pytest.mark.parametrize("rule", EXPECTED)

@@ -61,6 +61,12 @@ environment = dict(
     GPD_MEMORY=config["binding"]["memory"],
     GPD_SMT=int(config["binding"]["smt"]),
     GPD_STALL_S=config["binding"]["stall_s"],
+    GPD_STRETCHES=source("stretches.py"),
+    GPD_CLIP=source("clip.py"),
+    GPD_SCATTER=config["scatter"],
+    GPD_SCATTER_CUTS=config["scatter_cuts"],
+    GPD_RUN_CORES=workflow.cores or 0,
+    GPD_RUN_MEM_MB=workflow.global_resources.get("mem_mb").value or 0,
 )
 
 
@@ -78,7 +84,7 @@ def python(wildcards, resources):
     return PYTHON
 
 
-def bound(step, command, rule=None, inputs="{input:q}"):
+def bound(step, command, rule=None, inputs="{input:q}", verb="run", options=""):
     """The command as a job of the launcher: on CPUs of its own, recorded under its step, output to the rule's log.
 
     The text travels through a quoted here-document, so nothing in it needs escaping. `rule` is named
@@ -86,12 +92,26 @@ def bound(step, command, rule=None, inputs="{input:q}"):
     results of ours; where a cohort's would not fit on a command line, a table can stand for them: @FILE.
     """
     return (
-        f'{{params.exports}}; {PYTHON} "$GPD_LAUNCH" run --step {step} --rule {rule or step}'
+        f'{{params.exports}}; {PYTHON} "$GPD_LAUNCH" {verb} --step {step} --rule {rule or step}'
         " --wildcards={wildcards:q} --threads {threads} --mem-mb {resources.mem_mb}"
-        " --attempt {resources.attempt} --binding={resources.binding:q} --log {log:q}"
+        f" --attempt {{resources.attempt}} --binding={{resources.binding:q}} --log {{log:q}} {options}"
         f" --outputs {{output:q}} --inputs {inputs}"
         f" <<'END_OF_COMMAND'\n{command}\nEND_OF_COMMAND\n"
     )
+
+
+def scattered(step, command, gather, over, piece, suffix, stretches, finish="", options="", **of_bound):
+    """The command as a job over the whole genome, or on pieces of it side by side, of which `gather` makes the outputs.
+
+    Which, the launcher decides when the job starts, by the config's `scatter`, the CPUs that are free, and the size of
+    the file `over` against the rule's resource piece_mib (launcher/scatter.py, which also says what a command finds in
+    its variables). `piece` is what the command writes where there is one; names of several end with `suffix`; `finish`
+    comes last in either case. `stretches`: where the genome may be cut.
+    """
+    options += f" --over {over} --piece {piece} --suffix={suffix} --stretches {stretches}"
+    options += " --piece-mib {resources.piece_mib}"
+    command = f"{command}\nGATHER\n{gather}\nFINISH\n{finish}"
+    return bound(step, command, verb="scatter", options=options, **of_bound)
 
 
 # ---- names, files and arguments that every pipeline shares -------------------------------------------

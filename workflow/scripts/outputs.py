@@ -306,13 +306,17 @@ def ends(mark, fault):
 # --- folders ---
 
 
+NEEDED = (".json", "/__array_schema.tdb", "/__book_keeping.tdb.gz", ".vcf")  # for a GenomicsDB to be opened
+
+
 def folder(path):
     """Every file of a folder, by its kind; in a GenomicsDB, what it needs to be opened."""
-    genomics_db = os.path.exists(f"{path}/__tiledb_workspace.tdb")
-    files = [f"{where}/{name}" for where, _, names in os.walk(path) for name in names if not name.startswith(".")]
+    found = [(where, [name for name in names if not name.startswith(".")]) for where, _, names in os.walk(path)]
+    workspaces = tuple(f"{where}/" for where, names in found if "__tiledb_workspace.tdb" in names)
+    files = [f"{where}/{name}" for where, names in found for name in names]
     require(files, "holds no files")
     for file in files:
-        needed = not genomics_db or file.endswith((".json", "/__array_schema.tdb", "/__book_keeping.tdb.gz", ".vcf"))
+        needed = not file.startswith(workspaces) or file.endswith(NEEDED)
         fault = file_fault(file) if needed else None
         require(not fault, f"is not whole: {file} {fault}")
 

@@ -38,6 +38,7 @@ rule base_recalibration:
         unpack(deduplicated),
         **reference,
         table="results/base_recalibrator/{sample}.table",
+        stretches=STRETCHES,
         counts=unit_counts,
     output:
         bam=kept_alignment("results/base_recalibration/{sample}.bam"),
@@ -49,16 +50,25 @@ rule base_recalibration:
     threads: 32
     resources:
         mem_mb=16000,
+        piece_mib=16,
     params:
         gatk3=gatk3,
         gatk3_jar=config["gatk3_jar"],
-    # No -L here: the final alignment keeps every read.
+    # The regions that are called play no part here: the final alignment keeps every read.
     shell:
-        bound(
+        scattered(
             "base_recalibration",
             """
-            {params.gatk3} -T PrintReads -nct {threads} -R {input.fasta:q} -I {input.bam:q} \\
-                -BQSR {input.table:q} -o {output.bam:q}
+            {params.gatk3} -T PrintReads -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
+                -BQSR {input.table:q} -o "$piece"
+            """,
+            gather=GATHER_BAM,
+            finish="""
             {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}
             """,
+            over="{input.bam:q}",
+            piece="{output.bam:q}",
+            suffix=".bam",
+            stretches="{input.stretches:q}",
+            options="--exact --unmapped",
         )

@@ -8,6 +8,7 @@ rule base_recalibrator:
         known=known_sites,
         known_index=[f"{vcf}.tbi" for vcf in known_sites],
         intervals=regions,
+        called=CALLED,
     output:
         "results/base_recalibrator/{sample}.table",
     log:
@@ -18,17 +19,25 @@ rule base_recalibrator:
     resources:
         mem_mb=4000,
         c1_below_mib=60,
+        piece_mib=16,
     params:
         java=java_c1,
         known=lambda wildcards, input: repeat("--known-sites", input.known),
-        intervals=intervals,
     shell:
-        bound(
+        scattered(
             "base_recalibration",
             """
             gatk --java-options {params.java:q} BaseRecalibrator -R {input.fasta:q} -I {input.bam:q} \\
-                {params.known} {params.intervals} --tmp-dir {resources.tmpdir:q} -O {output:q}
+                {params.known} "${{regions[@]}}" --tmp-dir {resources.tmpdir:q} -O "$piece"
             """,
+            gather="""
+            gatk --java-options {params.java:q} GatherBQSRReports -I "$list" -O {output:q}
+            """,
+            over="{input.bam:q}",
+            piece="{output:q}",
+            suffix=".table",
+            stretches="{input.called:q}",
+            options="--intervals={input.intervals:q} --exact",
             rule="base_recalibrator",
         )
 
@@ -38,6 +47,7 @@ rule base_recalibration:
         unpack(deduplicated),
         **reference,
         table="results/base_recalibrator/{sample}.table",
+        stretches=STRETCHES,
         counts=unit_counts,
     output:
         bam=kept_alignment("results/base_recalibration/{sample}.bam"),
@@ -50,15 +60,24 @@ rule base_recalibration:
     resources:
         mem_mb=4000,
         c1_below_mib=40,
+        piece_mib=16,
     params:
         java=java_c1,
-    # No -L here: the final alignment keeps every read.
+    # The regions that are called play no part here: the final alignment keeps every read.
     shell:
-        bound(
+        scattered(
             "base_recalibration",
             """
-            gatk --java-options {params.java:q} ApplyBQSR -R {input.fasta:q} -I {input.bam:q} \\
-                --bqsr-recal-file {input.table:q} --tmp-dir {resources.tmpdir:q} -O {output.bam:q}
+            gatk --java-options {params.java:q} ApplyBQSR -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
+                --bqsr-recal-file {input.table:q} --tmp-dir {resources.tmpdir:q} -O "$piece"
+            """,
+            gather=GATHER_BAM,
+            finish="""
             {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}
             """,
+            over="{input.bam:q}",
+            piece="{output.bam:q}",
+            suffix=".bam",
+            stretches="{input.stretches:q}",
+            options="--exact --unmapped",
         )

@@ -136,7 +136,10 @@ def preparations():
     """What is made of the reference and its resources, whatever the samples."""
     index = [] if config["reference"]["bwa_index"] else bwa_files
     ready = [f"results/reference/vcf/{role}.vcf.gz" for role in vcfs]
-    return [*reference.values(), "results/reference/genome.bed", *index, *ready, *(f"{vcf}.tbi" for vcf in ready)]
+    return [
+        *(*reference.values(), "results/reference/genome.bed", STRETCHES, CALLED),
+        *(*index, *ready, *(f"{vcf}.tbi" for vcf in ready)),
+    ]
 
 
 def statistics():
@@ -153,8 +156,23 @@ def statistics():
 regions = [config["intervals"]] if config["intervals"] else []  # an input: what is called in them depends on the file
 
 
+# where the genome, and what is called of it, may be cut
+STRETCHES, CALLED = "results/reference/stretches.bed", "results/reference/called_stretches.bed"
+
+
 def intervals(wildcards, input):
     return repeat("-L", input.intervals)
+
+
+# how pieces become one: their order is the genome's, so nothing is sorted or decoded
+GATHER_VCF = """
+            bcftools concat --naive -f "$list" -O z -o {output[0]:q}
+            bcftools index --tbi {output[0]:q}
+            """
+GATHER_BAM = """
+            samtools cat --no-PG -b "$list" -o {output.bam:q}
+            samtools index -o {output.bai:q} {output.bam:q}
+            """
 
 
 def read_group(wildcards):

@@ -7,6 +7,7 @@ rule genotype_gvcfs:
         gvcfs=callset_gvcfs,
         tbis=lambda wildcards: [f"{gvcf}.tbi" for gvcf in callset_gvcfs(wildcards)],
         intervals=regions,
+        called=CALLED,
     output:
         vcf="results/genotype_gvcfs/{callset}.vcf.gz",
         tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
@@ -17,17 +18,23 @@ rule genotype_gvcfs:
     threads: 32
     resources:
         mem_mb=16000,
+        piece_mib=2,
     params:
         gatk3=gatk3,
         gatk3_jar=config["gatk3_jar"],
         gvcfs=lambda wildcards, input: repeat("-V", input.gvcfs),
-        intervals=intervals,
     shell:
-        bound(
+        scattered(
             "genotype_gvcfs",
             """
-            {params.gatk3} -T GenotypeGVCFs -nt {threads} -R {input.fasta:q} {params.gvcfs} {params.intervals} \\
-                -o {output.vcf:q}
+            {params.gatk3} -T GenotypeGVCFs -nt $GPD_THREADS -R {input.fasta:q} {params.gvcfs} "${{regions[@]}}" \\
+                -o "$piece"
             """,
+            gather=GATHER_VCF,
+            over="{input.gvcfs[0]:q}",
+            piece="{output.vcf:q}",
+            suffix=".vcf.gz",
+            stretches="{input.called:q}",
+            options="--intervals={input.intervals:q} --clip {input.fasta:q}",
             inputs="{input.gvcfs:q}",
         )

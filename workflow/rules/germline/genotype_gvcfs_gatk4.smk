@@ -27,6 +27,7 @@ rule genomics_db_import:
         gvcfs=expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=samples),
         tbis=expand("results/haplotype_caller/{sample}.g.vcf.gz.tbi", sample=samples),
         contigs="results/reference/genome.bed",
+        stretches=STRETCHES,
     output:
         temp(directory("results/genomics_db_import/cohort")),
     log:
@@ -36,22 +37,40 @@ rule genomics_db_import:
     threads: 1
     resources:
         mem_mb=8000,
+        piece_mib=2,
     params:
         java=java_native,
     # htslib reads GVCFs in about half of the CPU time that GATK's own reader takes. No other process opens the
     # workspace, so it needs no locks, which shared file systems are slow at.
     shell:
-        bound(
+        scattered(
             "genotype_gvcfs",
             """
-            gatk --java-options {params.java:q} GenomicsDBImport --sample-name-map {input.samples:q} -L {input.contigs:q} \\
-                --merge-contigs-into-num-partitions 25 --batch-size 50 \\
+            mkdir -p "$(dirname "$piece")"
+            gatk --java-options {params.java:q} GenomicsDBImport --sample-name-map {input.samples:q} "${{regions[@]}}" \\
+                ${{contigs:+--merge-contigs-into-num-partitions 25}} --batch-size 50 \\
                 --bypass-feature-reader --genomicsdb-shared-posixfs-optimizations \\
-                --genomicsdb-workspace-path {output:q} --tmp-dir {resources.tmpdir:q}
+                --genomicsdb-workspace-path "$piece" --tmp-dir {resources.tmpdir:q}
             """,
+            gather="""
+            mkdir -p {output:q}
+            mv -- "$folder"/*[0-9] "$folder"/*[0-9].bed {output:q}
+            """,
+            over="{input.gvcfs[0]:q}",
+            piece="{output:q}/1",
+            suffix="",
+            stretches="{input.stretches:q}",
+            options="--intervals {input.contigs:q}",
             rule="genomics_db_import",
             inputs="@{input.samples:q}",
         )
+
+
+# a cohort's GenomicsDB has a workspace a piece, and each is genotyped as a piece
+if config["calling"] == "joint":
+    SOURCE, PARTS = '"gendb://"{input.workspace:q}"/$number"', " --parts {input.workspace:q}"
+else:
+    SOURCE, PARTS = "{input.gvcf:q}", ""
 
 
 rule genotype_gvcfs:
@@ -59,6 +78,7 @@ rule genotype_gvcfs:
         unpack(gvcf_source),
         **reference,
         intervals=regions,
+        called=CALLED,
     output:
         vcf="results/genotype_gvcfs/{callset}.vcf.gz",
         tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
@@ -70,15 +90,20 @@ rule genotype_gvcfs:
     resources:
         mem_mb=6000,
         c1_below_mib=20,
+        piece_mib=2,
     params:
         java=java_c1,
-        source=lambda wildcards, input: input.get("gvcf") or f"gendb://{input.workspace}",
-        intervals=intervals,
     shell:
-        bound(
+        scattered(
             "genotype_gvcfs",
             """
-            gatk --java-options {params.java:q} GenotypeGVCFs -R {input.fasta:q} -V {params.source:q} \\
-                {params.intervals} --tmp-dir {resources.tmpdir:q} -O {output.vcf:q}
-            """,
+            gatk --java-options {params.java:q} GenotypeGVCFs -R {input.fasta:q} -V SOURCE "${{regions[@]}}" \\
+                --tmp-dir {resources.tmpdir:q} -O "$piece"
+            """.replace("SOURCE", SOURCE),
+            gather=GATHER_VCF,
+            over="{input[0]:q}",
+            piece="{output.vcf:q}",
+            suffix=".vcf.gz",
+            stretches="{input.called:q}",
+            options="--intervals={input.intervals:q} --clip {input.fasta:q}" + PARTS,
         )

@@ -7,6 +7,7 @@ rule haplotype_caller:
         bam="results/base_recalibration/{sample}.bam",
         bai="results/base_recalibration/{sample}.bai",
         intervals=regions,
+        called=CALLED,
     output:
         gvcf="results/haplotype_caller/{sample}.g.vcf.gz",
         tbi="results/haplotype_caller/{sample}.g.vcf.gz.tbi",
@@ -17,15 +18,21 @@ rule haplotype_caller:
     threads: 16
     resources:
         mem_mb=16000,
+        piece_mib=4,
     params:
         gatk3=gatk3,
         gatk3_jar=config["gatk3_jar"],
-        intervals=intervals,
     shell:
-        bound(
+        scattered(
             "haplotype_caller",
             """
-            {params.gatk3} -T HaplotypeCaller -nct {threads} -R {input.fasta:q} -I {input.bam:q} \\
-                --emitRefConfidence GVCF {params.intervals} -o {output.gvcf:q}
+            {params.gatk3} -T HaplotypeCaller -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} \\
+                --emitRefConfidence GVCF "${{regions[@]}}" -o "$piece"
             """,
+            gather=GATHER_VCF,
+            over="{input.bam:q}",
+            piece="{output.gvcf:q}",
+            suffix=".g.vcf.gz",
+            stretches="{input.called:q}",
+            options="--intervals={input.intervals:q} --clip {input.fasta:q}",
         )

@@ -7,6 +7,7 @@ rule haplotype_caller:
         bam="results/base_recalibration/{sample}.bam",
         bai="results/base_recalibration/{sample}.bai",
         intervals=regions,
+        called=CALLED,
         ploidy=ploidy_regions,
     output:
         gvcf="results/haplotype_caller/{sample}.g.vcf.gz",
@@ -18,16 +19,22 @@ rule haplotype_caller:
     threads: 1
     resources:
         mem_mb=6000,
+        piece_mib=4,
     params:
         java=java,
-        intervals=intervals,
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
     shell:
-        bound(
+        scattered(
             "haplotype_caller",
             """
             gatk --java-options {params.java:q} HaplotypeCaller -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \\
-                --native-pair-hmm-threads {threads} {params.intervals} {params.ploidy} \\
-                --tmp-dir {resources.tmpdir:q} -O {output.gvcf:q}
+                --native-pair-hmm-threads $GPD_THREADS "${{regions[@]}}" {params.ploidy} \\
+                --tmp-dir {resources.tmpdir:q} -O "$piece"
             """,
+            gather=GATHER_VCF,
+            over="{input.bam:q}",
+            piece="{output.gvcf:q}",
+            suffix=".g.vcf.gz",
+            stretches="{input.called:q}",
+            options="--intervals={input.intervals:q} --clip {input.fasta:q}",
         )

@@ -8,6 +8,7 @@ rule realign_indels:
         bai="results/mark_duplicates/{sample}.bam.bai",
         targets="results/realigner_targets/{sample}.intervals",
         known=known_indels,
+        stretches=STRETCHES,
     output:
         bam=temp("results/realign_indels/{sample}.bam"),
         bai=temp("results/realign_indels/{sample}.bai"),
@@ -18,15 +19,22 @@ rule realign_indels:
     threads: 1
     resources:
         mem_mb=8000,
+        piece_mib=16,
     params:
         gatk3=gatk3,
         gatk3_jar=config["gatk3_jar"],
         known=lambda wildcards, input: repeat("-known", input.known),
     shell:
-        bound(
+        scattered(
             "realign_indels",
             """
             {params.gatk3} -T IndelRealigner -R {input.fasta:q} -I {input.bam:q} {params.known} \\
-                -targetIntervals {input.targets:q} -o {output.bam:q}
+                "${{regions[@]}}" -targetIntervals {input.targets:q} -o "$piece"
             """,
+            gather=GATHER_BAM,
+            over="{input.bam:q}",
+            piece="{output.bam:q}",
+            suffix=".bam",
+            stretches="{input.stretches:q}",
+            options="--exact --unmapped",
         )

@@ -8,6 +8,7 @@ rule realigner_targets:
         bai="results/mark_duplicates/{sample}.bam.bai",
         known=known_indels,
         intervals=regions,
+        called=CALLED,
     output:
         "results/realigner_targets/{sample}.intervals",
     log:
@@ -17,16 +18,24 @@ rule realigner_targets:
     threads: 32
     resources:
         mem_mb=16000,
+        piece_mib=16,
     params:
         gatk3=gatk3,
         gatk3_jar=config["gatk3_jar"],
         known=lambda wildcards, input: repeat("-known", input.known),
-        intervals=intervals,
     shell:
-        bound(
+        scattered(
             "realigner_targets",
             """
-            {params.gatk3} -T RealignerTargetCreator -nt {threads} -R {input.fasta:q} -I {input.bam:q} \\
-                {params.known} {params.intervals} -o {output:q}
+            {params.gatk3} -T RealignerTargetCreator -nt $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} \\
+                {params.known} "${{regions[@]}}" -o "$piece"
             """,
+            gather="""
+            xargs -d '\\n' -a "$list" cat -- > {output:q}
+            """,
+            over="{input.bam:q}",
+            piece="{output:q}",
+            suffix=".intervals",
+            stretches="{input.called:q}",
+            options="--intervals={input.intervals:q} --exact",
         )

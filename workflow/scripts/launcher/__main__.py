@@ -4,6 +4,11 @@
         [--outputs FILE ... [--inputs FILE ...]] <<'END'
     (the job's command, for bash)
     END
+    python launcher scatter [the options of run] --piece F --suffix S --stretches F --over F --piece-mib N [...] <<'END'
+    (the command of a piece)
+    GATHER
+    (the command that gathers them)
+    END
     python launcher topology [--json] [--xml FILE] [--threads N] [--binding P] [--boundary B] [--smt]
     python launcher limits
     python launcher jobs
@@ -19,10 +24,28 @@ where a value may be empty it is written --name=value:
     --ledger FILE                      GPD_LEDGER    ledger.jsonl
     --run NAME                         GPD_RUN                 name of the run, written into each record
     --attempt N                                      1
+    --shard NAME                                               which part of its step the job is
                                        GPD_RUNTIME_DIR  /tmp/gpd-UID, where leases are kept
 
 Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts: outputs.py, which
 lies beside this folder, knows. Both options end the command line.
+
+Options of `scatter` (see scatter.py):
+
+    --scatter auto|none|N         GPD_SCATTER       auto   how many pieces
+    --scatter-cuts gaps|anywhere  GPD_SCATTER_CUTS  gaps   where the genome is cut; anywhere: with an overlap
+    --run-cores N                 GPD_RUN_CORES     0      the most CPUs that jobs with this ledger may have; 0: all
+    --run-mem-mb N                GPD_RUN_MEM_MB    0      the most memory, likewise
+    --stretches FILE    where it may be cut (stretches.py)
+    --parts FOLDER      parts of an earlier step, N and N.bed, that are the pieces where there are several
+    --over FILE         what is walked over: its size says how much work it is
+    --piece-mib N       the smallest piece worth a job, in MiB of that
+    --piece FILE        what is written where the step is run whole
+    --suffix S          how the names of pieces end
+    --intervals FILE    the regions (-L) where the step is run whole
+    --exact             pieces must not overlap: cut at gaps alone
+    --unmapped          the last piece has the reads without a place, too
+    --clip FASTA        cut anywhere, a piece's records are clipped to what is its own (clip.py)
 
 The job's command finds GPD_CPUS, GPD_THREADS (what was granted) and GPD_MEM_MB in its environment.
 """
@@ -49,6 +72,10 @@ def main(arguments):
             from launcher.job import run
 
             return run(settings)
+        if verb == "scatter" and not rest:
+            from launcher.scatter import scatter
+
+            return scatter(settings)
         if verb in ("topology", "limits", "jobs") and not rest:
             from launcher import show
 

@@ -28,14 +28,23 @@ class BrokenInputError(LauncherError):
 
 
 def run(settings):
-    """Run one job, the command on stdin; return its exit code."""
+    """Run one job, its command on stdin; return its exit code."""
+    return run_command(settings, read_command())
+
+
+def read_command():
+    """Return what stdin holds."""
+    with open(0, "rb", closefd=False) as stdin:
+        return os.fsdecode(stdin.read())
+
+
+def run_command(settings, command):
+    """Run one job; return its exit code."""
     for name in ("step", "rule", "log"):
         if not getattr(settings, name):
             raise LauncherError(f"--{name} is missing; see launcher --help")
     requester = Requester()
     settings.ledger = os.path.abspath(settings.ledger)
-    with open(0, "rb", closefd=False) as stdin:
-        command = os.fsdecode(stdin.read())
     runtime = runtime_dir()
     # systemd-tmpfiles leaves alone what lies in a locked folder, however old it is
     folder = os.open(runtime, os.O_RDONLY | os.O_DIRECTORY)

@@ -95,6 +95,12 @@ def read_notes(text):
     return literal_eval(noted[-1])
 
 
+def noted(runtime):
+    """Return the notes of all jobs that are not over."""
+    texts = (read_text(f"{runtime}/jobs/{name}") for name in os.listdir(f"{runtime}/jobs"))
+    return [notes for notes in map(read_notes, texts) if notes]
+
+
 def survivors(job_id):
     """Return a job's processes by the mark in their environment: some close all descriptors they inherit."""
     mark = f"GPD_JOB={job_id}\0"

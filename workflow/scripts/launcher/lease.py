@@ -59,6 +59,12 @@ def take(fd, cpus):
     return True
 
 
+def free_units(runtime, fd, every):
+    """Return the units that nobody has; `fd`: the file of leases, opened anew."""
+    haunted = haunted_cpus(runtime)
+    return [unit for unit in every if not any(cpu in haunted or is_leased(fd, cpu) for cpu in unit.held)]
+
+
 def acquire(runtime, settings, requester):
     """Wait for CPUs and return the lease. Raises Ended when a signal comes first, or Snakemake is gone."""
     allowed = os.sched_getaffinity(0)
@@ -71,9 +77,7 @@ def acquire(runtime, settings, requester):
         with Releases(f"{runtime}/cpus") as releases:
             while True:
                 end_if_gone(requester)
-                haunted = haunted_cpus(runtime)
-                free = [u for u in every if not any(cpu in haunted or is_leased(fd, cpu) for cpu in u.held)]
-                chosen = choose(every, free, width, settings.binding, settings.boundary)
+                chosen = choose(every, free_units(runtime, fd, every), width, settings.binding, settings.boundary)
                 if chosen and take(fd, [cpu for unit in chosen for cpu in unit.held]):
                     break
                 releases.wait()

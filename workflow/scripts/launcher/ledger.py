@@ -33,7 +33,7 @@ def new_record(settings):
         "rule": settings.rule,
         "step": settings.step,
         "wildcards": wildcards,
-        "shard": wildcards.get("shard", wildcards.get("scatteritem")),
+        "shard": settings.shard or None,
         "attempt": settings.attempt,
         "threads": settings.threads,
         "mem_mb": settings.mem_mb or None,

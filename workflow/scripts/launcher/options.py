@@ -51,6 +51,11 @@ def yes(text):
     return one_of("1", "0", "true", "false", "True", "False")(text) in ("1", "true", "True")
 
 
+def auto_or_count(text):
+    """Read how many pieces: auto, none, or a number from 1."""
+    return text if text in ("auto", "none") else str(at_least(1)(text))
+
+
 OPTIONS = {  # name: (environment variable, converter, default)
     "step": (None, str, ""),
     "rule": (None, str, ""),
@@ -66,10 +71,25 @@ OPTIONS = {  # name: (environment variable, converter, default)
     "memory": ("GPD_MEMORY", one_of(*MEMORY_POLICIES), "default"),
     "smt": ("GPD_SMT", yes, False),
     "stall-s": ("GPD_STALL_S", at_least(0, float), 0.0),
+    "shard": (None, str, ""),
+    "piece": (None, str, ""),
+    "suffix": (None, str, ""),
+    "stretches": (None, str, ""),
+    "intervals": (None, str, ""),
+    "parts": (None, str, ""),
+    "over": (None, str, ""),
+    "piece-mib": (None, at_least(0, float), 0.0),
+    "exact": (None, yes, False),
+    "unmapped": (None, yes, False),
+    "clip": (None, str, ""),
+    "scatter": ("GPD_SCATTER", auto_or_count, "auto"),
+    "scatter-cuts": ("GPD_SCATTER_CUTS", one_of("gaps", "anywhere"), "gaps"),
+    "run-cores": ("GPD_RUN_CORES", at_least(0), 0),
+    "run-mem-mb": ("GPD_RUN_MEM_MB", at_least(0), 0),
     "json": (None, yes, False),
     "xml": (None, str, ""),
 }
-SWITCHES = {"smt", "json"}  # may stand without a value
+SWITCHES = {"smt", "json", "exact", "unmapped"}  # may stand without a value
 FILES = ("--outputs", "--inputs")  # all that follows, up to the other one
 
 

@@ -1,0 +1,180 @@
+"""Steps in pieces: how many, on which CPUs, what is left of a failure, and what the next attempt does."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from launching import LAUNCH, wait_until
+
+pytestmark = pytest.mark.e2e
+
+needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU only: none is ever spare")
+STRETCHES = "".join(f"chr{number}\t0\t1000\t{number}\t1000\n" for number in range(1, 9))
+PIECE = 'cut -f 1 "${regions[1]}" > "$piece"; echo "piece $number" >&2'
+GATHER = 'xargs -d "\\n" -a "$list" cat > out.txt'
+EVERY = "".join(f"chr{number}\n" for number in range(1, 9))
+
+
+class Step:
+    """A step over eight contigs, in a folder of its own: its pieces list their contigs, which gathering joins."""
+
+    def __init__(self, node):
+        self.node = node
+        self.log = node.folder / "logs" / "a.log"
+        (node.folder / "stretches.bed").write_text(STRETCHES)
+        with (node.folder / "input").open("wb") as file:
+            file.truncate(8 * 2**20)
+
+    def start(self, scatter, piece=PIECE, gather=GATHER, finish="echo finished >> out.txt", options=()):
+        words = ["scatter", "--step", "step", "--rule", "rule", "--wildcards", "sample=a", "--threads", "1"]
+        words += ["--mem-mb", "100", "--log", "logs/a.log", "--scatter", str(scatter), "--piece-mib", "1"]
+        words += ["--stretches", "stretches.bed", "--over", "input", "--piece", "out.txt", "--suffix", ".txt", *options]
+        process = subprocess.Popen(
+            [sys.executable, "-S", "-E", LAUNCH, *words, "--outputs", "out.txt", "--inputs", "input"],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.node.folder,
+            env=self.node.environment,
+        )
+        process.stdin.write(f"{piece}\nGATHER\n{gather}\nFINISH\n{finish}".encode())
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    def run(self, *arguments, **settings):
+        """Run it to its end; return its exit code, what it said, and the shards of its records."""
+        before = len(self.node.records())
+        process = self.start(*arguments, **settings)
+        _, said = process.communicate(timeout=60)
+        return process.returncode, said.decode(), [record["shard"] for record in self.node.records()[before:]]
+
+    @property
+    def result(self):
+        return (self.node.folder / "out.txt").read_text()
+
+    @property
+    def pieces(self) -> Path:
+        return self.node.folder / "out.txt.pieces"
+
+
+@pytest.fixture
+def step(node):
+    return Step(node)
+
+
+def test_a_step_is_run_whole_like_any_job(step):
+    whole = 'echo "${regions[@]}" $number $contigs > "$piece"'
+    assert step.run("none", whole, options=["--intervals", "my 'regions'.bed"]) == (0, "", [None])
+    assert step.result == "-L my 'regions'.bed 1 yes\nfinished\n"
+    assert not step.pieces.exists()
+
+
+def test_pieces_are_jobs_of_their_own_and_are_gathered_in_the_order_of_the_genome(step):
+    code, said, shards = step.run(3)
+    assert (code, said, sorted(shards[:-1]), shards[-1]) == (0, "", ["1/3", "2/3", "3/3"], "gather")
+    assert step.result == EVERY + "finished\n"
+    assert not step.pieces.exists()
+    assert (step.log.with_name("a.pieces") / "2.log").read_text() == "piece 2\n"
+    for record in step.node.records():
+        assert record["binding_ok"] in (True, None)
+        assert (record["threads"], record["wildcards"], record["cause"]) == (1, {"sample": "a"}, None)
+    assert not step.node.check()
+
+
+def test_there_are_no_more_pieces_than_places_to_cut(step):
+    code, _, shards = step.run(64)
+    assert (code, len(shards), step.result) == (0, 9, EVERY + "finished\n")
+
+
+@needs_two_cpus
+def test_as_many_pieces_as_cpus_are_spare(step):
+    cpus = min(8, len(os.sched_getaffinity(0)))
+    code, _, shards = step.run("auto", 'sleep 0.6; touch "$piece"; echo x > "$piece"')
+    assert (code, len(shards)) == (0, cpus + 1)
+    pieces = step.node.records()[:-1]
+    assert len({record["cpus"] for record in pieces}) == cpus, "side by side, each on a CPU of its own"
+
+
+@needs_two_cpus
+@pytest.mark.parametrize("options", [["--run-cores", "1"], ["--run-mem-mb", "150"], ["--piece-mib", "5"]])
+def test_a_run_takes_no_more_than_it_was_given_and_cuts_nothing_small(step, options):
+    assert step.run("auto", options=options)[2] == [None]
+
+
+@needs_two_cpus
+def test_while_others_keep_the_cpus_busy_a_step_is_run_whole(step):
+    wide = len(os.sched_getaffinity(0)) - 1
+    other = step.node.start("sleep 3", name="other", threads=wide)
+    wait_until(lambda: len(step.node.leased()) == wide)
+    code, _, shards = step.run("auto", 'echo whole > "$piece"')
+    assert (code, shards) == (0, [None])
+    other.communicate(timeout=30)
+
+
+def test_a_failed_piece_is_named_and_the_next_attempt_makes_what_is_missing(step):
+    failing = f'[ $number != 2 ] || [ -e cured ] || {{ echo "error: no such luck" >&2; exit 3; }}; {PIECE}'
+    code, said, shards = step.run(4, failing)
+    assert code == 3
+    assert "step a: tool_error: error: no such luck (log: logs/a.pieces/2.log)" in said
+    assert "gather" not in shards
+    assert not (step.node.folder / "out.txt").exists()
+    (step.node.folder / "cured").touch()
+    code, said, again = step.run(4, failing)
+    assert (code, said, step.result) == (0, "", EVERY + "finished\n")
+    assert again[-1] == "gather"
+    assert set(shards) - {"2/4"} | set(again[:-1]) == {"1/4", "2/4", "3/4", "4/4"}
+    assert not set(shards) - {"2/4"} & set(again), "nothing is made twice"
+
+
+@pytest.mark.parametrize("change", ["command", "input"])
+def test_pieces_of_other_work_are_not_taken_for_ours(step, change):
+    assert step.run(4, f"[ $number = 1 ] || exit 1; {PIECE}")[0] == 1
+    assert (step.pieces / "1.done").exists()
+    if change == "input":
+        (step.node.folder / "input").write_bytes(b"x")
+    code, _, shards = step.run(2, PIECE if change == "command" else f"[ $number = 1 ] || true; {PIECE}")
+    assert (code, sorted(shards)) == (0, ["1/2", "2/2", "gather"])
+
+
+def test_a_piece_that_is_not_whole_fails_the_step(step):
+    code, said, _ = step.run(2, '[ $number = 1 ] && touch "$piece" || echo x > "$piece"')
+    assert code == 1
+    assert "is empty (0 bytes)" in said
+
+
+def test_a_failed_gathering_keeps_the_pieces(step):
+    code, said, _ = step.run(2, gather="echo 'error: nothing fits' >&2; exit 1")
+    assert code == 1
+    assert "error: nothing fits (log: logs/a.log)" in said
+    assert step.run(2, gather=GATHER)[2] == ["gather"]
+    assert step.result == EVERY + "finished\n"
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
+def test_pieces_end_with_who_runs_them(step, signum):
+    process = step.start(2, "sleep 60")
+    wait_until(step.node.leased)
+    process.send_signal(signum)
+    process.communicate(timeout=30)
+    assert process.returncode == (128 + signum if signum == signal.SIGTERM else -signum)
+    wait_until(lambda: not step.node.leased())
+    wait_until(step.node.records)
+    assert {record["cause"] for record in step.node.records()} == {"killed"}
+
+
+def test_steps_after_one_that_was_cut_take_its_pieces(step):
+    """Parts 1 and 3: nothing is called in what part 2 holds."""
+    for number, contig in ((1, "chr1"), (2, "chr99"), (3, "chr5")):
+        (step.node.folder / "parts" / str(number)).mkdir(parents=True)
+        (step.node.folder / "parts" / f"{number}.bed").write_text(f"{contig}\t0\t1000\t{number}\t1000\n")
+    code, _, shards = step.run("none", options=["--parts", "parts"])
+    assert (code, sorted(shards)) == (0, ["1/3", "3/3", "gather"])
+    assert step.result == "chr1\nchr5\nfinished\n"
+
+
+def test_reads_without_a_place_go_with_the_last_piece(step):
+    code, _, _ = step.run(2, 'echo "${regions[@]:2}" > "$piece"', options=["--unmapped"])
+    assert (code, step.result) == (0, "\n-L unmapped\nfinished\n")

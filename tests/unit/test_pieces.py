@@ -1,0 +1,164 @@
+"""Where genomes are cut, and into what."""
+
+import sys
+
+import pytest
+from conftest import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
+import clip
+import stretches
+from launcher import pieces
+from launcher.pieces import Line
+
+GENOME = [Line("a", 0, 100, 1, 100), Line("a", 100, 150, 2, 50), Line("b", 0, 80, 3, 80), Line("c", 0, 10, 4, 10)]
+
+
+def write_genome(folder, contigs, width=10):
+    """Write a FASTA file and its index; return its path."""
+    fasta, rows, offset = folder / "genome.fa", [], 0
+    with fasta.open("w") as out:
+        for name, sequence in contigs.items():
+            lines = [sequence[at : at + width] for at in range(0, len(sequence), width)]
+            out.write(f">{name}\n" + "".join(f"{line}\n" for line in lines))
+            offset += len(name) + 2
+            rows.append(f"{name}\t{len(sequence)}\t{offset}\t{width}\t{width + 1}\n")
+            offset += len(sequence) + len(lines)
+    fasta.with_name("genome.fa.fai").write_text("".join(rows))
+    return fasta
+
+
+def lines_of(fasta, regions=None):
+    return list(stretches.lines(fasta, f"{fasta}.fai", regions))
+
+
+def test_a_genome_is_cut_between_contigs_and_in_the_middle_of_long_runs_of_n(tmp_path):
+    fasta = write_genome(tmp_path, {"a": "ACGT" * 25 + "N" * 1001 + "ACGTT", "b": "ACG"})
+    assert lines_of(fasta) == [("a", 0, 600, 1, 100), ("a", 600, 1106, 2, 5), ("b", 0, 3, 3, 3)]
+
+
+@pytest.mark.parametrize("run", ["N" * 999, "N" * 500 + "A" + "N" * 600])
+def test_a_short_run_is_no_place_to_cut(tmp_path, run):
+    sequence = "ACGT" + run + "ACGT"
+    assert lines_of(write_genome(tmp_path, {"a": sequence})) == [("a", 0, len(sequence), 1, len(sequence))]
+
+
+def test_runs_at_the_ends_of_a_contig_are_no_work_and_no_place_to_cut(tmp_path):
+    fasta = write_genome(tmp_path, {"a": "n" * 2000 + "ACGT" + "N" * 1500})
+    assert lines_of(fasta) == [("a", 0, 3504, 1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("r.bed", "b\t1\t3\na\t10\t50\nb\t2\t3\na\t590\t610\n"),
+        ("r.interval_list", "@HD\tVN:1.6\na\t11\t50\t+\t.\na\t591\t610\t+\t.\nb\t2\t3\t+\t.\n"),
+        ("r.list", "a:11-50\na:591-610\nb:2-3\n"),
+        ("r.intervals", "a:11-50\n\na:591-610\nb:2\nb:3\n"),
+    ],
+)
+def test_regions_are_cut_where_the_genome_is(tmp_path, name, text):
+    fasta = write_genome(tmp_path, {"a": "ACGT" * 25 + "N" * 1001 + "ACGTT", "b": "ACG"})
+    (tmp_path / name).write_text(text)
+    found = [("a", 10, 50, 1, 40), ("a", 590, 600, 1, 10), ("a", 600, 610, 2, 10), ("b", 1, 3, 3, 2)]
+    assert lines_of(fasta, tmp_path / name) == found
+
+
+def test_a_contig_by_its_name_alone_is_a_region(tmp_path):
+    fasta = write_genome(tmp_path, {"a": "ACGT", "b": "ACG"})
+    (tmp_path / "r.list").write_text("b\n")
+    assert lines_of(fasta, tmp_path / "r.list") == [("b", 0, 3, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes"), [(1, [240]), (2, [100, 140]), (3, [100, 50, 90]), (4, [100, 50, 90]), (64, [100, 50, 90])]
+)
+def test_the_largest_piece_is_as_small_as_can_be(count, sizes):
+    """More pieces than that would make none of them smaller."""
+    assert [sum(line.bases for line in piece) for piece in pieces.cut(GENOME, count)] == sizes
+
+
+GENOMES = st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 5000)), min_size=1, max_size=80)
+
+
+def genome(drawn):
+    """Lines of stretches, one after the other on their contigs."""
+    ends, lines = {}, []
+    for number, (contig, size) in enumerate(sorted(drawn), 1):
+        start = ends.get(contig, 0)
+        ends[contig] = start + size + 1
+        lines.append(Line(contig, start, start + size + 1, number, size))
+    return lines
+
+
+@given(GENOMES, st.integers(1, 70))
+def test_cutting_loses_nothing_and_doubles_nothing(drawn, count):
+    lines = genome(drawn)
+    for found in (pieces.cut(lines, count), pieces.cut_anywhere(lines, count)):
+        assert all(found)
+        assert pieces.spans(sum(found, [])) == pieces.spans(lines)
+
+
+@given(GENOMES, st.integers(1, 70))
+def test_pieces_between_stretches_hold_whole_stretches(drawn, count):
+    lines = genome(drawn)
+    assert sum(pieces.cut(lines, count), []) == lines
+
+
+def test_pieces_cut_anywhere_are_equal():
+    found = pieces.cut_anywhere([Line("a", 0, 1_000_000, 1, 1_000_000)], 64)
+    assert len(found) == 64
+    assert {piece[0].end - piece[0].start for piece in found} == {15625}
+
+
+def test_a_piece_of_many_contigs_has_whole_ones_alone():
+    """GenomicsDBImport joins contigs that it gets whole, and thousands one by one take it hours."""
+    parts = [Line("a", 0, 1000, 1, 1000), Line("a", 1000, 2000, 2, 1000)]
+    small = [Line(f"c{number}", 0, 1, number, 1) for number in range(3, 3000)]
+    found = pieces.cut(parts + small, 2)
+    for piece in found:
+        assert len(piece) <= pieces.MANY or pieces.has_whole_contigs(piece, parts + small)
+    assert max(map(len, found)) > 2900
+
+
+def test_a_piece_that_was_cut_within_a_stretch_is_called_over_more_than_its_own():
+    whole = [Line("a", 0, 100_000, 1, 100_000), Line("b", 0, 100, 2, 100)]
+    first, second = pieces.cut_anywhere(whole, 2)
+    assert pieces.spans(pieces.padded(first, whole)) == [("a", 0, 55_050)]
+    assert pieces.spans(pieces.padded(second, whole)) == [("a", 45_050, 100_000), ("b", 0, 100)]
+
+
+def test_what_lies_in_parts_of_an_earlier_step():
+    regions = [Line("a", 90, 110, 1, 20), Line("b", 5, 6, 3, 1)]
+    assert pieces.within(regions, [("a", 0, 100)]) == [Line("a", 90, 100, 1, 10)]
+    assert pieces.within(regions, [("a", 100, 150), ("b", 0, 80)]) == [Line("a", 100, 110, 1, 10), regions[1]]
+    assert pieces.within(regions, [("c", 0, 10)]) == []
+
+
+def record(position, reference, alternative, info):
+    return ["a", str(position), ".", reference, alternative, ".", ".", info, "GT", "0/0"]
+
+
+@pytest.mark.parametrize(
+    ("given_record", "kept"),
+    [
+        (record(5, "A", "C,<NON_REF>", "DP=1"), []),
+        (record(11, "A", "C,<NON_REF>", "DP=1"), [record(11, "A", "C,<NON_REF>", "DP=1")]),
+        (record(20, "ACG", "A,<NON_REF>", "DP=1"), [record(20, "ACG", "A,<NON_REF>", "DP=1")]),
+        (record(21, "A", "C,<NON_REF>", "DP=1"), []),
+        (record(5, "A", "<NON_REF>", "END=12"), [record(11, "g", "<NON_REF>", "END=12")]),
+        (record(15, "A", "<NON_REF>", "END=30"), [record(15, "A", "<NON_REF>", "END=20")]),
+        (record(5, "A", "<NON_REF>", "XEND=3;END=30"), [record(11, "g", "<NON_REF>", "XEND=3;END=20")]),
+        (record(1, "A", "<NON_REF>", "END=10"), []),
+    ],
+)
+def test_a_piece_keeps_what_starts_in_it_and_its_part_of_reference_blocks(given_record, kept):
+    assert list(clip.clipped(given_record, {"a": [(11, 20)]}, lambda contig, position: "g")) == kept
+
+
+def test_bases_are_read_from_the_reference(tmp_path):
+    fasta = write_genome(tmp_path, {"a": "ACGTACGTACGTN", "b": "ttg"})
+    base = clip.Bases(str(fasta))
+    assert [base("a", 1), base("a", 10), base("a", 11), base("a", 13), base("b", 3)] == list("ACGNG")

@@ -1,0 +1,83 @@
+"""Keep of a piece's VCF what is the piece's own: records that start in it, and reference blocks cut at its ends.
+
+    clip.py OWN.bed FASTA VCF.gz
+
+Pieces that were cut within a stretch are called over some more bases than their own, so that at their ends the caller
+sees what it would see in the whole. A record belongs to the piece that holds its start. A block of a GVCF that reaches
+over an end is shortened to what lies inside. The file is replaced when its successor is whole; its index is removed.
+"""
+
+import gzip
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+END = re.compile(r"(?<![^;])END=(\d+)")
+
+
+def read_spans(path):
+    """Return {contig: [(first, last)]} of a BED file, counted from 1, both inclusive."""
+    spans = {}
+    for line in Path(path).read_text().splitlines():
+        contig, start, end, *_ = line.split("\t")
+        spans.setdefault(contig, []).append((int(start) + 1, int(end)))
+    return spans
+
+
+def clipped(fields, spans, base):
+    """Yield the parts of a record (its columns) that lie in the spans; `base` gives a base of the reference."""
+    contig, position, info = fields[0], int(fields[1]), fields[7]
+    block = fields[4] == "<NON_REF>" and END.search(info)
+    last = int(block[1]) if block else position
+    for first, end in spans.get(contig, ()):
+        if block and first <= last and position <= end:
+            begin, stop = max(position, first), min(last, end)
+            reference = fields[3] if begin == position else base(contig, begin)
+            yield [contig, str(begin), fields[2], reference, *fields[4:7], END.sub(f"END={stop}", info), *fields[8:]]
+        elif not block and first <= position <= end:
+            yield fields
+
+
+def kept(lines, spans, base):
+    """Yield the lines of a VCF that stay, header and all."""
+    for line in lines:
+        if line.startswith("#"):
+            yield line
+        else:
+            yield from ("\t".join(part) + "\n" for part in clipped(line.rstrip("\n").split("\t"), spans, base))
+
+
+class Bases:
+    """The bases of a reference, by its index."""
+
+    def __init__(self, fasta):
+        self.fasta = fasta
+        rows = (line.split("\t") for line in Path(f"{fasta}.fai").read_text().splitlines())
+        self.places = {name: tuple(map(int, numbers[1:4])) for name, *numbers in rows}
+
+    def __call__(self, contig, position):
+        offset, bases, width = self.places[contig]
+        with Path(self.fasta).open("rb") as file:
+            file.seek(offset + (position - 1) // bases * width + (position - 1) % bases)
+            return file.read(1).decode().upper()
+
+
+def main(own, fasta, vcf):
+    """Replace the VCF by what is the piece's own."""
+    partial = Path(f"{vcf}.partial")
+    with (
+        partial.open("wb") as out,
+        gzip.open(vcf, "rt") as records,
+        subprocess.Popen(["bgzip", "-c"], stdin=subprocess.PIPE, stdout=out, text=True) as bgzip,
+    ):
+        bgzip.stdin.writelines(kept(records, read_spans(own), Bases(fasta)))
+    if bgzip.returncode:
+        return f"clip.py: {vcf}: bgzip ended with {bgzip.returncode}"
+    partial.replace(vcf)
+    Path(f"{vcf}.tbi").unlink(missing_ok=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,271 @@
+"""Run a step on pieces of the genome side by side where that serves, and gather what they leave; else run it whole.
+
+The command on stdin has three parts, with the lines GATHER and FINISH between them: what is run for the whole or for a
+piece, what makes the step's outputs of the pieces, and what comes last in either case. The first finds what it works on
+in bash variables: `piece` (the file to write), `regions` (GATK's -L arguments), `number` (1 for the whole), `contigs`
+(yes where all contigs that it has any of are whole, else empty). The second finds `list` (a file that names the
+pieces' files, in their order) and `folder`, in which they are.
+
+How many pieces: with --scatter none, one; with a number, so many, where the genome can be cut so often. With auto it is
+decided here, when the step starts: as many as there are CPUs to spare, but none smaller than --piece-mib of input, for
+each pays for the start of its tool. So a step is run whole while samples keep all CPUs busy, and in pieces where fewer
+samples are left than CPUs. A step of many times that size is always cut, so that CPUs which come free later can help.
+
+Each piece is a job like any other, with CPUs, a measurement and a record (its shard) of its own. One always runs,
+others while CPUs are spare. Pieces that are done stay until all are: where the step was cut off or a piece failed, the
+next attempt makes those that are missing.
+"""
+
+import os
+import shutil
+import signal
+import sys
+from collections import namedtuple
+
+from launcher.job import LOOK_S, read_command, run_command
+from launcher.pieces import cut, cut_anywhere, has_whole_contigs, padded, read_lines, spans, within
+from launcher.requester import ENDINGS, Requester
+from launcher.runtime import runtime_dir
+from launcher.spare import settled_spare, spare
+from launcher.system import MIB
+
+GATHER, FINISH = "\nGATHER\n", "\nFINISH\n"
+LARGEST = 512  # times --piece-mib: larger pieces would be too long in the way of others
+NEXT_S = 0.25  # how often one looks for spare CPUs while pieces wait for some
+Piece = namedtuple("Piece", "number lines")
+
+
+def scatter(settings):
+    """Run a step, whole or in pieces, its commands on stdin; return the exit code."""
+    settings.ledger = os.path.abspath(settings.ledger)
+    command, gather = read_command().split(GATHER)
+    gather, finish = gather.split(FINISH)
+    folder = Folder(settings, command)
+    left = folder.left()
+    pieces = left or plan(settings)
+    if len(pieces) < 2:
+        folder.remove()
+        arguments = f"-L {quoted(settings.intervals)}" if settings.intervals else ""
+        whole = f"piece={quoted(settings.piece)} regions=({arguments}) number=1 contigs=yes\n"
+        return run_command(settings, f"{whole}{command}\n{finish}")
+    if not left:
+        folder.lay_out(pieces)
+    return Crew(settings, folder, pieces).run(command, f"{gather}\n{finish}")
+
+
+# --- which pieces ---
+
+
+def plan(settings):
+    """Return the pieces; none or one where the step is to be run whole."""
+    lines = read_lines(settings.stretches)
+    if settings.parts and os.path.exists(f"{settings.parts}/2"):
+        return pieces_of(settings.parts, lines)
+    count = how_many(settings)
+    if count < 2 or not lines:
+        return []
+    anywhere = settings.scatter_cuts == "anywhere" and not settings.exact
+    found = cut_anywhere(lines, count) if anywhere else cut(lines, count)
+    return [Piece(number, piece) for number, piece in enumerate(found, 1)]
+
+
+def pieces_of(parts, lines):
+    """Return the pieces that an earlier step made parts for, of those lines that lie in them."""
+    numbers = sorted(int(name) for name in os.listdir(parts) if name.isdigit())
+    found = [Piece(number, within(lines, spans(read_lines(f"{parts}/{number}.bed")))) for number in numbers]
+    return [piece for piece in found if piece.lines]
+
+
+def how_many(settings):
+    """Return how many pieces a step should have."""
+    if settings.scatter != "auto":
+        return 1 if settings.scatter == "none" else int(settings.scatter)
+    if settings.binding == "none" or not settings.piece_mib:
+        return 1  # nobody knows which CPUs are spare
+    size_mib = sum(map(os.path.getsize, files_of(settings.over))) / MIB
+    most, least = size_mib // settings.piece_mib, size_mib // (settings.piece_mib * LARGEST) + 1
+    if most < 2:
+        return 1
+    return int(min(most, max(least, settled_spare(runtime_dir(), settings))))
+
+
+def files_of(path):
+    """Return the files below a folder, or the path itself."""
+    found = [f"{folder}/{name}" for folder, _, names in os.walk(path) for name in names]
+    return found if os.path.isdir(path) else [path]
+
+
+# --- what lies in the folder of pieces ---
+
+
+class Folder:
+    """The folder beside a step's first output that holds its pieces until they are gathered.
+
+    For each piece: N.bed (its own lines), N.regions.bed (what it is called in, wider where it was cut within a
+    stretch), the file that it makes, and N.done once that is whole.
+    """
+
+    def __init__(self, settings, command):
+        self.settings, self.command = settings, command
+        self.path = f"{settings.outputs[0]}.pieces"
+
+    def file(self, number, suffix=""):
+        """Return the path of a piece's file."""
+        return f"{self.path}/{number}{suffix}"
+
+    def result(self, number):
+        """Return the path of what a piece makes."""
+        return self.file(number, self.settings.suffix)
+
+    def key(self):
+        """Return what pieces depend on, as one word: the command, and the inputs as they are."""
+        import hashlib
+
+        paths = [path.removeprefix("@") for path in (*self.settings.inputs, self.settings.over)]
+        found = [(path, os.stat(path)) for path in paths]
+        seen = [(path, stat.st_size, stat.st_mtime_ns) for path, stat in found]
+        return hashlib.sha256(repr((self.command, seen, self.settings.scatter_cuts)).encode()).hexdigest()
+
+    def left(self):
+        """Return the pieces of an earlier attempt at the same work, [] where there are none."""
+        try:
+            with open(self.file("key")) as file:
+                if file.read() != self.key():
+                    return []
+        except FileNotFoundError:
+            return []
+        with open(self.file("numbers")) as file:
+            numbers = list(map(int, file))
+        return [Piece(number, read_lines(self.file(number, ".bed"))) for number in numbers]
+
+    def lay_out(self, pieces):
+        """Make the folder anew."""
+        self.remove()
+        os.makedirs(self.path)
+        whole = read_lines(self.settings.stretches)
+        anywhere = self.settings.scatter_cuts == "anywhere" and not self.settings.exact
+        for number, lines in pieces:
+            write_lines(self.file(number, ".bed"), lines)
+            write_lines(self.file(number, ".regions.bed"), spans(padded(lines, whole) if anywhere else lines))
+        with open(self.file("pieces.list"), "w") as file:
+            file.writelines(f"{self.result(number)}\n" for number, _ in pieces)
+        with open(self.file("numbers"), "w") as file:
+            file.writelines(f"{number}\n" for number, _ in pieces)
+        with open(self.file("key"), "w") as file:  # last: without it the folder counts for nothing
+            file.write(self.key())
+
+    def is_done(self, number):
+        """Tell whether a piece was made."""
+        return os.path.exists(self.file(number, ".done"))
+
+    def set_done(self, number):
+        """Note that a piece was made, once it is on the disk: a power cut must not leave the note alone."""
+        for path in files_of(self.result(number)):
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())
+        with open(self.file(number, ".done"), "w") as done:
+            done.write("")
+
+    def remove(self):
+        """Remove the folder and all pieces in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def write_lines(path, lines):
+    """Write lines of a BED file."""
+    with open(path, "w") as file:
+        file.writelines("\t".join(map(str, line)) + "\n" for line in lines)
+
+
+# --- who makes them ---
+
+
+class Crew:
+    """Runs the pieces as jobs of their own: one at least, more while CPUs are spare."""
+
+    def __init__(self, settings, folder, pieces):
+        self.settings, self.folder, self.pieces = settings, folder, pieces
+        self.requester, self.runtime = Requester(), runtime_dir()
+        self.running, self.code, self.signum = {}, 0, None
+
+    def run(self, command, gather):
+        """Make what is missing, then gather; return the exit code."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD})
+        waiting = [piece for piece in self.pieces if not self.folder.is_done(piece.number)]
+        while self.running or waiting:
+            if self.code or self.signum:
+                waiting = []  # those that run come to their end: what they make is kept
+            elif waiting and (room := spare(self.runtime, self.settings) if self.running else 1):
+                for piece in waiting[:room]:
+                    self.start_piece(piece, command)
+                waiting = waiting[room:]
+            self.attend(NEXT_S if waiting else LOOK_S)
+        if not self.code and not self.signum:
+            self.start_gathering(gather)
+            while self.running:
+                self.attend(LOOK_S)
+        if not self.code and not self.signum:
+            self.folder.remove()
+        return 128 + self.signum if self.signum else self.code
+
+    def attend(self, seconds):
+        """Wait for the end of a job, for a signal, or so long; pass signals on, and look who has ended."""
+        caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD}, seconds)
+        ending = caught and caught.si_signo in ENDINGS
+        if ending or self.requester.gone():
+            self.signum = self.signum or (caught.si_signo if ending else signal.SIGTERM)
+            for pid in self.running:
+                os.kill(pid, signal.SIGTERM)
+        for pid in list(self.running):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                self.note_end(self.running.pop(pid), os.waitstatus_to_exitcode(status))
+
+    def note_end(self, number, code):
+        """Note what became of a piece, or of the gathering (None)."""
+        if code == 0 and number:
+            self.folder.set_done(number)
+        elif code:
+            self.code = self.code or (128 - code if code < 0 else code)
+
+    def start_piece(self, piece, command):
+        """Start the job that makes a piece."""
+        number, settings = piece.number, self.settings
+        regions = ["-L", self.folder.file(number, ".regions.bed")]
+        if settings.unmapped and piece is self.pieces[-1]:
+            regions += ["-L", "unmapped"]
+        contigs = "yes" if has_whole_contigs(piece.lines, read_lines(settings.stretches)) else ""
+        made = self.folder.result(number)
+        variables = (
+            f"piece={quoted(made)} regions=({' '.join(map(quoted, regions))}) number={number} contigs={contigs}\n"
+        )
+        if settings.clip and settings.scatter_cuts == "anywhere":
+            own = self.folder.file(number, ".bed")
+            command += f'\n"$GPD_PYTHON" -S -E "$GPD_CLIP" {quoted(own)} {quoted(settings.clip)} "$piece"'
+        log = f"{settings.log.removesuffix('.log')}.pieces/{number}.log"
+        self.start(number, f"{number}/{self.pieces[-1].number}", variables + command, log, [made], settings.inputs)
+
+    def start_gathering(self, gather):
+        """Start the job that makes the step's outputs of the pieces."""
+        settings = self.settings
+        variables = f"folder={quoted(self.folder.path)} list={quoted(self.folder.file('pieces.list'))}\n"
+        self.start(None, "gather", variables + gather, settings.log, settings.outputs, ())
+
+    def start(self, number, shard, command, log, outputs, inputs):
+        """Start a job of this step, on one CPU, its command on stdin."""
+        settings = self.settings
+        wildcards = ",".join(f"{name}={value}" for name, value in settings.wildcards.items())
+        words = [sys.executable, "-S", "-E", sys.argv[0], "run", "--step", settings.step, "--rule", settings.rule]
+        words += [f"--wildcards={wildcards}", "--threads", "1", "--mem-mb", str(settings.mem_mb), "--shard", shard]
+        words += ["--attempt", str(settings.attempt), f"--binding={settings.binding}", "--log", log]
+        words += ["--outputs", *outputs, "--inputs", *inputs]
+        told = self.folder.file(f"{number or 'gather'}.sh")
+        with open(told, "wb") as file:
+            file.write(os.fsencode(command))
+        stdin = [(os.POSIX_SPAWN_OPEN, 0, told, os.O_RDONLY, 0)]
+        self.running[os.posix_spawn(words[0], words, os.environ, file_actions=stdin, setsigmask=())] = number
+
+
+def quoted(text):
+    """Return a word for bash that is this text, whatever it holds."""
+    return "'" + str(text).replace("'", "'\"'\"'") + "'"

@@ -1,0 +1,47 @@
+"""How much more a run may take: CPUs that nobody has or waits for, within what the run was given, and their memory."""
+
+import os
+import time
+
+from launcher.allocate import units
+from launcher.journal import noted
+from launcher.lease import free_units
+from launcher.limits import limits
+from launcher.runtime import open_file
+from launcher.topology import machine_cores, parse_cpus
+
+SETTLED_S = 0.5  # Snakemake starts the next job within less
+
+
+def spare(runtime, settings):
+    """Return how many more jobs of one thread this run could start now, each with the memory of its rule."""
+    jobs = list(noted(runtime))
+    if any(notes["record"]["cpus"] is None and notes["record"]["binding"] != "none" for notes in jobs):
+        return 0  # somebody waits for CPUs, or is just about to take them
+    allowed = os.sched_getaffinity(0)
+    leased = {job["record"]["id"]: len(parse_cpus(job["record"]["cpus"] or "")) for job in jobs}
+    own = [job["record"] for job in jobs if job["ledger"] == settings.ledger]
+    fd = open_file(f"{runtime}/cpus")
+    try:
+        free = len(free_units(runtime, fd, units(machine_cores(runtime, allowed), settings.smt)))
+    finally:
+        os.close(fd)
+    bounds = limits()
+    rooms = [free, int(bounds["cpus"]) - sum(leased.values())]
+    if settings.run_cores:
+        rooms.append(settings.run_cores - sum(leased[record["id"]] for record in own))
+    if settings.mem_mb:
+        taken = sum(job["record"]["mem_mb"] or 0 for job in jobs)
+        rooms.append((bounds["memory_mib"] - taken) // settings.mem_mb)
+        if settings.run_mem_mb:
+            rooms.append((settings.run_mem_mb - sum(record["mem_mb"] or 0 for record in own)) // settings.mem_mb)
+    return max(0, int(min(rooms)))
+
+
+def settled_spare(runtime, settings):
+    """Return what is spare and stays so: between the end of one job and the start of the next CPUs look idle."""
+    first = spare(runtime, settings)
+    if first <= 1:
+        return first
+    time.sleep(SETTLED_S)
+    return min(first, spare(runtime, settings))
