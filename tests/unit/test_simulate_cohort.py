@@ -20,10 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "resources" / "demo" / "germline"))
 
 import simulate_cohort  # noqa: E402
-from demo_germline.genome import Genome, simulate_genome  # noqa: E402
+from demo_germline.genome import Genome, add_gaps, between_gaps, gaps, simulate_genome  # noqa: E402
 from demo_germline.reads import DUPLICATE_SHARE, READ_BP, SPARE_BP  # noqa: E402
 from demo_germline.tools import NEEDED  # noqa: E402
 from demo_germline.variants import (  # noqa: E402
+    EDGE,
     TRANSITION,
     Variant,
     apply_variants,
@@ -223,6 +224,43 @@ def test_genome_is_not_uniform(genome: Genome) -> None:
     assert len(words) - len(set(words)) > 100
 
 
+def test_gaps_hold_neither_variants_nor_reads(genome: Genome) -> None:
+    with_gaps = add_gaps(np.random.default_rng(6), genome, 30_000)
+    found = [(name, *gap) for name, sequence in with_gaps.contigs.items() for gap in gaps(sequence)]
+    assert len(found) == 10
+    assert all(start > 0 and end < len(genome.contigs[name]) for name, start, end in found)
+    variants = simulate_population(np.random.default_rng(4), with_gaps, every_bp=60)
+    assert len(variants) > 3000
+    for name, start, end in found:
+        assert not [v for v in variants if v.contig == name and v.pos < end + EDGE and v.end > start - EDGE]
+    parts = between_gaps(apply_variants(with_gaps.contigs, variants))  # what fragments are drawn from
+    assert len(parts) == len(found) + len(genome.contigs)
+    assert not [name for name, sequence in parts.items() if set(sequence) - set("ACGT")]
+
+
+def test_what_is_left_between_gaps_is_as_it_was(genome: Genome) -> None:
+    with_gaps = add_gaps(np.random.default_rng(6), genome, 30_000)
+    assert between_gaps(genome.contigs) == genome.contigs
+    for name, sequence in with_gaps.contigs.items():
+        assert len(sequence) == len(genome.contigs[name])
+        assert all(base in ("N", before) for base, before in zip(sequence, genome.contigs[name], strict=True))
+    for m in with_gaps.microsatellites:
+        assert "N" not in with_gaps.contigs[m.contig][m.start : m.end]
+
+
+@needs_tools
+def test_a_cohort_with_gaps_has_the_coverage_that_was_asked_for(tmp_path: Path) -> None:
+    length, coverage = 60_000, 4
+    arguments = ["--output", str(tmp_path / "gaps"), "--samples", "1", "--length", str(length)]
+    assert simulate_cohort.main([*arguments, "--coverage", str(coverage), "--gaps-every", "10000"]) == 0
+    sequences = read_fasta(tmp_path / "gaps" / "genome.fa")
+    assert sum(len(gaps(sequence)) for sequence in sequences.values()) == 5  # 3 in 36 kb, 2 in 24 kb
+    reads = read_fastq(tmp_path / "gaps" / "reads/DEMO01_L001_R1.fastq.gz")
+    bases = 2 * 2 * READ_BP * len(reads)  # lanes and mates
+    known = sum(len(sequence) - sequence.count("N") for sequence in sequences.values())
+    assert coverage * known < bases < 1.3 * coverage * known  # the paralogs' reads come on top
+
+
 @given(st.text("AC", min_size=12, max_size=40), st.integers(1, 6), st.integers(1, 4), st.booleans())
 def test_left_alignment_keeps_the_haplotype(sequence: str, start: int, size: int, insertion: bool) -> None:
     start = min(start + len(sequence) // 2, len(sequence) - size)
@@ -254,6 +292,7 @@ def test_apply_variants_refuses_what_does_not_fit() -> None:
         (["--length", "500"], "--length 500: give 20000 to"),
         (["--coverage", "nan"], "--coverage nan: give 0.5 to 1000"),
         (["--coverage", "0"], "--coverage 0: give 0.5 to 1000"),
+        (["--gaps-every", "500"], "--gaps-every 500: give 10000 bp or more, or 0"),
         (["--samples", "two"], "invalid int value: 'two'"),
         (["--depth", "3"], "unrecognized arguments: --depth 3"),
     ],

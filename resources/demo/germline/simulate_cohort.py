@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
-from demo_germline.genome import Genome, Microsatellite, simulate_genome, write_fasta
+from demo_germline.genome import Genome, Microsatellite, add_gaps, between_gaps, simulate_genome, write_fasta
 from demo_germline.reads import LANES, READ_BP, simulate_lane
 from demo_germline.tools import ToolError, require_tools, run, write_indexed_vcf
 from demo_germline.variants import INDEL_SHARE, Variant, apply_variants, draw_genotypes, simulate_population
@@ -27,6 +27,7 @@ from demo_germline.variants import INDEL_SHARE, Variant, apply_variants, draw_ge
 DEFAULT_LENGTH_BP = 1_200_000
 DEFAULT_COVERAGE = 20.0
 MIN_LENGTH_BP, MAX_LENGTH_BP = 20_000, 200_000_000
+MIN_GAPS_EVERY_BP = 10_000
 POPULATION_EVERY_BP = 100
 # one segment in so many bases stands twice in every sample, and once in the reference
 PARALOG_EVERY_BP, PARALOG_BP, PARALOG_DIFFERENCE_EVERY_BP = 250_000, (2000, 4500), 110
@@ -76,9 +77,11 @@ def stream(seed: int, *purpose: int) -> np.random.Generator:
     return np.random.default_rng([seed, *purpose])
 
 
-def simulate_shared(seed: int, length: int) -> Population:
+def simulate_shared(seed: int, length: int, gaps_every: int = 0) -> Population:
     """The genome, the variants of its population and its paralogs."""
     genome = simulate_genome(stream(seed, 0), length)
+    if gaps_every:
+        genome = add_gaps(stream(seed, 6), genome, gaps_every)
     variants = simulate_population(stream(seed, 1), genome, POPULATION_EVERY_BP)
     paralogs, differences = simulate_paralogs(stream(seed, 2), genome)
     return Population(genome, variants, paralogs, differences)
@@ -94,6 +97,8 @@ def simulate_paralogs(rng: np.random.Generator, genome: Genome) -> tuple[dict[st
         for i in range(max(1, round(len(sequence) / PARALOG_EVERY_BP))):
             size = int(rng.integers(*PARALOG_BP))
             start = int(rng.integers(len(sequence) - size))
+            while "N" in sequence[start : start + size]:
+                start = int(rng.integers(len(sequence) - size))
             name = f"paralog_{contig}_{i + 1}"
             inside = tuple(
                 Microsatellite(name, m.start - start, m.end - start, m.unit)
@@ -167,7 +172,7 @@ def write_sample(seed: int, index: int, name: str, population: Population, cover
     for copy in (0, 1):
         carried = [v for v, allele in zip(population.variants, alleles[:, copy], strict=True) if allele]
         sequences = apply_variants(contigs, carried) | population.paralogs
-        haplotypes |= {f"{contig}_h{copy + 1}": sequence for contig, sequence in sequences.items()}
+        haplotypes |= {f"{part}_h{copy + 1}": sequence for part, sequence in between_gaps(sequences).items()}
     # coverage is that of the diploid genome, so the paralogs' reads come on top
     bases = coverage * sum(map(len, haplotypes.values())) / 2
     with tempfile.TemporaryDirectory(dir=output) as scratch:
@@ -178,12 +183,12 @@ def write_sample(seed: int, index: int, name: str, population: Population, cover
             simulate_lane(stream(seed, 4, index, i), lane, fasta, pairs, name, output / "reads")
 
 
-def write_cohort(output: Path, samples: int, seed: int, length: int, coverage: float) -> None:
+def write_cohort(output: Path, samples: int, seed: int, length: int, coverage: float, gaps_every: int) -> None:
     """Write the whole cohort into the empty folder `output`."""
     for folder in ("reads", "known", "truth"):
         (output / folder).mkdir()
     names = [f"DEMO{i + 1:02d}" for i in range(samples)]
-    population = simulate_shared(seed, length)
+    population = simulate_shared(seed, length, gaps_every)
     write_fasta(output / "genome.fa", population.genome.contigs)
     run(["samtools", "faidx", str(output / "genome.fa")])
     contigs = population.genome.contigs
@@ -224,6 +229,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="0 or more (%(default)s)")
     parser.add_argument("--length", type=int, default=DEFAULT_LENGTH_BP, help="genome in bp (%(default)s)")
     parser.add_argument("--coverage", type=float, default=DEFAULT_COVERAGE, help="mean depth (%(default)s)")
+    parser.add_argument("--gaps-every", type=int, default=0, help="a run of N in so many bp; 0: none (%(default)s)")
     given = parser.parse_args(arguments)
     problem = ""
     if not 1 <= given.samples <= 99:
@@ -234,6 +240,8 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         problem = f"--length {given.length}: give {MIN_LENGTH_BP} to {MAX_LENGTH_BP} bp"
     elif not 0.5 <= given.coverage <= 1000:
         problem = f"--coverage {given.coverage:g}: give 0.5 to 1000"
+    elif given.gaps_every and given.gaps_every < MIN_GAPS_EVERY_BP:
+        problem = f"--gaps-every {given.gaps_every}: give {MIN_GAPS_EVERY_BP} bp or more, or 0"
     elif given.output.exists() and not (given.output.is_dir() and not any(given.output.iterdir())):
         problem = f"--output {given.output}: exists and is not an empty folder; remove it or name another"
     if problem:
@@ -252,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(prefix=".cohort-", dir=output.parent) as scratch:
             building = Path(scratch) / "cohort"
             building.mkdir()
-            write_cohort(building, given.samples, given.seed, given.length, given.coverage)
+            write_cohort(building, given.samples, given.seed, given.length, given.coverage, given.gaps_every)
             building.rename(output)
     except (ToolError, OSError) as error:
         print(f"simulate_cohort.py: {error}", file=sys.stderr)

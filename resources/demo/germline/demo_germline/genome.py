@@ -2,11 +2,13 @@
 
 Bases are codes 0..3 (A, C, G, T) in uint8 arrays until they are written. The composition imitates a
 mammalian genome: isochores of differing GC content, depleted CpG, families of interspersed repeats (old and
-young copies, truncated, in both orientations), minisatellites, low-complexity stretches and microsatellites.
+young copies, truncated, in both orientations), minisatellites, low-complexity stretches and microsatellites. Where
+it is asked for, runs of N stand for what an assembly leaves out.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,10 @@ CONTIG_SHARE = {"chr1": 0.6, "chr2": 0.4}
 MINISATELLITE_EVERY_BP = 20_000
 LOW_COMPLEXITY_EVERY_BP = 15_000
 MICROSATELLITE_EVERY_BP = 800
+# a gap's length, as a share of the distance between gaps: some kilobases every few hundred
+GAP_SHARE = (0.01, 0.025)
+# where a gap starts within its stretch of the contig: never at an end of it
+GAP_PLACE = (0.25, 0.75)
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,34 @@ def simulate_genome(rng: np.random.Generator, length: int) -> Genome:
         microsatellites += _add_microsatellites(rng, name, codes)
         contigs[name] = decode(codes)
     return Genome(contigs, tuple(microsatellites))
+
+
+def add_gaps(rng: np.random.Generator, genome: Genome, every_bp: int) -> Genome:
+    """The genome with a run of N in place of its bases in each `every_bp` of a contig."""
+    contigs = {}
+    for name, sequence in genome.contigs.items():
+        codes = np.frombuffer(sequence.encode("ascii"), dtype=np.uint8).copy()
+        for i in range(len(sequence) // every_bp):
+            start = round((i + rng.uniform(*GAP_PLACE)) * every_bp)
+            codes[start : start + round(rng.uniform(*GAP_SHARE) * every_bp)] = ord("N")
+        contigs[name] = codes.tobytes().decode("ascii")
+    kept = (m for m in genome.microsatellites if "N" not in contigs[m.contig][m.start : m.end])
+    return Genome(contigs, tuple(kept))
+
+
+def gaps(sequence: str) -> list[tuple[int, int]]:
+    """Start and end (exclusive) of each run of N."""
+    return [found.span() for found in re.finditer("N+", sequence)]
+
+
+def between_gaps(contigs: dict[str, str]) -> dict[str, str]:
+    """The sequences without their gaps: a contig that has any is cut into as many parts, numbered from 1."""
+    parts = {}
+    for name, sequence in contigs.items():
+        found = re.findall("[^N]+", sequence)
+        names = [name] if len(found) == 1 else [f"{name}.{number}" for number in range(1, len(found) + 1)]
+        parts |= dict(zip(names, found, strict=True))
+    return parts
 
 
 def write_fasta(path: Path, contigs: dict[str, str], width: int = 60) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .genome import Genome, Microsatellite, decode, random_bases
+from .genome import Genome, Microsatellite, decode, gaps, random_bases
 
 INDEL_SHARE = 0.20
 INDELS_IN_MICROSATELLITES = 0.5
@@ -18,7 +18,7 @@ RARE, COMMON = 0.02, 0.98
 TRANSITION = {"A": "G", "G": "A", "C": "T", "T": "C"}
 # bases kept free on either side of a variant, so that its spelling does not depend on its neighbours
 GAP = 3
-# bases at the ends of a contig that hold no variant: reads hardly reach them
+# bases at the ends of a contig, and on either side of a gap in it, that hold no variant: reads hardly reach them
 EDGE = 500
 
 
@@ -46,9 +46,11 @@ class Variant:
 class _Free:
     """Which bases of a contig no variant has claimed yet."""
 
-    def __init__(self, length: int) -> None:
-        self._free = np.ones(length, dtype=bool)
+    def __init__(self, sequence: str) -> None:
+        self._free = np.ones(len(sequence), dtype=bool)
         self._free[:EDGE] = self._free[-EDGE:] = False
+        for start, end in gaps(sequence):
+            self._free[max(0, start - EDGE) : end + EDGE] = False
 
     def claim(self, start: int, end: int) -> bool:
         """Claim [start, end) and a gap around it; False, and nothing claimed, if some of it is taken."""
@@ -68,7 +70,7 @@ def simulate_population(
     """
     variants = []
     for name, sequence in genome.contigs.items():
-        free = _Free(len(sequence))
+        free = _Free(sequence)
         microsatellites = [m for m in genome.microsatellites if m.contig == name]
         for _ in range(round(len(sequence) / every_bp)):
             frequency = float(RARE * (COMMON / RARE) ** rng.random())
@@ -119,9 +121,11 @@ def left_align(sequence: str, pos: int, ref: str, alt: str) -> tuple[int, str, s
     return pos, ref, alt
 
 
-def _draw_snp(rng: np.random.Generator, sequence: str) -> tuple[int, str, str, int, int]:
+def _draw_snp(rng: np.random.Generator, sequence: str) -> tuple[int, str, str, int, int] | None:
     pos = int(rng.integers(len(sequence)))
     ref = sequence[pos]
+    if ref == "N":
+        return None
     if rng.random() < 2 / 3:
         alt = TRANSITION[ref]
     else:
