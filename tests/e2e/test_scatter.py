@@ -170,9 +170,16 @@ def test_steps_after_one_that_was_cut_take_its_pieces(step):
     for number, contig in ((1, "chr1"), (2, "chr99"), (3, "chr5")):
         (step.node.folder / "parts" / str(number)).mkdir(parents=True)
         (step.node.folder / "parts" / f"{number}.bed").write_text(f"{contig}\t0\t1000\t{number}\t1000\n")
-    code, _, shards = step.run("none", options=["--parts", "parts"])
+    piece = 'echo "$part $(cut -f 1 "${regions[1]}")" > "$piece"'
+    code, _, shards = step.run("none", piece, options=["--parts", "parts"])
     assert (code, sorted(shards)) == (0, ["1/3", "3/3", "gather"])
-    assert step.result == "chr1\nchr5\nfinished\n"
+    assert step.result == "1 chr1\n3 chr5\nfinished\n"
+
+
+def test_steps_after_one_that_was_run_whole_are_cut_all_the_same(step):
+    (step.node.folder / "parts" / "1").mkdir(parents=True)
+    code, _, _ = step.run(2, 'echo "$number of part $part" > "$piece"', options=["--parts", "parts"])
+    assert (code, step.result) == (0, "1 of part 1\n2 of part 1\nfinished\n")
 
 
 def test_reads_without_a_place_go_with_the_last_piece(step):

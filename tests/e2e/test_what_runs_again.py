@@ -50,7 +50,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "reference.bwa_index": ("index", {"map_and_sort"}),
         "known_sites": (["known.vcf", "other.vcf"], {"indexed_vcf"}),
         "known_indels": (["other.vcf"], {"indexed_vcf"}),
-        "intervals": ("regions.bed", {"base_recalibrator", "stretches"}),
+        "intervals": ("regions.bed", {"stretches"}),
         "ploidy_regions": ("once.bed", {"haplotype_caller"}),
         "gatk": ("gatk3", {"base_recalibrator"}),
         "realigner": ("gatk3", {"realigner_targets"}),
@@ -62,7 +62,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     },
     "bam": {"bam_input": ("remap", {"bwa_alt", "bwa_index"})},
     "joint": {
-        "intervals": ("others.bed", {"base_recalibrator", "stretches"}),
+        "intervals": ("others.bed", {"stretches"}),
         "calling": ("per_sample", {"genotype_gvcfs"}),
         "filter": ("hard", {"hard_filter"}),
         "vqsr.snps.resources": ({"best": TRAINING}, {"variant_recalibration"}),
@@ -302,7 +302,7 @@ def test_an_edited_file_of_intervals_is_called_anew_and_other_threads_and_memory
     memory = ("--set-resources", "haplotype_caller:mem_mb=9000", "genotype_gvcfs:c1_below_mib=0")
     assert due(cohort.snakemake("--dry-run", *threads, *memory)) == set()
     (tmp_path / "regions.bed").write_text("chr1\t0\t500\n")
-    assert {job.partition(" ")[0] for job in due(cohort.snakemake("--dry-run"))} == {"base_recalibrator"}
+    assert {job.partition(" ")[0] for job in due(cohort.snakemake("--dry-run"))} == {"stretches"}
 
 
 def test_swapped_conditions_are_compared_anew(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Where genomes are cut, and into what."""
 
 import sys
+from itertools import chain
 
 import pytest
 from conftest import ROOT
@@ -98,13 +99,13 @@ def test_cutting_loses_nothing_and_doubles_nothing(drawn, count):
     lines = genome(drawn)
     for found in (pieces.cut(lines, count), pieces.cut_anywhere(lines, count)):
         assert all(found)
-        assert pieces.spans(sum(found, [])) == pieces.spans(lines)
+        assert pieces.spans(chain(*found)) == pieces.spans(lines)
 
 
 @given(GENOMES, st.integers(1, 70))
 def test_pieces_between_stretches_hold_whole_stretches(drawn, count):
     lines = genome(drawn)
-    assert sum(pieces.cut(lines, count), []) == lines
+    assert list(chain(*pieces.cut(lines, count))) == lines
 
 
 def test_pieces_cut_anywhere_are_equal():
@@ -121,6 +122,12 @@ def test_a_piece_of_many_contigs_has_whole_ones_alone():
     for piece in found:
         assert len(piece) <= pieces.MANY or pieces.has_whole_contigs(piece, parts + small)
     assert max(map(len, found)) > 2900
+
+
+def test_half_of_a_contig_is_no_whole_one():
+    whole = [Line("a", 0, 100, 1, 100), Line("b", 0, 100, 2, 100)]
+    assert [pieces.has_whole_contigs(piece, whole) for piece in pieces.cut_anywhere(whole, 4)] == [False] * 4
+    assert [pieces.has_whole_contigs(piece, whole) for piece in pieces.cut_anywhere(whole, 2)] == [True] * 2
 
 
 def test_a_piece_that_was_cut_within_a_stretch_is_called_over_more_than_its_own():

@@ -71,7 +71,8 @@ def test_choices_go_together(cohort: Cohort, row: Row) -> None:
         old = words[0] == "gatk3"
         assert old == bool(GATK3_ONLY & set(words)), words
         assert old != bool({"--tmp-dir", "-O"} & set(words)), words
-        assert values_of(words, "-L") == expected_intervals(rule, row), words
+        walks = "GatherBQSRReports" not in words
+        assert values_of(words, "-L") == (expected_intervals(rule, row) if walks else []), words
         assert ("--ploidy-regions" in words) == (rule == "haplotype_caller" and bool(row["ploidy_regions"])), words
     (genotyping,) = commands["genotype_gvcfs"]
     imported = row["calling"] == "joint" and row["gatk"] == "gatk4"

@@ -75,8 +75,13 @@ def gatk3_commands(cohort: Cohort, program: str = "gatk3") -> dict[str, list[lis
 def as_whole(words: list[str], options: list[str]) -> list[str]:
     """The words of a command as they are where its step is run whole, not in pieces."""
     given = dict(itertools.pairwise(options))
-    variables = {"$piece": given.get("--piece"), "$GPD_THREADS": given["--threads"]}
-    return [variables.get(word, word) for word in words if word != "${regions[@]}"]
+    whole = [word.partition("=")[2] for word in options if word.startswith("--intervals=")]
+    variables = {
+        "$piece": [given.get("--piece")],
+        "$GPD_THREADS": [given["--threads"]],
+        "${regions[@]}": ["-L", *whole] if any(whole) else [],
+    }
+    return [one for word in words for one in variables.get(word, [word])]
 
 
 @pytest.mark.parametrize("rule", EXPECTED)

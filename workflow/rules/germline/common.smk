@@ -164,11 +164,14 @@ def intervals(wildcards, input):
     return repeat("-L", input.intervals)
 
 
-# how pieces become one: their order is the genome's, so nothing is sorted or decoded
-GATHER_VCF = """
-            bcftools concat --naive -f "$list" -O z -o {output[0]:q}
-            bcftools index --tbi {output[0]:q}
-            """
+def gather_vcf(name):
+    """The command that makes one VCF, the rule's output of that name, of pieces: they are in the genome's order."""
+    return """
+            bcftools concat --naive -f "$list" -O z -o {output.NAME:q}
+            bcftools index --tbi {output.NAME:q}
+            """.replace("NAME", name)
+
+
 GATHER_BAM = """
             samtools cat --no-PG -b "$list" -o {output.bam:q}
             samtools index -o {output.bai:q} {output.bam:q}

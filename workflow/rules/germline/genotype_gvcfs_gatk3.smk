@@ -18,7 +18,7 @@ rule genotype_gvcfs:
     threads: 32
     resources:
         mem_mb=16000,
-        piece_mib=2,
+        piece_mib=1,
     params:
         gatk3=gatk3,
         gatk3_jar=config["gatk3_jar"],
@@ -30,7 +30,7 @@ rule genotype_gvcfs:
             {params.gatk3} -T GenotypeGVCFs -nt $GPD_THREADS -R {input.fasta:q} {params.gvcfs} "${{regions[@]}}" \\
                 -o "$piece"
             """,
-            gather=GATHER_VCF,
+            gather=gather_vcf("vcf"),
             over="{input.gvcfs[0]:q}",
             piece="{output.vcf:q}",
             suffix=".vcf.gz",

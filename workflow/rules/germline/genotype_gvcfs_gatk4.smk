@@ -37,7 +37,7 @@ rule genomics_db_import:
     threads: 1
     resources:
         mem_mb=8000,
-        piece_mib=2,
+        piece_mib=1,
     params:
         java=java_native,
     # htslib reads GVCFs in about half of the CPU time that GATK's own reader takes. No other process opens the
@@ -54,13 +54,13 @@ rule genomics_db_import:
             """,
             gather="""
             mkdir -p {output:q}
-            mv -- "$folder"/*[0-9] "$folder"/*[0-9].bed {output:q}
+            find "$folder" -maxdepth 1 '(' -name '*[0-9]' -o -name '*[0-9].bed' ')' -exec mv -t {output:q} -- {{}} +
             """,
             over="{input.gvcfs[0]:q}",
             piece="{output:q}/1",
             suffix="",
             stretches="{input.stretches:q}",
-            options="--intervals {input.contigs:q}",
+            options="--intervals={input.contigs:q}",
             rule="genomics_db_import",
             inputs="@{input.samples:q}",
         )
@@ -68,9 +68,9 @@ rule genomics_db_import:
 
 # a cohort's GenomicsDB has a workspace a piece, and each is genotyped as a piece
 if config["calling"] == "joint":
-    SOURCE, PARTS = '"gendb://"{input.workspace:q}"/$number"', " --parts {input.workspace:q}"
+    SOURCE, OVER, PARTS = 'gendb://{input.workspace:q}/"$part"', "{input.workspace:q}", "{input.workspace:q}"
 else:
-    SOURCE, PARTS = "{input.gvcf:q}", ""
+    SOURCE, OVER, PARTS = "{input.gvcf:q}", "{input.gvcf:q}", ""
 
 
 rule genotype_gvcfs:
@@ -90,7 +90,7 @@ rule genotype_gvcfs:
     resources:
         mem_mb=6000,
         c1_below_mib=20,
-        piece_mib=2,
+        piece_mib=1,
     params:
         java=java_c1,
     shell:
@@ -100,10 +100,10 @@ rule genotype_gvcfs:
             gatk --java-options {params.java:q} GenotypeGVCFs -R {input.fasta:q} -V SOURCE "${{regions[@]}}" \\
                 --tmp-dir {resources.tmpdir:q} -O "$piece"
             """.replace("SOURCE", SOURCE),
-            gather=GATHER_VCF,
-            over="{input[0]:q}",
+            gather=gather_vcf("vcf"),
+            over=OVER,
             piece="{output.vcf:q}",
             suffix=".vcf.gz",
             stretches="{input.called:q}",
-            options="--intervals={input.intervals:q} --clip {input.fasta:q}" + PARTS,
+            options=f"--intervals={{input.intervals:q}} --clip {{input.fasta:q}} --parts={PARTS}",
         )

@@ -29,7 +29,7 @@ rule haplotype_caller:
             {params.gatk3} -T HaplotypeCaller -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} \\
                 --emitRefConfidence GVCF "${{regions[@]}}" -o "$piece"
             """,
-            gather=GATHER_VCF,
+            gather=gather_vcf("gvcf"),
             over="{input.bam:q}",
             piece="{output.gvcf:q}",
             suffix=".g.vcf.gz",

@@ -114,4 +114,9 @@ def within(lines, places):
 def has_whole_contigs(piece, lines):
     """Tell whether a piece has all lines of each contig that it has any of."""
     names = {line.contig for line in piece}
-    return len(piece) == sum(line.contig in names for line in lines)
+    return length(piece) == length(line for line in lines if line.contig in names)
+
+
+def length(lines):
+    """Return how many bases lines span."""
+    return sum(line.end - line.start for line in lines)

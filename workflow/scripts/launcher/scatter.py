@@ -1,10 +1,12 @@
 """Run a step on pieces of the genome side by side where that serves, and gather what they leave; else run it whole.
 
 The command on stdin has three parts, with the lines GATHER and FINISH between them: what is run for the whole or for a
-piece, what makes the step's outputs of the pieces, and what comes last in either case. The first finds what it works on
-in bash variables: `piece` (the file to write), `regions` (GATK's -L arguments), `number` (1 for the whole), `contigs`
-(yes where all contigs that it has any of are whole, else empty). The second finds `list` (a file that names the
-pieces' files, in their order) and `folder`, in which they are.
+piece, what makes the step's outputs of the pieces, and what comes last in either case.
+
+The first finds what it works on in bash variables: `piece` (the file to write), `regions` (GATK's -L arguments),
+`number` (1 for the whole), `part` (of an earlier step, 1 if that was run whole), `contigs` (yes where all contigs that
+it has any of are whole). The second finds `list` (a file that names the pieces' files, in their order) and `folder`, in
+which they are.
 
 How many pieces: with --scatter none, one; with a number, so many, where the genome can be cut so often. With auto it is
 decided here, when the step starts: as many as there are CPUs to spare, but none smaller than --piece-mib of input, for
@@ -46,7 +48,7 @@ def scatter(settings):
     if len(pieces) < 2:
         folder.remove()
         arguments = f"-L {quoted(settings.intervals)}" if settings.intervals else ""
-        whole = f"piece={quoted(settings.piece)} regions=({arguments}) number=1 contigs=yes\n"
+        whole = f"piece={quoted(settings.piece)} regions=({arguments}) number=1 part=1 contigs=yes\n"
         return run_command(settings, f"{whole}{command}\n{finish}")
     if not left:
         folder.lay_out(pieces)
@@ -59,7 +61,7 @@ def scatter(settings):
 def plan(settings):
     """Return the pieces; none or one where the step is to be run whole."""
     lines = read_lines(settings.stretches)
-    if settings.parts and os.path.exists(f"{settings.parts}/2"):
+    if has_parts(settings):
         return pieces_of(settings.parts, lines)
     count = how_many(settings)
     if count < 2 or not lines:
@@ -67,6 +69,11 @@ def plan(settings):
     anywhere = settings.scatter_cuts == "anywhere" and not settings.exact
     found = cut_anywhere(lines, count) if anywhere else cut(lines, count)
     return [Piece(number, piece) for number, piece in enumerate(found, 1)]
+
+
+def has_parts(settings):
+    """Tell whether an earlier step left parts, not one whole."""
+    return settings.parts and os.path.exists(f"{settings.parts}/2")
 
 
 def pieces_of(parts, lines):
@@ -236,9 +243,9 @@ class Crew:
             regions += ["-L", "unmapped"]
         contigs = "yes" if has_whole_contigs(piece.lines, read_lines(settings.stretches)) else ""
         made = self.folder.result(number)
-        variables = (
-            f"piece={quoted(made)} regions=({' '.join(map(quoted, regions))}) number={number} contigs={contigs}\n"
-        )
+        part = number if has_parts(settings) else 1
+        variables = f"piece={quoted(made)} regions=({' '.join(map(quoted, regions))})"
+        variables += f" number={number} part={part} contigs={contigs}\n"
         if settings.clip and settings.scatter_cuts == "anywhere":
             own = self.folder.file(number, ".bed")
             command += f'\n"$GPD_PYTHON" -S -E "$GPD_CLIP" {quoted(own)} {quoted(settings.clip)} "$piece"'

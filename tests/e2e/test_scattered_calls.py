@@ -1,0 +1,133 @@
+"""The germline pipeline in pieces, with the real tools: its results are those of the whole."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT, snakemake
+
+pytestmark = pytest.mark.e2e
+
+SIMULATOR = ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py"
+CONTIGS = {"chr1": 108_000, "chr2": 72_000}
+SCATTERED = ("base_recalibrator", "base_recalibration", "haplotype_caller", "genomics_db_import", "genotype_gvcfs")
+STEPS = (*SCATTERED, "hard_filter")
+
+
+def run(folder: Path, **settings: object) -> Path:
+    """Run the joint pipeline up to its filtered calls, and keep what is temporary."""
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    (folder / "config.yaml").write_text(yaml.safe_dump(config | {"calling": "joint", "filter": "hard", **settings}))
+    ran = snakemake(folder, "--configfile", str(folder / "config.yaml"), "--notemp", "--until", "hard_filter")
+    assert ran.exit_code == 0, ran.said
+    return folder
+
+
+def again(source: Path, folder: Path, first: str, **settings: object) -> Path:
+    """Run it from a step on, in a copy of another run."""
+    shutil.copytree(source, folder)
+    for step in STEPS[STEPS.index(first) :]:
+        shutil.rmtree(folder / "results" / step)
+    return run(folder, **settings)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("pieces") / "whole"
+    options = ["--samples", "2", "--length", "180000", "--coverage", "12", "--gaps-every", "50000"]
+    subprocess.run([sys.executable, SIMULATOR, "--output", folder, *options], check=True, capture_output=True)
+    return run(folder, scatter="none")
+
+
+@pytest.fixture(scope="module")
+def pieces(whole) -> Path:
+    return again(whole, whole.with_name("a folder with 'quotes'"), "base_recalibrator", scatter=3)
+
+
+@pytest.fixture(scope="module")
+def anywhere(whole) -> Path:
+    return again(whole, whole.with_name("anywhere"), "haplotype_caller", scatter=4, scatter_cuts="anywhere")
+
+
+def said(*command: object) -> list[str]:
+    return subprocess.run([*map(str, command)], capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def records(folder: Path, name: str, *columns: str) -> list[str]:
+    wanted = ["-f", "\\t".join([*columns, "[%GT\\t]"]) + "\\n"] if columns else ["-f", "%LINE"]
+    return [line for line in said("bcftools", "query", *wanted, folder / "results" / name) if line]
+
+
+def shards(folder: Path, rule: str, sample: str | None = None) -> set[str | None]:
+    lines = (folder / "ledger.jsonl").read_text().splitlines()
+    found = (record for record in map(json.loads, lines) if record["rule"] == rule)
+    return {record["shard"] for record in found if not sample or record["wildcards"]["sample"] == sample}
+
+
+@pytest.mark.parametrize("rule", SCATTERED)
+def test_each_step_ran_in_pieces(whole, pieces, rule):
+    assert shards(whole, rule) == {None}
+    assert shards(pieces, rule) - {None} == {"1/3", "2/3", "3/3", "gather"}
+
+
+@pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
+def test_recalibration_counts_each_base_once(whole, pieces, sample):
+    name = f"results/base_recalibrator/{sample}.table"
+    assert (pieces / name).read_text() == (whole / name).read_text()
+
+
+@pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
+def test_alignments_are_those_of_the_whole_read_by_read(whole, pieces, sample):
+    name = f"results/base_recalibration/{sample}.bam"
+    found = [said("samtools", "view", folder / name) for folder in (whole, pieces)]
+    assert len(found[0]) > 10_000
+    assert any("\t*\t0\t0\t*\t" in line for line in found[0]), "some reads have no place"
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
+def test_gvcfs_differ_in_blocks_that_span_a_cut_alone(whole, pieces, sample):
+    name = f"haplotype_caller/{sample}.g.vcf.gz"
+    every, parts = (set(records(folder, name)) for folder in (whole, pieces))
+    odd = [line.split("\t") for line in every ^ parts]
+    assert len(odd) <= 3 * 2  # one block of the whole, two of the pieces, at each of two cuts
+    assert all(fields[4] == "<NON_REF>" and fields[9].startswith("0/0:0:0:") for fields in odd)
+
+
+def test_calls_in_pieces_are_those_of_the_whole_in_every_field(whole, pieces):
+    found = [records(folder, "hard_filter/cohort.vcf.gz") for folder in (whole, pieces)]
+    assert len(found[0]) > 300
+    assert found[0] == found[1]
+
+
+def test_cut_anywhere_nearly_all_calls_stay(whole, anywhere, figure):
+    assert shards(anywhere, "haplotype_caller") - {None} == {"1/4", "2/4", "3/4", "4/4", "gather"}
+    columns = ("%CHROM", "%POS", "%REF", "%ALT", "%FILTER")
+    before, after = (set(records(folder, "hard_filter/cohort.vcf.gz", *columns)) for folder in (whole, anywhere))
+    figure(f"cut anywhere into 4 pieces: {len(before ^ after)} of {len(before)} calls differ")
+    assert len(before ^ after) <= 0.01 * len(before)
+
+
+@pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
+def test_gvcfs_cut_anywhere_cover_the_genome_once(anywhere, sample):
+    spans = said(
+        "bcftools",
+        "query",
+        "-f",
+        "%CHROM\\t%POS\\t%END\\t%ALT\\n",
+        anywhere / f"results/haplotype_caller/{sample}.g.vcf.gz",
+    )
+    covered = dict.fromkeys(CONTIGS, 0)
+    for contig, first, last, alternatives in (line.split("\t") for line in spans):
+        assert int(first) <= covered[contig] + 1, "nothing is left out"
+        assert alternatives != "<NON_REF>" or int(first) == covered[contig] + 1, "no block twice"
+        covered[contig] = max(covered[contig], int(last))
+    assert covered == CONTIGS
+
+
+def test_nothing_of_the_pieces_is_left(pieces):
+    assert not list((pieces / "results").rglob("*.pieces"))
