@@ -140,6 +140,29 @@ def test_the_last_attempt_says_what_came_of_a_job():
     assert last_attempts([first, second]) == [second]
 
 
+@pytest.mark.parametrize(
+    ("pieces", "told"),
+    [
+        ("1/2+ 2/2+ gather+", "gather+"),
+        ("1/2- 2/2+", "1/2-"),
+        ("1/2- 2/2+ 1/2+ gather+", "gather+"),
+        ("2/2- 1/2+ whole+", "whole+"),
+        ("whole- 1/2+ 2/2+", "whole-"),
+        ("1/2+ 2/2+ gather-", "gather-"),
+        ("whole+ 1/2- 2/2+", "1/2-"),
+        ("1/2+ 2/2+", "2/2+"),
+    ],
+)
+def test_a_piece_that_succeeds_mends_no_other(pieces, told):
+    """Each word: the piece, and whether it succeeded."""
+
+    def of(word: str) -> Attempt:
+        shard = None if word.startswith("whole") else word[:-1]
+        return replace(attempt("map", "A", 0, 1, exit_code=int(word.endswith("-"))), shard=shard)
+
+    assert last_attempts(map(of, pieces.split())) == [of(told)]
+
+
 @pytest.mark.parametrize("line", ["{", "[]", '{"schema": 99}', '{"schema": 1}'])
 def test_a_line_that_is_no_record_is_left_out_with_a_warning(tmp_path, line):
     ledger = tmp_path / "ledger.jsonl"

@@ -10,9 +10,10 @@ from pathlib import Path
 from gpd.errors import GpdError
 
 SCHEMA_VERSION = 1
-
-
+GATHER = "gather"  # the shard of what joins a job's pieces
 MOST_NUMBERS = 5  # of lines, in a warning
+
+Job = tuple[str, tuple[tuple[str, str], ...]]  # a rule and its wildcards
 
 
 class LedgerError(GpdError):
@@ -68,8 +69,13 @@ class Attempt:
         return self.cpu_s / self.wall_s if self.cpu_s is not None and self.wall_s else None
 
     @property
-    def job(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """What is the same for every attempt at one job."""
+    def is_whole(self) -> bool:
+        """Whether it left the job's outputs: it was no piece of the job, or gathered them."""
+        return self.shard in (None, GATHER)
+
+    @property
+    def job(self) -> Job:
+        """What is the same for every attempt at one job, and for its pieces."""
         return self.rule, tuple(sorted(self.wildcards.items()))
 
     @property
@@ -142,5 +148,13 @@ def _left_out(path: Path, torn: list[int]) -> str:
 
 
 def last_attempts(attempts: Iterable[Attempt]) -> list[Attempt]:
-    """The last attempt at every job: what came of it."""
-    return list({attempt.job: attempt for attempt in attempts}.values())
+    """The last attempt at every job: what came of it.
+
+    Of a job that ran in pieces that is what gathered them, or a piece that failed: another that succeeds mends nothing.
+    """
+    last: dict[Job, Attempt] = {}
+    for attempt in attempts:
+        known = last.get(attempt.job)
+        if attempt.is_whole or not attempt.succeeded or known is None or (known.succeeded and not known.is_whole):
+            last[attempt.job] = attempt
+    return list(last.values())
