@@ -1,0 +1,51 @@
+# Which of the jobs that are ready starts first, where each job of a sample takes one core (profiles/throughput). Included
+# last, for it goes through all rules.
+#
+# While samples wait, depth first: each core finishes its sample before another is begun, so that files of few samples
+# are on the disk at once. The last samples, two for each core, go side by side instead, the earlier step first: whoever
+# has most still to do is served first, so that none is left over for one core while the others idle. Samples with many
+# reads go before small ones, which fill the gaps at the end. What all samples wait for goes before everything.
+# Where jobs take several cores, Snakemake goes on to fill the machine with the widest: depth first would leave most of it
+# idle beside a job of one core.
+import functools
+
+in_order = [rule for rule in workflow.rules if rule in workflow.modifier.rules]
+
+
+def places():
+    """How many jobs run side by side: a cluster's, or one a core; 0 where a sample's jobs take several cores here."""
+    machine = workflow.resource_settings
+    of_samples = [rule for rule in in_order if {"sample", "callset"} & rule.wildcard_names]
+    alone = machine.cores if all(rule.resources["_cores"].value == 1 for rule in of_samples) else 0
+    return machine.nodes or alone or 0
+
+
+@functools.cache
+def positions():
+    """Each sample's place in the order, by the bytes of its reads."""
+
+    def size(sample):
+        files = [
+            Path(unit[column]) for unit in units[sample].values() for column in ("fq1", "fq2", "bam") if unit[column]
+        ]
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    return {sample: position for position, sample in enumerate(sorted(samples, key=size, reverse=True))}
+
+
+def starts(number, together):
+    """The priority of the jobs of rule `number`, where the last samples, `together` of them, go side by side."""
+
+    def priority(wildcards):
+        position = positions().get(wildcards.get("sample", wildcards.get("callset")))
+        if position is None:
+            return len(samples) ** 2 * len(in_order)
+        after = max(len(samples) - position - together, 0)
+        return (after * len(in_order) + len(in_order) - number) * len(samples) - position
+
+    return priority
+
+
+if workflow.is_main_process and places():
+    for number, each in enumerate(in_order):
+        each.priority = starts(number, 2 * places())
