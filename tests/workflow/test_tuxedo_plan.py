@@ -1,7 +1,9 @@
 """What a dry run of the Tuxedo pipeline plans, and the exact words of its aligners."""
 
+import os
 import re
 import shlex
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,6 +104,27 @@ def test_cuffdiff_gets_each_conditions_replicates(experiment):
         assert '--frag-bias-correct "$fasta" --multi-read-correct' in " ".join(tool)
     for rule in ("quantify", "differential_expression"):
         assert "fasta=results/reference/genome.fa" in texts[rule]
+
+
+def test_the_log_of_cuffdiff_says_when_each_part_began_and_its_failure_stands(usual, tmp_path):
+    stand_in = tmp_path / "cuffdiff"
+    stand_in.write_text(
+        "#!/bin/sh\n"
+        "printf '[18:13:03] Modeling fragment count overdispersion.\\n' >&2\n"
+        "printf '\\r> Processing Locus chr1:1-9 [ ] 1%%\\r> Processed 2 loci. [*] 100%%\\nError: cut off\\n' >&2\n"
+        "exit 3\n"
+    )
+    stand_in.chmod(0o755)
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", usual.commands["differential_expression"]],
+        env=os.environ
+        | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "GPD_PYTHON": "true", "GPD_EXPRESSION": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 3
+    assert ran.stdout.splitlines() == ["[18:13:03] Modeling fragment count overdispersion.", "Error: cut off"]
 
 
 @pytest.mark.parametrize(

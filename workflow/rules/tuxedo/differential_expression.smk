@@ -1,4 +1,5 @@
-# Step 5. All conditions against each other. Its longest part, the fit of the dispersion model, runs on one thread.
+# Step 5. All conditions against each other. Its longest part, the fit of the dispersion model, runs on one thread, about
+# 18 CPU seconds a replicate whatever the data (profiles/README.md); the log has the hour at which each part began.
 
 
 rule differential_expression:
@@ -26,16 +27,18 @@ rule differential_expression:
         fdr=config["cuffdiff"]["fdr"],
         min_alignments=config["cuffdiff"]["min_alignment_count"],
     # A build of cuffdiff that crashes at its end leaves tables that are empty or cut off, so they are looked at too.
+    # Of its progress sed leaves the lines with times, and drops a bar that is drawn anew for each locus.
     shell:
         bound(
             "differential_expression",
             """
             folder={params.folder:q} fasta={input.fasta:q}
             status=0
-            cuffdiff --quiet --no-update-check -p {threads} {params.library} -L {params.labels:q} \\
+            cuffdiff --no-update-check -p {threads} {params.library} -L {params.labels:q} \\
                 --library-norm-method {params.normalization} --dispersion-method {params.dispersion} \\
                 --FDR {params.fdr} --min-alignment-count {params.min_alignments} \\
-                -o "$folder" {input.transcripts:q} {params.replicates} || status=$?
+                -o "$folder" {input.transcripts:q} {params.replicates} 2>&1 \\
+            | sed -u 's/.*\\r//; /^> Process/d' || status=$?
             {params.python} "$GPD_EXPRESSION" check --conditions {params.labels:q} "$folder"
             exit "$status"
             """,
