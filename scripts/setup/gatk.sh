@@ -1,4 +1,5 @@
-# GATK 4 from Maven Central into .tools/gatk: lib/ with the jars, and the launcher beside it. Sourced by install.
+# GATK 4 from Maven Central into .tools/gatk: lib/ with the jars, classes/ with their archive, and the launcher beside
+# them. Sourced by install.
 
 gatk_key() {
     key_of envs/gatk/pom.xml
@@ -13,6 +14,7 @@ install_gatk() {
     [ -x .tools/java ] || ln -sfn "$(find_java 17)" .tools/java # chosen anew when that Java is gone
     gatk_installed || download_gatk
     cmp -s "$setup/gatk" .tools/gatk/gatk || install -m 755 "$setup/gatk" .tools/gatk/gatk
+    class_archive_made || make_class_archive
 }
 
 # The jars are gathered beside their final place, proved by a start of GATK, and moved as one: half a download
@@ -32,6 +34,35 @@ download_gatk() {
     rm -rf .tools/gatk
     mv -T "$part" .tools/gatk
     say "gatk           done in $((SECONDS - started)) s"
+}
+
+# The classes of GATK's walkers, parsed and verified once for all starts of a JVM. Java takes them for the very jars and
+# the Java that they were made with.
+class_archive_key() {
+    key_of "$setup"/class_archive/* <(.tools/java -version 2>&1) <(stat -c '%n %s %Y' "$root"/.tools/gatk/lib/*)
+}
+
+# Made or found not to be: that is tried once.
+class_archive_made() {
+    stamped .tools/gatk/classes/.stamp "$(class_archive_key)"
+}
+
+# GATK runs without an archive, too, so whatever hinders this is one line, and set-up goes on.
+make_class_archive() {
+    local part=.tools/gatk/classes.part status started=$SECONDS
+    rm -rf "$part" .tools/gatk/classes
+    mkdir -p "$part"
+    if "$setup/class_archive/make" "$root/.tools/java" "$root/.tools/gatk/lib" "$root/$part/archive.jsa" \
+        </dev/null >.tools/log/class_archive.log 2>&1 9>&-; then
+        status="starts from an archive of its classes"
+    else
+        rm -f "$part/archive.jsa"
+        status="starts without an archive of its classes, some seconds later: $(tail -n 1 .tools/log/class_archive.log)"
+    fi
+    printf '%s\n' "$status" >"$part/status"
+    class_archive_key >"$part/.stamp"
+    mv -T "$part" .tools/gatk/classes
+    say "gatk           $status ($((SECONDS - started)) s)"
 }
 
 # Maven keeps its downloads in the home that the password file names; some users of containers and services

@@ -15,7 +15,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 COREUTILS = (
     "bash cat chmod cmp cp cut dirname env flock grep head install ln mkdir mv paste readlink rm sed"
-    " sha256sum sleep sort tail tr xargs"
+    " sha256sum sleep sort stat tail tr xargs"
 )
 TOOLS = (
     "bwa samtools sambamba bcftools tabix bgzip dwgsim numactl lstopo time"
@@ -359,6 +359,36 @@ def test_an_old_java_is_passed_over(machine):
     assert (machine.clone / ".tools/java").resolve() == new / "java"
 
 
+MAKE_ARCHIVE = """\
+echo "archive of $2" >>"$CALLS"
+[ -z "$ARCHIVE_FAILS" ] || { echo no room; exit 1; }
+echo classes >"$3"
+"""
+
+
+def test_the_class_archive_is_made_anew_where_java_changes(machine):
+    machine.add_tools()
+    machine.add("make", MAKE_ARCHIVE, machine.clone / "scripts/setup/class_archive")
+    made = f"archive of {machine.clone}/.tools/gatk/lib"
+    assert "starts from an archive of its classes" in machine.setup().stdout
+    assert (machine.clone / ".tools/gatk/classes/archive.jsa").read_text() == "classes\n"
+    machine.setup()
+    assert machine.calls().count(made) == 1
+    machine.add("java", JAVA.replace("17.0.9", "17.0.10"))
+    machine.setup()
+    assert machine.calls().count(made) == 2
+
+
+def test_set_up_goes_on_without_a_class_archive(machine):
+    machine.add_tools()
+    machine.add("make", MAKE_ARCHIVE, machine.clone / "scripts/setup/class_archive")
+    done = machine.setup(ARCHIVE_FAILS="yes")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "without an archive of its classes, some seconds later: no room (" in done.stdout
+    assert not (machine.clone / ".tools/gatk/classes/archive.jsa").exists()
+    assert (machine.setup("--quiet").stdout, sum("archive of" in call for call in machine.calls())) == ("", 1)
+
+
 @pytest.fixture
 def gatk(tmp_path):
     """The launcher where set-up puts it, beside a Java that prints its arguments; called through a link."""
@@ -406,6 +436,15 @@ def test_gatk_keeps_quoted_words_together_and_runs_none(gatk):
 def test_gatk_finds_its_jars_from_anywhere(gatk, tmp_path):
     options, _ = arguments_of(gatk("Tool"))
     assert options[options.index("-cp") + 1] == f"{tmp_path}/some tools/gatk/lib/*"
+
+
+def test_gatk_starts_from_its_class_archive_where_there_is_one(gatk, tmp_path):
+    assert "-XX:Shared" not in gatk("Tool").stdout
+    archive = tmp_path / "some tools/gatk/classes/archive.jsa"
+    archive.parent.mkdir()
+    archive.touch()
+    options, _ = arguments_of(gatk("Tool"))
+    assert f"-XX:SharedArchiveFile={archive}" in options
 
 
 @pytest.mark.parametrize("words", [[], ["--list"], ["--java-options", "", "--list"]])
@@ -465,5 +504,5 @@ def test_no_file_of_set_up_names_a_registry():
 
 
 def test_scripts_are_executable():
-    for name in ("scripts/setup/install", "scripts/setup/gatk", ".ci/run"):
+    for name in ("scripts/setup/install", "scripts/setup/gatk", "scripts/setup/class_archive/make", ".ci/run"):
         assert os.access(ROOT / name, os.X_OK), name

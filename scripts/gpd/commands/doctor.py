@@ -46,6 +46,8 @@ def show(report: Report, tools: list[Tool], console: Console) -> None:
     console.print(_machine_table(report.machine))
     for cure in report.cures:
         console.print(escape(cure), soft_wrap=True)
+    if report.class_archive:
+        console.print(f"gatk: {escape(report.class_archive)}", soft_wrap=True)
     if report.gatk3_java:
         console.print(f"gatk3_jar, where the config names one: {escape(report.gatk3_java)}", soft_wrap=True)
     for warning in warnings(report.machine):

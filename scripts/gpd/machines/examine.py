@@ -15,6 +15,7 @@ from gpd.machines.tools import Tool, at_least, needed, version_in
 from gpd.paths import ROOT
 
 CURES = ROOT / ".tools" / "cufflinks" / "status"  # scripts/setup/cufflinks.sh
+CLASS_ARCHIVE = ROOT / ".tools" / "gatk" / "classes" / "status"  # scripts/setup/gatk.sh
 GATK3_JAVA = ROOT / "workflow" / "scripts" / "gatk3_java.py"
 OPEN_FILES = 4096  # sambamba sort and GenomicsDBImport keep hundreds of files open, several jobs run at once
 
@@ -34,13 +35,14 @@ class Finding:
 @dataclass(frozen=True)
 class Report:
     """All of `gpd doctor`; `verdicts` names for each pipeline how it runs: path, conda, or not at all; `cures` are the
-    packaging defects that set-up found, and what it did about them; `gatk3_java` is the Java 8 that a jar of GATK 3
-    would run under, or why there is none."""
+    packaging defects that set-up found, and what it did about them; `class_archive` says whether gatk starts from an
+    archive of its classes; `gatk3_java` is the Java 8 that a jar of GATK 3 would run under, or why there is none."""
 
     findings: tuple[Finding, ...]
     machine: Machine
     verdicts: dict[str, str]
     cures: tuple[str, ...] = ()
+    class_archive: str = ""
     gatk3_java: str = ""
 
     @property
@@ -115,9 +117,15 @@ def inspect(tools: list[Tool], pipelines: list[str], directory: Path) -> Report:
         findings,
         machine,
         {pipeline: verdict(pipeline, tools, findings, machine.conda) for pipeline in pipelines},
-        tuple(CURES.read_text(encoding="utf-8").splitlines()) if CURES.exists() else (),
+        tuple(said_by_set_up(CURES).splitlines()),
+        said_by_set_up(CLASS_ARCHIVE).strip(),
         answer([sys.executable, str(GATK3_JAVA)])[1].strip(),
     )
+
+
+def said_by_set_up(status: Path) -> str:
+    """What a step of set-up left for this command to show; nothing where it had nothing to do."""
+    return status.read_text(encoding="utf-8") if status.exists() else ""
 
 
 def examine(tool: Tool) -> Finding:
