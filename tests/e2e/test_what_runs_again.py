@@ -113,6 +113,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
 NEVER = {
     "samples": "config/samples of others.tsv",
     "units": "config/units of others.tsv",
+    "map_chunks": 3,
     "binding.policy": "scatter",
     "binding.boundary": "socket",
     "binding.memory": "interleave",

@@ -6,8 +6,12 @@ bwa reads them, the alignments while the sorter does, and both are compared when
 pass over the data.
 
     reads.py stream --counts DIR FASTQ [--stdin]     decompress FASTQ to stdout, leave its record count in DIR
+    reads.py chunk --counts DIR --chunk 2of4 FASTQ ... -- bwa mem ...
+                                                     feed bwa with one of four chunks of the reads; what is not of it is
+                                                     counted, and has placeholders (see `batches`)
     reads.py unit --counts DIR --output O FASTQ ...  compare a unit's counts with its alignments, write both to O;
-                                                     with --lanes N, those of N units that were mapped at once
+                                                     with --lanes N, those of N units that were mapped at once,
+                                                     with --chunk 2of4, those of a chunk
     reads.py sample --bam BAM UNIT.json ...          compare an indexed BAM with what its units counted
 
 Standard library only: it runs in whatever environment the rule has.
@@ -20,11 +24,19 @@ import os
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import cycle, islice
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from typing import BinaryIO
 
 CHUNK_BYTES = 1 << 20
 LINES_PER_RECORD = 4  # as sequencers write FASTQ
+BLOCK_RECORDS = 4096
+PLACEHOLDERS = (b">~\n", b">~~\n")  # reads of no bases; their names differ, so that `bwa mem -p` takes none for mates
+TAKEN = ""  # the name under which the reads of a chunk are counted, which no file has
 COUNTS_BIN = 37450  # of BAI: where a contig's reads lie, then how many are mapped and how many are not
 
 
@@ -48,15 +60,21 @@ def copy(source: BinaryIO, sink: BinaryIO) -> int:
     return lines + (last != b"\n")
 
 
-def copy_file(fastq: str, sink: BinaryIO) -> int:
-    """`copy` a file, gzip or plain, and be sure that it is whole."""
+@contextmanager
+def unpacked(fastq: str) -> Iterator[BinaryIO]:
+    """The text of a file, gzip or plain, and at its end the certainty that it is whole."""
     pipe = subprocess.PIPE
-    with subprocess.Popen(["gzip", "-cdf", "--", fastq], stdout=pipe, stderr=pipe) as gzip:
-        lines = copy(gzip.stdout, sink)
+    with subprocess.Popen(["gzip", "-cdf", "--", fastq], CHUNK_BYTES, stdout=pipe, stderr=pipe) as gzip:
+        yield gzip.stdout
         said = gzip.stderr.read().decode(errors="replace").strip()
     if gzip.returncode != 0:
         raise ReadsLostError(f"{fastq}: damaged or truncated: {said}")
-    return lines
+
+
+def require_whole(fastq: str, lines: int) -> None:
+    """Fail where a file ends within a record."""
+    if lines % LINES_PER_RECORD:
+        raise ReadsLostError(f"{fastq}: its last record is incomplete ({lines} lines)")
 
 
 def stream(fastq: str, counts: Path, from_stdin: bool) -> None:
@@ -65,10 +83,128 @@ def stream(fastq: str, counts: Path, from_stdin: bool) -> None:
     The count is there before stdout is closed, so whoever has seen the end of the stream finds it.
     """
     sink = sys.stdout.buffer
-    lines = copy(sys.stdin.buffer, sink) if from_stdin else copy_file(fastq, sink)
-    if lines % LINES_PER_RECORD:
-        raise ReadsLostError(f"{fastq}: its last record is incomplete ({lines} lines)")
+    if from_stdin:
+        lines = copy(sys.stdin.buffer, sink)
+    else:
+        with unpacked(fastq) as source:
+            lines = copy(source, sink)
+    require_whole(fastq, lines)
     count_file(counts, fastq).write_text(f"{lines // LINES_PER_RECORD}\n")
+
+
+class Records:
+    """The records of a FASTQ file, as lists of lines, and how many lines were read so far."""
+
+    def __init__(self, fastq: str, text: BinaryIO) -> None:
+        self.fastq, self.text, self.lines = fastq, text, 0
+
+    def __iter__(self) -> Iterator[list[bytes]]:
+        while record := list(islice(self.text, LINES_PER_RECORD)):
+            self.lines += len(record)
+            if len(record) == LINES_PER_RECORD:
+                yield record
+
+    def count(self) -> int:
+        """The number of records, once all were read."""
+        require_whole(self.fastq, self.lines)
+        return self.lines // LINES_PER_RECORD
+
+
+def batches(files: Sequence[Records], bases: int) -> Iterator[tuple[int, tuple[list[bytes], ...]]]:
+    """What bwa reads at once, a record of each file, with the number of its batch, as `bwa mem -K bases` counts.
+
+    A batch ends with the read that fills it, at an even number of reads. bwa learns from each batch of pairs how far
+    mates lie apart, and draws among alignments that are equally good by a read's number in the whole. So chunks of
+    whole batches, where each read that is left out leaves a placeholder, are aligned exactly as the whole is.
+    """
+    batch = reads = room = 0
+    for mates in zip(*files):  # noqa: B905 of unequal files bwa, too, ends with the shorter
+        if room <= 0 and reads % 2 == 0:
+            batch, room = batch + (reads > 0), bases
+        yield batch, mates
+        reads += len(mates)
+        room -= sum(len(record[1].rstrip(b"\r\n")) for record in mates)
+
+
+class Feed(Thread):
+    """Writes to one of bwa's pipes: bwa reads two in turns, so one thread that wrote to both would wait for ever."""
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        super().__init__(daemon=True)
+        self.pipe, self.blocks, self.whole = pipe, Queue(maxsize=4), False
+        self.start()
+
+    def run(self) -> None:
+        try:
+            with self.pipe:
+                while block := self.blocks.get():
+                    self.pipe.write(block)
+            self.whole = True
+        except BrokenPipeError:  # bwa ended first, and has said why
+            while self.blocks.get():
+                continue
+
+    def end(self) -> bool:
+        """Whether all was written."""
+        self.blocks.put(b"")
+        self.join()
+        return self.whole
+
+
+def feed_chunk(files: Sequence[Records], chunk: str, bases: int, feeds: Sequence[Feed]) -> int:
+    """Write chunk 2of4, that is batches 2, 6, 10 and so on, and placeholders of those before; how many reads it has."""
+    number, chunks = map(int, chunk.split("of"))
+    taken = skipped = 0
+    blocks: list[list[bytes]] = [[] for _ in files]
+
+    def write() -> None:
+        for feed, block in zip(feeds, blocks, strict=True):
+            if text := b"".join(block):
+                feed.blocks.put(text)
+            block.clear()
+
+    for batch, mates in batches(files, bases):
+        if batch % chunks != number - 1:
+            skipped += 1
+            continue
+        taken += len(mates)
+        for block, record in zip(blocks, mates, strict=True):
+            block.extend(islice(cycle(PLACEHOLDERS), skipped))
+            block.extend(record)
+        skipped = 0
+        if len(blocks[0]) >= BLOCK_RECORDS * LINES_PER_RECORD:
+            write()
+    write()
+    for file in files:  # of unequal files one is not at its end
+        for _ in file:
+            continue
+    return taken
+
+
+def map_chunk(fastq: list[str], counts: Path, chunk: str, bases: int, from_stdin: bool, mapper: list[str]) -> int:
+    """Run the mapper on a chunk of the reads, and leave in `counts` how many reads all and the chunk have.
+
+    Its pipes follow its own arguments. Return its exit status.
+    """
+    pipes = [os.pipe() for _ in fastq]
+    ends = [end for end, _ in pipes]
+    command = [*mapper, *(f"/dev/fd/{end}" for end in ends)]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=ends) as process:
+        for end in ends:
+            os.close(end)
+        feeds = [Feed(os.fdopen(end, "wb")) for _, end in pipes]
+        try:
+            with ExitStack() as stack:
+                texts = [sys.stdin.buffer] if from_stdin else [stack.enter_context(unpacked(name)) for name in fastq]
+                files = [Records(name, text) for name, text in zip(fastq, texts, strict=True)]
+                taken = feed_chunk(files, chunk, bases, feeds)
+            found = {TAKEN: taken, **{file.fastq: file.count() for file in files}}
+        finally:
+            whole = [feed.end() for feed in feeds]
+    if process.returncode == 0 and all(whole):
+        for name, count in found.items():
+            count_file(counts, name).write_text(f"{count}\n")
+    return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
 def counted(counts: Path, fastq: str) -> int | None:
@@ -88,11 +224,11 @@ def read_flagstat(path: Path) -> dict:
         ) from None
 
 
-def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1) -> dict:
+def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1, taken: int | None = None) -> dict:
     """The unit's counts, checked: R1 and R2 alike and read to their ends, and one primary alignment a read.
 
     `fastq` maps each file to its records, lane by lane where there are several; `flagstat` is samtools' JSON of that
-    name.
+    name; `taken` is how many of the reads were mapped, where it is not all.
     """
     records, mates = list(fastq.values()), max(1, len(fastq) // lanes)
     if None in records or any(len(set(records[i : i + mates])) > 1 for i in range(0, len(records), mates)):
@@ -100,8 +236,10 @@ def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1) -
         raise ReadsLostError(f"R1 and R2 must be whole and hold the same reads: {', '.join(each)}")
     groups = (flagstat["QC-passed reads"], flagstat["QC-failed reads"])
     primary = sum(group["primary"] for group in groups)
-    if fastq and sum(fastq.values()) != primary:
-        raise ReadsLostError(f"{sum(fastq.values())} reads in {', '.join(fastq)}, but {primary} in the alignment")
+    expected = sum(fastq.values()) if taken is None else taken
+    if fastq and expected != primary:
+        part = "" if taken is None else "the chunk of "
+        raise ReadsLostError(f"{expected} reads in {part}{', '.join(fastq)}, but {primary} in the alignment")
     return {"fastq": fastq, "reads": primary, "alignments": sum(group["total"] for group in groups)}
 
 
@@ -126,9 +264,20 @@ def indexed_alignments(bam: Path) -> int:
     return records + (struct.unpack_from("<Q", data, at)[0] if at < len(data) else 0)
 
 
-def compare_sample(bam: Path, units: list[Path]) -> None:
+def require_all_chunks(units: dict[Path, dict]) -> None:
+    """Fail unless the chunks of each unit, which have a folder of their own, hold all of its reads."""
+    for folder in {path.parent for path, unit in units.items() if "chunk" in unit}:
+        chunks = [unit for path, unit in units.items() if path.parent == folder]
+        mapped, counts = sum(unit["reads"] for unit in chunks), {sum(unit["fastq"].values()) for unit in chunks}
+        if counts != {mapped}:
+            files = ", ".join(chunks[0]["fastq"])
+            raise ReadsLostError(f"{' or '.join(map(str, counts))} reads in {files}, but {mapped} in all of its chunks")
+
+
+def compare_sample(bam: Path, units: dict[Path, dict]) -> None:
     """Fail unless BAM holds exactly the alignments that its units counted."""
-    expected = sum(json.loads(unit.read_text())["alignments"] for unit in units)
+    require_all_chunks(units)
+    expected = sum(unit["alignments"] for unit in units.values())
     found = indexed_alignments(bam)
     if found != expected:
         raise ReadsLostError(f"{bam} holds {found} alignments, its units {expected}")
@@ -141,38 +290,52 @@ def parse(argv: list[str]) -> argparse.Namespace:
     verb.add_argument("--counts", type=Path, required=True)
     verb.add_argument("--stdin", action="store_true")
     verb.add_argument("fastq")
+    verb = verbs.add_parser("chunk")
+    verb.add_argument("--counts", type=Path, required=True)
+    verb.add_argument("--chunk", required=True)
+    verb.add_argument("--batch-bases", type=int, required=True)
+    verb.add_argument("--stdin", action="store_true")
+    verb.add_argument("fastq", nargs="+")
     verb = verbs.add_parser("unit")
     verb.add_argument("--counts", type=Path, required=True)
     verb.add_argument("--output", type=Path, required=True)
     verb.add_argument("--lanes", type=int, default=1)
+    verb.add_argument("--chunk")
     verb.add_argument("fastq", nargs="*")
     verb = verbs.add_parser("sample")
     verb.add_argument("--bam", type=Path, required=True)
     verb.add_argument("units", nargs="+", type=Path)
-    return parser.parse_args(argv)
+    end = argv.index("--") if "--" in argv else len(argv)
+    return parser.parse_args(argv[:end], argparse.Namespace(mapper=argv[end + 1 :]))
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
+    counts = getattr(arguments, "counts", None)
     if arguments.verb == "stream":
-        stream(arguments.fastq, arguments.counts, arguments.stdin)
+        stream(arguments.fastq, counts, arguments.stdin)
+    elif arguments.verb == "chunk":
+        a = arguments
+        return map_chunk(a.fastq, counts, a.chunk, a.batch_bases, a.stdin, a.mapper)
     elif arguments.verb == "unit":
-        fastq = {name: counted(arguments.counts, name) for name in arguments.fastq}
-        unit = compare_unit(fastq, read_flagstat(arguments.counts / "flagstat"), arguments.lanes)
-        arguments.output.write_text(json.dumps(unit) + "\n")
+        fastq = {name: counted(counts, name) for name in arguments.fastq}
+        taken = counted(counts, TAKEN) if arguments.chunk else None
+        unit = compare_unit(fastq, read_flagstat(counts / "flagstat"), arguments.lanes, taken)
+        part = {"chunk": arguments.chunk} if arguments.chunk else {}
+        arguments.output.write_text(json.dumps(unit | part) + "\n")
     else:
-        compare_sample(arguments.bam, arguments.units)
+        compare_sample(arguments.bam, {path: json.loads(path.read_text()) for path in arguments.units})
+    return 0
 
 
 def main(argv: list[str]) -> int:
     try:
-        run(parse(argv))
+        return run(parse(argv))
     except ReadsLostError as lost:
         print(f"error: {lost}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # bwa ended first, and has said why
         return 1
-    return 0
 
 
 if __name__ == "__main__":

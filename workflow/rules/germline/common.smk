@@ -1,9 +1,11 @@
 # What the germline rules ask for: files by sample, unit and call set, and arguments from the config.
 import os
+from functools import cache
 
 from snakemake.settings.types import DeploymentMethod
 
 GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
+BATCH_BASES = 100_000_000  # what bwa takes at once, whatever its threads (-K): its results depend on it
 FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": "genotype_gvcfs"}
 
 callsets = ["cohort"] if config["calling"] == "joint" else samples
@@ -42,6 +44,7 @@ wildcard_constraints:
     callset=NAME,
     role=NAME,
     mode="snps|indels",
+    shard=r"\d+of\d+",
 
 
 vcfs = {}  # role -> the user's file, of those that indexed_vcf makes ready
@@ -65,17 +68,34 @@ training = {
 }
 
 
-def unit_folder(sample, unit):
-    aligned = units[sample][unit]["bam"] and config["bam_input"] == "keep"
-    return f"results/{'take_alignment' if aligned else 'map_and_sort'}/{sample}/{unit}"
+results = Path(workflow.modifier.path_modifier.replace_prefix("results"))
+
+
+@cache
+def chunks_of(sample, unit):
+    """How many jobs map a unit: as many as did before, for another number gives the same and would map it all again."""
+    if (results / f"map_and_sort/{sample}/{unit}.json").exists():
+        return 1
+    made = (results / f"map_chunk/{sample}/{unit}").glob("*of*.json")
+    return max((int(path.stem.partition("of")[2]) for path in made), default=config["map_chunks"])
+
+
+def unit_parts(sample, unit):
+    """Where a unit's alignments and their counts lie, up to the endings: one place a job."""
+    if units[sample][unit]["bam"] and config["bam_input"] == "keep":
+        return [f"results/take_alignment/{sample}/{unit}"]
+    chunks = chunks_of(sample, unit)
+    if chunks == 1:
+        return [f"results/map_and_sort/{sample}/{unit}"]
+    return [f"results/map_chunk/{sample}/{unit}/{chunk}of{chunks}" for chunk in range(1, chunks + 1)]
 
 
 def unit_bams(wildcards):
-    return [f"{unit_folder(wildcards.sample, unit)}.bam" for unit in units[wildcards.sample]]
+    return [f"{part}.bam" for unit in units[wildcards.sample] for part in unit_parts(wildcards.sample, unit)]
 
 
 def unit_counts(wildcards):
-    return [f"{unit_folder(wildcards.sample, unit)}.json" for unit in units[wildcards.sample]]
+    return [f"{part}.json" for unit in units[wildcards.sample] for part in unit_parts(wildcards.sample, unit)]
 
 
 def deduplicated(wildcards):
@@ -196,6 +216,33 @@ def streams(wildcards, input):
     if units[wildcards.sample][wildcards.unit]["bam"]:
         return f"-p <(unpack {shlex.quote(str(input.reads))})"
     return " ".join(f"<(stream {shlex.quote(fastq)})" for fastq in input.reads)
+
+
+def chunk_source(wildcards, input):
+    """The words by which a command reads a unit's reads from a BAM or CRAM file, and pipes them to what follows."""
+    if not units[wildcards.sample][wildcards.unit]["bam"]:
+        return ""
+    reference, reads = (shlex.quote(str(path)) for path in (input.reference, input.reads))
+    return f'samtools collate --reference {reference} -u -O {reads} "$counts/collate" | samtools fastq -n - |'
+
+
+def mapping(bwa, chunk=""):
+    """The command from reads to sorted alignments and their counts, with bwa's own part in it.
+
+    bwa reads through reads.py, which counts records, while flagstat counts what goes to the sorter. The sorter sees the
+    end of its input only when flagstat has closed the pipe too, so that count is whole by then.
+    """
+    command = """
+            counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
+            reads() {{ {params.python} "$GPD_READS" "$@"; }}
+            BWA \\
+            | samtools view -u - \\
+            | tee >(samtools flagstat -O json - > "$counts/flagstat"; true) \\
+            | sambamba sort -t {threads} -m $(({resources.mem_mb} / 4))M -l 1 --tmpdir {resources.tmpdir:q} \\
+                -o {output.bam:q} /dev/stdin
+            reads unit --counts "$counts" CHUNK--output {output.counts:q} {input.reads:q}
+            """
+    return command.replace("BWA", bwa.strip()).replace("CHUNK", chunk).replace("BASES", str(BATCH_BASES))
 
 
 def java(wildcards, threads, resources, heap_fifths=4):

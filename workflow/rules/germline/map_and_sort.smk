@@ -1,4 +1,4 @@
-# Step 1. One job a unit (lane): each has its own read group; mark_duplicates joins them.
+# Step 1. One job a unit (lane), or a chunk of one: each unit has its own read group; mark_duplicates joins them.
 # As published: all cores of a socket.
 
 
@@ -23,27 +23,61 @@ rule map_and_sort:
         read_group=read_group,
         streams=streams,
         reads=unit_reads,
-    # bwa reads through reads.py, which counts records, while flagstat counts what goes to the sorter. The sorter sees
-    # the end of its input only when flagstat has closed the pipe too, so that count is whole by then.
     shell:
         bound(
             "map_and_sort",
-            """
-            counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
-            reads() {{ {params.python} "$GPD_READS" "$@"; }}
+            mapping("""
             stream() {{ reads stream --counts "$counts" "$1"; }}
             unpack() {{
                 samtools collate --reference {input.reference:q} -u -O "$1" "$counts/collate" \\
                 | samtools fastq -n - \\
                 | reads stream --counts "$counts" --stdin "$1"
             }}
-            bwa mem -t {threads} -Y -K 100000000 -R {params.read_group:q} {params.index:q} {params.streams} \\
-            | samtools view -u - \\
-            | tee >(samtools flagstat -O json - > "$counts/flagstat"; true) \\
-            | sambamba sort -t {threads} -m $(({resources.mem_mb} / 4))M -l 1 --tmpdir {resources.tmpdir:q} \\
-                -o {output.bam:q} /dev/stdin
-            reads unit --counts "$counts" --output {output.counts:q} {input.reads:q}
+            bwa mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.index:q} {params.streams}
+            """),
+        )
+
+
+rule map_chunk:
+    """A chunk of a unit that several jobs map (map_chunks): of N chunks, each is every N-th of bwa's batches.
+
+    Each job reads the whole unit; grep removes the placeholders of other chunks' reads (batches() in reads.py).
+    """
+    input:
+        reads=unit_reads,
+        reference="results/reference/genome.fa",
+        index=bwa_files,
+    output:
+        bam=temp("results/map_chunk/{sample}/{unit}/{shard}.bam"),
+        bai=temp("results/map_chunk/{sample}/{unit}/{shard}.bam.bai"),
+        counts="results/map_chunk/{sample}/{unit}/{shard}.json",
+    log:
+        "logs/map_chunk/{sample}/{unit}/{shard}.log",
+    conda:
+        "../../../envs/bwa.yaml"
+    threads: 8
+    resources:
+        mem_mb=16000,
+    params:
+        index=lambda wildcards, input: input.index[0].removesuffix(".amb"),
+        read_group=read_group,
+        source=chunk_source,
+        stdin=lambda wildcards: "--stdin" if units[wildcards.sample][wildcards.unit]["bam"] else "",
+        interleaved=lambda wildcards: "-p" if units[wildcards.sample][wildcards.unit]["bam"] else "",
+        reads=unit_reads,
+    shell:
+        bound(
+            "map_and_sort",
+            mapping(
+                """
+            {params.source} reads chunk --counts "$counts" --chunk {wildcards.shard} --batch-bases BASES \\
+                {params.stdin} {input.reads:q} \\
+                -- bwa mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.interleaved} {params.index:q} \\
+            | LC_ALL=C grep -av $'^~~*\\t'
             """,
+                chunk="--chunk {wildcards.shard} ",
+            ),
+            rule="map_chunk",
         )
 
 
