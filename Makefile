@@ -53,6 +53,7 @@ format: installed ## put Python and Snakemake files into form
 	@ruff format .
 	@snakefmt workflow
 
+# each says at its top what it measures and how long that takes; one alone: make bench BENCHES=scripts/bench/plan.py
 BENCHES ?= $(wildcard scripts/bench/*.py)
 BENCH_ARGS ?=
 

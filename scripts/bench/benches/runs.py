@@ -1,0 +1,92 @@
+"""Runs of the germline workflow outside of a study: up to some files, and on from there with other settings."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpd.execution import workflow
+from gpd.lab.cells import LEDGER
+from gpd.lab.pool import Source, lay_out
+from gpd.machines import launcher
+from gpd.pipelines import GERMLINE
+from gpd.records.ledger import Attempt, read_ledger
+
+CALLS = "results/hard_filter/{callset}.vcf.gz"
+LAST_LINES = 30
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that ended well: its timed jobs, and the CPU seconds that the system counted of all it started."""
+
+    attempts: tuple[Attempt, ...]
+    cpu_s: float
+
+    @property
+    def makespan_s(self) -> float:
+        """From the first job's start to the last one's end."""
+        ends = [attempt.end for attempt in self.attempts]
+        return (max(ends) - min(attempt.start for attempt in self.attempts)).total_seconds()
+
+    def pieces(self, rule: str) -> int:
+        """How many pieces a job of the rule was cut into, at most."""
+        shards: dict[object, set[str | None]] = {}
+        for attempt in self.attempts:
+            if attempt.rule == rule:
+                shards.setdefault(attempt.job, set()).add(attempt.shard)
+        return max(max(1, len(of_job - {None})) for of_job in shards.values())
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs some samples of a pool on all cores, each run in a folder of its own."""
+
+    source: Source
+    samples: tuple[str, ...]
+    settings: dict[str, object]
+
+    def files(self, patterns: Iterable[str]) -> list[str]:
+        """What patterns name, of each sample and, where {unit} is in them, of each of its units."""
+        units = [(row["sample_name"], row["unit_name"]) for row in self.source.units]
+        found = [p.format(sample=s, unit=u) for p in patterns for s, u in units if s in self.samples]
+        return list(dict.fromkeys(found))
+
+    @property
+    def calls(self) -> list[str]:
+        """The final call sets."""
+        callsets = ["cohort"] if self.settings["calling"] == "joint" else self.samples
+        return [CALLS.format(callset=callset) for callset in callsets]
+
+    def begin(self, folder: Path, patterns: Iterable[str], **settings: object) -> Run:
+        """Run from the reads to these files; they stay, also where the workflow would remove them later."""
+        return self._run(folder, self.files(patterns), settings)
+
+    def go_on(self, before: Path, folder: Path, **settings: object) -> Run:
+        """Run from a copy of an earlier run's folder to the calls."""
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(before, folder, symlinks=True)
+        return self._run(folder, self.calls, settings)
+
+    def _run(self, folder: Path, targets: Sequence[str], settings: dict[str, object]) -> Run:
+        lay_out(self.source, self.samples, folder, **self.settings, **settings)
+        earlier = len(read_ledger(folder / LEDGER))
+        limits = launcher.limits()
+        profile, memory = workflow.PROFILES / "default", int(limits.memory_available_mib)
+        command = workflow.command(folder, limits.cpus, memory, profile, [], ["--", *targets])
+        finished = workflow.run(command, folder / workflow.LOG, lambda state: None)
+        if finished.exit_code:
+            sys.exit(
+                "\n".join([*finished.said[-LAST_LINES:], f"{folder}: the workflow failed: its last lines are above"])
+            )
+        attempts = [each for each in read_ledger(folder / LEDGER)[earlier:] if each.step in GERMLINE.steps]
+        return Run(tuple(attempts), finished.cpu.below_s)
+
+
+def set_up(smallest: bool) -> None:
+    """Put the tools of .venv before those of the system, as `make` does; JVMs of the smallest size start quickly."""
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    if smallest:
+        os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"

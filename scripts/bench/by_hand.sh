@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Variant calling as somebody writes it who knows the tools well and wants no workflow manager: as many samples at once
+# as there are cores, one thread a job, JVMs as lean as they come. throughput.py runs it beside the workflow and holds
+# the calls of both against each other: it is what the workflow has to beat, and owes nothing to the workflow's rules.
+#
+#   by_hand.sh prepare COHORT                                     once: the indexes of COHORT/genome.fa
+#   by_hand.sh classes COHORT CLASSES                             once, with a small cohort: class-data archives
+#   by_hand.sh call COHORT CLASSES OUTPUT JOBS WALKERS            OUTPUT/SAMPLE/calls.vcf.gz
+#
+# COHORT is what simulate_cohort.py wrote. WALKERS, in one word with blanks, are those that the JVM's first compiler
+# alone suits. All paths are absolute.
+set -euo pipefail
+
+# GATK on one thread: walk WALKER ARGUMENTS...
+walk() {
+    local options="-Xmx3g -XX:+UseSerialGC"
+    case " $first_compiler " in *" $1 "*) options+=" -XX:TieredStopAtLevel=1" ;; esac
+    case $archives in
+        make) options+=" \"-XX:ArchiveClassesAtExit=$classes/$1.jsa\"" ;;
+        use) options+=" \"-XX:SharedArchiveFile=$classes/$1.jsa\"" ;;
+    esac
+    gatk --java-options "$options" "$@"
+}
+
+# A sample from its reads to its filtered calls, in a folder of its own.
+call() {
+    local name=$1 lane fq1 fq2 lanes=()
+    mkdir "$name"
+    cd "$name"
+    while IFS=$'\t' read -r _ lane fq1 fq2 _; do
+        bwa mem -t 1 -Y -K 100000000 -R "@RG\tID:$name.$lane\tSM:$name\tLB:$name\tPL:ILLUMINA\tPU:$lane" \
+            "$genome" "$cohort/$fq1" "$cohort/$fq2" \
+        | samtools view -u - \
+        | sambamba sort -t 1 -m 2G -l 1 --tmpdir . -o "$lane.bam" /dev/stdin
+        lanes+=("$lane.bam")
+    done < <(grep "^$name"$'\t' "$cohort/units.tsv")
+    sambamba markdup -t 1 -l 1 --hash-table-size 1048576 --overflow-list-size 600000 --tmpdir . "${lanes[@]}" marked.bam
+    rm "${lanes[@]}"
+    walk BaseRecalibrator -R "$genome" -I marked.bam --known-sites "$cohort/known/known_sites.vcf.gz" \
+        --known-sites "$cohort/known/known_indels.vcf.gz" -O recalibration.table
+    walk ApplyBQSR -R "$genome" -I marked.bam --bqsr-recal-file recalibration.table -O recalibrated.bam
+    rm marked.bam
+    walk HaplotypeCaller -R "$genome" -I recalibrated.bam -ERC GVCF --native-pair-hmm-threads 1 -O calls.g.vcf.gz
+    walk GenotypeGVCFs -R "$genome" -V calls.g.vcf.gz -O unfiltered.vcf.gz
+    walk VariantFiltration -R "$genome" -V unfiltered.vcf.gz -O calls.vcf.gz \
+        --filter-name SNP_QD2 --filter-expression "vc.isSNP() && (QD < 2.0)" \
+        --filter-name SNP_QUAL30 --filter-expression "vc.isSNP() && (QUAL < 30.0)" \
+        --filter-name SNP_SOR3 --filter-expression "vc.isSNP() && (SOR > 3.0)" \
+        --filter-name SNP_FS60 --filter-expression "vc.isSNP() && (FS > 60.0)" \
+        --filter-name SNP_MQ40 --filter-expression "vc.isSNP() && (MQ < 40.0)" \
+        --filter-name SNP_MQRankSum-12.5 --filter-expression "vc.isSNP() && (MQRankSum < -12.5)" \
+        --filter-name SNP_ReadPosRankSum-8 --filter-expression "vc.isSNP() && (ReadPosRankSum < -8.0)" \
+        --filter-name INDEL_QD2 --filter-expression "!vc.isSNP() && (QD < 2.0)" \
+        --filter-name INDEL_QUAL30 --filter-expression "!vc.isSNP() && (QUAL < 30.0)" \
+        --filter-name INDEL_FS200 --filter-expression "!vc.isSNP() && (FS > 200.0)" \
+        --filter-name INDEL_ReadPosRankSum-20 --filter-expression "!vc.isSNP() && (ReadPosRankSum < -20.0)"
+}
+
+# All samples of the cohort, so many at once: call_all OUTPUT JOBS
+call_all() {
+    mkdir -p "$1"
+    cd "$1"
+    export -f walk call
+    export cohort genome classes archives first_compiler
+    tail -n +2 "$cohort/samples.tsv" \
+    | xargs -P "$2" -I {} bash -euo pipefail -c 'call "$1" > "$1.log" 2>&1' - {}
+}
+
+cohort=$2
+genome=$cohort/genome.fa
+classes=${3:-}
+archives=
+first_compiler=
+case $1 in
+    prepare)
+        samtools faidx "$genome"
+        samtools dict -o "$cohort/genome.dict" "$genome"
+        bwa index "$genome"
+        ;;
+    classes)
+        # an installed gatk that brings its own archive needs none of ours
+        if grep -q SharedArchiveFile "$(command -v gatk)"; then exit; fi
+        mkdir "$classes"
+        archives=make
+        call_all "$classes/run" 1
+        ;;
+    call)
+        [ ! -d "$classes" ] || archives=use
+        first_compiler=$6
+        call_all "$4" "$5"
+        ;;
+esac

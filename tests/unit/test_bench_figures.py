@@ -1,0 +1,61 @@
+"""What benches say of figures and runs: medians, bounds, how long a run took and in how many pieces."""
+
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from conftest import ROOT
+
+from gpd.records.ledger import Attempt
+
+sys.path.insert(0, str(ROOT / "scripts" / "bench"))
+
+from benches.figures import Figure, show, spread
+from benches.runs import Run
+
+MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds", "holds"),
+    [
+        ((1.0, 2.0, 9.0), {"least": 2.0}, True),
+        ((1.0, 1.9, 9.0), {"least": 2.0}, False),
+        ((0.1, 0.5, 0.6), {"most": 0.5}, True),
+        ((0.1, 0.51, 0.6), {"most": 0.5}, False),
+        ((1000.0,), {}, True),
+    ],
+)
+def test_the_median_is_held_against_the_bound(
+    values: tuple[float, ...], bounds: dict[str, float], holds: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figure = Figure("gain", values, **bounds)
+    assert figure.holds == holds
+    assert show([figure, Figure("sound", (1.0,))]) == holds
+    assert capsys.readouterr().out.splitlines()[0].endswith("OUT OF BOUNDS") == (not holds)
+
+
+def test_a_figure_says_its_goal_its_median_and_how_far_it_spreads() -> None:
+    assert str(Figure("gain", (2.5, 1.25, 2.0), least=1.9)) == "gain (>= 1.9): 2.000 (n = 3, 1.250 to 2.500)"
+    assert str(Figure("time, s", (12345.6,), decimals=0)) == "time, s: 12,346 (n = 1, 12,346 to 12,346)"
+    assert spread(iter((3.0, 1.0, 2.0)), 1) == "2.0 (n = 3, 1.0 to 3.0)"
+
+
+def job(rule: str, sample: str, start: float, end: float, shard: str | None = None) -> Attempt:
+    first, last = (MOMENT + timedelta(seconds=second) for second in (start, end))
+    return Attempt(rule, rule, {"sample": sample}, 1, first, last, end - start, 0, None, "log", shard=shard)
+
+
+def test_a_run_lasts_from_its_first_job_s_start_to_the_last_one_s_end() -> None:
+    run = Run((job("haplotype_caller", "A", 2, 10), job("haplotype_caller", "B", 1, 7.5)), cpu_s=14)
+    assert run.makespan_s == 9
+
+
+def test_pieces_are_counted_a_job() -> None:
+    whole = [job("haplotype_caller", sample, 0, 1) for sample in "AB"]
+    assert Run(tuple(whole), 0).pieces("haplotype_caller") == 1
+    cut = [job("haplotype_caller", "A", 0, 1, str(piece)) for piece in range(3)]
+    gathered = job("haplotype_caller", "A", 1, 2)
+    again = job("haplotype_caller", "A", 0, 1, "2")
+    other = job("base_recalibration", "A", 0, 1, "7")
+    assert Run((*whole, *cut, gathered, again, other), 0).pieces("haplotype_caller") == 3
