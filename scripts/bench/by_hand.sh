@@ -63,7 +63,8 @@ call_all() {
     export -f walk call
     export cohort genome classes archives first_compiler
     tail -n +2 "$cohort/samples.tsv" \
-    | xargs -P "$2" -I {} bash -euo pipefail -c 'call "$1" > "$1.log" 2>&1' - {}
+    | xargs -P "$2" -I {} bash -euo pipefail -c 'call "$1" > "$1.log" 2>&1' - {} \
+    || { tail -n 5 ./*.log >&2; exit 1; }
 }
 
 cohort=$2

@@ -70,7 +70,7 @@ def rows(source: Source, cuts: dict[str, tuple[str | int, ...]], folder: Path) -
     (path,) = runner.calls
     for kind, numbers in cuts.items():
         for number in numbers:
-            print(f"{folder.name}: cuts {kind}, scatter {number}", file=sys.stderr)
+            print(f"cuts {kind}, scatter {number}", file=sys.stderr)
             run = runner.go_on(folder / "before", folder / "pieces", scatter=number, scatter_cuts=kind)
             found = calls.compare(folder / "whole" / path, folder / "pieces" / path)
             yield Row(kind, str(number), run.pieces(CUT), found)
@@ -90,9 +90,8 @@ def main() -> int:
             print(f"\n{cohort}: not here: ../shared/data/{cohort.name}", flush=True)
             continue
         with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-            folder = Path(scratch) / cohort.name
-            source = cohort.write(folder, arguments.seed)
-            found = list(rows(source, CUTS[cohort.name], folder))
+            source = cohort.write(Path(scratch) / "pool", arguments.seed)
+            found = list(rows(source, CUTS[cohort.name], Path(scratch)))
         print(f"\n{cohort}; what differs from one piece, and of records that both have, in what\n")
         print(tabulate([row.texts for row in found], headers=HEADS, disable_numparse=True), flush=True)
         holds += [row.holds for row in found]
