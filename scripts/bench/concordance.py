@@ -5,16 +5,16 @@
 Each cohort is mapped once and called jointly from there, in one piece and in more. Cut at contigs and in gaps, records,
 filters and genotypes have to be the same: it exits with 1 where they are not. Cut anywhere, they may differ, and tables
 say by how much. The regions of real samples have one contig and no gap, so that only cuts anywhere tell something
-there; without ../shared/data they are left out. `--smallest` only shows that it works.
+there; without ../shared/data they are left out. `--smallest` takes one tiny sample.
 
-On 2 cores it takes some 75 minutes: cuts in gaps 10 with `small` and 25 with `large`, cuts anywhere 15 with `small` and
-12 with each region.
+On 2 cores it takes some 100 minutes, by the JVMs that it starts: cuts in gaps 10 with `small` and 25 with `large`, cuts
+anywhere 30 with `small` and 16 with each region.
 """
 
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benches import calls, cohorts, figures
@@ -25,19 +25,31 @@ from tabulate import tabulate
 from gpd.lab.pool import Source
 
 SETTINGS = {"calling": "joint", "filter": "hard"}
-SAMPLES = 2  # of a simulated cohort, for joint calling
 BEFORE = ("results/mark_duplicates/{sample}.bam", "results/mark_duplicates/{sample}.bam.bai")
 CUT = "haplotype_caller"
 IN_GAPS = {"gaps": ("auto", 2, 4, 8)}
 ANYWHERE = {"anywhere": (2, 4, 8, 16, 32, 64)}
-# cuts anywhere tell the same of `large` as of `small`
-CUTS = {
-    "small": IN_GAPS | ANYWHERE,
-    "large": IN_GAPS,
-    "germline_chr20": IN_GAPS | ANYWHERE,
-    "germline_chr22": IN_GAPS | ANYWHERE,
-    "tiny": {"anywhere": (2,)},
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A cohort, and the numbers of pieces that it is called in by where cuts may be."""
+
+    cohort: cohorts.Simulated | cohorts.Real
+    cuts: Mapping[str, tuple[str | int, ...]]
+
+
+TRIALS = {
+    trial.cohort.name: trial
+    for trial in (
+        Trial(replace(cohorts.SMALL, samples=2), IN_GAPS | ANYWHERE),
+        Trial(replace(cohorts.LARGE, samples=2), IN_GAPS),  # cuts anywhere tell the same of it as of `small`
+        Trial(cohorts.CHR20, IN_GAPS | ANYWHERE),
+        Trial(cohorts.CHR22, IN_GAPS | ANYWHERE),
+        Trial(cohorts.TINY, {"gaps": (2,)}),
+    )
 }
+SMALLEST = cohorts.TINY.name
 HEADS = ("cuts", "scatter", "pieces", "records", "missing", "added", "FILTER", "genotypes", "QUAL and INFO")
 
 
@@ -61,14 +73,13 @@ class Row:
         return (self.cuts, self.scatter, *(f"{count:,}" for count in counts), str(found))
 
 
-def rows(source: Source, cuts: dict[str, tuple[str | int, ...]], folder: Path) -> Iterator[Row]:
+def rows(trial: Trial, source: Source, folder: Path) -> Iterator[Row]:
     """Call in one piece, then in more, and hold each against the first."""
-    samples = tuple(member.name for member in source.members[:SAMPLES])
-    runner = Runner(source, samples, SETTINGS)
+    runner = Runner(source, tuple(member.name for member in source.members), SETTINGS)
     runner.begin(folder / "before", BEFORE)
     runner.go_on(folder / "before", folder / "whole", scatter="none")
     (path,) = runner.calls
-    for kind, numbers in cuts.items():
+    for kind, numbers in trial.cuts.items():
         for number in numbers:
             print(f"cuts {kind}, scatter {number}", file=sys.stderr)
             run = runner.go_on(folder / "before", folder / "pieces", scatter=number, scatter_cuts=kind)
@@ -78,20 +89,22 @@ def rows(source: Source, cuts: dict[str, tuple[str | int, ...]], folder: Path) -
 
 def main() -> int:
     parser = figures.parser(__doc__)
-    parser.add_argument("--cohorts", nargs="+", choices=sorted(CUTS), default=[name for name in CUTS if name != "tiny"])
+    everything = [name for name in TRIALS if name != SMALLEST]
+    parser.add_argument("--cohorts", nargs="+", choices=list(TRIALS), default=everything)
     arguments = parser.parse_args()
     if arguments.smallest:
-        arguments.cohorts = ["tiny"]
+        arguments.cohorts = [SMALLEST]
     set_up(arguments.smallest)
     figures.show_machine()
     holds = []
-    for cohort in (cohorts.COHORTS[name] for name in arguments.cohorts):
+    for trial in (TRIALS[name] for name in arguments.cohorts):
+        cohort = trial.cohort
         if isinstance(cohort, cohorts.Real) and not cohort.data.is_dir():
             print(f"\n{cohort}: not here: ../shared/data/{cohort.name}", flush=True)
             continue
         with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
             source = cohort.write(Path(scratch) / "pool", arguments.seed)
-            found = list(rows(source, CUTS[cohort.name], Path(scratch)))
+            found = list(rows(trial, source, Path(scratch)))
         print(f"\n{cohort}; what differs from one piece, and of records that both have, in what\n")
         print(tabulate([row.texts for row in found], headers=HEADS, disable_numparse=True), flush=True)
         holds += [row.holds for row in found]

@@ -35,6 +35,13 @@ def test_the_median_is_held_against_the_bound(
     assert capsys.readouterr().out.splitlines()[0].endswith("OUT OF BOUNDS") == (not holds)
 
 
+def test_in_the_smallest_size_results_have_to_hold_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    slow, wrong = Figure("gain", (1.0,), least=2.0), Figure("differing", (1.0,), most=0, of_results=True)
+    assert show([slow], smallest=True)
+    assert not show([slow, wrong], smallest=True)
+    assert capsys.readouterr().out.count("OUT OF BOUNDS") == 3
+
+
 def test_a_figure_says_its_goal_its_median_and_how_far_it_spreads() -> None:
     assert str(Figure("gain", (2.5, 1.25, 2.0), least=1.9)) == "gain (>= 1.9): 2.000 (n = 3, 1.250 to 2.500)"
     assert str(Figure("time, s", (12345.6,), decimals=0)) == "time, s: 12,346 (n = 1, 12,346 to 12,346)"

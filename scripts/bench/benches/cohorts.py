@@ -10,6 +10,7 @@ from gpd.commands import demo
 from gpd.lab.pool import Source, read_pool
 from gpd.lab.study import Pool
 from gpd.paths import ROOT
+from gpd.text.formats import counted
 
 SHARED = ROOT.parent / "shared" / "data"
 UNITS, SAMPLES, CONFIG = "units.tsv", "samples.tsv", "config.yaml"
@@ -32,7 +33,7 @@ class Simulated:
         return read_pool("germline", Pool(str(folder), CONFIG))
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.samples} samples x {self.length / 1e6:g} Mb x {self.coverage:g}x"
+        return f"{self.name}: {counted(self.samples, 'sample')} x {self.length / 1e6:g} Mb x {self.coverage:g}x"
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,17 @@ from gpd.text.formats import listed
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, a value a pair; `least` and `most` are what the goal allows for its median."""
+    """A figure, a value a pair; `least` and `most` are what the goal allows for its median.
+
+    `of_results`: it is about results, not about speed, so that it has to hold in the smallest size, too.
+    """
 
     what: str
     values: tuple[float, ...]
     least: float | None = None
     most: float | None = None
     decimals: int = 3
+    of_results: bool = False
 
     @property
     def holds(self) -> bool:
@@ -38,12 +42,12 @@ def spread(values: Iterable[float], decimals: int = 3) -> str:
     return f"{middle} (n = {len(values)}, {least} to {most})"
 
 
-def show(found: Iterable[Figure]) -> bool:
-    """Print figures as they come; whether all of them hold."""
+def show(found: Iterable[Figure], smallest: bool = False) -> bool:
+    """Print figures as they come; whether all hold that have to."""
     holds = []
     for figure in found:
         print(figure, flush=True)
-        holds.append(figure.holds)
+        holds.append(figure.holds or (smallest and not figure.of_results))
     return all(holds)
 
 
