@@ -7,8 +7,8 @@ filters and genotypes have to be the same: it exits with 1 where they are not. C
 say by how much. The regions of real samples have one contig and no gap, so that only cuts anywhere tell something
 there; without ../shared/data they are left out. `--smallest` takes one tiny sample.
 
-On 2 cores it takes some 100 minutes, by the JVMs that it starts: cuts in gaps 10 with `small` and 25 with `large`, cuts
-anywhere 30 with `small` and 16 with each region.
+On 2 cores it takes some 70 minutes, by the JVMs that it starts: cuts in gaps 10 with `small` and 25 with `large`, cuts
+anywhere 15 with `small` and 10 with each region.
 """
 
 import sys

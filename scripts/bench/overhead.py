@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
-from benches.figures import spread
+from benches.figures import show_machine, spread
 from benches.runs import set_up
 
 from gpd.commands import demo
@@ -39,6 +39,7 @@ from gpd.records.cell import SCHEDULED, Cell
 from gpd.tables import collect
 
 COMMAND = re.compile(r"<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND$", re.DOTALL | re.MULTILINE)
+PIECE = re.compile(r" --piece (\S+) ")  # of a step that could run on pieces: the file that it writes as a whole
 JOB = re.compile(r"^(?:local)?rule (\w+):\n(.*?)^Shell command: (.*?\nEND_OF_COMMAND)$", re.DOTALL | re.MULTILINE)
 OUTPUT = re.compile(r"^    output: (.+)$", re.MULTILINE)
 OWNER = re.compile(r"^    wildcards: .*?\b(?:sample|callset)=([^,\n]+)", re.MULTILINE)
@@ -61,7 +62,7 @@ class Script:
     def read(self) -> "Script":
         log = (self.cell / workflow.LOG).read_text(encoding="utf-8")
         for _, head, command in JOB.findall(log):
-            self.commands.setdefault(OWNER.search(head)[1], []).append(COMMAND.search(command)[1])
+            self.commands.setdefault(OWNER.search(head)[1], []).append(whole(command))
             self.folders |= {Path(path).parent for path in OUTPUT.search(head)[1].split(", ")}
         return self
 
@@ -90,6 +91,16 @@ class Script:
         if done.returncode:
             sys.exit("the plain script failed:\n" + "".join(path.read_text() for path in folder.glob("*.log")))
         return took
+
+
+def whole(command: str) -> str:
+    """What a job runs; of one that could run on pieces, what it runs where there are none."""
+    text = COMMAND.search(command)[1]
+    if not (piece := PIECE.search(command)):
+        return text
+    work, joining = text.split("\nGATHER\n")
+    _, finish = joining.split("\nFINISH\n")
+    return f"piece={piece[1]} regions=() number=1 contigs=yes GPD_THREADS=1\n{work}\n{finish}"
 
 
 class OutsideClock(threading.Thread):
@@ -221,6 +232,7 @@ def main() -> int:
     if arguments.smallest:
         vars(arguments).update(SMALLEST)
     set_up(arguments.smallest)
+    show_machine()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         found = list(figures(*measure(Path(folder), arguments)))
     for line, holds in found:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -38,8 +38,6 @@ LONG_WALK = "HaplotypeCaller"
 WALKERS = ("BaseRecalibrator", "ApplyBQSR", LONG_WALK, "GenotypeGVCFs", "VariantFiltration")
 # the script leaves no statistics either, so that all three ways end with the calls
 CALLS_ALONE = ("--omit-from", "samtools_stats")
-# what knows nothing of its neighbours is as it was published: a step a sample is one job
-AS_PUBLISHED = {"scatter": "none"}
 LEAST_UTILISATION, MOST_AGAINST_SCRIPT = 0.95, 1.0
 
 
@@ -110,21 +108,19 @@ def prepare(contest: Contest, folder: Path, seed: int) -> None:
     by_hand("classes", folder / "tiny", folder / "classes")
 
 
-def set_up_modes(plan: runner.Plan, lock: int) -> dict[str, cells.Setup]:
-    """What cells of each mode have in common; what all cells share is made."""
-    source, memory_mb = plan.sources["germline"], int(launcher.limits().memory_available_mib)
-    scheduled = cells.Setup(
+def set_up_cells(plan: runner.Plan, lock: int) -> cells.Setup:
+    """What all cells have in common; what they share is made."""
+    setup = cells.Setup(
         folder=plan.study.folder.resolve(),
-        source=source,
+        source=plan.sources["germline"],
         settings=Settings(),
-        mem_mb=memory_mb,
+        mem_mb=int(launcher.limits().memory_available_mib),
         keep_results=True,
         lock=lock,
         options=CALLS_ALONE,
     )
-    cells.prepare(scheduled, plan.cores, lambda *_: None)
-    published = replace(source, config={**source.config, **AS_PUBLISHED})
-    return {SCHEDULED: scheduled, INDEPENDENT: replace(scheduled, source=published)}
+    cells.prepare(setup, plan.cores, lambda *_: None)
+    return setup
 
 
 def measure(contest: Contest, folder: Path, pairs: int, seed: int) -> Iterator[Figure]:
@@ -133,10 +129,10 @@ def measure(contest: Contest, folder: Path, pairs: int, seed: int) -> Iterator[F
     plan = make_plan(folder, pairs, seed, contest.cohort.samples)
     scripts: dict[int, ByHand] = {}
     with (folder / "lock").open("w") as lock:
-        setups = set_up_modes(plan, lock.fileno())
+        setup = set_up_cells(plan, lock.fileno())
         for cell in plan.cells:
             print(f"{contest.cohort.name}: {cell.cell}", file=sys.stderr)
-            cells.run(cell, setups[cell.mode], lambda *_: None)
+            cells.run(cell, setup, lambda *_: None)
             if cell.mode == SCHEDULED:
                 output, lean = folder / f"by_hand-{cell.repeat}", " ".join(contest.first_compiler)
                 took = by_hand("call", folder / "pool", folder / "classes", output, plan.cores, lean)

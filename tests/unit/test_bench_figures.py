@@ -61,8 +61,8 @@ def test_a_run_lasts_from_its_first_job_s_start_to_the_last_one_s_end() -> None:
 def test_pieces_are_counted_a_job() -> None:
     whole = [job("haplotype_caller", sample, 0, 1) for sample in "AB"]
     assert Run(tuple(whole), 0).pieces("haplotype_caller") == 1
-    cut = [job("haplotype_caller", "A", 0, 1, str(piece)) for piece in range(3)]
-    gathered = job("haplotype_caller", "A", 1, 2)
-    again = job("haplotype_caller", "A", 0, 1, "2")
-    other = job("base_recalibration", "A", 0, 1, "7")
+    cut = [job("haplotype_caller", "A", 0, 1, f"{piece}/3") for piece in (1, 2, 3)]
+    gathered = job("haplotype_caller", "A", 1, 2, "gather")
+    again = job("haplotype_caller", "A", 0, 1, "2/3")
+    other = job("base_recalibration", "A", 0, 1, "7/8")
     assert Run((*whole, *cut, gathered, again, other), 0).pieces("haplotype_caller") == 3

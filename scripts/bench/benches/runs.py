@@ -16,6 +16,7 @@ from gpd.records.ledger import Attempt, read_ledger
 
 CALLS = "results/hard_filter/{callset}.vcf.gz"
 LAST_LINES = 30
+GATHER = "gather"  # the shard of the job that joins the pieces
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Run:
         for attempt in self.attempts:
             if attempt.rule == rule:
                 shards.setdefault(attempt.job, set()).add(attempt.shard)
-        return max(max(1, len(of_job - {None})) for of_job in shards.values())
+        return max(max(1, len(of_job - {None, GATHER})) for of_job in shards.values())
 
 
 @dataclass(frozen=True)
