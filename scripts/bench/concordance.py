@@ -95,7 +95,7 @@ def main() -> int:
     if arguments.smallest:
         arguments.cohorts = [SMALLEST]
     set_up(arguments.smallest)
-    figures.show_machine()
+    figures.show_machine(arguments.smallest)
     holds = []
     for trial in (TRIALS[name] for name in arguments.cohorts):
         cohort = trial.cohort

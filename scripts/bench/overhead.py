@@ -232,7 +232,7 @@ def main() -> int:
     if arguments.smallest:
         vars(arguments).update(SMALLEST)
     set_up(arguments.smallest)
-    show_machine()
+    show_machine(arguments.smallest)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         found = list(figures(*measure(Path(folder), arguments)))
     for line, holds in found:

@@ -99,7 +99,7 @@ def main() -> int:
     if arguments.smallest:
         vars(arguments).update(cohorts=["tiny"], pairs=1)
     set_up(arguments.smallest)
-    figures.show_machine()
+    figures.show_machine(arguments.smallest)
     holds = []
     for name in arguments.cohorts:
         print(cohorts.COHORTS[name], flush=True)

@@ -202,7 +202,7 @@ def main() -> int:
     if arguments.smallest:
         vars(arguments).update(cohorts=["tiny"], pairs=1)
     set_up(arguments.smallest)
-    figures.show_machine()
+    figures.show_machine(arguments.smallest)
     holds = []
     for name in arguments.cohorts:
         print(CONTESTS[name].cohort, flush=True)

@@ -51,15 +51,16 @@ def show(found: Iterable[Figure], smallest: bool = False) -> bool:
     return all(holds)
 
 
-def show_machine() -> None:
-    """Print what figures depend on: the machine, how busy it is just now, and the tools' versions."""
+def show_machine(smallest: bool) -> None:
+    """Print what figures depend on: the machine, how busy it is just now, and, unless time is short, the tools."""
     here = host.look({})
     memory = f"{(here.memory_mib or 0) / 1024:.1f} GiB"
     print(f"machine: {here.cpu_model}, {here.usable_threads} usable threads, {memory}, Linux {here.kernel}, {here.os}")
     if here.load and here.load.busy_cpus is not None:
         print(f"others kept {here.load.busy_cpus:.2f} CPUs busy before the start")
-    versions = provenance.tool_versions("germline").items()
-    print(f"tools: {listed(f'{tool} {version}' for tool, version in versions if version)}", flush=True)
+    if not smallest:
+        versions = provenance.tool_versions("germline").items()
+        print(f"tools: {listed(f'{tool} {version}' for tool, version in versions if version)}", flush=True)
 
 
 def parser(description: str) -> argparse.ArgumentParser:
