@@ -1,5 +1,7 @@
 """Where genomes are cut, and into what."""
 
+import gzip
+import io
 import sys
 from itertools import chain
 
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 import clip
+import join_gvcf
 import stretches
 from launcher import pieces
 from launcher.pieces import Line
@@ -169,3 +172,72 @@ def test_bases_are_read_from_the_reference(tmp_path):
     fasta = write_genome(tmp_path, {"a": "ACGTACGTACGTN", "b": "ttg"})
     base = clip.Bases(str(fasta))
     assert [base("a", 1), base("a", 10), base("a", 11), base("a", 13), base("b", 3)] == list("ACGNG")
+
+
+HEADER = (
+    b"##fileformat=VCFv4.2\n"
+    + b"##contig=<ID=a>\n" * 5000
+    + b"#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS\n"
+)
+
+
+def block(first, last, sample="0/0:0", contig="a", base="N"):
+    return f"{contig}\t{first}\t.\t{base}\t<NON_REF>\t.\t.\tEND={last}\tGT:DP\t{sample}\n".encode()
+
+
+def variant(position):
+    return f"a\t{position}\t.\tA\tC,<NON_REF>\t.\t.\tDP=3\tGT:DP\t0/1:3\n".encode()
+
+
+def join(folder, *texts):
+    """The text of the joined GVCF of pieces with these records."""
+    paths = []
+    for number, text in enumerate(texts):
+        path = folder / f"piece {number}.g.vcf.gz"
+        path.write_bytes(b"".join(join_gvcf.packed(HEADER + text)) + join_gvcf.BGZF_END)
+        paths.append(f"{path}\n")
+    (folder / "list").write_text("".join(paths))
+    assert join_gvcf.main(str(folder / "list"), str(folder / "out.g.vcf.gz")) == 0
+    made = (folder / "out.g.vcf.gz").read_bytes()
+    assert made.endswith(join_gvcf.BGZF_END)
+    assert [*join_gvcf.blocks(io.BytesIO(made)), join_gvcf.BGZF_END]
+    return gzip.decompress(made)
+
+
+@pytest.mark.parametrize("length", [1, 2, 50, 20_000])
+@pytest.mark.parametrize("cuts", [1, 4])
+def test_a_gvcf_in_pieces_is_joined_as_it_was(tmp_path, length, cuts):
+    """Pieces of one block of BGZF, of a few and of many, each cut within a reference block that then is two."""
+    before = b"".join(variant(position) for position in range(1, length + 1))
+    text, pieces_of_it, start = before, [before], length + 1
+    for _ in range(cuts):
+        after = b"".join(variant(position) for position in range(start + 100, start + 100 + length))
+        text += block(start, start + 99) + after
+        pieces_of_it[-1] += block(start, start + 49)
+        pieces_of_it.append(block(start + 50, start + 99) + after)
+        start += 100 + length
+    assert join(tmp_path, *pieces_of_it) == HEADER + text
+
+
+def test_a_block_over_several_pieces_is_one(tmp_path):
+    assert join(tmp_path, block(1, 10), block(11, 20), block(21, 30)) == HEADER + block(1, 30)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [block(12, 20), block(11, 20, sample="0/0:1"), block(11, 20, contig="b"), variant(11)],
+    ids=["apart", "other depth", "other contig", "variant"],
+)
+def test_records_that_do_not_say_the_same_stay_apart(tmp_path, second):
+    assert join(tmp_path, block(1, 10), second) == HEADER + block(1, 10) + second
+
+
+def test_pieces_without_records_leave_nothing(tmp_path):
+    assert join(tmp_path, b"", block(1, 10), b"") == HEADER + block(1, 10)
+
+
+def test_what_bgzip_did_not_compress_is_refused(tmp_path, capsys):
+    (tmp_path / "a.g.vcf.gz").write_bytes(gzip.compress(HEADER))
+    (tmp_path / "list").write_text(f"{tmp_path / 'a.g.vcf.gz'}\n")
+    assert join_gvcf.main(str(tmp_path / "list"), str(tmp_path / "out")) == 1
+    assert "a.g.vcf.gz: damaged, or not compressed as bgzip does" in capsys.readouterr().err

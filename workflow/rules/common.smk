@@ -63,6 +63,7 @@ environment = dict(
     GPD_STALL_S=config["binding"]["stall_s"],
     GPD_STRETCHES=source("stretches.py"),
     GPD_CLIP=source("clip.py"),
+    GPD_JOIN_GVCF=source("join_gvcf.py"),
     GPD_SCATTER=config["scatter"],
     GPD_SCATTER_CUTS=config["scatter_cuts"],
     GPD_RUN_CORES=workflow.cores or 0,

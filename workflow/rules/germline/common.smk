@@ -184,14 +184,14 @@ def intervals(wildcards, input):
     return repeat("-L", input.intervals)
 
 
-def gather_vcf(name):
-    """The command that makes one VCF, the rule's output of that name, of pieces: they are in the genome's order."""
-    return """
-            bcftools concat --naive -f "$list" -O z -o {output.NAME:q}
-            bcftools index --tbi {output.NAME:q}
-            """.replace("NAME", name)
-
-
+GATHER_VCF = """
+            bcftools concat --naive -f "$list" -O z -o {output.vcf:q}
+            bcftools index --tbi {output.vcf:q}
+            """
+GATHER_GVCF = """
+            {params.python} "$GPD_JOIN_GVCF" "$list" {output.gvcf:q}
+            bcftools index --tbi {output.gvcf:q}
+            """
 GATHER_BAM = """
             samtools cat --no-PG -b "$list" -o {output.bam:q}
             samtools index -o {output.bai:q} {output.bam:q}

@@ -30,7 +30,7 @@ rule genotype_gvcfs:
             {params.gatk3} -T GenotypeGVCFs -nt $GPD_THREADS -R {input.fasta:q} {params.gvcfs} "${{regions[@]}}" \\
                 -o "$piece"
             """,
-            gather=gather_vcf("vcf"),
+            gather=GATHER_VCF,
             over="{input.gvcfs[0]:q}",
             piece="{output.vcf:q}",
             suffix=".vcf.gz",

@@ -100,7 +100,7 @@ rule genotype_gvcfs:
             gatk --java-options {params.java:q} GenotypeGVCFs -R {input.fasta:q} -V SOURCE "${{regions[@]}}" \\
                 --tmp-dir {resources.tmpdir:q} -O "$piece"
             """.replace("SOURCE", SOURCE),
-            gather=gather_vcf("vcf"),
+            gather=GATHER_VCF,
             over=OVER,
             piece="{output.vcf:q}",
             suffix=".vcf.gz",

@@ -29,7 +29,7 @@ rule haplotype_caller:
             {params.gatk3} -T HaplotypeCaller -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} \\
                 --emitRefConfidence GVCF "${{regions[@]}}" -o "$piece"
             """,
-            gather=gather_vcf("gvcf"),
+            gather=GATHER_GVCF,
             over="{input.bam:q}",
             piece="{output.gvcf:q}",
             suffix=".g.vcf.gz",

@@ -31,7 +31,7 @@ rule haplotype_caller:
                 --native-pair-hmm-threads $GPD_THREADS "${{regions[@]}}" {params.ploidy} \\
                 --tmp-dir {resources.tmpdir:q} -O "$piece"
             """,
-            gather=gather_vcf("gvcf"),
+            gather=GATHER_GVCF,
             over="{input.bam:q}",
             piece="{output.gvcf:q}",
             suffix=".g.vcf.gz",
