@@ -1,6 +1,7 @@
 """The germline pipeline in pieces, with the real tools: its results are those of the whole."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.e2e
 
 SIMULATOR = ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py"
 CONTIGS = {"chr1": 108_000, "chr2": 72_000}
+QD = re.compile(r"(?<=;)QD=([\d.]+)")
 SCATTERED = ("base_recalibrator", "base_recalibration", "haplotype_caller", "genomics_db_import", "genotype_gvcfs")
 STEPS = (*SCATTERED, "hard_filter")
 
@@ -78,8 +80,13 @@ def test_each_step_ran_in_pieces(whole, pieces, rule):
 
 @pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
 def test_recalibration_counts_each_base_once(whole, pieces, sample):
-    name = f"results/base_recalibrator/{sample}.table"
-    assert (pieces / name).read_text() == (whole / name).read_text()
+    """Means of reported qualities are sums over pieces, so their fourth decimal may be another."""
+    texts = [(folder / f"results/base_recalibrator/{sample}.table").read_text() for folder in (whole, pieces)]
+    found = [[re.split(r"(-?\d+\.\d+)", line) for line in text.splitlines()] for text in texts]
+    assert [line[::2] for line in found[0]] == [line[::2] for line in found[1]]
+    numbers = [[float(number) for line in lines for number in line[1::2]] for lines in found]
+    assert len(numbers[0]) > 1000
+    assert numbers[1] == pytest.approx(numbers[0], abs=1.5e-4)
 
 
 @pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
@@ -98,10 +105,13 @@ def test_gvcfs_are_those_of_the_whole_to_the_byte_but_for_the_command_line(whole
     assert digests.vcf_body_digest(pieces / name) == digests.vcf_body_digest(whole / name)
 
 
-def test_calls_in_pieces_are_those_of_the_whole_in_every_field(whole, pieces):
+def test_calls_in_pieces_are_those_of_the_whole_but_for_drawn_numbers(whole, pieces):
+    """Above 35 GATK draws QD at random, from a sequence that starts anew in each piece."""
     found = [records(folder, "hard_filter/cohort.vcf.gz") for folder in (whole, pieces)]
     assert len(found[0]) > 300
-    assert found[0] == found[1]
+    assert [QD.sub("", line) for line in found[0]] == [QD.sub("", line) for line in found[1]]
+    odd = [pair for pair in zip(*found, strict=True) if pair[0] != pair[1]]
+    assert all(float(QD.search(line)[1]) > 20 for pair in odd for line in pair)
 
 
 def test_cut_anywhere_nearly_all_calls_stay(whole, anywhere, figure):
