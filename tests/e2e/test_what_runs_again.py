@@ -114,6 +114,7 @@ NEVER = {
     "samples": "config/samples of others.tsv",
     "units": "config/units of others.tsv",
     "map_chunks": 3,
+    "bwa_shm": "always",
     "binding.policy": "scatter",
     "binding.boundary": "socket",
     "binding.memory": "interleave",

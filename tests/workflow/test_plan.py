@@ -104,3 +104,28 @@ def test_a_profile_binds_a_rule_otherwise_than_the_config_binds_all(cohort):
     assert scattered == {line for line in commands if "--rule map_and_sort " in line}
     assert all("--binding=none" in line for line in set(commands) - scattered)
     assert len(scattered) == 4
+
+
+def mapping_memory(cohort: Cohort, memory_mb: int) -> tuple[set[int], bool]:
+    """What jobs that map are told to take, and whether they share an index, on a machine with so much memory."""
+    ran = cohort.snakemake(
+        "--dry-run", "--printshellcmds", "--resources", f"mem_mb={memory_mb}", "--set-threads=map_and_sort=1"
+    )
+    assert ran.exit_code == 0, ran.said
+    commands = [line for line in ran.lines if "--rule map_and_sort " in line]
+    shared = {'"$GPD_BWA_SHM" guard;' in line for line in commands}
+    assert len(commands) == 4
+    assert shared == {'"$GPD_BWA_SHM" run index bwa mem' in ran.said}
+    return {int(line.partition("--mem-mb ")[2].split()[0]) for line in commands}, shared.pop()
+
+
+def test_an_index_is_shared_where_memory_holds_no_two(cohort):
+    for ending in ("amb", "ann", "bwt", "pac", "sa"):
+        with (cohort.folder / f"index.{ending}").open("wb") as sparse:
+            sparse.truncate(4_000_000_000 if ending == "bwt" else 1)
+    cohort.config["reference"]["bwa_index"] = "index"
+    own = 4200 + 450
+    assert mapping_memory(cohort, 2 * (own + 4000) + 1) == ({own + 4000}, False)
+    assert mapping_memory(cohort, 2 * (own + 4000) - 1) == ({own + 2000}, True)
+    cohort.config["bwa_shm"] = "never"
+    assert mapping_memory(cohort, 2 * (own + 4000) - 1) == ({own + 4000}, False)

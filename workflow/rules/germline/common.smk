@@ -1,11 +1,14 @@
 # What the germline rules ask for: files by sample, unit and call set, and arguments from the config.
+import json
 import os
+import subprocess
 from functools import cache
 
 from snakemake.settings.types import DeploymentMethod
 
 GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
 BATCH_BASES = 100_000_000  # what bwa takes at once, whatever its threads (-K): its results depend on it
+SHARED_BYTES = 1 << 30  # how large an index is shared by itself: loading a smaller one again costs little
 FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": "genotype_gvcfs"}
 
 callsets = ["cohort"] if config["calling"] == "joint" else samples
@@ -37,7 +40,7 @@ def find_java8():
     return java
 
 
-environment |= dict(GPD_JAVA8=find_java8())
+environment |= dict(GPD_JAVA8=find_java8(), GPD_BWA_SHM=source("bwa_shm.py"))
 
 
 wildcard_constraints:
@@ -68,15 +71,18 @@ training = {
 }
 
 
-results = Path(workflow.modifier.path_modifier.replace_prefix("results"))
+# where a module's user has our files, to look at some before Snakemake does
+place = workflow.modifier.path_modifier.replace_prefix
+mapped_whole, mapped_in_chunks = (Path(place(f"results/{rule}")) for rule in ("map_and_sort", "map_chunk"))
+index_files = [place(path) for path in bwa_files]
 
 
 @cache
 def chunks_of(sample, unit):
     """How many jobs map a unit: as many as did before, for another number gives the same and would map it all again."""
-    if (results / f"map_and_sort/{sample}/{unit}.json").exists():
+    if (mapped_whole / sample / f"{unit}.json").exists():
         return 1
-    made = (results / f"map_chunk/{sample}/{unit}").glob("*of*.json")
+    made = (mapped_in_chunks / sample / unit).glob("*of*.json")
     return max((int(path.stem.partition("of")[2]) for path in made), default=config["map_chunks"])
 
 
@@ -224,6 +230,68 @@ def chunk_source(wildcards, input):
         return ""
     reference, reads = (shlex.quote(str(path)) for path in (input.reference, input.reads))
     return f'samtools collate --reference {reference} -u -O {reads} "$counts/collate" | samtools fastq -n - |'
+
+
+def index_bytes():
+    """What bwa's index takes in memory; where it is still to be made, what it will take: 1.75 bytes a base."""
+    if all(os.path.exists(path) for path in index_files):
+        return sum(os.path.getsize(path) for path in index_files)
+    fasta = config["reference"]["fasta"]
+    return round(os.path.getsize(fasta) * 1.75 * (4 if fasta.endswith(".gz") else 1))
+
+
+def mapped_at_once(threads):
+    """How many jobs may map at once on this machine."""
+    jobs = sum(len(unit_parts(sample, unit)) for sample in units for unit in units[sample])
+    return max(1, min(jobs, workflow.cores // threads))
+
+
+@cache
+def memory_mb():
+    """What jobs on this machine may take: what Snakemake was told, else what there is."""
+    told = workflow.global_resources.get("mem_mb")
+    if told is not None:
+        return told.value
+    asking = [sys.executable, "-S", "-E", environment["GPD_LAUNCH"], "limits"]
+    return json.loads(subprocess.run(asking, capture_output=True, check=True).stdout)["memory_mib"] * 1.048576
+
+
+def own_mb(threads):
+    """Memory of bwa, without its index, and the sorter."""
+    return 4200 + 450 * threads
+
+
+def shares_index(threads):
+    """Whether bwa's index is one for all (bwa_shm).
+
+    By itself only where it is large and each job's own would not fit in: bwa maps more slowly with a shared one
+    (profiles/README.md). And only for jobs on this machine.
+    """
+    if config["bwa_shm"] != "auto":
+        return config["bwa_shm"] == "always"
+    large, jobs = index_bytes() >= SHARED_BYTES, mapped_at_once(threads)
+    return workflow.local_exec and large and jobs > 1 and jobs * (own_mb(threads) + index_bytes() / 1e6) > memory_mb()
+
+
+def mapping_mem_mb(wildcards, threads):
+    """Memory of a job that maps, with bwa's index: all of it, or a share of the one that all have together."""
+    return round(own_mb(threads) + index_bytes() / 1e6 / (mapped_at_once(threads) if shares_index(threads) else 1))
+
+
+def bwa(wildcards, input, threads):
+    """How bwa is called: as it is, or with an index that all of its processes on this machine share."""
+    if not shares_index(threads):
+        return "bwa"
+    return f'{PYTHON} "$GPD_BWA_SHM" run {shlex.quote(index_prefix(wildcards, input))} bwa'
+
+
+def index_guard(wildcards, threads):
+    """What starts the process that frees the shared index when nobody uses it."""
+    return f'{PYTHON} "$GPD_BWA_SHM" guard;' if shares_index(threads) else ""
+
+
+def index_prefix(wildcards, input):
+    return input.index[0].removesuffix(".amb")
 
 
 def mapping(bwa, chunk=""):

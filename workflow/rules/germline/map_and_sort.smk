@@ -17,9 +17,11 @@ rule map_and_sort:
         "../../../envs/bwa.yaml"
     threads: 32
     resources:
-        mem_mb=24000,
+        mem_mb=mapping_mem_mb,
     params:
-        index=lambda wildcards, input: input.index[0].removesuffix(".amb"),
+        index=index_prefix,
+        bwa=bwa,
+        guard=index_guard,
         read_group=read_group,
         streams=streams,
         reads=unit_reads,
@@ -33,8 +35,9 @@ rule map_and_sort:
                 | samtools fastq -n - \\
                 | reads stream --counts "$counts" --stdin "$1"
             }}
-            bwa mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.index:q} {params.streams}
+            {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.index:q} {params.streams}
             """),
+            before="{params.guard}",
         )
 
 
@@ -57,9 +60,11 @@ rule map_chunk:
         "../../../envs/bwa.yaml"
     threads: 8
     resources:
-        mem_mb=16000,
+        mem_mb=mapping_mem_mb,
     params:
-        index=lambda wildcards, input: input.index[0].removesuffix(".amb"),
+        index=index_prefix,
+        bwa=bwa,
+        guard=index_guard,
         read_group=read_group,
         source=chunk_source,
         stdin=lambda wildcards: "--stdin" if units[wildcards.sample][wildcards.unit]["bam"] else "",
@@ -72,12 +77,13 @@ rule map_chunk:
                 """
             {params.source} reads chunk --counts "$counts" --chunk {wildcards.shard} --batch-bases BASES \\
                 {params.stdin} {input.reads:q} \\
-                -- bwa mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.interleaved} {params.index:q} \\
+                -- {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.interleaved} {params.index:q} \\
             | LC_ALL=C grep -av $'^~~*\\t'
             """,
                 chunk="--chunk {wildcards.shard} ",
             ),
             rule="map_chunk",
+            before="{params.guard}",
         )
 
 

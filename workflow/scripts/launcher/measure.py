@@ -18,13 +18,12 @@ class Sampler:
     """
 
     SHORTEST_S, LONGEST_S, SHARE = 0.005, 0.25, 0.01
-    PAGE = os.sysconf("SC_PAGESIZE")
 
     def __init__(self, cpus, cgroup):
         self.cpus, self.cgroup = cpus, cgroup
         self.began = time.monotonic()
         self.interval_s = self.SHORTEST_S
-        self.private = self.files = self.cache = self.kernel = 0  # bytes
+        self.private = self.files = self.shared = self.cache = self.kernel = 0  # bytes
         self.allowed, self.seen = set(), set()
 
     def sample(self):
@@ -32,9 +31,10 @@ class Sampler:
         before = time.monotonic()
         memory = {pid: self.look_at(pid) for pid in descendants(os.getpid())}
         # a child between vfork and exec shows the memory of its parent once more
-        own = [pages for parent, *pages in memory.values() if pages != memory.get(parent, [None])[1:]]
-        private = sum(resident - files for _, resident, files in own) * self.PAGE
-        files = max((files for _, _, files in own), default=0) * self.PAGE  # libraries, mostly shared
+        own = [sizes for parent, *sizes in memory.values() if sizes != memory.get(parent, [None])[1:]]
+        private = sum(anonymous for _, anonymous, _, _ in own)
+        files = max((files for _, _, files, _ in own), default=0)  # libraries, mostly shared
+        self.shared = max([self.shared, *(shared for *_, shared in own)])
         self.private, self.files = max((self.private, self.files), (private, files), key=sum)
         if self.cgroup:
             self.look_at_cgroup()
@@ -43,7 +43,7 @@ class Sampler:
         self.interval_s = max(usual, (now - before) / self.SHARE)
 
     def look_at(self, pid):
-        """Note the CPUs of a process's threads; return its parent, and its virtual, resident, file pages."""
+        """Note the CPUs of a process's threads; return its parent, and bytes: virtual, anonymous, files', shared."""
         parent = None
         for tid in threads_of(pid):
             fields = stat_fields(pid, f"/task/{tid}")
@@ -55,7 +55,7 @@ class Sampler:
                 continue
             self.seen.add(int(fields[36]))
             parent = int(fields[1])
-        return [parent, *map(int, read_text(f"/proc/{pid}/statm").split()[:3] or (0, 0, 0))]
+        return [parent, *memory_of(read_text(f"/proc/{pid}/status"))]
 
     def look_at_cgroup(self):
         """Note the most page cache and kernel memory that were charged to the job."""
@@ -67,6 +67,12 @@ class Sampler:
         if self.cpus is None or not self.allowed:
             return None
         return self.allowed <= self.cpus and self.seen <= self.cpus
+
+
+def memory_of(status):
+    """Return bytes of a process, given its /proc/PID/status: virtual, anonymous, of files, of shared memory."""
+    fields = dict(line.split(":", 1) for line in status.splitlines() if line.startswith(("Vm", "Rss")))
+    return [int(fields.get(name, "0").split()[0]) * 1024 for name in ("VmSize", "RssAnon", "RssFile", "RssShmem")]
 
 
 def cpu_times(cpus):
@@ -147,10 +153,13 @@ def peak_memory(sampler, cgroup, maxrss, floor):
     forked processes share pages and no cgroup corrects it); the largest single process (rusage), exact, but
     near `floor` it is the launcher's own from before exec; and the cgroup's peak less the most page cache and
     kernel memory in it.
+
+    Shared memory counts where the kernel charged it, with the cgroup of who filled it: that other jobs' processes have
+    the same pages (one index of bwa's for all) takes no more memory. So the first two leave it out.
     """
     figures = {"sampled": sampler.private + sampler.files}
-    if maxrss > floor + MIB:
-        figures["rusage"] = maxrss
+    if maxrss - sampler.shared > floor + MIB:
+        figures["rusage"] = maxrss - sampler.shared
     peak = cgroup.peak() if cgroup else 0
     if peak:
         figures["sampled"] = min(sampler.private, peak) + sampler.files

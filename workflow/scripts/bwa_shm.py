@@ -1,0 +1,307 @@
+"""One copy of bwa's index in memory, for all bwa processes of a node.
+
+    bwa_shm.py run PREFIX bwa mem ...   run bwa with the index PREFIX, shared where that can be, else its own
+    bwa_shm.py guard                    see to it that a process frees what nobody uses, while the caller's shell is
+                                        there and until nothing is left; outside of jobs, which end with their processes
+    bwa_shm.py free                     free now what nobody uses
+
+bwa finds an index in shared memory by the name of its files alone, keeps a list of names (/dev/shm/bwactl) without any
+lock, and can only drop all of them (`bwa shm -d`). So an index is shared under a name of its own: that of a folder of
+links, `bwa` in the launcher's runtime folder, made of what identifies its files. Where that name is not in memory bwa
+reads the files behind the links, so a job that comes too late or too early lacks nothing.
+
+Who uses an index holds a lock on NAME.users, which bwa inherits: however it ends, the kernel lets go of it. The guard
+frees what nobody has used for a while, and ends. If it was killed, too, the next one frees what was left. Only
+segments of our own are ever removed, and only our own lines of the list. All of it belongs to one user.
+
+Standard library only; the launcher's package lies beside $GPD_LAUNCH.
+"""
+
+import fcntl
+import hashlib
+import mmap
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+sys.path.insert(0, str(Path(os.environ["GPD_LAUNCH"]).parents[1]))
+
+from launcher.limits import limits
+from launcher.processes import stat_fields
+from launcher.runtime import lifted, open_file, runtime_dir
+from launcher.system import LauncherError, boot_id, read_text, say
+
+SHM = Path("/dev/shm")  # where glibc's shm_open looks
+ENDINGS = ("amb", "ann", "bwt", "pac", "sa")
+LEAST_BYTES = 1 << 26  # what is left to others in /dev/shm and in memory
+LINGER_S = 60.0  # how long an index stays that nobody uses: the next job may be about to start
+LOOK_S = 1.0  # how often the guard looks
+HEADER = struct.Struct("<HH")  # of bwa's list: how many entries, where they end; an entry: size, name, NUL
+SIZE = struct.Struct("<q")
+
+
+class NotSharedError(Exception):
+    """The index can not be shared; the message says why."""
+
+
+# --- what bwa keeps in /dev/shm ---
+
+
+def segment(name: str) -> Path:
+    return SHM / f"bwaidx-{name}"
+
+
+def forget(name: str) -> None:
+    """Remove an index from memory and from bwa's list, and the list, if it is empty and in nobody's hands."""
+    segment(name).unlink(missing_ok=True)
+    path = SHM / "bwactl"
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        return  # there is none, or it is another user's, which never held a name of ours
+    try:
+        with mmap.mmap(fd, 0) as control:
+            if strike(control, name) == 0 and is_ours_alone(fd):
+                path.unlink()
+    finally:
+        os.close(fd)
+
+
+def strike(control: mmap.mmap, name: str) -> int:
+    """Strike a name from bwa's list; return how many are left."""
+    count, end = HEADER.unpack_from(control)
+    start = HEADER.size
+    for _ in range(count):
+        after = control.find(b"\0", start + SIZE.size, end) + 1
+        if control[start + SIZE.size : after - 1] == name.encode():
+            control[start : end - (after - start)] = control[after:end]
+            HEADER.pack_into(control, 0, count - 1, end - (after - start))
+            return count - 1
+        start = after
+    return count
+
+
+def is_ours_alone(fd: int) -> bool:
+    """Tell whether no other process has a file open: bwa takes its list long before it adds a name to it."""
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError:
+        return False
+    return True
+
+
+# --- names and locks ---
+
+
+def files_of(prefix: str) -> dict[str, Path]:
+    """The index's files by their endings, all that there are."""
+    return {
+        ending: Path(f"{prefix}.{ending}").resolve()
+        for ending in (*ENDINGS, "alt")
+        if Path(f"{prefix}.{ending}").exists()
+    }
+
+
+def name_of(files: dict[str, Path], folder: Path) -> str:
+    """A name that no other index has, nor this one after a change, nor with another bwa, nor in another folder."""
+    bwa = Path(shutil.which("bwa") or "bwa").resolve()
+    parts = [str(os.geteuid()), str(folder)]
+    for path in (bwa, *files.values()):
+        stat = path.stat()
+        parts.append(f"{path}:{stat.st_dev}:{stat.st_ino}:{stat.st_size}:{stat.st_mtime_ns}")
+    return "gpd-" + hashlib.md5("\n".join(parts).encode(), usedforsecurity=False).hexdigest()
+
+
+def shared_folder() -> Path:
+    folder = Path(runtime_dir(), "bwa")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold off whoever else loads or frees an index."""
+    fd = open_file(folder / "control")
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def lock_of_users(folder: Path, name: str) -> int:
+    """Take a share of the lock that users of an index have; return the descriptor, which bwa inherits."""
+    while True:
+        fd = lifted(open_file(folder / f"{name}.users"))
+        fcntl.flock(fd, fcntl.LOCK_SH)
+        if os.fstat(fd).st_nlink:
+            os.utime(fd)
+            os.set_inheritable(fd, True)
+            return fd
+        os.close(fd)  # the index was freed just now, and the file with it
+
+
+# --- loading ---
+
+
+def mark(name: str) -> str:
+    """What tells a segment that was loaded to its end from any other under its name."""
+    stat = segment(name).stat()
+    return f"{boot_id()} {stat.st_ino} {stat.st_size} {stat.st_ctime_ns}"
+
+
+def is_loaded(folder: Path, name: str) -> bool:
+    return segment(name).exists() and read_text(folder / f"{name}.loaded") == mark(name)
+
+
+def require_room(size: int) -> None:
+    """Fail where the index, or the copy that bwa makes while it loads it, would not fit in."""
+    try:
+        disk = os.statvfs(SHM)
+    except OSError as error:
+        raise NotSharedError(f"{SHM}: {error.strerror}") from None
+    control = SHM / "bwactl"
+    if not os.access(SHM, os.W_OK | os.X_OK) or (control.exists() and not os.access(control, os.W_OK)):
+        raise NotSharedError(f"{SHM}/bwactl is another user's" if control.exists() else f"{SHM} may not be written to")
+    memory = limits()["memory_available_mib"]
+    for place, room, needed in ((SHM, disk.f_bavail * disk.f_frsize >> 20, size), ("memory", int(memory), 2 * size)):
+        if room << 20 < needed + LEAST_BYTES:
+            raise NotSharedError(f"{place} has {room} MiB left, and bwa's index takes {needed >> 20}")
+
+
+def load(folder: Path, name: str, files: dict[str, Path], users: int) -> None:
+    """Load an index into shared memory, unless it is there."""
+    with alone(folder):
+        if is_loaded(folder, name):
+            return
+        free_unused(folder, LINGER_S)  # of a guard that was killed
+        forget(name)  # what a killed loading left
+        require_room(sum(files[ending].stat().st_size for ending in ENDINGS))
+        for ending, path in files.items():
+            link = folder / f"{name}.{ending}"
+            link.unlink(missing_ok=True)
+            link.symlink_to(path)
+        loading = ["bwa", "shm", str(folder / name)]
+        done = subprocess.run(loading, capture_output=True, text=True, errors="replace", pass_fds=[users], check=False)
+        if done.returncode != 0 or not segment(name).exists():
+            forget(name)
+            said = [line for line in done.stderr.splitlines() if line.startswith("[E::")]
+            raise NotSharedError(f"bwa shm ended with {done.returncode}: {' '.join(said) or 'it gave no reason'}")
+        (folder / f"{name}.loaded").write_text(mark(name))
+
+
+def run(prefix: str, command: list[str]) -> NoReturn:
+    """Become bwa, with the shared index in place of PREFIX where it can be had."""
+    try:
+        files, folder = files_of(prefix), shared_folder()
+        name = name_of(files, folder)
+        users = lock_of_users(folder, name)
+        load(folder, name, files, users)
+        command = [str(folder / name) if word == prefix else word for word in command]
+    except (NotSharedError, LauncherError, OSError) as error:
+        say(f"warning: bwa's index is not shared, this job has its own: {error}")
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # which Python ignores, and bwa would inherit that
+    os.execvp(command[0], command)
+
+
+# --- freeing ---
+
+
+def free_unused(folder: Path, linger_s: float) -> int:
+    """Free the indexes that nobody has used for so long; return how many are left. Call it `alone`."""
+    left = 0
+    for path in folder.glob("*.users"):
+        name = path.name.removesuffix(".users")
+        fd = open_file(path)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            left += 1
+            os.utime(fd)
+        else:
+            if time.time() - os.fstat(fd).st_mtime < linger_s:
+                left += 1
+            else:
+                forget(name)
+                for ending in (*ENDINGS, "alt", "loaded", "users"):
+                    (folder / f"{name}.{ending}").unlink(missing_ok=True)
+        finally:
+            os.close(fd)
+    return left
+
+
+def asker(folder: Path, pid: int) -> Path:
+    """The file that stands for a job's shell: its pid may become another process's, which started later."""
+    return folder / f"asker-{pid}-{(stat_fields(pid) or [0] * 20)[19]}"
+
+
+def is_awaited(folder: Path) -> bool:
+    """Tell whether a job that asked for the guard is still there: its bwa may be about to start."""
+    for path in folder.glob("asker-*"):
+        if path != asker(folder, int(path.name.split("-")[1])):
+            path.unlink()
+    return any(folder.glob("asker-*"))
+
+
+def guard(linger_s: float) -> None:
+    """Start the guard, if there is none: a process of nobody's, that neither a job nor a run takes with it."""
+    folder = shared_folder()
+    with alone(folder):
+        asker(folder, os.getppid()).touch()
+        seat = lifted(open_file(folder / "guard"))
+        try:
+            fcntl.flock(seat, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        if os.fork():
+            return
+    os.setsid()
+    if os.fork() == 0:
+        stand_guard(folder, seat, linger_s)
+    os._exit(0)
+
+
+def stand_guard(folder: Path, seat: int, linger_s: float) -> None:
+    """Free what falls out of use, until nothing is left and no job that asked for the guard is there."""
+    os.chdir("/")
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.closerange(3, seat)
+    os.closerange(seat + 1, os.sysconf("SC_OPEN_MAX"))
+    while True:
+        time.sleep(min(LOOK_S, linger_s / 4))
+        with alone(folder):
+            if not free_unused(folder, linger_s) and not is_awaited(folder):
+                os.close(seat)
+                return
+
+
+def main(argv: list[str]) -> int:
+    verb, *words = argv
+    if verb == "run":
+        run(words[0], words[1:])
+    try:
+        if verb == "guard":
+            guard(float(os.environ.get("GPD_BWA_LINGER_S", LINGER_S)))
+        else:
+            folder = shared_folder()
+            with alone(folder):
+                free_unused(folder, 0)
+    except (LauncherError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
