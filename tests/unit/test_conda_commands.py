@@ -11,6 +11,8 @@ from conftest import ROOT
 WORKFLOW = ROOT / "workflow"
 KNOWN = set().union(*(commands for commands, _ in conda_stand_in.packages().values()))
 OF_COREUTILS = {"bwa_alt", "multiqc_files", "sample_map"}  # rules of bash and coreutils alone
+# the command around the mapper's
+MAPPING = (WORKFLOW / "rules/germline/common.smk").read_text().partition('    command = """')[2].partition('"""')[0]
 AT_A_START = r'(?:^|[|;&({{]|\|\||&&|\bif|\bthen)\s*(?:"?\$\()?({names})(?=[\s"])'
 
 
@@ -20,7 +22,9 @@ def rules() -> Iterator[tuple[str, str, str]]:
         _, *parts = re.split(r"^ *rule (\w+):", path.read_text(), flags=re.MULTILINE)
         for name, text in zip(parts[::2], parts[1::2], strict=True):
             if "envs/" in text:
-                yield path.stem, name, text
+                for mapper in ("bwa", "bwa-mem2") if "config['mapper']" in text else ("",):
+                    named = text.replace("{config['mapper']}", mapper).replace("{params.bwa}", mapper)
+                    yield path.stem, name, named.replace("mapping(", MAPPING)
 
 
 def commands_of(text: str) -> set[str]:
@@ -37,7 +41,7 @@ def commands_of(text: str) -> set[str]:
 
 @pytest.mark.parametrize(("file", "name", "text"), list(rules()), ids=lambda value: value if len(value) < 40 else "")
 def test_a_rule_finds_its_commands(file, name, text):
-    (environment,) = re.findall(r"envs/(\w+\.yaml)", text)
+    (environment,) = re.findall(r"envs/([\w-]+\.yaml)", text)
     needed = commands_of(text)
     assert needed or "{params.python}" in text or name in OF_COREUTILS, "no command was recognised"
     assert needed <= conda_stand_in.commands(ROOT / "envs" / environment)

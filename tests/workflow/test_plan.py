@@ -129,3 +129,20 @@ def test_an_index_is_shared_where_memory_holds_no_two(cohort):
     assert mapping_memory(cohort, 2 * (own + 4000) - 1) == ({own + 2000}, True)
     cohort.config["bwa_shm"] = "never"
     assert mapping_memory(cohort, 2 * (own + 4000) - 1) == ({own + 4000}, False)
+
+
+def test_bwa_mem2_has_its_index_its_command_and_no_shared_memory(cohort):
+    """It is not run by any test: conda alone has it."""
+    cohort.config |= {"mapper": "bwa-mem2", "bwa_shm": "always"}
+    ran = cohort.snakemake("--dry-run", "--printshellcmds", "--cores", "4", "results/map_and_sort/S1/L1.bam")
+    assert ran.exit_code == 0, ran.said
+    assert "bwa-mem2 index results/reference/genome.fa\n" in ran.said
+    group = r"@RG\tID:S1.L1\tSM:S1\tLB:S1\tPL:ILLUMINA\tPU:L1"
+    streams = " ".join(f"<(stream reads/S1_L1_R{mate}.fq.gz)" for mate in (1, 2))
+    command = f"bwa-mem2 mem -t 4 -Y -K 100000000 -R '{group}' results/reference/genome.fa {streams} \\"
+    assert command in map(str.strip, ran.lines)
+    assert all(f"results/reference/genome.fa.{ending}" in ran.said for ending in ("0123", "bwt.2bit.64"))
+    assert "genome.fa.sa" not in ran.said
+    assert '"$GPD_BWA_SHM"' not in ran.said
+    cohort.config["map_chunks"] = 2
+    assert "map_chunks: 2 is for mapper: bwa alone" in cohort.snakemake("--dry-run").said

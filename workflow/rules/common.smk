@@ -1,5 +1,6 @@
 import importlib.machinery
 import importlib.util
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -142,6 +143,17 @@ def unit_reads(wildcards):
 def names_of_input(wildcards, input):
     """The sample of each input file, where a rule takes one of every sample; the files themselves say what is new."""
     return samples
+
+
+def genome_bytes():
+    """About how many bases the reference has: gzip makes a quarter of them."""
+    fasta = config["reference"]["fasta"]
+    return os.path.getsize(fasta) * (4 if fasta.endswith(".gz") else 1)
+
+
+def index_making_mb(wildcards):
+    """Memory that making the mapper's index takes; bwa-mem2's manual says 28 bytes a base."""
+    return 8000 if config["mapper"] == "bwa" else 1000 + round(28 * genome_bytes() / 1e6)
 
 
 def repeat(flag, values):

@@ -30,15 +30,15 @@ rule bwa_index:
     input:
         "results/reference/genome.fa",
     output:
-        multiext("results/reference/genome.fa", ".amb", ".ann", ".bwt", ".pac", ".sa"),
+        multiext("results/reference/genome.fa", *(f".{ending}" for ending in inputs.INDEX_ENDINGS[config["mapper"]])),
     log:
         "logs/bwa_index/genome.log",
     conda:
-        "../../envs/bwa.yaml"
+        f"../../envs/{config['mapper']}.yaml"
     resources:
-        mem_mb=8000,
+        mem_mb=index_making_mb,
     shell:
-        bound("reference", "bwa index {input:q}", rule="bwa_index")
+        bound("reference", f"{config['mapper']} index {{input:q}}", rule="bwa_index")
 
 
 rule bwa_alt:

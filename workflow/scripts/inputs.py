@@ -40,6 +40,8 @@ CRAM_ENDS = (
 CRAM_METHODS = (bytes, gzip.decompress, bz2.decompress, lzma.decompress)
 
 Contigs = dict[str, int]
+# of the index, by mapper
+INDEX_ENDINGS = {"bwa": ("amb", "ann", "bwt", "pac", "sa"), "bwa-mem2": ("amb", "ann", "0123", "bwt.2bit.64", "pac")}
 
 
 class InputError(Exception):
@@ -54,7 +56,9 @@ def check(
     `units` are those of tables.read_cohort; `cached_fai` may name an index that an earlier run made; `warn` is called
     with each line about what works, but hardly as it is meant.
     """
-    contigs, errors = read_reference(config["reference"], cached_fai)
+    contigs, errors = read_reference(config["reference"], cached_fai, INDEX_ENDINGS[config["mapper"]])
+    if config["mapper"] != "bwa" and config["map_chunks"] > 1:
+        errors.append(f"config: map_chunks: {config['map_chunks']} is for mapper: bwa alone; set one or the other")
     if config["pipeline"] == "germline":
         errors += alt_errors(config["reference"], contigs)
         for warning in alt_warnings(config["reference"], contigs):
@@ -347,14 +351,16 @@ def _header_faults(header: list[list[str]], sample: str) -> Iterator[str]:
 # --- reference ---
 
 
-def read_reference(reference: dict, cached_fai: str = "") -> tuple[Contigs, list[str]]:
+def read_reference(
+    reference: dict, cached_fai: str = "", endings: Iterable[str] = INDEX_ENDINGS["bwa"]
+) -> tuple[Contigs, list[str]]:
     """The reference's contigs in order with their lengths in bases, and what is wrong with its files.
 
     An index, FASTA.fai or `cached_fai`, spares reading the FASTA file: 3 Gb take some 10 s.
     """
     fasta, prefix = reference["fasta"], reference["bwa_index"]
     errors = []
-    for suffix in ("amb", "ann", "bwt", "pac", "sa") if prefix else ():
+    for suffix in endings if prefix else ():
         if fault := path_fault(f"{prefix}.{suffix}"):
             errors.append(f"config: reference.bwa_index {prefix}.{suffix} {fault}")
     try:

@@ -1,6 +1,5 @@
 # What the germline rules ask for: files by sample, unit and call set, and arguments from the config.
 import json
-import os
 import subprocess
 from functools import cache
 
@@ -8,13 +7,14 @@ from snakemake.settings.types import DeploymentMethod
 
 GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
 BATCH_BASES = 100_000_000  # what bwa takes at once, whatever its threads (-K): its results depend on it
+INDEX_BYTES_A_BASE = {"bwa": 1.75, "bwa-mem2": 5.5}
 SHARED_BYTES = 1 << 30  # how large an index is shared by itself: loading a smaller one again costs little
 FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": "genotype_gvcfs"}
 
 callsets = ["cohort"] if config["calling"] == "joint" else samples
 deduplicated_by = "mark_duplicates" if config["realigner"] == "none" else "realign_indels"
 bwa_index = config["reference"]["bwa_index"] or "results/reference/genome.fa"
-bwa_files = [f"{bwa_index}.{part}" for part in ("amb", "ann", "bwt", "pac", "sa")]
+bwa_files = [f"{bwa_index}.{part}" for part in inputs.INDEX_ENDINGS[config["mapper"]]]
 if not config["reference"]["bwa_index"]:
     bwa_files.append(f"{bwa_index}.alt")
 
@@ -233,11 +233,10 @@ def chunk_source(wildcards, input):
 
 
 def index_bytes():
-    """What bwa's index takes in memory; where it is still to be made, what it will take: 1.75 bytes a base."""
+    """What the mapper's index takes in memory; where it is still to be made, what it will take."""
     if all(os.path.exists(path) for path in index_files):
         return sum(os.path.getsize(path) for path in index_files)
-    fasta = config["reference"]["fasta"]
-    return round(os.path.getsize(fasta) * 1.75 * (4 if fasta.endswith(".gz") else 1))
+    return round(genome_bytes() * INDEX_BYTES_A_BASE[config["mapper"]])
 
 
 def mapped_at_once(threads):
@@ -267,6 +266,8 @@ def shares_index(threads):
     By itself only where it is large and each job's own would not fit in: bwa maps more slowly with a shared one
     (profiles/README.md). And only for jobs on this machine.
     """
+    if config["mapper"] != "bwa":
+        return False
     if config["bwa_shm"] != "auto":
         return config["bwa_shm"] == "always"
     large, jobs = index_bytes() >= SHARED_BYTES, mapped_at_once(threads)
@@ -279,9 +280,9 @@ def mapping_mem_mb(wildcards, threads):
 
 
 def bwa(wildcards, input, threads):
-    """How bwa is called: as it is, or with an index that all of its processes on this machine share."""
+    """How the mapper is called: as it is, or with an index that all of its processes on this machine share."""
     if not shares_index(threads):
-        return "bwa"
+        return config["mapper"]
     return f'{PYTHON} "$GPD_BWA_SHM" run {shlex.quote(index_prefix(wildcards, input))} bwa'
 
 

@@ -14,7 +14,7 @@ rule map_and_sort:
     log:
         "logs/map_and_sort/{sample}/{unit}.log",
     conda:
-        "../../../envs/bwa.yaml"
+        f"../../../envs/{config['mapper']}.yaml"
     threads: 32
     resources:
         mem_mb=mapping_mem_mb,
@@ -57,7 +57,7 @@ rule map_chunk:
     log:
         "logs/map_chunk/{sample}/{unit}/{shard}.log",
     conda:
-        "../../../envs/bwa.yaml"
+        f"../../../envs/{config['mapper']}.yaml"
     threads: 8
     resources:
         mem_mb=mapping_mem_mb,
