@@ -9,14 +9,17 @@ from conftest import ROOT, Cohort, planned_jobs, snakemake, tiny_cohort
 from test_plan import VQSR
 
 C1 = "-XX:TieredStopAtLevel=1"
+LATE_C2 = "-XX:Tier4InvocationThreshold=100000"
 MIB = 1024 * 1024
 PROFILES = ROOT / "profiles"
-# what each walker walks over
+# what each walker walks over, alone or in a joint call set
 WALKED = {
     "base_recalibrator": "results/mark_duplicates/S1.bam",
     "base_recalibration": "results/mark_duplicates/S1.bam",
+    "haplotype_caller": "results/base_recalibration/S1.bam",
     "genotype_gvcfs": "results/haplotype_caller/S1.g.vcf.gz",
     "hard_filter": "results/genotype_gvcfs/S1.vcf.gz",
+    "variant_recalibration": "results/genotype_gvcfs/S1.vcf.gz",
     "apply_variant_recalibration": "results/genotype_gvcfs/S1.vcf.gz",
 }
 
@@ -46,37 +49,31 @@ def put(cohort: Cohort, path: str, size: int) -> None:
         sparse.truncate(size)
 
 
-# sizes in MiB of what is walked, less a byte or not, and which rules do without the second compiler
+# sizes in MiB of what is walked, and which rules do without the second compiler where it is a byte smaller
 SIZES = {
-    "hard": {
-        "below": ({"mark_duplicates": 60, "haplotype_caller": 20, "genotype_gvcfs": 10}, -1),
-        "above": ({"mark_duplicates": 60, "haplotype_caller": 20, "genotype_gvcfs": 10}, 0),
-    },
-    "vqsr": {
-        "below": ({"mark_duplicates": 40, "haplotype_caller": 20, "genotype_gvcfs": 2}, -1),
-        "above": ({"mark_duplicates": 40, "haplotype_caller": 20, "genotype_gvcfs": 2}, 0),
-    },
+    "hard": {"mark_duplicates": 20, "base_recalibration": 8, "haplotype_caller": 20, "genotype_gvcfs": 10},
+    "vqsr": {"mark_duplicates": 20, "base_recalibration": 8, "haplotype_caller": 20, "genotype_gvcfs": 1},
 }
+ALWAYS = {"base_recalibrator", "base_recalibration", "haplotype_caller", "genotype_gvcfs"}
 SHORT = {
-    ("hard", "below"): {"base_recalibrator", "genotype_gvcfs", "hard_filter"},
+    ("hard", "below"): {*ALWAYS, "hard_filter"},
     ("hard", "above"): set(),
-    ("vqsr", "below"): {
-        *("base_recalibrator", "base_recalibration", "genotype_gvcfs", "apply_variant_recalibration"),
-    },
-    ("vqsr", "above"): {"base_recalibrator"},
+    ("vqsr", "below"): {*ALWAYS, "variant_recalibration", "apply_variant_recalibration"},
+    ("vqsr", "above"): {"apply_variant_recalibration"},
 }
 
 
 @pytest.mark.parametrize(("filters", "side"), SHORT)
 def test_a_walk_over_little_does_without_the_second_compiler(single, filters, side):
     single.config |= {"filter": "vqsr", "vqsr": VQSR} if filters == "vqsr" else {"filter": "hard"}
-    sizes, less = SIZES[filters][side]
     for path in WALKED.values():
-        put(single, path, sizes[Path(path).parent.name] * MIB + less)
+        put(single, path, SIZES[filters][Path(path).parent.name] * MIB - (side == "below"))
     found = {rule: options for rule, options in java_options(single).items() if rule in WALKED}
     assert all(len(options) == 1 for options in found.values())
     assert all("m -XX:+UseSerialGC" in text for options in found.values() for text in options)
-    assert {rule for rule, (options,) in found.items() if options.endswith(C1)} == SHORT[filters, side]
+    short = {rule for rule, (options,) in found.items() if options.endswith(C1)}
+    assert short == SHORT[filters, side]
+    assert {rule for rule, (options,) in found.items() if LATE_C2 in options} == set(found) - short
 
 
 def test_what_is_not_there_yet_counts_as_large(single):
@@ -85,14 +82,18 @@ def test_what_is_not_there_yet_counts_as_large(single):
     assert not [text for texts in options.values() for text in texts if C1 in text]
 
 
-def test_calling_and_joint_genotyping_have_both_compilers(single):
-    """Theirs are the long walks; the size of a GenomicsDB says nothing about its samples."""
+def test_joint_genotyping_goes_by_the_size_of_its_workspace(single):
     single.config["calling"] = "joint"
-    put(single, "results/base_recalibration/S1.bam", 1)
+    for contig in ("chr1", "chr2"):
+        put(single, f"results/genomics_db_import/cohort/{contig}/part", 10 * MIB)
+    (late,) = java_options(single)["genotype_gvcfs"]
+    assert LATE_C2 in late
+    put(single, "results/genomics_db_import/cohort/chr2/part", 10 * MIB - 1)
     options = java_options(single)
-    assert options["haplotype_caller"] == options["genotype_gvcfs"] == {"-Xmx4800m -XX:+UseSerialGC"}
-    # its work is native code, outside of the heap
-    assert options["genomics_db_import"] == {"-Xmx3200m -XX:+UseSerialGC"}
+    assert options["genotype_gvcfs"] == {f"-Xmx4800m -XX:+UseSerialGC {C1}"}
+    # the importer's work is native code, outside of the heap
+    (native,) = options["genomics_db_import"]
+    assert native.startswith("-Xmx3200m -XX:+UseSerialGC ")
 
 
 def test_a_profile_moves_the_bound(single):
@@ -105,9 +106,9 @@ def test_the_published_profile_leaves_the_jvm_as_it_comes(single):
     for path in WALKED.values():
         put(single, path, 1)
     options = java_options(single, "--workflow-profile", str(PROFILES / "published"))
-    assert not [text for texts in options.values() for text in texts if C1 in text]
+    assert not [text for texts in options.values() for text in texts if C1 in text or LATE_C2 in text]
     settings = yaml.safe_load((PROFILES / "published/config.yaml").read_text())["set-resources"]
-    assert settings == {rule: {"c1_below_mib": 0} for rule in WALKED}
+    assert settings == {rule: {"c1_below_mib": 0} for rule in [*WALKED, "genomics_db_import"]}
 
 
 def threads_of_jobs(said: str) -> dict[str, set[int]]:

@@ -26,7 +26,7 @@ rule apply_variant_recalibration:
         mem_mb=4000,
         c1_below_mib=2,
     params:
-        java=java_c1,
+        java=java_gatk4,
         snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
         indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],
     shell:

@@ -18,10 +18,10 @@ rule base_recalibrator:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=60,
+        c1_below_mib=20,
         piece_mib=16,
     params:
-        java=java_c1,
+        java=java_gatk4,
         known=lambda wildcards, input: repeat("--known-sites", input.known),
     shell:
         scattered(
@@ -59,10 +59,10 @@ rule base_recalibration:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=40,
+        c1_below_mib=20,
         piece_mib=16,
     params:
-        java=java_c1,
+        java=java_gatk4,
     # The regions that are called play no part here: the final alignment keeps every read.
     shell:
         scattered(

@@ -320,20 +320,38 @@ def java(wildcards, threads, resources, heap_fifths=4):
     return f"-Xmx{resources.mem_mb * heap_fifths // 5}m {collector}"
 
 
-def java_native(wildcards, threads, resources):
-    """JVM options of a walker whose work is native code, outside of the heap: that gets half as much."""
-    return java(wildcards, threads, resources, heap_fifths=2)
+# Below a rule's c1_below_mib a JVM would end before the code of its second compiler, C2, pays for its making. Above it,
+# C2 waits twenty times as long as it does by itself (its defaults are 5,000, 600, 15,000 and 40,000): it then makes what is
+# hot, and little else. profiles/README.md says how both were measured.
+C1_ALONE = "-XX:TieredStopAtLevel=1"
+LATE_C2 = (
+    "-XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=12000"
+    " -XX:Tier4CompileThreshold=300000 -XX:Tier4BackEdgeThreshold=800000"
+)
 
 
-def java_c1(wildcards, input, threads, resources):
-    """JVM options of a GATK 4 walker that is short where its input is small.
+def compilers(input, resources):
+    """JVM options of a walk by the size of what it walks over; what is not there yet, as in a dry run, counts as large."""
+    if not resources.c1_below_mib:
+        return ""  # as the JVM comes
+    walked = next((Path(input[name]) for name in ("bam", "gvcf", "vcf", "workspace") if name in input.keys()), None)
+    short = walked and walked.exists() and size(walked) < resources.c1_below_mib * 1024**2
+    return f" {C1_ALONE if short else LATE_C2}"
 
-    Below the rule's c1_below_mib it would end before the code of the JVM's second compiler, C2, pays for its making.
-    profiles/README.md says how the bounds were measured. What is not there yet, as in a dry run, counts as large.
-    """
-    walked = next((Path(input[name]) for name in ("bam", "gvcf", "vcf") if name in input.keys()), None)
-    short = walked and walked.exists() and walked.stat().st_size < resources.c1_below_mib * 1024**2
-    return java(wildcards, threads, resources) + (" -XX:TieredStopAtLevel=1" if short else "")
+
+def size(path):
+    """Bytes of a file, or of all files in a folder: a GenomicsDB is about as large as the GVCFs that it was made of."""
+    return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file())
+
+
+def java_gatk4(wildcards, input, threads, resources):
+    """JVM options of a walker of GATK 4."""
+    return java(wildcards, threads, resources) + compilers(input, resources)
+
+
+def java_native(wildcards, input, threads, resources):
+    """Those of a walker whose work is native code, outside of the heap: that gets half as much."""
+    return java(wildcards, threads, resources, heap_fifths=2) + compilers(input, resources)
 
 
 def gatk3(wildcards, threads, resources):

@@ -37,6 +37,7 @@ rule genomics_db_import:
     threads: 1
     resources:
         mem_mb=8000,
+        c1_below_mib=1,  # nothing that is sized here: 0 would leave the JVM as it comes
         piece_mib=1,
     params:
         java=java_native,
@@ -92,7 +93,7 @@ rule genotype_gvcfs:
         c1_below_mib=20,
         piece_mib=1,
     params:
-        java=java_c1,
+        java=java_gatk4,
     shell:
         scattered(
             "genotype_gvcfs",

@@ -19,9 +19,10 @@ rule haplotype_caller:
     threads: 1
     resources:
         mem_mb=6000,
+        c1_below_mib=8,
         piece_mib=4,
     params:
-        java=java,
+        java=java_gatk4,
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
     shell:
         scattered(

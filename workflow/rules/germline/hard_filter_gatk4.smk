@@ -19,7 +19,7 @@ rule hard_filter:
         mem_mb=4000,
         c1_below_mib=10,
     params:
-        java=java_c1,
+        java=java_gatk4,
         filters=filter_arguments("--filter-name", "--filter-expression"),
     shell:
         bound(

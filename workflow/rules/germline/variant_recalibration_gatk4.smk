@@ -18,8 +18,9 @@ rule variant_recalibration:
     threads: 1
     resources:
         mem_mb=8000,
+        c1_below_mib=1,
     params:
-        java=java,
+        java=java_gatk4,
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
         resources=resource_arguments("--resource"),
         resource_settings=lambda wildcards: config["vqsr"][wildcards.mode]["resources"],
