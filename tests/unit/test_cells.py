@@ -30,6 +30,7 @@ print("Using workflow specific profile here for setting default command line arg
 if fails == "all":
     sys.exit("units.tsv line 2: sample S1: fq1 S1_1.fq is cut off")
 pathlib.Path(os.environ["TMPDIR"], "left").write_text("x")
+folder.joinpath("class_archive").write_text(os.environ.get("GATK_CLASS_ARCHIVE", "as set up"))
 samples = folder.joinpath("config/samples.tsv").read_text().split()[1:]
 with folder.joinpath("ledger.jsonl").open("a") as ledger:
     for sample in samples:
@@ -129,6 +130,13 @@ def test_an_independent_cell_is_a_run_a_sample(cell, setup, snakemake):
         ("samples/S1", ["S1"]),
     ]
     assert [output["samples"] for output in record["outputs"]] == [["S2"], ["S1"]]
+
+
+def test_jvms_of_independent_pipelines_start_as_they_come(cell, setup, snakemake):
+    for one in (cell, independent(cell)):
+        run(one, setup)
+    told = {path.parent.name: path.read_text() for path in setup.folder.rglob("class_archive")}
+    assert told == {cell.cell: "as set up", "S1": "", "S2": ""}
 
 
 def test_only_jobs_of_this_run_say_what_came_of_a_sample(cell, setup, snakemake):

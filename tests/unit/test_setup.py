@@ -447,6 +447,14 @@ def test_gatk_starts_from_its_class_archive_where_there_is_one(gatk, tmp_path):
     assert f"-XX:SharedArchiveFile={archive}" in options
 
 
+def test_gatk_does_without_its_class_archive_where_it_is_told_to(gatk, tmp_path, monkeypatch):
+    archive = tmp_path / "some tools/gatk/classes/archive.jsa"
+    archive.parent.mkdir()
+    archive.touch()
+    monkeypatch.setenv("GATK_CLASS_ARCHIVE", "")
+    assert "-XX:Shared" not in gatk("Tool").stdout
+
+
 @pytest.mark.parametrize("words", [[], ["--list"], ["--java-options", "", "--list"]])
 def test_gatk_lists_its_tools(gatk, words):
     assert arguments_of(gatk(*words))[1] == ["--help"]
