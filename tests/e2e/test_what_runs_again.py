@@ -48,7 +48,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     "gatk4": {
         "reference.fasta": ("other.fa", {"reference"}),
         "reference.bwa_index": ("index", {"map_and_sort"}),
-        "mapper": ("bwa-mem2", {"bwa_index", "map_and_sort"}),
+        "mapper": ("bwa-mem2", {"bwa_index"}),
         "known_sites": (["known.vcf", "other.vcf"], {"indexed_vcf"}),
         "known_indels": (["other.vcf"], {"indexed_vcf"}),
         "intervals": ("regions.bed", {"stretches"}),

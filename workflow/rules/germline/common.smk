@@ -93,7 +93,8 @@ def unit_parts(sample, unit):
     chunks = chunks_of(sample, unit)
     if chunks == 1:
         return [f"results/map_and_sort/{sample}/{unit}"]
-    return [f"results/map_chunk/{sample}/{unit}/{chunk}of{chunks}" for chunk in range(1, chunks + 1)]
+    shards = [f"{number}of{chunks}" for number in range(1, chunks + 1)]
+    return [f"results/map_chunk/{sample}/{unit}/{shard}" for shard in shards]
 
 
 def unit_bams(wildcards):
