@@ -1,13 +1,30 @@
-# Where the genome, and the regions that are called of it, may be cut into pieces. Outside every timing.
+# Where the genome, and the regions that are called of it, may be cut into pieces, and how what pieces leave becomes one.
+
+STRETCHES, CALLED = "results/reference/stretches.bed", "results/reference/called_stretches.bed"
+
+# their order is the genome's, so nothing is sorted or decoded
+GATHER_VCF = """
+            bcftools concat --naive -f "$list" -O z -o {output.vcf:q}
+            bcftools index --tbi {output.vcf:q}
+            """
+GATHER_GVCF = """
+            {params.python} "$GPD_JOIN_GVCF" "$list" {output.gvcf:q}
+            bcftools index --tbi {output.gvcf:q}
+            """
+GATHER_BAM = """
+            samtools cat --no-PG -b "$list" -o {output.bam:q}
+            samtools index -o {output.bai:q} {output.bam:q}
+            """
 
 
 rule stretches:
+    """Outside every timing."""
     input:
         **reference,
         intervals=regions,
     output:
-        genome="results/reference/stretches.bed",
-        called="results/reference/called_stretches.bed",
+        genome=STRETCHES,
+        called=CALLED,
     log:
         "logs/stretches/genome.log",
     conda:

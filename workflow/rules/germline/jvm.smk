@@ -1,0 +1,75 @@
+# How GATK is started: which Java, how much memory, which of its compilers.
+import os
+
+from snakemake.settings.types import DeploymentMethod
+
+gatk3_java = load(source("gatk3_java.py"))
+
+
+def find_java8():
+    """The Java that the user's jar of GATK 3 runs under; what is not one is refused before any job."""
+    named, jar = config["gatk3_java"], config["gatk3_jar"]
+    by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+    if not jar or "gatk3" not in (config["gatk"], config["realigner"]):
+        return ""
+    if by_conda and not named and "JAVA8_HOME" not in os.environ:
+        return "java"  # of the rule's environment
+    java, reason = gatk3_java.find(named, os.environ)
+    if java and workflow.is_main_process:
+        reason = gatk3_java.fault(java, jar)
+    if reason:
+        sys.exit(f"config: gatk3_jar {jar}: {reason}")
+    return java
+
+
+environment |= dict(GPD_JAVA8=find_java8())
+
+
+def java(wildcards, threads, resources, heap_fifths=4):
+    """JVM options: a fifth of mem_mb is left to the JVM itself; one thread needs no parallel collector."""
+    collector = "-XX:+UseSerialGC" if threads == 1 else f"-XX:+UseParallelGC -XX:ParallelGCThreads={threads}"
+    return f"-Xmx{resources.mem_mb * heap_fifths // 5}m {collector}"
+
+
+# Below a rule's c1_below_mib a JVM would end before the code of its second compiler, C2, pays for its making. Above it,
+# C2 waits twenty times as long as it does by itself (its defaults are 5,000, 600, 15,000 and 40,000): it then makes what is
+# hot, and little else. profiles/README.md says how both were measured.
+C1_ALONE = "-XX:TieredStopAtLevel=1"
+LATE_C2 = (
+    "-XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=12000"
+    " -XX:Tier4CompileThreshold=300000 -XX:Tier4BackEdgeThreshold=800000"
+)
+
+
+def compilers(input, resources):
+    """JVM options of a walk by the size of what it walks over; what is not there yet, as in a dry run, counts as large."""
+    if not resources.c1_below_mib:
+        return ""  # as the JVM comes
+    walked = next((Path(input[name]) for name in ("bam", "gvcf", "vcf", "workspace") if name in input.keys()), None)
+    short = walked and walked.exists() and size(walked) < resources.c1_below_mib * 1024**2
+    return f" {C1_ALONE if short else LATE_C2}"
+
+
+def size(path):
+    """Bytes of a file, or of all files in a folder: a GenomicsDB is about as large as the GVCFs that it was made of."""
+    return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file())
+
+
+def java_gatk4(wildcards, input, threads, resources):
+    """JVM options of a walker of GATK 4."""
+    return java(wildcards, threads, resources) + compilers(input, resources)
+
+
+def java_native(wildcards, input, threads, resources):
+    """Those of a walker whose work is native code, outside of the heap: that gets half as much."""
+    return java(wildcards, threads, resources, heap_fifths=2) + compilers(input, resources)
+
+
+def gatk3(wildcards, threads, resources):
+    """GATK 3 up to its walker: the jar that the config names, or conda's wrapper, which takes JVM options itself.
+
+    Where its Java is depends on the machine, so that comes through the environment.
+    """
+    options = f"{java(wildcards, threads, resources)} -Djava.io.tmpdir={shlex.quote(str(resources.tmpdir))}"
+    jar = config["gatk3_jar"]
+    return f'"$GPD_JAVA8" {options} -jar {shlex.quote(jar)}' if jar else f"gatk3 {options}"

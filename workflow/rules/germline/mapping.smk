@@ -1,0 +1,152 @@
+# What mapping asks for: bwa's index, in memory once or for each job, and the reads, whole or in chunks.
+import json
+import os
+import subprocess
+from functools import cache
+
+BATCH_BASES = 100_000_000  # what bwa takes at once, whatever its threads (-K): its results depend on it
+INDEX_BYTES_A_BASE = {"bwa": 1.75, "bwa-mem2": 5.5}
+SHARED_BYTES = 1 << 30  # how large an index is shared by itself: loading a smaller one again costs little
+
+bwa_index = config["reference"]["bwa_index"] or "results/reference/genome.fa"
+bwa_files = [f"{bwa_index}.{part}" for part in inputs.INDEX_ENDINGS[config["mapper"]]]
+if not config["reference"]["bwa_index"]:
+    bwa_files.append(f"{bwa_index}.alt")
+
+environment |= dict(GPD_BWA_SHM=source("bwa_shm.py"))
+
+
+# where a module's user has our files, to look at some before Snakemake does
+place = workflow.modifier.path_modifier.replace_prefix
+mapped_whole, mapped_in_chunks = (Path(place(f"results/{rule}")) for rule in ("map_and_sort", "map_chunk"))
+index_files = [place(path) for path in bwa_files]
+
+
+@cache
+def chunks_of(sample, unit):
+    """How many jobs map a unit: as many as did before, for another number gives the same and would map it all again."""
+    if (mapped_whole / sample / f"{unit}.json").exists():
+        return 1
+    made = (mapped_in_chunks / sample / unit).glob("*of*.json")
+    return max((int(path.stem.partition("of")[2]) for path in made), default=config["map_chunks"])
+
+
+def unit_parts(sample, unit):
+    """Where a unit's alignments and their counts lie, up to the endings: one place a job."""
+    if units[sample][unit]["bam"] and config["bam_input"] == "keep":
+        return [f"results/take_alignment/{sample}/{unit}"]
+    chunks = chunks_of(sample, unit)
+    if chunks == 1:
+        return [f"results/map_and_sort/{sample}/{unit}"]
+    shards = [f"{number}of{chunks}" for number in range(1, chunks + 1)]
+    return [f"results/map_chunk/{sample}/{unit}/{shard}" for shard in shards]
+
+
+def read_group(wildcards):
+    """The unit's read group as bwa wants it, with tabs spelled out."""
+    unit = units[wildcards.sample][wildcards.unit]
+    fields = {
+        "ID": f"{wildcards.sample}.{wildcards.unit}",
+        "SM": wildcards.sample,
+        "LB": unit["library"] or wildcards.sample,
+        "PL": unit["platform"],
+        "PU": wildcards.unit,
+    }
+    return r"\t".join(["@RG", *(f"{key}:{value}" for key, value in fields.items())])
+
+
+def streams(wildcards, input):
+    """bwa's arguments for the reads: each FASTQ a counted stream, a BAM or CRAM file an interleaved one."""
+    if units[wildcards.sample][wildcards.unit]["bam"]:
+        return f"-p <(unpack {shlex.quote(str(input.reads))})"
+    return " ".join(f"<(stream {shlex.quote(fastq)})" for fastq in input.reads)
+
+
+def chunk_source(wildcards, input):
+    """The words by which a command reads a unit's reads from a BAM or CRAM file, and pipes them to what follows."""
+    if not units[wildcards.sample][wildcards.unit]["bam"]:
+        return ""
+    reference, reads = (shlex.quote(str(path)) for path in (input.reference, input.reads))
+    return f'samtools collate --reference {reference} -u -O {reads} "$counts/collate" | samtools fastq -n - |'
+
+
+def index_bytes():
+    """What the mapper's index takes in memory; where it is still to be made, what it will take."""
+    if all(os.path.exists(path) for path in index_files):
+        return sum(os.path.getsize(path) for path in index_files)
+    return round(genome_bytes() * INDEX_BYTES_A_BASE[config["mapper"]])
+
+
+def mapped_at_once(threads):
+    """How many jobs may map at once on this machine."""
+    jobs = sum(len(unit_parts(sample, unit)) for sample in units for unit in units[sample])
+    return max(1, min(jobs, workflow.cores // threads))
+
+
+@cache
+def memory_mb():
+    """What jobs on this machine may take: what Snakemake was told, else what there is."""
+    told = workflow.global_resources.get("mem_mb")
+    if told is not None:
+        return told.value
+    asking = [sys.executable, "-S", "-E", environment["GPD_LAUNCH"], "limits"]
+    return json.loads(subprocess.run(asking, capture_output=True, check=True).stdout)["memory_mib"] * 1.048576
+
+
+def own_mb(threads):
+    """Memory of bwa, without its index, and the sorter."""
+    return 4200 + 450 * threads
+
+
+def shares_index(threads):
+    """Whether bwa's index is one for all (bwa_shm).
+
+    By itself only where it is large and each job's own would not fit in: bwa maps more slowly with a shared one
+    (profiles/README.md). And only for jobs on this machine.
+    """
+    if config["mapper"] != "bwa":
+        return False
+    if config["bwa_shm"] != "auto":
+        return config["bwa_shm"] == "always"
+    large, jobs = index_bytes() >= SHARED_BYTES, mapped_at_once(threads)
+    return workflow.local_exec and large and jobs > 1 and jobs * (own_mb(threads) + index_bytes() / 1e6) > memory_mb()
+
+
+def mapping_mem_mb(wildcards, threads):
+    """Memory of a job that maps, with bwa's index: all of it, or a share of the one that all have together."""
+    return round(own_mb(threads) + index_bytes() / 1e6 / (mapped_at_once(threads) if shares_index(threads) else 1))
+
+
+def bwa(wildcards, input, threads):
+    """How the mapper is called: as it is, or with an index that all of its processes on this machine share."""
+    if not shares_index(threads):
+        return config["mapper"]
+    return f'{PYTHON} "$GPD_BWA_SHM" run {shlex.quote(index_prefix(wildcards, input))} bwa'
+
+
+def index_guard(wildcards, threads):
+    """What starts the process that frees the shared index when nobody uses it."""
+    return f'{PYTHON} "$GPD_BWA_SHM" guard;' if shares_index(threads) else ""
+
+
+def index_prefix(wildcards, input):
+    return input.index[0].removesuffix(".amb")
+
+
+def mapping(bwa, chunk=""):
+    """The command from reads to sorted alignments and their counts, with bwa's own part in it.
+
+    bwa reads through reads.py, which counts records, while flagstat counts what goes to the sorter. The sorter sees the
+    end of its input only when flagstat has closed the pipe too, so that count is whole by then.
+    """
+    command = """
+            counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
+            reads() {{ {params.python} "$GPD_READS" "$@"; }}
+            BWA \\
+            | samtools view -u - \\
+            | tee >(samtools flagstat -O json - > "$counts/flagstat"; true) \\
+            | sambamba sort -t {threads} -m $(({resources.mem_mb} / 4))M -l 1 --tmpdir {resources.tmpdir:q} \\
+                -o {output.bam:q} /dev/stdin
+            reads unit --counts "$counts" CHUNK--output {output.counts:q} {input.reads:q}
+            """
+    return command.replace("BWA", bwa.strip()).replace("CHUNK", chunk).replace("BASES", str(BATCH_BASES))
