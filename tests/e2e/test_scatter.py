@@ -114,6 +114,28 @@ def test_while_others_keep_the_cpus_busy_a_step_is_run_whole(step):
     other.communicate(timeout=30)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_without_leases_as_many_pieces_run_at_once_as_the_step_has_threads(step, threads):
+    at_once = 'touch "$piece.runs"; sleep 0.5; ls "${piece%/*}"/*.runs | wc -l > "$piece"; rm "$piece.runs"'
+    code, _, _ = step.run(6, at_once, finish="", options=["--threads", str(threads), "--binding", "none"])
+    assert code == 0
+    assert max(map(int, step.result.split())) == threads
+
+
+@needs_two_cpus
+def test_what_a_killed_launcher_left_keeps_no_cpu(step):
+    """Its journal says that it waits for CPUs, until a later launcher reads it."""
+    holder = step.node.start("sleep 30", name="holds")
+    wait_until(step.node.leased)
+    stuck = step.node.start("true", name="stuck", threads=10_000)
+    wait_until(lambda: len(list((step.node.runtime / "jobs").iterdir())) == 2)
+    for process in (stuck, holder):
+        process.kill()
+        process.wait()
+    wait_until(lambda: not step.node.leased())
+    assert "gather" in step.run("auto", 'echo x > "$piece"')[2]
+
+
 def test_a_failed_piece_is_named_and_the_next_attempt_makes_what_is_missing(step):
     failing = f'[ $number != 2 ] || [ -e cured ] || {{ echo "error: no such luck" >&2; exit 3; }}; {PIECE}'
     code, said, shards = step.run(4, failing)
@@ -121,6 +143,7 @@ def test_a_failed_piece_is_named_and_the_next_attempt_makes_what_is_missing(step
     assert "step a: tool_error: error: no such luck (log: logs/a.pieces/2.log)" in said
     assert "gather" not in shards
     assert not (step.node.folder / "out.txt").exists()
+    assert step.log.read_text() == "piece 2 failed with exit code 3: see logs/a.pieces/2.log\n"
     (step.node.folder / "cured").touch()
     code, said, again = step.run(4, failing)
     assert (code, said, step.result) == (0, "", EVERY + "finished\n")

@@ -25,6 +25,7 @@ import sys
 from collections import namedtuple
 
 from launcher.job import LOOK_S, read_command, run_command
+from launcher.journal import recover
 from launcher.pieces import cut, cut_anywhere, has_whole_contigs, padded, read_lines, spans, within
 from launcher.requester import ENDINGS, Requester
 from launcher.runtime import runtime_dir
@@ -93,7 +94,9 @@ def how_many(settings):
     most, least = size_mib // settings.piece_mib, size_mib // (settings.piece_mib * LARGEST) + 1
     if most < 2:
         return 1
-    return int(min(most, max(least, settled_spare(runtime_dir(), settings))))
+    runtime = runtime_dir()
+    recover(runtime)  # what a killed launcher left is no job that waits for CPUs
+    return int(min(most, max(least, settled_spare(runtime, settings))))
 
 
 def files_of(path):
@@ -202,7 +205,7 @@ class Crew:
         while self.running or waiting:
             if self.code or self.signum:
                 waiting = []  # those that run come to their end: what they make is kept
-            elif waiting and (room := spare(self.runtime, self.settings) if self.running else 1):
+            elif waiting and (room := self.room()):
                 for piece in waiting[:room]:
                     self.start_piece(piece, command)
                 waiting = waiting[room:]
@@ -214,6 +217,12 @@ class Crew:
         if not self.code and not self.signum:
             self.folder.remove()
         return 128 + self.signum if self.signum else self.code
+
+    def room(self):
+        """Return how many more pieces may run: one always does, and without leases as many as the step has threads."""
+        if self.settings.binding == "none":
+            return max(0, self.settings.threads - len(self.running))
+        return spare(self.runtime, self.settings) if self.running else 1
 
     def attend(self, seconds):
         """Wait for the end of a job, for a signal, or so long; pass signals on, and look who has ended."""
@@ -229,11 +238,19 @@ class Crew:
                 self.note_end(self.running.pop(pid), os.waitstatus_to_exitcode(status))
 
     def note_end(self, number, code):
-        """Note what became of a piece, or of the gathering (None)."""
+        """Note what became of a piece, or of the gathering (None), which has the step's own log."""
         if code == 0 and number:
             self.folder.set_done(number)
         elif code:
             self.code = self.code or (128 - code if code < 0 else code)
+            if number:
+                os.makedirs(os.path.dirname(self.settings.log) or ".", exist_ok=True)
+                with open(self.settings.log, "w") as log:
+                    log.write(f"piece {number} failed with exit code {code}: see {self.log_of(number)}\n")
+
+    def log_of(self, number):
+        """Return the path of a piece's log."""
+        return f"{self.settings.log.removesuffix('.log')}.pieces/{number}.log"
 
     def start_piece(self, piece, command):
         """Start the job that makes a piece."""
@@ -249,8 +266,8 @@ class Crew:
         if settings.clip and settings.scatter_cuts == "anywhere":
             own = self.folder.file(number, ".bed")
             command += f'\n"$GPD_PYTHON" -S -E "$GPD_CLIP" {quoted(own)} {quoted(settings.clip)} "$piece"'
-        log = f"{settings.log.removesuffix('.log')}.pieces/{number}.log"
-        self.start(number, f"{number}/{self.pieces[-1].number}", variables + command, log, [made], settings.inputs)
+        shard = f"{number}/{self.pieces[-1].number}"
+        self.start(number, shard, variables + command, self.log_of(number), [made], settings.inputs)
 
     def start_gathering(self, gather):
         """Start the job that makes the step's outputs of the pieces."""
