@@ -1,17 +1,18 @@
 """Steps in pieces: how many, on which CPUs, what is left of a failure, and what the next attempt does."""
 
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from launcher.limits import limits
 from launching import LAUNCH, wait_until
 
 pytestmark = pytest.mark.e2e
 
-needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU only: none is ever spare")
+USABLE = limits()["cpus"]
+needs_two_cpus = pytest.mark.skipif(USABLE < 2, reason="one CPU only: none is ever spare")
 STRETCHES = "".join(f"chr{number}\t0\t1000\t{number}\t1000\n" for number in range(1, 9))
 PIECE = 'cut -f 1 "${regions[1]}" > "$piece"; echo "piece $number" >&2'
 GATHER = 'xargs -d "\\n" -a "$list" cat > out.txt'
@@ -91,7 +92,7 @@ def test_there_are_no_more_pieces_than_places_to_cut(step):
 
 @needs_two_cpus
 def test_as_many_pieces_as_cpus_are_spare(step):
-    cpus = min(8, len(os.sched_getaffinity(0)))
+    cpus = min(8, USABLE)
     code, _, shards = step.run("auto", 'sleep 0.6; touch "$piece"; echo x > "$piece"')
     assert (code, len(shards)) == (0, cpus + 1)
     pieces = step.node.records()[:-1]
@@ -106,7 +107,7 @@ def test_a_run_takes_no_more_than_it_was_given_and_cuts_nothing_small(step, opti
 
 @needs_two_cpus
 def test_while_others_keep_the_cpus_busy_a_step_is_run_whole(step):
-    wide = len(os.sched_getaffinity(0)) - 1
+    wide = USABLE - 1
     other = step.node.start("sleep 3", name="other", threads=wide)
     wait_until(lambda: len(step.node.leased()) == wide)
     code, _, shards = step.run("auto", 'echo whole > "$piece"')
