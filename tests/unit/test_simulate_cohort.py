@@ -248,6 +248,12 @@ def test_what_is_left_between_gaps_is_as_it_was(genome: Genome) -> None:
         assert "N" not in with_gaps.contigs[m.contig][m.start : m.end]
 
 
+def test_variants_lie_as_far_apart_as_asked_for() -> None:
+    dense, sparse = (simulate_cohort.simulate_shared(1, 100_000, variants_every=bp).variants for bp in (100, 400))
+    assert 0.85 < len(dense) / 1000 <= 1
+    assert 0.85 < len(sparse) / 250 <= 1
+
+
 @needs_tools
 def test_a_cohort_with_gaps_has_the_coverage_that_was_asked_for(tmp_path: Path) -> None:
     length, coverage = 60_000, 4
@@ -293,6 +299,7 @@ def test_apply_variants_refuses_what_does_not_fit() -> None:
         (["--coverage", "nan"], "--coverage nan: give 0.5 to 1000"),
         (["--coverage", "0"], "--coverage 0: give 0.5 to 1000"),
         (["--gaps-every", "500"], "--gaps-every 500: give 10000 bp or more, or 0"),
+        (["--variants-every", "99"], "--variants-every 99: give 100 bp or more"),
         (["--samples", "two"], "invalid int value: 'two'"),
         (["--depth", "3"], "unrecognized arguments: --depth 3"),
     ],

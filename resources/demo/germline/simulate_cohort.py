@@ -28,7 +28,7 @@ DEFAULT_LENGTH_BP = 1_200_000
 DEFAULT_COVERAGE = 20.0
 MIN_LENGTH_BP, MAX_LENGTH_BP = 20_000, 200_000_000
 MIN_GAPS_EVERY_BP = 10_000
-POPULATION_EVERY_BP = 100
+DEFAULT_VARIANTS_EVERY_BP = 100
 # one segment in so many bases stands twice in every sample, and once in the reference
 PARALOG_EVERY_BP, PARALOG_BP, PARALOG_DIFFERENCE_EVERY_BP = 250_000, (2000, 4500), 110
 TEMPLATE = Path(__file__).with_name("config.template.yaml")
@@ -77,12 +77,14 @@ def stream(seed: int, *purpose: int) -> np.random.Generator:
     return np.random.default_rng([seed, *purpose])
 
 
-def simulate_shared(seed: int, length: int, gaps_every: int = 0) -> Population:
+def simulate_shared(
+    seed: int, length: int, gaps_every: int = 0, variants_every: int = DEFAULT_VARIANTS_EVERY_BP
+) -> Population:
     """The genome, the variants of its population and its paralogs."""
     genome = simulate_genome(stream(seed, 0), length)
     if gaps_every:
         genome = add_gaps(stream(seed, 6), genome, gaps_every)
-    variants = simulate_population(stream(seed, 1), genome, POPULATION_EVERY_BP)
+    variants = simulate_population(stream(seed, 1), genome, variants_every)
     paralogs, differences = simulate_paralogs(stream(seed, 2), genome)
     return Population(genome, variants, paralogs, differences)
 
@@ -183,12 +185,14 @@ def write_sample(seed: int, index: int, name: str, population: Population, cover
             simulate_lane(stream(seed, 4, index, i), lane, fasta, pairs, name, output / "reads")
 
 
-def write_cohort(output: Path, samples: int, seed: int, length: int, coverage: float, gaps_every: int) -> None:
+def write_cohort(
+    output: Path, samples: int, seed: int, length: int, coverage: float, gaps_every: int, variants_every: int
+) -> None:
     """Write the whole cohort into the empty folder `output`."""
     for folder in ("reads", "known", "truth"):
         (output / folder).mkdir()
     names = [f"DEMO{i + 1:02d}" for i in range(samples)]
-    population = simulate_shared(seed, length, gaps_every)
+    population = simulate_shared(seed, length, gaps_every, variants_every)
     write_fasta(output / "genome.fa", population.genome.contigs)
     run(["samtools", "faidx", str(output / "genome.fa")])
     contigs = population.genome.contigs
@@ -230,6 +234,12 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--length", type=int, default=DEFAULT_LENGTH_BP, help="genome in bp (%(default)s)")
     parser.add_argument("--coverage", type=float, default=DEFAULT_COVERAGE, help="mean depth (%(default)s)")
     parser.add_argument("--gaps-every", type=int, default=0, help="a run of N in so many bp; 0: none (%(default)s)")
+    parser.add_argument(
+        "--variants-every",
+        type=int,
+        default=DEFAULT_VARIANTS_EVERY_BP,
+        help="a variant of the population in so many bp, of which a sample has a third (%(default)s)",
+    )
     given = parser.parse_args(arguments)
     problem = ""
     if not 1 <= given.samples <= 99:
@@ -242,6 +252,8 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         problem = f"--coverage {given.coverage:g}: give 0.5 to 1000"
     elif given.gaps_every and given.gaps_every < MIN_GAPS_EVERY_BP:
         problem = f"--gaps-every {given.gaps_every}: give {MIN_GAPS_EVERY_BP} bp or more, or 0"
+    elif given.variants_every < DEFAULT_VARIANTS_EVERY_BP:
+        problem = f"--variants-every {given.variants_every}: give {DEFAULT_VARIANTS_EVERY_BP} bp or more"
     elif given.output.exists() and not (given.output.is_dir() and not any(given.output.iterdir())):
         problem = f"--output {given.output}: exists and is not an empty folder; remove it or name another"
     if problem:
@@ -260,7 +272,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(prefix=".cohort-", dir=output.parent) as scratch:
             building = Path(scratch) / "cohort"
             building.mkdir()
-            write_cohort(building, given.samples, given.seed, given.length, given.coverage, given.gaps_every)
+            write_cohort(
+                building,
+                given.samples,
+                given.seed,
+                given.length,
+                given.coverage,
+                given.gaps_every,
+                given.variants_every,
+            )
             building.rename(output)
     except (ToolError, OSError) as error:
         print(f"simulate_cohort.py: {error}", file=sys.stderr)

@@ -18,17 +18,22 @@ UNITS, SAMPLES, CONFIG = "units.tsv", "samples.tsv", "config.yaml"
 
 @dataclass(frozen=True)
 class Simulated:
-    """Samples of the demo's simulator: how many, over how many bases, how deep, and how far apart gaps are."""
+    """Samples of the demo's simulator: how many, bases, depth, and how far apart gaps and variants are.
+
+    A third of the population's variants are a sample's, so that these have one a kilobase, as people have.
+    """
 
     name: str
     samples: int
     length: int
     coverage: float
     gaps_every: int = 200_000
+    variants_every: int = 340
 
     def write(self, folder: Path, seed: int) -> Source:
         sizes = ("--samples", self.samples, "--length", self.length, "--coverage", self.coverage)
-        options = [str(word) for word in (*sizes, "--gaps-every", self.gaps_every)]
+        apart = ("--gaps-every", self.gaps_every, "--variants-every", self.variants_every)
+        options = [str(word) for word in (*sizes, *apart)]
         demo.simulate(demo.DEMOS["germline"].simulator, folder, seed, *options)
         return read_pool("germline", Pool(str(folder), CONFIG))
 
@@ -74,7 +79,7 @@ class Real:
 
 SMALL = Simulated("small", samples=4, length=1_000_000, coverage=20)
 LARGE = Simulated("large", samples=4, length=4_900_000, coverage=21)
-TINY = Simulated("tiny", samples=1, length=20_000, coverage=10, gaps_every=10_000)
+TINY = Simulated("tiny", samples=1, length=20_000, coverage=10, gaps_every=10_000, variants_every=100)
 
 CHR20 = Real(
     "germline_chr20",
