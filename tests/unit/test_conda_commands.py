@@ -11,8 +11,13 @@ from conftest import ROOT
 WORKFLOW = ROOT / "workflow"
 KNOWN = set().union(*(commands for commands, _ in conda_stand_in.packages().values()))
 OF_COREUTILS = {"bwa_alt", "multiqc_files", "sample_map"}  # rules of bash and coreutils alone
+RULES = WORKFLOW / "rules/germline"
 # the command around the mapper's
-MAPPING = (WORKFLOW / "rules/germline/common.smk").read_text().partition('    command = """')[2].partition('"""')[0]
+MAPPING = (RULES / "mapping.smk").read_text().partition('    command = """')[2].partition('"""')[0]
+# those that make one of pieces
+GATHERING = dict(
+    re.findall(r'^(GATHER_\w+) = """(.*?)"""', (RULES / "stretches.smk").read_text(), re.DOTALL | re.MULTILINE)
+)
 AT_A_START = r'(?:^|[|;&({{]|\|\||&&|\bif|\bthen)\s*(?:"?\$\()?({names})(?=[\s"])'
 
 
@@ -24,7 +29,9 @@ def rules() -> Iterator[tuple[str, str, str]]:
             if "envs/" in text:
                 for mapper in ("bwa", "bwa-mem2") if "config['mapper']" in text else ("",):
                     named = text.replace("{config['mapper']}", mapper).replace("{params.bwa}", mapper)
-                    yield path.stem, name, named.replace("mapping(", MAPPING)
+                    for word, command in {"mapping(": MAPPING, **GATHERING}.items():
+                        named = named.replace(word, command)
+                    yield path.stem, name, named
 
 
 def commands_of(text: str) -> set[str]:
@@ -45,6 +52,12 @@ def test_a_rule_finds_its_commands(file, name, text):
     needed = commands_of(text)
     assert needed or "{params.python}" in text or name in OF_COREUTILS, "no command was recognised"
     assert needed <= conda_stand_in.commands(ROOT / "envs" / environment)
+
+
+def test_what_gathers_pieces_is_looked_at():
+    found = {name: commands_of(text) for _, name, text in rules() if any(word in text for word in GATHERING.values())}
+    assert {"samtools", "gatk"} <= found["base_recalibration"]
+    assert {"bcftools", "gatk"} <= found["haplotype_caller"]
 
 
 def test_every_package_is_in_the_table():
