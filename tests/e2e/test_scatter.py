@@ -200,6 +200,14 @@ def test_steps_after_one_that_was_cut_take_its_pieces(step):
     assert step.result == "1 chr1\n3 chr5\nfinished\n"
 
 
+def test_a_step_that_needs_one_part_alone_takes_that_one(step):
+    for number, contig in ((1, "chr99"), (2, "chr5")):
+        (step.node.folder / "parts" / str(number)).mkdir(parents=True)
+        (step.node.folder / "parts" / f"{number}.bed").write_text(f"{contig}\t0\t1000\t{number}\t1000\n")
+    code, _, shards = step.run("auto", 'echo "part $part" > "$piece"', options=["--parts", "parts"])
+    assert (code, shards, step.result) == (0, ["2/2", "gather"], "part 2\nfinished\n")
+
+
 def test_steps_after_one_that_was_run_whole_are_cut_all_the_same(step):
     (step.node.folder / "parts" / "1").mkdir(parents=True)
     code, _, _ = step.run(2, 'echo "$number of part $part" > "$piece"', options=["--parts", "parts"])

@@ -46,7 +46,7 @@ def scatter(settings):
     folder = Folder(settings, command)
     left = folder.left()
     pieces = left or plan(settings)
-    if len(pieces) < 2:
+    if not pieces:
         folder.remove()
         arguments = f"-L {quoted(settings.intervals)}" if settings.intervals else ""
         whole = f"piece={quoted(settings.piece)} regions=({arguments}) number=1 part=1 contigs=yes\n"
@@ -60,7 +60,7 @@ def scatter(settings):
 
 
 def plan(settings):
-    """Return the pieces; none or one where the step is to be run whole."""
+    """Return the pieces; none where the step is to be run whole."""
     lines = read_lines(settings.stretches)
     if has_parts(settings):
         return pieces_of(settings.parts, lines)
@@ -69,7 +69,7 @@ def plan(settings):
         return []
     anywhere = settings.scatter_cuts == "anywhere" and not settings.exact
     found = cut_anywhere(lines, count) if anywhere else cut(lines, count)
-    return [Piece(number, piece) for number, piece in enumerate(found, 1)]
+    return [Piece(number, piece) for number, piece in enumerate(found, 1)] if len(found) > 1 else []
 
 
 def has_parts(settings):
