@@ -24,7 +24,7 @@ def snakefile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("repository")
     for part in ("workflow", "envs"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-    rules = folder / "workflow/rules/germline/common.smk"
+    rules = folder / "workflow/rules/germline/mapping.smk"
     text = rules.read_text()
     assert "BATCH_BASES = 100_000_000" in text
     rules.write_text(text.replace("BATCH_BASES = 100_000_000", f"BATCH_BASES = {BATCH_BASES}"))
