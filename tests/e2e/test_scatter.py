@@ -117,7 +117,7 @@ def test_while_others_keep_the_cpus_busy_a_step_is_run_whole(step):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_without_leases_as_many_pieces_run_at_once_as_the_step_has_threads(step, threads):
-    at_once = 'touch "$piece.runs"; sleep 0.5; ls "${piece%/*}"/*.runs | wc -l > "$piece"; rm "$piece.runs"'
+    at_once = 'touch "$piece.runs"; sleep 0.5; all=("${piece%/*}"/*.runs); echo ${#all[@]} > "$piece"; rm "$piece.runs"'
     code, _, _ = step.run(6, at_once, finish="", options=["--threads", str(threads), "--binding", "none"])
     assert code == 0
     assert max(map(int, step.result.split())) == threads
