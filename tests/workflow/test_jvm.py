@@ -51,8 +51,8 @@ def put(cohort: Cohort, path: str, size: int) -> None:
 
 # sizes in MiB of what is walked, and which rules do without the second compiler where it is a byte smaller
 SIZES = {
-    "hard": {"mark_duplicates": 20, "base_recalibration": 8, "haplotype_caller": 20, "genotype_gvcfs": 10},
-    "vqsr": {"mark_duplicates": 20, "base_recalibration": 8, "haplotype_caller": 20, "genotype_gvcfs": 1},
+    "hard": {"mark_duplicates": 15, "base_recalibration": 4, "haplotype_caller": 20, "genotype_gvcfs": 10},
+    "vqsr": {"mark_duplicates": 15, "base_recalibration": 4, "haplotype_caller": 20, "genotype_gvcfs": 1},
 }
 ALWAYS = {"base_recalibrator", "base_recalibration", "haplotype_caller", "genotype_gvcfs"}
 SHORT = {

@@ -18,7 +18,7 @@ rule base_recalibrator:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=20,
+        c1_below_mib=15,
         piece_mib=16,
     params:
         java=java_gatk4,
@@ -59,7 +59,7 @@ rule base_recalibration:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=20,
+        c1_below_mib=15,
         piece_mib=16,
     params:
         java=java_gatk4,

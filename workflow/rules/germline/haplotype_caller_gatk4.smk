@@ -19,7 +19,7 @@ rule haplotype_caller:
     threads: 1
     resources:
         mem_mb=6000,
-        c1_below_mib=8,
+        c1_below_mib=4,
         piece_mib=4,
     params:
         java=java_gatk4,
