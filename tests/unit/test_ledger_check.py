@@ -1,12 +1,14 @@
 """What holds a ledger's records against each other: attempts recorded twice, jobs that held one CPU at one time."""
 
+from pathlib import Path
+
 from test_ledger_command import record
 
-from gpd.records.ledger_check import duplicates, overlaps
+from gpd.records.ledger_check import Place, duplicates, overlaps
 
 
 def numbered(*records):
-    return list(enumerate(records, 1))
+    return [(Place(Path("ledger.jsonl"), line), record) for line, record in enumerate(records, 1)]
 
 
 def since_boot(number, uptime_s, wall_s=10.0, boot="b"):
@@ -16,7 +18,7 @@ def since_boot(number, uptime_s, wall_s=10.0, boot="b"):
 
 def test_a_cpu_that_two_jobs_held_is_named():
     (problem,) = overlaps(numbered(since_boot(1, 10.0), since_boot(2, 19.0)))
-    assert problem == "lines 1 and 2: both held CPU 0 of node1 at 2026-11-20T12:00:00.000000000Z"
+    assert problem == "ledger.jsonl lines 1 and 2: both held CPU 0 of node1 at 2026-11-20T12:00:00.000000000Z"
 
 
 def test_a_clock_set_back_is_no_overlap():
@@ -40,8 +42,11 @@ def test_records_without_a_boot_go_by_utc():
 def test_an_overlap_behind_a_long_job_is_found():
     """The one that overlaps need not be the next in time."""
     jobs = [since_boot(number, start, end - start) for number, (start, end) in enumerate([(1, 9), (2, 3), (5, 6)])]
-    assert [problem.partition(":")[0] for problem in overlaps(numbered(*jobs))] == ["lines 1 and 2", "lines 1 and 3"]
+    named = [f"ledger.jsonl lines {lines}" for lines in ("1 and 2", "1 and 3")]
+    assert [problem.partition(":")[0] for problem in overlaps(numbered(*jobs))] == named
 
 
 def test_an_attempt_recorded_twice_is_named_by_both_lines():
-    assert duplicates(numbered(record(1), record(2), record(1, 20, 30))) == ["line 3: the same attempt as line 1"]
+    assert duplicates(numbered(record(1), record(2), record(1, 20, 30))) == [
+        "ledger.jsonl line 3: the same attempt as line 1"
+    ]

@@ -17,8 +17,8 @@ from pathlib import Path
 # by name, for of a workflow on another server nobody can list a folder
 MODULES = (
     *("__init__", "__main__", "allocate", "attempt", "cgroup", "command", "diagnose", "files", "job", "journal"),
-    *("keeper", "lease", "ledger", "limits", "measure", "options", "pieces", "processes", "requester", "runtime"),
-    *("scatter", "show", "spare", "supervise", "system", "topology", "waiting"),
+    *("keeper", "lease", "ledger", "limits", "measure", "node", "options", "owner", "pieces", "processes"),
+    *("requester", "runtime", "scatter", "show", "spare", "supervise", "system", "topology", "waiting"),
 )
 FILES = (*(f"launcher/{name}.py" for name in MODULES), "outputs.py")
 

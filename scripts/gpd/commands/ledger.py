@@ -14,7 +14,7 @@ from rich.text import Text
 from gpd.commands.verbs import FILE_WIDTH, Verbs
 from gpd.machines import launcher
 from gpd.records import ledger_check
-from gpd.records.ledger import Attempt, LedgerError, read_ledger, read_records
+from gpd.records.ledger import Attempt, LedgerError, files, read_ledger, read_records
 from gpd.records.ledger_check import Checked
 from gpd.text.formats import counted
 
@@ -59,7 +59,7 @@ def check(run: Run = Path()) -> None:
 def find(run: Path) -> Path:
     """Return the ledger of a run, given its folder or the ledger itself. Raises LedgerError where there is none."""
     path = run / NAME if run.is_dir() else run
-    if not path.is_file():
+    if not files(path):
         raise LedgerError(f"{path}: no such ledger; name a run's folder or its {NAME}")
     return path
 
@@ -78,7 +78,7 @@ def verdict(attempts: Sequence[Attempt]) -> str:
     jobs, failed = len({attempt.job for attempt in attempts}), sum(not attempt.succeeded for attempt in attempts)
     attempted = f"{counted(len(attempts), 'attempt')} at {counted(jobs, 'job')}, {failed} failed"
     doubts = {
-        "without CPUs of its own": sum(attempt.cpus is None for attempt in attempts),
+        "without CPUs of its own": sum(attempt.cpus is None and not attempt.taken_from for attempt in attempts),
         "whose end is not known": sum(attempt.cpus is not None and attempt.end is None for attempt in attempts),
         "seen outside its CPUs": sum(attempt.binding_ok is False for attempt in attempts),
     }
@@ -152,5 +152,5 @@ def _number(value: float | None, digits: int) -> str:
 
 def _outcome(attempt: Attempt) -> Text:
     if attempt.succeeded:
-        return Text("ok", "green")
+        return Text(f"ok, taken from {attempt.taken_from}" if attempt.taken_from else "ok", "green")
     return Text(": ".join(filter(None, (attempt.cause, attempt.message))) or "failed", "red")

@@ -3,6 +3,7 @@
 import argparse
 import secrets
 import shlex
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -60,6 +61,7 @@ class Ran:
 
     run_id: str
     ended: workflow.Finished | Interrupted
+    wall_s: float
 
 
 def run(
@@ -91,7 +93,7 @@ def run(
     if ran.ended.exit_code:
         attempts = with_failed(attempts, said.failed_jobs(ran.ended.said))
     if attempts:
-        show(pipeline, attempts, earlier, console, ran.ended.exit_code)
+        show(pipeline, attempts, earlier, console, ran.ended.exit_code, ran.wall_s)
     return _verdict(ran.ended, attempts, console)
 
 
@@ -205,12 +207,15 @@ def _run(directory: Path, command: Sequence[str], unlock: str, console: Console)
                 run_lock.note_snakemakes(directory, lock)
                 shown.changed(state)
 
+            began = time.monotonic()
+            ended: workflow.Finished | Interrupted
             try:
                 environment = {"GPD_RUN": run_id}
                 log = directory / workflow.LOG
-                return Ran(run_id, workflow.run(command, log, changed, environment, [lock.descriptor]))
+                ended = workflow.run(command, log, changed, environment, [lock.descriptor])
             except Interrupted as interrupted:
-                return Ran(run_id, interrupted)
+                ended = interrupted
+            return Ran(run_id, ended, time.monotonic() - began)
 
 
 def _unlock(pipeline: str, directory: Path) -> str:
@@ -254,13 +259,14 @@ def show(
     earlier: Sequence[Attempt],
     console: Console,
     exit_code: int | None,
+    wall_s: float | None = None,
 ) -> None:
     """The tables of a run: its steps, what it came to, and every job that failed.
 
     Of one that a signal ended (`exit_code` None), what it came to is no figure, and jobs cut off are no failures.
     """
     steps, whole = PIPELINES[pipeline].steps, exit_code is not None
-    summary = summarize(attempts, steps, earlier, exit_code)
+    summary = summarize(attempts, steps, earlier, exit_code, wall_s)
     if summary.columns:
         console.print(run_display.step_table(summary))
     if summary.columns and whole:

@@ -118,10 +118,14 @@ def throughput_lines(summary: Summary, waited_s: float = 0.0) -> list[str]:
     """Makespan, samples that succeeded and failed, samples a day; in `waited_s` of it jobs waited for CPUs."""
     samples = len([column for column in summary.columns if column != COHORT])
     lines = [f"{len(summary.succeeded)} of {samples} samples succeeded in {seconds(summary.makespan_s)} s"]
+    where = "this machine"
+    if summary.of_run:
+        where = "these hosts"
+        lines.append("jobs ran on several hosts, whose clocks differ: the time is the whole run's, by this one's clock")
     if summary.resumed:
         lines.append("part of the work was done before: no samples a day")
     if summary.samples_per_day is not None:
-        lines.append(f"{summary.samples_per_day:,.0f} samples a day of this size, on this machine, as it was run")
+        lines.append(f"{summary.samples_per_day:,.0f} samples a day of this size, on {where}, as it was run")
     if summary.makespan_s and waited_s > max(LONG_WAIT_S, LONG_WAIT * summary.makespan_s):
         lines.append(
             f"jobs waited {seconds(waited_s)} s for CPUs that other jobs held: this is no figure of the machine alone"

@@ -56,8 +56,19 @@ def in_words(jobs: Sequence[launcher.Job], directory: Path, now: float) -> str:
 
 
 def waited_s(attempts: Iterable[Attempt]) -> float:
-    """For how many seconds at least one job waited for its CPUs; that others ran meanwhile makes no difference."""
-    waits = [(each.start.timestamp(), each.wait_s or 0.0) for each in attempts if each.start is not None]
+    """For how many seconds at least one job waited for its CPUs; that others ran meanwhile makes no difference.
+
+    Where jobs ran on several hosts, whose clocks differ: on the host where it was longest.
+    """
+    waits: dict[str | None, list[tuple[float, float]]] = {}
+    for each in attempts:
+        if each.start is not None:
+            waits.setdefault(each.host, []).append((each.start.timestamp(), each.wait_s or 0.0))
+    return max(map(_waited_s, waits.values()), default=0.0)
+
+
+def _waited_s(waits: Iterable[tuple[float, float]]) -> float:
+    """The same, of (start, time waited before it)."""
     total, until = 0.0, float("-inf")
     for begin, end in sorted((start - wait, start) for start, wait in waits):
         total += max(0.0, end - max(begin, until))

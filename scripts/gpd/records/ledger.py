@@ -1,10 +1,14 @@
-"""Read the ledger: one line of JSON for every attempt at a job, written by the workflow's launcher."""
+"""Read the ledger: one line of JSON for every attempt at a job, written by the workflow's launcher.
 
+Jobs of a batch system write into a file of their node, `ledger.NODE.jsonl` beside `ledger.jsonl`: all are one ledger.
+"""
+
+import glob
 import json
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from gpd.errors import GpdError
@@ -29,7 +33,8 @@ class Attempt:
     """One attempt at a job. Times are UTC; units stand in the names. What the ledger does not know is None.
 
     Nobody saw the end of an attempt whose launcher was killed with it: it has no `end`, `wall_s` and `exit_code`. One
-    that was ended while it waited for CPUs has no `start` either.
+    that was ended while it waited for CPUs has no `start` either. One that took what another attempt had made
+    (`taken_from`, the id of its record) has neither, and nothing measured: it ended well.
     """
 
     rule: str
@@ -58,6 +63,11 @@ class Attempt:
     contended: bool | None = None
     foreign_cpu_s: float | None = None
     steal_s: float | None = None
+    host: str | None = None
+    node: str | None = None
+    slurm_job_id: str | None = None
+    slurm_step_id: str | None = None
+    taken_from: str | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -87,6 +97,7 @@ class Attempt:
 MEASURED = (
     *("attempt", "cpus", "wait_s", "cpu_s", "peak_rss_mib", "read_mib", "write_mib", "binding_ok", "cause"),
     *("shard", "split", "run", "memory_applied", "contended", "foreign_cpu_s", "steal_s"),
+    *("host", "node", "slurm_job_id", "slurm_step_id", "taken_from"),
 )
 
 
@@ -120,15 +131,39 @@ def read_lines(path: Path) -> list[str]:
     return text.split("\n") if text else []
 
 
+def files(path: Path) -> list[Path]:
+    """The files of a ledger that are there: the one named, and those of single nodes beside it."""
+    of_nodes = path.parent.glob(f"{glob.escape(path.stem)}.*{path.suffix}")
+    return [file for file in (path, *sorted(of_nodes)) if file.is_file()]
+
+
 def read_ledger(path: Path) -> list[Attempt]:
-    """All attempts, in the order they were recorded; none where there is no ledger yet. Warns of lines left out."""
+    """All attempts, in the order they were recorded, and those of several nodes in the order of their starts.
+
+    None where there is no ledger yet. Warns of lines left out.
+    """
     return [attempt for _, attempt in read_records(path)]
 
 
 def read_records(path: Path) -> list[tuple[str, Attempt]]:
-    """Each line that is a record, with what it says. Warns of those that are none."""
-    if not path.exists():
-        return []
+    """Each line that is a record, with what it says, as read_ledger() has them. Warns of those that are none."""
+    found = [_read_file(file) for file in files(path)]
+    return found[0] if len(found) == 1 else _by_start(found)
+
+
+def _by_start(found: Iterable[list[tuple[str, Attempt]]]) -> list[tuple[str, Attempt]]:
+    """Merge files by the starts of attempts. One that never began stays behind those recorded before it in its file."""
+    placed = []
+    for records in found:
+        latest = datetime.min.replace(tzinfo=UTC)
+        for record in records:
+            start = record[1].start
+            latest = max(latest, start or latest)
+            placed.append((start or latest, record))
+    return [record for _, record in sorted(placed, key=lambda each: each[0])]
+
+
+def _read_file(path: Path) -> list[tuple[str, Attempt]]:
     records, torn = [], []
     for number, line in enumerate(read_lines(path), 1):
         try:
@@ -151,10 +186,24 @@ def last_attempts(attempts: Iterable[Attempt]) -> list[Attempt]:
     """The last attempt at every job: what came of it.
 
     Of a job that ran in pieces that is what gathered them, or a piece that failed: another that succeeds mends nothing.
+    Where Slurm started a job again, perhaps where a clock is behind, the number of the attempt tells which is later.
     """
     last: dict[Job, Attempt] = {}
     for attempt in attempts:
         known = last.get(attempt.job)
+        if known and _is_earlier(attempt, known):
+            continue
         if attempt.is_whole or not attempt.succeeded or known is None or (known.succeeded and not known.is_whole):
             last[attempt.job] = attempt
     return list(last.values())
+
+
+def _is_earlier(attempt: Attempt, known: Attempt) -> bool:
+    """Whether Slurm started `known` after it, for the same piece of the job."""
+    same = (attempt.slurm_job_id, attempt.shard) == (known.slurm_job_id, known.shard)
+    return same and attempt.slurm_job_id is not None and (attempt.attempt or 1) < (known.attempt or 1)
+
+
+def one_clock(attempts: Iterable[Attempt]) -> bool:
+    """Whether the times of all these attempts are of one host's clock: no duration is taken across two."""
+    return len({attempt.host for attempt in attempts if attempt.start or attempt.end}) <= 1

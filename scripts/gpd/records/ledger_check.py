@@ -5,20 +5,32 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import relevance
 
 from gpd.paths import ROOT
-from gpd.records.ledger import Attempt, parse_attempt, read_lines
+from gpd.records.ledger import Attempt, files, parse_attempt, read_lines
 from gpd.text.cpu_lists import parse_cpus
 
 SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
 MOST_ERRORS = 3  # of one line
 
 Record = Mapping[str, Any]
-Numbered = Sequence[tuple[int, Record]]  # records by their lines
+
+
+class Place(NamedTuple):
+    """Where a record stands: a line of one of the ledger's files."""
+
+    file: Path
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file} line {self.line}"
+
+
+Placed = Sequence[tuple[Place, Record]]
 
 
 @dataclass(frozen=True)
@@ -32,13 +44,13 @@ class Checked:
 def check(path: Path) -> Checked:
     """Hold every line against the schema, and the records against each other."""
     validator = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
-    lines = dict(enumerate(read_lines(path), 1))
-    errors = {number: wrong for number, line in lines.items() if (wrong := line_errors(line, validator))}
-    good = {number: line for number, line in lines.items() if number not in errors}
-    records = [(number, json.loads(line)) for number, line in good.items()]
-    problems = [f"line {number}: {wrong}" for number, wrong in errors.items()]
+    lines = {Place(file, number): line for file in files(path) for number, line in enumerate(read_lines(file), 1)}
+    errors = {place: wrong for place, line in lines.items() if (wrong := line_errors(line, validator))}
+    good = {place: line for place, line in lines.items() if place not in errors}
+    records = [(place, json.loads(line)) for place, line in good.items()]
+    problems = [f"{place}: {wrong}" for place, wrong in errors.items()]
     problems += duplicates(records) + overlaps(records)
-    return Checked(tuple(f"{path} {problem}" for problem in problems), tuple(map(parse_attempt, good.values())))
+    return Checked(tuple(problems), tuple(map(parse_attempt, good.values())))
 
 
 def line_errors(line: str, validator: Draft202012Validator) -> str:
@@ -63,24 +75,35 @@ def _not_a_date(line: str) -> list[str]:
     return []
 
 
-def duplicates(records: Numbered) -> list[str]:
+def duplicates(records: Placed) -> list[str]:
     """Name attempts that were recorded twice."""
-    first: dict[str, int] = {}
+    first: dict[str, Place] = {}
     return [
-        f"line {number}: the same attempt as line {first[record['id']]}"
-        for number, record in records
-        if first.setdefault(record["id"], number) != number
+        f"{place}: the same attempt as {_beside(first[record['id']], place)}"
+        for place, record in records
+        if first.setdefault(record["id"], place) != place
     ]
 
 
-def overlaps(records: Numbered) -> list[str]:
+def _beside(place: Place, known: Place) -> str:
+    """A place, without its file where that was just named."""
+    return f"line {place.line}" if place.file == known.file else str(place)
+
+
+def _both(first: Place, second: Place) -> str:
+    if first.file == second.file:
+        return f"{first.file} lines {first.line} and {second.line}"
+    return f"{first} and {second}"
+
+
+def overlaps(records: Placed) -> list[str]:
     """Name pairs of jobs that held one CPU at one time. Jobs without lease or known end have no say."""
     held = defaultdict(list)
-    for number, record in records:
+    for place, record in records:
         clock, span = record_span(record)
         if span:
             for cpu in parse_cpus(record["cpus"] or ""):
-                held[clock, cpu].append((*span, number, record))
+                held[clock, cpu].append((*span, place, record))
     found = set()
     for (_, cpu), jobs in held.items():
         jobs.sort(key=lambda job: job[:3])
@@ -88,7 +111,7 @@ def overlaps(records: Numbered) -> list[str]:
         for job in jobs[1:]:
             if job[0] < longest[1]:
                 at = f"CPU {cpu} of {job[3]['host']} at {job[3]['start']}"
-                found.add(f"lines {longest[2]} and {job[2]}: both held {at}")
+                found.add(f"{_both(longest[2], job[2])}: both held {at}")
             longest = max(longest, job, key=lambda job: job[1])
     return sorted(found)
 

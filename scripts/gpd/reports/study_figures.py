@@ -189,7 +189,9 @@ def timeline_figure(series: Series, jobs: pd.DataFrame) -> Shown:
     held = row_dicts(own[own["cell"] == cell])
     ended = [job for job in held if job["start_s"] is not None and job["end_s"] is not None]
     if not ended:
-        return Shown(f"No timeline: no end of a job is known in cell {cell}.")
+        return Shown(
+            f"No timeline: no end of a job is known in cell {cell}, or jobs ran on several hosts, whose clocks differ."
+        )
     unit = unit_for(max(job["end_s"] for job in ended))
     leased = any(job["cpus"] for job in ended)
     bars, lanes = _on_cpus(ended, unit) if leased else by_sample(ended, unit)

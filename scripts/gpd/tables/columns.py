@@ -59,10 +59,17 @@ JOBS = (
     Column("attempt", COUNT, "", "Which attempt at the job, from 1."),
     Column("threads", COUNT, "threads", "Threads that the rule asked for."),
     Column("cpus", TEXT, "", "CPUs that were leased; empty: none."),
+    Column("node", TEXT, "", "The node that it ran on; empty: not known."),
+    Column("slurm_job_id", TEXT, "", "The Slurm job that it was part of; empty: none."),
     Column("start", TEXT, "UTC", "When the job began, after its wait."),
     Column("end", TEXT, "UTC", "When its last process ended; empty: nobody saw it."),
-    Column("start_s", NUMBER, "s", "Start, since the first job of a step began in the cell."),
-    Column("end_s", NUMBER, "s", "End, since the first job of a step began in the cell."),
+    Column(
+        "start_s",
+        NUMBER,
+        "s",
+        "Start, since the first job of a step began in the cell; empty too where jobs ran on several hosts.",
+    ),
+    Column("end_s", NUMBER, "s", "End, likewise."),
     Column("wait_s", NUMBER, "s", "Time waited for CPUs."),
     Column("wall_s", NUMBER, "s", "Wall time."),
     Column("cpu_s", NUMBER, "s", "CPU time of all its processes."),
@@ -115,7 +122,7 @@ STEPS = (
 GENOMES = Column("genomes_per_day", NUMBER, "1/d", "24 x samples that succeeded / makespan in hours.")
 GIGABASES = Column("gigabases_per_day", NUMBER, "Gb/d", "24 x gigabases of those samples / makespan in hours.")
 HUMAN = Column("human_30x_per_day", NUMBER, "1/d", "Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb.")
-MAKESPAN = Column("makespan_s", NUMBER, "s", "First start of a step's job to the last end; reference and QC outside.")
+MAKESPAN = Column("makespan_s", NUMBER, "s", "First start of a step's job to the last end; over several hosts, wall_s.")
 CPU_UTILISATION = Column("cpu_utilisation", NUMBER, "", "CPU time of the tools / (cores x makespan).")
 CPU_A_GIGABASE = Column("cpu_s_per_gigabase", NUMBER, "s/Gb", "CPU time of the tools / gigabases that succeeded.")
 

@@ -12,7 +12,7 @@ from typing import Any
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, HUMAN_30X_GIGABASES
 from gpd.records.host import Host
-from gpd.records.ledger import Attempt, last_attempts
+from gpd.records.ledger import Attempt, last_attempts, one_clock
 from gpd.statistics.estimates import estimate
 from gpd.tables import columns
 from gpd.tables.faults import COHORT_DATA, DATA
@@ -33,7 +33,8 @@ def cell_rows(
     key = {name: getattr(run.cell, name) for name in KEY_NAMES} | {columns.COUNTED.name: counted}
     jobs = sorted(((process, attempt) for process in run.processes for attempt in process.attempts), key=_when)
     timed = [(process, attempt) for process, attempt in jobs if attempt.step in run.steps]
-    zero = min((attempt.start for _, attempt in timed if attempt.start), default=None)
+    attempts = [attempt for _, attempt in timed]
+    zero = _first(attempts) if one_clock(attempts) else None
     made = {
         "jobs": [_job(process, attempt, zero, attempt.step in run.steps) for process, attempt in jobs],
         "samples": list(_samples(run, outcomes, faults, timed, zero)),
@@ -62,6 +63,8 @@ def _job(process: Process, attempt: Attempt, zero: datetime | None, timed: bool)
         "attempt": attempt.attempt,
         "threads": attempt.threads,
         "cpus": attempt.cpus,
+        "node": attempt.node,
+        "slurm_job_id": attempt.slurm_job_id,
         "start": _utc(attempt.start),
         "end": _utc(attempt.end),
         "start_s": _since(zero, attempt.start),
@@ -159,7 +162,8 @@ def _run(
     attempts = [attempt for _, attempt in timed]
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
     host = run.record.host or Host()
-    makespan_s, cpu_s = _between(attempts), _sum(attempt.cpu_s for attempt in attempts)
+    makespan_s = _between(attempts) if one_clock(attempts) else run.record.wall_s
+    cpu_s = _sum(attempt.cpu_s for attempt in attempts)
     known = [amount for sample in whole if (amount := gigabases(run, sample)) is not None]
     total = fsum(known) if len(known) == len(whole) else None
     gigabases_per_day = _a_day(total, makespan_s)
@@ -209,7 +213,14 @@ def _a_day(amount: float | None, makespan_s: float | None) -> float | None:
 
 
 def peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
-    """The largest sum of peak memory over jobs that ran at one time: at least what was in use at any moment, MiB."""
+    """The largest sum of peak memory over jobs that ran on a host at one time: at least what was ever in use, MiB."""
+    of_host: dict[str | None, list[Attempt]] = {}
+    for attempt in attempts:
+        of_host.setdefault(attempt.host, []).append(attempt)
+    return _max(map(_peak_memory_mib, of_host.values()))
+
+
+def _peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
     changes = []
     for attempt in attempts:
         if attempt.start and attempt.end and attempt.peak_rss_mib is not None:
@@ -265,8 +276,8 @@ def _last(attempts: Iterable[Attempt]) -> datetime | None:
 
 
 def _between(attempts: Sequence[Attempt]) -> float | None:
-    """From the first start to the last end, s."""
-    return _since(_first(attempts), _last(attempts))
+    """From the first start to the last end, s; None where these are of two clocks."""
+    return _since(_first(attempts), _last(attempts)) if one_clock(attempts) else None
 
 
 def _known(values: Iterable[Any]) -> list[Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gpd.outcomes import COHORT, Process, judge, owner, passed
-from gpd.records.ledger import Attempt, last_attempts
+from gpd.records.ledger import Attempt, last_attempts, one_clock
 
 SECONDS_PER_DAY = 24 * 3600
 
@@ -33,7 +33,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class Summary:
-    """A run. `makespan_s` goes from the start of its first step to the end of its last; indexes and QC are outside."""
+    """A run. `makespan_s` goes from the start of its first step to the end of its last; indexes and QC are outside.
+
+    Of jobs on several hosts, whose clocks differ, it is the whole run's by the clock of who started it (`of_run`).
+    """
 
     steps: tuple[StepRow, ...]
     columns: tuple[str, ...]
@@ -41,6 +44,7 @@ class Summary:
     failures: tuple[Failure, ...]
     makespan_s: float | None
     resumed: bool
+    of_run: bool = False
 
     @property
     def samples_per_day(self) -> float | None:
@@ -57,12 +61,17 @@ class Summary:
 
 
 def summarize(
-    attempts: Iterable[Attempt], steps: Sequence[str], earlier: Iterable[Attempt] = (), exit_code: int | None = 0
+    attempts: Iterable[Attempt],
+    steps: Sequence[str],
+    earlier: Iterable[Attempt] = (),
+    exit_code: int | None = 0,
+    wall_s: float | None = None,
 ) -> Summary:
     """Sum up the jobs of `steps` in one run that ended with `exit_code` (None: not known).
 
     `earlier` are the attempts of runs before it in the same folder. Only the last attempt at a job says what came of
-    it; the ones before cost their time too. Which samples succeeded, outcomes.py judges.
+    it; the ones before cost their time too. Which samples succeeded, outcomes.py judges. `wall_s`: of the whole run, by
+    the clock of who started it.
     """
     every, before = list(attempts), [attempt for attempt in earlier if attempt.step in steps]
     timed = [attempt for attempt in every if attempt.step in steps]
@@ -74,8 +83,9 @@ def summarize(
         failures=tuple(
             Failure(a.rule, owner(a), a.message or "no message", a.log) for a in last_attempts(every) if not a.succeeded
         ),
-        makespan_s=_makespan_s(timed),
+        makespan_s=_makespan_s(timed) if one_clock(timed) else wall_s,
         resumed=bool(before),
+        of_run=not one_clock(timed),
     )
 
 

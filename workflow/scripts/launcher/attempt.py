@@ -1,18 +1,35 @@
 """One attempt at a job: what was asked for, what is known of it so far, and how it is recorded."""
 
+import time
+
 from launcher.journal import Journal
 from launcher.ledger import append, new_record
 from launcher.system import say
 
 
 class Attempt:
-    """Front and keeper have one each: a fork parts them, and the journal tells the front what the keeper noted."""
+    """Front and keeper have one each: a fork parts them, and the journal tells the front what the keeper noted.
+
+    `owner`: as whom it works at the job's outputs (owner.py); None: within a job that does.
+    """
 
     def __init__(self, settings, command, requester, runtime):
-        self.settings, self.command, self.requester = settings, command, requester
+        self.settings, self.command, self.requester, self.runtime = settings, command, requester, runtime
+        self.began, self.owner = time.monotonic(), None
         self.record = new_record(settings)
         self.journal = Journal(runtime, self.record)
         self.note()
+
+    def again(self, command):
+        """Return the same attempt with another command, once this one's journal is dropped."""
+        attempt = Attempt(self.settings, command, self.requester, self.runtime)
+        attempt.began, attempt.owner = self.began, self.owner
+        return attempt
+
+    @property
+    def name(self):
+        """What people call the job."""
+        return " ".join([self.settings.step, *self.record["wildcards"].values()])
 
     def note(self, cgroups=()):
         """Note the record as it is now, for those who find it if all of us are killed."""
@@ -23,8 +40,7 @@ class Attempt:
         record, settings = self.record, self.settings
         record.update(exit_code=code, cause=cause, message=message and message[:1000])
         if cause:
-            name = " ".join([settings.step, *record["wildcards"].values()])
-            say(f"{name}: {cause}: {record['message']} (log: {settings.log})")
+            say(f"{self.name}: {cause}: {record['message']} (log: {settings.log})")
         try:
             append(settings.ledger, record, once)
             self.journal.close()

@@ -13,6 +13,7 @@ from launcher.keeper import keep
 from launcher.lease import Lease, acquire, wait_for_earlier
 from launcher.ledger import utc
 from launcher.measure import cpu_seconds
+from launcher.node import own_ledger
 from launcher.processes import has_children, reap, stat_fields
 from launcher.requester import ENDINGS, Ended, Requester, end_if_gone
 from launcher.runtime import runtime_dir
@@ -29,7 +30,7 @@ class BrokenInputError(LauncherError):
 
 def run(settings):
     """Run one job, its command on stdin; return its exit code."""
-    return run_command(settings, read_command())
+    return as_owner(begun(settings, read_command()), run_attempt)
 
 
 def read_command():
@@ -38,26 +39,59 @@ def read_command():
         return os.fsdecode(stdin.read())
 
 
-def run_command(settings, command):
-    """Run one job; return its exit code."""
+def begun(settings, command):
+    """Return an attempt at a job, of which it is known from now on that it is not over."""
     for name in ("step", "rule", "log"):
         if not getattr(settings, name):
             raise LauncherError(f"--{name} is missing; see launcher --help")
     requester = Requester()
-    settings.ledger = os.path.abspath(settings.ledger)
+    settings.ledger = own_ledger(settings.ledger)
     runtime = runtime_dir()
     # systemd-tmpfiles leaves alone what lies in a locked folder, however old it is
     folder = os.open(runtime, os.O_RDONLY | os.O_DIRECTORY)
     fcntl.flock(folder, fcntl.LOCK_SH)
     recover(runtime)
-    attempt = Attempt(settings, command, requester, runtime)
+    return Attempt(settings, command, requester, runtime)
+
+
+def as_owner(attempt, work):
+    """Have `work` make the job's outputs, as the only one who does on any node; return the exit code.
+
+    Where another launcher made them meanwhile, they are taken, and the record says from whom.
+    """
+    settings = attempt.settings
+    if settings.id or "GPD_JOB" in os.environ:  # a part of a job, which is their owner
+        return work(attempt)
+    from launcher.owner import Owner
+
+    attempt.owner = Owner(attempt)
     try:
         heed_signals()
-        log_fd, lease = begin(attempt, runtime)
+        attempt.record["taken_from"] = attempt.owner.claim()
+        attempt.record["wait_s"] = round(time.monotonic() - attempt.began, 6)
+        code = attempt.finish(None, None, 0) if attempt.record["taken_from"] else work(attempt)
     except Ended as end:
-        attempt.record["signal"] = int(end.signum)
-        message = f"{requester.gone() or end.why} while it waited for CPUs"
-        return attempt.finish("killed", message, 128 + end.signum)
+        code = end_waiting(attempt, end, "another run's job at its outputs")
+    except (LauncherError, OSError) as error:
+        code = attempt.finish("launcher_error", str(error), 1)
+    attempt.owner.release(code)
+    return code
+
+
+def end_waiting(attempt, end, what):
+    """Record that an attempt was ended while it waited for something; return the exit code."""
+    attempt.record["signal"] = int(end.signum)
+    message = f"{attempt.requester.gone() or end.why} while it waited for {what}"
+    return attempt.finish("killed", message, 128 + end.signum)
+
+
+def run_attempt(attempt):
+    """Run one job; return its exit code."""
+    try:
+        heed_signals()
+        log_fd, lease = begin(attempt)
+    except Ended as end:
+        return end_waiting(attempt, end, "CPUs")
     except BrokenInputError as error:
         return attempt.finish("broken_input", str(error), 1)
     except (LauncherError, OSError) as error:
@@ -73,13 +107,12 @@ def heed_signals():
     prctl(PDEATHSIG, signal.SIGTERM)
 
 
-def begin(attempt, runtime):
+def begin(attempt):
     """Return the job's log and its lease, once nothing stands in its way; from then on signals are waited for.
 
     Raises Ended, BrokenInputError, LauncherError and OSError.
     """
-    settings, record, requester = attempt.settings, attempt.record, attempt.requester
-    queued = time.monotonic()
+    settings, record, requester, runtime = attempt.settings, attempt.record, attempt.requester, attempt.runtime
     try:
         if "GPD_JOB" in os.environ:  # within another job (Snakemake run by a job) there is nothing to lease
             settings.binding = "none"
@@ -93,7 +126,7 @@ def begin(attempt, runtime):
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD})
         end_if_gone(requester)
     finally:
-        record["wait_s"] = round(time.monotonic() - queued, 6)
+        record["wait_s"] = round(time.monotonic() - attempt.began, 6)
     record.update(binding=settings.binding, split=lease.split)
     record["cpus"] = None if lease.cpus is None else format_cpus(lease.cpus)
     return log_fd, lease

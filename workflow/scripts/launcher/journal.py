@@ -43,6 +43,11 @@ class Journal:
         """The record is written: forget the job."""
         unlink(self.path)
 
+    def drop(self):
+        """Forget the job, of which another attempt begins in this process."""
+        self.close()
+        os.close(self.fd)
+
 
 def abandoned(runtime):
     """Yield (path, descriptor, notes) of journals that nobody holds: front and keeper were killed together.

@@ -5,6 +5,7 @@ import fcntl
 import os
 import time
 
+from launcher.node import where
 from launcher.system import boot_id, say
 
 SCHEMA = 1
@@ -28,7 +29,7 @@ def new_record(settings):
     wildcards = settings.wildcards
     return {
         "schema": SCHEMA,
-        "id": os.urandom(8).hex(),
+        "id": settings.id or os.urandom(8).hex(),
         "run": settings.run or None,
         "rule": settings.rule,
         "step": settings.step,
@@ -43,8 +44,9 @@ def new_record(settings):
         "smt": settings.smt,
         **dict.fromkeys(MEASURED),
         "boot": boot_id() or None,
-        "host": os.uname().nodename,
+        **where(),
         "pid": os.getpid(),
+        "taken_from": None,
         "command_sha256": None,
         "log": settings.log,
     }
@@ -85,4 +87,21 @@ def is_recorded(fd, job_id):
     from mmap import ACCESS_READ, mmap
 
     with mmap(fd, 0, access=ACCESS_READ) as ledger:
-        return ledger.find(f'"id": "{job_id}"'.encode()) >= 0
+        return ledger.find(mark(job_id)) >= 0
+
+
+def mark(job_id):
+    """Return the bytes by which the record of an attempt is found."""
+    return f'"id": "{job_id}"'.encode()
+
+
+def recorded(path, job_id):
+    """Return the record of an attempt, None where a ledger does not hold it."""
+    import json
+
+    try:
+        with open(path, "rb") as ledger:
+            lines = [line for line in ledger if mark(job_id) in line]
+    except FileNotFoundError:
+        return None
+    return json.loads(lines[-1]) if lines else None

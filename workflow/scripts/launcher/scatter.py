@@ -24,7 +24,7 @@ import signal
 import sys
 from collections import namedtuple
 
-from launcher.job import LOOK_S, read_command, run_command
+from launcher.job import LOOK_S, as_owner, begun, read_command, run_attempt
 from launcher.journal import recover
 from launcher.pieces import cut, cut_anywhere, has_whole_contigs, padded, read_lines, spans, within
 from launcher.requester import ENDINGS, Requester
@@ -40,8 +40,15 @@ Piece = namedtuple("Piece", "number lines")
 
 def scatter(settings):
     """Run a step, whole or in pieces, its commands on stdin; return the exit code."""
-    settings.ledger = os.path.abspath(settings.ledger)
-    command, gather = read_command().split(GATHER)
+    return as_owner(begun(settings, read_command()), run_step)
+
+
+def run_step(attempt):
+    """Run a step as the owner of its outputs. What makes them, the whole or what gathers, is the attempt at it."""
+    attempt.journal.drop()  # it asks for no CPUs itself
+    settings = attempt.settings
+    settings.id = attempt.record["id"]
+    command, gather = attempt.command.split(GATHER)
     gather, finish = gather.split(FINISH)
     folder = Folder(settings, command)
     left = folder.left()
@@ -50,7 +57,7 @@ def scatter(settings):
         folder.remove()
         arguments = f"-L {quoted(settings.intervals)}" if settings.intervals else ""
         whole = f"piece={quoted(settings.piece)} regions=({arguments}) number=1 part=1 contigs=yes\n"
-        return run_command(settings, f"{whole}{command}\n{finish}")
+        return run_attempt(attempt.again(f"{whole}{command}\n{finish}"))
     if not left:
         folder.lay_out(pieces)
     return Crew(settings, folder, pieces).run(command, f"{gather}\n{finish}")
@@ -273,15 +280,15 @@ class Crew:
         """Start the job that makes the step's outputs of the pieces."""
         settings = self.settings
         variables = f"folder={quoted(self.folder.path)} list={quoted(self.folder.file('pieces.list'))}\n"
-        self.start(None, "gather", variables + gather, settings.log, settings.outputs, ())
+        self.start(None, "gather", variables + gather, settings.log, settings.outputs, (), "--id", settings.id)
 
-    def start(self, number, shard, command, log, outputs, inputs):
+    def start(self, number, shard, command, log, outputs, inputs, *options):
         """Start a job of this step, on one CPU, its command on stdin."""
         settings = self.settings
         wildcards = ",".join(f"{name}={value}" for name, value in settings.wildcards.items())
         words = [sys.executable, "-S", "-E", sys.argv[0], "run", "--step", settings.step, "--rule", settings.rule]
         words += [f"--wildcards={wildcards}", "--threads", "1", "--mem-mb", str(settings.mem_mb), "--shard", shard]
-        words += ["--attempt", str(settings.attempt), f"--binding={settings.binding}", "--log", log]
+        words += ["--attempt", str(settings.attempt), f"--binding={settings.binding}", "--log", log, *options]
         words += ["--outputs", *outputs, "--inputs", *inputs]
         told = self.folder.file(f"{number or 'gather'}.sh")
         with open(told, "wb") as file:

@@ -7,6 +7,7 @@ from launcher.allocate import units
 from launcher.journal import noted
 from launcher.lease import free_units
 from launcher.limits import limits
+from launcher.node import slurm_job_id
 from launcher.runtime import open_file
 from launcher.topology import machine_cores, parse_cpus
 
@@ -15,7 +16,7 @@ SETTLED_S = 0.5  # Snakemake starts the next job within less
 
 def spare(runtime, settings):
     """Return how many more jobs of one thread this run could start now, each with the memory of its rule."""
-    jobs = list(noted(runtime))
+    jobs = [notes for notes in noted(runtime) if shares_grant(notes["record"])]
     if any(notes["record"]["cpus"] is None and notes["record"]["binding"] != "none" for notes in jobs):
         return 0  # somebody waits for CPUs, or is just about to take them
     allowed = os.sched_getaffinity(0)
@@ -36,6 +37,11 @@ def spare(runtime, settings):
         if settings.run_mem_mb:
             rooms.append((settings.run_mem_mb - sum(record["mem_mb"] or 0 for record in own)) // settings.mem_mb)
     return max(0, int(min(rooms)))
+
+
+def shares_grant(record):
+    """Tell whether a job takes of what we may take of: in a Slurm job that is what this one was granted."""
+    return slurm_job_id() is None or record.get("slurm_job_id") == slurm_job_id()
 
 
 def settled_spare(runtime, settings):
