@@ -16,6 +16,7 @@ sys.path.insert(0, str(LAUNCH.parents[1]))
 from launcher.lease import is_leased  # noqa: E402
 
 from gpd.records import ledger_check  # noqa: E402
+from gpd.records.ledger import read_records  # noqa: E402
 
 
 class Node:
@@ -55,8 +56,8 @@ class Node:
         return process.returncode, said.decode(), self.records()[-1]
 
     def records(self):
-        """Return the ledger's records."""
-        return [json.loads(line) for line in self.ledger.read_text().splitlines()] if self.ledger.exists() else []
+        """Return the ledger's records, those of other nodes among them."""
+        return [json.loads(line) for line, _ in read_records(self.ledger)]
 
     def leased(self):
         """Return the CPUs whose locks are held."""

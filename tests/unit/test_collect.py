@@ -623,3 +623,17 @@ def test_a_ledger_that_goes_on_from_an_interrupted_run(study):
     study.cell("A").ledger(job("map_and_sort", "A", -3600), job("haplotype_caller", "A", 5))
     said = "a job that began before its run did; remove the cell and run it again"
     assert refused(study) == f"{NAME}/ledger.jsonl line 1: {said}"
+
+
+# ---- jobs on several hosts, whose clocks differ
+
+
+def test_over_several_hosts_no_time_is_since_another_hosts(study):
+    study.cell("A", "B").ledger(job("map_and_sort", "A", 0), job("map_and_sort", "B", -7200, host="node2", node="n2"))
+    tables = study.collect()
+    assert tables.jobs["start_s"].isna().all() and tables.jobs["end_s"].isna().all()
+    assert tables.steps["barrier_h"].isna().all()
+    assert row(tables.steps, step="map_and_sort")["busy_h"] == pytest.approx(20 / 3600)
+    run = row(tables.runs)
+    assert run["makespan_s"] == run["wall_s"]
+    assert list(tables.jobs["node"].fillna("")) == ["n2", ""]

@@ -68,6 +68,7 @@ class Attempt:
     slurm_job_id: str | None = None
     slurm_step_id: str | None = None
     taken_from: str | None = None
+    recorded: datetime | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -117,6 +118,7 @@ def parse_attempt(line: str) -> Attempt:
         exit_code=record["exit_code"],
         message=record["message"],
         log=record["log"],
+        recorded=_time(record.get("recorded")),
         **{name: record.get(name) for name in MEASURED},
     )
 
@@ -138,28 +140,24 @@ def files(path: Path) -> list[Path]:
 
 
 def read_ledger(path: Path) -> list[Attempt]:
-    """All attempts, in the order they were recorded, and those of several nodes in the order of their starts.
-
-    None where there is no ledger yet. Warns of lines left out.
-    """
+    """All attempts, in the order they were recorded; none where there is no ledger yet. Warns of lines left out."""
     return [attempt for _, attempt in read_records(path)]
 
 
 def read_records(path: Path) -> list[tuple[str, Attempt]]:
     """Each line that is a record, with what it says, as read_ledger() has them. Warns of those that are none."""
     found = [_read_file(file) for file in files(path)]
-    return found[0] if len(found) == 1 else _by_start(found)
+    return found[0] if len(found) == 1 else _merged(found)
 
 
-def _by_start(found: Iterable[list[tuple[str, Attempt]]]) -> list[tuple[str, Attempt]]:
-    """Merge files by the starts of attempts. One that never began stays behind those recorded before it in its file."""
+def _merged(found: Iterable[list[tuple[str, Attempt]]]) -> list[tuple[str, Attempt]]:
+    """The records of several files by when they were recorded; those of one file stay in their order."""
     placed = []
     for records in found:
         latest = datetime.min.replace(tzinfo=UTC)
         for record in records:
-            start = record[1].start
-            latest = max(latest, start or latest)
-            placed.append((start or latest, record))
+            latest = max(latest, record[1].recorded or latest)
+            placed.append((latest, record))
     return [record for _, record in sorted(placed, key=lambda each: each[0])]
 
 

@@ -74,7 +74,8 @@ def append(path, record, once=False):
         if once and size and is_recorded(fd, record["id"]):
             return
         cut = size and os.pread(fd, 1, size - 1) != b"\n"
-        line = ("\n" if cut else "") + json.dumps(record, ensure_ascii=False) + "\n"
+        whole = {**record, "recorded": utc(time.time_ns())}
+        line = ("\n" if cut else "") + json.dumps(whole, ensure_ascii=False) + "\n"
         data = line.encode(errors="replace")
         if os.write(fd, data) != len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -1,0 +1,343 @@
+"""One launcher at a job's outputs, on whatever node: who waits, what is taken, and what becomes of the dead's place."""
+
+import json
+import os
+import signal
+import stat
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+from launching import LAUNCH, SCHEMA, Node, wait_until
+
+pytestmark = pytest.mark.e2e
+
+MAKE = "echo made >> count; until [ -e go ]; do sleep 0.05; done; cp count out.txt"
+ALONE = "mkdir at_work; sleep 0.1; rmdir at_work; echo made >> count; cp count out.txt"
+OUTPUTS = ("--outputs", "out.txt", "--inputs", "input.txt")
+
+
+class ClusterNode(Node):
+    """A node of a cluster, by what Slurm sets in a job's environment; the folder of jobs is on a file system of all.
+
+    It has a place of its own: no launcher of another one looks for its processes.
+    """
+
+    def __init__(self, folder, name, job, beat_s="0.5"):
+        super().__init__(folder)
+        self.name = name
+        self.runtime = folder / f"runtime-{name}"
+        self.environment |= {"GPD_RUNTIME_DIR": str(self.runtime), "GPD_BEAT_S": beat_s}
+        self.environment["PATH"] = f"{folder}/bin:{os.environ['PATH']}"
+        if job:
+            self.environment |= {"SLURMD_NODENAME": name, "SLURM_JOB_ID": str(job), "SLURM_STEP_ID": "0"}
+        (folder / f"{name}.py").write_text(
+            f"import sys; sys.path.insert(0, {str(LAUNCH.parents[1])!r})\n"
+            f"from launcher import owner\nowner.place = lambda: {name!r}\n"
+            "from launcher.__main__ import cli\ncli()\n"
+        )
+
+    def command_line(self, *options, **settings):
+        words = super().command_line(*options, **settings)
+        return [f"{self.name}.py" if word == str(LAUNCH) else word for word in words]
+
+
+class Cluster:
+    """A folder that all nodes see, and what squeue says there of jobs."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        (folder / "input.txt").write_text("input")
+        (folder / "bin").mkdir()
+        squeue = folder / "bin" / "squeue"
+        squeue.write_text(
+            "#!/bin/bash\n"
+            f"cd '{folder}'; for word; do [[ $word == --jobs=* ]] && job=${{word#--jobs=}}; done\n"
+            'echo "$job" >> asked\n'
+            "if [ -e down ]; then echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1; fi\n"
+            'if [ -e "state-$job" ]; then cat "state-$job"; exit 0; fi\n'
+            "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1\n"
+        )
+        squeue.chmod(squeue.stat().st_mode | stat.S_IXUSR)
+
+    def node(self, name, job=None, **settings):
+        return ClusterNode(self.folder, name, job, **settings)
+
+    def state(self, job, state):
+        (self.folder / f"state-{job}").write_text(f"{state}\n")
+
+    def go(self):
+        (self.folder / "go").touch()
+
+    @property
+    def owner(self):
+        return self.folder / "logs" / "a.log.owner"
+
+    @property
+    def made(self):
+        """How often the outputs were made."""
+        return len((self.folder / "count").read_text().splitlines())
+
+    def left(self):
+        return sorted(path.name for path in (self.folder / "logs").iterdir())
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    return Cluster(tmp_path)
+
+
+def at_work(cluster):
+    return wait_until(lambda: (cluster.folder / "count").exists())
+
+
+def waits(process):
+    """The line in which a launcher says for whom it waits."""
+    return process.stderr.readline().decode()
+
+
+def end(*processes):
+    """Return the exit codes, and what was said since."""
+    ended = [(process.communicate(timeout=60)[1].decode(), process.returncode) for process in processes]
+    return [code for _, code in ended], "".join(said for said, _ in ended)
+
+
+def kill(process):
+    """Kill a launcher, its keeper and its job at once, as a node that goes down does."""
+    mark = f"GPD_RUNTIME_DIR={process_runtime(process)}\0".encode()
+    for path in Path("/proc").iterdir():
+        try:
+            if path.name.isdigit() and mark in (path / "environ").read_bytes():
+                os.kill(int(path.name), signal.SIGKILL)
+        except OSError:
+            continue  # it has just gone
+    process.wait(60)
+    process.stderr.close()
+
+
+def process_runtime(process):
+    variables = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+    return next(each for each in variables if each.startswith(b"GPD_RUNTIME_DIR=")).decode().partition("=")[2]
+
+
+def test_a_job_that_another_node_does_is_waited_for_and_its_result_taken(cluster):
+    first, second = cluster.node("n1", 11), cluster.node("n2", 12)
+    cluster.state(11, "RUNNING")
+    one = first.start(MAKE, *OUTPUTS)
+    at_work(cluster)
+    two = second.start(MAKE, *OUTPUTS)
+    assert waits(two) == (
+        f"step a: waits for another run's rule, which makes the same outputs: PID {one.pid} on n1 "
+        f"(host {os.uname().nodename}), Slurm job 11; `scancel 11` ends it\n"
+    )
+    cluster.go()
+    assert end(one, two) == ([0, 0], "")
+    assert cluster.made == 1
+    assert cluster.left() == ["a.log"]
+    made, taken = first.records()
+    assert (made["node"], made["slurm_job_id"], made["slurm_step_id"], made["taken_from"]) == ("n1", "11", "0", None)
+    assert (taken["node"], taken["slurm_job_id"], taken["taken_from"]) == ("n2", "12", made["id"])
+    measured = ("start", "end", "wall_s", "cpu_s", "peak_rss_mib", "cpus", "command_sha256")
+    assert {taken[name] for name in measured} == {None}
+    assert (taken["exit_code"], taken["cause"]) == (0, None)
+    assert taken["wait_s"] > 0
+    for record in (made, taken):
+        jsonschema.validate(record, json.loads(SCHEMA.read_text()))
+
+
+def test_each_node_has_a_ledger_and_all_are_one(cluster):
+    cluster.node("n1", 11).run("true", name="x")
+    cluster.node("n2", 12).run("true", name="y")
+    here = Node(cluster.folder)
+    here.run("true", name="z")
+    names = {path.name for path in cluster.folder.glob("ledger*")}
+    assert names == {"ledger.jsonl", "ledger.n1.jsonl", "ledger.n2.jsonl"}
+    assert [record["wildcards"]["sample"] for record in here.records()] == ["x", "y", "z"]
+    assert here.check() == ()
+
+
+def test_a_job_that_fails_on_another_node_is_done_after_it(cluster):
+    first, second = cluster.node("n1", 11), cluster.node("n2", 12)
+    cluster.state(11, "RUNNING")
+    one = first.start(f"{MAKE}; exit 3", *OUTPUTS)
+    at_work(cluster)
+    two = second.start(MAKE, *OUTPUTS)
+    waits(two)
+    cluster.go()
+    codes, _ = end(one, two)
+    assert codes == [3, 0]
+    assert cluster.made == 2
+    assert [record["taken_from"] for record in first.records()] == [None, None]
+
+
+@pytest.mark.parametrize("changed", ["input", "command", "output"])
+def test_what_is_not_the_same_or_not_whole_is_made_again(cluster, changed):
+    first, second = cluster.node("n1", 11), cluster.node("n2", 12)
+    cluster.state(11, "RUNNING")
+    one = first.start(MAKE, *OUTPUTS)
+    at_work(cluster)
+    if changed == "input":
+        (cluster.folder / "input.txt").write_text("another")
+    two = second.start(f"{MAKE}{' ' * (changed == 'command')}", *OUTPUTS)
+    waits(two)
+    if changed == "output":  # what Snakemake removes before a job starts
+        one.send_signal(signal.SIGSTOP)
+        cluster.go()
+        wait_until((cluster.folder / "out.txt").exists)
+        wait_until(lambda: first.records())
+        (cluster.folder / "out.txt").unlink()
+        one.send_signal(signal.SIGCONT)
+    cluster.go()
+    assert end(one, two)[0] == [0, 0]
+    assert cluster.made == 2
+
+
+def test_a_front_that_is_stopped_is_not_taken_for_dead(cluster):
+    """Ctrl-Z stops the front, and not the job: the keeper goes on with the heartbeat."""
+    first, second = cluster.node("n1"), cluster.node("n2")
+    one = first.start(MAKE, *OUTPUTS)
+    at_work(cluster)
+    two = second.start(MAKE, *OUTPUTS)
+    assert waits(two).endswith(
+        f"PID {one.pid} on {os.uname().nodename}; `kill {one.pid} on {os.uname().nodename}` ends it\n"
+    )
+    one.send_signal(signal.SIGSTOP)
+    time.sleep(4)
+    assert two.poll() is None
+    assert cluster.made == 1
+    one.send_signal(signal.SIGCONT)
+    cluster.go()
+    assert end(one, two) == ([0, 0], "")
+    assert cluster.made == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "beats"), [(None, 2), ("PENDING", 2), ("down", 6)], ids=["over", "requeued", "nobody knows"]
+)
+def test_the_place_of_a_node_that_is_gone_is_taken(cluster, state, beats):
+    first, second = cluster.node("n1", 11), cluster.node("n2", 12)
+    if state == "down":
+        (cluster.folder / "down").touch()
+    elif state:
+        cluster.state(11, state)
+    one = first.start(MAKE, *OUTPUTS)
+    at_work(cluster)
+    kill(one)
+    assert cluster.owner.exists()
+    cluster.go()
+    began = time.monotonic()
+    code, _, record = second.run(MAKE, *OUTPUTS)
+    assert time.monotonic() - began > beats * 0.5 * 0.9
+    assert (code, record["attempt"], record["taken_from"]) == (0, 1, None)
+    assert cluster.made == 2
+    assert cluster.left() == ["a.log"]
+
+
+def test_a_silent_owner_whose_slurm_job_is_suspended_is_waited_for(cluster):
+    first, second = cluster.node("n1", 11, beat_s="0.1"), cluster.node("n2", 12)
+    cluster.state(11, "SUSPENDED")
+    one = first.start(MAKE, *OUTPUTS)
+    at_work(cluster)
+    kill(one)
+    two = second.start(ALONE, *OUTPUTS)
+    assert "Slurm job 11; `scancel 11` ends it" in waits(two)
+    assert "Slurm job 11, SUSPENDED but silent; `scancel 11` ends it" in waits(two)
+    time.sleep(1)
+    assert two.poll() is None
+    (cluster.folder / "state-11").unlink()
+    assert end(two)[0] == [0]
+
+
+def test_the_dead_of_this_host_are_followed_at_once(cluster):
+    """The same place: nobody waits for a heartbeat."""
+    first = Node(cluster.folder)
+    one = first.start(MAKE, *OUTPUTS)
+    at_work(cluster)
+    kill(one)
+    assert cluster.owner.exists()
+    cluster.go()
+    other = Node(cluster.folder)
+    other.environment |= {"GPD_RUNTIME_DIR": f"{cluster.folder}/another"}
+    began = time.monotonic()
+    assert other.run(MAKE, *OUTPUTS)[0] == 0
+    assert time.monotonic() - began < 10, "a heartbeat is 10 s"
+
+
+def test_two_runs_on_one_host_that_do_not_share_leases(cluster):
+    first, second = Node(cluster.folder), Node(cluster.folder)
+    second.environment |= {"GPD_RUNTIME_DIR": f"{cluster.folder}/another"}
+    one = first.start(MAKE, *OUTPUTS)
+    at_work(cluster)
+    two = second.start(MAKE, *OUTPUTS)
+    assert waits(two).endswith(f"PID {one.pid} on {os.uname().nodename}; `kill {one.pid}` ends it\n")
+    cluster.go()
+    assert end(one, two) == ([0, 0], "")
+    assert cluster.made == 1
+
+
+def test_of_many_who_follow_one_works_at_a_time(cluster):
+    first = cluster.node("n1", 11)
+    one = first.start(MAKE, *OUTPUTS)
+    at_work(cluster)
+    kill(one)
+    nodes = [cluster.node(f"m{number}", 20 + number, beat_s="0.2") for number in range(5)]
+    for number in range(5):
+        cluster.state(20 + number, "RUNNING")
+    # commands differ, so that none takes another's result
+    processes = [node.start(f"{ALONE} # {number}", *OUTPUTS) for number, node in enumerate(nodes)]
+    assert end(*processes)[0] == [0] * 5
+    assert cluster.made == 6
+    assert cluster.left() == ["a.log"]
+
+
+def test_what_slurm_starts_again_is_the_next_attempt(cluster):
+    """Under the same id, on whatever node; Snakemake's own number stays."""
+    for number, name in enumerate(("n1", "n2", "n1"), 1):
+        node = cluster.node(name, 11)
+        process = node.start("echo made >> count; sleep 60", *OUTPUTS)
+        wait_until(lambda number=number: (cluster.folder / "count").exists() and cluster.made == number)
+        process.terminate()
+        assert end(process)[0] == [143]
+    cluster.go()
+    assert cluster.node("n2", 11).run(MAKE, *OUTPUTS)[0] == 0
+    records = node.records()
+    assert [(r["attempt"], r["cause"], r["node"]) for r in records] == [
+        *((1, "killed", "n1"), (2, "killed", "n2"), (3, "killed", "n1"), (4, None, "n2"))
+    ]
+    assert cluster.left() == ["a.log"]
+
+
+def test_a_retry_of_snakemake_within_one_slurm_job_counts_once(cluster):
+    node = cluster.node("n1", 11)
+    node.run("exit 1", *OUTPUTS)
+    node.run("exit 1", "--attempt", "2", *OUTPUTS)
+    assert [record["attempt"] for record in node.records()] == [1, 2]
+
+
+def test_a_launcher_that_waits_ends_with_a_signal(cluster):
+    first, second = cluster.node("n1", 11), cluster.node("n2", 12)
+    cluster.state(11, "RUNNING")
+    one = first.start(MAKE, *OUTPUTS)
+    at_work(cluster)
+    two = second.start(MAKE, *OUTPUTS)
+    waits(two)
+    two.terminate()
+    codes, said = end(two)
+    assert codes == [143]
+    assert "killed: SIGTERM while it waited for another run's job at its outputs" in said
+    cluster.go()
+    assert end(one)[0] == [0]
+    assert cluster.made == 1
+
+
+def test_a_file_that_says_nothing_is_waited_for_as_long_as_a_silent_one(cluster):
+    """Its launcher was killed before it wrote a word; without a beat of its own it has the usual one."""
+    cluster.owner.parent.mkdir()
+    cluster.owner.touch()
+    os.utime(cluster.owner, (0, 0))
+    process = cluster.node("n1", 11).start(ALONE, *OUTPUTS)
+    assert waits(process) == "step a: waits for another launcher at the same outputs, which does not say who it is\n"
+    process.terminate()
+    assert end(process)[0] == [143]

@@ -1,0 +1,198 @@
+"""Who works at a job's outputs: what a heartbeat, a process and Slurm say of an owner, and who takes a dead one's place."""
+
+import os
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+from launcher import node, owner
+from launcher.owner import DEAD, SILENT, Found, Owner, Watch
+
+HERE = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "SLURM_STEP_ID": "0"}
+
+
+def found(beat=1, ended=False, **told):
+    """What is found of an owner elsewhere."""
+    known = {"id": "a" * 16, "attempt": 1, "rule": "rule", "host": "h", "node": "n2", "slurm_job_id": None, "pid": 1}
+    text = repr(known | {"started": "1", "place": "elsewhere", "work": "w", "ledger": "l", "beat_s": 10.0} | told)
+    return Found(f"{text}\n" + ("ended\n" if ended else ""), beat)
+
+
+def looks_until_over(watch, *looks):
+    """Return after how many of these looks an owner counts as gone, None where it never does."""
+    return next((number for number, each in enumerate(looks, 1) if watch.is_over(each)), None)
+
+
+@pytest.fixture
+def slurm(monkeypatch):
+    """A way to say what state Slurm knows a job in; what it returns is how often it was asked."""
+
+    def knows(state):
+        asked = []
+        monkeypatch.setattr(owner, "slurm_state", lambda job: asked.append(job) or state)
+        return asked
+
+    return knows
+
+
+def test_an_owner_that_nobody_knows_more_of_is_gone_after_six_beats_of_silence(slurm):
+    slurm(None)
+    assert looks_until_over(Watch(found()), *[found()] * 100) == DEAD
+
+
+def test_a_heartbeat_that_moves_is_life_whatever_its_clock_says(slurm):
+    """Backwards, or years away: only that it differs from the last look counts."""
+    asked = slurm("")
+    beats = [found(beat) for beat in (5, 4, 10**18, 1, 0) for _ in range(SILENT)]
+    assert looks_until_over(Watch(found(9)), *beats) is None
+    assert asked == []
+
+
+@pytest.mark.parametrize(("state", "looks"), [("", SILENT), ("RUNNING", None), ("SUSPENDED", None), (None, DEAD)])
+def test_slurm_says_what_silence_means(slurm, state, looks):
+    asked = slurm(state)
+    watch = Watch(found(slurm_job_id="11"))
+    assert looks_until_over(watch, *[found(slurm_job_id="11")] * 100) == looks
+    assert set(asked) == {"11"}
+    assert len(asked) <= 100 / SILENT, "once in two beats"
+
+
+def test_an_owner_that_has_ended_is_over_at_once(slurm):
+    slurm("RUNNING")
+    assert looks_until_over(Watch(found()), found(ended=True)) == 1
+
+
+def test_a_process_of_this_place_needs_no_heartbeat(monkeypatch):
+    near = {"place": owner.place(), "pid": os.getpid(), "started": owner.start_of("self")}
+    assert looks_until_over(Watch(found(**near)), *[found(**near)] * 100) is None
+    another = near | {"started": "1"}  # the number of a process that is gone is given away again
+    assert looks_until_over(Watch(found(**another)), found(**another)) == 1
+
+
+def test_without_a_name_for_the_boot_nothing_is_near(monkeypatch):
+    monkeypatch.setattr(owner, "boot_id", lambda: "")
+    assert owner.place() is None
+    assert not Watch(found(place=None)).near
+
+
+def answer(monkeypatch, code=0, output="", complaint=""):
+    done = subprocess.CompletedProcess([], code, output, complaint)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("answered", "state"),
+    [
+        ((0, "RUNNING\n"), "RUNNING"),
+        ((0, "PENDING\nRUNNING\n"), "RUNNING"),  # an array's tasks, where the number is the array's too
+        ((0, "PENDING\n"), ""),  # requeued: what ran is over
+        ((0, ""), ""),
+        ((1, "", "slurm_load_jobs error: Invalid job id specified\n"), ""),
+        ((1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"), None),
+    ],
+)
+def test_what_squeue_says(monkeypatch, answered, state):
+    answer(monkeypatch, *answered)
+    assert owner.slurm_state("11") == state
+
+
+def test_no_squeue_no_answer(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert owner.slurm_state("11") is None
+    assert owner.slurm_state(None) is None
+
+
+def test_what_ran_under_our_own_slurm_job_before_is_over(monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "11")
+    monkeypatch.setenv("PATH", "")
+    assert owner.slurm_state("11") == ""
+
+
+# ---- the place of one who is gone
+
+
+@pytest.fixture
+def attempt(tmp_path, monkeypatch):
+    """A launcher that has not begun."""
+    monkeypatch.chdir(tmp_path)
+    settings = SimpleNamespace(
+        log="a.log", attempt=1, inputs=(), outputs=("out",), ledger="ledger.jsonl", beat_s=1000.0, step="s"
+    )
+    record = {"id": "b" * 16, "attempt": 1, "rule": "rule", "pid": 1, **node.where({})}
+    return SimpleNamespace(settings=settings, record=record, command="true", name="s a")
+
+
+def test_the_file_that_was_judged_is_replaced(attempt, tmp_path):
+    place = tmp_path / "a.log.owner"
+    place.write_text(found().text)
+    follower = Owner(attempt)
+    assert follower.succeed(owner.look(str(place)))
+    assert owner.read_owner(place.read_text().partition("\n")[0])["id"] == "b" * 16
+    follower.release(0)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("now", ["another", "beat", "gone"])
+def test_a_file_that_is_another_by_now_is_left_alone(attempt, tmp_path, now):
+    """Another launcher was faster, or the owner was not dead."""
+    place = tmp_path / "a.log.owner"
+    place.write_text(found().text)
+    os.utime(place, (1, 1))
+    judged = owner.look(str(place))
+    if now == "another":
+        place.write_text(found(id="c" * 16).text)
+    elif now == "beat":
+        os.utime(place)
+    else:
+        place.unlink()
+    before = owner.look(str(place))
+    assert not Owner(attempt).succeed(judged)
+    assert owner.look(str(place)) == before
+
+
+def test_whose_turn_it_is_replaces_alone(attempt, tmp_path):
+    place = tmp_path / "a.log.owner"
+    place.write_text(found().text)
+    turn = tmp_path / "a.log.owner.next"
+    turn.touch()
+    follower = Owner(attempt)
+    judged = owner.look(str(place))
+    assert not any(follower.succeed(judged) for _ in range(DEAD))
+    assert turn.exists()
+    follower.succeed(judged)  # its launcher was killed meanwhile
+    assert follower.succeed(judged)
+    follower.release(0)
+
+
+def test_one_who_was_taken_for_dead_leaves_the_next_ones_file(attempt, tmp_path):
+    place = tmp_path / "a.log.owner"
+    first = Owner(attempt)
+    assert first.create()
+    place.unlink()
+    place.write_text(found().text)
+    first.touch()
+    first.release(0)
+    assert place.read_text() == found().text
+
+
+# ---- nodes
+
+
+def test_where_a_job_runs(monkeypatch):
+    host = os.uname().nodename
+    assert node.where(HERE) == {"host": host, "node": "n1", "slurm_job_id": "7", "slurm_step_id": "0"}
+    assert node.where({}) == {"host": host, "node": host, "slurm_job_id": None, "slurm_step_id": None}
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        (HERE, "ledger.n1.jsonl"),
+        ({"PBS_JOBID": "1", "SLURMD_NODENAME": "../x y"}, "ledger..._x_y.jsonl"),
+        ({"SLURMD_NODENAME": "n1"}, "ledger.jsonl"),
+    ],
+)
+def test_a_batch_job_writes_the_ledger_of_its_node(environment, name):
+    assert node.own_ledger("/run/ledger.jsonl", environment) == f"/run/{name}"
