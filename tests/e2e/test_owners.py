@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import stat
-import sys
 import time
 from pathlib import Path
 

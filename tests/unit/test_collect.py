@@ -620,7 +620,8 @@ def test_a_record_of_an_earlier_run_in_the_same_place_is_none_of_this_one(tmp_pa
 
 
 def test_a_ledger_that_goes_on_from_an_interrupted_run(study):
-    study.cell("A").ledger(job("map_and_sort", "A", -3600), job("haplotype_caller", "A", 5))
+    before = job("map_and_sort", "A", -3600, host="node1")
+    study.cell("A").ledger(before, job("haplotype_caller", "A", 5, host="node1"))
     said = "a job that began before its run did; remove the cell and run it again"
     assert refused(study) == f"{NAME}/ledger.jsonl line 1: {said}"
 

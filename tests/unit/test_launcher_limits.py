@@ -134,6 +134,39 @@ def test_slurm_that_binds_nothing_says_what_it_granted(record, told, cpus, mib):
     assert record(UNIFIED, "0::/", **told)["cpus"] == 16, "not in a job of Slurm's"
 
 
+# in a step whose environment Snakemake's plugin cleared, as `scontrol show job --oneliner` of 22.05 tells of it
+JOB = "JobId=1 JobName=job.sh NodeList=n1 NumNodes={nodes} NumCPUs=1 MinCPUsNode=1 MinMemoryNode=700M TRES={tres}"
+
+
+@pytest.mark.parametrize(
+    ("tres", "nodes", "mib"),
+    [
+        ("cpu=1,mem=700M,node=1,billing=1", 1, 700),
+        ("cpu=2,mem=3G,node=2,billing=2", 2, 1536),
+        ("cpu=1,node=1,billing=1", 1, None),  # memory is nothing that it manages
+        ("", 1, None),
+    ],
+)
+def test_in_a_step_that_is_told_nothing_slurm_is_asked_once(record, monkeypatch, tmp_path, tres, nodes, mib):
+    asked = tmp_path / "asked"
+    scontrol = tmp_path / "bin" / "scontrol"
+    scontrol.parent.mkdir()
+    scontrol.write_text(f"#!/bin/sh\necho $* >> '{asked}'; echo '{JOB.format(tres=tres, nodes=nodes)}'\n")
+    scontrol.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{scontrol.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(of_launcher, "GRANTS", {})
+    for _ in range(2):
+        limits = record(UNIFIED, "0::/", SLURM_JOB_ID="1", SLURM_STEP_ID="0", SLURM_CPUS_ON_NODE="1")
+        assert limits["memory_limit_mib"] == mib
+    assert asked.read_text() == "show job --oneliner 1\n"
+
+
+def test_where_slurm_does_not_answer_the_machine_is_the_limit(record, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(of_launcher, "GRANTS", {})
+    assert record(UNIFIED, "0::/", SLURM_JOB_ID="1", SLURM_STEP_ID="0")["memory_limit_mib"] is None
+
+
 def test_the_lab_asks_the_launcher():
     limits = launcher.limits()
     assert limits.cpus <= len(os.sched_getaffinity(0))

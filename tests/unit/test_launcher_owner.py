@@ -1,4 +1,4 @@
-"""Who works at a job's outputs: what a heartbeat, a process and Slurm say of an owner, and who takes a dead one's place."""
+"""Who works at a job's outputs: what heartbeat, process and Slurm say of an owner, and who takes a dead one's place."""
 
 import os
 import subprocess

@@ -4,6 +4,9 @@ import os
 
 from launcher.system import MIB, read_text
 
+UNITS_MIB = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2}  # as Slurm writes them
+GRANTS = {}  # by job, what Slurm was asked for
+
 
 def limits(root="", environment=os.environ, affinity=None):
     """Return what this process may use of the machine; all who want to know ask here (launcher limits).
@@ -49,7 +52,33 @@ def slurm_memory_mib(environment):
         return []
     for_cpus = numbers.get("SLURM_MEM_PER_CPU", 0) * numbers.get("SLURM_CPUS_ON_NODE", 0)
     granted_mib = numbers.get("SLURM_MEM_PER_NODE") or for_cpus
+    if not granted_mib and "SLURM_STEP_ID" in environment:  # Snakemake's plugin clears a step's environment of these
+        granted_mib = asked_memory_mib(environment["SLURM_JOB_ID"])
     return [granted_mib] if granted_mib else []
+
+
+def asked_memory_mib(job_id):
+    """Return the memory that Slurm granted a job on each of its nodes, None where it tells none; it is asked once."""
+    if job_id not in GRANTS:
+        import subprocess
+
+        asked = ["scontrol", "show", "job", "--oneliner", job_id]
+        try:
+            told = subprocess.run(asked, capture_output=True, text=True, timeout=30).stdout
+        except (OSError, subprocess.TimeoutExpired):
+            told = ""
+        GRANTS[job_id] = granted_memory_mib(told)
+    return GRANTS[job_id]
+
+
+def granted_memory_mib(told):
+    """Return the memory a node of a job that `scontrol show job` told of, None where it tells of none."""
+    fields = dict(word.partition("=")[::2] for word in told.split())
+    granted = dict(part.partition("=")[::2] for part in fields.get("TRES", "").split(","))
+    number, unit = granted.get("mem", "")[:-1], granted.get("mem", "")[-1:]
+    if unit not in UNITS_MIB or not number.replace(".", "", 1).isdecimal():
+        return None
+    return round(float(number) * UNITS_MIB[unit] / int(fields["NumNodes"]), 1)
 
 
 def cpu_quota(root=""):

@@ -171,7 +171,7 @@ class Watch:
     def __init__(self, found):
         self.says = first_line(found.text)
         self.owner = read_owner(self.says)
-        self.near = self.owner.get("place") == place()
+        self.near = self.owner.get("place") is not None and self.owner["place"] == place()
         self.pause_s = NEAR_S if self.near else self.owner.get("beat_s", UNKNOWN_BEAT_S) / LOOKS_A_BEAT
         self.beat, self.silent, self.state, self.told = found.beat, 0, None, None
 
@@ -251,7 +251,7 @@ def read_owner(line):
 def place():
     """Return what processes have in common that can look for each other by their ids, None where nothing tells."""
     boot = boot_id()
-    return (boot and f"{boot} {os.uname().nodename} {os.readlink('/proc/self/ns/pid')} {os.geteuid()}") or None
+    return f"{boot} {os.uname().nodename} {os.readlink('/proc/self/ns/pid')} {os.geteuid()}" if boot else None
 
 
 def start_of(pid):
