@@ -21,12 +21,15 @@ where a value may be empty it is written --name=value:
     --memory default|local|interleave  GPD_MEMORY    default   memory policy over the lease's NUMA nodes
     --smt 1|0                          GPD_SMT       0         1: hyperthreads are CPUs; 0: whole cores
     --stall-s N                        GPD_STALL_S   0         end a job that does nothing for N s; 0: never
-    --ledger FILE                      GPD_LEDGER    ledger.jsonl
+    --ledger FILE                      GPD_LEDGER    ledger.jsonl    in a batch job ledger.NODE.jsonl beside it
     --run NAME                         GPD_RUN                 name of the run, written into each record
     --attempt N                                      1
+    --beat-s N                         GPD_BEAT_S    10        how often LOG.owner is touched (owner.py)
+    --id ID                                                    of the attempt, where who owns its outputs calls
     --shard NAME                                               which part of its step the job is
                                        GPD_RUNTIME_DIR  /tmp/gpd-UID, where leases are kept
 
+One launcher at a time works at a job, on whatever node: LOG.owner says which. Another waits, and takes what was made.
 Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts: outputs.py, which
 lies beside this folder, knows. Both options end the command line.
 
