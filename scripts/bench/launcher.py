@@ -42,10 +42,10 @@ class Bench:
         (self.folder / "job.py").write_text(JOB)
         self.launcher = str(compiled.launcher(SCRIPTS.joinpath, self.folder))  # as the rules run it
 
-    def launched(self, threads=1):
-        """Return the command line of a job."""
+    def launched(self, threads=1, name="bench"):
+        """Return the command line of a job; those that run at once have names of their own."""
         fixed = ["--step", "bench", "--rule", "bench", "--wildcards", "sample=a", "--mem-mb", "1000"]
-        return [*PYTHON, self.launcher, "run", *fixed, "--threads", str(threads), "--log", "logs/bench.log"]
+        return [*PYTHON, self.launcher, "run", *fixed, "--threads", str(threads), "--log", f"logs/{name}.log"]
 
     def run(self, command, text=""):
         """Run a command; return its wall time and CPU time, s."""
@@ -84,7 +84,7 @@ def waiters_share(bench, count=8, seconds=5.0):
         "stdin": subprocess.PIPE,
         "stderr": subprocess.DEVNULL,
     }
-    processes = [subprocess.Popen(bench.launched(cpus), **start) for _ in range(count + 1)]
+    processes = [subprocess.Popen(bench.launched(cpus, name), **start) for name in range(count + 1)]
     for process in processes:
         process.stdin.write(b"sleep 0.01; until [ -e go ]; do sleep 1; done")
         process.stdin.close()

@@ -230,6 +230,13 @@ def test_the_place_of_a_node_that_is_gone_is_taken(cluster, state, beats):
     code, _, record = second.run(MAKE, *OUTPUTS)
     assert time.monotonic() - began > beats * 0.5 * 0.9
     assert (code, record["attempt"], record["taken_from"]) == (0, 1, None)
+    lost, _ = second.records()
+    assert (lost["cause"], lost["message"]) == ("killed", "its launcher on n1 is gone; when is not known")
+    assert (lost["node"], lost["slurm_job_id"], lost["exit_code"]) == ("n1", "11", None)
+    jsonschema.validate(lost, json.loads(SCHEMA.read_text()))
+    first.run("true", name="next")  # the node is back, and finds what it was killed at
+    assert len(second.records()) == 3
+    assert second.check() == ()
     assert cluster.made == 2
     assert cluster.left() == ["a.log"]
 

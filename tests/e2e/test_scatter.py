@@ -106,6 +106,45 @@ def test_a_run_takes_no_more_than_it_was_given_and_cuts_nothing_small(step, opti
 
 
 @needs_two_cpus
+@pytest.mark.parametrize(("mem_mib", "pieces"), [(150, 1), (250, 2)])
+def test_what_slurm_granted_is_room_for_pieces_and_not_for_other_jobs_of_slurm(step, mem_mib, pieces):
+    """Another Slurm job of the same user on this node has memory of its own."""
+    slurm = {"SLURM_CPUS_ON_NODE": "2", "SLURM_MEM_PER_NODE": str(mem_mib), "SLURMD_NODENAME": "n1"}
+    step.node.environment |= slurm | {"SLURM_JOB_ID": "2"}
+    other = step.node.start("touch began; until [ -e go ]; do sleep 0.1; done", "--binding", "none", name="other")
+    wait_until((step.node.folder / "began").exists)
+    step.node.environment["SLURM_JOB_ID"] = "1"
+    code, _, shards = step.run("auto", 'sleep 0.6; echo x > "$piece"')
+    (step.node.folder / "go").touch()
+    other.communicate(timeout=30)
+    assert (code, len(shards)) == (0, 1 if pieces == 1 else pieces + 1)
+
+
+@needs_two_cpus
+def test_where_slurm_binds_nothing_no_more_pieces_run_than_it_granted_cpus(step):
+    step.node.environment |= {"SLURM_CPUS_ON_NODE": "1", "SLURM_JOB_ID": "1"}
+    assert step.run("auto")[2] == [None]
+
+
+def test_a_step_that_another_run_is_at_is_waited_for_and_its_result_taken(step):
+    """Neither makes pieces in the other's folder, nor gathers them twice."""
+    slow = f"echo made >> count; until [ -e go ]; do sleep 0.05; done; {PIECE}"
+    first = step.start(3, slow)
+    wait_until((step.node.folder / "count").exists)
+    step.node.environment = step.node.environment | {"GPD_RUNTIME_DIR": f"{step.node.folder}/another"}
+    second = step.start(3, slow)
+    assert f"PID {first.pid} on " in second.stderr.readline().decode()
+    (step.node.folder / "go").touch()
+    assert [process.communicate(timeout=60)[1] for process in (first, second)] == [b"", b""]
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert step.result == EVERY + "finished\n"
+    assert len((step.node.folder / "count").read_text().splitlines()) == 3
+    *pieces, gathered, taken = step.node.records()
+    assert (gathered["shard"], taken["shard"], taken["taken_from"]) == ("gather", None, gathered["id"])
+    assert [record["taken_from"] for record in (*pieces, gathered)] == [None] * 4
+
+
+@needs_two_cpus
 def test_while_others_keep_the_cpus_busy_a_step_is_run_whole(step):
     wide = USABLE - 1
     other = step.node.start("sleep 3", name="other", threads=wide)

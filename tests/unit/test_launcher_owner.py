@@ -13,8 +13,9 @@ HERE = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "SLURM_STEP_ID": "0"}
 
 def found(beat=1, ended=False, **told):
     """What is found of an owner elsewhere."""
-    known = {"id": "a" * 16, "attempt": 1, "rule": "rule", "host": "h", "node": "n2", "slurm_job_id": None, "pid": 1}
-    text = repr(known | {"started": "1", "place": "elsewhere", "work": "w", "ledger": "l", "beat_s": 10.0} | told)
+    record = {"id": "a" * 16, "attempt": 1, "rule": "rule", "host": "h", "node": "n2", "slurm_job_id": None, "pid": 1}
+    known = {"started": "1", "place": "elsewhere", "work": "w", "ledger": "l", "beat_s": 10.0}
+    text = repr({"record": record | {name: told.pop(name) for name in record if name in told}} | known | told)
     return Found(f"{text}\n" + ("ended\n" if ended else ""), beat)
 
 
@@ -129,7 +130,7 @@ def test_the_file_that_was_judged_is_replaced(attempt, tmp_path):
     place.write_text(found().text)
     follower = Owner(attempt)
     assert follower.succeed(owner.look(str(place)))
-    assert owner.read_owner(place.read_text().partition("\n")[0])["id"] == "b" * 16
+    assert owner.read_owner(place.read_text().partition("\n")[0])["record"]["id"] == "b" * 16
     follower.release(0)
     assert list(tmp_path.iterdir()) == []
 

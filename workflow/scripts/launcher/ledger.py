@@ -55,8 +55,8 @@ def new_record(settings):
 def append(path, record, once=False):
     """Append a record to a ledger as one line.
 
-    `once`: not where it is there already. Who writes for a killed process must ask: it may have been killed
-    just after it wrote.
+    `once`: not where it is there already, or in the ledger of another node beside it. Who writes for a killed process
+    must ask: it may have been killed just after it wrote.
 
     O_APPEND makes one write() to a local file atomic whatever its length (PIPE_BUF matters to pipes only).
     The lock does the same on network file systems, where O_APPEND is not atomic, and guards the look at the
@@ -71,7 +71,7 @@ def append(path, record, once=False):
         except OSError as error:
             say(f"launcher: {path}: cannot be locked ({error.strerror}); appending all the same")
         size = os.fstat(fd).st_size
-        if once and size and is_recorded(fd, record["id"]):
+        if once and any(recorded(file, record["id"]) for file in beside(path)):
             return
         cut = size and os.pread(fd, 1, size - 1) != b"\n"
         whole = {**record, "recorded": utc(time.time_ns())}
@@ -83,17 +83,12 @@ def append(path, record, once=False):
         os.close(fd)
 
 
-def is_recorded(fd, job_id):
-    """Tell whether a ledger that is not empty holds the record of an attempt."""
-    from mmap import ACCESS_READ, mmap
-
-    with mmap(fd, 0, access=ACCESS_READ) as ledger:
-        return ledger.find(mark(job_id)) >= 0
-
-
-def mark(job_id):
-    """Return the bytes by which the record of an attempt is found."""
-    return f'"id": "{job_id}"'.encode()
+def beside(path):
+    """Return the files that may be of one ledger: this one, and those of nodes."""
+    folder, name = os.path.split(path)
+    stem, extension = name.partition(".")[0], os.path.splitext(name)[1]
+    names = os.listdir(folder or ".")
+    return [os.path.join(folder, each) for each in names if each.startswith(stem) and each.endswith(extension)]
 
 
 def recorded(path, job_id):
@@ -102,7 +97,7 @@ def recorded(path, job_id):
 
     try:
         with open(path, "rb") as ledger:
-            lines = [line for line in ledger if mark(job_id) in line]
+            lines = [line for line in ledger if f'"id": "{job_id}"'.encode() in line]
     except FileNotFoundError:
         return None
     return json.loads(lines[-1]) if lines else None

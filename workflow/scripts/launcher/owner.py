@@ -21,7 +21,7 @@ from collections import namedtuple
 
 from launcher.files import is_whole
 from launcher.journal import survivors
-from launcher.ledger import recorded
+from launcher.ledger import append, recorded
 from launcher.node import slurm_job_id
 from launcher.processes import stat_fields
 from launcher.requester import end_if_gone
@@ -70,25 +70,34 @@ class Owner:
 
     def count(self, owner):
         """Number our attempt: Slurm starts a job again under its id, and Snakemake knows nothing of it."""
-        if owner.get("slurm_job_id") and owner["slurm_job_id"] == slurm_job_id():
-            self.settings.attempt = max(self.settings.attempt, owner["attempt"] + 1)
+        if owner and owner["record"]["slurm_job_id"] and owner["record"]["slurm_job_id"] == slurm_job_id():
+            self.settings.attempt = max(self.settings.attempt, owner["record"]["attempt"] + 1)
             self.record["attempt"] = self.settings.attempt
 
     def made_by(self, watch):
         """Return the id of who was the owner before us, where we can take what it made."""
         owner = watch.owner
-        if owner.get("work") == self.work:
-            record = recorded(owner["ledger"], owner["id"])
-            if record and record["exit_code"] == 0 and is_whole(self.settings.outputs):
-                return owner["id"]
+        record = recorded(owner["ledger"], owner["record"]["id"]) if owner else None
+        ended_well = record is not None and record["exit_code"] == 0
+        if ended_well and owner["work"] == self.work and is_whole(self.settings.outputs):
+            return record["id"]
+        if owner and not record and not watch.near:
+            self.record_lost(owner)
         if watch.told:
             time.sleep(self.settings.beat_s)  # the Snakemake behind it removes what a failed job leaves
         return None
 
+    def record_lost(self, owner):
+        """Record an owner that is gone from another node, of which that may never come back to do it."""
+        lost = {"cause": "killed", "message": f"its launcher on {owner['record']['node']} is gone; when is not known"}
+        try:
+            append(self.settings.ledger, owner["record"] | lost, once=True)
+        except OSError as error:
+            say(f"{self.settings.ledger}: the record of a lost job could not be written: {error.strerror}")
+
     def describe(self):
         """Return the text of our file: what others may want to know of us; repr, for json would have to be loaded."""
-        told = {name: self.record[name] for name in ("id", "attempt", "rule", "host", "node", "slurm_job_id", "pid")}
-        told |= {"started": start_of("self"), "place": place(), "work": self.work}
+        told = {"record": self.record, "started": start_of("self"), "place": place(), "work": self.work}
         return repr(told | {"ledger": self.settings.ledger, "beat_s": self.settings.beat_s}) + "\n"
 
     def create(self):
@@ -184,7 +193,7 @@ class Watch:
         self.silent = self.silent + 1 if found.beat == self.beat else 0
         self.beat = found.beat
         if self.silent and self.silent % SILENT == 0:
-            self.state = slurm_state(self.owner.get("slurm_job_id"))
+            self.state = slurm_state(self.owner and self.owner["record"]["slurm_job_id"])
         if self.silent < SILENT or self.state in AT_WORK:
             return False
         return self.silent >= DEAD or self.state is not None
@@ -200,7 +209,8 @@ class Watch:
         """Say who works at the outputs, and how it is ended."""
         if not self.owner:
             return "waits for another launcher at the same outputs, which does not say who it is"
-        owner, slurm_job = self.owner, self.owner["slurm_job_id"]
+        owner = self.owner["record"]
+        slurm_job = owner["slurm_job_id"]
         who = f"PID {owner['pid']} on {owner['node']}"
         how = f"scancel {slurm_job}" if slurm_job else f"kill {owner['pid']}"
         if owner["node"] != owner["host"]:
@@ -262,7 +272,8 @@ def start_of(pid):
 
 def lives(owner):
     """Tell whether anything is left of an owner in this place: itself, or processes of its job."""
-    return start_of(owner["pid"]) == owner["started"] or bool(survivors(owner["id"]))
+    record = owner["record"]
+    return start_of(record["pid"]) == owner["started"] or bool(survivors(record["id"]))
 
 
 def slurm_state(job_id):
