@@ -551,7 +551,8 @@ def test_a_cut_line_spoils_no_other(tmp_path):
     path = tmp_path / "ledger.jsonl"
     path.write_text('{"schema": 1, "ru')
     ledger.append(path, {"a": 1})
-    assert path.read_text().splitlines()[1:] == ['{"a": 1}']
+    (line,) = path.read_text().splitlines()[1:]
+    assert json.loads(line)["a"] == 1
 
 
 def test_unwritable_ledger_keeps_the_record(node):

@@ -238,7 +238,7 @@ def test_the_place_of_a_node_that_is_gone_is_taken(cluster, state, beats):
     assert len(second.records()) == 3
     assert second.check() == ()
     assert cluster.made == 2
-    assert cluster.left() == ["a.log"]
+    assert cluster.left() == ["a.log", "next.log"]
 
 
 def test_a_silent_owner_whose_slurm_job_is_suspended_is_waited_for(cluster):
