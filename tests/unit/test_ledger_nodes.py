@@ -58,7 +58,9 @@ def test_a_run_whose_jobs_were_all_batch_jobs_has_a_ledger(write):
     path = write(n1=[record(1, node="n1")], n2=[record(2, cpus="2-3", node="n2")])
     assert not path.exists()
     assert gpd("check", path.parent).output.startswith("2 attempts at 2 jobs, 0 failed; no two jobs shared a CPU")
-    assert gpd("show", path.parent).exit_code == 0
+    _, heading, first, second = gpd("show", path.parent).output.splitlines()
+    assert heading.split()[4:6] == ["node", "CPUs"]
+    assert [row.split()[5:7] for row in (first, second)] == [["n1", "0-1"], ["n2", "2-3"]]
 
 
 def test_a_cpu_that_jobs_of_two_virtual_nodes_held_is_named(write):

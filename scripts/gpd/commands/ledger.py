@@ -97,19 +97,22 @@ def records(path: Path) -> list[dict]:
 
 
 def table(attempts: Sequence[Attempt]) -> Table:
-    """Return a row an attempt, in order of start; what the ledger does not tell stays blank."""
+    """Return a row an attempt, in order of start; what is not known stays blank, and a sole node is not named."""
     shown = Table(title=_title(attempts), title_justify="left", box=None, pad_edge=False, header_style="bold")
     shown.add_column("start", no_wrap=True)
     shown.add_column("rule", overflow="fold", min_width=12)
     shown.add_column("sample/unit", overflow="fold", min_width=8)
     shown.add_column("try", justify="right", no_wrap=True)
+    on_nodes = len({attempt.node for attempt in attempts}) > 1
+    if on_nodes:
+        shown.add_column("node", overflow="fold", min_width=4)
     shown.add_column("CPUs", justify="right", overflow="fold", min_width=7)
     for name in ("wait", "wall", "CPU s", "use", "peak", "read", "written"):
         shown.add_column(name, justify="right", no_wrap=True)
     shown.add_column("bound", no_wrap=True)
     shown.add_column("outcome", overflow="fold", min_width=16)
     for attempt in sorted(attempts, key=_start):
-        shown.add_row(*map(Text, _cells(attempt)), _outcome(attempt))
+        shown.add_row(*map(Text, _cells(attempt, on_nodes)), _outcome(attempt))
     return shown
 
 
@@ -124,12 +127,13 @@ def _title(attempts: Sequence[Attempt]) -> str:
     return f"{counted(len(attempts), 'attempt')}, {when} (UTC); times in seconds, sizes in MiB, use in CPUs"
 
 
-def _cells(attempt: Attempt) -> list[str]:
+def _cells(attempt: Attempt, with_node: bool) -> list[str]:
     return [
         "" if attempt.start is None else f"{attempt.start:%d %H:%M:%S}",
         attempt.rule,
         "/".join(attempt.wildcards.values()),
         _text(attempt.attempt),
+        *([_text(attempt.node)] if with_node else []),
         _text(attempt.cpus),
         _number(attempt.wait_s, 1),
         _number(attempt.wall_s, 1),
