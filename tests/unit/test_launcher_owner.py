@@ -1,5 +1,6 @@
 """Who works at a job's outputs: what heartbeat, process and Slurm say of an owner, and who takes a dead one's place."""
 
+import errno
 import os
 import subprocess
 from types import SimpleNamespace
@@ -151,6 +152,36 @@ def test_a_file_that_is_another_by_now_is_left_alone(attempt, tmp_path, now):
     before = owner.look(str(place))
     assert not Owner(attempt).succeed(judged)
     assert owner.look(str(place)) == before
+
+
+def test_a_disk_that_is_full_stops_no_job(attempt, tmp_path, monkeypatch, capfd):
+    """Neither the launcher nor its keeper has anything to touch or to remove then."""
+    write = os.write
+
+    def full(fd, data):
+        if fd > 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", full)
+    follower = Owner(attempt)
+    assert follower.create()
+    follower.beat()
+    follower.release(0)
+    assert os.strerror(errno.ENOSPC) in capfd.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_only_who_is_lost_is_recorded_by_who_follows(attempt, tmp_path, lost):
+    """Who ended with a word has recorded itself, or was no job: a step's pieces are."""
+    attempt.requester = SimpleNamespace(gone=lambda: None)
+    elsewhere = found(ledger=str(tmp_path / "ledger.n2.jsonl"))
+    watch = Watch(elsewhere)
+    while not watch.is_over(elsewhere if lost else found(ended=True)):
+        assert not watch.lost
+    assert Owner(attempt).made_by(watch) is None
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger.jsonl"] * lost
 
 
 def test_whose_turn_it_is_replaces_alone(attempt, tmp_path):

@@ -64,14 +64,15 @@ def as_owner(attempt, work):
         return work(attempt)
     from launcher.owner import Owner
 
-    attempt.owner = Owner(attempt)
+    attempt.owner, awaited = Owner(attempt), "another run's job at its outputs"
     try:
         heed_signals()
         attempt.record["taken_from"] = attempt.owner.claim()
+        awaited = "CPUs"
         attempt.record["wait_s"] = round(time.monotonic() - attempt.began, 6)
         code = attempt.finish(None, None, 0) if attempt.record["taken_from"] else work(attempt)
     except Ended as end:
-        code = end_waiting(attempt, end, "another run's job at its outputs")
+        code = end_waiting(attempt, end, awaited)
     except (LauncherError, OSError) as error:
         code = attempt.finish("launcher_error", str(error), 1)
     attempt.owner.release(code)

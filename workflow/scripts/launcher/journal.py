@@ -47,6 +47,7 @@ class Journal:
         """Forget the job, of which another attempt begins in this process."""
         self.close()
         os.close(self.fd)
+        self.fd = -1
 
 
 def abandoned(runtime):

@@ -81,14 +81,14 @@ class Owner:
         ended_well = record is not None and record["exit_code"] == 0
         if ended_well and owner["work"] == self.work and is_whole(self.settings.outputs):
             return record["id"]
-        if owner and not record and not watch.near:
+        if watch.lost and not record:
             self.record_lost(owner)
         if watch.told:
             time.sleep(self.settings.beat_s)  # the Snakemake behind it removes what a failed job leaves
         return None
 
     def record_lost(self, owner):
-        """Record an owner that is gone from another node, of which that may never come back to do it."""
+        """Record the attempt of an owner on another node, which may never come back to do it."""
         lost = {"cause": "killed", "message": f"its launcher on {owner['record']['node']} is gone; when is not known"}
         try:
             append(self.settings.ledger, owner["record"] | lost, once=True)
@@ -112,6 +112,7 @@ class Owner:
         except OSError as error:  # a full disk must not stop a job that does not need that disk
             say(f"launcher: {self.path}: {error.strerror}; other nodes do not see that this job is at work")
             unlink(self.path)
+            self.text = ""
             return True
         finally:
             os.close(fd)  # only then other nodes see what it holds
@@ -139,6 +140,7 @@ class Owner:
                 file.write(self.text)
             os.rename(own, self.path)
         finally:
+            unlink(own)  # there only if the disk is full
             unlink(turn)
         self.beat()
         return True
@@ -183,6 +185,7 @@ class Watch:
         self.near = self.owner.get("place") is not None and self.owner["place"] == place()
         self.pause_s = NEAR_S if self.near else self.owner.get("beat_s", UNKNOWN_BEAT_S) / LOOKS_A_BEAT
         self.beat, self.silent, self.state, self.told = found.beat, 0, None, None
+        self.lost = False  # without a word, on another node
 
     def is_over(self, found):
         """Tell, by what was just found, whether the owner is gone or has ended."""
@@ -196,7 +199,9 @@ class Watch:
             self.state = slurm_state(self.owner and self.owner["record"]["slurm_job_id"])
         if self.silent < SILENT or self.state in AT_WORK:
             return False
-        return self.silent >= DEAD or self.state is not None
+        over = self.silent >= DEAD or self.state is not None
+        self.lost = over and bool(self.owner)
+        return over
 
     def tell(self, name):
         """Say for whom the job `name` waits, where that is news."""
