@@ -77,6 +77,24 @@ def test_without_a_name_for_the_boot_nothing_is_near(monkeypatch):
     assert not Watch(found(place=None)).near
 
 
+@pytest.mark.parametrize(
+    ("own", "told", "how"),
+    [
+        (None, {}, "PID 1 on n2 (host h); `kill 1 on h` ends it"),
+        (None, {"slurm_job_id": "11"}, "PID 1 on n2 (host h), Slurm job 11; `scancel 11` ends it"),
+        (
+            "11",
+            {"slurm_job_id": "11"},
+            "PID 1 on n2 (host h), Slurm job 11; `kill 1 on h` ends it",
+        ),  # and not ourselves
+        (None, {"node": "h"}, "PID 1 on h; `kill 1 on h` ends it"),
+    ],
+)
+def test_what_ends_an_owner(monkeypatch, own, told, how):
+    monkeypatch.setattr(owner, "slurm_job_id", lambda: own)
+    assert Watch(found(**told)).in_words().endswith(f"which makes the same outputs: {how}")
+
+
 def answer(monkeypatch, code=0, output="", complaint=""):
     done = subprocess.CompletedProcess([], code, output, complaint)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)

@@ -217,15 +217,16 @@ class Watch:
         owner = self.owner["record"]
         slurm_job = owner["slurm_job_id"]
         who = f"PID {owner['pid']} on {owner['node']}"
-        how = f"scancel {slurm_job}" if slurm_job else f"kill {owner['pid']}"
         if owner["node"] != owner["host"]:
             who += f" (host {owner['host']})"
         if slurm_job:
             who += f", Slurm job {slurm_job}"
             if self.silent >= SILENT and self.state in AT_WORK:
                 who += f", {self.state} but silent"
-        elif not self.near:
-            how += f" on {owner['host']}"
+        if slurm_job and slurm_job != slurm_job_id():
+            how = f"scancel {slurm_job}"
+        else:
+            how = f"kill {owner['pid']}" + ("" if self.near else f" on {owner['host']}")
         return f"waits for another run's {owner['rule']}, which makes the same outputs: {who}; `{how}` ends it"
 
 
