@@ -21,9 +21,10 @@ class Attempt:
         self.note()
 
     def again(self, command):
-        """Return the same attempt with another command, once this one's journal is dropped."""
+        """Return the same attempt with another command, once this one's journal is dropped; its waits count on."""
         attempt = Attempt(self.settings, command, self.requester, self.runtime)
-        attempt.began, attempt.owner = self.began, self.owner
+        attempt.began -= self.record["wait_s"] or 0
+        attempt.owner = self.owner
         return attempt
 
     @property

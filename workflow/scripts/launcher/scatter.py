@@ -27,7 +27,7 @@ from collections import namedtuple
 from launcher.job import LOOK_S, as_owner, begun, read_command, run_attempt
 from launcher.journal import recover
 from launcher.pieces import cut, cut_anywhere, has_whole_contigs, padded, read_lines, spans, within
-from launcher.requester import ENDINGS, Requester
+from launcher.requester import ENDINGS
 from launcher.runtime import runtime_dir
 from launcher.spare import settled_spare, spare
 from launcher.system import MIB
@@ -60,7 +60,7 @@ def run_step(attempt):
         return run_attempt(attempt.again(f"{whole}{command}\n{finish}"))
     if not left:
         folder.lay_out(pieces)
-    return Crew(settings, folder, pieces).run(command, f"{gather}\n{finish}")
+    return Crew(attempt, folder, pieces).run(command, f"{gather}\n{finish}")
 
 
 # --- which pieces ---
@@ -200,9 +200,9 @@ def write_lines(path, lines):
 class Crew:
     """Runs the pieces as jobs of their own: one at least, more while CPUs are spare."""
 
-    def __init__(self, settings, folder, pieces):
-        self.settings, self.folder, self.pieces = settings, folder, pieces
-        self.requester, self.runtime = Requester(), runtime_dir()
+    def __init__(self, attempt, folder, pieces):
+        self.settings, self.folder, self.pieces = attempt.settings, folder, pieces
+        self.requester, self.runtime = attempt.requester, attempt.runtime
         self.running, self.code, self.signum = {}, 0, None
 
     def run(self, command, gather):
