@@ -60,6 +60,10 @@ for package; do
         cufflinks) for tool in cufflinks cuffmerge cuffdiff; do cp "$BIN/true" "$BIN/$tool"; done ;;
         binutils) cp "$BIN/true" "$BIN/as" ;;
         r-bioc-cummerbund) cp "$BIN/true" "$BIN/Rscript" ;;
+        slurm-wlm)
+            [ "$("$SBIN/policy-rc.d"; echo $?)" = 101 ] && echo "nothing is started" >>"$CALLS"
+            for command in slurmctld slurmd srun; do cp "$BIN/true" "$BIN/$command"; done ;;
+        munge) cp "$BIN/true" "$BIN/munged" ;;
         gffread | bwa | samtools | sambamba | bcftools | dwgsim | numactl | time) cp "$BIN/true" "$BIN/$package" ;;
     esac
 done
@@ -84,8 +88,9 @@ class Machine:
         self.clone = directory / "a clone"
         self.bin = directory / "bin"
         self.spare = directory / "spare"
+        self.sbin = directory / "sbin"
         self.calls_file = directory / "calls"
-        for made in (self.bin, self.spare, self.clone / "envs/gatk", self.clone / "scripts/gpd/machines"):
+        for made in (self.bin, self.spare, self.sbin, self.clone / "envs/gatk", self.clone / "scripts/gpd/machines"):
             made.mkdir(parents=True)
         shutil.copytree(ROOT / "scripts/setup", self.clone / "scripts/setup")
         for name in ("scripts/gpd/machines/tools.tsv", "envs/gatk/pom.xml", "requirements.lock", "pyproject.toml"):
@@ -99,6 +104,7 @@ class Machine:
             "PATH": str(self.bin),
             "BIN": str(self.bin),
             "SPARE": str(self.spare),
+            "SBIN": str(self.sbin),
             "CALLS": str(self.calls_file),
             "JAVA_HOME": "",
         }
@@ -118,9 +124,9 @@ class Machine:
     def become(self, uid: int) -> None:
         self.add("id", f"echo {uid}")
 
-    def setup(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    def setup(self, *arguments: str, script: str = "install", **environment: str) -> subprocess.CompletedProcess:
         return subprocess.run(
-            [self.clone / "scripts/setup/install", *arguments],
+            [self.clone / "scripts/setup" / script, *arguments],
             env=self.environment | environment,
             capture_output=True,
             text=True,
@@ -138,6 +144,8 @@ def machine(tmp_path, monkeypatch):
     # a JVM of the machine that runs the tests must not be found in the one made here
     system = made.clone / "scripts/setup/system.sh"
     system.write_text(system.read_text().replace("/usr/lib/jvm/", f"{tmp_path}/jvm/"))
+    slurm = made.clone / "scripts/setup/slurm"
+    slurm.write_text(slurm.read_text().replace("/usr/sbin", str(made.sbin)))
     made.become(1000)
     return made
 
@@ -206,6 +214,26 @@ def test_only_what_is_missing_comes_from_apt(machine):
         " r-bioc-cummerbund sambamba tabix time"
     )
     assert sorted(install.partition(" install ")[2].split()) == wanted.split()
+
+
+def test_slurm_is_installed_and_none_of_its_daemons_started(machine):
+    machine.become(0)
+    for name, body in {"apt-get": APT, "apt-cache": APT_CACHE, "dpkg": DPKG}.items():
+        machine.add(name, body)
+    for _ in range(2):
+        done = machine.setup("--quiet", script="slurm")
+        assert (done.returncode, done.stderr) == (0, "")
+    assert [call.rpartition(" install ")[2] for call in machine.calls() if " update " not in call] == [
+        "munge slurm-client slurm-wlm",
+        "nothing is started",
+    ]
+    assert list(machine.sbin.iterdir()) == []
+
+
+def test_without_apt_slurm_is_done_without(machine):
+    done = machine.setup("--quiet", script="slurm")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "tests/slurm is skipped (with apt, as root: munge slurm-client slurm-wlm)" in done.stdout
 
 
 DEBIAN = """\
@@ -512,5 +540,5 @@ def test_no_file_of_set_up_names_a_registry():
 
 
 def test_scripts_are_executable():
-    for name in ("scripts/setup/install", "scripts/setup/gatk", "scripts/setup/class_archive/make", ".ci/run"):
+    for name in ("scripts/setup/install", "scripts/setup/gatk", "scripts/setup/slurm", "scripts/setup/class_archive/make", ".ci/run"):
         assert os.access(ROOT / name, os.X_OK), name
