@@ -249,6 +249,10 @@ class Cluster:
         lines = (line.split() for line in self.run("squeue", "-h", "-t", "all", "-o", "%A %T").splitlines())
         return {int(number): state for number, state in lines}
 
+    def running(self) -> list[int]:
+        """The jobs at work."""
+        return [number for number, state in self.jobs().items() if state == "RUNNING"]
+
     def job(self, number: int) -> dict[str, str]:
         """All that scontrol knows of a job."""
         words = self.run("scontrol", "show", "job", "-o", number).split(" ")

@@ -540,5 +540,11 @@ def test_no_file_of_set_up_names_a_registry():
 
 
 def test_scripts_are_executable():
-    for name in ("scripts/setup/install", "scripts/setup/gatk", "scripts/setup/slurm", "scripts/setup/class_archive/make", ".ci/run"):
+    for name in (
+        "scripts/setup/install",
+        "scripts/setup/gatk",
+        "scripts/setup/slurm",
+        "scripts/setup/class_archive/make",
+        ".ci/run",
+    ):
         assert os.access(ROOT / name, os.X_OK), name

@@ -1,0 +1,95 @@
+"""What a cluster takes from a run: a node, a job, its controller, Snakemake itself. README.md has the table."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from cluster import Cluster
+from launching import wait_until
+from running import HOLD, Cohort, cluster_for_tests, submitted
+
+pytestmark = pytest.mark.slurm
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with cluster_for_tests() as made:
+        yield made
+
+
+@pytest.fixture
+def cohort(cluster: Cluster, tmp_path: Path) -> Iterator[Cohort]:
+    """A goes on until it is let go, B ends at once."""
+    made = Cohort.made(tmp_path, cluster, {"A": HOLD, "B": "true"})
+    made.hold("A")
+    yield made
+    made.end()
+
+
+def test_a_node_goes_down_and_its_job_runs_again(cohort: Cohort, figure: Callable[[str], None]) -> None:
+    run = cohort.start()
+    job, node = cohort.begun("A")
+    cohort.cluster.cut_off(node)
+    again, _ = cohort.begun("A", times=2)
+    cohort.let_go()
+    cohort.cluster.bring_back(node)
+    assert run.end() == 0, run.said
+    assert again == job  # requeued by Slurm; Snakemake did not see it fail
+    first, second = cohort.attempts("A")
+    figure(
+        f"Slurm, a node down: {first['cause']}: {first['message']}; attempts {first['attempt']}, {second['attempt']}"
+    )
+    assert (first["cause"], second["cause"]) == ("killed", None)
+    assert (first["attempt"], second["attempt"]) == (1, 2)
+    assert [record["cause"] for record in cohort.attempts("B")] == [None]
+
+
+def test_a_cancelled_job_fails_its_sample_alone(cohort: Cohort, figure: Callable[[str], None]) -> None:
+    run = cohort.start()
+    job, _ = cohort.begun("A")
+    cohort.cluster.run("scancel", job)
+    assert run.end() == 1, run.said
+    (record,) = cohort.attempts("A")
+    figure(f"Slurm, scancel: {record['cause']}: {record['message']}")
+    assert record["cause"] == "killed"
+    assert "cancelled" in record["message"]
+    assert [record["cause"] for record in cohort.attempts("B")] == [None]
+    assert not cohort.is_done()
+
+    cohort.let_go()
+    again = cohort.run()
+    assert again.process.returncode == 0, again.said
+    assert len(submitted(again)) == 2  # A, and what gathers
+    assert cohort.is_done()
+
+
+def test_slurmctld_is_killed_and_started_again(cohort: Cohort) -> None:
+    run = cohort.start()
+    cohort.begun("A")
+    cohort.cluster.restart_slurmctld(signal.SIGKILL)
+    cohort.let_go()
+    assert run.end() == 0, run.said
+    assert [record["cause"] for sample in "AB" for record in cohort.attempts(sample)] == [None, None]
+
+
+def test_snakemake_is_killed_and_started_again(cohort: Cohort, figure: Callable[[str], None]) -> None:
+    """The first run's job goes on, for Slurm knows nothing of Snakemake: the second's must not write what it writes."""
+    run = cohort.start()
+    old, _ = cohort.begun("A")
+    os.kill(run.process.pid, signal.SIGKILL)
+    run.process.wait()
+    unlocked = cohort.run("--unlock")
+    assert unlocked.process.returncode == 0, unlocked.said
+
+    second = cohort.start()
+    wait_until(lambda: len(cohort.cluster.running()) == 2 or second.process.poll() is not None, timeout_s=120)
+    wait_until(lambda: second.process.poll() is not None or (cohort.folder / "logs/work/A.log").exists(), timeout_s=10)
+    cohort.let_go()
+    second.end()
+    figure(f"Slurm, Snakemake killed: job {old} was at work; the second run ended with {second.process.returncode}")
+    last = cohort.run()
+    assert last.process.returncode == 0, last.said
+    assert cohort.is_done()
+    assert cohort.doubled() == []
