@@ -13,7 +13,7 @@ from launching import wait_until
 
 pytestmark = pytest.mark.slurm
 
-DAEMON = ("sh", "-c", 'setsid sleep 600 & echo $! >orphan; exec sleep 600')  # slurmd and a slurmstepd
+DAEMON = ("sh", "-c", "setsid sleep 600 & echo $! >orphan; exec sleep 600")  # slurmd and a slurmstepd
 
 
 def orphan(folder: Path) -> psutil.Process:

@@ -7,8 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 from launcher import diagnose, files, measure
+from launcher.attempt import Attempt
 from launcher.journal import Journal
+from launcher.options import parse
 from launcher.requester import Requester
+from launcher.runtime import runtime_dir
 
 # ---- who else was on the CPUs
 
@@ -196,3 +199,65 @@ def test_what_cannot_be_written_to_is_not_full():
 def test_signals_are_read_from_exit_codes():
     assert diagnose.crash_in_pipe([[0, 128 + signal.SIGTERM]])[0] is signal.SIGTERM
     assert diagnose.crash_in_pipe([[137], [128 + 65, 1]]) == (None, None)
+
+
+# ---- why Slurm ended a job: what scontrol prints, as it was seen
+
+RUNNING = "JobId=7 JobName=x JobState=RUNNING Reason=None TimeLimit=00:10:00"
+
+
+@pytest.mark.parametrize(
+    ("told", "cause", "message"),
+    [
+        ("JobId=7 JobState=COMPLETING Reason=TimeLimit TimeLimit=00:01:00", "timed_out", "time limit, 00:01:00,"),
+        ("JobId=7 JobState=TIMEOUT Reason=TimeLimit TimeLimit=00:01:00", "timed_out", "time limit, 00:01:00,"),
+        ("JobId=7 JobState=OUT_OF_MEMORY Reason=OutOfMemory", "out_of_memory", "a larger mem_mb"),
+        ("JobId=7 JobState=COMPLETING Reason=None", "killed", "Slurm job 7 was cancelled"),
+        (RUNNING, "killed", "SIGTERM to the launcher"),
+        ("", "killed", "SIGTERM to the launcher"),
+    ],
+)
+def test_slurm_knows_why_it_ended_a_job(monkeypatch, tmp_path, told, cause, message):
+    monkeypatch.setattr(diagnose, "ask_slurm", lambda: told)
+    found = diagnose.diagnose(143, "SIGTERM to the launcher", settings(tmp_path, ""), (0, 0))
+    assert found[0] == cause
+    assert message in found[1]
+
+
+def test_slurm_is_asked_where_something_was_killed_alone(monkeypatch, tmp_path):
+    monkeypatch.setattr(diagnose, "ask_slurm", lambda: pytest.fail("the tool says itself what was wrong"))
+    assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), (0, 0))[0] == "tool_error"
+
+
+def test_a_slurm_that_does_not_answer_is_no_reason_to_fail(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert diagnose.ask_slurm() == ""
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert diagnose.ask_slurm() == ""
+
+
+def test_a_job_that_was_killed_with_its_launcher_near_its_memory():
+    assert diagnose.by_journal(["memory 460 500", "status 1 0", "memory 611 500"]) == (
+        *("out_of_memory", "killed, and its launcher with it, when it had 611 of the 500 MiB granted"),
+    )
+    assert diagnose.by_journal(["status 1 0"])[0] == "killed"
+
+
+def test_memory_is_noted_near_what_slurm_granted(monkeypatch, tmp_path):
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
+    runtime = runtime_dir()
+    asked, _ = parse(["--step", "s", "--rule", "r", "--log", "log", "--mem-mb", "500"])
+    asked.ledger = str(tmp_path / "ledger.jsonl")
+
+    def noted(*used_mib):
+        attempt = Attempt(asked, "true", None, runtime)
+        for mib in used_mib:
+            attempt.note_memory(mib)
+        lines = (tmp_path / "runtime/jobs" / attempt.record["id"]).read_text().splitlines()
+        return [line for line in lines if line.startswith("memory ")]
+
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert noted(600) == []
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert noted(440, 460, 470, 200, 600) == ["memory 460 500", "memory 600 500"]

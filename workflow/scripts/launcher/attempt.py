@@ -1,10 +1,13 @@
 """One attempt at a job: what was asked for, what is known of it so far, and how it is recorded."""
 
+import os
 import time
 
 from launcher.journal import Journal
 from launcher.ledger import append, new_record
 from launcher.system import say
+
+NEAR, GROWN = 0.9, 1.05  # memory is noted from this share of what was granted on, and again when there is so much more
 
 
 class Attempt:
@@ -18,6 +21,7 @@ class Attempt:
         self.began, self.owner = time.monotonic(), None
         self.record = new_record(settings)
         self.journal = Journal(runtime, self.record)
+        self.noted_mib = 0
         self.note()
 
     def again(self, command):
@@ -35,6 +39,13 @@ class Attempt:
     def note(self, cgroups=()):
         """Note the record as it is now, for those who find it if all of us are killed."""
         self.journal.write(self.record, self.settings.ledger, cgroups)
+
+    def note_memory(self, used_mib):
+        """Note that the job comes near the memory that Slurm granted: one kind of limit kills all of us at its end."""
+        granted_mib = self.settings.mem_mb
+        if "SLURM_JOB_ID" in os.environ and granted_mib and used_mib > max(NEAR * granted_mib, GROWN * self.noted_mib):
+            self.noted_mib = used_mib
+            self.journal.say(f"memory {used_mib:.0f} {granted_mib}")
 
     def finish(self, cause, message, code, once=False):
         """Write the record (see ledger.append), say what failed in one line, return the exit code."""

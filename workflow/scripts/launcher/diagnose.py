@@ -33,8 +33,17 @@ ERROR_LINES = (  # how the line begins in which a tool says what went wrong, the
 )
 
 
+SCONTROL_S = 5.0  # how long slurmctld may take to answer; between SIGTERM and SIGKILL Slurm lets 30 s pass, as it comes
+
+
 def diagnose(code, ended, settings, ooms, statuses=(), find_full_disk=lambda: None):
-    """Return (cause, message) of a failure.
+    """Return (cause, message) of a failure; as by_traces(), but Slurm knows better why it ended a job."""
+    cause, message = by_traces(code, ended, settings, ooms, statuses, find_full_disk)
+    return (cause == "killed" and by_slurm(ask_slurm())) or (cause, message)
+
+
+def by_traces(code, ended, settings, ooms, statuses, find_full_disk):
+    """Return (cause, message) of a failure by what it left here.
 
     `ended`: why the launcher ended the job, or None. `ooms`: how many processes the kernel killed for want of
     memory, in the job's own cgroup and on the whole node, while it ran. `statuses`: exit codes of the programs of
@@ -69,6 +78,41 @@ def diagnose(code, ended, settings, ooms, statuses=(), find_full_disk=lambda: No
         name = signal.Signals(signum).name
         return "signal", f"{name}: {line}" if line else name
     return "tool_error", line or f"exit code {code}, and nothing in the log says why"
+
+
+def by_slurm(told):
+    """Return (cause, message) where Slurm has ended the job of which `scontrol show job` told this, or None."""
+    job = dict(word.partition("=")[::2] for word in told.split())
+    words = {job.get("JobState"), job.get("Reason")}
+    if words & {"TIMEOUT", "TimeLimit"}:
+        return "timed_out", f"Slurm's time limit, {job.get('TimeLimit')}, was over; a larger runtime gives more"
+    if words & {"OUT_OF_MEMORY", "OutOfMemory"}:
+        return "out_of_memory", "killed by Slurm for want of memory; a larger mem_mb gives more"
+    if words & {"COMPLETING", "CANCELLED", "PREEMPTED"}:
+        return "killed", f"Slurm job {job.get('JobId')} was cancelled: by scancel, or to make way for another"
+    return None  # it goes on: whoever ended ours, it was not Slurm
+
+
+def ask_slurm():
+    """Return what Slurm says of the job that we are part of, "" where we are part of none or it does not answer."""
+    import subprocess
+
+    if "SLURM_JOB_ID" not in os.environ:
+        return ""
+    asking = ["scontrol", "show", "job", "-o", os.environ["SLURM_JOB_ID"]]
+    try:
+        return subprocess.run(asking, capture_output=True, text=True, timeout=SCONTROL_S, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def by_journal(lines):
+    """Return (cause, message) of a job that was killed together with its launcher, by the lines of its journal."""
+    noted = [line.split()[1:] for line in lines if line.startswith("memory ")]
+    if noted:
+        used, granted = noted[-1]
+        return "out_of_memory", f"killed, and its launcher with it, when it had {used} of the {granted} MiB granted"
+    return "killed", "launcher and job were killed together; when is not known"
 
 
 def crash_in_pipe(statuses):

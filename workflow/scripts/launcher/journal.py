@@ -15,7 +15,7 @@ class Journal:
     """What is known of an unfinished job, in a file that its processes hold locked.
 
     Lines are only ever added, so that one which a full disk cuts short leaves those before it. One that begins
-    with a brace holds notes; the job's bash adds `status` lines (see PIPE_TRAP).
+    with a brace holds notes; the job's bash adds `status` lines (see PIPE_TRAP), its keeper `memory` lines (Attempt).
     """
 
     def __init__(self, runtime, record):
@@ -25,8 +25,12 @@ class Journal:
     def write(self, record, ledger, cgroups=()):
         """Note the record so far, as repr: only recovery reads it, and json would have to be loaded."""
         notes = {"record": record, "ledger": ledger, "cgroups": cgroups, "log": os.path.abspath(record["log"])}
+        self.say(repr(notes))
+
+    def say(self, line):
+        """Add a line."""
         try:
-            append_line(self.fd, repr(notes).encode())
+            append_line(self.fd, line.encode())
         except OSError as error:  # a full disk must not stop a job that does not need that disk
             say(f"launcher: {self.path}: {error.strerror}; a kill -9 of the whole job may go unrecorded")
 
@@ -141,7 +145,10 @@ def recover(runtime):
             continue
         remove_cgroups(notes["cgroups"])
         if record["cause"] is None and record["exit_code"] is None:
-            record.update(cause="killed", message="launcher and job were killed together; when is not known")
+            from launcher.diagnose import by_journal
+
+            cause, message = by_journal(whole_lines(read_text(path)))
+            record.update(cause=cause, message=message)
         try:
             append(notes["ledger"], record, once=True)
         except FileNotFoundError:

@@ -23,7 +23,7 @@ def keep(attempt, log_fd, lease):
     attempt.record.update(start=utc(start_ns), uptime_s=round(began, 6))
     attempt.note(planned)
     cgroup = make_cgroup(planned)
-    meter = Meter(lease, cgroup)
+    meter = Meter(lease, cgroup, attempt.note_memory)
     try:
         shell, spent, attempt.record["memory_applied"] = start_shell(attempt, log_fd, lease, cgroup)
     except LauncherError as error:

@@ -19,8 +19,8 @@ class Sampler:
 
     SHORTEST_S, LONGEST_S, SHARE = 0.005, 0.25, 0.01
 
-    def __init__(self, cpus, cgroup):
-        self.cpus, self.cgroup = cpus, cgroup
+    def __init__(self, cpus, cgroup, note_memory):
+        self.cpus, self.cgroup, self.note_memory = cpus, cgroup, note_memory
         self.began = time.monotonic()
         self.interval_s = self.SHORTEST_S
         self.private = self.files = self.shared = self.cache = self.kernel = 0  # bytes
@@ -36,6 +36,7 @@ class Sampler:
         files = max((files for _, _, files, _ in own), default=0)  # libraries, mostly shared
         self.shared = max([self.shared, *(shared for *_, shared in own)])
         self.private, self.files = max((self.private, self.files), (private, files), key=sum)
+        self.note_memory((private + files) / MIB)
         if self.cgroup:
             self.look_at_cgroup()
         now = time.monotonic()
@@ -106,10 +107,10 @@ def foreign_load(before, after, ours_s, wall_s, width):
 class Meter:
     """What is counted before a job's command starts, and again after its end."""
 
-    def __init__(self, lease, cgroup):
+    def __init__(self, lease, cgroup, note_memory):
         self.lease, self.cgroup = lease, cgroup
         self.kernel_ooms, self.floor = kernel_oom_kills(), own_maxrss()
-        self.sampler = Sampler(lease.cpus, cgroup)
+        self.sampler = Sampler(lease.cpus, cgroup, note_memory)
         self.cpus, self.own_s = cpu_times(lease.held), time.process_time()
 
     def ooms(self):
