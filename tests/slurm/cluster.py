@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 REAPER = Path(__file__).with_name("reaper.py")
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "sinfo", "scancel")
 SBIN = ("/usr/sbin", "/usr/local/sbin")  # where daemons are, on no PATH but root's
-START_S = 60.0  # how long daemons may take on a busy machine; they took 1 s on an idle one
+START_S = 120.0  # how long daemons may take on a busy machine; they took 1 s on an idle one
 
 CONFIGURATION = """\
 ClusterName=test

@@ -22,9 +22,8 @@ PROFILE = ROOT / "profiles" / "slurm"
 # `sacct` needs slurmdbd; accounts, too
 OPTIONS = ("--profile", PROFILE, "--latency-wait", "5", "--slurm-init-seconds-before-status-checks", "1")
 OPTIONS += ("--slurm-status-command", "squeue")
-RESOURCES = ("--default-resources", "slurm_partition=main", "runtime=30")
-NARROW = ("--max-threads", "1")  # nodes have a CPU where the host has two
-RUN_S = 420.0  # the most that a run may take on a busy machine
+NARROW = ("--cores", "1")  # the widest job: nodes have one CPU where the host has two
+RUN_S = 900.0  # the most that a run may take on a busy machine
 
 # Jobs like those of the pipelines, but for their commands, which a test writes.
 WORKFLOW = """\
@@ -130,7 +129,7 @@ class Cohort:
         return cls(folder, cluster, [*tasks])
 
     def start(self, *words: object) -> Run:
-        run = start(self.cluster, self.folder, "--snakefile", "Snakefile", *RESOURCES, *words)
+        run = start(self.cluster, self.folder, "--snakefile", "Snakefile", "--cores", "2", "--retries", "0", *words)
         self.runs.append(run)
         return run
 
@@ -156,7 +155,9 @@ class Cohort:
 
     def begun(self, sample: str, times: int = 1) -> tuple[int, str]:
         """Wait until a sample's job has begun so often; its number and its node."""
-        wait_until(lambda: self.begins(sample)[times - 1 :], timeout_s=RUN_S)
+        run = self.runs[-1]
+        wait_until(lambda: self.begins(sample)[times - 1 :] or run.process.poll() is not None, timeout_s=RUN_S)
+        assert self.begins(sample)[times - 1 :], run.said
         _, job, node, *_ = self.begins(sample)[-1]
         return int(job), node
 
@@ -206,7 +207,7 @@ def demo_through_slurm(pipeline: str, folder: Path, *size: str) -> str:
     with cluster_for_tests() as cluster:
         began = time.monotonic()
         snakefile = ROOT / "workflow" / "Snakefile"
-        run = start(cluster, folder, "--snakefile", snakefile, "--configfile", "config.yaml", *NARROW, *RESOURCES)
+        run = start(cluster, folder, "--snakefile", snakefile, "--configfile", "config.yaml", *NARROW)
         assert run.end() == 0, run.said
         wall_s = time.monotonic() - began
         found = records(folder)

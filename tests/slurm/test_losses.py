@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cluster import Cluster
 from launching import wait_until
-from running import HOLD, Cohort, cluster_for_tests, submitted
+from running import HOLD, RUN_S, Cohort, cluster_for_tests, submitted
 
 pytestmark = pytest.mark.slurm
 
@@ -84,7 +84,7 @@ def test_snakemake_is_killed_and_started_again(cohort: Cohort, figure: Callable[
     assert unlocked.process.returncode == 0, unlocked.said
 
     second = cohort.start()
-    wait_until(lambda: len(cohort.cluster.running()) == 2 or second.process.poll() is not None, timeout_s=120)
+    wait_until(lambda: len(cohort.cluster.running()) == 2 or second.process.poll() is not None, timeout_s=RUN_S)
     wait_until(lambda: second.process.poll() is not None or (cohort.folder / "logs/work/A.log").exists(), timeout_s=10)
     cohort.let_go()
     second.end()

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from gpd.outcomes import Outcome, Run
 
 DATA, COHORT_DATA, LOAD = "data", "data_of_cohort", "load"
-OUTSIDE = frozenset({"killed", "disk_full", "open_file_limit", "tool_not_found", "launcher_error"})  # causes
+OUTSIDE = frozenset(  # causes
+    {"killed", "timed_out", "disk_full", "open_file_limit", "tool_not_found", "launcher_error"}
+)
 SUSPICIOUS = 3  # samples
 
 Judged = tuple[Run, Sequence[Outcome]]
