@@ -33,6 +33,10 @@ configfile: "config/config.yaml"
 include: "{rules}/common.smk"
 
 
+localrules:
+    gather,
+
+
 rule all:
     input:
         "results/gather/all.txt",

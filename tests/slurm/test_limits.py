@@ -9,7 +9,8 @@ from running import Cohort, cluster_for_tests
 
 pytestmark = pytest.mark.slurm
 
-HOG = """python -S -c 'import time; held = b"x" * (700 << 20); time.sleep(8)'"""
+# half a second a step: as slow to take memory as Slurm, which looks every second, is to find it
+HOG = """python -S -c 'import time; held = [time.sleep(0.5) or b"x" * (100 << 20) for step in range(8)]'"""
 SLOW = '[ "$ATTEMPT" -gt 1 ] || sleep 600'
 
 

@@ -61,7 +61,7 @@ def test_a_cancelled_job_fails_its_sample_alone(cohort: Cohort, figure: Callable
     cohort.let_go()
     again = cohort.run()
     assert again.process.returncode == 0, again.said
-    assert len(submitted(again)) == 2  # A, and what gathers
+    assert len(submitted(again)) == 1  # A's alone
     assert cohort.is_done()
 
 

@@ -6,6 +6,7 @@ import signal
 from types import SimpleNamespace
 
 import pytest
+from launcher import attempt as attempts
 from launcher import diagnose, files, measure
 from launcher.attempt import Attempt
 from launcher.journal import Journal
@@ -251,7 +252,7 @@ def test_memory_is_noted_near_what_slurm_granted(monkeypatch, tmp_path):
     asked.ledger = str(tmp_path / "ledger.jsonl")
 
     def noted(*used_mib):
-        attempt = Attempt(asked, "true", None, runtime)
+        attempt = Attempt(asked, "true", SimpleNamespace(pids=lambda: ["1", "2"]), runtime)
         for mib in used_mib:
             attempt.note_memory(mib)
         lines = (tmp_path / "runtime/jobs" / attempt.record["id"]).read_text().splitlines()
@@ -260,4 +261,5 @@ def test_memory_is_noted_near_what_slurm_granted(monkeypatch, tmp_path):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert noted(600) == []
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    assert noted(440, 460, 470, 200, 600) == ["memory 460 500", "memory 600 500"]
+    monkeypatch.setattr(attempts, "rss_mib", lambda pid: 50 * int(pid))
+    assert noted(290, 310, 320, 200, 600) == ["memory 460 500", "memory 750 500"]

@@ -5,6 +5,7 @@ import time
 
 from launcher.journal import Journal
 from launcher.ledger import append, new_record
+from launcher.processes import rss_mib
 from launcher.system import say
 
 NEAR, GROWN = 0.9, 1.05  # memory is noted from this share of what was granted on, and again when there is so much more
@@ -40,10 +41,13 @@ class Attempt:
         """Note the record as it is now, for those who find it if all of us are killed."""
         self.journal.write(self.record, self.settings.ledger, cgroups)
 
-    def note_memory(self, used_mib):
+    def note_memory(self, job_mib):
         """Note that the job comes near the memory that Slurm granted: one kind of limit kills all of us at its end."""
         granted_mib = self.settings.mem_mb
-        if "SLURM_JOB_ID" in os.environ and granted_mib and used_mib > max(NEAR * granted_mib, GROWN * self.noted_mib):
+        if "SLURM_JOB_ID" not in os.environ or not granted_mib or job_mib < granted_mib / 2:
+            return
+        used_mib = job_mib + sum(map(rss_mib, self.requester.pids()))  # Slurm counts them, too
+        if used_mib > max(NEAR * granted_mib, GROWN * self.noted_mib):
             self.noted_mib = used_mib
             self.journal.say(f"memory {used_mib:.0f} {granted_mib}")
 

@@ -2,7 +2,9 @@
 
 import os
 
-from launcher.system import read_text
+from launcher.system import MIB, read_text
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def children(pid):
@@ -58,6 +60,12 @@ def io_counts(pid):
     pairs = (line.split(": ") for line in read_text(f"/proc/{pid}/io").splitlines())
     counts = {name: int(value) for name, value in pairs}
     return tuple(counts.get(name, 0) for name in ("rchar", "wchar", "read_bytes", "write_bytes"))
+
+
+def rss_mib(pid):
+    """Return the memory of a process, MiB; 0 where it is gone."""
+    pages = read_text(f"/proc/{pid}/statm").split()[1:2]
+    return sum(map(int, pages)) * PAGE / MIB
 
 
 def end_tree(signum):

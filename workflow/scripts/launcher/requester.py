@@ -30,6 +30,10 @@ class Requester:
         self.front, self.shell = os.getpid(), str(os.getppid())
         self.snakemake = parent_of(self.shell)
 
+    def pids(self):
+        """Return who is alive with the job: the launcher's front, the shell that ran it, Snakemake."""
+        return self.front, self.shell, self.snakemake
+
     def gone(self):
         """Say who is gone, that is, whose child has got another parent; None: nobody, as far as can be read."""
         chain = (("the shell that ran the launcher", self.front, self.shell), ("Snakemake", self.shell, self.snakemake))
