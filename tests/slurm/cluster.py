@@ -82,7 +82,7 @@ class Node:
 
     name: str
     cpus: frozenset[int]
-    memory_mb: int = 8000
+    memory_mb: int = 16000  # whatever the host has: the widest rule of the pipelines, on one CPU
 
 
 def two_nodes() -> list[Node]:
@@ -94,7 +94,7 @@ def two_nodes() -> list[Node]:
 
 def wide_node(name: str = "wide") -> Node:
     """A node with all CPUs of the host, which others may hand out, too."""
-    return Node(name, frozenset(range(os.cpu_count())), 16000)
+    return Node(name, frozenset(range(os.cpu_count())), 32000)
 
 
 class Daemon:
