@@ -82,9 +82,9 @@ class Cohort:
         return snakemake(self.folder, *arguments)
 
 
-def snakemake(folder: Path, *arguments: str, snakefile: Path = SNAKEFILE) -> Ran:
+def snakemake(folder: Path, *arguments: str, snakefile: Path = SNAKEFILE, cores: int | None = 2) -> Ran:
     """Run the workflow in `folder` as a person would, on two cores; but its JVMs, as of small jobs, with SHORT_JVMS."""
-    words = ["--snakefile", snakefile, "--directory", folder, "--cores", "2", *arguments]
+    words = ["--snakefile", snakefile, "--directory", folder, *(["--cores", cores] if cores else []), *arguments]
     with tempfile.NamedTemporaryFile() as said:
         code = planning.run([*map(str, words)], {**os.environ, **SHORT_JVMS}, Path(said.name))
         return Ran(code, Path(said.name).read_text(encoding="utf-8", errors="replace"))

@@ -68,7 +68,8 @@ environment = dict(
     GPD_SCATTER=config["scatter"],
     GPD_SCATTER_CUTS=config["scatter_cuts"],
     GPD_RUN_CORES=workflow.cores or 0,
-    GPD_RUN_MEM_MB=workflow.global_resources.get("mem_mb").value or 0,
+    # to a job on a cluster Snakemake tells that job's own mem_mb, of which each piece has as much
+    GPD_RUN_MEM_MB=0 if workflow.remote_exec else workflow.global_resources.get("mem_mb").value or 0,
 )
 
 

@@ -7,8 +7,6 @@
 # reads go before small ones, which fill the gaps at the end. What all samples wait for goes before everything.
 # Where jobs take several cores, Snakemake goes on to fill the machine with the widest: depth first would leave most of it
 # idle beside a job of one core.
-import functools
-
 in_order = [rule for rule in workflow.rules if rule in workflow.modifier.rules]
 
 
@@ -22,15 +20,8 @@ def places():
 
 @functools.cache
 def positions():
-    """Each sample's place in the order, by the bytes of its reads."""
-
-    def size(sample):
-        files = [
-            Path(unit[column]) for unit in units[sample].values() for column in ("fq1", "fq2", "bam") if unit[column]
-        ]
-        return sum(file.stat().st_size for file in files if file.exists())
-
-    return {sample: position for position, sample in enumerate(sorted(samples, key=size, reverse=True))}
+    """Each sample's place in the order, by the bases of its reads."""
+    return {sample: position for position, sample in enumerate(sorted(samples, key=gigabases, reverse=True))}
 
 
 def starts(number, together):

@@ -75,9 +75,9 @@ def run(
 ) -> int:
     """Run `pipeline` in `directory` and print its tables; 0 where all is done, 1 where something failed, named.
 
-    Without `cores`, all that this process may use: a thread leases a core, or a hyperthread with `binding.smt`. Times
-    are those of this run alone. Raises GpdError where no job ran, and Interrupted, after the tables, where a signal
-    came.
+    Without `cores`, all that this process may use: a thread leases a core, or a hyperthread with `binding.smt`; where
+    jobs run elsewhere, what the profile says. Times are those of this run alone. Raises GpdError where no job ran, and
+    Interrupted, after the tables, where a signal came.
     """
     _refuse_no_config(directory, configfiles)
     command = _command(pipeline, directory, cores, configfiles, profile, extra)
@@ -137,16 +137,18 @@ def _command(
     profile: Path | None,
     extra: Sequence[str],
 ) -> list[str]:
-    configured = _configuration(directory, configfiles, pipeline)
-    node = machine.look(directory)
-    cores = cores or launcher.usable_cores(bool(configured and configured.config["binding"]["smt"]))
-    samples = len(configured.samples) if configured else None
-    profile, threads = (profile, []) if profile else choose_profile(samples, cores)
+    mem_mb, threads = None, []
+    if not workflow.runs_elsewhere(profile, extra):
+        configured = _configuration(directory, configfiles, pipeline)
+        mem_mb = int(machine.look(directory).available_gib * 1024)
+        cores = cores or launcher.usable_cores(bool(configured and configured.config["binding"]["smt"]))
+        samples = len(configured.samples) if configured else None
+        profile, threads = (profile, []) if profile else choose_profile(samples, cores)
     settings, rest = split_settings(extra)
     return workflow.command(
         directory,
         cores=cores,
-        mem_mb=int(node.available_gib * 1024),
+        mem_mb=mem_mb,
         profile=profile,
         configfiles=configfiles,
         options=[

@@ -1,5 +1,6 @@
 """Start Snakemake, and follow what it says: the one module that starts a workflow."""
 
+import argparse
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+import yaml
 
 from gpd.errors import GpdError
 from gpd.execution import interruption
@@ -91,8 +93,8 @@ class Finished:
 
 def command(
     directory: Path,
-    cores: int,
-    mem_mb: int,
+    cores: int | None,
+    mem_mb: int | None,
     profile: Path | None,
     configfiles: Sequence[Path],
     extra: Sequence[str],
@@ -101,13 +103,23 @@ def command(
     """Snakemake's command line, as a person would type it; `extra` are what a person did type, targets among it."""
     return [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--directory", str(directory)),
-        *("--resources", f"mem_mb={mem_mb}"),
+        *(["--resources", f"mem_mb={mem_mb}"] if mem_mb else []),
         *(["--workflow-profile", str(profile)] if profile else []),
         *(["--configfile", *map(str, configfiles)] if configfiles else []),
         *options,
-        *("--cores", str(cores)),  # before `extra`, for it takes one value: a target that follows is none of its
+        *(["--cores", str(cores)] if cores else []),  # before `extra`: a target that follows is none of its values
         *extra,
     ]
+
+
+def runs_elsewhere(profile: Path | None, extra: Sequence[str]) -> bool:
+    """Whether jobs run on other machines, as a profile or Snakemake's own options say."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("-e", "--executor")
+    typed, _ = parser.parse_known_args(extra)
+    config = profile / "config.yaml" if profile else None
+    in_profile = yaml.safe_load(config.read_text(encoding="utf-8")) if config and config.is_file() else {}
+    return (typed.executor or (in_profile or {}).get("executor", "local")) != "local"
 
 
 def find_profile(name: str) -> Path:

@@ -70,6 +70,7 @@ def chunk_source(wildcards, input):
     return f'samtools collate --reference {reference} -u -O {reads} "$counts/collate" | samtools fastq -n - |'
 
 
+@cache
 def index_bytes():
     """What the mapper's index takes in memory; where it is still to be made, what it will take."""
     if all(os.path.exists(path) for path in index_files):
@@ -77,10 +78,15 @@ def index_bytes():
     return round(genome_bytes() * INDEX_BYTES_A_BASE[config["mapper"]])
 
 
+@cache
+def mapping_jobs():
+    """How many jobs map, or take what is mapped."""
+    return sum(len(unit_parts(sample, unit)) for sample in units for unit in units[sample])
+
+
 def mapped_at_once(threads):
     """How many jobs may map at once on this machine."""
-    jobs = sum(len(unit_parts(sample, unit)) for sample in units for unit in units[sample])
-    return max(1, min(jobs, workflow.cores // threads))
+    return max(1, min(mapping_jobs(), workflow.cores // threads))
 
 
 @cache

@@ -1,0 +1,75 @@
+"""How many minutes a job asks for: the arithmetic, and that the table holds what published figures say."""
+
+import csv
+from collections.abc import Iterator
+
+import pytest
+from conftest import ROOT, script
+
+from gpd.published.figures import STEPS
+
+runtimes = script(ROOT / "workflow/scripts/runtimes.py")
+TABLE = ROOT / "workflow/runtimes.tsv"
+GIGABASES_53X = 3.1 * 53  # of the published genome
+
+
+def published() -> Iterator[tuple[str, float, int]]:
+    """Step, hours and cores of each published step of one genome."""
+    with (ROOT / "resources/published/germline_single_sample.tsv").open() as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            yield STEPS[row["step"]], float(row["hours"]), int(row["cores_used"])
+
+
+@pytest.mark.parametrize("spread_over", ["threads", "pieces", "one"])
+@pytest.mark.parametrize("pieces", [True, False])
+def test_minutes_are_what_is_fixed_and_twice_what_the_reads_take(spread_over, pieces):
+    row = runtimes.Row(60, 600, spread_over)
+    shared = spread_over == "threads" or (spread_over == "pieces" and pieces)
+    assert row.runtime(3, 4, 1, pieces) == 60 + 2 * 600 * 3 / 60 / (4 if shared else 1)
+
+
+def test_each_attempt_has_as_much_again():
+    row = runtimes.Row(60, 600, "threads")
+    assert [row.runtime(3, 1, attempt, True) for attempt in (1, 2, 3)] == [120, 240, 360]
+
+
+@pytest.mark.parametrize("gatk", ["gatk3", "gatk4"])
+def test_a_published_genome_would_have_come_to_its_end(gatk):
+    """On as many cores as it had, with GATK 3, and no step would have been given more than four times that and an hour."""
+    rows = runtimes.read(TABLE, {gatk, "gatk3"})
+    walks = {"base_recalibration": 2}  # the published step is two jobs here
+    seen = [
+        (step, hours, rows.get(step, rows["others"]).runtime(GIGABASES_53X, cores, 1, True) / 60)
+        for step, hours, cores in published()
+    ]
+    if gatk == "gatk3":
+        assert [each for each in seen if each[2] < each[1]] == []
+        assert [each for each in seen if each[2] > 4 * walks.get(each[0], 1) * each[1] + 1] == []
+    assert min(asked for step, _, asked in seen if step == "realign_indels") > 8.7
+
+
+def test_alternatives_of_tools_have_rows_of_their_own():
+    third, fourth = (runtimes.read(TABLE, {gatk})["haplotype_caller"] for gatk in ("gatk3", "gatk4"))
+    assert third.spread_over == "threads"
+    assert fourth.spread_over == "pieces"
+
+
+def test_each_row_says_where_it_comes_from():
+    with TABLE.open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert {row["from"].partition(":")[0] for row in rows} == {"published", "measured", "not measured"}
+    assert [row["rule"] for row in rows if row["from"] == "not measured" and float(row["minutes"]) < 60] == []
+
+
+def test_bases_are_guessed_by_the_size_of_files(tmp_path):
+    for name, size in (("a.fq.gz", 1000), ("b.fq", 1000), ("c.cram", 100)):
+        (tmp_path / name).write_bytes(bytes(size))
+
+    def unit(**files: str) -> float:
+        row = dict.fromkeys(("fq1", "fq2", "bam"), "") | {key: str(tmp_path / name) for key, name in files.items()}
+        return runtimes.gigabases(row) * 1e9
+
+    assert unit(fq1="a.fq.gz") == pytest.approx(2000)
+    assert unit(fq1="a.fq.gz", fq2="b.fq") == pytest.approx(2450)
+    assert unit(bam="c.cram") == pytest.approx(500)
+    assert unit(fq1="not there.fq.gz") == 0

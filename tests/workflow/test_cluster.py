@@ -1,0 +1,95 @@
+"""What a cohort asks of a Slurm cluster, from dry runs; scontrol is a script here."""
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Cohort, Ran, snakemake
+from tuxedo_cohort import tiny_experiment
+
+SLURM = ("--workflow-profile", str(ROOT / "profiles" / "slurm"))
+NODE = "NodeName=n1 CPUEfctv={} CPUTot={} RealMemory={} Partitions=main"
+PARTITION = "PartitionName=main Default=YES MaxTime={} MaxMemPerNode=UNLIMITED MaxCPUsPerNode=UNLIMITED"
+
+
+@pytest.fixture
+def cluster(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch):
+    """A way to have one partition of one node; no conda is there."""
+    folder = tmp_path_factory.mktemp("bin")
+
+    def have(cpus: int, mem_mb: int, time: str = "UNLIMITED") -> None:
+        answers = {"node": NODE.format(cpus, cpus, mem_mb), "partition": PARTITION.format(time)}
+        cases = "".join(f"*{kind}) echo '{text}';;\n" for kind, text in answers.items())
+        program = folder / "scontrol"
+        program.write_text(f'#!/bin/sh\ncase "$*" in\n{cases}esac\n')
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+    return have
+
+
+def dry_run(cohort: Cohort, *arguments: str) -> Ran:
+    """As a person would, with the profile's cores."""
+    cohort.write()
+    return snakemake(cohort.folder, "--dry-run", *SLURM, *arguments, cores=None)
+
+
+def plan(cohort: Cohort, *arguments: str) -> Ran:
+    ran = dry_run(cohort, *arguments)
+    assert ran.exit_code == 0, ran.said
+    return ran
+
+
+def asked(ran: Ran) -> dict[str, dict[str, str]]:
+    """By rule, what its jobs ask for: threads, and resources by name."""
+    found = {}
+    for rule, text in re.findall(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", ran.said, re.MULTILINE):
+        threads = re.search(r"^    threads: (\d+)$", text, re.MULTILINE)
+        resources = re.search(r"^    resources: (.*)$", text, re.MULTILINE)[1]
+        found[rule] = dict(pair.split("=", 1) for pair in resources.split(", ")) | {"threads": threads[1] if threads else "1"}
+    return found
+
+
+def test_the_profile_plans_without_conda_and_asks_for_ordinary_nodes(cohort, cluster):
+    cluster(16, 64000)
+    of = asked(plan(cohort))
+    assert {int(each["threads"]) for each in of.values()} <= {1, 4, 8}
+    assert of["map_and_sort"]["threads"] == of["haplotype_caller"]["threads"] == "8"
+    assert all(int(each["runtime"]) >= 60 for rule, each in of.items() if rule != "all")
+    assert of["haplotype_caller"]["mem_mb"] == of["haplotype_caller"]["mem_mb_per_cpu"] == "6000"
+
+
+def test_the_tuxedo_pipeline_plans_with_it(tmp_path: Path, cluster):
+    cluster(16, 64000)
+    of = asked(plan(tiny_experiment(tmp_path)))
+    assert of["align"]["threads"] == of["quantify"]["threads"] == "8"
+
+
+def test_what_no_node_holds_is_refused_by_the_rules_name(cohort, cluster):
+    cluster(4, 32000, time="04:00:00")
+    ran = dry_run(cohort)
+    assert ran.exit_code == 1
+    lines = [line for line in ran.lines if " asks for " in line]
+    assert any(line.startswith("haplotype_caller asks for 8 CPUs and 48000 MB, which no node") for line in lines)
+    assert any(line.startswith("bwa_index asks for 480 minutes, and partition main ends jobs after 240") for line in lines)
+    assert "Traceback" not in ran.said
+    assert not any(line.startswith(("all ", "hard_filter ")) for line in lines)
+
+
+def test_cores_fit_all_rules_to_smaller_nodes(cohort, cluster):
+    cluster(4, 32000)
+    of = asked(plan(cohort, "--cores", "4"))
+    assert max(int(each["threads"]) for each in of.values()) == 4
+
+
+def test_where_nobody_says_what_nodes_have_nothing_is_refused(cohort, monkeypatch, tmp_path_factory):
+    monkeypatch.setenv("PATH", str(tmp_path_factory.mktemp("empty")))
+    plan(cohort)
+
+
+def test_a_sample_is_seven_allocations(cohort, cluster):
+    """Of four lanes: these, the steps before and after HaplotypeCaller, and that."""
+    cluster(16, 64000)
+    ran = plan(cohort)
+    jobs = [text for text in re.findall(r"^rule \w+:\n(?:    .*\n)*", ran.said, re.MULTILINE)]
+    assert jobs  # filled in below

@@ -1,0 +1,49 @@
+"""How long a scheduler shall let a job run: by its rule's row in runtimes.tsv, the bases of its reads, and the attempt.
+
+A row says what is the same for all samples (`minutes`: starts of tools, waits for a shared file system), what comes with
+the reads (`core_s_per_gigabase`), and whether more threads share that: all (`threads`), as many as run pieces of the
+genome (`pieces`), or none (`one`). `from` is where the figure comes from. The workflow loads this file by its path.
+"""
+
+import csv
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+SAFETY = 2  # times what was measured or published: other CPUs, other machines' disks, neighbours
+OTHERS = "others"  # the row of rules without one
+# Many, so that time is rather given than lacking: FASTQ of newer sequencers, whose qualities take few values, has about 2
+# bases a byte, that of older ones 1.2; CRAM is half to a third of BAM
+BASES_A_BYTE = {".gz": 2, ".bam": 2, ".cram": 5}
+BASES_A_PLAIN_BYTE = 0.45  # a base, its quality, and their share of the read's name
+
+
+@dataclass(frozen=True)
+class Row:
+    """What jobs of a rule take."""
+
+    minutes: float
+    core_s_per_gigabase: float
+    spread_over: str
+
+    def runtime(self, gigabases: float, threads: int, attempt: int, pieces: bool) -> int:
+        """Minutes for the attempt: each has once more what the first had. `pieces`: whether steps run in pieces."""
+        shared = self.spread_over == "threads" or (self.spread_over == "pieces" and pieces)
+        of_reads = SAFETY * self.core_s_per_gigabase * gigabases / (threads if shared else 1) / 60
+        return math.ceil((self.minutes + of_reads) * attempt)
+
+
+def read(path: str | Path, tools: Iterable[str]) -> dict[str, Row]:
+    """The rows by rule, of rules that several tools have alternatives of those of `tools`."""
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        table = [row for row in csv.DictReader(file, delimiter="\t") if row["tool"] in {"", *tools}]
+    return {
+        row["rule"]: Row(float(row["minutes"]), float(row["core_s_per_gigabase"]), row["spread_over"]) for row in table
+    }
+
+
+def gigabases(unit: Mapping[str, str]) -> float:
+    """About how many bases a unit's files hold, by their size; files that are not there count nothing."""
+    paths = [Path(unit[column]) for column in ("fq1", "fq2", "bam") if unit[column]]
+    return sum(path.stat().st_size * BASES_A_BYTE.get(path.suffix, BASES_A_PLAIN_BYTE) / 1e9 for path in paths if path.exists())
