@@ -1,7 +1,8 @@
 """How long Snakemake plans cohorts, and how much memory that takes: dry runs of 100 to 10,000 samples, half an hour.
 
-Each beside a workflow of the same jobs whose rules say nothing but their files: what Snakemake takes for itself. Times are
-of the whole process, its start among it; memory is its peak. `--smallest` only shows that it works: one sample.
+Each beside a workflow of the same jobs whose rules say nothing but their files: what Snakemake takes for itself. Times
+are of the whole process, its start among it, and its CPU seconds, which other work on the machine changes less; memory
+is its peak. `--smallest` only shows that it works: one sample.
 """
 
 import os
@@ -27,6 +28,7 @@ class Planned:
     """What a dry run took."""
 
     wall_s: float
+    cpu_s: float
     peak_mib: float
 
 
@@ -41,15 +43,20 @@ def plan(folder: Path, snakefile: Path) -> Planned:
     _, status, usage = os.wait4(pid, 0)
     if os.waitstatus_to_exitcode(status):
         sys.exit(said.read_text())
-    return Planned(time.perf_counter() - start, usage.ru_maxrss / 1024)
+    return Planned(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def bare(folder: Path, samples: list[str], lanes: int) -> Path:
     """A workflow of the same jobs and files, and nothing else."""
     lane = [f"map/{{sample}}/L{number}.bam" for number in range(1, lanes + 1)]
-    chain = zip(PER_SAMPLE, ("mark_duplicates", *PER_SAMPLE[:2], "base_recalibration", "base_recalibration"), strict=True)
+    chain = zip(
+        PER_SAMPLE, ("mark_duplicates", *PER_SAMPLE[:2], "base_recalibration", "base_recalibration"), strict=True
+    )
     rules = [
-        *(f"rule {name}:\n  input: {lane if name == of else f'{of}/{{sample}}'!r}\n  output: '{name}/{{sample}}'" for name, of in chain),
+        *(
+            f"rule {name}:\n  input: {lane if name == of else f'{of}/{{sample}}'!r}\n  output: '{name}/{{sample}}'"
+            for name, of in chain
+        ),
         *(
             f"rule {name}:\n  input: '{of}/{{sample}}'\n  output: '{name}/{{sample}}'"
             for name, of in zip(CALLS, (PER_SAMPLE[-1], *CALLS), strict=False)
@@ -71,9 +78,11 @@ def measure(count: int, lanes: int, runs: int) -> None:
         for name, snakefile in (("", SNAKEFILE), (", Snakemake alone", bare(Path(folder), samples, lanes))):
             planned = [plan(Path(folder), snakefile) for _ in range(runs)]
             times = [each.wall_s for each in planned]
+            cpu_s = statistics.median(each.cpu_s for each in planned)
+            peak_mib = max(each.peak_mib for each in planned)
             print(
-                f"plan {count} samples x {lanes} lanes{name}: median {statistics.median(times):.1f} s "
-                f"(n = {runs}, {min(times):.1f} to {max(times):.1f} s), {max(each.peak_mib for each in planned):.0f} MiB",
+                f"plan {count} samples x {lanes} lanes{name}: median {statistics.median(times):.1f} s (n = {runs}, "
+                f"{min(times):.1f} to {max(times):.1f} s), {cpu_s:.1f} CPU s, {peak_mib:.0f} MiB",
                 flush=True,
             )
 

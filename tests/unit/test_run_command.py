@@ -71,6 +71,16 @@ def asked(folder, *words):
 # ---- what is asked -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("words", [(), ("--executor", "lsf"), ("-e", "lsf")], ids=" ".join)
+def test_where_jobs_run_elsewhere_this_machine_sets_no_bounds(folder, words):
+    """Snakemake would give no job more than is here."""
+    profile = None if words else workflow.find_profile("slurm")
+    command = verb._command("germline", folder, None, [], profile, words)
+    assert not {"--cores", "--resources", "--set-threads"} & set(command)
+    assert "--cores" in verb._command("germline", folder, 4, [], profile, words)
+    assert "--resources" in verb._command("germline", folder, None, [], None, ("--executor", "local"))
+
+
 @pytest.mark.parametrize(
     "words",
     [("results",), ("results", "--config", "a=1"), ("--config", "a=1", "results"), ("-C", "a=1", "b=2", "results")],

@@ -1,6 +1,7 @@
 """What a cohort asks of a Slurm cluster, from dry runs; scontrol is a script here."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,12 +42,15 @@ def plan(cohort: Cohort, *arguments: str) -> Ran:
 
 
 def asked(ran: Ran) -> dict[str, dict[str, str]]:
-    """By rule, what its jobs ask for: threads, and resources by name."""
-    found = {}
-    for rule, text in re.findall(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", ran.said, re.MULTILINE):
-        threads = re.search(r"^    threads: (\d+)$", text, re.MULTILINE)
-        resources = re.search(r"^    resources: (.*)$", text, re.MULTILINE)[1]
-        found[rule] = dict(pair.split("=", 1) for pair in resources.split(", ")) | {"threads": threads[1] if threads else "1"}
+    """By rule, what its jobs ask for: threads, and resources by name. Jobs of a group are indented."""
+    found: dict[str, dict[str, str]] = {}
+    for line in map(str.strip, ran.lines):
+        if rule := re.fullmatch(r"(?:local)?rule (\w+):", line):
+            of_rule = found.setdefault(rule[1], {"threads": "1"})
+        elif threads := re.fullmatch(r"threads: (\d+)", line):
+            of_rule["threads"] = threads[1]
+        elif line.startswith("resources: "):
+            of_rule |= dict(pair.split("=", 1) for pair in line.removeprefix("resources: ").split(", "))
     return found
 
 
@@ -71,7 +75,9 @@ def test_what_no_node_holds_is_refused_by_the_rules_name(cohort, cluster):
     assert ran.exit_code == 1
     lines = [line for line in ran.lines if " asks for " in line]
     assert any(line.startswith("haplotype_caller asks for 8 CPUs and 48000 MB, which no node") for line in lines)
-    assert any(line.startswith("bwa_index asks for 480 minutes, and partition main ends jobs after 240") for line in lines)
+    assert any(
+        line.startswith("bwa_index asks for 480 minutes, and partition main ends jobs after 240") for line in lines
+    )
     assert "Traceback" not in ran.said
     assert not any(line.startswith(("all ", "hard_filter ")) for line in lines)
 
@@ -82,14 +88,42 @@ def test_cores_fit_all_rules_to_smaller_nodes(cohort, cluster):
     assert max(int(each["threads"]) for each in of.values()) == 4
 
 
-def test_where_nobody_says_what_nodes_have_nothing_is_refused(cohort, monkeypatch, tmp_path_factory):
-    monkeypatch.setenv("PATH", str(tmp_path_factory.mktemp("empty")))
+def test_where_slurm_does_not_answer_nothing_is_refused(cohort, cluster):
+    cluster(1, 1)
+    Path(shutil.which("scontrol")).write_text("#!/bin/sh\necho 'slurm_load_node error' >&2\nexit 1\n")
     plan(cohort)
 
 
-def test_a_sample_is_seven_allocations(cohort, cluster):
-    """Of four lanes: these, the steps before and after HaplotypeCaller, and that."""
+def test_a_sample_is_its_lanes_and_three_allocations(cohort, cluster):
+    """The steps before HaplotypeCaller, that, and those after it."""
     cluster(16, 64000)
     ran = plan(cohort)
-    jobs = [text for text in re.findall(r"^rule \w+:\n(?:    .*\n)*", ran.said, re.MULTILINE)]
-    assert jobs  # filled in below
+    groups = re.findall(r"Group job (\w+) ", ran.said)
+    assert sorted(groups) == ["alignments", "alignments", "calls", "calls"]
+    alone = re.findall(r"^rule (\w+):$", ran.said, re.MULTILINE)
+    assert alone.count("map_and_sort") == 4
+    assert alone.count("haplotype_caller") == 2
+    assert not {"mark_duplicates", "base_recalibration", "samtools_stats", "hard_filter"} & set(alone)
+
+
+@pytest.mark.parametrize(("attempt", "mem_mb", "runtime"), [(1, 6000, 61), (2, 12000, 121), (3, 16000, 181)])
+def test_each_attempt_asks_for_more_up_to_what_a_node_has(cohort, cluster, attempt, mem_mb, runtime):
+    cluster(4, 64000)
+    of = asked(plan(cohort, "--cores", "4", "--attempt", str(attempt)))
+    assert of["haplotype_caller"]["mem_mb_per_cpu"] == str(mem_mb)
+    assert of["mark_duplicates"]["mem_mb"] == str(8000 * attempt)
+    assert of["haplotype_caller"]["runtime"] == str(runtime)
+
+
+def test_what_a_profile_says_goes_before_the_table(cohort, cluster):
+    cluster(16, 64000)
+    settings = ("--set-resources", "haplotype_caller:runtime=600", "map_and_sort:mem_mb=500*attempt", "--attempt", "2")
+    of = asked(plan(cohort, *settings))
+    assert of["haplotype_caller"]["runtime"] == "600"
+    assert of["map_and_sort"]["mem_mb"] == "1000"
+
+
+def test_on_one_machine_jobs_ask_for_no_time(cohort):
+    ran = cohort.snakemake("--dry-run")
+    assert ran.exit_code == 0, ran.said
+    assert "runtime=" not in ran.said

@@ -54,10 +54,12 @@ def raised(rule, name):
     return memory if isinstance(memory.raw, str) else mb
 
 
-for each in workflow.modifier.rules:
-    each.resources.setdefault("runtime", runtime(each))
-    for name in {"mem_mb", "mem_mb_per_cpu"} & set(each.resources):
-        each.resources[name] = raised(each, name)
+# where nobody submits jobs, nobody asks for either, and planning is shorter without
+if workflow.resource_settings.nodes or workflow.remote_exec:
+    for each in workflow.modifier.rules:
+        each.resources.setdefault("runtime", runtime(each))
+        for name in {"mem_mb", "mem_mb_per_cpu"} & set(each.resources):
+            each.resources[name] = raised(each, name)
 
 
 # ---- what Slurm's nodes have ------------------------------------------------------------------------

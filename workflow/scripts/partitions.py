@@ -72,14 +72,20 @@ def _records(text: str) -> list[dict[str, str]]:
 def _limited(has: tuple[int, int], partition: Mapping[str, str]) -> tuple[int, int]:
     """What a node has, or less where the partition gives no job so much of one."""
     limits = (partition.get(name, "") for name in ("MaxCPUsPerNode", "MaxMemPerNode"))
-    cpus, mem_mb = (min(most, int(limit)) if limit.isdecimal() else most for most, limit in zip(has, limits))
+    cpus, mem_mb = (
+        min(most, int(limit)) if limit.isdecimal() else most for most, limit in zip(has, limits, strict=True)
+    )
     return cpus, mem_mb
 
 
 def _minutes(time: str) -> float:
     """Minutes of a time as Slurm prints it, DAYS-HOURS:MINUTES:SECONDS."""
     parts = [int(part) for part in re.split("[-:]", time)] if time[:1].isdecimal() else []
-    return sum(part * unit for part, unit in zip(reversed(parts), reversed(MINUTES))) if parts else float("inf")
+    return (
+        sum(part * unit for part, unit in zip(reversed(parts), reversed(MINUTES), strict=False))
+        if parts
+        else float("inf")
+    )
 
 
 @dataclass(frozen=True)
@@ -119,13 +125,13 @@ def _refusal(rule: Asked, partitions: list[Partition]) -> list[str]:
         cpus, mem_mb = max(node for partition in partitions for node in partition.nodes)
         return [
             f"{rule.rule} asks for {rule.cpus} CPUs and {rule.mem_mb} MB, which no node of partition {names} has (its "
-            f"largest: {cpus} CPUs, {mem_mb} MB): lower set-threads or mem_mb of {rule.rule} in the profile, or set "
+            f"largest: {cpus} CPUs, {mem_mb} MB): give --cores, or set-threads and mem_mb of {rule.rule}, or another "
             "slurm_partition"
         ]
     most = max(partition.minutes for partition in roomy)
     if rule.minutes <= most:
         return []
     return [
-        f"{rule.rule} asks for {rule.minutes} minutes, and partition {names} ends jobs after {most:.0f}: give {rule.rule} "
-        "more threads or another runtime in the profile, or set slurm_partition"
+        f"{rule.rule} asks for {rule.minutes} minutes, and partition {names} ends jobs after {most:.0f}: give "
+        f"set-threads or runtime of {rule.rule}, or another slurm_partition"
     ]

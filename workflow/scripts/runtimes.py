@@ -1,8 +1,8 @@
 """How long a scheduler shall let a job run: by its rule's row in runtimes.tsv, the bases of its reads, and the attempt.
 
-A row says what is the same for all samples (`minutes`: starts of tools, waits for a shared file system), what comes with
-the reads (`core_s_per_gigabase`), and whether more threads share that: all (`threads`), as many as run pieces of the
-genome (`pieces`), or none (`one`). `from` is where the figure comes from. The workflow loads this file by its path.
+A row says what is the same for all samples (`minutes`: starts of tools, waits for a shared file system), what comes
+with the reads (`core_s_per_gigabase`), and whether more threads share that: all (`threads`), as many as run pieces of
+the genome (`pieces`), or none (`one`). `from` is where the figure comes from. The workflow loads this file by its path.
 """
 
 import csv
@@ -13,8 +13,8 @@ from pathlib import Path
 
 SAFETY = 2  # times what was measured or published: other CPUs, other machines' disks, neighbours
 OTHERS = "others"  # the row of rules without one
-# Many, so that time is rather given than lacking: FASTQ of newer sequencers, whose qualities take few values, has about 2
-# bases a byte, that of older ones 1.2; CRAM is half to a third of BAM
+# Many, so that time is rather given than lacking: of real reads here, FASTQ of a newer sequencer, whose qualities take
+# few values, had 2 bases a byte, that of an older one 1.2. Those of BAM and CRAM were not measured.
 BASES_A_BYTE = {".gz": 2, ".bam": 2, ".cram": 5}
 BASES_A_PLAIN_BYTE = 0.45  # a base, its quality, and their share of the read's name
 
@@ -46,4 +46,6 @@ def read(path: str | Path, tools: Iterable[str]) -> dict[str, Row]:
 def gigabases(unit: Mapping[str, str]) -> float:
     """About how many bases a unit's files hold, by their size; files that are not there count nothing."""
     paths = [Path(unit[column]) for column in ("fq1", "fq2", "bam") if unit[column]]
-    return sum(path.stat().st_size * BASES_A_BYTE.get(path.suffix, BASES_A_PLAIN_BYTE) / 1e9 for path in paths if path.exists())
+    return sum(
+        path.stat().st_size * BASES_A_BYTE.get(path.suffix, BASES_A_PLAIN_BYTE) / 1e9 for path in paths if path.exists()
+    )
