@@ -35,7 +35,7 @@ def test_each_attempt_has_as_much_again():
 
 @pytest.mark.parametrize("gatk", ["gatk3", "gatk4"])
 def test_a_published_genome_would_have_come_to_its_end(gatk):
-    """On as many cores as it had, with GATK 3, and no step would have been given much more than four times as long."""
+    """On as many cores as it had, with GATK 3, and no step would have been given more than five times as long, and an hour."""
     rows = runtimes.read(TABLE, {gatk, "gatk3"})
     walks = {"base_recalibration": 2}  # the published step is two jobs here
     seen = [
@@ -44,7 +44,7 @@ def test_a_published_genome_would_have_come_to_its_end(gatk):
     ]
     if gatk == "gatk3":
         assert [each for each in seen if each[2] < each[1]] == []
-        assert [each for each in seen if each[2] > 4 * walks.get(each[0], 1) * each[1] + 1.1] == []
+        assert [each for each in seen if each[2] > 5 * walks.get(each[0], 1) * each[1] + 1.1] == []
     assert min(asked for step, _, asked in seen if step == "realign_indels") > 8.7
 
 

@@ -1,7 +1,6 @@
 # What jobs ask a cluster's scheduler for: minutes by the bases that they read (runtimes.tsv), and with each attempt as much
 # again of both, time and memory. What no node of a Slurm partition has is refused here, before anything is submitted.
 # Included after all rules, as defaults.smk.
-import functools
 import math
 
 from snakemake.iocontainers import InputFiles

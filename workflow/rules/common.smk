@@ -1,3 +1,4 @@
+import functools
 import importlib.machinery
 import importlib.util
 import os
@@ -54,6 +55,14 @@ units = cohort.units
 # what our scripts run under, {params.python} in a command: without the packages that they do not need
 PYTHON = '"$GPD_PYTHON" -S -E'
 
+
+def run_mem_mb():
+    """What Snakemake was told that all jobs may take; on a cluster it tells each job's Snakemake what that asked for."""
+    told = workflow.global_resources
+    cpus = min(workflow.cores or 1, len(os.sched_getaffinity(0)))
+    return (told.get("mem_mb_per_cpu").value or 0) * cpus or told.get("mem_mb").value or 0
+
+
 environment = dict(
     GPD_PYTHON=sys.executable,
     GPD_LAUNCH=load(source("compiled.py")).launcher(source, Path(".snakemake/gpd").absolute()),
@@ -68,8 +77,7 @@ environment = dict(
     GPD_SCATTER=config["scatter"],
     GPD_SCATTER_CUTS=config["scatter_cuts"],
     GPD_RUN_CORES=workflow.cores or 0,
-    # to a job on a cluster Snakemake tells that job's own mem_mb, of which each piece has as much
-    GPD_RUN_MEM_MB=0 if workflow.remote_exec else workflow.global_resources.get("mem_mb").value or 0,
+    GPD_RUN_MEM_MB=run_mem_mb(),
 )
 
 
@@ -79,6 +87,12 @@ def exports(wildcards, resources):
     Every rule has them as a parameter (defaults.smk). Snakemake counts a parameter that depends on resources as derived,
     and runs nothing again where it changes: scripts that lie elsewhere and another binding leave results as they are.
     """
+    return exported()
+
+
+@functools.cache
+def exported():
+    """One text for all jobs: those of a large cohort, each with its own, would take much memory."""
     return "export " + " ".join(f"{name}={shlex.quote(str(value))}" for name, value in environment.items())
 
 

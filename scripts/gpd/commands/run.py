@@ -137,7 +137,8 @@ def _command(
     profile: Path | None,
     extra: Sequence[str],
 ) -> list[str]:
-    mem_mb, threads = None, []
+    mem_mb: int | None = None
+    threads: list[str] = []
     if not workflow.runs_elsewhere(profile, extra):
         configured = _configuration(directory, configfiles, pipeline)
         mem_mb = int(machine.look(directory).available_gib * 1024)
