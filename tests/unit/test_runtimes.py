@@ -35,7 +35,7 @@ def test_each_attempt_has_as_much_again():
 
 @pytest.mark.parametrize("gatk", ["gatk3", "gatk4"])
 def test_a_published_genome_would_have_come_to_its_end(gatk):
-    """On as many cores as it had, with GATK 3, and no step would have been given more than five times as long, and an hour."""
+    """On as many cores as it had, with GATK 3, and no step would have had more than five times as long, and an hour."""
     rows = runtimes.read(TABLE, {gatk, "gatk3"})
     walks = {"base_recalibration": 2}  # the published step is two jobs here
     seen = [
