@@ -177,16 +177,16 @@ def test_outputs_that_disagree_are_named_and_the_exit_code_is_1(study, made_up, 
 
 def test_a_dry_run_checks_the_pool_and_leaves_nothing(study, monkeypatch, tmp_path):
     checked = []
-    monkeypatch.setattr(cells, "plan_dry", lambda setup, cores: checked.append((setup.pipeline, cores)))
+    monkeypatch.setattr(cells, "plan_dry", lambda source: checked.append(source.config["pipeline"]))
     ran = gpd("throughput", "run", study(), "--dry-run")
     assert ran.exit_code == 0, ran.output
-    assert checked == [("germline", 2)]
+    assert checked == ["germline"]
     assert "Study first" in ran.stdout
     assert not (tmp_path / "runs").exists()
 
 
 def test_what_the_workflow_refuses_in_a_dry_run_is_a_line_each(study, monkeypatch):
-    def refuse(setup, cores):
+    def refuse(source):
         raise cells.CellError("units.tsv line 2: wrong\nunits.tsv line 3: wrong too")
 
     monkeypatch.setattr(cells, "plan_dry", refuse)

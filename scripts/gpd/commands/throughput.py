@@ -1,6 +1,10 @@
 """`gpd throughput`: plan a study, and run what is left of it."""
 
 import json
+import os
+import shlex
+import signal
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +16,7 @@ from gpd.commands.verbs import Verbs, terminal
 from gpd.errors import Interrupted
 
 if TYPE_CHECKING:
+    from gpd.lab.batches import Batch
     from gpd.lab.runner import Plan
 
 GO_ON = "the cells that have ended are kept, and this one is run again from its start: the same command goes on"
@@ -43,21 +48,33 @@ def plan(
 def run(
     settings: StudyFile = Path("config/throughput.yaml"),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and check the pools; run nothing.")] = False,
+    slurm: Annotated[
+        str, typer.Option(metavar="PARTITION,...", help="Run it on an exclusive node of each partition.")
+    ] = "",
+    constraint: Annotated[
+        str, typer.Option(metavar="FEATURE,...", help="Run it on an exclusive node with each feature.")
+    ] = "",
+    detach: Annotated[bool, typer.Option("--detach", help="With either: do not wait for the jobs.")] = False,
 ) -> None:
     """Run a study, or what is left of it, and write its tables and report.
 
     A sample that fails is part of the result: the exit code is 0. It is 1 where samples that ran in several cells gave
     different results, and 2 where the study can't be run.
 
-    Example: gpd throughput run config/throughput.yaml
+    With --slurm or --constraint each type of node runs the study as a batch job of its own, in a folder of its own
+    (STUDY/PARTITION). The same command finds jobs that are in the queue, and goes on with what was cut off.
+
+    Example: gpd throughput run config/throughput.yaml --slurm rome,milan
     """
     from gpd.commands import throughput_display
     from gpd.lab import runner
 
+    if slurm or constraint:
+        raise typer.Exit(submit(settings, slurm, constraint, dry_run, detach))
     planned = runner.make_plan(settings)
     if dry_run:
         throughput_display.show_plan(planned, terminal())
-        runner.check(planned)
+        runner.check(planned.sources.values())
     else:
         raise typer.Exit(measure(planned, terminal()))
 
@@ -79,3 +96,53 @@ def measure(plan: "Plan", console: Console) -> int:
             report.write(folder, console)
         raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON) from interrupted
     return report.write(folder, console)
+
+
+def submit(settings: Path, partitions: str, features: str, dry_run: bool, detach: bool) -> int:
+    """Have each type of node run a study, and wait until all have; 1 where one of them did not.
+
+    Raises GpdError where none can be asked to.
+    """
+    from gpd.lab import batches, runner
+
+    study, sources = runner.read(settings)
+    wanted = batches.batches(study, sources, batches.node_types(partitions, features))
+    runner.check(sources.values())
+    console = terminal()
+
+    def tell(batch: batches.Batch, said: str) -> None:
+        console.print(f"{batch.name}: {said}", highlight=False, markup=False, soft_wrap=True)
+
+    if dry_run:
+        for batch in wanted:
+            tell(batch, f"would run in {batch.folder}")
+        return 0
+    submitted, refused = batches.submit_all(wanted, settings)
+    for batch, said in refused.items():
+        tell(batch, said)
+    for batch, number in submitted.items():
+        tell(batch, f"job {number}" if number else "nothing is left to run")
+    jobs = {batch: number for batch, number in submitted.items() if number}
+    done = [batch for batch, number in submitted.items() if not number]
+    if not detach:
+        done += _await(jobs, tell)
+    if len(done) > 1:
+        folders = shlex.join(os.path.relpath(batch.folder) for batch in wanted if batch in done)
+        console.print(f"side by side: gpd compare {folders}", highlight=False, markup=False, soft_wrap=True)
+    return 0 if len(done) + (len(jobs) if detach else 0) == len(wanted) else 1
+
+
+def _await(jobs: "Mapping[Batch, str]", tell: "Callable[[Batch, str], None]") -> "list[Batch]":
+    """Tell how the jobs of batches go on; those whose study ran to its end."""
+    from gpd.lab import batches
+
+    done = []
+    try:
+        for end in batches.follow(jobs, tell):
+            tell(end.batch, end.said)
+            done += [end.batch] if end.well else []
+    except KeyboardInterrupt as interrupt:
+        numbers = " ".join(jobs.values())
+        advice = f"the jobs go on: the same command follows them again, and scancel {numbers} ends them"
+        raise Interrupted(signal.SIGINT, advice=advice) from interrupt
+    return done

@@ -95,13 +95,14 @@ def prepare(setup: Setup, cores: int, changed: Changed) -> None:
         raise CellError("\n".join(told) or _reason(finished))
 
 
-def plan_dry(setup: Setup, cores: int) -> None:
-    """Have the workflow check the pool, and plan; nothing is run. Raises CellError with what it says."""
+def plan_dry(source: Source) -> None:
+    """Have the workflow check a pool, and plan; nothing is run, so that this machine's cores, memory and tools do not
+    matter. Raises CellError with what it says."""
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
         folder = Path(scratch)
-        lay_out(setup.source, [member.name for member in setup.source.members], folder)
-        profile = workflow.PROFILES / "default"
-        arguments = _snakemake(setup, folder, cores, profile, "results", "--dry-run", "--quiet", "all")
+        lay_out(source, [member.name for member in source.members], folder)
+        options = ["--dry-run", "--quiet", "all", "--", "results"]
+        arguments = workflow.command(folder, 1, None, workflow.PROFILES / "default", [], options)
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
         if finished.exit_code:
             raise CellError(_reason(finished))

@@ -74,14 +74,23 @@ class Watcher:
     end: Callable[[Cell], None]
 
 
-def make_plan(path: Path) -> Plan:
-    """Read a study and its pools. Raises StudyError with a line for each fault that shows without running anything."""
+def read(path: Path) -> tuple[Study, dict[PipelineName, Source]]:
+    """Read a study and its pools, whatever machine it is for.
+
+    Raises StudyError with a line for each fault that shows without running anything.
+    """
     settings = study.read_study(path)
     sources = {name: read_pool(name, pool) for name, pool in settings.pipelines.items()}
     for profile in settings.profiles.values():
         workflow.find_profile(profile)
     if faults := [fault for name, source in sources.items() for fault in _too_few(settings, name, source)]:
         raise StudyError("\n".join(f"{path}: {fault}" for fault in faults))
+    return settings, sources
+
+
+def make_plan(path: Path) -> Plan:
+    """Read a study, which is to run on this machine. Raises StudyError as read() does."""
+    settings, sources = read(path)
     smt = all(source.config["binding"]["smt"] for source in sources.values())
     plan = Plan(settings, sources, settings.cores or launcher.usable_cores(smt))
     _refuse_changed(plan)
@@ -193,10 +202,15 @@ def _at_work(name: str) -> Iterator[None]:
         raise Interrupted(interrupted.signum, [name]) from interrupted
 
 
-def check(plan: Plan) -> None:
+def check(sources: Iterable[Source]) -> None:
     """Have the workflow check each pool and plan its jobs; nothing runs. Raises CellError with what it says."""
-    for source in plan.sources.values():
-        cells.plan_dry(_setup(plan, source, lock=-1), plan.cores)
+    for source in sources:
+        cells.plan_dry(source)
+
+
+def nothing_left(plan: Plan) -> bool:
+    """Whether all cells of a study have ended, on whatever machine: their names do not hang on its cores."""
+    return all(_next(plan, pipeline) is None for pipeline in plan.sources)
 
 
 def _setup(plan: Plan, source: Source, lock: int) -> Setup:

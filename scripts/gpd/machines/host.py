@@ -38,6 +38,8 @@ def describe(seen: machine.Seen) -> Host:
     memory = memory_sizes(seen.files.get("/proc/meminfo", ""))
     return Host(
         hostname=seen.hostname,
+        node=seen.slurm.get("SLURMD_NODENAME"),
+        partition=seen.slurm.get("SLURM_JOB_PARTITION"),
         architecture=seen.architecture,
         kernel=seen.kernel,
         os=assignments(seen.files.get("/etc/os-release", "")).get("PRETTY_NAME"),

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 
 from gpd.machines import launcher
@@ -42,6 +42,8 @@ COMMANDS = {
     "container": (("systemd-detect-virt", "--container"), (0, 1)),
     "memory_modules": (("dmidecode", "--type", "17"), (0,)),
 }
+
+SLURM = ("SLURMD_NODENAME", "SLURM_JOB_PARTITION")  # what a job of Slurm's is told of where it is
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class Folder:
 class Seen:
     """What a machine says of itself, in its own words; what it does not say is not in there.
 
+    `slurm` holds what Slurm told the job that we are in, by its variables; empty outside of one.
     `files` holds texts by path, `answers` what the COMMANDS printed, `stat` /proc/stat before and after `window_s`.
     `usable_cpus` are those that this process may run on, `limits` what it may use of them and of the memory.
     """
@@ -108,6 +111,7 @@ class Seen:
     folders: Mapping[str, Folder]
     stat: tuple[str, str]
     window_s: float
+    slurm: Mapping[str, str] = field(default_factory=dict)
 
 
 def look(directory: Path) -> Machine:
@@ -150,6 +154,7 @@ def gather(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Seen:
         folders=folders,
         stat=(before, Path("/proc/stat").read_text()),
         window_s=window_s,
+        slurm={name: os.environ[name] for name in SLURM if name in os.environ},
     )
 
 

@@ -65,10 +65,13 @@ class Host:
     `threads` counts hardware threads, `usable_threads` those that this process may run on. `base_mhz` and `top_mhz` are
     the CPU's own, not what it ran at. `l3_mib` is the sum over `l3`. `memory_speed_mts` is the slowest module's, in
     megatransfers a second. `virtual_machine` and `container` are "none" where it was looked and nothing was found.
+    `node` and `partition` are Slurm's words for it, within a job of Slurm's.
     `cpu_quota_cpus` and `memory_limit_mib` are the tightest of the control groups' and Slurm's, None where none limits.
     """
 
     hostname: str | None = None
+    node: str | None = None
+    partition: str | None = None
     cpu_model: str | None = None
     sku: str | None = None
     sockets: int | None = None
@@ -131,6 +134,8 @@ class Trait:
 
 TRAITS = (
     Trait("hostname", "name", pooled=True),
+    Trait("node", "Slurm node", pooled=True),
+    Trait("partition", "Slurm partition"),
     Trait("cpu_model", "CPU"),
     Trait("sku", "SKU", pooled=True),
     Trait("smt", "SMT", pooled=True),

@@ -16,6 +16,7 @@ from gpd.text.grid import Entry, Grid, Group, Line
 MIB_PER_GIB, MHZ_PER_GHZ = 1024, 1000
 MOST_SHOWN = 4
 LIMITS = "limits of the container"
+ELSEWHERE = (LIMITS, "Slurm node", "Slurm partition")  # not to have them is not to be silent
 
 
 def machines(records: Iterable[RunRecord]) -> list[tuple[Host, list[RunRecord]]]:
@@ -46,7 +47,7 @@ def host_grid(records: Iterable[RunRecord]) -> tuple[Grid | None, str]:
     values["load before the start"] = [_load(own) for _, own in found]
     told = {name: texts for name, texts in values.items() if any(texts)}
     lines = tuple(Line(name, tuple(map(Entry, texts))) for name, texts in told.items())
-    silent = [name for name in values if name not in told and name != LIMITS]  # no limit is not silence
+    silent = [name for name in values if name not in told and name not in ELSEWHERE]
     if not lines:
         return None, "No cell has a record of its machine."
     heads = ("machine", *(host.hostname or "unnamed" for host, _ in found))
@@ -156,7 +157,7 @@ def _traits(*keys: str) -> dict[str, Callable[[Host], str]]:
 # of the traits those that stand alone, and what several keys say together; in the order of the table
 FIELDS: Mapping[str, Callable[[Host], str]] = {
     "CPU": _cpu,
-    **_traits("sku"),
+    **_traits("node", "partition", "sku"),
     "processors": _counts,
     **_traits("smt", "base_mhz", "top_mhz"),
     "governor": _governor,

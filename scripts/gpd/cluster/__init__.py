@@ -1,0 +1,1 @@
+"""Slurm, asked through its own commands."""

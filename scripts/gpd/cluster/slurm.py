@@ -1,0 +1,126 @@
+"""Ask Slurm through its commands: submit a batch job, find it by its name, look how it stands.
+
+Nothing of it is noted anywhere: what Slurm says now can't be out of date.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpd.errors import GpdError
+
+SCRIPT = Path(__file__).with_name("batch.sh")
+TIMEOUT_S = 60.0
+FORGOTTEN = "FORGOTTEN"  # our word for a job that Slurm no longer knows: it does so minutes after an end
+UNKNOWN_JOB = "Invalid job id specified"
+GOES_ON = {
+    *("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT"),
+    *("REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"),
+}
+_FIELD = re.compile(r"(?:^|\s)(JobState|Reason|Restarts|ExitCode|NodeList)=(\S*)")
+
+
+class SlurmError(GpdError):
+    """A command of Slurm that is not there, does not answer or refuses; the message is a line with its own words."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A batch job as Slurm tells it: `nodes` is empty until it has some, `restarts` is how often it was requeued."""
+
+    number: str
+    state: str
+    reason: str = ""
+    nodes: str = ""
+    exit_code: int = 0
+    restarts: int = 0
+
+    @property
+    def over(self) -> bool:
+        return self.state not in GOES_ON
+
+
+def submit(name: str, log: Path, command: Sequence[str], *options: str) -> str:
+    """Submit a command, which is to have a node for itself, and be run again where it loses it; the job's number.
+
+    Of jobs of one name and user Slurm runs one at a time. `%j` in the name of the log is the job's number. Raises
+    SlurmError with sbatch's words.
+    """
+    # each on its own, so that neither a path nor a name is read by a shell, or as a pattern
+    log = log.with_name(log.name.replace("%j", "\0"))
+    output = str(log).replace("%", "%%").replace("\0", "%j")
+    return (
+        _ask(
+            *("sbatch", "--parsable", "--nodes=1", "--exclusive", "--mem=0", "--requeue", "--open-mode=append"),
+            *("--dependency=singleton", f"--job-name={name}", f"--output={output}", *options, str(SCRIPT), *command),
+        )
+        .partition(";")[0]
+        .strip()
+    )
+
+
+def find(name: str) -> str:
+    """The number of our job of this name that has not ended; empty where there is none. Raises SlurmError."""
+    return next(iter(_ask("squeue", "--me", "--noheader", f"--name={name}", "--format=%i").split()), "")
+
+
+def look(number: str) -> Job:
+    """How a job stands. Raises SlurmError where Slurm does not answer."""
+    try:
+        return read_job(number, _ask("scontrol", "show", "job", "--oneliner", number))
+    except SlurmError as error:
+        if UNKNOWN_JOB in str(error):
+            return Job(number, FORGOTTEN)
+        raise
+
+
+def read_job(number: str, text: str) -> Job:
+    """A job, of the line that `scontrol show job` prints; of fields that it has twice, the first is the job's own."""
+    found: dict[str, str] = {}
+    for key, value in _FIELD.findall(text):
+        found.setdefault(key, value)
+    return Job(
+        number,
+        found.get("JobState", FORGOTTEN),
+        _said(found.get("Reason", "")),
+        _said(found.get("NodeList", "")),
+        int(found.get("ExitCode", "0:0").partition(":")[0]),
+        int(found.get("Restarts", "0")),
+    )
+
+
+def _said(value: str) -> str:
+    return "" if value in ("(null)", "None") else value
+
+
+def _ask(command: str, *arguments: str) -> str:
+    """What a command of Slurm prints. Raises SlurmError."""
+    try:
+        done = subprocess.run(
+            [command, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=TIMEOUT_S,
+            env=_environment(os.environ),
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise SlurmError(
+            f"{command}: no such command here; this is for a machine from which Slurm's jobs go"
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise SlurmError(f"{command}: no answer within {TIMEOUT_S:.0f} s") from error
+    if done.returncode:
+        lines = [line.removeprefix(f"{command}: error: ") for line in done.stderr.splitlines() if line.strip()]
+        raise SlurmError(f"{command}: {'; '.join(lines) or f'exit status {done.returncode}'}")
+    return done.stdout
+
+
+def _environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without what a job of Slurm's, within which we may be, was granted: sbatch would ask for the same again."""
+    return {key: value for key, value in environment.items() if not key.startswith("SLURM_") or key == "SLURM_CONF"}

@@ -1,0 +1,336 @@
+"""A study on the node types of a cluster, with stand-ins for Slurm's commands that note what they were asked."""
+
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT
+from typer.testing import CliRunner
+
+from gpd.cli import app
+from gpd.cluster import slurm
+from gpd.lab import batches, cells, runner
+from gpd.lab.batches import BatchError, NodeType
+
+# each takes what it says from the folder $STATE; sbatch counts jobs from 17, scontrol says a job's next line each time
+SBATCH = """#!/bin/bash
+printf '%s\\0' "$@" >"$STATE/sbatch.$(ls "$STATE" | grep -c '^sbatch\\.')"
+env >"$STATE/environment"
+for word; do case $word in --partition=*) partition=${word#*=};; --job-name=*) name=${word#*=};; esac; done
+if [ -e "$STATE/refuse.$partition" ]; then cat "$STATE/refuse.$partition" >&2; exit 1; fi
+number=$((16 + $(ls "$STATE" | grep -c '^sbatch\\.')))
+echo $number >"$STATE/queue.$name"
+[ -e "$STATE/job.$number" ] || echo "JobState=COMPLETED ExitCode=0:0 NodeList=n1" >"$STATE/job.$number"
+echo "$number"
+"""
+SQUEUE = """#!/bin/bash
+for word; do case $word in --name=*) cat "$STATE/queue.${word#*=}" 2>/dev/null;; esac; done
+exit 0
+"""
+SCONTROL = """#!/bin/bash
+number=${@: -1}
+if [ ! -s "$STATE/job.$number" ]; then echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; fi
+line=$(head -n1 "$STATE/job.$number")
+[ $(wc -l <"$STATE/job.$number") -eq 1 ] || sed -i 1d "$STATE/job.$number"
+case $line in error*) echo "slurm_load_jobs $line" >&2; exit 1;; esac
+echo "$line"
+"""
+SHOWN = (  # what Slurm 22.05 prints of a job that waits
+    "JobId=3 JobName=gpd-study-wide-0123abcd UserId=root(0) GroupId=root(0) MCS_label=N/A Priority=4294901757 Nice=0 "
+    "Account=(null) QOS=(null) JobState=PENDING Reason=Resources Dependency=(null) Requeue=1 Restarts=2 BatchFlag=1 "
+    "Reboot=0 ExitCode=0:0 RunTime=00:00:00 TimeLimit=UNLIMITED Partition=wide NodeList=(null) NumNodes=1-1 NumCPUs=1 "
+    "Command=/data/JobState=x/batch.sh WorkDir=/data"
+)
+
+
+class Cluster:
+    """The stand-ins: what they were asked, and what they are to say."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def says(self, number: int, *lines: str) -> None:
+        (self.folder / f"job.{number}").write_text("".join(f"{line}\n" for line in lines))
+
+    def refuses(self, partition: str, *lines: str) -> None:
+        (self.folder / f"refuse.{partition}").write_text("".join(f"sbatch: error: {line}\n" for line in lines))
+
+    def empty_queue(self) -> None:
+        for path in self.folder.glob("queue.*"):
+            path.unlink()
+
+    @property
+    def asked(self) -> list[list[str]]:
+        """The words of each call of sbatch."""
+        return [path.read_text().split("\0")[:-1] for path in sorted(self.folder.glob("sbatch.*"))]
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch) -> Cluster:
+    commands, state = tmp_path / "bin", tmp_path / "state"
+    commands.mkdir()
+    state.mkdir()
+    for name, text in (("sbatch", SBATCH), ("squeue", SQUEUE), ("scontrol", SCONTROL)):
+        (commands / name).write_text(text)
+        (commands / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("STATE", str(state))
+    monkeypatch.setattr(batches, "LOOK_S", 0.0)
+    monkeypatch.setattr(cells, "plan_dry", lambda source: None)
+    return Cluster(state)
+
+
+@pytest.fixture
+def settings(tmp_path) -> Path:
+    """The settings of a study whose folder has a blank, a percent sign and a quote in its name."""
+    config = tmp_path / "pool" / "config"
+    config.mkdir(parents=True)
+    (config / "config.yaml").write_text("reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n")
+    (config / "samples.tsv").write_text("sample_name\nS1\nS2\n")
+    (config / "units.tsv").write_text("sample_name\tunit_name\tfq1\nS1\tL1\tS1.fq\nS2\tL1\tS2.fq\n")
+    given = {"name": "study", "directory": str(tmp_path / "50% of 'it'"), "concurrent_samples": [1, 2]}
+    path = tmp_path / "my settings.yaml"
+    path.write_text(yaml.safe_dump({**given, "pipelines": {"germline": {"directory": str(tmp_path / "pool")}}}))
+    return path
+
+
+def one_batch(settings: Path, partition: str = "main") -> batches.Batch:
+    (batch,) = batches.batches(*runner.read(settings), [NodeType(partition, "")])
+    return batch
+
+
+def gpd(*words):
+    return CliRunner().invoke(app, ["throughput", "run", *map(str, words)])
+
+
+def state(name: str, **fields: object) -> str:
+    return " ".join([f"JobState={name}", *(f"{key}={value}" for key, value in fields.items())])
+
+
+# ---- what is asked of Slurm --------------------------------------------------------------------------
+
+
+def test_a_node_type_is_a_partition_a_feature_or_both():
+    assert [kind.name for kind in batches.node_types("rome,milan", "")] == ["rome", "milan"]
+    assert [kind.name for kind in batches.node_types("", "avx512")] == ["avx512"]
+    assert [kind.options for kind in batches.node_types("cpu", "rome,milan")] == [
+        ["--partition=cpu", "--constraint=rome"],
+        ["--partition=cpu", "--constraint=milan"],
+    ]
+
+
+@pytest.mark.parametrize("given", ["a;b", "../x", "a b", "-p", ".", "a,", "a&b"])
+def test_what_is_no_name_of_a_partition_is_refused(given):
+    with pytest.raises(BatchError, match=r"^--slurm .*letters, digits"):
+        batches.node_types(given, "")
+
+
+def test_no_two_types_have_one_folder():
+    with pytest.raises(BatchError, match="two of these are one"):
+        batches.node_types("main,main", "")
+
+
+def test_the_job_has_a_node_for_itself_and_runs_the_study_with_a_name_and_a_folder_of_its_own(cluster, settings):
+    batch = one_batch(settings)
+    assert batches.submit(batch, settings) == "17"
+    (words,) = cluster.asked
+    written = batch.folder / "throughput.yaml"
+    assert {"--exclusive", "--mem=0", "--requeue", "--nodes=1", "--partition=main"} < set(words)
+    assert words[-7:] == [str(slurm.SCRIPT), sys.executable, "-m", "gpd", "throughput", "run", str(written)]
+    own = runner.read(written)[0]
+    assert (own.name, own.folder) == ("main", batch.folder)
+    assert own.concurrent_samples == (1, 2)
+
+
+def test_slurm_makes_no_pattern_of_a_folder(cluster, settings):
+    batch = one_batch(settings)
+    batches.submit(batch, settings)
+    (output,) = (word for word in cluster.asked[0] if word.startswith("--output="))
+    assert output == f"--output={batch.folder.parent.parent.parent}/50%% of 'it'/study/main/slurm-%j.out"
+
+
+def test_a_job_does_not_inherit_what_another_was_granted(cluster, settings, monkeypatch):
+    monkeypatch.setenv("SLURM_MEM_PER_CPU", "100")
+    monkeypatch.setenv("SLURM_CONF", "/etc/own.conf")
+    monkeypatch.setenv("SBATCH_ACCOUNT", "lab")
+    batches.submit(one_batch(settings), settings)
+    told = (cluster.folder / "environment").read_text().splitlines()
+    assert "SLURM_CONF=/etc/own.conf" in told
+    assert "SBATCH_ACCOUNT=lab" in told
+    assert not [line for line in told if line.startswith("SLURM_MEM")]
+
+
+def test_the_script_runs_its_arguments_as_they_are(tmp_path):
+    words = ["a b", "$(touch x)", "'", "*", "%j"]
+    told = os.popen(f"cd {shlex.quote(str(tmp_path))} && {slurm.SCRIPT} printf '%s\\n' {shlex.join(words)}").read()
+    assert told.splitlines() == words
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_job_in_the_queue_is_found_and_none_submitted_beside_it(cluster, settings):
+    batch = one_batch(settings)
+    assert [batches.submit(batch, settings), batches.submit(batch, settings)] == ["17", "17"]
+    assert len(cluster.asked) == 1
+    cluster.empty_queue()
+    assert batches.submit(batch, settings) == "18"
+
+
+def test_a_job_in_the_queue_with_other_settings_is_named(cluster, settings):
+    batches.submit(one_batch(settings), settings)
+    settings.write_text(f"{settings.read_text()}repeats: 5\n")
+    with pytest.raises(BatchError, match=r"^job 17 is there already, with other settings.*scancel 17"):
+        batches.submit(one_batch(settings), settings)
+
+
+def test_studies_of_one_name_in_two_folders_have_jobs_of_their_own(cluster, settings, tmp_path):
+    first = one_batch(settings)
+    settings.write_text(settings.read_text().replace("50% of", "other half of"))
+    assert first.job_name != one_batch(settings).job_name
+    assert first.job_name.startswith("gpd-study-main-")
+
+
+def test_a_study_with_nothing_left_asks_for_no_node(cluster, settings, monkeypatch):
+    batch = one_batch(settings)
+    batch.folder.mkdir(parents=True)
+    monkeypatch.setattr(cells, "is_finished", lambda folder, cell: folder == batch.folder)
+    assert batches.submit(batch, settings) == ""
+    assert cluster.asked == []
+
+
+# ---- how it stands -----------------------------------------------------------------------------------
+
+
+def test_a_job_is_read_off_what_slurm_shows():
+    job = slurm.read_job("3", SHOWN)
+    assert job == slurm.Job("3", "PENDING", reason="Resources", restarts=2)
+    assert not job.over
+
+
+def test_each_change_is_told_once_with_the_last_line_of_the_log(cluster, settings):
+    batch = one_batch(settings)
+    batch.folder.mkdir(parents=True)
+    batch.log("17").write_text("cell 1 of 4: germline-n1\n\n")
+    waits = state("PENDING", Reason="Resources", Restarts=0)
+    runs = state("RUNNING", Reason="None", NodeList="n2", Restarts=0)
+    again = state("PENDING", Reason="BeginTime", Restarts=1)
+    cluster.says(17, waits, waits, "error: Unable to contact slurm controller", runs, again, runs, state("COMPLETED"))
+    told = []
+    (end,) = batches.follow({batch: "17"}, lambda _, said: told.append(said))
+    assert end.well
+    assert told == [
+        "job 17 waits (Resources)",
+        "job 17: scontrol: slurm_load_jobs error: Unable to contact slurm controller",
+        "job 17 runs on n2: cell 1 of 4: germline-n1",
+        "job 17 waits (BeginTime), queued again 1 time",
+        "job 17 runs on n2: cell 1 of 4: germline-n1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        (state("CANCELLED", ExitCode="0:15", NodeList="n1"), "job 17 on n1 was cancelled; "),
+        (state("TIMEOUT", NodeList="n1"), "job 17 on n1 reached its time limit; "),
+        (state("NODE_FAIL", NodeList="n1"), "job 17 on n1 lost its node, and was not queued again; "),
+        (state("PREEMPTED", NodeList="n1"), "job 17 on n1 was preempted, and not queued again; "),
+        (state("BOOT_FAIL"), "job 17 boot fail; "),
+        (
+            state("FAILED", ExitCode="2:0", NodeList="n1"),
+            "job 17 on n1 failed with exit code 2: gpd run: no bwa here; ",
+        ),
+    ],
+)
+def test_what_ended_a_job_is_named(cluster, settings, last, said):
+    batch = one_batch(settings)
+    batch.folder.mkdir(parents=True)
+    batch.log("17").write_text("started\ngpd run: no bwa here\nsome last words\n")
+    cluster.says(17, last)
+    (end,) = batches.follow({batch: "17"}, lambda *_: None)
+    assert not end.well
+    assert end.said.startswith(said)
+    assert end.said.endswith(f"its log: {batch.log('17')}")
+
+
+def test_of_a_job_that_slurm_forgot_the_cells_tell_whether_it_ended_well(cluster, settings, monkeypatch):
+    batch = one_batch(settings)
+    (lost,) = batches.follow({batch: "17"}, lambda *_: None)
+    assert not lost.well and "no longer knows how it ended" in lost.said
+    monkeypatch.setattr(cells, "is_finished", lambda folder, cell: True)
+    (done,) = batches.follow({batch: "17"}, lambda *_: None)
+    assert done.well
+
+
+# ---- the command -------------------------------------------------------------------------------------
+
+
+def test_all_types_done_are_to_be_set_side_by_side(cluster, settings):
+    ran = gpd(settings, "--slurm", "main,wide")
+    assert ran.exit_code == 0, ran.output
+    lines = ran.stdout.splitlines()
+    assert lines[:4] == ["main: job 17", "wide: job 18", "main: job 17 on n1 is done", "wide: job 18 on n1 is done"]
+    words = shlex.split(lines[4].partition("side by side: ")[2])
+    assert words[:2] == ["gpd", "compare"]
+    assert [Path(word).resolve().name for word in words[2:]] == ["main", "wide"]
+
+
+def test_a_partition_that_is_refused_keeps_no_other_from_its_run(cluster, settings):
+    cluster.refuses("wid", "invalid partition specified: wid", "Batch job submission failed: Invalid partition name")
+    ran = gpd(settings, "--slurm", "main,wid")
+    assert ran.exit_code == 1
+    refusal = "sbatch: invalid partition specified: wid; Batch job submission failed: Invalid partition name"
+    assert ran.stdout.splitlines() == [f"wid: {refusal}", "main: job 17", "main: job 17 on n1 is done"]
+
+
+def test_where_all_are_refused_nothing_was_done(cluster, settings):
+    cluster.refuses("main", "Batch job submission failed: Invalid account")
+    ran = gpd(settings, "--slurm", "main")
+    assert ran.exit_code == 2
+    assert ran.stderr == "gpd throughput run: main: sbatch: Batch job submission failed: Invalid account\n"
+
+
+def test_one_that_failed_makes_the_exit_code_1(cluster, settings):
+    cluster.says(18, state("TIMEOUT", NodeList="n2"))
+    ran = gpd(settings, "--slurm", "main,wide")
+    assert ran.exit_code == 1
+    assert "wide: job 18 on n2 reached its time limit" in ran.stdout
+
+
+def test_detached_it_does_not_wait(cluster, settings):
+    cluster.says(17, state("PENDING", Reason="Resources"))
+    ran = gpd(settings, "--slurm", "main", "--detach")
+    assert (ran.exit_code, ran.stdout) == (0, "main: job 17\n")
+
+
+def test_a_dry_run_asks_slurm_for_nothing(cluster, settings):
+    ran = gpd(settings, "--slurm", "main", "--dry-run")
+    assert ran.exit_code == 0, ran.output
+    assert "main: would run in " in ran.stdout
+    assert cluster.asked == []
+
+
+def test_ctrl_c_leaves_the_jobs_and_says_how_to_go_on(cluster, settings, monkeypatch):
+    def interrupted(_number):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(slurm, "look", interrupted)
+    ran = gpd(settings, "--slurm", "main")
+    assert ran.exit_code == 128 + signal.SIGINT
+    assert "the jobs go on: the same command follows them again, and scancel 17 ends them" in ran.stderr
+    assert gpd(settings, "--slurm", "main", "--detach").stdout == "main: job 17\n"
+    assert len(cluster.asked) == 1
+
+
+def test_a_machine_without_slurm_is_told_so(settings, monkeypatch, tmp_path):
+    monkeypatch.setattr(cells, "plan_dry", lambda source: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(slurm.SlurmError, match="squeue: no such command here"):
+        batches.submit(one_batch(settings), settings)
+
+
+def test_the_script_goes_with_the_package():
+    assert slurm.SCRIPT.is_relative_to(ROOT / "scripts" / "gpd")
+    assert os.access(slurm.SCRIPT, os.R_OK)
