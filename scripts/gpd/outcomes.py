@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
-from gpd.records.cell import Cell
-from gpd.records.ledger import Attempt, last_attempts
+from gpd.records.cell import CLUSTER, Cell
+from gpd.records.ledger import Attempt, last_attempts, one_clock
 from gpd.records.run import RunRecord
 
 COHORT = "cohort"  # the owner of what all samples of a run share
@@ -59,6 +59,11 @@ class Run:
     def kind(self) -> tuple[str, str | None]:
         """What runs share whose samples have the same steps before them: pipeline and configuration."""
         return self.cell.pipeline, self.record.settings.config_digest
+
+    @property
+    def one_clock(self) -> bool:
+        """Whether times of its jobs may be set against each other: those of several nodes have clocks of their own."""
+        return self.cell.mode != CLUSTER and one_clock(each for process in self.processes for each in process.attempts)
 
     def timed(self, process: Process) -> list[Attempt]:
         return timed(process, self.steps)

@@ -35,7 +35,7 @@ def test_a_unit_stands_in_the_name(table, column):
 def test_every_row_says_which_cell_and_every_point_which_point():
     for table in ("jobs", "samples", "steps", "runs"):
         assert columns.TABLES[table][: len(columns.KEYS)] == columns.KEYS
-    assert columns.names("points")[:5] == ["study", "pipeline", "mode", "binding", "n"]
+    assert columns.names("points")[:6] == ["study", "pipeline", "mode", "binding", "nodes", "n"]
 
 
 def test_what_is_repeated_has_a_mean_and_its_errors():

@@ -34,7 +34,8 @@ def settings(tmp_path):
 def test_what_is_left_out_has_the_schemas_defaults(settings):
     assert (settings.name, settings.repeats, settings.warm_up, settings.cache) == ("study", 2, 1, "as_is")
     assert settings.pipelines["germline"] == study.Pool(".", "config/config.yaml")
-    assert settings.profiles == {"scheduled": "profiles/throughput", "independent": "profiles/published"}
+    usual = {"scheduled": "throughput", "independent": "published", "cluster": "slurm"}
+    assert settings.profiles == {mode: f"profiles/{name}" for mode, name in usual.items()}
 
 
 def test_the_file_in_config_is_a_study():
@@ -85,7 +86,7 @@ def test_every_key_is_described_here_and_in_the_manual(name):
     stated = rows[0].strip("|").split(" | ")[1].strip()
     default = part.get("default", "")
     if isinstance(default, list):
-        assert stated == f"`[{', '.join(default)}]`"
+        assert stated == f"`[{', '.join(map(str, default))}]`"
     elif isinstance(default, str | int) and default != "":
         assert stated == f"`{str(default).lower()}`"
     for choice in part.get("items", {}).get("enum", part.get("enum", [])):

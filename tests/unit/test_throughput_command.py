@@ -139,7 +139,7 @@ def test_the_plan_as_json(study, tmp_path):
     points = told.pop("points")
     assert told == {"study": "first", "folder": str(tmp_path / "runs/first"), "cores": 2, "pools": {"germline": 4}}
     assert points == [
-        {"pipeline": "germline", "n": n, "mode": mode, "binding": binding, "cells": 2, **known}
+        {"pipeline": "germline", "n": n, "mode": mode, "binding": binding, "nodes": 1, "cells": 2, **known}
         for n, mode, binding, known in (
             (1, "independent", "none", {"finished": 0, "estimate_s": None}),
             (1, "scheduled", "compact", {"finished": 0, "estimate_s": 100.0}),

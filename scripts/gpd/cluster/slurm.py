@@ -1,4 +1,4 @@
-"""Ask Slurm through its commands: submit a batch job, find it by its name, look how it stands.
+"""Ask Slurm through its commands: which nodes there are; submit a batch job, find it by its name, look how it stands.
 
 Nothing of it is noted anywhere: what Slurm says now can't be out of date.
 """
@@ -6,11 +6,13 @@ Nothing of it is noted anywhere: what Slurm says now can't be out of date.
 import os
 import re
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpd.errors import GpdError
+from gpd.records.host import Host
 
 SCRIPT = Path(__file__).with_name("batch.sh")
 TIMEOUT_S = 60.0
@@ -20,6 +22,11 @@ GOES_ON = {
     *("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT"),
     *("REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"),
 }
+# states of nodes that take no jobs; one that is POWERED_DOWN is woken for them
+NO_JOBS = re.compile(r"\b(?:DOWN|DRAIN\w*|FAIL\w*|FUTURE|UNKNOWN|NOT_RESPONDING)\b|\*")
+LONGEST_END_S = 90.0  # of jobs that are cancelled: Slurm gives them its KillWait, 30 s by default
+LOOK_S = 1.0
+_PAIR = re.compile(r"(?:^|\s)(\w+)=(\S*)")
 _FIELD = re.compile(r"(?:^|\s)(JobState|Reason|Restarts|ExitCode|NodeList)=(\S*)")
 
 
@@ -41,6 +48,48 @@ class Job:
     @property
     def over(self) -> bool:
         return self.state not in GOES_ON
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node as Slurm tells it: `usable`: it takes jobs; `cpus`: that jobs may have; `host`: for a run's record."""
+
+    name: str
+    partitions: tuple[str, ...]
+    usable: bool
+    cpus: int
+    host: Host
+
+
+def nodes() -> list[Node]:
+    """All nodes, in Slurm's order. Raises SlurmError."""
+    return [read_node(line) for line in _ask("scontrol", "show", "node", "--oneliner").splitlines() if line.strip()]
+
+
+def read_node(line: str) -> Node:
+    """A node, of the line that `scontrol show node` prints. CPUs that are kept for the system are none of its jobs'."""
+    found = dict(_PAIR.findall(line))
+    name, partitions = found["NodeName"], tuple(filter(None, found.get("Partitions", "").split(",")))
+    sockets, threads = int(found["Sockets"]), int(found["CPUTot"])
+    cpus = int(found.get("CPUEfctv", threads))
+    host = Host(
+        hostname=name,
+        node=name,
+        partition=", ".join(partitions) or None,
+        architecture=_said(found.get("Arch", "")) or None,
+        sockets=sockets,
+        cores=sockets * int(found["CoresPerSocket"]),
+        threads=threads,
+        usable_threads=cpus,
+        memory_mib=float(found["RealMemory"]),
+    )
+    return Node(name, partitions, not NO_JOBS.search(found["State"]), cpus, host)
+
+
+def default_partition() -> str:
+    """The partition of jobs that ask for none; empty where there is none. Raises SlurmError."""
+    names = _ask("sinfo", "--noheader", "--format=%P").split()
+    return next((name.removesuffix("*") for name in names if name.endswith("*")), "")
 
 
 def submit(name: str, log: Path, command: Sequence[str], *options: str) -> str:
@@ -65,6 +114,21 @@ def submit(name: str, log: Path, command: Sequence[str], *options: str) -> str:
 def find(name: str) -> str:
     """The number of our job of this name that has not ended; empty where there is none. Raises SlurmError."""
     return next(iter(_ask("squeue", "--me", "--noheader", f"--name={name}", "--format=%i").split()), "")
+
+
+def end(mark: str) -> None:
+    """End all of our jobs whose names begin with a mark, and wait until they are gone. Raises SlurmError."""
+    deadline = time.monotonic() + LONGEST_END_S
+    while left := _marked(mark):
+        if time.monotonic() > deadline:
+            raise SlurmError(f"jobs {', '.join(left)} of an earlier run do not end: scancel --full {' '.join(left)}")
+        _ask("scancel", *left)
+        time.sleep(LOOK_S)
+
+
+def _marked(mark: str) -> list[str]:
+    pairs = (line.split(maxsplit=1) for line in _ask("squeue", "--me", "--noheader", "--format=%i %j").splitlines())
+    return [number for number, name in pairs if name.startswith(mark)]
 
 
 def look(number: str) -> Job:

@@ -13,24 +13,29 @@ from rich.text import Text
 
 from gpd.execution import workflow
 from gpd.lab import cells, runner
-from gpd.records.cell import Cell
+from gpd.records.cell import CLUSTER, Cell, Series
+from gpd.tables import columns
 from gpd.tables.collect import Tables
 from gpd.text import formats
+from gpd.text.formats import counted
 
 GO_ON = "the cells that have ended are kept, and this one is run again from its start: the same command goes on"
 MOST_LINES = 16  # of running jobs
 WORDS = ("pipeline", "mode", "binding")
+SERIES = [column.name for column in columns.SERIES]
 FIGURES = {
     "genomes/day": "genomes_per_day",
     "30x human/day": "human_30x_per_day",
     "makespan, s": "makespan_s",
     "CPU utilisation": "cpu_utilisation",
 }
+EFFICIENCY = "of as many single nodes"
 COLUMNS = {
     "pipeline": "pipeline",
     "samples at once": "n",
     "mode": "mode",
     "binding": "binding",
+    "nodes": "nodes",
     "cells": "cells",
     "finished": "finished",
     "each about": "estimate_s",
@@ -40,11 +45,13 @@ COLUMNS = {
 def show_plan(plan: runner.Plan, console: Console) -> None:
     """Print the grid, a row a point, and how long it may take."""
     settings = plan.study
-    table = Table(title=f"Study {settings.name}: {plan.cores} cores, seed {settings.seed}", title_justify="left")
-    for column in COLUMNS:
+    cores = f"{plan.cores} cores{' a node' if settings.on_nodes else ''}"
+    table = Table(title=f"Study {settings.name}: {cores}, seed {settings.seed}", title_justify="left")
+    shown = {head: key for head, key in COLUMNS.items() if key != "nodes" or settings.on_nodes}
+    for column in shown:
         table.add_column(column, justify="left" if column in WORDS else "right")
     for point in described(plan)["points"]:
-        table.add_row(*(_cell(point[column]) for column in COLUMNS.values()))
+        table.add_row(*(_cell(point[key]) for key in shown.values()))
     if table.row_count:
         console.print(table)
     for name, source in plan.sources.items():
@@ -57,7 +64,7 @@ def described(plan: runner.Plan) -> dict:
     """Return the plan for JSON: its points with cells planned and finished, and an estimate where there is one."""
     points: dict[tuple, list[Cell]] = {}
     for cell in plan.cells:
-        points.setdefault((cell.pipeline, cell.n, cell.mode, cell.binding), []).append(cell)
+        points.setdefault((cell.pipeline, cell.n, cell.mode, cell.binding, cell.nodes), []).append(cell)
     ordered = sorted(points.items())
     estimates = runner.estimates_s(plan, [members[0] for _, members in ordered])
     return {
@@ -67,7 +74,7 @@ def described(plan: runner.Plan) -> dict:
         "pools": {name: len(source.members) for name, source in plan.sources.items()},
         "points": [
             {
-                **dict(zip(("pipeline", "n", "mode", "binding"), point, strict=True)),
+                **dict(zip(("pipeline", "n", "mode", "binding", "nodes"), point, strict=True)),
                 "cells": len(members),
                 "finished": sum(cells.is_finished(plan.study.folder, cell) for cell in members),
                 "estimate_s": estimate_s,
@@ -173,13 +180,19 @@ def follow(console: Console) -> Iterator[runner.Watcher]:
 
 def points_tables(tables: Tables) -> Iterator[Table]:
     """What each series came to, N by N: means over its repeats, and their standard errors."""
-    for series, points in tables.points.groupby(list(WORDS), sort=False):
-        table = Table(title=f"{', '.join(series)}: mean ± standard error over repeats", title_justify="left")
-        for column in ("N", "runs", "failed", *FIGURES):
+    for key, points in tables.points.groupby(SERIES, sort=False):
+        series = Series(*key)
+        on_nodes = series.mode == CLUSTER
+        words = (series.pipeline, series.mode, *([counted(series.nodes, "node")] if on_nodes else []), series.binding)
+        table = Table(title=f"{', '.join(words)}: mean ± standard error over repeats", title_justify="left")
+        for column in ("N", "runs", "failed", *FIGURES, *([EFFICIENCY] if on_nodes else [])):
             table.add_column(column, justify="right")
         for point in points.itertuples():
             counts = (point.n, point.repeats, _failed(point))
-            table.add_row(*map(str, counts), *(_with_error(point, name) for name in FIGURES.values()))
+            figures = [_with_error(point, name) for name in FIGURES.values()]
+            share = _known(point.node_efficiency)
+            efficiency = ["" if share is None else f"{formats.number(100 * share)}%"] if on_nodes else []
+            table.add_row(*map(str, counts), *figures, *efficiency)
         yield table
 
 

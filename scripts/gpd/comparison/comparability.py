@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from gpd.comparison.agreement import by_input, differing
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import UNBOUND, Series, counted_cells
+from gpd.records.cell import CLUSTER, UNBOUND, Series, counted_cells
 from gpd.records.host import TRAITS, Host
 from gpd.records.run import RunRecord, Settings
-from gpd.text.formats import some
+from gpd.text.formats import counted, some
 
 # what may differ between two studies if it is asked for
 ALLOWABLE = (
@@ -67,13 +67,14 @@ class Shared:
     pipeline: str
     mode: str | None
     binding: str | None
+    nodes: int | None
 
 
 def shared(curves: Sequence[Series]) -> Shared:
     """Return what curves of one pipeline have in common."""
     (pipeline,) = {series.pipeline for series in curves}
-    modes, bindings = {series.mode for series in curves}, {series.binding for series in curves}
-    return Shared(pipeline, *(one.pop() if len(one) == 1 else None for one in (modes, bindings)))
+    every = ({getattr(series, name) for series in curves} for name in ("mode", "binding", "nodes"))
+    return Shared(pipeline, *(one.pop() if len(one) == 1 else None for one in every))
 
 
 def grouped(found: Iterable[Difference]) -> list[Difference]:
@@ -196,7 +197,8 @@ def counted_records(records: Iterable[RunRecord]) -> list[RunRecord]:
 def told(series: Series | Shared, n: int | None = None) -> str:
     """Say which point, or which curve."""
     binding = series.binding and f"{'no' if series.binding == 'none' else series.binding} binding"
-    return ", ".join(filter(None, (series.pipeline, f"N = {n}" if n else "", series.mode, binding)))
+    nodes = counted(series.nodes, "node") if series.mode == CLUSTER and series.nodes else ""
+    return ", ".join(filter(None, (series.pipeline, f"N = {n}" if n else "", series.mode, nodes, binding)))
 
 
 # ------------------------------------------------------------------------------------- what is compared

@@ -17,7 +17,7 @@ from gpd.tables.collect import Tables
 from gpd.text.formats import some
 
 SECONDS_PER_HOUR = 3600
-SERIES = [column.name for column in (columns.PIPELINE, columns.MODE, columns.BINDING)]
+SERIES = [column.name for column in columns.SERIES]
 POINT = [*SERIES, columns.N.name]
 PUBLISHED_AS = Series(GERMLINE.name, INDEPENDENT, "none")  # N whole pipelines side by side
 MOST_NAMED = 4  # cells that did not end

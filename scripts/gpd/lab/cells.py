@@ -16,9 +16,11 @@ from typing import Any
 
 import yaml
 
+from gpd.cluster import slurm
 from gpd.errors import GpdError
 from gpd.execution import said, workflow
 from gpd.lab import digests, disk_usage, gatk_log, page_cache, provenance
+from gpd.lab.placement import Placement, mark
 from gpd.lab.pool import Source, binding_settings, lay_out
 from gpd.machines import host
 from gpd.pipelines import PIPELINES
@@ -46,16 +48,17 @@ class Setup:
     """What is the same for every cell of a pipeline in a study.
 
     `settings` is that part of a run's record; `lock` a descriptor that everything started here inherits; `options`
-    are Snakemake's.
+    are Snakemake's. `placement` is there where Slurm places the jobs, and `mem_mb` where they are on this machine.
     """
 
     folder: Path
     source: Source
     settings: Settings
-    mem_mb: int
+    mem_mb: int | None
     keep_results: bool
     lock: int
     options: tuple[str, ...] = ()
+    placement: Placement | None = None
 
     @property
     def pipeline(self) -> str:
@@ -83,12 +86,16 @@ def is_finished(study: Path, cell: Cell) -> bool:
 def prepare(setup: Setup, cores: int, changed: Changed) -> None:
     """Make what all cells of a pipeline share, and have the workflow check all of its pool. Raises CellError."""
     lay_out(setup.source, [member.name for member in setup.source.members], setup.prepared)
-    arguments = _snakemake(setup, setup.prepared, cores, workflow.PROFILES / "default", "prepare", "--nolock")
+    profile = workflow.PROFILES / "default"
+    if setup.placement:
+        profile = _write_profile(setup.placement.confined(len(setup.placement.nodes), setup.prepared), setup.prepared)
+    arguments = _snakemake(setup, setup.prepared, cores, profile, "prepare", "--nolock")
     ledger = setup.prepared / LEDGER
     earlier = len(read_ledger(ledger))
-    finished = workflow.run(
-        arguments, setup.prepared / workflow.LOG, lambda state: changed("", state), locks=[setup.lock]
-    )
+    with _jobs_elsewhere(setup, setup.prepared):
+        finished = workflow.run(
+            arguments, setup.prepared / workflow.LOG, lambda state: changed("", state), locks=[setup.lock]
+        )
     if finished.exit_code:
         failed = [attempt for attempt in read_ledger(ledger)[earlier:] if not attempt.succeeded]
         told = [f"{each.rule}: {each.message} (log: {setup.prepared / each.log})" for each in failed]
@@ -114,8 +121,13 @@ def run(cell: Cell, setup: Setup, changed: Changed) -> None:
     A sample that fails is part of the result. Raises CellError where no job ran.
     """
     folder = setup.folder / cell.cell
-    clear(folder)
-    folder.mkdir(parents=True)
+    with _jobs_elsewhere(setup, folder):
+        clear(folder)
+        folder.mkdir(parents=True)
+        _run(cell, setup, folder, changed)
+
+
+def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
     (folder / PLAN).write_text(json.dumps(cell.to_dict(), indent=2) + "\n", encoding="utf-8")
     # a launcher that is killed may leave its record to a later one, which then writes it here
     run_id = f"{cell.cell}-{secrets.token_hex(4)}"
@@ -125,10 +137,11 @@ def run(cell: Cell, setup: Setup, changed: Changed) -> None:
     inputs = {sample: _input(setup.source, sample) for sample in cell.samples}
     _set_cache(cell, setup)
     with _scratch(folder) as scratch:
-        node = host.look({"work": folder, "temp": scratch})
+        node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
         began, start = time.monotonic(), datetime.now(UTC)
         with disk_usage.watch([folder, scratch]) as disk:
-            environment = {"TMPDIR": str(scratch), "GPD_RUN": run_id, **ENVIRONMENT.get(cell.mode, {})}
+            temporary = {} if setup.placement else {"TMPDIR": str(scratch)}
+            environment = {**temporary, "GPD_RUN": run_id, **ENVIRONMENT.get(cell.mode, {})}
             finished = _run_all(processes, cell, setup, environment, changed)
         wall_s, end = time.monotonic() - began, datetime.now(UTC)
     attempts = [_attempts(process, run_id) for process in processes]
@@ -154,6 +167,7 @@ def run(cell: Cell, setup: Setup, changed: Changed) -> None:
         memory_applied=_memory_applied(attempts),
         pair_hmm=_pair_hmm(processes, attempts),
         host=node,
+        nodes=tuple(each.host for each in setup.placement.chosen(cell.nodes)) if setup.placement else (),
     )
     if not setup.keep_results:
         _remove_results(processes)
@@ -179,6 +193,20 @@ def clear(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
+@contextmanager
+def _jobs_elsewhere(setup: Setup, folder: Path) -> Iterator[None]:
+    """Within, Slurm runs jobs of a folder: none of an earlier run that was killed, none after ours is broken off."""
+    if setup.placement is None:
+        yield
+        return
+    slurm.end(mark(folder))
+    try:
+        yield
+    except BaseException:
+        slurm.end(mark(folder))
+        raise
+
+
 # ---- before ------------------------------------------------------------------------------------------
 
 
@@ -196,11 +224,20 @@ def _set_up(process: Process, cell: Cell, setup: Setup) -> None:
     lay_out(setup.source, process.samples, process.folder, binding=binding)
     (process.folder / REFERENCE).parent.mkdir(exist_ok=True)
     (process.folder / REFERENCE).symlink_to((setup.prepared / REFERENCE).resolve())
-    profile = read_profile(workflow.find_profile(cell.profile) / "config.yaml")
-    profile["set-threads"] = {**profile.get("set-threads", {}), **cell.threads}
-    target = process.folder / "profile"
+    if setup.placement:
+        profile = setup.placement.confined(cell.nodes, process.folder)
+    else:
+        profile = read_profile(workflow.find_profile(cell.profile) / "config.yaml")
+    profile["set-threads"] = {**(profile.get("set-threads") or {}), **cell.threads}
+    _write_profile(profile, process.folder)
+
+
+def _write_profile(profile: Mapping[str, Any], folder: Path) -> Path:
+    """Write a run's own profile into its folder; the folder of the profile."""
+    target = folder / "profile"
     target.mkdir(exist_ok=True)
-    (target / "config.yaml").write_text(yaml.safe_dump(profile, sort_keys=False), encoding="utf-8")
+    (target / "config.yaml").write_text(yaml.safe_dump(dict(profile), sort_keys=False), encoding="utf-8")
+    return target
 
 
 def read_profile(path: Path) -> dict[str, Any]:

@@ -13,14 +13,15 @@ import pandas as pd
 
 from gpd.errors import Interrupted
 from gpd.execution import deployment, interruption, run_lock, waiting, workflow
-from gpd.lab import cells, provenance, study
+from gpd.lab import cells, placement, provenance, study
 from gpd.lab.cells import Setup
+from gpd.lab.placement import Placement
 from gpd.lab.pool import Source, read_pool
 from gpd.lab.study import Study, StudyError
 from gpd.machines import launcher, machine
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import INDEPENDENT, Cell, PipelineName, Series
+from gpd.records.cell import CLUSTER, INDEPENDENT, Cell, PipelineName, Series
 from gpd.records.ledger import read_ledger
 from gpd.records.run import RunRecord, Settings, read_cell, read_run
 from gpd.statistics.knee import Observation, next_n
@@ -47,11 +48,15 @@ MADE_WITH_BY_CELL = {"profile_digest": "content of the profile", "binding": "bin
 
 @dataclass(frozen=True)
 class Plan:
-    """A study with the samples of its pools: what can be said before anything runs."""
+    """A study with the samples of its pools: what can be said before anything runs.
+
+    `cores` are those of one node; which nodes Slurm places jobs on, `placement` says.
+    """
 
     study: Study
     sources: Mapping[PipelineName, Source]
     cores: int
+    placement: Placement | None = None
 
     @property
     def cells(self) -> list[Cell]:
@@ -83,18 +88,32 @@ def read(path: Path) -> tuple[Study, dict[PipelineName, Source]]:
     sources = {name: read_pool(name, pool) for name, pool in settings.pipelines.items()}
     for profile in settings.profiles.values():
         workflow.find_profile(profile)
-    if faults := [fault for name, source in sources.items() for fault in _too_few(settings, name, source)]:
+    faults = [*_not_on_nodes(settings)]
+    if faults := [*faults, *(fault for name, source in sources.items() for fault in _too_few(settings, name, source))]:
         raise StudyError("\n".join(f"{path}: {fault}" for fault in faults))
     return settings, sources
 
 
 def make_plan(path: Path) -> Plan:
-    """Read a study, which is to run on this machine. Raises StudyError as read() does."""
+    """Read a study that is to run here, or on nodes that Slurm tells of. Raises StudyError as read() does."""
     settings, sources = read(path)
-    smt = all(source.config["binding"]["smt"] for source in sources.values())
-    plan = Plan(settings, sources, settings.cores or launcher.usable_cores(smt))
+    if settings.on_nodes:
+        profile = cells.read_profile(workflow.find_profile(settings.profiles[CLUSTER]) / "config.yaml")
+        placed = placement.find(profile, max(settings.nodes))
+        plan = Plan(settings, sources, settings.cores or placed.cores, placed)
+    else:
+        smt = all(source.config["binding"]["smt"] for source in sources.values())
+        plan = Plan(settings, sources, settings.cores or launcher.usable_cores(smt))
     _refuse_changed(plan)
     return plan
+
+
+def _not_on_nodes(settings: Study) -> Iterator[str]:
+    """Lines about what mode cluster does not go with."""
+    if settings.on_nodes and len(settings.modes) > 1:
+        yield "modes: cluster stands alone in a study: this machine is none of its nodes"
+    if settings.on_nodes and settings.cache != "as_is":
+        yield f"cache: the page cache of other machines can't be made {settings.cache}: as_is goes with mode cluster"
 
 
 def _too_few(settings: Study, pipeline: str, source: Source) -> Iterator[str]:
@@ -215,12 +234,14 @@ def nothing_left(plan: Plan) -> bool:
 
 def _setup(plan: Plan, source: Source, lock: int) -> Setup:
     folder = plan.study.folder.resolve()
-    from_conda = deployment.options(source.config["pipeline"])
+    here = plan.placement is None
+    from_conda = deployment.options(source.config["pipeline"]) if here else []
     return Setup(
         folder=folder,
         source=source,
         settings=Settings(),
-        mem_mb=int(machine.look(Path()).available_gib * 1024),
+        mem_mb=int(machine.look(Path()).available_gib * 1024) if here else None,
+        placement=plan.placement,
         keep_results=plan.study.keep_results,
         lock=lock,
         options=(*from_conda, "--conda-prefix", str(folder / "conda")) if from_conda else (),

@@ -13,7 +13,18 @@ from jsonschema import Draft202012Validator
 
 from gpd.errors import GpdError
 from gpd.pipelines import share
-from gpd.records.cell import INDEPENDENT, SCHEDULED, UNBOUND, Binding, CacheState, Cell, Mode, PipelineName, Series
+from gpd.records.cell import (
+    CLUSTER,
+    INDEPENDENT,
+    SCHEDULED,
+    UNBOUND,
+    Binding,
+    CacheState,
+    Cell,
+    Mode,
+    PipelineName,
+    Series,
+)
 
 SCHEMA = Path(__file__).with_name("throughput.schema.yaml")
 KNEE = "knee"
@@ -49,6 +60,7 @@ class Study:
     concurrent_samples: tuple[int, ...]
     modes: tuple[Mode, ...]
     bindings: tuple[Binding, ...]
+    nodes: tuple[int, ...]
     repeats: int
     warm_up: int
     seed: int
@@ -61,6 +73,11 @@ class Study:
     @property
     def folder(self) -> Path:
         return Path(self.directory) / self.name
+
+    @property
+    def on_nodes(self) -> bool:
+        """Whether Slurm places its jobs on nodes, and this machine runs none."""
+        return CLUSTER in self.modes
 
 
 def read_study(path: Path) -> Study:
@@ -78,7 +95,7 @@ def read_study(path: Path) -> Study:
         **settings
         | {"concurrent_samples": () if wanted == KNEE else tuple(wanted)}
         | {"pipelines": {name: Pool(**pool) for name, pool in settings["pipelines"].items()}}
-        | {name: tuple(settings[name]) for name in ("modes", "bindings")}
+        | {name: tuple(settings[name]) for name in ("modes", "bindings", "nodes")}
     )
 
 
@@ -116,8 +133,9 @@ def _explain(error) -> str:
 def series(study: Study, pipeline: PipelineName) -> Iterator[Series]:
     """The curves of a pipeline. What knows nothing of its neighbours leases no CPUs: independent cells bind nothing."""
     for mode in study.modes:
-        for binding in (UNBOUND,) if mode == INDEPENDENT else study.bindings:
-            yield Series(pipeline, mode, binding)
+        bindings = (UNBOUND,) if mode == INDEPENDENT else study.bindings
+        for binding, nodes in product(bindings, study.nodes if mode == CLUSTER else (1,)):
+            yield Series(pipeline, mode, binding, nodes)
 
 
 def grid(
@@ -126,7 +144,7 @@ def grid(
     cores: int,
     bad: Mapping[str, Collection[str]] | None = None,
 ) -> list[Cell]:
-    """The cells whose N is known before the first is run, in the order in which they are run.
+    """The cells whose N is known before the first is run, in the order in which they are run; `cores` are a node's.
 
     Within a repeat the order is shuffled, so that what changes meanwhile (heat, other users) does not fall on one N.
     `bad` names the samples of each pipeline that are known to have bad data.
@@ -170,20 +188,21 @@ def alone(study: Study, line: Series, sample: str, cores: int) -> Cell:
 
 
 def _cell(study: Study, line: Series, when: str, samples: tuple[str, ...], cores: int) -> Cell:
-    n = len(samples)
+    n, place = len(samples), f"{line.mode}{line.nodes}" if line.mode == CLUSTER else line.mode
     return Cell(
         study=study.name,
-        cell=f"{line.pipeline}-n{n}-{line.mode}-{line.binding}-{when}",
+        cell=f"{line.pipeline}-n{n}-{place}-{line.binding}-{when}",
         pipeline=line.pipeline,
         n=n,
         mode=line.mode,
         binding=line.binding,
+        nodes=line.nodes,
         repeat=0,
         warm_up=False,
         samples=samples,
         seed=study.seed,
         cache=study.cache,
-        cores=cores,
+        cores=cores * line.nodes,
         threads=threads(study, line.mode, n, cores),
         profile=study.profiles[line.mode],
         config=study.pipelines[line.pipeline].config,

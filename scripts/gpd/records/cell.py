@@ -11,13 +11,14 @@ from gpd.records.decoding import decode
 SCHEMA_VERSION: Final = 1
 SCHEDULED: Final = "scheduled"
 INDEPENDENT: Final = "independent"
+CLUSTER: Final = "cluster"
 UNBOUND: Final = "none"  # the binding of jobs that lease no CPUs
 
 Name = Annotated[str, Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=0)]
 AtLeastOne = Annotated[int, Meta(ge=1)]
 PipelineName = Literal["germline", "tuxedo"]
-Mode = Literal["scheduled", "independent"]
+Mode = Literal["scheduled", "independent", "cluster"]
 Binding = Literal["none", "compact", "scatter"]
 CacheState = Literal["as_is", "warm", "cold"]  # of reads and reference in the page cache, before the cell
 
@@ -29,6 +30,7 @@ class Series:
     pipeline: PipelineName
     mode: Mode
     binding: Binding
+    nodes: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +38,8 @@ class Cell:
     """One point of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
 
     `left_out` are samples that would have been drawn, but have bad data. A cell that runs a sample `alone`, to see
-    whether it fails for its data, is no point of the grid; its repeat is 0. Raises ValueError where it contradicts
-    itself.
+    whether it fails for its data, is no point of the grid; its repeat is 0. `nodes` is more than one in mode cluster
+    alone, and `cores` are those of all of them. Raises ValueError where it contradicts itself.
     """
 
     schema: Literal[1] = SCHEMA_VERSION
@@ -47,6 +49,7 @@ class Cell:
     n: AtLeastOne
     mode: Mode
     binding: Binding
+    nodes: AtLeastOne = 1
     repeat: Count
     warm_up: bool
     samples: tuple[Name, ...]
@@ -66,7 +69,7 @@ class Cell:
 
     @property
     def series(self) -> Series:
-        return Series(self.pipeline, self.mode, self.binding)
+        return Series(self.pipeline, self.mode, self.binding, self.nodes)
 
     @classmethod
     def from_json(cls, text: str) -> "Cell":

@@ -82,6 +82,7 @@ class RunRecord:
     system counted for its processes and their children, `snakemake_cpu_s` that part of Snakemake's own. `peak_disk_mib`
     is the largest size of its folders that was seen. `binding`: how jobs were to be bound beside the policy, None: they
     leased no CPUs; `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
+    `host` is the machine that all of it ran on; in mode cluster there is none, and `nodes` are as Slurm describes them.
     """
 
     schema: Literal[1] = SCHEMA_VERSION
@@ -102,11 +103,17 @@ class RunRecord:
     memory_applied: str | None = None
     pair_hmm: str | None = None
     host: Host | None = None
+    nodes: tuple[Host, ...] = ()
 
     def __post_init__(self) -> None:
         strangers = {name for process in self.processes for name in process.samples} - set(self.cell.samples)
         if strangers:
             raise ValueError(f"processes: {', '.join(sorted(strangers))}: no sample of this cell")
+
+    @property
+    def machines(self) -> tuple[Host, ...]:
+        """All that it ran on, as far as that is known."""
+        return self.nodes if self.host is None else (self.host,)
 
     def input(self, sample: str) -> InputRecord:
         """What was read of a sample."""

@@ -19,8 +19,10 @@ from gpd.reports.grids import (
     disagreement_grid,
     failure_grid,
     label,
+    nodes_grid,
     row_dicts,
     rows,
+    series_of,
     step_grids,
 )
 from gpd.reports.host_grid import busy_cells, cpu_names, host_grid, software_grid
@@ -78,10 +80,11 @@ class SeriesFindings:
 
 @dataclass(frozen=True)
 class PipelineFindings:
-    """One pipeline: the curves of all its series beside each other, then each series."""
+    """One pipeline: the curves of all its series beside each other, what more nodes bring, then each series."""
 
     name: str
     figures: tuple[Shown, ...]
+    nodes: Grid | None
     series: tuple[SeriesFindings, ...]
 
 
@@ -267,7 +270,7 @@ def _counts(pipeline: str, best: Record, size: float | None) -> str:
 
 def _faster(point: Record) -> str:
     """Say that another point gave more, and why it is not the best."""
-    where = f"N = {point['n']} ({label(Series(point['pipeline'], point['mode'], point['binding']))})"
+    where = f"N = {point['n']} ({label(series_of(point))})"
     return f"{where} gave {number(point['genomes_per_day_mean'])}, but there {_freed(point)}."
 
 
@@ -276,7 +279,7 @@ def _freed(point: Record) -> str:
 
 
 def _reached(point: Record, tables: Tables, records: Sequence[RunRecord]) -> str:
-    series = Series(point["pipeline"], point["mode"], point["binding"])
+    series = series_of(point)
     runs = counted_in(rows(series, tables.runs))
     cores = runs["cores"].dropna().unique()
     own = set(runs[runs["n"] == point["n"]]["cell"])
@@ -295,7 +298,7 @@ def _reached(point: Record, tables: Tables, records: Sequence[RunRecord]) -> str
 
 def _mean_gigabases(point: Record, samples: pd.DataFrame) -> float | None:
     """What a sample that succeeded at a point holds on average."""
-    own = counted_in(rows(Series(point["pipeline"], point["mode"], point["binding"]), samples))
+    own = counted_in(rows(series_of(point), samples))
     counted_samples = own[(own["n"] == point["n"]) & own["succeeded"].fillna(False).astype(bool)]["gigabases"].dropna()
     return float(counted_samples.mean()) if len(counted_samples) else None
 
@@ -331,7 +334,10 @@ def _pipelines(
             published,
         )
         yield PipelineFindings(
-            pipeline, tuple(filter(None, figures)), tuple(_series_findings(curve, tables) for curve in own)
+            pipeline,
+            tuple(filter(None, figures)),
+            nodes_grid(pipeline, tables.points),
+            tuple(_series_findings(curve, tables) for curve in own),
         )
 
 

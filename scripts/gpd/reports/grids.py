@@ -1,16 +1,18 @@
 """The tables of a report, as text: steps by N in published style, failures, outputs that differ. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from typing import Any
 
 import pandas as pd
 
 from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import ALTERNATIVES, PIPELINES
-from gpd.records.cell import Series
+from gpd.records.cell import CLUSTER, Series
+from gpd.tables import columns
 from gpd.tables.columns import CLOCKS
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
-from gpd.text.formats import TimeUnit, some, unit_for, with_error
+from gpd.text.formats import TimeUnit, counted, number, some, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line
 
 SECONDS_PER_HOUR = 3600
@@ -20,31 +22,40 @@ NOT_RUN = "not run"
 SHORT_DIGEST = 12
 FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
 MOST_CELLS = 4
+SERIES = [column.name for column in columns.SERIES]
 
 Record = Mapping[str, Any]  # a row of a table; what is missing is None
 
 
 def name(series: Series) -> str:
-    return "-".join((series.pipeline, series.mode, series.binding))
+    nodes = [str(series.nodes)] if series.mode == CLUSTER else []
+    return "-".join((series.pipeline, series.mode, *nodes, series.binding))
 
 
 def label(series: Series) -> str:
     """Say what sets a series of a pipeline apart."""
-    return f"{series.mode}, {'no' if series.binding == 'none' else series.binding} binding"
+    nodes = [counted(series.nodes, "node")] if series.mode == CLUSTER else []
+    return ", ".join((series.mode, *nodes, f"{'no' if series.binding == 'none' else series.binding} binding"))
 
 
 def rows(series: Series, table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a series in a table."""
-    own = (table["pipeline"] == series.pipeline) & (table["mode"] == series.mode)
-    return table[own & (table["binding"] == series.binding)]
+    return table[(table[SERIES] == astuple(series)).all(axis="columns")]
+
+
+def series_of(point: Record) -> Series:
+    """The series of a row."""
+    return Series(*(point[name] for name in SERIES))
 
 
 def all_series(points: pd.DataFrame) -> list[Series]:
     """Return the series of a study: pipelines in the order of their steps, `scheduled` before `independent`."""
-    series = {Series(*row) for row in points[["pipeline", "mode", "binding"]].itertuples(index=False)}
-    return sorted(
-        series, key=lambda curve: (list(PIPELINES).index(curve.pipeline), curve.mode != "scheduled", curve.binding)
-    )
+    series = {series_of(point) for point in row_dicts(points)}
+
+    def place(curve: Series) -> tuple:
+        return list(PIPELINES).index(curve.pipeline), curve.mode != "scheduled", curve.binding, curve.nodes
+
+    return sorted(series, key=place)
 
 
 def row_dicts(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -166,6 +177,28 @@ def _failed(series: Series, runs: pd.DataFrame) -> dict[int, str]:
     """`2 of 8` by N: samples that failed over all repeats, of those that were run."""
     sums = rows(series, counted_in(runs)).groupby("n")[["failed", "samples"]].sum()
     return {int(n): f"{int(row['failed'])} of {int(row['samples'])}" for n, row in sums.iterrows()}
+
+
+# ---------------------------------------------------------------------------------------- more nodes
+
+
+def nodes_grid(pipeline: str, points: pd.DataFrame) -> Grid | None:
+    """What more nodes bring, a row a point of mode cluster; None where the pipeline has none."""
+    own = [p for p in row_dicts(points) if (p["pipeline"], p["mode"]) == (pipeline, CLUSTER)]
+    heads = ("nodes", "binding", "N", PIPELINES[pipeline].daily, "of as many single nodes at their best")
+    lines = tuple(
+        Line(
+            f"{point['nodes']:,}",
+            (
+                Entry(point["binding"]),
+                Entry(f"{point['n']:,}"),
+                _statistic(point, "genomes_per_day"),
+                Entry("" if point["node_efficiency"] is None else f"{number(100 * point['node_efficiency'])}%"),
+            ),
+        )
+        for point in sorted(own, key=lambda point: (point["nodes"], point["binding"], point["n"]))
+    )
+    return Grid("More nodes", heads, (Group(lines),)) if lines else None
 
 
 # ------------------------------------------------------------------------------------------- failures

@@ -23,14 +23,13 @@ def machines(records: Iterable[RunRecord]) -> list[tuple[Host, list[RunRecord]]]
     """Return each machine once, as its first cell saw it, with the records of its cells."""
     found: list[tuple[Host, list[RunRecord]]] = []
     for record in records:
-        if record.host is None:
-            continue
-        lasting = _lasting(record.host)
-        own = next((own for host, own in found if _lasting(host) == lasting), None)
-        if own is None:
-            found.append((record.host, [record]))
-        else:
-            own.append(record)
+        for machine in record.machines:
+            lasting = _lasting(machine)
+            own = next((own for host, own in found if _lasting(host) == lasting), None)
+            if own is None:
+                found.append((machine, [record]))
+            else:
+                own.append(record)
     return found
 
 
@@ -62,7 +61,7 @@ def busy_cells(records: Iterable[RunRecord]) -> list[str]:
 
 def cpu_names(records: Iterable[RunRecord]) -> list[str]:
     """Return the models of the processors, each once."""
-    return list(filter(None, dict.fromkeys(_cpu(record.host) for record in records if record.host)))
+    return list(filter(None, dict.fromkeys(_cpu(host) for record in records for host in record.machines)))
 
 
 # --------------------------------------------------------------------------------------------- fields

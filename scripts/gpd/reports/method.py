@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gpd.pipelines import HUMAN_30X_GIGABASES
+from gpd.records.cell import CLUSTER
 from gpd.records.run import RunRecord
 from gpd.reports.grids import counted_in
 from gpd.tables.collect import Tables
@@ -38,6 +39,11 @@ def _cells(tables: Tables) -> str:
     others = len(ended) - len(counting) - warm_ups
     said = f"{counted(len(counting), 'cell')} that ended, N = {counts or 'none'}. Means are over repeats."
     modes = "Scheduled: one workflow for all samples; independent: one for each, side by side."
+    if CLUSTER in set(ended["mode"]):
+        modes += (
+            " Cluster: one workflow whose jobs Slurm places on nodes; its makespan is the wall time of the whole run, "
+            "on the clock of the machine that submits, start and end and waiting in Slurm's queue included."
+        )
     besides = [counted(warm_ups, "warm-up"), *([f"{counted(others, 'cell')} for bad samples"] if others else [])]
     return f"{said} {modes} {listed(besides)} besides, in no statistics."
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from gpd.errors import GpdError
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import Cell, counted_cells
+from gpd.records.cell import CLUSTER, Cell, counted_cells
 from gpd.records.decoding import decode
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.run import ProcessRecord, RunRecord, read_cell, read_run
@@ -115,8 +115,8 @@ def _cells(study: Path) -> tuple[list[tuple[Path, RunRecord]], tuple[str, ...]]:
     return finished, tuple(cell.cell for cell in sorted(unfinished, key=_order))
 
 
-def _order(cell: Cell) -> tuple[str, str, str, int, int, str]:
-    return cell.pipeline, cell.mode, cell.binding, cell.n, cell.repeat, cell.cell
+def _order(cell: Cell) -> tuple[str, str, str, int, int, int, str]:
+    return cell.pipeline, cell.mode, cell.binding, cell.nodes, cell.n, cell.repeat, cell.cell
 
 
 def _read_run(folder: Path, record: RunRecord) -> Run:

@@ -19,8 +19,15 @@ class Column:
 STUDY = Column("study", TEXT, "", "The study.")
 CELL = Column("cell", TEXT, "", "The cell: one point of the study's grid, one repeat of it, one folder.")
 PIPELINE = Column("pipeline", TEXT, "", "germline or tuxedo.")
-MODE = Column("mode", TEXT, "", "scheduled: one workflow for all samples; independent: one a sample, side by side.")
+MODE = Column(
+    "mode",
+    TEXT,
+    "",
+    "scheduled: one workflow for all samples; independent: one a sample, side by side; cluster: one whose jobs Slurm "
+    "places on nodes.",
+)
 BINDING = Column("binding", TEXT, "", "How jobs got their CPUs: none, compact or scatter.")
+NODES = Column("nodes", COUNT, "nodes", "Nodes that its jobs were placed on; 1 but for mode cluster.")
 N = Column("n", COUNT, "samples", "Samples at once.")
 REPEAT = Column("repeat", COUNT, "", "Which repeat, from 1; 0: a warm-up, or a sample alone to be looked at.")
 WARM_UP = Column("warm_up", TRUTH, "", "Whether it only warmed the machine up; such a cell is in no statistics.")
@@ -32,8 +39,9 @@ COUNTED = Column(
 )
 SKU = Column("sku", TEXT, "", "The processor's short name.")
 
-KEYS = (STUDY, CELL, PIPELINE, MODE, BINDING, N, REPEAT, WARM_UP, COUNTED)
-POINT_KEYS = (STUDY, PIPELINE, MODE, BINDING, N)
+SERIES = (PIPELINE, MODE, BINDING, NODES)  # what is the same along a curve
+KEYS = (STUDY, CELL, *SERIES, N, REPEAT, WARM_UP, COUNTED)
+POINT_KEYS = (STUDY, *SERIES, N)
 
 SAMPLE = Column("sample", TEXT, "", "The sample.")
 STEP = Column("step", TEXT, "", "The pipeline's step.")
@@ -122,13 +130,19 @@ STEPS = (
 GENOMES = Column("genomes_per_day", NUMBER, "1/d", "24 x samples that succeeded / makespan in hours.")
 GIGABASES = Column("gigabases_per_day", NUMBER, "Gb/d", "24 x gigabases of those samples / makespan in hours.")
 HUMAN = Column("human_30x_per_day", NUMBER, "1/d", "Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb.")
-MAKESPAN = Column("makespan_s", NUMBER, "s", "First start of a step's job to the last end; over several hosts, wall_s.")
+MAKESPAN = Column(
+    "makespan_s",
+    NUMBER,
+    "s",
+    "First start of a step's job to the last end, reference and QC outside; in mode cluster, and over several hosts, "
+    "wall_s: no duration is taken across two clocks.",
+)
 CPU_UTILISATION = Column("cpu_utilisation", NUMBER, "", "CPU time of the tools / (cores x makespan).")
 CPU_A_GIGABASE = Column("cpu_s_per_gigabase", NUMBER, "s/Gb", "CPU time of the tools / gigabases that succeeded.")
 
 RUNS = (
     *KEYS,
-    Column("host", TEXT, "", "The node's name."),
+    Column("host", TEXT, "", "The node's name; in mode cluster those of all."),
     SKU,
     Column("cores", COUNT, "cores", "Cores that the cell was given."),
     Column("cache", TEXT, "", "State of the page cache at the start: as_is, warm or cold."),
@@ -161,6 +175,12 @@ RUNS = (
     Column("steal_s", NUMBER, "s", "CPU time that the hypervisor gave to others on leased CPUs."),
 )
 
+NODE_EFFICIENCY = Column(
+    "node_efficiency",
+    NUMBER,
+    "",
+    "Mode cluster: genomes a day / (nodes x the most that one node gave in this study, at any N); empty elsewhere.",
+)
 REPEATED = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_UTILISATION, CPU_A_GIGABASE)
 
 
@@ -179,6 +199,7 @@ POINTS = (
     Column("failed", COUNT, "samples", "Samples that failed, over all repeats."),
     FAILED_DATA,
     *(statistic for column in REPEATED for statistic in _over_repeats(column)),
+    NODE_EFFICIENCY,
 )
 
 TABLES: Mapping[str, tuple[Column, ...]] = {

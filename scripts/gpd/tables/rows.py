@@ -11,6 +11,7 @@ from typing import Any
 
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, HUMAN_30X_GIGABASES
+from gpd.records.cell import CLUSTER
 from gpd.records.host import Host
 from gpd.records.ledger import Attempt, last_attempts, one_clock
 from gpd.statistics.estimates import estimate
@@ -34,7 +35,7 @@ def cell_rows(
     jobs = sorted(((process, attempt) for process in run.processes for attempt in process.attempts), key=_when)
     timed = [(process, attempt) for process, attempt in jobs if attempt.step in run.steps]
     attempts = [attempt for _, attempt in timed]
-    zero = _first(attempts) if one_clock(attempts) else None
+    zero = _first(attempts) if run.one_clock else None
     made = {
         "jobs": [_job(process, attempt, zero, attempt.step in run.steps) for process, attempt in jobs],
         "samples": list(_samples(run, outcomes, faults, timed, zero)),
@@ -137,7 +138,8 @@ def _steps(run: Run, timed: Sequence[Job]) -> Iterator[Row]:
             continue
         attempts = [attempt for _, attempt in jobs]
         final = [last for process in run.processes for last in last_attempts(a for p, a in jobs if p is process)]
-        barrier_s, busy_s = _between(attempts), _sum(attempt.wall_s for attempt in attempts)
+        barrier_s = _between(attempts) if run.one_clock else None
+        busy_s = _sum(attempt.wall_s for attempt in attempts)
         yield {
             "step": step,
             "jobs": len(final),
@@ -162,14 +164,14 @@ def _run(
     attempts = [attempt for _, attempt in timed]
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
     host = run.record.host or Host()
-    makespan_s = _between(attempts) if one_clock(attempts) else run.record.wall_s
+    makespan_s = _between(attempts) if run.one_clock else run.record.wall_s
     cpu_s = _sum(attempt.cpu_s for attempt in attempts)
     known = [amount for sample in whole if (amount := gigabases(run, sample)) is not None]
     total = fsum(known) if len(known) == len(whole) else None
     gigabases_per_day = _a_day(total, makespan_s)
     cores = run.cell.cores
     return {
-        "host": host.hostname,
+        "host": ", ".join(filter(None, (machine.hostname for machine in run.record.machines))) or None,
         "sku": host.sku,
         "cores": cores,
         "cache": run.cell.cache,
@@ -189,7 +191,7 @@ def _run(
         "os_cpu_s": run.record.cpu_s,
         "ledger_cpu_s": _sum(attempt.cpu_s for _, attempt in jobs),
         "cpu_s_per_gigabase": _over(cpu_s, total),
-        "peak_memory_mib": peak_memory_mib(attempt for _, attempt in jobs),
+        "peak_memory_mib": peak_memory_mib(attempt for _, attempt in jobs) if run.one_clock else None,
         "peak_disk_mib": run.record.peak_disk_mib,
         "read_mib": _sum(attempt.read_mib for attempt in attempts),
         "write_mib": _sum(attempt.write_mib for attempt in attempts),
@@ -243,7 +245,18 @@ def points(runs: Iterable[Row]) -> list[Row]:
         return tuple((row[name] is None, row[name] or "") for name in names)
 
     counted = sorted((row for row in runs if row["counted"]), key=point)
-    return [_point(names, list(rows)) for _, rows in groupby(counted, key=point)]
+    found = [_point(names, list(rows)) for _, rows in groupby(counted, key=point)]
+    return [row | {columns.NODE_EFFICIENCY.name: _node_efficiency(row, found)} for row in found]
+
+
+def _node_efficiency(point: Row, points: Iterable[Row]) -> float | None:
+    """What each node of a cluster gives, over what one gives that has all samples for itself, at its best N."""
+    alike = [name for name in (*(column.name for column in columns.SERIES), columns.SKU.name) if name != "nodes"]
+    daily = f"{columns.GENOMES.name}_mean"
+    of_one = _max(
+        other[daily] for other in points if other["nodes"] == 1 and all(other[name] == point[name] for name in alike)
+    )
+    return _over(point[daily], of_one and point["nodes"] * of_one) if point["mode"] == CLUSTER else None
 
 
 def _point(names: Iterable[str], rows: Sequence[Row]) -> Row:

@@ -1,0 +1,146 @@
+"""Studies of throughput on a real cluster: a batch job on each type of node, and one workflow over several nodes.
+
+Two virtual nodes of one host share its memory, disk and caches: what is shown here is that it works, not how fast.
+"""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from cluster import Cluster
+from launching import wait_until
+from running import RUN_S, cluster_for_tests
+from tuxedo_cohort import tiny_experiment
+
+from gpd.records.run import read_run
+
+pytestmark = pytest.mark.slurm
+
+PARTITIONS = {"both": ["n1", "n2"], "left": ["n1"], "right": ["n2"]}
+PROFILE = {
+    **{"executor": "slurm", "jobs": 20, "keep-going": True, "rerun-incomplete": True, "latency-wait": 5},
+    **{"max-threads": 1, "slurm-status-command": "squeue", "slurm-init-seconds-before-status-checks": 1},
+    "default-resources": {"slurm_partition": "both", "runtime": 30, "mem_mb": 1000},
+    "set-resources": {"align": {"mem_mb": 2000}},
+}
+
+
+@dataclass
+class Lab:
+    """A pool of tiny samples, counted against the annotation alone, on a shared folder."""
+
+    folder: Path
+    cluster: Cluster
+
+    def study(self, name: str, **settings: object) -> Path:
+        path = self.folder / f"{name}.yaml"
+        fixed = {"name": name, "directory": str(self.folder / "runs"), "repeats": 1, "warm_up": 0}
+        pools = {"tuxedo": {"directory": str(self.folder)}}
+        path.write_text(yaml.safe_dump({**fixed, "pipelines": pools, **settings}))
+        return path
+
+    def start(self, *words: object) -> subprocess.Popen:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        command = [sys.executable, "-m", "gpd", *map(str, words)]
+        return subprocess.Popen(command, env=self.cluster.environment, cwd=self.folder, **pipes)
+
+    def gpd(self, *words: object) -> tuple[int, str]:
+        with self.start(*words) as process:
+            said, _ = process.communicate(timeout=RUN_S)
+        return process.returncode, said
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    folder = tmp_path_factory.mktemp("a lab 50% 'off'")
+    made = tiny_experiment(folder, ("A1", "A2", "B1", "B2"), lanes=1)
+    made.config |= {"stop_after": "quantify", "assembly": "reference_only"}
+    made.write()
+    (folder / "profile").mkdir()
+    (folder / "profile" / "config.yaml").write_text(yaml.safe_dump(PROFILE))
+    with cluster_for_tests(partitions=PARTITIONS) as cluster:
+        yield Lab(folder, cluster)
+
+
+def test_each_type_of_node_runs_the_study_and_they_stand_side_by_side(lab: Lab) -> None:
+    settings = lab.study("types", concurrent_samples=[1])
+    code, said = lab.gpd("throughput", "run", settings, "--slurm", "left,right,nowhere")
+    assert code == 1, said
+    assert re.search(r"^nowhere: sbatch: .*invalid partition", said, re.MULTILINE), said
+    for partition, node in (("left", "n1"), ("right", "n2")):
+        assert re.search(rf"^{partition}: job \d+ on {node} is done$", said, re.MULTILINE), said
+        (path,) = (lab.folder / "runs/types" / partition).glob("*/run.json")
+        record = read_run(path)
+        assert (record.host.node, record.host.partition) == (node, partition)
+        assert record.cell.cores == 1, "the CPU that the node hands out, of those that the host has"
+    compared, table = lab.gpd("compare", "runs/types/left", "runs/types/right")
+    assert compared == 0, table
+    before = lab.cluster.jobs()
+    code, said = lab.gpd("throughput", "run", settings, "--slurm", "left,right")
+    assert (code, lab.cluster.jobs()) == (0, before), "a study with nothing left asks for no node"
+    assert "left: nothing is left to run" in said
+
+
+def test_jobs_outlive_who_waits_for_them_are_found_again_and_go_on_when_requeued(lab: Lab) -> None:
+    settings = lab.study("requeued", concurrent_samples=[1, 2])
+    folder = lab.folder / "runs/requeued/left"
+    with lab.start("throughput", "run", settings, "--slurm", "left") as waiting:
+        wait_until(lambda: [*folder.glob("*/run.json")], timeout_s=RUN_S)
+        waiting.send_signal(signal.SIGKILL)
+    (number,) = (job for job, state in lab.cluster.jobs().items() if state == "RUNNING")
+    (done,) = folder.glob("*/run.json")
+    written = done.stat().st_mtime_ns
+    lab.cluster.run("scontrol", "requeue", number)
+    code, said = lab.gpd("throughput", "run", settings, "--slurm", "left")
+    assert code == 0, said
+    assert f"left: job {number}\n" in said, "found, and not submitted twice"
+    assert lab.cluster.job(number)["Restarts"] == "1"
+    assert len([*folder.glob("*/run.json")]) == 2
+    assert done.stat().st_mtime_ns == written, "what had ended is kept"
+
+
+def test_a_cancelled_job_is_named(lab: Lab) -> None:
+    settings = lab.study("cancelled", concurrent_samples=[2], repeats=9)
+    with lab.start("throughput", "run", settings, "--slurm", "right") as waiting:
+        wait_until(lab.cluster.running, timeout_s=RUN_S)
+        (number,) = lab.cluster.running()
+        lab.cluster.run("scancel", number)
+        said, _ = waiting.communicate(timeout=RUN_S)
+    assert waiting.returncode == 1
+    assert re.search(rf"^right: job {number} on n2 was cancelled; its log: ", said, re.MULTILINE), said
+
+
+def test_one_workflow_over_one_node_and_over_two(lab: Lab, figure) -> None:
+    study = {"modes": ["cluster"], "nodes": [1, 2], "concurrent_samples": [4]}
+    settings = lab.study("nodes", **study, profiles={"cluster": str(lab.folder / "profile")})
+    code, said = lab.gpd("throughput", "run", settings)
+    assert code == 0, said
+    folder = lab.folder / "runs/nodes"
+    records = {path.parent.name: json.loads(path.read_text()) for path in folder.glob("*/run.json")}
+    assert {name: [node["node"] for node in record["nodes"]] for name, record in records.items()} == {
+        "tuxedo-n4-cluster1-compact-r1": ["n1"],
+        "tuxedo-n4-cluster2-compact-r1": ["n1", "n2"],
+    }
+    placed = {name: nodes_of_jobs(lab.cluster, folder / name) for name in records}
+    assert placed == {"tuxedo-n4-cluster1-compact-r1": {"n1"}, "tuxedo-n4-cluster2-compact-r1": {"n1", "n2"}}
+    points = pd.read_csv(folder / "tables/points.tsv", sep="\t").set_index("nodes")
+    assert list(points.failed) == [0, 0]
+    assert points.node_efficiency[1] == 1
+    expected = points.genomes_per_day_mean[2] / (2 * points.genomes_per_day_mean[1])
+    assert points.node_efficiency[2] == pytest.approx(expected)
+    assert "More nodes" in (folder / "report.md").read_text()
+    figure(f"samples a day of 2 virtual nodes over twice those of one, tiny samples: {expected:.2f}")
+
+
+def nodes_of_jobs(cluster: Cluster, folder: Path) -> set[str]:
+    """The nodes on which Slurm placed the jobs of a cell."""
+    numbers = re.findall(r"SLURM jobid (\d+)", (folder / "snakemake.log").read_text())
+    return {cluster.job(int(number))["NodeList"] for number in numbers}

@@ -1,0 +1,199 @@
+"""A study whose jobs Slurm places on nodes: which nodes, which cells, and figures without a common clock."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpd.cluster import slurm
+from gpd.lab import cells, placement, runner, study
+from gpd.lab.study import Sample, StudyError
+from gpd.records.cell import Series
+from gpd.tables import collect
+
+# what Slurm 22.05 prints of a node of two CPUs, one of which it keeps from jobs
+NODE = (
+    "NodeName=n1 Arch=x86_64 CoresPerSocket=1  CPUAlloc=0 CPUEfctv=1 CPUTot=2 CPULoad=17.11 AvailableFeatures=(null) "
+    "NodeAddr=127.0.0.1 NodeHostName=vm Version=22.05.8 OS=Linux 6.1.0 #1 SMP  RealMemory=8000 AllocMem=0 FreeMem=158 "
+    "Sockets=2 Boards=1 CoreSpecCount=1 CPUSpecList=1  State=IDLE ThreadsPerCore=1 Partitions=both,left  BootTime=x"
+)
+POOL = [Sample(f"S{number}") for number in range(1, 9)]
+BEGIN, END = "2026-11-20T12:00:00Z", "2026-11-20T12:00:10Z"
+
+
+def node(name: str, state: str = "IDLE", partitions: str = "both", cpus: int = 16) -> slurm.Node:
+    line = NODE.replace("n1", name).replace("IDLE", state).replace("both,left", partitions)
+    return slurm.read_node(line.replace("CPUEfctv=1", f"CPUEfctv={cpus}"))
+
+
+def place(monkeypatch, *nodes: slurm.Node, profile: dict | None = None, most: int = 1) -> placement.Placement:
+    monkeypatch.setattr(slurm, "nodes", lambda: list(nodes))
+    monkeypatch.setattr(slurm, "default_partition", lambda: "both")
+    return placement.find(profile or {}, most)
+
+
+@pytest.fixture
+def settings(tmp_path) -> Path:
+    """The settings of a study of one sample at once on one node and on two."""
+    config = tmp_path / "pool" / "config"
+    config.mkdir(parents=True)
+    (config / "config.yaml").write_text("reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n")
+    (config / "samples.tsv").write_text("sample_name\nS1\nS2\n")
+    (config / "units.tsv").write_text("sample_name\tunit_name\tfq1\nS1\tL1\tS1.fq\nS2\tL1\tS2.fq\n")
+    given = {"directory": str(tmp_path / "runs"), "concurrent_samples": [2], "repeats": 1, "warm_up": 0}
+    (tmp_path / "profile").mkdir()
+    (tmp_path / "profile" / "config.yaml").write_text("executor: slurm\n")
+    given |= {"profiles": {"cluster": str(tmp_path / "profile")}}
+    given |= {"modes": ["cluster"], "nodes": [1, 2], "pipelines": {"germline": {"directory": str(tmp_path / "pool")}}}
+    path = tmp_path / "throughput.yaml"
+    path.write_text(yaml.safe_dump(given))
+    return path
+
+
+# ---- nodes -------------------------------------------------------------------------------------------
+
+
+def test_a_node_is_read_off_what_slurm_shows():
+    read = slurm.read_node(NODE)
+    assert (read.name, read.partitions, read.usable, read.cpus) == ("n1", ("both", "left"), True, 1)
+    host = read.host
+    assert (host.node, host.partition, host.cores, host.threads, host.memory_mib) == ("n1", "both, left", 2, 2, 8000)
+
+
+@pytest.mark.parametrize("state", ["MIXED", "ALLOCATED", "IDLE+CLOUD+POWERED_DOWN", "IDLE+RESERVED"])
+def test_a_node_that_takes_jobs_now_or_later(state):
+    assert node("n1", state).usable
+
+
+@pytest.mark.parametrize("state", ["DOWN", "DOWN*", "IDLE*", "IDLE+DRAIN", "MIXED+DRAINING", "IDLE+NOT_RESPONDING"])
+def test_a_node_that_takes_none(state):
+    assert not node("n1", state).usable
+
+
+def test_a_run_on_some_nodes_leaves_out_all_others(monkeypatch, tmp_path):
+    found = place(monkeypatch, node("a", "DOWN"), node("b"), node("c"), node("x", partitions="other"), node("d"))
+    assert [each.name for each in found.chosen(2)] == ["b", "c"]
+    one, three = (found.confined(count, tmp_path) for count in (1, 3))
+    assert one["slurm-exclude-failed-nodes"] == "c,d,a"
+    assert three["slurm-exclude-failed-nodes"] == "a", "it may come back"
+    assert one["slurm-jobname-prefix"] == placement.mark(tmp_path) != placement.mark(tmp_path / "other")
+
+
+@pytest.mark.parametrize("given", [{"slurm_partition": "left"}, ["slurm_partition=left", "mem_mb=1"]])
+def test_the_partition_is_the_profiles(monkeypatch, tmp_path, given):
+    nodes = (node("a"), node("b", partitions="left"))
+    found = place(monkeypatch, *nodes, profile={"executor": "slurm", "default-resources": given})
+    assert [each.name for each in found.nodes] == ["b"]
+    assert found.confined(1, tmp_path)["executor"] == "slurm"
+
+
+def test_more_nodes_than_there_are_is_refused(monkeypatch):
+    with pytest.raises(StudyError, match="nodes: 3 are more than the 2 of partition both that take jobs now"):
+        place(monkeypatch, node("a"), node("b"), node("c", "DOWN"), most=3)
+
+
+def test_nodes_of_two_kinds_are_refused_where_both_are_wanted(monkeypatch):
+    nodes = (node("a"), node("b"), node("c", cpus=64))
+    assert place(monkeypatch, *nodes, most=2).cores == 16
+    with pytest.raises(StudyError, match="a has 16 CPUs, c has 64 CPUs"):
+        place(monkeypatch, *nodes, most=3)
+
+
+# ---- cells -------------------------------------------------------------------------------------------
+
+
+def test_each_number_of_nodes_is_a_curve_and_a_cell_has_the_cores_of_all(settings, monkeypatch):
+    place(monkeypatch, node("a"), node("b"))
+    plan = runner.make_plan(settings)
+    found = {cell.cell: (cell.series, cell.nodes, cell.cores, cell.threads) for cell in plan.cells}
+    assert found == {
+        f"germline-n2-cluster{count}-compact-r1": (
+            *(Series("germline", "cluster", "compact", count), count, 16 * count, {}),
+        )
+        for count in (1, 2)
+    }
+    assert len({cell.samples for cell in plan.cells}) == 1, "the same samples, whatever the nodes"
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"modes": ["cluster", "scheduled"]}, "modes: cluster stands alone in a study"),
+        ({"cache": "warm"}, "cache: the page cache of other machines can't be made warm"),
+    ],
+)
+def test_what_does_not_go_with_other_machines_is_refused(settings, changes, fault):
+    settings.write_text(yaml.safe_dump(yaml.safe_load(settings.read_text()) | changes))
+    with pytest.raises(StudyError, match=fault):
+        runner.read(settings)
+
+
+def test_other_modes_have_one_node(tmp_path, settings):
+    own = study.read_study(settings)
+    lines = study.series(replace(own, modes=("scheduled", "independent")), "germline")
+    assert {line.nodes for line in lines} == {1}
+
+
+def test_jobs_of_an_earlier_run_end_before_a_cell_is_run_again_and_those_of_one_that_breaks_off(
+    settings, monkeypatch, tmp_path
+):
+    placed = place(monkeypatch, node("a"), node("b"))
+    plan = runner.make_plan(settings)
+    ended = []
+    monkeypatch.setattr(slurm, "end", ended.append)
+
+    def break_off(cell, setup, folder, changed):
+        ended.append("broken off")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cells, "_run", break_off)
+    setup = replace(runner._setup(plan, plan.sources["germline"], -1), placement=placed)
+    with pytest.raises(KeyboardInterrupt):
+        cells.run(plan.cells[0], setup, lambda *_: None)
+    mark = placement.mark(setup.folder / plan.cells[0].cell)
+    assert ended == [mark, "broken off", mark]
+
+
+# ---- figures -----------------------------------------------------------------------------------------
+
+
+def write_cell(folder: Path, cell, wall_s: float) -> None:
+    """A cell whose nodes' clocks are a day apart."""
+    home = folder / cell.cell
+    home.mkdir(parents=True)
+    lines = [
+        {
+            **{"schema": 1, "run": "run", "rule": "haplotype_caller", "step": "haplotype_caller"},
+            **{"wildcards": {"sample": sample}, "threads": 1, "wall_s": 10.0, "cpu_s": 8.0, "exit_code": 0},
+            **{"start": begin, "end": end, "message": None, "log": "x.log", "peak_rss_mib": 100.0},
+        }
+        for sample, begin, end in zip(cell.samples, (BEGIN, BEGIN.replace("20T", "19T")), (END, END), strict=True)
+    ]
+    (home / "ledger.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    record = {
+        **{"schema": 1, "run": "run", "cell": cell.to_dict(), "start": BEGIN, "end": END, "wall_s": wall_s},
+        "processes": [{"directory": ".", "samples": list(cell.samples), "exit_code": 0}],
+        "nodes": [{"hostname": name, "node": name} for name in "ab"[: cell.nodes]],
+    }
+    (home / "run.json").write_text(json.dumps(record))
+
+
+def test_no_duration_is_taken_across_two_nodes(settings, monkeypatch):
+    place(monkeypatch, node("a"), node("b"))
+    plan = runner.make_plan(settings)
+    for cell in plan.cells:
+        write_cell(plan.study.folder, cell, wall_s=100.0 if cell.nodes == 1 else 80.0)
+    tables = collect.collect(plan.study.folder)
+    runs = tables.runs.set_index("nodes")
+    assert dict(runs.makespan_s) == {1: 100.0, 2: 80.0}, "the clock of the machine that submits"
+    assert dict(runs.host) == {1: "a", 2: "a, b"}
+    assert runs.peak_memory_mib.isna().all()
+    assert tables.jobs.start_s.isna().all() and tables.samples.end_s.isna().all()
+    assert tables.steps.barrier_h.isna().all()
+    assert tables.jobs.wall_s.eq(10.0).all(), "that is one node's own"
+    points = tables.points.set_index("nodes")
+    assert dict(points.genomes_per_day_mean) == {1: 1728.0, 2: 2160.0}
+    assert dict(points.node_efficiency) == {1: 1.0, 2: 0.625}
+    assert dict(runs.cpu_utilisation) == {1: pytest.approx(16 / 1600), 2: pytest.approx(16 / 2560)}
