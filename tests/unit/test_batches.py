@@ -28,8 +28,11 @@ echo $number >"$STATE/queue.$name"
 echo "$number"
 """
 SQUEUE = """#!/bin/bash
-for word; do case $word in --name=*) cat "$STATE/queue.${word#*=}" 2>/dev/null;; esac; done
-exit 0
+for word; do case $word in --name=*) cat "$STATE/queue.${word#*=}" 2>/dev/null; exit 0;; esac; done
+for path in "$STATE"/queue.*; do [ ! -e "$path" ] || echo "$(cat "$path") ${path##*/queue.}"; done
+"""
+SCANCEL = """#!/bin/bash
+for number; do rm -f $(grep -lx -- "$number" "$STATE"/queue.*); done
 """
 SCONTROL = """#!/bin/bash
 number=${@: -1}
@@ -59,6 +62,15 @@ class Cluster:
     def refuses(self, partition: str, *lines: str) -> None:
         (self.folder / f"refuse.{partition}").write_text("".join(f"sbatch: error: {line}\n" for line in lines))
 
+    def holds(self, **jobs: str) -> None:
+        """Jobs in the queue, numbers by names."""
+        for name, number in jobs.items():
+            (self.folder / f"queue.{name}").write_text(f"{number}\n")
+
+    @property
+    def queue(self) -> set[str]:
+        return {path.name.removeprefix("queue.") for path in self.folder.glob("queue.*")}
+
     def empty_queue(self) -> None:
         for path in self.folder.glob("queue.*"):
             path.unlink()
@@ -74,7 +86,7 @@ def cluster(tmp_path, monkeypatch) -> Cluster:
     commands, state = tmp_path / "bin", tmp_path / "state"
     commands.mkdir()
     state.mkdir()
-    for name, text in (("sbatch", SBATCH), ("squeue", SQUEUE), ("scontrol", SCONTROL)):
+    for name, text in (("sbatch", SBATCH), ("squeue", SQUEUE), ("scontrol", SCONTROL), ("scancel", SCANCEL)):
         (commands / name).write_text(text)
         (commands / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
@@ -199,6 +211,21 @@ def test_a_study_with_nothing_left_asks_for_no_node(cluster, settings, monkeypat
     monkeypatch.setattr(cells, "is_finished", lambda folder, cell: folder == batch.folder)
     assert batches.submit(batch, settings) == ""
     assert cluster.asked == []
+
+
+def test_the_jobs_of_one_folder_are_ended_and_no_others(cluster, monkeypatch):
+    monkeypatch.setattr(slurm, "LOOK_S", 0.0)
+    cluster.holds(mark1_a="1", mark1_b="12", mark2_a="2")
+    slurm.end("mark1")
+    assert cluster.queue == {"mark2_a"}
+    slurm.end("mark1")
+
+
+def test_jobs_that_do_not_end_are_named(cluster, monkeypatch):
+    monkeypatch.setattr(slurm, "LONGEST_END_S", -1.0)
+    cluster.holds(mark1_a="1", mark1_b="12")
+    with pytest.raises(slurm.SlurmError, match="jobs 1, 12 of an earlier run do not end"):
+        slurm.end("mark1")
 
 
 # ---- how it stands -----------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ def end(mark: str) -> None:
     while left := _marked(mark):
         if time.monotonic() > deadline:
             raise SlurmError(f"jobs {', '.join(left)} of an earlier run do not end: scancel --full {' '.join(left)}")
-        _ask("scancel", *left)
+        _ask("scancel", "--quiet", *left)  # some may have ended meanwhile
         time.sleep(LOOK_S)
 
 

@@ -368,15 +368,16 @@ def estimates_s(plan: Plan, wanted: Sequence[Cell]) -> list[float | None]:
     Before the first cell has ended, the CPU seconds a sample in the pool's own ledger stand in, as if cores were full.
     None is not known.
     """
-    walls: dict[tuple[str, str], dict[int, list[float]]] = {}
+    walls: dict[tuple[str, str, int], dict[int, list[float]]] = {}
     for _, record in _finished(plan):
         done = record.cell
         if done.alone:
             continue  # it may have failed early, and is no point of the grid
-        of_mode = walls.setdefault((done.pipeline, done.mode), {})
+        of_mode = walls.setdefault((done.pipeline, done.mode, done.nodes), {})
         of_mode.setdefault(done.n, []).append(record.wall_s)
     cpu_s = {pipeline: _cpu_s_a_sample(plan, pipeline) for pipeline in plan.sources}
-    return [_estimate_s(cell, walls.get((cell.pipeline, cell.mode), {}), cpu_s[cell.pipeline]) for cell in wanted]
+    known = [walls.get((cell.pipeline, cell.mode, cell.nodes), {}) for cell in wanted]
+    return [_estimate_s(cell, own, cpu_s[cell.pipeline]) for cell, own in zip(wanted, known, strict=True)]
 
 
 def _estimate_s(cell: Cell, walls: Mapping[int, Sequence[float]], cpu_s: float | None) -> float | None:
