@@ -54,7 +54,7 @@ class Lab:
 
     def gpd(self, *words: object) -> tuple[int, str]:
         with self.start(*words) as process:
-            said, _ = process.communicate(timeout=RUN_S)
+            said, _ = process.communicate(timeout=2 * RUN_S)
         return process.returncode, said
 
 
@@ -81,7 +81,8 @@ def test_each_type_of_node_runs_the_study_and_they_stand_side_by_side(lab: Lab) 
         record = read_run(path)
         assert (record.host.node, record.host.partition) == (node, partition)
         assert record.cell.cores == 1, "the CPU that the node hands out, of those that the host has"
-    compared, table = lab.gpd("compare", "runs/types/left", "runs/types/right")
+    # a tool that does not say its version in time, on a busy host, has none in the record
+    compared, table = lab.gpd("compare", "runs/types/left", "runs/types/right", "--allow", "tools")
     assert compared == 0, table
     before = lab.cluster.jobs()
     code, said = lab.gpd("throughput", "run", settings, "--slurm", "left,right")

@@ -310,6 +310,8 @@ def test_a_partition_that_is_refused_keeps_no_other_from_its_run(cluster, settin
     assert ran.exit_code == 1
     refusal = "sbatch: invalid partition specified: wid; Batch job submission failed: Invalid partition name"
     assert ran.stdout.splitlines() == [f"wid: {refusal}", "main: job 17", "main: job 17 on n1 is done"]
+    (made,) = one_batch(settings).folder.parent.iterdir()
+    assert made.name == "main", "no folder is left of what never ran"
 
 
 def test_where_all_are_refused_nothing_was_done(cluster, settings):

@@ -6,6 +6,7 @@ job is `gpd throughput run` on those; it goes on where it stopped, whether Slurm
 
 import hashlib
 import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -142,12 +143,18 @@ def submit(batch: Batch, settings: Path) -> str:
         if written.read_text(encoding="utf-8") != wanted:
             raise BatchError(f"job {number} is there already, with other settings: end it first: scancel {number}")
         return number
-    if batch.folder.is_dir() and runner.nothing_left(batch.plan):
+    begun = batch.folder.is_dir()
+    if begun and runner.nothing_left(batch.plan):
         return ""
     batch.folder.mkdir(parents=True, exist_ok=True)
     written.write_text(wanted, encoding="utf-8")
     command = [sys.executable, "-m", "gpd", "throughput", "run", str(written)]
-    return slurm.submit(batch.job_name, batch.folder / LOG, command, *batch.kind.options)
+    try:
+        return slurm.submit(batch.job_name, batch.folder / LOG, command, *batch.kind.options)
+    except SlurmError:
+        if not begun:
+            shutil.rmtree(batch.folder)
+        raise
 
 
 def _settings(batch: Batch, settings: Path) -> str:

@@ -40,7 +40,7 @@ def label(series: Series) -> str:
 
 def rows(series: Series, table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a series in a table."""
-    return table[(table[SERIES] == astuple(series)).all(axis="columns")]
+    return table[(table[SERIES] == list(astuple(series))).all(axis="columns")]
 
 
 def series_of(point: Record) -> Series:
