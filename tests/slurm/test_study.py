@@ -94,7 +94,7 @@ def test_jobs_outlive_who_waits_for_them_are_found_again_and_go_on_when_requeued
     settings = lab.study("requeued", concurrent_samples=[1, 2])
     folder = lab.folder / "runs/requeued/left"
     with lab.start("throughput", "run", settings, "--slurm", "left") as waiting:
-        wait_until(lambda: [*folder.glob("*/run.json")], timeout_s=RUN_S)
+        wait_until(lambda: [*folder.glob("*/run.json")], timeout_s=2 * RUN_S)
         waiting.send_signal(signal.SIGKILL)
     (number,) = (job for job, state in lab.cluster.jobs().items() if state == "RUNNING")
     (done,) = folder.glob("*/run.json")
@@ -111,10 +111,10 @@ def test_jobs_outlive_who_waits_for_them_are_found_again_and_go_on_when_requeued
 def test_a_cancelled_job_is_named(lab: Lab) -> None:
     settings = lab.study("cancelled", concurrent_samples=[2], repeats=9)
     with lab.start("throughput", "run", settings, "--slurm", "right") as waiting:
-        wait_until(lab.cluster.running, timeout_s=RUN_S)
+        wait_until(lab.cluster.running, timeout_s=2 * RUN_S)
         (number,) = lab.cluster.running()
         lab.cluster.run("scancel", number)
-        said, _ = waiting.communicate(timeout=RUN_S)
+        said, _ = waiting.communicate(timeout=2 * RUN_S)
     assert waiting.returncode == 1
     assert re.search(rf"^right: job {number} on n2 was cancelled; its log: ", said, re.MULTILINE), said
 

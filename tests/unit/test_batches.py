@@ -141,6 +141,12 @@ def test_what_is_no_name_of_a_partition_is_refused(given):
         batches.node_types(given, "")
 
 
+def test_what_gives_its_jobs_to_slurm_is_none_itself(settings):
+    settings.write_text(f"{settings.read_text()}modes: [cluster]\n")
+    with pytest.raises(BatchError, match="modes: cluster gives each job to Slurm"):
+        one_batch(settings)
+
+
 def test_no_two_types_have_one_folder():
     with pytest.raises(BatchError, match="two of these are one"):
         batches.node_types("main,main", "")

@@ -45,7 +45,7 @@ COLUMNS = {
 def show_plan(plan: runner.Plan, console: Console) -> None:
     """Print the grid, a row a point, and how long it may take."""
     settings = plan.study
-    cores = f"{plan.cores} cores{' a node' if settings.on_nodes else ''}"
+    cores = f"{counted(plan.cores, 'core')}{' a node' if settings.on_nodes else ''}"
     table = Table(title=f"Study {settings.name}: {cores}, seed {settings.seed}", title_justify="left")
     shown = {head: key for head, key in COLUMNS.items() if key != "nodes" or settings.on_nodes}
     for column in shown:

@@ -112,7 +112,12 @@ def node_types(partitions: str, features: str) -> list[NodeType]:
 
 
 def batches(study: Study, sources: Mapping[PipelineName, Source], kinds: Iterable[NodeType]) -> list[Batch]:
-    """The study of each type of node; how many cores a node has is not known here, and no plan of ours asks for it."""
+    """The study of each type of node; how many cores a node has is not known here, and no plan of ours asks for it.
+
+    Raises BatchError where the study's jobs go to Slurm themselves.
+    """
+    if study.on_nodes:
+        raise BatchError("modes: cluster gives each job to Slurm: without --slurm, or with modes that one node can run")
     studies = {kind: replace(study, directory=str(study.folder.absolute()), name=kind.name) for kind in kinds}
     return [Batch(kind, Plan(own, sources, cores=1)) for kind, own in studies.items()]
 
