@@ -136,10 +136,21 @@ def test_other_modes_have_one_node(tmp_path, settings):
     assert {line.nodes for line in lines} == {1}
 
 
-def test_jobs_of_an_earlier_run_end_before_a_cell_is_run_again_and_those_of_one_that_breaks_off(
-    settings, monkeypatch, tmp_path
+def test_a_cell_has_its_nodes_in_its_profile(settings, monkeypatch, tmp_path):
+    place(monkeypatch, node("a"), node("b"))
+    plan = runner.make_plan(settings)
+    (cell,) = (cell for cell in plan.cells if cell.nodes == 1)
+    process = cells.Process(tmp_path / "cell", cell.samples)
+    cells._set_up(process, cell, runner._setup(plan, plan.sources["germline"], -1))
+    written = cells.read_profile(process.folder / "profile" / "config.yaml")
+    mark = placement.mark(process.folder)
+    assert written == {"executor": "slurm", "slurm-exclude-failed-nodes": "b", "slurm-jobname-prefix": mark}
+
+
+def test_jobs_of_a_run_that_was_killed_end_before_its_cell_is_run_again_and_so_where_it_breaks_off(
+    settings, monkeypatch
 ):
-    placed = place(monkeypatch, node("a"), node("b"))
+    place(monkeypatch, node("a"), node("b"))
     plan = runner.make_plan(settings)
     ended = []
     monkeypatch.setattr(slurm, "end", ended.append)
@@ -149,7 +160,7 @@ def test_jobs_of_an_earlier_run_end_before_a_cell_is_run_again_and_those_of_one_
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cells, "_run", break_off)
-    setup = replace(runner._setup(plan, plan.sources["germline"], -1), placement=placed)
+    setup = runner._setup(plan, plan.sources["germline"], -1)
     with pytest.raises(KeyboardInterrupt):
         cells.run(plan.cells[0], setup, lambda *_: None)
     mark = placement.mark(setup.folder / plan.cells[0].cell)

@@ -228,7 +228,8 @@ def _set_up(process: Process, cell: Cell, setup: Setup) -> None:
         profile = setup.placement.confined(cell.nodes, process.folder)
     else:
         profile = read_profile(workflow.find_profile(cell.profile) / "config.yaml")
-    profile["set-threads"] = {**(profile.get("set-threads") or {}), **cell.threads}
+    if threads := {**(profile.get("set-threads") or {}), **cell.threads}:
+        profile["set-threads"] = threads  # which Snakemake does not take empty
     _write_profile(profile, process.folder)
 
 
