@@ -123,6 +123,7 @@ NEVER = {
     "binding.stall_s": 60,
     "scatter": 8,
     "scatter_cuts": "anywhere",
+    "genomicsdb": "kept",
 }
 # what a route does not look at, besides
 UNUSED = {

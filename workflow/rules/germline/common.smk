@@ -57,6 +57,11 @@ def kept_alignment(path):
     return path if config["alignment_format"] == "bam" else temp(path)
 
 
+def kept_database(path):
+    """A GenomicsDB to which later samples are added, where that is asked for."""
+    return path if config["genomicsdb"] == "kept" else temp(path)
+
+
 def ploidy_regions(wildcards):
     """The files, one or none, of the regions where the sample is not diploid."""
     files = config["ploidy_regions"]

@@ -2,6 +2,10 @@
 # flat as the cohort grows, where CombineGVCFs reads and rewrites every sample's GVCF in one stream.
 # Whole contigs are imported, whatever the intervals: the GVCFs hold nothing outside of those, GATK merges contigs into
 # partitions only where they are whole, and an assembly may have thousands.
+# A database that is kept takes up new samples alone (scripts/genomics_db.py). Snakemake's own flag for outputs that jobs
+# update, update(), would copy all of it before each job, and a copy that a killed run leaves behind stops the next one.
+
+environment |= dict(GPD_GENOMICS_DB=source("genomics_db.py"), GPD_GENOMICSDB=config["genomicsdb"])
 
 
 rule sample_map:
@@ -29,7 +33,7 @@ rule genomics_db_import:
         contigs="results/reference/genome.bed",
         stretches=STRETCHES,
     output:
-        temp(directory("results/genomics_db_import/cohort")),
+        kept_database(directory("results/genomics_db_import/cohort")),
     log:
         "logs/genomics_db_import/cohort.log",
     conda:
@@ -48,20 +52,25 @@ rule genomics_db_import:
             "genotype_gvcfs",
             """
             mkdir -p "$(dirname "$piece")"
-            gatk --java-options {params.java:q} GenomicsDBImport --sample-name-map {input.samples:q} "${{regions[@]}}" \\
+            {params.python} "$GPD_GENOMICS_DB" grow "$piece" --kept {output:q}.kept/current/"$number" \\
+                --samples {input.samples:q} "${{regions[@]}}" -- \\
+                gatk --java-options {params.java:q} GenomicsDBImport \\
                 ${{contigs:+--merge-contigs-into-num-partitions 25}} --batch-size 50 \\
-                --bypass-feature-reader --genomicsdb-shared-posixfs-optimizations \\
-                --genomicsdb-workspace-path "$piece" --tmp-dir {resources.tmpdir:q}
+                --bypass-feature-reader --genomicsdb-shared-posixfs-optimizations --tmp-dir {resources.tmpdir:q}
             """,
             gather="""
             mkdir -p {output:q}
-            find "$folder" -maxdepth 1 '(' -name '*[0-9]' -o -name '*[0-9].bed' ')' -exec mv -t {output:q} -- {{}} +
+            find "$folder" -maxdepth 1 '(' -name '*[0-9].bed' -o -name '*[0-9].json' ')' -exec cp -t {output:q} -- {{}} +
+            find "$folder" -maxdepth 1 -name '*[0-9]' -exec mv -t {output:q} -- {{}} +
+            """,
+            finish="""
+            {params.python} "$GPD_GENOMICS_DB" keep {output:q}
             """,
             over="{input.gvcfs[0]:q}",
             piece="{output:q}/1",
             suffix="",
             stretches="{input.stretches:q}",
-            options="--intervals={input.contigs:q}",
+            options="--intervals={input.contigs:q} --cut-as {output:q}.kept/current",
             rule="genomics_db_import",
             inputs="@{input.samples:q}",
         )

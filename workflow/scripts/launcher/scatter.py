@@ -8,10 +8,11 @@ The first finds what it works on in bash variables: `piece` (the file to write),
 it has any of are whole). The second finds `list` (a file that names the pieces' files, in their order) and `folder`, in
 which they are.
 
-How many pieces: with --scatter none, one; with a number, so many, where the genome can be cut so often. With auto it is
-decided here, when the step starts: as many as there are CPUs to spare, but none smaller than --piece-mib of input, for
-each pays for the start of its tool. So a step is run whole while samples keep all CPUs busy, and in pieces where fewer
-samples are left than CPUs. A step of many times that size is always cut, so that CPUs which come free later can help.
+How many pieces: as many as the kept result in --cut-as has, where the step adds to one. Else, with --scatter none,
+one; with a number, so many, where the genome can be cut so often. With auto it is decided here, when the step starts:
+as many as there are CPUs to spare, but none smaller than --piece-mib of input, for each pays for the start of its
+tool. So a step is run whole while samples keep all CPUs busy, and in pieces where fewer samples are left than CPUs. A
+step of many times that size is always cut, so that CPUs which come free later can help.
 
 Each piece is a job like any other, with CPUs, a measurement and a record (its shard) of its own. One always runs,
 others while CPUs are spare. Pieces that are done stay until all are: where the step was cut off or a piece failed, the
@@ -26,7 +27,7 @@ from collections import namedtuple
 
 from launcher.job import LOOK_S, as_owner, begun, read_command, run_attempt
 from launcher.journal import recover
-from launcher.pieces import cut, cut_anywhere, has_whole_contigs, padded, read_lines, spans, within
+from launcher.pieces import cut, cut_anywhere, has_whole_contigs, length, padded, read_lines, spans, within
 from launcher.requester import ENDINGS
 from launcher.runtime import runtime_dir
 from launcher.spare import settled_spare, spare
@@ -69,8 +70,10 @@ def run_step(attempt):
 def plan(settings):
     """Return the pieces; none where the step is to be run whole."""
     lines = read_lines(settings.stretches)
-    if has_parts(settings):
+    if has_parts(settings.parts):
         return pieces_of(settings.parts, lines)
+    if (pieces := kept_cuts(settings.cut_as, lines)) is not None:
+        return pieces
     count = how_many(settings)
     if count < 2 or not lines:
         return []
@@ -79,9 +82,9 @@ def plan(settings):
     return [Piece(number, piece) for number, piece in enumerate(found, 1)] if len(found) > 1 else []
 
 
-def has_parts(settings):
+def has_parts(parts):
     """Tell whether an earlier step left parts, not one whole."""
-    return settings.parts and os.path.exists(f"{settings.parts}/2")
+    return parts and os.path.exists(f"{parts}/2")
 
 
 def pieces_of(parts, lines):
@@ -89,6 +92,14 @@ def pieces_of(parts, lines):
     numbers = sorted(int(name) for name in os.listdir(parts) if name.isdigit())
     found = [Piece(number, within(lines, spans(read_lines(f"{parts}/{number}.bed")))) for number in numbers]
     return [piece for piece in found if piece.lines]
+
+
+def kept_cuts(folder, lines):
+    """Return the pieces that a kept result was made in, None where there is none that covers all lines."""
+    if has_parts(folder):
+        pieces = pieces_of(folder, lines)
+        return pieces if sum(length(piece.lines) for piece in pieces) == length(lines) else None
+    return [] if folder and os.path.exists(f"{folder}/1") else None
 
 
 def how_many(settings):
@@ -172,8 +183,8 @@ class Folder:
             file.write(self.key())
 
     def is_done(self, number):
-        """Tell whether a piece was made."""
-        return os.path.exists(self.file(number, ".done"))
+        """Tell whether a piece was made, and is there: gathering may have moved it before it was cut off."""
+        return os.path.exists(self.file(number, ".done")) and os.path.exists(self.result(number))
 
     def set_done(self, number):
         """Note that a piece was made, once it is on the disk: a power cut must not leave the note alone."""
@@ -267,7 +278,7 @@ class Crew:
             regions += ["-L", "unmapped"]
         contigs = "yes" if has_whole_contigs(piece.lines, read_lines(settings.stretches)) else ""
         made = self.folder.result(number)
-        part = number if has_parts(settings) else 1
+        part = number if has_parts(settings.parts) else 1
         variables = f"piece={quoted(made)} regions=({' '.join(map(quoted, regions))})"
         variables += f" number={number} part={part} contigs={contigs}\n"
         if settings.clip and settings.scatter_cuts == "anywhere":

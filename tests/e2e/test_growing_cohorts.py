@@ -1,0 +1,134 @@
+"""Samples that join a finished cohort, with the real tools: they run alone, and the calls are those of all at once."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT, Ran, snakemake
+
+sys.path.insert(0, str(ROOT / "scripts" / "bench"))
+from benches import calls
+
+pytestmark = pytest.mark.e2e
+
+SIMULATOR = ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py"
+LATER = "DEMO02"  # neither the first nor the last by name: rows of a grown database are in another order
+CALLS = Path("results/hard_filter/cohort.vcf.gz")
+OF_COHORT = {"sample_map", "genomics_db_import", "genotype_gvcfs", "hard_filter"}
+# GATK, but that it fails when it has updated a database
+FAILING = """#!/usr/bin/env bash
+'{gatk}' "$@" || exit
+case $* in *--genomicsdb-update-workspace-path*) echo 'java.lang.Error: struck down' >&2; exit 3 ;; esac
+"""
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A cohort of three that LATER joined: at the second attempt, for GATK failed at the first."""
+
+    folder: Path
+    kept_before: dict[str, str]
+    kept_after_failure: dict[str, str]
+    failed: Ran
+    ran: Ran
+
+
+def run(folder: Path, **settings: object) -> Ran:
+    """Run the joint pipeline up to its filtered calls."""
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    config |= {"calling": "joint", "filter": "hard", "genomicsdb": "kept", **settings}
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    return snakemake(folder, "--configfile", str(folder / "config.yaml"), "--until", "hard_filter")
+
+
+def digests(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def without(folder: Path, sample: str) -> None:
+    """Take a sample out of a cohort: its rows, and every file that has its name."""
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    for table in (folder / config["samples"], folder / config["units"]):
+        rows = [row for row in table.read_text().splitlines(keepends=True) if not row.startswith(f"{sample}\t")]
+        table.write_text("".join(rows))
+    for path in [*(folder / "results").rglob(f"{sample}*")]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.fixture(scope="module")
+def at_once(tmp_path_factory) -> Path:
+    """A finished cohort of four, all imported at once."""
+    folder = tmp_path_factory.mktemp("growing") / "four at once"
+    options = ["--samples", "4", "--length", "100000", "--coverage", "10", "--gaps-every", "40000"]
+    subprocess.run([sys.executable, SIMULATOR, "--output", folder, *options], check=True, capture_output=True)
+    ran = run(folder, scatter="none", genomicsdb="temporary")
+    assert ran.exit_code == 0, ran.said
+    return folder
+
+
+@pytest.fixture(scope="module", params=["none", 3], ids=["whole", "in pieces"])
+def grown(at_once, request, tmp_path_factory) -> Grown:
+    folder = at_once.with_name(f"three and one, {request.param}")
+    shutil.copytree(at_once, folder)
+    without(folder, LATER)
+    ran = run(folder, scatter=request.param)
+    assert ran.exit_code == 0, ran.said
+    kept = folder / "results/genomics_db_import/cohort.kept/current"
+    before = digests(kept)
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    for table in (config["samples"], config["units"]):
+        shutil.copy(at_once / table, folder / table)
+    failing = tmp_path_factory.mktemp("bin") / "gatk"
+    failing.write_text(FAILING.format(gatk=shutil.which("gatk")))
+    failing.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(failing.parent), prepend=os.pathsep)
+        failed = run(folder)
+    after_failure = digests(kept)
+    return Grown(folder, before, after_failure, failed, run(folder))
+
+
+def test_a_failed_update_leaves_the_kept_database_as_it_was(grown):
+    assert grown.failed.exit_code == 1
+    assert "struck down" in grown.failed.said
+    assert len(grown.kept_before) > 20
+    assert grown.kept_after_failure == grown.kept_before
+
+
+def test_only_the_new_sample_and_the_cohort_run(grown):
+    assert grown.ran.exit_code == 0, grown.ran.said
+    jobs = re.split(r"^(?:local)?rule ", grown.failed.said, flags=re.MULTILINE)[1:]
+    rules = {job.partition(":")[0] for job in jobs if "wildcards: sample=" not in job}
+    samples = {found[1] for job in jobs if (found := re.search(r"wildcards: sample=(\w+)", job))}
+    assert (samples, rules - OF_COHORT) == ({LATER}, set())
+
+
+def test_the_new_sample_alone_is_imported(grown):
+    logs = (grown.folder / "logs/genomics_db_import").rglob("*.log")
+    said = [line for log in logs for line in log.read_text().splitlines() if "added to a copy" in line]
+    assert said
+    assert all(line.endswith("holds 3 samples; added to a copy of it: 1") for line in said)
+
+
+def test_calls_are_those_of_all_at_once(grown, at_once, figure):
+    """Above 35 GATK draws QD at random."""
+    difference = calls.compare(at_once / CALLS, grown.folder / CALLS)
+    figure(
+        f"a cohort that grew: {difference.records} records, {difference.in_results} differ; beside them: {difference}"
+    )
+    assert difference.records > 150
+    assert (difference.in_results, difference.qualities, {*difference.info} - {"QD"}) == (0, 0, set())
+
+
+def test_one_database_is_kept(grown):
+    store = grown.folder / "results/genomics_db_import/cohort.kept"
+    assert len([path for path in store.iterdir() if path.name.isdigit()]) == 1
+    assert (grown.folder / "results/genomics_db_import/cohort").resolve() == (store / "current").resolve()
