@@ -57,7 +57,7 @@ def without(folder: Path, sample: str) -> None:
     """Take a sample out of a cohort: its rows, and every file that has its name."""
     config = yaml.safe_load((folder / "config.yaml").read_text())
     for table in (folder / config["samples"], folder / config["units"]):
-        rows = [row for row in table.read_text().splitlines(keepends=True) if not row.startswith(f"{sample}\t")]
+        rows = [row for row in table.read_text().splitlines(keepends=True) if row.split()[0] != sample]
         table.write_text("".join(rows))
     for path in [*(folder / "results").rglob(f"{sample}*")]:
         shutil.rmtree(path) if path.is_dir() else path.unlink()

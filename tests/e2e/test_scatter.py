@@ -253,6 +253,42 @@ def test_steps_after_one_that_was_run_whole_are_cut_all_the_same(step):
     assert (code, step.result) == (0, "1 of part 1\n2 of part 1\nfinished\n")
 
 
+def keep(step, *pieces):
+    """A kept result of pieces, each of some contigs in order."""
+    for number, contigs in enumerate(pieces, 1):
+        (step.node.folder / "kept" / str(number)).mkdir(parents=True)
+        lines = "".join(f"chr{contig}\t0\t1000\t{contig}\t1000\n" for contig in contigs)
+        (step.node.folder / "kept" / f"{number}.bed").write_text(lines)
+
+
+@pytest.mark.parametrize("scatter", ["none", 4])
+def test_a_step_that_adds_to_a_kept_result_is_cut_as_that_was(step, scatter):
+    keep(step, [1, 2, 3], [4], [5, 6, 7, 8])
+    piece = 'paste -sd, <(cut -f 1 "${regions[1]}") > "$piece"'
+    code, _, shards = step.run(scatter, piece, options=["--cut-as", "kept"])
+    assert (code, sorted(shards)) == (0, ["1/3", "2/3", "3/3", "gather"])
+    assert step.result == "chr1,chr2,chr3\nchr4\nchr5,chr6,chr7,chr8\nfinished\n"
+
+
+def test_a_step_that_adds_to_a_result_kept_whole_is_run_whole(step):
+    (step.node.folder / "kept" / "1").mkdir(parents=True)
+    assert step.run(4, 'echo "$number" > "$piece"', options=["--cut-as", "kept"])[2] == [None]
+
+
+def test_a_kept_result_of_another_genome_says_nothing_of_where_to_cut(step):
+    keep(step, [1, 2], [3, 99])
+    code, _, shards = step.run(2, options=["--cut-as", "kept"])
+    assert (code, sorted(shards), step.result) == (0, ["1/2", "2/2", "gather"], EVERY + "finished\n")
+
+
+def test_gathering_that_was_cut_off_makes_the_piece_that_it_had_moved_again(step):
+    """The piece is gone from where it was made, and what it was moved to was removed before the next attempt."""
+    code, _, _ = step.run(2, gather='rm "$(head -n 1 "$list")"; exit 1')
+    assert code == 1
+    code, _, shards = step.run(2)
+    assert (code, sorted(shards), step.result) == (0, ["1/2", "gather"], EVERY + "finished\n")
+
+
 def test_reads_without_a_place_go_with_the_last_piece(step):
     code, _, _ = step.run(2, 'echo "${regions[@]:2}" > "$piece"', options=["--unmapped"])
     assert (code, step.result) == (0, "\n-L unmapped\nfinished\n")

@@ -314,3 +314,26 @@ def test_swapped_conditions_are_compared_anew(tmp_path: Path) -> None:
     cohort = make("hisat2", tmp_path)
     cohort.conditions |= {"A2": "b", "B2": "a"}
     assert due(cohort.snakemake("--dry-run")) == {"differential_expression"}
+
+
+JOINT = {"calling": "joint"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "anew"), [({}, set()), (JOINT, {"cohort"}), (JOINT | {"genomicsdb": "kept"}, {"cohort"})]
+)
+def test_samples_that_join_run_alone_and_what_is_called_jointly_follows_who_joins_and_leaves(tmp_path, choices, anew):
+    cohort = tiny_cohort(tmp_path, ("S1", "S2", "S3"))
+    everyone, cohort.config = cohort.units, cohort.config | choices
+
+    def runs(*samples: str) -> set[str]:
+        cohort.units = [unit for unit in everyone if unit["sample_name"] in samples]
+        ran = cohort.snakemake("--dry-run")
+        assert ran.exit_code == 0, ran.said
+        return set(re.findall(r"^    wildcards: (?:sample|callset)=(\w+)", ran.said, re.MULTILINE))
+
+    cohort.units = [unit for unit in everyone if unit["sample_name"] != "S3"]
+    pretend(cohort)
+    assert runs("S1", "S2") == set()
+    assert runs("S1", "S2", "S3") == {"S3"} | anew
+    assert runs("S1") == anew

@@ -482,13 +482,15 @@ def test_bases_of_one_sample_that_are_not_known_make_the_sum_unknown(study):
 
 def test_waiting_moved_bytes_and_bindings_of_a_run(study):
     records = [
-        job("map_and_sort", "A", 0, read_mib=1.0, write_mib=10.0, split=True),
-        job("haplotype_caller", "A", 10, read_mib=2.0, write_mib=20.0, binding_ok=False),
+        job("map_and_sort", "A", 0, read_mib=1.0, write_mib=10.0, shared_inputs_mib=8.0, split=True),
+        job("haplotype_caller", "A", 10, read_mib=2.0, write_mib=20.0, shared_inputs_mib=4.0, binding_ok=False),
         job("qc", "A", 20, read_mib=400.0, write_mib=400.0, binding_ok=False, split=True),
     ]
     study.cell("A").ledger(*records)
     run = row(study.collect().runs)
     assert (run["read_mib"], run["write_mib"], run["wait_s"]) == (3, 30, 1)
+    assert run["shared_inputs_mib"] == 12
+    assert pd.isna(run["shared_outputs_mib"]), "nobody knows"
     assert not run["binding_ok"]
     assert run["split_jobs"] == 1
 

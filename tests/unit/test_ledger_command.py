@@ -180,6 +180,12 @@ def test_a_row_an_attempt_with_what_it_took(write):
     assert heading.split() == names.split()
 
 
+def test_what_lay_on_network_file_systems_is_summed_up_below(write):
+    shared = [{"shared_inputs_mib": 1024.25, "shared_outputs_mib": 2.0}, {"shared_outputs_mib": 0.5}]
+    lines = shown(write(*(record(number, **sizes) for number, sizes in enumerate(shared, 1))))
+    assert lines[-1].strip() == "on network file systems: inputs 1,024.2 MiB, outputs 2.5 MiB"
+
+
 def test_failures_show_cause_and_message_as_they_stand(write):
     failed = record(1, exit_code=137, signal=9, cause="out_of_memory", message="[red]no[/] heap", binding_ok=False)
     assert shown(write(failed))[-1].rstrip().endswith("NO     out_of_memory: [red]no[/] heap")

@@ -3,10 +3,11 @@
     genomics_db.py grow WORKSPACE --samples MAP -L REGIONS [--kept WORKSPACE] -- gatk ... GenomicsDBImport ...
     genomics_db.py keep FOLDER
 
-`grow` makes a workspace of the samples in MAP (lines of a name and a GVCF). Where --kept holds some of them and nothing
-else, from the same files, over the same regions and by the same GATK, it adds the others to a copy of that; else all are
-imported. GATK takes no sample out, and an import that is cut off leaves neither the old nor the new: hence a copy. It
-costs little: files of arrays, which an import adds to and never changes, are hard links where the file system has them.
+`grow` makes a workspace of the samples in MAP (lines of a name and a GVCF). Where --kept holds some of them and no
+other, from the same files, over the same regions and by the same GATK, it adds the others to a copy of that; else all
+are imported. GATK takes no sample out, and an import that is cut off leaves neither the old nor the new: hence a copy.
+It costs little: files of arrays, which an import adds to and never changes, are hard links where the file system has
+them.
 
 `keep` moves FOLDER, a whole database, to FOLDER.kept/NUMBER, makes FOLDER.kept/current a link to that in one step, and
 FOLDER one too. Snakemake removes an output before its job, but of a link it removes no more than the link.

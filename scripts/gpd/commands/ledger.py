@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from math import fsum
 from pathlib import Path
 from typing import Annotated
 
@@ -113,7 +114,19 @@ def table(attempts: Sequence[Attempt]) -> Table:
     shown.add_column("outcome", overflow="fold", min_width=16)
     for attempt in sorted(attempts, key=_start):
         shown.add_row(*map(Text, _cells(attempt, on_nodes)), _outcome(attempt))
+    shown.caption, shown.caption_justify = _over_network(attempts), "left"
     return shown
+
+
+def _over_network(attempts: Sequence[Attempt]) -> str | None:
+    """Return how much of the jobs' files lay on network file systems; None where none did, or nobody knows."""
+    inputs, outputs = (
+        fsum(size for attempt in attempts if (size := getattr(attempt, name)) is not None)
+        for name in ("shared_inputs_mib", "shared_outputs_mib")
+    )
+    return (
+        f"on network file systems: inputs {inputs:,.1f} MiB, outputs {outputs:,.1f} MiB" if inputs + outputs else None
+    )
 
 
 def _start(attempt: Attempt) -> datetime:

@@ -54,6 +54,8 @@ class Attempt:
     peak_rss_mib: float | None = None
     read_mib: float | None = None
     write_mib: float | None = None
+    shared_inputs_mib: float | None = None
+    shared_outputs_mib: float | None = None
     binding_ok: bool | None = None
     cause: str | None = None
     shard: str | None = None
@@ -97,6 +99,7 @@ class Attempt:
 
 MEASURED = (
     *("attempt", "cpus", "wait_s", "cpu_s", "peak_rss_mib", "read_mib", "write_mib", "binding_ok", "cause"),
+    *("shared_inputs_mib", "shared_outputs_mib"),
     *("shard", "split", "run", "memory_applied", "contended", "foreign_cpu_s", "steal_s"),
     *("host", "node", "slurm_job_id", "slurm_step_id", "taken_from"),
 )

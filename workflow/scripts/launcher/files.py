@@ -2,6 +2,7 @@
 
 import os
 
+from launcher.shared import shared_mib
 from launcher.system import MIB, say
 
 
@@ -28,6 +29,12 @@ def full_disk(paths):
     """Return a folder where a job of these outputs writes, and whose disk has no room for a tool's buffer, or None."""
     folders = (os.path.dirname(os.path.abspath(path)) for path in paths)
     return outputs().full_place((os.getcwd(), os.environ.get("TMPDIR") or "/tmp", *folders), MIB)
+
+
+def shared_files(settings):
+    """Return the record's fields of files on network file systems. What part of them a piece reads is not known."""
+    inputs = None if "/" in settings.shard else shared_mib(outputs().listed(settings.inputs))
+    return {"shared_inputs_mib": inputs, "shared_outputs_mib": shared_mib(settings.outputs)}
 
 
 def told(fault, log_fd):

@@ -6,7 +6,7 @@ import time
 
 from launcher.cgroup import make_cgroup, planned_cgroups, remove_cgroups
 from launcher.command import sha256, start_shell
-from launcher.files import full_disk, output_fault
+from launcher.files import full_disk, output_fault, shared_files
 from launcher.ledger import utc
 from launcher.measure import Meter
 from launcher.supervise import exit_code, supervise
@@ -56,6 +56,7 @@ def conclude(attempt, outcome, ooms, log_fd):
     if os.getppid() != attempt.requester.front:
         outcome = outcome._replace(ended="the launcher was killed")
     outputs, code = attempt.settings.outputs, exit_code(outcome)
+    attempt.record.update(shared_files(attempt.settings))
     attempt.record["signal"] = code - 128 if 128 < code <= 128 + 64 else None
     cause, message = None, None
     if code:

@@ -291,7 +291,8 @@ class Crew:
         """Start the job that makes the step's outputs of the pieces."""
         settings = self.settings
         variables = f"folder={quoted(self.folder.path)} list={quoted(self.folder.file('pieces.list'))}\n"
-        self.start(None, "gather", variables + gather, settings.log, settings.outputs, (), "--id", settings.id)
+        files = settings.outputs, settings.inputs
+        self.start(None, "gather", variables + gather, settings.log, *files, "--id", settings.id)
 
     def start(self, number, shard, command, log, outputs, inputs, *options):
         """Start a job of this step, on one CPU, its command on stdin."""
