@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from launcher import attempt as attempts
-from launcher import diagnose, files, measure
+from launcher import diagnose, files, ledger, measure
 from launcher.attempt import Attempt
 from launcher.journal import Journal
 from launcher.options import parse
@@ -263,3 +263,19 @@ def test_memory_is_noted_near_what_slurm_granted(monkeypatch, tmp_path):
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setattr(attempts, "rss_mib", lambda pid: 50 * int(pid))
     assert noted(290, 310, 320, 200, 600) == ["memory 460 500", "memory 750 500"]
+
+
+# ---- names of logs
+
+
+@pytest.mark.parametrize(
+    ("path", "prefix", "expected"),
+    [
+        ("logs/map/S1.log", "", "logs/map/S1.log"),
+        ("logs/map/S1.log", ".snakemake/storage", "logs/map/S1.log"),
+        ("/scratch/7/fs/logs/map/S1.log", "/scratch/7", "logs/map/S1.log"),
+        ("/scratch/77/fs/logs/map/S1.log", "/scratch/7", "/scratch/77/fs/logs/map/S1.log"),
+    ],
+)
+def test_a_log_is_named_as_it_is_kept_not_as_the_node_has_it(path, prefix, expected):
+    assert ledger.stored_name(path, prefix) == expected

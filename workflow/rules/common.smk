@@ -76,6 +76,7 @@ environment = dict(
     GPD_JOIN_GVCF=source("join_gvcf.py"),
     GPD_SCATTER=config["scatter"],
     GPD_SCATTER_CUTS=config["scatter_cuts"],
+    GPD_LOCAL_STORAGE=workflow.storage_settings.local_storage_prefix,
     GPD_RUN_CORES=workflow.cores or 0,
     GPD_RUN_MEM_MB=run_mem_mb(),
 )

@@ -22,6 +22,7 @@ where a value may be empty it is written --name=value:
     --smt 1|0                          GPD_SMT       0         1: hyperthreads are CPUs; 0: whole cores
     --stall-s N                        GPD_STALL_S   0         end a job that does nothing for N s; 0: never
     --ledger FILE                      GPD_LEDGER    ledger.jsonl    in a batch job ledger.NODE.jsonl beside it
+    --local-storage FOLDER             GPD_LOCAL_STORAGE       copies of what a storage plugin keeps are below it
     --run NAME                         GPD_RUN                 name of the run, written into each record
     --attempt N                                      1
     --beat-s N                         GPD_BEAT_S    10        how often LOG.owner is touched (owner.py)

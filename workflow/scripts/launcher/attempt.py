@@ -56,7 +56,7 @@ class Attempt:
         record, settings = self.record, self.settings
         record.update(exit_code=code, cause=cause, message=message and message[:1000])
         if cause:
-            say(f"{self.name}: {cause}: {record['message']} (log: {settings.log})")
+            say(f"{self.name}: {cause}: {record['message']} (log: {record['log']})")
         try:
             append(settings.ledger, record, once)
             self.journal.close()

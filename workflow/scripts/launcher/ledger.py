@@ -48,8 +48,17 @@ def new_record(settings):
         "pid": os.getpid(),
         "taken_from": None,
         "command_sha256": None,
-        "log": settings.log,
+        "log": stored_name(settings.log, settings.local_storage),
     }
+
+
+def stored_name(path, local_storage):
+    """Return a file's path in the run's folder, where a storage plugin of Snakemake has jobs write to copies of it.
+
+    Those are at PREFIX/PROVIDER/path, on a disk of the node's own maybe.
+    """
+    below = path.removeprefix(f"{local_storage}/")
+    return path if below == path or not local_storage else below.partition("/")[2]
 
 
 def append(path, record, once=False):

@@ -64,6 +64,7 @@ OPTIONS = {  # name: (environment variable, converter, default)
     "mem-mb": (None, at_least(0), 0),
     "log": (None, str, ""),
     "ledger": ("GPD_LEDGER", str, "ledger.jsonl"),
+    "local-storage": ("GPD_LOCAL_STORAGE", str, ""),
     "run": ("GPD_RUN", str, ""),
     "attempt": (None, at_least(1), 1),
     "id": (None, str, ""),
