@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from gpd.errors import GpdError
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import CLUSTER, Cell, counted_cells
+from gpd.records.cell import Cell, counted_cells
 from gpd.records.decoding import decode
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.run import ProcessRecord, RunRecord, read_cell, read_run
