@@ -256,8 +256,9 @@ def test_a_silent_owner_whose_slurm_job_is_suspended_is_waited_for(cluster):
     assert end(two)[0] == [0]
 
 
-def test_the_dead_of_this_host_are_followed_at_once(cluster):
-    """The same place: nobody waits for a heartbeat."""
+@pytest.mark.parametrize("runtime", ["runtime", "another"])
+def test_the_dead_of_this_host_are_followed_at_once(cluster, runtime):
+    """The same place: nobody waits for a heartbeat. Their journals may have gone with a /tmp of their own."""
     first = Node(cluster.folder)
     one = first.start(MAKE, *OUTPUTS)
     at_work(cluster)
@@ -265,10 +266,33 @@ def test_the_dead_of_this_host_are_followed_at_once(cluster):
     assert cluster.owner.exists()
     cluster.go()
     other = Node(cluster.folder)
-    other.environment |= {"GPD_RUNTIME_DIR": f"{cluster.folder}/another"}
+    other.environment |= {"GPD_RUNTIME_DIR": f"{cluster.folder}/{runtime}"}
     began = time.monotonic()
     assert other.run(MAKE, *OUTPUTS)[0] == 0
     assert time.monotonic() - began < 10, "a heartbeat is 10 s"
+    assert first.check() == ()
+    lost, made = first.records()
+    assert (lost["cause"], made["cause"]) == ("killed", None)
+    assert ("its launcher on" in lost["message"]) == (runtime == "another")
+
+
+def test_a_keeper_that_ends_its_job_still_is_waited_for_and_records_it(cluster):
+    """Its front was killed: what it writes is known to no lock of another folder."""
+    first, second = Node(cluster.folder), Node(cluster.folder)
+    second.environment |= {"GPD_RUNTIME_DIR": f"{cluster.folder}/another", "GPD_BEAT_S": "0.5"}
+    one = first.start("trap '' TERM; echo made >> count; until [ -e go ]; do sleep 0.05; done; sleep 1", *OUTPUTS)
+    at_work(cluster)
+    one.kill()
+    two = second.start(ALONE, *OUTPUTS)
+    assert f"PID {one.pid} on " in waits(two)
+    assert cluster.made == 1
+    cluster.go()
+    end(one)
+    assert end(two)[0] == [0]
+    assert [(record["cause"], record["message"]) for record in first.records()] == [
+        ("killed", "the launcher was killed"),
+        (None, None),
+    ]
 
 
 def test_two_runs_on_one_host_that_do_not_share_leases(cluster):

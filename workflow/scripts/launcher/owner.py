@@ -20,7 +20,7 @@ import time
 from collections import namedtuple
 
 from launcher.files import is_whole
-from launcher.journal import survivors
+from launcher.journal import is_held, recover, survivors
 from launcher.ledger import append, recorded
 from launcher.node import slurm_job_id
 from launcher.processes import stat_fields
@@ -82,13 +82,14 @@ class Owner:
         if ended_well and owner["work"] == self.work and is_whole(self.settings.outputs):
             return record["id"]
         if watch.lost and not record:
+            recover(self.attempt.runtime)  # which knows more of it, where its journal is there
             self.record_lost(owner)
         if watch.told:
             time.sleep(self.settings.beat_s)  # the Snakemake behind it removes what a failed job leaves
         return None
 
     def record_lost(self, owner):
-        """Record the attempt of an owner on another node, which may never come back to do it."""
+        """Record the attempt of an owner whose node may not come back to do it, or whose journal went with its /tmp."""
         lost = {"cause": "killed", "message": f"its launcher on {owner['record']['node']} is gone; when is not known"}
         try:
             append(self.settings.ledger, owner["record"] | lost, once=True)
@@ -185,14 +186,15 @@ class Watch:
         self.near = self.owner.get("place") is not None and self.owner["place"] == place()
         self.pause_s = NEAR_S if self.near else self.owner.get("beat_s", UNKNOWN_BEAT_S) / LOOKS_A_BEAT
         self.beat, self.silent, self.state, self.told = found.beat, 0, None, None
-        self.lost = False  # without a word, on another node
+        self.lost = False  # without a word
 
     def is_over(self, found):
         """Tell, by what was just found, whether the owner is gone or has ended."""
         if ENDED in found.text.split("\n"):
             return True
         if self.near:
-            return not lives(self.owner)
+            self.lost = not lives(self.owner)
+            return self.lost
         self.silent = self.silent + 1 if found.beat == self.beat else 0
         self.beat = found.beat
         if self.silent and self.silent % SILENT == 0:
@@ -277,9 +279,9 @@ def start_of(pid):
 
 
 def lives(owner):
-    """Tell whether anything is left of an owner in this place: itself, or processes of its job."""
+    """Tell whether anything is left of an owner in this place: itself, its keeper, or processes of its job."""
     record = owner["record"]
-    return start_of(record["pid"]) == owner["started"] or bool(survivors(record["id"]))
+    return start_of(record["pid"]) == owner["started"] or bool(survivors(record["id"])) or is_held(record["id"])
 
 
 def slurm_state(job_id):
