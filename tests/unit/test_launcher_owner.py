@@ -137,10 +137,8 @@ def test_what_ran_under_our_own_slurm_job_before_is_over(monkeypatch):
 def attempt(tmp_path, monkeypatch):
     """A launcher that has not begun."""
     monkeypatch.chdir(tmp_path)
-    settings = SimpleNamespace(
-        log="a.log", attempt=1, inputs=(), outputs=("out",), ledger="ledger.jsonl", beat_s=1000.0, step="s"
-    )
-    record = {"id": "b" * 16, "attempt": 1, "rule": "rule", "pid": 1, **node.where({})}
+    settings = SimpleNamespace(attempt=1, inputs=(), outputs=("out",), ledger="ledger.jsonl", beat_s=1000.0, step="s")
+    record = {"id": "b" * 16, "attempt": 1, "rule": "rule", "pid": 1, "log": "a.log", **node.where({})}
     return SimpleNamespace(settings=settings, record=record, command="true", name="s a")
 
 

@@ -42,7 +42,7 @@ class Owner:
 
     def __init__(self, attempt):
         self.attempt, self.settings, self.record = attempt, attempt.settings, attempt.record
-        self.path = f"{os.path.abspath(self.settings.log)}.owner"
+        self.path = f"{os.path.abspath(self.record['log'])}.owner"
         self.work = work_of(attempt.command, self.settings.inputs)
         self.fd, self.text, self.turns = None, "", 0
 
