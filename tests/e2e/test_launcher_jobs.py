@@ -547,6 +547,15 @@ def test_long_lines_from_many_processes(tmp_path):
     assert all(record["text"] == str(record["number"]) * 20000 for record in records)
 
 
+def test_a_job_whose_caller_is_gone_before_it_looks_does_not_begin(node):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    code, said, record = node.run("touch began", "--asked-by", gone.pid)
+    assert (code, record["cause"], record["start"]) == (143, "killed", None)
+    assert f"(PID {gone.pid}) is gone while it waited" in said
+    assert not (node.folder / "began").exists()
+
+
 def test_a_cut_line_spoils_no_other(tmp_path):
     path = tmp_path / "ledger.jsonl"
     path.write_text('{"schema": 1, "ru')

@@ -27,6 +27,7 @@ where a value may be empty it is written --name=value:
     --attempt N                                      1
     --beat-s N                         GPD_BEAT_S    10        how often LOG.owner is touched (owner.py)
     --id ID                                                    of the attempt, where who owns its outputs calls
+    --asked-by PID                                             who calls; without it our parent
     --shard NAME                                               which part of its step the job is
                                        GPD_RUNTIME_DIR  /tmp/gpd-UID, where leases are kept
 

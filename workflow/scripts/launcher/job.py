@@ -44,7 +44,7 @@ def begun(settings, command):
     for name in ("step", "rule", "log"):
         if not getattr(settings, name):
             raise LauncherError(f"--{name} is missing; see launcher --help")
-    requester = Requester()
+    requester = Requester(settings.asked_by)
     settings.ledger = own_ledger(settings.ledger)
     runtime = runtime_dir()
     # systemd-tmpfiles leaves alone what lies in a locked folder, however old it is

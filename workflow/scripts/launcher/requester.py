@@ -24,10 +24,13 @@ def end_if_gone(requester):
 
 
 class Requester:
-    """Who asked for the job: bash, and Snakemake behind it. When they are gone, the job must not write on."""
+    """Who asked for the job: bash, and Snakemake behind it. When they are gone, the job must not write on.
 
-    def __init__(self):
-        self.front, self.shell = os.getpid(), str(os.getppid())
+    `asked_by`: the process that did, where it says so: it may be gone before we can look who our parent is.
+    """
+
+    def __init__(self, asked_by=None):
+        self.front, self.shell = os.getpid(), str(asked_by or os.getppid())
         self.snakemake = parent_of(self.shell)
 
     def pids(self):

@@ -301,6 +301,7 @@ class Crew:
         words = [sys.executable, "-S", "-E", sys.argv[0], "run", "--step", settings.step, "--rule", settings.rule]
         words += [f"--wildcards={wildcards}", "--threads", "1", "--mem-mb", str(settings.mem_mb), "--shard", shard]
         words += ["--attempt", str(settings.attempt), f"--binding={settings.binding}", "--log", log, *options]
+        words += ["--asked-by", str(os.getpid())]
         words += ["--outputs", *outputs, "--inputs", *inputs]
         told = self.folder.file(f"{number or 'gather'}.sh")
         with open(told, "wb") as file:
