@@ -1,7 +1,6 @@
 """What the tests of Slurm share: cohorts of small jobs, Snakemake on a cluster, and what the ledger says afterwards."""
 
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -23,7 +22,7 @@ PROFILE = ROOT / "profiles" / "slurm"
 OPTIONS = ("--profile", PROFILE, "--latency-wait", "5", "--slurm-init-seconds-before-status-checks", "1")
 OPTIONS += ("--slurm-status-command", "squeue")
 NARROW = ("--cores", "1")  # the widest job: nodes have one CPU where the host has two
-RUN_S = 900.0  # the most that a run may take on a busy machine
+RUN_S = 1800.0  # the most that a run may take, on a machine with much else to do
 
 # Jobs like those of the pipelines, but for their commands, which a test writes.
 WORKFLOW = """\
@@ -105,7 +104,10 @@ class Run:
 
     def end(self) -> int:
         """Its exit code, when it has ended."""
-        return self.process.wait(timeout=RUN_S)
+        try:
+            return self.process.wait(timeout=RUN_S)
+        finally:
+            self.process.kill()  # nothing, where it has ended
 
 
 @dataclass
@@ -184,7 +186,7 @@ class Cohort:
         """End what a failed test has left."""
         self.let_go()
         for run in self.runs:
-            run.process.send_signal(signal.SIGKILL)
+            run.process.kill()
             run.process.wait()
 
 
