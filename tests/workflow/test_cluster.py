@@ -86,6 +86,8 @@ def test_cores_fit_all_rules_to_smaller_nodes(cohort, cluster):
     cluster(4, 32000)
     of = asked(plan(cohort, "--cores", "4"))
     assert max(int(each["threads"]) for each in of.values()) == 4
+    narrow = asked(plan(cohort, "--cores", "1"))["mark_duplicates"]
+    assert narrow["mem_mb_per_cpu"] == narrow["mem_mb"] == "8000"
 
 
 def test_where_slurm_does_not_answer_nothing_is_refused(cohort, cluster):
@@ -112,6 +114,7 @@ def test_each_attempt_asks_for_more_up_to_what_a_node_has(cohort, cluster, attem
     of = asked(plan(cohort, "--cores", "4", "--attempt", str(attempt)))
     assert of["haplotype_caller"]["mem_mb_per_cpu"] == str(mem_mb)
     assert of["mark_duplicates"]["mem_mb"] == str(8000 * attempt)
+    assert of["mark_duplicates"]["mem_mb_per_cpu"] == str(4000 * attempt)
     assert of["haplotype_caller"]["runtime"] == str(runtime)
 
 
