@@ -19,8 +19,16 @@ sys.path.insert(0, str(ROOT / "tests"))
 from conftest import SNAKEFILE, tiny_cohort  # noqa: E402
 
 SIZES = ((100, 4, 3), (1_000, 4, 3), (1_000, 1, 3), (5_000, 1, 1), (10_000, 1, 1))  # samples, lanes, runs
-PER_SAMPLE = ("mark_duplicates", "base_recalibrator", "base_recalibration", "samtools_stats", "haplotype_caller")
-CALLS = ("genotype_gvcfs", "hard_filter", "bcftools_stats")
+AFTER = {  # a rule of one sample: the rule whose file it reads
+    "base_recalibrator": "mark_duplicates",
+    "base_recalibration": "base_recalibrator",
+    "samtools_stats": "base_recalibration",
+    "haplotype_caller": "base_recalibration",
+    "genotype_gvcfs": "haplotype_caller",
+    "hard_filter": "genotype_gvcfs",
+    "bcftools_stats": "hard_filter",
+}
+LAST = ("samtools_stats", "bcftools_stats")
 
 
 @dataclass(frozen=True)
@@ -37,9 +45,8 @@ def plan(folder: Path, snakefile: Path) -> Planned:
     said = folder / "said.txt"
     start = time.perf_counter()
     to_file = [(os.POSIX_SPAWN_OPEN, fd, str(said), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) for fd in (1, 2)]
-    pid = os.posix_spawn(
-        sys.executable, [*words, "--cores", "2", "--dry-run", "--quiet", "all"], os.environ, file_actions=to_file
-    )
+    words += ["--cores", "2", "--dry-run", "--quiet"]
+    pid = os.posix_spawn(sys.executable, words, os.environ, file_actions=to_file)
     _, status, usage = os.wait4(pid, 0)
     if os.waitstatus_to_exitcode(status):
         sys.exit(said.read_text())
@@ -47,26 +54,17 @@ def plan(folder: Path, snakefile: Path) -> Planned:
 
 
 def bare(folder: Path, samples: list[str], lanes: int) -> Path:
-    """A workflow of the same jobs and files, and nothing else."""
-    lane = [f"map/{{sample}}/L{number}.bam" for number in range(1, lanes + 1)]
-    chain = zip(
-        PER_SAMPLE, ("mark_duplicates", *PER_SAMPLE[:2], "base_recalibration", "base_recalibration"), strict=True
-    )
+    """A workflow of the same jobs, a file each, and nothing else."""
+    read = {"mark_duplicates": [f"map/{{sample}}/L{lane}" for lane in range(1, lanes + 1)]}
+    read |= {name: [f"{before}/{{sample}}"] for name, before in AFTER.items()}
+    wanted = [f"{name}/{{sample}}" for name in LAST]
     rules = [
-        *(
-            f"rule {name}:\n  input: {lane if name == of else f'{of}/{{sample}}'!r}\n  output: '{name}/{{sample}}'"
-            for name, of in chain
-        ),
-        *(
-            f"rule {name}:\n  input: '{of}/{{sample}}'\n  output: '{name}/{{sample}}'"
-            for name, of in zip(CALLS, (PER_SAMPLE[-1], *CALLS), strict=False)
-        ),
-        "rule map:\n  output: temp('map/{sample}/{unit}.bam')",
+        *(f"rule {name}:\n  input: {files!r}\n  output: '{name}/{{sample}}'" for name, files in read.items()),
+        "rule map:\n  output: temp('map/{sample}/{unit}')",
     ]
-    wanted = [f"{name}/{{sample}}" for name in (PER_SAMPLE[3], CALLS[-1])]
     first = f"rule all:\n  input: expand({wanted!r}, sample={samples!r})"
     path = folder / "bare.smk"
-    path.write_text("\n\n".join([first, *(f"{text}\n  shell: 'true'" for text in rules)]) + "\n")
+    path.write_text("\n\n".join([first, *(f"{rule}\n  shell: 'true'" for rule in rules)]) + "\n")
     return path
 
 
