@@ -103,6 +103,8 @@ rule genotype_gvcfs:
         piece_mib=1,
     params:
         java=java_gatk4,
+        # Where the import of a new sample failed, Snakemake has noted its small inputs as seen, and would find nothing due
+        gvcfs=callset_gvcfs,
     shell:
         scattered(
             "genotype_gvcfs",
