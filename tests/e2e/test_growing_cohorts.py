@@ -67,7 +67,7 @@ def without(folder: Path, sample: str) -> None:
 def at_once(tmp_path_factory) -> Path:
     """A finished cohort of four, all imported at once."""
     folder = tmp_path_factory.mktemp("growing") / "four at once"
-    options = ["--samples", "4", "--length", "100000", "--coverage", "10", "--gaps-every", "40000"]
+    options = ["--samples", "4", "--length", "60000", "--coverage", "10", "--gaps-every", "20000"]
     subprocess.run([sys.executable, SIMULATOR, "--output", folder, *options], check=True, capture_output=True)
     ran = run(folder, scatter="none", genomicsdb="temporary")
     assert ran.exit_code == 0, ran.said
