@@ -198,7 +198,7 @@ def standing(batch: Batch, job: Job) -> str:
     """How a job stands, in words; of one that runs the last line of its log."""
     again = f", queued again {counted(job.restarts, 'time')}" if job.restarts else ""
     if job.state == "PENDING":
-        return f"job {job.number} waits ({job.reason or 'no reason given'}){again}"
+        return f"job {job.number} waits{f' ({job.reason})' if job.reason else ''}{again}"
     said = _tail(batch.log(job.number))[-1:]
     state = f"runs on {job.nodes}" if job.state == "RUNNING" else job.state.lower().replace("_", " ")
     return ": ".join([f"job {job.number} {state}{again}", *said])
