@@ -54,7 +54,7 @@ class Lab:
 
     def gpd(self, *words: object) -> tuple[int, str]:
         with self.start(*words) as process:
-            said, _ = process.communicate(timeout=2 * RUN_S)
+            said, _ = process.communicate(timeout=3 * RUN_S)
         return process.returncode, said
 
 
@@ -120,18 +120,18 @@ def test_a_cancelled_job_is_named(lab: Lab) -> None:
 
 
 def test_one_workflow_over_one_node_and_over_two(lab: Lab, figure) -> None:
-    study = {"modes": ["cluster"], "nodes": [1, 2], "concurrent_samples": [4]}
+    study = {"modes": ["cluster"], "nodes": [1, 2], "concurrent_samples": [2]}
     settings = lab.study("nodes", **study, profiles={"cluster": str(lab.folder / "profile")})
     code, said = lab.gpd("throughput", "run", settings)
     assert code == 0, said
     folder = lab.folder / "runs/nodes"
     records = {path.parent.name: json.loads(path.read_text()) for path in folder.glob("*/run.json")}
     assert {name: [node["node"] for node in record["nodes"]] for name, record in records.items()} == {
-        "tuxedo-n4-cluster1-compact-r1": ["n1"],
-        "tuxedo-n4-cluster2-compact-r1": ["n1", "n2"],
+        "tuxedo-n2-cluster1-compact-r1": ["n1"],
+        "tuxedo-n2-cluster2-compact-r1": ["n1", "n2"],
     }
     placed = {name: nodes_of_jobs(lab.cluster, folder / name) for name in records}
-    assert placed == {"tuxedo-n4-cluster1-compact-r1": {"n1"}, "tuxedo-n4-cluster2-compact-r1": {"n1", "n2"}}
+    assert placed == {"tuxedo-n2-cluster1-compact-r1": {"n1"}, "tuxedo-n2-cluster2-compact-r1": {"n1", "n2"}}
     points = pd.read_csv(folder / "tables/points.tsv", sep="\t").set_index("nodes")
     assert list(points.failed) == [0, 0]
     assert points.node_efficiency[1] == 1
