@@ -90,7 +90,7 @@ def test_an_unknown_profile_lists_those_of_the_project(tmp_path):
     done = gpd("run", "germline", "--directory", tmp_path, "--profile", "fastest")
     refused(done)
     assert "profile fastest: no such folder" in done.stderr
-    assert "default, published, slurm, throughput" in done.stderr
+    assert "default, published, scratch, slurm, throughput" in done.stderr
 
 
 def test_a_report_that_cannot_be_written_is_one_line(tmp_path):

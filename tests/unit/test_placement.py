@@ -178,9 +178,10 @@ def write_cell(folder: Path, cell, wall_s: float) -> None:
         {
             **{"schema": 1, "run": "run", "rule": "haplotype_caller", "step": "haplotype_caller"},
             **{"wildcards": {"sample": sample}, "threads": 1, "wall_s": 10.0, "cpu_s": 8.0, "exit_code": 0},
-            **{"start": begin, "end": end, "message": None, "log": "x.log", "peak_rss_mib": 100.0},
+            **{"start": begin, "end": END, "message": None, "log": "x.log", "peak_rss_mib": 100.0},
+            "host": host,
         }
-        for sample, begin, end in zip(cell.samples, (BEGIN, BEGIN.replace("20T", "19T")), (END, END), strict=True)
+        for sample, begin, host in zip(cell.samples, (BEGIN, BEGIN.replace("20T", "19T")), "ab", strict=True)
     ]
     (home / "ledger.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     record = {

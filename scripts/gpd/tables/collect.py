@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from gpd.errors import GpdError
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import Cell, counted_cells
+from gpd.records.cell import CLUSTER, Cell, counted_cells
 from gpd.records.decoding import decode
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.run import ProcessRecord, RunRecord, read_cell, read_run
@@ -134,14 +134,14 @@ def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], atte
     """Refuse a ledger with jobs of another run, too: from before an interruption until after it is no makespan."""
     steps = PIPELINES[record.cell.pipeline].steps
     began = record.start - CLOCK_TOLERANCE
-    here = record.host and record.host.hostname
+    here = record.host.hostname if record.host else None
     for number, attempt in enumerate(attempts, 1):
         if attempt.step not in steps:
             continue
         if attempt.owner not in owners:
             raise CollectError(f"{path} line {number}: {attempt.owner}: no sample of this process, says run.json")
-        elsewhere = here and attempt.host and attempt.host != here  # by a clock that says nothing of this one
-        if attempt.start is not None and attempt.start < began and not elsewhere:
+        elsewhere = here not in (attempt.host, None) and attempt.host  # by a clock that says nothing of this one
+        if attempt.start is not None and attempt.start < began and not (elsewhere or record.cell.mode == CLUSTER):
             raise CollectError(
                 f"{path} line {number}: a job that began before its run did; remove the cell and run it again"
             )
