@@ -33,19 +33,16 @@ def test_each_attempt_has_as_much_again():
     assert [row.runtime(3, 1, attempt, True) for attempt in (1, 2, 3)] == [120, 240, 360]
 
 
-@pytest.mark.parametrize("gatk", ["gatk3", "gatk4"])
-def test_a_published_genome_would_have_come_to_its_end(gatk):
-    """On as many cores as it had, with GATK 3, and no step would have had more than five times as long, and an hour."""
-    rows = runtimes.read(TABLE, {gatk, "gatk3"})
-    walks = {"base_recalibration": 2}  # the published step is two jobs here
-    seen = [
-        (step, hours, rows.get(step, rows["others"]).runtime(GIGABASES_53X, cores, 1, True) / 60)
-        for step, hours, cores in published()
-    ]
-    if gatk == "gatk3":
-        assert [each for each in seen if each[2] < each[1]] == []
-        assert [each for each in seen if each[2] > 5 * walks.get(each[0], 1) * each[1] + 1.1] == []
-    assert min(asked for step, _, asked in seen if step == "realign_indels") > 8.7
+def test_the_slowest_published_step_has_twice_its_time():
+    """On as many cores as it had; and of long steps none has four times as long."""
+    rows = runtimes.read(TABLE, {"gatk3"})
+    times: dict[str, list[float]] = {}
+    for step, hours, cores in published():
+        asked = rows.get(step, rows["others"]).runtime(GIGABASES_53X, cores, 1, True) / 60
+        times.setdefault(step, []).append(asked / hours)
+        assert asked - 1 < 4 * hours or hours < 1 or step == "base_recalibration"  # that is two jobs here
+    assert len(times) == 9
+    assert min(min(of_step) for of_step in times.values()) >= 2
 
 
 def test_alternatives_of_tools_have_rows_of_their_own():

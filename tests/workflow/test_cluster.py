@@ -1,5 +1,6 @@
 """What a cohort asks of a Slurm cluster, from dry runs; scontrol is a script here."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -130,3 +131,11 @@ def test_on_one_machine_jobs_ask_for_no_time(cohort):
     ran = cohort.snakemake("--dry-run")
     assert ran.exit_code == 0, ran.said
     assert "runtime=" not in ran.said
+
+
+def test_pieces_have_the_memory_that_slurm_gives_by_the_cpu(cohort):
+    """Snakemake tells a job's own Snakemake what the job asked for: here, as with --mem-per-cpu."""
+    cpus = min(2, len(os.sched_getaffinity(0)))
+    ran = cohort.snakemake("--dry-run", "--printshellcmds", "--resources", "mem_mb=8000", "mem_mb_per_cpu=6000")
+    assert ran.exit_code == 0, ran.said
+    assert {*re.findall(r"GPD_RUN_MEM_MB=(\d+)", ran.said)} == {str(6000 * cpus)}
