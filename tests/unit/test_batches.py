@@ -206,7 +206,7 @@ def test_a_job_in_the_queue_with_other_settings_is_named(cluster, settings):
 
 def test_studies_of_one_name_in_two_folders_have_jobs_of_their_own(cluster, settings, tmp_path):
     first = one_batch(settings)
-    settings.write_text(settings.read_text().replace("50% of", "other half of"))
+    settings.write_text(settings.read_text().replace("50%", "51%"))
     assert first.job_name != one_batch(settings).job_name
     assert first.job_name.startswith("gpd-study-main-")
 
