@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from launcher import attempt as attempts
-from launcher import diagnose, files, ledger, measure
+from launcher import diagnose, files, job, ledger, measure
 from launcher.attempt import Attempt
 from launcher.journal import Journal
 from launcher.options import parse
@@ -223,6 +223,19 @@ def test_slurm_knows_why_it_ended_a_job(monkeypatch, tmp_path, told, cause, mess
     found = diagnose.diagnose(143, "SIGTERM to the launcher", settings(tmp_path, ""), (0, 0))
     assert found[0] == cause
     assert message in found[1]
+
+
+def test_slurm_knows_why_it_ended_a_job_that_waited(monkeypatch):
+    monkeypatch.setattr(
+        diagnose, "ask_slurm", lambda: "JobId=7 JobState=COMPLETING Reason=TimeLimit TimeLimit=00:01:00"
+    )
+    ended = []
+    attempt = SimpleNamespace(
+        record={}, requester=SimpleNamespace(gone=lambda: None), finish=lambda *told: ended.extend(told)
+    )
+    job.end_waiting(attempt, SimpleNamespace(signum=signal.SIGTERM, why="SIGTERM to the launcher"), "CPUs")
+    assert ended[0] == "timed_out"
+    assert ended[1].startswith("Slurm's time limit, 00:01:00,") and ended[1].endswith("while it waited for CPUs")
 
 
 def test_slurm_is_asked_where_something_was_killed_alone(monkeypatch, tmp_path):

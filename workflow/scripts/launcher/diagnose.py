@@ -3,6 +3,9 @@
 import os
 import signal
 
+from launcher.node import slurm_job_id
+from launcher.slurm import fields_of, told_of
+
 KILLED_BY = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 LOG_BYTES = 1 << 20  # from either end of a log
 MEMORY_LINE = (
@@ -82,7 +85,7 @@ def by_traces(code, ended, settings, ooms, statuses, find_full_disk):
 
 def by_slurm(told):
     """Return (cause, message) where Slurm has ended the job of which `scontrol show job` told this, or None."""
-    job = dict(word.partition("=")[::2] for word in told.split())
+    job = fields_of(told)
     words = {job.get("JobState"), job.get("Reason")}
     if words & {"TIMEOUT", "TimeLimit"}:
         return "timed_out", f"Slurm's time limit, {job.get('TimeLimit')}, was over; a larger runtime gives more"
@@ -95,15 +98,8 @@ def by_slurm(told):
 
 def ask_slurm():
     """Return what Slurm says of the job that we are part of, "" where we are part of none or it does not answer."""
-    import subprocess
-
-    if "SLURM_JOB_ID" not in os.environ:
-        return ""
-    asking = ["scontrol", "show", "job", "-o", os.environ["SLURM_JOB_ID"]]
-    try:
-        return subprocess.run(asking, capture_output=True, text=True, timeout=SCONTROL_S, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
+    job_id = slurm_job_id()
+    return told_of(job_id, SCONTROL_S) if job_id else ""
 
 
 def by_journal(lines):

@@ -82,8 +82,10 @@ def as_owner(attempt, work):
 def end_waiting(attempt, end, what):
     """Record that an attempt was ended while it waited for something; return the exit code."""
     attempt.record["signal"] = int(end.signum)
-    message = f"{attempt.requester.gone() or end.why} while it waited for {what}"
-    return attempt.finish("killed", message, 128 + end.signum)
+    from launcher.diagnose import ask_slurm, by_slurm
+
+    cause, why = by_slurm(ask_slurm()) or ("killed", attempt.requester.gone() or end.why)
+    return attempt.finish(cause, f"{why} while it waited for {what}", 128 + end.signum)
 
 
 def run_attempt(attempt):

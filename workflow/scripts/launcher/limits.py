@@ -2,10 +2,12 @@
 
 import os
 
+from launcher.slurm import fields_of, told_of
 from launcher.system import MIB, read_text
 
 UNITS_MIB = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2}  # as Slurm writes them
 GRANTS = {}  # by job, what Slurm was asked for
+PATIENCE_S = 30.0  # until a busy slurmctld has answered
 
 
 def limits(root="", environment=os.environ, affinity=None):
@@ -60,20 +62,13 @@ def slurm_memory_mib(environment):
 def asked_memory_mib(job_id):
     """Return the memory that Slurm granted a job on each of its nodes, None where it tells none; it is asked once."""
     if job_id not in GRANTS:
-        import subprocess
-
-        asked = ["scontrol", "show", "job", "--oneliner", job_id]
-        try:
-            told = subprocess.run(asked, capture_output=True, text=True, timeout=30).stdout
-        except (OSError, subprocess.TimeoutExpired):
-            told = ""
-        GRANTS[job_id] = granted_memory_mib(told)
+        GRANTS[job_id] = granted_memory_mib(told_of(job_id, PATIENCE_S))
     return GRANTS[job_id]
 
 
 def granted_memory_mib(told):
     """Return the memory a node of a job that `scontrol show job` told of, None where it tells of none."""
-    fields = dict(word.partition("=")[::2] for word in told.split())
+    fields = fields_of(told)
     granted = dict(part.partition("=")[::2] for part in fields.get("TRES", "").split(","))
     number, unit = granted.get("mem", "")[:-1], granted.get("mem", "")[-1:]
     if unit not in UNITS_MIB or not number.replace(".", "", 1).isdecimal():
