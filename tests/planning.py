@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import pkgutil
 import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 PRELOADED = [
@@ -23,15 +24,23 @@ forking.set_forkserver_preload(PRELOADED)
 def run(arguments: list[str], environment: dict[str, str], output: Path) -> int:
     """Run the command line as in a process of its own, with an environment of its own; the exit code.
 
-    What it says goes to a file, as it would to a pipe.
+    What it says goes to a file, as it would to a pipe. It tells its exit code itself: where several threads start
+    processes, one may take the code of another's from multiprocessing, which then makes 255 of it.
     """
-    process = forking.Process(target=_run, args=(arguments, environment, str(output), str(Path.cwd())))
+    told, tell = forking.Pipe(duplex=False)
+    process = forking.Process(target=_run, args=(arguments, environment, str(output), str(Path.cwd()), tell))
     process.start()
-    process.join()
-    return process.exitcode
+    tell.close()
+    try:
+        return told.recv()
+    except EOFError:  # killed, or ended past us
+        process.join()
+        return process.exitcode
+    finally:
+        process.join()
 
 
-def _run(arguments: list[str], environment: dict[str, str], output: str, folder: str) -> None:
+def _run(arguments: list[str], environment: dict[str, str], output: str, folder: str, tell: Connection) -> None:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
@@ -45,4 +54,8 @@ def _run(arguments: list[str], environment: dict[str, str], output: str, folder:
     pkgutil.iter_modules = lambda: plugins  # Snakemake looks for each kind of plugin through all packages anew
     Executor.SLEEPING_TIME = 0  # between two jobs: what Snakemake waits for file systems that count whole seconds
     sys.argv = ["snakemake", *arguments]
-    main()
+    try:
+        main()
+    except SystemExit as end:
+        tell.send(end.code if isinstance(end.code, int) else int(end.code is not None))
+        raise

@@ -33,8 +33,9 @@ def full_disk(paths):
 
 def shared_files(settings):
     """Return the record's fields of files on network file systems. What part of them a piece reads is not known."""
-    inputs = None if "/" in settings.shard else shared_mib(outputs().listed(settings.inputs))
-    return {"shared_inputs_mib": inputs, "shared_outputs_mib": shared_mib(settings.outputs)}
+    inputs = outputs().listed(settings.inputs) if settings.inputs else ()
+    of_inputs = None if "/" in settings.shard else shared_mib(inputs)
+    return {"shared_inputs_mib": of_inputs, "shared_outputs_mib": shared_mib(settings.outputs)}
 
 
 def told(fault, log_fd):
