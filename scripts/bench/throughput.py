@@ -7,7 +7,7 @@ with the published study's threads and JVMs as they come (independent), and by b
 would write without any workflow. Ratios are taken within a pair; the median over pairs is held against its bound.
 Exits with 1 when a figure is out of bounds. `--smallest` only shows that it works, and that all calls are the same.
 
-On 2 cores a pair takes some 9 minutes with the cohort `small` and 25 with `large`: 100 minutes for 3 of each.
+On 2 cores a pair takes some 11 minutes with the cohort `small` and 25 with `large`: 110 minutes for 3 of each.
 """
 
 import os
