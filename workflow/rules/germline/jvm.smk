@@ -33,8 +33,8 @@ def java(wildcards, threads, resources, heap_fifths=4):
 
 # Below a rule's c1_below_mib a JVM would end before the code of its second compiler, C2, pays for its making. Above it,
 # C2 is sparing: it waits five times as long as by itself (its defaults are 5,000, 600, 15,000 and 40,000), so that it makes
-# what is hot and little else, and takes less of what a method calls into its code (325 and 2,500), which is most of
-# its work. profiles/README.md says how both were measured.
+# what is hot and little else, and takes less of what a method calls into its code (325 and 2,500). profiles/README.md
+# says how both were measured.
 C1_ALONE = "-XX:TieredStopAtLevel=1"
 SPARING_C2 = (
     "-XX:Tier4InvocationThreshold=25000 -XX:Tier4MinInvocationThreshold=3000"
