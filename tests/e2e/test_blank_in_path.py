@@ -82,6 +82,6 @@ def test_tuxedo(clone: Path) -> None:
     assert (cohort.folder / wanted[0]).read_text().count("gene_id") == 3
     rows = (cohort.folder / wanted[1]).read_text().splitlines()[-4:]
     assert rows == [f"{sample}\tfr-unstranded\tfr-firststrand\t500\t0.0100" for sample in ("A1", "A2", "B1", "B2")]
-    warned = [line for line in ran.stdout.splitlines() if line.startswith("warning: sample ")]
-    assert len(warned) == 4
+    # a line of Snakemake's may stand before one of the rule's: both write to the same pipe
+    assert ran.stdout.count("warning: sample ") == 4, ran.stdout
     assert (cohort.folder / "logs/strandedness/strandedness.log").read_text().count("\n") == 4
