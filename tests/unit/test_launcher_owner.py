@@ -3,6 +3,7 @@
 import errno
 import os
 import subprocess
+from ast import literal_eval
 from types import SimpleNamespace
 
 import pytest
@@ -40,6 +41,27 @@ def slurm(monkeypatch):
 def test_an_owner_that_nobody_knows_more_of_is_gone_after_six_beats_of_silence(slurm):
     slurm(None)
     assert looks_until_over(Watch(found()), *[found()] * 100) == DEAD
+
+
+HOSTILE = {
+    "nested deeply": "(" * 60000,
+    "minus signs": "-" * 60000 + "1",
+    "torn": "{'record': {'id'",
+    "no dictionary": "[1, 2]",
+    "a call": "__import__('os').getcwd()",
+    "no record": "{'record': 1, 'beat_s': 1.0}",
+    "no beat": repr(literal_eval(found().text) | {"beat_s": float("1e300")}),
+    "no job": repr(literal_eval(found().text) | {"record": {}}),
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_a_file_that_no_owner_wrote_names_none_and_ends_nothing(text, slurm):
+    slurm(None)
+    watch = Watch(Found(f"{text}\n", 1))
+    assert watch.owner == {}
+    assert "does not say who it is" in watch.in_words()
+    assert looks_until_over(watch, *[Found(f"{text}\n", 1)] * 100) == DEAD
 
 
 def test_a_heartbeat_that_moves_is_life_whatever_its_clock_says(slurm):

@@ -31,7 +31,7 @@ rule base_recalibrator:
                 {params.known} "${{regions[@]}}" --tmp-dir {resources.tmpdir:q} -O "$piece"
             """,
             gather="""
-            gatk --java-options {params.java:q} GatherBQSRReports -I "$list" -O {output:q}
+            gatk --java-options {params.java:q} GatherBQSRReports -I "$list" --tmp-dir {resources.tmpdir:q} -O {output:q}
             """,
             over="{input.bam:q}",
             piece="{output:q}",

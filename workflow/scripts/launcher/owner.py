@@ -30,7 +30,10 @@ from launcher.system import boot_id, digest, say, unlink
 LOOKS_A_BEAT = 5
 SILENT, DEAD = 2 * LOOKS_A_BEAT, 6 * LOOKS_A_BEAT  # looks at a heartbeat that does not move
 NEAR_S = 0.2  # between looks at an owner on this host
-UNKNOWN_BEAT_S = 10.0  # of an owner whose file does not say
+UNKNOWN_BEAT_S, SLOWEST_BEAT_S = 10.0, 3600.0  # of an owner whose file does not say; the most that is believed
+TOLD = {"record": dict, "started": str, "work": str, "ledger": str, "beat_s": (int, float)}
+TOLD_OF_JOB = dict.fromkeys(("id", "rule", "host", "node"), str) | dict.fromkeys(("attempt", "pid"), int)
+TOLD_OF_JOB["slurm_job_id"] = (str, type(None))
 ENDED = "ended"
 AT_WORK = ("RUNNING", "SUSPENDED", "STOPPED", "COMPLETING", "CONFIGURING", "SIGNALING", "STAGE_OUT", "RESIZING")
 Found = namedtuple("Found", "text beat")
@@ -257,13 +260,20 @@ def first_line(text):
 
 
 def read_owner(line):
-    """Return what an owner says of itself, {} where that is not there whole."""
+    """Return what an owner says of itself, {} where that is not there whole, or is no owner's: anybody may write there."""
     from ast import literal_eval
 
     try:
-        return literal_eval(line)
-    except (SyntaxError, ValueError):
+        told = literal_eval(line)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         return {}
+    known = has(told, TOLD) and has(told["record"], TOLD_OF_JOB) and 0 < told["beat_s"] <= SLOWEST_BEAT_S
+    return told if known else {}
+
+
+def has(told, types):
+    """Tell whether something is a dictionary with values of these types."""
+    return isinstance(told, dict) and all(name in told and isinstance(told[name], types[name]) for name in types)
 
 
 def place():
