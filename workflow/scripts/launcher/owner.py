@@ -260,7 +260,7 @@ def first_line(text):
 
 
 def read_owner(line):
-    """Return what an owner says of itself, {} where that is not there whole, or is no owner's: anybody may write there."""
+    """Return what an owner says of itself, {} where it is not whole or none: anybody may write there."""
     from ast import literal_eval
 
     try:
