@@ -1,6 +1,7 @@
-"""Records of runs, as tests make them up: what a test does not name is as in any other record."""
+"""Records of runs and pools of samples, as tests make them up: what a test does not name is as in any other."""
 
 import json
+from pathlib import Path
 
 from gpd.records.run import RunRecord
 
@@ -14,3 +15,15 @@ def run_record(cell: dict, **told) -> RunRecord:
     times = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:00:01Z", "wall_s": 1.0}
     processes = [{"directory": ".", "samples": samples, "exit_code": 0}]
     return RunRecord.from_json(json.dumps({"schema": 1, "cell": known | cell, **times, "processes": processes, **told}))
+
+
+def write_pool(folder: Path, count: int) -> Path:
+    """Samples S1, S2, ... of one lane, in tables that name files which are not there; the folder."""
+    names = [f"S{number}" for number in range(1, count + 1)]
+    config = folder / "config"
+    config.mkdir(parents=True, exist_ok=True)
+    (config / "config.yaml").write_text("reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n")
+    (config / "samples.tsv").write_text("".join(f"{line}\n" for line in ("sample_name", *names)))
+    units = [f"{name}\tL1\t{name}.fq" for name in names]
+    (config / "units.tsv").write_text("".join(f"{line}\n" for line in ("sample_name\tunit_name\tfq1", *units)))
+    return folder

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from recording import run_record
+from recording import run_record, write_pool
 
 from gpd.lab import cells, provenance, runner
 from gpd.lab.study import Sample, draw
@@ -85,15 +85,9 @@ class Lab:
         write_cell(setup.folder, cell, self.fails(cell), makespan_s=10.0 * max(1, working / self.room))
 
     def plan(self, count=6, **changes):
-        config = self.folder / "pool" / "config"
-        config.mkdir(parents=True, exist_ok=True)
-        names = [f"S{number}" for number in range(1, count + 1)]
-        (config / "config.yaml").write_text("reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n")
-        (config / "samples.tsv").write_text("\n".join(["sample_name", *names]) + "\n")
-        rows = [f"{name}\tL1\t{name}.fq" for name in names]
-        (config / "units.tsv").write_text("\n".join(["sample_name\tunit_name\tfq1", *rows]) + "\n")
+        pool = write_pool(self.folder / "pool", count)
         fixed = {"name": "study", "directory": str(self.folder / "runs"), "cores": 4, "repeats": 1, "warm_up": 0}
-        pools = {"germline": {"directory": str(self.folder / "pool")}}
+        pools = {"germline": {"directory": str(pool)}}
         path = self.folder / "throughput.yaml"
         path.write_text(yaml.safe_dump(fixed | {"pipelines": pools} | changes))
         return runner.make_plan(path)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import ROOT
+from recording import write_pool
 from typer.testing import CliRunner
 
 from gpd.cli import app
@@ -99,14 +100,10 @@ def cluster(tmp_path, monkeypatch) -> Cluster:
 @pytest.fixture
 def settings(tmp_path) -> Path:
     """The settings of a study whose folder has a blank, a percent sign and a quote in its name."""
-    config = tmp_path / "pool" / "config"
-    config.mkdir(parents=True)
-    (config / "config.yaml").write_text("reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n")
-    (config / "samples.tsv").write_text("sample_name\nS1\nS2\n")
-    (config / "units.tsv").write_text("sample_name\tunit_name\tfq1\nS1\tL1\tS1.fq\nS2\tL1\tS2.fq\n")
+    pool = write_pool(tmp_path / "pool", 2)
     given = {"name": "study", "directory": str(tmp_path / "50% of 'it'"), "concurrent_samples": [1, 2]}
     path = tmp_path / "my settings.yaml"
-    path.write_text(yaml.safe_dump({**given, "pipelines": {"germline": {"directory": str(tmp_path / "pool")}}}))
+    path.write_text(yaml.safe_dump({**given, "pipelines": {"germline": {"directory": str(pool)}}}))
     return path
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from recording import write_pool
 
 from gpd.cluster import slurm
 from gpd.lab import cells, placement, runner, study
@@ -37,16 +38,12 @@ def place(monkeypatch, *nodes: slurm.Node, profile: dict | None = None, most: in
 @pytest.fixture
 def settings(tmp_path) -> Path:
     """The settings of a study of one sample at once on one node and on two."""
-    config = tmp_path / "pool" / "config"
-    config.mkdir(parents=True)
-    (config / "config.yaml").write_text("reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n")
-    (config / "samples.tsv").write_text("sample_name\nS1\nS2\n")
-    (config / "units.tsv").write_text("sample_name\tunit_name\tfq1\nS1\tL1\tS1.fq\nS2\tL1\tS2.fq\n")
+    pool = write_pool(tmp_path / "pool", 2)
     given = {"directory": str(tmp_path / "runs"), "concurrent_samples": [2], "repeats": 1, "warm_up": 0}
     (tmp_path / "profile").mkdir()
     (tmp_path / "profile" / "config.yaml").write_text("executor: slurm\n")
     given |= {"profiles": {"cluster": str(tmp_path / "profile")}}
-    given |= {"modes": ["cluster"], "nodes": [1, 2], "pipelines": {"germline": {"directory": str(tmp_path / "pool")}}}
+    given |= {"modes": ["cluster"], "nodes": [1, 2], "pipelines": {"germline": {"directory": str(pool)}}}
     path = tmp_path / "throughput.yaml"
     path.write_text(yaml.safe_dump(given))
     return path

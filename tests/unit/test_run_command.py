@@ -4,6 +4,7 @@ import json
 import sys
 
 import pytest
+from recording import write_pool
 from typer.testing import CliRunner
 
 from gpd.cli import app
@@ -20,16 +21,7 @@ def folder(tmp_path, monkeypatch):
     """A folder with a configuration, in which nothing else is at work."""
     monkeypatch.setattr(launcher, "jobs", list)
     monkeypatch.setattr(launcher, "usable_cores", lambda smt: 2)
-    (tmp_path / "my run/config").mkdir(parents=True)
-    (tmp_path / "my run/config/config.yaml").write_text("reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n")
-    write_tables(tmp_path / "my run", "S1", "S2")
-    return tmp_path / "my run"
-
-
-def write_tables(folder, *samples):
-    (folder / "config/samples.tsv").write_text("".join(f"{name}\n" for name in ("sample_name", *samples)))
-    rows = [f"{name}\tL1\t{name}.fq\n" for name in samples]
-    (folder / "config/units.tsv").write_text("".join(["sample_name\tunit_name\tfq1\n", *rows]))
+    return write_pool(tmp_path / "my run", 2)
 
 
 def record(rule, step, sample, **changed):
@@ -97,7 +89,7 @@ def test_a_target_is_not_swallowed_and_settings_are_added_to_ours(folder, words)
 
 
 def test_threads_do_not_swallow_a_target_either(folder):
-    write_tables(folder, "S1")
+    write_pool(folder, 1)
     command = verb._command("germline", folder, 64, [], None, ["prepare"])
     assert command[-3:] == ["--cores", "64", "prepare"]
     assert "--set-threads" in command

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 import yaml
+from recording import write_pool
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -24,15 +25,10 @@ END = "2026-11-20T12:00:10Z"
 @pytest.fixture
 def study(tmp_path):
     """Write the settings of a study of four samples on two cores, with changes; its file."""
-    config = tmp_path / "pool" / "config"
-    config.mkdir(parents=True)
-    (config / "config.yaml").write_text("reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n")
-    (config / "samples.tsv").write_text("sample_name\nS1\nS2\nS3\nS4\n")
-    units = "".join(f"S{number}\tL1\tS{number}.fq\n" for number in range(1, 5))
-    (config / "units.tsv").write_text(f"sample_name\tunit_name\tfq1\n{units}")
+    pool = write_pool(tmp_path / "pool", 4)
     fixed = {
         **{"name": "first", "directory": str(tmp_path / "runs"), "cores": 2, "repeats": 2, "warm_up": 0},
-        "pipelines": {"germline": {"directory": str(tmp_path / "pool")}},
+        "pipelines": {"germline": {"directory": str(pool)}},
         "concurrent_samples": [1, 4],
     }
 
