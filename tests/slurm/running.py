@@ -134,8 +134,9 @@ class Cohort:
         (folder / "Snakefile").write_text(text)
         return cls(folder, cluster, [*tasks])
 
-    def start(self, *words: object) -> Run:
-        run = start(self.cluster, self.folder, "--snakefile", "Snakefile", "--cores", "2", "--retries", "0", *words)
+    def start(self, *words: object, through: Sequence[object] = ()) -> Run:
+        own = ("--snakefile", "Snakefile", "--cores", "2", "--retries", "0")
+        run = start(self.cluster, self.folder, *own, *words, through=through)
         self.runs.append(run)
         return run
 
@@ -190,10 +191,10 @@ class Cohort:
             run.process.wait()
 
 
-def start(cluster: Cluster, folder: Path, *words: object) -> Run:
-    """Start Snakemake in a folder, as a person on a login node would."""
+def start(cluster: Cluster, folder: Path, *words: object, through: Sequence[object] = ()) -> Run:
+    """Start Snakemake in a folder, as a person on a login node would, or `through` a command that takes its own."""
     log = folder / f"snakemake.{len([*folder.glob('snakemake.*.log')])}.log"
-    command = [sys.executable, Path(__file__).with_name("snakemake_soon.py"), *OPTIONS, *words]
+    command = [*through, sys.executable, Path(__file__).with_name("snakemake_soon.py"), *OPTIONS, *words]
     environment = cluster.environment | SHORT_JVMS
     with log.open("wb") as said:
         process = subprocess.Popen([*map(str, command)], cwd=folder, env=environment, stdout=said, stderr=said)

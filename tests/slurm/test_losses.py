@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +13,17 @@ from launching import wait_until
 from running import HOLD, RUN_S, Cohort, cluster_for_tests, submitted
 
 pytestmark = pytest.mark.slurm
+
+
+# as `gpd run` starts Snakemake; a shell's background has made it deaf for SIGINT, which a terminal would send
+AS_GPD = """
+import sys
+from pathlib import Path
+from gpd.execution import interruption, workflow
+with interruption.catching():
+    workflow.run(sys.argv[2:], Path(sys.argv[1]), lambda state: None, elsewhere=True)
+"""
+THROUGH_GPD = ("env", "--default-signal=INT", sys.executable, "-c", AS_GPD, "as_gpd.log")
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +75,26 @@ def test_a_cancelled_job_fails_its_sample_alone(cohort: Cohort, figure: Callable
     again = cohort.run()
     assert again.process.returncode == 0, again.said
     assert len(submitted(again)) == 1  # A's alone
+    assert cohort.is_done()
+
+
+def test_ctrl_c_of_gpd_ends_its_jobs(cohort: Cohort, figure: Callable[[str], None]) -> None:
+    run = cohort.start(through=THROUGH_GPD)
+    cohort.begun("A")
+    run.process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    assert run.end() != 0
+    wait_until(lambda: not cohort.cluster.running())
+    figure(f"Slurm, Ctrl-C of gpd: no job left after {time.monotonic() - began:.0f} s")
+    (record,) = cohort.attempts("A")
+    assert record["cause"] == "killed"
+    assert not (cohort.folder / "results/work/A.txt").exists()
+
+    cohort.let_go()
+    again = cohort.run("--unlock")
+    assert again.process.returncode == 0, again.said
+    again = cohort.run()
+    assert again.process.returncode == 0, again.said
     assert cohort.is_done()
 
 

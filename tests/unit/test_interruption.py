@@ -18,6 +18,12 @@ going=yes
 while [ $going ]; do bash -c 'trap "echo job >> said; exit 1" INT; echo > started; while :; do sleep 0.02; done'; done
 echo tidy >> said
 """
+# as Snakemake does with jobs on a cluster: SIGTERM has it wait for them, SIGINT end them, a second one forget some
+CANCEL = """
+trap 'sleep 1; echo cancelled >> said; exit 1' INT
+echo > started
+while :; do sleep 0.02; done
+"""
 DEAF = "trap '' INT TERM; echo > started; for i in $(seq 600); do sleep 0.05; done"
 
 
@@ -34,10 +40,10 @@ def signals(folder, *when_s):
     threading.Thread(target=send, daemon=True).start()
 
 
-def run(folder, script, monkeypatch):
+def run(folder, script, monkeypatch, elsewhere=False):
     monkeypatch.chdir(folder)
     with interruption.catching():
-        workflow.run(["bash", "-c", script], folder / "log", lambda state: None)
+        workflow.run(["bash", "-c", script], folder / "log", lambda state: None, elsewhere=elsewhere)
 
 
 def test_the_first_signal_lets_it_tidy_up(tmp_path, monkeypatch):
@@ -46,6 +52,13 @@ def test_the_first_signal_lets_it_tidy_up(tmp_path, monkeypatch):
         run(tmp_path, TIDY, monkeypatch)
     assert caught.value.exit_code == 130
     assert (tmp_path / "said").read_text().split() == ["job", "tidy"]
+
+
+def test_jobs_elsewhere_are_ended_by_snakemake_which_is_asked_once(tmp_path, monkeypatch):
+    signals(tmp_path, 0.1)
+    with pytest.raises(Interrupted):
+        run(tmp_path, CANCEL, monkeypatch, elsewhere=True)
+    assert (tmp_path / "said").read_text().split() == ["cancelled"]
 
 
 def test_the_second_one_kills(tmp_path, monkeypatch):

@@ -81,7 +81,8 @@ def run(
     """
     _refuse_no_config(directory, configfiles)
     command = _command(pipeline, directory, cores, configfiles, profile, extra)
-    ran = _run(directory, command, "" if "--unlock" in extra else _unlock(pipeline, directory), console)
+    unlock = "" if "--unlock" in extra else _unlock(pipeline, directory)
+    ran = _run(directory, command, unlock, console, workflow.runs_elsewhere(profile, extra))
     recorded = read_ledger(directory / LEDGER)
     attempts = [attempt for attempt in recorded if attempt.run == ran.run_id]
     earlier = [attempt for attempt in recorded if attempt.run != ran.run_id]
@@ -199,7 +200,7 @@ def _configuration(directory: Path, configfiles: Sequence[Path], pipeline: str) 
 # ---- the run -----------------------------------------------------------------------------------------
 
 
-def _run(directory: Path, command: Sequence[str], unlock: str, console: Console) -> Ran:
+def _run(directory: Path, command: Sequence[str], unlock: str, console: Console, elsewhere: bool) -> Ran:
     """Run Snakemake in a folder that is ours alone meanwhile."""
     run_id = f"run-{secrets.token_hex(8)}"
     with interruption.catching(), run_lock.hold_folder(directory, unlock) as lock:
@@ -215,7 +216,7 @@ def _run(directory: Path, command: Sequence[str], unlock: str, console: Console)
             try:
                 environment = {"GPD_RUN": run_id}
                 log = directory / workflow.LOG
-                ended = workflow.run(command, log, changed, environment, [lock.descriptor])
+                ended = workflow.run(command, log, changed, environment, [lock.descriptor], elsewhere)
             except Interrupted as interrupted:
                 ended = interrupted
             return Ran(run_id, ended, time.monotonic() - began)

@@ -14,10 +14,10 @@ AGAIN_S = 0.5  # a job that was just being started when the others were asked to
 
 
 class _State:
-    """What runs, each process the leader of a group of its own, and the signal that asked it to end."""
+    """What runs, each process leading a group of its own, with the signal that ends it; and the one that we got."""
 
     def __init__(self) -> None:
-        self.running: set[int] = set()
+        self.running: dict[int, signal.Signals] = {}
         self.signum: int | None = None
 
 
@@ -44,13 +44,17 @@ def _is_ignored(signum: int) -> bool:
 
 
 @contextmanager
-def reaching(pid: int) -> Iterator[None]:
-    """Within, a signal to us reaches this Snakemake. Raises Interrupted when it has ended for that."""
-    _state.running.add(pid)
+def reaching(pid: int, elsewhere: bool = False) -> Iterator[None]:
+    """Within, a signal to us reaches this Snakemake. Raises Interrupted when it has ended for that.
+
+    By SIGTERM it starts no more jobs, and those on this machine are ended by us. Jobs `elsewhere` it ends itself, by
+    SIGINT alone; which it does not hear where we don't, as in the background of a script: there it waits for them.
+    """
+    _state.running[pid] = signal.SIGINT if elsewhere and not _is_ignored(signal.SIGINT) else signal.SIGTERM
     try:
         yield
     finally:
-        _state.running.discard(pid)
+        _state.running.pop(pid, None)
     check()
 
 
@@ -72,16 +76,18 @@ def _caught(signum: int, _frame: object) -> None:
     raise Interrupted(signum)
 
 
-def _end(running: set[int]) -> None:
-    """Ask Snakemake to start no more jobs (SIGTERM), and its jobs to end, until all of them have.
+def _end(running: dict[int, signal.Signals]) -> None:
+    """Ask Snakemake to end, once, and its jobs on this machine until all of them have.
 
     Not as a terminal does it, with SIGINT to all: Snakemake then leaves what the jobs have half written.
     """
-    ended = threading.Event()
+    ended, asked = threading.Event(), set[int]()
     while running:
-        for pid in list(running):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM)
+        for pid, signum in list(running.items()):
+            if pid not in asked:
+                asked.add(pid)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signum)
             for member in _group(pid):
                 with suppress(ProcessLookupError):
                     os.kill(member, signal.SIGINT)

@@ -147,10 +147,11 @@ def run(
     changed: Callable[[Progress], None],
     environment: Mapping[str, str] | None = None,
     locks: Sequence[int] = (),
+    elsewhere: bool = False,
 ) -> Finished:
     """Run Snakemake; everything it says goes to `log`. It inherits the descriptors `locks`, and dies when we do.
 
-    Raises Interrupted where it was asked to end, once it has.
+    `elsewhere`: its jobs run on other machines. Raises Interrupted where it was asked to end, once it has.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     interruption.check()
@@ -167,7 +168,7 @@ def run(
             pass_fds=locks,
             process_group=0,  # Ctrl-C on the terminal is for us to pass on
         ) as process,
-        interruption.reaching(process.pid),
+        interruption.reaching(process.pid, elsewhere),
     ):
 
         def lines() -> Iterable[str]:

@@ -94,7 +94,11 @@ def prepare(setup: Setup, cores: int, changed: Changed) -> None:
     earlier = len(read_ledger(ledger))
     with _jobs_elsewhere(setup, setup.prepared):
         finished = workflow.run(
-            arguments, setup.prepared / workflow.LOG, lambda state: changed("", state), locks=[setup.lock]
+            arguments,
+            setup.prepared / workflow.LOG,
+            lambda state: changed("", state),
+            locks=[setup.lock],
+            elsewhere=setup.placement is not None,
         )
     if finished.exit_code:
         failed = [attempt for attempt in read_ledger(ledger)[earlier:] if not attempt.succeeded]
@@ -302,6 +306,7 @@ def _run_all(
             lambda state: changed(alone, state),
             environment=environment,
             locks=[setup.lock],
+            elsewhere=setup.placement is not None,
         )
 
     with ThreadPoolExecutor(len(processes)) as pool:
