@@ -9,6 +9,7 @@ from conftest import ROOT, Cohort, planned_jobs, snakemake, tiny_cohort
 from test_plan import VQSR
 
 C1 = "-XX:TieredStopAtLevel=1"
+GATHER = "GatherBQSRReports"  # joins what pieces of a walk have made
 SPARING_C2 = "-XX:FreqInlineSize=80"
 MIB = 1024 * 1024
 PROFILES = ROOT / "profiles"
@@ -31,13 +32,14 @@ def single(tmp_path: Path) -> Cohort:
 
 
 def java_options(cohort: Cohort, *arguments: str) -> dict[str, set[str]]:
-    """The options of each rule's JVMs, as Snakemake would start them with the files that are there."""
+    """The options of each rule's JVMs, and of GATHER's, as Snakemake would start them with the files that are there."""
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--forceall", *arguments)
     assert ran.exit_code == 0, ran.said
     jobs = re.findall(r"--rule (\w+) .*?<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.said, re.DOTALL)
     found: dict[str, set[str]] = {}
     for rule, text in jobs:
-        found.setdefault(rule, set()).update(re.findall(r"--java-options '([^']*)'", text))
+        for options, tool in re.findall(r"--java-options '([^']*)' (\w+)", text):
+            found.setdefault(GATHER if tool == GATHER else rule, set()).add(options)
     return found
 
 
@@ -51,8 +53,8 @@ def put(cohort: Cohort, path: str, size: int) -> None:
 
 # sizes in MiB of what is walked, and which rules do without the second compiler where it is a byte smaller
 SIZES = {
-    "hard": {"mark_duplicates": 15, "base_recalibration": 4, "haplotype_caller": 20, "genotype_gvcfs": 10},
-    "vqsr": {"mark_duplicates": 15, "base_recalibration": 4, "haplotype_caller": 20, "genotype_gvcfs": 1},
+    "hard": {"mark_duplicates": 15, "base_recalibration": 4, "haplotype_caller": 4, "genotype_gvcfs": 10},
+    "vqsr": {"mark_duplicates": 15, "base_recalibration": 4, "haplotype_caller": 4, "genotype_gvcfs": 1},
 }
 ALWAYS = {"base_recalibrator", "base_recalibration", "haplotype_caller", "genotype_gvcfs"}
 SHORT = {
@@ -78,6 +80,8 @@ def test_a_walk_over_little_does_without_the_second_compiler(single, filters, si
 
 def test_what_is_not_there_yet_counts_as_large(single):
     options = java_options(single)
+    (short,) = options.pop(GATHER)
+    assert short.endswith(f" {C1}"), "whatever was walked over"
     assert {"base_recalibrator", "haplotype_caller", "genotype_gvcfs", "hard_filter"} <= set(options)
     assert not [text for texts in options.values() for text in texts if C1 in text]
 
@@ -85,10 +89,10 @@ def test_what_is_not_there_yet_counts_as_large(single):
 def test_joint_genotyping_goes_by_the_size_of_its_workspace(single):
     single.config["calling"] = "joint"
     for contig in ("chr1", "chr2"):
-        put(single, f"results/genomics_db_import/cohort/{contig}/part", 10 * MIB)
+        put(single, f"results/genomics_db_import/cohort/{contig}/part", 2 * MIB)
     (sparing,) = java_options(single)["genotype_gvcfs"]
     assert SPARING_C2 in sparing
-    put(single, "results/genomics_db_import/cohort/chr2/part", 10 * MIB - 1)
+    put(single, "results/genomics_db_import/cohort/chr2/part", 2 * MIB - 1)
     options = java_options(single)
     assert options["genotype_gvcfs"] == {f"-Xmx4800m -XX:+UseSerialGC {C1}"}
     # the importer's work is native code, outside of the heap

@@ -22,6 +22,7 @@ rule base_recalibrator:
         piece_mib=16,
     params:
         java=java_gatk4,
+        java_gather=java_short,
         known=lambda wildcards, input: repeat("--known-sites", input.known),
     shell:
         scattered(
@@ -31,7 +32,7 @@ rule base_recalibrator:
                 {params.known} "${{regions[@]}}" --tmp-dir {resources.tmpdir:q} -O "$piece"
             """,
             gather="""
-            gatk --java-options {params.java:q} GatherBQSRReports -I "$list" --tmp-dir {resources.tmpdir:q} -O {output:q}
+            gatk --java-options {params.java_gather:q} GatherBQSRReports -I "$list" --tmp-dir {resources.tmpdir:q} -O {output:q}
             """,
             over="{input.bam:q}",
             piece="{output:q}",

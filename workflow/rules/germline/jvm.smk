@@ -52,6 +52,11 @@ def compilers(input, resources):
     return f" {C1_ALONE if short else SPARING_C2}"
 
 
+def java_short(wildcards, threads, resources):
+    """JVM options of what ends within seconds, whatever its rule walks over."""
+    return java(wildcards, threads, resources) + (f" {C1_ALONE}" if resources.c1_below_mib else "")
+
+
 def size(path):
     """Bytes of a file, or of all files in a folder: a GenomicsDB is about as large as the GVCFs that it was made of."""
     return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file())
