@@ -628,8 +628,11 @@ def test_cgroup_places(tmp_path):
     own.mkdir(parents=True)
     (own / "memory.max").write_text("max\n")
     assert places("0::/user/scope\n", v2) == [("/v2/user/scope", 2), ("/v2/user", 2)]
-    (own / "memory.max").write_text("1000000\n")
-    assert places("0::/user/scope\n", v2) == [("/v2/user/scope", 2)]
+    for name, limit in (("memory.max", "1000000"), ("cpuset.cpus", "0-3"), ("cpuset.mems", "1")):
+        (own / name).write_text(f"{limit}\n")
+        assert places("0::/user/scope\n", v2) == [("/v2/user/scope", 2)], name
+        (own / name).write_text("max\n" if name == "memory.max" else "\n")
+        assert len(places("0::/user/scope\n", v2)) == 2
     container = "31 23 0:28 /docker/1 /v1 ro - cgroup cgroup rw,memory"
     assert places("4:memory:/docker/1/job\n", container) == [("/v1/job", 1)]
     assert places("4:memory:/docker/2/job\n", container) == [], "its top is not our own"

@@ -6,6 +6,8 @@ import time
 from launcher.limits import control_groups
 from launcher.system import read_text, say
 
+BOUNDS = ("memory.max", "memory.high", "cpu.max", "cpuset.cpus", "cpuset.mems")  # "max" or empty where not set
+
 
 class Cgroup:
     """A memory cgroup of the job's own: exact peak, and whether the kernel killed for want of memory."""
@@ -52,13 +54,13 @@ def cgroup_places(root=""):
     """Yield (folder, version) where a memory cgroup may be made.
 
     Below our own cgroup the limits set on us hold for the job too. Version 2 forbids that to most processes;
-    there the parent will do if our own cgroup sets no limit, which would be escaped.
+    there the parent will do if our own cgroup sets no limit and no cpuset, which would be escaped.
     """
     for own, mountpoint, version in control_groups("memory", root):
         if own is None:
             continue
         yield own, version
-        limits = (read_text(f"{root}{own}/{name}") for name in ("memory.max", "memory.high", "cpu.max"))
+        limits = (read_text(f"{root}{own}/{name}").strip() for name in BOUNDS)
         if version == 2 and own != mountpoint and all(text.startswith("max") for text in limits if text):
             yield os.path.dirname(own), version
 
