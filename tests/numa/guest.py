@@ -1,0 +1,286 @@
+"""What is done in the guest, and written to the shared folder for the tests: a scenario after the other.
+
+python guest.py MACHINE LAUNCHER INDEX...
+
+MACHINE: a key of SCENARIOS; LAUNCHER: its compiled __main__, as jobs start it; INDEX: prefixes of indexes of bwa's, all
+of one reference. A scenario that fails is told by its traceback, and the others are done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+MACHINE, LAUNCH, *INDEXES = sys.argv[1:]
+sys.path.insert(0, str(Path(LAUNCH).parents[1]))  # the launcher's own modules, to look with
+
+from launcher.processes import descendants  # noqa: E402
+from rounds import GROUPS, Guest, Round, free_mib, landed, make_group, memory_areas, offline, wait_until  # noqa: E402
+
+SHARE = Path("/share")
+BWA_SHM = Path(__file__).resolve().parents[2] / "workflow/scripts/bwa_shm.py"
+NODES = Path("/sys/devices/system/node")
+
+
+# ---- what the machine is
+
+
+class Asked:
+    """A program that takes long, and is asked beside all that follows."""
+
+    def __init__(self, name: str, *words: str, **settings: object) -> None:
+        self.file, self.began = SHARE / name, time.monotonic()
+        with self.file.open("wb") as out, (SHARE / f"{name}.said").open("wb") as said:
+            self.process = subprocess.Popen(words, stdout=out, stderr=said, **settings)
+
+    def answer(self) -> None:
+        if self.process.wait(300):
+            raise RuntimeError(f"exit code {self.process.returncode}: {(SHARE / f'{self.file.name}.said').read_text()}")
+
+
+def topology(guest: Guest) -> dict:
+    """What the launcher knows by sysfs alone, and what the kernel says of distances."""
+    tables = {path.parent.name[4:]: path.read_text().split() for path in NODES.glob("node*/distance")}
+    return {"sysfs": guest.ask("topology", "--json"), "distances": {n: [*map(int, row)] for n, row in tables.items()}}
+
+
+# ---- whole cores on four NUMA nodes
+
+
+def singles(guest: Guest) -> dict:
+    """As many jobs as there are CPUs."""
+    with Round(guest, "singles") as jobs:
+        for _ in range(os.cpu_count()):
+            jobs.start(1, "--memory=local")
+        jobs.at_work()
+        leased = guest.leased()
+    return jobs.told() | {"leased": leased}
+
+
+def fours(guest: Guest) -> dict:
+    """Four jobs of four threads fill the machine; two more wait; two of the four are killed with -9."""
+    with Round(guest, "fours") as jobs:
+        first = [jobs.start(4, "--memory=local", mib=16) for _ in range(4)]
+        jobs.at_work()
+        later = [jobs.start(4, "--memory=default") for _ in range(2)]
+        time.sleep(2)
+        early = [job.name for job in later if jobs.is_ready(job)]
+        first[0].front.kill()
+        first[1].kill()
+        freed_s = wait_until(lambda: all(map(jobs.is_ready, later)))
+        jobs.at_work(*later)
+    return jobs.told() | {"early": early, "freed_s": freed_s}
+
+
+def widths(guest: Guest) -> dict:
+    """Jobs wider than an L3 group, at the same time."""
+    with Round(guest, "widths") as jobs:
+        for threads, policy in ((6, "interleave"), (8, "local"), (2, "default")):
+            jobs.at_work(jobs.start(threads, f"--memory={policy}", mib=16))
+    return jobs.told()
+
+
+def whole(guest: Guest) -> dict:
+    """A job as wide as the machine."""
+    with Round(guest, "whole") as jobs:
+        jobs.at_work(jobs.start(16, "--memory=interleave", mib=32))
+    return jobs.told()
+
+
+def scatter(guest: Guest) -> dict:
+    """Jobs that spread within a boundary each."""
+    with Round(guest, "scatter") as jobs:
+        for boundary in ("socket", "l3", "numa"):
+            jobs.at_work(jobs.start(4, "--binding=scatter", f"--boundary={boundary}", "--memory=interleave"))
+    return jobs.told()
+
+
+def full(guest: Guest) -> dict:
+    """A job that needs more memory than its NUMA node has."""
+    before = free_mib()
+    with Round(guest, "full") as jobs:
+        jobs.at_work(jobs.start(4, "--memory=local", mib=max(before.values()) + 128))
+    return jobs.told() | {"free_mib": before}
+
+
+def bwa(guest: Guest) -> dict:
+    """Three indexes of bwa's in shared memory, each loaded by a job of another memory policy."""
+    reads, segments = Path(INDEXES[0]).with_name("reads.fq").read_bytes(), {}
+    with Round(guest, "bwa") as jobs:
+        for prefix, threads, policy in zip(INDEXES, (6, 6, 2), ("local", "interleave", "default"), strict=True):
+            fifo = guest.work / f"{policy}.fq"
+            os.mkfifo(fifo)
+            words = [*guest.python, BWA_SHM, "run", prefix, "bwa", "mem", "-v", 3, prefix, fifo]
+            command = f"exec {shlex.join(map(str, words))} >{policy}.sam"
+            job = jobs.start(threads, f"--memory={policy}", command=command)
+            writing = open_when_read(fifo, lambda job=job: jobs.require(job))  # bwa has its index by then
+            try:
+                job.pid = only_bwa(job.front.pid)
+                (path,) = {area["file"] for area in memory_areas(job.pid) if "bwaidx" in area.get("file", "")}
+                segments[policy] = {"job": job.name, "pages": landed(path)}
+                os.write(writing, reads)
+            finally:
+                os.close(writing)
+    for policy, segment in segments.items():
+        lines = (guest.work / f"{policy}.sam").read_text().splitlines()
+        segment["mapped"] = sum(line.split("\t")[2] != "*" for line in lines if line[0] != "@")
+        segment["log"] = (guest.work / f"logs/{segment['job']}.log").read_text()
+    names = sorted(path.name for path in Path("/dev/shm").iterdir())
+    subprocess.run([*guest.python, BWA_SHM, "free"], check=True, **guest.within(None))
+    return {"segments": segments, "there": names, "freed": sorted(path.name for path in Path("/dev/shm").iterdir())}
+
+
+def open_when_read(fifo: Path, still: Callable[[], None]) -> int:
+    """Open a pipe for writing once somebody reads from it; `still` raises where nobody will. Return its descriptor."""
+    found = []
+
+    def is_read() -> bool:
+        still()
+        try:
+            found.append(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:
+            return False
+        return True
+
+    wait_until(is_read)
+    os.set_blocking(found[0], True)
+    return found[0]
+
+
+def only_bwa(front: int) -> int:
+    """The process below a launcher that is bwa."""
+    (pid,) = [pid for pid in descendants(front) if Path(f"/proc/{pid}/comm").read_text() == "bwa\n"]
+    return pid
+
+
+def box(guest: Guest) -> dict:
+    """A control group with six CPUs, two NUMA nodes and 256 MiB."""
+    group = make_group("box", cpuset__cpus="4-9", cpuset__mems="1-2", memory__max="256M")
+    limits, cores = guest.ask("limits", group=group), guest.ask("topology", "--json", group=group)["cores"]
+    with Round(guest, "box") as jobs:
+        for _ in range(3):
+            jobs.start(2, "--memory=local", group=group)
+        jobs.at_work()
+    with Round(guest, "wide") as wide:
+        wide.at_work(wide.start(16, "--memory=interleave", mib=32, group=group))
+    with Round(guest, "hungry") as hungry:
+        hungry.start(2, mib=400, group=group)
+    told = {name: seen for some in (jobs, wide, hungry) for name, seen in some.told()["jobs"].items()}
+    return {"jobs": told, "limits": limits, "cores": cores}
+
+
+def far(guest: Guest) -> dict:
+    """A control group whose CPUs are of NUMA node 1, and whose memory is of node 3."""
+    group = make_group("far", cpuset__cpus="4-7", cpuset__mems="3")
+    with Round(guest, "far") as jobs:
+        for policy in ("local", "interleave"):
+            jobs.start(2, f"--memory={policy}", group=group)
+        jobs.at_work()
+    return jobs.told()
+
+
+def absent(guest: Guest) -> dict:
+    """Two CPUs are taken from the machine, and given back."""
+    with offline(5, 6):
+        cores = guest.ask("topology", "--json")["cores"]
+        with Round(guest, "absent") as jobs:
+            jobs.at_work(jobs.start(16))
+    with Round(guest, "back") as back:
+        back.at_work(back.start(16))
+    return {"jobs": jobs.told()["jobs"] | back.told()["jobs"], "cores": cores}
+
+
+# ---- two threads a core, two L3 groups a NUMA node
+
+
+def whole_cores(guest: Guest) -> dict:
+    """As many jobs as there are cores, and one more, which waits."""
+    with Round(guest, "cores") as jobs:
+        first = [jobs.start(1, "--memory=local") for _ in range(os.cpu_count() // 2)]
+        jobs.at_work(*first)
+        leased = guest.leased()
+        late = jobs.start(1, "--memory=local")
+        time.sleep(2)
+        early = jobs.is_ready(late)
+    return jobs.told() | {"leased": leased, "early": early, "late": late.name}
+
+
+def siblings(guest: Guest) -> dict:
+    """As many jobs as there are hyperthreads, which count as CPUs."""
+    with Round(guest, "siblings") as jobs:
+        for _ in range(os.cpu_count()):
+            jobs.start(1, "--smt", "--memory=local")
+        jobs.at_work()
+    return jobs.told()
+
+
+def threads(guest: Guest) -> dict:
+    """What jobs of some widths get: of whole cores, and of hyperthreads."""
+    with Round(guest, "near") as near:
+        near.at_work(near.start(2, "--binding=scatter", "--boundary=numa"))
+        near.at_work(near.start(2, "--binding=scatter", "--boundary=l3"))
+        near.at_work(near.start(4, "--smt"))
+    with Round(guest, "eight") as eight:
+        eight.at_work(eight.start(8))
+    with Round(guest, "wider") as wider:
+        wider.at_work(wider.start(9))
+    return {"jobs": near.told()["jobs"] | eight.told()["jobs"] | wider.told()["jobs"]}
+
+
+def half_a_core(guest: Guest) -> dict:
+    """The first thread of a core and the second of another are taken from the machine."""
+    with offline(2, 7):
+        cores = guest.ask("topology", "--json")["cores"]
+        with Round(guest, "half") as jobs:
+            jobs.at_work(jobs.start(8))
+            leased = guest.leased()
+    return jobs.told() | {"cores": cores, "leased": leased}
+
+
+# ---- all of it
+
+SCENARIOS: dict[str, tuple[Callable[[Guest], dict], ...]] = {
+    "places": (topology, singles, fours, widths, whole, scatter, full, bwa, box, far, absent),
+    "siblings": (topology, whole_cores, siblings, threads, half_a_core),
+}
+OFFLINE = (absent, half_a_core)  # before these, what is asked of the whole machine must be answered
+
+
+def main() -> None:
+    (GROUPS / "cgroup.subtree_control").write_text("+cpuset +memory +cpu")  # as systemd does
+    guest, told = Guest(Path(LAUNCH), Path("/run/gpd")), {}
+    asked = {"gpd": Asked("gpd.json", sys.executable, "-m", "gpd", "topology", "--json", env=guest.environment)}
+    if lstopo := shutil.which("lstopo-no-graphics"):
+        asked["hwloc"] = Asked("lstopo.xml", lstopo, "--of", "xml")
+    for scenario in SCENARIOS[MACHINE]:
+        if scenario in OFFLINE:
+            for name, program in asked.items():
+                told[name] = attempt(name, program.answer)
+        told[scenario.__name__] = attempt(scenario.__name__, lambda scenario=scenario: scenario(guest))
+    told["left"] = guest.left()
+    shutil.copy(guest.work / "ledger.jsonl", SHARE)
+    (SHARE / "told.json").write_text(json.dumps(told))
+
+
+def attempt(name: str, act: Callable[[], dict | None]) -> dict:
+    """What an act tells, and how long it took; or how it failed."""
+    began = time.monotonic()
+    print(f"guest: {name}, {time.monotonic():.1f} s after the kernel's start", flush=True)
+    try:
+        told = act() or {}
+    except Exception:
+        told = {"error": traceback.format_exc()}
+        print(told["error"], flush=True)
+    return told | {"seconds": round(time.monotonic() - began, 1)}
+
+
+if __name__ == "__main__":
+    main()
