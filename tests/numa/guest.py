@@ -33,22 +33,11 @@ NODES = Path("/sys/devices/system/node")
 # ---- what the machine is
 
 
-class Asked:
-    """A program that takes long, and is asked beside all that follows."""
-
-    def __init__(self, name: str, *words: str, **settings: object) -> None:
-        self.file, self.began = SHARE / name, time.monotonic()
-        with self.file.open("wb") as out, (SHARE / f"{name}.said").open("wb") as said:
-            self.process = subprocess.Popen(words, stdout=out, stderr=said, **settings)
-
-    def answer(self) -> None:
-        if self.process.wait(300):
-            raise RuntimeError(f"exit code {self.process.returncode}: {(SHARE / f'{self.file.name}.said').read_text()}")
-
-
 def topology(guest: Guest) -> dict:
-    """What the launcher knows by sysfs alone, and what the kernel says of distances."""
+    """What the launcher knows by sysfs alone, what the kernel says of distances, and hwloc's file of the machine."""
     tables = {path.parent.name[4:]: path.read_text().split() for path in NODES.glob("node*/distance")}
+    if lstopo := shutil.which("lstopo-no-graphics"):
+        subprocess.run([lstopo, "--of", "xml", SHARE / "lstopo.xml"], check=True)
     return {"sysfs": guest.ask("topology", "--json"), "distances": {n: [*map(int, row)] for n, row in tables.items()}}
 
 
@@ -214,11 +203,10 @@ def whole_cores(guest: Guest) -> dict:
 
 
 def siblings(guest: Guest) -> dict:
-    """As many jobs as there are hyperthreads, which count as CPUs."""
+    """Jobs that fill the machine where hyperthreads count as CPUs."""
     with Round(guest, "siblings") as jobs:
-        for _ in range(os.cpu_count()):
-            jobs.start(1, "--smt", "--memory=local")
-        jobs.at_work()
+        for width in (1, 1, 6, 8):
+            jobs.at_work(jobs.start(width, "--smt", "--memory=local"))
     return jobs.told()
 
 
@@ -251,31 +239,24 @@ SCENARIOS: dict[str, tuple[Callable[[Guest], dict], ...]] = {
     "places": (topology, singles, fours, widths, whole, scatter, full, bwa, box, far, absent),
     "siblings": (topology, whole_cores, siblings, threads, half_a_core),
 }
-OFFLINE = (absent, half_a_core)  # before these, what is asked of the whole machine must be answered
 
 
 def main() -> None:
     (GROUPS / "cgroup.subtree_control").write_text("+cpuset +memory +cpu")  # as systemd does
     guest, told = Guest(Path(LAUNCH), Path("/run/gpd")), {}
-    asked = {"gpd": Asked("gpd.json", sys.executable, "-m", "gpd", "topology", "--json", env=guest.environment)}
-    if lstopo := shutil.which("lstopo-no-graphics"):
-        asked["hwloc"] = Asked("lstopo.xml", lstopo, "--of", "xml")
     for scenario in SCENARIOS[MACHINE]:
-        if scenario in OFFLINE:
-            for name, program in asked.items():
-                told[name] = attempt(name, program.answer)
         told[scenario.__name__] = attempt(scenario.__name__, lambda scenario=scenario: scenario(guest))
     told["left"] = guest.left()
     shutil.copy(guest.work / "ledger.jsonl", SHARE)
     (SHARE / "told.json").write_text(json.dumps(told))
 
 
-def attempt(name: str, act: Callable[[], dict | None]) -> dict:
+def attempt(name: str, act: Callable[[], dict]) -> dict:
     """What an act tells, and how long it took; or how it failed."""
     began = time.monotonic()
     print(f"guest: {name}, {time.monotonic():.1f} s after the kernel's start", flush=True)
     try:
-        told = act() or {}
+        told = act()
     except Exception:
         told = {"error": traceback.format_exc()}
         print(told["error"], flush=True)

@@ -27,7 +27,7 @@ COMMANDS = ("qemu-system-x86_64", "setpriv")
 NEAR, FAR = 12, 32  # distances of NUMA nodes: of one socket, of two
 
 # Debian's kernel, and a clock that emulation can keep; a kernel that panics ends the machine (-no-reboot)
-KERNEL_LINE = "console=ttyS0 quiet loglevel=3 panic=-1 tsc=unstable mitigations=off nokaslr audit=0"
+KERNEL_LINE = "console=ttyS0 quiet loglevel=3 panic=-1 tsc=unstable mitigations=off nokaslr norandmaps audit=0"
 
 
 class MachineError(Exception):

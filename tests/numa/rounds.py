@@ -26,7 +26,7 @@ from launcher.topology import parse_cpus
 HERE = Path(__file__).parent
 GROUPS = Path("/sys/fs/cgroup")
 CPUS = Path("/sys/devices/system/cpu")
-PATIENCE_S = 120.0  # two real CPUs emulate sixteen
+PATIENCE_S = 600.0  # two real CPUs emulate sixteen, and may have much else to do
 
 
 class Guest:

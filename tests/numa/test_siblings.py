@@ -38,8 +38,11 @@ def test_a_job_of_one_thread_holds_a_whole_core(guest: Visit) -> None:
 
 
 def test_with_smt_hyperthreads_are_cpus(guest: Visit) -> None:
-    jobs = guest.jobs("siblings")
+    one, other, six, eight = jobs = guest.jobs("siblings")
     assert sorted(cpu for job in jobs for cpu in job.lease) == sorted(EVERY)
+    assert [len(job.lease) for job in jobs] == [1, 1, 6, 8]
+    assert SHAPE.core(min(one.lease)) == SHAPE.core(min(other.lease)), "two jobs have a core's two threads"
+    assert guest.spans(six.lease) == guest.spans(eight.lease) == (2, 1, 1)
 
 
 def test_what_jobs_of_some_widths_get(guest: Visit) -> None:
@@ -63,7 +66,7 @@ def test_a_core_with_one_thread_offline_is_leased_by_the_other(guest: Visit) -> 
 
 def test_every_job_ran_on_its_lease_as_seen_from_outside(guest: Visit) -> None:
     jobs = guest.every_job()
-    assert len(jobs) == 30
+    assert len(jobs) == 18
     assert all(job.cpus == job.lease for job in jobs)
     assert {job.record["binding_ok"] for job in jobs} == {True}
     assert ledger_check.check(guest.ledger).problems == ()
