@@ -59,7 +59,12 @@ class Guest:
     def leased(self) -> list[int]:
         """The CPUs whose locks are held."""
         with (self.work / "runtime/cpus").open("rb") as file:
-            return [cpu for cpu in range(os.cpu_count()) if is_leased(file.fileno(), cpu)]
+            cpus = range(os.sysconf("SC_NPROCESSORS_CONF"))  # those that are offline, too
+            return [cpu for cpu in cpus if is_leased(file.fileno(), cpu)]
+
+    def waits(self) -> bool:
+        """Tell whether a launcher waits for CPUs."""
+        return any(path.name.isdigit() for path in (self.work / "runtime/queue").glob("*/*"))
 
     def left(self) -> dict[str, list]:
         """What the jobs have left behind: leases, journals, shared memory."""
