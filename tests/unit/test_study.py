@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 
+import msgspec
 import pytest
 import yaml
 from conftest import ROOT
@@ -14,6 +15,16 @@ from jsonschema import Draft202012Validator
 from gpd.lab import study
 from gpd.lab.study import Sample, StudyError
 from gpd.pipelines import share
+from gpd.records.binding import (
+    BOUNDARIES,
+    MEMORIES,
+    POLICIES,
+    UNBOUND,
+    Binding,
+    BindingName,
+    is_binding,
+    told_binding,
+)
 
 SCHEMA = yaml.safe_load(study.SCHEMA.read_text())
 MANUAL = (ROOT / "config/README.md").read_text()
@@ -64,6 +75,79 @@ def test_a_fault_is_one_line_with_its_place(tmp_path, text, line):
     assert str(tmp_path / "throughput.yaml") in str(error.value)
     assert line in str(error.value)
     assert "\n" not in str(error.value)
+
+
+BOTH_POLICIES = """
+pipelines: {germline: {}}
+bindings: [compact, {policy: compact, boundary: numa, memory: local}, {policy: scatter, memory: interleave}, none]
+"""
+
+
+def test_a_binding_is_a_policy_or_sets_boundary_and_memory_too(tmp_path):
+    names = ("compact", "compact-numa-local", "scatter-interleave", "none")
+    settings = read(tmp_path, BOTH_POLICIES)
+    assert settings.bindings == names
+    cells = study.grid(replace(settings, concurrent_samples=(1,), repeats=1, warm_up=0), {"germline": POOL}, 8)
+    assert {cell.cell: cell.series.binding for cell in cells} == {
+        f"germline-n1-scheduled-{name}-r1": name for name in names
+    }
+
+
+@pytest.mark.parametrize(
+    "binding",
+    [
+        "tight",
+        "{boundary: numa}",
+        "{policy: none, memory: local}",
+        "{policy: compact, memory: near}",
+        "{policy: compact, l3: 1}",
+    ],
+)
+def test_what_is_no_binding_is_refused_in_one_line(tmp_path, binding):
+    with pytest.raises(StudyError, match=r"bindings\.1: .*: must be compact, scatter or none, or a policy") as error:
+        read(tmp_path, f"pipelines: {{germline: {{}}}}\nbindings: [compact, {binding}]")
+    assert "\n" not in str(error.value)
+
+
+def test_bindings_have_the_launchers_names():
+    parts = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())["properties"]["binding"][
+        "properties"
+    ]
+    assert (set(POLICIES), set(BOUNDARIES), set(MEMORIES)) == tuple(
+        set(parts[key]["enum"]) for key in ("policy", "boundary", "memory")
+    )
+    own = SCHEMA["$defs"]["binding"]["properties"]
+    assert {key: part["enum"] for key, part in own.items()} == {
+        "policy": [policy for policy in POLICIES if policy != UNBOUND],
+        "boundary": [*BOUNDARIES],
+        "memory": [*MEMORIES],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "told"),
+    [
+        ("none", {"policy": "none"}, "no binding"),
+        ("compact", {"policy": "compact"}, "compact binding"),
+        ("scatter-local", {"policy": "scatter", "memory": "local"}, "scatter binding, memory local"),
+        (
+            "compact-l3-interleave",
+            {"policy": "compact", "boundary": "l3", "memory": "interleave"},
+            "compact binding, boundary l3, memory interleave",
+        ),
+    ],
+)
+def test_a_bindings_name_tells_all_that_it_sets(name, settings, told):
+    assert Binding.parse(name).settings == settings
+    assert Binding.parse(name).name == name
+    assert told_binding(name) == told
+
+
+@pytest.mark.parametrize("name", ["", "tight", "none-local", "compact-local-l3", "compact-l3-local-x", "compact-"])
+def test_what_is_no_bindings_name_is_refused(name):
+    assert not is_binding(name)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(name, BindingName)
 
 
 def keys(schema, prefix=""):

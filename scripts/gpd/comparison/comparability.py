@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from gpd.comparison.agreement import by_input, differing
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import CLUSTER, UNBOUND, Series, counted_cells
+from gpd.records.binding import UNBOUND, told_binding
+from gpd.records.cell import CLUSTER, Series, counted_cells
 from gpd.records.host import TRAITS, Host
 from gpd.records.run import RunRecord, Settings
 from gpd.text.formats import counted, some
@@ -196,7 +197,7 @@ def counted_records(records: Iterable[RunRecord]) -> list[RunRecord]:
 
 def told(series: Series | Shared, n: int | None = None) -> str:
     """Say which point, or which curve."""
-    binding = series.binding and f"{'no' if series.binding == 'none' else series.binding} binding"
+    binding = series.binding and told_binding(series.binding)
     nodes = counted(series.nodes, "node") if series.mode == CLUSTER and series.nodes else ""
     return ", ".join(filter(None, (series.pipeline, f"N = {n}" if n else "", series.mode, nodes, binding)))
 

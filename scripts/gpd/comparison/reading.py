@@ -9,11 +9,11 @@ from typing import get_args
 from gpd.comparison.sides import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
 from gpd.published import figures, series
-from gpd.records.cell import Binding, Mode, Series
+from gpd.records.binding import is_binding
+from gpd.records.cell import Mode, Series
 from gpd.tables import collect
 
 PUBLISHED = "published"
-PARTS = (*get_args(Mode), *get_args(Binding))  # modes and bindings: which part of a study
 
 
 class SideError(GpdError):
@@ -63,9 +63,14 @@ def _named(names: Sequence[str]) -> dict[str, _Asked]:
 def _split(name: str) -> tuple[Path, tuple[str, ...]]:
     """Return the folder and the parts of it that a name such as `runs/study:scheduled:scatter` asks for."""
     head, *parts = name.split(":")
-    while parts and parts[0] not in PARTS:  # a folder may have a colon in its name
+    while parts and not _is_part(parts[0]):  # a folder may have a colon in its name
         head = f"{head}:{parts.pop(0)}"
     return (Path(name), ()) if Path(name).is_dir() else (Path(head), tuple(parts))
+
+
+def _is_part(name: str) -> bool:
+    """Tell whether it says which part of a study: a mode or a binding."""
+    return name in get_args(Mode) or is_binding(name)
 
 
 def _check(sides: Sequence[Side]) -> None:

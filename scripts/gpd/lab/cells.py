@@ -21,10 +21,11 @@ from gpd.errors import GpdError
 from gpd.execution import said, workflow
 from gpd.lab import digests, disk_usage, gatk_log, page_cache, provenance
 from gpd.lab.placement import Placement, mark
-from gpd.lab.pool import Source, binding_settings, lay_out
+from gpd.lab.pool import Source, beside_policy, bound, lay_out
 from gpd.machines import host
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import INDEPENDENT, UNBOUND, Cell
+from gpd.records.binding import UNBOUND
+from gpd.records.cell import INDEPENDENT, Cell
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.run import InputRecord, OutputRecord, ProcessRecord, RunRecord, Settings
 from gpd.tables.summary import summarize
@@ -224,8 +225,7 @@ def _processes(cell: Cell, folder: Path) -> Iterator[Process]:
 
 def _set_up(process: Process, cell: Cell, setup: Setup) -> None:
     """Lay out one run: configuration, tables, profile, and the reference, which is made already."""
-    binding = {**setup.source.config.get("binding", {}), "policy": cell.binding}
-    lay_out(setup.source, process.samples, process.folder, binding=binding)
+    lay_out(setup.source, process.samples, process.folder, binding=bound(setup.source.config, cell.binding))
     (process.folder / REFERENCE).parent.mkdir(exist_ok=True)
     (process.folder / REFERENCE).symlink_to((setup.prepared / REFERENCE).resolve())
     if setup.placement:
@@ -254,7 +254,7 @@ def made_with(cell: Cell, source: Source) -> dict[str, Any]:
     profile = read_profile(workflow.find_profile(cell.profile) / "config.yaml")
     return {
         "profile_digest": provenance.profile_digest(profile, cell.threads),
-        "binding": None if cell.binding == UNBOUND else binding_settings(source.config),
+        "binding": None if cell.binding == UNBOUND else beside_policy(bound(source.config, cell.binding)),
     }
 
 

@@ -13,6 +13,7 @@ from gpd.execution.configuration import ConfigurationError, Row
 from gpd.lab.study import Pool, Sample, StudyError
 from gpd.paths import ROOT
 from gpd.pipelines import PIPELINES
+from gpd.records.binding import Binding, BindingName
 
 SCHEMAS = ROOT / "workflow" / "schemas"
 READS = ("fq1", "fq2", "bam")
@@ -75,9 +76,14 @@ def settings_without_paths(config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def binding_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """How jobs are bound by a complete configuration, but for the policy, which each cell has of its own."""
-    return {key: value for key, value in config["binding"].items() if key != "policy"}
+def bound(config: Mapping[str, Any], binding: BindingName) -> dict[str, Any]:
+    """How jobs are bound by a configuration, with what this binding sets of it."""
+    return {**config.get("binding", {}), **Binding.parse(binding).settings}
+
+
+def beside_policy(binding: Mapping[str, Any]) -> dict[str, Any]:
+    """How jobs are bound, but for the policy, by which series are told apart."""
+    return {key: value for key, value in binding.items() if key != "policy"}
 
 
 def lay_out(source: Source, samples: Collection[str], folder: Path, **settings: Any) -> None:

@@ -16,7 +16,7 @@ from gpd.execution import deployment, interruption, run_lock, waiting, workflow
 from gpd.lab import cells, placement, provenance, study
 from gpd.lab.cells import Setup
 from gpd.lab.placement import Placement
-from gpd.lab.pool import Source, read_pool
+from gpd.lab.pool import Source, bound, read_pool
 from gpd.lab.study import Study, StudyError
 from gpd.machines import launcher, machine
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
@@ -89,7 +89,9 @@ def read(path: Path) -> tuple[Study, dict[PipelineName, Source]]:
     for profile in settings.profiles.values():
         workflow.find_profile(profile)
     faults = [*_not_on_nodes(settings)]
-    if faults := [*faults, *(fault for name, source in sources.items() for fault in _too_few(settings, name, source))]:
+    for name, source in sources.items():
+        faults += [*_too_few(settings, name, source), *_same_bindings(settings, name, source)]
+    if faults:
         raise StudyError("\n".join(f"{path}: {fault}" for fault in faults))
     return settings, sources
 
@@ -114,6 +116,15 @@ def _not_on_nodes(settings: Study) -> Iterator[str]:
         yield "modes: cluster stands alone in a study: this machine is none of its nodes"
     if settings.on_nodes and settings.cache != "as_is":
         yield f"cache: the page cache of other machines can't be made {settings.cache}: as_is goes with mode cluster"
+
+
+def _same_bindings(settings: Study, pipeline: str, source: Source) -> Iterator[str]:
+    """Lines about bindings that come to the same with the pipeline's configuration: one series would be run twice."""
+    known: dict[tuple, str] = {}
+    for name in settings.bindings:
+        same = known.setdefault(tuple(sorted(bound(source.config, name).items())), name)
+        if same != name:
+            yield f"bindings: {same} and {name} are the same with the configuration of {pipeline}: name one"
 
 
 def _too_few(settings: Study, pipeline: str, source: Source) -> Iterator[str]:

@@ -13,12 +13,11 @@ from jsonschema import Draft202012Validator
 
 from gpd.errors import GpdError
 from gpd.pipelines import share
+from gpd.records.binding import UNBOUND, Binding, BindingName
 from gpd.records.cell import (
     CLUSTER,
     INDEPENDENT,
     SCHEDULED,
-    UNBOUND,
-    Binding,
     CacheState,
     Cell,
     Mode,
@@ -59,7 +58,7 @@ class Study:
     pipelines: Mapping[PipelineName, Pool]
     concurrent_samples: tuple[int, ...]
     modes: tuple[Mode, ...]
-    bindings: tuple[Binding, ...]
+    bindings: tuple[BindingName, ...]
     nodes: tuple[int, ...]
     repeats: int
     warm_up: int
@@ -95,8 +94,14 @@ def read_study(path: Path) -> Study:
         **settings
         | {"concurrent_samples": () if wanted == KNEE else tuple(wanted)}
         | {"pipelines": {name: Pool(**pool) for name, pool in settings["pipelines"].items()}}
-        | {name: tuple(settings[name]) for name in ("modes", "bindings", "nodes")}
+        | {name: tuple(settings[name]) for name in ("modes", "nodes")}
+        | {"bindings": tuple(_binding(given).name for given in settings["bindings"])}
     )
+
+
+def _binding(given: str | Mapping[str, str]) -> Binding:
+    """A binding: its policy alone, or what it sets of policy, boundary and memory."""
+    return Binding(given) if isinstance(given, str) else Binding(**given)
 
 
 @cache

@@ -6,20 +6,19 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
+from gpd.records.binding import BindingName
 from gpd.records.decoding import decode
 
 SCHEMA_VERSION: Final = 1
 SCHEDULED: Final = "scheduled"
 INDEPENDENT: Final = "independent"
 CLUSTER: Final = "cluster"
-UNBOUND: Final = "none"  # the binding of jobs that lease no CPUs
 
 Name = Annotated[str, Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=0)]
 AtLeastOne = Annotated[int, Meta(ge=1)]
 PipelineName = Literal["germline", "tuxedo"]
 Mode = Literal["scheduled", "independent", "cluster"]
-Binding = Literal["none", "compact", "scatter"]
 CacheState = Literal["as_is", "warm", "cold"]  # of reads and reference in the page cache, before the cell
 
 
@@ -29,7 +28,7 @@ class Series:
 
     pipeline: PipelineName
     mode: Mode
-    binding: Binding
+    binding: BindingName
     nodes: int = 1
 
 
@@ -48,7 +47,7 @@ class Cell:
     pipeline: PipelineName
     n: AtLeastOne
     mode: Mode
-    binding: Binding
+    binding: BindingName
     nodes: AtLeastOne = 1
     repeat: Count
     warm_up: bool

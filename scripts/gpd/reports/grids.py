@@ -8,6 +8,7 @@ import pandas as pd
 
 from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import ALTERNATIVES, PIPELINES
+from gpd.records.binding import told_binding
 from gpd.records.cell import CLUSTER, Series
 from gpd.tables import columns
 from gpd.tables.columns import CLOCKS
@@ -35,7 +36,7 @@ def name(series: Series) -> str:
 def label(series: Series) -> str:
     """Say what sets a series of a pipeline apart."""
     nodes = [counted(series.nodes, "node")] if series.mode == CLUSTER else []
-    return ", ".join((series.mode, *nodes, f"{'no' if series.binding == 'none' else series.binding} binding"))
+    return ", ".join((series.mode, *nodes, told_binding(series.binding)))
 
 
 def rows(series: Series, table: pd.DataFrame) -> pd.DataFrame:

@@ -26,7 +26,13 @@ MODE = Column(
     "scheduled: one workflow for all samples; independent: one a sample, side by side; cluster: one whose jobs Slurm "
     "places on nodes.",
 )
-BINDING = Column("binding", TEXT, "", "How jobs got their CPUs: none, compact or scatter.")
+BINDING = Column(
+    "binding",
+    TEXT,
+    "",
+    "How jobs got their CPUs: none, compact or scatter, and where the study sets them boundary and memory policy "
+    "(compact-numa-local).",
+)
 NODES = Column("nodes", COUNT, "nodes", "Nodes that its jobs were placed on; 1 but for mode cluster.")
 N = Column("n", COUNT, "samples", "Samples at once.")
 REPEAT = Column("repeat", COUNT, "", "Which repeat, from 1; 0: a warm-up, or a sample alone to be looked at.")
