@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from gpd.commands import compare, demo, doctor, ledger, published, report, run, throughput, topology
+from gpd.commands import compare, demo, doctor, ledger, published, report, run, scaling, throughput, topology
 from gpd.commands.verbs import Verbs
 
 EXIT_CODES = (
@@ -32,6 +32,7 @@ app.command("run", context_settings=TO_SNAKEMAKE)(run.command)
 app.command("demo")(demo.command)
 app.command("topology")(topology.command)
 app.add_typer(throughput.app, name="throughput")
+app.add_typer(scaling.app, name="scaling")
 app.command("report")(report.command)
 app.command("compare")(compare.command)
 app.add_typer(ledger.app, name="ledger")

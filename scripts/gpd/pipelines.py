@@ -6,7 +6,7 @@ Whatever differs between pipelines in the lab is said here.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal
 
 HUMAN_30X_GIGABASES = 30 * 3.1  # of a human genome at 30x
 
@@ -29,7 +29,9 @@ class Pipeline:
     use more than one thread well, with GATK 4 and HISAT2, and the most that they do. `cohort_outputs` are kinds of
     outputs of several samples, with the folders where they are looked for: the first that has any. `read_count`: where
     reads are counted, if not with the alignments. `genomes`: its samples are, so human equivalents mean something.
-    `conditions`: it compares samples of two, unless it stops after the step `quantify`.
+    `conditions`: it compares samples of two, unless it stops after the step `quantify`. `rules` are those of a step,
+    where it has others than the one of its name. `threaded`: whose tools use more than one thread, by what keys of the
+    configuration choose. `of_cohort` are steps that take all samples at once, whatever the configuration.
     """
 
     name: Literal["germline", "tuxedo"]
@@ -43,6 +45,17 @@ class Pipeline:
     read_count: str | None = field(default=None, kw_only=True)
     genomes: bool = field(default=False, kw_only=True)
     conditions: bool = field(default=False, kw_only=True)
+    rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
+    threaded: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict, kw_only=True)
+    of_cohort: frozenset[str] = field(default=frozenset(), kw_only=True)
+
+    def rules_of(self, step: str) -> tuple[str, ...]:
+        """The rules that a step may consist of, with any tool."""
+        return self.rules.get(step, (step,))
+
+    def uses_threads(self, step: str, config: Mapping[str, Any]) -> bool:
+        """Whether a step's tools, as configured, use more than one thread."""
+        return any(config[key] == value and step in steps for (key, value), steps in self.threaded.items())
 
 
 GERMLINE = Pipeline(
@@ -68,6 +81,16 @@ GERMLINE = Pipeline(
     outputs=(Compared("gvcf", "haplotype_caller/{sample}.g.vcf.gz", "vcf"),),
     cohort_outputs={"calls": ("apply_variant_recalibration", "hard_filter", "genotype_gvcfs")},
     genomes=True,
+    rules={
+        "map_and_sort": ("map_and_sort", "map_chunk", "take_alignment"),
+        "base_recalibration": ("base_recalibrator", "base_recalibration"),
+        "genotype_gvcfs": ("sample_map", "genomics_db_import", "genotype_gvcfs"),
+    },
+    threaded={
+        ("pipeline", "germline"): frozenset({"map_and_sort", "mark_duplicates", "haplotype_caller"}),
+        ("realigner", "gatk3"): frozenset({"realigner_targets"}),
+        ("gatk", "gatk3"): frozenset({"base_recalibration", "genotype_gvcfs"}),
+    },
 )
 
 TUXEDO = Pipeline(
@@ -83,6 +106,12 @@ TUXEDO = Pipeline(
     cohort_outputs={"expression": ("differential_expression",)},
     read_count="align/{sample}.json",
     conditions=True,
+    rules={"align": ("inner_distance", "tophat2", "align")},
+    threaded={
+        ("pipeline", "tuxedo"): frozenset({"assemble", "merge", "quantify", "differential_expression"}),
+        ("aligner", "hisat2"): frozenset({"align"}),
+    },
+    of_cohort=frozenset({"merge", "differential_expression", "visualize"}),
 )
 
 PIPELINES: Mapping[str, Pipeline] = {pipeline.name: pipeline for pipeline in (GERMLINE, TUXEDO)}

@@ -77,6 +77,16 @@ def test_a_study_takes_hyperthreads_where_threads_lease_them(tmp_path, settings,
     assert plan_of(tmp_path, settings, cores=None).cores == (256 if smt else 128)
 
 
+def test_two_bindings_that_come_to_the_same_are_refused(tmp_path, settings):
+    twice = ["scatter", "compact", {"policy": "compact", "boundary": "l3"}]  # l3 is the configuration's default
+    with pytest.raises(
+        StudyError, match="bindings: compact and compact-l3 are the same with the configuration of germ"
+    ):
+        plan_of(tmp_path, settings, bindings=twice)
+    told = plan_of(tmp_path, settings, bindings=["compact", {"policy": "compact", "boundary": "numa"}], warm_up=0)
+    assert {cell.binding for cell in told.cells} == {"compact", "compact-numa"}
+
+
 def attempt(sample, wall_s, cpu_s=1.0, step="haplotype_caller", run="run"):
     return {
         **{"schema": 1, "run": run, "rule": step, "step": step, "wildcards": {"sample": sample}, "threads": 1},

@@ -122,6 +122,16 @@ def test_a_scheduled_cell_is_one_run_and_its_record_is_whole(cell, setup, snakem
     assert record["wall_s"] > 0
 
 
+def test_a_binding_that_sets_boundary_and_memory_is_configured_and_recorded(cell, setup, snakemake):
+    bound = replace(cell, cell="germline-n2-scheduled-scatter-numa-local-r1", binding="scatter-numa-local")
+    record = run(bound, setup)
+    config = yaml.safe_load((setup.folder / bound.cell / "config/config.yaml").read_text())
+    assert config["binding"] == {"smt": True, "policy": "scatter", "boundary": "numa", "memory": "local"}
+    assert record["binding"] == {"smt": True, "boundary": "numa", "memory": "local"}
+    assert record["cell"]["binding"] == "scatter-numa-local"
+    assert run(cell, setup)["binding"] == {"smt": True}
+
+
 def test_an_independent_cell_is_a_run_a_sample(cell, setup, snakemake):
     record = run(independent(cell), setup)
     assert read_run(setup.folder / record["cell"]["cell"] / "run.json").run == record["run"]

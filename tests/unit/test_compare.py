@@ -532,6 +532,22 @@ def test_parts_of_a_study_are_compared_as_they_are_named(study, compare):
     assert [side["name"] for side in told["sides"]] == ["A:scheduled:compact", "A:scheduled:scatter"]
 
 
+def test_bindings_that_differ_in_boundary_or_memory_alone_are_sides(study, compare):
+    near, far = (
+        cell(1, makespan, binding=f"compact-numa-{memory}") for makespan, memory in ((30, "local"), (45, "interleave"))
+    )
+    a = study("A", near, far, cell(1, 60))
+    _, told = as_json(compare, a)
+    assert {side["name"] for side in told["sides"]} == {
+        *("A:scheduled:compact", "A:scheduled:compact-numa-local", "A:scheduled:compact-numa-interleave")
+    }
+    _, told = as_json(compare, f"{a}:compact-numa-local", f"{a}:compact-numa-interleave")
+    found = figures(told["points"][0], "makespan_s")
+    assert found["A:compact-numa-interleave"]["ratio"]["value"] == pytest.approx(1.5)
+    _, said, _ = compare(f"{a}:compact-numa-local", f"{a}:compact")
+    assert "binding: compact-numa-local (A:compact-numa-local) and compact (A:compact)" in said
+
+
 def test_parts_of_a_study_have_their_repeats_and_their_interval(study, compare):
     independent = [one | {"mode": "independent", "binding": "none"} for one in A]
     assert "1.20 (0.871-1.65)" in compare(study("A", *independent, *B))[1]

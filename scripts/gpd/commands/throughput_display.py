@@ -118,15 +118,18 @@ class StudyDisplay:
 
     def begin(self, cell: Cell | None, title: str, plan: runner.Plan) -> None:
         """A cell starts, or without one the preparations."""
-        self.states, self.began = {}, time.monotonic()
         planned = plan.cells
         cells_left = [member for member in planned if not cells.is_finished(plan.study.folder, member)]
         times = runner.estimates_s(plan, cells_left)
         known = [seconds for seconds in times if seconds is not None]
-        self.left_s = sum(known) if times and len(known) == len(times) else None
         done = len(planned) - len(cells_left)
         place = f"cell {done + 1} of {len(planned)}: " if cell in planned else ""
-        self.title = f"{place}{title}"
+        self.start(f"{place}{title}", sum(known) if times and len(known) == len(times) else None)
+
+    def start(self, title: str, left_s: float | None) -> None:
+        """Something starts; it and what comes after it take so long, as far as that is known."""
+        self.states, self.began = {}, time.monotonic()
+        self.title, self.left_s = title, left_s
         if not self.console.is_terminal:
             self.console.print(f"{self.title}{self.eta()}", highlight=False, soft_wrap=True)
 
@@ -140,8 +143,12 @@ class StudyDisplay:
         self.waiting = told
 
     def end(self, cell: Cell) -> None:
+        self.ended(cell.cell)
+
+    def ended(self, name: str) -> None:
+        """A cell has ended; how long it took."""
         took = timedelta(seconds=round(time.monotonic() - self.began))
-        self.console.print(f"{cell.cell}: {took}", highlight=False, soft_wrap=True)
+        self.console.print(f"{name}: {took}", highlight=False, soft_wrap=True)
 
     def eta(self) -> str:
         """How long what is left takes, as far as finished cells tell."""
@@ -167,12 +174,18 @@ class StudyDisplay:
 def follow(console: Console) -> Iterator[runner.Watcher]:
     """Show a study live on a terminal; elsewhere a line for each cell's start and end."""
     shown = StudyDisplay(console)
-    watcher = runner.Watcher(shown.begin, shown.changed, shown.waits, shown.end)
+    with live(shown, console):
+        yield runner.Watcher(shown.begin, shown.changed, shown.waits, shown.end)
+
+
+@contextmanager
+def live(shown: StudyDisplay, console: Console) -> Iterator[None]:
+    """Within, show it on a terminal; elsewhere it prints lines itself."""
     if not console.is_terminal:
-        yield watcher
+        yield
         return
     with Live(shown, console=console, transient=True, refresh_per_second=2):
-        yield watcher
+        yield
 
 
 # ---- when it is over ---------------------------------------------------------------------------------

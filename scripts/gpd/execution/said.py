@@ -11,6 +11,7 @@ BEGUN = "Building DAG of jobs..."
 LAST_WORDS = ["WorkflowError:", "At least one job did not complete successfully."]
 
 _STARTED = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
+_MEMORY = re.compile(r"\bmem_mb=(\d+)")
 _FAILED = re.compile(r"^Error in rule (\w+):$")
 _FIELD = re.compile(r"^    ([\w-]+): ?(.*)$")
 _INCOMPLETE = re.compile(r"^Job (\d+) +completed successfully, but ")  # its command ended well, and outputs are missing
@@ -36,6 +37,28 @@ class FailedJob:
     wildcards: Mapping[str, str]
     message: str
     log: str
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    """A job that a dry run would start, and the memory that it asks for (None: that is not known before)."""
+
+    rule: str
+    outputs: tuple[str, ...]
+    threads: int
+    mem_mb: int | None
+
+
+def planned_jobs(lines: Sequence[str]) -> list[PlannedJob]:
+    """The jobs of a dry run. No output of this workflow has a comma in its name."""
+    starts = [(found[1], number) for number, line in enumerate(lines) if (found := _STARTED.match(line))]
+    return [_planned(rule, _fields(lines, number + 1)) for rule, number in starts]
+
+
+def _planned(rule: str, fields: Mapping[str, str]) -> PlannedJob:
+    outputs = tuple(filter(None, fields.get("output", "").split(", ")))
+    asked = _MEMORY.search(fields.get("resources", ""))
+    return PlannedJob(rule, outputs, int(fields.get("threads", 1)), int(asked[1]) if asked else None)
 
 
 def failed_jobs(lines: Sequence[str]) -> list[FailedJob]:

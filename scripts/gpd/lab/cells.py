@@ -26,8 +26,9 @@ from gpd.machines import host
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import UNBOUND
 from gpd.records.cell import INDEPENDENT, Cell
-from gpd.records.ledger import Attempt, read_ledger
+from gpd.records.ledger import Attempt, last_attempts, read_ledger
 from gpd.records.run import InputRecord, OutputRecord, ProcessRecord, RunRecord, Settings
+from gpd.records.scaling import ScalingRecord
 from gpd.tables.summary import summarize
 
 PLAN, RECORD, LEDGER = "cell.json", "run.json", "ledger.jsonl"
@@ -89,7 +90,7 @@ def prepare(setup: Setup, cores: int, changed: Changed) -> None:
     lay_out(setup.source, [member.name for member in setup.source.members], setup.prepared)
     profile = workflow.PROFILES / "default"
     if setup.placement:
-        profile = _write_profile(setup.placement.confined(len(setup.placement.nodes), setup.prepared), setup.prepared)
+        profile = write_profile(setup.placement.confined(len(setup.placement.nodes), setup.prepared), setup.prepared)
     arguments = _snakemake(setup, setup.prepared, cores, profile, "prepare", "--nolock")
     ledger = setup.prepared / LEDGER
     earlier = len(read_ledger(ledger))
@@ -101,10 +102,7 @@ def prepare(setup: Setup, cores: int, changed: Changed) -> None:
             locks=[setup.lock],
             elsewhere=setup.placement is not None,
         )
-    if finished.exit_code:
-        failed = [attempt for attempt in read_ledger(ledger)[earlier:] if not attempt.succeeded]
-        told = [f"{each.rule}: {each.message} (log: {setup.prepared / each.log})" for each in failed]
-        raise CellError("\n".join(told) or _reason(finished))
+    refuse_failed(finished, read_ledger(ledger)[earlier:], setup.prepared)
 
 
 def plan_dry(source: Source) -> None:
@@ -117,7 +115,7 @@ def plan_dry(source: Source) -> None:
         arguments = workflow.command(folder, 1, None, workflow.PROFILES / "default", [], options)
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
         if finished.exit_code:
-            raise CellError(_reason(finished))
+            raise CellError(reason(finished))
 
 
 def run(cell: Cell, setup: Setup, changed: Changed) -> None:
@@ -141,7 +139,7 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
         _set_up(process, cell, setup)
     inputs = {sample: _input(setup.source, sample) for sample in cell.samples}
     _set_cache(cell, setup)
-    with _scratch(folder) as scratch:
+    with scratch_folder(folder) as scratch:
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
         began, start = time.monotonic(), datetime.now(UTC)
         with disk_usage.watch([folder, scratch]) as disk:
@@ -169,8 +167,8 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
         ),
         settings=setup.settings,
         **made_with(cell, setup.source),
-        memory_applied=_memory_applied(attempts),
-        pair_hmm=_pair_hmm(processes, attempts),
+        memory_applied=memory_applied(attempts),
+        pair_hmm=pair_hmm([process.folder for process in processes], attempts),
         host=node,
         nodes=tuple(each.host for each in setup.placement.chosen(cell.nodes)) if setup.placement else (),
     )
@@ -179,7 +177,7 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
     write_record(folder / RECORD, record)
 
 
-def write_record(path: Path, record: RunRecord) -> None:
+def write_record(path: Path, record: RunRecord | ScalingRecord) -> None:
     """Write a record so that it is there whole or not at all, also after a power cut."""
     part = path.with_name(f".{path.name}")
     with part.open("w", encoding="utf-8") as file:
@@ -234,10 +232,10 @@ def _set_up(process: Process, cell: Cell, setup: Setup) -> None:
         profile = read_profile(workflow.find_profile(cell.profile) / "config.yaml")
     if threads := {**(profile.get("set-threads") or {}), **cell.threads}:
         profile["set-threads"] = threads  # which Snakemake does not take empty
-    _write_profile(profile, process.folder)
+    write_profile(profile, process.folder)
 
 
-def _write_profile(profile: Mapping[str, Any], folder: Path) -> Path:
+def write_profile(profile: Mapping[str, Any], folder: Path) -> Path:
     """Write a run's own profile into its folder; the folder of the profile."""
     target = folder / "profile"
     target.mkdir(exist_ok=True)
@@ -272,7 +270,7 @@ def _set_cache(cell: Cell, setup: Setup) -> None:
 
 
 @contextmanager
-def _scratch(folder: Path) -> Iterator[Path]:
+def scratch_folder(folder: Path) -> Iterator[Path]:
     """A folder for temporary files, where they go here; a link in the cell's folder tells a later run of it."""
     scratch = Path(tempfile.mkdtemp(prefix="gpd-"))
     (folder / SCRATCH).symlink_to(scratch)
@@ -331,10 +329,18 @@ def _refuse_nothing(attempts: Iterable[list[Attempt]], finished: Iterable[workfl
     """Raise CellError where a run ended without a single job: that is no failed sample, but a fault to be mended."""
     for of_process, each in zip(attempts, finished, strict=True):
         if each.exit_code and not of_process:
-            raise CellError(_reason(each))
+            raise CellError(reason(each))
 
 
-def _reason(finished: workflow.Finished) -> str:
+def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], folder: Path) -> None:
+    """Raise CellError where a run in a folder did not end well: the jobs of it that failed, with their logs."""
+    if finished.exit_code:
+        failed = [attempt for attempt in last_attempts(attempts) if not attempt.succeeded]
+        told = [f"{each.rule}: {each.message} (log: {folder / each.log})" for each in failed]
+        raise CellError("\n".join(told) or reason(finished))
+
+
+def reason(finished: workflow.Finished) -> str:
     """Why Snakemake ended without a job."""
     told = said.reason(finished.said)
     return "\n".join(told) or f"Snakemake ended with exit code {finished.exit_code} and said nothing"
@@ -360,17 +366,17 @@ def _outputs(
     return digests.outputs(setup.pipeline, process.folder / "results", succeeded)
 
 
-def _memory_applied(attempts: Iterable[list[Attempt]]) -> str | None:
+def memory_applied(attempts: Iterable[list[Attempt]]) -> str | None:
     """The memory policies that jobs on leased CPUs really had; None where no ledger tells."""
     told = {attempt.memory_applied for of_process in attempts for attempt in of_process if attempt.cpus}
     return ", ".join(sorted(filter(None, told))) or None
 
 
-def _pair_hmm(processes: Iterable[Process], attempts: Iterable[list[Attempt]]) -> str | None:
-    """The pair-HMM that GATK chose, by the logs of its jobs; None where none tells."""
+def pair_hmm(folders: Iterable[Path], attempts: Iterable[list[Attempt]]) -> str | None:
+    """The pair-HMM that GATK chose, by the logs of its jobs in each folder; None where none tells."""
     logs = [
-        process.folder / attempt.log
-        for process, of_process in zip(processes, attempts, strict=True)
+        folder / attempt.log
+        for folder, of_process in zip(folders, attempts, strict=True)
         for attempt in of_process
         if attempt.step == "haplotype_caller"
     ]

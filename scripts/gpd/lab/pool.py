@@ -52,11 +52,19 @@ def read_pool(pipeline: str, pool: Pool) -> Source:
 
     What is wrong with the files that they name, the workflow says when it starts. Raises StudyError.
     """
-    folder = Path(pool.directory).absolute()
     try:
-        found = configuration.read([folder / pool.config], folder, pipeline)
+        return read_source(Path(pool.directory), Path(pool.config), pipeline)
     except (ConfigurationError, OSError) as error:
         raise StudyError("\n".join(f"pipelines.{pipeline}: {line}" for line in str(error).splitlines())) from error
+
+
+def read_source(directory: Path, config: Path, pipeline: str | None = None) -> Source:
+    """The same of a configuration, as seen from `directory`; its pipeline is its own if none is named.
+
+    Raises ConfigurationError, OSError.
+    """
+    folder = directory.absolute()
+    found = configuration.read([folder / config], folder, pipeline)
     schema = _schema()
     units = [
         {column: _absolute(value, folder) if column in READS else value for column, value in row.items()}

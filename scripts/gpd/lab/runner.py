@@ -174,15 +174,25 @@ def _refuse_other(plan: Plan, pipeline: str, settings: Settings) -> None:
         if record.cell.pipeline != pipeline:
             continue
         own = _made_with_now(plan, record.cell)
-        pairs = [(name, getattr(record.settings, key), getattr(settings, key)) for key, name in MADE_WITH.items()]
-        pairs += [(MADE_WITH_BY_CELL[key], getattr(record, key), now) for key, now in own.items()]
-        if changed := [(name, before) for name, before, now in pairs if before != now]:
-            other = " and ".join(f"another {name}" for name, before in changed if before is not None)
-            unknown = " and ".join(f"a {name} that it does not tell" for name, before in changed if before is None)
-            raise StudyError(
-                f"{folder}: was made with {' and '.join(filter(None, (other, unknown)))}: give the study another name, "
-                "or remove that folder"
-            )
+        of_cell = in_words(
+            (MADE_WITH_BY_CELL[key], getattr(record, key)) for key, now in own.items() if getattr(record, key) != now
+        )
+        if differing := " and ".join(filter(None, (made_otherwise(record.settings, settings), of_cell))):
+            raise StudyError(f"{folder}: was made with {differing}: give the study another name, or remove that folder")
+
+
+def made_otherwise(before: Settings, now: Settings) -> str:
+    """What another run was made with than would be now, in words; empty where nothing differs."""
+    pairs = [(name, getattr(before, key), getattr(now, key)) for key, name in MADE_WITH.items()]
+    return in_words((name, value) for name, value, of_now in pairs if value != of_now)
+
+
+def in_words(differing: Iterable[tuple[str, object]]) -> str:
+    """Say what differs, of pairs of a name and what a record tells of it (None: nothing)."""
+    pairs = list(differing)
+    other = " and ".join(f"another {name}" for name, value in pairs if value is not None)
+    unknown = " and ".join(f"a {name} that it does not tell" for name, value in pairs if value is None)
+    return " and ".join(filter(None, (other, unknown)))
 
 
 def _made_with_now(plan: Plan, before: Cell) -> dict[str, Any]:

@@ -36,8 +36,8 @@ class Binding:
         found = cls(policy, boundary, memory)
         if rest or policy not in POLICIES or (policy == UNBOUND and found.name != UNBOUND):
             raise ValueError(
-                f"{name!r} is no binding: {', '.join(POLICIES)}, and behind the first two, with a hyphen each, a boundary "
-                f"({', '.join(BOUNDARIES)}) and a memory policy ({', '.join(MEMORIES)})"
+                f"{name!r} is no binding: {', '.join(POLICIES)}, and behind the first two, with a hyphen each, a "
+                f"boundary ({', '.join(BOUNDARIES)}) and a memory policy ({', '.join(MEMORIES)})"
             )
         return found
 

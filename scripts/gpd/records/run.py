@@ -130,22 +130,23 @@ class RunRecord:
 
 def read_run(path: Path) -> RunRecord:
     """Read a run.json. Raises RecordError."""
-    record = _read(path, RunRecord.from_json)
-    _check_place(path, record.cell)
+    record = read_json(path, RunRecord.from_json)
+    check_place(path, record.cell.cell)
     return record
 
 
 def read_cell(path: Path) -> Cell:
     """Read a cell.json. Raises RecordError."""
-    cell = _read(path, Cell.from_json)
-    _check_place(path, cell)
+    cell = read_json(path, Cell.from_json)
+    check_place(path, cell.cell)
     return cell
 
 
 Kind = TypeVar("Kind")
 
 
-def _read(path: Path, parse: Callable[[str], Kind]) -> Kind:
+def read_json(path: Path, parse: Callable[[str], Kind]) -> Kind:
+    """What a file of JSON tells. Raises RecordError."""
     try:
         return parse(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
@@ -156,6 +157,7 @@ def _read(path: Path, parse: Callable[[str], Kind]) -> Kind:
         raise RecordError(f"{path}: not a valid {path.name}: {error}; {REMEDY}") from error
 
 
-def _check_place(path: Path, cell: Cell) -> None:
-    if cell.cell != path.parent.name:
-        raise RecordError(f"{path}: it is of the cell {cell.cell}; a cell's folder keeps its name")
+def check_place(path: Path, cell: str) -> None:
+    """Raise RecordError where a file lies in the folder of another cell."""
+    if cell != path.parent.name:
+        raise RecordError(f"{path}: it is of the cell {cell}; a cell's folder keeps its name")

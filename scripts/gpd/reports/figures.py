@@ -28,6 +28,7 @@ HALF_W, FULL_W = 4.5, 9.4  # inches; two halves stand beside each other, and a h
 MOST_BARS = 1500  # of a timeline: past that they are thinner than a line
 MOST_LANES_NAMED = 32
 LEGEND_ROW = 0.2  # inches
+SAMPLES_AT_ONCE = "samples at once (N)"
 
 # Okabe and Ito's palette (Color Universal Design, 2008) and a grey: told apart by the colour-blind too. Those that
 # run longest are furthest apart; hard filters stand in for the recalibration of variants and are hatched besides.
@@ -130,7 +131,15 @@ class Bar:
     failed: bool = False
 
 
-def draw_curves(name: str, title: str, description: str, curves: Sequence[Curve], y_label: str, muted=False) -> Drawing:
+def draw_curves(
+    name: str,
+    title: str,
+    description: str,
+    curves: Sequence[Curve],
+    y_label: str,
+    muted: bool = False,
+    x_label: str = SAMPLES_AT_ONCE,
+) -> Drawing:
     """Lines against N with error bars; knees are ringed. `muted` draws them in grey: they are for reference."""
     knees = any(curve.knee is not None for curve in curves)
     rows = -(-(len(curves) + knees) // 2)
@@ -138,7 +147,7 @@ def draw_curves(name: str, title: str, description: str, curves: Sequence[Curve]
         figure, axes = _axes(HALF_W, 3.0 + rows * LEGEND_ROW, bottom=0.62 + rows * LEGEND_ROW)
         for at, curve in enumerate(curves):
             _draw_curve(axes, curve, at, muted)
-        _count_axis(axes, sorted({point.n for curve in curves for point in curve.points}))
+        _count_axis(axes, sorted({point.n for curve in curves for point in curve.points}), x_label)
         axes.set_ylim(0, HEADROOM * axes.get_ylim()[1])
         axes.set_ylabel(y_label)
         handles, labels = axes.get_legend_handles_labels()
@@ -163,7 +172,7 @@ def draw_stacks(
         axes.set_xticks(range(len(stacks)), [stack.label for stack in stacks])
         room = max(3 - len(stacks), 0) / 2  # a lone bar is no wall
         axes.set_xlim(-0.6 - room, len(stacks) - 0.4 + room)
-        axes.set_xlabel("samples at once (N)")
+        axes.set_xlabel(SAMPLES_AT_ONCE)
         axes.set_ylabel(y_label)
         _legend(figure, *_step_key(steps, numbers), columns=2)
         return Drawing(name, title, description, _svg(figure, name, title, description))
@@ -233,7 +242,7 @@ def _draw_curve(axes: Axes, curve: Curve, at: int, muted: bool) -> None:
     axes.plot([p.n for p in ringed], [p.value for p in ringed], ls="", marker="o", ms=13, mfc="none", mec=colour)
 
 
-def _count_axis(axes: Axes, counts: Sequence[int]) -> None:
+def _count_axis(axes: Axes, counts: Sequence[int], label: str) -> None:
     """N on the x axis: each that was run where they fit, whole numbers otherwise."""
     span = max(counts[-1] - counts[0], 1)
     gaps = [high - low for low, high in pairwise(counts)]
@@ -242,7 +251,7 @@ def _count_axis(axes: Axes, counts: Sequence[int]) -> None:
     else:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlim(counts[0] - 0.07 * span, counts[-1] + 0.07 * span)
-    axes.set_xlabel("samples at once (N)")
+    axes.set_xlabel(label)
 
 
 def _draw_stack(

@@ -3,7 +3,7 @@
 The text is a pure function of the tables: no clock, no path of this machine, the same bytes every time.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -43,18 +43,18 @@ def write(
     page, plain = folder / HTML, folder / MARKDOWN
     page.write_text(render_html(findings), encoding="utf-8")
     plain.write_text(render_markdown(findings), encoding="utf-8")
-    _write_figures(findings, folder / FIGURES)
+    write_figures(drawings(findings), folder / FIGURES)
     return page, plain
 
 
 def render_html(findings: Findings) -> str:
     """Return the page; all text is escaped, figures stand within it."""
-    return _environment(HTML).get_template("report.html.j2").render(findings=findings)
+    return environment(HTML).get_template("report.html.j2").render(findings=findings)
 
 
 def render_markdown(findings: Findings) -> str:
     """Return the page as Markdown; all text is escaped, figures are files beside it."""
-    return _environment(MARKDOWN).get_template("report.md.j2").render(findings=findings, figures=FIGURES)
+    return environment(MARKDOWN).get_template("report.md.j2").render(findings=findings, figures=FIGURES)
 
 
 def drawings(findings: Findings) -> Iterator[Drawing]:
@@ -65,9 +65,9 @@ def drawings(findings: Findings) -> Iterator[Drawing]:
 
 
 @cache
-def _environment(kind: str) -> Environment:
+def environment(kind: str) -> Environment:
     """Return what fills in a template. Text is escaped, unless it is Markup."""
-    environment = Environment(
+    made = Environment(
         loader=TEMPLATES,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -76,19 +76,19 @@ def _environment(kind: str) -> Environment:
         autoescape=True,
         finalize=_escaped_for_markdown if kind == MARKDOWN else None,
     )
-    environment.filters["markdown_table"] = lambda grid: Markup(markdown_table(grid))
-    environment.filters["svg"] = lambda drawing: Markup(drawing.svg)
-    return environment
+    made.filters["markdown_table"] = lambda grid: Markup(markdown_table(grid))
+    made.filters["svg"] = lambda drawing: Markup(drawing.svg)
+    return made
 
 
 def _escaped_for_markdown(value: object) -> Markup:
     return value if isinstance(value, Markup) else Markup(markdown(value))
 
 
-def _write_figures(findings: Findings, folder: Path) -> None:
+def write_figures(drawn: Iterable[Drawing], folder: Path) -> None:
     """Write each figure as a file, and remove those of an earlier report."""
     folder.mkdir(exist_ok=True)
-    written = {f"{drawing.name}.svg": drawing.svg for drawing in drawings(findings)}
+    written = {f"{drawing.name}.svg": drawing.svg for drawing in drawn}
     for old in folder.glob("*.svg"):
         if old.name not in written:
             old.unlink()

@@ -56,7 +56,7 @@ def collect(study: Path) -> Tables:
     """
     finished, unfinished = _cells(study)
     runs = [_read_run(folder, record) for folder, record in finished]
-    found: dict[str, _Columns] = {table: _Columns(table) for table in columns.TABLES}
+    found = {table: _Columns(spelled) for table, spelled in columns.TABLES.items()}
     totals: list[rows.Row] = []
     for made in _rows(runs):
         totals += made["runs"]
@@ -92,8 +92,8 @@ def _rows(runs: Sequence[Run]) -> Iterator[dict[str, list[rows.Row]]]:
 class _Columns:
     """A table in the making, column by column: a mapping a row would take several times the memory."""
 
-    def __init__(self, table: str) -> None:
-        self.types = {column.name: column.type for column in columns.TABLES[table]}
+    def __init__(self, spelled: Sequence[columns.Column]) -> None:
+        self.types = {column.name: column.type for column in spelled}
         self.values: dict[str, list] = {name: [] for name in self.types}
 
     def add(self, made: Sequence[rows.Row]) -> None:
@@ -153,10 +153,8 @@ def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], atte
 def write(tables: Tables, folder: Path) -> None:
     """Write every table as TSV and Parquet into a folder, each file at once or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    for table in columns.TABLES:
-        frame = getattr(tables, table)
-        _replace(folder / f"{table}.tsv", partial(_write_tsv, frame))
-        _replace(folder / f"{table}.parquet", partial(_write_parquet, table, frame))
+    for table, spelled in columns.TABLES.items():
+        write_frame(getattr(tables, table), spelled, folder / table)
     cells = {
         "schema": SCHEMA_VERSION,
         "unfinished": list(tables.unfinished),
@@ -164,6 +162,19 @@ def write(tables: Tables, folder: Path) -> None:
     }
     text = json.dumps(cells, ensure_ascii=False)
     _replace(folder / CELLS, lambda path: path.write_text(f"{text}\n", encoding="utf-8"))
+
+
+def frame_of(made: Sequence[rows.Row], spelled: Sequence[columns.Column]) -> pd.DataFrame:
+    """A table of these rows, its columns as they are spelled."""
+    values = _Columns(spelled)
+    values.add(made)
+    return values.frame()
+
+
+def write_frame(frame: pd.DataFrame, spelled: Sequence[columns.Column], path: Path) -> None:
+    """Write a table as TSV and Parquet, `path` without the ending."""
+    _replace(path.with_name(f"{path.name}.tsv"), partial(_write_tsv, frame))
+    _replace(path.with_name(f"{path.name}.parquet"), partial(_write_parquet, frame, spelled))
 
 
 def _replace(path: Path, write_to: Callable[[Path], object]) -> None:
@@ -176,12 +187,12 @@ def _write_tsv(frame: pd.DataFrame, path: Path) -> None:
     frame.to_csv(path, sep="\t", index=False, float_format=FLOAT_FORMAT, lineterminator="\n")
 
 
-def _write_parquet(table: str, frame: pd.DataFrame, path: Path) -> None:
+def _write_parquet(frame: pd.DataFrame, spelled: Sequence[columns.Column], path: Path) -> None:
     """Each field's metadata says its unit and what it means."""
     plain = pa.Table.from_pandas(frame, preserve_index=False)
     fields = [
         plain.schema.field(column.name).with_metadata({"unit": column.unit, "description": column.description})
-        for column in columns.TABLES[table]
+        for column in spelled
     ]
     pq.write_table(plain.cast(pa.schema(fields, plain.schema.metadata)), path, compression="zstd")
 

@@ -220,6 +220,71 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
     "points": POINTS,
 }
 
+# ---- of a scaling study: one step at a time, over its width ------------------------------------------
+
+POINT_OF_SCALING = (
+    PIPELINE,
+    STEP,
+    Column("scatter", TEXT, "", "In how many pieces the step is cut: none, auto or a number."),
+    BINDING,
+    Column("occupancy", TEXT, "", "alone: nothing else runs; full: the node is full of copies of it, side by side."),
+    Column("threads", COUNT, "threads", "Threads of the step's jobs."),
+)
+COPIES = Column("copies", COUNT, "", "Copies of the step side by side.")
+STEP_S = Column(
+    "step_s", NUMBER, "s", "Wall time of the step's jobs, one after the other; of several copies the mean over them."
+)
+MAKESPAN_OF_COPIES = Column(
+    "makespan_s", NUMBER, "s", "From the first start of a job to the last end, over all copies."
+)
+STEPS_PER_HOUR = Column("steps_per_hour", NUMBER, "1/h", "3600 x copies / makespan: what the node gives at this width.")
+CPU_OF_STEP = Column("cpu_s", NUMBER, "s", "CPU time of the step's jobs; of several copies the mean over them.")
+
+SCALING_RUNS = (
+    CELL,
+    *POINT_OF_SCALING,
+    COPIES,
+    REPEAT,
+    WARM_UP,
+    SKU,
+    STEP_S,
+    MAKESPAN_OF_COPIES,
+    STEPS_PER_HOUR,
+    CPU_OF_STEP,
+    Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of a job of the step."),
+    Column("peak_memory_mib", NUMBER, "MiB", "Largest sum of peak memory over jobs that ran at once: an upper bound."),
+    Column("wait_s", NUMBER, "s", "Time that its jobs waited for CPUs."),
+    Column("binding_ok", TRUTH, "", "Whether all jobs kept to their CPUs; empty: none had a lease."),
+    Column("split_jobs", COUNT, "jobs", "Attempts whose CPUs crossed a boundary needlessly; empty: none had a lease."),
+    Column("memory_applied", TEXT, "", "The memory policies that jobs on leased CPUs really had; empty: not known."),
+    Column("contended_jobs", COUNT, "jobs", "Attempts on whose CPUs processes were at work that are no job of ours."),
+    Column("foreign_cpu_s", NUMBER, "s", "CPU time that such processes took on leased CPUs."),
+    Column("steal_s", NUMBER, "s", "CPU time that the hypervisor gave to others on leased CPUs."),
+    Column("bandwidth_missing", TEXT, "", "Why the memory bandwidth that the step drew is not known."),
+)
+REPEATED_OF_SCALING = (STEP_S, MAKESPAN_OF_COPIES, STEPS_PER_HOUR, CPU_OF_STEP)
+SCALING_POINTS = (
+    *POINT_OF_SCALING,
+    COPIES,
+    SKU,
+    Column("repeats", COUNT, "runs", "Repeats that ended; warm-ups are in no statistics."),
+    *(statistic for column in REPEATED_OF_SCALING for statistic in _over_repeats(column)),
+    Column("efficiency", NUMBER, "", "T(1) / (n x T(n)), T the mean of step_s; empty: one thread was not measured."),
+    Column("efficiency_low", NUMBER, "", "Its 95% confidence interval begins here; empty: fewer than two repeats."),
+    Column("efficiency_high", NUMBER, "", "Its 95% confidence interval ends here."),
+    Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of a job of the step, over repeats."),
+    Column("peak_memory_mib", NUMBER, "MiB", "Largest sum of peak memory over jobs that ran at once, over repeats."),
+)
+SCALING_FITS = (
+    *POINT_OF_SCALING[:-1],
+    Column("widths", COUNT, "", "Widths that were measured; with two the law is met exactly, and has no errors."),
+    Column("t1_s", NUMBER, "s", "Time of one thread by Amdahl's law, fitted to step_s of all repeats."),
+    Column("t1_se", NUMBER, "s", "Its standard error; empty: fewer than three widths."),
+    Column("serial_fraction", NUMBER, "", "The part of one thread's time that no further thread shortens."),
+    Column("serial_fraction_se", NUMBER, "", "Its standard error; empty: fewer than three widths."),
+)
+SCALING: Mapping[str, tuple[Column, ...]] = {"runs": SCALING_RUNS, "points": SCALING_POINTS, "fits": SCALING_FITS}
+
 
 def names(table: str) -> list[str]:
     return [column.name for column in TABLES[table]]

@@ -1,0 +1,193 @@
+"""`gpd scaling`: plan how one step scales over threads, bindings and occupancy, and run what is left of that."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from gpd.commands.verbs import Verbs, terminal
+from gpd.errors import Interrupted
+
+if TYPE_CHECKING:
+    from gpd.scaling import page
+    from gpd.scaling.results import Results
+    from gpd.scaling.run import Study
+
+GO_ON = "the cells that have ended are kept, and this one is run again from its start: the same command goes on"
+TABLES = "tables"
+
+app = typer.Typer(cls=Verbs, no_args_is_help=True, help="Measure how each step scales: its best width and place.")
+
+
+Step = Annotated[list[str] | None, typer.Option(metavar="STEP", help="A step, or all (repeatable). Default: all.")]
+Threads = Annotated[str, typer.Option(metavar="N,...", help="Widths. Default: 1, 2, 4, ... and all cores.")]
+Bindings = Annotated[
+    str,
+    typer.Option(metavar="NAME,...", help="As compact or scatter-numa-local. Default: the configuration's own policy."),
+]
+Alone = Annotated[bool, typer.Option("--alone", help="Only one copy on the node. Default: this and --full.")]
+Full = Annotated[bool, typer.Option("--full", help="Only with the node full of copies.")]
+Repeats = Annotated[int, typer.Option(min=1, help="How often each cell is measured.")]
+Config = Annotated[Path, typer.Option("--config", help="The pipeline's configuration, as seen from --directory.")]
+Directory = Annotated[
+    Path, typer.Option(help="Folder that paths in the configuration start from.", exists=True, file_okay=False)
+]
+Sample = Annotated[str, typer.Option(help="The sample. Default: the configuration's first.")]
+Folder = Annotated[Path, typer.Option(help="Where it is run, and where its tables and report are.", file_okay=False)]
+Seed = Annotated[int, typer.Option(help="Seed of the order of cells.")]
+Scatter = Annotated[str, typer.Option(help="In how many pieces GATK's steps are cut: none, auto or a number.")]
+
+
+@app.command("plan")
+def plan_command(
+    step: Step = None,
+    threads: Threads = "",
+    bindings: Bindings = "",
+    alone: Alone = False,
+    full: Full = False,
+    repeats: Repeats = 3,
+    config: Config = Path("config/config.yaml"),
+    directory: Directory = Path(),
+    sample: Sample = "",
+    folder: Folder = Path("runs/scaling"),
+    seed: Seed = 1,
+    scatter: Scatter = "none",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show which cells there would be, what of them is done, and about how long the rest takes. Nothing runs.
+
+    Example: gpd scaling plan --step haplotype_caller --threads 1,2,4
+    """
+    from gpd.commands import scaling_display
+
+    study = _study(step, threads, bindings, alone, full, repeats, config, directory, sample, folder, seed, scatter)
+    if as_json:
+        typer.echo(json.dumps(scaling_display.described(study), indent=2))
+    else:
+        scaling_display.show_plan(study, terminal())
+
+
+@app.command("run")
+def run_command(
+    step: Step = None,
+    threads: Threads = "",
+    bindings: Bindings = "",
+    alone: Alone = False,
+    full: Full = False,
+    repeats: Repeats = 3,
+    config: Config = Path("config/config.yaml"),
+    directory: Directory = Path(),
+    sample: Sample = "",
+    folder: Folder = Path("runs/scaling"),
+    seed: Seed = 1,
+    scatter: Scatter = "none",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the plan, which checks the input; run nothing.")
+    ] = False,
+) -> None:
+    """Run each step at each width, alone and with the node full of its like; write tables, a report and profiles.
+
+    Inputs are made once, by running the pipeline up to the step. Each cell runs the step's own rule through the
+    launcher. What was cut off, or failed, the same command runs again.
+
+    Example: gpd scaling run --step map_and_sort --threads 1,2,4,8 --bindings compact,scatter-numa
+    """
+    from gpd.commands import scaling_display
+
+    study = _study(step, threads, bindings, alone, full, repeats, config, directory, sample, folder, seed, scatter)
+    if dry_run:
+        scaling_display.show_plan(study, terminal())
+    else:
+        raise typer.Exit(measure(study, terminal()))
+
+
+def _study(
+    steps: list[str] | None,
+    threads: str,
+    bindings: str,
+    alone: bool,
+    full: bool,
+    repeats: int,
+    config: Path,
+    directory: Path,
+    sample: str,
+    folder: Path,
+    seed: int,
+    scatter: str,
+) -> "Study":
+    """The study that is asked for. Raises GpdError."""
+    from gpd.execution.configuration import ConfigurationError
+    from gpd.lab.pool import read_source
+    from gpd.records.scaling import ALONE, FULL
+    from gpd.scaling import run
+    from gpd.scaling.plan import EVERY_STEP, Asked, ScalingError, bindings_of, numbers_of, pieces_of
+
+    try:
+        source = read_source(directory, config)
+    except ConfigurationError as error:
+        raise ScalingError(str(error)) from error
+    asked = Asked(
+        steps=tuple(steps or [EVERY_STEP]),
+        threads=numbers_of(threads),
+        bindings=bindings_of(bindings) or (source.config["binding"]["policy"],),
+        occupancies=tuple(one for one, wanted in ((ALONE, alone), (FULL, full)) if wanted or alone == full),
+        repeats=repeats,
+        seed=seed,
+        scatter=pieces_of(scatter),
+    )
+    return run.make_plan(source, sample, asked, folder)
+
+
+def measure(study: "Study", console: Console) -> int:
+    """Run what is left of a study, write tables, report and profiles, and print what it came to; 1 where a cell failed.
+
+    Where a signal ends it, so do the cells that have ended, before Interrupted is raised.
+    """
+    from gpd.commands import scaling_display
+    from gpd.records.scaling import RECORD
+    from gpd.scaling import run
+
+    try:
+        with scaling_display.follow(console) as watcher:
+            failed = run.run(study, watcher)
+    except Interrupted as interrupted:
+        if any(study.folder.glob(f"*/{RECORD}")):
+            _write(study, console)
+        raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON) from interrupted
+    if any(study.folder.glob(f"*/{RECORD}")):
+        _write(study, console)
+    for name in failed:
+        console.print(f"failed: {name}", highlight=False, markup=False, soft_wrap=True)
+    return 1 if failed else 0
+
+
+def _write(study: "Study", console: Console) -> None:
+    """Write the tables, profiles and report of what has ended, and print the figures."""
+    from gpd.commands import scaling_display
+    from gpd.scaling import page, results
+
+    found = results.read(study.folder)
+    results.write(found, study.folder / TABLES)
+    profiles = _write_profiles(found, study)
+    html, plain = page.write(page.find(found, profiles), study.folder)
+    console.print(scaling_display.points_table(found))
+    places = [f"{profile.aim}: {study.folder / profile.place}" for profile in profiles if profile.text]
+    lines = [f"report: {html}", f"        {plain}", f"tables: {study.folder / TABLES}", *places]
+    console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
+
+
+def _write_profiles(found: "Results", study: "Study") -> "list[page.Profile]":
+    """Write the profile of each goal that a step was measured for, and say what is in it."""
+    from gpd.scaling import page, profiles
+
+    written: list[page.Profile] = []
+    for goal in profiles.GOALS:
+        text = profiles.profile(profiles.rows(found), goal, study.asked.bindings[0], study.asked.scatter)
+        place = study.folder / goal.profile / profiles.PROFILE
+        if text:
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+        written.append(page.Profile(goal.aim, text, f"{goal.profile}/{profiles.PROFILE}"))
+    return written

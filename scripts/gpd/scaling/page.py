@@ -1,0 +1,258 @@
+"""The report of a scaling study: what its tables say, and the pages. Pure: the same tables, the same bytes."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpd.pipelines import PIPELINES
+from gpd.records.binding import told_binding
+from gpd.records.scaling import ALONE, FULL, WHOLE
+from gpd.reports import report
+from gpd.reports.figures import Curve, Drawing, Point, draw_curves
+from gpd.reports.findings import Notice
+from gpd.reports.grids import row_dicts
+from gpd.reports.host_grid import busy_cells, host_grid, software_grid
+from gpd.reports.study_figures import Shown
+from gpd.scaling.results import Results
+from gpd.statistics.amdahl import LEAST_WIDTHS
+from gpd.tables.rows import Row
+from gpd.text.formats import counted, listed, number, some, with_error
+from gpd.text.grid import Entry, Grid, Group, Line
+
+THREADS = "threads"
+MOST_NAMED = 5
+HEADS = (
+    *("threads", "copies", "repeats", "step, s", "all done, s", "steps an hour", "CPU s", "efficiency"),
+    *("peak of a job, MiB", "peak together, MiB"),
+)
+METHOD = (
+    "A cell runs one step through its own rule and the launcher, on inputs that were made once. Alone: one copy on the "
+    "node; full: as many side by side as the node's cores and memory hold, each a run of its own of the same sample.",
+    "Step: the wall time of its jobs by the launcher's records, one after the other, without what the workflow takes "
+    "between them; of several copies the mean. All done: from the first start to the last end, over all copies, which "
+    "do not start at one instant. Steps an hour = 3600 x copies / that.",
+    "CPU s: the kernel's count for the step's processes; of several copies the mean.",
+    "Efficiency = T(1) / (n x T(n)) of the step's mean wall time, at the same binding and occupancy; in brackets its "
+    "95% confidence interval.",
+    "Errors are standard errors of the mean over repeats: sample standard deviation (n - 1) / square root of n. "
+    "Warm-ups are in no figure, and the order of cells within a repeat was shuffled by the seed.",
+    "Amdahl's law, T(n) = T(1) x (s + (1 - s) / n), is fitted to the wall times of all repeats (least squares of "
+    "relative errors); its standard error says how well these times fix s if the law is the step's, not that it is.",
+)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A profile that was written: its place, or why there is none."""
+
+    aim: str
+    text: str
+    place: str
+
+
+@dataclass(frozen=True)
+class StepFindings:
+    """One step: its curves, a table a binding and occupancy, and what Amdahl's law says."""
+
+    name: str
+    grids: tuple[Grid, ...]
+    figures: tuple[Shown, ...]
+    fits: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """A report, top down."""
+
+    title: str
+    notices: tuple[Notice, ...]
+    steps: tuple[StepFindings, ...]
+    profiles: tuple[Profile, ...]
+    unfinished: tuple[str, ...]
+    machines: Grid | None
+    about_machines: str
+    software: Grid | None
+    method: tuple[str, ...]
+
+
+def find(results: Results, profiles: Sequence[Profile]) -> Findings:
+    """Say what the tables of a scaling study say."""
+    machines, about_machines = host_grid(results.records)
+    points, fits = row_dicts(results.points), row_dicts(results.fits)
+    return Findings(
+        title=_title(results),
+        notices=tuple(_notices(results)),
+        steps=tuple(_steps(points, fits)),
+        profiles=tuple(profiles),
+        unfinished=results.unfinished,
+        machines=machines,
+        about_machines=about_machines,
+        software=software_grid(results.records),
+        method=(*METHOD, *_bandwidth(results)),
+    )
+
+
+def write(findings: Findings, folder: Path) -> tuple[Path, Path]:
+    """Write report.html and report.md with figures/ beside it; their paths."""
+    page, plain = folder / report.HTML, folder / report.MARKDOWN
+    for path, template in ((page, "scaling.html.j2"), (plain, "scaling.md.j2")):
+        made = report.environment(path.name).get_template(template)
+        path.write_text(made.render(findings=findings, figures=report.FIGURES), encoding="utf-8")
+    report.write_figures(_drawings(findings), folder / report.FIGURES)
+    return page, plain
+
+
+def _drawings(findings: Findings) -> Iterator[Drawing]:
+    for step in findings.steps:
+        yield from (shown.drawing for shown in step.figures if shown.drawing is not None)
+
+
+def _title(results: Results) -> str:
+    pipelines = listed(dict.fromkeys(record.cell.pipeline for record in results.records))
+    samples = list(dict.fromkeys(sample for record in results.records for sample in record.cell.samples))
+    return f"{pipelines or 'no cell has ended'}{f', {some(samples, MOST_NAMED)}' if samples else ''}"
+
+
+# ---- notices -----------------------------------------------------------------------------------------
+
+
+def _notices(results: Results) -> Iterator[Notice]:
+    runs = row_dicts(results.runs)
+    if results.unfinished:
+        count = counted(len(results.unfinished), "cell")
+        yield Notice("warning", f"In no figure, for not ended: {count}; see Not finished.")
+    if broken := [run["cell"] for run in runs if run["binding_ok"] is False]:
+        yield Notice("error", f"Binding was broken in {some(broken, MOST_NAMED)}: jobs may have shared CPUs.")
+    if busy := busy_cells(results.records):
+        yield Notice("warning", f"The node was busy before the start of {some(busy, MOST_NAMED)}.")
+    if met := [run for run in runs if run["contended_jobs"]]:
+        yield Notice("warning", _contended(met))
+    if len({run["sku"] for run in runs}) > 1:
+        yield Notice("warning", "Cells ran on different processors, which are not pooled: each has points of its own.")
+    if guests := {host.virtual_machine for record in results.records for host in record.machines} - {None, "none"}:
+        yield Notice(
+            "warning",
+            f"The machine is virtual ({listed(sorted(guests))}): how its CPUs lie on cores, caches and memory of the "
+            "real one is not known here, so that widths and bindings may come out otherwise there.",
+        )
+
+
+def _contended(met: Sequence[Row]) -> str:
+    taken = sum((run["foreign_cpu_s"] or 0) + (run["steal_s"] or 0) for run in met)
+    return (
+        f"CPUs of jobs in {some([run['cell'] for run in met], MOST_NAMED)} were kept busy by what is no job of ours, "
+        f"for {number(taken)} CPU seconds: times there are too long."
+    )
+
+
+def _bandwidth(results: Results) -> Iterator[str]:
+    """Why nothing is said of memory bandwidth, which is what ends the scaling of many steps."""
+    for why in dict.fromkeys(record.bandwidth_missing for record in results.records if record.bandwidth_missing):
+        yield f"The memory bandwidth that a step draws is missing: {why}."
+
+
+# ---- steps -------------------------------------------------------------------------------------------
+
+
+def _steps(points: Sequence[Row], fits: Sequence[Row]) -> Iterator[StepFindings]:
+    for pipeline in dict.fromkeys(point["pipeline"] for point in points):
+        for step in PIPELINES[pipeline].steps:
+            own = [point for point in points if (point["pipeline"], point["step"]) == (pipeline, step)]
+            if own:
+                curves = _curves(own)
+                yield StepFindings(
+                    step,
+                    tuple(_grid(label, of_curve) for label, of_curve in curves),
+                    tuple(_figures(step, curves)),
+                    tuple(_fit(fit) for fit in fits if (fit["pipeline"], fit["step"]) == (pipeline, step)),
+                )
+
+
+def _curves(points: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+    """The points of each curve over threads, under what sets it apart."""
+    found: dict[str, list[Row]] = {}
+    several = len({point["sku"] for point in points}) > 1
+    for point in points:
+        found.setdefault(_label(point) + (f", {point['sku']}" if several else ""), []).append(point)
+    return [(label, sorted(own, key=lambda point: point["threads"])) for label, own in sorted(found.items())]
+
+
+def _label(point: Row) -> str:
+    pieces = [] if point["scatter"] == WHOLE else [f"in pieces ({point['scatter']})"]
+    where = {ALONE: "alone", FULL: "node full"}[point["occupancy"]]
+    return ", ".join((where, told_binding(point["binding"]), *pieces))
+
+
+def _grid(label: str, points: Sequence[Row]) -> Grid:
+    return Grid(_sentence(label), HEADS, (Group(tuple(_line(point) for point in points)),))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _line(point: Row) -> Line:
+    efficiency = "" if point["efficiency"] is None else f"{number(100 * point['efficiency'])}%"
+    low, high = point["efficiency_low"], point["efficiency_high"]
+    interval = "" if low is None or high is None else f"({number(100 * low)}-{number(100 * high)}%)"
+    return Line(
+        f"{point['threads']}",
+        (
+            Entry(f"{point['copies']:,}"),
+            Entry(f"{point['repeats']:,}"),
+            *(_statistic(point, name) for name in ("step_s", "makespan_s", "steps_per_hour", "cpu_s")),
+            Entry(efficiency, interval),
+            Entry(number(point["peak_rss_mib"])),
+            Entry(number(point["peak_memory_mib"])),
+        ),
+    )
+
+
+def _statistic(point: Row, column: str) -> Entry:
+    return Entry(*with_error(point[f"{column}_mean"], point[f"{column}_se"]))
+
+
+def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[Shown]:
+    if all(len(own) < 2 for _, own in curves):
+        yield Shown("No curve over threads: one width was measured.")
+        return
+    about = "Bars: one standard error of the mean, to both sides; a point without has one repeat."
+    full = [(label, own) for label, own in curves if own[0]["occupancy"] == FULL]
+    seconds = _drawing(f"{step}-seconds", f"Seconds of {step} against threads", "step_s", curves, "s")
+    yield Shown(f"{about} Half as long at each doubling would be efficiency 100%.", seconds)
+    if any(len(own) > 1 for _, own in full):
+        title = f"{_sentence(step)} an hour against threads, node full"
+        hourly = _drawing(f"{step}-hourly", title, "steps_per_hour", full, "steps an hour")
+        yield Shown(f"{about} The highest point is the width that gives most samples a day of this step.", hourly)
+
+
+def _drawing(name: str, title: str, column: str, curves: Sequence[tuple[str, list[Row]]], unit: str) -> Drawing:
+    drawn = [Curve(label, _points(own, column)) for label, own in curves if _points(own, column)]
+    told = "; ".join(
+        f"{curve.label}: " + ", ".join(f"{number(one.value)} with {counted(one.n, 'thread')}" for one in curve.points)
+        for curve in drawn
+    )
+    return draw_curves(name, title, told, drawn, unit, x_label=THREADS)
+
+
+def _points(own: Sequence[Row], column: str) -> tuple[Point, ...]:
+    return tuple(
+        Point(point["threads"], point[f"{column}_mean"], point[f"{column}_se"])
+        for point in own
+        if point[f"{column}_mean"] is not None
+    )
+
+
+def _fit(fit: Row) -> str:
+    """Amdahl's law for one curve, in a sentence."""
+    where = _sentence(_label(fit))
+    if fit["serial_fraction_se"] is None:
+        known = (
+            f"met exactly by {counted(fit['widths'], 'width')}, so without an uncertainty, which takes {LEAST_WIDTHS}"
+        )
+        return f"{where}: Amdahl's serial fraction {number(fit['serial_fraction'], 2)}, {known}."
+    value, error = with_error(fit["serial_fraction"], fit["serial_fraction_se"])
+    t1, t1_error = with_error(fit["t1_s"], fit["t1_se"])
+    over = counted(fit["widths"], "width")
+    beyond = "" if 0 <= fit["serial_fraction"] <= 1 else " Beyond 0 to 1: this law is not the step's."
+    return f"{where}: Amdahl's serial fraction {value} {error}, T(1) {t1} {t1_error} s, over {over}.{beyond}"

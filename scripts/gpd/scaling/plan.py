@@ -1,0 +1,237 @@
+"""Which cells a scaling study has: steps, widths, bindings, occupancies and repeats, in a seeded order. Pure."""
+
+import random
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from statistics import median
+from typing import Any
+
+from gpd.errors import GpdError
+from gpd.execution.said import PlannedJob
+from gpd.pipelines import PIPELINES
+from gpd.records.binding import Binding
+from gpd.records.cell import PipelineName
+from gpd.records.scaling import ALONE, FULL, WHOLE, Occupancy, Point, ScalingCell, ScalingRecord
+
+EVERY_STEP = "all"
+FREE = ("seed", "mem_mb")  # of a cell, what makes no other one of it
+
+
+class ScalingError(GpdError):
+    """A scaling study that can't be run as asked; the message is a line a fault."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked for. `threads` is empty where widths are 1, 2, 4, ... up to the node's cores."""
+
+    steps: tuple[str, ...]
+    threads: tuple[int, ...]
+    bindings: tuple[str, ...]
+    occupancies: tuple[Occupancy, ...]
+    repeats: int
+    seed: int
+    scatter: str = WHOLE
+
+
+@dataclass(frozen=True)
+class Node:
+    """What a node holds: threads that may run at once, and memory for all jobs."""
+
+    cores: int
+    mem_mb: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step as the workflow plans it for its samples: what it makes, and by width the memory that a job asks for."""
+
+    pipeline: PipelineName
+    name: str
+    samples: tuple[str, ...]
+    targets: tuple[str, ...]
+    uses_threads: bool
+    mem_mb: Mapping[int, int]
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return PIPELINES[self.pipeline].rules_of(self.name)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What was asked for and is not planned, and why."""
+
+    step: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.step}: {self.what}"
+
+
+def numbers_of(text: str) -> tuple[int, ...]:
+    """The widths of a list with commas. Raises ScalingError."""
+    words = [word.strip() for word in text.split(",")] if text else []
+    if wrong := [word for word in words if not (word.isdecimal() and int(word))]:
+        raise ScalingError(f"--threads {text}: {wrong[0]!r} is no whole number from 1")
+    return tuple(sorted({int(word) for word in words}))
+
+
+def bindings_of(text: str) -> tuple[str, ...]:
+    """The bindings of a list with commas, by their names. Raises ScalingError."""
+    words = dict.fromkeys(word.strip() for word in text.split(",")) if text else {}
+    try:
+        return tuple(Binding.parse(word).name for word in words)
+    except ValueError as error:
+        raise ScalingError(f"--bindings {text}: {error}") from error
+
+
+def pieces_of(text: str) -> str:
+    """In how many pieces a step is cut. Raises ScalingError."""
+    if text not in (WHOLE, "auto") and not (text.isdecimal() and int(text)):
+        raise ScalingError(f"--scatter {text}: must be {WHOLE}, auto or a number from 1")
+    return text
+
+
+def widths(asked: Sequence[int], cores: int) -> tuple[int, ...]:
+    """The widths to try: those asked for, else 1, 2, 4, ... and all cores."""
+    doubled = {2**power for power in range(cores.bit_length()) if 2**power <= cores}
+    return tuple(sorted(set(asked) or doubled | {cores}))
+
+
+def chosen_steps(pipeline: str, names: Sequence[str], there: Collection[str]) -> list[str]:
+    """The steps of these names, in the pipeline's order; `there` are those that its configuration has.
+
+    Raises ScalingError for one that it has not.
+    """
+    order = PIPELINES[pipeline].steps
+    if unknown := [name for name in names if name not in (*order, EVERY_STEP)]:
+        raise ScalingError(f"--step {', '.join(unknown)}: steps of {pipeline} are {', '.join(order)}, or {EVERY_STEP}")
+    if absent := [name for name in names if name != EVERY_STEP and name not in there]:
+        raise ScalingError(f"--step {', '.join(absent)}: not run with this configuration, which has {', '.join(there)}")
+    wanted = set(there) if EVERY_STEP in names else set(names)
+    return [step for step in order if step in wanted]
+
+
+def steps_of(
+    planned: Mapping[int, Sequence[PlannedJob]], samples: Sequence[str], config: Mapping[str, Any]
+) -> list[Step]:
+    """The steps that a configuration has for these samples, by what dry runs plan at each width."""
+    pipeline: PipelineName = config["pipeline"]
+    found = []
+    for step in PIPELINES[pipeline].steps:
+        rules = PIPELINES[pipeline].rules_of(step)
+        own = {width: [job for job in jobs if job.rule in rules] for width, jobs in planned.items()}
+        targets = tuple(path for job in own[min(own)] for path in job.outputs)
+        memory = {width: max((job.mem_mb or 0 for job in jobs), default=0) for width, jobs in own.items()}
+        threaded = PIPELINES[pipeline].uses_threads(step, config)
+        if targets:
+            found.append(Step(pipeline, step, tuple(samples), targets, threaded, memory))
+    return found
+
+
+def copies(step: Step, threads: int, node: Node, occupancy: Occupancy) -> int:
+    """How many copies of a step run side by side: alone one, else as many as the node's cores and memory hold.
+
+    Memory is what the rules ask for, so that it is as many as Snakemake would start.
+    """
+    if occupancy == ALONE:
+        return 1
+    by_memory = node.mem_mb // step.mem_mb[threads] if step.mem_mb[threads] else node.cores
+    return max(1, min(node.cores // threads, by_memory))
+
+
+def grid(asked: Asked, steps: Iterable[Step], node: Node) -> tuple[list[ScalingCell], list[LeftOut]]:
+    """The cells, in the order in which they are run, and what of what was asked for is none.
+
+    A warm-up of each step comes first, at its widest, which takes the least time. Within a repeat the order of all
+    cells is shuffled, so that what changes meanwhile (heat, other users) does not fall on one width.
+    """
+    cells, points, left_out = [], [], []
+    for step in steps:
+        own = [*_points(asked, step, node)]
+        left_out += _left_out(asked, step, node)
+        points += [(step, point) for point in own]
+        if own:
+            widest = max(own, key=lambda point: (point.threads, point.occupancy == ALONE))
+            cells.append(_cell(asked, step, widest, node, 0))
+    for repeat in range(1, asked.repeats + 1):
+        shuffled = random.Random(f"{asked.seed}/{repeat}").sample(points, len(points))
+        cells += [_cell(asked, step, point, node, repeat) for step, point in shuffled]
+    return cells, left_out
+
+
+def _points(asked: Asked, step: Step, node: Node) -> Iterator[Point]:
+    for threads, binding, occupancy in product(_own_widths(asked, step, node), asked.bindings, asked.occupancies):
+        yield Point(
+            pipeline=step.pipeline,
+            step=step.name,
+            scatter=asked.scatter,
+            binding=binding,
+            occupancy=occupancy,
+            threads=threads,
+        )
+
+
+def _own_widths(asked: Asked, step: Step, node: Node) -> list[int]:
+    """The widths that a step is measured at: one thread alone where it uses no more, none that the node lacks."""
+    several = step.uses_threads or asked.scatter != WHOLE
+    return [width for width in (widths(asked.threads, node.cores) if several else (1,)) if width <= node.cores]
+
+
+def _left_out(asked: Asked, step: Step, node: Node) -> Iterator[LeftOut]:
+    wanted, own = widths(asked.threads, node.cores), _own_widths(asked, step, node)
+    if too_wide := [width for width in wanted if width > node.cores and (step.uses_threads or asked.scatter != WHOLE)]:
+        yield LeftOut(step.name, f"{_listed(too_wide)} threads are more than the node's {node.cores} cores")
+    elif set(wanted) - set(own):
+        yield LeftOut(step.name, "its tools use one thread alone: one width, alone and with the node full")
+    for width in own:
+        held = copies(step, width, node, FULL)
+        if FULL in asked.occupancies and held < node.cores // width:
+            asks = f"{held} of {node.cores // width} copies of {width} threads: each asks for {step.mem_mb[width]} MB"
+            yield LeftOut(step.name, f"the node's {node.mem_mb} MB of memory hold {asks}")
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def _cell(asked: Asked, step: Step, point: Point, node: Node, repeat: int) -> ScalingCell:
+    """A cell of a point; repeat 0 is the warm-up."""
+    when = f"r{repeat}" if repeat else "warmup"
+    pieces = "" if point.scatter == WHOLE else f"-pieces_{point.scatter}"
+    return ScalingCell(
+        **vars(point),
+        cell=f"{point.step}-t{point.threads}-{point.binding}{pieces}-{point.occupancy}-{when}",
+        rules=step.rules,
+        targets=step.targets,
+        samples=step.samples,
+        copies=copies(step, point.threads, node, point.occupancy),
+        repeat=repeat,
+        warm_up=not repeat,
+        cores=node.cores,
+        mem_mb=node.mem_mb,
+        seed=asked.seed,
+    )
+
+
+def refuse_changed(cells: Iterable[ScalingCell], records: Iterable[ScalingRecord]) -> None:
+    """Raise ScalingError where a finished cell was planned otherwise than it is now."""
+    before = {record.cell.cell: record.cell for record in records}
+    for cell in cells:
+        done = before.get(cell.cell, cell)
+        if changed := [name for name, value in vars(cell).items() if name not in FREE and getattr(done, name) != value]:
+            raise ScalingError(f"{cell.cell}: was run with another {' and '.join(changed)}: name another --folder")
+
+
+def estimates_s(cells: Iterable[ScalingCell], records: Iterable[ScalingRecord]) -> list[float | None]:
+    """Seconds that each cell will take: the median of those of its point, of any binding; None where none has ended."""
+    walls: dict[tuple, list[float]] = {}
+    for record in records:
+        walls.setdefault(_alike(record.cell), []).append(record.wall_s)
+    return [median(own) if (own := walls.get(_alike(cell))) else None for cell in cells]
+
+
+def _alike(cell: ScalingCell) -> tuple:
+    return cell.step, cell.threads, cell.occupancy, cell.scatter

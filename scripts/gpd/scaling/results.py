@@ -1,0 +1,216 @@
+"""What the cells of a scaling study came to: rows from their records and ledgers, points over repeats, fits. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from math import fsum
+from pathlib import Path
+
+import pandas as pd
+
+from gpd.records.ledger import Attempt, read_ledger
+from gpd.records.run import read_json
+from gpd.records.scaling import PLAN, RECORD, WHOLE, ScalingCell, ScalingRecord, read_scaling
+from gpd.statistics import amdahl
+from gpd.statistics.estimates import Estimate, estimate, ratio
+from gpd.tables import collect, columns
+from gpd.tables.rows import Row, peak_memory_mib
+
+LEDGER = "ledger.jsonl"
+SECONDS_PER_HOUR = 3600
+POINT = [column.name for column in columns.POINT_OF_SCALING]
+SERIES = POINT[:-1]  # what is the same along a curve over threads
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A cell that ended: its record, and of each copy the attempts at jobs of the step."""
+
+    record: ScalingRecord
+    copies: tuple[tuple[Attempt, ...], ...]
+
+
+@dataclass(frozen=True)
+class Results:
+    """A scaling study in tables (columns.SCALING spells them), its records, and the cells that did not end."""
+
+    runs: pd.DataFrame
+    points: pd.DataFrame
+    fits: pd.DataFrame
+    records: tuple[ScalingRecord, ...]
+    unfinished: tuple[str, ...]
+
+
+def read_records(folder: Path) -> list[ScalingRecord]:
+    """The records of a folder's cells, by the names of these. Raises RecordError."""
+    return [read_scaling(path) for path in sorted(folder.glob(f"*/{RECORD}"))]
+
+
+def read(folder: Path) -> Results:
+    """Collect the cells in a folder. Raises RecordError where a file is broken."""
+    ran = [Ran(record, tuple(_attempts(folder, record))) for record in read_records(folder)]
+    ended = {one.record.cell.cell for one in ran}
+    begun = [read_json(path, ScalingCell.from_json).cell for path in sorted(folder.glob(f"*/{PLAN}"))]
+    return collected(ran, [name for name in begun if name not in ended])
+
+
+def _attempts(folder: Path, record: ScalingRecord) -> Iterator[tuple[Attempt, ...]]:
+    for copy in record.cell.folders:
+        every = read_ledger(folder / record.cell.cell / copy / LEDGER)
+        yield tuple(each for each in every if each.run == record.run and each.step == record.cell.step)
+
+
+def collected(ran: Sequence[Ran], unfinished: Sequence[str] = ()) -> Results:
+    """The tables of these cells."""
+    runs = sorted((_run(one) for one in ran), key=lambda row: (*_place(row), row["warm_up"], row["repeat"]))
+    points = _with_efficiency([_point(own) for own in _by_point(runs)])
+    made = {"runs": runs, "points": points, "fits": list(_fits(runs))}
+    frames = {name: collect.frame_of(rows, columns.SCALING[name]) for name, rows in made.items()}
+    return Results(**frames, records=tuple(one.record for one in ran), unfinished=tuple(unfinished))
+
+
+def write(results: Results, folder: Path) -> None:
+    """Write every table as TSV and Parquet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for table, spelled in columns.SCALING.items():
+        collect.write_frame(getattr(results, table), spelled, folder / table)
+
+
+# ---- runs --------------------------------------------------------------------------------------------
+
+
+def _run(ran: Ran) -> Row:
+    cell, attempts = ran.record.cell, [attempt for copy in ran.copies for attempt in copy]
+    makespan_s = _between(attempts)
+    sku = ran.record.host.sku if ran.record.host else None
+    return {
+        **{name: value for name, value in asdict(cell.point).items() if name in POINT},
+        "cell": cell.cell,
+        "copies": cell.copies,
+        "repeat": cell.repeat,
+        "warm_up": cell.warm_up,
+        "sku": sku,
+        "step_s": _mean([step_s(copy, cell.scatter != WHOLE) for copy in ran.copies]),
+        "makespan_s": makespan_s,
+        "steps_per_hour": SECONDS_PER_HOUR * cell.copies / makespan_s if makespan_s else None,
+        "cpu_s": _mean([_sum([attempt.cpu_s for attempt in copy]) for copy in ran.copies]),
+        "peak_rss_mib": max((a.peak_rss_mib for a in attempts if a.peak_rss_mib is not None), default=None),
+        "peak_memory_mib": peak_memory_mib(attempts),
+        "wait_s": _known_sum(attempt.wait_s for attempt in attempts),
+        "binding_ok": _all(attempt.binding_ok for attempt in attempts),
+        "split_jobs": _known_sum(attempt.split for attempt in attempts),
+        "memory_applied": ran.record.memory_applied,
+        "contended_jobs": _known_sum(attempt.contended for attempt in attempts),
+        "foreign_cpu_s": _known_sum(attempt.foreign_cpu_s for attempt in attempts),
+        "steal_s": _known_sum(attempt.steal_s for attempt in attempts),
+        "bandwidth_missing": ran.record.bandwidth_missing,
+    }
+
+
+def step_s(attempts: Sequence[Attempt], in_pieces: bool) -> float | None:
+    """Seconds of a step: the sum over its jobs, one after the other; of pieces the time that any of them ran."""
+    if in_pieces:
+        spans = [(a.start.timestamp(), a.end.timestamp()) for a in attempts if a.start and a.end]
+        return _covered(spans) if len(spans) == len(attempts) and spans else None
+    return _sum([attempt.wall_s for attempt in attempts])
+
+
+def _covered(spans: Iterable[tuple[float, float]]) -> float:
+    total, until = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total
+
+
+def _between(attempts: Iterable[Attempt]) -> float | None:
+    """From the first start to the last end, s."""
+    spans = [(attempt.start, attempt.end) for attempt in attempts if attempt.start and attempt.end]
+    return (max(end for _, end in spans) - min(start for start, _ in spans)).total_seconds() if spans else None
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    """The sum; where one of them is not known, it is not either."""
+    known = [value for value in values if value is not None]
+    return fsum(known) if known and len(known) == len(values) else None
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    total = _sum(values)
+    return None if total is None else total / len(values)
+
+
+def _known_sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _all(values: Iterable[bool | None]) -> bool | None:
+    known = [value for value in values if value is not None]
+    return all(known) if known else None
+
+
+# ---- points ------------------------------------------------------------------------------------------
+
+
+def _place(row: Row) -> tuple:
+    return (*(row[name] for name in POINT), row["sku"] or "")
+
+
+def _by_point(runs: Iterable[Row]) -> Iterator[list[Row]]:
+    """The runs of each point, without warm-ups; different processors are not pooled."""
+    return (list(own) for _, own in groupby((row for row in runs if not row["warm_up"]), key=_place))
+
+
+def _point(runs: Sequence[Row]) -> Row:
+    found: Row = {name: runs[0][name] for name in (*POINT, "copies", "sku")} | {"repeats": len(runs)}
+    for column in columns.REPEATED_OF_SCALING:
+        over = estimate(row[column.name] for row in runs)
+        found |= {f"{column.name}_{statistic}": getattr(over, statistic) for statistic in ("mean", "sd", "se")}
+    for name in ("peak_rss_mib", "peak_memory_mib"):
+        found[name] = max((row[name] for row in runs if row[name] is not None), default=None)
+    return found
+
+
+def _with_efficiency(points: Sequence[Row]) -> list[Row]:
+    """Points with T(1) / (n x T(n)): of one thread it is 1, without any error."""
+    ones = {_series(point): point for point in points if point["threads"] == 1}
+    return [point | _efficiency(ones.get(_series(point)), point) for point in points]
+
+
+def _series(point: Row) -> tuple:
+    return (*(point[name] for name in SERIES), point["sku"])
+
+
+def _efficiency(one: Row | None, point: Row) -> Row:
+    if one is None:
+        return dict.fromkeys(("efficiency", "efficiency_low", "efficiency_high"))
+    if one is point:
+        return {"efficiency": 1.0, "efficiency_low": None, "efficiency_high": None}
+    of_times, threads = ratio(_step_s(one), _step_s(point)), point["threads"]
+    shares = {"": of_times.value, "_low": of_times.low, "_high": of_times.high}
+    return {f"efficiency{end}": None if value is None else value / threads for end, value in shares.items()}
+
+
+def _step_s(point: Row) -> Estimate:
+    return Estimate(point["repeats"], *(point[f"step_s_{statistic}"] for statistic in ("mean", "sd", "se")))
+
+
+# ---- fits --------------------------------------------------------------------------------------------
+
+
+def _fits(runs: Iterable[Row]) -> Iterator[Row]:
+    """Amdahl's law for each curve of one step alone or with the node full, of one processor."""
+    counted = [row for row in runs if not row["warm_up"] and row["step_s"] is not None]
+    for _, own in groupby(counted, key=lambda row: tuple(row[name] for name in SERIES)):
+        rows = list(own)
+        if len({row["sku"] for row in rows}) > 1 or len({row["threads"] for row in rows}) < 2:
+            continue
+        found = amdahl.fit((row["threads"], row["step_s"]) for row in rows)
+        yield {name: rows[0][name] for name in SERIES} | {
+            "widths": found.widths,
+            "t1_s": found.t1_s,
+            "t1_se": found.t1_se,
+            "serial_fraction": found.serial,
+            "serial_fraction_se": found.serial_se,
+        }

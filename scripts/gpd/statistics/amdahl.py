@@ -1,0 +1,80 @@
+"""Amdahl's law fitted to the times of a step: which part of it no further thread makes shorter. Pure.
+
+T(n) = T(1) x (s + (1 - s) / n), s the serial fraction (Amdahl, AFIPS 1967). Nothing holds s between 0 and 1: below 0
+more threads helped by more than their number, above 1 they did harm, and either says that this law is not the step's.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import curve_fit
+
+Numbers = NDArray[np.float64]
+LEAST_WIDTHS = 3  # for an uncertainty: two are met exactly, whatever the law
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Amdahl's law for one step; None is what so few widths do not tell.
+
+    `t1_s` is the fitted time of one thread, `serial` the serial fraction, each with its standard error.
+    """
+
+    widths: int
+    t1_s: float | None = None
+    t1_se: float | None = None
+    serial: float | None = None
+    serial_se: float | None = None
+
+    def at(self, threads: float) -> float | None:
+        """The seconds that the law gives so many threads."""
+        return None if self.t1_s is None or self.serial is None else law(threads, self.t1_s, self.serial)
+
+
+def law(threads: float, t1_s: float, serial: float) -> float:
+    """Seconds with so many threads."""
+    return t1_s * (serial + (1 - serial) / threads)
+
+
+def fit(times: Iterable[tuple[int, float]]) -> Fit:
+    """Fit the law to (threads, seconds), one pair a repeat, by least squares of relative errors.
+
+    Below two widths there is nothing to fit, below LEAST_WIDTHS no uncertainty. Fitted is T = a + b / n, in which the
+    law is linear; T(1) = a + b and s = a / (a + b), whose errors follow from those of a and b to first order.
+    """
+    known = sorted((threads, seconds) for threads, seconds in times if seconds > 0)
+    widths = len({threads for threads, _ in known})
+    if widths < 2:
+        return Fit(widths)
+    if widths < LEAST_WIDTHS:
+        a, b = _through(known)
+        return Fit(widths, a + b, None, a / (a + b), None)
+    threads, seconds = (np.array(column, dtype=float) for column in zip(*known, strict=True))
+    # noise grows with the time that is measured: each residual counts as a share of it
+    (a, b), covariance = curve_fit(_line, threads, seconds, sigma=seconds, jac=_slopes)
+    t1_s = float(a + b)
+    gradients = np.array([[1.0, 1.0], [b / t1_s**2, -a / t1_s**2]])
+    t1_se, serial_se = map(float, np.sqrt(np.diag(gradients @ covariance @ gradients.T).clip(min=0)))
+    return Fit(widths, t1_s, t1_se, float(a) / t1_s, serial_se)
+
+
+def _line(threads: Numbers, a: float, b: float) -> Numbers:
+    return a + b / threads
+
+
+def _slopes(threads: Numbers, a: float, b: float) -> Numbers:
+    """What a and b change; differences would lose it where one of them is next to nothing."""
+    return np.column_stack([np.ones_like(threads), 1 / threads])
+
+
+def _through(known: Sequence[tuple[int, float]]) -> tuple[float, float]:
+    """The line through two widths; of several repeats the mean counts."""
+    times: dict[int, list[float]] = {}
+    for threads, seconds in known:
+        times.setdefault(threads, []).append(seconds)
+    (low, at_low), (high, at_high) = ((threads, fmean(own)) for threads, own in times.items())
+    b = (at_low - at_high) / (1 / low - 1 / high)
+    return at_low - b / low, b

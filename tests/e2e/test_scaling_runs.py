@@ -1,0 +1,179 @@
+"""Scaling studies with the real tools: what is measured is what ran, and what was cut off or failed is run again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import SHORT_JVMS, Cohort, tiny_cohort
+from launching import wait_until
+from tuxedo_cohort import tiny_experiment
+
+from gpd.records.ledger import read_ledger
+from gpd.text.cpu_lists import parse_cpus
+
+pytestmark = pytest.mark.e2e
+
+
+class Scaling:
+    """A cohort and the studies of its steps, with leases that no other test's jobs share."""
+
+    def __init__(self, cohort: Cohort) -> None:
+        self.folder, self.study = cohort.folder, cohort.folder / "scaling"
+        cohort.write()
+        self.environment = {**os.environ, **SHORT_JVMS, "GPD_RUNTIME_DIR": str(self.folder / "leases")}
+
+    def start(self, *words: str, verb: str = "run") -> subprocess.Popen:
+        fixed = ["--directory", str(self.folder), "--folder", str(self.study), "--repeats", "1"]
+        command = [sys.executable, "-m", "gpd", "scaling", verb, *fixed, *words]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen(command, env=self.environment, **pipes)
+
+    def gpd(self, *words: str, verb: str = "run") -> subprocess.CompletedProcess:
+        with self.start(*words, verb=verb) as process:
+            said, errors = process.communicate(timeout=300)
+        return subprocess.CompletedProcess(words, process.returncode, said, errors)
+
+    def records(self) -> dict[str, int]:
+        """When the record of each cell that ended was written."""
+        return {path.parent.name: path.stat().st_mtime_ns for path in self.study.glob("*/scaling.json")}
+
+    def table(self, name: str) -> pd.DataFrame:
+        return pd.read_csv(self.study / "tables" / f"{name}.tsv", sep="\t")
+
+    def jobs(self, cell: str) -> list:
+        return [job for path in sorted((self.study / cell).glob("copies/*/ledger.jsonl")) for job in read_ledger(path)]
+
+
+@pytest.fixture
+def scaling(tmp_path) -> Scaling:
+    return Scaling(tiny_cohort(tmp_path, lanes=1))
+
+
+def test_a_steps_widths_are_measured_alone_and_with_the_node_full(scaling):
+    ran = scaling.gpd("--step", "haplotype_caller", "--threads", "1,2")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    points = scaling.table("points").set_index(["occupancy", "threads"])
+    cores = len(os.sched_getaffinity(0))
+    assert {key: row["copies"] for key, row in points.iterrows()} == {
+        **{("alone", 1): 1, ("alone", 2): 1},
+        **{("full", 1): cores, ("full", 2): cores // 2},
+    }
+    for (occupancy, threads), point in points.iterrows():
+        jobs = scaling.jobs(f"haplotype_caller-t{threads}-compact-{occupancy}-r1")
+        assert {(job.rule, job.threads, job.succeeded) for job in jobs} == {("haplotype_caller", threads, True)}
+        assert point["step_s_mean"] == pytest.approx(sum(job.wall_s for job in jobs) / point["copies"])
+        assert point["cpu_s_mean"] == pytest.approx(sum(job.cpu_s for job in jobs) / point["copies"])
+        leases = [parse_cpus(job.cpus) for job in jobs]
+        assert all(len(lease) == threads for lease in leases)
+        assert len(frozenset().union(*leases)) == threads * point["copies"], "copies at once share no CPU"
+    # what was made up to the step was made once, and the step itself not at all
+    rules = {job.rule for job in read_ledger(scaling.study / "inputs/ledger.jsonl")}
+    assert "base_recalibration" in rules
+    assert "haplotype_caller" not in rules
+    assert not [*scaling.study.glob("haplotype_caller-*/copies/*/results")]
+    for name in ("profile-throughput", "profile-single-sample"):
+        profile = str(scaling.study / name)
+        words = ["snakemake", "--directory", str(scaling.folder), "--workflow-profile", profile, "--cores", "2"]
+        snakefile = Path(__file__).parents[2] / "workflow" / "Snakefile"
+        words += ["--snakefile", str(snakefile), "--dry-run"]
+        assert subprocess.run(words, capture_output=True, check=False).returncode == 0
+    assert "Amdahl" in (scaling.study / "report.md").read_text()
+    before = scaling.records()
+    again = scaling.gpd("--step", "haplotype_caller", "--threads", "1,2")
+    assert (again.returncode, scaling.records()) == (0, before)
+
+
+def test_what_was_killed_goes_on_and_what_ended_stays(scaling):
+    words = ("--step", "map_and_sort", "--step", "mark_duplicates", "--threads", "1,2", "--bindings", "compact,none")
+    with scaling.start(*words) as process:
+        wait_until(lambda: len(scaling.records()) >= 3, 120)
+        process.kill()
+        process.communicate()
+    before = scaling.records()
+    planned = json.loads(scaling.gpd(*words, "--json", verb="plan").stdout)
+    assert sum(point["cells"] for point in planned["points"]) == 2 * 2 * 2 * 2
+    ran = scaling.gpd(*words)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    after = scaling.records()
+    assert {name: after[name] for name in before} == before
+    assert len(after) == 2 + 2 * 2 * 2 * 2
+    assert set(scaling.table("points")["binding"]) == {"compact", "none"}
+
+
+def test_ctrl_c_ends_within_seconds_and_says_how_to_go_on(scaling):
+    with scaling.start("--step", "mark_duplicates", "--threads", "1") as process:
+        wait_until(lambda: scaling.records(), 120)
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, said + errors
+    assert "the same command goes on" in errors
+    assert len(scaling.table("runs")) == len(scaling.records())
+
+
+def test_a_cell_that_fails_is_named_with_its_cause_and_run_again(scaling):
+    words = ("--step", "mark_duplicates", "--threads", "1", "--alone")
+    assert scaling.gpd("--step", "mark_duplicates", "--threads", "1", "--full").returncode == 0
+    made = scaling.study / "inputs/results/map_and_sort/S1/L1.bam"
+    whole = made.read_bytes()
+    times = made.stat()
+    made.write_bytes(whole[: len(whole) // 2])
+    os.utime(made, ns=(times.st_atime_ns, times.st_mtime_ns))  # so that it is not made again
+    ran = scaling.gpd(*words)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    (line,) = [
+        line for line in ran.stdout.splitlines() if line.startswith("mark_duplicates-t1-compact-alone-r1 failed")
+    ]
+    assert "logs/mark_duplicates/S1.log" in line
+    assert "failed: mark_duplicates-t1-compact-alone-r1" in ran.stdout
+    assert "mark_duplicates-t1-compact-alone-r1" in (scaling.study / "report.md").read_text()
+    made.write_bytes(whole)
+    os.utime(made, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert scaling.gpd(*words).returncode == 0
+    assert "mark_duplicates-t1-compact-alone-r1" in scaling.records()
+
+
+def test_steps_of_a_cohort_have_all_samples_and_copies_too(tmp_path):
+    scaling = Scaling(tiny_experiment(tmp_path, lanes=1))
+    config = json.loads(scaling.gpd("--json", verb="plan").stdout)
+    assert {point["step"] for point in config["points"]} >= {"align", "quantify", "merge", "differential_expression"}
+    ran = scaling.gpd("--step", "align", "--step", "merge", "--threads", "1", "--full")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    cores = len(os.sched_getaffinity(0))
+    assert [job.owner for job in scaling.jobs("align-t1-compact-full-r1")] == ["A1"] * cores
+    assert len(scaling.jobs("merge-t1-compact-full-r1")) == cores
+
+
+def test_what_cannot_be_run_is_a_line(scaling):
+    for words, line in (
+        (("--step", "exome"), "gpd scaling run: --step exome: steps of germline are map_and_sort,"),
+        (("--sample", "S9"), "gpd scaling run: --sample S9: no such sample; there are S1, S2"),
+        (("--threads", "none"), "gpd scaling run: --threads none: 'none' is no whole number from 1"),
+        (("--bindings", "near"), "gpd scaling run: --bindings near: 'near' is no binding"),
+        (("--config", "nothing.yaml"), "gpd scaling run: "),
+    ):
+        ran = scaling.gpd(*words)
+        assert ran.returncode == 2
+        assert ran.stderr.startswith(line)
+        assert "Traceback" not in ran.stderr
+    assert not scaling.study.exists()
+
+
+def test_gatk_3_is_planned(tmp_path):
+    cohort = tiny_cohort(tmp_path, samples=("S1",), lanes=1)
+    cohort.config |= {"gatk": "gatk3", "realigner": "gatk3"}
+    scaling = Scaling(cohort)
+    ran = scaling.gpd("--dry-run", "--threads", "1,2")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    told = json.loads(scaling.gpd("--json", "--threads", "1,2", verb="plan").stdout)
+    widths: dict[str, set[int]] = {}
+    for point in told["points"]:
+        widths.setdefault(point["step"], set()).add(point["threads"])
+    both = ("map_and_sort", "mark_duplicates", "realigner_targets", "base_recalibration", "haplotype_caller")
+    assert {step for step, of_step in widths.items() if of_step == {1, 2}} == {*both, "genotype_gvcfs"}
+    assert widths["realign_indels"] == {1}
+    assert not scaling.study.exists()

@@ -1,0 +1,204 @@
+"""Write the recorded scaling study beside this file: cells as a run leaves them, on a machine that does not exist.
+
+    python tests/golden/scaling/record.py
+
+Everything here is SYNTHETIC: 16 cores in four L3 groups and two NUMA nodes, whose times follow a law that is written
+below, with a little noise. It shows what the report says of such figures, and nothing of any processor. Every record of
+a job starts from a real one of ../germline_demo/ledger.jsonl. The same seed writes the same bytes.
+"""
+
+import json
+import random
+import shutil
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from gpd.execution.said import PlannedJob
+from gpd.records.host import Cache, Host, NumaNode
+from gpd.records.run import Settings
+from gpd.records.scaling import ALONE, FULL, PLAN, RECORD, ScalingCell, ScalingRecord
+from gpd.scaling import page, plan, profiles, results
+from gpd.scaling.plan import Asked, Node
+
+HERE = Path(__file__).parent
+TEMPLATE = json.loads((HERE.parent / "germline_demo" / "ledger.jsonl").read_text().splitlines()[-1])
+START = datetime(2026, 11, 21, 8, tzinfo=UTC)
+NODE = Node(cores=16, mem_mb=64_000)
+SAMPLE = "HG002"
+CONFIG = {"pipeline": "germline", "gatk": "gatk4", "realigner": "none"}
+SEED = 1
+NOISE = 0.01  # of a time, one standard deviation
+CUT_OFF = "map_and_sort-t8-scatter-numa-interleave-alone-r2"
+
+
+@dataclass(frozen=True)
+class Law:
+    """A rule's seconds with one thread, its serial fraction, what each further thread of the node adds, its memory."""
+
+    step: str
+    rule: str
+    t1_s: float
+    serial: float
+    crowded: float
+    rss_mib: float
+    mem_mb: int
+    rss_a_thread_mib: float = 0.0
+
+
+LAWS = (
+    Law("map_and_sort", "map_and_sort", 400.0, 0.05, 0.01, 5000.0, 6000, 100.0),
+    Law("base_recalibration", "base_recalibrator", 60.0, 1.0, 0.02, 900.0, 16_000),
+    Law("base_recalibration", "base_recalibration", 40.0, 1.0, 0.02, 700.0, 16_000),
+    Law("haplotype_caller", "haplotype_caller", 600.0, 0.7, 0.015, 1500.0, 16_000),
+)
+ASKED = (
+    Asked(("map_and_sort",), (4, 8, 16), ("compact", "scatter-numa-interleave"), (ALONE, FULL), 2, SEED),
+    Asked(("map_and_sort",), (1, 2), ("compact",), (ALONE,), 2, SEED),
+    Asked(("base_recalibration", "haplotype_caller"), (1, 2, 4), ("compact",), (ALONE, FULL), 2, SEED),
+)
+
+
+def cells() -> list[ScalingCell]:
+    """The cells, as they would be planned."""
+    found = []
+    for asked in ASKED:
+        planned = {
+            width: [PlannedJob(law.rule, (f"results/{law.rule}/{SAMPLE}",), width, law.mem_mb) for law in LAWS]
+            for width in (1, *asked.threads)
+        }
+        steps = [step for step in plan.steps_of(planned, (SAMPLE,), CONFIG) if step.name in asked.steps]
+        found += plan.grid(asked, steps, NODE)[0]
+    return found
+
+
+def seconds(law: Law, cell: ScalingCell, draw: random.Random) -> float:
+    """What a job takes: Amdahl's law, more on a crowded node, with noise; a binding over all sockets costs a tenth."""
+    alone = law.t1_s * (law.serial + (1 - law.serial) / cell.threads)
+    crowd = 1 + law.crowded * cell.threads * (cell.copies - 1)
+    far = 1.1 if cell.binding.startswith("scatter") else 1.0
+    return round(alone * crowd * far * draw.gauss(1, NOISE), 6)
+
+
+def clock(moment: datetime) -> str:
+    """A time as the ledger has it, in nanoseconds."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
+
+
+def ledger(cell: ScalingCell, copy: int, start: datetime, draw: random.Random) -> tuple[list[dict], datetime]:
+    """The records of one copy's jobs, one after the other, a tenth of a second between them; and when they ended."""
+    lines, at = [], start + timedelta(milliseconds=100 * copy)
+    cpus = f"{copy * cell.threads}-{(copy + 1) * cell.threads - 1}" if cell.threads > 1 else str(copy)
+    for law in LAWS:
+        if law.step != cell.step:
+            continue
+        wall_s = seconds(law, cell, draw)
+        end = at + timedelta(seconds=wall_s)
+        cpu_s = round(law.t1_s * draw.gauss(1.02, NOISE), 6)
+        line = {
+            **{"id": f"{draw.getrandbits(64):016x}", "run": cell.cell, "rule": law.rule, "step": law.step},
+            **{"wildcards": {"sample": SAMPLE}, "threads": cell.threads, "mem_mb": law.mem_mb, "cpus": cpus},
+            **{"binding": cell.binding.split("-")[0], "start": clock(at), "end": clock(end), "wall_s": wall_s},
+            **{"cpu_s": cpu_s, "cpu_user_s": cpu_s, "cpu_system_s": 0.0, "wait_s": 0.001, "binding_ok": True},
+            **{"peak_rss_mib": law.rss_mib + law.rss_a_thread_mib * cell.threads, "host": "synthetic"},
+            **{"memory_applied": memory(cell), "split": False, "contended": False, "foreign_cpu_s": 0.0},
+            **{"cpus_allowed": cpus, "cpus_seen": cpus, "log": f"logs/{law.rule}/{SAMPLE}.log"},
+        }
+        lines.append(TEMPLATE | line)
+        at = end + timedelta(milliseconds=100)
+    return lines, at
+
+
+def memory(cell: ScalingCell) -> str:
+    return "interleave" if cell.binding.endswith("interleave") else "default"
+
+
+HOST = Host(
+    hostname="synthetic",
+    cpu_model="Synthetic processor of 16 cores, made up for tests",
+    sku="SYNTHETIC-16",
+    sockets=1,
+    cores=16,
+    threads=16,
+    usable_threads=16,
+    smt=False,
+    l3_groups=4,
+    l3_mib=64.0,
+    l3=tuple(Cache(f"{4 * group}-{4 * group + 3}", 16.0) for group in range(4)),
+    numa_nodes=2,
+    numa=(NumaNode(0, "0-7", 32_000.0), NumaNode(1, "8-15", 32_000.0)),
+    memory_mib=64_000.0,
+    virtual_machine="none",
+    container="none",
+)
+SETTINGS = Settings(
+    workflow_commit="synthetic",
+    workflow_digest="0" * 64,
+    environments_digest="0" * 64,
+    config_digest="0" * 64,
+    reference_digest="0" * 64,
+    gpd_version="0.1.0",
+    tools={"bwa": "0.7.17", "gatk": "4.6.2.0"},
+    environment={},
+)
+
+
+def write(folder: Path) -> None:
+    """Write all cells; one was cut off, and has no record."""
+    draw, start = random.Random(SEED), START
+    for cell in cells():
+        home = folder / cell.cell
+        ends = []
+        for copy, name in enumerate(cell.folders):
+            lines, end = ledger(cell, copy, start, draw)
+            ends.append(end)
+            (home / name).mkdir(parents=True)
+            (home / name / results.LEDGER).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        (home / PLAN).write_text(cell.to_json())
+        wall_s = (max(ends) - start).total_seconds() + 4
+        record = ScalingRecord(
+            run=cell.cell,
+            cell=cell,
+            start=start,
+            end=start + timedelta(seconds=wall_s),
+            wall_s=wall_s,
+            cpu_s=2.4 * cell.copies,
+            snakemake_cpu_s=2.4 * cell.copies,
+            settings=SETTINGS,
+            binding={"boundary": "l3", "memory": memory(cell), "smt": False, "stall_s": 0},
+            memory_applied=memory(cell),
+            bandwidth_missing="this machine is made up",
+            host=HOST,
+        )
+        if cell.cell != CUT_OFF:
+            (home / RECORD).write_text(record.to_json())
+        start += timedelta(seconds=wall_s + 60)
+
+
+def chosen(found: results.Results) -> list[page.Profile]:
+    """The profiles that go with these results."""
+    points = profiles.rows(found)
+    return [
+        page.Profile(goal.aim, profiles.profile(points, goal, "compact", "none"), f"{goal.profile}/{profiles.PROFILE}")
+        for goal in profiles.GOALS
+    ]
+
+
+def write_results(study: Path, folder: Path) -> None:
+    """Collect the study, and write its tables, profiles and report; what is recorded is the text."""
+    found = results.read(study)
+    results.write(found, folder / "tables")
+    for path in (folder / "tables").glob("*.parquet"):
+        path.unlink()
+    for profile in chosen(found):
+        (folder / profile.place).parent.mkdir(exist_ok=True)
+        (folder / profile.place).write_text(profile.text)
+    page.write(page.find(found, chosen(found)), folder)
+    shutil.rmtree(folder / "figures")  # they stand in report.html, too
+
+
+if __name__ == "__main__":
+    for old in HERE.glob("*-t*"):
+        shutil.rmtree(old)
+    write(HERE)
+    write_results(HERE, HERE)

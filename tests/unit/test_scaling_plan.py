@@ -1,0 +1,291 @@
+"""Which cells a scaling study has, in which order, and how long they take: all of it without running anything."""
+
+import random
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+from conftest import ROOT, planned_jobs, tiny_cohort
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpd.execution import said
+from gpd.execution.said import PlannedJob
+from gpd.machines import launcher, topology
+from gpd.pipelines import PIPELINES
+from gpd.records.scaling import ALONE, FULL, ScalingCell, ScalingRecord
+from gpd.scaling import plan
+from gpd.scaling.plan import Asked, Node, ScalingError, Step
+
+BOTH = (ALONE, FULL)
+RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |^\S|\Z)", re.MULTILINE | re.DOTALL)
+STEP = re.compile(r'(?:bound|scattered)\(\s*"(\w+)"')
+
+
+def step(name="haplotype_caller", uses_threads=True, mem_mb=6000, widths=range(1, 129)):
+    return Step("germline", name, ("S1",), (f"results/{name}/S1",), uses_threads, dict.fromkeys(widths, mem_mb))
+
+
+def asked(**changes):
+    fixed = {"steps": ("all",), "threads": (), "bindings": ("compact",), "occupancies": BOTH, "repeats": 3, "seed": 1}
+    return Asked(**fixed | changes)
+
+
+def counted(cells):
+    return [cell for cell in cells if not cell.warm_up]
+
+
+@pytest.fixture(scope="module")
+def epyc():
+    """A node of two sockets of 64 cores."""
+    policy = topology.Policy(threads=1, binding="compact", boundary="l3", smt=False)
+    layout = launcher.lay_out(policy, ROOT / "resources/topologies/epyc-2x64.xml")
+    return Node(len(layout.cores), 1_000_000)
+
+
+# ---- what a node holds -------------------------------------------------------------------------------
+
+
+def test_no_cell_asks_for_more_than_two_sockets_of_64_cores_have(epyc):
+    cells, left_out = plan.grid(asked(threads=(1, 13, 64, 128, 192, 256)), [step()], epyc)
+    assert epyc.cores == 128
+    assert {(cell.threads, cell.copies) for cell in cells if cell.occupancy == FULL} == {
+        *((1, 128), (13, 9), (64, 2), (128, 1))
+    }
+    assert all(cell.threads * cell.copies <= 128 for cell in cells)
+    assert {cell.copies for cell in cells if cell.occupancy == ALONE} == {1}
+    assert [str(one) for one in left_out] == ["haplotype_caller: 192, 256 threads are more than the node's 128 cores"]
+
+
+def test_widths_are_powers_of_two_and_all_cores_where_none_are_named(epyc):
+    assert plan.widths((), epyc.cores) == (1, 2, 4, 8, 16, 32, 64, 128)
+    assert plan.widths((), 24) == (1, 2, 4, 8, 16, 24)
+    assert plan.widths((), 1) == (1,)
+    assert plan.widths((4, 2, 4), 8) == (2, 4)
+
+
+@given(
+    cores=st.integers(1, 256),
+    mem_mb=st.integers(1000, 2_000_000),
+    wanted=st.sets(st.integers(1, 300), max_size=5),
+    job_mb=st.integers(0, 70_000),
+)
+def test_a_cell_never_overfills_its_node(cores, mem_mb, wanted, job_mb):
+    cells, _ = plan.grid(asked(threads=tuple(wanted)), [step(mem_mb=job_mb, widths=range(1, 301))], Node(cores, mem_mb))
+    for cell in cells:
+        assert cell.threads * cell.copies <= cores
+        assert cell.copies == 1 or cell.copies * job_mb <= mem_mb, "one alone gets what there is, as from Snakemake"
+
+
+def test_memory_holds_fewer_copies_than_cores_do_and_that_is_said():
+    cells, left_out = plan.grid(asked(threads=(1, 4)), [step()], Node(16, 20_000))
+    assert {(cell.threads, cell.copies) for cell in cells if cell.occupancy == FULL} == {(1, 3), (4, 3)}
+    assert [str(one) for one in left_out] == [
+        f"haplotype_caller: the node's 20000 MB of memory hold 3 of {most} copies of {width} threads: each asks for "
+        "6000 MB"
+        for width, most in ((1, 16), (4, 4))
+    ]
+
+
+def test_a_step_of_one_thread_is_measured_over_occupancy_alone():
+    cells, left_out = plan.grid(asked(), [step("base_recalibration", uses_threads=False)], Node(8, 64_000))
+    assert {(cell.threads, cell.occupancy, cell.copies) for cell in cells} == {(1, ALONE, 1), (1, FULL, 8)}
+    assert [str(one) for one in left_out] == [
+        "base_recalibration: its tools use one thread alone: one width, alone and with the node full"
+    ]
+
+
+def test_in_pieces_any_step_has_all_widths():
+    cells, _ = plan.grid(asked(scatter="auto"), [step("base_recalibration", uses_threads=False)], Node(4, 64_000))
+    assert {cell.threads for cell in cells} == {1, 2, 4}
+    assert all("-pieces_auto-" in cell.cell for cell in cells)
+
+
+# ---- the order ---------------------------------------------------------------------------------------
+
+
+def test_each_point_is_in_each_repeat_and_a_warm_up_of_each_step_comes_first():
+    steps = [step("map_and_sort"), step()]
+    cells, _ = plan.grid(asked(bindings=("compact", "scatter-numa-local")), steps, Node(4, 64_000))
+    assert [(cell.step, cell.threads, cell.occupancy) for cell in cells if cell.warm_up] == [
+        *(("map_and_sort", 4, ALONE), ("haplotype_caller", 4, ALONE))
+    ]
+    assert [cell.warm_up for cell in cells] == [True] * 2 + [False] * (2 * 3 * 2 * 2 * 3)
+    for repeat in (1, 2, 3):
+        own = [cell.point for cell in cells if cell.repeat == repeat]
+        assert len(set(own)) == len(own) == 2 * 3 * 2 * 2
+    assert len({cell.cell for cell in cells}) == len(cells)
+    assert all(re.fullmatch(r"[a-z0-9_-]+", cell.cell) for cell in cells)
+
+
+def test_the_order_of_a_repeat_is_shuffled_and_follows_from_the_seed():
+    def order(seed, repeat):
+        cells, _ = plan.grid(asked(seed=seed), [step()], Node(8, 64_000))
+        return [(cell.threads, cell.occupancy) for cell in cells if cell.repeat == repeat]
+
+    assert order(1, 1) == order(1, 1)
+    assert len({tuple(order(seed, 1)) for seed in range(20)}) > 15
+    assert len({tuple(order(1, repeat)) for repeat in (1, 2, 3)}) == 3
+    assert sorted(order(1, 1)) == sorted(order(2, 1))
+
+
+def test_another_seed_changes_no_cell_but_its_place():
+    one, other = (plan.grid(asked(seed=seed), [step()], Node(8, 64_000))[0] for seed in (1, 2))
+    plan.refuse_changed(other, [record(cell) for cell in one])
+
+
+def test_a_finished_cell_that_would_be_another_now_is_refused():
+    cells, _ = plan.grid(asked(), [step()], Node(8, 64_000))
+    before = replace(cells[0], samples=("S2",), cores=16)
+    with pytest.raises(ScalingError, match=r"was run with another (samples and cores|cores and samples)") as error:
+        plan.refuse_changed(cells, [record(before)])
+    assert str(error.value).endswith("name another --folder")
+
+
+# ---- how long ----------------------------------------------------------------------------------------
+
+
+def record(cell: ScalingCell, wall_s=10.0) -> ScalingRecord:
+    now = datetime(2026, 11, 22, tzinfo=UTC)
+    return ScalingRecord(run="r", cell=cell, start=now, end=now, wall_s=wall_s, cpu_s=1.0, snakemake_cpu_s=1.0)
+
+
+def test_seconds_are_told_of_what_was_measured_and_of_nothing_else():
+    cells, _ = plan.grid(asked(threads=(1, 2), bindings=("compact", "scatter")), [step()], Node(2, 64_000))
+    assert plan.estimates_s(cells, []) == [None] * len(cells)
+    done = [cell for cell in cells if (cell.threads, cell.occupancy) == (1, ALONE)]
+    walls = [30.0, 10.0, 20.0, 100.0, 1.0, 21.0][: len(done)]
+    estimates = plan.estimates_s(cells, [record(cell, wall) for cell, wall in zip(done, walls, strict=True)])
+    expected = 20.5  # the median of all six
+    assert [
+        estimate == (expected if (cell.threads, cell.occupancy) == (1, ALONE) else None)
+        for cell, estimate in zip(cells, estimates, strict=True)
+    ] == [True] * len(cells)
+
+
+# ---- what is asked for -------------------------------------------------------------------------------
+
+
+def test_steps_are_chosen_by_name_in_the_pipelines_order():
+    there = ["map_and_sort", "mark_duplicates", "haplotype_caller"]
+    assert plan.chosen_steps("germline", ["haplotype_caller", "map_and_sort"], there) == [there[0], there[2]]
+    assert plan.chosen_steps("germline", ["all"], there) == there
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["exome"], "--step exome: steps of germline are map_and_sort, mark_duplicates, .*, or all"),
+        (["realign_indels"], "--step realign_indels: not run with this configuration, which has map_and_sort"),
+    ],
+)
+def test_a_step_that_is_not_there_is_refused(names, said):
+    with pytest.raises(ScalingError, match=said):
+        plan.chosen_steps("germline", names, ["map_and_sort"])
+
+
+@pytest.mark.parametrize("text", ["0", "a", "1,,2", "1.5", "-1"])
+def test_what_is_no_width_is_refused(text):
+    with pytest.raises(ScalingError, match=f"--threads {text}: .* is no whole number from 1"):
+        plan.numbers_of(text)
+
+
+def test_words_of_the_command_line():
+    assert (plan.numbers_of(""), plan.numbers_of("4,1, 2,4")) == ((), (1, 2, 4))
+    assert plan.bindings_of("compact, scatter-numa,compact") == ("compact", "scatter-numa")
+    assert [plan.pieces_of(text) for text in ("none", "auto", "3")] == ["none", "auto", "3"]
+    with pytest.raises(ScalingError, match="--bindings tight: 'tight' is no binding: compact, scatter, none"):
+        plan.bindings_of("tight")
+    with pytest.raises(ScalingError, match="--scatter 0: must be none, auto or a number"):
+        plan.pieces_of("0")
+
+
+# ---- steps as the workflow has them ------------------------------------------------------------------
+
+DRY_RUN = """\
+rule map_and_sort:
+    input: a.fq, b.fq
+    output: results/map_and_sort/S1/L1.bam, results/map_and_sort/S1/L1.json
+    jobid: 4
+    wildcards: sample=S1, unit=L1
+    threads: 4
+    resources: tmpdir=<TBD>, mem_mb=6002, mem_mib=5724, attempt=1
+[Sun Nov 22 00:00:00 2026]
+localrule sample_map:
+    output: results/genomics_db_import/samples.tsv
+    jobid: 5
+    resources: tmpdir=<TBD>
+"""
+
+
+def test_jobs_are_read_off_a_dry_run():
+    assert said.planned_jobs(DRY_RUN.splitlines()) == [
+        PlannedJob("map_and_sort", ("results/map_and_sort/S1/L1.bam", "results/map_and_sort/S1/L1.json"), 4, 6002),
+        PlannedJob("sample_map", ("results/genomics_db_import/samples.tsv",), 1, None),
+    ]
+
+
+def test_a_step_makes_what_its_rules_make_and_asks_for_the_most_of_its_jobs():
+    def jobs(threads):
+        return [
+            PlannedJob("base_recalibrator", ("a.table",), threads, 4000),
+            PlannedJob("base_recalibration", ("a.bam", "a.bai"), threads, 4000 * threads),
+            PlannedJob("samtools_stats", ("a.txt",), 1, 1000),
+        ]
+
+    config = {"pipeline": "germline", "gatk": "gatk4", "realigner": "none"}
+    (found,) = plan.steps_of({1: jobs(1), 2: jobs(2)}, ("S1",), config)
+    assert found == Step(
+        "germline", "base_recalibration", ("S1",), ("a.table", "a.bam", "a.bai"), False, {1: 4000, 2: 8000}
+    )
+
+
+def rules_by_step(pipeline):
+    """The rules of each step, by what they tell the launcher; those that tell nothing are left out."""
+    found: dict[str, set[str]] = {}
+    for path in (ROOT / "workflow/rules" / pipeline).glob("*.smk"):
+        for rule, body in RULE.findall(path.read_text()):
+            if told := STEP.search(body):
+                found.setdefault(told[1], set()).add(rule)
+    return found
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=lambda pipeline: pipeline.name)
+def test_the_rules_of_a_step_are_those_that_the_workflow_has(pipeline):
+    there = rules_by_step(pipeline.name)
+    for step_name in pipeline.steps:
+        assert there[step_name] == set(pipeline.rules_of(step_name)) - {
+            "sample_map"
+        }  # lists files, without the launcher
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=lambda pipeline: pipeline.name)
+def test_the_steps_that_use_threads_have_tools_that_are_given_some(pipeline):
+    """By the commands of their rules; the choices that a configuration makes are those of its schema."""
+    texts = {path.stem: path.read_text() for path in (ROOT / "workflow/rules" / pipeline.name).glob("*.smk")}
+    keys = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())["properties"]
+    for (key, value), steps in pipeline.threaded.items():
+        assert value in keys[key]["enum"]
+        for name in steps:
+            files = [text for stem, text in texts.items() if stem in (name, f"{name}_{value}", f"{name}_gatk4")]
+            assert any(re.search(r"-\w*(t|p|nct|nt|threads) (\{threads\}|\$GPD_THREADS)", text) for text in files), name
+
+
+def test_a_dry_run_of_the_workflow_names_every_steps_outputs(tmp_path):
+    ran = tiny_cohort(tmp_path, samples=("S1",), lanes=2).snakemake("--dry-run", "results")
+    jobs = said.planned_jobs(ran.lines)
+    assert {rule: sum(job.rule == rule for job in jobs) for rule in ("map_and_sort", "haplotype_caller")} == {
+        rule: planned_jobs(ran)[rule] for rule in ("map_and_sort", "haplotype_caller")
+    }
+    (calls,) = [job for job in jobs if job.rule == "haplotype_caller"]
+    assert calls.outputs == tuple(f"results/haplotype_caller/S1.g.vcf.gz{end}" for end in ("", ".tbi"))
+    assert calls.mem_mb == 6000
+
+
+def test_records_are_read_as_they_are_written():
+    cells, _ = plan.grid(asked(), [step()], Node(2, 64_000))
+    one = random.Random(1).choice(cells)
+    assert ScalingCell.from_json(one.to_json()) == one
+    assert ScalingRecord.from_json(record(one).to_json()) == record(one)

@@ -1,0 +1,306 @@
+"""What a scaling study's cells came to: held against their ledgers, and a recorded study byte by byte."""
+
+import importlib.util
+import json
+import math
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean, stdev
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from conftest import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpd.records.ledger import read_ledger
+from gpd.records.run import RecordError
+from gpd.records.scaling import RECORD
+from gpd.reports.grids import row_dicts
+from gpd.scaling import page, profiles, results
+from gpd.scaling.profiles import SINGLE, THROUGHPUT
+from gpd.tables import columns
+
+GOLDEN = ROOT / "tests" / "golden" / "scaling"
+MAPPING = {"step": "map_and_sort", "binding": "compact"}
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """The script that wrote the recorded study."""
+    spec = importlib.util.spec_from_file_location("record_scaling", GOLDEN / "record.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def golden():
+    return results.read(GOLDEN)
+
+
+def rows(table, **where):
+    found = [row for row in row_dicts(table) if all(row[key] == value for key, value in where.items())]
+    assert found
+    return found
+
+
+def row(table, **where):
+    (found,) = rows(table, **where)
+    return found
+
+
+# ---- as recorded -------------------------------------------------------------------------------------
+
+
+def test_the_recorded_study_is_what_its_script_writes(recorded, tmp_path):
+    recorded.write(tmp_path)
+    written = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.json*")}
+    assert len(written) > 100
+    assert written == {path: (GOLDEN / path).read_text() for path in written}
+
+
+def test_tables_profiles_and_report_of_the_recorded_study(recorded, tmp_path):
+    recorded.write_results(GOLDEN, tmp_path)
+    written = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    assert set(map(str, written)) == {
+        *(f"tables/{table}.tsv" for table in columns.SCALING),
+        *(f"{goal.profile}/config.yaml" for goal in profiles.GOALS),
+        *("report.html", "report.md"),
+    }
+    for path, text in written.items():
+        assert text == (GOLDEN / path).read_text(), f"{path}: see {GOLDEN / 'record.py'}"
+
+
+def test_the_report_says_that_the_machine_is_made_up(golden):
+    assert "made up for tests" in (GOLDEN / "report.md").read_text()
+    assert {record.host.sku for record in golden.records} == {"SYNTHETIC-16"}
+
+
+# ---- held against the ledger -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["map_and_sort", "base_recalibration", "haplotype_caller"])
+def test_the_figures_of_a_run_are_those_of_its_ledgers(golden, step):
+    for run in rows(golden.runs, step=step):
+        ledgers = [read_ledger(path) for path in sorted((GOLDEN / run["cell"]).glob("copies/*/ledger.jsonl"))]
+        jobs = [job for ledger in ledgers for job in ledger]
+        between = (max(job.end for job in jobs) - min(job.start for job in jobs)).total_seconds()
+        assert len(ledgers) == run["copies"]
+        assert run["step_s"] == pytest.approx(mean(sum(job.wall_s for job in ledger) for ledger in ledgers))
+        assert run["cpu_s"] == pytest.approx(mean(sum(job.cpu_s for job in ledger) for ledger in ledgers))
+        assert run["makespan_s"] == pytest.approx(between)
+        assert run["steps_per_hour"] == pytest.approx(3600 * run["copies"] / between)
+        assert run["peak_rss_mib"] == max(job.peak_rss_mib for job in jobs)
+
+
+def test_a_point_is_its_repeats_without_warm_ups(golden):
+    point = row(golden.points, **MAPPING, occupancy="full", threads=4)
+    runs = [run for run in rows(golden.runs, **MAPPING, occupancy="full", threads=4) if not run["warm_up"]]
+    times = [run["step_s"] for run in runs]
+    assert point["repeats"] == len(runs) == 2
+    assert point["step_s_mean"] == pytest.approx(mean(times))
+    assert point["step_s_sd"] == pytest.approx(stdev(times))
+    assert point["step_s_se"] == pytest.approx(stdev(times) / math.sqrt(2))
+    warm_ups = [run for run in row_dicts(golden.runs) if run["warm_up"]]
+    assert warm_ups
+    assert sum(point["repeats"] for point in row_dicts(golden.points)) == len(golden.runs) - len(warm_ups)
+
+
+def test_efficiency_is_that_of_one_thread_over_as_many(golden):
+    one, four = (row(golden.points, **MAPPING, occupancy="alone", threads=threads) for threads in (1, 4))
+    assert four["efficiency"] == pytest.approx(one["step_s_mean"] / 4 / four["step_s_mean"])
+    assert four["efficiency_low"] < four["efficiency"] < four["efficiency_high"]
+    assert (one["efficiency"], one["efficiency_low"]) == (1.0, None)
+    assert row(golden.points, **MAPPING, occupancy="full", threads=4)["efficiency"] is None, (
+        "one thread was not measured"
+    )
+
+
+def test_bindings_that_differ_in_boundary_and_memory_alone_are_points_of_their_own(golden):
+    names = {point["binding"] for point in rows(golden.points, step="map_and_sort", threads=16)}
+    assert names == {"compact", "scatter-numa-interleave"}
+
+
+def test_the_law_that_was_put_in_is_found_again(golden, recorded):
+    for law, step in ((recorded.LAWS[0], "map_and_sort"), (recorded.LAWS[3], "haplotype_caller")):
+        fit = row(golden.fits, step=step, binding="compact", occupancy="alone")
+        assert abs(fit["serial_fraction"] - law.serial) < 3 * fit["serial_fraction_se"]
+        assert abs(fit["t1_s"] - law.t1_s) < 3 * fit["t1_se"]
+
+
+def test_what_was_cut_off_is_named_and_in_no_figure(golden):
+    assert golden.unfinished == ("map_and_sort-t8-scatter-numa-interleave-alone-r2",)
+    point = row(golden.points, binding="scatter-numa-interleave", occupancy="alone", threads=8)
+    assert (point["repeats"], point["step_s_sd"]) == (1, None)
+
+
+# ---- what is missing stays missing -------------------------------------------------------------------
+
+
+def some_cell(folder, name="haplotype_caller-t2-compact-full-r1"):
+    shutil.copytree(GOLDEN / name, folder / name)
+    return folder / name
+
+
+def change_ledger(path, **changes):
+    lines = [json.loads(line) | changes for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize(("name", "figure"), [("wall_s", "step_s"), ("cpu_s", "cpu_s")])
+def test_a_figure_that_one_copy_lacks_is_missing(tmp_path, name, figure):
+    cell = some_cell(tmp_path)
+    change_ledger(cell / "copies/2/ledger.jsonl", **{name: None})
+    run = row(results.read(tmp_path).runs)
+    assert run[figure] is None
+    assert run["makespan_s"] > 0
+
+
+def test_records_of_another_run_in_a_ledger_are_left_out(tmp_path):
+    cell = some_cell(tmp_path)
+    before = row(results.read(tmp_path).runs)
+    ledger = cell / "copies/1/ledger.jsonl"
+    own = ledger.read_text()
+    ledger.write_text(own + json.dumps(json.loads(own) | {"run": "killed", "wall_s": 1e6, "id": "f" * 16}) + "\n")
+    assert row(results.read(tmp_path).runs) == before
+
+
+def test_one_width_has_no_fit_and_two_have_one_without_errors(tmp_path):
+    some_cell(tmp_path, "haplotype_caller-t1-compact-alone-r1")
+    assert results.read(tmp_path).fits.empty
+    some_cell(tmp_path, "haplotype_caller-t4-compact-alone-r1")
+    found = results.read(tmp_path)
+    fit = row(found.fits)
+    assert (fit["widths"], fit["serial_fraction_se"]) == (2, None)
+    (step,) = page.find(found, ()).steps
+    (line,) = step.fits
+    assert line.endswith("met exactly by 2 widths, so without an uncertainty, which takes 3.")
+
+
+def test_processors_are_not_pooled(tmp_path):
+    for name, sku in (("r1", "A"), ("r2", "B")):
+        cell = some_cell(tmp_path, f"haplotype_caller-t1-compact-alone-{name}")
+        record = json.loads((cell / RECORD).read_text())
+        record["host"]["sku"] = sku
+        (cell / RECORD).write_text(json.dumps(record))
+    found = results.read(tmp_path)
+    assert [(point["sku"], point["repeats"]) for point in row_dicts(found.points)] == [("A", 1), ("B", 1)]
+    assert any("different processors" in notice.text for notice in page.find(found, ()).notices)
+
+
+def test_a_record_in_another_cells_folder_is_refused(tmp_path):
+    some_cell(tmp_path).rename(tmp_path / "other")
+    with pytest.raises(RecordError, match="it is of the cell haplotype_caller-t2"):
+        results.read(tmp_path)
+
+
+def test_time_in_pieces_is_when_any_of_them_ran(golden):
+    (copy, *_) = [read_ledger(path) for path in GOLDEN.glob("base_recalibration-t1-compact-alone-r1/copies/1/*.jsonl")]
+    first, second = copy
+    assert results.step_s(copy, in_pieces=False) == pytest.approx(first.wall_s + second.wall_s)
+    assert results.step_s([first, replace(second, start=first.start, end=first.end)], True) == pytest.approx(
+        first.wall_s
+    )
+    assert results.step_s([first, replace(second, end=None)], in_pieces=True) is None
+
+
+def test_parquet_says_what_each_column_is(golden, tmp_path):
+    results.write(golden, tmp_path)
+    schema = pq.read_table(tmp_path / "points.parquet").schema
+    assert schema.names == [column.name for column in columns.SCALING_POINTS]
+    assert schema.field("steps_per_hour_mean").metadata[b"unit"] == b"1/h"
+    pd.testing.assert_frame_equal(
+        pd.read_csv(tmp_path / "points.tsv", sep="\t")[["step", "threads"]].astype({"step": "object"}),
+        golden.points[["step", "threads"]].astype({"step": "object", "threads": "int64"}),
+        check_dtype=False,
+    )
+
+
+# ---- which width is best -----------------------------------------------------------------------------
+
+
+def point(threads, value, se=None, step="map_and_sort", goal=THROUGHPUT):
+    fixed = {"pipeline": "germline", "step": step, "binding": "compact", "scatter": "none", "occupancy": goal.occupancy}
+    figures = {f"{goal.column}_mean": value, f"{goal.column}_se": se}
+    return {**fixed, "threads": threads, "copies": 16 // threads, "repeats": 3, "sku": "A\nB", **figures}
+
+
+@pytest.mark.parametrize(
+    ("figures", "width"),
+    [
+        ({1: (10.0, 0.1), 2: (12.0, 0.1), 4: (11.0, 0.1)}, 2),
+        ({1: (11.9, 0.1), 2: (12.0, 0.1), 4: (11.0, 0.1)}, 1),  # within the standard error of the difference
+        ({1: (11.8, 0.1), 2: (12.0, 0.1)}, 2),  # 0.2 is more than 0.14
+        ({1: (12.0, None), 2: (12.1, None)}, 2),  # of one repeat each no error is known
+        ({1: (12.0, None), 2: (12.0, None)}, 1),
+        ({1: (None, None), 2: (3.0, None)}, 2),
+    ],
+)
+def test_the_best_width_is_the_narrowest_within_the_standard_error(figures, width):
+    most = [point(threads, *figure) for threads, figure in figures.items()]
+    assert profiles.best(most, THROUGHPUT)["threads"] == width
+    least = [point(n, value and 24 - value, se, goal=SINGLE) for n, (value, se) in figures.items()]
+    assert profiles.best(least, SINGLE)["threads"] == width
+
+
+@given(st.lists(st.tuples(st.floats(1, 100), st.floats(0, 10)), min_size=1, max_size=6))
+def test_what_is_chosen_is_never_beaten_by_more_than_the_error(figures):
+    points = [point(2**at, *figure) for at, figure in enumerate(figures)]
+    chosen = profiles.best(points, THROUGHPUT)
+    top = max(points, key=lambda one: one["steps_per_hour_mean"])
+    error = math.hypot(top["steps_per_hour_se"], chosen["steps_per_hour_se"])
+    assert chosen is top or top["steps_per_hour_mean"] - chosen["steps_per_hour_mean"] <= error
+
+
+def test_nothing_is_chosen_where_nothing_was_measured():
+    assert profiles.best([point(1, None)], THROUGHPUT) is None
+    assert profiles.profile([point(1, 10.0)], SINGLE, "compact", "none") == ""
+    assert profiles.profile([point(1, 10.0)], THROUGHPUT, "scatter", "none") == ""
+
+
+def test_a_profile_sets_the_threads_of_all_rules_of_a_step_and_says_from_what():
+    points = [point(1, 10.0, 0.1), point(2, 12.0, 0.1), point(1, 3.0, 0.1, step="base_recalibration")]
+    text = profiles.profile(points, THROUGHPUT, "compact", "none")
+    assert yaml.safe_load(text) == {
+        "set-threads": {
+            **dict.fromkeys(("map_and_sort", "map_chunk", "take_alignment"), 2),
+            **dict.fromkeys(("base_recalibrator", "base_recalibration"), 1),
+        }
+    }
+    assert "  # map_and_sort: 12.0 ± 0.1 an hour, 8 at once, 3 repeats; tried: 1, 2\n" in text
+    assert "# A B, germline, binding compact, steps run whole.\n" in text, "no name breaks out of its line"
+
+
+def test_snakemake_accepts_the_profiles(cohort):
+    """And gives the rules these threads: beside the workflow, and in the place of its profile."""
+    for goal, threads in ((THROUGHPUT, 4), (SINGLE, 16)):
+        profile = str(GOLDEN / goal.profile)
+        for option in ("--workflow-profile", "--profile"):
+            ran = cohort.snakemake(option, profile, "--cores", "16", "--dry-run", "results/map_and_sort/S1/L1.bam")
+            assert ran.exit_code == 0, ran.said
+            assert f"    threads: {threads}" in ran.lines
+
+
+def test_figures_have_what_their_description_says(golden):
+    findings = page.find(golden, ())
+    drawn = [shown.drawing for step in findings.steps for shown in step.figures if shown.drawing]
+    assert [drawing.name for drawing in drawn] == [
+        *("map_and_sort-seconds", "map_and_sort-hourly", "haplotype_caller-seconds", "haplotype_caller-hourly")
+    ]
+    assert "threads" in drawn[0].svg
+    assert "No curve over threads: one width was measured." in [s.note for step in findings.steps for s in step.figures]
+
+
+def test_names_of_users_are_text_in_both_pages(golden, tmp_path):
+    nasty = "<script>alert(1)</script> a | b `c`"
+    records = tuple(replace(record, host=replace(record.host, cpu_model=nasty)) for record in golden.records)
+    html, plain = (
+        Path(path).read_text() for path in page.write(page.find(replace(golden, records=records), ()), tmp_path)
+    )
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert "\\<script\\>" in plain
