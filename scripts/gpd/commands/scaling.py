@@ -120,7 +120,7 @@ def _study(
     """The study that is asked for. Raises GpdError."""
     from gpd.execution.configuration import ConfigurationError
     from gpd.lab.pool import read_source
-    from gpd.records.scaling import ALONE, FULL
+    from gpd.records.scaling import ALONE, FULL, OCCUPANCIES
     from gpd.scaling import run
     from gpd.scaling.plan import EVERY_STEP, Asked, ScalingError, bindings_of, numbers_of, pieces_of
 
@@ -132,7 +132,7 @@ def _study(
         steps=tuple(steps or [EVERY_STEP]),
         threads=numbers_of(threads),
         bindings=bindings_of(bindings) or (source.config["binding"]["policy"],),
-        occupancies=tuple(one for one, wanted in ((ALONE, alone), (FULL, full)) if wanted or alone == full),
+        occupancies=OCCUPANCIES if alone == full else (ALONE,) if alone else (FULL,),
         repeats=repeats,
         seed=seed,
         scatter=pieces_of(scatter),

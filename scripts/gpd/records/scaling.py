@@ -24,6 +24,7 @@ ALONE: Final = "alone"
 FULL: Final = "full"
 WHOLE: Final = "none"  # of `scatter`: the step is not cut in pieces
 Occupancy = Literal["alone", "full"]
+OCCUPANCIES: Final[tuple[Occupancy, ...]] = (ALONE, FULL)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,7 +129,8 @@ def _notices(results: Results) -> Iterator[Notice]:
         yield Notice("warning", _contended(met))
     if len({run["sku"] for run in runs}) > 1:
         yield Notice("warning", "Cells ran on different processors, which are not pooled: each has points of its own.")
-    if guests := {host.virtual_machine for record in results.records for host in record.machines} - {None, "none"}:
+    kinds = {host.virtual_machine or "none" for record in results.records for host in record.machines}
+    if guests := kinds - {"none"}:
         yield Notice(
             "warning",
             f"The machine is virtual ({listed(sorted(guests))}): how its CPUs lie on cores, caches and memory of the "
@@ -221,9 +222,9 @@ def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[Sho
     seconds = _drawing(f"{step}-seconds", f"Seconds of {step} against threads", "step_s", curves, "s")
     yield Shown(f"{about} Half as long at each doubling would be efficiency 100%.", seconds)
     if any(len(own) > 1 for _, own in full):
-        title = f"{_sentence(step)} an hour against threads, node full"
+        title = f"Steps an hour of {step} against threads, node full"
         hourly = _drawing(f"{step}-hourly", title, "steps_per_hour", full, "steps an hour")
-        yield Shown(f"{about} The highest point is the width that gives most samples a day of this step.", hourly)
+        yield Shown(f"{about} The highest point: most samples a day of this step.", hourly)
 
 
 def _drawing(name: str, title: str, column: str, curves: Sequence[tuple[str, list[Row]]], unit: str) -> Drawing:

@@ -148,7 +148,9 @@ def grid(asked: Asked, steps: Iterable[Step], node: Node) -> tuple[list[ScalingC
     A warm-up of each step comes first, at its widest, which takes the least time. Within a repeat the order of all
     cells is shuffled, so that what changes meanwhile (heat, other users) does not fall on one width.
     """
-    cells, points, left_out = [], [], []
+    cells: list[ScalingCell] = []
+    points: list[tuple[Step, Point]] = []
+    left_out: list[LeftOut] = []
     for step in steps:
         own = [*_points(asked, step, node)]
         left_out += _left_out(asked, step, node)
