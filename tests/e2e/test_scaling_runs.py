@@ -35,7 +35,7 @@ class Scaling:
 
     def gpd(self, *words: str, verb: str = "run") -> subprocess.CompletedProcess:
         with self.start(*words, verb=verb) as process:
-            said, errors = process.communicate(timeout=300)
+            said, errors = process.communicate(timeout=900)
         return subprocess.CompletedProcess(words, process.returncode, said, errors)
 
     def records(self) -> dict[str, int]:
