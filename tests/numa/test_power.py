@@ -33,7 +33,7 @@ def test_a_program_has_the_hosts_files_and_its_own_folder(tmp_path: Path) -> Non
     share = run(tmp_path / "a, b", "sh", "-c", 'cat "$0" - >seen </proc/cpuinfo; echo changed >"$0"', str(mark))
     said = (share / "seen").read_text()
     assert said.startswith("of the host\n")
-    assert said.count("processor\t") == 1
+    assert said.count("processor\t") == SMALLEST.cpus
     assert mark.read_text() == "of the host\n"
 
 
@@ -75,7 +75,7 @@ def test_a_program_that_crashes_the_kernel(tmp_path: Path, qemus: list[int]) -> 
     crash = ["sh", "-c", "echo c >/proc/sysrq-trigger"]
     with Machine.started(SMALLEST, tmp_path / "share", crash) as machine:
         qemus.append(machine.pid)
-        with pytest.raises(MachineError, match=r"(?s)^the machine ended before its program did\n.*Kernel panic"):
+        with pytest.raises(MachineError, match=r"(?s)^the machine ended before its program did\n.*sysrq_handle_crash"):
             machine.wait(PATIENCE_S)
 
 
@@ -83,7 +83,7 @@ def test_a_kernel_that_is_none(tmp_path: Path, qemus: list[int]) -> None:
     (tmp_path / "vmlinuz").write_text("no kernel\n" * 1000)
     with Machine.started(SMALLEST, tmp_path / "share", ["true"], tmp_path / "vmlinuz") as machine:
         qemus.append(machine.pid)
-        with pytest.raises(MachineError, match=r"qemu-system-x86_64: .*vmlinuz"):
+        with pytest.raises(MachineError, match=r"(?s)program did\nqemu.* kernel too old"):
             machine.wait(PATIENCE_S)
 
 
