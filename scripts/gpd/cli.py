@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from gpd.commands import compare, demo, doctor, ledger, published, report, run, scaling, throughput, topology
+from gpd.commands import compare, demo, doctor, ledger, node, published, report, run, scaling, throughput, topology
 from gpd.commands.verbs import Verbs
 
 EXIT_CODES = (
@@ -31,6 +31,7 @@ app.command("doctor")(doctor.command)
 app.command("run", context_settings=TO_SNAKEMAKE)(run.command)
 app.command("demo")(demo.command)
 app.command("topology")(topology.command)
+app.command("node")(node.command)
 app.add_typer(throughput.app, name="throughput")
 app.add_typer(scaling.app, name="scaling")
 app.command("report")(report.command)

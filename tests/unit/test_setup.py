@@ -18,7 +18,7 @@ COREUTILS = (
     " sha256sum sleep sort stat tail tr xargs"
 )
 TOOLS = (
-    "bwa samtools sambamba bcftools tabix bgzip dwgsim numactl lstopo time"
+    "bwa samtools sambamba bcftools tabix bgzip dwgsim numactl lstopo time likwid-bench fio"
     " hisat2-align-s gffread cufflinks cuffmerge cuffdiff as Rscript"
 )
 
@@ -57,6 +57,7 @@ for package; do
         python3-venv) cp "$SPARE/python3" "$BIN/python3" ;;
         maven) cp "$SPARE/mvn" "$BIN/mvn" ;;
         hisat2) cp "$BIN/true" "$BIN/hisat2-align-s" ;;
+        likwid) cp "$BIN/true" "$BIN/likwid-bench" ;;
         cufflinks) for tool in cufflinks cuffmerge cuffdiff; do cp "$BIN/true" "$BIN/$tool"; done ;;
         binutils) cp "$BIN/true" "$BIN/as" ;;
         r-bioc-cummerbund) cp "$BIN/true" "$BIN/Rscript" ;;
@@ -64,7 +65,8 @@ for package; do
             [ "$("$SBIN/policy-rc.d"; echo $?)" = 101 ] && echo "nothing is started" >>"$CALLS"
             for command in slurmctld slurmd srun; do cp "$BIN/true" "$BIN/$command"; done ;;
         munge) cp "$BIN/true" "$BIN/munged" ;;
-        gffread | bwa | samtools | sambamba | bcftools | dwgsim | numactl | time) cp "$BIN/true" "$BIN/$package" ;;
+        gffread | bwa | samtools | sambamba | bcftools | dwgsim) cp "$BIN/true" "$BIN/$package" ;;
+        fio | numactl | time) cp "$BIN/true" "$BIN/$package" ;;
     esac
 done
 """
@@ -210,8 +212,8 @@ def test_only_what_is_missing_comes_from_apt(machine):
     assert done.returncode == 0, done.stderr
     (install,) = [call for call in machine.calls() if call.startswith("apt-get") and " install " in call]
     wanted = (
-        "bcftools binutils cufflinks dwgsim gffread hisat2 maven numactl openjdk-21-jre-headless python3-venv"
-        " r-bioc-cummerbund sambamba tabix time"
+        "bcftools binutils cufflinks dwgsim fio gffread hisat2 likwid maven numactl openjdk-21-jre-headless"
+        " python3-venv r-bioc-cummerbund sambamba tabix time"
     )
     assert sorted(install.partition(" install ")[2].split()) == wanted.split()
 

@@ -4,13 +4,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
 from gpd.comparison.comparability import Difference, grouped
 from gpd.comparison.compare import Best, BestRows, Comparison, PointRows, Row
 from gpd.comparison.grids import Layout, grids
+from gpd.comparison.nodes import described
 from gpd.comparison.sides import Side
 from gpd.statistics.estimates import Estimate, Ratio
 from gpd.text.formats import markdown
@@ -34,17 +35,19 @@ def show(compared: Comparison, layout: Layout, console: Console) -> None:
         console.print(Text(line), soft_wrap=True)
     for grid in grids(compared, layout):
         console.print()
-        console.print(_rich(grid))
+        console.print(rich_table(grid))
         for note in grid.notes:
             console.print(Text(note), soft_wrap=True)
     console.print()
     console.print(Text(METHOD), soft_wrap=True)
 
 
-def _rich(grid: Grid) -> Table:
+def rich_table(grid: Grid) -> Table:
+    """A grid for the terminal."""
     table = Table(title=Text(grid.caption), title_justify="left")
+    others: JustifyMethod = "right" if grid.figures else "left"
     for at, head in enumerate(grid.heads):
-        table.add_column(Text(head), justify="right" if at else "left", no_wrap=not at, overflow="fold")
+        table.add_column(Text(head), justify=others if at else "left", no_wrap=not at, overflow="fold")
     for group in grid.groups:
         table.add_section()
         if group.title:
@@ -92,7 +95,8 @@ def _difference(difference: Difference) -> dict:
 
 def _side(side: Side) -> dict:
     machine = {"processors": list(side.processors), "skus": list(side.skus), "cores": list(side.cores)}
-    return {"name": side.name, "study": side.study or None, "published": side.published, **machine}
+    node = side.node and described(side.node)
+    return {"name": side.name, "study": side.study or None, "published": side.published, **machine, "node": node}
 
 
 def _point(sides: Sequence[Side], point: PointRows) -> dict:

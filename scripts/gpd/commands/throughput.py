@@ -85,9 +85,11 @@ def measure(plan: "Plan", console: Console) -> int:
     Where a signal ends it, so do the cells that have ended, before Interrupted is raised.
     """
     from gpd.commands import throughput_display
-    from gpd.lab import cells, runner
+    from gpd.lab import cells, node_record, runner
 
     folder = plan.study.folder
+    if not plan.study.on_nodes and (said := node_record.take(folder)):
+        console.print(said, highlight=False, markup=False, soft_wrap=True)
     try:
         with throughput_display.follow(console) as watcher:
             runner.run(plan, watcher)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from gpd.comparison.comparability import told
 from gpd.comparison.compare import Best, BestRows, Comparison, Daily, PointRows, Row
+from gpd.comparison.nodes import node_grid
 from gpd.comparison.sides import (
     A_GIGABASE,
     BARRIER,
@@ -57,7 +58,7 @@ class Layout:
 
 
 def grids(compared: Comparison, layout: Layout) -> Iterator[Grid]:
-    """All tables: best N against best N, and then point by point."""
+    """All tables: best N against best N, then point by point, and what was measured of the nodes."""
     noted: set[str] = set()
     for best in compared.best:
         grid = _best_grid(compared.sides, best)
@@ -71,6 +72,8 @@ def grids(compared: Comparison, layout: Layout) -> Iterator[Grid]:
         else:
             for point in points:
                 yield from _point_grids(compared.sides, point, layout)
+    if (nodes := node_grid(compared.sides)) is not None:
+        yield nodes
 
 
 # ------------------------------------------------------------------------------------- best N against best N

@@ -9,6 +9,7 @@ from gpd.comparison.comparability import told
 from gpd.pipelines import GERMLINE
 from gpd.published.series import DIFFERENCES, GIGABASES_A_SAMPLE, ReferencePoint, ReferenceSeries
 from gpd.records.cell import INDEPENDENT, Series
+from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.knee import Knee, Observation, find_knee
@@ -96,7 +97,8 @@ def same_size(measured: Iterable[Measured | None]) -> bool:
 class Side:
     """A study or some of its curves; or the published figures of a SKU, which have no records.
 
-    `study` says which study it is, and `notes` are what a reader has to know.
+    `study` says which study it is, `node` is the record of the node that it ran on, and `notes` are what a reader has
+    to know.
     """
 
     name: str
@@ -106,6 +108,7 @@ class Side:
     records: tuple[RunRecord, ...] = ()
     notes: tuple[str, ...] = ()
     study: str = ""
+    node: NodeRecord | None = None
 
     @property
     def published(self) -> bool:
@@ -152,6 +155,7 @@ def study_side(name: str, tables: Tables, curves: Collection[Series], study: str
         records=tuple(record for record in tables.records if record.cell.series in curves),
         notes=(f"{study}: not finished, so in no figure: {unfinished}",) if unfinished else (),
         study=study,
+        node=tables.node,
     )
 
 

@@ -93,15 +93,16 @@ def short_name(model: str, product: str) -> str | None:
 
 def first_processor(cpuinfo: str) -> dict[str, str]:
     """Read the first block of /proc/cpuinfo."""
-    return _fields(cpuinfo.partition("\n\n")[0])
+    return fields_of(cpuinfo.partition("\n\n")[0])
 
 
 def lscpu_fields(text: str) -> dict[str, str]:
     """Read what lscpu prints for people, in the C locale; newer versions indent it."""
-    return {name: value for name, value in _fields(text).items() if value and value != "-"}
+    return {name: value for name, value in fields_of(text).items() if value and value != "-"}
 
 
-def _fields(text: str) -> dict[str, str]:
+def fields_of(text: str) -> dict[str, str]:
+    """Read lines of `name: value`."""
     pairs = (line.partition(":") for line in text.splitlines() if ":" in line)
     return {name.strip(): value.strip() for name, _, value in pairs}
 
@@ -222,7 +223,7 @@ def memory_fields(sizes: Mapping[str, float]) -> dict[str, Any]:
 
 def memory_modules(dmidecode: str) -> dict[str, Any]:
     """The fields of the modules in their slots, as dmidecode prints them; hypervisors tell neither speed nor type."""
-    slots = [_fields(block) for block in dmidecode.split("\n\n") if "Memory Device\n" in block]
+    slots = [fields_of(block) for block in dmidecode.split("\n\n") if "Memory Device\n" in block]
     modules = [slot for slot in slots if re.match(r"\d+ [KMGT]i?B", slot.get("Size", ""))]
     speeds = [
         int(match[0])

@@ -20,6 +20,8 @@ GIB = 1024**3
 MIB_PER_GIB = 1024
 WINDOW_S = 1.0  # how long it is watched how busy the CPUs are
 
+# of what firmware tells of board and BIOS, what is of no single machine
+DMI = ("bios_date", "bios_vendor", "bios_version", "board_name", "board_vendor", "product_name", "sys_vendor")
 # what the kernel tells of itself and of the machine, for whoever may read it
 FILES = (
     *("/etc/os-release", "/proc/cpuinfo", "/proc/loadavg", "/proc/meminfo", "/proc/self/mountinfo"),
@@ -28,10 +30,13 @@ FILES = (
     "/sys/devices/system/cpu/cpu*/cpufreq/base_frequency",
     "/sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq",
     "/sys/devices/system/cpu/cpu*/cpufreq/scaling_[dg]*r",
+    *(f"/sys/class/dmi/id/{name}" for name in DMI),
     "/sys/devices/system/cpu/cpufreq/boost",
     "/sys/devices/system/cpu/intel_pstate/no_turbo",
+    "/sys/devices/system/cpu/vulnerabilities/*",
     "/sys/devices/system/node/node*/cpulist",
     "/sys/devices/system/node/node*/meminfo",
+    "/sys/firmware/acpi/platform_profile",
     "/sys/kernel/mm/transparent_hugepage/enabled",
 )
 # exit statuses with which a command has answered: systemd-detect-virt ends with 1 where it finds nothing; dmidecode is

@@ -11,6 +11,7 @@ from gpd.pipelines import HUMAN_30X_GIGABASES, PIPELINES
 from gpd.published.series import ReferenceSeries
 from gpd.records.cell import Series
 from gpd.records.run import RunRecord
+from gpd.reports import node_findings
 from gpd.reports.grids import (
     MOST_FAILURES,
     Record,
@@ -27,6 +28,7 @@ from gpd.reports.grids import (
 )
 from gpd.reports.host_grid import busy_cells, cpu_names, host_grid, software_grid
 from gpd.reports.method import method_lines
+from gpd.reports.node_findings import NodeFindings
 from gpd.reports.study_figures import (
     Shown,
     knee_of,
@@ -104,6 +106,7 @@ class Findings:
     machines: Grid | None
     about_machines: str
     software: Grid | None
+    node: NodeFindings | None
     method: tuple[str, ...]
 
 
@@ -129,6 +132,7 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
         machines=machines,
         about_machines=about_machines,
         software=software_grid(records),
+        node=node_findings.find(tables.node) if tables.node else None,
         method=tuple(method_lines(tables, records)),
     )
 

@@ -15,7 +15,8 @@ from gpd.comparison.agreement import Disagreement
 from gpd.published import figures, series
 from gpd.published.series import ReferenceSeries
 from gpd.reports.figures import Drawing
-from gpd.reports.findings import Findings, find
+from gpd.reports.findings import Findings, PipelineFindings, find
+from gpd.reports.study_figures import Shown
 from gpd.tables.collect import Tables
 from gpd.text.formats import markdown
 from gpd.text.grid import markdown_table
@@ -58,10 +59,13 @@ def render_markdown(findings: Findings) -> str:
 
 
 def drawings(findings: Findings) -> Iterator[Drawing]:
-    for pipeline in findings.pipelines:
-        for shown in (*pipeline.figures, *(figure for line in pipeline.series for figure in line.figures)):
-            if shown.drawing is not None:
-                yield shown.drawing
+    shown = [figure for pipeline in findings.pipelines for figure in _figures(pipeline)]
+    shown += findings.node.figures if findings.node else ()
+    yield from (figure.drawing for figure in shown if figure.drawing is not None)
+
+
+def _figures(pipeline: PipelineFindings) -> tuple[Shown, ...]:
+    return (*pipeline.figures, *(figure for line in pipeline.series for figure in line.figures))
 
 
 @cache

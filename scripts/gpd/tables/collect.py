@@ -16,9 +16,11 @@ import pyarrow.parquet as pq
 from gpd.errors import GpdError
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.pipelines import PIPELINES
+from gpd.records import node
 from gpd.records.cell import CLUSTER, Cell, counted_cells
 from gpd.records.decoding import decode
 from gpd.records.ledger import Attempt, read_ledger
+from gpd.records.node import NodeRecord
 from gpd.records.run import ProcessRecord, RunRecord, read_cell, read_run
 from gpd.tables import columns, faults, rows
 
@@ -35,7 +37,10 @@ class CollectError(GpdError):
 
 @dataclass(frozen=True)
 class Tables:
-    """A study in tables (columns.py spells them), the run.json of each of its runs, and the cells that did not end."""
+    """A study in tables (columns.py spells them), the run.json of each of its runs, and the cells that did not end.
+
+    `node` is the record of the node that it ran on, where it has one.
+    """
 
     jobs: pd.DataFrame
     samples: pd.DataFrame
@@ -44,6 +49,7 @@ class Tables:
     points: pd.DataFrame
     unfinished: tuple[str, ...]
     records: tuple[RunRecord, ...]
+    node: NodeRecord | None = None
 
 
 # ---- collect -----------------------------------------------------------------------------------------
@@ -52,7 +58,7 @@ class Tables:
 def collect(study: Path) -> Tables:
     """Collect the cells in a study's folder; a cell that did not end counts nowhere.
 
-    Raises CollectError where a file is broken.
+    Raises CollectError where a file is broken, and NodeRecordError.
     """
     finished, unfinished = _cells(study)
     runs = [_read_run(folder, record) for folder, record in finished]
@@ -64,7 +70,13 @@ def collect(study: Path) -> Tables:
             found[table].add(of_cell)
     found["points"].add(rows.points(totals))
     frames = {table: values.frame() for table, values in found.items()}
-    return Tables(**frames, unfinished=unfinished, records=tuple(run.record for run in runs))
+    records = tuple(run.record for run in runs)
+    return Tables(**frames, unfinished=unfinished, records=records, node=_node(study))
+
+
+def _node(study: Path) -> NodeRecord | None:
+    path = study / node.FILE
+    return node.read_node(path) if path.exists() else None
 
 
 def failures(study: Path) -> list[rows.Row]:
@@ -159,6 +171,7 @@ def write(tables: Tables, folder: Path) -> None:
         "schema": SCHEMA_VERSION,
         "unfinished": list(tables.unfinished),
         "runs": msgspec.to_builtins(tables.records),
+        "node": tables.node and msgspec.to_builtins(tables.node),
     }
     text = json.dumps(cells, ensure_ascii=False)
     _replace(folder / CELLS, lambda path: path.write_text(f"{text}\n", encoding="utf-8"))
@@ -207,10 +220,11 @@ def read(folder: Path) -> Tables:
         cells = json.loads((folder / CELLS).read_text(encoding="utf-8"))
         unfinished = tuple(cells["unfinished"])
         records = tuple(decode(json.dumps(record), RunRecord) for record in cells["runs"])
+        of_node = msgspec.convert(cells.get("node"), NodeRecord | None)
     except (pa.ArrowInvalid, json.JSONDecodeError, msgspec.ValidationError, KeyError, TypeError) as error:
         said = " ".join(str(error).split())
         raise CollectError(f"{folder}: not the tables of a study: {said}; collect it again") from error
-    return Tables(**frames, unfinished=unfinished, records=records)
+    return Tables(**frames, unfinished=unfinished, records=records, node=of_node)
 
 
 def _read_parquet(table: str, path: Path) -> pd.DataFrame:

@@ -1,0 +1,46 @@
+"""`gpd node`: what this node can do, measured: memory bandwidth, latency from core to core, clocks, disks."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpd.commands.verbs import terminal
+
+
+def command(
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the record goes, in the file system that studies write to. Default: runs/node/HOSTNAME.",
+            file_okay=False,
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, max=20, help="Repeats of each bandwidth.")] = 5,
+    busy: Annotated[
+        bool, typer.Option("--busy", help="Measure although others are at work on the node; the record says so.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the record.")] = False,
+) -> None:
+    """Measure this node: memory bandwidth by likwid-bench, latency from core to core, clocks, disks, and its test bed.
+
+    It takes under 2 minutes on 2 cores and under 10 on 128, and no superuser. What can't be measured is missing, with
+    the reason. The record, node.json, goes with each study that 'gpd throughput run' makes here from then on.
+
+    Example: gpd node
+    """
+    import platform
+
+    from gpd.commands import node_display
+    from gpd.node import measure
+
+    console = terminal()
+    here = folder or measure.default_folder(platform.node())
+    here.mkdir(parents=True, exist_ok=True)
+    with node_display.progress(quiet=as_json) as tell:
+        record = measure.measure(here, repeats, busy, tell)
+    path = measure.write(record, here)
+    if as_json:
+        typer.echo(record.to_json(), nl=False)
+    else:
+        node_display.show(record, path, console)

@@ -1,0 +1,65 @@
+"""Latency from core to core: how long a cache line takes that two pinned processes hand to and fro.
+
+No program that measures it is packaged: core-to-core-latency (crates.io), whose atomic exchange this is, takes a Rust
+toolchain, and prints means alone. What is needed beside Python are eight instructions, which binutils assemble.
+"""
+
+import platform
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import median, quantiles
+
+from gpd.node.plan import PAIR_S, SEED, Plan
+from gpd.node.running import NotMeasuredError, run
+from gpd.records.node import Latency, Pair
+
+PROGRAM = Path(__file__).with_name("ping_pong.py")
+METHOD = "compare-and-swap of one cache line by two pinned processes; half of a round trip"
+WARM_UP, SAMPLES, ROUNDS = 2000, 31, 1000
+TIMEOUT_S = 60.0  # and several times what is planned: a pair on CPUs that others keep busy takes long
+
+
+def measure(plan: Plan) -> Latency:
+    """Measure all planned pairs. Raises NotMeasuredError."""
+    if not plan.pairs:
+        raise NotMeasuredError("there is one core alone")
+    given = "".join(f"{first} {second}\n" for first, second in plan.pairs)
+    counts = map(str, (WARM_UP, SAMPLES, ROUNDS))
+    with tempfile.TemporaryDirectory() as folder:
+        library = assemble(Path(folder))
+        command = [sys.executable, "-S", "-E", str(PROGRAM), str(library), *counts]
+        said = run(command, TIMEOUT_S + 5 * PAIR_S * len(plan.pairs), given=given)
+    return Latency(
+        method=METHOD,
+        warm_up=WARM_UP,
+        samples=SAMPLES,
+        rounds=ROUNDS,
+        of_pairs=plan.of_pairs,
+        seed=SEED,
+        pairs=tuple(summarise(said.splitlines(), plan.pairs)),
+    )
+
+
+def assemble(folder: Path) -> Path:
+    """Make the shared library. Raises NotMeasuredError without binutils, or where nothing is written for the CPU."""
+    source = PROGRAM.with_name(f"ping_pong_{platform.machine()}.s")
+    if not source.exists():
+        raise NotMeasuredError(f"nothing is written for {platform.machine()}")
+    made, library = folder / "turn.o", folder / "libturn.so"
+    run(["as", "-o", str(made), str(source)], TIMEOUT_S)
+    run(["ld", "-shared", "-o", str(library), str(made)], TIMEOUT_S)
+    return library
+
+
+def summarise(lines: Iterable[str], wanted: Sequence[tuple[int, int]]) -> list[Pair]:
+    """Median and quartiles of each pair's samples. Raises NotMeasuredError where a pair is not told."""
+    found = []
+    for line in lines:
+        first, second, *samples = line.split()
+        low, _, high = quantiles(map(float, samples), n=4)
+        found.append((int(first), int(second), round(median(map(float, samples)), 2), round(low, 2), round(high, 2)))
+    if [pair[:2] for pair in found] != list(wanted):
+        raise NotMeasuredError(f"{PROGRAM.name} told of {len(found)} pairs, not of {len(wanted)}")
+    return found

@@ -1,0 +1,221 @@
+"""What a report says of a node's record: tables, the penalty of remote memory and the latencies as maps. Pure."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from gpd.comparison.nodes import MHZ_PER_GHZ, TEST_BED, disk_text, gigabytes, percent
+from gpd.records.node import SCOPES, Bandwidth, Clock, Core, Kernel, Latency, NodeRecord, Place, nearest
+from gpd.reports.figures import MapLook, draw_map
+from gpd.reports.study_figures import Shown
+from gpd.text.formats import counted, listed, number
+from gpd.text.grid import Entry, Grid, Group, Line
+
+KERNELS: tuple[Kernel, ...] = ("triad", "copy")
+LEAST_MAPPED, MOST_MAPPED = 3, 512  # cores: two have one pair, and of more nothing could be seen
+MOST_NODES = 64  # NUMA nodes
+MOST_COLUMNS = 16
+
+
+@dataclass(frozen=True)
+class NodeFindings:
+    """A node's record, top down."""
+
+    about: str
+    warnings: tuple[str, ...]
+    grids: tuple[Grid, ...]
+    figures: tuple[Shown, ...]
+    root_adds: str
+
+
+def find(record: NodeRecord) -> NodeFindings:
+    """Say what a record says. The same record gives the same findings."""
+    grids = [bandwidth_grid(record), *(grid(record) for grid in OTHERS)]
+    return NodeFindings(
+        about=f"Measured by gpd node, {record.start.isoformat(' ', 'minutes')}, in {record.wall_s:,.0f} s.",
+        warnings=tuple(f"{warning[:1].upper()}{warning[1:]}." for warning in record.warnings),
+        grids=tuple(grid for grid in grids if grid is not None),
+        figures=tuple(figures(record)),
+        root_adds=f"A superuser would add: {listed(record.root_adds)}." if record.root_adds else "",
+    )
+
+
+def _grid(caption: str, heads: Sequence[str], lines: Sequence[Line], numbers: bool = True) -> Grid | None:
+    return Grid(caption, tuple(heads), (Group(tuple(lines)),), figures=numbers) if lines else None
+
+
+# ---- bandwidth -------------------------------------------------------------------------------------------------
+
+
+def bandwidth_grid(record: NodeRecord) -> Grid | None:
+    """A row a scope: its CPUs, its working set, and median and range of each kernel."""
+    drawn = record.bandwidth
+    if drawn is None:
+        return None
+    names = [f"{kernel} ({drawn.kernels[kernel]})" for kernel in KERNELS if kernel in drawn.kernels]
+    heads = ("", "CPUs with a thread", "L3 in reach", "working set", *names)
+    lines = [Line(SCOPES[place.scope], tuple(_place(place, drawn))) for place in drawn.places]
+    return _grid(f"Memory bandwidth, GB/s ({drawn.tool}; median, range)", heads, lines)
+
+
+def _place(place: Place, drawn: Bandwidth) -> Iterator[Entry]:
+    if place.same_as:
+        yield Entry(f"the same as {SCOPES[place.same_as]}")
+        yield from [Entry("")] * (2 + len(drawn.kernels))
+        return
+    yield Entry(place.ran_on)
+    yield Entry(_mib(place.cache_mib))
+    yield Entry(_mib(place.working_set_mib))
+    for kernel in KERNELS:
+        if kernel in drawn.kernels:
+            rates = place.mb_s.get(kernel, ())
+            ends = f"({gigabytes(min(rates))}-{gigabytes(max(rates))})" if len(rates) > 1 else ""
+            yield Entry(gigabytes(place.median(kernel)), ends)
+
+
+def _mib(size: float | None) -> str:
+    return "" if size is None else f"{size:,.0f} MiB"
+
+
+def matrix_grid(record: NodeRecord) -> Grid | None:
+    """Bandwidth of each NUMA node's cores on each one's memory, and what they lose; too wide for many nodes."""
+    drawn = record.bandwidth
+    columns = sorted({remote.memory_of for remote in drawn.matrix}) if drawn else []
+    if drawn is None or not 0 < len(columns) <= MOST_COLUMNS:
+        return None
+    told = {(remote.cpus_of, remote.memory_of): remote for remote in drawn.matrix}
+    lines = []
+    for row in sorted({remote.cpus_of for remote in drawn.matrix}):
+        found = [told.get((row, column)) for column in columns]
+        lines.append(
+            Line(
+                f"cores of {row}",
+                tuple(
+                    Entry("") if one is None else Entry(gigabytes(median(one.mb_s)), _loss(drawn.penalty(one)))
+                    for one in found
+                ),
+            )
+        )
+    heads = ("NUMA nodes", *(f"memory of {column}" for column in columns))
+    return _grid("Bandwidth on the memory of other NUMA nodes, triad, GB/s, and the share that is lost", heads, lines)
+
+
+def _loss(penalty: float | None) -> str:
+    return "" if not penalty else percent(penalty)
+
+
+# ---- latency, clocks, test bed, disks --------------------------------------------------------------------------
+
+
+def latency_grid(record: NodeRecord) -> Grid | None:
+    latency = record.latency
+    lines = [
+        Line(
+            found.block, tuple(map(Entry, (f"{found.pairs:,}", number(found.ns), _range(found.low_ns, found.high_ns))))
+        )
+        for found in record.blocks()
+    ]
+    if latency is None or not lines:
+        return None
+    part = "" if len(latency.pairs) == latency.of_pairs else f", {len(latency.pairs):,} of {latency.of_pairs:,} pairs"
+    heads = ("", "pairs", "median", "range")
+    return _grid(f"Core to core, ns (half of a round trip{part})", heads, lines)
+
+
+def _range(low: float, high: float) -> str:
+    return f"{number(low)}-{number(high)}"
+
+
+def clocks_grid(record: NodeRecord) -> Grid | None:
+    lines = [Line(f"{clock.busy} busy", tuple(map(Entry, _clock(clock)))) for clock in record.clocks]
+    return _grid("Clocks", ("", "GHz, median", "range", "watts", "told by"), lines, numbers=False)
+
+
+def _clock(clock: Clock) -> Iterator[str]:
+    yield "" if clock.mhz is None else number(clock.mhz / MHZ_PER_GHZ)
+    ends = clock.low_mhz, clock.high_mhz
+    yield "" if None in ends else _range(*((mhz or 0) / MHZ_PER_GHZ for mhz in ends))
+    yield listed(f"{name} {number(watts)}" for name, watts in clock.watts.items())
+    yield clock.source
+
+
+def test_bed_grid(record: NodeRecord) -> Grid | None:
+    lines = [Line(name, (Entry(text),)) for name, show in TEST_BED.items() if (text := show(record))]
+    return _grid("Test bed", ("", record.host.hostname or "the node"), lines, numbers=False)
+
+
+def disks_grid(record: NodeRecord) -> Grid | None:
+    lines = []
+    for name, disk in record.disks.items():
+        system = record.host.file_systems.get(name)
+        kind = (system.type or "") if system else ""
+        how = "" if disk.same_as else f"{number(disk.size_mib)} MiB, {'direct' if disk.direct else 'page cache'}"
+        said = f"the same as {disk.same_as}" if disk.same_as else disk_text(disk)
+        delay = "" if disk.random_read_us is None else f"{number(disk.random_read_us)} us"
+        lines.append(Line(f"{name} folder", tuple(map(Entry, (kind, how, said, delay)))))
+    return _grid(
+        "Disks (fio, one request at a time)", ("", "file system", "file", "figures", "a random read"), lines, False
+    )
+
+
+def missing_grid(record: NodeRecord) -> Grid | None:
+    lines = [Line(name, (Entry(reason),)) for name, reason in record.missing.items()]
+    return _grid("Not known", ("", "why"), lines, numbers=False)
+
+
+OTHERS: Sequence[Callable[[NodeRecord], Grid | None]] = (
+    *(latency_grid, clocks_grid, disks_grid, test_bed_grid, missing_grid),
+)
+
+
+# ---- maps ------------------------------------------------------------------------------------------------------
+
+
+def figures(record: NodeRecord) -> Iterator[Shown]:
+    """The penalty of remote memory, and the latency from core to core."""
+    if record.bandwidth:
+        nodes = sorted({node for one in record.bandwidth.matrix for node in (one.cpus_of, one.memory_of)})
+        if len(nodes) > MOST_NODES:
+            yield Shown(f"No map of remote memory: {counted(len(nodes), 'NUMA node')} are too many for one.")
+        elif nodes:
+            yield _penalty_map(record.bandwidth, nodes)
+        else:
+            yield Shown("No map of remote memory: there is one NUMA node alone, or none that could be measured.")
+    if record.latency and LEAST_MAPPED <= len(record.cores) <= MOST_MAPPED:
+        yield _latency_map(record, record.latency)
+    elif record.latency:
+        few = "have one pair, which the table has" if len(record.cores) < LEAST_MAPPED else "are too many for one"
+        yield Shown(f"No map of latencies: {counted(len(record.cores), 'core')} {few}.")
+
+
+def _penalty_map(drawn: Bandwidth, nodes: Sequence[int]) -> Shown:
+    told = {(remote.cpus_of, remote.memory_of): drawn.penalty(remote) for remote in drawn.matrix}
+    cells = [[None if (share := told.get((row, column))) is None else 100 * share for column in nodes] for row in nodes]
+    lost = drawn.penalties()
+    said = f"Cores lose {percent(min(lost))} to {percent(max(lost))} of their local bandwidth" if lost else "No figure"
+    look = MapLook([str(node) for node in nodes], "cores of NUMA node", "memory of NUMA node", "% lost")
+    description = f"{said} on the memory of another of {counted(len(nodes), 'NUMA node')}."
+    drawing = draw_map("node-penalty", "Bandwidth lost on remote memory", description, cells, look)
+    return Shown(f"{description} Triad, all cores of a NUMA node; the diagonal is local memory.", drawing)
+
+
+def _latency_map(record: NodeRecord, latency: Latency) -> Shown:
+    """Cores in the order of their groups, so that blocks are seen; SMT siblings on the diagonal."""
+    levels = nearest(record.cores)[::-1]
+    cores = sorted(record.cores, key=lambda core: ([getattr(core, level) or 0 for level in levels], core.cpus))
+    place = {cpu: at for at, core in enumerate(cores) for cpu in core.cpus}
+    cells: list[list[float | None]] = [[None] * len(cores) for _ in cores]
+    for first, second, ns, _, _ in latency.pairs:
+        if first in place and second in place:
+            cells[place[first]][place[second]] = cells[place[second]][place[first]] = ns
+    edges = [at for at in range(1, len(cores)) if _groups(cores[at - 1]) != _groups(cores[at])]
+    labels = [str(core.cpus[0]) for core in cores]
+    blocks = [f"{found.block} {number(found.ns)} ns" for found in record.blocks()]
+    look = MapLook(labels, "CPU", "CPU", "ns", edges)
+    drawing = draw_map("node-latency", "Latency from core to core", f"Medians: {listed(blocks)}.", cells, look)
+    siblings = " The diagonal has the two threads of a core." if any(len(core.cpus) > 1 for core in cores) else ""
+    return Shown(f"Medians: {listed(blocks)}.{siblings} Grey: not measured. Lines part groups.", drawing)
+
+
+def _groups(core: Core) -> tuple[int | None, ...]:
+    return core.l3, core.numa, core.socket

@@ -1,0 +1,101 @@
+"""`gpd node` for real, in its smallest size: it measures what likwid-bench does by hand, and leaves nothing behind."""
+
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from jsonschema import Draft202012Validator
+
+from gpd.records.node import read_node
+from gpd.text.cpu_lists import parse_cpus
+
+pytestmark = pytest.mark.e2e
+
+SCHEMA = json.loads((ROOT / "scripts" / "gpd" / "records" / "node.schema.json").read_text())
+LOOSE = 3  # other tests run meanwhile: what is held against each other here is no more than the order of size
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Where the node was measured, once for this file."""
+    return tmp_path_factory.mktemp("node")
+
+
+@pytest.fixture(scope="module")
+def record(folder):
+    command = ["gpd", "node", "--folder", str(folder), "--repeats", "1", "--busy", "--json"]
+    began = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=570)
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - began < 120
+    Draft202012Validator(SCHEMA).validate(json.loads(done.stdout))
+    assert (folder / "node.json").read_text() == done.stdout
+    return read_node(folder / "node.json")
+
+
+def test_it_leaves_its_record_alone_behind(record, folder):
+    assert [path.name for path in folder.iterdir()] == ["node.json"]
+
+
+def test_every_scope_has_a_figure_or_a_reason(record):
+    for scope in ("core", "l3", "numa", "socket", "node"):
+        place = record.bandwidth.place(scope)
+        assert (place is not None and place.median("triad")) or f"bandwidth of {scope}" in record.missing
+
+
+def test_it_ran_on_cpus_that_this_process_may_use(record):
+    usable = os.sched_getaffinity(0)
+    for place in record.bandwidth.places:
+        assert parse_cpus(place.ran_on) <= parse_cpus(place.cpus) <= usable
+
+
+def test_bandwidth_is_what_likwid_bench_says_by_hand(record, figure):
+    if shutil.which("likwid-bench") is None:
+        pytest.skip("likwid-bench is not here")
+    place = record.bandwidth.place("node")
+    size = int(place.working_set_mib * 1024**2 / 1e6)
+    threads = len(parse_cpus(place.ran_on))
+    kernel = record.bandwidth.kernels["triad"]
+    command = ["likwid-bench", "-t", kernel, "-W", f"N:{size}MB:{threads}"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    by_hand = float(re.search(r"MByte/s:\s+(\S+)", said)[1])
+    figure(f"triad of the node: {place.median('triad'):,.0f} MB/s by gpd node, {by_hand:,.0f} MB/s by hand")
+    assert 1 / LOOSE < place.median("triad") / by_hand < LOOSE
+
+
+def test_latencies_are_those_of_a_cache_line(record, figure):
+    if len(record.cores) < 2:
+        assert record.missing["latency"]
+        return
+    blocks = record.blocks()
+    figure("; ".join(f"{found.block}: {found.ns:.0f} ns, {found.pairs} pairs" for found in blocks))
+    assert sum(found.pairs for found in blocks) == len(record.latency.pairs) > 0
+    assert 1 < statistics.median(found.ns for found in blocks) < 100_000
+
+
+def test_what_is_missing_has_a_reason_and_no_zero(record):
+    assert all(record.missing.values())
+    if not record.clocks:
+        assert {"frequency", "energy"} <= record.missing.keys()
+    for disk in record.disks.values():
+        assert disk.same_as or disk.read_mib_s
+
+
+def test_a_study_takes_it_along_and_report_and_comparison_show_it(record, folder, tmp_path):
+    for name in ("one", "other"):
+        shutil.copytree(ROOT / "tests/golden/study", tmp_path / name)
+        shutil.copy(folder / "node.json", tmp_path / name)
+    done = subprocess.run(["gpd", "report", "one"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Memory bandwidth, GB/s" in (tmp_path / "one" / "report.html").read_text()
+    compared = ["gpd", "compare", "one", "other"]
+    done = subprocess.run(compared, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "triad, the node, GB/s" in done.stdout

@@ -1,0 +1,211 @@
+"""What report and comparison say of recorded, synthetic nodes: byte by byte; and that others' words are no markup.
+
+After a change that is meant: python tests/golden/nodes/record.py, and look at the differences.
+"""
+
+import importlib.util
+import io
+import json
+import re
+import shutil
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from conftest import ROOT
+from rich.console import Console
+
+from gpd.commands import compare as verb
+from gpd.commands import node_display
+from gpd.comparison.nodes import described
+from gpd.records.node import Bandwidth, Core, Latency, Place, Remote, read_node
+from gpd.reports import node_findings, report
+from gpd.reports.findings import find
+from gpd.tables import collect
+
+GOLDEN = ROOT / "tests" / "golden" / "nodes"
+STUDY = ROOT / "tests" / "golden" / "study"
+NAMES = ("epyc-2x64", "xeon-2x32-4numa")
+SPEC = importlib.util.spec_from_file_location("synthetic_nodes", GOLDEN / "record.py")
+synthetic = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(synthetic)
+SVG = "{http://www.w3.org/2000/svg}"
+NASTY = "<script>alert(1)</script> a | b `c` **d** [e](f) [red]g[/]"
+
+
+def record(name):
+    return read_node(GOLDEN / f"{name}.json")
+
+
+def html(of):
+    return report.render_html(find(replace(collect.collect(STUDY), node=of), (), ()))
+
+
+# the report
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_recorded_nodes_are_those_that_the_script_makes(name):
+    assert synthetic.make(name).to_json() == (GOLDEN / f"{name}.json").read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_section_of_a_report(name):
+    section, drawn = synthetic.shown(record(name))
+    assert section == (GOLDEN / f"{name}.md").read_text()
+    assert sorted(drawn) == ["node-latency", "node-penalty"]
+    for figure, svg in drawn.items():
+        assert svg == (GOLDEN / f"{name}-{figure}.svg").read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_maps_tell_in_words_what_they_show(name):
+    for figure in ("node-latency", "node-penalty"):
+        root = ElementTree.fromstring((GOLDEN / f"{name}-{figure}.svg").read_text())
+        assert root.find(f"{SVG}title").text
+        assert root.find(f"{SVG}desc").text
+
+
+def test_a_study_without_a_record_says_how_to_get_one():
+    found = find(collect.collect(STUDY), (), ())
+    assert found.node is None
+    assert "gpd node" in report.render_markdown(found).partition("## What the node can do")[2]
+
+
+def test_the_record_is_read_from_the_studys_folder_and_survives_its_tables(tmp_path):
+    study = tmp_path / "study"
+    shutil.copytree(STUDY, study)
+    shutil.copy(GOLDEN / "xeon-2x32-4numa.json", study / "node.json")
+    tables = collect.collect(study)
+    assert tables.node == record("xeon-2x32-4numa")
+    collect.write(tables, study / "tables")
+    assert collect.read(study / "tables").node == tables.node
+    report.write(tables, study)
+    assert {"node-latency.svg", "node-penalty.svg"} <= {path.name for path in (study / "figures").iterdir()}
+
+
+def test_words_of_a_record_are_no_markup():
+    of = record("xeon-2x32-4numa")
+    nasty = replace(of, missing={NASTY: NASTY}, test_bed=replace(of.test_bed, system=NASTY), root_adds=(NASTY,))
+    page = html(nasty)
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    section, _ = synthetic.shown(nasty)
+    assert "<script>" not in section
+    assert "**d**" not in section
+
+
+def test_a_busy_node_is_warned_of_in_the_report():
+    of = record("xeon-2x32-4numa")
+    busy = replace(of, host=replace(of.host, load=replace(of.host.load, busy=True, busy_cpus=3.0)))
+    assert "3 CPUs were at work on the node before the start" in html(busy)
+
+
+def test_what_is_missing_is_said_and_never_zero():
+    section, _ = synthetic.shown(replace(record("xeon-2x32-4numa"), bandwidth=None, clocks=(), disks={}, latency=None))
+    assert "Memory bandwidth" not in section
+    assert "Clocks" not in section
+    assert not re.search(r"\| +0[ .]", section)
+
+
+def test_one_numa_node_and_two_cores_have_no_maps_but_words():
+    of = record("xeon-2x32-4numa")
+    small = replace(of, cores=of.cores[:2], bandwidth=replace(of.bandwidth, matrix=()))
+    first, second = node_findings.figures(small)
+    assert (first.drawing, second.drawing) == (None, None)
+    assert "one NUMA node alone" in first.note
+    assert "2 cores have one pair" in second.note
+
+
+def test_a_hostile_number_of_groups_is_not_drawn():
+    many = tuple(Remote(cpus_of=at, memory_of=at + 5000, mb_s=(1.0,)) for at in range(4096))
+    cores = tuple(Core(cpus=(at,)) for at in range(4096))
+    latency = Latency(method="x", warm_up=1, samples=1, rounds=1, of_pairs=1, seed=1, pairs=((0, 1, 1.0, 1.0, 1.0),))
+    drawn = Bandwidth(tool="x", kernels={"triad": "triad"}, matrix=many)
+    of = replace(record("xeon-2x32-4numa"), cores=cores, latency=latency, bandwidth=drawn)
+    assert [shown.drawing for shown in node_findings.figures(of)] == [None, None]
+    assert node_findings.matrix_grid(of) is None
+
+
+def test_a_scope_without_figures_has_none_in_the_table():
+    drawn = Bandwidth(tool="x", kernels={"triad": "triad"}, places=(Place(scope="core", cpus="0"),))
+    grid = node_findings.bandwidth_grid(replace(record("xeon-2x32-4numa"), bandwidth=drawn))
+    assert [entry.text for entry in grid.groups[0].lines[0].entries] == ["", "", "", ""]
+
+
+# the terminal
+
+
+def test_the_terminal_shows_the_matrix_as_numbers(tmp_path):
+    out = io.StringIO()
+    node_display.show(record("xeon-2x32-4numa"), tmp_path / "node.json", Console(file=out, width=200))
+    text = out.getvalue()
+    assert "cores of 3" in text
+    assert "55%" in text
+    assert "dmidecode is for a superuser" in text
+    assert "A superuser would add: memory modules and channels (dmidecode)" in text
+
+
+def test_markup_of_others_reaches_the_terminal_as_it_is(tmp_path):
+    out = io.StringIO()
+    nasty = replace(record("xeon-2x32-4numa"), missing={"energy": NASTY})
+    node_display.show(nasty, tmp_path / "node.json", Console(file=out, width=200))
+    assert "[red]g[/]" in out.getvalue()
+
+
+# side by side
+
+
+@pytest.fixture
+def studies(tmp_path):
+    """The recorded study twice, as if on both nodes."""
+    folders = []
+    for name in NAMES:
+        folder = tmp_path / name.partition("-")[0]
+        shutil.copytree(STUDY, folder)
+        shutil.copy(GOLDEN / f"{name}.json", folder / "node.json")
+        folders.append(str(folder))
+    return folders
+
+
+def compared(names, **more):
+    out = io.StringIO()
+    code = verb.run(names, (), Console(file=out, width=140), **more)
+    return code, "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def test_nodes_stand_side_by_side(studies):
+    code, text = compared(studies)
+    assert code == 0
+    assert text[text.index("Nodes\n") :] == (GOLDEN / "compare.txt").read_text()
+
+
+def test_a_study_without_a_record_of_its_node_is_named(studies, tmp_path):
+    (tmp_path / "xeon" / "node.json").unlink()
+    _, text = compared(studies)
+    assert "xeon has no record of its node: 'gpd node' makes one" in text
+
+
+def test_without_any_record_there_is_no_table_of_nodes(studies, tmp_path):
+    for name in ("epyc", "xeon"):
+        (tmp_path / name / "node.json").unlink()
+    assert "Nodes" not in compared(studies)[1]
+
+
+def test_parts_of_one_study_have_one_node(studies):
+    assert "Nodes" not in compared(studies[:1])[1]
+
+
+def test_json_has_the_medians(studies, capsys):
+    assert compared(studies, as_json=True)[0] == 0
+    epyc, xeon = json.loads(capsys.readouterr().out)["sides"]
+    assert epyc["node"] == json.loads(json.dumps(described(record("epyc-2x64"))))
+    assert xeon["node"]["latency_ns"]["across sockets"] == pytest.approx(125, rel=0.05)
+    assert epyc["node"]["bandwidth_mb_s"]["node"]["triad"] == pytest.approx(8 * 48_000, rel=0.05)
+
+
+def test_a_broken_record_is_one_line(studies, tmp_path):
+    (tmp_path / "epyc" / "node.json").write_text("{")
+    with pytest.raises(Exception, match=r"epyc/node\.json: not a valid node\.json") as refused:
+        compared(studies)
+    assert "\n" not in str(refused.value)
