@@ -23,6 +23,7 @@ def load(name):
 
 tables = load("tables")
 CONFIG = tables.load_schema(SCHEMAS["config"])
+STUDY = tables.load_schema(ROOT / "scripts/gpd/lab/throughput.schema.yaml")
 MINIMAL = {"reference": {"fasta": "genome.fa"}, "known_sites": ["dbsnp.vcf.gz"]}
 
 
@@ -88,16 +89,19 @@ def test_the_manual_names_every_choice():
 
 
 def test_the_manual_describes_no_key_that_is_unknown():
-    study = tables.load_schema(ROOT / "scripts/gpd/lab/throughput.schema.yaml")
     known = {name for name, _ in [*keys(CONFIG), *columns()]}
-    known |= {re.sub(r"^(pipelines)\.\w+\.", r"\1.PIPELINE.", name) for name, _ in keys(study, root=study)}
+    known |= {re.sub(r"^(pipelines)\.\w+\.", r"\1.PIPELINE.", name) for name, _ in keys(STUDY, root=STUDY)}
+    known |= {name for name, _ in keys(STUDY["$defs"]["binding"])}
     rows = re.findall(r"^\| `([^`/]+)` \|", MANUAL, flags=re.MULTILINE)
     assert set(rows) == known
 
 
 def test_examples_in_the_manual_are_valid_and_its_hard_filters_are_the_defaults():
     examples = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", MANUAL, flags=re.DOTALL)]
-    assert len(examples) == 5
+    assert len(examples) == 6
+    (study,) = (example for example in examples if "bindings" in example)
+    examples.remove(study)
+    assert Draft202012Validator(STUDY).is_valid({"pipelines": {"germline": {}}} | study)
     for example in examples:
         assert tables.config_errors(MINIMAL | example, CONFIG) == []
     assert examples[3]["hard_filters"] == tables.with_defaults(MINIMAL, CONFIG)["hard_filters"]
