@@ -22,7 +22,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ROOT / ".tools" / "numa"  # what scripts/setup/numa brings: vmlinuz, modules, busybox
 INIT = Path(__file__).with_name("init")
-SHARE = "/share"  # in the guest
 COMMANDS = ("qemu-system-x86_64", "setpriv")
 NEAR, FAR = 12, 32  # distances of NUMA nodes: of one socket, of two
 
@@ -104,7 +103,7 @@ class Machine:
     def started(
         cls, shape: Shape, folder: Path, program: Sequence[str], kernel: Path = PARTS / "vmlinuz"
     ) -> Iterator[Machine]:
-        """A machine that runs `program` in the folder, which it knows as SHARE; it is gone afterwards."""
+        """A machine that runs `program` in the folder, which it knows as /share; it is gone afterwards."""
         folder.mkdir(parents=True, exist_ok=True)
         path = os.environ.get("PATH", os.defpath)
         (folder / "program").write_text(f"export PATH={shlex.quote(path)} HOME=/root\nexec {shlex.join(program)}\n")

@@ -135,7 +135,7 @@ def test_kill_9_frees_leases(guest: Visit, figure: Callable[[str], None]) -> Non
     killed = {job.lease for job in first if job.record["cause"] == "killed"}
     assert killed == {one.lease, other.lease} == {job.lease for job in first[:2]}
     assert {job.record["cause"] for job in (*first[2:], one, other)} == {None}
-    assert told["freed_s"] < 30, "emulated on a machine that has much else to do"
+    assert told["freed_s"] < 15, "emulated on a machine that has much else to do"
     figure(f"kill -9 of two jobs: their CPUs were free after {told['freed_s']:.1f} s")
 
 
