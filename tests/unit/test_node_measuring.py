@@ -497,6 +497,15 @@ def test_what_root_would_add_is_what_is_missing():
     assert measure.root_adds({}, virtual=False) == []
 
 
+def test_what_the_test_bed_does_not_tell_has_a_reason():
+    told = measure._not_told(Host(), test_bed.TestBed(), virtual=True)
+    assert set(told) == {"governor", "microcode", "memory modules", "BIOS", "BIOS profile"}
+    assert all(told.values())
+    whole = test_bed.TestBed(modules=(Module(locator="slot 7"),), bios_version="1", profile="performance")
+    left = measure._not_told(Host(governor="performance", microcode="0x1234"), whole, virtual=False)
+    assert list(left) == ["memory channels"]
+
+
 def test_the_host_record_reads_what_it_read_before(tmp_path):
     """What this record reads beside it stands in the same texts, and changes nothing of it."""
     seen = gather({"work": tmp_path}, window_s=0)

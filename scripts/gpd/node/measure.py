@@ -54,7 +54,7 @@ def measure(folder: Path, repeats: int, although_busy: bool, tell: Callable[[str
     tell("disks")
     of_disks = disks.measure(folders, here, missing)
     bed = test_bed.describe(here, seen.files, seen.answers.get("memory_modules", ""))
-    missing |= _not_told(bed, virtual)
+    missing |= _not_told(here, bed, virtual)
     return NodeRecord(
         start=start,
         wall_s=round(time.monotonic() - began, 1),
@@ -108,9 +108,13 @@ def _with_likwid(
         return drawn, ()
 
 
-def _not_told(bed: test_bed.TestBed, virtual: bool) -> dict[str, str]:
+def _not_told(here: Host, bed: test_bed.TestBed, virtual: bool) -> dict[str, str]:
     """What of the test bed is missing, and why."""
     found = {}
+    if here.governor is None:
+        found["governor"] = "the kernel has no cpufreq for these CPUs"
+    if here.microcode is None:
+        found["microcode"] = f"the kernel tells none{', or what the hypervisor made up' if virtual else ''}"
     if not bed.modules:
         found["memory modules"] = _why_no_modules()
     elif bed.channels is None:
