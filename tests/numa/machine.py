@@ -140,7 +140,7 @@ class Machine:
         if (code := status.read_text().strip()) != "0":
             raise MachineError(f"the machine's program ended with exit code {code}\n{self.last_words()}")
 
-    def last_words(self, count: int = 30) -> str:
+    def last_words(self, count: int = 100) -> str:
         return "\n".join(self.said.splitlines()[-count:])
 
     def power_off(self) -> None:
