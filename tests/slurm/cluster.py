@@ -53,7 +53,7 @@ SwitchType=switch/none
 SlurmdParameters=config_overrides
 ReturnToService=2
 EnforcePartLimits=ALL
-MinJobAge=300
+MinJobAge=86400
 SlurmdTimeout=60
 SchedulerParameters=sched_interval=2,batch_sched_delay=0
 """
