@@ -18,9 +18,9 @@ going=yes
 while [ $going ]; do bash -c 'trap "echo job >> said; exit 1" INT; echo > started; while :; do sleep 0.02; done'; done
 echo tidy >> said
 """
-# as Snakemake does with jobs on a cluster: SIGTERM has it wait for them, SIGINT end them, a second one forget some
+# as Snakemake does with jobs on a cluster: SIGTERM has it wait for them, SIGINT end them by a command
 CANCEL = """
-trap 'sleep 1; echo cancelled >> said; exit 1' INT
+trap 'sleep 1 && echo cancelled >> said; exit 1' INT
 echo > started
 while :; do sleep 0.02; done
 """

@@ -79,7 +79,8 @@ def _caught(signum: int, _frame: object) -> None:
 def _end(running: dict[int, signal.Signals]) -> None:
     """Ask Snakemake to end, once, and its jobs on this machine until all of them have.
 
-    Not as a terminal does it, with SIGINT to all: Snakemake then leaves what the jobs have half written.
+    Where it ends its jobs itself, by a command that is its child, only Snakemake must hear of it. Elsewhere not as a
+    terminal does it, with SIGINT to all: Snakemake then leaves what the jobs have half written.
     """
     ended, asked = threading.Event(), set[int]()
     while running:
@@ -88,7 +89,7 @@ def _end(running: dict[int, signal.Signals]) -> None:
                 asked.add(pid)
                 with suppress(ProcessLookupError):
                     os.kill(pid, signum)
-            for member in _group(pid):
+            for member in _group(pid) if signum == signal.SIGTERM else ():
                 with suppress(ProcessLookupError):
                     os.kill(member, signal.SIGINT)
         ended.wait(AGAIN_S)
