@@ -39,6 +39,9 @@ Folder = Annotated[Path, typer.Option(help="Where it is run, and where its table
 Seed = Annotated[int, typer.Option(help="Seed of the order of cells.")]
 Scatter = Annotated[str, typer.Option(help="In how many pieces GATK's steps are cut: none, auto or a number.")]
 
+CONFIG, FOLDER = Path("config/config.yaml"), Path("runs/scaling")
+REPEATS, SEED = 3, 1
+
 
 @app.command("plan")
 def plan_command(
@@ -47,12 +50,12 @@ def plan_command(
     bindings: Bindings = "",
     alone: Alone = False,
     full: Full = False,
-    repeats: Repeats = 3,
-    config: Config = Path("config/config.yaml"),
+    repeats: Repeats = REPEATS,
+    config: Config = CONFIG,
     directory: Directory = Path(),
     sample: Sample = "",
-    folder: Folder = Path("runs/scaling"),
-    seed: Seed = 1,
+    folder: Folder = FOLDER,
+    seed: Seed = SEED,
     scatter: Scatter = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -76,12 +79,12 @@ def run_command(
     bindings: Bindings = "",
     alone: Alone = False,
     full: Full = False,
-    repeats: Repeats = 3,
-    config: Config = Path("config/config.yaml"),
+    repeats: Repeats = REPEATS,
+    config: Config = CONFIG,
     directory: Directory = Path(),
     sample: Sample = "",
-    folder: Folder = Path("runs/scaling"),
-    seed: Seed = 1,
+    folder: Folder = FOLDER,
+    seed: Seed = SEED,
     scatter: Scatter = "none",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the plan, which checks the input; run nothing.")
