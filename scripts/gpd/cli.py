@@ -7,7 +7,20 @@ from pathlib import Path
 
 import typer
 
-from gpd.commands import compare, demo, doctor, ledger, node, published, report, run, scaling, throughput, topology
+from gpd.commands import (
+    bundle,
+    compare,
+    demo,
+    doctor,
+    ledger,
+    node,
+    published,
+    report,
+    run,
+    scaling,
+    throughput,
+    topology,
+)
 from gpd.commands.verbs import Verbs
 
 EXIT_CODES = (
@@ -36,5 +49,6 @@ app.add_typer(throughput.app, name="throughput")
 app.add_typer(scaling.app, name="scaling")
 app.command("report")(report.command)
 app.command("compare")(compare.command)
+app.add_typer(bundle.app, name="bundle")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(published.app, name="published")

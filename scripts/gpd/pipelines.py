@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, Literal
 
 HUMAN_30X_GIGABASES = 30 * 3.1  # of a human genome at 30x
+ALIKE = 0.9  # of these: a sample with less is called by its size
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from gpd.records.cell import Series, counted_cells
 from gpd.records.run import Settings
 from gpd.reports.findings import find
 from gpd.statistics.knee import Observation, find_knee, next_n
+from gpd.statistics.repeats import Repeats
 from gpd.tables import collect
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
@@ -327,5 +328,7 @@ def test_of_several_draws_of_a_repeat_the_last_counts():
 def test_a_series_is_observed_without_what_does_not_count(lab):
     lab.fails = bad_sample
     lab.run(concurrent_samples=[1, 2, 4], seed=1)
-    seen = runner.observe(lab.folder / "runs" / "study", Series("germline", "scheduled", "compact"), repeats=1)
+    seen = runner.observe(
+        lab.folder / "runs" / "study", Series("germline", "scheduled", "compact"), Repeats(1, 0.025, 10)
+    )
     assert [(one.n, one.failed, one.failed_data) for one in seen] == [(1, 0, 0), (2, 0, 0), (4, 0, 0)]

@@ -18,6 +18,7 @@ from gpd.lab.study import StudyError
 from gpd.machines import launcher
 from gpd.records.cell import Series
 from gpd.records.run import RecordError, Settings
+from gpd.statistics.repeats import Repeats
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 
@@ -432,8 +433,8 @@ def test_a_curve_of_two_processors_is_none(tmp_path, settings, runs, monkeypatch
 def test_an_n_counts_when_all_of_its_repeats_have_ended(tmp_path, settings, runs):
     plan = plan_of(tmp_path, settings)
     runner.run(plan, SILENT)
-    assert [seen.n for seen in runner.observe(plan.study.folder, LINE, repeats=2)] == [1, 2]
-    assert runner.observe(plan.study.folder, LINE, repeats=3) == []
-    (one, two) = runner.observe(plan.study.folder, LINE, repeats=2)
+    assert [seen.n for seen in runner.observe(plan.study.folder, LINE, Repeats(2, 0.025, 10))] == [1, 2]
+    assert runner.observe(plan.study.folder, LINE, Repeats(3, 0.025, 10)) == []
+    (one, two) = runner.observe(plan.study.folder, LINE, Repeats(2, 0.025, 10))
     assert (one.genomes_per_day, two.genomes_per_day) == pytest.approx((8640, 2 * 8640))
     assert (one.se, one.failed) == (0, 0)

@@ -24,6 +24,7 @@ from gpd.pipelines import PIPELINES
 from gpd.records.cell import Series
 from gpd.records.run import RunRecord
 from gpd.statistics.knee import next_n
+from gpd.statistics.repeats import Repeats
 
 pytestmark = pytest.mark.e2e
 
@@ -239,7 +240,7 @@ def test_the_search_for_the_knee_takes_what_is_there_and_goes_on(twice: Twice) -
     lab.write(concurrent_samples="knee", modes=["scheduled"])
     searched = lab.run()
     assert searched.returncode == 0, searched.stderr
-    curve = runner.observe(lab.study, line, repeats=1)
+    curve = runner.observe(lab.study, line, Repeats(1, 0.025, 10))
     assert next_n(curve, limit=3) is None
     assert next_n([seen for seen in curve if seen.n < 3], limit=3) == (3 if len(curve) == 3 else None)
     assert before.items() <= lab.written().items()

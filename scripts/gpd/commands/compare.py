@@ -14,7 +14,7 @@ def command(
     sides: Annotated[
         list[str],
         typer.Argument(
-            help="Folders of studies, whole or a part as STUDY:scheduled; published or published:SKU.",
+            help="Studies (folders or bundles), whole or a part as STUDY:scheduled; published or published:SKU.",
             metavar="A B ...",
         ),
     ],
@@ -24,7 +24,9 @@ def command(
     markdown: Annotated[Path | None, typer.Option(help="Also write it to this file.", dir_okay=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Put studies side by side: genomes a day, totals and steps, with ratios to the first and their 95% intervals.
+    """Put studies, or bundles of them, side by side: genomes a day, totals and steps, with ratios to the first.
+
+    Ratios have 95% intervals.
 
     One study alone is compared within itself, mode against mode and binding against binding. `published` gives an
     overview of all figures of others, and published:SKU each step of one.
@@ -42,12 +44,13 @@ def command(
 def run(
     names: Sequence[str], allow: Collection[str], console: Console, as_json: bool = False, report: Path | None = None
 ) -> int:
-    """Compare studies (folders), parts of them, `published` or `published:SKU`; `report` gets Markdown.
+    """Compare studies (folders or bundles), parts of them, `published` or `published:SKU`; `report` gets Markdown.
 
     Returns the exit code.
 
     0: compared; 1: not comparable, and why. Raises GpdError for an argument that is no study, or has nothing in it.
     """
+    from gpd.bundles.read import studies
     from gpd.commands import compare_display
     from gpd.comparison.comparability import grouped
     from gpd.comparison.compare import CompareError, compare
@@ -55,7 +58,8 @@ def run(
     from gpd.comparison.reading import PUBLISHED, read_sides
 
     try:
-        compared = compare(read_sides(names), _checked(allow))
+        with studies() as folder:
+            compared = compare(read_sides(names, folder), _checked(allow))
         overview = PUBLISHED in names
         if report is not None and not compared.refused:
             report.write_text(compare_display.to_markdown(compared, Layout(overview=overview)), encoding="utf-8")

@@ -29,7 +29,7 @@ def write(study: Path, console: Console) -> int:
     from gpd.commands import throughput_display
     from gpd.comparison import agreement
     from gpd.reports import report
-    from gpd.tables import collect
+    from gpd.tables import collect, repeats
 
     tables = collect.collect(study)
     if not tables.records:
@@ -38,6 +38,8 @@ def write(study: Path, console: Console) -> int:
     html, markdown = report.write(tables, study)
     for table in throughput_display.points_tables(tables):
         console.print(table)
+    for stop in repeats.stops(tables.plan and tables.plan.study, tables.points):
+        console.print(str(stop), highlight=False, markup=False, soft_wrap=True)
     disagreements = agreement.disagreements(tables.records)
     for output in disagreements:
         console.print(

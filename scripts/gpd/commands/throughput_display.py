@@ -14,7 +14,8 @@ from rich.text import Text
 from gpd.execution import workflow
 from gpd.lab import cells, runner
 from gpd.records.cell import CLUSTER, Cell, Series
-from gpd.tables import columns
+from gpd.records.study import AUTO
+from gpd.tables import columns, repeats
 from gpd.tables.collect import Tables
 from gpd.text import formats
 from gpd.text.formats import counted
@@ -57,6 +58,8 @@ def show_plan(plan: runner.Plan, console: Console) -> None:
     for name, source in plan.sources.items():
         seeks = "" if settings.concurrent_samples else "; its knee is sought, so the cells are not known beforehand"
         console.print(f"{name}: a pool of {len(source.members)} samples{seeks}", highlight=False, soft_wrap=True)
+    if settings.repeats == AUTO:
+        console.print(f"repeats: {repeats.in_words(settings)}", highlight=False, soft_wrap=True)
     console.print(_outlook(plan), highlight=False, soft_wrap=True)
 
 

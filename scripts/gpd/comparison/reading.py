@@ -1,7 +1,7 @@
 """Which sides a comparison has: studies, parts of them and published figures, by the names that users give them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -22,8 +22,12 @@ class SideError(GpdError):
 
 @dataclass(frozen=True)
 class _Asked:
-    """A study that was named, `name` is its own: which modes and bindings of it, none: all of them."""
+    """A study that was named, `name` is its own: which modes and bindings of it, none: all of them.
 
+    `path` is what was named, `folder` where the study is.
+    """
+
+    path: Path
     folder: Path
     name: str
     parts: tuple[str, ...]
@@ -32,12 +36,13 @@ class _Asked:
         return set(self.parts) <= {series.mode, series.binding}
 
 
-def read_sides(names: Sequence[str]) -> list[Side]:
+def read_sides(names: Sequence[str], folder: Callable[[Path], Path] = Path) -> list[Side]:
     """Read what is to be compared, in order. Raises SideError, and as collect() and figures.read() do.
 
-    A study that is the only one is compared within itself: each of its modes and bindings is a side.
+    A study that is the only one is compared within itself: each of its modes and bindings is a side. `folder` gives
+    that of a study, which may be somewhere else than in the path that was named: in a bundle.
     """
-    studies = _named([name for name in names if not _is_published(name)])
+    studies = _named([name for name in names if not _is_published(name)], folder)
     sides: list[Side] = []
     for name in names:
         if _is_published(name):
@@ -48,24 +53,26 @@ def read_sides(names: Sequence[str]) -> list[Side]:
     return sides
 
 
-def _named(names: Sequence[str]) -> dict[str, _Asked]:
-    """Return what was asked for by what was said; studies of one name are told apart by their folders."""
+def _named(names: Sequence[str], folder: Callable[[Path], Path]) -> dict[str, _Asked]:
+    """Return what was asked for by what was said; studies of one name are told apart by their paths."""
     asked = {name: _split(name) for name in names}
     if len(asked) < len(names):
         raise SideError(f"{', '.join(name for name, count in Counter(names).items() if count > 1)}: named twice")
-    folders = Counter(folder.name for folder in {folder.resolve() for folder, _ in asked.values()})
+    folders = {path.resolve(): folder(path).resolve() for path in {path for path, _ in asked.values()}}
+    called = Counter(own.name for own in folders.values())
     return {
-        name: _Asked(folder, folder.resolve().name if folders[folder.resolve().name] == 1 else str(folder), parts)
-        for name, (folder, parts) in asked.items()
+        name: _Asked(path, own, own.name if called[own.name] == 1 else str(path), parts)
+        for name, (path, parts) in asked.items()
+        for own in (folders[path.resolve()],)
     }
 
 
 def _split(name: str) -> tuple[Path, tuple[str, ...]]:
-    """Return the folder and the parts of it that a name such as `runs/study:scheduled:scatter` asks for."""
+    """Return the path and the parts of the study that a name such as `runs/study:scheduled:scatter` asks for."""
     head, *parts = name.split(":")
     while parts and not _is_part(parts[0]):  # a folder may have a colon in its name
         head = f"{head}:{parts.pop(0)}"
-    return (Path(name), ()) if Path(name).is_dir() else (Path(head), tuple(parts))
+    return (Path(name), ()) if Path(name).exists() else (Path(head), tuple(parts))
 
 
 def _is_part(name: str) -> bool:
@@ -83,7 +90,7 @@ def _check(sides: Sequence[Side]) -> None:
     if len(sides) < 2:
         modes = " with one mode and one binding" if sides else ""
         what = f", and this is a study{modes}" if sides and not sides[0].published else ""
-        raise SideError(f"two at least are needed: folders of studies, published or published:SKU{what}")
+        raise SideError(f"two at least are needed: folders or bundles of studies, published or published:SKU{what}")
 
 
 def _is_published(name: str) -> bool:
@@ -99,17 +106,16 @@ def _read_published(name: str) -> list[Side]:
 
 
 def _read_study(asked: _Asked, alone: bool) -> list[Side]:
-    folder = asked.folder
-    if not any(folder.glob("*/cell.json")):
-        raise SideError(f"{folder}: not a study: no cell in it; name the folder of a study")
-    tables = collect.collect(folder)
+    if not any(asked.folder.glob("*/cell.json")):
+        raise SideError(f"{asked.path}: not a study: no cell in it; name the folder of a study")
+    tables = collect.collect(asked.folder)
     finished = curves_of(tables)
     if not finished:
-        raise SideError(f"{folder}: no finished cell but warm-ups; 'gpd throughput run' goes on where it stopped")
+        raise SideError(f"{asked.path}: no finished cell but warm-ups; 'gpd throughput run' goes on where it stopped")
     curves = [series for series in finished if asked.has(series)]
     if not curves:
         there = ", ".join(dict.fromkeys(f"{series.mode}:{series.binding}" for series in finished))
-        raise SideError(f"{folder}: no finished cell is {':'.join(asked.parts)}; there are {there}")
+        raise SideError(f"{asked.path}: no finished cell is {':'.join(asked.parts)}; there are {there}")
     whole = {":".join((asked.name, *asked.parts)): curves}
     parts = dict(_parts(asked.name, curves)) if alone else {}
     return [study_side(name, tables, of, asked.name) for name, of in (parts if len(parts) > 1 else whole).items()]

@@ -29,6 +29,7 @@ from gpd.records.cell import INDEPENDENT, Cell
 from gpd.records.ledger import Attempt, last_attempts, read_ledger
 from gpd.records.run import InputRecord, OutputRecord, ProcessRecord, RunRecord, Settings
 from gpd.records.scaling import ScalingRecord
+from gpd.records.study import BEGAN, ENDED, STARTS, StudyRecord
 from gpd.tables.summary import summarize
 
 PLAN, RECORD, LEDGER = "cell.json", "run.json", "ledger.jsonl"
@@ -134,6 +135,7 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
     (folder / PLAN).write_text(json.dumps(cell.to_dict(), indent=2) + "\n", encoding="utf-8")
     # a launcher that is killed may leave its record to a later one, which then writes it here
     run_id = f"{cell.cell}-{secrets.token_hex(4)}"
+    _note(setup.folder, cell, run_id, BEGAN)
     processes = list(_processes(cell, folder))
     for process in processes:
         _set_up(process, cell, setup)
@@ -175,9 +177,17 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
     if not setup.keep_results:
         _remove_results(processes)
     write_record(folder / RECORD, record)
+    _note(setup.folder, cell, run_id, ENDED)
 
 
-def write_record(path: Path, record: RunRecord | ScalingRecord) -> None:
+def _note(study: Path, cell: Cell, run_id: str, what: str) -> None:
+    """Note in the study's folder when a cell began or ended, whatever becomes of the cell's own."""
+    line = {"cell": cell.cell, "run": run_id, what: datetime.now(UTC).isoformat()}
+    with (study / STARTS).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def write_record(path: Path, record: RunRecord | ScalingRecord | StudyRecord) -> None:
     """Write a record so that it is there whole or not at all, also after a power cut."""
     part = path.with_name(f".{path.name}")
     with part.open("w", encoding="utf-8") as file:

@@ -4,7 +4,7 @@ import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,17 @@ from gpd.lab import cells, placement, provenance, study
 from gpd.lab.cells import Setup
 from gpd.lab.placement import Placement
 from gpd.lab.pool import Source, bound, read_pool
-from gpd.lab.study import Study, StudyError
+from gpd.lab.study import Sample, Study, StudyError
 from gpd.machines import launcher, machine
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
 from gpd.pipelines import PIPELINES
 from gpd.records.cell import CLUSTER, INDEPENDENT, Cell, PipelineName, Series
 from gpd.records.ledger import read_ledger
 from gpd.records.run import RunRecord, Settings, read_cell, read_run
+from gpd.records.study import AUTO, FILE, StudyRecord
 from gpd.statistics.knee import Observation, next_n
-from gpd.tables import collect
+from gpd.statistics.repeats import Repeats, Seen
+from gpd.tables import collect, repeats
 from gpd.tables.faults import DATA, LOAD
 
 LOCK = ".lock"
@@ -65,8 +67,12 @@ class Plan:
 
     def without(self, bad: Mapping[str, Collection[str]]) -> list[Cell]:
         """The cells whose N is known, where these samples of each pipeline have bad data."""
-        pools = {name: source.members for name, source in self.sources.items()}
-        return study.grid(self.study, pools, self.cores, bad)
+        return study.grid(self.study, self.pools, self.cores, bad, _seen(self) if self.study.repeats == AUTO else None)
+
+    @property
+    def pools(self) -> dict[PipelineName, list[Sample]]:
+        """The samples of each pool."""
+        return {name: source.members for name, source in self.sources.items()}
 
 
 @dataclass(frozen=True)
@@ -216,6 +222,7 @@ def run(plan: Plan, watcher: Watcher) -> None:
         waiting.watch(folder, watcher.waits),
     ):
         waiting.await_former(folder)
+        _write_plan(plan)
         for pipeline, source in plan.sources.items():
             setup = _setup(plan, source, lock.descriptor)
             title = f"{pipeline}: indexes and dictionaries"
@@ -231,6 +238,12 @@ def run(plan: Plan, watcher: Watcher) -> None:
                 with _at_work(cell.cell):
                     cells.run(cell, setup, watcher.changed)
                 watcher.end(cell)
+
+
+def _write_plan(plan: Plan) -> None:
+    """Record what the study is to measure, as far as that is known before it is."""
+    pools = {name: tuple(members) for name, members in plan.pools.items()}
+    cells.write_record(plan.study.folder / FILE, StudyRecord(study=plan.study, pools=pools, cores=plan.cores))
 
 
 @contextmanager
@@ -296,8 +309,9 @@ def _towards_knee(plan: Plan, pipeline: PipelineName, bad: Collection[str]) -> I
     for number in range(1, settings.warm_up + 1):
         yield study.cell(settings, lines[0], 1, 0, pool, plan.cores, bad, warm_up=number)
     for line in lines if limit else ():
-        if (n := next_n(observe(settings.folder, line, settings.repeats), limit)) is not None:
-            for repeat in range(1, settings.repeats + 1):
+        if (n := next_n(observe(settings.folder, line, repeats.rule(settings)), limit)) is not None:
+            seen = {} if settings.repeats != AUTO else _seen(plan)
+            for repeat in range(1, repeats.rule(settings).wanted(seen.get((line, n), Seen())) + 1):
                 yield study.cell(settings, line, n, repeat, pool, plan.cores, bad)
 
 
@@ -341,7 +355,7 @@ def _is_wanted(plan: Plan, before: Cell) -> bool:
     return (
         line in study.series(settings, line.pipeline)
         and before.n in counts
-        and (before.warm_up or before.repeat <= settings.repeats)
+        and (before.warm_up or before.repeat <= repeats.rule(settings).limit)
     )
 
 
@@ -354,33 +368,30 @@ def _failed(plan: Plan) -> Sequence[SampleRow]:
 # ---- what finished cells tell ------------------------------------------------------------------------
 
 
-def observe(folder: Path, line: Series, repeats: int) -> list[Observation]:
+def observe(folder: Path, line: Series, rule: Repeats) -> list[Observation]:
     """What the finished cells of a series came to, N by N; an N counts when all of its repeats have ended.
 
     Raises StudyError where they were run on different processors.
     """
-    points = collect.collect(folder).points
-    for column, value in asdict(line).items():
-        points = points[points[column] == value]
-    if len(skus := points.sku.fillna("an unknown one").unique()) > 1:
-        found = ", ".join(sorted(skus))
+    return repeats.curve((point for at, point in _points(folder) if at == line), rule)
+
+
+def _seen(plan: Plan) -> dict[tuple[Series, int], Seen]:
+    """What the repeats of each point came to that have ended. Raises StudyError as observe() does."""
+    folder = plan.study.folder
+    return {(line, int(point.n)): repeats.seen(point) for line, point in _points(folder)} if folder.is_dir() else {}
+
+
+def _points(folder: Path) -> list[tuple[Series, Any]]:
+    """The points of a study, each with its series. Raises StudyError where a series has several processors."""
+    points = list(repeats.by_series(collect.collect(folder).points))
+    processors: dict[Series, set[str]] = {}
+    for line, point in points:
+        processors.setdefault(line, set()).add("an unknown one" if pd.isna(point.sku) else point.sku)
+    if mixed := [found for found in processors.values() if len(found) > 1]:
+        found = ", ".join(sorted(mixed[0]))
         raise StudyError(f"{folder}: its cells ran on different processors: {found}: give the study another name")
-    return [
-        Observation(
-            n=int(point.n),  # not pandas' own kind, for the N that follows from it goes into JSON
-            genomes_per_day=_figure(point.genomes_per_day_mean),
-            se=_figure(point.genomes_per_day_se),
-            failed=int(point.failed),
-            failed_data=int(point.failed_data),
-        )
-        for point in points.itertuples()
-        if point.repeats >= repeats
-    ]
-
-
-def _figure(value: Any) -> float | None:
-    """A figure of a table as Python's own; None where it is not known."""
-    return None if pd.isna(value) else float(value)
+    return points
 
 
 def estimates_s(plan: Plan, wanted: Sequence[Cell]) -> list[float | None]:

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
@@ -13,17 +13,11 @@ from jsonschema import Draft202012Validator
 
 from gpd.errors import GpdError
 from gpd.pipelines import share
-from gpd.records.binding import UNBOUND, Binding, BindingName
-from gpd.records.cell import (
-    CLUSTER,
-    INDEPENDENT,
-    SCHEDULED,
-    CacheState,
-    Cell,
-    Mode,
-    PipelineName,
-    Series,
-)
+from gpd.records.binding import UNBOUND, Binding
+from gpd.records.cell import CLUSTER, INDEPENDENT, SCHEDULED, Cell, Mode, PipelineName, Series
+from gpd.records.study import Pool, Sample, Study
+from gpd.statistics.repeats import Seen
+from gpd.tables.repeats import rule
 
 SCHEMA = Path(__file__).with_name("throughput.schema.yaml")
 KNEE = "knee"
@@ -31,52 +25,6 @@ KNEE = "knee"
 
 class StudyError(GpdError):
     """Settings that can't be run; the message is one line a fault."""
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Where a pipeline's samples are drawn from: its configuration, and the folder that paths in it start from."""
-
-    directory: str
-    config: str
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A sample of a pool; the condition is empty where its pipeline has none."""
-
-    name: str
-    condition: str = ""
-
-
-@dataclass(frozen=True)
-class Study:
-    """The settings of throughput.yaml, defaults filled in. `concurrent_samples` is empty where the knee is sought."""
-
-    name: str
-    directory: str
-    pipelines: Mapping[PipelineName, Pool]
-    concurrent_samples: tuple[int, ...]
-    modes: tuple[Mode, ...]
-    bindings: tuple[BindingName, ...]
-    nodes: tuple[int, ...]
-    repeats: int
-    warm_up: int
-    seed: int
-    cache: CacheState
-    cores: int | None
-    threads: Mapping[str, int]
-    profiles: Mapping[Mode, str]
-    keep_results: bool
-
-    @property
-    def folder(self) -> Path:
-        return Path(self.directory) / self.name
-
-    @property
-    def on_nodes(self) -> bool:
-        """Whether Slurm places its jobs on nodes, and this machine runs none."""
-        return CLUSTER in self.modes
 
 
 def read_study(path: Path) -> Study:
@@ -148,11 +96,13 @@ def grid(
     pools: Mapping[PipelineName, Sequence[Sample]],
     cores: int,
     bad: Mapping[str, Collection[str]] | None = None,
+    seen: Mapping[tuple[Series, int], Seen] | None = None,
 ) -> list[Cell]:
     """The cells whose N is known before the first is run, in the order in which they are run; `cores` are a node's.
 
     Within a repeat the order is shuffled, so that what changes meanwhile (heat, other users) does not fall on one N.
-    `bad` names the samples of each pipeline that are known to have bad data.
+    `bad` names the samples of each pipeline that are known to have bad data, and `seen` says what the repeats of points
+    came to that have ended: by that `repeats: auto` says how many there are to be.
     """
     cells = []
     for pipeline in study.pipelines:
@@ -160,9 +110,11 @@ def grid(
         points = list(product(series(study, pipeline), study.concurrent_samples))
         for number in range(1, study.warm_up + 1 if points else 1):
             cells.append(cell(study, *points[0], 0, pool, cores, known, warm_up=number))
-        for repeat in range(1, study.repeats + 1):
+        wanted = {point: rule(study).wanted((seen or {}).get(point, Seen())) for point in points}
+        for repeat in range(1, max(wanted.values(), default=0) + 1):
             order = random.Random(f"{study.seed}/{pipeline}/{repeat}/order").sample(points, len(points))
-            cells += [cell(study, line, n, repeat, pool, cores, known) for line, n in order]
+            left = [point for point in order if repeat <= wanted[point]]
+            cells += [cell(study, line, n, repeat, pool, cores, known) for line, n in left]
     return cells
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from gpd.errors import GpdError
 
 SCHEMA_VERSION = 1
+STEM = "ledger"  # of the names of a ledger's files
 GATHER = "gather"  # the shard of what joins a job's pieces
 MOST_NUMBERS = 5  # of lines, in a warning
 

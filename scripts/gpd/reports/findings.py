@@ -7,7 +7,7 @@ import pandas as pd
 
 from gpd.comparison.agreement import Disagreement, compared
 from gpd.comparison.comparability import Difference, doubts, pooled_differences
-from gpd.pipelines import HUMAN_30X_GIGABASES, PIPELINES
+from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.published.series import ReferenceSeries
 from gpd.records.cell import Series
 from gpd.records.run import RunRecord
@@ -45,7 +45,6 @@ from gpd.tables.faults import DATA
 from gpd.text.formats import counted, listed, number, some, with_error
 from gpd.text.grid import Entry, Grid
 
-ALIKE = 0.9  # of a human genome at 30x: a sample below is called by its size
 MOST_NAMED = 5
 JOB = ["cell", "rule", "sample", "unit", "shard"]  # what attempts at one job share
 

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from gpd.pipelines import HUMAN_30X_GIGABASES
 from gpd.records.cell import CLUSTER
 from gpd.records.run import RunRecord
+from gpd.records.study import Study
 from gpd.reports.grids import counted_in
 from gpd.tables.collect import Tables
+from gpd.tables.repeats import Stop, in_words, stops
 from gpd.text.formats import counted, listed
 
 DEFINITIONS = (
@@ -27,6 +29,9 @@ DEFINITIONS = (
 
 def method_lines(tables: Tables, records: Sequence[RunRecord]) -> Iterator[str]:
     yield _cells(tables)
+    study = tables.plan and tables.plan.study
+    if study and (stopped := stops(study, tables.points)):
+        yield _repeats(study, stopped)
     yield _draw(tables, records)
     yield from DEFINITIONS
     yield _pinning(tables)
@@ -46,6 +51,10 @@ def _cells(tables: Tables) -> str:
         )
     besides = [counted(warm_ups, "warm-up"), *([f"{counted(others, 'cell')} for bad samples"] if others else [])]
     return f"{said} {modes} {listed(besides)} besides, in no statistics."
+
+
+def _repeats(study: Study, stopped: Sequence[Stop]) -> str:
+    return f"Repeats: {in_words(study)}; every run counts. {'; '.join(map(str, stopped))}."
 
 
 def _draw(tables: Tables, records: Sequence[RunRecord]) -> str:

@@ -22,6 +22,7 @@ from gpd.records.decoding import decode
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.node import NodeRecord
 from gpd.records.run import ProcessRecord, RunRecord, read_cell, read_run
+from gpd.records.study import StudyRecord, read_study_record
 from gpd.tables import columns, faults, rows
 
 FOLDER = "tables"  # of a study's tables, in its folder
@@ -39,7 +40,8 @@ class CollectError(GpdError):
 class Tables:
     """A study in tables (columns.py spells them), the run.json of each of its runs, and the cells that did not end.
 
-    `node` is the record of the node that it ran on, where it has one.
+    `node` is the record of the node that it ran on, where it has one; `plan` is what it was to measure, None where an
+    earlier version left none.
     """
 
     jobs: pd.DataFrame
@@ -50,6 +52,7 @@ class Tables:
     unfinished: tuple[str, ...]
     records: tuple[RunRecord, ...]
     node: NodeRecord | None = None
+    plan: StudyRecord | None = None
 
 
 # ---- collect -----------------------------------------------------------------------------------------
@@ -71,7 +74,8 @@ def collect(study: Path) -> Tables:
     found["points"].add(rows.points(totals))
     frames = {table: values.frame() for table, values in found.items()}
     records = tuple(run.record for run in runs)
-    return Tables(**frames, unfinished=unfinished, records=records, node=_node(study))
+    plan = read_study_record(study)
+    return Tables(**frames, unfinished=unfinished, records=records, node=_node(study), plan=plan)
 
 
 def _node(study: Path) -> NodeRecord | None:
@@ -172,6 +176,7 @@ def write(tables: Tables, folder: Path) -> None:
         "unfinished": list(tables.unfinished),
         "runs": msgspec.to_builtins(tables.records),
         "node": tables.node and msgspec.to_builtins(tables.node),
+        "plan": msgspec.to_builtins(tables.plan),
     }
     text = json.dumps(cells, ensure_ascii=False)
     _replace(folder / CELLS, lambda path: path.write_text(f"{text}\n", encoding="utf-8"))
@@ -221,10 +226,11 @@ def read(folder: Path) -> Tables:
         unfinished = tuple(cells["unfinished"])
         records = tuple(decode(json.dumps(record), RunRecord) for record in cells["runs"])
         of_node = msgspec.convert(cells.get("node"), NodeRecord | None)
+        plan = msgspec.convert(cells.get("plan"), StudyRecord | None)
     except (pa.ArrowInvalid, json.JSONDecodeError, msgspec.ValidationError, KeyError, TypeError) as error:
         said = " ".join(str(error).split())
         raise CollectError(f"{folder}: not the tables of a study: {said}; collect it again") from error
-    return Tables(**frames, unfinished=unfinished, records=records, node=of_node)
+    return Tables(**frames, unfinished=unfinished, records=records, node=of_node, plan=plan)
 
 
 def _read_parquet(table: str, path: Path) -> pd.DataFrame:

@@ -1,0 +1,125 @@
+"""What rules look at: what a bundle says, and what follows from its ledgers. Gathered in one place, and not judged."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpd.bundles import manifest as described
+from gpd.bundles import read
+from gpd.bundles.manifest import NODE, TABLES
+from gpd.bundles.pack import Bundle, tables_of
+from gpd.comparison import agreement
+from gpd.comparison.agreement import Disagreement
+from gpd.comparison.comparability import counted_records
+from gpd.errors import GpdError
+from gpd.records import ledger, study
+from gpd.records.ledger_check import Place, Record
+from gpd.records.run import RunRecord
+from gpd.records.study import Start, StudyRecord
+from gpd.tables import collect
+from gpd.tables.collect import Tables
+
+MOST_SHOWN = 5  # differences of a kind
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """A study as its ledgers tell it: tables, records and what else lies in its folder.
+
+    `differing` are figures that the bundle has otherwise. `lines` has what each ledger holds, by the name of its cell.
+    """
+
+    tables: Tables
+    differing: tuple[str, ...]
+    lines: Mapping[str, tuple[tuple[Place, Record], ...]]
+    starts: tuple[Start, ...] | None
+    node: Record | None
+    disagreements: tuple[Disagreement, ...]
+    compared: int
+
+    @property
+    def plan(self) -> StudyRecord | None:
+        return self.tables.plan
+
+    @property
+    def counted(self) -> list[RunRecord]:
+        """The records that are in statistics."""
+        return counted_records(self.tables.records)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """`altered`: members that are not what the manifest says; `study` is None where its records do not fit together,
+    and `broken` says how."""
+
+    altered: tuple[str, ...]
+    study: Recomputed | None
+    broken: str = ""
+
+
+def gather(bundle: Bundle) -> Evidence:
+    """Lay a bundle out in a private folder and compute everything anew."""
+    altered = tuple(described.differences(bundle.manifest, bundle.members))
+    try:
+        with read.laid_out(bundle) as folder:
+            return Evidence(altered, _recompute(bundle, folder))
+    except GpdError as error:
+        return Evidence(altered, None, str(error))
+
+
+def _recompute(bundle: Bundle, folder: Path) -> Recomputed:
+    tables = collect.collect(folder)
+    anew = tables_of({name: content for name, content in bundle.members.items() if name not in TABLES})
+    return Recomputed(
+        tables=tables,
+        differing=tuple(line for name in TABLES for line in _differing(name, bundle.members.get(name), anew[name])),
+        lines=dict(_lines(folder, tables.records)),
+        starts=study.read_starts(folder),
+        node=json.loads(bundle.members[NODE]) if NODE in bundle.members else None,
+        disagreements=tuple(agreement.disagreements(tables.records)),
+        compared=agreement.compared(tables.records),
+    )
+
+
+def _differing(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
+    """Say where a table is another one than the ledgers give."""
+    if stored is None or stored == anew:
+        yield from [f"{name}: it is not there"] if stored is None else []
+        return
+    told, follows = (table.decode().split("\n") for table in (stored, anew))
+    if len(told) != len(follows) or told[0] != follows[0]:
+        yield f"{name}: {len(told) - 2} rows of {told[0].count(chr(9)) + 1} columns, and ledgers give another number"
+        return
+    heads = told[0].split("\t")
+    pairs = zip(told[1:], follows[1:], strict=True)
+    found = [line for number, (one, other) in enumerate(pairs, 2) for line in _of_row(heads, number, one, other)]
+    yield from (f"{name} {line}" for line in found[:MOST_SHOWN])
+    if len(found) > MOST_SHOWN:
+        yield f"{name}: and {len(found) - MOST_SHOWN:,} more"
+
+
+def _of_row(heads: Sequence[str], number: int, told: str, follows: str) -> Iterator[str]:
+    ours, theirs = follows.split("\t"), told.split("\t")
+    if len(ours) != len(theirs):
+        yield f"line {number}: has another number of columns"
+        return
+    for head, one, other in zip(heads, theirs, ours, strict=False):
+        if one != other:
+            yield f"line {number}: {head}: {one or 'nothing'} in the bundle, {other or 'nothing'} from the ledgers"
+
+
+def _lines(folder: Path, records: Sequence[RunRecord]) -> Iterator[tuple[str, tuple[tuple[Place, Any], ...]]]:
+    """What the ledgers of each cell hold, each line with the place where it stands."""
+    for record in records:
+        own = folder / record.cell.cell
+        paths = [path for each in record.processes for path in ledger.files(own / each.directory / "ledger.jsonl")]
+        yield (
+            record.cell.cell,
+            tuple(
+                (Place(path.relative_to(folder), number), json.loads(line))
+                for path in paths
+                for number, line in enumerate(ledger.read_lines(path), 1)
+            ),
+        )

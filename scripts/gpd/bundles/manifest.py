@@ -1,0 +1,98 @@
+"""What a bundle holds: its manifest, the names that its members may have, and how large all of it may be. Pure.
+
+manifest.schema.json, beside this file, says the same of the manifest as JSON schema; it is made of these types.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from gpd.errors import GpdError
+from gpd.records import study
+from gpd.tables import collect, columns
+
+SCHEMA_VERSION: Final = 1
+FILE = "manifest.json"
+NODE = "node.json"
+TABLES = tuple(f"{collect.FOLDER}/{table}.tsv" for table in columns.TABLES)
+
+MOST_FILE_BYTES = 2**28  # of a bundle
+MOST_BYTES = 2**29  # of all that is in it
+MOST_MEMBER_BYTES = 2**28
+MOST_MEMBERS = 20_000
+
+# what a name is in this project: no member can be hidden, absolute, or above the folder that it is laid out in
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}"
+LEDGER = rf"ledger(\.{NAME})?\.jsonl"
+OF_STUDY = (FILE, study.FILE, study.STARTS, NODE, *TABLES)
+OF_CELL = re.compile(rf"(?P<cell>{NAME})/(cell\.json|run\.json|(samples/{NAME}/)?{LEDGER})")
+
+Text = Annotated[str, Meta(max_length=1000)]
+Count = Annotated[int, Meta(ge=0)]
+
+
+class BundleError(GpdError):
+    """A file that is no bundle, or a study that can't become one; the message is a line a fault."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """The digest (SHA-256) and the size of a file in a bundle."""
+
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    size: Count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replaced:
+    """How many different names of hosts, users and folders stand as others (host-1, user-1, /path/1)."""
+
+    hosts: Count = 0
+    users: Count = 0
+    paths: Count = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """A bundle: `study` is its name, `left_out` says what is in the study's folder, and not here."""
+
+    format: Literal["gpd-bundle"] = "gpd-bundle"
+    schema: Literal[1] = SCHEMA_VERSION
+    gpd_version: Text | None = None
+    study: Annotated[str, Meta(pattern=rf"^{NAME}$")]
+    host_names: bool = False
+    replaced: Replaced = field(default_factory=Replaced)
+    left_out: tuple[Text, ...] = ()
+    members: Mapping[str, Member]
+
+    def to_json(self) -> bytes:
+        return (json.dumps(msgspec.to_builtins(self), indent=1, sort_keys=True) + "\n").encode()
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of the manifest."""
+    return msgspec.json.schema(Manifest) | {"title": "manifest.json of a gpd bundle"}
+
+
+def may_be(name: str) -> bool:
+    """Whether a bundle may have a member of this name."""
+    return name in OF_STUDY or (OF_CELL.fullmatch(name) is not None and not name.startswith(f"{collect.FOLDER}/"))
+
+
+def describe(content: bytes) -> Member:
+    return Member(sha256=hashlib.sha256(content).hexdigest(), size=len(content))
+
+
+def differences(manifest: Manifest, members: Mapping[str, bytes]) -> list[str]:
+    """Name the members that are not as the manifest has them; `members` are without it."""
+    named, there = set(manifest.members), set(members)
+    lines = [f"{name}: the manifest names it, and it is not there" for name in sorted(named - there)]
+    lines += [f"{name}: it is there, and the manifest does not name it" for name in sorted(there - named)]
+    changed = [name for name in sorted(named & there) if describe(members[name]) != manifest.members[name]]
+    return lines + [f"{name}: its digest is another than the manifest's" for name in changed]

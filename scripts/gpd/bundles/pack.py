@@ -1,0 +1,165 @@
+"""Make a bundle of a study: the files that its figures follow from, with other names for hosts, users and folders.
+
+The same study gives the same bytes, but for what another version of zlib makes of them.
+"""
+
+import getpass
+import gzip
+import io
+import json
+import platform
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from gpd.bundles import manifest as described
+from gpd.bundles.checking import parse
+from gpd.bundles.manifest import NODE, TABLES, BundleError, Manifest, Replaced, may_be
+from gpd.bundles.pseudonyms import Pseudonyms, hosts_in, users_in
+from gpd.records import ledger, study
+from gpd.records.cell import Cell
+from gpd.records.run import RecordError, read_cell
+from gpd.tables import collect
+from gpd.text.formats import counted
+
+LOGS_AND_MORE = "logs, configurations, profiles and results of cells, and what a report is made of beside the tables"
+JSON, LINES = ".json", ".jsonl"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle in the making: its manifest, and its members without it."""
+
+    manifest: Manifest
+    members: Mapping[str, bytes]
+
+    def to_bytes(self) -> bytes:
+        return archive({**self.members, described.FILE: self.manifest.to_json()})
+
+
+def make(folder: Path, host_names: bool = False) -> Bundle:
+    """Bundle a study; `host_names`: they stay as they are. Raises BundleError, and as collect() does."""
+    cells = _cells(folder)
+    torn: list[str] = []
+    documents = {name: _documents(path, torn) for name, path in sorted(_files(folder, cells).items())}
+    names = _pseudonyms(folder, cells, documents, host_names)
+    members = {_renamed(name, names): _written(name, documents[name], names) for name in documents}
+    if strange := [name for name in members if not may_be(name)]:
+        raise BundleError("\n".join(f"{folder}: {name}: no name of a file in a bundle" for name in strange))
+    members |= tables_of(members)
+    left_out = [LOGS_AND_MORE, *([f"{counted(len(torn), 'line')} of ledgers that are no records"] if torn else [])]
+    manifest = Manifest(
+        gpd_version=version("gpd"),
+        study=cells[0].study,
+        host_names=host_names,
+        replaced=Replaced(hosts=len(set(names.hosts.values())), users=len(names.users), paths=len(names.paths)),
+        left_out=tuple(left_out),
+        members={name: described.describe(content) for name, content in sorted(members.items())},
+    )
+    return Bundle(manifest, members)
+
+
+def tables_of(members: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The tables of the study that these files are, as `gpd report` computes them. Raises as collect() does."""
+    with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
+        lay_out(members, Path(scratch))
+        collect.write(collect.collect(Path(scratch)), Path(scratch) / collect.FOLDER)
+        return {name: (Path(scratch) / name).read_bytes() for name in TABLES}
+
+
+def lay_out(members: Mapping[str, bytes], folder: Path) -> None:
+    """Write members, whose names were looked at, as files below a folder."""
+    for name, content in members.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+def archive(members: Mapping[str, bytes]) -> bytes:
+    """One compressed tar file of these members, in the order of their names, that tells of no time and no owner."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, content in sorted(members.items()):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            try:
+                tar.addfile(info, io.BytesIO(content))
+            except ValueError as error:
+                raise BundleError(f"{name}: {error}: a bundle can't hold it") from error
+    return gzip.compress(buffer.getvalue(), compresslevel=9, mtime=0)
+
+
+# ---- what goes in --------------------------------------------------------------------------------------
+
+
+def _cells(folder: Path) -> list[Cell]:
+    """The cells of a study, those that did not end, too. Raises BundleError where there is none."""
+    cells = [read_cell(path) for path in sorted(folder.glob("*/cell.json"))]
+    if not cells:
+        raise BundleError(f"{folder}: not a study: no cell in it; name the folder of a study")
+    return cells
+
+
+def _files(folder: Path, cells: list[Cell]) -> dict[str, Path]:
+    """What figures follow from, by the name that it has in the study's folder."""
+    paths = [folder / name for name in (study.FILE, study.STARTS, NODE)]
+    for cell in cells:
+        own = folder / cell.cell
+        paths += [own / "cell.json", own / "run.json", *ledger.files(own / "ledger.jsonl")]
+        paths += [file for sample in cell.samples for file in ledger.files(own / "samples" / sample / "ledger.jsonl")]
+    return {path.relative_to(folder).as_posix(): path for path in paths if path.is_file()}
+
+
+def _documents(path: Path, torn: list[str]) -> list[Any]:
+    """What a file of JSON holds: one document, or one a line. Lines of a ledger that are no records go to `torn`."""
+    try:
+        if path.suffix == JSON:
+            return [parse(path.read_text(encoding="utf-8"))]
+        if not path.name.startswith(ledger.STEM):
+            return [parse(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except ValueError as error:
+        raise RecordError(f"{path}: not a record: {error}") from error
+    found = []
+    for line in ledger.read_lines(path):
+        try:
+            ledger.parse_attempt(line)
+        except (KeyError, TypeError, ValueError):
+            torn.append(line)
+        else:
+            found.append(parse(line))
+    return found
+
+
+def _pseudonyms(folder: Path, cells: list[Cell], documents: Mapping[str, list[Any]], host_names: bool) -> Pseudonyms:
+    every = [document for of_file in documents.values() for document in of_file]
+    hosts = [name for document in every for name in hosts_in(document)]
+    users = [name for document in every for name in users_in(document)]
+    folders = [str(folder.resolve()), str(Path.home()), *(cell.directory for cell in cells if cell.directory)]
+    return Pseudonyms([*hosts, platform.node()], [*users, *_user()], folders, host_names)
+
+
+def _user() -> Iterator[str]:
+    """Who makes the bundle, where the machine knows."""
+    try:
+        yield getpass.getuser()
+    except (KeyError, OSError):
+        return
+
+
+def _renamed(name: str, names: Pseudonyms) -> str:
+    """A member's name; that of a node's ledger has the node's name in it."""
+    head, _, last = name.rpartition("/")
+    stem, _, rest = last.partition(".")
+    node, _, suffix = rest.rpartition(".")
+    own = f"{stem}.{names.host(node)}.{suffix}" if stem == ledger.STEM and node else last
+    return f"{head}/{own}" if head else own
+
+
+def _written(name: str, documents: list[Any], names: Pseudonyms) -> bytes:
+    """A file's content with other names in it."""
+    indent = 1 if name.endswith(JSON) else None
+    lines = [json.dumps(names.replace(document), ensure_ascii=False, indent=indent) for document in documents]
+    return "".join(f"{line}\n" for line in lines).encode()

@@ -1,0 +1,184 @@
+"""Read a bundle that may come from anybody: nothing in it is run, and nothing is written but to a folder of our own.
+
+All of it is unpacked in memory, within the bounds of manifest.py; only then are its members looked at, one by one.
+"""
+
+import io
+import json
+import re
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from gpd.bundles import manifest as described
+from gpd.bundles.checking import ledger_problems, parse
+from gpd.bundles.manifest import (
+    MOST_BYTES,
+    MOST_FILE_BYTES,
+    MOST_MEMBER_BYTES,
+    MOST_MEMBERS,
+    NAME,
+    BundleError,
+    Manifest,
+    differences,
+    may_be,
+)
+from gpd.bundles.pack import Bundle, lay_out
+from gpd.records import ledger, study
+from gpd.records.run import read_cell, read_run
+from gpd.text.formats import counted
+
+GZIP = 31  # zlib's number for gzip's format
+MIB = 1024**2
+NOWHERE = "/nowhere"  # a folder that names are held against; nothing is written there
+PLACE = re.compile(rf"\.|samples/{NAME}")  # of a process in its cell's folder
+
+
+def read(path: Path) -> Bundle:
+    """Read a bundle. Whether it is what its manifest says, differences() tells. Raises BundleError, OSError."""
+    try:
+        members = dict(_members(_unpacked(path)))
+        for name, content in members.items():
+            _check(name, content)
+        manifest = _manifest(members)
+    except ValueError as error:
+        raise BundleError(f"{path}: no bundle: {error}") from error
+    return Bundle(manifest, {name: content for name, content in members.items() if name != described.FILE})
+
+
+@contextmanager
+def laid_out(bundle: Bundle) -> Iterator[Path]:
+    """A private folder with the study, under its name, until the end. Raises BundleError where records do not fit."""
+    with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
+        folder = Path(scratch) / bundle.manifest.study
+        lay_out(bundle.members, folder)
+        _check_places(folder)
+        yield folder
+
+
+@contextmanager
+def studies() -> Iterator[Callable[[Path], Path]]:
+    """Give what gives the folder of a study: its own, or one that a bundle of it is laid out in until the end.
+
+    Raises BundleError where a bundle is not what its manifest says.
+    """
+    with ExitStack() as until_the_end:
+
+        def folder(path: Path) -> Path:
+            if not path.is_file():
+                return path
+            bundle = read(path)
+            if changed := differences(bundle.manifest, bundle.members):
+                raise BundleError("\n".join(f"{path}: {line}" for line in changed))
+            return until_the_end.enter_context(laid_out(bundle))
+
+        yield folder
+
+
+# ---- the archive ---------------------------------------------------------------------------------------
+
+
+def _unpacked(path: Path) -> bytes:
+    """The tar file within, no larger than it may be. Raises ValueError."""
+    if not path.is_file():
+        raise BundleError(f"{path}: no such file; name a bundle, as gpd bundle writes it")
+    if (size := path.stat().st_size) > MOST_FILE_BYTES:
+        raise ValueError(f"{size / MIB:,.0f} MiB, and no bundle has more than {MOST_FILE_BYTES // MIB}")
+    unzip = zlib.decompressobj(GZIP)
+    try:
+        unpacked = unzip.decompress(path.read_bytes(), MOST_BYTES + 1)
+    except zlib.error as error:
+        raise ValueError(f"not compressed by gzip: {error}") from error
+    if len(unpacked) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES // MIB} MiB when it is unpacked")
+    if not unzip.eof:
+        raise ValueError("it is cut short")
+    if unzip.unused_data:
+        raise ValueError(f"{counted(len(unzip.unused_data), 'byte')} behind its end")
+    return unpacked
+
+
+def _members(unpacked: bytes) -> Iterator[tuple[str, bytes]]:
+    """The names and contents of a tar file's members. Raises ValueError."""
+    names: list[str] = []
+    try:
+        with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:") as tar:
+            for member in tar:
+                _check_member(member, names[-1:])
+                names.append(member.name)
+                if len(names) > MOST_MEMBERS:
+                    raise ValueError(f"more than {MOST_MEMBERS:,} members")
+                content = tar.extractfile(member)
+                yield member.name, content.read() if content else b""
+            end = tar.offset
+    except (tarfile.TarError, EOFError, OverflowError) as error:
+        raise ValueError(f"not a tar file: {error}") from error
+    if any(unpacked[end:]):
+        raise ValueError("something stands behind its last member")
+
+
+def _check_member(member: tarfile.TarInfo, before: list[str]) -> None:
+    """Refuse a member that gpd bundle does not write: a link, a device, a name elsewhere. Raises ValueError."""
+    name = repr(member.name[:100])
+    if not member.isreg() or member.pax_headers or member.issparse():
+        raise ValueError(f"{name}: not a plain file: a bundle has no links, devices and folders")
+    if not may_be(member.name):
+        raise ValueError(f"{name}: no name of a file in a bundle")
+    if member.size > MOST_MEMBER_BYTES:
+        raise ValueError(f"{name}: more than {MOST_MEMBER_BYTES // MIB} MiB")
+    if before and before[0] >= member.name:
+        raise ValueError(f"{name}: twice, or not in the order of names")
+    tarfile.data_filter(member, NOWHERE)  # what Python itself takes for unsafe
+
+
+# ---- its members ---------------------------------------------------------------------------------------
+
+
+def _check(name: str, content: bytes) -> None:
+    """Refuse a member that is no record. Raises ValueError."""
+    try:
+        text = content.decode()
+        if name.endswith(".json"):
+            parse(text)
+        elif name.endswith(".jsonl"):
+            lines = dict(enumerate(text.removesuffix("\n").split("\n") if text else [], 1))
+            for line in lines.values():
+                parse(line)
+            if name != study.STARTS and (wrong := list(ledger_problems(lines))):
+                raise ValueError(wrong[0])
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: not UTF-8") from error
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _manifest(members: Mapping[str, bytes]) -> Manifest:
+    if described.FILE not in members:
+        raise ValueError(f"it has no {described.FILE}")
+    try:
+        return msgspec.convert(json.loads(members[described.FILE]), Manifest)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{described.FILE}: {error}") from error
+
+
+def _check_places(folder: Path) -> None:
+    """Refuse records that point elsewhere: each process has its folder in its cell's, with a ledger that is there.
+
+    Raises BundleError, RecordError.
+    """
+    for path in sorted(folder.glob("*/run.json")):
+        record = read_run(path)
+        for process in record.processes:
+            if not PLACE.fullmatch(process.directory):
+                raise BundleError(
+                    f"{path.parent.name}: run.json: {process.directory!r}: no folder of one of its samples"
+                )
+            if not ledger.files(path.parent / process.directory / "ledger.jsonl"):
+                raise BundleError(f"{record.cell.cell}: the ledger of {process.directory} is not there")
+        if not path.with_name("cell.json").is_file() or read_cell(path.with_name("cell.json")) != record.cell:
+            raise BundleError(f"{record.cell.cell}: cell.json and run.json do not tell the same")

@@ -1,0 +1,449 @@
+"""What a result has to be for strangers to trust it: each rule a function of the evidence, all in one table. Pure.
+
+A rule holds, fails, or it is not known whether it holds, and says why in each case. They are what MLPerf's checks of
+submissions and SPEC's run rules are for: a figure is measured and not chosen, long enough, often enough, on a machine
+that is told, and what it took for one sample stands beside it.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pandas as pd
+
+from gpd.bundles.evidence import Evidence, Recomputed
+from gpd.lab import study
+from gpd.lab.study import StudyError
+from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
+from gpd.records.binding import UNBOUND
+from gpd.records.cell import CLUSTER, Cell, Series
+from gpd.records.host import TRAITS
+from gpd.records.ledger_check import Place, Record, duplicates, overlaps
+from gpd.records.study import AUTO, Start, StudyRecord
+from gpd.statistics.estimates import estimate
+from gpd.statistics.knee import next_n
+from gpd.statistics.repeats import LEAST, Seen, relative
+from gpd.tables import repeats
+from gpd.tables.faults import DATA
+from gpd.text.cpu_lists import parse_cpus
+from gpd.text.formats import counted, listed, number, some
+
+HOLDS, FAILS, UNKNOWN = "holds", "fails", "not known"
+EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake looks for jobs that have ended
+OUT_OF_ORDER = timedelta(seconds=1)  # by which a clock that is being set may go back
+MOST_CELLS = 10_000  # of a plan
+MOST_SHOWN = 5
+NO_PLAN = "study.json is not in it, as in studies of earlier versions: what was planned nobody can say"
+NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a cell was run nobody can say"
+
+# what has to be told of a machine, and of the software that was run on it
+DISCLOSED = (
+    *("hostname", "cpu_model", "sockets", "cores", "threads", "numa_nodes", "memory_mib", "kernel", "os"),
+    *("virtual_machine", "container", "file_systems"),
+)
+DISCLOSED_BY_SLURM = ("hostname", "cores", "memory_mib")  # of nodes that nobody looked at
+DISCLOSED_SOFTWARE = ("workflow_digest", "environments_digest", "config_digest", "reference_digest", "tools")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a rule holds, and why: where it fails, or what shows that it holds."""
+
+    rule: str
+    says: str
+    state: str
+    why: tuple[str, ...]
+
+
+Found = tuple[str, Sequence[str]]  # a state, and why
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of a study that was computed anew."""
+
+    name: str
+    says: str
+    judge: Callable[[Recomputed], Found]
+
+
+def judge(evidence: Evidence) -> list[Verdict]:
+    """Hold a bundle against every rule, in the order of the table."""
+    found = [_verdict("digests", "every file is what the manifest says", _found(evidence.altered, ["all of them are"]))]
+    if evidence.study is None:
+        found.append(Verdict("figures", FIGURES.says, FAILS, tuple(evidence.broken.splitlines())))
+        unknown = (Verdict(rule.name, rule.says, UNKNOWN, ("nothing follows from these records",)) for rule in RULES)
+        return [*found, *unknown]
+    return found + [_verdict(rule.name, rule.says, rule.judge(evidence.study)) for rule in (FIGURES, *RULES)]
+
+
+def _verdict(name: str, says: str, found: Found) -> Verdict:
+    state, why = found
+    more = [f"and {len(why) - MOST_SHOWN:,} more"] if len(why) > MOST_SHOWN else []
+    return Verdict(name, says, state, (*why[:MOST_SHOWN], *more))
+
+
+def _found(faults: Iterable[str], otherwise: Sequence[str], doubts: Iterable[str] = ()) -> Found:
+    """Fails for any fault, is not known for any doubt, and else holds for another reason."""
+    if wrong := list(faults):
+        return FAILS, wrong
+    unknown = list(doubts)
+    return (UNKNOWN, unknown) if unknown else (HOLDS, otherwise)
+
+
+def _at(series: Series, n: int) -> str:
+    nodes = f", {counted(series.nodes, 'node')}" if series.mode == CLUSTER else ""
+    return f"{series.pipeline} N = {n} ({series.mode}, {series.binding}{nodes})"
+
+
+def _points(found: Recomputed) -> Iterator[tuple[str, Series, Any]]:
+    """The points of a study, each with its words and its series."""
+    for series, point in repeats.by_series(found.tables.points):
+        yield _at(series, int(point.n)), series, point
+
+
+# ---- figures and ledgers -------------------------------------------------------------------------------
+
+
+def figures(found: Recomputed) -> Found:
+    rows = sum(len(getattr(found.tables, table)) for table in ("jobs", "samples", "steps", "runs", "points"))
+    return _found(found.differing, [f"{counted(rows, 'row')} of tables, computed anew, are the same to the last digit"])
+
+
+def ledgers(found: Recomputed) -> Found:
+    every = list(found.lines.values())
+    wrong = [line for lines in every for line in (*duplicates(lines), *overlaps(lines), *_reordered(lines))]
+    attempts = sum(map(len, found.lines.values()))
+    return _found(wrong, [f"{counted(attempts, 'attempt')}, each recorded once, and no CPU was two jobs' at one time"])
+
+
+def _reordered(lines: Sequence[tuple[Place, Record]]) -> Iterator[str]:
+    """Lines that stand before others that were written earlier into the same file."""
+    written = [(place, _time(line["recorded"])) for place, line in lines if line.get("recorded")]
+    for (before, earlier), (place, later) in pairwise(written):
+        if before.file == place.file and earlier - later > OUT_OF_ORDER:
+            yield f"{place}: was recorded before the line above it"
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+# ---- precision, and what was measured ------------------------------------------------------------------
+
+
+def precision(found: Recomputed) -> Found:
+    if found.plan is None:
+        return UNKNOWN, [NO_PLAN]
+    claimed = found.plan.study.precision
+    wrong, well = [], []
+    for where, _, point in _points(found):
+        seen = repeats.seen(point)
+        share = relative(seen.mean, seen.se)
+        error = "no standard error" if share is None else f"standard error {repeats.percent(share)}"
+        said = f"{where}: {counted(seen.ended, 'repeat')}, {error}"
+        if seen.ended < LEAST:
+            wrong.append(f"{said}; at least {LEAST} repeats are needed")
+        elif not seen.within(claimed):
+            wrong.append(f"{said}; {repeats.percent(claimed)} is claimed")
+        else:
+            well.append(said)
+    return _found(wrong, well, [] if well else ["no point has a figure"])
+
+
+def duration(found: Recomputed) -> Found:
+    if found.plan is None:
+        return UNKNOWN, [NO_PLAN]
+    least = EDGE_S / found.plan.study.precision
+    runs = found.tables.runs[found.tables.runs["counted"]]
+    known = runs[runs["makespan_s"].notna()]
+    short = known[known["makespan_s"] < least]
+    wrong = [
+        f"{run.cell}: {number(run.makespan_s)} s; {number(least)} s are needed for a precision of "
+        f"{repeats.percent(found.plan.study.precision)}, where edges are known to {number(EDGE_S, 1)} s"
+        for run in short.itertuples()
+    ]
+    shortest = f"the shortest run took {number(known['makespan_s'].min())} s, {number(least)} s are needed"
+    silent = [f"{cell}: its makespan is not known" for cell in runs[runs["makespan_s"].isna()]["cell"]]
+    return _found(wrong, [shortest], silent or ([] if len(known) else ["no run has ended"]))
+
+
+def measured(found: Recomputed) -> Found:
+    wrong, doubts = [], []
+    samples = found.tables.samples
+    for record in found.counted:
+        cell, rows = record.cell, samples[samples["cell"] == record.cell.cell]
+        ran = {name for process in record.processes for name in process.samples}
+        if len(rows) != cell.n or ran != set(cell.samples):
+            wrong.append(f"{cell.cell}: says {counted(cell.n, 'sample')} at once, and {len(ran)} were run")
+    for where, series, point in _points(found):
+        if not PIPELINES[series.pipeline].genomes or pd.isna(point.human_30x_per_day_mean):
+            continue
+        own = samples[(samples["pipeline"] == series.pipeline) & (samples["n"] == point.n) & samples["counted"]]
+        size = own["gigabases"].mean()
+        if pd.isna(size):
+            doubts.append(f"{where}: how much was sequenced of its samples is not recorded")
+        elif size < ALIKE * HUMAN_30X_GIGABASES:
+            share = repeats.percent(size / HUMAN_30X_GIGABASES)
+            wrong.append(f"{where}: 30x human genomes a day are extrapolated from samples with {share} of their bases")
+    runs = counted(len(found.counted), "run")
+    return _found(wrong, [f"every figure is of {runs} with as many samples at once as it says"], doubts)
+
+
+def warm_up(found: Recomputed) -> Found:
+    if found.plan is None:
+        return UNKNOWN, [NO_PLAN]
+    wrong, said = [], []
+    settings = found.plan.study
+    for pipeline in settings.pipelines:
+        own = [record for record in found.tables.records if record.cell.pipeline == pipeline]
+        first = min((record.start for record in found.counted if record.cell.pipeline == pipeline), default=None)
+        before = [record for record in own if record.cell.warm_up and (first is None or record.end <= first)]
+        if len(before) < settings.warm_up:
+            wrong.append(f"{pipeline}: {len(before)} of {counted(settings.warm_up, 'warm-up')} before the first cell")
+        warm = counted(len(before), "warm-up") if before else "no warm-up"
+        said.append(f"{pipeline}: {warm} before the first measured cell; page cache {settings.cache.replace('_', ' ')}")
+    others = sorted({record.cell.cell for record in found.tables.records if record.cell.cache != settings.cache})
+    wrong += [f"{name}: its page cache was not {settings.cache}, as the study says" for name in others]
+    return _found(wrong, said)
+
+
+def agreement(found: Recomputed) -> Found:
+    wrong = [
+        f"{one.kind} of {some(one.samples, MOST_SHOWN)} ({one.pipeline}): {len(one.digests)} different results"
+        for one in found.disagreements
+    ]
+    doubts = [] if found.compared else ["no output is recorded of a sample that ran in several cells"]
+    return _found(wrong, [f"{counted(found.compared, 'output')} of several cells, the same in all of them"], doubts)
+
+
+# ---- CPUs and machines ---------------------------------------------------------------------------------
+
+
+def pinning(found: Recomputed) -> Found:
+    wrong, doubts, proved = [], [], 0
+    for record in found.counted:
+        if record.cell.binding == UNBOUND:
+            continue
+        for place, line in found.lines[record.cell.cell]:
+            if line["step"] not in PIPELINES[record.cell.pipeline].steps or not line["start"] or line.get("taken_from"):
+                continue
+            leased, seen = line["cpus"], [line["cpus_allowed"], line["cpus_seen"]]
+            if leased is None:
+                wrong.append(f"{place}: {line['rule']}: no CPUs were leased")
+            elif line["binding_ok"] is False or any(not _within(cpus, leased) for cpus in seen if cpus):
+                wrong.append(f"{place}: {line['rule']}: had CPUs {leased}, and was seen on others")
+            elif not any(seen):
+                doubts.append(f"{place}: {line['rule']}: on which CPUs it was nobody saw")
+            else:
+                proved += 1
+    said = f"{counted(proved, 'job')} of the steps were seen on the CPUs leased to them, and on no others"
+    nothing = "no cell leases CPUs (binding none), so there is nothing to prove"
+    return _found(wrong, [said if proved else nothing], doubts)
+
+
+def _within(cpus: str, leased: str) -> bool:
+    return parse_cpus(cpus) <= parse_cpus(leased)
+
+
+def machine(found: Recomputed) -> Found:
+    wrong = []
+    for record in found.counted:
+        silent = [name for name in DISCLOSED_SOFTWARE if not getattr(record.settings, name)]
+        if not record.machines:
+            silent.append("machine")
+        for host in record.machines:
+            names = DISCLOSED if record.host else DISCLOSED_BY_SLURM
+            silent += [name for name in names if getattr(host, name) in (None, {}, ())]
+        if silent:
+            wrong.append(f"{record.cell.cell}: does not tell {listed(dict.fromkeys(silent))}")
+    models = sorted({host.cpu_model or "a CPU not named" for record in found.counted for host in record.machines})
+    told = "with memory, kernel, file systems, versions of tools and digests of settings"
+    return _found(wrong, [f"{listed(models)}, {told}"], [] if found.counted else ["no run has ended"])
+
+
+def one_machine(found: Recomputed) -> Found:
+    """Records of a study are of one machine, and ledgers say the same one."""
+    wrong = []
+    for trait in (trait for trait in TRAITS if trait.pooled):
+        told = {tuple(sorted(str(trait.of(host)) for host in record.machines)) for record in found.counted}
+        if len(told) > 1 and not any(record.cell.mode == CLUSTER for record in found.counted):
+            wrong.append(f"{trait.name}: {listed(sorted(some(values, MOST_SHOWN) for values in told))}")
+    for record in found.tables.records:
+        known = {host.hostname for host in record.machines} | {host.node for host in record.machines}
+        if record.host is not None:
+            ran_on = {line["host"] for _, line in found.lines[record.cell.cell]}
+            if strangers := sorted(ran_on - known):
+                wrong.append(
+                    f"{record.cell.cell}: run.json says {record.host.hostname}, its ledger {listed(strangers)}"
+                )
+    names = {host.hostname for record in found.tables.records for host in record.machines}
+    node = ((found.node or {}).get("host") or {}).get("hostname")
+    if node and node not in names:
+        wrong.append(f"node.json is of {node}, and no cell ran there")
+    runs = counted(len(found.tables.records), "run")
+    return _found(wrong, [f"{runs} and their ledgers name {listed(sorted(filter(None, names))) or 'none'}"])
+
+
+# ---- the whole grid ------------------------------------------------------------------------------------
+
+
+def complete(found: Recomputed) -> Found:
+    """Every cell that follows from the plan is there, with the samples that the seed draws."""
+    plan = found.plan
+    if plan is None:
+        return UNKNOWN, [NO_PLAN]
+    ended = {record.cell.cell: record.cell for record in found.tables.records}
+    try:
+        planned = list(_planned(plan, found))
+    except StudyError as error:
+        return FAILS, str(error).splitlines()
+    missing = [cell.cell for cell in planned if cell.cell not in ended]
+    wrong = [f"{name}: it is planned, and did not end" for name in missing]
+    wrong += [f"{name}: it did not end" for name in found.tables.unfinished if name not in missing]
+    for cell in planned:
+        if cell.cell in ended and ended[cell.cell] != cell:
+            wrong.append(f"{cell.cell}: {listed(_unlike(ended[cell.cell], cell))} are not those of the plan")
+    wrong += _searches(plan, found)
+    besides = len(ended) - len(planned)
+    more = f", and {counted(besides, 'cell')} besides" if besides > 0 else ""
+    return _found(wrong, [f"all {counted(len(planned), 'cell')} of the plan ended{more}"])
+
+
+def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[Cell]:
+    """The cells that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
+    bad = _bad_samples(found)
+    seen = {(series, int(point.n)): repeats.seen(point) for _, series, point in _points(found)}
+    settings, total = plan.study, 0
+    for pipeline in settings.pipelines:
+        pool, known, lines = plan.pools.get(pipeline, ()), bad.get(pipeline, ()), list(study.series(settings, pipeline))
+        points = [
+            (line, n) for line in lines for n in settings.concurrent_samples or [n for at, n in seen if at == line]
+        ]
+        wanted = {point: repeats.rule(settings).wanted(seen.get(point, Seen())) for point in points}
+        total += settings.warm_up + sum(wanted.values())
+        if total > MOST_CELLS:
+            raise StudyError(f"its plan has more than {MOST_CELLS:,} cells")
+        for warm in range(1, settings.warm_up + 1):
+            first = next(iter(settings.concurrent_samples), 1)
+            yield study.cell(settings, lines[0], first, 0, pool, plan.cores, known, warm_up=warm)
+        for (line, n), times in wanted.items():
+            for repeat in range(1, times + 1):
+                yield study.cell(settings, line, n, repeat, pool, plan.cores, known)
+
+
+def _bad_samples(found: Recomputed) -> Mapping[str, frozenset[str]]:
+    """The samples of each pipeline that have bad data, which others were drawn for."""
+    samples = found.tables.samples
+    failed = samples[samples["fault"].eq(DATA).fillna(False).astype(bool)]
+    return {str(pipeline): frozenset(rows["sample"]) for pipeline, rows in failed.groupby("pipeline")}
+
+
+def _unlike(one: Cell, other: Cell) -> list[str]:
+    return [name for name in vars(one) if getattr(one, name) != getattr(other, name)]
+
+
+def _searches(plan: StudyRecord, found: Recomputed) -> Iterator[str]:
+    """Name the searches for a knee that were broken off."""
+    if plan.study.concurrent_samples:
+        return
+    bad = _bad_samples(found)
+    points = list(repeats.by_series(found.tables.points))
+    for pipeline in plan.study.pipelines:
+        limit = len(plan.pools.get(pipeline, ())) - len(bad.get(pipeline, ()))
+        for line in study.series(plan.study, pipeline):
+            tried = repeats.curve((point for at, point in points if at == line), repeats.rule(plan.study))
+            n = next_n(tried, limit) if limit > 0 else None
+            if n is not None:
+                yield f"{_at(line, n)}: the search for the knee would go on with it"
+
+
+def chosen(found: Recomputed) -> Found:
+    """Every time that a cell was begun is told of, and each was run to its end once."""
+    if found.starts is None:
+        return UNKNOWN, [NO_STARTS]
+    runs = {record.cell.cell: record.run for record in found.tables.records}
+    wrong, doubts = [], []
+    for name, starts in _by_cell(found.starts).items():
+        ended = [start for start in starts if start.ended is not None or start.run == runs.get(name)]
+        if len(ended) > 1:
+            wrong.append(f"{name}: was run to its end {len(ended)} times, and one of them is here")
+        elif name not in runs and name not in found.tables.unfinished:
+            wrong.append(f"{name}: was begun, and is not here")
+        elif ended and ended[0].run != runs.get(name):
+            wrong.append(f"{name}: the run that is here is not the one that ended")
+        elif len(starts) > len(ended):
+            broken_off = counted(len(starts) - len(ended), "run")
+            doubts.append(f"{name}: {broken_off} of it did not end, and what would have come of that nobody knows")
+    known = {start.cell for start in found.starts}
+    doubts += [f"{name}: that it was begun is not recorded" for name in runs if name not in known]
+    wrong += _went_on(found)
+    return _found(wrong, [f"{counted(len(runs), 'cell')}, each begun once, and every run counts"], doubts)
+
+
+def _by_cell(starts: Iterable[Start]) -> dict[str, list[Start]]:
+    found: dict[str, list[Start]] = {}
+    for start in starts:
+        found.setdefault(start.cell, []).append(start)
+    return found
+
+
+def _went_on(found: Recomputed) -> Iterator[str]:
+    """Name the points of `repeats: auto` that went on after they were precise enough: where to stop was chosen."""
+    if found.plan is None or found.plan.study.repeats != AUTO:
+        return
+    rule = repeats.rule(found.plan.study)
+    runs = found.tables.runs[found.tables.runs["counted"]]
+    drawn_anew = {record.cell.cell for record in found.tables.records if record.cell.left_out}
+    for key, own in runs.groupby([*repeats.SERIES, "n"]):
+        if drawn_anew & set(own["cell"]):
+            continue  # what the first draws came to is in no figure
+        daily = [None if pd.isna(value) else value for value in own.sort_values("repeat")[repeats.DAILY]]
+        for ended in range(1, len(daily)):
+            before = estimate(daily[:ended])
+            if rule.wanted(Seen(ended, before.mean, before.se)) == ended:
+                yield f"{_at(Series(*key[:-1]), key[-1])}: had enough repeats with {ended}, and went on to {len(daily)}"
+                break
+
+
+# ---- time of one sample --------------------------------------------------------------------------------
+
+
+def latency(found: Recomputed) -> Found:
+    """What one sample takes stands beside how many a day there are."""
+    samples = found.tables.samples
+    counting = samples[samples["counted"] & samples["succeeded"]]
+    said, doubts = [], []
+    for where, series, point in _points(found):
+        if pd.isna(point.genomes_per_day_mean) or not point.genomes_per_day_mean:
+            continue
+        own = counting[counting["n"] == point.n]
+        for name in repeats.SERIES:
+            own = own[own[name] == getattr(series, name)]
+        took = (own["end_s"] - own["start_s"]).mean()
+        daily = f"{where}: {number(point.genomes_per_day_mean)} {PIPELINES[series.pipeline].daily}"
+        if pd.isna(took) or not math.isfinite(took):
+            doubts.append(f"{daily}, and what one sample takes is not known")
+        else:
+            said.append(f"{daily}; one sample takes {number(took)} s")
+    return _found([], said, doubts or ([] if said else ["no point has a figure"]))
+
+
+FIGURES = Rule("figures", "every figure follows from the ledgers", figures)
+RULES = (
+    Rule("ledgers", "every attempt is recorded once, and no two jobs shared a CPU", ledgers),
+    Rule("precision", "there are enough repeats for the precision that is claimed", precision),
+    Rule("duration", "runs are long enough for it", duration),
+    Rule("measured", "nothing is extrapolated", measured),
+    Rule("warm-up", "warm-up and cache state are said", warm_up),
+    Rule("outputs", "samples gave the same results wherever they ran", agreement),
+    Rule("pinning", "jobs were seen on the CPUs leased to them, and on no others", pinning),
+    Rule("machine", "the machine and the software are disclosed", machine),
+    Rule("one machine", "records and ledgers are of one machine", one_machine),
+    Rule("complete", "no cell of the plan is missing, and its samples are those drawn", complete),
+    Rule("every run", "no cell is chosen among several runs of it", chosen),
+    Rule("latency", "the time of one sample stands beside samples a day", latency),
+)

@@ -1,0 +1,121 @@
+"""`gpd bundle STUDY` and `gpd bundle check FILE`: a study as one file, and whether such a file can be trusted."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gpd.commands.verbs import Verbs, terminal
+from gpd.text.formats import counted
+
+if TYPE_CHECKING:
+    from gpd.bundles.rules import Verdict
+
+MAKE = "make"
+SUFFIX = ".gpd.tar.gz"
+STYLES = {"holds": "green", "fails": "bold red", "not known": "yellow"}
+
+
+class BundleVerbs(Verbs):
+    """What is none of its verbs is the study that `make` is to bundle; a study called check is ./check."""
+
+    def parse_args(self, ctx, args):  # type: ignore[no-untyped-def] # typer gives its own kind of context
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [MAKE, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=BundleVerbs,
+    no_args_is_help=True,
+    help="Make one file of a study that others can check (gpd bundle STUDY), and check such a file.",
+    epilog="Examples: gpd bundle runs/study; gpd bundle check study.gpd.tar.gz",
+)
+
+
+@app.command(MAKE)
+def make(
+    study: Annotated[Path, typer.Argument(help="A study's folder, as runs/study.", exists=True, file_okay=False)],
+    out: Annotated[Path | None, typer.Option(help="The file. Default: STUDY.gpd.tar.gz here.", dir_okay=False)] = None,
+    with_host_names: Annotated[
+        bool, typer.Option("--with-host-names", help="Leave the names of hosts as they are.")
+    ] = False,
+) -> None:
+    """Bundle all that a study's figures follow from: its plan, records, ledgers and tables. `make` may be left out.
+
+    No reads, no logs, no paths and no names of users are in it, and hosts are host-1, host-2. Names of samples are.
+
+    Example: gpd bundle runs/study
+    """
+    from gpd.bundles import pack
+    from gpd.bundles.manifest import MOST_FILE_BYTES, BundleError
+
+    bundle = pack.make(study, with_host_names)
+    content = bundle.to_bytes()
+    if len(content) > MOST_FILE_BYTES:
+        raise BundleError(f"{study}: its bundle would have {len(content):,} bytes, and {MOST_FILE_BYTES:,} are allowed")
+    path = out or Path(f"{bundle.manifest.study}{SUFFIX}")
+    path.write_bytes(content)
+    replaced = asdict(bundle.manifest.replaced)
+    told = ", ".join(counted(count, kind.removesuffix("s")) for kind, count in replaced.items())
+    lines = (
+        f"{path}: {counted(len(bundle.members), 'file')}, {len(content):,} bytes",
+        f"manifest: sha256 {_digest(bundle.manifest.to_json())}",
+        f"other names for: {told}" if any(replaced.values()) else "no name was replaced",
+        *(f"left out: {what}" for what in bundle.manifest.left_out),
+    )
+    for line in lines:
+        terminal().print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="A bundle.", dir_okay=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compute every figure of a bundle anew from its ledgers, and hold the study against the rules.
+
+    The exit code is 0 where all rules hold; 1 where the bundle was altered, a figure does not follow, a rule fails or
+    nobody can know whether it holds; 2 where it is no bundle. Nothing in it is run.
+
+    Example: gpd bundle check study.gpd.tar.gz
+    """
+    from gpd.bundles import evidence, read, rules
+
+    bundle = read.read(file)
+    verdicts = rules.judge(evidence.gather(bundle))
+    digest = _digest(bundle.manifest.to_json())
+    if as_json:
+        told = {"study": bundle.manifest.study, "manifest_sha256": digest, "rules": [asdict(each) for each in verdicts]}
+        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        show(verdicts, terminal())
+        terminal().print(f"manifest: sha256 {digest}", highlight=False, soft_wrap=True)
+    raise typer.Exit(0 if all(verdict.state == rules.HOLDS for verdict in verdicts) else 1)
+
+
+def _digest(manifest: bytes) -> str:
+    """The digest that stands for a whole bundle: the manifest has those of all its files."""
+    return sha256(manifest).hexdigest()
+
+
+def show(verdicts: "Sequence[Verdict]", console: Console) -> None:
+    """Print each rule with its verdict, and why."""
+    table = Table(title_justify="left", show_lines=False, pad_edge=False)
+    for head in ("rule", "", "why"):
+        table.add_column(head, overflow="fold")
+    for verdict in verdicts:
+        why = Text("\n".join((verdict.says, *(f"- {line}" for line in verdict.why))))
+        table.add_row(Text(verdict.rule), Text(verdict.state, STYLES[verdict.state]), why)
+    console.print(table)
+    states = [verdict.state for verdict in verdicts]
+    words = {"holds": "hold", "fails": "fail", "not known": "not known"}
+    told = ", ".join(f"{states.count(state)} {word}" for state, word in words.items() if state in states)
+    console.print(f"{counted(len(states), 'rule')}: {told}", highlight=False)

@@ -1,0 +1,52 @@
+"""How often a point is measured: so many times, or until its figure is known well enough. Pure.
+
+A rule that looks at the figure before it stops flatters its error a little: it stops where chance made the spread
+small. LEAST repeats at the least keep that small, and every repeat counts, whatever it came to.
+"""
+
+from dataclasses import dataclass
+
+LEAST = 3  # repeats before their spread is believed
+
+
+def relative(mean: float | None, se: float | None) -> float | None:
+    """The standard error as a share of the mean; None where either is not known, or the mean is not above zero."""
+    return se / mean if mean is not None and mean > 0 and se is not None else None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the repeats of a point came to: how many have ended, the mean figure and its standard error."""
+
+    ended: int = 0
+    mean: float | None = None
+    se: float | None = None
+
+    def within(self, precision: float) -> bool:
+        """Whether the standard error is at most this share of the mean; nothing is left to learn of one that is 0."""
+        share = relative(self.mean, self.se)
+        return self.mean == 0 or (share is not None and share <= precision)
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How often a point is measured: `number` times; None: until the error is within `precision` of the mean, and no
+    more than `most` times."""
+
+    number: int | None
+    precision: float
+    most: int
+
+    def wanted(self, seen: Seen) -> int:
+        """How many repeats a point is to have, by those that have ended."""
+        if self.number is not None:
+            return self.number
+        if seen.ended < min(LEAST, self.most):
+            return min(LEAST, self.most)
+        over = seen.ended >= self.most or seen.within(self.precision)
+        return seen.ended if over else seen.ended + 1
+
+    @property
+    def limit(self) -> int:
+        """No point has more."""
+        return self.most if self.number is None else self.number

@@ -1,0 +1,99 @@
+"""How often the points of a study are measured by its settings, and what ended the repeats of each. Pure."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from gpd.records.cell import Series
+from gpd.records.study import AUTO, Study
+from gpd.statistics.knee import Observation
+from gpd.statistics.repeats import LEAST, Repeats, Seen, relative
+from gpd.tables import columns
+from gpd.text.formats import counted, number
+
+DAILY = columns.GENOMES.name
+SERIES = [column.name for column in columns.SERIES]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where the repeats of a point stand under `repeats: auto`."""
+
+    series: Series
+    n: int
+    seen: Seen
+    rule: Repeats
+
+    @property
+    def over(self) -> bool:
+        """Whether it has all the repeats that it is to have."""
+        return self.seen.ended >= self.rule.wanted(self.seen)
+
+    def __str__(self) -> str:
+        share = relative(self.seen.mean, self.seen.se)
+        error = "not known" if share is None else percent(share)
+        if not self.over:
+            why = "goes on"
+        else:
+            why = "precise enough" if self.seen.within(self.rule.precision) else "at the limit, and not as precise"
+        line = self.series
+        place = f"{line.pipeline} N = {self.n} ({line.mode}, {line.binding})"
+        return f"{place}: {counted(self.seen.ended, 'repeat')}, {why} (standard error {error})"
+
+
+def rule(study: Study) -> Repeats:
+    """When a point of a study has been measured often enough."""
+    return Repeats(None if study.repeats == AUTO else study.repeats, study.precision, study.most_repeats)
+
+
+def seen(point: Any) -> Seen:
+    """What the repeats of a row of `points` came to."""
+    return Seen(int(point.repeats), *(_figure(getattr(point, f"{DAILY}_{part}")) for part in ("mean", "se")))
+
+
+def by_series(points: pd.DataFrame) -> Iterator[tuple[Series, Any]]:
+    """The rows of `points`, each with its series."""
+    for point in points.itertuples():
+        yield Series(*(getattr(point, name) for name in SERIES)), point
+
+
+def curve(points: Iterable[Any], rule: Repeats) -> list[Observation]:
+    """What the points of a series came to, N by N; an N counts when it has all of its repeats."""
+    return [
+        Observation(
+            n=int(point.n),  # not pandas' own kind, for the N that follows from it goes into JSON
+            genomes_per_day=seen(point).mean,
+            se=seen(point).se,
+            failed=int(point.failed),
+            failed_data=int(point.failed_data),
+        )
+        for point in points
+        if point.repeats >= rule.wanted(seen(point))
+    ]
+
+
+def stops(study: Study | None, points: pd.DataFrame) -> list[Stop]:
+    """Where each point stands; none where its repeats were fixed beforehand, or nobody knows."""
+    if study is None or study.repeats != AUTO:
+        return []
+    return [Stop(series, int(point.n), seen(point), rule(study)) for series, point in by_series(points)]
+
+
+def in_words(study: Study) -> str:
+    """Say how often each point is measured."""
+    if study.repeats != AUTO:
+        return f"each point {counted(study.repeats, 'time')}"
+    return (
+        f"each point until the standard error of its figure a day is within {percent(study.precision)} of the mean, "
+        f"{min(LEAST, study.most_repeats)} times at least and {study.most_repeats} at most"
+    )
+
+
+def percent(share: float) -> str:
+    return f"{number(100 * share, 2)}%"
+
+
+def _figure(value: Any) -> float | None:
+    return None if pd.isna(value) else float(value)

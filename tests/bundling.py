@@ -1,0 +1,139 @@
+"""A made-up study of which every rule of a bundle holds, and bundles that were tampered with."""
+
+import importlib.util
+import json
+import random
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from gpd.bundles import pack
+from gpd.bundles.manifest import FILE, TABLES, Manifest, describe
+from gpd.bundles.pack import Bundle, archive
+from gpd.lab import study
+from gpd.records.study import Pool, Sample, Study, StudyRecord
+
+ROOT = Path(__file__).resolve().parents[1]
+START = datetime(2026, 11, 20, 8, tzinfo=UTC)
+HOST, USER = "secretnode.lab.example", "jdoe"
+HOME = f"/home/{USER}"
+SAMPLES = ("HG001", "HG002", "HG003", "HG004")
+BASES = 93_000_000_000
+SPEED = {1: 1.0, 2: 1.01, 3: 0.99}  # by repeat: precise to a hundredth
+
+SETTINGS = Study(
+    name="trusted",
+    directory=f"{HOME}/My Work/runs",
+    pipelines={"germline": Pool(f"{HOME}/My Work/cohort", "config/config.yaml")},
+    concurrent_samples=(1, 2),
+    modes=("scheduled",),
+    bindings=("compact",),
+    nodes=(1,),
+    repeats=3,
+    precision=0.025,
+    most_repeats=5,
+    warm_up=1,
+    seed=1,
+    cache="warm",
+    cores=2,
+    threads={},
+    profiles={"scheduled": f"{HOME}/profiles/lean", "independent": "profiles/published", "cluster": "profiles/slurm"},
+    keep_results=False,
+)
+
+
+def recorder():
+    """The script that writes the recorded study: jobs, their times, and records of them."""
+    path = ROOT / "tests" / "golden" / "study" / "record.py"
+    spec = importlib.util.spec_from_file_location("record_of_bundles", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+RECORD = recorder()
+HOST_RECORD = RECORD.HOST | {
+    "hostname": HOST,
+    "file_systems": {
+        "work": RECORD.DISK
+        | {"mount": f"{HOME}/My Work", "type": "nfs4", "device": "secretstore:/export/vol1"}
+        | {"options": ["rw", "relatime", "rsize=1048576", "addr=10.11.12.13", f"username={USER}"]},
+    },
+}
+
+
+FAILED = {
+    **{"exit_code": 1, "cause": "tool_error"},
+    "message": f"{HOST.partition('.')[0]}: cannot write {HOME}/My Work/x.bam, {USER}: see -I{HOME}/y, /scratch/{USER}",
+}
+
+
+def write_study(folder, speed=SPEED, node=None, **settings):
+    """Write a study as runs leave it; `speed` is what each repeat's times are stretched by."""
+    plan = StudyRecord(study=replace(SETTINGS, **settings), pools={"germline": tuple(map(Sample, SAMPLES))}, cores=2)
+    folder.mkdir(parents=True)
+    (folder / "study.json").write_text(plan.to_json())
+    draw = random.Random(1)
+    seen = {}  # by this, as many repeats are there as there are speeds
+    ruled = replace(plan.study, repeats=len(speed))
+    for number, cell in enumerate(study.grid(ruled, plan.pools, plan.cores, seen=seen)):
+        write_cell(folder, cell, START + timedelta(minutes=10 * number), speed.get(cell.repeat, 1.0), draw)
+    if node:
+        (folder / "node.json").write_text(json.dumps({"schema": 1, "host": {"hostname": node}}))
+    return folder
+
+
+def write_cell(folder, cell, start, speed, draw):
+    made = RECORD.Cell("germline", cell.samples, cell.mode, cell.repeat, speed, warm_up=cell.warm_up)
+    jobs = RECORD.schedule(made, random.Random(f"jobs of {cell.n}"))
+    run_id = f"{cell.cell}-0123abcd"
+    lines = []
+    for job in jobs:
+        line = RECORD.record(made, start, job, draw) | {"run": run_id, "host": HOST, "node": HOST.partition(".")[0]}
+        line["recorded"] = line["end"]
+        if cell.warm_up and job.rule == "samtools_stats":
+            line |= FAILED
+        line["log"] = f"logs/{job.rule}.log"
+        lines.append(json.dumps(line))
+    home = folder / cell.cell
+    home.mkdir()
+    (home / "ledger.jsonl").write_text("\n".join(lines) + "\n")
+    (home / "cell.json").write_text(json.dumps(cell.to_dict(), indent=1))
+    record = RECORD.outcome(made, start, jobs) | {"run": run_id, "cell": cell.to_dict()}
+    for read in record["inputs"].values():
+        read["bases"] = BASES
+    record["host"] = HOST_RECORD
+    if cell.warm_up:
+        record["settings"] |= {"environment": {"_JAVA_OPTIONS": f"-Duser.name={USER} -I{HOME}/lib"}}
+    (home / "run.json").write_text(json.dumps(record, indent=1))
+    with (folder / "starts.jsonl").open("a") as starts:
+        for what, moment in (("began", start), ("ended", start + timedelta(minutes=5))):
+            starts.write(json.dumps({"cell": cell.cell, "run": run_id, what: moment.isoformat()}) + "\n")
+
+
+# ---- tampering -----------------------------------------------------------------------------------------
+
+
+def sealed(bundle, members):
+    """The bundle with other members, and a manifest that fits them."""
+    named = {name: describe(content) for name, content in members.items()}
+    return Bundle(replace(bundle.manifest, members=named), members)
+
+
+def recomputed(bundle, members):
+    """The same, with tables that follow from these members, too: all that somebody without the machine can do."""
+    plain = {name: content for name, content in members.items() if name not in TABLES}
+    return sealed(bundle, plain | pack.tables_of(plain))
+
+
+def changed_line(content, number, **fields):
+    """A ledger with other fields in one line."""
+    lines = content.decode().splitlines()
+    lines[number] = json.dumps(json.loads(lines[number]) | fields, ensure_ascii=False)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def raw(members, manifest=None):
+    """A bundle's bytes from members and any manifest."""
+    manifest = manifest or Manifest(study="s", members={})
+    return archive({**members, FILE: manifest.to_json()})

@@ -1,0 +1,472 @@
+"""Bundles: what is in them, what tampering is caught by what, and each rule."""
+
+import gzip
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+from bundling import HOME, HOST, ROOT, SAMPLES, SPEED, USER, changed_line, recomputed, sealed, write_study
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from gpd.bundles import evidence, manifest, pack, read, rules
+from gpd.bundles.manifest import TABLES
+from gpd.bundles.pseudonyms import Pseudonyms
+from gpd.cli import app
+from gpd.tables import columns
+
+GOLDEN = ROOT / "tests" / "golden" / "study"
+ONE, TWO = "germline-n1-scheduled-compact-r1", "germline-n2-scheduled-compact-r2"
+LEDGER, RUN = f"{TWO}/ledger.jsonl", f"{TWO}/run.json"
+
+
+@pytest.fixture(scope="module")
+def trusted(tmp_path_factory):
+    """A study of which every rule holds."""
+    return write_study(tmp_path_factory.mktemp("runs") / "trusted")
+
+
+@pytest.fixture(scope="module")
+def bundle(trusted):
+    return pack.make(trusted)
+
+
+def verdicts(bundle):
+    return {verdict.rule: verdict for verdict in rules.judge(evidence.gather(bundle))}
+
+
+def failing(bundle):
+    """The rules that do not hold, with the state of each."""
+    return {name: verdict.state for name, verdict in verdicts(bundle).items() if verdict.state != rules.HOLDS}
+
+
+def of_study(tmp_path, change=None, **settings):
+    """The rules that do not hold of a study that was changed before it was bundled, with why."""
+    folder = write_study(tmp_path / "trusted", **settings)
+    if change:
+        change(folder)
+    found = verdicts(pack.make(folder)).values()
+    return {verdict.rule: (verdict.state, verdict.why) for verdict in found if verdict.state != rules.HOLDS}
+
+
+def edit(path, change):
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+def gpd(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+# ---- what is in it -------------------------------------------------------------------------------------
+
+
+def test_every_rule_holds_of_a_study_that_was_made_as_it_should_be(bundle):
+    found = verdicts(bundle)
+    assert {name: (verdict.state, verdict.why) for name, verdict in found.items() if verdict.state != rules.HOLDS} == {}
+    assert list(found) == ["digests", "figures", *(rule.name for rule in rules.RULES)]
+    assert all(verdict.why and verdict.says for verdict in found.values())
+    assert any("one sample takes" in line for line in found["latency"].why)
+
+
+def test_it_holds_what_figures_follow_from_and_nothing_else(bundle, trusted):
+    cells = [path.parent.name for path in trusted.glob("*/cell.json")]
+    assert len(cells) == 7
+    of_cells = {f"{cell}/{name}" for cell in cells for name in ("cell.json", "run.json", "ledger.jsonl")}
+    assert set(bundle.members) == {"study.json", "starts.jsonl", *TABLES, *of_cells}
+
+
+def test_nothing_in_it_tells_of_a_host_a_user_or_a_folder(bundle, trusted):
+    unpacked = gzip.decompress(bundle.to_bytes()).decode("latin-1")
+    secrets = [HOST, HOST.partition(".")[0], USER, HOME, "/home", "My Work", str(trusted.parent)]
+    assert [
+        secret for secret in (*secrets, "secretstore", "10.11.12.13", "export", "/scratch") if secret in unpacked
+    ] == []
+    everything = "".join(path.read_text() for path in trusted.rglob("*.json*"))
+    assert [
+        secret for secret in (*secrets[:-1], "secretstore", "10.11.12.13", "export") if secret not in everything
+    ] == []
+    assert (bundle.manifest.replaced.hosts, bundle.manifest.replaced.users > 0) == (2, True)  # and who makes it
+    assert "relatime" in unpacked
+    assert "rsize=1048576" in unpacked
+
+
+def test_names_of_hosts_stay_where_that_is_asked_for(trusted):
+    kept = pack.make(trusted, host_names=True)
+    unpacked = gzip.decompress(kept.to_bytes()).decode("latin-1")
+    assert HOST in unpacked
+    assert [secret for secret in (USER, HOME, "My Work") if secret in unpacked] == []
+    assert failing(kept) == {}
+
+
+def test_a_study_gives_the_same_bytes_wherever_it_lies(bundle, trusted, tmp_path):
+    assert pack.make(trusted).to_bytes() == bundle.to_bytes()
+    copied = tmp_path / "elsewhere" / "trusted"
+    shutil.copytree(trusted, copied)
+    assert pack.make(copied).to_bytes() == bundle.to_bytes()
+
+
+def test_what_is_read_is_what_was_written(bundle, tmp_path):
+    path = tmp_path / "b.tar.gz"
+    path.write_bytes(bundle.to_bytes())
+    assert read.read(path) == bundle
+
+
+def test_the_manifest_follows_its_schema(bundle):
+    schema = json.loads((ROOT / "scripts" / "gpd" / "bundles" / "manifest.schema.json").read_text())
+    assert schema == json.loads(json.dumps(manifest.schema()))
+    Draft202012Validator(schema).validate(json.loads(bundle.manifest.to_json()))
+
+
+def test_an_old_study_can_be_bundled_and_what_nobody_knows_is_said():
+    old = pack.make(GOLDEN)
+    found = verdicts(old)
+    assert {found[name].state for name in ("precision", "duration", "warm-up", "complete", "every run")} == {
+        rules.UNKNOWN
+    }
+    assert {found[name].state for name in ("digests", "figures", "outputs", "pinning", "machine")} == {rules.HOLDS}
+    for table in columns.TABLES:
+        assert old.members[f"tables/{table}.tsv"].decode().count("\n") == (
+            GOLDEN / "tables" / f"{table}.tsv"
+        ).read_text().count("\n")
+
+
+def test_torn_lines_of_ledgers_are_left_out_and_counted(tmp_path):
+    folder = write_study(tmp_path / "trusted")
+    with (folder / ONE / "ledger.jsonl").open("a") as ledger:
+        ledger.write('{"schema": 1, "id"')
+    assert "1 line of ledgers that are no records" in pack.make(folder).manifest.left_out
+
+
+# ---- names ---------------------------------------------------------------------------------------------
+
+
+def test_the_same_name_has_the_same_other_name_everywhere():
+    names = Pseudonyms(["a.example", "a", "b"], ["jdoe"], ["/srv/My Data"])
+    assert names.replace({"host": "a.example", "node": "b", "hostname": "a"}) == {
+        "host": "host-1",
+        "node": "host-2",
+        "hostname": "host-1",
+    }
+    said = names.replace({"message": "on a: /srv/My Data/x.bam and file:///etc/x of jdoe (-I/home/jdoe/y); band"})
+    assert said == {"message": "on host-1: /path/2 and file:/path/3 of user-1 (-I/path/4); band"}
+    assert names.replace({"config": "config/config.yaml", "directory": "../other"}) == {
+        "config": "config/config.yaml",
+        "directory": "/path/5",
+    }
+    assert names.replace({"mount": "/", "device": "vda"}) == {"mount": "/", "device": "vda"}
+    assert names.replace({"sample": "a", "os": "Debian GNU/Linux", "log": "logs/a/b.log"}) == {
+        "sample": "a",
+        "os": "Debian GNU/Linux",
+        "log": "logs/a/b.log",
+    }
+
+
+# ---- tampering -----------------------------------------------------------------------------------------
+
+
+def test_every_byte_of_every_file_is_in_a_digest(bundle):
+    for name, content in bundle.members.items():
+        changed = bundle.members | {name: content[:-2] + bytes([content[-2] ^ 1]) + content[-1:]}
+        assert manifest.differences(bundle.manifest, changed) == [f"{name}: its digest is another than the manifest's"]
+
+
+def test_a_bundle_that_was_altered_fails(bundle):
+    altered = replace(bundle, members=bundle.members | {LEDGER: changed_line(bundle.members[LEDGER], 0, wall_s=1.0)})
+    assert failing(altered) == {"digests": rules.FAILS, "figures": rules.FAILS}
+
+
+def test_every_stored_figure_is_held_against_the_ledgers(bundle):
+    """With a manifest that fits: each value of each table."""
+    tried = 0
+    for name in TABLES:
+        lines = bundle.members[name].decode().split("\n")
+        heads = lines[0].split("\t")
+        for at, line in enumerate(lines[1:-1], 1):
+            values = line.split("\t")
+            for column, head in enumerate(heads):
+                other = [*values[:column], f"{values[column]}1", *values[column + 1 :]]
+                table = "\n".join([*lines[:at], "\t".join(other), *lines[at + 1 :]]).encode()
+                (told,) = evidence._differing(name, table, bundle.members[name])
+                assert told.startswith(f"{name} line {at + 1}: {head}: {values[column]}1 in the bundle, ")
+                tried += 1
+    assert tried > 5000
+
+
+def test_a_figure_that_does_not_follow_fails_with_its_place(bundle):
+    changed = bundle.members["tables/points.tsv"].replace(b"germline", b"tuxedo", 1)
+    found = verdicts(sealed(bundle, {**bundle.members, "tables/points.tsv": changed}))
+    assert {name for name, verdict in found.items() if verdict.state == rules.FAILS} == {"figures"}
+    assert found["figures"].why == (
+        "tables/points.tsv line 2: pipeline: tuxedo in the bundle, germline from the ledgers",
+    )
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_every_line_of_a_ledger_is_in_the_figures(bundle, number):
+    changed = changed_line(bundle.members[LEDGER], number, wall_s=7.7)
+    assert failing(sealed(bundle, bundle.members | {LEDGER: changed}))["figures"] == rules.FAILS
+
+
+@pytest.mark.parametrize(
+    "field", ["cpu_s", "start", "end", "peak_rss_mib", "exit_code", "cpus", "binding_ok", "attempt"]
+)
+def test_every_field_that_is_measured_is_in_the_figures(bundle, field):
+    now = json.loads(bundle.members[LEDGER].decode().splitlines()[3])[field]
+    other = {"start": "2026-11-20T08:00:00.000000000Z", "end": "2026-11-20T10:00:00.000000000Z", "cpus": "7"}
+    value = other.get(field, (not now) if isinstance(now, bool) else (now or 0) + 1)
+    changed = changed_line(bundle.members[LEDGER], 3, **{field: value})
+    assert failing(sealed(bundle, bundle.members | {LEDGER: changed}))["figures"] == rules.FAILS
+
+
+def without(members, cell):
+    return {name: content for name, content in members.items() if not name.startswith(f"{cell}/")}
+
+
+def test_a_cell_that_was_dropped_is_missed(bundle):
+    left = without(bundle.members, TWO)
+    assert failing(replace(bundle, members=left))["digests"] == rules.FAILS
+    assert failing(sealed(bundle, left))["figures"] == rules.FAILS
+    found = verdicts(recomputed(bundle, left))
+    assert {name: found[name].state for name in ("digests", "figures", "complete", "every run")} == {
+        **{"digests": rules.HOLDS, "figures": rules.HOLDS},
+        **{"complete": rules.FAILS, "every run": rules.FAILS},
+    }
+    assert found["complete"].why == (f"{TWO}: it is planned, and did not end",)
+    assert found["every run"].why == (f"{TWO}: was begun, and is not here",)
+
+
+def test_a_repeat_that_was_dropped_with_the_plan_is_missed_by_its_start(bundle):
+    plan = json.loads(bundle.members["study.json"])
+    plan["study"]["repeats"] = 2
+    left = bundle.members | {"study.json": json.dumps(plan).encode()}
+    for n in (1, 2):
+        left = without(left, f"germline-n{n}-scheduled-compact-r3")
+    assert failing(recomputed(bundle, left)) == {"precision": rules.FAILS, "every run": rules.FAILS}
+
+
+def test_a_host_that_was_swapped_is_another_than_the_ledgers(bundle):
+    record = json.loads(bundle.members[RUN])
+    record["host"] |= {"hostname": "host-9", "sku": "9755"}
+    everywhere = {}
+    for name in bundle.members:
+        if name.endswith("/run.json"):
+            everywhere[name] = json.dumps(json.loads(bundle.members[name]) | {"host": record["host"]}).encode()
+    one = failing(recomputed(bundle, bundle.members | {RUN: everywhere[RUN]}))
+    every = failing(recomputed(bundle, bundle.members | everywhere))
+    assert one["one machine"] == every["one machine"] == rules.FAILS
+    assert failing(sealed(bundle, bundle.members | {RUN: everywhere[RUN]}))["figures"] == rules.FAILS
+
+
+def test_lines_that_were_reordered_or_repeated_are_named(bundle):
+    lines = bundle.members[LEDGER].decode().splitlines(keepends=True)
+    for other, told in (
+        ([lines[5], *lines[:5], *lines[6:]], "line 2: was recorded before the line above it"),
+        ([*lines, lines[-1]], f"line {len(lines) + 1}: the same attempt as line {len(lines)}"),
+    ):
+        tampered = recomputed(bundle, bundle.members | {LEDGER: "".join(other).encode()})
+        found = verdicts(tampered)["ledgers"]
+        assert found.state == rules.FAILS
+        assert any(told in line for line in found.why), found.why
+
+
+def test_a_file_that_was_added_or_renamed_is_named(bundle):
+    added = bundle.members | {f"{TWO}/ledger.node7.jsonl": bundle.members[LEDGER]}
+    assert manifest.differences(bundle.manifest, added) == [
+        f"{TWO}/ledger.node7.jsonl: it is there, and the manifest does not name it"
+    ]
+    renamed = {name.replace("-r2/run", "-r9/run"): content for name, content in bundle.members.items()}
+    found = verdicts(replace(bundle, members=renamed))
+    assert len(found["digests"].why) == 4
+    assert found["figures"].state == rules.FAILS
+    assert found["latency"].state == rules.UNKNOWN
+
+
+def test_samples_that_the_seed_does_not_draw_are_named(bundle):
+    changed = {}
+    for name in (f"{ONE}/cell.json", f"{ONE}/run.json", f"{ONE}/ledger.jsonl"):
+        (drawn,) = json.loads(bundle.members[f"{ONE}/cell.json"])["samples"]
+        other = next(sample for sample in SAMPLES if sample != drawn)
+        changed[name] = bundle.members[name].replace(drawn.encode(), other.encode())
+    found = verdicts(recomputed(bundle, bundle.members | changed))["complete"]
+    assert (found.state, found.why) == (rules.FAILS, (f"{ONE}: samples are not those of the plan",))
+
+
+# ---- rules ---------------------------------------------------------------------------------------------
+
+
+def test_too_few_repeats_and_too_wide_an_error_fail(tmp_path):
+    found = of_study(tmp_path, speed={1: 1.0, 2: 1.01}, repeats=2)
+    assert set(found) == {"precision"}
+    assert "2 repeats, standard error 0.50%; at least 3 repeats are needed" in found["precision"][1][0]
+    found = of_study(tmp_path / "wide", speed={1: 1.0, 2: 1.2, 3: 1.4})
+    assert set(found) == {"precision"}
+    assert "2.5% is claimed" in found["precision"][1][0]
+
+
+def test_short_runs_fail(tmp_path):
+    found = of_study(tmp_path, precision=0.005, speed={1: 1.0, 2: 1.001, 3: 1.002})
+    assert set(found) == {"duration"}
+    assert "200 s are needed for a precision of 0.50%" in found["duration"][1][0]
+
+
+def test_small_samples_are_no_human_genomes(tmp_path):
+    def shrink(folder):
+        for path in folder.glob("*/run.json"):
+            edit(path, lambda record: [read.update(bases=10**9) for read in record["inputs"].values()])
+
+    found = of_study(tmp_path, shrink)
+    assert set(found) == {"measured"}
+    assert found["measured"][0] == rules.FAILS
+    assert "extrapolated from samples with 1.1% of their bases" in found["measured"][1][0]
+
+
+def test_a_warm_up_that_is_not_there_fails(tmp_path):
+    found = of_study(tmp_path, lambda folder: shutil.rmtree(folder / "germline-n1-scheduled-compact-warmup1"))
+    assert {name: state for name, (state, _) in found.items()} == dict.fromkeys(
+        ("warm-up", "complete", "every run"), rules.FAILS
+    )
+    assert found["warm-up"][1] == ("germline: 0 of 1 warm-up before the first cell",)
+
+
+def test_outputs_that_disagree_fail(tmp_path):
+    def differ(folder):
+        edit(folder / ONE / "run.json", lambda record: record["outputs"][0].update(digest="0" * 64))
+
+    assert of_study(tmp_path, differ)["outputs"][0] == rules.FAILS
+
+
+@pytest.mark.parametrize(
+    ("fields", "state", "told"),
+    [
+        ({"binding_ok": False}, rules.FAILS, "had CPUs"),
+        ({"cpus_seen": "0-7"}, rules.FAILS, "was seen on others"),
+        ({"cpus": None, "split": None}, rules.FAILS, "no CPUs were leased"),
+        ({"cpus_seen": None, "cpus_allowed": None, "binding_ok": None}, rules.UNKNOWN, "nobody saw"),
+    ],
+)
+def test_pinning_is_proved_by_every_job(tmp_path, fields, state, told):
+    def unbind(folder):
+        path = folder / LEDGER
+        path.write_bytes(changed_line(path.read_bytes(), 2, **fields))
+
+    found = of_study(tmp_path, unbind)
+    assert found["pinning"][0] == state
+    assert told in found["pinning"][1][0]
+
+
+def test_a_machine_that_is_not_told_fails(tmp_path):
+    def hide(folder):
+        edit(folder / RUN, lambda record: record["host"].update(cpu_model=None, kernel=None))
+
+    found = of_study(tmp_path, hide)
+    assert found["machine"] == (rules.FAILS, (f"{TWO}: does not tell cpu_model and kernel",))
+
+
+def test_a_node_record_of_another_machine_fails(tmp_path):
+    found = of_study(tmp_path, node="othernode")
+    assert set(found) == {"one machine"}
+    assert of_study(tmp_path / "same", node=HOST) == {}
+
+
+def test_a_cell_that_was_run_again_is_told(tmp_path):
+    def again(folder, *moments):
+        with (folder / "starts.jsonl").open("a") as starts:
+            for what in moments:
+                starts.write(json.dumps({"cell": TWO, "run": f"{TWO}-again", what: "2026-11-21T08:00:00+00:00"}) + "\n")
+
+    found = of_study(tmp_path, lambda folder: again(folder, "began", "ended"))
+    assert found == {"every run": (rules.FAILS, (f"{TWO}: was run to its end 2 times, and one of them is here",))}
+    found = of_study(tmp_path / "broken-off", lambda folder: again(folder, "began"))
+    assert {name: state for name, (state, _) in found.items()} == {"every run": rules.UNKNOWN}
+
+
+def test_a_search_that_was_broken_off_is_told(tmp_path):
+    found = of_study(tmp_path, concurrent_samples=(1, 2), repeats=3)
+    assert found == {}
+    folder = tmp_path / "trusted"
+    edit(folder / "study.json", lambda plan: plan["study"].update(concurrent_samples=[]))
+    (why,) = verdicts(pack.make(folder))["complete"].why
+    assert why == "germline N = 4 (scheduled, compact): the search for the knee would go on with it"
+
+
+def test_repeats_that_are_chosen_by_precision_are_what_the_rule_gives(tmp_path):
+    assert of_study(tmp_path, repeats="auto") == {}
+    wide = {1: 1.0, 2: 1.2, 3: 1.1, 4: 1.1}
+    found = of_study(tmp_path / "short", repeats="auto", speed=wide)
+    assert {name: state for name, (state, _) in found.items()} == {"precision": rules.FAILS, "complete": rules.FAILS}
+    found = of_study(tmp_path / "long", repeats="auto", speed=SPEED | {4: 1.02, 5: 0.98})
+    assert {name: state for name, (state, _) in found.items()} == {"every run": rules.FAILS}
+    assert "had enough repeats with 3, and went on to 5" in found["every run"][1][0]
+
+
+def test_a_plan_of_a_million_cells_is_not_drawn(bundle):
+    plan = json.loads(bundle.members["study.json"])
+    plan["study"]["repeats"] = 10**9
+    found = verdicts(recomputed(bundle, bundle.members | {"study.json": json.dumps(plan).encode()}))
+    assert found["complete"].why == ("its plan has more than 10,000 cells",)
+
+
+# ---- the verbs -----------------------------------------------------------------------------------------
+
+
+def test_made_and_checked_by_the_verbs(trusted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = gpd("bundle", trusted)
+    assert made.exit_code == 0, made.output
+    assert made.stdout.startswith("trusted.gpd.tar.gz: ")
+    checked = gpd("bundle", "check", "trusted.gpd.tar.gz")
+    assert checked.exit_code == 0, checked.output
+    digests = [
+        line for ran in (made, checked) for line in ran.stdout.splitlines() if line.startswith("manifest: sha256")
+    ]
+    assert len(digests) == 2
+    assert len(set(digests)) == 1
+    assert f"{len(rules.RULES) + 2} rules: {len(rules.RULES) + 2} hold" in checked.stdout
+    told = json.loads(gpd("bundle", "check", "trusted.gpd.tar.gz", "--json").stdout)
+    assert {rule["state"] for rule in told["rules"]} == {"holds"}
+    assert gpd("bundle", "--out", "other.tar.gz", trusted).exit_code == 0
+    assert (tmp_path / "other.tar.gz").read_bytes() == (tmp_path / "trusted.gpd.tar.gz").read_bytes()
+
+
+def test_exit_codes_tell_what_fails_from_what_is_none(bundle, tmp_path):
+    path = tmp_path / "b.tar.gz"
+    changed = changed_line(bundle.members[LEDGER], 0, wall_s=1.0)
+    path.write_bytes(replace(bundle, members=bundle.members | {LEDGER: changed}).to_bytes())
+    assert gpd("bundle", "check", path).exit_code == 1
+    path.write_text("no bundle")
+    ran = gpd("bundle", "check", path)
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"gpd bundle check: {path}: no bundle: not compressed by gzip")
+    assert gpd("bundle", "check", tmp_path / "nowhere").exit_code == 2
+    assert (
+        gpd("bundle", tmp_path).stderr
+        == f"gpd bundle make: {tmp_path}: not a study: no cell in it; name the folder of a study\n"
+    )
+
+
+def test_a_bundle_stands_beside_a_study(trusted, bundle, tmp_path):
+    path = tmp_path / "theirs.tar.gz"
+    path.write_bytes(bundle.to_bytes())
+    other = write_study(tmp_path / "mine", name="mine", speed={repeat: 2 * by for repeat, by in SPEED.items()})
+    ran = gpd("compare", other, path, "published:7763", "--json")
+    assert ran.exit_code == 0, ran.output
+    told = json.loads(ran.stdout)
+    assert [side["name"] for side in told["sides"]] == ["mine", "trusted", "published:7763"]
+    (figure,) = (one for one in told["points"][0]["figures"] if one["figure"] == "genomes_per_day")
+    assert figure["sides"]["trusted"]["ratio"]["value"] == pytest.approx(2, rel=0.01)
+    alike = gpd("compare", trusted, path, "--json")
+    assert [side["name"] for side in json.loads(alike.stdout)["sides"]] == [str(trusted), str(path)]
+    part = gpd("compare", f"{path}:scheduled", other, "--json")
+    assert [side["name"] for side in json.loads(part.stdout)["sides"]] == ["trusted:scheduled", "mine"]
+
+
+def test_a_bundle_that_was_altered_stands_beside_nothing(bundle, trusted, tmp_path):
+    path = tmp_path / "theirs.tar.gz"
+    changed = changed_line(bundle.members[LEDGER], 0, wall_s=1.0)
+    path.write_bytes(replace(bundle, members=bundle.members | {LEDGER: changed}).to_bytes())
+    ran = gpd("compare", trusted, path)
+    assert ran.exit_code == 2
+    assert ran.stderr == f"gpd compare: {path}: {LEDGER}: its digest is another than the manifest's\n"

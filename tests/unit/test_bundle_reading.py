@@ -1,0 +1,322 @@
+"""Bundles from anybody: what is none is refused in a line, nothing is written elsewhere or grows without bound."""
+
+import gzip
+import io
+import json
+import tarfile
+import zlib
+from pathlib import Path
+
+import pytest
+from bundling import RECORD, raw, sealed, write_study
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpd.bundles import checking, evidence, pack, read, rules
+from gpd.bundles import manifest as described
+from gpd.bundles.manifest import BundleError, may_be
+from gpd.errors import GpdError
+
+CELL = "germline-n1-scheduled-compact-r1"
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    folder = write_study(tmp_path_factory.mktemp("runs") / "trusted", repeats=1, speed={1: 1.0}, warm_up=0)
+    return pack.make(folder)
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """Read these bytes, which are no bundle; the one line that says why."""
+
+    def line(content):
+        path = tmp_path / "b.tar.gz"
+        path.write_bytes(content)
+        before = sorted(tmp_path.rglob("*"))
+        with pytest.raises(BundleError) as error:
+            read.read(path)
+        assert sorted(tmp_path.rglob("*")) == before
+        (said,) = str(error.value).splitlines()
+        assert said.startswith(f"{path}: ")
+        return said.removeprefix(f"{path}: no bundle: ")
+
+    return line
+
+
+def tar_of(*members, **options):
+    """A compressed tar file of (name, content), or of TarInfo."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", **({"format": tarfile.USTAR_FORMAT} | options)) as tar:
+        for member in members:
+            info, content = (
+                (member, b"") if isinstance(member, tarfile.TarInfo) else (tarfile.TarInfo(member[0]), member[1])
+            )
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return gzip.compress(buffer.getvalue(), mtime=0)
+
+
+def special(kind, name=f"{CELL}/run.json", target="/etc/passwd"):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+# ---- the archive ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "/etc/passwd",
+            "../x",
+            f"{CELL}/../../x.json",
+            f"{CELL}/samples/../ledger.jsonl",
+            "./manifest.json",
+            "a/./run.json",
+        ),
+        *(
+            ".ssh/run.json",
+            "-x/run.json",
+            f"{CELL}/run.json/x",
+            f"{CELL}/results/reads.fq",
+            "report.html",
+            "tables/x.tsv",
+        ),
+        *("tables/run.json", "a\\..\\run.json", "a b/run.json", "é/run.json", "a\n/run.json", f"{CELL}/ledger..jsonl"),
+        *(f"{CELL}/samples/a/b/ledger.jsonl", f"{'x' * 300}/run.json", ""),
+    ],
+)
+def test_names_that_a_bundle_does_not_have_are_refused(refused, name):
+    assert not may_be(name)
+    if 0 < len(name) < 250:
+        assert refused(tar_of((name, b"{}"))).endswith("no name of a file in a bundle")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        tarfile.SYMTYPE,
+        tarfile.LNKTYPE,
+        tarfile.CHRTYPE,
+        tarfile.BLKTYPE,
+        tarfile.FIFOTYPE,
+        tarfile.DIRTYPE,
+        tarfile.CONTTYPE,
+    ],
+)
+def test_what_is_no_plain_file_is_refused(refused, kind):
+    assert "not a plain file" in refused(tar_of(special(kind))) or kind == tarfile.CONTTYPE
+
+
+def test_headers_that_are_hidden_are_refused(refused):
+    info = tarfile.TarInfo("manifest.json")
+    info.pax_headers = {"comment": "x"}
+    assert "not a plain file" in refused(tar_of(info, format=tarfile.PAX_FORMAT))
+
+
+def test_a_name_twice_or_out_of_order_is_refused(refused):
+    assert "twice, or not in the order" in refused(tar_of(("study.json", b"{}"), ("study.json", b"[]")))
+    assert "twice, or not in the order" in refused(tar_of(("study.json", b"{}"), ("manifest.json", b"[]")))
+
+
+def test_bounds_are_kept_before_anything_is_looked_at(refused, monkeypatch, bundle):
+    whole = bundle.to_bytes()
+    monkeypatch.setattr(read, "MOST_MEMBERS", 3)
+    assert refused(whole) == "more than 3 members"
+    monkeypatch.setattr(read, "MOST_MEMBERS", 10**6)
+    monkeypatch.setattr(read, "MOST_MEMBER_BYTES", 100)
+    assert "more than 0 MiB" in refused(whole)
+    monkeypatch.setattr(read, "MOST_FILE_BYTES", 1000)
+    assert "and no bundle has more than 0" in refused(whole)
+
+
+def test_a_bomb_is_not_unpacked(refused, monkeypatch):
+    monkeypatch.setattr(read, "MOST_BYTES", 2**20)
+    given_back = []
+
+    class Counted:
+        def __init__(self, bits):
+            self.real = zlib.decompressobj(bits)
+
+        def decompress(self, data, most):
+            unpacked = self.real.decompress(data, most)
+            given_back.append(len(unpacked))
+            return unpacked
+
+    monkeypatch.setattr(read.zlib, "decompressobj", Counted)
+    assert refused(gzip.compress(bytes(2**26))) == "more than 1 MiB when it is unpacked"
+    assert given_back == [2**20 + 1]
+
+
+def test_what_is_cut_or_has_more_behind_it_is_refused(refused, bundle):
+    whole = bundle.to_bytes()
+    assert refused(whole[: len(whole) // 2]) == "it is cut short"
+    assert refused(whole + b"more") == "4 bytes behind its end"
+    assert refused(whole + whole).endswith("bytes behind its end")
+    tar = gzip.decompress(whole)
+    assert refused(gzip.compress(tar + b"x")) == "something stands behind its last member"
+    assert refused(gzip.compress(tar[:1000])).startswith("not a tar file")
+    assert refused(b"") == "it is cut short"
+    assert refused(gzip.compress(b"")).startswith("not a tar file")
+
+
+def test_what_is_no_file_is_none(tmp_path):
+    for path in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(BundleError, match="no such file; name a bundle"):
+            read.read(path)
+
+
+# ---- its members ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("study.json", b"{", "study.json: not JSON: line 1: "),
+        ("study.json", b"\xff{}", "study.json: not UTF-8"),
+        ("study.json", b"[" * 100_000, "study.json: JSON of more than 12 levels"),
+        ("study.json", b"[" * 20 + b"]" * 20, "study.json: JSON of more than 12 levels"),
+        ("study.json", b'{"a": NaN}', "study.json: not JSON: NaN"),
+        ("study.json", b'{"a": 1e999}', "study.json: a number beyond reason: 1e999"),
+        ("study.json", b'{"a": ' + b"9" * 5000 + b"}", "study.json: a number beyond reason: 9999"),
+        ("starts.jsonl", b"{}\n\n", "starts.jsonl: not JSON"),
+        (
+            f"{CELL}/run.json",
+            b'{"start": "0001-01-01T00:00:00Z"}',
+            "start: '0001-01-01T00:00:00Z': no time of this age",
+        ),
+        (f"{CELL}/ledger.jsonl", b'{"schema": 1}', "ledger.jsonl: line 1: "),
+        (f"{CELL}/ledger.jsonl", b'{"cpus": "0-99999999999"}', "'0-99999999999': no list of CPUs"),
+        (f"{CELL}/ledger.jsonl", b'{"cpus": "0-9,0-9"}', "'0-9,0-9': no list of CPUs"),
+        ("manifest.json", b"{}", "manifest.json: Object missing required field `study`"),
+        ("manifest.json", b'{"format": "other", "study": "s", "members": {}}', "manifest.json: Invalid enum value"),
+        ("manifest.json", b'{"study": "../s", "members": {}}', "manifest.json: Expected `str` matching regex"),
+        ("study.json", b"{}", "it has no manifest.json"),
+    ],
+)
+def test_members_that_are_no_records_are_refused(refused, name, content, told):
+    assert told in refused(tar_of((name, content)))
+
+
+def test_a_record_that_points_elsewhere_is_not_followed(bundle, tmp_path):
+    """A process whose folder is another would have a ledger of this machine read as its own."""
+    (tmp_path / "ledger.jsonl").write_text("secret")
+    name = f"{CELL}/run.json"
+    for place in ("..", str(tmp_path), "samples/../..", "samples/HG001/..", "other"):
+        record = json.loads(bundle.members[name])
+        record["processes"][0]["directory"] = place
+        tampered = sealed(bundle, bundle.members | {name: json.dumps(record).encode()})
+        found = {verdict.rule: verdict for verdict in rules.judge(evidence.gather(tampered))}
+        assert found["figures"].state == rules.FAILS
+        assert "no folder of one of its samples" in found["figures"].why[0]
+
+
+def test_nothing_is_left_behind(bundle, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    evidence.gather(bundle)
+    with read.laid_out(bundle) as folder:
+        assert folder.is_relative_to(tmp_path)
+        assert folder.parent.stat().st_mode & 0o077 == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- anything at all -----------------------------------------------------------------------------------
+
+names = st.one_of(
+    st.sampled_from(
+        ["manifest.json", "study.json", "starts.jsonl", f"{CELL}/run.json", f"{CELL}/ledger.jsonl", "../x", "/x"]
+    ),
+    st.text(st.characters(codec="ascii", exclude_characters="\0"), min_size=1, max_size=60),
+)
+documents = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)),
+    max_leaves=8,
+)
+contents = st.one_of(st.binary(max_size=60), documents.map(lambda document: json.dumps(document).encode()))
+kinds = st.sampled_from(
+    [tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE]
+)
+
+
+def reads_or_refuses(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    before = sorted(path.parent.rglob("*"))
+    try:
+        found = read.read(path)
+        rules.judge(evidence.gather(found))
+    except GpdError as error:
+        assert "\n" not in str(error)
+    assert sorted(path.parent.rglob("*")) == before
+
+
+hostile = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@hostile
+@given(members=st.lists(st.tuples(names, contents, kinds), max_size=5))
+def test_any_tar_is_a_bundle_or_one_line(tmp_path, members):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name, content, kind in members:
+            info = tarfile.TarInfo(name)
+            info.type, info.size, info.linkname = kind, len(content), "../../x"
+            tar.addfile(info, io.BytesIO(content))
+    reads_or_refuses(tmp_path / "b.tar.gz", gzip.compress(buffer.getvalue(), compresslevel=1))
+
+
+@hostile
+@given(data=st.data())
+def test_a_bundle_with_any_bytes_changed_is_a_bundle_or_one_line(tmp_path, bundle, data):
+    tar = bytearray(gzip.decompress(bundle.to_bytes()))
+    for _ in range(data.draw(st.integers(1, 4))):
+        # headers are where a tar file can be made to lie
+        at = data.draw(st.one_of(st.integers(0, 511), st.integers(0, len(tar) - 1)))
+        tar[at] = data.draw(st.integers(0, 255))
+    reads_or_refuses(tmp_path / "b.tar.gz", gzip.compress(bytes(tar), compresslevel=1))
+
+
+@hostile
+@given(content=st.binary(max_size=400))
+def test_any_bytes_are_one_line(tmp_path, content):
+    reads_or_refuses(tmp_path / "b.tar.gz", content)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_records_of_any_content_are_judged_or_refused(tmp_path, bundle, data):
+    """With a manifest that fits: a field of a record, whichever, is something else."""
+    name = data.draw(st.sampled_from([n for n in sorted(bundle.members) if n.endswith((".json", ".jsonl"))]))
+    lines = bundle.members[name].decode().split("\n") if name.endswith("l") else [bundle.members[name].decode()]
+    at = data.draw(st.integers(0, max(len(lines) - 2, 0)))
+    document = json.loads(lines[at])
+    place = document
+    while True:
+        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+        if isinstance(place[key], (dict, list)) and place[key] and data.draw(st.booleans()):
+            place = place[key]
+            continue
+        place[key] = data.draw(documents)
+        break
+    lines[at] = json.dumps(document)
+    tampered = sealed(bundle, bundle.members | {name: "\n".join(lines).encode()})
+    reads_or_refuses(tmp_path / "b.tar.gz", tampered.to_bytes())
+
+
+@given(documents)
+def test_what_is_parsed_has_nothing_beyond_reason(document):
+    try:
+        assert checking.parse(json.dumps(document)) == document
+    except ValueError as error:
+        assert "\n" not in str(error)
+
+
+def test_the_manifest_of_any_members_is_read_again(bundle, tmp_path):
+    path = tmp_path / "b.tar.gz"
+    path.write_bytes(raw(bundle.members, bundle.manifest))
+    assert read.read(path).manifest == bundle.manifest
+    assert described.differences(bundle.manifest, bundle.members) == []
+    assert RECORD.CORES == 2

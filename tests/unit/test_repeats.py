@@ -1,0 +1,91 @@
+"""How often a point is measured: by a number, or by the error that is left."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpd.lab import study
+from gpd.records.study import Sample
+from gpd.statistics.repeats import LEAST, Repeats, Seen, relative
+
+AUTO = Repeats(None, 0.025, 6)
+
+
+@pytest.mark.parametrize(
+    ("seen", "wanted"),
+    [
+        (Seen(), 3),
+        (Seen(2, 100.0, 0.1), 3),  # two are not believed, however near each other
+        (Seen(3, 100.0, 2.5), 3),
+        (Seen(3, 100.0, 2.6), 4),
+        (Seen(5, 100.0, 2.6), 6),
+        (Seen(6, 100.0, 50.0), 6),  # the limit
+        (Seen(8, 100.0, 50.0), 8),  # of an earlier, higher limit: what was run stays
+        (Seen(3, 0.0, 0.0), 3),  # nothing came out: nothing is left to learn
+        (Seen(3, None, None), 4),
+    ],
+)
+def test_repeats_go_on_until_the_error_is_small_or_the_limit_is_reached(seen, wanted):
+    assert AUTO.wanted(seen) == wanted
+
+
+def test_a_number_is_a_number():
+    assert Repeats(3, 0.025, 6).wanted(Seen(1, 100.0, 50.0)) == 3
+    assert (Repeats(3, 0.025, 6).limit, AUTO.limit) == (3, 6)
+
+
+def test_a_limit_below_the_least_is_the_limit():
+    assert Repeats(None, 0.025, 2).wanted(Seen()) == 2
+    assert Repeats(None, 0.025, 2).wanted(Seen(2, 100.0, 50.0)) == 2
+
+
+@given(
+    st.integers(0, 30),
+    st.one_of(st.none(), st.floats(0, 1e6)),
+    st.one_of(st.none(), st.floats(0, 1e6)),
+    st.integers(1, 20),
+)
+def test_no_repeat_is_given_back_and_the_next_is_one_more(ended, mean, se, most):
+    wanted = Repeats(None, 0.025, most).wanted(Seen(ended, mean, se))
+    assert wanted >= ended or wanted == min(LEAST, most)
+    assert wanted <= max(most, ended)
+    assert wanted <= max(ended + 1, LEAST)
+
+
+def test_a_share_of_nothing_is_not_known():
+    assert (relative(0.0, 1.0), relative(None, 1.0), relative(2.0, None), relative(2.0, 1.0)) == (None, None, None, 0.5)
+
+
+# ---- the grid ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def settings(tmp_path):
+    path = tmp_path / "throughput.yaml"
+    path.write_text(
+        "pipelines: {germline: {}}\nconcurrent_samples: [1, 2, 4]\nrepeats: auto\nmost_repeats: 5\nwarm_up: 0\n"
+    )
+    return study.read_study(path)
+
+
+POOLS = {"germline": [Sample(f"S{number}") for number in range(1, 9)]}
+
+
+def cells(settings, seen=None):
+    return [(cell.n, cell.repeat) for cell in study.grid(settings, POOLS, 8, seen=seen)]
+
+
+def test_each_point_has_as_many_repeats_as_it_takes(settings):
+    (line,) = study.series(settings, "germline")
+    seen = {(line, 1): Seen(3, 100.0, 1.0), (line, 2): Seen(3, 100.0, 9.0), (line, 4): Seen(5, 100.0, 9.0)}
+    found = cells(settings, seen)
+    assert {n: max(repeat for at, repeat in found if at == n) for n in (1, 2, 4)} == {1: 3, 2: 4, 4: 5}
+    assert len(found) == 3 + 4 + 5
+
+
+def test_what_repeats_came_to_does_not_change_the_order_of_the_others(settings):
+    (line,) = study.series(settings, "germline")
+    before, later = cells(settings), cells(settings, {(line, 2): Seen(3, 100.0, 9.0)})
+    assert later[: len(before)] == before == sorted(before, key=lambda cell: cell[1])
+    assert later[len(before) :] == [(2, 4)]
+    assert {tuple(n for n, repeat in before if repeat == round_) for round_ in (1, 2, 3)} != {(1, 2, 4)}
