@@ -122,7 +122,7 @@ def sealed(bundle, members):
 
 def recomputed(bundle, members):
     """The same, with tables that follow from these members, too: all that somebody without the machine can do."""
-    plain = {name: content for name, content in members.items() if name not in TABLES}
+    plain = {name: content for name, content in members.items() if name not in TABLES.values()}
     return sealed(bundle, plain | pack.tables_of(plain))
 
 

@@ -21,6 +21,7 @@ from gpd.lab.pool import Source
 from gpd.records.cell import Cell
 from gpd.records.host import Host
 from gpd.records.run import read_run
+from gpd.records.study import read_starts
 
 # Writes what the workflow would: a record a step and sample, one by a stranger, and a call set of each sample.
 SNAKEMAKE = """\
@@ -130,6 +131,20 @@ def test_a_binding_that_sets_boundary_and_memory_is_configured_and_recorded(cell
     assert record["binding"] == {"smt": True, "boundary": "numa", "memory": "local"}
     assert record["cell"]["binding"] == "scatter-numa-local"
     assert run(cell, setup)["binding"] == {"smt": True}
+
+
+def test_each_time_that_a_cell_is_begun_is_noted_and_each_end(cell, setup, snakemake, monkeypatch):
+    runs = [run(cell, setup)["run"]]
+    with monkeypatch.context() as patch:
+        patch.setattr(cells, "_describe", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            run(cell, setup)
+    runs.append(run(cell, setup)["run"])
+    first, cut_off, last = read_starts(setup.folder)
+    assert {start.cell for start in (first, cut_off, last)} == {cell.cell}
+    assert [first.run, last.run] == runs
+    assert first.began < first.ended < cut_off.began < last.began < last.ended
+    assert cut_off.ended is None
 
 
 def test_an_independent_cell_is_a_run_a_sample(cell, setup, snakemake):

@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.commands import report, throughput_display
 from gpd.lab import cells, provenance, runner
+from gpd.lab.study import read_study
 from gpd.records.run import Settings
+from gpd.records.study import read_study_record
 from gpd.tables.collect import CollectError
 
 pytestmark = pytest.mark.usefixtures("drawn_once")
@@ -40,13 +42,13 @@ def study(tmp_path):
     return write
 
 
-def write_cell(folder, cell, digest="d", wall_s=60.0):
-    place = folder / cell.cell
+def write_cell(folder, cell, digest="d", wall_s=60.0, took_s=10):
+    place, end = folder / cell.cell, END.replace("10Z", f"{took_s}Z")
     place.mkdir(parents=True)
     lines = [
         {
             **{"schema": 1, "run": "run", "rule": "haplotype_caller", "step": "haplotype_caller"},
-            **{"wildcards": {"sample": sample}, "threads": 1, "start": BEGIN, "end": END, "wall_s": 10.0},
+            **{"wildcards": {"sample": sample}, "threads": 1, "start": BEGIN, "end": end, "wall_s": took_s},
             **{"cpu_s": 5.0, "exit_code": 0, "message": None, "log": f"logs/{sample}.log"},
         }
         for sample in cell.samples
@@ -213,6 +215,73 @@ def test_where_no_cell_has_ended_there_is_nothing_to_report(tmp_path):
     assert not list(tmp_path.iterdir())
     with pytest.raises(CollectError):
         report.write(tmp_path, Console(file=io.StringIO()))
+
+
+# ---- as many repeats as it takes ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def unsteady(study, made_up, monkeypatch, tmp_path):
+    """Settings of a study whose N = 4 takes 10 s and 20 s by turns; and the cells that were run, in their order."""
+    ran = []
+
+    def run(cell, setup, changed):
+        ran.append(cell.cell)
+        write_cell(setup.folder, cell, took_s=20 if cell.n == 4 and cell.repeat % 2 else 10)
+
+    monkeypatch.setattr(cells, "run", run)
+    monkeypatch.setattr(cells, "made_with", lambda cell, source: {})
+    return study(repeats="auto", most_repeats=5), ran
+
+
+def test_each_point_is_measured_until_it_is_precise_or_at_the_limit(unsteady, tmp_path):
+    settings, ran = unsteady
+    done = gpd("throughput", "run", settings)
+    assert done.exit_code == 0, done.output
+    assert [f"germline-n{n}-scheduled-compact-r{repeat}" in ran for n in (1, 4) for repeat in (3, 4, 5)] == [
+        *(True, False, False),
+        *(True, True, True),
+    ]
+    assert [int(name[-1]) for name in ran] == [1, 1, 2, 2, 3, 3, 4, 5]
+    told = done.stdout.splitlines()
+    assert "germline N = 1 (scheduled, compact): 3 repeats, precise enough (standard error 0%)" in told
+    # 17,280 and 34,560 by turns, five times: their standard deviation over the root of 5, over their mean
+    limit = "germline N = 4 (scheduled, compact): 5 repeats, at the limit, and not as precise (standard error 17%)"
+    assert limit in told
+    method = (tmp_path / "runs/first/report.md").read_text()
+    assert "within 2.5% of the mean, 3 times at least and 5 at most; every run counts." in method
+    assert "5 repeats, at the limit" in method
+
+
+def test_what_comes_next_follows_from_the_cells_that_ended(unsteady, tmp_path):
+    settings, ran = unsteady
+    gpd("throughput", "run", settings)
+    whole = list(ran)
+    for kept in (0, 3, 6):
+        for name in whole[kept:]:
+            (tmp_path / "runs/first" / name).rename(tmp_path / f"{kept}-{name}")
+        ran.clear()
+        done = gpd("throughput", "run", settings)
+        assert (ran, done.exit_code) == (whole[kept:], 0), done.output
+
+
+def test_a_search_goes_on_when_a_point_has_its_repeats(unsteady, study):
+    _, ran = unsteady
+    assert gpd("throughput", "run", study(repeats="auto", most_repeats=4, concurrent_samples="knee")).exit_code == 0
+    points = [name.removeprefix("germline-").replace("-scheduled-compact", "") for name in ran]
+    assert points[:9] == [*(f"n{n}-r{repeat}" for n in (1, 2) for repeat in (1, 2, 3)), "n4-r1", "n4-r2", "n4-r3"]
+    assert points[9] == "n4-r4"
+
+
+def test_the_plan_of_a_study_is_recorded(unsteady, tmp_path):
+    settings, _ = unsteady
+    lines = shown(runner.make_plan(settings)).splitlines()
+    assert lines[-2].startswith("repeats: each point until the standard error of its figure a day is within 2.5%")
+    gpd("throughput", "run", settings)
+    record = read_study_record(tmp_path / "runs/first")
+    assert record.study == read_study(settings)
+    assert [sample.name for sample in record.pools["germline"]] == ["S1", "S2", "S3", "S4"]
+    assert record.cores == 2
 
 
 # ---- what a person may get wrong ---------------------------------------------------------------------

@@ -4,14 +4,13 @@ What passes here, the code that computes tables may be given: no depth, number, 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from gpd.records import ledger_check
-from gpd.text.formats import counted
+from gpd.records import ledger_check, study
 
 MOST_LEVELS = 12  # of JSON within JSON
 LARGEST = 1e15  # number
@@ -19,6 +18,24 @@ LARGEST_CPU = 65_535
 CPU_FIELDS = ("cpus", "cpus_allowed", "cpus_seen", "ran_on")
 YEARS = range(1971, 9000)
 TIME_FIELDS = ("start", "end", "recorded", "began", "ended")
+
+
+def check(name: str, content: bytes) -> None:
+    """Refuse a file of a bundle that is no record. Raises ValueError, its message is one line."""
+    try:
+        text = content.decode()
+        if name.endswith(".json"):
+            parse(text)
+        elif name.endswith(".jsonl"):
+            lines = text.removesuffix("\n").split("\n") if text else []
+            for line in lines:
+                parse(line)
+            if name != study.STARTS:
+                _check_ledger(lines)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: not UTF-8") from error
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 def parse(text: str) -> Any:
@@ -75,10 +92,9 @@ def _check_cpus(text: str) -> None:
         raise ValueError(f"{text[:40]!r}: no list of CPUs")
 
 
-def ledger_problems(lines: Mapping[int, str]) -> Iterator[str]:
-    """Say which lines of a ledger, by their numbers, are no records."""
+def _check_ledger(lines: Iterable[str]) -> None:
+    """Refuse a ledger with a line that is no record. Raises ValueError."""
     validator = Draft202012Validator(json.loads(ledger_check.SCHEMA.read_text(encoding="utf-8")))
-    wrong = {number: error for number, line in lines.items() if (error := ledger_check.line_errors(line, validator))}
-    for number, error in list(wrong.items())[:1]:
-        more = f" (and {counted(len(wrong) - 1, 'more line')})" if len(wrong) > 1 else ""
-        yield f"line {number}: {error}{more}"
+    for number, line in enumerate(lines, 1):
+        if wrong := ledger_check.line_errors(line, validator):
+            raise ValueError(f"line {number}: {wrong}")

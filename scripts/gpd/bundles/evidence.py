@@ -8,8 +8,8 @@ from typing import Any
 
 from gpd.bundles import manifest as described
 from gpd.bundles import read
-from gpd.bundles.manifest import NODE, TABLES
-from gpd.bundles.pack import Bundle, tables_of
+from gpd.bundles.manifest import NODE
+from gpd.bundles.pack import Bundle, as_files
 from gpd.comparison import agreement
 from gpd.comparison.agreement import Disagreement
 from gpd.comparison.comparability import counted_records
@@ -28,14 +28,15 @@ MOST_SHOWN = 5  # differences of a kind
 class Recomputed:
     """A study as its ledgers tell it: tables, records and what else lies in its folder.
 
-    `differing` are figures that the bundle has otherwise. `lines` has what each ledger holds, by the name of its cell.
+    `differing` are figures that the bundle has otherwise; `node_name` is the host that node.json is of. `lines` has
+    what each ledger holds, by the name of its cell.
     """
 
     tables: Tables
     differing: tuple[str, ...]
     lines: Mapping[str, tuple[tuple[Place, Record], ...]]
     starts: tuple[Start, ...] | None
-    node: Record | None
+    node_name: str | None
     disagreements: tuple[Disagreement, ...]
     compared: int
 
@@ -71,16 +72,23 @@ def gather(bundle: Bundle) -> Evidence:
 
 def _recompute(bundle: Bundle, folder: Path) -> Recomputed:
     tables = collect.collect(folder)
-    anew = tables_of({name: content for name, content in bundle.members.items() if name not in TABLES})
+    anew = as_files(tables)
     return Recomputed(
         tables=tables,
-        differing=tuple(line for name in TABLES for line in _differing(name, bundle.members.get(name), anew[name])),
+        differing=tuple(line for name in anew for line in _differing(name, bundle.members.get(name), anew[name])),
         lines=dict(_lines(folder, tables.records)),
         starts=study.read_starts(folder),
-        node=json.loads(bundle.members[NODE]) if NODE in bundle.members else None,
+        node_name=_node_name(json.loads(bundle.members[NODE])) if NODE in bundle.members else None,
         disagreements=tuple(agreement.disagreements(tables.records)),
         compared=agreement.compared(tables.records),
     )
+
+
+def _node_name(record: Any) -> str | None:
+    """The node that node.json is of."""
+    host = record.get("host") if isinstance(record, dict) else None
+    name = host.get("hostname") if isinstance(host, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _differing(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
@@ -90,7 +98,7 @@ def _differing(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
         return
     told, follows = (table.decode().split("\n") for table in (stored, anew))
     if len(told) != len(follows) or told[0] != follows[0]:
-        yield f"{name}: {len(told) - 2} rows of {told[0].count(chr(9)) + 1} columns, and ledgers give another number"
+        yield f"{name}: has other columns, or another number of rows, than the ledgers give"
         return
     heads = told[0].split("\t")
     pairs = zip(told[1:], follows[1:], strict=True)

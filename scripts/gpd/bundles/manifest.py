@@ -20,7 +20,7 @@ from gpd.tables import collect, columns
 SCHEMA_VERSION: Final = 1
 FILE = "manifest.json"
 NODE = "node.json"
-TABLES = tuple(f"{collect.FOLDER}/{table}.tsv" for table in columns.TABLES)
+TABLES = {table: f"{collect.FOLDER}/{table}.tsv" for table in columns.TABLES}
 
 MOST_FILE_BYTES = 2**28  # of a bundle
 MOST_BYTES = 2**29  # of all that is in it
@@ -30,7 +30,7 @@ MOST_MEMBERS = 20_000
 # what a name is in this project: no member can be hidden, absolute, or above the folder that it is laid out in
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}"
 LEDGER = rf"ledger(\.{NAME})?\.jsonl"
-OF_STUDY = (FILE, study.FILE, study.STARTS, NODE, *TABLES)
+OF_STUDY = (FILE, study.FILE, study.STARTS, NODE, *TABLES.values())
 OF_CELL = re.compile(rf"(?P<cell>{NAME})/(cell\.json|run\.json|(samples/{NAME}/)?{LEDGER})")
 
 Text = Annotated[str, Meta(max_length=1000)]

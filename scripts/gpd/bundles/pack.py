@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from gpd.bundles import manifest as described
-from gpd.bundles.checking import parse
+from gpd.bundles.checking import check, parse
 from gpd.bundles.manifest import NODE, TABLES, BundleError, Manifest, Replaced, may_be
 from gpd.bundles.pseudonyms import Pseudonyms, hosts_in, users_in
 from gpd.records import ledger, study
 from gpd.records.cell import Cell
 from gpd.records.run import RecordError, read_cell
 from gpd.tables import collect
+from gpd.tables.collect import Tables
 from gpd.text.formats import counted
 
 LOGS_AND_MORE = "logs, configurations, profiles and results of cells, and what a report is made of beside the tables"
@@ -48,10 +49,9 @@ def make(folder: Path, host_names: bool = False) -> Bundle:
     documents = {name: _documents(path, torn) for name, path in sorted(_files(folder, cells).items())}
     names = _pseudonyms(folder, cells, documents, host_names)
     members = {_renamed(name, names): _written(name, documents[name], names) for name in documents}
-    if strange := [name for name in members if not may_be(name)]:
-        raise BundleError("\n".join(f"{folder}: {name}: no name of a file in a bundle" for name in strange))
     members |= tables_of(members)
-    left_out = [LOGS_AND_MORE, *([f"{counted(len(torn), 'line')} of ledgers that are no records"] if torn else [])]
+    _refuse(folder, members)
+    left_out = [LOGS_AND_MORE, *([f"{counted(len(torn), 'line')} that are no records"] if torn else [])]
     manifest = Manifest(
         gpd_version=version("gpd"),
         study=cells[0].study,
@@ -63,12 +63,27 @@ def make(folder: Path, host_names: bool = False) -> Bundle:
     return Bundle(manifest, members)
 
 
+def _refuse(folder: Path, members: Mapping[str, bytes]) -> None:
+    """Raise BundleError where somebody who reads the bundle would refuse it."""
+    try:
+        for name, content in members.items():
+            if not may_be(name):
+                raise ValueError(f"{name}: no name of a file in a bundle")
+            check(name, content)
+    except ValueError as error:
+        raise BundleError(f"{folder}: can't be bundled: {error}") from error
+
+
 def tables_of(members: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The tables of the study that these files are, as `gpd report` computes them. Raises as collect() does."""
+    """The tables of the study that these files are. Raises as collect() does."""
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
         lay_out(members, Path(scratch))
-        collect.write(collect.collect(Path(scratch)), Path(scratch) / collect.FOLDER)
-        return {name: (Path(scratch) / name).read_bytes() for name in TABLES}
+        return as_files(collect.collect(Path(scratch)))
+
+
+def as_files(tables: Tables) -> dict[str, bytes]:
+    """The tables of a study, as `gpd report` writes them."""
+    return {name: collect.to_tsv(getattr(tables, table)) for table, name in TABLES.items()}
 
 
 def lay_out(members: Mapping[str, bytes], folder: Path) -> None:
@@ -114,22 +129,21 @@ def _files(folder: Path, cells: list[Cell]) -> dict[str, Path]:
 
 
 def _documents(path: Path, torn: list[str]) -> list[Any]:
-    """What a file of JSON holds: one document, or one a line. Lines of a ledger that are no records go to `torn`."""
-    try:
-        if path.suffix == JSON:
+    """What a file of JSON holds: one document, or one a line. Lines that a power cut left, no records, go to `torn`."""
+    if path.suffix == JSON:
+        try:
             return [parse(path.read_text(encoding="utf-8"))]
-        if not path.name.startswith(ledger.STEM):
-            return [parse(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except ValueError as error:
-        raise RecordError(f"{path}: not a record: {error}") from error
+        except ValueError as error:
+            raise RecordError(f"{path}: not a record: {error}") from error
+    is_record = json.loads if path.name == study.STARTS else ledger.parse_attempt
     found = []
     for line in ledger.read_lines(path):
         try:
-            ledger.parse_attempt(line)
+            is_record(line)
         except (KeyError, TypeError, ValueError):
             torn.append(line)
         else:
-            found.append(parse(line))
+            found.append(json.loads(line))
     return found
 
 

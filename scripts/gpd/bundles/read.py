@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from gpd.bundles import manifest as described
-from gpd.bundles.checking import ledger_problems, parse
+from gpd.bundles.checking import check
 from gpd.bundles.manifest import (
     MOST_BYTES,
     MOST_FILE_BYTES,
@@ -29,7 +29,8 @@ from gpd.bundles.manifest import (
     may_be,
 )
 from gpd.bundles.pack import Bundle, lay_out
-from gpd.records import ledger, study
+from gpd.errors import GpdError
+from gpd.records import ledger
 from gpd.records.run import read_cell, read_run
 from gpd.text.formats import counted
 
@@ -44,7 +45,7 @@ def read(path: Path) -> Bundle:
     try:
         members = dict(_members(_unpacked(path)))
         for name, content in members.items():
-            _check(name, content)
+            check(name, content)
         manifest = _manifest(members)
     except ValueError as error:
         raise BundleError(f"{path}: no bundle: {error}") from error
@@ -57,8 +58,13 @@ def laid_out(bundle: Bundle) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
         folder = Path(scratch) / bundle.manifest.study
         lay_out(bundle.members, folder)
-        _check_places(folder)
-        yield folder
+        try:
+            _check_places(folder)
+            yield folder
+        except GpdError as error:
+            if str(folder) not in str(error):
+                raise
+            raise BundleError(str(error).replace(f"{folder}/", "")) from error  # where it lies says nothing to anybody
 
 
 @contextmanager
@@ -137,24 +143,6 @@ def _check_member(member: tarfile.TarInfo, before: list[str]) -> None:
 
 
 # ---- its members ---------------------------------------------------------------------------------------
-
-
-def _check(name: str, content: bytes) -> None:
-    """Refuse a member that is no record. Raises ValueError."""
-    try:
-        text = content.decode()
-        if name.endswith(".json"):
-            parse(text)
-        elif name.endswith(".jsonl"):
-            lines = dict(enumerate(text.removesuffix("\n").split("\n") if text else [], 1))
-            for line in lines.values():
-                parse(line)
-            if name != study.STARTS and (wrong := list(ledger_problems(lines))):
-                raise ValueError(wrong[0])
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: not UTF-8") from error
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
 
 
 def _manifest(members: Mapping[str, bytes]) -> Manifest:

@@ -281,9 +281,8 @@ def one_machine(found: Recomputed) -> Found:
                     f"{record.cell.cell}: run.json says {record.host.hostname}, its ledger {listed(strangers)}"
                 )
     names = {host.hostname for record in found.tables.records for host in record.machines}
-    node = ((found.node or {}).get("host") or {}).get("hostname")
-    if node and node not in names:
-        wrong.append(f"node.json is of {node}, and no cell ran there")
+    if found.node_name and found.node_name not in names:
+        wrong.append(f"node.json is of {found.node_name}, and no cell ran there")
     runs = counted(len(found.tables.records), "run")
     return _found(wrong, [f"{runs} and their ledgers name {listed(sorted(filter(None, names))) or 'none'}"])
 
@@ -301,6 +300,8 @@ def complete(found: Recomputed) -> Found:
         planned = list(_planned(plan, found))
     except StudyError as error:
         return FAILS, str(error).splitlines()
+    except (LookupError, ValueError) as error:
+        return FAILS, [f"its plan contradicts itself: {error}"]
     missing = [cell.cell for cell in planned if cell.cell not in ended]
     wrong = [f"{name}: it is planned, and did not end" for name in missing]
     wrong += [f"{name}: it did not end" for name in found.tables.unfinished if name not in missing]
@@ -356,6 +357,9 @@ def _searches(plan: StudyRecord, found: Recomputed) -> Iterator[str]:
         limit = len(plan.pools.get(pipeline, ())) - len(bad.get(pipeline, ()))
         for line in study.series(plan.study, pipeline):
             tried = repeats.curve((point for at, point in points if at == line), repeats.rule(plan.study))
+            if len({seen.n for seen in tried}) < len(tried):
+                yield f"{_at(line, tried[0].n)}: its cells ran on different processors"
+                continue
             n = next_n(tried, limit) if limit > 0 else None
             if n is not None:
                 yield f"{_at(line, n)}: the search for the knee would go on with it"

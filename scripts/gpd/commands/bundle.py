@@ -26,7 +26,7 @@ STYLES = {"holds": "green", "fails": "bold red", "not known": "yellow"}
 class BundleVerbs(Verbs):
     """What is none of its verbs is the study that `make` is to bundle; a study called check is ./check."""
 
-    def parse_args(self, ctx, args):  # type: ignore[no-untyped-def] # typer gives its own kind of context
+    def parse_args(self, ctx, args):  # typer gives its own kind of context
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = [MAKE, *args]
         return super().parse_args(ctx, args)

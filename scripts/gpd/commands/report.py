@@ -38,7 +38,7 @@ def write(study: Path, console: Console) -> int:
     html, markdown = report.write(tables, study)
     for table in throughput_display.points_tables(tables):
         console.print(table)
-    for stop in repeats.stops(tables.plan and tables.plan.study, tables.points):
+    for stop in repeats.stops(tables.plan, tables.points):
         console.print(str(stop), highlight=False, markup=False, soft_wrap=True)
     disagreements = agreement.disagreements(tables.records)
     for output in disagreements:

@@ -183,8 +183,10 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
 def _note(study: Path, cell: Cell, run_id: str, what: str) -> None:
     """Note in the study's folder when a cell began or ended, whatever becomes of the cell's own."""
     line = {"cell": cell.cell, "run": run_id, what: datetime.now(UTC).isoformat()}
-    with (study / STARTS).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+    with (study / STARTS).open("ab+") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - 1, 0))
+        cut = file.read(1) not in (b"", b"\n")  # a power cut left half a line
+        file.write(b"\n" * cut + json.dumps(line).encode() + b"\n")
 
 
 def write_record(path: Path, record: RunRecord | ScalingRecord | StudyRecord) -> None:

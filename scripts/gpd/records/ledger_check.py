@@ -103,9 +103,9 @@ def overlaps(records: Placed) -> list[str]:
         clock, span = record_span(record)
         if span:
             for cpu in parse_cpus(record["cpus"] or ""):
-                held[clock, cpu].append((*span, place, record))
+                held[clock, type(span[0]), cpu].append((*span, place, record))
     found = set()
-    for (_, cpu), jobs in held.items():
+    for (_, _, cpu), jobs in held.items():
         jobs.sort(key=lambda job: job[:3])
         longest = jobs[0]
         for job in jobs[1:]:

@@ -100,7 +100,7 @@ class Start:
 def read_study_record(folder: Path) -> StudyRecord | None:
     """Read a study's study.json; None where an earlier version left none. Raises RecordError."""
     path = folder / FILE
-    return _decoded(path, path.read_text(encoding="utf-8"), StudyRecord) if path.is_file() else None
+    return _decoded(path, path.read_bytes(), StudyRecord) if path.is_file() else None
 
 
 def read_starts(folder: Path) -> tuple[Start, ...] | None:
@@ -112,14 +112,14 @@ def read_starts(folder: Path) -> tuple[Start, ...] | None:
     if not path.is_file():
         return None
     found: dict[tuple[str, str], Start] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
         told = _decoded(f"{path} line {number}", line, Start)
         known = found.get((told.cell, told.run), told)
         found[told.cell, told.run] = replace(known, began=known.began or told.began, ended=known.ended or told.ended)
     return tuple(found.values())
 
 
-def _decoded(place: object, text: str, kind: type[Kind]) -> Kind:
+def _decoded(place: object, text: bytes, kind: type[Kind]) -> Kind:
     try:
         told: Any = json.loads(text)
         return msgspec.convert(told, kind)

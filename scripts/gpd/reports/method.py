@@ -29,9 +29,8 @@ DEFINITIONS = (
 
 def method_lines(tables: Tables, records: Sequence[RunRecord]) -> Iterator[str]:
     yield _cells(tables)
-    study = tables.plan and tables.plan.study
-    if study and (stopped := stops(study, tables.points)):
-        yield _repeats(study, stopped)
+    if tables.plan and (stopped := stops(tables.plan, tables.points)):
+        yield _repeats(tables.plan.study, stopped)
     yield _draw(tables, records)
     yield from DEFINITIONS
     yield _pinning(tables)

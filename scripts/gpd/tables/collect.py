@@ -202,7 +202,12 @@ def _replace(path: Path, write_to: Callable[[Path], object]) -> None:
 
 
 def _write_tsv(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_csv(path, sep="\t", index=False, float_format=FLOAT_FORMAT, lineterminator="\n")
+    path.write_bytes(to_tsv(frame))
+
+
+def to_tsv(frame: pd.DataFrame) -> bytes:
+    """A table as text, the same everywhere."""
+    return frame.to_csv(None, sep="\t", index=False, float_format=FLOAT_FORMAT, lineterminator="\n").encode()
 
 
 def _write_parquet(frame: pd.DataFrame, spelled: Sequence[columns.Column], path: Path) -> None:

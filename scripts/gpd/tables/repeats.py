@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from gpd.records.cell import Series
-from gpd.records.study import AUTO, Study
+from gpd.records.study import AUTO, Study, StudyRecord
 from gpd.statistics.knee import Observation
 from gpd.statistics.repeats import LEAST, Repeats, Seen, relative
 from gpd.tables import columns
@@ -74,11 +74,11 @@ def curve(points: Iterable[Any], rule: Repeats) -> list[Observation]:
     ]
 
 
-def stops(study: Study | None, points: pd.DataFrame) -> list[Stop]:
+def stops(plan: StudyRecord | None, points: pd.DataFrame) -> list[Stop]:
     """Where each point stands; none where its repeats were fixed beforehand, or nobody knows."""
-    if study is None or study.repeats != AUTO:
+    if plan is None or plan.study.repeats != AUTO:
         return []
-    return [Stop(series, int(point.n), seen(point), rule(study)) for series, point in by_series(points)]
+    return [Stop(series, int(point.n), seen(point), rule(plan.study)) for series, point in by_series(points)]
 
 
 def in_words(study: Study) -> str:
