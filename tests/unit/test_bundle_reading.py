@@ -253,7 +253,7 @@ def reads_or_refuses(path: Path, content: bytes) -> None:
     assert sorted(path.parent.rglob("*")) == before
 
 
-hostile = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+hostile = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @hostile
@@ -285,7 +285,7 @@ def test_any_bytes_are_one_line(tmp_path, content):
     reads_or_refuses(tmp_path / "b.tar.gz", content)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hostile
 @given(data=st.data())
 def test_records_of_any_content_are_judged_or_refused(tmp_path, bundle, data):
     """With a manifest that fits: a field of a record, whichever, is something else."""

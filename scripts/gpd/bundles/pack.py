@@ -56,7 +56,11 @@ def make(folder: Path, host_names: bool = False) -> Bundle:
         gpd_version=version("gpd"),
         study=cells[0].study,
         host_names=host_names,
-        replaced=Replaced(hosts=len(set(names.hosts.values())), users=len(names.users), paths=len(names.paths)),
+        replaced=Replaced(
+            hosts=len(names.used & set(names.hosts.values())),
+            users=len(names.used & set(names.users.values())),
+            paths=len(names.paths),
+        ),
         left_out=tuple(left_out),
         members={name: described.describe(content) for name, content in sorted(members.items())},
     )

@@ -58,6 +58,7 @@ class Pseudonyms:
         self.hosts = {} if keep_hosts else _hosts(hosts)
         self.users = _numbered((user for user in users if user not in NOBODY), "user-")
         self.paths: dict[str, str] = {}
+        self.used: set[str] = set()  # of the other names for hosts and users
         self.folders = sorted({folder for folder in folders if " " in folder}, key=len, reverse=True)
         self.names = {**self.users, **self.hosts}
         self.found = _any_of(self.names)
@@ -72,7 +73,7 @@ class Pseudonyms:
         return self._text(document, field) if isinstance(document, str) else document
 
     def host(self, name: str) -> str:
-        return self.hosts.get(name, name)
+        return self._named(self.hosts[name]) if name in self.hosts else name
 
     def _text(self, text: str, field: str) -> str:
         if field in HOST_FIELDS:
@@ -88,7 +89,11 @@ class Pseudonyms:
 
     def _free(self, text: str) -> str:
         plain = ROOTED.sub(self._match, PATH.sub(self._match, self._known(text)))
-        return self.found.sub(lambda match: self.names[match[0]], plain) if self.names else plain
+        return self.found.sub(lambda match: self._named(self.names[match[0]]), plain) if self.names else plain
+
+    def _named(self, alias: str) -> str:
+        self.used.add(alias)
+        return alias
 
     def _known(self, text: str) -> str:
         for folder in self.folders:
