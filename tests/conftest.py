@@ -201,11 +201,12 @@ def script(path: Path) -> ModuleType:
 @pytest.fixture(scope="session")
 def drawn_once() -> Iterator[None]:
     """Draw each figure of a report once: what a test changes leaves most figures as other tests had them."""
-    from gpd.reports import study_figures  # slow to import
+    from gpd.reports import node_findings, study_figures  # slow to import
 
     with pytest.MonkeyPatch.context() as patch:
         for name in ("draw_curves", "draw_stacks", "draw_timeline"):
             patch.setattr(study_figures, name, once(getattr(study_figures, name)))
+        patch.setattr(node_findings, "draw_map", once(node_findings.draw_map))
         yield
 
 

@@ -23,6 +23,8 @@ from gpd.reports import node_findings, report
 from gpd.reports.findings import find
 from gpd.tables import collect
 
+pytestmark = pytest.mark.usefixtures("drawn_once")
+
 GOLDEN = ROOT / "tests" / "golden" / "nodes"
 STUDY = ROOT / "tests" / "golden" / "study"
 NAMES = ("epyc-2x64", "xeon-2x32-4numa")
