@@ -18,6 +18,7 @@ from gpd.commands import (
     report,
     run,
     scaling,
+    size,
     throughput,
     topology,
 )
@@ -49,6 +50,7 @@ app.add_typer(throughput.app, name="throughput")
 app.add_typer(scaling.app, name="scaling")
 app.command("report")(report.command)
 app.command("compare")(compare.command)
+app.command("size")(size.command)
 app.add_typer(bundle.app, name="bundle")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(published.app, name="published")

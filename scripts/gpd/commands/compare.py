@@ -22,6 +22,7 @@ def command(
         list[str] | None, typer.Option(help="What may differ nonetheless, such as inputs (repeatable).")
     ] = None,
     markdown: Annotated[Path | None, typer.Option(help="Also write it to this file.", dir_okay=False)] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write a page to this file.", dir_okay=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Put studies, or bundles of them, side by side: genomes a day, totals and steps, with ratios to the first.
@@ -38,13 +39,20 @@ def command(
     """
     console = Console()
     console = Console(width=max(console.width, 120 if console.is_terminal else 140))  # no table is narrower
-    raise typer.Exit(run(sides, set(allow or []), console, as_json, markdown))
+    raise typer.Exit(run(sides, set(allow or []), console, as_json, markdown, html))
 
 
 def run(
-    names: Sequence[str], allow: Collection[str], console: Console, as_json: bool = False, report: Path | None = None
+    names: Sequence[str],
+    allow: Collection[str],
+    console: Console,
+    as_json: bool = False,
+    report: Path | None = None,
+    page: Path | None = None,
 ) -> int:
-    """Compare studies (folders or bundles), parts of them, `published` or `published:SKU`; `report` gets Markdown.
+    """Compare studies (folders or bundles), parts of them, `published` or `published:SKU`.
+
+    `report` gets Markdown, `page` HTML.
 
     Returns the exit code.
 
@@ -63,6 +71,8 @@ def run(
         overview = PUBLISHED in names
         if report is not None and not compared.refused:
             report.write_text(compare_display.to_markdown(compared, Layout(overview=overview)), encoding="utf-8")
+        if page is not None and not compared.refused:
+            page.write_text(compare_display.to_html(compared, Layout(overview=overview)), encoding="utf-8")
     except CompareError as error:
         return _fail(REFUSED, str(error).splitlines())
     if as_json:

@@ -70,6 +70,14 @@ def _list(lines: Sequence[str]) -> str:
     return "\n".join(f"- {markdown(line)}" for line in lines)
 
 
+def to_html(compared: Comparison, layout: Layout) -> str:
+    """Return it as a page, with figures."""
+    from gpd.reports.comparison_page import comparison_page
+    from gpd.reports.page import render
+
+    return render(comparison_page(compared, layout, METHOD))
+
+
 # ------------------------------------------------------------------------------------------------- JSON
 
 

@@ -98,11 +98,22 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Point:
-    """A mean at N samples at once; `error` is its standard error, None where there is one value alone."""
+    """A mean at N samples at once; `error` is its standard error, None where there is one value alone.
+
+    `interval` is drawn in its place where there is one: from where to where.
+    """
 
     n: int
     value: float
     error: float | None = None
+    interval: tuple[float, float] | None = None
+
+    @property
+    def bar(self) -> tuple[float, float] | None:
+        """How far its error bar reaches below and above it."""
+        if self.interval is not None:
+            return self.value - self.interval[0], self.interval[1] - self.value
+        return None if self.error is None else (self.error, self.error)
 
 
 @dataclass(frozen=True)
@@ -112,6 +123,14 @@ class Curve:
     label: str
     points: tuple[Point, ...]
     knee: int | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Bars of one unit, by what they are of: each a figure and from where to where it may be."""
+
+    label: str
+    bars: Mapping[str, tuple[float, float, float]]
 
 
 @dataclass(frozen=True)
@@ -205,7 +224,13 @@ def draw_map(
 
 
 def draw_stacks(
-    name: str, title: str, description: str, stacks: Sequence[Stack], y_label: str, numbers: Mapping[str, str]
+    name: str,
+    title: str,
+    description: str,
+    stacks: Sequence[Stack],
+    y_label: str,
+    numbers: Mapping[str, str],
+    x_label: str = SAMPLES_AT_ONCE,
 ) -> Drawing:
     """A bar for each N, steps stacked from the first upwards; each part that has room bears its step's number."""
     steps = [step for step in numbers if any(step in stack.parts for stack in stacks)]
@@ -218,9 +243,25 @@ def draw_stacks(
         axes.set_xticks(range(len(stacks)), [stack.label for stack in stacks])
         room = max(3 - len(stacks), 0) / 2  # a lone bar is no wall
         axes.set_xlim(-0.6 - room, len(stacks) - 0.4 + room)
-        axes.set_xlabel(SAMPLES_AT_ONCE)
+        axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
         _legend(figure, *_step_key(steps, numbers), columns=2)
+        return Drawing(name, title, description, _svg(figure, name, title, description))
+
+
+def draw_panels(name: str, title: str, description: str, panels: Sequence[Panel]) -> Drawing:
+    """Panels below each other, a bar for each thing that is compared, with its interval."""
+    names = list(dict.fromkeys(of for panel in panels for of in panel.bars))
+    with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name, "axes.grid.axis": "x"}):
+        each = 0.62 + 0.34 * len(names)
+        figure = Figure(figsize=(HALF_W, each * len(panels) + 0.1))
+        FigureCanvasSVG(figure)
+        width, height = figure.get_size_inches()
+        left = min(0.3 + 0.075 * max(map(len, names)), 2.2)
+        for at, panel in enumerate(panels):
+            bottom = (height - (at + 1) * each + 0.5) / height
+            axes = figure.add_axes((left / width, bottom, (width - left - 0.15) / width, 0.34 * len(names) / height))
+            _draw_panel(axes, panel, names)
         return Drawing(name, title, description, _svg(figure, name, title, description))
 
 
@@ -280,12 +321,25 @@ def _draw_curve(axes: Axes, curve: Curve, at: int, muted: bool) -> None:
     n, values = [point.n for point in curve.points], [point.value for point in curve.points]
     dashes = DASHES[at % len(DASHES)] if muted else "-"
     axes.plot(n, values, color=colour, marker=mark, ls=dashes, ms=5, lw=1.6, label=curve.label)
-    known = [(point.n, point.value, point.error) for point in curve.points if point.error is not None]
+    known = [(point.n, point.value, point.bar) for point in curve.points if point.bar is not None]
     if known:
-        x, y, errors = zip(*known, strict=True)
-        axes.errorbar(x, y, yerr=errors, fmt="none", ecolor=colour, elinewidth=1.2)
+        x, y, bars = zip(*known, strict=True)
+        axes.errorbar(x, y, yerr=list(zip(*bars, strict=True)), fmt="none", ecolor=colour, elinewidth=1.2)
     ringed = [point for point in curve.points if point.n == curve.knee]
     axes.plot([p.n for p in ringed], [p.value for p in ringed], ls="", marker="o", ms=13, mfc="none", mec=colour)
+
+
+def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
+    for row, name in enumerate(names):
+        if name in panel.bars:
+            low, value, high = panel.bars[name]
+            reach = [[value - low], [high - value]]
+            axes.barh(row, value, 0.6, color=LINES[row % len(LINES)], xerr=reach, ecolor=TEXT)
+    axes.set_yticks(range(len(names)), [_short(name) for name in names])
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlim(0, None)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(panel.label)
 
 
 def _count_axis(axes: Axes, counts: Sequence[int], label: str) -> None:

@@ -1,0 +1,126 @@
+"""Measure how well the model of a machine predicts runs that it has not seen: of more samples, and of larger ones.
+
+    python scripts/bench/sizing.py [--repeats 2] [--seed 1] [--smallest]
+
+Two questions, each a study or more of the demo's simulated samples, run here: N = 1 and 2 at once predict N = 4 of the same
+size; samples of 0.3 and 0.6 Mb, one at a time, predict those of 1.2 and 5 Mb. The error is that of the makespan that the model
+predicts, held against the mean over repeats. Exits with 1 when an error is out of bounds; `--smallest` only shows that
+it works.
+
+On 2 cores it takes some 50 minutes, by the times of throughput.py: it was not run at that size with this version.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean
+
+import yaml
+from benches import cohorts, figures
+from benches.figures import Figure
+from benches.runs import set_up
+from rich.console import Console
+
+from gpd.commands import demo, throughput
+from gpd.lab import runner
+from gpd.sizing import study
+from gpd.tables import collect
+
+MB = 1_000_000
+MOST_OF_N, MOST_OF_SIZE = 0.05, 0.10
+
+
+def run(cohort: cohorts.Simulated, folder: Path, numbers: Sequence[int], repeats: int, seed: int) -> study.Evidence:
+    """Run a study of a simulated cohort; what it tells."""
+    print(cohort, file=sys.stderr)
+    cohort.write(folder / "pool", seed)
+    config = yaml.safe_load((folder / "pool" / cohorts.CONFIG).read_text()) | demo.CALLING
+    (folder / "pool" / cohorts.CONFIG).write_text(yaml.safe_dump(config))
+    settings = {
+        "directory": str(folder),
+        "pipelines": {"germline": {"directory": str(folder / "pool"), "config": cohorts.CONFIG}},
+        "concurrent_samples": list(numbers),
+        "repeats": repeats,
+        "warm_up": min(repeats - 1, 1),
+        "seed": seed,
+    }
+    (folder / "throughput.yaml").write_text(yaml.safe_dump(settings))
+    plan = runner.make_plan(folder / "throughput.yaml")
+    with Path(os.devnull).open("w") as nowhere:
+        throughput.measure(plan, Console(file=nowhere))
+    return study.evidence(cohort.name, collect.collect(plan.study.folder))
+
+
+def held_out(found: study.Evidence, fitted: Sequence[str], cells: Sequence[str]) -> float:
+    """The relative error, without its sign, of a model fitted to some cells, of the mean of others that are alike."""
+    known = found.only(fitted)
+    rows = [row for row in found.whole_runs if row["cell"] in cells]
+    made = [study.predicted(known, row, found.gigabases(row)) for row in rows]
+    return abs(mean(one.predicted.makespan_s for one in made) / mean(one.measured_s for one in made) - 1)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is simulated: of which kind, Mb a sample and N that are fitted to, and those that are predicted."""
+
+    kind: cohorts.Simulated
+    small: tuple[float, ...]
+    large: tuple[float, ...]
+    few: tuple[int, ...]
+    many: int
+
+
+FULL = Sizes(cohorts.SMALL, (0.3, 0.6), (1.2, 5.0), (1, 2), 4)
+SMALLEST = Sizes(cohorts.TINY, (0.02,), (0.04,), (1,), 2)
+
+
+def of_numbers(folder: Path, sizes: Sizes, repeats: int, seed: int) -> Iterator[Figure]:
+    """Few samples at once predict many."""
+    length, numbers, many = sizes.small[-1], sizes.few, sizes.many
+    cohort = replace(sizes.kind, samples=many, length=int(length * MB))
+    found = run(cohort, folder, sorted({*numbers, many}), repeats, seed)
+    cells = {n: [row["cell"] for row in found.whole_runs if row["n"] == n] for n in {*numbers, many}}
+    error = held_out(found, [cell for n in numbers for cell in cells[n]], cells[many])
+    what = f"N = {' and '.join(map(str, numbers))} predict N = {many}, {length:g} Mb: error of the makespan"
+    yield Figure(what, (error,), most=MOST_OF_N)
+
+
+def of_sizes(folder: Path, sizes: Sizes, repeats: int, seed: int) -> Iterator[Figure]:
+    """Small samples predict larger ones."""
+    small, large = sizes.small, sizes.large
+    parts = []
+    for length in (*small, *large):
+        cohort = replace(sizes.kind, name=f"{length:g} Mb", samples=1, length=int(length * MB))
+        (folder / cohort.name).mkdir()
+        parts.append(run(cohort, folder / cohort.name, [1], repeats, seed))
+    found = study.joined("sizes", parts)
+    cells = {part.name: [f"{part.name}/{row['cell']}" for row in part.whole_runs] for part in parts}
+    fitted = [cell for length in small for cell in cells[f"{length:g} Mb"]]
+    for length in large:
+        error = held_out(found, fitted, cells[f"{length:g} Mb"])
+        what = f"{' and '.join(f'{size:g}' for size in small)} Mb predict {length:g} Mb: error of the makespan"
+        yield Figure(what, (error,), most=MOST_OF_SIZE)
+
+
+def main() -> int:
+    parser = figures.parser(__doc__)
+    parser.add_argument("--repeats", type=int, default=2, help="of each cell (%(default)s)")
+    arguments = parser.parse_args()
+    sizes, repeats = (SMALLEST, 1) if arguments.smallest else (FULL, arguments.repeats)
+    set_up(arguments.smallest)
+    figures.show_machine(arguments.smallest)
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        for name in ("numbers", "sizes"):
+            (Path(folder) / name).mkdir()
+        found = [
+            *of_numbers(Path(folder) / "numbers", sizes, repeats, arguments.seed),
+            *of_sizes(Path(folder) / "sizes", sizes, repeats, arguments.seed),
+        ]
+        return 0 if figures.show(found, arguments.smallest) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

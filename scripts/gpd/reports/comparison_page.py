@@ -1,0 +1,108 @@
+"""A comparison as a page: curves with their intervals, steps side by side, and the tables. Pure."""
+
+from collections.abc import Iterator, Sequence
+
+from gpd.comparison.comparability import grouped, told
+from gpd.comparison.compare import BestRows, Comparison, PointRows
+from gpd.comparison.grids import Layout, grids
+from gpd.comparison.sides import A_GIGABASE, BARRIER, BUSY, GENOMES, HUMAN, SECONDS_PER_HOUR, Figure, Point, Side
+from gpd.pipelines import PIPELINES
+from gpd.reports import figures
+from gpd.reports.figures import Curve, Stack, draw_curves, draw_stacks
+from gpd.reports.findings import Notice
+from gpd.reports.grids import step_numbers
+from gpd.reports.page import Page, Section
+from gpd.reports.study_figures import Shown
+from gpd.statistics.estimates import Estimate
+from gpd.text.formats import number, unit_for
+
+INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a point without has one repeat."
+MOST_SIDES = 8  # in a figure: past that lines can't be told apart
+
+
+def comparison_page(compared: Comparison, layout: Layout, method: str) -> Page:
+    """The page of what was compared; not of what was refused."""
+    names = [side.name for side in compared.sides]
+    notices = (Notice("warning", f"differs: {difference}") for difference in grouped(compared.differences))
+    drawn = tuple(shown for at, best in enumerate(compared.best) for shown in _figures(compared, best, at))
+    return Page(
+        title=f"Comparison: {', '.join(names)}",
+        notices=tuple(notices),
+        sections=(
+            Section("Curves and steps", figures=drawn),
+            *(Section(grid.caption, grids=(grid,)) for grid in grids(compared, layout)),
+            Section("What has to be known", lines=compared.notes),
+            Section("How to read it", text=method),
+        ),
+    )
+
+
+def _figures(compared: Comparison, best: BestRows, at: int) -> Iterator[Shown]:
+    """The curves of sides that have one, in genomes a day where samples are of one size, and else 30x equivalents."""
+    pipeline = PIPELINES[best.shared.pipeline]
+    of = GENOMES if best.same_size or not pipeline.genomes else HUMAN
+    name = pipeline.daily if of == GENOMES else "30x human equivalents a day"
+    curves = [
+        curve
+        for side, series in zip(compared.sides, best.match, strict=True)
+        if series and (curve := _curve(side, [Point(series, n) for n in side.numbers(series)], of)).points
+    ][:MOST_SIDES]
+    if any(len(curve.points) > 1 for curve in curves):
+        title = f"{name.capitalize()} against samples at once, {told(best.shared)}"
+        yield Shown(INTERVALS, draw_curves(f"curves-{at}", title, _in_words(curves), curves, name))
+    else:
+        yield Shown(f"No curve of {name}: one N alone on each side.")
+    points = [point for point in compared.points if point.match == best.match]
+    if points:
+        shown = max(points, key=lambda point: (len(point.present), -point.n))
+        yield _steps(compared.sides, shown, at)
+
+
+def _curve(side: Side, points: Sequence[Point], of: Figure) -> Curve:
+    found = [(point.n, side.points[point].estimate(of)) for point in points]
+    drawn = tuple(_point(n, estimate) for n, estimate in found if estimate.mean is not None)
+    return Curve(side.name, drawn)
+
+
+def _point(n: int, estimate: Estimate) -> figures.Point:
+    interval = estimate.interval()
+    clipped = (max(interval[0], 0.0), interval[1]) if interval else None  # nothing is done less than not at all
+    return figures.Point(n, estimate.mean or 0.0, interval=clipped)
+
+
+def _in_words(curves: Sequence[Curve]) -> str:
+    return "; ".join(
+        f"{curve.label}: " + ", ".join(f"{number(point.value)} at N = {point.n}" for point in curve.points)
+        for curve in curves
+    )
+
+
+def _steps(sides: Sequence[Side], point: PointRows, at: int) -> Shown:
+    """What each step took on each side, at the N that most sides have; published figures have barrier times alone."""
+    places = list(point.present)[:MOST_SIDES]
+    measured = [point.present[place] for place in places]
+    clock = BARRIER if any(sides[place].published for place in places) else BUSY
+    a_gigabase = not all(one.same_size(measured[0]) for one in measured)
+    column = A_GIGABASE[clock] if a_gigabase else clock
+    steps = step_numbers(point.shared.pipeline)
+    hours = [
+        {step: mean for step in steps if (mean := one.estimate(Figure(column, step)).mean) is not None}
+        for one in measured
+    ]
+    if not any(hours):
+        return Shown("No figure of steps: how long they took is not known.")
+    unit = unit_for(max(sum(of.values()) for of in hours) * SECONDS_PER_HOUR)
+    stacks = [
+        Stack(_label(sides[place]), {step: unit.of(h * SECONDS_PER_HOUR) for step, h in of.items()})
+        for place, of in zip(places, hours, strict=True)
+    ]
+    what = f"{'Barrier' if clock == BARRIER else 'Busy'} time of each step{' a gigabase' if a_gigabase else ''}"
+    words = "; ".join(f"{s.label}: " + ", ".join(f"{n} {number(v)}" for n, v in s.parts.items()) for s in stacks)
+    title = f"{what}, {told(point.shared, point.n)}"
+    drawing = draw_stacks(f"steps-{at}", title, words, stacks, unit.name, steps, x_label="side")
+    overlap = " Steps overlap within a workflow, so that these do not add up to its makespan." if clock == BARRIER else ""
+    return Shown(f"Means over repeats.{overlap}", drawing)
+
+
+def _label(side: Side) -> str:
+    return side.name.replace("published:", "publ. ").replace(":", "\n")

@@ -1,0 +1,113 @@
+"""The tables of a size, as text: what is needed, how well runs were predicted that the model had not seen. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from gpd.sizing.model import Range
+from gpd.sizing.needs import Need
+from gpd.sizing.published import Errors
+from gpd.sizing.sources import CoreHours
+from gpd.text.formats import counted, number
+from gpd.text.grid import Entry, Grid, Group, Line
+
+NOT_KNOWN = "not known"
+DIGITS = 3
+
+
+def ranged(value: Range | None) -> Entry:
+    """A figure, and from where to where it may be."""
+    if value is None:
+        return Entry(NOT_KNOWN)
+    if value.low == value.mid == value.high:
+        return Entry(number(value.mid))
+    return Entry(number(value.mid, DIGITS), f"({number(value.low, DIGITS)}-{number(value.high, DIGITS)})")
+
+
+def _amount(value: float | None, unit: str = "") -> Entry:
+    return Entry(NOT_KNOWN) if value is None else Entry(f"{number(value)}{unit}")
+
+
+def need_grid(needs: Sequence[Need]) -> Grid:
+    """A column a machine, a line a figure; money and energy only where somebody asked or knows."""
+    lines: dict[str, Callable[[Need], Entry]] = {
+        "cores": lambda one: Entry(str(one.model.cores)),
+        "samples at once (N)": lambda one: Entry(str(one.n)),
+        "hours of N samples": lambda one: ranged(one.makespan_h),
+        "genomes a day, a node": lambda one: ranged(one.genomes_per_day),
+        "nodes needed": lambda one: ranged(one.nodes),
+        "nodes counted with": lambda one: Entry(str(one.nodes_counted)),
+        "days of a week's genomes": lambda one: ranged(one.days),
+        "core hours a genome": lambda one: ranged(one.core_hours),
+        "CPU utilisation": lambda one: _amount(one.prediction.cpu_utilisation),
+        "memory, GiB a node": lambda one: _amount(one.memory_gib),
+        "scratch disk, GiB a node": lambda one: _amount(one.scratch_gib),
+        "kept on disk, GiB a genome": lambda _: Entry(NOT_KNOWN),
+        "shared file system, MiB/s a node": lambda one: ranged(one.network_mib_s),
+        "watts a node": lambda one: _amount(one.power and one.power.watts),
+        "energy, kWh a genome": lambda one: ranged(one.kwh),
+        **({"CO2, kg a genome": lambda one: ranged(one.co2_kg)} if _any(needs, "carbon") else {}),
+        **({"cost a genome": lambda one: ranged(one.cost)} if _any(needs, "cost") else {}),
+        **({"cost a week": lambda one: ranged(_a_week(one, one.cost))} if _any(needs, "cost") else {}),
+    }
+    asked = needs[0].asked
+    return Grid(
+        caption=f"{number(asked.genomes_per_week)} genomes a week at {number(asked.depth)}x",
+        heads=("", *(one.model.name for one in needs)),
+        groups=(Group(tuple(Line(name, tuple(map(of, needs))) for name, of in lines.items())),),
+    )
+
+
+def _any(needs: Sequence[Need], what: str) -> bool:
+    if what == "carbon":
+        return needs[0].asked.carbon_g_per_kwh is not None
+    return any(one.cost is not None for one in needs)
+
+
+def _a_week(one: Need, amount: Range | None) -> Range | None:
+    return None if amount is None else amount * one.asked.genomes_per_week
+
+
+def held_out_grid(found: Mapping[str, Errors]) -> Grid:
+    """How well families of models predict published runs that they have not seen."""
+    lines = [
+        Line(
+            name,
+            (
+                *map(_per_cent, (one.median, one.worst)),
+                *map(_per_cent, (one.median_failed, one.worst_failed)),
+            ),
+        )
+        for name, one in found.items()
+    ]
+    first = next(iter(found.values()))
+    return Grid(
+        caption="Errors of published runs that were left out of the fit",
+        heads=("model", f"median of {first.runs}", "worst", f"median of {first.runs_failed} with failures", "worst"),
+        groups=(Group(tuple(lines)),),
+    )
+
+
+def _per_cent(error: float) -> Entry:
+    return Entry(f"{100 * error:.1f}%")
+
+
+def source_grid(needs: Sequence[Need], sources: Sequence[CoreHours]) -> Grid:
+    """Core hours of a genome: predicted ones of this depth, and others' of other depths with their conditions."""
+    ours = [
+        Line(one.model.name, (ranged(one.core_hours), Entry(number(one.asked.depth)), Entry(_conditions(one))))
+        for one in needs
+    ]
+    theirs = [
+        Line(one.source, (Entry(number(one.core_hours)), Entry(number(one.depth)), Entry(one.conditions)))
+        for one in sources
+    ]
+    return Grid(
+        caption="Core hours of a whole genome",
+        heads=("", "core hours", "depth, x", "conditions"),
+        groups=(Group(tuple(ours), "predicted"), Group(tuple(theirs), "published")),
+        notes=("We have not run a whole genome: what is predicted was not measured.",),
+        figures=False,
+    )
+
+
+def _conditions(one: Need) -> str:
+    return f"N = {one.n} on {counted(one.model.cores, 'core')}, idle ones included"

@@ -1,0 +1,81 @@
+"""What a node draws, and what follows from it: energy, carbon and money. Pure.
+
+Energy = watts x hours, for the whole makespan as if all cores were busy. Carbon = energy x what a kilowatt-hour of the grid
+emits, as in Green Algorithms (Lannelongue et al., Advanced Science 8:2100707, 2021): that method also counts the cooling
+of the building (PUE), which nobody measured here; multiply `--watts` by it where you know it.
+
+Watts, the first that there is: what was given for a node (`--watts`), what its own counters said of packages and memory
+while all cores were busy (node.json), or the processors' thermal design power, which tells neither memory nor disks, fans
+and power supplies.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpd.errors import GpdError
+from gpd.paths import ROOT
+from gpd.sizing.model import NodeModel
+
+TDP = ROOT / "resources" / "published" / "tdp.tsv"
+PRICE_COLUMNS = ("name", "price_per_hour")
+
+
+class PriceError(GpdError):
+    """A table of prices that is none; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Power:
+    """Watts of a node, and what they are of."""
+
+    watts: float
+    source: str
+
+
+def read_tdp(path: Path = TDP) -> dict[str, float]:
+    """Watts of one processor by SKU."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        return {row["sku"]: float(row["watts"]) for row in csv.DictReader(lines, delimiter="\t")}
+
+
+def power(model: NodeModel, watts: float | None, tdp: Mapping[str, float]) -> Power | None:
+    """What a node of this kind draws; None: nobody told."""
+    if watts is not None:
+        return Power(watts, "given")
+    if model.watts is not None:
+        return Power(model.watts, "counters of packages and memory, all cores busy (gpd node)")
+    known = [tdp[sku] for sku in model.skus if sku in tdp]
+    if len(known) == 1 and model.sockets:
+        return Power(known[0] * model.sockets, f"TDP of {model.sockets} processors alone")
+    return None
+
+
+def read_prices(path: Path) -> dict[str, float]:
+    """Prices of a node's hour from a TSV with the columns `name` (a study, or a SKU) and `price_per_hour`.
+
+    Raises PriceError, and OSError.
+    """
+    with path.open(encoding="utf-8", newline="") as lines:
+        reader = csv.DictReader(lines, delimiter="\t")
+        if missing := [column for column in PRICE_COLUMNS if column not in (reader.fieldnames or ())]:
+            raise PriceError(f"{path}: no column {', '.join(missing)}; it has a header with {' and '.join(PRICE_COLUMNS)}")
+        rows = [(f"{path} line {reader.line_num}", row) for row in reader]
+    return {row["name"] or "": _price(where, row["price_per_hour"]) for where, row in rows}
+
+
+def _price(where: str, text: str | None) -> float:
+    try:
+        price = float(text or "")
+    except ValueError:
+        raise PriceError(f"{where}: price_per_hour is no number: {text or ''}") from None
+    if not 0 <= price < float("inf"):
+        raise PriceError(f"{where}: price_per_hour must be a number of 0 or more, and is {text}")
+    return price
+
+
+def price_of(model: NodeModel, price: float | None, prices: Mapping[str, float]) -> float | None:
+    """What an hour of a node costs: by the machine's name, by its SKU, or the one price for all."""
+    names = (model.name, model.name.removeprefix("published:"), *model.skus)
+    return next((prices[name] for name in names if name in prices), price)
