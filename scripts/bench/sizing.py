@@ -2,10 +2,10 @@
 
     python scripts/bench/sizing.py [--repeats 2] [--seed 1] [--smallest]
 
-Two questions, each a study or more of the demo's simulated samples, run here: N = 1 and 2 at once predict N = 4 of the same
-size; samples of 0.3 and 0.6 Mb, one at a time, predict those of 1.2 and 5 Mb. The error is that of the makespan that the model
-predicts, held against the mean over repeats. Exits with 1 when an error is out of bounds; `--smallest` only shows that
-it works.
+Two questions, each a study or more of the demo's simulated samples, run here: N = 1 and 2 at once predict N = 4 of
+the same size; samples of 0.3 and 0.6 Mb, one at a time, predict those of 1.2 and 5 Mb. The error is that of the
+makespan that the model predicts, held against the mean over repeats. Exits with 1 when an error is out of bounds;
+`--smallest` only shows that it works.
 
 On 2 cores it takes some 50 minutes, by the times of throughput.py: it was not run at that size with this version.
 """

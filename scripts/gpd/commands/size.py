@@ -43,7 +43,8 @@ def command(
     carbon: Annotated[str | None, typer.Option(help="What a kWh emits, g CO2.")] = None,
     price_per_hour: Annotated[str | None, typer.Option(help="Of a node.")] = None,
     prices: Annotated[
-        Path | None, typer.Option(help="TSV with name (a study, a SKU) and price_per_hour.", exists=True, dir_okay=False)
+        Path | None,
+        typer.Option(help="TSV with name (a study, a SKU) and price_per_hour.", exists=True, dir_okay=False),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the intervals.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -52,8 +53,8 @@ def command(
 ) -> None:
     """Say how many nodes so many genomes take: hours, memory, disk, energy, money; ranges, and what limits.
 
-    From a model of each machine that is fitted to its study or to published figures, and simulated. What was not seen is
-    said to be extrapolated; what is not known stays missing. Several machines stand side by side.
+    From a model of each machine that is fitted to its study or to published figures, and simulated. What was not seen
+    is said to be extrapolated; what is not known stays missing. Several machines stand side by side.
 
     Example: gpd size --genomes 200/week --depth 30 --published 8358 --published 7763
     """
@@ -92,7 +93,8 @@ def answer(asked: "Asked", given: Given) -> list["Need"]:
     draw = Random(given.seed)
     models = [*_of_studies(given.studies, draw), *_of_published(given.published, bool(given.studies), draw)]
     return [
-        need(asked, model, draw, power.power(model, watts, tdp), power.price_of(model, price, table)) for model in models
+        need(asked, model, draw, power.power(model, watts, tdp), power.price_of(model, price, table))
+        for model in models
     ]
 
 

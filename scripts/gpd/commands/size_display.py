@@ -18,8 +18,8 @@ from gpd.text.formats import markdown
 from gpd.text.grid import Grid, markdown_table
 
 METHOD = (
-    "In brackets: 95% of what models of resampled runs give, each with the error of a run that was left out of its fit, and"
-    " widened beyond what was seen. Every batch is N samples that start together."
+    "In brackets: 95% of what models of resampled runs give, each with the error of a run that was left out of its fit,"
+    " and widened beyond what was seen. Every batch is N samples that start together."
 )
 
 

@@ -100,7 +100,9 @@ def _steps(sides: Sequence[Side], point: PointRows, at: int) -> Shown:
     words = "; ".join(f"{s.label}: " + ", ".join(f"{n} {number(v)}" for n, v in s.parts.items()) for s in stacks)
     title = f"{what}, {told(point.shared, point.n)}"
     drawing = draw_stacks(f"steps-{at}", title, words, stacks, unit.name, steps, x_label="side")
-    overlap = " Steps overlap within a workflow, so that these do not add up to its makespan." if clock == BARRIER else ""
+    overlap = (
+        " Steps overlap within a workflow, so that these do not add up to its makespan." if clock == BARRIER else ""
+    )
     return Shown(f"Means over repeats.{overlap}", drawing)
 
 

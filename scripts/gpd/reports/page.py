@@ -10,7 +10,7 @@ from gpd.text.grid import Grid
 
 @dataclass(frozen=True)
 class Section:
-    """Under a title: a paragraph, figures, tables with their notes, and lines of a list; each only where there is one."""
+    """Under a title: a paragraph, figures, tables with their notes, lines of a list; each only where there is one."""
 
     title: str
     text: str = ""

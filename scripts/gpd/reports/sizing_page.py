@@ -1,4 +1,4 @@
-"""A size as a page: what is needed of each machine, their curves with intervals, and one picture of all of them. Pure."""
+"""A size as a page: what is needed of each machine, their curves with intervals, one picture of all. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -67,7 +67,7 @@ def _curves(needs: Sequence[Need], ranges: Ranges) -> Drawing:
         f"{curve.label}: " + ", ".join(f"{number(point.value)} at N = {point.n}" for point in curve.points)
         for curve in curves
     )
-    title = f"Predicted genomes a day of one node, {number(needs[0].asked.depth)}x"
+    title = f"Predicted genomes a day of one node, {needs[0].asked.depth:g}x"
     return draw_curves("predicted", title, words, curves, "genomes a day")
 
 

@@ -1,1 +1,1 @@
-"""How many nodes a number of genomes takes: laws of steps, a simulated node, what follows from them, and how sure it is."""
+"""How many nodes a number of genomes takes: laws of steps, a simulated node, and what follows from them."""

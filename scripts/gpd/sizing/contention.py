@@ -1,8 +1,9 @@
 """How much jobs that run at once slow each other down: memory's bandwidth, caches and disks are shared. Pure.
 
-The law is slowdown = 1 + s x others, with `others` the jobs that run beside it, and one s for each kind of job, fitted from
-runs of different N (`steps.fit`). It tells nothing apart of what is shared. A ledger has no bytes that a job drew from
-memory, so the bandwidth that a node was measured to have bounds nothing here; it is shown beside the result.
+The law is slowdown = 1 + s x others, with `others` the jobs that run beside it, and one s for each kind of job,
+fitted from runs of different N (`steps.fit`). It tells nothing apart of what is shared. A ledger has no bytes that a
+job drew from memory, so the bandwidth that a node was measured to have bounds nothing here; it is shown beside the
+result.
 """
 
 from collections.abc import Sequence

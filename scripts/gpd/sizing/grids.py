@@ -10,16 +10,15 @@ from gpd.text.formats import counted, number
 from gpd.text.grid import Entry, Grid, Group, Line
 
 NOT_KNOWN = "not known"
-DIGITS = 3
+DIGITS, WHOLE = 3, 1
 
 
-def ranged(value: Range | None) -> Entry:
+def ranged(value: Range | None, digits: int = DIGITS) -> Entry:
     """A figure, and from where to where it may be."""
     if value is None:
         return Entry(NOT_KNOWN)
-    if value.low == value.mid == value.high:
-        return Entry(number(value.mid))
-    return Entry(number(value.mid, DIGITS), f"({number(value.low, DIGITS)}-{number(value.high, DIGITS)})")
+    low, mid, high = (number(each, digits) for each in (value.low, value.mid, value.high))
+    return Entry(mid, "" if value.low == value.high else f"({low}-{high})")
 
 
 def _amount(value: float | None, unit: str = "") -> Entry:
@@ -33,7 +32,7 @@ def need_grid(needs: Sequence[Need]) -> Grid:
         "samples at once (N)": lambda one: Entry(str(one.n)),
         "hours of N samples": lambda one: ranged(one.makespan_h),
         "genomes a day, a node": lambda one: ranged(one.genomes_per_day),
-        "nodes needed": lambda one: ranged(one.nodes),
+        "nodes needed": lambda one: ranged(one.nodes, WHOLE),
         "nodes counted with": lambda one: Entry(str(one.nodes_counted)),
         "days of a week's genomes": lambda one: ranged(one.days),
         "core hours a genome": lambda one: ranged(one.core_hours),
@@ -42,7 +41,7 @@ def need_grid(needs: Sequence[Need]) -> Grid:
         "scratch disk, GiB a node": lambda one: _amount(one.scratch_gib),
         "kept on disk, GiB a genome": lambda _: Entry(NOT_KNOWN),
         "shared file system, MiB/s a node": lambda one: ranged(one.network_mib_s),
-        "watts a node": lambda one: _amount(one.power and one.power.watts),
+        "watts a node": lambda one: _amount(one.power.watts if one.power else None),
         "energy, kWh a genome": lambda one: ranged(one.kwh),
         **({"CO2, kg a genome": lambda one: ranged(one.co2_kg)} if _any(needs, "carbon") else {}),
         **({"cost a genome": lambda one: ranged(one.cost)} if _any(needs, "cost") else {}),
@@ -50,7 +49,7 @@ def need_grid(needs: Sequence[Need]) -> Grid:
     }
     asked = needs[0].asked
     return Grid(
-        caption=f"{number(asked.genomes_per_week)} genomes a week at {number(asked.depth)}x",
+        caption=f"{asked.genomes_per_week:,.4g} genomes a week at {asked.depth:g}x",
         heads=("", *(one.model.name for one in needs)),
         groups=(Group(tuple(Line(name, tuple(map(of, needs))) for name, of in lines.items())),),
     )
@@ -93,11 +92,11 @@ def _per_cent(error: float) -> Entry:
 def source_grid(needs: Sequence[Need], sources: Sequence[CoreHours]) -> Grid:
     """Core hours of a genome: predicted ones of this depth, and others' of other depths with their conditions."""
     ours = [
-        Line(one.model.name, (ranged(one.core_hours), Entry(number(one.asked.depth)), Entry(_conditions(one))))
+        Line(one.model.name, (ranged(one.core_hours), Entry(f"{one.asked.depth:g}"), Entry(_conditions(one))))
         for one in needs
     ]
     theirs = [
-        Line(one.source, (Entry(number(one.core_hours)), Entry(number(one.depth)), Entry(one.conditions)))
+        Line(one.source, (Entry(number(one.core_hours, 2)), Entry(f"{one.depth:g}"), Entry(one.conditions)))
         for one in sources
     ]
     return Grid(

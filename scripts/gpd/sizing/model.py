@@ -1,7 +1,7 @@
 """A machine as a model: the laws of its steps, what else its jobs take, and the simulated node that they make. Pure."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
@@ -14,7 +14,9 @@ from gpd.statistics.knee import Knee, Observation, find_knee
 SECONDS_PER_DAY = 24 * 3600
 GIGABASES_PER_X = HUMAN_30X_GIGABASES / 30  # of a human genome
 CONFIDENCE = 0.95
-DOUBLING = 0.05  # by how much a doubling beyond what was seen may be off, one standard deviation: a judgement, not measured
+DOUBLING = (
+    0.05  # by how much a doubling beyond what was seen may be off, one standard deviation: a judgement, not measured
+)
 TOGETHER = 2  # samples for each core that go side by side at the end (workflow/rules/order.smk)
 
 
@@ -44,8 +46,8 @@ class Range:
 class Work:
     """A kind of job: a rule of the workflow, or a step of a published run. What is not known is None.
 
-    `jobs` are those of one sample, which share its gigabases. `after` is the kind that they wait for. `whole`: it is one
-    job for all samples. `untimed` jobs take cores, and are in no makespan.
+    `jobs` are those of one sample, which share its gigabases. `after` is the kind that they wait for. `whole`: it is
+    one job for all samples. `untimed` jobs take cores, and are in no makespan.
     """
 
     name: str
@@ -131,7 +133,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class NodeModel:
-    """One machine. `works` stand in the order of the workflow; `delay_s` passes between a job's end and the next's start.
+    """One machine. `works` stand in the order of the workflow; `delay_s` passes between a job's end and the next start.
 
     `errors` are the relative errors of whole runs that were predicted without them (held-out); `resampled` is the model
     again, from runs drawn anew. `leased`: whether jobs have cores of their own. `notes` are what a reader has to know.
@@ -179,7 +181,9 @@ class NodeModel:
         """
         beyond = DOUBLING * math.log2(self.seen.factor(n, gigabases))
         values = sorted(
-            figure(again.predict(n, gigabases)) * math.exp(draw.gauss(0, beyond)) * (1 + draw.choice(self.errors or (0.0,)))
+            figure(again.predict(n, gigabases))
+            * math.exp(draw.gauss(0, beyond))
+            * (1 + draw.choice(self.errors or (0.0,)))
             for again in self.resampled or (self,)
         )
         mid = figure(central)
@@ -267,7 +271,11 @@ def curve(model: NodeModel, gigabases: float, numbers: Iterable[int] = ()) -> Cu
     n = 1
     while n <= MOST_N:
         found.append(model.predict(n, gigabases))
-        if len(found) > 2 and find_knee(Observation(p.n, p.genomes_per_day) for p in found).n != n and n >= model.seen.n_high:
+        if (
+            len(found) > 2
+            and find_knee(Observation(p.n, p.genomes_per_day) for p in found).n != n
+            and n >= model.seen.n_high
+        ):
             break
         n *= 2
     return Curve(model, gigabases, tuple(found))

@@ -10,11 +10,12 @@ from gpd.errors import GpdError
 from gpd.sizing.model import GIGABASES_PER_X, SECONDS_PER_DAY, Curve, NodeModel, Prediction, Range, curve
 from gpd.sizing.power import Power
 from gpd.statistics.knee import Knee, Observation, find_knee
-from gpd.text.formats import counted, listed, number
+from gpd.text.formats import listed, number, some
 
 DAYS_PER_WEEK = 7
 HOURS = 3600
 MIB_PER_GIB = 1024
+MOST_STEPS = 3  # named
 MOSTLY = 0.5  # of the time: past that cores are what limits
 
 
@@ -41,8 +42,8 @@ class Asked:
 class Need:
     """The answer for one machine; what is not known is None.
 
-    `n` samples at once on a node, and `within` whether that keeps the deadline. `makespan_h` is how long these take, which is
-    also how long one waits for a sample.
+    `n` samples at once on a node, and `within` whether that keeps the deadline. `makespan_h` is how long these take,
+    which is also how long one waits for a sample.
     """
 
     asked: Asked
@@ -186,7 +187,7 @@ def _disk(made: Need) -> str:
     gain = ideal.genomes_per_day / made.prediction.genomes_per_day - 1
     return (
         f"disks and memory so fast that no job slows another: {number(100 * gain, 2)}% more at most"
-        f" (in {listed(made.model.contended)}; which of the two it is, is not told)"
+        f" (in {some(made.model.contended, MOST_STEPS)}; which of the two it is, is not told)"
     )
 
 
@@ -205,9 +206,3 @@ def extrapolated(made: Need) -> str | None:
 
 def _span(low: float, high: float) -> str:
     return number(low) if low == high else f"{number(low)} to {number(high)}"
-
-
-def describe_nodes(made: Need) -> str:
-    """`3 nodes`, or `2 to 3 nodes`."""
-    low, high = int(made.nodes.low), int(made.nodes.high)
-    return counted(low, "node") if low == high else f"{low} to {counted(high, 'node')}"

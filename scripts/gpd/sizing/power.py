@@ -1,12 +1,12 @@
 """What a node draws, and what follows from it: energy, carbon and money. Pure.
 
-Energy = watts x hours, for the whole makespan as if all cores were busy. Carbon = energy x what a kilowatt-hour of the grid
-emits, as in Green Algorithms (Lannelongue et al., Advanced Science 8:2100707, 2021): that method also counts the cooling
-of the building (PUE), which nobody measured here; multiply `--watts` by it where you know it.
+Energy = watts x hours, for the whole makespan as if all cores were busy. Carbon = energy x what a kilowatt-hour of
+the grid emits, as in Green Algorithms (Lannelongue et al., Advanced Science 8:2100707, 2021): that method also counts
+the cooling of the building (PUE), which nobody measured here; multiply `--watts` by it where you know it.
 
 Watts, the first that there is: what was given for a node (`--watts`), what its own counters said of packages and memory
-while all cores were busy (node.json), or the processors' thermal design power, which tells neither memory nor disks, fans
-and power supplies.
+while all cores were busy (node.json), or the processors' thermal design power, which tells neither memory nor disks,
+fans and power supplies.
 """
 
 import csv
@@ -17,6 +17,7 @@ from pathlib import Path
 from gpd.errors import GpdError
 from gpd.paths import ROOT
 from gpd.sizing.model import NodeModel
+from gpd.text.formats import counted
 
 TDP = ROOT / "resources" / "published" / "tdp.tsv"
 PRICE_COLUMNS = ("name", "price_per_hour")
@@ -48,7 +49,7 @@ def power(model: NodeModel, watts: float | None, tdp: Mapping[str, float]) -> Po
         return Power(model.watts, "counters of packages and memory, all cores busy (gpd node)")
     known = [tdp[sku] for sku in model.skus if sku in tdp]
     if len(known) == 1 and model.sockets:
-        return Power(known[0] * model.sockets, f"TDP of {model.sockets} processors alone")
+        return Power(known[0] * model.sockets, f"TDP of {counted(model.sockets, 'processor')} alone")
     return None
 
 
@@ -60,7 +61,9 @@ def read_prices(path: Path) -> dict[str, float]:
     with path.open(encoding="utf-8", newline="") as lines:
         reader = csv.DictReader(lines, delimiter="\t")
         if missing := [column for column in PRICE_COLUMNS if column not in (reader.fieldnames or ())]:
-            raise PriceError(f"{path}: no column {', '.join(missing)}; it has a header with {' and '.join(PRICE_COLUMNS)}")
+            raise PriceError(
+                f"{path}: no column {', '.join(missing)}; it has a header with {' and '.join(PRICE_COLUMNS)}"
+            )
         rows = [(f"{path} line {reader.line_num}", row) for row in reader]
     return {row["name"] or "": _price(where, row["price_per_hour"]) for where, row in rows}
 

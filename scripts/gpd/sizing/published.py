@@ -1,8 +1,9 @@
 """Models of the machines that others measured, from the hours of their steps; and how well these predict. Pure.
 
-N whole pipelines ran side by side, so that no job had cores of its own: in a step each of N jobs has as many cores as it can
-use, or its even share of them. How many it can use is printed for single samples alone (`cores_used`), where SKUs agree;
-mapping is taken to use all that there are, for alone it took less time in these runs than with the cores printed there.
+N whole pipelines ran side by side, so that no job had cores of its own: in a step each of N jobs has as many cores as
+it can use, or its even share of them. How many it can use is printed for single samples alone (`cores_used`), where
+SKUs agree; mapping is taken to use all that there are, for alone it took less time in these runs than with the cores
+printed there.
 
 Runs in which samples failed are in no fit: nobody printed when these ended.
 """
@@ -33,8 +34,8 @@ WIDTHS: Mapping[str, int | None] = {
     "apply_variant_recalibration": 1,
 }
 NOTES = (
-    f"one genome at {COVERAGE}x was measured: hours of another depth are taken to grow as gigabases do, so that of a smaller"
-    " one they are too few where part of a step does not",
+    f"one genome at {COVERAGE}x was measured: hours of another depth are taken to grow as gigabases do, so that of a"
+    " smaller one they are too few where part of a step does not",
     "single runs of 2021 (GATK 3.6), N pipelines side by side on two sockets and a shared BeeGFS",
     "not printed, so not told: CPU seconds, memory, scratch space, what went over the network",
 )
@@ -58,9 +59,7 @@ def hours(run: PublishedRun) -> float:
     return float(run.total_hours.value) if run.total_hours else 0.0
 
 
-def observed(
-    runs: Iterable[PublishedRun], cores: Mapping[str, int], a_core: bool = False
-) -> dict[str, list[Observed]]:
+def observed(runs: Iterable[PublishedRun], cores: Mapping[str, int], a_core: bool = False) -> dict[str, list[Observed]]:
     """What each step took, by step: every run as one job among N. `a_core`: whether others are counted a core."""
     return {
         step: [
@@ -177,7 +176,7 @@ def _steps_family(how: Fitting) -> Family:
 
 
 def _polynomial(degree: int) -> Family:
-    """Total hours against N, for each SKU alone. Of degree 2 it is Gunther's law of scalability, solved for the time."""
+    """Total hours against N, for each SKU alone. Of degree 2: Gunther's law of scalability, solved for the time."""
 
     def predicted(known: Sequence[PublishedRun], cores: Mapping[str, int], of: PublishedRun) -> float:
         own = [run for run in whole(known) if run.sku == of.sku]

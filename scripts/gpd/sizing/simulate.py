@@ -1,9 +1,9 @@
 """A node that runs jobs, simulated event by event: who starts when, how fast each runs, when all are done. Pure.
 
-As the workflow's own scheduler does it: a job that waits for nobody starts as soon as it can have its cores, the one with
-the highest priority first and others in the gaps (Snakemake's greedy choice), and keeps them until it ends (its lease).
-Where jobs have no leases, as in N workflows side by side, all that are ready start at once and the cores are dealt out
-evenly, to none more than it can use.
+As the workflow's own scheduler does it: a job that waits for nobody starts as soon as it can have its cores, the one
+with the highest priority first and others in the gaps (Snakemake's greedy choice), and keeps them until it ends (its
+lease). Where jobs have no leases, as in N workflows side by side, all that are ready start at once and the cores are
+dealt out evenly, to none more than it can use.
 
 A job is work on one core, and then work on up to `width` of them. Between two events all of it goes on at a constant
 rate, so that each event gives the next one by division: nothing is drawn at random, and no step of time is chosen.

@@ -1,4 +1,4 @@
-"""Core hours of whole genomes that others published, each with its source and conditions; one is worked out from rows here.
+"""Core hours of whole genomes that others published, each with its source and conditions; one follows from rows here.
 
 They are for reading beside a prediction, not to be held against it: other tools, depths and machines. Pure.
 """

@@ -2,14 +2,15 @@
 
     wall = (fixed + gigabases x (serial + parallel / width)) x (1 + slowdown x others)
 
-with `width` the cores that it has, `others` the jobs that run beside it (contention.py). Seconds a job, seconds a gigabase
-and core seconds a gigabase are found by least squares of relative errors, none below zero (Lawson and Hanson's NNLS, in
-scipy), the slowdown by a bounded search around them. A term that the data can't tell from another is left out: `fixed` and
-gigabases where all samples are of about one size, what more cores do where all jobs had as many.
+with `width` the cores that it has, `others` the jobs that run beside it (contention.py). Seconds a job, seconds a
+gigabase and core seconds a gigabase are found by least squares of relative errors, none below zero (Lawson and
+Hanson's NNLS, in scipy), the slowdown by a bounded search around them. A term that the data can't tell from another
+is left out: `fixed` and gigabases where all samples are of about one size, what more cores do where all jobs had as
+many.
 
-Several machines are fitted at once, each with a law of its own that is pulled towards what they have in common: a machine
-of which little was seen borrows from the others (partial pooling; Gelman and Hill, Data Analysis Using Regression and
-Multilevel/Hierarchical Models, 2007, chapter 12).
+Several machines are fitted at once, each with a law of its own that is pulled towards what they have in common: a
+machine of which little was seen borrows from the others (partial pooling; Gelman and Hill, Data Analysis Using
+Regression and Multilevel/Hierarchical Models, 2007, chapter 12).
 """
 
 from collections import Counter
@@ -73,23 +74,24 @@ def fit(observed: Sequence[Observed], contended: bool = True, pull: float = PULL
     terms = np.array([_terms(one, has_fixed, has_parallel) for one in observed])
     machines = list(dict.fromkeys(one.machine for one in observed))
     of = [machines.index(one.machine) for one in observed]
-    wall_s, others = (np.array([getattr(one, name) for one in observed]) for name in ("wall_s", "others"))
+    wall_s, others = np.array([one.wall_s for one in observed]), [one.others for one in observed]
 
     def solved(slowdown: float) -> tuple[np.ndarray, float]:
-        return _pooled(terms * (contention.slowdown(slowdown, others) / wall_s)[:, None], of, len(machines), pull)
+        slowed = np.array([contention.slowdown(slowdown, beside) for beside in others])
+        return _pooled(terms * (slowed / wall_s)[:, None], of, len(machines), pull)
 
     slowdown = 0.0
-    if contended and contention.varies(others.tolist()):
-        slowdown = _least(lambda s: solved(s)[1], contention.steepest(others.tolist()))
+    if contended and contention.varies(others):
+        slowdown = _least(lambda s: solved(s)[1], contention.steepest(others))
     laws, _ = solved(slowdown)
     return {
-        machine: Law(*map(float, law), slowdown, has_fixed, has_parallel)
+        machine: Law(float(law[0]), float(law[1]), float(law[2]), slowdown, has_fixed, has_parallel)
         for machine, law in zip(machines, laws, strict=True)
     }
 
 
 def _least(squares: Callable[[float], float], most: float) -> float:
-    """Where the sum of squares is least, between 0 and `most`: looked at coarsely first, for it may have several dips."""
+    """Where the sum of squares is least, between 0 and `most`: looked at coarsely first, for it may have dips."""
     looked = [most * share for share in COARSE]
     at = min(range(len(looked)), key=lambda at: squares(looked[at]))
     bounds = looked[max(at - 1, 0)], looked[min(at + 1, len(looked) - 1)]

@@ -1,4 +1,4 @@
-"""The model of a machine from a study of its own: laws of its rules from the tables' jobs, one series of cells. Pure."""
+"""The model of a machine from a study of its own: laws of its rules from the tables' jobs, of one series. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -144,7 +144,9 @@ def evidence(name: str, tables: Tables) -> Evidence:
     runs = [row for row in runs if row["pipeline"] == GERMLINE.name and row["mode"] != CLUSTER]
     good = [row for row in runs if not row["failed"] and row["gigabases"] and row["makespan_s"]]
     if not good:
-        raise StudyError(f"{name}: no cell of the germline pipeline on one machine ended without failures; nothing to fit")
+        raise StudyError(
+            f"{name}: no cell of the germline pipeline on one machine ended without failures; nothing to fit"
+        )
     kinds = [Series(*(row[key] for key in SERIES)) for row in good]
     series = max(dict.fromkeys(kinds), key=lambda kind: (kind.mode == SCHEDULED, kinds.count(kind), astuple(kind)))
     own = [row for row in runs if Series(*(row[key] for key in SERIES)) == series]
@@ -208,7 +210,9 @@ def joined(name: str, parts: Sequence[Evidence]) -> Evidence:
 # ---- the model ---------------------------------------------------------------------------------------------------
 
 
-def model(found: Evidence, draw: Random, redraws: int = 0, node: NodeFigures | None = None, host: Host | None = None) -> NodeModel:
+def model(
+    found: Evidence, draw: Random, redraws: int = 0, node: NodeFigures | None = None, host: Host | None = None
+) -> NodeModel:
     """The machine's model, its held-out errors, and models of cells drawn anew."""
     steps = _by_rule(found.jobs)
     central = _model(found, fit_laws(steps), host)
@@ -251,7 +255,7 @@ def _model(found: Evidence, laws: Mapping[str, Law], host: Host | None) -> NodeM
         name=found.name,
         source="study",
         skus=tuple(dict.fromkeys(row["sku"] for row in whole if row["sku"])),
-        sockets=host.sockets if host else None,
+        sockets=host.sockets if host and host.virtual_machine == "none" else None,  # of others' processors, too
         cores=int(whole[0]["cores"]),
         memory_mib=(host.memory_limit_mib or host.memory_mib) if host else None,
         leased=found.series.mode == SCHEDULED,
@@ -376,8 +380,8 @@ def _notes(found: Evidence, errors: Sequence[float]) -> Iterable[str]:
     yield f"fitted to {len(found.whole_runs)} cells of {found.series.mode}, {found.series.binding} binding"
     if max(sizes) / min(sizes) < SPREAD:
         yield (
-            f"all samples have about {number(max(sizes))} Gb, so what a job takes whatever its size, as the start of a JVM,"
-            " is counted as growing with it: of larger samples too much time is predicted"
+            f"all samples have about {number(max(sizes))} Gb, so what a job takes whatever its size, as the start of a"
+            " JVM, is counted as growing with it: of larger samples too much time is predicted"
         )
     if not errors:
         yield "one cell alone: nothing tells how well it predicts"
