@@ -119,7 +119,7 @@ def test_a_deadline_allows_fewer_samples_at_once_and_one_that_none_keeps_is_said
     assert tight.limit.startswith("the deadline")
     assert tight.makespan_h.mid <= 20
     assert not never.within
-    assert never.limit.startswith("no N keeps the deadline of 1.00 h")
+    assert never.limit.startswith("the deadline: no N keeps 1 h")
 
 
 def test_what_is_not_known_is_null_and_never_zero(models):
@@ -130,17 +130,19 @@ def test_what_is_not_known_is_null_and_never_zero(models):
 
 
 def test_cells_of_a_study_are_predicted_from_the_others(evidence, figure):
+    """This study's times are made up: each cell is slower than the last by up to 10%, and takes no note of sizes."""
     found = study.held_out(evidence)
     figure(f"recorded study, cells left out: errors {', '.join(f'{one.error:+.1%}' for one in found)}")
     assert [one.n for one in found] == [1, 1, 2, 2]
-    assert all(abs(one.error) <= 0.08 for one in found)
+    assert all(abs(one.error) <= 0.10 for one in found)
 
 
-def test_one_sample_at_once_predicts_two(evidence):
+def test_one_sample_at_once_predicts_two_but_for_what_it_can_not_know(evidence):
+    """That jobs beside each other were made up to be some 10% slower."""
     one, two = ([row for row in evidence.whole_runs if row["n"] == n] for n in (1, 2))
     known = evidence.only(row["cell"] for row in one)
     for row in two:
-        assert abs(study.predicted(known, row, evidence.gigabases(row)).error) <= 0.10
+        assert -0.12 <= study.predicted(known, row, evidence.gigabases(row)).error <= 0
 
 
 def test_a_model_of_a_study_has_its_jobs_in_the_order_of_the_workflow(evidence):

@@ -102,9 +102,10 @@ def _of_studies(folders: Sequence[Path], draw):
     from gpd.sizing import study
     from gpd.tables import collect
 
-    for folder in folders:
+    names = [folder.resolve().name for folder in folders]
+    for folder, name in zip(folders, names, strict=True):
         tables = collect.collect(folder)
-        found = study.evidence(str(folder), tables)
+        found = study.evidence(name if names.count(name) == 1 else str(folder), tables)
         host = next((record.host for record in tables.records if record.host), None)
         yield study.model(found, draw, REDRAWS, study.node_figures(folder / study.NODE_FILE), host)
 

@@ -96,10 +96,11 @@ def _steps(sides: Sequence[Side], point: PointRows, at: int) -> Shown:
         Stack(_label(sides[place]), {step: unit.of(h * SECONDS_PER_HOUR) for step, h in of.items()})
         for place, of in zip(places, hours, strict=True)
     ]
+    y_label = f"{unit.name}{' a gigabase' if a_gigabase else ''}"
     what = f"{'Barrier' if clock == BARRIER else 'Busy'} time of each step{' a gigabase' if a_gigabase else ''}"
     words = "; ".join(f"{s.label}: " + ", ".join(f"{n} {number(v)}" for n, v in s.parts.items()) for s in stacks)
     title = f"{what}, {told(point.shared, point.n)}"
-    drawing = draw_stacks(f"steps-{at}", title, words, stacks, unit.name, steps, x_label="side")
+    drawing = draw_stacks(f"steps-{at}", title, words, stacks, y_label, steps, x_label="side")
     overlap = (
         " Steps overlap within a workflow, so that these do not add up to its makespan." if clock == BARRIER else ""
     )

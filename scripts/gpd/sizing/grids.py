@@ -34,7 +34,7 @@ def need_grid(needs: Sequence[Need]) -> Grid:
         "genomes a day, a node": lambda one: ranged(one.genomes_per_day),
         "nodes needed": lambda one: ranged(one.nodes, WHOLE),
         "nodes counted with": lambda one: Entry(str(one.nodes_counted)),
-        "days of a week's genomes": lambda one: ranged(one.days),
+        "days of these, in whole batches": lambda one: ranged(one.days),
         "core hours a genome": lambda one: ranged(one.core_hours),
         "CPU utilisation": lambda one: _amount(one.prediction.cpu_utilisation),
         "memory, GiB a node": lambda one: _amount(one.memory_gib),

@@ -153,7 +153,7 @@ def _limit(made: Need) -> str:
     one, seen = made.prediction, made.model.seen
     full = f"no core is free for {number(100 * one.full_share, 2)}% of the time"
     if not made.within:
-        return f"no N keeps the deadline of {number(made.asked.deadline_h)} h: {full}"
+        return f"the deadline: no N keeps {made.asked.deadline_h:g} h; {full}"
     if made.curve.knee.n != made.n:
         return f"the deadline: without it N = {made.curve.knee.n} gave most; {full}"
     if not made.model.leased and made.n == seen.n_high and seen.n_failed:

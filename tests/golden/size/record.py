@@ -27,7 +27,7 @@ def texts() -> dict[str, str]:
 
     def text(given: size.Given) -> str:
         needs = size.answer(ASKED, given)
-        return size_display.to_markdown(size_display.Shown(needs, errors, cited)).replace(str(STUDY), "STUDY")
+        return size_display.to_markdown(size_display.Shown(needs, errors, cited))
 
     return {
         "published.md": text(size.Given((), (), None, "4", None, 1)),
