@@ -29,6 +29,7 @@ FOLDER = "tables"  # of a study's tables, in its folder
 CELLS = "cells.json"  # what the tables don't hold: run.json of every cell, and which cells did not end
 SCHEMA_VERSION = 1
 FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digits
+TSV = {"sep": "\t", "index": False, "float_format": FLOAT_FORMAT, "lineterminator": "\n"}
 CLOCK_TOLERANCE = timedelta(seconds=1)
 
 
@@ -202,12 +203,12 @@ def _replace(path: Path, write_to: Callable[[Path], object]) -> None:
 
 
 def _write_tsv(frame: pd.DataFrame, path: Path) -> None:
-    path.write_bytes(to_tsv(frame))
+    frame.to_csv(path, **TSV)
 
 
 def to_tsv(frame: pd.DataFrame) -> bytes:
     """A table as text, the same everywhere."""
-    return frame.to_csv(None, sep="\t", index=False, float_format=FLOAT_FORMAT, lineterminator="\n").encode()
+    return frame.to_csv(None, **TSV).encode()
 
 
 def _write_parquet(frame: pd.DataFrame, spelled: Sequence[columns.Column], path: Path) -> None:
