@@ -253,7 +253,8 @@ def reads_or_refuses(path: Path, content: bytes) -> None:
     assert sorted(path.parent.rglob("*")) == before
 
 
-hostile = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]  # where others are at work on the machine, too
+hostile = settings(max_examples=50, deadline=None, suppress_health_check=SLOW)
 
 
 @hostile
@@ -306,6 +307,7 @@ def test_records_of_any_content_are_judged_or_refused(tmp_path, bundle, data):
     reads_or_refuses(tmp_path / "b.tar.gz", tampered.to_bytes())
 
 
+@hostile
 @given(documents)
 def test_what_is_parsed_has_nothing_beyond_reason(document):
     try:
