@@ -86,8 +86,7 @@ def test_the_interval_is_of_the_seed_and_wider_beyond_what_was_seen():
     model = published.models(RUNS, Random(1), redraws=20)["8358"]
 
     def spread(gigabases, seed=1):
-        central = model.predict(8, gigabases)
-        found = model.range_of(8, gigabases, lambda one: one.makespan_s, Random(seed), central)
+        found = model.makespan_h(model.predict(8, gigabases), Random(seed))
         assert found.low <= found.mid <= found.high
         return found.high / found.low
 

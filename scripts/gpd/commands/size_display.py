@@ -77,9 +77,8 @@ def to_html(shown: Shown, seed: int) -> str:
 
 
 def _ranges(one: Need, draw: Random) -> dict[int, Range]:
-    of = {p.n: p for p in one.curve.predictions}
-    gigabases = one.asked.gigabases
-    return {n: one.model.range_of(n, gigabases, lambda p: p.genomes_per_day, draw, p) for n, p in of.items()}
+    """Genomes a day of a node, by N."""
+    return {p.n: one.model.makespan_h(p, draw).over(24.0 * p.n) for p in one.curve.predictions}
 
 
 def to_json(shown: Shown) -> str:

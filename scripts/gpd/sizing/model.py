@@ -1,7 +1,7 @@
 """A machine as a model: the laws of its steps, what else its jobs take, and the simulated node that they make. Pure."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
@@ -12,6 +12,7 @@ from gpd.sizing.steps import Law
 from gpd.statistics.knee import Knee, Observation, find_knee
 
 SECONDS_PER_DAY = 24 * 3600
+HOUR_S = 3600
 GIGABASES_PER_X = HUMAN_30X_GIGABASES / 30  # of a human genome
 CONFIDENCE = 0.95
 DOUBLING = (
@@ -119,7 +120,7 @@ class Prediction:
     @property
     def core_hours_a_genome(self) -> float:
         """Core hours of the node, idle ones included."""
-        return self.cores * self.makespan_s / 3600 / self.n
+        return self.cores * self.makespan_s / HOUR_S / self.n
 
     @property
     def cpu_utilisation(self) -> float | None:
@@ -172,23 +173,23 @@ class NodeModel:
             None if self.disk_mib_per_gb is None else self.disk_mib_per_gb * n * gigabases,
         )
 
-    def range_of(
-        self, n: int, gigabases: float, figure: Callable[[Prediction], float], draw: Random, central: Prediction
-    ) -> Range:
-        """A figure with its interval: over the resampled models, each with the error of a run that was held out.
+    def makespan_h(self, central: Prediction, draw: Random) -> Range:
+        """Hours of a prediction with their interval: over the resampled models, each as far off as a held-out run was.
 
         Beyond what was seen, DOUBLING for each doubling is added, on the logarithmic scale.
         """
+        n, gigabases = central.n, central.gigabases
         beyond = DOUBLING * math.log2(self.seen.factor(n, gigabases))
+        errors = self.errors or (0.0,)
         values = sorted(
-            figure(again.predict(n, gigabases))
+            again.predict(n, gigabases).makespan_s
+            / HOUR_S
             * math.exp(draw.gauss(0, beyond))
-            * (1 + draw.choice(self.errors or (0.0,)))
+            / (1 + draw.choice(errors))
             for again in self.resampled or (self,)
         )
-        mid = figure(central)
-        tail = (1 - CONFIDENCE) / 2
-        low, high = (values[min(round(q * (len(values) - 1)), len(values) - 1)] for q in (tail, 1 - tail))
+        mid, tail = central.makespan_s / HOUR_S, (1 - CONFIDENCE) / 2
+        low, high = (values[round(share * (len(values) - 1))] for share in (tail, 1 - tail))
         return Range(min(low, mid), mid, max(high, mid))
 
     def without_contention(self) -> "NodeModel":

@@ -7,13 +7,12 @@ from functools import cached_property
 from random import Random
 
 from gpd.errors import GpdError
-from gpd.sizing.model import GIGABASES_PER_X, SECONDS_PER_DAY, Curve, NodeModel, Prediction, Range, curve
+from gpd.sizing.model import GIGABASES_PER_X, HOUR_S, SECONDS_PER_DAY, Curve, NodeModel, Prediction, Range, curve
 from gpd.sizing.power import Power
 from gpd.statistics.knee import Knee, Observation, find_knee
 from gpd.text.formats import listed, number, some
 
 DAYS_PER_WEEK = 7
-HOURS = 3600
 MIB_PER_GIB = 1024
 MOST_STEPS = 3  # named
 MOSTLY = 0.5  # of the time: past that cores are what limits
@@ -138,14 +137,13 @@ def need(asked: Asked, model: NodeModel, draw: Random, power: Power | None, pric
     kept = kept or [min(found.predictions, key=lambda one: one.makespan_s)]
     knee = find_knee(Observation(one.n, one.genomes_per_day) for one in kept)
     n = knee.n or kept[0].n
-    central = found.at(n)
-    makespan_h = model.range_of(n, asked.gigabases, lambda one: one.makespan_s / HOURS, draw, central)
+    makespan_h = model.makespan_h(found.at(n), draw)
     made = Need(asked, found, n, knee, within, makespan_h, power, price, limit="")
     return Need(asked, found, n, knee, within, makespan_h, power, price, _limit(made), tuple(_changes(made)))
 
 
 def _in_time(one: Prediction, asked: Asked) -> bool:
-    return asked.deadline_h is None or one.makespan_s <= asked.deadline_h * HOURS
+    return asked.deadline_h is None or one.makespan_s <= asked.deadline_h * HOUR_S
 
 
 def _limit(made: Need) -> str:
