@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast e2e test-slurm test-numa lint format bench lock clean
+.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast e2e test-bench test-slurm test-numa lint format bench lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -35,11 +35,14 @@ demo-germline demo-tuxedo demo-throughput: demo-%: installed ## one part of the 
 test: test-fast e2e ## everything: test-fast, and the pipelines with the real tools
 
 test-fast: lint ## lint, and the tests that need no tool
-	@pytest -m "not e2e and not slurm and not numa" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
+	@pytest -m "not e2e and not bench and not slurm and not numa" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
 
 # one process more than CI has cores: tests wait for each other's jobs to end, for signals and for disks
 e2e: installed
 	@pytest -m e2e --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)
+
+test-bench: installed ## whether each benchmark works, in its smallest size
+	@pytest -m bench --numprocesses 2 $(PYTEST_ARGS)
 
 # one process more than CI has cores, as above: Slurm's own delays are most of what these take
 test-slurm: installed ## the workflow through a real Slurm of several nodes, which is started for it

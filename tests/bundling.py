@@ -79,7 +79,9 @@ def write_study(folder, speed=SPEED, node=None, **settings):
     for number, cell in enumerate(study.grid(ruled, plan.pools, plan.cores, seen=seen)):
         write_cell(folder, cell, START + timedelta(minutes=10 * number), speed.get(cell.repeat, 1.0), draw)
     if node:
-        (folder / "node.json").write_text(json.dumps({"schema": 1, "host": {"hostname": node}}))
+        measured = {"schema": 1, "start": "2026-11-20T07:00:00Z", "wall_s": 100.0}
+        measured |= {"host": HOST_RECORD | {"hostname": node}}
+        (folder / "node.json").write_text(json.dumps(measured))
     return folder
 
 

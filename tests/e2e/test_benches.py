@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-pytestmark = pytest.mark.e2e
-
 BENCHES = sorted((ROOT / "scripts/bench").glob("*.py"))
 
 
+@pytest.mark.bench
 @pytest.mark.parametrize("bench", BENCHES, ids=lambda path: path.name)
 def test_a_bench_runs_in_its_smallest_size(bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "leases"))
@@ -21,6 +20,7 @@ def test_a_bench_runs_in_its_smallest_size(bench: Path, tmp_path: Path, monkeypa
     assert done.stdout.strip(), "it says no figure"
 
 
+@pytest.mark.e2e
 def test_a_bench_that_fails_does_not_hide_the_others(tmp_path: Path) -> None:
     for name, code in (("one", 3), ("two", 0), ("three", 1)):
         (tmp_path / f"{name}.py").write_text(f"import sys\nprint('{name}', *sys.argv[1:])\nsys.exit({code})\n")

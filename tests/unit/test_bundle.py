@@ -25,7 +25,7 @@ LEDGER, RUN = f"{TWO}/ledger.jsonl", f"{TWO}/run.json"
 @pytest.fixture(scope="module")
 def trusted(tmp_path_factory):
     """A study of which every rule holds."""
-    return write_study(tmp_path_factory.mktemp("runs") / "trusted")
+    return write_study(tmp_path_factory.mktemp("runs") / "trusted", node=HOST)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_it_holds_what_figures_follow_from_and_nothing_else(bundle, trusted):
     cells = [path.parent.name for path in trusted.glob("*/cell.json")]
     assert len(cells) == 7
     of_cells = {f"{cell}/{name}" for cell in cells for name in ("cell.json", "run.json", "ledger.jsonl")}
-    assert set(bundle.members) == {"study.json", "starts.jsonl", *TABLES.values(), *of_cells}
+    assert set(bundle.members) == {"study.json", "starts.jsonl", "node.json", *TABLES.values(), *of_cells}
 
 
 def test_nothing_in_it_tells_of_a_host_a_user_or_a_folder(bundle, trusted):

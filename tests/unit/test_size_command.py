@@ -4,6 +4,7 @@ import importlib.util
 import json
 from html.parser import HTMLParser
 from random import Random
+from statistics import median
 
 import pytest
 from conftest import ROOT
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.commands import size, size_display
 from gpd.published import figures
+from gpd.records import node
 from gpd.sizing import power, published, sources, study
 from gpd.sizing.model import Range
 from gpd.sizing.needs import Asked, need
@@ -161,19 +163,13 @@ def test_a_study_of_one_size_says_that_start_up_is_counted_as_growing(evidence):
     assert any("counted as growing" in note for note in study.model(evidence, Random(1)).notes)
 
 
-def test_figures_of_a_node_are_read_and_what_is_no_record_is_refused(tmp_path):
-    path = tmp_path / study.NODE_FILE
-    assert study.node_figures(path) == study.NodeFigures()
-    node = {
-        "schema": 1,
-        "clocks": [{"busy": "all cores", "source": "turbostat", "watts": {"package 0": 150.5, "DRAM 0": 20}}],
-        "bandwidth": {"tool": "likwid", "places": [{"scope": "node", "cpus": "0-7", "mb_s": {"triad": [9.0, 10, 11]}}]},
-    }
-    path.write_text(json.dumps(node))
-    assert study.node_figures(path) == study.NodeFigures(170.5, 10)
-    path.write_text("{")
-    with pytest.raises(study.StudyError, match=r"node\.json: not a valid node\.json"):
-        study.node_figures(path)
+def test_figures_of_a_node_are_taken_from_its_record():
+    assert study.node_figures(None) == study.NodeFigures()
+    nodes = ROOT / "tests" / "golden" / "nodes"
+    assert study.node_figures(node.read_node(nodes / "epyc-2x64.json")).watts is None
+    record = node.read_node(nodes / "xeon-2x32-4numa.json")
+    triad = record.bandwidth.place("node").mb_s["triad"]
+    assert study.node_figures(record) == study.NodeFigures(480.0 + 20.0, median(triad))
 
 
 def test_a_range_divided_has_its_ends_turned_and_half_nodes_are_whole():

@@ -8,7 +8,6 @@ from typing import Any
 
 from gpd.bundles import manifest as described
 from gpd.bundles import read
-from gpd.bundles.manifest import NODE
 from gpd.bundles.pack import Bundle, as_files
 from gpd.comparison import agreement
 from gpd.comparison.agreement import Disagreement
@@ -78,17 +77,10 @@ def _recompute(bundle: Bundle, folder: Path) -> Recomputed:
         differing=tuple(line for name in anew for line in _differing(name, bundle.members.get(name), anew[name])),
         lines=dict(_lines(folder, tables.records)),
         starts=study.read_starts(folder),
-        node_name=_node_name(json.loads(bundle.members[NODE])) if NODE in bundle.members else None,
+        node_name=tables.node.host.hostname if tables.node else None,
         disagreements=tuple(agreement.disagreements(tables.records)),
         compared=agreement.compared(tables.records),
     )
-
-
-def _node_name(record: Any) -> str | None:
-    """The node that node.json is of."""
-    host = record.get("host") if isinstance(record, dict) else None
-    name = host.get("hostname") if isinstance(host, dict) else None
-    return name if isinstance(name, str) else None
 
 
 def _differing(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:

@@ -14,12 +14,11 @@ import msgspec
 from msgspec import Meta
 
 from gpd.errors import GpdError
-from gpd.records import study
+from gpd.records import node, study
 from gpd.tables import collect, columns
 
 SCHEMA_VERSION: Final = 1
 FILE = "manifest.json"
-NODE = "node.json"
 TABLES = {table: f"{collect.FOLDER}/{table}.tsv" for table in columns.TABLES}
 
 MOST_FILE_BYTES = 2**28  # of a bundle
@@ -30,7 +29,7 @@ MOST_MEMBERS = 20_000
 # what a name is in this project: no member can be hidden, absolute, or above the folder that it is laid out in
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}"
 LEDGER = rf"ledger(\.{NAME})?\.jsonl"
-OF_STUDY = (FILE, study.FILE, study.STARTS, NODE, *TABLES.values())
+OF_STUDY = (FILE, study.FILE, study.STARTS, node.FILE, *TABLES.values())
 OF_CELL = re.compile(rf"(?P<cell>{NAME})/(cell\.json|run\.json|(samples/{NAME}/)?{LEDGER})")
 
 Text = Annotated[str, Meta(max_length=1000)]

@@ -18,9 +18,9 @@ from typing import Any
 
 from gpd.bundles import manifest as described
 from gpd.bundles.checking import check, parse
-from gpd.bundles.manifest import NODE, TABLES, BundleError, Manifest, Replaced, may_be
+from gpd.bundles.manifest import TABLES, BundleError, Manifest, Replaced, may_be
 from gpd.bundles.pseudonyms import Pseudonyms, hosts_in, users_in
-from gpd.records import ledger, study
+from gpd.records import ledger, node, study
 from gpd.records.cell import Cell
 from gpd.records.run import RecordError, read_cell
 from gpd.tables import collect
@@ -124,7 +124,7 @@ def _cells(folder: Path) -> list[Cell]:
 
 def _files(folder: Path, cells: list[Cell]) -> dict[str, Path]:
     """What figures follow from, by the name that it has in the study's folder."""
-    paths = [folder / name for name in (study.FILE, study.STARTS, NODE)]
+    paths = [folder / name for name in (study.FILE, study.STARTS, node.FILE)]
     for cell in cells:
         own = folder / cell.cell
         paths += [own / "cell.json", own / "run.json", *ledger.files(own / "ledger.jsonl")]
@@ -171,8 +171,8 @@ def _renamed(name: str, names: Pseudonyms) -> str:
     """A member's name; that of a node's ledger has the node's name in it."""
     head, _, last = name.rpartition("/")
     stem, _, rest = last.partition(".")
-    node, _, suffix = rest.rpartition(".")
-    own = f"{stem}.{names.host(node)}.{suffix}" if stem == ledger.STEM and node else last
+    host, _, suffix = rest.rpartition(".")
+    own = f"{stem}.{names.host(host)}.{suffix}" if stem == ledger.STEM and host else last
     return f"{head}/{own}" if head else own
 
 

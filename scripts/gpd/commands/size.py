@@ -107,7 +107,7 @@ def _of_studies(folders: Sequence[Path], draw):
         tables = collect.collect(folder)
         found = study.evidence(name if names.count(name) == 1 else str(folder), tables)
         host = next((record.host for record in tables.records if record.host), None)
-        yield study.model(found, draw, REDRAWS, study.node_figures(folder / study.NODE_FILE), host)
+        yield study.model(found, draw, REDRAWS, study.node_figures(tables.node), host)
 
 
 def _of_published(skus: Sequence[str], has_studies: bool, draw):

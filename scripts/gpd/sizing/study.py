@@ -3,12 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from random import Random
 from statistics import median
 from typing import Any
 
-import msgspec
 import pandas as pd
 
 from gpd.errors import GpdError
@@ -16,6 +14,7 @@ from gpd.outcomes import COHORT
 from gpd.pipelines import GERMLINE
 from gpd.records.cell import CLUSTER, SCHEDULED, Series
 from gpd.records.host import Host
+from gpd.records.node import NodeRecord
 from gpd.sizing.contention import mean_others
 from gpd.sizing.model import NodeModel, Prediction, Seen, Work
 from gpd.sizing.steps import SPREAD, Law, Observed, fit, redrawn
@@ -25,7 +24,6 @@ from gpd.text.formats import number
 
 SERIES = [column.name for column in columns.SERIES]
 REFERENCE = "reference"  # made once, before all that is timed
-NODE_FILE = "node.json"
 
 Row = Mapping[str, Any]
 
@@ -37,47 +35,22 @@ class StudyError(GpdError):
 # ---- what was measured of the node -------------------------------------------------------------------------------
 
 
-class _Place(msgspec.Struct):
-    scope: str
-    mb_s: dict[str, list[float]] = {}
-    same_as: str | None = None
-
-
-class _Bandwidth(msgspec.Struct):
-    places: list[_Place] = []
-
-
-class _Clock(msgspec.Struct):
-    busy: str
-    watts: dict[str, float] = {}
-
-
-class _Node(msgspec.Struct):
-    bandwidth: _Bandwidth | None = None
-    clocks: list[_Clock] = []
-
-
 @dataclass(frozen=True)
 class NodeFigures:
-    """What sizing takes of node.json: watts of packages and memory while all cores are busy, and memory's bandwidth."""
+    """Of a node's record: watts of packages and memory while all cores are busy, and memory's bandwidth."""
 
     watts: float | None = None
     bandwidth_mb_s: float | None = None
 
 
-def node_figures(path: Path) -> NodeFigures:
-    """Read a node.json, if it is there. Raises StudyError where it is none."""
-    if not path.is_file():
+def node_figures(node: NodeRecord | None) -> NodeFigures:
+    """None where the study has no record of its node."""
+    if not node:
         return NodeFigures()
-    try:
-        node = msgspec.json.decode(path.read_bytes(), type=_Node)
-    except msgspec.DecodeError as error:
-        raise StudyError(f"{path}: not a valid {NODE_FILE}: {' '.join(str(error).split())}; remove it") from error
-    watts = next((sum(c.watts.values()) for c in node.clocks if c.busy == "all cores" and c.watts), None)
-    places = {place.scope: place for place in node.bandwidth.places} if node.bandwidth else {}
-    place = places.get("node")
-    place = places.get(place.same_as) if place and place.same_as else place
-    return NodeFigures(watts, median(place.mb_s["triad"]) if place and place.mb_s.get("triad") else None)
+    busy = (clock.watts for clock in node.clocks if clock.busy == "all cores" and clock.watts)
+    watts = next((sum(of_parts.values()) for of_parts in busy), None)
+    place = node.bandwidth.place("node") if node.bandwidth else None
+    return NodeFigures(watts, place.median("triad") if place else None)
 
 
 # ---- jobs --------------------------------------------------------------------------------------------------------
