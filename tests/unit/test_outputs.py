@@ -1,6 +1,7 @@
 """What counts as a whole file: each kind as its tool writes it, cut off in several places; the launcher's verdict."""
 
 import gzip
+import json
 import os
 import struct
 import sys
@@ -184,11 +185,57 @@ def test_a_folder_is_as_whole_as_its_files(tmp_path):
 def test_a_genomics_db_needs_what_opens_it(tmp_path):
     fragment = tmp_path / "0" / "__fragment"
     fragment.mkdir(parents=True)
-    write(tmp_path, {"__tiledb_workspace.tdb": b"", "callset.json": b"{}", "vcfheader.vcf": VCF})
+    opened = {"callset.json": b"{}", "vidmap.json": b"{}", "vcfheader.vcf": VCF}
+    write(tmp_path, {"__tiledb_workspace.tdb": b""} | opened)
     write(fragment, {"ID_var.tdb": b"", "__book_keeping.tdb.gz": gzip.compress(b"x")})
     assert outputs.file_fault(str(tmp_path)) is None
     (fragment / "__book_keeping.tdb.gz").write_bytes(gzip.compress(b"x" * 100)[:-9])
     assert "__book_keeping.tdb.gz is cut off" in outputs.file_fault(str(tmp_path))
+    (fragment / "__book_keeping.tdb.gz").write_bytes(gzip.compress(b"x"))
+    (tmp_path / "vidmap.json").unlink()
+    assert outputs.file_fault(str(tmp_path)) == f"is not whole: {tmp_path} lacks vidmap.json"
+
+
+@pytest.mark.parametrize("name", [*sorted(WHOLE.keys() - {"x.bam.bai"}), "x.fa"])
+def test_blocks_that_were_lost_are_found(tmp_path, name):
+    """As a power cut leaves a file: its size is there, and blocks in its middle were never written."""
+    data = WHOLE.get(name, b">chr1\nACGT\n")
+    with (tmp_path / name).open("wb") as file:
+        file.write(data[: len(data) // 2])
+        file.seek(1 << 20, os.SEEK_CUR)
+        file.write(data[len(data) // 2 :])
+    assert outputs.file_fault(str(tmp_path / name)) == "has a hole, where blocks of it were lost"
+
+
+@pytest.mark.parametrize("name", ["x.bam", "x.g.vcf.gz"])
+def test_a_damaged_last_block_is_found_though_the_end_marker_is_there(tmp_path, name):
+    data = bytearray(WHOLE[name])
+    data[-len(outputs.BGZF_END) - 6] ^= 1  # of its checksum
+    (tmp_path / name).write_bytes(data)
+    assert "cannot be unpacked" in outputs.file_fault(str(tmp_path / name))
+    (tmp_path / name).write_bytes(WHOLE[name].removesuffix(outputs.BGZF_END) + bytes(8) + outputs.BGZF_END)
+    assert "does not end with a whole block" in outputs.file_fault(str(tmp_path / name))
+
+
+def test_a_vcf_that_ends_within_a_line_is_found(tmp_path):
+    (tmp_path / "x.vcf.gz").write_bytes(bgzip(VCF[:-1]))
+    assert outputs.file_fault(str(tmp_path / "x.vcf.gz")) == "is cut off: its last line is incomplete"
+
+
+@pytest.mark.parametrize("name", ["x.html", "x.png", "x.pdf", "x.json", "x.txt", "gene_exp.diff"])
+def test_a_tail_of_zeros_is_found(tmp_path, name):
+    (tmp_path / name).write_bytes(WHOLE[name] + bytes(8))
+    assert outputs.file_fault(str(tmp_path / name))
+
+
+def test_the_command_line_names_what_is_not_whole(tmp_path, capsys):
+    write(tmp_path, {"a.json": b"{}", "b c.json": b"{"})
+    paths = [str(tmp_path / name) for name in ("a.json", "b c.json")]
+    assert outputs.main(paths) == 1
+    assert capsys.readouterr().out == f"{paths[1]} is not JSON, or is cut off\n"
+    assert outputs.main(["--json", *paths]) == 1
+    assert json.loads(capsys.readouterr().out) == {paths[1]: "is not JSON, or is cut off"}
+    assert outputs.main(["--json", paths[0]]) == 0
 
 
 def test_only_results_of_ours_are_looked_at_before_a_job(tmp_path, monkeypatch):

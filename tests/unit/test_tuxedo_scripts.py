@@ -189,8 +189,11 @@ def test_first_reads_of_a_compressed_file(tmp_path, capfdbinary):
 def folder(tmp_path):
     """Whole tables of two genes and two conditions."""
     for level, features in expression.LEVELS.items():
-        (tmp_path / f"{features}.fpkm_tracking").write_text("id\tfpkm\nG1\t1\nG2\t2\n")
+        for kind in ("fpkm", "count", "read_group"):
+            (tmp_path / f"{features}.{kind}_tracking").write_text("id\tfpkm\nG1\t1\nG2\t2\n")
         (tmp_path / f"{level}_exp.diff").write_text("id\tp\nG1\t1\nG2\t0.5\n")
+    for table in ("splicing.diff", "promoters.diff", "cds.diff"):
+        (tmp_path / table).write_text("id\tp\n")
     (tmp_path / "run.info").write_text("param\tvalue\nv\t1\n")
     (tmp_path / "read_groups.info").write_text("file\tcondition\nx\ta\n")
     return tmp_path
@@ -211,7 +214,9 @@ def test_whole_tables_pass(folder, capsys):
         ("gene_exp.diff", "", "gene_exp.diff is empty"),
         ("gene_exp.diff", "id\tp\nG1\t1\nG2\t0.", "gene_exp.diff is cut off in line 3"),
         ("gene_exp.diff", "id\tp\nG1\t1\nG2", "gene_exp.diff is cut off in line 3"),
-        ("isoform_exp.diff", "id\tp\nG1\t1\n", "isoform_exp.diff has 1 tests, not 2 x 1"),
+        ("isoform_exp.diff", "id\tp\nG1\t1\n", "isoform_exp.diff has 1 rows, not 2 x 1"),
+        ("genes.read_group_tracking", "id\tfpkm\nG1\t1\n", "genes.read_group_tracking has 1 rows, not 2 x 1"),
+        ("splicing.diff", "id\tp\nG1", "splicing.diff is cut off in line 2"),
         ("run.info", "", "run.info is empty"),
         ("cds.fpkm_tracking", None, "cds.fpkm_tracking is missing"),
     ],
@@ -228,7 +233,7 @@ def test_broken_tables_fail_whatever_the_exit_code(folder, capsys, table, conten
 
 
 def test_each_pair_of_conditions_is_expected(folder, capsys):
-    assert "has 2 tests, not 2 x 3" in check(folder, capsys, "a,b,c")[1]
+    assert "has 2 rows, not 2 x 3" in check(folder, capsys, "a,b,c")[1]
 
 
 # ---- found against true

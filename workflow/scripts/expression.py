@@ -31,16 +31,21 @@ def rows(path: Path) -> int:
 
 
 def check(folder: Path, conditions: int) -> None:
-    """Every level has its tables, and in them a test for each pair of conditions of each of its features."""
-    pairs = comb(conditions, 2)
+    """Every level has its tables: each of its features once, once a replicate, tested for each pair of conditions."""
+    replicates = rows(folder / "read_groups.info")
     for level, features in LEVELS.items():
         expected = rows(folder / f"{features}.fpkm_tracking")
-        tested = rows(folder / f"{level}_exp.diff")
-        if tested != expected * pairs:
-            raise TableBrokenError(f"{folder}/{level}_exp.diff has {tested} tests, not {expected} x {pairs}")
+        times = {
+            f"{features}.count_tracking": 1,
+            f"{features}.read_group_tracking": replicates,
+            f"{level}_exp.diff": comb(conditions, 2),
+        }
+        for table, each in times.items():
+            if (found := rows(folder / table)) != expected * each:
+                raise TableBrokenError(f"{folder}/{table} has {found} rows, not {expected} x {each}")
     if not rows(folder / "genes.fpkm_tracking"):
         raise TableBrokenError(f"{folder}/genes.fpkm_tracking has no genes")
-    for name in ("run.info", "read_groups.info"):
+    for name in ("splicing.diff", "promoters.diff", "cds.diff", "run.info"):
         rows(folder / name)
 
 

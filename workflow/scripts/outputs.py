@@ -1,11 +1,12 @@
 """Whether files are whole: what a job leaves behind, and what an earlier one left for it.
 
-    outputs.py FILE ...     name those that are not; exit code 1 if any
+    outputs.py [--json] FILE ...    name those that are not, as JSON with what is wrong by name; exit code 1 if any
 
 On a full disk some tools write half of a file and end with 0, and a power cut can take the end of a file whose job had
 ended well. To Snakemake both count as finished. So the launcher looks at a job's files by their kind: at the head and
 the tail of data, at the whole of indexes and small tables, and at one against the other (an index names the last block
-of its file). It reads no data twice: some 0.1 ms a file. A file of no known kind must not be empty.
+of its file), and asks the file system for holes, which lost blocks leave. It reads no data twice: less than a
+millisecond a file. A file of no known kind must not be empty.
 
 Standard library only; the launcher imports this, so that most imports stand where they are used.
 """
@@ -21,12 +22,15 @@ CRAM_ENDS = (
     bytes.fromhex("0b000000ffffffff0fe0454f460000000001000001000606010001000100"),  # version 2.1
 )
 PNG_END = bytes.fromhex("0000000049454e44ae426082")
+BGZF_MAGIC = b"\x1f\x8b\x08\x04"
 BLOCK = 1 << 16  # the most that a BGZF block holds, and as much of a file's ends as is looked at
 LINEAR = 1  # the kind of GATK's indexes whose parts have known sizes
 METADATA_BIN = 37450  # of an index: counts, not positions
 OLDER_S = 60  # an index may be closed before its file is, and clocks of file servers differ
 FULL = 1 << 16  # bytes: with less room than this, whatever was written last may be cut off
 CUT = "is cut off"
+LOST = "has a hole, where blocks of it were lost"
+ZEROS = (".bai", ".pac", ".bwt", ".sa", ".0123", ".64", ".ht2", ".bt2", ".tdb")  # kinds that may have long runs of them
 NO_SPACE = "No space left on device"  # as the kernel says it
 
 
@@ -77,6 +81,29 @@ def require(condition, fault):
         raise DamagedError(fault)
 
 
+def has_hole(path):
+    """Tell whether blocks of a file were never written: a power cut may leave its size on the disk, and not its data.
+
+    A file system that compresses may keep written zeros as holes, too.
+    """
+    with open(path, "rb") as file:
+        try:
+            return os.lseek(file.fileno(), 0, os.SEEK_HOLE) < os.fstat(file.fileno()).st_size
+        except OSError:  # it does not know
+            return False
+
+
+def last_block(path):
+    """Return what the last block of a BGZF file holds, before the empty one that ends it."""
+    data = tail(path, BLOCK + len(BGZF_END))[: -len(BGZF_END)]
+    at = len(data)
+    while (at := data.rfind(BGZF_MAGIC, 0, at)) >= 0:
+        if data[at + 12 : at + 14] == b"BC" and at + struct.unpack_from("<H", data, at + 16)[0] + 1 == len(data):
+            return unpacked(data[at:])
+    require(not data, "is damaged: it does not end with a whole block")
+    return b""
+
+
 def last_line(path):
     """Return the last line of a text, which must end with a line feed."""
     end = tail(path)
@@ -88,9 +115,10 @@ def last_line(path):
 
 
 def bam(path):
-    """A BAM file ends with an empty block."""
+    """A BAM file ends with an empty block, after a whole one."""
     require(head(path, 4)[:2] == b"\x1f\x8b", "is not BAM")
     require(tail(path, len(BGZF_END)) == BGZF_END, f"{CUT}: the end marker of BAM is missing")
+    last_block(path)
 
 
 def cram(path):
@@ -100,10 +128,11 @@ def cram(path):
 
 
 def vcf_gz(path):
-    """A bgzipped VCF starts with its header and ends with an empty block."""
+    """A bgzipped VCF starts with its header and ends with a whole line and an empty block."""
     start = zlib.decompressobj(31).decompress(head(path), 64) if head(path, 2) == b"\x1f\x8b" else b""
     require(start.startswith(b"##fileformat=VCF"), "is not bgzipped VCF")
     require(tail(path, len(BGZF_END)) == BGZF_END, f"{CUT}: the end marker of bgzip is missing")
+    require(last_block(path).endswith(b"\n"), f"{CUT}: its last line is incomplete")
 
 
 def vcf(path):
@@ -300,12 +329,13 @@ def cxb(path):
 
 def ends(mark, fault):
     """Return the check of files that end with a mark, blanks aside."""
-    return lambda path: require(mark in tail(path, 1024), fault)
+    return lambda path: require(tail(path, 1024).rstrip().endswith(mark), fault)
 
 
 # --- folders ---
 
 
+OPENS = {"callset.json", "vidmap.json", "vcfheader.vcf"}  # a workspace of GenomicsDB
 NEEDED = (".json", "/__array_schema.tdb", "/__book_keeping.tdb.gz", ".vcf")  # for a GenomicsDB to be opened
 
 
@@ -315,6 +345,9 @@ def folder(path):
     workspaces = tuple(f"{where}/" for where, names in found if "__tiledb_workspace.tdb" in names)
     files = [f"{where}/{name}" for where, names in found for name in names]
     require(files, "holds no files")
+    for where, names in found:
+        missing = OPENS.difference(names) if f"{where}/" in workspaces else ()
+        require(not missing, f"is not whole: {where} lacks {', '.join(sorted(missing))}")
     for file in files:
         needed = not file.startswith(workspaces) or file.endswith(NEEDED)
         fault = file_fault(file) if needed else None
@@ -360,6 +393,7 @@ def file_fault(path):
         )
         if os.path.getsize(path) == 0:
             return None if may_be_empty else "is empty (0 bytes)"
+        require(path.endswith(ZEROS) or not has_hole(path), LOST)
         if check:
             check(path)
     except DamagedError as damage:
@@ -432,8 +466,14 @@ def found_fault(paths):
 
 def main(paths):
     """Name the files that are not whole; return the exit code."""
-    faults = [f"{path} {fault}" for path in paths if (fault := file_fault(path))]
-    print("\n".join(faults), end="\n" if faults else "")
+    as_json = paths[:1] == ["--json"]
+    faults = {path: fault for path in paths[as_json:] if (fault := file_fault(path))}
+    if as_json:
+        import json
+
+        print(json.dumps(faults))
+    else:
+        print("".join(f"{path} {fault}\n" for path, fault in faults.items()), end="")
     return 1 if faults else 0
 
 
