@@ -47,18 +47,19 @@ def raised(rule, name):
         ).value
         if attempt == 1 or isinstance(asked, str):  # <TBD>
             return asked
-        most = most_mb(rule, threads)
-        return min(asked * attempt, max(asked, most // threads if name == "mem_mb_per_cpu" else most))
+        most = most_mb(rule, threads) / (threads if name == "mem_mb_per_cpu" else 1)
+        return int(min(asked * attempt, max(asked, most)))
 
     return memory if isinstance(memory.raw, str) else mb
 
 
-# where nobody submits jobs, nobody asks for either, and planning is shorter without
-if workflow.resource_settings.nodes or workflow.remote_exec:
-    for each in workflow.modifier.rules:
+# Whether there are retries nobody knows yet. Where nobody submits jobs, nobody asks for time: planning is shorter without.
+submits = workflow.resource_settings.nodes or workflow.remote_exec
+for each in workflow.modifier.rules:
+    if submits:
         each.resources.setdefault("runtime", runtime(each))
-        for name in {"mem_mb", "mem_mb_per_cpu"} & set(each.resources):
-            each.resources[name] = raised(each, name)
+    for name in {"mem_mb", "mem_mb_per_cpu"} & set(each.resources):
+        each.resources[name] = raised(each, name)
 
 
 # ---- what Slurm's nodes have ------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from gpd.records.ledger import Attempt
 from gpd.text.formats import counted
 
 LOOK_S = 5.0
-LONGEST_END_S = 60.0  # of jobs whose run was killed: they see it within 2 s, and have 10 s to end
+LONGEST_END_S = 60.0  # of jobs whose run was killed: they see it within 2 s, and have 8 s to end
 PATIENCE_S = 5.0  # a shorter wait is not worth a word
 
 

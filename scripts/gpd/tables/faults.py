@@ -15,7 +15,7 @@ from gpd.outcomes import Outcome, Run
 
 DATA, COHORT_DATA, LOAD = "data", "data_of_cohort", "load"
 OUTSIDE = frozenset(  # causes
-    {"killed", "timed_out", "disk_full", "open_file_limit", "tool_not_found", "launcher_error"}
+    {"killed", "timed_out", "disk_full", "open_file_limit", "io_error", "tool_not_found", "launcher_error"}
 )
 SUSPICIOUS = 3  # samples
 

@@ -17,6 +17,8 @@ EVIDENCE = {  # a log line that proves a cause, the strongest first
     "out_of_memory": MEMORY_LINE,
     "disk_full": r"No space left on device|Disk quota exceeded",
     "open_file_limit": r"Too many open files",
+    "io_error": r"[Ss]tale (NFS )?file handle|Input/output error|Connection (reset by peer|timed out)|"
+    r"Transport endpoint is not connected|Remote I/O error",
     "tool_not_found": r": command not found$",
     "signal": BASH_LINE + "(Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)",
     "killed": BASH_LINE + "(Killed|Terminated)",

@@ -70,13 +70,23 @@ def as_owner(attempt, work):
         attempt.record["taken_from"] = attempt.owner.claim()
         awaited = "CPUs"
         attempt.record["wait_s"] = round(time.monotonic() - attempt.began, 6)
-        code = attempt.finish(None, None, 0) if attempt.record["taken_from"] else work(attempt)
+        code = attempt.finish(None, None, 0) if attempt.record["taken_from"] else tried(attempt, work)
     except Ended as end:
         code = end_waiting(attempt, end, awaited)
     except (LauncherError, OSError) as error:
         code = attempt.finish("launcher_error", str(error), 1)
     attempt.owner.release(code)
     return code
+
+
+def tried(attempt, work):
+    """Have `work` make the outputs, unless the attempt before failed of what no other attempt mends."""
+    if attempt.settings.attempt > 1:
+        from launcher.retry import refusal
+
+        if refused := refusal(attempt.settings):
+            return attempt.finish(*refused, 1)
+    return work(attempt)
 
 
 def end_waiting(attempt, end, what):

@@ -11,7 +11,7 @@ from launcher.requester import ENDINGS
 from launcher.system import TICK_S
 
 LINGER_S = 10.0  # what a finished command leaves running may stay so long
-GRACE_S = 10.0  # between SIGTERM and SIGKILL
+GRACE_S = 8.0  # between SIGTERM and SIGKILL: ten seconds after a Ctrl-C nothing is left
 Outcome = namedtuple("Outcome", "status ended usage maxrss wall_s")
 Outcome.__doc__ = "bash's wait status, why the job was ended, (user, system) CPU s, largest process in bytes, s."
 

@@ -1,0 +1,60 @@
+"""Whether a retry is worth its time: not after an attempt that failed for its data.
+
+Snakemake repeats jobs whatever they failed of. What a tool itself complains of (`tool_error`: a cut read file, a contig
+that the reference lacks) stays as it is, so that the next attempt, at the same inputs, is recorded with that cause and
+not run. Everything else may go well another time: with more memory or time, beside others, on another node.
+"""
+
+import os
+
+from launcher.ledger import beside
+
+FOR_DATA = "tool_error"
+
+
+def refusal(settings):
+    """Return (cause, message) of the attempt before where this one would fail of the same, else None."""
+    known = attempts(settings)
+    latest = max((record["attempt"] for record in known), default=None)
+    failed = [each for each in known if each["attempt"] == latest and each["cause"] == FOR_DATA]
+    if not failed or are_newer(settings.inputs, failed[-1]["recorded"]):
+        return None
+    return FOR_DATA, f"{failed[-1]['message']} (as attempt {latest}; not tried again)"
+
+
+def attempts(settings):
+    """Return the records of this job in this run, pieces of it among them, in each ledger's order."""
+    import json
+
+    name = f'"rule": "{settings.rule}"'.encode()
+    found = []
+    for path in beside(settings.ledger):
+        with open(path, "rb") as ledger:
+            for line in ledger:
+                record = whole(json, line) if name in line else None
+                if record and is_same(record, settings):
+                    found.append(record)
+    return found
+
+
+def whole(json, line):
+    """Return the record that a line holds, None where a full disk has cut it short."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def is_same(record, settings):
+    """Tell whether a record is of this job, in this run."""
+    asked = settings.rule, settings.wildcards, settings.run or None
+    return (record["rule"], record["wildcards"], record["run"]) == asked
+
+
+def are_newer(paths, recorded):
+    """Tell whether any of some files was changed after a time; the record may be of an earlier run without a name."""
+    from datetime import datetime
+
+    moment = datetime.fromisoformat(recorded).timestamp()
+    there = (path.removeprefix("@") for path in paths)
+    return any(os.stat(path).st_mtime > moment for path in there if os.path.exists(path))
