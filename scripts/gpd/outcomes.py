@@ -107,6 +107,15 @@ def timed(process: Process, steps: Sequence[str]) -> list[Attempt]:
     return [attempt for attempt in process.attempts if attempt.step in steps]
 
 
+def failures(attempts: Iterable[Attempt]) -> dict[str, Attempt]:
+    """By sample, or for the cohort, the first job that failed for good; the attempts are at jobs of named steps."""
+    found: dict[str, Attempt] = {}
+    for attempt in last_attempts(attempts):
+        if not attempt.succeeded:
+            found.setdefault(owner(attempt), attempt)
+    return found
+
+
 def passed(processes: Iterable[Process], steps: Sequence[str]) -> Passed:
     """What any of the samples and any of the cohorts went through; the processes are of one kind."""
     every = list(processes)
@@ -124,11 +133,9 @@ def outcomes(run: Run, wanted: Passed) -> list[Outcome]:
 def judge(process: Process, steps: Sequence[str], own: Passed, wanted: Passed) -> Iterator[Outcome]:
     """What came of each sample of a process: `own` is what its run passed, `wanted` what all runs of its kind did."""
     done: dict[str, set[str]] = {}
-    failed: dict[str, Attempt] = {}
     for attempt in last_attempts(timed(process, steps)):
         done.setdefault(owner(attempt), set()).add(attempt.step)
-        if not attempt.succeeded:
-            failed.setdefault(owner(attempt), attempt)
+    failed = failures(timed(process, steps))
     needed = own.steps if process.exit_code == 0 else wanted.steps | (UNAVOIDABLE & set(steps))
     missing = {name: needed - done.get(name, set()) - done.get(COHORT, set()) for name in process.samples}
     broken_off = not _is_explained(process, any(missing.values()) and wanted.whole)

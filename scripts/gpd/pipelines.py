@@ -54,6 +54,10 @@ class Pipeline:
         """The rules that a step may consist of, with any tool."""
         return self.rules.get(step, (step,))
 
+    def step_of(self, rule: str) -> str:
+        """The step that a rule belongs to; a rule of none is its own."""
+        return next((step for step in self.steps if rule in self.rules_of(step)), rule)
+
     def uses_threads(self, step: str, config: Mapping[str, Any]) -> bool:
         """Whether a step's tools, as configured, use more than one thread."""
         return any(config[key] == value and step in steps for (key, value), steps in self.threaded.items())

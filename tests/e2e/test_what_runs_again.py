@@ -55,6 +55,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "ploidy_regions": ("once.bed", {"haplotype_caller"}),
         "gatk": ("gatk3", {"base_recalibrator"}),
         "realigner": ("gatk3", {"realigner_targets"}),
+        "leave_out": (["S2"], {"left_out", "multiqc_files"}),
         "calling": ("joint", {"sample_map"}),
         "filter": ("none", {"bcftools_stats"}),
         "alignment_format": ("cram", {"alignment"}),
@@ -63,6 +64,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     },
     "bam": {"bam_input": ("remap", {"bwa_alt", "bwa_index"})},
     "joint": {
+        "leave_out": (["S2"], {"sample_map"}),
         "intervals": ("others.bed", {"stretches"}),
         "calling": ("per_sample", {"genotype_gvcfs"}),
         "filter": ("hard", {"hard_filter"}),
@@ -87,6 +89,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "known_indels": (["another.vcf"], {"indexed_vcf"}),
     },
     "hisat2": {
+        "leave_out": (["A2"], {"merge"}),
         "annotation": ("others.gtf", {"annotation"}),
         "aligner": ("tophat2", {"bowtie2_index", "transcript_sequences"}),
         "strandedness": ("fr-firststrand", {"align"}),
@@ -124,6 +127,7 @@ NEVER = {
     "scatter": 8,
     "scatter_cuts": "anywhere",
     "genomicsdb": "kept",
+    "failed_samples": "drop",
 }
 # what a route does not look at, besides
 UNUSED = {

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.commands import run as verb
-from gpd.execution import run_lock, waiting, workflow
+from gpd.commands import run_outcome
+from gpd.execution import leftovers, run_lock, waiting, workflow
 from gpd.execution.said import FailedJob
 from gpd.machines import launcher
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
@@ -38,9 +39,9 @@ def whole(sample):
     return [record(step, step, sample) for step in PIPELINES["germline"].steps if step in UNAVOIDABLE]
 
 
-def run(folder, monkeypatch, *records, said=(), code=0, words=()):
-    """A run whose Snakemake leaves these records, says these lines, and ends with that exit code."""
-    script = (
+def script(records, said, code):
+    """What stands for Snakemake."""
+    return (
         "import json, os, sys\n"
         "with open('ledger.jsonl', 'a') as ledger:\n"
         f"    for record in json.loads({json.dumps(records)!r}):\n"
@@ -48,8 +49,12 @@ def run(folder, monkeypatch, *records, said=(), code=0, words=()):
         f"print({chr(10).join(said)!r})\n"
         f"sys.exit({code})"
     )
+
+
+def run(folder, monkeypatch, *records, said=(), code=0, words=()):
+    """A run whose Snakemake leaves these records, says these lines, and ends with that exit code."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(workflow, "command", lambda *_, **__: [sys.executable, "-c", script])
+    monkeypatch.setattr(workflow, "command", lambda *_, **__: [sys.executable, "-c", script(records, said, code)])
     done = CliRunner().invoke(app, ["run", "germline", *words])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done
@@ -202,6 +207,117 @@ def test_jobs_of_a_killed_run_are_waited_for(folder, monkeypatch):
         waiting.await_former(folder)
 
 
+PLANNED = ["Job stats:", "job  count", "---  -----", "map_and_sort  2", "hard_filter  1", "total  3"]
+BAD = record("map_and_sort", "map_and_sort", "S2", exit_code=1, cause="tool_error", message="error: 2.fq: cut off")
+
+
+def of_cohort(*steps):
+    return [record(step, step, "") | {"wildcards": {"callset": "cohort"}} for step in steps]
+
+
+def without_calls(sample):
+    return [each for each in whole(sample) if each["step"] != "genotype_gvcfs"]
+
+
+class Passes:
+    """Runs whose Snakemakes leave, one after the other, these records, words and exit codes."""
+
+    def __init__(self, folder, monkeypatch, *passes):
+        self.settings, self.passes = [], list(passes)
+        self.folder = folder
+        monkeypatch.chdir(folder)
+
+        def scripted(*arguments, options, **named):
+            self.settings.append([word for word in options if word.startswith("leave_out=")])
+            records, said, code = self.passes[len(self.settings) - 1]
+            return [sys.executable, "-c", script(records, said, code)]
+
+        monkeypatch.setattr(workflow, "command", scripted)
+
+    def run(self, **settings):
+        config = self.folder / "config/config.yaml"
+        config.write_text(config.read_text() + "".join(f"{key}: {value}\n" for key, value in settings.items()))
+        done = CliRunner().invoke(app, ["run", "germline"])
+        return done.exit_code, done.stdout.splitlines()
+
+
+def test_samples_that_a_failed_one_holds_up_are_no_successes(folder, monkeypatch):
+    """Each went through all that it can without the cohort, whose calls the run was to filter."""
+    jobs = [*whole("S1"), BAD]
+    code, said = Passes(folder, monkeypatch, (jobs, PLANNED, 1)).run()
+    assert code == 1
+    assert "0 of 2 samples succeeded" in "\n".join(said)
+    assert "tool_error: error: 2.fq: cut off" in "\n".join(said)
+    assert said[-2:] == [
+        "not finished: S1: before hard_filter, held up by S2 (failed_samples in the config says whether others go on "
+        "without)",
+        "1 job failed",
+    ]
+
+
+def test_samples_of_which_no_job_ran_are_named(folder, monkeypatch):
+    write_pool(folder, 3)
+    code, said = Passes(folder, monkeypatch, ([BAD], PLANNED, 1)).run()
+    assert code == 1
+    assert said[-2:] == ["not begun: S1 and S3", "1 job failed"]
+
+
+def test_a_cohort_goes_on_without_a_sample_that_failed(folder, monkeypatch):
+    first = [*without_calls("S1"), BAD]
+    passes = Passes(
+        *(folder, monkeypatch, (first, PLANNED, 1)),
+        (of_cohort("genotype_gvcfs", "hard_filter"), [], 0),
+    )
+    code, said = passes.run(failed_samples="drop")
+    assert code == 1
+    assert passes.settings == [[], ["leave_out=[S2]"]]
+    assert "going on without S2" in said
+    assert any(line.startswith("1 of 2 samples succeeded") for line in said)
+    assert said[-2:] == [
+        "went on without S2: genotype_gvcfs and hard_filter; results/left_out.tsv names who is missing",
+        "1 job failed",
+    ]
+    assert {path.name for path in folder.glob("snakemake*.log")} == {"snakemake.log", "snakemake.2.log"}
+
+
+def test_it_goes_on_until_nobody_fails_and_no_further(folder, monkeypatch):
+    write_pool(folder, 4)
+    jobs = [*without_calls("S1"), BAD]
+    later = {**BAD, "step": "haplotype_caller", "rule": "haplotype_caller", "wildcards": {"sample": "S3"}}
+    passes = Passes(
+        *(folder, monkeypatch, (jobs, [], 1), ([later], [], 1)),
+        ([], ["WorkflowError:", "samples.tsv: nothing left to compare"], 1),
+    )
+    code, said = passes.run(failed_samples="drop", leave_out="[S4]")
+    assert code == 1
+    assert passes.settings == [[], ["leave_out=[S2,S4]"], ["leave_out=[S2,S3,S4]"]]
+    assert "did not go on without S2, S3 and S4:" in said
+    assert "samples.tsv: nothing left to compare" in said
+
+
+@pytest.mark.parametrize(
+    ("jobs", "code"),
+    [([*whole("S1"), BAD], -9), ([BAD, {**BAD, "wildcards": {"sample": "S1"}}], 1), (of_cohort("hard_filter"), 1)],
+    ids=["killed", "nobody whole", "nobody failed"],
+)
+def test_where_nobody_can_go_on_nobody_does(folder, monkeypatch, jobs, code):
+    passes = Passes(folder, monkeypatch, (jobs, [], code))
+    assert passes.run(failed_samples="drop")[0] == 1
+    assert passes.settings == [[]]
+
+
+@pytest.mark.parametrize("words", [["-n"], ["--dry-run"], ["-np"], ["--unlock"], ["--cores", "2"]], ids=" ".join)
+def test_what_only_asks_renames_nothing(words):
+    assert verb.only_asks(words) == ("--cores" not in words)
+
+
+def test_what_is_no_longer_whole_is_said_before_the_run(folder, monkeypatch):
+    monkeypatch.setattr(leftovers, "set_aside", lambda directory: [f"{directory}: a file [b] is cut off"])
+    done = run(folder, monkeypatch, record("map_and_sort", "map_and_sort", "S1"))
+    assert done.stdout.splitlines()[0] == ".: a file [b] is cut off"
+
+
 def test_a_failed_job_is_told_once():
     recorded = Attempt("map", "map", {"sample": "S1"}, 1, None, None, None, 1, "its tool's words", "log")
-    assert verb.with_failed([recorded], [FailedJob("map", {"sample": "S1"}, "exit status 1", "log")]) == [recorded]
+    failed = FailedJob("map", {"sample": "S1"}, "exit status 1", "log")
+    assert run_outcome.with_failed(PIPELINES["germline"], [recorded], [failed]) == [recorded]

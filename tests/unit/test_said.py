@@ -23,6 +23,11 @@ Error in rule f:
 """
 
 
+def test_what_is_planned_is_in_the_table_that_snakemake_begins_with():
+    assert said.planned_rules(RECORDED) == {*"abcdef", "all"}
+    assert said.planned_rules(["Nothing to be done."]) == frozenset()
+
+
 def test_every_failed_job_is_named_with_cause_and_log():
     jobs = {job.rule: job for job in said.failed_jobs(RECORDED)}
     assert set(jobs) == {"a", "b", "c", "d"}

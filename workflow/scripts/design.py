@@ -20,9 +20,14 @@ def conditions(units: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -
     return groups
 
 
-def errors(config: Mapping[str, Any], units: Mapping[str, Mapping], groups: Conditions) -> list[str]:
-    """What keeps the experiment from being run as it is described."""
-    return [*_unit_errors(units), *_condition_errors(config, groups)]
+def errors(
+    config: Mapping[str, Any],
+    units: Mapping[str, Mapping],
+    groups: Conditions,
+    left_out: Iterable[Mapping[str, Any]] = (),
+) -> list[str]:
+    """What keeps the experiment from being run as it is described, without the samples that are `left_out`."""
+    return [*_unit_errors(units), *(_lost_conditions(config, groups, left_out) or _condition_errors(config, groups))]
 
 
 def _unit_errors(units: Mapping[str, Mapping]) -> Iterator[str]:
@@ -35,6 +40,19 @@ def _unit_errors(units: Mapping[str, Mapping]) -> Iterator[str]:
             )
         if not aligned and len({bool(unit["fq2"]) for unit in lanes.values()}) > 1:
             yield f"units.tsv: sample {sample}: has lanes with fq2 and lanes without: make two samples of them"
+
+
+def _lost_conditions(config: Mapping[str, Any], groups: Conditions, left_out: Iterable[Mapping[str, Any]]) -> list[str]:
+    lost: Conditions = {}
+    for row in left_out:
+        if row["condition"] not in groups:
+            lost.setdefault(row["condition"], []).append(row["sample_name"])
+    return [
+        f"samples.tsv: condition {name}: all its samples are left out ({', '.join(members)}): take the condition out "
+        "of the table, too, or set stop_after: quantify"
+        for name, members in lost.items()
+        if config["stop_after"] != "quantify"
+    ]
 
 
 def _condition_errors(config: Mapping[str, Any], groups: Conditions) -> Iterator[str]:

@@ -16,8 +16,8 @@ import difflib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +33,15 @@ class Cohort:
     """What configuration and tables say, with all that is wrong in them.
 
     `config` is complete with its defaults, and empty where it is not valid; `samples` holds their rows, `units` each
-    sample's units by name, both in the tables' order.
+    sample's units by name, both in the tables' order. `left_out`: rows of samples that the configuration leaves out, of
+    which nothing else here tells.
     """
 
     config: dict
     samples: list[Row]
     units: Units
     errors: list[str]
+    left_out: list[Row] = field(default_factory=list)
 
 
 TYPES = {"object": "keys and values", "array": "list", "boolean": "true or false", "null": "nothing"}
@@ -63,8 +65,18 @@ def read_cohort(config: dict, schemas: Mapping[str, str | Path]) -> Cohort:
     complete = with_defaults(config, schema)
     samples, samples_errors = read_table(complete["samples"], load_schema(schemas["samples"]))
     units, units_errors = read_table(complete["units"], load_schema(schemas["units"]))
-    by_sample, errors = units_by_sample(samples, units) if samples and units else ({}, [])
-    return Cohort(complete, samples, by_sample, samples_errors + units_errors + sex_errors(complete, samples) + errors)
+    errors = samples_errors + units_errors + left_out_errors(complete["leave_out"], samples)
+    there = samples and units
+    left_out, samples = _parted(samples, complete["leave_out"])
+    _, units = _parted(units, complete["leave_out"])
+    by_sample, mismatched = units_by_sample(samples, units) if there else ({}, [])
+    return Cohort(complete, samples, by_sample, errors + sex_errors(complete, samples) + mismatched, left_out)
+
+
+def _parted(rows: list[Row], names: Sequence[str]) -> tuple[list[Row], list[Row]]:
+    """Rows of samples with these names, and the others."""
+    left_out = [row for row in rows if row["sample_name"] in names]
+    return left_out, [row for row in rows if row["sample_name"] not in names]
 
 
 # --- configuration ---
@@ -225,6 +237,15 @@ def _read_row(cells: dict[str, str], validator: Draft202012Validator) -> tuple[R
 def where(row: Row) -> str:
     """The place of a row as it stands at the start of an error line, with its sample."""
     return f"{row['table']} line {row['line']}: sample {row['sample_name']}"
+
+
+def left_out_errors(names: Sequence[str], samples: list[Row]) -> list[str]:
+    """Names to leave out that are no samples', and whether they are all there are."""
+    known = {row["sample_name"] for row in samples}
+    if known and known <= set(names):
+        return ["config: leave_out: names every sample: nothing is left to run"]
+    unknown = [name for name in names if known and name not in known]
+    return [f"config: leave_out: {name} is not in the table of samples{_nearest(name, known)}" for name in unknown]
 
 
 def sex_errors(config: dict, samples: list[Row]) -> list[str]:

@@ -1,11 +1,11 @@
 """`gpd run`: run a pipeline on a cohort, and show what it came to."""
 
 import argparse
+import re
 import secrets
 import shlex
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,24 +13,28 @@ import typer
 from rich.console import Console
 
 from gpd.commands import run_display
+from gpd.commands.run_outcome import Ran, RunError, conclude, print_lines
 from gpd.commands.verbs import Cores, Pipeline, terminal
-from gpd.errors import GpdError, Interrupted
-from gpd.execution import configuration, deployment, interruption, run_lock, said, waiting, workflow
+from gpd.errors import Interrupted
+from gpd.execution import (
+    configuration,
+    deployment,
+    interruption,
+    isolation,
+    leftovers,
+    run_lock,
+    waiting,
+    workflow,
+)
 from gpd.execution.configuration import Configuration, ConfigurationError
 from gpd.machines import launcher, machine
+from gpd.outcomes import JOB_FAILED
 from gpd.pipelines import PIPELINES, share
-from gpd.records.ledger import Attempt, last_attempts, read_ledger
-from gpd.tables.summary import summarize
-from gpd.text.formats import counted
+from gpd.records.ledger import read_ledger
+from gpd.text.formats import listed
 
 LEDGER = "ledger.jsonl"
 USUAL_CONFIG = "config/config.yaml"
-DONE, FAILED = 0, 1  # exit codes
-GO_ON = "what is done is kept, and what was cut off is done again: the same command goes on"
-
-
-class RunError(GpdError):
-    """A run that can't be started, or that ended without a single job."""
 
 
 def command(
@@ -55,15 +59,6 @@ def command(
     raise typer.Exit(code)
 
 
-@dataclass(frozen=True)
-class Ran:
-    """A run that is over: what Snakemake left, or the signal that ended it; its id is in its records."""
-
-    run_id: str
-    ended: workflow.Finished | Interrupted
-    wall_s: float
-
-
 def run(
     pipeline: str,
     directory: Path,
@@ -82,40 +77,35 @@ def run(
     _refuse_no_config(directory, configfiles)
     command = _command(pipeline, directory, cores, configfiles, profile, extra)
     unlock = "" if "--unlock" in extra else _unlock(pipeline, directory)
-    ran = _run(directory, command, unlock, console, workflow.runs_elsewhere(profile, extra))
-    recorded = read_ledger(directory / LEDGER)
-    attempts = [attempt for attempt in recorded if attempt.run == ran.run_id]
-    earlier = [attempt for attempt in recorded if attempt.run != ran.run_id]
-    if isinstance(ran.ended, Interrupted):
-        if attempts:
-            show(pipeline, attempts, earlier, console, None)
-        cut_off = [_name(attempt) for attempt in last_attempts(attempts) if not _ended_by_itself(attempt)]
-        raise Interrupted(ran.ended.signum, cut_off, GO_ON)
-    if ran.ended.exit_code:
-        attempts = with_failed(attempts, said.failed_jobs(ran.ended.said))
-    if attempts:
-        show(pipeline, attempts, earlier, console, ran.ended.exit_code, ran.wall_s)
-    return _verdict(ran.ended, attempts, console)
+    elsewhere = workflow.runs_elsewhere(profile, extra)
+    with interruption.catching(), run_lock.hold_folder(directory, unlock) as lock:
+        waiting.await_former(directory)
+        if not only_asks(extra):
+            print_lines(console, leftovers.set_aside(directory))
+        runs = [_run(directory, command, lock, console, elsewhere)]
+        configured = _configuration(directory, configfiles, pipeline) if runs[0].exit_code else None
+        while without := _dropped(pipeline, runs, configured, extra):
+            print_lines(console, [f"going on without {listed(without)}"])
+            command = _command(pipeline, directory, cores, configfiles, profile, extra, without)
+            runs.append(_run(directory, command, lock, console, elsewhere, without, workflow.log(len(runs) + 1)))
+    samples = [row["sample_name"] for row in configured.samples] if configured else []
+    return conclude(PIPELINES[pipeline], runs, samples, console)
 
 
-def _verdict(finished: workflow.Finished, attempts: Sequence[Attempt], console: Console) -> int:
-    """The exit code; one that is not 0 has its reason said. Raises RunError where no job ran."""
-    if not finished.exit_code:
-        if not attempts:
-            _print(console, said.plan(finished.said))
-        return DONE
-    if failed := sum(not attempt.succeeded for attempt in last_attempts(attempts)):
-        _print(console, [f"{counted(failed, 'job')} failed"])
-        return FAILED
-    reason = said.reason(finished.said) or [f"Snakemake ended with exit code {finished.exit_code} and said nothing"]
-    if not attempts:
-        raise RunError("\n".join(reason))
-    _print(console, ["not everything was done:", *reason])
-    return FAILED
+def only_asks(extra: Iterable[str]) -> bool:
+    """Whether Snakemake's options have it run nothing."""
+    return any(re.fullmatch(r"--dry-?run|--unlock|-[a-zA-Z]*n[a-zA-Z]*", word) for word in extra)
 
 
-def _print(console: Console, lines: Iterable[str]) -> None:
-    console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
+def _dropped(pipeline: str, runs: Sequence[Ran], configured: Configuration | None, extra: Sequence[str]) -> list[str]:
+    """The samples that another Snakemake is to leave out; none where there is none to be started."""
+    last = runs[-1]
+    if last.exit_code != JOB_FAILED or not configured:
+        return []
+    attempts = [attempt for ran in runs for attempt in ran.attempts(PIPELINES[pipeline])]
+    settings, _ = split_settings(extra)
+    names = isolation.dropped(PIPELINES[pipeline], attempts, configured, settings)
+    return names if set(names) - set(last.without) else []
 
 
 # ---- before ------------------------------------------------------------------------------------------
@@ -137,6 +127,7 @@ def _command(
     configfiles: Sequence[Path],
     profile: Path | None,
     extra: Sequence[str],
+    without: Sequence[str] = (),
 ) -> list[str]:
     mem_mb: int | None = None
     threads: list[str] = []
@@ -157,6 +148,7 @@ def _command(
             "--config",
             f"pipeline={pipeline}",
             *settings,
+            *([isolation.setting(without)] if without else []),
             *threads,
             *deployment.options(pipeline),
             "--rerun-incomplete",
@@ -200,91 +192,33 @@ def _configuration(directory: Path, configfiles: Sequence[Path], pipeline: str) 
 # ---- the run -----------------------------------------------------------------------------------------
 
 
-def _run(directory: Path, command: Sequence[str], unlock: str, console: Console, elsewhere: bool) -> Ran:
-    """Run Snakemake in a folder that is ours alone meanwhile."""
+def _run(
+    directory: Path,
+    command: Sequence[str],
+    lock: run_lock.Lock,
+    console: Console,
+    elsewhere: bool,
+    without: Sequence[str] = (),
+    log: str = workflow.LOG,
+) -> Ran:
+    """Run Snakemake in a folder that is ours alone meanwhile; a signal that ends it is told, not raised."""
     run_id = f"run-{secrets.token_hex(8)}"
-    with interruption.catching(), run_lock.hold_folder(directory, unlock) as lock:
-        waiting.await_former(directory)
-        with run_display.progress(console) as shown, waiting.watch(directory, shown.waits):
+    with run_display.progress(console) as shown, waiting.watch(directory, shown.waits):
 
-            def changed(state: workflow.Progress) -> None:
-                run_lock.note_snakemakes(directory, lock)
-                shown.changed(state)
+        def changed(state: workflow.Progress) -> None:
+            run_lock.note_snakemakes(directory, lock)
+            shown.changed(state)
 
-            began = time.monotonic()
-            ended: workflow.Finished | Interrupted
-            try:
-                environment = {"GPD_RUN": run_id}
-                log = directory / workflow.LOG
-                ended = workflow.run(command, log, changed, environment, [lock.descriptor], elsewhere)
-            except Interrupted as interrupted:
-                ended = interrupted
-            return Ran(run_id, ended, time.monotonic() - began)
+        began = time.monotonic()
+        ended: workflow.Finished | Interrupted
+        try:
+            environment = {"GPD_RUN": run_id}
+            ended = workflow.run(command, directory / log, changed, environment, [lock.descriptor], elsewhere)
+        except Interrupted as interrupted:
+            ended = interrupted
+        wall_s = time.monotonic() - began
+    return Ran(run_id, ended, wall_s, read_ledger(directory / LEDGER), without)
 
 
 def _unlock(pipeline: str, directory: Path) -> str:
     return f"gpd run {pipeline} --directory {shlex.quote(str(directory))} --unlock"
-
-
-# ---- after -------------------------------------------------------------------------------------------
-
-
-def with_failed(attempts: Sequence[Attempt], failed: Iterable[said.FailedJob]) -> list[Attempt]:
-    """The attempts, and beside them the jobs that failed by Snakemake's word alone.
-
-    A launcher that never started leaves no record, and one whose command ended well knows of no missing output.
-    """
-    last = {attempt.job: attempt for attempt in last_attempts(attempts)}
-    completed = list(attempts)
-    for job in failed:
-        failure = Attempt(
-            rule=job.rule,
-            step=job.rule,
-            wildcards=job.wildcards,
-            threads=0,
-            start=None,
-            end=None,
-            wall_s=None,
-            exit_code=1,
-            message=job.message,
-            log=job.log,
-        )
-        recorded = last.get(failure.job)
-        if recorded is None:
-            completed.append(failure)
-        elif recorded.succeeded:
-            completed.append(replace(failure, step=recorded.step))
-    return completed
-
-
-def show(
-    pipeline: str,
-    attempts: Sequence[Attempt],
-    earlier: Sequence[Attempt],
-    console: Console,
-    exit_code: int | None,
-    wall_s: float | None = None,
-) -> None:
-    """The tables of a run: its steps, what it came to, and every job that failed.
-
-    Of one that a signal ended (`exit_code` None), what it came to is no figure, and jobs cut off are no failures.
-    """
-    steps, whole = PIPELINES[pipeline].steps, exit_code is not None
-    summary = summarize(attempts, steps, earlier, exit_code, wall_s)
-    if summary.columns:
-        console.print(run_display.step_table(summary))
-    if summary.columns and whole:
-        waited_s = waiting.waited_s(attempt for attempt in attempts if attempt.step in steps)
-        for line in run_display.throughput_lines(summary, waited_s):
-            console.print(line, highlight=False)
-    failures = summary.failures if whole else summarize(filter(_ended_by_itself, attempts), steps).failures
-    if failures:
-        console.print(run_display.failure_table(failures))
-
-
-def _ended_by_itself(attempt: Attempt) -> bool:
-    return attempt.cause != "killed"
-
-
-def _name(attempt: Attempt) -> str:
-    return " ".join([attempt.rule, *attempt.wildcards.values()])

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -13,10 +14,12 @@ from gpd.execution import workflow
 from gpd.outcomes import COHORT
 from gpd.pipelines import ALTERNATIVES
 from gpd.tables.summary import Failure, Summary
+from gpd.text.formats import listed
 from gpd.truth.calls import Comparison
 from gpd.truth.expression import ExpressionComparison
 
 MOST_SAMPLES = 4
+MOST_NAMED = 20
 NOT_RUN = "not run"
 LONG_WAIT_S, LONG_WAIT = 5.0, 0.02  # seconds, and of the makespan: who waits longer for CPUs has no figure of his own
 
@@ -139,8 +142,27 @@ def failure_table(failures: Iterable[Failure]) -> Table:
     for column in ("step", "sample", "cause", "log"):
         table.add_column(column, overflow="fold")
     for failure in failures:
-        table.add_row(failure.rule, failure.sample, failure.message, failure.log)
+        why = f"{failure.cause}: {failure.message}" if failure.cause else failure.message
+        table.add_row(*map(escape, (failure.rule, failure.sample, why, failure.log)))
     return table
+
+
+def unfinished_lines(summary: Summary) -> list[str]:
+    """Samples of which no job failed, and that did not come to their end: by the step that they never went through."""
+    waiting: dict[str, list[str]] = {}
+    for outcome in summary.unfinished:
+        waiting.setdefault(outcome.step or "its run", []).append(outcome.sample)
+    failed = [outcome.sample for outcome in summary.outcomes if outcome.own]
+    held_up = ""
+    if failed and all(failure.sample != COHORT for failure in summary.failures):
+        held_up = f", held up by {named(failed)} (failed_samples in the config says whether others go on without)"
+    return [f"not finished: {named(names)}: before {step}{held_up}" for step, names in waiting.items()]
+
+
+def named(samples: Sequence[str]) -> str:
+    """The first of some samples, and how many more there are."""
+    more = len(samples) - MOST_NAMED
+    return listed([*samples[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
 
 
 def truth_table(comparisons: Sequence[Comparison]) -> Table:

@@ -8,6 +8,7 @@ from itertools import takewhile
 MOST_LINES = 20  # of a reason
 UNEXPLAINED = "Snakemake says that it failed, and not why"
 BEGUN = "Building DAG of jobs..."
+STATISTICS = "Job stats:"
 LAST_WORDS = ["WorkflowError:", "At least one job did not complete successfully."]
 
 _STARTED = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
@@ -47,6 +48,15 @@ class PlannedJob:
     outputs: tuple[str, ...]
     threads: int
     mem_mb: int | None
+
+
+def planned_rules(lines: Sequence[str]) -> frozenset[str]:
+    """The rules that Snakemake was to run, by the table with which it begins."""
+    if STATISTICS not in lines:
+        return frozenset()
+    rows = (line.split() for line in lines[lines.index(STATISTICS) + 1 :])
+    counted = takewhile(lambda fields: fields[:1] != ["total"], rows)
+    return frozenset(fields[0] for fields in counted if len(fields) == 2 and fields[1].isdigit())
 
 
 def planned_jobs(lines: Sequence[str]) -> list[PlannedJob]:

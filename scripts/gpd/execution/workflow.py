@@ -21,7 +21,7 @@ SNAKEFILE = ROOT / "workflow" / "Snakefile"
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
 # rules that say what is wanted, or list files for others: no job of a pipeline
-HOUSEKEEPING = ("all", "results", "prepare", "multiqc_files", "sample_map")
+HOUSEKEEPING = ("all", "results", "prepare", "multiqc_files", "sample_map", "left_out")
 
 _RULE = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
 _JOB = re.compile(r"^    jobid: (\d+)$")
@@ -110,6 +110,11 @@ def command(
         *(["--cores", str(cores)] if cores else []),  # before `extra`: a target that follows is none of its values
         *extra,
     ]
+
+
+def log(number: int) -> str:
+    """The log of a run's Snakemake by its number, for the first one's stays."""
+    return LOG if number == 1 else f"snakemake.{number}.log"
 
 
 def runs_elsewhere(profile: Path | None, extra: Sequence[str]) -> bool:

@@ -18,6 +18,7 @@ from gpd.records.binding import Binding, BindingName
 SCHEMAS = ROOT / "workflow" / "schemas"
 READS = ("fq1", "fq2", "bam")
 PATH_TYPES = ("path", "optional_path")
+WHICH_SAMPLES = ("samples", "units", "leave_out", "failed_samples")  # keys of a configuration
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,12 @@ def read_source(directory: Path, config: Path, pipeline: str | None = None) -> S
 
 
 def settings_without_paths(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what makes results what they are, of a complete configuration: files by name, neither CPUs nor tables."""
+    """Return what makes results what they are, of a complete configuration: files by name, neither CPUs nor samples."""
     schema = _schema()
     return {
         key: value
         for key, value in _map_paths(config, schema, schema, lambda path: Path(path).name).items()
-        if key not in ("samples", "units", "binding")
+        if key not in (*WHICH_SAMPLES, "binding")
     }
 
 
@@ -98,7 +99,9 @@ def lay_out(source: Source, samples: Collection[str], folder: Path, **settings: 
     """Write configuration and tables for a run of some of the samples in `folder`; `settings` replace the pool's."""
     target = folder / "config"
     target.mkdir(parents=True, exist_ok=True)
-    config = {**source.config, "samples": "config/samples.tsv", "units": "config/units.tsv", **settings}
+    # its samples are those that are not left out
+    tables = {"samples": "config/samples.tsv", "units": "config/units.tsv", "leave_out": []}
+    config = {**source.config, **tables, **settings}
     (target / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
     for name, rows in (("samples", source.samples), ("units", source.units)):
         drawn = [row for row in rows if row["sample_name"] in samples]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gpd.outcomes import COHORT, Process, judge, owner, passed
+from gpd.outcomes import COHORT, NOT_FINISHED, Outcome, Passed, Process, judge, owner, passed
 from gpd.records.ledger import Attempt, last_attempts, one_clock
 
 SECONDS_PER_DAY = 24 * 3600
@@ -23,10 +23,11 @@ class StepRow:
 
 @dataclass(frozen=True)
 class Failure:
-    """A job that failed for good, and what its tool said."""
+    """A job that failed for good, its cause where that is known, and what its tool said."""
 
     rule: str
     sample: str
+    cause: str
     message: str
     log: str
 
@@ -40,11 +41,20 @@ class Summary:
 
     steps: tuple[StepRow, ...]
     columns: tuple[str, ...]
-    succeeded: tuple[str, ...]
+    outcomes: tuple[Outcome, ...]
     failures: tuple[Failure, ...]
     makespan_s: float | None
     resumed: bool
     of_run: bool = False
+
+    @property
+    def succeeded(self) -> tuple[str, ...]:
+        return tuple(outcome.sample for outcome in self.outcomes if outcome.succeeded)
+
+    @property
+    def unfinished(self) -> tuple[Outcome, ...]:
+        """Samples that did not come to their end, of which no job failed."""
+        return tuple(outcome for outcome in self.outcomes if outcome.cause == NOT_FINISHED)
 
     @property
     def samples_per_day(self) -> float | None:
@@ -66,12 +76,13 @@ def summarize(
     earlier: Iterable[Attempt] = (),
     exit_code: int | None = 0,
     wall_s: float | None = None,
+    planned: Iterable[str] = (),
 ) -> Summary:
     """Sum up the jobs of `steps` in one run that ended with `exit_code` (None: not known).
 
     `earlier` are the attempts of runs before it in the same folder. Only the last attempt at a job says what came of
-    it; the ones before cost their time too. Which samples succeeded, outcomes.py judges. `wall_s`: of the whole run, by
-    the clock of who started it.
+    it; the ones before cost their time too. Which samples succeeded, outcomes.py judges: in a run that did not end well
+    those that went through what was `planned`, too. `wall_s`: of the whole run, by the clock of who started it.
     """
     every, before = list(attempts), [attempt for attempt in earlier if attempt.step in steps]
     timed = [attempt for attempt in every if attempt.step in steps]
@@ -79,9 +90,11 @@ def summarize(
     return Summary(
         steps=tuple(_step_row(step, [a for a in timed if a.step == step]) for step in steps),
         columns=columns,
-        succeeded=tuple(_succeeded(every, before, columns, steps, exit_code)),
+        outcomes=tuple(_outcomes(every, before, columns, steps, exit_code, planned)),
         failures=tuple(
-            Failure(a.rule, owner(a), a.message or "no message", a.log) for a in last_attempts(every) if not a.succeeded
+            Failure(a.rule, owner(a), a.cause or "", a.message or "no message", a.log)
+            for a in last_attempts(every)
+            if not a.succeeded
         ),
         makespan_s=_makespan_s(timed) if one_clock(timed) else wall_s,
         resumed=bool(before),
@@ -105,16 +118,17 @@ def _step_row(step: str, attempts: list[Attempt]) -> StepRow:
     return StepRow(step, busy)
 
 
-def _succeeded(
+def _outcomes(
     attempts: Sequence[Attempt],
     before: Iterable[Attempt],
     columns: Sequence[str],
     steps: Sequence[str],
     exit_code: int | None,
-) -> Iterator[str]:
-    """The samples of this run that succeeded. What failed in a run before and was not done again is not done."""
+    planned: Iterable[str],
+) -> Iterator[Outcome]:
+    """What came of the samples of this run. What failed in a run before and was not done again is not done."""
     done = [attempt for attempt in last_attempts(before) if attempt.succeeded]
     samples = tuple(column for column in columns if column != COHORT)
     process = Process(".", samples, exit_code, (*done, *attempts))
     own = passed([process], steps)
-    return (outcome.sample for outcome in judge(process, steps, own, own) if outcome.succeeded)
+    return judge(process, steps, own, Passed(own.steps | (frozenset(planned) & frozenset(steps)), own.whole))

@@ -102,6 +102,11 @@ def final_results():
     ]
 
 
+def cohort_results():
+    """What is made of all samples at once."""
+    return expand(calls, callset="cohort") if config["calling"] == "joint" else []
+
+
 def preparations():
     """What is made of the reference and its resources, whatever the samples."""
     index = [] if config["reference"]["bwa_index"] else bwa_files

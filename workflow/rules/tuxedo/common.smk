@@ -26,7 +26,7 @@ def refuse(errors):
         sys.exit("\n".join(errors))
 
 
-refuse(design.errors(config, units, conditions))
+refuse(design.errors(config, units, conditions, cohort.left_out))
 
 
 def read_annotation():
@@ -92,6 +92,13 @@ def final_results():
     if config["stop_after"] == "visualize":
         wanted += ["results/visualize"]
     return wanted
+
+
+def cohort_results():
+    """What is made of all samples at once."""
+    merged = [transcripts] if config["assembly"] != "reference_only" else []
+    compared = ["results/differential_expression/gene_exp.diff"] if config["stop_after"] != "quantify" else []
+    return merged + compared
 
 
 def preparations():

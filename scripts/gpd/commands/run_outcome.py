@@ -1,0 +1,173 @@
+"""What came of `gpd run`: its tables, the samples that failed and those that they held up, its exit code."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from rich.console import Console
+
+from gpd.commands import run_display
+from gpd.errors import GpdError, Interrupted
+from gpd.execution import isolation, said, waiting, workflow
+from gpd.outcomes import COHORT, owner
+from gpd.pipelines import Pipeline
+from gpd.records.ledger import Attempt, last_attempts
+from gpd.tables.summary import summarize
+from gpd.text.formats import counted, listed
+
+DONE, FAILED = 0, 1  # exit codes
+GO_ON = "what is done is kept, and what was cut off is done again: the same command goes on"
+
+
+class RunError(GpdError):
+    """A run that can't be started, or that ended without a single job."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A Snakemake that is over: what it said, or the signal that ended it; its id is in its records.
+
+    `recorded` is all that the ledger then held; `without`: the samples that were left out.
+    """
+
+    run_id: str
+    ended: workflow.Finished | Interrupted
+    wall_s: float
+    recorded: Sequence[Attempt]
+    without: Sequence[str] = ()
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        return () if isinstance(self.ended, Interrupted) else self.ended.said
+
+    @property
+    def exit_code(self) -> int | None:
+        """None where a signal ended it."""
+        return None if isinstance(self.ended, Interrupted) else self.ended.exit_code
+
+    def attempts(self, pipeline: Pipeline) -> list[Attempt]:
+        """At its own jobs."""
+        own = [attempt for attempt in self.recorded if attempt.run == self.run_id]
+        return with_failed(pipeline, own, said.failed_jobs(self.said)) if self.exit_code else own
+
+
+def conclude(pipeline: Pipeline, runs: Sequence[Ran], samples: Sequence[str], console: Console) -> int:
+    """Show what came of a run: one Snakemake, and those that went on without samples; the exit code.
+
+    `samples`: of a run that did not end well, all that are in the tables.
+    """
+    ids, last = {ran.run_id for ran in runs}, runs[-1]
+    attempts = [attempt for ran in runs for attempt in ran.attempts(pipeline)]
+    earlier = [attempt for attempt in last.recorded if attempt.run not in ids]
+    if isinstance(last.ended, Interrupted):
+        if attempts:
+            show(pipeline, attempts, earlier, console, None)
+        cut_off = [_name(attempt) for attempt in last_attempts(attempts) if not _ended_by_itself(attempt)]
+        raise Interrupted(last.ended.signum, cut_off, GO_ON)
+    if attempts:
+        planned = [pipeline.step_of(rule) for rule in said.planned_rules(runs[0].said)]
+        show(pipeline, attempts, earlier, console, runs[0].exit_code, sum(ran.wall_s for ran in runs), planned)
+        begun = {owner(attempt) for attempt in (*attempts, *earlier)}
+        if set(planned) & set(pipeline.steps) and (left := [name for name in samples if name not in begun]):
+            print_lines(console, [f"not begun: {run_display.named(left)}"])
+    print_lines(console, _told_of_dropped(pipeline, last))
+    return _verdict(last.ended, runs[0].exit_code == 0, attempts, console)
+
+
+def _told_of_dropped(pipeline: Pipeline, last: Ran) -> list[str]:
+    """What the last Snakemake made without samples that had failed."""
+    if not last.without:
+        return []
+    attempts = last.attempts(pipeline)
+    if last.exit_code and all(attempt.succeeded for attempt in last_attempts(attempts)):
+        return [f"did not go on without {listed(last.without)}:", *said.reason(last.said)]
+    made = {attempt.step for attempt in attempts if owner(attempt) == COHORT and attempt.succeeded}
+    steps = [step for step in pipeline.steps if step in made]
+    what = (
+        f"{listed(steps)}; {isolation.TOLD} names who is missing" if steps else "no step of the cohort was left to do"
+    )
+    return [f"went on without {listed(last.without)}: {what}"]
+
+
+def _verdict(finished: workflow.Finished, well: bool, attempts: Sequence[Attempt], console: Console) -> int:
+    """The exit code; one that is not 0 has its reason said. Raises RunError where no job ran."""
+    if well:
+        if not attempts:
+            print_lines(console, said.plan(finished.said))
+        return DONE
+    if failed := sum(not attempt.succeeded for attempt in last_attempts(attempts)):
+        print_lines(console, [f"{counted(failed, 'job')} failed"])
+        return FAILED
+    reason = said.reason(finished.said) or [f"Snakemake ended with exit code {finished.exit_code} and said nothing"]
+    if not attempts:
+        raise RunError("\n".join(reason))
+    print_lines(console, ["not everything was done:", *reason])
+    return FAILED
+
+
+def with_failed(pipeline: Pipeline, attempts: Sequence[Attempt], failed: Iterable[said.FailedJob]) -> list[Attempt]:
+    """The attempts, and beside them the jobs that failed by Snakemake's word alone.
+
+    A launcher that never started leaves no record, and one whose command ended well knows of no missing output.
+    """
+    last = {attempt.job: attempt for attempt in last_attempts(attempts)}
+    completed = list(attempts)
+    for job in failed:
+        failure = Attempt(
+            rule=job.rule,
+            step=pipeline.step_of(job.rule),
+            wildcards=job.wildcards,
+            threads=0,
+            start=None,
+            end=None,
+            wall_s=None,
+            exit_code=1,
+            message=job.message,
+            log=job.log,
+        )
+        recorded = last.get(failure.job)
+        if recorded is None:
+            completed.append(failure)
+        elif recorded.succeeded:
+            completed.append(replace(failure, step=recorded.step))
+    return completed
+
+
+def show(
+    pipeline: Pipeline,
+    attempts: Sequence[Attempt],
+    earlier: Sequence[Attempt],
+    console: Console,
+    exit_code: int | None,
+    wall_s: float | None = None,
+    planned: Iterable[str] = (),
+) -> None:
+    """The tables of a run: its steps, what it came to, every job that failed, and the samples that others held up.
+
+    Of one that a signal ended (`exit_code` None), what it came to is no figure, and jobs cut off are no failures.
+    """
+    steps, whole = pipeline.steps, exit_code is not None
+    summary = summarize(attempts, steps, earlier, exit_code, wall_s, planned)
+    if summary.columns:
+        console.print(run_display.step_table(summary))
+    if summary.columns and whole:
+        waited_s = waiting.waited_s(attempt for attempt in attempts if attempt.step in steps)
+        for line in run_display.throughput_lines(summary, waited_s):
+            console.print(line, highlight=False)
+    failures = summary.failures if whole else summarize(filter(_ended_by_itself, attempts), steps).failures
+    if failures:
+        console.print(run_display.failure_table(failures))
+    if whole:
+        print_lines(console, run_display.unfinished_lines(summary))
+
+
+def _ended_by_itself(attempt: Attempt) -> bool:
+    return attempt.cause != "killed"
+
+
+def _name(attempt: Attempt) -> str:
+    return " ".join([attempt.rule, *attempt.wildcards.values()])
+
+
+def print_lines(console: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,105 @@
+"""Samples that are left out: what the tables say, what an experiment loses, whom a cohort goes on without."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT, script
+from recording import write_pool
+
+from gpd.execution import configuration, isolation
+from gpd.lab import pool
+from gpd.pipelines import PIPELINES
+from gpd.records.ledger import Attempt
+
+SCHEMAS = {name: ROOT / f"workflow/schemas/{name}.schema.yaml" for name in ("config", "samples", "units")}
+tables = script(ROOT / "workflow/scripts/tables.py")
+design = script(ROOT / "workflow/scripts/design.py")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(write_pool(tmp_path, 3))
+    return tmp_path
+
+
+def configured(**settings):
+    return {**yaml.safe_load(Path("config/config.yaml").read_text()), **settings}
+
+
+def read(names):
+    return tables.read_cohort(configured(leave_out=names), SCHEMAS)
+
+
+def test_a_sample_that_is_left_out_is_in_neither_table(folder):
+    cohort = read(["S2"])
+    assert cohort.errors == []
+    assert [row["sample_name"] for row in cohort.samples] == list(cohort.units) == ["S1", "S3"]
+    assert [row["sample_name"] for row in cohort.left_out] == ["S2"]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["S4"], "config: leave_out: S4 is not in the table of samples; did you mean S3?"),
+        (["S1", "S2", "S3"], "config: leave_out: names every sample: nothing is left to run"),
+        (["S1", "S1"], "config: leave_out: names the same entry twice"),
+        ("S1", "config: leave_out: expected list, got 'S1'"),
+    ],
+    ids=["unknown", "all", "twice", "no list"],
+)
+def test_what_cannot_be_left_out_is_refused(folder, names, said):
+    assert said.split("; did")[0] in read(names).errors[0]
+    assert len(read(names).errors) == 1
+
+
+def test_a_condition_that_loses_all_its_samples_is_refused():
+    rows = [{"sample_name": name, "condition": name[0]} for name in ("A1", "B1", "C1")]
+    units = {name: {} for name in ("A1", "B1")}
+    groups = design.conditions(units, rows[:2])
+    compared, counted = {"stop_after": "visualize"}, {"stop_after": "quantify"}
+    (error,) = design.errors(compared, units, groups, rows[2:])
+    assert error.startswith("samples.tsv: condition C: all its samples are left out (C1)")
+    assert design.errors(counted, units, groups, rows[2:]) == []
+    assert design.errors(compared, units, groups) == []
+
+
+def test_a_study_draws_none_that_is_left_out_and_its_cells_do_not_name_them(folder, tmp_path):
+    (folder / "config/config.yaml").write_text(yaml.safe_dump(configured(leave_out=["S2"])))
+    source = pool.read_source(folder, folder / "config/config.yaml")
+    assert [member.name for member in source.members] == ["S1", "S3"]
+    pool.lay_out(source, ["S1"], tmp_path / "cell")
+    assert yaml.safe_load((tmp_path / "cell/config/config.yaml").read_text())["leave_out"] == []
+    plain = pool.settings_without_paths(source.config)
+    assert pool.settings_without_paths({**source.config, "leave_out": [], "failed_samples": "drop"}) == plain
+
+
+def attempt(step, sample, exit_code):
+    wildcards = {"callset": "cohort"} if sample == "cohort" else {"sample": sample} if sample else {}
+    return Attempt(step, step, wildcards, 1, None, None, 1.0, exit_code, None, "log")
+
+
+FAILED = attempt("map_and_sort", "S2", 1)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "typed", "names"),
+    [
+        ([FAILED], (), []),
+        ([FAILED], ("failed_samples=drop",), ["S2"]),
+        ([FAILED], ("failed_samples=drop", "leave_out=[S3]"), ["S2", "S3"]),
+        ([FAILED], ("failed_samples=drop", "leave_out=[S1,S3]"), []),  # nobody is whole
+        ([FAILED, attempt("map_and_sort", "S2", 0)], ("failed_samples=drop",), []),  # the retry went well
+        ([attempt("qc", "S2", 1)], ("failed_samples=drop",), []),  # holds up no step
+        ([attempt("genotype_gvcfs", "cohort", 1)], ("failed_samples=drop",), []),
+        ([attempt("merge", "", 1)], ("failed_samples=drop",), []),
+    ],
+)
+def test_whom_a_cohort_goes_on_without(folder, attempts, typed, names):
+    cohort = configuration.read([folder / "config/config.yaml"], folder)
+    assert isolation.dropped(PIPELINES["germline"], attempts, cohort, typed) == names
+
+
+def test_what_snakemake_is_told_is_what_the_workflow_takes():
+    assert isolation.setting(["1", "S-2.x"]) == "leave_out=[1,S-2.x]"
+    assert yaml.load("[1,S-2.x]", yaml.BaseLoader) == ["1", "S-2.x"]
