@@ -156,6 +156,14 @@ def unit_reads(wildcards):
     return [unit[column] for column in ("fq1", "fq2", "bam") if unit[column]]
 
 
+LEFT_OUT = "results/left_out.tsv"
+
+
+def told_of_left_out():
+    """The list of samples that are left out. Once it is there it is kept up to date: it must name none that is back."""
+    return [LEFT_OUT] if config["leave_out"] or Path(LEFT_OUT).exists() else []
+
+
 def names_of_input(wildcards, input):
     """The sample of each input file, where a rule takes one of every sample; the files themselves say what is new."""
     return samples
