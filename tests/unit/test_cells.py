@@ -15,7 +15,7 @@ from conftest import ROOT
 from launching import wait_until
 
 from gpd.execution import workflow
-from gpd.lab import cells, disk_usage, gatk_log, page_cache, provenance
+from gpd.lab import cells, disk_usage, gatk_log, page_cache, provenance, room
 from gpd.lab.cells import CellError, Setup
 from gpd.lab.pool import Source
 from gpd.records.cell import Cell
@@ -157,6 +157,50 @@ def test_an_independent_cell_is_a_run_a_sample(cell, setup, snakemake):
     assert [output["samples"] for output in record["outputs"]] == [["S2"], ["S1"]]
 
 
+def predict(setup, **needs):
+    """Have the workflow predict what samples leave, and what they take while they are mapped."""
+    path = setup.prepared / room.PREDICTED
+    path.parent.mkdir(parents=True)
+    samples = {name: {"kept": kept, "rules": {"map_and_sort": [most, 0]}} for name, (kept, most) in needs.items()}
+    path.write_text(json.dumps({"samples": samples}))
+
+
+@pytest.mark.parametrize(("free", "waited"), [(400, []), (399, ["S1"])])
+def test_independent_runs_are_no_more_at_once_than_the_disk_holds(cell, setup, snakemake, monkeypatch, free, waited):
+    predict(setup, S1=(100, 200), S2=(100, 200))
+    monkeypatch.setattr(room, "_free_bytes", lambda folder: free)
+    running, most = [], []
+    started = workflow.run
+
+    def counted(*arguments, **options):
+        running.append(1)
+        time.sleep(0.05)
+        most.append(len(running))
+        try:
+            return started(*arguments, **options)
+        finally:
+            running.pop()
+
+    monkeypatch.setattr(workflow, "run", counted)
+    record = run(independent(cell), setup)
+    assert (max(most), record["waited_for_disk"]) == (2 - len(waited), waited)
+
+
+def test_a_scheduled_cell_names_the_samples_that_waited_for_the_disk(cell, setup, snakemake, tmp_path):
+    script = tmp_path / "snakemake.py"
+    script.write_text(f"print('disk: S1 waits: S1 takes up to 2.0 GB more')\n{script.read_text()}")
+    assert run(cell, setup)["waited_for_disk"] == ["S1"]
+
+
+def test_a_cell_that_has_no_room_is_not_begun(cell, setup, snakemake, monkeypatch):
+    predict(setup, S1=(100, 200), S2=(100, 200))
+    monkeypatch.setattr(room, "_free_bytes", lambda folder: 299)
+    with pytest.raises(room.RoomError, match="no room on the disk: 2 samples leave"):
+        cells.run(cell, setup, lambda sample, state: None)
+    assert not snakemake.commands
+    assert not cells.is_finished(setup.folder, cell)
+
+
 def test_jvms_of_independent_pipelines_start_as_they_come(cell, setup, snakemake):
     for one in (cell, independent(cell)):
         run(one, setup)
@@ -264,6 +308,7 @@ def test_each_run_has_its_samples_the_cells_binding_and_threads_and_the_referenc
     assert (directory, cores, mem_mb, configs) == (folder.resolve(), 2, 1000, [])
     assert used == (folder / "profile").resolve()
     assert (options[:2], options[-2:]) == (["--sdm", "conda"], ["--", "results"])
+    assert options[-4:-2] == ["--scheduler", "admission"]
 
 
 def test_temporary_files_go_elsewhere_and_are_removed(cell, setup, snakemake, tmp_path):

@@ -350,6 +350,15 @@ def test_a_bad_sample_and_a_job_outside_of_the_steps_are_named(golden, written):
     assert row(plain, "HG004")[3] == "its data"
 
 
+def test_a_cell_whose_samples_waited_for_the_disk_is_named(golden, written):
+    records = [
+        replace(record, waited_for_disk=("HG002",)) if record.cell.cell == SCHEDULED else record
+        for record in golden.records
+    ]
+    _, plain = written(replace(golden, records=tuple(records)))
+    assert f"Fewer samples than N ran at once, for the disk had no room: 1 of 2 in {SCHEDULED} waited." in plain
+
+
 def test_a_job_outside_of_the_steps_that_was_mended_by_a_retry_is_not_named(golden, written):
     again = {"cell": SCHEDULED, "rule": "samtools_stats", "sample": "HG001"}
     failed = changed(golden.jobs, again, exit_code=1)

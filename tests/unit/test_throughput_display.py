@@ -57,6 +57,16 @@ def test_elsewhere_a_cell_is_a_line_at_its_start_and_one_at_its_end(plan, clock)
     ]
 
 
+def test_what_runs_note_is_printed_once(plan, clock):
+    log = console(terminal=False)
+    state = progress(0, 4)
+    state.notes.append("warning: open files: [the] hard limit is 64")
+    with throughput_display.follow(log) as watcher:
+        for sample in ("S1", "S2"):
+            watcher.changed(sample, state)
+    assert log.file.getvalue().splitlines() == state.notes
+
+
 def test_on_a_terminal_jobs_are_summed_over_samples_and_clocks_go_on(plan, clock):
     shown = throughput_display.StudyDisplay(console(terminal=True))
     shown.begin(plan.cells[1], "cell2", plan)

@@ -47,6 +47,19 @@ def test_progress_is_read_off_its_lines():
     assert said == tuple(SAID.splitlines())
 
 
+def test_warnings_and_who_waits_for_the_disk_are_noted():
+    lines = [
+        "warning: disk: results has 1.0 GB free",
+        "disk: S2 waits: S2 takes up to 2.0 GB more",
+        "disk: S2 takes up",
+    ]
+    seen = []
+    said = workflow.follow([*lines, *SAID.splitlines()], lambda state: seen.append(list(state.notes)))
+    assert seen[0] == lines[:1]
+    assert seen[-1] == lines[:2]
+    assert workflow.waited_for_disk(said) == ["S2"]
+
+
 def test_the_command_line_is_what_a_person_would_type():
     words = workflow.command(Path("d"), 4, 8000, Path("profiles/default"), [Path("c.yaml")], ["--dry-run"])
     assert words[1:3] == ["-m", "snakemake"]

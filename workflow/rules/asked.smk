@@ -75,14 +75,19 @@ def most_mb(rule, threads):
     return max((partition.most_mb(threads) for partition in found), default=math.inf)
 
 
-@functools.cache
-def asked_by(rule):
-    """What a job of the rule asks for at its first attempt, with the most reads that one has."""
+def largest(rule):
+    """The wildcards of the rule's job that has the most reads."""
     sample, unit = max(((sample, unit) for sample in units for unit in units[sample]), key=lambda of: gigabases(*of))
     if "unit" not in rule.wildcard_names:
         sample, unit = max(samples, key=gigabases), None
     wildcards = {"sample": sample, "callset": "cohort" if config["calling"] == "joint" else sample}
-    asked = rule.expand_resources(wildcards | ({"unit": unit} if unit else {}), InputFiles(), 1)
+    return wildcards | ({"unit": unit} if unit else {})
+
+
+@functools.cache
+def asked_by(rule):
+    """What a job of the rule asks for at its first attempt, with the most reads that one has."""
+    asked = rule.expand_resources(largest(rule), InputFiles(), 1)
     cpus = asked["_cores"]
     mem_mb = asked.get("mem_mb_per_cpu", 0) * cpus or asked.get("mem_mb", 0)
     return partitions.Asked(rule.name, cpus, mem_mb, asked["runtime"], str(asked.get("slurm_partition", "")))

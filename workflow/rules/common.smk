@@ -1,9 +1,13 @@
 import functools
 import importlib.machinery
 import importlib.util
+import json
 import os
 import shlex
+import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 from snakemake.logging import logger
@@ -30,12 +34,16 @@ def load(path):
 # ---- inputs: what is wrong is refused here, before any job starts ----------------------------------
 
 
-tables, inputs = load(source("tables.py")), load(source("inputs.py"))
+tables, inputs, preflight = map(load, map(source, ("tables.py", "inputs.py", "preflight.py")))
+# where a module's user has our files, to look at some before Snakemake does
+place = workflow.modifier.path_modifier.replace_prefix
 cohort = tables.read_cohort(
     config,
     {name: workflow.source_path(f"../schemas/{name}.schema.yaml") for name in ("config", "samples", "units")},
 )
 errors = list(cohort.errors)
+# none: jobs will run on another machine; machine: what samples share is made alone, so how much disk they take is not said
+PREFLIGHT = os.environ.get("GPD_PREFLIGHT", "all")
 if cohort.config and workflow.is_main_process:
     errors += inputs.check(
         cohort.config,
@@ -43,6 +51,7 @@ if cohort.config and workflow.is_main_process:
         cached_fai="results/reference/genome.fa.fai",
         warn=lambda line: logger.warning(f"warning: {line}"),
     )
+    errors += [] if PREFLIGHT == "none" else preflight.folders([".", place("results/"), place("logs/")])
 if errors:
     sys.exit("\n".join(errors))
 config = cohort.config
@@ -164,9 +173,22 @@ def told_of_left_out():
     return [LEFT_OUT] if config["leave_out"] or Path(LEFT_OUT).exists() else []
 
 
+def read_files():
+    """All files of reads."""
+    rows = [unit for sample in samples for unit in units[sample].values()]
+    return [unit[column] for unit in rows for column in ("fq1", "fq2", "bam") if unit[column]]
+
+
 def names_of_input(wildcards, input):
     """The sample of each input file, where a rule takes one of every sample; the files themselves say what is new."""
     return samples
+
+
+@functools.cache
+def limits():
+    """What this process may use of the machine; the launcher knows."""
+    asking = [sys.executable, "-S", "-E", environment["GPD_LAUNCH"], "limits"]
+    return json.loads(subprocess.run(asking, capture_output=True, check=True).stdout)
 
 
 def genome_bytes():

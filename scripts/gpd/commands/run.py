@@ -151,6 +151,7 @@ def _command(
             *([isolation.setting(without)] if without else []),
             *threads,
             *deployment.options(pipeline),
+            *(workflow.ADMISSION if mem_mb else ()),
             "--rerun-incomplete",
         ],
         extra=rest,

@@ -35,8 +35,15 @@ class Shown:
 @contextmanager
 def progress(console: Console) -> Iterator[Shown]:
     """Show how far a run is: a live bar on a terminal, elsewhere a line for each tenth of the jobs."""
+    note = notes(console)
     if not console.is_terminal:
-        yield Shown(_tenths(console), _once(console))
+        tenths = _tenths(console)
+
+        def told(state: workflow.Progress) -> None:
+            note(state)
+            tenths(state)
+
+        yield Shown(told, _once(console))
         return
     columns = (
         BarColumn(),
@@ -50,10 +57,24 @@ def progress(console: Console) -> Iterator[Shown]:
         task = bar.add_task("planning", total=None, waits="")
 
         def changed(state: workflow.Progress) -> None:
+            note(state)
             running = ", ".join(state.running.values())
             bar.update(task, completed=state.done, total=state.total, description=running)
 
         yield Shown(changed, lambda waits: bar.update(task, waits=waits))
+
+
+def notes(console: Console) -> Callable[[workflow.Progress], None]:
+    """Print what a run notes, each line once, whichever run says it."""
+    printed: set[str] = set()
+
+    def show(state: workflow.Progress) -> None:
+        for line in state.notes:
+            if line not in printed:
+                printed.add(line)
+                console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    return show
 
 
 def _tenths(console: Console) -> Callable[[workflow.Progress], None]:

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from gpd.commands.run_display import notes
 from gpd.execution import workflow
 from gpd.lab import cells, runner
 from gpd.records.cell import CLUSTER, Cell, Series
@@ -118,6 +119,7 @@ class StudyDisplay:
         self.left_s: float | None = None
         self.states: dict[str, workflow.Progress] = {}
         self.waiting = ""
+        self.note = notes(console)
 
     def begin(self, cell: Cell | None, title: str, plan: runner.Plan) -> None:
         """A cell starts, or without one the preparations."""
@@ -138,6 +140,7 @@ class StudyDisplay:
 
     def changed(self, sample: str, state: workflow.Progress) -> None:
         self.states[sample] = state
+        self.note(state)
 
     def waits(self, told: str) -> None:
         """Jobs wait for CPUs, or no longer; elsewhere than on a terminal it is said when they begin to."""

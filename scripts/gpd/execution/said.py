@@ -26,7 +26,7 @@ _BELOW = re.compile(r"^(?:\[|\s|Error in rule |Exiting because|Select jobs|Execu
 _NOTICE = re.compile(  # tells nothing of what went wrong
     r"^(?:Using workflow specific profile |Config file .* is extended by |Assuming unrestricted shared filesystem|"
     r"Exiting because a job|Complete log\(s\)|Elapsed time|"
-    r"Shutting down, )"
+    r"Shutting down, |warning: |disk: \S+ waits: )"
 )
 
 

@@ -18,6 +18,7 @@ from gpd.execution import interruption
 from gpd.paths import ROOT
 
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
+ADMISSION = ("--scheduler", "admission")  # begins no sample that the disk has no room for, on this machine
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
 # rules that say what is wanted, or list files for others: no job of a pipeline
@@ -30,6 +31,7 @@ _FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
 _FAILED = re.compile(r"^Error in rule \w+:$")
 _HOUSEKEEPING_COUNT = re.compile(rf"^(?:{'|'.join(HOUSEKEEPING)}) +(\d+)$")
 _TOTAL = re.compile(r"^total +(\d+)$")
+_NOTE = re.compile(r"^(?:warning: |disk: (\S+) waits: )")  # what the workflow warns of; who waits for room on the disk
 
 
 class ProfileError(GpdError):
@@ -43,6 +45,7 @@ class Progress:
     done: int = 0
     total: int | None = None
     running: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     _targets: int = 0
     _rule: str = ""
     _job: str = ""
@@ -69,6 +72,8 @@ class Progress:
             self._targets += int(found[1])
         elif found := _TOTAL.match(line):
             self.total = int(found[1]) - self._targets
+        elif _NOTE.match(line):
+            self.notes.append(line)
         else:
             return False
         return True
@@ -89,6 +94,11 @@ class Finished:
     exit_code: int
     said: tuple[str, ...]
     cpu: CpuTime
+
+
+def waited_for_disk(said: Iterable[str]) -> list[str]:
+    """The samples that waited for room on the disk, by what Snakemake's scheduler said."""
+    return [found[1] for line in said if (found := _NOTE.match(line)) and found[1]]
 
 
 def command(

@@ -19,7 +19,7 @@ import yaml
 from gpd.cluster import slurm
 from gpd.errors import GpdError
 from gpd.execution import said, workflow
-from gpd.lab import digests, disk_usage, gatk_log, page_cache, provenance
+from gpd.lab import digests, disk_usage, gatk_log, page_cache, provenance, room
 from gpd.lab.placement import Placement, mark
 from gpd.lab.pool import Source, beside_policy, bound, lay_out
 from gpd.machines import host
@@ -37,6 +37,8 @@ REFERENCE = Path("results") / "reference"
 # independent pipelines are those of the published studies: gatk starts its JVMs as they come
 ENVIRONMENT = {INDEPENDENT: {"GATK_CLASS_ARCHIVE": ""}}
 SCRATCH = "tmp"
+# what the workflow says of the machine before its first job: nothing, or nothing of what samples take of its disk
+NO_PREFLIGHT, OF_MACHINE_ALONE = {"GPD_PREFLIGHT": "none"}, {"GPD_PREFLIGHT": "machine"}
 HEAD_BYTES = 2**18  # of a log: what a tool says of itself comes before its progress
 
 Changed = Callable[[str, workflow.Progress], None]
@@ -100,6 +102,7 @@ def prepare(setup: Setup, cores: int, changed: Changed) -> None:
             arguments,
             setup.prepared / workflow.LOG,
             lambda state: changed("", state),
+            environment=OF_MACHINE_ALONE,
             locks=[setup.lock],
             elsewhere=setup.placement is not None,
         )
@@ -114,7 +117,7 @@ def plan_dry(source: Source) -> None:
         lay_out(source, [member.name for member in source.members], folder)
         options = ["--dry-run", "--quiet", "all", "--", "results"]
         arguments = workflow.command(folder, 1, None, workflow.PROFILES / "default", [], options)
-        finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
+        finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None, NO_PREFLIGHT)
         if finished.exit_code:
             raise CellError(reason(finished))
 
@@ -142,12 +145,14 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
     inputs = {sample: _input(setup.source, sample) for sample in cell.samples}
     _set_cache(cell, setup)
     with scratch_folder(folder) as scratch:
+        here = setup.placement is None
+        at_once = room.at_once(setup.prepared, cell.samples, folder, scratch) if here else len(processes)
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
         began, start = time.monotonic(), datetime.now(UTC)
         with disk_usage.watch([folder, scratch]) as disk:
             temporary = {} if setup.placement else {"TMPDIR": str(scratch)}
             environment = {**temporary, "GPD_RUN": run_id, **ENVIRONMENT.get(cell.mode, {})}
-            finished = _run_all(processes, cell, setup, environment, changed)
+            finished = _run_all(processes, at_once, cell, setup, environment, changed)
         wall_s, end = time.monotonic() - began, datetime.now(UTC)
     attempts = [_attempts(process, run_id) for process in processes]
     _refuse_nothing(attempts, finished)
@@ -160,6 +165,7 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
         cpu_s=round(sum(each.cpu.own_s + each.cpu.below_s for each in finished), 2),
         snakemake_cpu_s=round(sum(each.cpu.own_s for each in finished), 2),
         peak_disk_mib=disk.mib and round(disk.mib, 3),
+        waited_for_disk=tuple(_waited_for_disk(processes, at_once, finished)),
         processes=tuple(_describe(process, each, folder) for process, each in zip(processes, finished, strict=True)),
         inputs={name: read for process in processes for name, read in _inputs(process, setup, inputs)},
         outputs=tuple(
@@ -297,9 +303,15 @@ def scratch_folder(folder: Path) -> Iterator[Path]:
 
 
 def _run_all(
-    processes: Sequence[Process], cell: Cell, setup: Setup, environment: Mapping[str, str], changed: Changed
+    processes: Sequence[Process],
+    at_once: int,
+    cell: Cell,
+    setup: Setup,
+    environment: Mapping[str, str],
+    changed: Changed,
 ) -> list[workflow.Finished]:
-    """Run a cell's Snakemake processes side by side, to their ends."""
+    """Run a cell's Snakemake processes side by side, to their ends; no more than the disk has room for."""
+    admission = workflow.ADMISSION if setup.placement is None and cell.mode != INDEPENDENT else ()
 
     def start(process: Process) -> workflow.Finished:
         alone = process.samples[0] if len(processes) > 1 else ""
@@ -311,6 +323,7 @@ def _run_all(
                 process.folder / "profile" / "config.yaml",
                 "results",
                 "--printshellcmds",
+                *admission,
             ),
             process.folder / workflow.LOG,
             lambda state: changed(alone, state),
@@ -319,7 +332,7 @@ def _run_all(
             elsewhere=setup.placement is not None,
         )
 
-    with ThreadPoolExecutor(len(processes)) as pool:
+    with ThreadPoolExecutor(min(at_once, len(processes))) as pool:
         return list(pool.map(start, processes))
 
 
@@ -361,6 +374,16 @@ def reason(finished: workflow.Finished) -> str:
 def _describe(process: Process, finished: workflow.Finished, folder: Path) -> ProcessRecord:
     directory = str(process.folder.relative_to(folder))
     return ProcessRecord(directory=directory, samples=process.samples, exit_code=finished.exit_code)
+
+
+def _waited_for_disk(
+    processes: Sequence[Process], at_once: int, finished: Sequence[workflow.Finished]
+) -> Iterator[str]:
+    """The samples that were begun later than they could have been, for the disk had no room."""
+    for process in processes[at_once:]:
+        yield from process.samples
+    for each in finished:
+        yield from workflow.waited_for_disk(each.said)
 
 
 def _inputs(process: Process, setup: Setup, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:

@@ -20,13 +20,16 @@ class LauncherError(GpdError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What this process may use of the machine: `cpus` at once, and memory; None is a limit that is not set."""
+    """What this process may use of the machine: `cpus` at once, memory, files, and processes and threads that may still
+    be started; None is a limit that is not set."""
 
     cpus: int
     cpu_quota_cpus: float | None
     memory_mib: float
     memory_limit_mib: float | None
     memory_available_mib: float
+    open_files: int | None = None
+    tasks_left: int | None = None
 
 
 def lay_out(policy: Policy, xml: Path | None = None) -> Layout:

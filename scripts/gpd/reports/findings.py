@@ -160,6 +160,8 @@ def _notices(tables: Tables, records: Sequence[RunRecord], differing: Sequence[D
         yield Notice("warning", _bad_data(bad))
     if failed := int(counted_in(tables.runs)["failed"].sum()):
         yield Notice("warning", f"{counted(failed, 'sample')} failed; see Failures.")
+    if waited := _waited_for_disk(records):
+        yield Notice("warning", waited)
     if outside := _failed_outside(tables.jobs):
         yield Notice("warning", outside)
     if contended := _contended(tables.jobs):
@@ -198,6 +200,15 @@ def _bad_data(samples: Sequence[str]) -> str:
         f"{counted(len(samples), 'sample')} {'has' if len(samples) == 1 else 'have'} bad data, for "
         f"{'it fails' if len(samples) == 1 else 'they fail'} wherever drawn, alone too: {some(samples, MOST_NAMED)}. "
         "Repeats with such samples were drawn anew without them, where the pool had others."
+    )
+
+
+def _waited_for_disk(records: Iterable[RunRecord]) -> str:
+    """Cells whose samples were not all at work at once, for the disk had no room for that."""
+    held = [record for record in records if record.waited_for_disk]
+    named = [f"{len(record.waited_for_disk)} of {record.cell.n} in {record.cell.cell}" for record in held]
+    return (
+        f"Fewer samples than N ran at once, for the disk had no room: {some(named, MOST_NAMED)} waited." if held else ""
     )
 
 

@@ -146,6 +146,13 @@ MAKESPAN = Column(
     "wall_s: no duration is taken across two clocks.",
 )
 CPU_UTILISATION = Column("cpu_utilisation", NUMBER, "", "CPU time of the tools / (cores x makespan).")
+DISK_A_SAMPLE = Column(
+    "disk_per_sample_mib",
+    NUMBER,
+    "MiB",
+    "peak_disk_mib / samples: samples are largest at different moments, so one alone takes more.",
+)
+DISK_A_BYTE = Column("disk_per_input", NUMBER, "", "peak_disk_mib / the size of the samples' read files.")
 CPU_A_GIGABASE = Column("cpu_s_per_gigabase", NUMBER, "s/Gb", "CPU time of the tools / gigabases that succeeded.")
 
 RUNS = (
@@ -172,6 +179,11 @@ RUNS = (
     CPU_A_GIGABASE,
     Column("peak_memory_mib", NUMBER, "MiB", "Largest sum of peak memory over jobs that ran at once: an upper bound."),
     Column("peak_disk_mib", NUMBER, "MiB", "Largest size of the cell's folder that was seen."),
+    DISK_A_SAMPLE,
+    DISK_A_BYTE,
+    Column(
+        "waited_for_disk", COUNT, "samples", "Samples that were begun later, for the disk had no room for all at once."
+    ),
     Column("read_mib", NUMBER, "MiB", "Read from storage by the named steps."),
     Column("write_mib", NUMBER, "MiB", "Written towards storage by the named steps."),
     Column("shared_inputs_mib", NUMBER, "MiB", "Inputs of the named steps on network file systems, once for each job."),
@@ -191,7 +203,7 @@ NODE_EFFICIENCY = Column(
     "",
     "Mode cluster: genomes a day / (nodes x the most that one node gave in this study, at any N); empty elsewhere.",
 )
-REPEATED = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_UTILISATION, CPU_A_GIGABASE)
+REPEATED = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_UTILISATION, CPU_A_GIGABASE, DISK_A_SAMPLE)
 
 
 def _over_repeats(column: Column) -> tuple[Column, ...]:

@@ -127,6 +127,12 @@ def gigabases(run: Run, sample: str) -> float | None:
     return None if bases is None else bases / BASES_PER_GIGABASE
 
 
+def input_mib(run: Run, outcomes: Iterable[Outcome]) -> float | None:
+    """Size of all samples' read files, MiB; None where that of one is not known."""
+    sizes = [run.record.input(outcome.sample).mib for outcome in outcomes]
+    return None if None in sizes else _sum(sizes)
+
+
 # ---- steps -------------------------------------------------------------------------------------------
 
 
@@ -195,6 +201,9 @@ def _run(
         "cpu_s_per_gigabase": _over(cpu_s, total),
         "peak_memory_mib": peak_memory_mib(attempt for _, attempt in jobs) if run.one_clock else None,
         "peak_disk_mib": run.record.peak_disk_mib,
+        "disk_per_sample_mib": _over(run.record.peak_disk_mib, len(outcomes)),
+        "disk_per_input": _over(run.record.peak_disk_mib, input_mib(run, outcomes)),
+        "waited_for_disk": len(run.record.waited_for_disk),
         "read_mib": _sum(attempt.read_mib for attempt in attempts),
         "write_mib": _sum(attempt.write_mib for attempt in attempts),
         "shared_inputs_mib": _sum(attempt.shared_inputs_mib for attempt in attempts),

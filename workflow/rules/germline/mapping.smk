@@ -1,7 +1,5 @@
 # What mapping asks for: bwa's index, in memory once or for each job, and the reads, whole or in chunks.
-import json
 import os
-import subprocess
 from functools import cache
 
 BATCH_BASES = 100_000_000  # what bwa takes at once, whatever its threads (-K): its results depend on it
@@ -16,8 +14,6 @@ if not config["reference"]["bwa_index"]:
 environment |= dict(GPD_BWA_SHM=source("bwa_shm.py"))
 
 
-# where a module's user has our files, to look at some before Snakemake does
-place = workflow.modifier.path_modifier.replace_prefix
 mapped_whole, mapped_in_chunks = (Path(place(f"results/{rule}")) for rule in ("map_and_sort", "map_chunk"))
 index_files = [place(path) for path in bwa_files]
 
@@ -95,8 +91,7 @@ def memory_mb():
     told = workflow.global_resources.get("mem_mb")
     if told is not None:
         return told.value
-    asking = [sys.executable, "-S", "-E", environment["GPD_LAUNCH"], "limits"]
-    return json.loads(subprocess.run(asking, capture_output=True, check=True).stdout)["memory_mib"] * 1.048576
+    return limits()["memory_mib"] * 1.048576
 
 
 def own_mb(threads):

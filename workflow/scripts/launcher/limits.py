@@ -1,6 +1,7 @@
-"""What this process may use of the machine: CPUs and memory, by its affinity, control groups and Slurm."""
+"""What this process may use of the machine, CPUs, memory, files and processes: by affinity, control groups, Slurm."""
 
 import os
+import resource
 
 from launcher.slurm import fields_of, told_of
 from launcher.system import MIB, read_text
@@ -15,7 +16,8 @@ def limits(root="", environment=os.environ, affinity=None):
 
     `cpus` is how many it may keep busy at once. Memory is the machine's, or less where a control group or Slurm sets
     a limit; what is available under a limit leaves out what its processes use already, but for their page cache. A
-    limit that is not set is None. `root` and `affinity` are for tests.
+    limit that is not set is None. `open_files` is the hard limit, up to which jobs raise theirs (command.py), and
+    `tasks_left` how many processes and threads may still be started. `root` and `affinity` are for tests.
     """
     memory = {
         line.split(":")[0]: int(line.split()[1]) / 1024 for line in read_text(f"{root}/proc/meminfo").splitlines()
@@ -30,7 +32,24 @@ def limits(root="", environment=os.environ, affinity=None):
         "memory_mib": round(limit, 1),
         "memory_limit_mib": round(limit, 1) if limit < total else None,
         "memory_available_mib": round(min(left), 1),
+        "open_files": hard_limit(resource.RLIMIT_NOFILE),
+        "tasks_left": tasks_left(root),
     }
+
+
+def hard_limit(kind):
+    """Return a limit of this process that it may not raise, None where there is none."""
+    _, hard = resource.getrlimit(kind)
+    return None if hard == resource.RLIM_INFINITY else hard
+
+
+def tasks_left(root=""):
+    """Return how many processes and threads may still be started, None: no limit; of ulimit -u all count as left."""
+    left = [] if os.getuid() == 0 else [hard_limit(resource.RLIMIT_NPROC)]
+    for folder in limiting_groups("pids", root):
+        limit, used = (read_text(f"{folder}/pids.{name}").strip() for name in ("max", "current"))
+        left += [int(limit) - int(used)] if limit.isdecimal() and used.isdecimal() else []
+    return min((number for number in left if number is not None), default=None)
 
 
 def usable_cpus(affinity, root="", environment=os.environ):

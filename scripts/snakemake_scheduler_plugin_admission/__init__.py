@@ -1,0 +1,186 @@
+"""Snakemake's scheduler `admission`: a sample is begun where the disk has room for all that it will take.
+
+What samples take, the workflow has predicted (.snakemake/gpd/disk.json, by workflow/scripts/disk.py). What those that
+are begun will still take of that is kept for them, and their jobs are never held back. Among the jobs that may start,
+the scheduler `greedy` chooses. Snakemake imports this package whenever it starts, so it does little.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from snakemake.scheduling.greedy import Scheduler as Greedy
+from snakemake.scheduling.greedy import SchedulerSettings as SchedulerSettings  # Snakemake looks for it here
+from snakemake_interface_common.exceptions import WorkflowError
+
+PREDICTED = Path(".snakemake/gpd/disk.json")
+BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system's
+
+
+@dataclass(eq=False)
+class Sample:
+    """A sample: bytes that it will take by rule (results, temporary), its jobs to be run, and all of its outputs."""
+
+    name: str
+    rules: Mapping[str, Sequence[int]]
+    jobs: list[Any] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    begun: bool = False
+
+    def held(self) -> int:
+        """Bytes of its outputs, with the pieces of those that are being made."""
+        return sum(map(_bytes, self.outputs)) + sum(map(_bytes, self._pieces()))
+
+    def _pieces(self) -> Iterator[str]:
+        for path in self.outputs:
+            with suppress(OSError):
+                yield from (entry.path for entry in os.scandir(f"{path}.pieces"))
+
+    def lacks(self, left: Iterable[Any], one_disk: bool) -> tuple[int, int]:
+        """Bytes that it will still take of the disk of results and of that of temporary files, with these jobs left.
+
+        Of temporary files nobody knows whose they are, so that what a job has written of them counts twice.
+        """
+        spaces = [self.rules.get(job.rule.name, (0, 0)) for job in left]
+        if not spaces:
+            return 0, 0
+        if one_disk:
+            return max(0, max(results + temporary for results, temporary in spaces) - self.held()), 0
+        return max(0, max(results for results, _ in spaces) - self.held()), max(temporary for _, temporary in spaces)
+
+
+class Scheduler(Greedy):
+    """Greedy's choice among the jobs of samples that are begun, of those for which there is room, and of no sample."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.cores = 0
+        self.samples: dict[str, Sample] = {}
+        self.folders = ["", ""]  # of results, of temporary files
+        self.one_disk = True
+        self.at_work: list[Sample] = []
+        self.asked: dict[Sample, tuple[int, int]] = {}
+        self.told: set[str] = set()
+
+    def select_jobs(self, selectable_jobs, remaining_jobs, available_resources, input_sizes):
+        if not self.cores:
+            self.cores = available_resources["_cores"]  # of all: nothing runs yet
+            self._begin()
+        admitted, waiting = self._admit(selectable_jobs, input_sizes)
+        selected = super().select_jobs(admitted, remaining_jobs, available_resources, input_sizes)
+        for sample in self._samples_of(selected):
+            if not sample.begun:
+                sample.begun = True
+                self.at_work.append(sample)
+        idle = available_resources["_cores"] - sum(job.scheduler_resources.get("_cores", 0) for job in selected)
+        if waiting and idle:
+            self._tell(waiting, idle == self.cores)
+        return selected
+
+    def _begin(self) -> None:
+        """Take in what is predicted, and which jobs and files are whose."""
+        if not PREDICTED.exists():
+            return
+        predicted = json.loads(PREDICTED.read_text(encoding="utf-8"))
+        self.folders = [_standing(predicted["results"]), _standing(predicted["temporary"])]
+        self.one_disk = len({Path(folder).stat().st_dev for folder in self.folders}) == 1
+        self.samples = {name: Sample(name, needs["rules"]) for name, needs in predicted["samples"].items()}
+        to_run = set(self.dag.needrun_jobs())
+        for job in self.dag.jobs:
+            for sample in self._samples_of([job]):
+                sample.outputs += map(str, job.output)
+                sample.jobs += [job] if job in to_run else []
+
+    def _samples_of(self, jobs: Iterable[Any]) -> Iterator[Sample]:
+        for job in jobs:
+            for member in job if job.is_group() else [job]:
+                name = member.wildcards.get("sample", None) or member.wildcards.get("callset", None)
+                if name in self.samples:
+                    yield self.samples[name]
+
+    def _admit(self, jobs: Sequence[Any], input_sizes: Mapping) -> tuple[list[Any], Sample | None]:
+        """The jobs that may start, and the sample that waits for the disk, if one does.
+
+        Samples are looked at in the order in which greedy takes them, no more than there are cores; one that does not
+        fit lets others pass.
+        """
+        new: dict[Sample, list[Any]] = {}
+        admitted = []
+        for job in jobs:
+            unbegun = [sample for sample in self._samples_of([job]) if not sample.begun]
+            if unbegun:
+                new.setdefault(unbegun[0], []).append(job)
+            else:
+                admitted.append(job)
+        if not new:
+            return admitted, None
+        room, waiting, places = self._room(), None, self.cores
+        for sample in sorted(new, key=lambda each: max(self.job_reward(job, input_sizes) for job in new[each]))[::-1]:
+            lacks = self._asked(sample)
+            if all(need <= there for need, there in zip(lacks, room, strict=True)):
+                room = [there - need for need, there in zip(lacks, room, strict=True)]
+                admitted += new[sample]
+                places -= 1
+                if not places:
+                    break
+            else:
+                waiting = waiting or sample
+        return admitted, waiting
+
+    def _asked(self, sample: Sample) -> tuple[int, int]:
+        """What a sample that is not begun will take; looked up once, for its files stay as they are."""
+        if sample not in self.asked:
+            self.asked[sample] = sample.lacks(self._left(sample), self.one_disk)
+        return self.asked[sample]
+
+    def _left(self, sample: Sample) -> list[Any]:
+        return [job for job in sample.jobs if not self.dag.finished(job)]
+
+    def _room(self) -> list[int]:
+        """Bytes of each disk that are free and not kept for samples at work, of which those that failed are none."""
+        room, failed = [*map(free_bytes, self.folders)], self.dag.workflow.scheduler.failed
+        self.at_work = [sample for sample in self.at_work if self._left(sample) and failed.isdisjoint(sample.jobs)]
+        for sample in self.at_work:
+            lacks = sample.lacks(self._left(sample), self.one_disk)
+            room = [there - need for need, there in zip(lacks, room, strict=True)]
+        return room
+
+    def _tell(self, sample: Sample, nothing_runs: bool) -> None:
+        """Say once that a sample waits. Raises WorkflowError where it would forever."""
+        lacks, room = self._asked(sample), self._room()
+        short = next((disk for disk, need in enumerate(lacks) if need > room[disk]), 0)
+        folder, free = self.folders[short], free_bytes(self.folders[short])
+        told = f"{sample.name} takes up to {size(lacks[short])} more, and {size(free)} are free in {folder}"
+        if nothing_runs:
+            raise WorkflowError(f"disk: {told}: free some, or try it nonetheless with --scheduler greedy")
+        if sample.name not in self.told:
+            self.told.add(sample.name)
+            kept = size(max(0, free - room[short]))
+            self.logger.warning(f"disk: {sample.name} waits: {told}, {kept} of it for samples that are begun")
+
+
+def free_bytes(folder: str) -> int:
+    """Bytes that a folder's file system gives to this user."""
+    system = os.statvfs(folder)
+    return system.f_bavail * system.f_frsize
+
+
+def size(amount: float) -> str:
+    return f"{amount / 1e9:,.1f} GB" if amount >= 1e8 else f"{amount / 1e6:,.1f} MB"
+
+
+def _bytes(path: str) -> int:
+    try:
+        return os.lstat(path).st_blocks * BLOCK_BYTES
+    except OSError:
+        return 0
+
+
+def _standing(path: str) -> str:
+    """The path, or the nearest above it that is there."""
+    absolute = Path(path).absolute()
+    return str(next(each for each in (absolute, *absolute.parents) if each.exists()))

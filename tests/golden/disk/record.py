@@ -1,0 +1,167 @@
+"""Run samples alone with the real tools, and write what disk each took into measured.tsv beside this file.
+
+    python tests/golden/disk/record.py [NAME ...]
+
+Simulated samples, and real reads of ../shared/data where they are there; all, or those named. tests/unit/test_disk.py
+holds predictions against the table.
+"""
+
+import csv
+import importlib.util
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+import yaml
+
+from gpd.commands.demo import DEMOS, simulate
+from gpd.execution import workflow
+from gpd.lab import disk_usage
+from gpd.lab.pool import lay_out, read_source
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+SHARED = ROOT.parent / "shared" / "data"
+TABLE = HERE / "measured.tsv"
+COLUMNS = ["name", "settings", "sort_mb", "units", "peak_bytes", "kept_bytes"]
+LOOK_S = 0.05
+MIB = 1 << 20
+CORES, USUAL_MB = 2, 10_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sample of a configuration that is made in a folder; settings of it that are others; memory of its sorter."""
+
+    pipeline: str
+    make: Callable[[Path], None]
+    sample: str
+    settings: dict = field(default_factory=dict)
+    sort_mb: int = USUAL_MB
+
+
+def simulated(pipeline: str, *options: str) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        simulate(DEMOS[pipeline].simulator, folder, 1, *options)
+
+    return make
+
+
+def germline_reads(name: str, fasta: str, sites: str) -> Callable[[Path], None]:
+    """All lanes of a folder of real reads as one sample."""
+
+    def make(folder: Path) -> None:
+        data = SHARED / name
+        units = [("NA12878", fq1.name, fq1) for fq1 in sorted((data / "reads").glob("*_R1.fastq.gz"))]
+        config = {"reference": {"fasta": str(data / fasta)}, "known_sites": [str(data / "known_sites" / sites)]}
+        write(folder, config, units)
+
+    return make
+
+
+def rna_reads(name: str, sample: str) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        data = SHARED / name
+        config = {"reference": {"fasta": str(data / "genome.fa.gz")}, "annotation": str(data / "genes.gtf.gz")}
+        write(folder, config, [(sample, "L1", data / "reads" / f"{sample}_R1.fastq.gz")])
+
+    return make
+
+
+def write(folder: Path, config: dict, units: list[tuple[str, str, Path]]) -> None:
+    rows = [f"{sample}\t{unit}\t{fq1}\t{str(fq1).replace('_R1.', '_R2.')}" for sample, unit, fq1 in units]
+    (folder / "units.tsv").write_text("\n".join(["sample_name\tunit_name\tfq1\tfq2", *rows]) + "\n")
+    (folder / "samples.tsv").write_text("\n".join(["sample_name", *{sample for sample, *_ in units}]) + "\n")
+    tables = {"samples": "samples.tsv", "units": "units.tsv"}
+    (folder / "config.yaml").write_text(yaml.safe_dump(config | tables))
+
+
+CHR20 = germline_reads("germline_chr20", "chr20_1100kb.fa.gz", "HG002_only.sites.1100kb.vcf.gz")
+CHR22 = germline_reads("germline_chr22", "chr22_40kb.fa.gz", "dbsnp_146.hg38.vcf.gz")
+SMALL = simulated("germline", "--samples", "1", "--length", "400000")
+LARGE = simulated("germline", "--samples", "1", "--length", "1200000", "--gaps-every", "200000")
+CASES = {
+    "simulated_0.4Mb": Case("germline", SMALL, "DEMO01"),
+    "simulated_0.4Mb_cram": Case("germline", SMALL, "DEMO01", {"alignment_format": "cram"}),
+    "simulated_0.4Mb_spilled": Case("germline", SMALL, "DEMO01", sort_mb=40),
+    "simulated_1.2Mb": Case("germline", LARGE, "DEMO01"),
+    "simulated_1.2Mb_pieces": Case("germline", LARGE, "DEMO01", {"scatter": "4"}),
+    "chr20": Case("germline", CHR20, "NA12878"),
+    "chr20_spilled": Case("germline", CHR20, "NA12878", sort_mb=40),
+    "chr22": Case("germline", CHR22, "NA12878"),
+    "simulated_rna": Case("tuxedo", simulated("tuxedo"), "treated1"),
+    "yeast": Case("tuxedo", rna_reads("rnaseq_yeast_chrI", "WT_rep1"), "WT_rep1"),
+    "yeast_spilled": Case("tuxedo", rna_reads("rnaseq_yeast_chrI", "WT_rep1"), "WT_rep1", sort_mb=16),
+    "fly": Case("tuxedo", rna_reads("rnaseq_fly", "sample1.tiny"), "sample1.tiny"),
+}
+USUAL = {
+    "germline": {"filter": "hard", "calling": "per_sample", "scatter": "none"},
+    "tuxedo": {"stop_after": "quantify"},
+}
+SORTS = {"germline": "map_and_sort", "tuxedo": "align"}
+
+
+def measure(case: Case, folder: Path) -> dict[str, object]:
+    """What the sample took, and what is known of it before."""
+    given, run = folder / "given", folder / "run"
+    given.mkdir()
+    case.make(given)
+    source = read_source(given, Path("config.yaml"), case.pipeline)
+    settings = USUAL[case.pipeline] | case.settings
+    lay_out(source, [case.sample], run, **settings)
+    snakemake(case, run, "prepare", folder)
+    with tempfile.TemporaryDirectory() as scratch:
+        shared = disk_usage.used_mib(run / "results")
+        with disk_usage.watch([run / "results", Path(scratch)]) as peak:
+            snakemake(case, run, "results", folder, TMPDIR=scratch)
+    predictor = load(ROOT / "workflow/scripts/disk.py")
+    ((*units,),) = predictor.measure([[row for row in source.units if row["sample_name"] == case.sample]])
+    return {
+        "settings": json.dumps({"pipeline": case.pipeline} | settings),
+        "sort_mb": case.sort_mb,
+        "units": json.dumps([[round(unit.bases), round(unit.fastq)] for unit in units]),
+        "peak_bytes": round((peak.mib - shared) * MIB),
+        "kept_bytes": round((disk_usage.used_mib(run / "results") - shared) * MIB),
+    }
+
+
+def snakemake(case: Case, run: Path, target: str, folder: Path, **environment: str) -> None:
+    options = ["--set-resources", f"{SORTS[case.pipeline]}:mem_mb={case.sort_mb}"]
+    command = workflow.command(run, CORES, None, workflow.PROFILES / "throughput", [], ["--", target], options)
+    ended = workflow.run(command, folder / f"{target}.log", lambda state: None, environment)
+    if ended.exit_code:
+        sys.exit("\n".join(ended.said))
+
+
+def load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def main(names: list[str]) -> None:
+    disk_usage.INTERVAL_S = LOOK_S
+    rows = {row["name"]: row for row in read()}
+    for name in names or CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            rows[name] = {"name": name} | measure(CASES[name], Path(folder))
+        print(*rows[name].values(), sep="\t", flush=True)
+        with TABLE.open("w", newline="") as file:
+            table = csv.DictWriter(file, COLUMNS, delimiter="\t", lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows[name] for name in CASES if name in rows)
+
+
+def read() -> Iterator[dict[str, str]]:
+    if TABLE.exists():
+        with TABLE.open(newline="") as file:
+            yield from csv.DictReader(file, delimiter="\t")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,181 @@
+"""Which jobs the scheduler `admission` lets start: jobs are made up, files and the free space are the test's."""
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+from snakemake_interface_common.exceptions import WorkflowError
+
+import snakemake_scheduler_plugin_admission as admission
+from snakemake_scheduler_plugin_admission import Scheduler, SchedulerSettings
+
+KB = 1000
+RULES = {"map_and_sort": [100 * KB, 0], "mark_duplicates": [200 * KB, 0], "haplotype_caller": [80 * KB, 0]}
+
+
+@dataclass(eq=False)
+class Job:
+    """A job as the scheduler sees it."""
+
+    name: str
+    wildcards: dict[str, str]
+    priority: int = 0
+    output: Sequence[str] = ()
+    input: Sequence[str] = ()
+    scheduler_resources: dict[str, int] = field(default_factory=lambda: {"_cores": 1})
+
+    @property
+    def rule(self):
+        return SimpleNamespace(name=self.name)
+
+    def is_group(self):
+        return False
+
+
+class Run:
+    """A run of samples through three jobs each, on a disk of so many bytes; what a job makes appears when it ends."""
+
+    def __init__(self, folder, monkeypatch, samples, free, cores=4, rules=RULES):
+        self.folder, self.free, self.cores = folder, free, cores
+        self.finished, self.failed, self.running = set(), set(), []
+        self.jobs = [
+            Job(rule, {"sample": name}, -number, [str(folder / f"{rule}-{name}")])
+            for number, name in enumerate(samples)
+            for rule in rules
+        ]
+        predicted = {"results": str(folder), "temporary": str(folder)}
+        predicted["samples"] = {name: {"kept": 80 * KB, "rules": rules} for name in samples}
+        (folder / "disk.json").write_text(json.dumps(predicted))
+        monkeypatch.setattr(admission, "PREDICTED", folder / "disk.json")
+        monkeypatch.setattr(admission, "free_bytes", lambda path: self.free)
+        dag = SimpleNamespace(
+            jobs=self.jobs,
+            needrun_jobs=lambda: [job for job in self.jobs if job not in self.finished],
+            finished=self.finished.__contains__,
+            workflow=SimpleNamespace(scheduler=SimpleNamespace(failed=self.failed)),
+        )
+        self.scheduler = Scheduler(dag, SchedulerSettings(), logging.getLogger("admission"))
+
+    def ready(self):
+        """The first job of each sample that has not ended, as far as it does not run."""
+        left = {}
+        for job in self.jobs:
+            if job not in self.finished:
+                left.setdefault(job.wildcards["sample"], job)
+        failed = {job.wildcards["sample"] for job in self.failed}
+        return [job for name, job in left.items() if job not in self.running and name not in failed]
+
+    def select(self):
+        """The samples whose next job is started."""
+        available = {"_cores": self.cores - len(self.running), "_job_count": 1000}
+        selected = self.scheduler.select_jobs(self.ready(), [], available, {})
+        self.running += selected
+        return [job.wildcards["sample"] for job in selected]
+
+    def end(self, sample, size=0):
+        """The sample's job ends, and leaves a file of that size."""
+        (job,) = [job for job in self.running if job.wildcards["sample"] == sample]
+        self.running.remove(job)
+        self.finished.add(job)
+        self.folder.joinpath(f"{job.name}-{sample}").write_bytes(bytes(size))
+        self.free -= size
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    return lambda samples, free, **given: Run(tmp_path, monkeypatch, samples, free, **given)
+
+
+def test_with_room_for_all_greedy_chooses(run):
+    of = run(["S1", "S2", "S3"], 1000 * KB, cores=2)
+    assert of.select() == ["S1", "S2"]
+    of.end("S1")
+    assert of.select() == ["S1"], "depth first, by their priorities"
+
+
+def test_samples_that_do_not_fit_beside_others_wait(run, caplog):
+    of = run(["S1", "S2", "S3"], 450 * KB)
+    assert of.select() == ["S1", "S2"]
+    (said,) = [record.message for record in caplog.records]
+    assert said.startswith(f"disk: S3 waits: S3 takes up to 0.2 MB more, and 0.5 MB are free in {of.folder}, 0.4 MB")
+    of.select()
+    assert len(caplog.records) == 1, "it is said once"
+    of.end("S1", 80 * KB)
+    of.end("S2", 80 * KB)
+    assert of.select() == ["S1", "S2"]
+
+
+def test_what_is_there_and_what_no_job_will_make_any_more_is_not_kept_free(run):
+    of = run(["S1", "S2"], 330 * KB)
+    assert of.select() == ["S1"]
+    of.end("S1")
+    assert of.select() == ["S1"]
+    of.end("S1", 80 * KB)
+    assert of.free == 250 * KB
+    assert of.select() == ["S1", "S2"], "of S1 haplotype_caller is left alone, whose 80 kB are there"
+
+
+def test_a_begun_sample_is_never_held_back(run):
+    of = run(["S1"], 200 * KB)
+    assert of.select() == ["S1"]
+    of.free = 0
+    of.end("S1")
+    assert of.select() == ["S1"]
+
+
+def test_a_smaller_sample_passes_one_that_does_not_fit(run):
+    of = run(["S1", "S2"], 150 * KB)
+    of.scheduler._begin()
+    of.scheduler.cores = of.cores
+    of.scheduler.samples["S2"].rules = {"map_and_sort": [100 * KB, 0]}
+    assert of.select() == ["S2"]
+
+
+def test_where_nothing_runs_and_nobody_fits_it_ends_with_one_line(run):
+    of = run(["S1", "S2"], 150 * KB)
+    with pytest.raises(WorkflowError) as raised:
+        of.select()
+    assert str(raised.value) == (
+        f"disk: S1 takes up to 0.2 MB more, and 0.1 MB are free in {of.folder}: free some, or try it nonetheless with "
+        "--scheduler greedy"
+    )
+
+
+def test_the_room_of_a_failed_sample_is_given_back(run):
+    of = run(["S1", "S2"], 350 * KB)
+    assert of.select() == ["S1"]
+    of.failed.add(of.running.pop())
+    assert of.select() == ["S2"]
+
+
+def test_temporary_files_elsewhere_count_apart(run, monkeypatch):
+    of = run(
+        ["S1", "S2"], 10_000 * KB, rules={"map_and_sort": [100 * KB, 6_000 * KB], "haplotype_caller": [80 * KB, 0]}
+    )
+    of.scheduler._begin()
+    of.scheduler.cores, of.scheduler.one_disk = of.cores, False
+    assert of.select() == ["S1"]
+    of.end("S1", 80 * KB)
+    assert of.select() == ["S1", "S2"]
+
+
+def test_pieces_of_a_step_count_as_what_its_sample_holds(run):
+    of = run(["S1"], 1000 * KB)
+    of.select()
+    (sample,) = of.scheduler.samples.values()
+    before = sample.held()
+    (of.folder / "map_and_sort-S1.pieces").mkdir()
+    (of.folder / "map_and_sort-S1.pieces" / "1.bam").write_bytes(bytes(40_960))
+    assert sample.held() - before == 40_960
+
+
+def test_jobs_of_no_sample_and_without_predictions_start_as_ever(run, monkeypatch, tmp_path):
+    of = run(["S1"], 0)
+    of.jobs[0].wildcards = {"sample": "of no table"}
+    assert of.select() == ["of no table"]
+    of = run(["S1", "S2"], 0)
+    monkeypatch.setattr(admission, "PREDICTED", tmp_path / "not there")
+    assert of.select() == ["S1", "S2"]

@@ -1,0 +1,162 @@
+"""How much disk samples take: what files tell, what is made of that, and measured samples beside predicted ones."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, random_sequence, script, write_fastq
+
+disk = script(ROOT / "workflow" / "scripts" / "disk.py")
+MEASURED = ROOT / "tests" / "golden" / "disk" / "measured.tsv"
+WITHIN = 0.25
+GERMLINE = {
+    **{"pipeline": "germline", "scatter": "none", "realigner": "none", "alignment_format": "bam", "bam_input": "keep"},
+    **{"calling": "per_sample", "gatk": "gatk4", "mapper": "bwa", "reference": {"bwa_index": ""}},
+}
+TUXEDO = {"pipeline": "tuxedo", "aligner": "hisat2"}
+HUMAN = disk.Reads(bases=93e9, fastq=60e9)
+MUCH = 10_000_000  # MB: nothing is spilled
+
+
+@pytest.fixture(scope="module")
+def reads():
+    return [(f"read{number}", random_sequence(100, number)) for number in range(400)]
+
+
+def row(fq1: Path | str = "", fq2: Path | str = "", bam: Path | str = "") -> dict[str, str]:
+    return {"fq1": str(fq1), "fq2": str(fq2), "bam": str(bam)}
+
+
+# ---- what there is to read ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["reads.fq", "reads.fq.gz"])
+def test_bases_are_told_from_the_beginning_of_a_file(tmp_path, reads, name, monkeypatch):
+    path = write_fastq(tmp_path / name, reads)
+    monkeypatch.setattr(disk, "HEAD", path.stat().st_size // 3)
+    (((unit,),)) = disk.measure([[row(path, path)]])
+    assert unit.bases == pytest.approx(2 * 400 * 100, rel=0.05)
+    packed = write_fastq(tmp_path / "packed.fq.gz", reads).stat().st_size
+    assert unit.fastq == pytest.approx(2 * packed, rel=0.1)
+
+
+def test_of_a_cohort_some_files_are_looked_at_and_all_sizes_count(tmp_path, reads, monkeypatch):
+    paths = [write_fastq(tmp_path / f"{number}.fq.gz", reads[: 40 * (number + 1)]) for number in range(10)]
+    looked = []
+    monkeypatch.setattr(disk, "_head", lambda path: looked.append(path) or Path(path).read_bytes())
+    measured = [unit.bases for (unit,) in disk.measure([row(path)] for path in paths)]
+    assert len(looked) == disk.HEADS
+    assert measured == pytest.approx([4000 * number for number in range(1, 11)], rel=0.15)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x1f\x8bno gzip", b"@only\nACGT\n"])
+def test_files_that_tell_nothing_end_no_run(tmp_path, content):
+    path = tmp_path / "reads.fq.gz"
+    path.write_bytes(content)
+    (((unit,),)) = disk.measure([[row(path, tmp_path / "not there")]])
+    assert unit == disk.Reads(len(content), len(content))
+
+
+def test_aligned_units_count_by_their_size(tmp_path):
+    (tmp_path / "a.cram").write_bytes(bytes(1000))
+    (((unit,),)) = disk.measure([[row(bam=tmp_path / "a.cram")]])
+    assert (unit.bases, unit.aligned) == (5000, 1000)
+
+
+# ---- what is made of them ----------------------------------------------------------------------------
+
+
+def predict(*units, sort_mb=MUCH, **config):
+    whole = GERMLINE if config.get("pipeline", "germline") == "germline" else TUXEDO
+    return disk.predict(units, whole | config, sort_mb)
+
+
+def test_lanes_are_sorted_one_by_one_and_marked_together():
+    lanes = [disk.Reads(HUMAN.bases / 4, HUMAN.fastq / 4)] * 4
+    whole, of_lanes = predict(HUMAN, sort_mb=10_000), predict(*lanes, sort_mb=10_000)
+    assert of_lanes.rules["mark_duplicates"].results == pytest.approx(whole.rules["mark_duplicates"].results)
+    assert of_lanes.temporary == pytest.approx(whole.temporary / 4)
+
+
+def test_what_fits_in_memory_is_not_spilled():
+    assert predict(HUMAN).temporary == 0
+    assert predict(HUMAN, sort_mb=10_000).temporary > 30e9
+    assert predict(HUMAN, pipeline="tuxedo").temporary == 0
+    assert predict(HUMAN, pipeline="tuxedo", sort_mb=10_000).temporary > 30e9
+
+
+def test_pieces_lie_beside_what_they_are_gathered_into():
+    whole, cut = predict(HUMAN), predict(HUMAN, scatter="auto")
+    recalibrated = whole.rules["base_recalibration"].results - whole.rules["base_recalibrator"].results
+    assert cut.rules["base_recalibration"].results - whole.rules["base_recalibration"].results == recalibrated
+    small = disk.Reads(1e6, 1e6)
+    assert predict(small, scatter="auto") == predict(small)
+    assert predict(small, scatter="4").results > predict(small).results
+
+
+def test_choices_of_the_configuration_count():
+    assert "realign_indels" not in predict(HUMAN).rules
+    assert "realign_indels" in predict(HUMAN, realigner="gatk3").rules
+    assert predict(HUMAN, alignment_format="cram").kept < predict(HUMAN).kept
+    assert predict(HUMAN, pipeline="tuxedo", aligner="tophat2").results > predict(HUMAN, pipeline="tuxedo").results
+    taken = disk.Reads(HUMAN.bases, HUMAN.fastq, aligned=50_000_000_000)
+    assert predict(taken, bam_input="remap").temporary == 50e9
+
+
+def test_what_samples_share_is_counted_once():
+    needs = [predict(HUMAN)] * 3
+    per_sample = disk.shared(GERMLINE, 3.1e9, needs)
+    assert per_sample == pytest.approx(3.1e9 * 2.75, rel=0.01)
+    assert disk.shared(GERMLINE | {"calling": "joint"}, 3.1e9, needs) > per_sample
+    assert disk.shared(GERMLINE | {"reference": {"bwa_index": "hg38"}}, 3.1e9, needs) < per_sample
+
+
+def test_temporary_files_of_a_sorter_and_of_the_marking_of_duplicates():
+    """93 Gb in chunks of 0.4 Gb; 930 million short reads, 600,000 a file."""
+    assert disk.most_files([[HUMAN]], GERMLINE, 10_000) == pytest.approx(1550)
+    assert disk.most_files([[HUMAN]], GERMLINE, 1_000) == pytest.approx(93e9 * disk.IN_MEMORY / (1e9 * 5 / 48))
+    assert disk.most_files([[HUMAN]], TUXEDO, 10_000) == pytest.approx(93e9 * disk.IN_MEMORY / 2.5e9)
+
+
+def test_predictions_are_noted_for_others(tmp_path):
+    disk.write(tmp_path / "disk.json", {"S1": predict(HUMAN)}, "results/", "/tmp")
+    told = json.loads((tmp_path / "disk.json").read_text())
+    assert (told["results"], told["temporary"], list(told["samples"])) == ("results/", "/tmp", ["S1"])
+    assert told["samples"]["S1"]["rules"]["map_and_sort"] == [round(predict(HUMAN).rules["map_and_sort"].results), 0]
+    assert [path.name for path in tmp_path.iterdir()] == ["disk.json"]
+
+
+RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |^\S|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def rules_of(pipeline: str) -> dict[str, str]:
+    """The text of each rule of a pipeline."""
+    files = (ROOT / "workflow" / "rules" / pipeline).glob("*.smk")
+    return {name: text for path in files for name, text in RULE.findall(path.read_text())}
+
+
+@pytest.mark.parametrize(("pipeline", "config"), [("germline", {"realigner": "gatk3"}), ("tuxedo", {})])
+def test_each_rule_whose_files_go_again_is_predicted(pipeline, config):
+    predicted, rules = set(predict(HUMAN, pipeline=pipeline, **config).rules), rules_of(pipeline)
+    goes = {name for name, text in rules.items() if re.search(r'(?:temp|kept_alignment)\("[^"]*\{sample\}', text)}
+    assert goes
+    assert goes <= predicted <= set(rules)
+
+
+# ---- measured beside predicted -----------------------------------------------------------------------
+
+
+def measured() -> list[dict[str, str]]:
+    with MEASURED.open(newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+@pytest.mark.parametrize("row", measured(), ids=lambda row: row["name"])
+def test_measured_samples_took_what_is_predicted(row):
+    """Samples that ran alone with the real tools; how, tests/golden/disk/record.py says."""
+    units = [disk.Reads(*unit) for unit in json.loads(row["units"])]
+    need = predict(*units, sort_mb=int(row["sort_mb"]), **json.loads(row["settings"]))
+    assert need.peak == pytest.approx(int(row["peak_bytes"]), rel=WITHIN)
+    assert need.kept == pytest.approx(int(row["kept_bytes"]), rel=WITHIN)

@@ -1,0 +1,79 @@
+# What of the machine lets a run fail, said before its first job, and how much disk samples will take, noted for who admits
+# them (scripts/snakemake_scheduler_plugin_admission). Included last, for it asks rules what they ask for.
+disk = load(source("disk.py"))
+OF_MAPPING = {"map_and_sort", "map_chunk", "take_alignment"}
+SORTS = workflow.modifier.modify_rulename("map_and_sort" if config["pipeline"] == "germline" else "align")
+
+
+def look_ahead():
+    """Say what is wrong with the machine, errors apart from warnings; end where there are errors."""
+    here = not workflow.resource_settings.nodes
+    jobs = {rule.name: job_of(rule) for rule in workflow.modifier.rules if "mem_mb" in rule.resources}
+    temporary = tempfile.gettempdir()
+    reads = disk.measure(units[sample].values() for sample in samples)
+    sort_mb = jobs[SORTS].mem_mb
+    needs = {sample: disk.predict(of_units, config, sort_mb) for sample, of_units in zip(samples, reads)}
+    found = list(preflight.clock(time.time(), read_files(), source("preflight.py").stat().st_mtime))
+    if here:
+        found += preflight.temporary(temporary, os.environ.get("TMPDIR"))
+        found += of_process([job for name, job in jobs.items() if name not in unused()], reads, sort_mb)
+    if PREFLIGHT != "machine":
+        found += of_disks(needs.values(), temporary if here else "")
+    for finding in found:
+        if not finding.is_error:
+            logger.warning(f"warning: {finding.line}")
+    if errors := [finding.line for finding in found if finding.is_error]:
+        sys.exit("\n".join(errors))
+    if here:
+        disk.write(Path(".snakemake/gpd/disk.json"), needs, place("results/"), temporary)
+
+
+def job_of(rule):
+    """What a job of the rule asks for, with the most reads that one has, whatever Snakemake was told that there is."""
+    wildcards = largest(rule)
+    threads = rule.expand_resources(wildcards, InputFiles(), 1)["_cores"]
+    mem_mb = rule.resources["mem_mb"].evaluate(
+        wildcards, input=InputFiles(), threads=threads, attempt=1, rulename=rule.name, async_run=workflow.async_run
+    )
+    return preflight.Job(rule.name, threads, mem_mb.value)
+
+
+def unused():
+    """Rules of mapping that no unit needs."""
+    if config["pipeline"] != "germline":
+        return set()
+    mapped_by = {part.split("/")[1] for sample in units for unit in units[sample] for part in unit_parts(sample, unit)}
+    return {workflow.modifier.modify_rulename(name) for name in OF_MAPPING - mapped_by}
+
+
+def of_process(jobs, reads, sort_mb):
+    """What this process may use, against what jobs ask for."""
+    granted, told = limits(), workflow.global_resources.get("mem_mb")
+    maps = config["pipeline"] == "germline" and SORTS in (job.rule for job in jobs)
+    yield from preflight.memory(
+        jobs,
+        there_mb=granted["memory_mib"] * 1.048576,
+        limited=granted["memory_limit_mib"] is not None,
+        told_mb=told and told.value,
+        cores=workflow.cores or 1,
+        index_mb=index_bytes() / 1e6 if maps else 0,
+    )
+    yield from preflight.open_files(granted["open_files"], disk.most_files(reads, config, sort_mb))
+    yield from preflight.tasks(granted["tasks_left"], workflow.cores or 1)
+
+
+def of_disks(needs, temporary):
+    """What is free, against what all samples take; `temporary` is empty where jobs have another machine's."""
+    results = place("results/")
+    made = os.path.exists(place(reference["fai"]))
+    left = sum(need.kept for need in needs) + (0 if made else disk.shared(config, genome_bytes(), needs))
+    if temporary and preflight.share_disk(results, temporary):
+        wanted = [preflight.Wanted(results, left, max(need.peak - need.kept for need in needs))]
+    else:
+        wanted = [preflight.Wanted(results, left, max(need.results - need.kept for need in needs))]
+        wanted += [preflight.Wanted(temporary, 0, max(need.temporary for need in needs))] if temporary else []
+    return preflight.disk(wanted, len(needs), preflight.free, preflight.taken)
+
+
+if workflow.is_main_process and PREFLIGHT != "none":
+    look_ahead()
