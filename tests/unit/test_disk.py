@@ -80,6 +80,14 @@ def test_lanes_are_sorted_one_by_one_and_marked_together():
     assert of_lanes.temporary == pytest.approx(whole.temporary / 4)
 
 
+def test_bytes_of_disk_a_byte_of_fastq_are_what_the_readme_says():
+    most = {name: predict(HUMAN, pipeline=name, scatter="auto").peak / HUMAN.fastq for name in ("germline", "tuxedo")}
+    assert most["germline"] <= 3.1 and most["tuxedo"] <= 0.9
+    assert predict(HUMAN).peak / HUMAN.fastq == pytest.approx(2, rel=0.01)
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert "2 bytes of disk for each byte of its compressed FASTQ, 3.1 at most" in readme and "RNA-Seq 0.9" in readme
+
+
 def test_what_fits_in_memory_is_not_spilled():
     assert predict(HUMAN).temporary == 0
     assert predict(HUMAN, sort_mb=10_000).temporary > 30e9

@@ -23,7 +23,7 @@ FASTQ_A_BYTE = {".bam": 1.0, ".cram": 2.5}
 # of FASTQ compressed by gzip
 SORTED = 0.95  # BAM of bwa's alignments, level 1
 RECALIBRATED = 1.05  # with recalibrated qualities, which take more values than a newer sequencer's
-SPLICED = 1.0  # BAM of HISAT2's alignments
+SPLICED = 0.8  # BAM of HISAT2's alignments
 
 # of the BAM file that they are made of
 CRAM = 0.5
@@ -36,7 +36,8 @@ SAMTOOLS = 1 / 4
 READS_A_FILE, SHORT = 600_000, 100  # sambamba markdup's --overflow-list-size; bases of a read
 PIECE = 16 * MIB  # the smallest piece of a BAM file (piece_mib of its rules)
 
-SMALL = 2 * MIB  # of a sample: recalibration table, statistics, indexes, native libraries that GATK unpacks
+# of a sample: recalibration table, statistics, indexes, native libraries that GATK unpacks
+SMALL = {"germline": 2 * MIB, "tuxedo": 0.75 * MIB}
 COHORT = 8 * MIB  # of all samples together: MultiQC's page, call sets, tables
 INDEX = {"bwa": 1.75, "bwa-mem2": 5.5, "hisat2": 1.5, "tophat2": 1.5}  # of a genome's bases, without its FASTA
 
@@ -152,8 +153,8 @@ def predict(reads: Sequence[Reads], config: Mapping, sort_mb: float) -> Need:
     """What a sample takes whose units have these reads; `sort_mb` is the mem_mb of the job that sorts."""
     make = _germline if config["pipeline"] == "germline" else _tuxedo
     rules, kept = make(reads, config, sort_mb * 1e6)
-    small = {rule: Space(space.results + SMALL, space.temporary) for rule, space in rules.items()}
-    return Need(small, kept + SMALL)
+    small = SMALL[config["pipeline"]]
+    return Need({rule: Space(space.results + small, space.temporary) for rule, space in rules.items()}, kept + small)
 
 
 def _germline(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[dict[str, Space], float]:
