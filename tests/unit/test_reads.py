@@ -60,7 +60,7 @@ def test_half_a_record_is_an_error(tmp_path):
     fastq = tmp_path / "r.fq"
     fastq.write_text("@a\nA\n")
     with pytest.raises(reads.ReadsLostError, match=r"incomplete \(2 lines\)"):
-        reads.stream(str(fastq), tmp_path, from_stdin=False)
+        reads.stream(str(fastq), tmp_path)
 
 
 def test_equal_counts_pass():

@@ -5,7 +5,8 @@ shorter of two files. A sample then loses reads and the job still exits with 0. 
 bwa reads them, the alignments while the sorter does, and both are compared when the pipe is done, without a second
 pass over the data.
 
-    reads.py stream --counts DIR FASTQ [--stdin]     decompress FASTQ to stdout, leave its record count in DIR
+    reads.py stream --counts DIR FASTQ               decompress FASTQ to stdout, leave its record count in DIR; with
+                                                     --reference FASTA, take the reads of a BAM or CRAM file
     reads.py chunk --counts DIR --chunk 2of4 FASTQ ... -- bwa mem ...
                                                      feed bwa with one of four chunks of the reads; what is not of it is
                                                      counted, and has placeholders (see `batches`)
@@ -21,6 +22,7 @@ import argparse
 import hashlib
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -67,8 +69,26 @@ def unpacked(fastq: str) -> Iterator[BinaryIO]:
     with subprocess.Popen(["gzip", "-cdf", "--", fastq], CHUNK_BYTES, stdout=pipe, stderr=pipe) as gzip:
         yield gzip.stdout
         said = gzip.stderr.read().decode(errors="replace").strip()
+    if gzip.returncode < 0:
+        raise ReadsLostError(f"{fastq}: not read to its end: {signal.Signals(-gzip.returncode).name} to gzip")
     if gzip.returncode != 0:
         raise ReadsLostError(f"{fastq}: damaged or truncated: {said}")
+
+
+@contextmanager
+def unaligned(alignments: str, reference: str, scratch: Path) -> Iterator[BinaryIO]:
+    """The reads of a BAM or CRAM file as FASTQ, mates side by side, and at its end the certainty that it was whole."""
+    collate = ["samtools", "collate", "--reference", reference, "-u", "-O", alignments, str(scratch / "collate")]
+    pipe = subprocess.PIPE
+    with (
+        subprocess.Popen(collate, stdout=pipe) as first,
+        subprocess.Popen(["samtools", "fastq", "-n", "-"], CHUNK_BYTES, stdin=first.stdout, stdout=pipe) as second,
+    ):
+        first.stdout.close()  # the other one's alone, whose end it is to notice
+        yield second.stdout
+    for name, process in (("collate", first), ("fastq", second)):
+        if process.returncode != 0:
+            raise ReadsLostError(f"{alignments}: damaged or truncated: samtools {name} failed ({process.returncode})")
 
 
 def require_whole(fastq: str, lines: int) -> None:
@@ -77,17 +97,14 @@ def require_whole(fastq: str, lines: int) -> None:
         raise ReadsLostError(f"{fastq}: its last record is incomplete ({lines} lines)")
 
 
-def stream(fastq: str, counts: Path, from_stdin: bool) -> None:
+def stream(fastq: str, counts: Path, reference: str = "") -> None:
     """Feed bwa, and leave the number of records in `counts`, unless the file is damaged or bwa stopped before its end.
 
-    The count is there before stdout is closed, so whoever has seen the end of the stream finds it.
+    With a reference it is a file of alignments. The count is there before stdout is closed, so whoever has seen the end
+    of the stream finds it.
     """
-    sink = sys.stdout.buffer
-    if from_stdin:
-        lines = copy(sys.stdin.buffer, sink)
-    else:
-        with unpacked(fastq) as source:
-            lines = copy(source, sink)
+    with unaligned(fastq, reference, counts) if reference else unpacked(fastq) as source:
+        lines = copy(source, sys.stdout.buffer)
     require_whole(fastq, lines)
     count_file(counts, fastq).write_text(f"{lines // LINES_PER_RECORD}\n")
 
@@ -288,7 +305,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     verbs = parser.add_subparsers(dest="verb", required=True)
     verb = verbs.add_parser("stream")
     verb.add_argument("--counts", type=Path, required=True)
-    verb.add_argument("--stdin", action="store_true")
+    verb.add_argument("--reference", default="")
     verb.add_argument("fastq")
     verb = verbs.add_parser("chunk")
     verb.add_argument("--counts", type=Path, required=True)
@@ -312,7 +329,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 def run(arguments: argparse.Namespace) -> int:
     counts = getattr(arguments, "counts", None)
     if arguments.verb == "stream":
-        stream(arguments.fastq, counts, arguments.stdin)
+        stream(arguments.fastq, counts, arguments.reference)
     elif arguments.verb == "chunk":
         a = arguments
         return map_chunk(a.fastq, counts, a.chunk, a.batch_bases, a.stdin, a.mapper)

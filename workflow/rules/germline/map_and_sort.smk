@@ -30,11 +30,7 @@ rule map_and_sort:
             "map_and_sort",
             mapping("""
             stream() {{ reads stream --counts "$counts" "$1"; }}
-            unpack() {{
-                samtools collate --reference {input.reference:q} -u -O "$1" "$counts/collate" \\
-                | samtools fastq -n - \\
-                | reads stream --counts "$counts" --stdin "$1"
-            }}
+            unpack() {{ reads stream --counts "$counts" --reference {input.reference:q} "$1"; }}
             {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.index:q} {params.streams}
             """),
             before="{params.guard}",
