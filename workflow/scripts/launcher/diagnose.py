@@ -71,8 +71,11 @@ def by_traces(code, ended, settings, ooms, statuses, find_full_disk):
     unwritten = failed_write(lines)
     if (unwritten or not line) and (disk := find_full_disk()):
         return "disk_full", f"{unwritten or 'nothing in the log says why'}; the disk of {disk} is full"
-    if crashed:
-        return ("killed" if crashed in KILLED_BY else "signal"), f"{crashed.name} to {where}"
+    if crashed in KILLED_BY:
+        return "killed", f"{crashed.name} to {where}"
+    if crashed:  # what our own scripts say of its input tells why; what tools say follows from it
+        told = f": {line}" if line and line.startswith("error: ") else ""
+        return "signal", f"{crashed.name} to {where}{told}"
     if code == 127:
         return "tool_not_found", line or "exit code 127"
     if signum in KILLED_BY:

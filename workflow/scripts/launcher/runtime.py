@@ -5,7 +5,7 @@ import os
 
 from launcher.system import LauncherError
 
-INHERITED_FD = 100
+INHERITED_FD = 40  # above what shells and scripts take, below what they may where 64 files are all
 
 
 def runtime_dir():
