@@ -63,6 +63,29 @@ def test_half_a_record_is_an_error(tmp_path):
         reads.stream(str(fastq), tmp_path)
 
 
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_mates_are_called_alike_whatever_the_chunks(size):
+    def digest(text):
+        names = reads.Names()
+        for at in range(0, len(text), size):
+            names.take(text[at : at + size])
+        return names.digest.hexdigest()
+
+    text = b"".join(b"@r%d/1 1:N\nACGT\n+\n@@@@\n" % number for number in range(50))
+    assert digest(text) == digest(text.replace(b"/1 1:N", b"/2"))
+    assert digest(text) != digest(text.replace(b"r5/1", b"x").replace(b"r6/1", b"r5/1").replace(b"x", b"r6/1"))
+
+
+def test_mates_in_another_order_are_an_error(tmp_path):
+    for name, order in (("1.fq", PAIR), ("2.fq", PAIR[::-1])):
+        write_fastq(tmp_path / name, order)
+        reads.stream(str(tmp_path / name), tmp_path, with_names=True)
+    digests = {name: reads.names_of(tmp_path, str(tmp_path / name)) for name in ("1.fq", "2.fq")}
+    with pytest.raises(reads.ReadsLostError, match=r"same order: 1\.fq and 2\.fq do not"):
+        reads.compare_names(digests, lanes=1)
+    reads.compare_names(digests, lanes=2)
+
+
 def test_equal_counts_pass():
     assert reads.compare_unit({"r1": 5, "r2": 5}, flagstat(10, 12)) == {
         "fastq": {"r1": 5, "r2": 5},

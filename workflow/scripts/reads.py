@@ -6,7 +6,8 @@ bwa reads them, the alignments while the sorter does, and both are compared when
 pass over the data.
 
     reads.py stream --counts DIR FASTQ               decompress FASTQ to stdout, leave its record count in DIR; with
-                                                     --reference FASTA, take the reads of a BAM or CRAM file
+                                                     --reference FASTA, take the reads of a BAM or CRAM file; with
+                                                     --names, leave a digest of the reads' names, too
     reads.py chunk --counts DIR --chunk 2of4 FASTQ ... -- bwa mem ...
                                                      feed bwa with one of four chunks of the reads; what is not of it is
                                                      counted, and has placeholders (see `batches`)
@@ -51,10 +52,27 @@ def count_file(counts: Path, fastq: str) -> Path:
     return counts / hashlib.md5(os.fsencode(fastq), usedforsecurity=False).hexdigest()
 
 
-def copy(source: BinaryIO, sink: BinaryIO) -> int:
+class Names:
+    """A digest of the names of reads in their order: HISAT2 pairs mates by their place, whatever they are called."""
+
+    def __init__(self) -> None:
+        self.digest, self.lines, self.rest = hashlib.blake2b(digest_size=16), 0, b""
+
+    def take(self, text: bytes) -> None:
+        """Go on with the FASTQ text; what follows a blank, and the number of a mate, are not part of a name."""
+        *lines, self.rest = (self.rest + text).split(b"\n")
+        words = (line.split(None, 1)[:1] for line in lines[-self.lines % LINES_PER_RECORD :: LINES_PER_RECORD])
+        names = (word[:-2] if word[-2:] in (b"/1", b"/2") else word for (word,) in filter(None, words))
+        self.digest.update(b"".join(b"%s\n" % name for name in names))
+        self.lines += len(lines)
+
+
+def copy(source: BinaryIO, sink: BinaryIO, names: Names | None = None) -> int:
     """Copy FASTQ text from `source` to `sink`; the number of its lines."""
     lines, last = 0, b"\n"
     while chunk := source.read(CHUNK_BYTES):
+        if names:
+            names.take(chunk)
         lines += chunk.count(b"\n")
         last = chunk[-1:]
         sink.write(chunk)
@@ -97,16 +115,18 @@ def require_whole(fastq: str, lines: int) -> None:
         raise ReadsLostError(f"{fastq}: its last record is incomplete ({lines} lines)")
 
 
-def stream(fastq: str, counts: Path, reference: str = "") -> None:
+def stream(fastq: str, counts: Path, reference: str = "", with_names: bool = False) -> None:
     """Feed bwa, and leave the number of records in `counts`, unless the file is damaged or bwa stopped before its end.
 
     With a reference it is a file of alignments. The count is there before stdout is closed, so whoever has seen the end
     of the stream finds it.
     """
+    names = Names() if with_names else None
     with unaligned(fastq, reference, counts) if reference else unpacked(fastq) as source:
-        lines = copy(source, sys.stdout.buffer)
+        lines = copy(source, sys.stdout.buffer, names)
     require_whole(fastq, lines)
-    count_file(counts, fastq).write_text(f"{lines // LINES_PER_RECORD}\n")
+    found = [str(lines // LINES_PER_RECORD), *([names.digest.hexdigest()] if names else [])]
+    count_file(counts, fastq).write_text(f"{' '.join(found)}\n")
 
 
 class Records:
@@ -227,7 +247,21 @@ def map_chunk(fastq: list[str], counts: Path, chunk: str, bases: int, from_stdin
 def counted(counts: Path, fastq: str) -> int | None:
     """What `stream` counted, or None where it did not get to the end."""
     path = count_file(counts, fastq)
-    return int(path.read_text()) if path.exists() else None
+    return int(path.read_text().split()[0]) if path.exists() else None
+
+
+def names_of(counts: Path, fastq: str) -> str:
+    """The digest of names that `stream` left, "" where it left none."""
+    path = count_file(counts, fastq)
+    return "".join(path.read_text().split()[1:]) if path.exists() else ""
+
+
+def compare_names(digests: dict[str, str], lanes: int) -> None:
+    """Fail where the mates of a lane, as many reads as each other, are not called alike one by one."""
+    files, mates = list(digests), max(1, len(digests) // lanes)
+    for lane in (files[i : i + mates] for i in range(0, len(files), mates)):
+        if len({digests[name] for name in lane}) > 1:
+            raise ReadsLostError(f"R1 and R2 must hold the same reads in the same order: {' and '.join(lane)} do not")
 
 
 def read_flagstat(path: Path) -> dict:
@@ -306,6 +340,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     verb = verbs.add_parser("stream")
     verb.add_argument("--counts", type=Path, required=True)
     verb.add_argument("--reference", default="")
+    verb.add_argument("--names", action="store_true")
     verb.add_argument("fastq")
     verb = verbs.add_parser("chunk")
     verb.add_argument("--counts", type=Path, required=True)
@@ -329,7 +364,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 def run(arguments: argparse.Namespace) -> int:
     counts = getattr(arguments, "counts", None)
     if arguments.verb == "stream":
-        stream(arguments.fastq, counts, arguments.reference)
+        stream(arguments.fastq, counts, arguments.reference, arguments.names)
     elif arguments.verb == "chunk":
         a = arguments
         return map_chunk(a.fastq, counts, a.chunk, a.batch_bases, a.stdin, a.mapper)
@@ -337,6 +372,7 @@ def run(arguments: argparse.Namespace) -> int:
         fastq = {name: counted(counts, name) for name in arguments.fastq}
         taken = counted(counts, TAKEN) if arguments.chunk else None
         unit = compare_unit(fastq, read_flagstat(counts / "flagstat"), arguments.lanes, taken)
+        compare_names({name: names_of(counts, name) for name in arguments.fastq}, arguments.lanes)
         part = {"chunk": arguments.chunk} if arguments.chunk else {}
         arguments.output.write_text(json.dumps(unit | part) + "\n")
     else:

@@ -72,7 +72,7 @@ rule align:
             """
             counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
             reads() {{ {params.python} "$GPD_READS" "$@"; }}
-            stream() {{ reads stream --counts "$counts" "$1"; }}
+            stream() {{ reads stream --names --counts "$counts" "$1"; }}
             hisat2-align-s -p {threads} --dta-cufflinks {params.strandness} \\
                 --rg-id {wildcards.sample:q} --rg SM:{wildcards.sample:q} \\
                 --known-splicesite-infile {input.splice_sites:q} --new-summary --summary-file {output.summary:q} \\
