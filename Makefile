@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast e2e test-bench test-slurm test-numa lint format bench lock clean
+.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast e2e test-bench test-slurm test-numa soak lint format bench lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -35,7 +35,7 @@ demo-germline demo-tuxedo demo-throughput: demo-%: installed ## one part of the 
 test: test-fast e2e ## everything: test-fast, and the pipelines with the real tools
 
 test-fast: lint ## lint, and the tests that need no tool
-	@pytest -m "not e2e and not bench and not slurm and not numa" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
+	@pytest -m "not e2e and not bench and not slurm and not numa and not faults" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
 
 # one process more than CI has cores: tests wait for each other's jobs to end, for signals and for disks
 e2e: installed
@@ -53,6 +53,12 @@ test-slurm: installed ## the workflow through a real Slurm of several nodes, whi
 test-numa: installed ## the launcher on a virtual machine of 2 sockets and 4 NUMA nodes, which is started for it
 	@scripts/setup/numa --quiet
 	@pytest -m numa --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
+
+HOURS ?= 12
+SOAK_ARGS ?=
+
+soak: installed ## random cohorts with random faults for so many hours (HOURS=12), as root with full disks, too
+	@python tests/soak/soak.py --hours $(HOURS) $(SOAK_ARGS)
 
 lint: installed ## the checks of form
 	@ruff check .
