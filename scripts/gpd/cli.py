@@ -22,7 +22,7 @@ from gpd.commands import (
     throughput,
     topology,
 )
-from gpd.commands.verbs import Verbs
+from gpd.commands.verbs import Verbs, say
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 done, and something in it failed or does not hold (the output says what); "
@@ -38,7 +38,7 @@ def main() -> None:
     """Genomes per Day: run the workflows of this repository and measure them."""
     # tools are found as in the activated environment, also where it is not activated
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    warnings.showwarning = lambda message, *_: typer.echo(f"gpd: warning: {message}", err=True)
+    warnings.showwarning = lambda message, *_: say(f"gpd: warning: {message}", err=True)
 
 
 app.command("doctor")(doctor.command)

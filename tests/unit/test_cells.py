@@ -318,7 +318,7 @@ def test_temporary_files_go_elsewhere_and_are_removed(cell, setup, snakemake, tm
 
 
 def test_what_a_killed_cell_left_is_removed_elsewhere_too(cell, setup, snakemake, tmp_path):
-    folder, scratch = setup.folder / cell.cell, tmp_path / "temp" / "gpd-abc"
+    folder, scratch = setup.folder / cell.cell, tmp_path / "temp" / "gpd-scratch-abc"
     folder.mkdir(parents=True)
     (folder / "old").write_text("of the run before")
     scratch.mkdir()

@@ -63,7 +63,7 @@ def test_the_file_in_config_is_a_study():
         ("pipelines: {germline: {}}\nconcurrent_samples: all", "must be knee or a list of whole numbers from 1"),
         ("pipelines: {germline: {}}\nname: ../x", "name: '../x': a name is made of letters"),
         ("pipelines: {germline: {}}\nmodes: [parallel]", "modes.0: 'parallel' is not one of"),
-        ("pipelines: {germline: {}}\nrepeats: 0", "repeats: 0: must be auto or a whole number from 1"),
+        ("pipelines: {germline: {}}\nrepeats: 0", "repeats: 0: must be auto or a whole number from 1 to 1000"),
         ("pipelines: {germline: {}}\nrepeat: 3", "settings: unknown: repeat; known are name"),
         ("pipelines: [", "not YAML"),
         ("- 1", "settings: [1] is not of type 'object'"),

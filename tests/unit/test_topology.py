@@ -78,7 +78,10 @@ def test_this_machine_is_shown_where_no_file_is_given(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("<topology", "ParseError"), ("<topology/>", "no cores found; is it the output of lstopo --of xml?")],
+    [
+        ("<topology", "not the output of lstopo --of xml: unclosed"),
+        ("<topology/>", "no cores found; is it the output of lstopo --of xml?"),
+    ],
 )
 def test_a_file_that_is_no_topology_is_refused_in_one_line(tmp_path, text, said):
     xml = tmp_path / "odd.xml"

@@ -49,11 +49,11 @@ if cohort.config and workflow.is_main_process:
         cohort.config,
         cohort.units,
         cached_fai="results/reference/genome.fa.fai",
-        warn=lambda line: logger.warning(f"warning: {line}"),
+        warn=lambda line: logger.warning(f"warning: {tables.one_line(line)}"),
     )
     errors += [] if PREFLIGHT == "none" else preflight.folders([".", place("results/"), place("logs/")])
 if errors:
-    sys.exit("\n".join(errors))
+    sys.exit("\n".join(map(tables.one_line, errors)))
 config = cohort.config
 units = cohort.units
 

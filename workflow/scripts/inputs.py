@@ -27,6 +27,7 @@ WHOLE_TOTAL = 64 * MIB  # ... as long as the read files of one start stay below 
 HEAD_READS = 1000  # of larger read files, so many reads are looked at
 MAX_LINE = 16 * MIB  # longer lines are no sequence data; keeps memory bounded
 BUFFER = 1 << 17  # unpacked bytes held at once: a buffer in C makes reading lines twice as fast
+MOST_HEADER = 512 * MIB  # of BAM and CRAM
 BLOCK = 8 * MIB  # a reference is scanned in blocks of this size
 
 GZIP = b"\x1f\x8b"
@@ -295,44 +296,48 @@ def read_cram_header(path: str) -> tuple[list[list[str]], dict[str, int]]:
             file.read(4 if version == 3 else 0)  # a checksum
             method, _kind, _id = file.read(3)
             packed, size = _itf8(file), _itf8(file)
-            data = CRAM_METHODS[method](file.read(packed))
+            data = CRAM_METHODS[method](_taken(file, packed))
         (length,) = struct.unpack_from("<i", data)
         if len(data) != size or length > len(data) - 4:
             raise EOFError
+        text = data[4 : 4 + length].rstrip(b"\0").decode("utf-8", "replace")
+        header = [line.split("\t") for line in text.splitlines()]
+        named = (dict(field.split(":", 1) for field in line[1:] if ":" in field) for line in header if line[0] == "@SQ")
+        return header, {contig["SN"]: int(contig["LN"]) for contig in named}
     except (LookupError, ValueError, EOFError, OSError, struct.error, zlib.error, lzma.LZMAError):
         raise InputError("is damaged: its header cannot be read; copy or create it again") from None
-    text = data[4 : 4 + length].rstrip(b"\0").decode("utf-8", "replace")
-    header = [line.split("\t") for line in text.splitlines()]
-    contigs = (dict(field.split(":", 1) for field in line[1:] if ":" in field) for line in header if line[0] == "@SQ")
-    return header, {contig["SN"]: int(contig["LN"]) for contig in contigs}
+
+
+def _taken(file: io.BufferedIOBase, size: int) -> bytes:
+    """So many bytes. Raises EOFError where there are fewer: no memory is asked for on a damaged file's word."""
+    if size > MOST_HEADER:
+        raise EOFError
+    data = file.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
 
 
 def _itf8(file: io.BufferedIOBase) -> int:
     """One of CRAM's integers: the bits set first say how many bytes follow; of the longest, none matters here."""
-    (first,) = file.read(1) or [0]
+    (first,) = _taken(file, 1)
     more = next((bit for bit in range(4) if not first & 0x80 >> bit), 4)
-    return int.from_bytes(bytes([first & 0xFF >> more + 1]) + file.read(more), "big")
+    return int.from_bytes(bytes([first & 0xFF >> more + 1]) + _taken(file, more), "big")
 
 
 def read_bam_header(path: str) -> tuple[list[list[str]], dict[str, int]]:
     """The header lines of a BAM file, each split at its tabs, and its contigs with their lengths in bases."""
     with _opened(path) as stream:
 
-        def take(size: int) -> bytes:
-            data = stream.read(max(size, 0))
-            if size < 0 or len(data) < size:
-                raise EOFError
-            return data
-
         def number() -> int:
-            return struct.unpack("<i", take(4))[0]
+            return struct.unpack("<I", _taken(stream, 4))[0]
 
         if stream.read(4) != b"BAM\1":
             raise InputError("is neither BAM nor CRAM")
-        text = take(number()).rstrip(b"\0").decode("utf-8", "replace")
+        text = _taken(stream, number()).rstrip(b"\0").decode("utf-8", "replace")
         found = {}
         for _ in range(number()):
-            name = take(number())[:-1].decode("ascii", "replace")
+            name = _taken(stream, number())[:-1].decode("ascii", "replace")
             found[name] = number()
     return [line.split("\t") for line in text.splitlines()], found
 
@@ -569,7 +574,7 @@ def _vcf_header(stream: io.BufferedIOBase) -> dict[str, int | None]:
         if not line.startswith(b"##"):
             break
         if match := re.match(r"##contig=<(?:.*,)?ID=([^,>]+)", line.decode("utf-8", "replace")):
-            length = re.search(r"[<,]length=(\d+)", match.string)
+            length = re.search(r"[<,]length=([0-9]{1,18})\b", match.string)
             found[match[1]] = int(length[1]) if length else None
     raise InputError("is not VCF: it has no line that starts with #CHROM")
 
@@ -604,9 +609,9 @@ def _tbi_contigs(data: bytes) -> Iterator[str]:
         (bins,) = struct.unpack_from("<i", data, at)
         at += 4
         for _ in range(bins):
-            (chunks,) = struct.unpack_from("<4xi", data, at)
+            (chunks,) = struct.unpack_from("<4xI", data, at)  # unsigned: nothing damaged leads backwards
             at += 8 + 16 * chunks
-        (windows,) = struct.unpack_from("<i", data, at)
+        (windows,) = struct.unpack_from("<I", data, at)
         at += 4 + 8 * windows
         if bins:
             yield _text(name)

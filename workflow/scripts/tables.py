@@ -15,6 +15,7 @@ import copy
 import difflib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import Draft202012Validator, ValidationError, validators
 
 Row = dict[str, Any]
 Units = dict[str, dict[str, Row]]
@@ -44,11 +45,35 @@ class Cohort:
     left_out: list[Row] = field(default_factory=list)
 
 
+MOST_LEVELS = 50  # of lists within lists: PyYAML's parser in C ends Python itself where there are too many
+MOST_VALUES = 100_000  # of a configuration: a few lines with aliases unfold beyond any memory
+MOST_CHARACTERS = 4096  # of a value, as of a path; some patterns take the square of that
+LARGEST = 10**15  # number
+NO_VALUE = "a value that is not what its form or its tag says, as a 31st of February"
+MOST_SHOWN = 200  # characters of a value in an error
+MOST_HINTS = 20
+LONGEST_LINE = 10_000
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+
 TYPES = {"object": "keys and values", "array": "list", "boolean": "true or false", "null": "nothing"}
 BOUNDS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most"}
 
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, where PyYAML has it: ten times as fast
+
+
+def _is_integer(_: object, value: object) -> bool:
+    """Whether it is written as one: 2.0 is none, nor is true."""
+    return type(value) is int and abs(value) <= LARGEST
+
+
+def _is_number(_: object, value: object) -> bool:
+    """Whether one can reckon with it: neither infinite nor no number."""
+    return type(value) in (int, float) and abs(value) <= LARGEST
+
+
+CHECKER = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": _is_integer, "number": _is_number})
+Validator = validators.extend(Draft202012Validator, type_checker=CHECKER)
 
 
 def load_schema(path: str | Path) -> dict:
@@ -79,13 +104,37 @@ def _parted(rows: list[Row], names: Sequence[str]) -> tuple[list[Row], list[Row]
     return left_out, [row for row in rows if row["sample_name"] not in names]
 
 
+def one_line(error: str) -> str:
+    """An error as it can be printed, whatever stands in the names that it tells."""
+    return UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], error[:LONGEST_LINE])
+
+
 # --- configuration ---
 
 
 def config_errors(config: dict, schema: dict) -> list[str]:
     """One line for each thing wrong with the configuration, sorted; what needs no file to be opened."""
-    errors = sorted({line for error in Draft202012Validator(schema).iter_errors(config) for line in _explain(error)})
+    if unreasonable := _beyond_reason(config):
+        return [f"config: {unreasonable}"]
+    errors = sorted({line for error in Validator(schema).iter_errors(config) for line in _explain(error)})
     return [f"config: {line}" for line in errors or sorted(_contradictions(with_defaults(config, schema)))]
+
+
+def _beyond_reason(config: dict) -> str | None:
+    """Why nobody could check the configuration to its end, if so: its size, its aliases unfolded, or a value's."""
+    waiting: list[Any] = [config]
+    for _ in range(MOST_VALUES):
+        if not waiting:
+            return None
+        value = waiting.pop()
+        if isinstance(value, str) and len(value) > MOST_CHARACTERS:
+            return f"{_shown(value)}: a value of more than {MOST_CHARACTERS} characters"
+        if isinstance(value, dict):
+            waiting += value
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return f"more than {MOST_VALUES:,} values"
 
 
 def with_defaults(config: dict, schema: dict) -> dict:
@@ -111,7 +160,7 @@ def _explain(error: ValidationError) -> Iterator[str]:
     """The lines that say in plain words what a violation of the schema is."""
     where = ".".join(str(part) for part in error.absolute_path)
     at = f"{where}: " if where else ""
-    limit, value = error.validator_value, error.instance
+    limit, value, shown = error.validator_value, error.instance, _shown(error.instance)
     match error.validator:
         case "additionalProperties":
             known = error.schema.get("properties", {})
@@ -122,13 +171,13 @@ def _explain(error: ValidationError) -> Iterator[str]:
             for key in set(limit) - set(value):
                 yield f"{'.'.join(filter(None, (where, key)))}: missing"
         case "enum":
-            yield f"{at}{value!r} is not one of {', '.join(limit)}{_nearest(value, limit)}"
+            yield f"{at}{shown} is not one of {', '.join(limit)}{_nearest(value, limit)}"
         case "type":
             kinds = [limit] if isinstance(limit, str) else limit
             expected = " or ".join(TYPES.get(kind, kind) for kind in kinds)
-            yield f"{at}expected {expected}, got {'nothing' if value is None else repr(value)}"
-        case "pattern" | "not":
-            yield f"{at}{value!r}: {error.schema['errorMessage']}"
+            yield f"{at}expected {expected}, got {'nothing' if value is None else shown}"
+        case "pattern" | "not" | "oneOf":
+            yield f"{at}{shown}: {error.schema['errorMessage']}"
         case "minimum" | "exclusiveMinimum" | "maximum":
             yield f"{at}{value} must be {BOUNDS[error.validator]} {limit}"
         case "minItems":
@@ -136,9 +185,15 @@ def _explain(error: ValidationError) -> Iterator[str]:
         case "uniqueItems":
             yield f"{at}names the same entry twice"
         case "maxLength":
-            yield f"{at}{value!r} is longer than {limit} characters"
+            yield f"{at}{shown} is longer than {limit} characters"
         case _:
             yield f"{at}{error.message}"
+
+
+def _shown(value: Any) -> str:
+    """A value as it was given, the beginning of a long one."""
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
 def _nearest(word: Any, known: Iterable[str]) -> str:
@@ -178,6 +233,8 @@ def read_table(path: str | Path, schema: dict) -> tuple[list[Row], list[str]]:
     """
     table = Path(path).name
     try:
+        if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+            return [], [f"{table}: {path} is not a regular file"]  # a pipe would never end, nor would a device
         with Path(path).open(encoding="utf-8-sig") as file:
             lines = [(number, line.rstrip("\n").split("\t")) for number, line in enumerate(file, 1) if _counts(line)]
     except FileNotFoundError:
@@ -195,10 +252,13 @@ def read_table(path: str | Path, schema: dict) -> tuple[list[Row], list[str]]:
         return [], [f"{table} line {number}: {error}" for error in errors]
     if not body:
         return [], [f"{table}: no rows below the header"]
-    validator, rows, errors = Draft202012Validator(schema), [], []
+    validator, rows, errors = Validator(schema), [], []
     for number, fields in body:
         if len(fields) != len(header):
             errors.append(f"{table} line {number}: {len(fields)} fields, but the header has {len(header)} columns")
+            continue
+        if max(map(len, fields)) > MOST_CHARACTERS:
+            errors.append(f"{table} line {number}: a field of more than {MOST_CHARACTERS} characters")
             continue
         row, wrong = _read_row(dict(zip(header, map(str.strip, fields), strict=True)), validator)
         rows.append(row | {"table": table, "line": number})
@@ -213,18 +273,18 @@ def _counts(line: str) -> bool:
 def _header_errors(header: list[str], schema: dict) -> list[str]:
     known, required = schema["properties"], schema["required"]
     if len(header) == 1 and header[0] not in known:
-        return [f"no tabs in the header {header[0]!r}: separate columns by tabs, not by commas or spaces"]
+        return [f"no tabs in the header {_shown(header[0])}: separate columns by tabs, not by commas or spaces"]
     errors = [f"column {name} is missing" for name in required if name not in header]
     for name in dict.fromkeys(header):
         if name not in known:
             hint = _nearest(name, known) or f"; known are {', '.join(known)}"
-            errors.append(f"unknown column {name!r}{hint}")
+            errors.append(f"unknown column {_shown(name)}{hint}")
         elif header.count(name) > 1:
             errors.append(f"column {name} occurs {header.count(name)} times")
     return errors
 
 
-def _read_row(cells: dict[str, str], validator: Draft202012Validator) -> tuple[Row, list[str]]:
+def _read_row(cells: dict[str, str], validator: Any) -> tuple[Row, list[str]]:
     columns = validator.schema["properties"]
     given = {name: cell.upper() if "enum" in columns[name] else cell for name, cell in cells.items() if cell}
     errors = [f"{name} is empty" for name in validator.schema["required"] if name not in given]
@@ -271,7 +331,7 @@ def units_by_sample(samples: list[Row], units: list[Row]) -> tuple[Units, list[s
         if row["sample_name"] in table:
             table[row["sample_name"]].setdefault(row["unit_name"], row)
         else:
-            hint = _nearest(row["sample_name"], table)
+            hint = _nearest(row["sample_name"], table) if len(errors) < MOST_HINTS else ""
             errors.append(f"{where(row)}: is not in the table of samples{hint}")
     errors += [f"{where(row)}: has no units" for row in samples if not table[row["sample_name"]]]
     errors += _repeated(units, ("sample_name", "unit_name"))
@@ -312,7 +372,7 @@ def _shared_files(units: list[Row]) -> list[str]:
     errors = []
     for row in units:
         for column in ("fq1", "fq2", "bam"):
-            if not row[column]:
+            if not row[column] or "\0" in row[column]:  # which is no path, and named as that
                 continue
             earlier, its_column = first.setdefault(Path(row[column]).resolve(), (row, column))
             if (earlier, its_column) != (row, column):
@@ -330,11 +390,31 @@ SCHEMAS = {
 def read_config(path: str | Path) -> tuple[dict, list[str]]:
     """What a file of the configuration holds, and what is wrong with it as YAML."""
     try:
-        config = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=LOADER)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        text = Path(path).read_text(encoding="utf-8")
+        if _levels(text) > MOST_LEVELS:
+            return {}, [f"config: {path}: nested in more than {MOST_LEVELS} levels"]
+        config = yaml.load(text, Loader=LOADER)
+    except (LookupError, AttributeError, ValueError) as error:  # of PyYAML: a 31st of February, `!!int x`, `!!bool x`
+        kind = "not a text file in UTF-8" if isinstance(error, UnicodeDecodeError) else NO_VALUE
+        return {}, [f"config: {path}: {kind}: {' '.join(str(error).split())}"]
+    except (OSError, yaml.YAMLError) as error:
         reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
         return {}, [f"config: {path}: {reason}"]
-    return (config, []) if isinstance(config, dict) else ({}, [f"config: {path}: not a list of keys and values"])
+    if not isinstance(config, dict):
+        return {}, [f"config: {path}: not a list of keys and values"]
+    unreasonable = _beyond_reason(config)
+    return ({}, [f"config: {path}: {unreasonable}"]) if unreasonable else (config, [])
+
+
+def _levels(text: str) -> int:
+    """How deep lists and mappings stand in each other. Raises yaml.YAMLError."""
+    level = deepest = 0
+    for event in yaml.parse(text, Loader=LOADER):
+        level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        deepest = max(deepest, level)
+        if deepest > MOST_LEVELS:
+            break
+    return deepest
 
 
 def merge(config: dict, later: dict) -> dict:
@@ -373,7 +453,7 @@ def main(argv: list[str]) -> int:
         cohort = read_cohort(config, SCHEMAS)
         errors = cohort.errors
     if errors:
-        print(*errors, sep="\n", file=sys.stderr)
+        print(*map(one_line, errors), sep="\n", file=sys.stderr)
         return 1
     units = [row for rows in cohort.units.values() for row in rows.values()]
     json.dump({"config": cohort.config, "samples": _columns(cohort.samples), "units": _columns(units)}, sys.stdout)

@@ -20,6 +20,7 @@ from gpd.bundles import manifest as described
 from gpd.bundles.checking import check, parse
 from gpd.bundles.manifest import TABLES, BundleError, Manifest, Replaced, may_be
 from gpd.bundles.pseudonyms import Pseudonyms, hosts_in, users_in
+from gpd.files import read_text
 from gpd.records import ledger, node, study
 from gpd.records.cell import Cell
 from gpd.records.run import RecordError, read_cell
@@ -136,18 +137,18 @@ def _documents(path: Path, torn: list[str]) -> list[Any]:
     """What a file of JSON holds: one document, or one a line. Lines that a power cut left, no records, go to `torn`."""
     if path.suffix == JSON:
         try:
-            return [parse(path.read_text(encoding="utf-8"))]
+            return [parse(read_text(path))]
         except ValueError as error:
             raise RecordError(f"{path}: not a record: {error}") from error
-    is_record = json.loads if path.name == study.STARTS else ledger.parse_attempt
+    is_record = ledger.parse_line if path.name == study.STARTS else ledger.parse_attempt
     found = []
     for line in ledger.read_lines(path):
         try:
             is_record(line)
-        except (KeyError, TypeError, ValueError):
+        except ValueError:
             torn.append(line)
         else:
-            found.append(json.loads(line))
+            found.append(ledger.parse_line(line))
     return found
 
 

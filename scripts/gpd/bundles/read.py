@@ -5,7 +5,6 @@ All of it is unpacked in memory, within the bounds of manifest.py; only then are
 
 import io
 import json
-import re
 import tarfile
 import tempfile
 import zlib
@@ -22,7 +21,6 @@ from gpd.bundles.manifest import (
     MOST_FILE_BYTES,
     MOST_MEMBER_BYTES,
     MOST_MEMBERS,
-    NAME,
     BundleError,
     Manifest,
     differences,
@@ -37,7 +35,6 @@ from gpd.text.formats import counted
 GZIP = 31  # zlib's number for gzip's format
 MIB = 1024**2
 NOWHERE = "/nowhere"  # a folder that names are held against; nothing is written there
-PLACE = re.compile(rf"\.|samples/{NAME}")  # of a process in its cell's folder
 
 
 def read(path: Path) -> Bundle:
@@ -155,17 +152,13 @@ def _manifest(members: Mapping[str, bytes]) -> Manifest:
 
 
 def _check_places(folder: Path) -> None:
-    """Refuse records that point elsewhere: each process has its folder in its cell's, with a ledger that is there.
+    """Refuse records without what they tell of: each process has a ledger, and each run its cell.
 
     Raises BundleError, RecordError.
     """
     for path in sorted(folder.glob("*/run.json")):
         record = read_run(path)
         for process in record.processes:
-            if not PLACE.fullmatch(process.directory):
-                raise BundleError(
-                    f"{path.parent.name}: run.json: {process.directory!r}: no folder of one of its samples"
-                )
             if not ledger.files(path.parent / process.directory / "ledger.jsonl"):
                 raise BundleError(f"{record.cell.cell}: the ledger of {process.directory} is not there")
         if not path.with_name("cell.json").is_file() or read_cell(path.with_name("cell.json")) != record.cell:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpd.commands.verbs import Verbs, terminal
+from gpd.commands.verbs import Verbs, say, terminal
 from gpd.text.formats import counted
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def check(
     digest = _digest(bundle.manifest.to_json())
     if as_json:
         told = {"study": bundle.manifest.study, "manifest_sha256": digest, "rules": [asdict(each) for each in verdicts]}
-        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        say(json.dumps(told, indent=2, ensure_ascii=False))
     else:
         show(verdicts, terminal())
         terminal().print(f"manifest: sha256 {digest}", highlight=False, soft_wrap=True)

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from gpd.commands.verbs import Terminal, say
+
 DONE, REFUSED = 0, 1  # exit codes
 
 
@@ -37,8 +39,8 @@ def command(
 
     Example: gpd compare runs/xeon runs/epyc published:7763
     """
-    console = Console()
-    console = Console(width=max(console.width, 120 if console.is_terminal else 140))  # no table is narrower
+    console = Terminal()
+    console = Terminal(width=max(console.width, 120 if console.is_terminal else 140))  # no table is narrower
     raise typer.Exit(run(sides, set(allow or []), console, as_json, markdown, html))
 
 
@@ -76,7 +78,7 @@ def run(
     except CompareError as error:
         return _fail(REFUSED, str(error).splitlines())
     if as_json:
-        typer.echo(compare_display.to_json(compared))
+        say(compare_display.to_json(compared))
     if compared.refused:
         refused = grouped(compared.refused)
         return _fail(REFUSED, [f"not comparable: {difference}; --allow {difference.name}" for difference in refused])
@@ -87,7 +89,7 @@ def run(
 
 def _fail(code: int, lines: Sequence[str]) -> int:
     for line in lines:
-        typer.echo(f"gpd compare: {line}", err=True)
+        say(f"gpd compare: {line}", err=True)
     return code
 
 

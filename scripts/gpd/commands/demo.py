@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpd.commands import run, run_display, throughput
-from gpd.commands.verbs import Cores, terminal
+from gpd.commands.verbs import Cores, Terminal, terminal
 from gpd.errors import GpdError
 from gpd.execution import workflow
 from gpd.truth.calls import Comparison, compare_calls
@@ -55,7 +55,7 @@ def command(
     codes = [
         run_study(directory / name, seed, cores, terminal())
         if name == Part.THROUGHPUT
-        else run_pipeline(name, directory / name, seed, cores, Console())
+        else run_pipeline(name, directory / name, seed, cores, Terminal())
         for name in parts or list(Part)
     ]
     raise typer.Exit(max(codes))

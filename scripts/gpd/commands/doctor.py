@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from gpd.commands.verbs import Pipeline
+from gpd.commands.verbs import Pipeline, Terminal, say
 from gpd.machines.examine import Finding, Report, inspect, lacking, warnings
 from gpd.machines.machine import Machine
 from gpd.machines.tools import Tool, read_table
@@ -34,9 +33,9 @@ def command(
         raise typer.BadParameter(f"{', '.join(sorted(unknown))}: the pipelines are {', '.join(known_pipelines(table))}")
     report = inspect(table, pipelines, directory.resolve())
     if as_json:
-        typer.echo(to_json(report))
+        say(to_json(report))
     else:
-        show(report, table, Console())
+        show(report, table, Terminal())
     raise typer.Exit(0 if report.healthy else 1)
 
 
@@ -45,13 +44,13 @@ def show(report: Report, tools: list[Tool], console: Console) -> None:
     console.print(_tool_table(report.findings))
     console.print(_machine_table(report.machine))
     for cure in report.cures:
-        console.print(escape(cure), soft_wrap=True)
+        console.print(cure, soft_wrap=True)
     if report.class_archive:
-        console.print(f"gatk: {escape(report.class_archive)}", soft_wrap=True)
+        console.print(f"gatk: {report.class_archive}", soft_wrap=True)
     if report.gatk3_java:
-        console.print(f"gatk3_jar, where the config names one: {escape(report.gatk3_java)}", soft_wrap=True)
+        console.print(f"gatk3_jar, where the config names one: {report.gatk3_java}", soft_wrap=True)
     for warning in warnings(report.machine):
-        console.print(f"[yellow]warning[/]: {escape(warning)}", soft_wrap=True)
+        console.print(Text.assemble(("warning", "yellow"), f": {warning}"), soft_wrap=True)
     for pipeline, how in report.verdicts.items():
         for line in _verdict_lines(pipeline, how, lacking(pipeline, tools, report.findings)):
             console.print(line, soft_wrap=True)
@@ -81,23 +80,21 @@ def _machine_table(machine: Machine) -> Table:
     )
     parts = [f"{count} {name}{'s' * (count != 1)}" for count, name in counts if count is not None]
     smt = {None: "", 1: ", no SMT"}.get(topology.threads_per_core, f", SMT {topology.threads_per_core}")
-    table.add_row("processor", escape(topology.model or "?"))
+    table.add_row("processor", topology.model or "?")
     table.add_row("topology", f"{', '.join(parts) or '?'}{smt} ({machine.usable_cpus} usable here)")
     table.add_row("memory", f"{machine.memory_gib:.1f} GiB, {machine.available_gib:.1f} GiB available")
     for disk in machine.disks:
-        table.add_row("free disk", f"{disk.free_gib:.1f} GiB in {escape(disk.path)}")
+        table.add_row("free disk", f"{disk.free_gib:.1f} GiB in {disk.path}")
     table.add_row("ulimit -n", str(machine.open_files))
     return table
 
 
-def _verdict_lines(pipeline: str, how: str, missing: list[Finding]) -> list[str]:
-    if how == "path":
-        return [f"[green]{pipeline} can run[/]"]
-    if how == "conda":
-        return [f"[green]{pipeline} can run[/] with 'snakemake --sdm conda', which brings what PATH lacks"]
-    return [f"[red]{pipeline} cannot run[/]:"] + [
-        f"  {finding.command} {escape(finding.problem)}: {escape(finding.remedy)}" for finding in missing
-    ]
+def _verdict_lines(pipeline: str, how: str, missing: list[Finding]) -> list[Text]:
+    if how in ("path", "conda"):
+        brings = " with 'snakemake --sdm conda', which brings what PATH lacks" if how == "conda" else ""
+        return [Text.assemble((f"{pipeline} can run", "green"), brings)]
+    faults = [Text(f"  {finding.command} {finding.problem}: {finding.remedy}") for finding in missing]
+    return [Text.assemble((f"{pipeline} cannot run", "red"), ":"), *faults]
 
 
 def to_json(report: Report) -> str:

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpd.commands.verbs import FILE_WIDTH, Verbs
+from gpd.commands.verbs import FILE_WIDTH, Terminal, Verbs, say
 from gpd.machines import launcher
 from gpd.records import ledger_check
 from gpd.records.ledger import Attempt, LedgerError, files, read_ledger, read_records
@@ -39,10 +38,10 @@ def show(
     """
     path = find(run)
     if as_json:
-        typer.echo(json.dumps(records(path), indent=2, ensure_ascii=False))
+        say(json.dumps(records(path), indent=2, ensure_ascii=False))
     else:
-        width = max(TABLE_WIDTH, Console().width) if Console().is_terminal else FILE_WIDTH
-        Console(width=width).print(table(read_ledger(path)))
+        width = max(TABLE_WIDTH, Terminal().width) if Terminal().is_terminal else FILE_WIDTH
+        Terminal(width=width).print(table(read_ledger(path)))
 
 
 @app.command()
@@ -53,7 +52,7 @@ def check(run: Run = Path()) -> None:
     """
     checked = checked_ledger(find(run))
     for problem in checked.problems or [verdict(checked.attempts)]:
-        typer.echo(problem)
+        say(problem)
     raise typer.Exit(1 if checked.problems else 0)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gpd.commands.verbs import terminal
+from gpd.commands.verbs import say, terminal
 
 
 def command(
@@ -42,6 +42,6 @@ def command(
         record = measure.measure(here, repeats, busy, tell)
     path = measure.write(record, here)
     if as_json:
-        typer.echo(record.to_json(), nl=False)
+        say(record.to_json().removesuffix("\n"))
     else:
         node_display.show(record, path, console)

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpd.commands.compare_display import rich_table
+from gpd.commands.verbs import Terminal
 from gpd.records.node import NodeRecord
 from gpd.reports import node_findings
 
@@ -15,7 +16,7 @@ from gpd.reports import node_findings
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[str], None]]:
     """Say on stderr what is being measured, in one line that is overwritten; nothing where that is no terminal."""
-    console = Console(stderr=True, quiet=quiet)
+    console = Terminal(stderr=True, quiet=quiet)
     with console.status("") as status:
         yield lambda what: status.update(Text(what))
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpd.commands.verbs import Verbs
+from gpd.commands.verbs import Terminal, Verbs, say
 from gpd.published.figures import (
     FIGURES,
     SINGLE,
@@ -51,12 +51,12 @@ def show(
     if unknown := [name for name in sku or [] if name not in skus(runs)]:
         raise typer.BadParameter(f"{', '.join(unknown)}: the SKUs are {', '.join(skus(runs))}")
     if as_json:
-        typer.echo(runs_to_json(run for run in runs if not sku or run.sku in sku))
+        say(runs_to_json(run for run in runs if not sku or run.sku in sku))
     elif sku:
         for name in sku:
-            show_sku(name, runs, statements, Console())
+            show_sku(name, runs, statements, Terminal())
     else:
-        show_skus(runs, Console())
+        show_skus(runs, Terminal())
 
 
 @app.command()
@@ -71,9 +71,9 @@ def check(
     """
     printed = figures(read())
     if as_json:
-        typer.echo(check_to_json(printed))
+        say(check_to_json(printed))
     else:
-        show_check(printed, Console())
+        show_check(printed, Terminal())
 
 
 # ------------------------------------------------------------------------------------------------ check

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from gpd.commands.verbs import Verbs, terminal
+from gpd.commands.verbs import Verbs, say, terminal
 from gpd.errors import Interrupted
+from gpd.files import own_folder, write_text
 
 if TYPE_CHECKING:
     from gpd.scaling import page
@@ -67,7 +68,7 @@ def plan_command(
 
     study = _study(step, threads, bindings, alone, full, repeats, config, directory, sample, folder, seed, scatter)
     if as_json:
-        typer.echo(json.dumps(scaling_display.described(study), indent=2))
+        say(json.dumps(scaling_display.described(study), indent=2))
     else:
         scaling_display.show_plan(study, terminal())
 
@@ -190,7 +191,7 @@ def _write_profiles(found: "Results", study: "Study") -> "list[page.Profile]":
         text = profiles.profile(profiles.rows(found), goal, study.asked.bindings[0], study.asked.scatter)
         place = study.folder / goal.profile / profiles.PROFILE
         if text:
-            place.parent.mkdir(exist_ok=True)
-            place.write_text(text, encoding="utf-8")
+            own_folder(place.parent)
+            write_text(place, text)
         written.append(page.Profile(goal.aim, text, f"{goal.profile}/{profiles.PROFILE}"))
     return written

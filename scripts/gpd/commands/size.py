@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+
+from gpd.commands.verbs import Terminal, say
 
 if TYPE_CHECKING:
     from gpd.sizing.needs import Asked, Need
@@ -75,10 +76,10 @@ def command(
     if markdown is not None:
         markdown.write_text(size_display.to_markdown(shown), encoding="utf-8")
     if as_json:
-        typer.echo(size_display.to_json(shown))
+        say(size_display.to_json(shown))
     else:
-        console = Console()
-        size_display.show(shown, Console(width=max(console.width, 140)))
+        console = Terminal()
+        size_display.show(shown, Terminal(width=max(console.width, 140)))
 
 
 def answer(asked: "Asked", given: Given) -> list["Need"]:

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from gpd.commands import report
-from gpd.commands.verbs import Verbs, terminal
+from gpd.commands.verbs import Verbs, say, terminal
 from gpd.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def plan(
 
     planned = runner.make_plan(settings)
     if as_json:
-        typer.echo(json.dumps(throughput_display.described(planned), indent=2))
+        say(json.dumps(throughput_display.described(planned), indent=2))
     else:
         throughput_display.show_plan(planned, terminal())
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from gpd.commands.verbs import Terminal, say
 from gpd.machines import launcher, topology, topology_svg
 
 
@@ -46,6 +46,6 @@ def command(
     if svg:
         svg.write_text(topology_svg.draw(layout, title), encoding="utf-8")
     if as_json:
-        typer.echo(topology.to_json(layout))
+        say(topology.to_json(layout))
     else:
-        topology.show(layout, title, Console())
+        topology.show(layout, title, Terminal())

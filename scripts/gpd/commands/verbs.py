@@ -1,13 +1,16 @@
 """What all verbs share: how they end when something is wrong, and where they print."""
 
 import signal
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from gpd.errors import GpdError, Interrupted
+from gpd.text.formats import visible
 
 NOT_DONE = 2  # exit code
 FILE_WIDTH = 200  # of tables where no terminal limits it
@@ -35,7 +38,7 @@ def _tell(context: typer.Context, error: BaseException, code: int) -> int:
     verb = " ".join(["gpd", *context.command_path.split()[1:], context.invoked_subcommand or ""]).strip()
     said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
     for line in said.splitlines():
-        typer.echo(f"{verb}: {line}", err=True)
+        say(f"{verb}: {line}", err=True)
     return code
 
 
@@ -49,7 +52,23 @@ class Pipeline(StrEnum):
 Cores = Annotated[int | None, typer.Option(min=1, help="Cores to use. Default: all that this process may use.")]
 
 
-def terminal() -> Console:
+class Terminal(Console):
+    """The terminal as all verbs print on it: names and messages are text, neither markup nor orders to a terminal."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(markup=False, emoji=False, **named)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else visible(text), style, control)
+
+
+def terminal() -> Terminal:
     """The terminal; what goes elsewhere is not folded to its width."""
-    console = Console()
-    return console if console.is_terminal else Console(width=FILE_WIDTH)
+    console = Terminal()
+    return console if console.is_terminal else Terminal(width=FILE_WIDTH)
+
+
+def say(text: str, err: bool = False) -> None:
+    """Print text of anybody."""
+    typer.echo(visible(text), err=err)

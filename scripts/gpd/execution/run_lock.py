@@ -49,7 +49,7 @@ class Lock:
 def hold(path: Path, folder: Path, holder: str) -> Iterator[Lock]:
     """Hold the lock at `path` for us and what we start. Raises LockError, naming the holder, where it is held."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -19,6 +19,7 @@ import yaml
 from gpd.cluster import slurm
 from gpd.errors import GpdError
 from gpd.execution import said, workflow
+from gpd.files import write_text
 from gpd.lab import digests, disk_usage, gatk_log, page_cache, provenance, room
 from gpd.lab.placement import Placement, mark
 from gpd.lab.pool import Source, beside_policy, bound, lay_out
@@ -36,7 +37,7 @@ PLAN, RECORD, LEDGER = "cell.json", "run.json", "ledger.jsonl"
 REFERENCE = Path("results") / "reference"
 # independent pipelines are those of the published studies: gatk starts its JVMs as they come
 ENVIRONMENT = {INDEPENDENT: {"GATK_CLASS_ARCHIVE": ""}}
-SCRATCH = "tmp"
+SCRATCH, SCRATCH_PREFIX = "tmp", "gpd-scratch-"
 # what the workflow says of the machine before its first job: nothing, or nothing of what samples take of its disk
 NO_PREFLIGHT, OF_MACHINE_ALONE = {"GPD_PREFLIGHT": "none"}, {"GPD_PREFLIGHT": "machine"}
 HEAD_BYTES = 2**18  # of a log: what a tool says of itself comes before its progress
@@ -197,21 +198,21 @@ def _note(study: Path, cell: Cell, run_id: str, what: str) -> None:
 
 def write_record(path: Path, record: RunRecord | ScalingRecord | StudyRecord) -> None:
     """Write a record so that it is there whole or not at all, also after a power cut."""
-    part = path.with_name(f".{path.name}")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(record.to_json())
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    write_text(path, record.to_json())
 
 
 def clear(folder: Path) -> None:
     """Remove a cell that was cut off, and its scratch folder elsewhere."""
     scratch = folder / SCRATCH
-    if scratch.is_symlink():
+    if scratch.is_symlink() and _is_scratch(scratch.readlink()):
         shutil.rmtree(scratch.readlink(), ignore_errors=True)
     if folder.exists():
         shutil.rmtree(folder)
+
+
+def _is_scratch(folder: Path) -> bool:
+    """Whether it is where such folders are made: in a study from elsewhere the link may lead to anything."""
+    return str(folder.parent) == tempfile.gettempdir() and folder.name.startswith(SCRATCH_PREFIX)
 
 
 @contextmanager
@@ -290,7 +291,7 @@ def _set_cache(cell: Cell, setup: Setup) -> None:
 @contextmanager
 def scratch_folder(folder: Path) -> Iterator[Path]:
     """A folder for temporary files, where they go here; a link in the cell's folder tells a later run of it."""
-    scratch = Path(tempfile.mkdtemp(prefix="gpd-"))
+    scratch = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX))
     (folder / SCRATCH).symlink_to(scratch)
     try:
         yield scratch

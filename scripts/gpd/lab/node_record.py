@@ -3,8 +3,10 @@
 import platform
 import shutil
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
+from gpd.files import replace
 from gpd.machines import host
 from gpd.node.measure import default_folder
 from gpd.records.host import TRAITS, Host
@@ -32,9 +34,7 @@ def take(study: Path) -> str:
     if others := _differing(LASTING, record.host, here):
         return f"{path}: of another machine, by its {listed(others)}, so not taken: {REMEDY}"
     study.mkdir(parents=True, exist_ok=True)
-    part = study / f".{FILE}"
-    shutil.copyfile(path, part)
-    part.replace(study / FILE)
+    replace(study / FILE, partial(shutil.copyfile, path))
     changed = _differing([trait.key for trait in TRAITS if trait.pooled], record.host, here)
     return f"{path}: was measured with another {listed(changed)}: 'gpd node' measures anew" if changed else ""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, validators
 
 from gpd.errors import GpdError
 from gpd.pipelines import share
@@ -18,9 +18,13 @@ from gpd.records.cell import CLUSTER, INDEPENDENT, SCHEDULED, Cell, Mode, Pipeli
 from gpd.records.study import Pool, Sample, Study
 from gpd.statistics.repeats import Seen
 from gpd.tables.repeats import rule
+from gpd.text.formats import visible
 
 SCHEMA = Path(__file__).with_name("throughput.schema.yaml")
 KNEE = "knee"
+MOST_VALUES = 10_000  # of the settings
+LARGEST = 10**15  # number
+LONGEST_LINE = 1000
 
 
 class StudyError(GpdError):
@@ -29,12 +33,8 @@ class StudyError(GpdError):
 
 def read_study(path: Path) -> Study:
     """Read throughput.yaml. Raises StudyError with a line for each fault, OSError where there is no such file."""
-    try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-    schema = _schema()
-    if faults := sorted(f"{path}: {_explain(error)}" for error in Draft202012Validator(schema).iter_errors(given)):
+    given, schema = _read_yaml(path), _schema()
+    if faults := sorted(f"{path}: {_explain(error)}" for error in Validator(schema).iter_errors(given)):
         raise StudyError("\n".join(faults))
     settings = with_defaults(given, schema, schema)
     wanted = settings.pop("concurrent_samples")
@@ -45,6 +45,46 @@ def read_study(path: Path) -> Study:
         | {name: tuple(settings[name]) for name in ("modes", "nodes")}
         | {"bindings": tuple(_binding(given).name for given in settings["bindings"])}
     )
+
+
+def _read_yaml(path: Path) -> Any:
+    """What the file holds, of a size that can be checked. Raises StudyError."""
+    try:
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    except (LookupError, AttributeError, ValueError) as error:  # of PyYAML: a 31st of February, `!!int x`, `!!bool x`
+        raise StudyError(f"{path}: a value that is not what its form or its tag says: {error}") from error
+    except RecursionError as error:
+        raise StudyError(f"{path}: nested too deeply") from error
+    if not _is_bounded(given):
+        raise StudyError(f"{path}: more than {MOST_VALUES:,} values")
+    return given
+
+
+def _is_bounded(given: Any) -> bool:
+    """Whether there are not too many values in it: a few lines with aliases unfold beyond any memory."""
+    waiting = [given]
+    for _ in range(MOST_VALUES):
+        if not waiting:
+            return True
+        value = waiting.pop()
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return False
+
+
+def _is_integer(_: object, value: Any) -> bool:
+    """Whether it is written as one: 2.0 is none, nor is true."""
+    return type(value) is int and abs(value) <= LARGEST
+
+
+def _is_number(_: object, value: Any) -> bool:
+    """Whether one can reckon with it: neither infinite nor no number."""
+    return type(value) in (int, float) and abs(value) <= LARGEST
+
+
+CHECKER = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": _is_integer, "number": _is_number})
+Validator = validators.extend(Draft202012Validator, type_checker=CHECKER)
 
 
 def _binding(given: str | Mapping[str, str]) -> Binding:
@@ -70,6 +110,10 @@ def with_defaults(given: Mapping[str, Any], schema: Mapping, root: Mapping) -> d
 
 def _explain(error) -> str:
     """Say in a line where a setting breaks the schema, and how."""
+    return visible(" ".join(_explanation(error).split()))[:LONGEST_LINE]
+
+
+def _explanation(error) -> str:
     where = ".".join(map(str, error.absolute_path)) or "settings"
     if error.validator == "additionalProperties":
         known = error.schema["properties"]

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from gpd.errors import GpdError
+from gpd.files import write_text
 from gpd.machines import host, launcher, machine
 from gpd.machines.topology import Policy
 from gpd.node import bandwidth, clocks, disks, latency, plan, test_bed
@@ -145,10 +146,5 @@ def root_adds(missing: dict[str, str], virtual: bool) -> list[str]:
 def write(record: NodeRecord, folder: Path) -> Path:
     """Write a record so that it is there whole or not at all."""
     path = folder / FILE
-    part = path.with_name(f".{FILE}.{os.getpid()}")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(record.to_json())
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    write_text(path, record.to_json())
     return path

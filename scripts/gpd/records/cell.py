@@ -14,9 +14,11 @@ SCHEDULED: Final = "scheduled"
 INDEPENDENT: Final = "independent"
 CLUSTER: Final = "cluster"
 
-Name = Annotated[str, Meta(min_length=1)]
-Count = Annotated[int, Meta(ge=0)]
-AtLeastOne = Annotated[int, Meta(ge=1)]
+# names stand in tables, on pages and on terminals: none has control characters; those of files lead nowhere else
+Name = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f]*\Z")]
+FileName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}\Z)[^/\x00-\x1f\x7f-\x9f]{1,255}\Z")]
+Count = Annotated[int, Meta(ge=0, le=10**15)]
+AtLeastOne = Annotated[int, Meta(ge=1, le=10**15)]
 PipelineName = Literal["germline", "tuxedo"]
 Mode = Literal["scheduled", "independent", "cluster"]
 CacheState = Literal["as_is", "warm", "cold"]  # of reads and reference in the page cache, before the cell
@@ -42,8 +44,8 @@ class Cell:
     """
 
     schema: Literal[1] = SCHEMA_VERSION
-    study: Name
-    cell: Name
+    study: FileName
+    cell: FileName
     pipeline: PipelineName
     n: AtLeastOne
     mode: Mode
@@ -51,7 +53,7 @@ class Cell:
     nodes: AtLeastOne = 1
     repeat: Count
     warm_up: bool
-    samples: tuple[Name, ...]
+    samples: tuple[FileName, ...]
     seed: int | None = None
     cache: CacheState
     cores: AtLeastOne

@@ -4,14 +4,20 @@ Jobs of a batch system write into a file of their node, `ledger.NODE.jsonl` besi
 """
 
 import glob
-import json
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from gpd.errors import GpdError
+from gpd.records.cell import AtLeastOne
+from gpd.records.run import YEARS, Amount
+from gpd.text.cpu_lists import check_cpus
 
 SCHEMA_VERSION = 1
 STEM = "ledger"  # of the names of a ledger's files
@@ -41,22 +47,22 @@ class Attempt:
     rule: str
     step: str
     wildcards: Mapping[str, str]
-    threads: int
+    threads: Annotated[int, Meta(ge=0, le=10**6)]
     start: datetime | None
     end: datetime | None
-    wall_s: float | None
-    exit_code: int | None
+    wall_s: Amount | None
+    exit_code: Annotated[int, Meta(ge=0, le=255)] | None
     message: str | None
     log: str
-    attempt: int | None = None
+    attempt: AtLeastOne | None = None
     cpus: str | None = None
-    wait_s: float | None = None
-    cpu_s: float | None = None
-    peak_rss_mib: float | None = None
-    read_mib: float | None = None
-    write_mib: float | None = None
-    shared_inputs_mib: float | None = None
-    shared_outputs_mib: float | None = None
+    wait_s: Amount | None = None
+    cpu_s: Amount | None = None
+    peak_rss_mib: Amount | None = None
+    read_mib: Amount | None = None
+    write_mib: Amount | None = None
+    shared_inputs_mib: Amount | None = None
+    shared_outputs_mib: Amount | None = None
     binding_ok: bool | None = None
     cause: str | None = None
     shard: str | None = None
@@ -64,8 +70,8 @@ class Attempt:
     run: str | None = None
     memory_applied: str | None = None
     contended: bool | None = None
-    foreign_cpu_s: float | None = None
-    steal_s: float | None = None
+    foreign_cpu_s: Amount | None = None
+    steal_s: Amount | None = None
     host: str | None = None
     node: str | None = None
     slurm_job_id: str | None = None
@@ -98,37 +104,33 @@ class Attempt:
         return self.wildcards.get("sample") or self.wildcards.get("callset")
 
 
-MEASURED = (
-    *("attempt", "cpus", "wait_s", "cpu_s", "peak_rss_mib", "read_mib", "write_mib", "binding_ok", "cause"),
-    *("shared_inputs_mib", "shared_outputs_mib"),
-    *("shard", "split", "run", "memory_applied", "contended", "foreign_cpu_s", "steal_s"),
-    *("host", "node", "slurm_job_id", "slurm_step_id", "taken_from"),
-)
+def parse_line(line: str) -> Any:
+    """A line of JSON, strictly: without NaN, halves of characters and depth. Raises ValueError."""
+    try:
+        return msgspec.json.decode(line)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def parse_attempt(line: str) -> Attempt:
-    """One line of the ledger. Raises ValueError or KeyError where it is none of this schema version."""
-    record = json.loads(line)
-    if record["schema"] != SCHEMA_VERSION:
-        raise ValueError(f"schema version {record['schema']}, not {SCHEMA_VERSION}")
-    return Attempt(
-        rule=record["rule"],
-        step=record["step"],
-        wildcards=record["wildcards"],
-        threads=record["threads"],
-        start=_time(record["start"]),
-        end=_time(record["end"]),
-        wall_s=record["wall_s"],
-        exit_code=record["exit_code"],
-        message=record["message"],
-        log=record["log"],
-        recorded=_time(record.get("recorded")),
-        **{name: record.get(name) for name in MEASURED},
-    )
+    """One line of the ledger, held against its types. Raises ValueError where it is none of this schema version."""
+    record = parse_line(line)
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA_VERSION:
+        raise ValueError(f"no record of schema version {SCHEMA_VERSION}")
+    times = {name: _time(record[name]) for name in ("start", "end", "recorded") if record.get(name) is not None}
+    attempt = msgspec.convert(record | times, Attempt)
+    check_cpus(attempt.cpus or "")
+    return attempt
 
 
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+def _time(text: Any) -> datetime:
+    """A time with its zone, of an age that can be reckoned with. Raises ValueError."""
+    if not isinstance(text, str):
+        raise ValueError("a time that is no text")
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None or time.year not in YEARS:
+        raise ValueError(f"{text}: no time of this age")
+    return time
 
 
 def read_lines(path: Path) -> list[str]:
@@ -170,7 +172,7 @@ def _read_file(path: Path) -> list[tuple[str, Attempt]]:
     for number, line in enumerate(read_lines(path), 1):
         try:
             records.append((line, parse_attempt(line)))
-        except (KeyError, TypeError, ValueError):
+        except ValueError:
             torn.append(number)
     if torn:
         warnings.warn(_left_out(path, torn), LedgerWarning, stacklevel=2)

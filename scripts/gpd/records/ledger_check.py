@@ -11,11 +11,11 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import relevance
 
 from gpd.paths import ROOT
-from gpd.records.ledger import Attempt, files, parse_attempt, read_lines
+from gpd.records.ledger import Attempt, files, parse_attempt, parse_line, read_lines
 from gpd.text.cpu_lists import parse_cpus
 
 SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
-MOST_ERRORS = 3  # of one line
+MOST_ERRORS, MOST_TOLD = 3, 400  # of one line: errors, characters of each
 
 Record = Mapping[str, Any]
 
@@ -47,7 +47,7 @@ def check(path: Path) -> Checked:
     lines = {Place(file, number): line for file in files(path) for number, line in enumerate(read_lines(file), 1)}
     errors = {place: wrong for place, line in lines.items() if (wrong := line_errors(line, validator))}
     good = {place: line for place, line in lines.items() if place not in errors}
-    records = [(place, json.loads(line)) for place, line in good.items()]
+    records = [(place, parse_line(line)) for place, line in good.items()]
     problems = [f"{place}: {wrong}" for place, wrong in errors.items()]
     problems += duplicates(records) + overlaps(records)
     return Checked(tuple(problems), tuple(map(parse_attempt, good.values())))
@@ -56,18 +56,24 @@ def check(path: Path) -> Checked:
 def line_errors(line: str, validator: Draft202012Validator) -> str:
     """Say in one line why a line of the ledger is no record; "" where it is one."""
     try:
-        record = json.loads(line)
+        record = parse_line(line)
     except ValueError as error:
         return f"not JSON: {error}"
     errors = sorted(validator.iter_errors(record), key=relevance, reverse=True)
-    told = [f"{'.'.join(map(str, error.path))}: {error.message}".removeprefix(": ") for error in errors]
-    told = told or _not_a_date(line)
+    told = [f"{'.'.join(map(str, error.path))}: {_shortened(error.message)}".removeprefix(": ") for error in errors]
+    told = told or _beyond_the_schema(line)
     more = [f"and {len(told) - MOST_ERRORS} more"] if len(told) > MOST_ERRORS else []
     return "; ".join([*told[:MOST_ERRORS], *more])
 
 
-def _not_a_date(line: str) -> list[str]:
-    """Return what is wrong with a record that fits the schema: a 31st of February."""
+def _shortened(message: str) -> str:
+    """What is wrong with a value, which may be of any length, from both of its ends."""
+    half = MOST_TOLD // 2
+    return message if len(message) <= MOST_TOLD else f"{message[:half]} ... {message[-half:]}"
+
+
+def _beyond_the_schema(line: str) -> list[str]:
+    """Return what is wrong with a record that fits the schema: a 31st of February, a CPU that no machine has."""
     try:
         parse_attempt(line)
     except ValueError as error:

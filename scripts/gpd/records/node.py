@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from gpd.errors import GpdError
+from gpd.files import FileError, read_bytes
 from gpd.records.host import Host
 from gpd.records.run import Time
 
@@ -324,10 +325,10 @@ def _range(values: Iterable[float]) -> dict[str, float]:
 
 def read_node(path: Path) -> NodeRecord:
     """Read a node.json, whoever wrote it. Raises NodeRecordError."""
-    with path.open("rb") as file:
-        text = file.read(MOST_BYTES + 1)
-    if len(text) > MOST_BYTES:
-        raise NodeRecordError(f"{path}: larger than {MOST_BYTES // 1024**2} MiB: not a record of a node; {REMEDY}")
+    try:
+        text = read_bytes(path, MOST_BYTES)
+    except FileError as error:
+        raise NodeRecordError(f"{error}: not a record of a node; {REMEDY}") from error
     try:
         return NodeRecord.from_json(text)
     except msgspec.DecodeError as error:  # ValidationError is one, too

@@ -5,6 +5,7 @@ here, and nowhere else.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,12 +16,15 @@ import msgspec
 from msgspec import Meta
 
 from gpd.errors import GpdError
-from gpd.records.cell import SCHEMA_VERSION, Cell, Count, Name
+from gpd.files import read_text
+from gpd.records.cell import SCHEMA_VERSION, Cell, Count, FileName, Name
 from gpd.records.decoding import decode
 from gpd.records.host import Host
 
-Amount = Annotated[float, Meta(ge=0)]
+Amount = Annotated[float, Meta(ge=0, le=1e15)]
 Time = Annotated[datetime, Meta(tz=True)]
+YEARS = range(1971, 9000)  # of a run
+PLACE = re.compile(r"\.|samples/[A-Za-z0-9][A-Za-z0-9._-]{0,254}")  # of a process in its cell's folder
 REMEDY = "remove the cell's folder, and it is run again"
 
 
@@ -33,7 +37,7 @@ class ProcessRecord:
     """A Snakemake process: its folder within the cell's, its samples, its exit code (negative for a signal)."""
 
     directory: Name
-    samples: tuple[Name, ...]
+    samples: tuple[FileName, ...]
     exit_code: int | None = None
 
 
@@ -52,7 +56,7 @@ class OutputRecord:
     """What a run made of these samples together; the same kind of the same samples is to have the same digest."""
 
     kind: Name
-    samples: tuple[Name, ...]
+    samples: tuple[FileName, ...]
     digest: str | None = None
 
 
@@ -108,6 +112,9 @@ class RunRecord:
     nodes: tuple[Host, ...] = ()
 
     def __post_init__(self) -> None:
+        check_years(self.start, self.end)
+        if elsewhere := [one.directory for one in self.processes if not PLACE.fullmatch(one.directory)]:
+            raise ValueError(f"processes: {elsewhere[0]!r}: no folder of one of its samples")
         strangers = {name for process in self.processes for name in process.samples} - set(self.cell.samples)
         if strangers:
             raise ValueError(f"processes: {', '.join(sorted(strangers))}: no sample of this cell")
@@ -150,13 +157,19 @@ Kind = TypeVar("Kind")
 def read_json(path: Path, parse: Callable[[str], Kind]) -> Kind:
     """What a file of JSON tells. Raises RecordError."""
     try:
-        return parse(path.read_text(encoding="utf-8"))
+        return parse(read_text(path))
     except json.JSONDecodeError as error:
         raise RecordError(f"{path} line {error.lineno}: not JSON: {error.msg}; {REMEDY}") from error
     except UnicodeDecodeError as error:
         raise RecordError(f"{path}: not UTF-8; {REMEDY}") from error
-    except msgspec.ValidationError as error:
+    except ValueError as error:  # of msgspec, too
         raise RecordError(f"{path}: not a valid {path.name}: {error}; {REMEDY}") from error
+
+
+def check_years(*times: datetime) -> None:
+    """Raise ValueError where a time is of no age that can be reckoned with."""
+    if beyond := [time for time in times if time.year not in YEARS]:
+        raise ValueError(f"{beyond[0].isoformat()}: no time of this age")
 
 
 def check_place(path: Path, cell: str) -> None:

@@ -7,15 +7,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
+from msgspec import Meta
 
 from gpd.records.binding import BindingName
-from gpd.records.cell import AtLeastOne, Count, Name, PipelineName
+from gpd.records.cell import AtLeastOne, Count, FileName, Name, PipelineName
 from gpd.records.decoding import decode
 from gpd.records.host import Host
-from gpd.records.run import Amount, RunRecord, Settings, Time, check_place, read_json
+from gpd.records.run import Amount, RunRecord, Settings, Time, check_place, check_years, read_json
 
 SCHEMA_VERSION: Final = 1
 RECORD: Final = "scaling.json"
@@ -47,11 +48,11 @@ class ScalingCell(Point):
     """
 
     schema: Literal[1] = SCHEMA_VERSION
-    cell: Name
+    cell: FileName
     rules: tuple[Name, ...]
     targets: tuple[Name, ...]
-    samples: tuple[Name, ...]
-    copies: AtLeastOne
+    samples: tuple[FileName, ...]
+    copies: Annotated[int, Meta(ge=1, le=10**6)]
     repeat: Count
     warm_up: bool
     cores: AtLeastOne
@@ -101,6 +102,9 @@ class ScalingRecord:
     pair_hmm: str | None = None
     bandwidth_missing: str | None = None
     host: Host | None = None
+
+    def __post_init__(self) -> None:
+        check_years(self.start, self.end)
 
     @property
     def machines(self) -> tuple[Host, ...]:

@@ -8,13 +8,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
 
+from gpd.files import read_bytes
 from gpd.records.binding import BindingName
-from gpd.records.cell import CLUSTER, AtLeastOne, CacheState, Count, Mode, Name, PipelineName
+from gpd.records.cell import CLUSTER, AtLeastOne, CacheState, Count, FileName, Mode, Name, PipelineName
+from gpd.records.decoding import parse
 from gpd.records.run import RecordError, Time
 
 SCHEMA_VERSION: Final = 1
@@ -38,7 +40,7 @@ class Pool:
 class Sample:
     """A sample of a pool; the condition is empty where its pipeline has none."""
 
-    name: Name
+    name: FileName
     condition: str = ""
 
 
@@ -46,7 +48,7 @@ class Sample:
 class Study:
     """The settings of throughput.yaml, defaults filled in. `concurrent_samples` is empty where the knee is sought."""
 
-    name: Name
+    name: FileName
     directory: str
     pipelines: Mapping[PipelineName, Pool]
     concurrent_samples: tuple[AtLeastOne, ...]
@@ -91,7 +93,7 @@ class StudyRecord:
 class Start:
     """One time that a cell was begun. `run` is the mark of that run; `ended` is None where it was broken off."""
 
-    cell: Name
+    cell: FileName
     run: Name
     began: Time | None = None
     ended: Time | None = None
@@ -100,7 +102,7 @@ class Start:
 def read_study_record(folder: Path) -> StudyRecord | None:
     """Read a study's study.json; None where an earlier version left none. Raises RecordError."""
     path = folder / FILE
-    return _decoded(path, path.read_bytes(), StudyRecord) if path.is_file() else None
+    return _decoded(path, read_bytes(path), StudyRecord) if path.exists() else None
 
 
 def read_starts(folder: Path) -> tuple[Start, ...] | None:
@@ -109,10 +111,10 @@ def read_starts(folder: Path) -> tuple[Start, ...] | None:
     Raises RecordError.
     """
     path = folder / STARTS
-    if not path.is_file():
+    if not path.exists():
         return None
     found: dict[tuple[str, str], Start] = {}
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+    for number, line in enumerate(read_bytes(path).splitlines(), 1):
         told = _decoded(f"{path} line {number}", line, Start)
         known = found.get((told.cell, told.run), told)
         found[told.cell, told.run] = replace(known, began=known.began or told.began, ended=known.ended or told.ended)
@@ -121,7 +123,6 @@ def read_starts(folder: Path) -> tuple[Start, ...] | None:
 
 def _decoded(place: object, text: bytes, kind: type[Kind]) -> Kind:
     try:
-        told: Any = json.loads(text)
-        return msgspec.convert(told, kind)
-    except (ValueError, RecursionError) as error:  # of msgspec, too
+        return msgspec.convert(parse(text.decode()), kind)
+    except ValueError as error:  # of msgspec, too
         raise RecordError(f"{place}: not a record of a study: {' '.join(str(error).split())}") from error

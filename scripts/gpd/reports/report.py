@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from gpd.comparison import agreement
 from gpd.comparison.agreement import Disagreement
+from gpd.files import own_folder, write_text
 from gpd.published import figures, series
 from gpd.published.series import ReferenceSeries
 from gpd.reports.figures import Drawing
@@ -42,8 +43,8 @@ def write(
         references = series.curves(figures.read())
     findings = find(tables, disagreements, references)
     page, plain = folder / HTML, folder / MARKDOWN
-    page.write_text(render_html(findings), encoding="utf-8")
-    plain.write_text(render_markdown(findings), encoding="utf-8")
+    write_text(page, render_html(findings))
+    write_text(plain, render_markdown(findings))
     write_figures(drawings(findings), folder / FIGURES)
     return page, plain
 
@@ -91,10 +92,10 @@ def _escaped_for_markdown(value: object) -> Markup:
 
 def write_figures(drawn: Iterable[Drawing], folder: Path) -> None:
     """Write each figure as a file, and remove those of an earlier report."""
-    folder.mkdir(exist_ok=True)
+    own_folder(folder)
     written = {f"{drawing.name}.svg": drawing.svg for drawing in drawn}
     for old in folder.glob("*.svg"):
         if old.name not in written:
             old.unlink()
     for name, svg in written.items():
-        (folder / name).write_text(svg, encoding="utf-8")
+        write_text(folder / name, svg)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpd.files import write_text
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import told_binding
 from gpd.records.scaling import ALONE, FULL, WHOLE
@@ -97,7 +98,7 @@ def write(findings: Findings, folder: Path) -> tuple[Path, Path]:
     page, plain = folder / report.HTML, folder / report.MARKDOWN
     for path, template in ((page, "scaling.html.j2"), (plain, "scaling.md.j2")):
         made = report.environment(path.name).get_template(template)
-        path.write_text(made.render(findings=findings, figures=report.FIGURES), encoding="utf-8")
+        write_text(path, made.render(findings=findings, figures=report.FIGURES))
     report.write_figures(_drawings(findings), folder / report.FIGURES)
     return page, plain
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from gpd.files import own_folder
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.run import read_json
 from gpd.records.scaling import PLAN, RECORD, WHOLE, ScalingCell, ScalingRecord, read_scaling
@@ -71,7 +72,7 @@ def collected(ran: Sequence[Ran], unfinished: Sequence[str] = ()) -> Results:
 
 def write(results: Results, folder: Path) -> None:
     """Write every table as TSV and Parquet."""
-    folder.mkdir(parents=True, exist_ok=True)
+    own_folder(folder)
     for table, spelled in columns.SCALING.items():
         collect.write_frame(getattr(results, table), spelled, folder / table)
 

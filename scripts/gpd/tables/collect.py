@@ -1,7 +1,7 @@
 """Tables of a study: collected from the files that its cells left, written as TSV and Parquet, read again. No clock."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gpd.errors import GpdError
+from gpd.files import own_folder, read_text, replace, write_text
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.pipelines import PIPELINES
 from gpd.records import node
@@ -169,7 +170,7 @@ def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], atte
 
 def write(tables: Tables, folder: Path) -> None:
     """Write every table as TSV and Parquet into a folder, each file at once or not at all."""
-    folder.mkdir(parents=True, exist_ok=True)
+    own_folder(folder)
     for table, spelled in columns.TABLES.items():
         write_frame(getattr(tables, table), spelled, folder / table)
     cells = {
@@ -180,7 +181,7 @@ def write(tables: Tables, folder: Path) -> None:
         "plan": msgspec.to_builtins(tables.plan),
     }
     text = json.dumps(cells, ensure_ascii=False)
-    _replace(folder / CELLS, lambda path: path.write_text(f"{text}\n", encoding="utf-8"))
+    write_text(folder / CELLS, f"{text}\n")
 
 
 def frame_of(made: Sequence[rows.Row], spelled: Sequence[columns.Column]) -> pd.DataFrame:
@@ -192,14 +193,8 @@ def frame_of(made: Sequence[rows.Row], spelled: Sequence[columns.Column]) -> pd.
 
 def write_frame(frame: pd.DataFrame, spelled: Sequence[columns.Column], path: Path) -> None:
     """Write a table as TSV and Parquet, `path` without the ending."""
-    _replace(path.with_name(f"{path.name}.tsv"), partial(_write_tsv, frame))
-    _replace(path.with_name(f"{path.name}.parquet"), partial(_write_parquet, frame, spelled))
-
-
-def _replace(path: Path, write_to: Callable[[Path], object]) -> None:
-    unfinished = path.with_name(f".{path.name}.tmp")
-    write_to(unfinished)
-    unfinished.replace(path)
+    replace(path.with_name(f"{path.name}.tsv"), partial(_write_tsv, frame))
+    replace(path.with_name(f"{path.name}.parquet"), partial(_write_parquet, frame, spelled))
 
 
 def _write_tsv(frame: pd.DataFrame, path: Path) -> None:
@@ -228,7 +223,7 @@ def read(folder: Path) -> Tables:
             raise CollectError(f"{folder / name}: no such table; collect the study first")
     try:
         frames = {table: _read_parquet(table, folder / f"{table}.parquet") for table in columns.TABLES}
-        cells = json.loads((folder / CELLS).read_text(encoding="utf-8"))
+        cells = json.loads(read_text(folder / CELLS, most=None))
         unfinished = tuple(cells["unfinished"])
         records = tuple(decode(json.dumps(record), RunRecord) for record in cells["runs"])
         of_node = msgspec.convert(cells.get("node"), NodeRecord | None)

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 DIGITS = 3  # of a figure without an error, at least
 MOST_DECIMALS = 6
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 PLUS_MINUS = "\u00b1"
 
 
@@ -81,8 +82,16 @@ def some(words: Sequence[str], most: int) -> str:
     return listed(words) if len(words) <= most else f"{', '.join(words[:most])} and {len(words) - most:,} more"
 
 
+def visible(text: str) -> str:
+    """Return text of anybody without what gives orders to a terminal, or turns text around: that is spelled out.
+
+    As JSON spells it, so that JSON stays JSON.
+    """
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def markdown(value: object) -> str:
     """Return text of users as it shall be read in Markdown, on one line: nothing in it is markup."""
-    line = " ".join(str(value).split())
+    line = visible(" ".join(str(value).split()))
     marked = re.sub(r"([\\`*\[\]<>|~$])", r"\\\1", line)
     return re.sub(r"(?<!\w)_|_(?!\w)|&(?=#|\w+;)", lambda found: "\\" + found[0], marked)

@@ -7,7 +7,7 @@ from launcher.allocate import LEVELS, grouped, slots, units
 from launcher.journal import read_notes, recover
 from launcher.limits import limits, usable_cpus
 from launcher.runtime import runtime_dir
-from launcher.system import read_text
+from launcher.system import LauncherError, read_text
 from launcher.topology import cores_from_xml, format_cpus, machine_cores
 
 
@@ -15,8 +15,7 @@ def show_topology(settings):
     """Print the cores that may be leased, and the slots that the policy yields; return the exit code."""
     threads = settings.threads
     if settings.xml:
-        with open(settings.xml, encoding="utf-8") as xml:
-            cores = cores_from_xml(xml.read())
+        cores = read_xml(settings.xml)
         at_once = len(units(cores, settings.smt))
     else:
         allowed = os.sched_getaffinity(0)
@@ -39,6 +38,15 @@ def show_topology(settings):
             print(f"{level:7}{number:4}: {len(group):3} cores, CPUs {cpus}")
     print(f"slots of {settings.threads} ({policy}, {settings.boundary}): {' | '.join(described['slots'])}")
     return 0
+
+
+def read_xml(path):
+    """Return the cores of a file that lstopo made. Raises LauncherError, OSError."""
+    try:
+        with open(path, encoding="utf-8") as xml:
+            return cores_from_xml(xml.read())
+    except (SyntaxError, ValueError) as error:  # XML's own are SyntaxErrors
+        raise LauncherError(f"not the output of lstopo --of xml: {error}") from error
 
 
 def show_limits(_settings):

@@ -39,10 +39,13 @@ def unlink(path):
         return
 
 
+ORDERS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
+
+
 def say(line, fd=2):
-    """Print one line to stderr, or to a log; that nobody reads it is no reason to fail."""
+    """Print one line to stderr, or to a log, no orders to a terminal; that nobody reads it is no reason to fail."""
     try:
-        os.write(fd, (line + "\n").encode(errors="replace"))
+        os.write(fd, (line.translate(ORDERS) + "\n").encode(errors="replace"))
     except OSError:
         return  # there is no other place to say so
 

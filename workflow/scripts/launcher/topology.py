@@ -5,6 +5,8 @@ from collections import namedtuple
 
 from launcher.system import boot_id, digest, read_text
 
+MOST_CPUS = 65_536
+
 Core = namedtuple("Core", "cpus l3 numa socket")
 Core.__doc__ = "One physical core: its CPU numbers (hyperthreads) and the groups that it belongs to."
 
@@ -32,7 +34,10 @@ def format_cpus(cpus):
 def hwloc_cpus(text):
     """Read hwloc's bitmap format, 32-bit words with the highest first; an empty word is zero."""
     bits = 0
-    for word in text.split(","):
+    words = text.split(",")
+    if len(words) * 32 > MOST_CPUS or max(map(len, words)) > len("0xffffffff"):
+        raise ValueError("a set of CPUs that no machine has")
+    for word in words:
         bits = bits << 32 | int(word or "0", 16)
     return {n for n in range(bits.bit_length()) if bits >> n & 1}
 

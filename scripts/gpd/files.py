@@ -1,0 +1,63 @@
+"""Files in a folder that may have come from anybody: only plain ones are read, and what is written stays within it."""
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from gpd.errors import GpdError
+
+MIB = 1024**2
+MOST_BYTES = 64 * MIB  # of a record
+
+
+class FileError(GpdError):
+    """A file or folder that is not what it should be; the message is one line that names it."""
+
+
+def read_text(path: Path, most: int | None = MOST_BYTES) -> str:
+    """The text of a plain file, or of a link to one. Raises FileError, OSError, UnicodeDecodeError."""
+    return read_bytes(path, most).decode("utf-8")
+
+
+def read_bytes(path: Path, most: int | None = MOST_BYTES) -> bytes:
+    """What a plain file holds: a pipe would never end, nor would a device. Raises FileError, OSError."""
+    if path.exists() and not path.is_file():
+        raise FileError(f"{path}: not a plain file; remove it")
+    if most is not None and path.stat().st_size > most:
+        raise FileError(f"{path}: larger than {most // MIB} MiB")
+    return path.read_bytes()
+
+
+def own_folder(path: Path) -> Path:
+    """A folder, made where it is missing; a link in its place would lead elsewhere. Raises FileError, OSError."""
+    if path.is_symlink():
+        raise FileError(f"{path}: a link, and what is written there would be elsewhere; remove it")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def replace(path: Path, write_to: Callable[[Path], object]) -> None:
+    """Write a file at once or not at all, also after a power cut; a link in its place is replaced, and not followed.
+
+    The file in the making is new, and has a name that nobody guesses: no link of somebody else's is waiting there.
+    """
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    try:
+        write_to(unfinished)
+        _to_disk(unfinished)
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """As replace(), text in UTF-8."""
+    replace(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+
+
+def _to_disk(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

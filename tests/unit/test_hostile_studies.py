@@ -1,0 +1,305 @@
+"""A study or a ledger from anybody: reported, or refused in a line; nothing in it runs, and nothing outside changes."""
+
+import json
+import os
+import re
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from fuzzing import CONTROL, within
+from launcher import system
+from test_ledger_command import record
+from typer.testing import CliRunner
+
+from gpd import files
+from gpd.cli import app
+from gpd.commands import run_display
+from gpd.commands.verbs import Terminal
+from gpd.lab import cells
+from gpd.tables.summary import Failure
+
+GOLDEN = ROOT / "tests" / "golden" / "study"
+CELLS = ("germline-n1-scheduled-compact-r1", "germline-n1-scheduled-compact-r2")
+FIRST = CELLS[0]
+ORDERS = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"  # a terminal would clear itself, rename itself, turn text around
+SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+HANGS_S = 60
+
+pytestmark = pytest.mark.usefixtures("drawn_once")
+
+
+@pytest.fixture
+def elsewhere(tmp_path) -> Path:
+    """What a study must not change: a folder with a file."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "precious.html").write_text("precious")
+    return folder
+
+
+@pytest.fixture
+def study(tmp_path, elsewhere, monkeypatch) -> Path:
+    """Two cells of a study; afterwards all outside of it is as it was."""
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "study"
+    for cell in CELLS:
+        shutil.copytree(GOLDEN / cell, folder / cell)
+    yield folder
+    assert {path.name: path.read_text() for path in elsewhere.iterdir()} == {"precious.html": "precious"}
+    assert not list(tmp_path.rglob("fuzzed")), "something in it was run"
+
+
+def gpd(*arguments: object) -> tuple[int, str, str]:
+    """A verb's exit code, its output and what it says on stderr: text alone, whatever it read."""
+    with within(HANGS_S):
+        done = CliRunner().invoke(app, [*map(str, arguments)])
+    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+    assert not CONTROL.search(done.output.replace("\n", "")), repr(CONTROL.search(done.output.replace("\n", "")))
+    return done.exit_code, done.stdout, done.stderr
+
+
+def refused(*arguments: object) -> str:
+    """The one line in which a verb refuses."""
+    code, _, said = gpd(*arguments)
+    assert code == 2, said
+    (line,) = said.splitlines()
+    return line
+
+
+def change(path: Path, **changed: object) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+
+
+# ---- links, pipes and devices ------------------------------------------------------------------------
+
+
+def test_reports_replace_links_and_write_nothing_through_them(study, elsewhere):
+    victim = elsewhere / "precious.html"
+    for name in ("report.html", "report.md"):
+        (study / name).symlink_to(victim)
+    (study / "tables").mkdir()
+    for name in ("points.tsv", "points.parquet", "cells.json", ".points.tsv.tmp", ".cells.json.tmp"):
+        (study / "tables" / name).symlink_to(victim)
+    (study / FIRST / "results").symlink_to(elsewhere)
+    (study / FIRST / "config").mkdir()
+    (study / FIRST / "config" / "config.yaml").write_text("gatk3_java: touch fuzzed\n")
+    (study / FIRST / "profile").mkdir()
+    (study / FIRST / "profile" / "config.yaml").write_text("executor: touch fuzzed\n")
+    code, _, said = gpd("report", study)
+    assert code == 0, said
+    assert not (study / "report.html").is_symlink()
+    assert not (study / "tables" / "points.tsv").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["tables", "figures"])
+def test_a_folder_that_is_a_link_is_refused(study, elsewhere, name):
+    (study / name).symlink_to(elsewhere)
+    assert f"{study / name}: a link" in refused("report", study)
+
+
+@pytest.mark.parametrize("verb", ["report", "compare"])
+@pytest.mark.parametrize("name", [f"{FIRST}/run.json", "node.json", "study.json"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_pipes_and_devices_are_refused_and_never_waited_for(study, verb, name, kind):
+    path = study / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
+    assert f"{path}: not a plain file" in refused(verb, study, *(["published:7763"] if verb == "compare" else []))
+
+
+def test_a_ledger_that_is_a_pipe_is_none(study):
+    path = study / FIRST / "ledger.jsonl"
+    path.unlink()
+    os.mkfifo(path)
+    assert "no such ledger" in refused("ledger", "show", path.parent)
+    assert "no such ledger" in refused("ledger", "check", path)
+
+
+def test_a_scratch_folder_elsewhere_is_not_removed(study, elsewhere):
+    (study / FIRST / cells.SCRATCH).symlink_to(elsewhere)
+    cells.clear(study / FIRST)
+    assert not (study / FIRST).exists()
+
+
+# ---- records that point elsewhere, or beyond reason ----------------------------------------------------
+
+
+@pytest.mark.parametrize("directory", ["..", "../../elsewhere", "/etc", "samples/../..", "samples/..", "", "a\n"])
+def test_a_process_that_is_elsewhere_is_refused(study, directory):
+    path = study / FIRST / "run.json"
+    (process,) = json.loads(path.read_text())["processes"]
+    change(path, processes=[process | {"directory": directory}])
+    assert "processes" in refused("report", study)
+
+
+@pytest.mark.parametrize("name", ["../x", "..", "/etc/passwd", "", "x" * 300, ORDERS, "a\nb", "\ud800", "\0"])
+@pytest.mark.parametrize("field", ["samples", "cell", "study"])
+def test_a_name_that_leads_elsewhere_is_refused(study, field, name):
+    path = study / FIRST / "run.json"
+    cell = json.loads(path.read_text())["cell"]
+    change(path, cell=cell | {field: [name] if field == "samples" else name})
+    refused("report", study)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"a": ' * 100_000,
+        '{"wall_s": 1e999}',
+        '{"wall_s": ' + "9" * 5000 + "}",
+        '{"schema": NaN}',
+        "",
+        "\x1b[2J",
+    ],
+    ids=["lists", "mappings", "infinite", "digits", "nan", "empty", "orders"],
+)
+@pytest.mark.parametrize("name", ["run.json", "../study.json", "../node.json", "../starts.jsonl"])
+def test_json_beyond_reason_is_refused(study, name, text):
+    (study / FIRST / name).write_text(text)
+    if name == "../starts.jsonl":  # of no concern to a report, but to a bundle
+        code, _, said = gpd("bundle", study)
+        assert code == 0 or len(said.splitlines()) == 1
+    else:
+        refused("report", study)
+
+
+def test_a_time_of_no_age_is_refused(study):
+    change(study / FIRST / "run.json", start="0001-01-01T00:00:00+00:00")
+    assert "no time of this age" in refused("report", study)
+
+
+BEYOND = [
+    {"cpus": "0-4294967295"},
+    {"cpus": ",".join(["0-65535"] * 1000)},
+    {"threads": 10**30},
+    {"wall_s": 1e300},
+    {"start": "0001-01-01T00:00:00.000000000Z"},
+    {"start": "2026-11-20T12:00:00.000000000"},
+    {"wildcards": 5},
+    {"wildcards": {"sample": 5}},
+    {"exit_code": "0"},
+    {"peak_rss_mib": True},
+]
+
+
+@pytest.mark.parametrize("changed", BEYOND, ids=lambda changed: f"{next(iter(changed))}")
+def test_records_beyond_reason_are_left_out_and_named(tmp_path, monkeypatch, changed):
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "ledger.jsonl").write_text(f"{json.dumps(record(1))}\n{json.dumps(record(2) | changed)}\n")
+    code, shown, _ = gpd("ledger", "show", run)
+    assert (code, shown.count("map_and_sort")) == (0, 1)
+    code, said, _ = gpd("ledger", "check", run)
+    assert (code, len(said.splitlines())) == (1, 1)
+    assert f"{run}/ledger.jsonl line 2: " in said
+
+
+# ---- what is shown -------------------------------------------------------------------------------------
+
+
+def test_pages_escape_what_records_say(study, tmp_path):
+    for cell in CELLS:
+        path = study / cell / "run.json"
+        told = json.loads(path.read_text())
+        host = told["host"] | {"cpu_model": SCRIPT, "hostname": SCRIPT, "kernel": f"{ORDERS}|[x](javascript:x)"}
+        change(path, host=host, settings=told["settings"] | {"tools": {SCRIPT: SCRIPT, "bwa": "$x$|`y`"}})
+        ledger = study / cell / "ledger.jsonl"
+        lines = [json.loads(line) | {"host": SCRIPT} for line in ledger.read_text().splitlines()]
+        lines[0] |= {"exit_code": 1, "cause": "tool_error", "message": f"{SCRIPT}{ORDERS}", "attempt": 1}
+        ledger.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    code, _, said = gpd("report", study)
+    assert code in (0, 1), said
+    page = tmp_path / "page.html"
+    code, _, said = gpd("compare", study, "published:7763", "--html", page, "--markdown", tmp_path / "page.md")
+    assert code == 0, said
+    for path in (study / "report.html", study / "report.md", page, tmp_path / "page.md"):
+        assert not re.search(r"(?<!\\)<(script>alert|img src=x)", path.read_text()), path
+    for path in (study / "report.md", tmp_path / "page.md"):
+        assert not CONTROL.search(path.read_text().replace("\n", "")), path
+        assert not re.search(r"(?<!\\)\]\(javascript:", path.read_text())
+
+
+def test_ledgers_give_no_orders_to_the_terminal(tmp_path, monkeypatch):
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
+    run = tmp_path / f"run{ORDERS}"
+    run.mkdir()
+    hostile = {"rule": ORDERS, "wildcards": {"sample": f"[/red]{ORDERS}"}, "message": f"[bold]:smile:{ORDERS}\r\b"}
+    lines = [record(1, **hostile, exit_code=1, cause="tool_error"), record(1), "{"]
+    lines = [line if isinstance(line, str) else json.dumps(line, ensure_ascii=False) for line in lines]
+    (run / "ledger.jsonl").write_text("\n".join(lines) + "\n")
+    code, shown, _ = gpd("ledger", "show", run)
+    assert code == 0
+    assert "[/red]" in shown
+    assert "[bold]:smile:" in shown
+    code, shown, _ = gpd("ledger", "show", run, "--json")
+    assert json.loads(shown)[0]["rule"] == ORDERS
+    assert gpd("ledger", "check", run)[0] == 1
+
+
+def test_a_failure_is_shown_as_it_was_said(tmp_path):
+    message = f"[mem_sam_pe] paired reads have different names: [/tmp/x] {ORDERS}"
+    failure = Failure(rule="map_and_sort", sample="S1", message=message, log="logs/[/x].log")
+    with (tmp_path / "shown").open("w+", encoding="utf-8") as file:
+        Terminal(file=file, width=300).print(run_display.failure_table([failure]))
+        file.seek(0)
+        shown = file.read()
+    assert "[mem_sam_pe] paired reads have different names: [/tmp/x]" in shown
+    assert "logs/[/x].log" in shown
+    assert not CONTROL.search(shown.replace("\n", ""))
+
+
+def test_the_launcher_repeats_no_orders_of_a_tool(tmp_path):
+    with (tmp_path / "said").open("wb") as said:
+        system.say(f"error: {ORDERS}\r", said.fileno())
+    assert not CONTROL.search((tmp_path / "said").read_text().removesuffix("\n"))
+
+
+# ---- names of temporary files ---------------------------------------------------------------------------
+
+
+def test_what_is_written_is_new_and_keeps_the_umask(tmp_path):
+    before = os.umask(0o027)
+    try:
+        files.write_text(tmp_path / "x", "x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o640
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_what_can_not_be_written_leaves_the_old_and_nothing_else(tmp_path):
+    (tmp_path / "x").write_text("old")
+
+    def fails(path: Path) -> None:
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        files.replace(tmp_path / "x", fails)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"x": "old"}
+
+
+SOURCES = [
+    path
+    for folder in ("scripts", "workflow", "resources")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in (".py", ".smk", ".sh", ".R", ".yaml", "") and path.is_file() and "__pycache__" not in path.parts
+]
+
+
+def test_no_name_in_a_shared_folder_can_be_guessed():
+    """But for the launcher's own folder, which is looked at before it is used."""
+    guessable = re.compile(r"/tmp/(?!gpd-(UID|\{os\.geteuid))|\bmktemp\((?!\))|0o?[67]?77[67]\b|\$\$")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in SOURCES
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if guessable.search(line)
+    ]
+    assert found == []
