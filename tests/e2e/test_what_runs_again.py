@@ -89,7 +89,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "known_indels": (["another.vcf"], {"indexed_vcf"}),
     },
     "hisat2": {
-        "leave_out": (["A2"], {"merge"}),
+        "leave_out": (["A2"], {"merge", "strandedness"}),
         "annotation": ("others.gtf", {"annotation"}),
         "aligner": ("tophat2", {"bowtie2_index", "transcript_sequences"}),
         "strandedness": ("fr-firststrand", {"align"}),
