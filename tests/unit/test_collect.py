@@ -331,7 +331,7 @@ class Written:
 
     def ledger(self, *records: dict, process: str = ".") -> "Written":
         path = self.folder / process / "ledger.jsonl"
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
         return self
 
@@ -366,14 +366,14 @@ def test_work_that_all_samples_share_needs_no_name(study):
 
 
 def test_independent_processes_have_cohorts_of_their_own(study):
-    processes = [{"directory": name, "samples": [name], "exit_code": int(name == "B")} for name in "AB"]
+    processes = [{"directory": f"samples/{name}", "samples": [name], "exit_code": int(name == "B")} for name in "AB"]
     cell = study.cell("A", "B", processes=processes)
-    cell.ledger(*whole("A"), job("genotype_gvcfs", None, 20), process="A")
-    cell.ledger(*whole("B"), broken("genotype_gvcfs", None, 20), process="B")
+    cell.ledger(*whole("A"), job("genotype_gvcfs", None, 20), process="samples/A")
+    cell.ledger(*whole("B"), broken("genotype_gvcfs", None, 20), process="samples/B")
     assert study.causes() == {"A": None, "B": ("genotype_gvcfs", "tool_error")}
     step = row(study.collect().steps, step="genotype_gvcfs")
     assert (step["jobs"], step["failed_jobs"]) == (2, 1)
-    assert row(study.collect().samples, sample="B")["log"] == "B/logs/genotype_gvcfs/cohort.log"
+    assert row(study.collect().samples, sample="B")["log"] == "samples/B/logs/genotype_gvcfs/cohort.log"
 
 
 def test_an_attempt_that_was_killed_has_no_end_and_no_figures(study):
@@ -390,8 +390,8 @@ def test_an_attempt_that_was_killed_has_no_end_and_no_figures(study):
 
 
 def test_a_sample_without_a_job_has_failed(study):
-    processes = [{"directory": name, "samples": [name], "exit_code": int(name == "B")} for name in "AB"]
-    study.cell("A", "B", processes=processes).ledger(*whole("A"), process="A")
+    processes = [{"directory": f"samples/{name}", "samples": [name], "exit_code": int(name == "B")} for name in "AB"]
+    study.cell("A", "B", processes=processes).ledger(*whole("A"), process="samples/A")
     assert study.causes() == {"A": None, "B": (None, "no_job_ran")}
     assert row(study.collect().runs)["failures"] == "B: no_job_ran"
 

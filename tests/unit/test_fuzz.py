@@ -373,6 +373,10 @@ ONCE_FAILED: dict[str, tuple] = {
         ),
     ),
     "formats": (("x.cram", cram({"a": "x"})), ("x.vcf", VCF.replace(b"length=12", b"length=" + b"9" * 5000))),
+    "records": (
+        *(("node.json", b'{"schema": 1, "start": "\x80"}'), ("run.json", b"[" * 100_000), ("cell.json", b'{"n": NaN}')),
+        *(("study.json", b"\xff"), ("starts.jsonl", b"{" * 100_000), ("run.json", b'{"wall_s": ' + b"9" * 5000 + b"}")),
+    ),
     "topology": (b"<a", b'<object type="PU" cpuset="%s"/>' % b",".join([b"0xf"] * 100_000)),
 }
 

@@ -331,7 +331,7 @@ def read_node(path: Path) -> NodeRecord:
         raise NodeRecordError(f"{error}: not a record of a node; {REMEDY}") from error
     try:
         return NodeRecord.from_json(text)
-    except msgspec.DecodeError as error:  # ValidationError is one, too
+    except ValueError as error:  # of msgspec, too, and what is not UTF-8
         said = " ".join(str(error).split())
         raise NodeRecordError(f"{path}: not a valid {FILE}: {said[:200]}; {REMEDY}") from error
 
