@@ -18,7 +18,7 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-FEW = 20  # of each kind
+FEW = 15  # of each kind
 MANY = 10_000  # of all kinds together
 LONGEST_S = 60  # an input that takes longer hangs
 LONGEST_LINE = 10_100
