@@ -101,7 +101,7 @@ def test_pieces_lie_beside_what_they_are_gathered_into():
     assert cut.rules["base_recalibration"].results - whole.rules["base_recalibration"].results == recalibrated
     small = disk.Reads(1e6, 1e6)
     assert predict(small, scatter="auto") == predict(small)
-    assert predict(small, scatter="4").results > predict(small).results
+    assert predict(small, scatter=4).results > predict(small).results
 
 
 def test_choices_of_the_configuration_count():

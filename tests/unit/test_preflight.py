@@ -48,6 +48,12 @@ def test_jobs_that_together_take_more_are_named_where_snakemake_counts_no_memory
     assert lines(memory(there_mb=20_000, told_mb=20_000)) == []
 
 
+def test_more_cores_than_this_process_may_use():
+    assert lines(preflight.cpus(4, 4)) == []
+    (warning,) = lines(preflight.cpus(64, 4))
+    assert warning.startswith("cores: Snakemake was given 64, and this process may use 4 (affinity,")
+
+
 def test_a_hard_limit_of_open_files_below_what_sorting_needs():
     assert lines(preflight.open_files(1024, 100)) == []
     (warning,) = lines(preflight.open_files(1024, 1500))

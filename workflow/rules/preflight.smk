@@ -58,6 +58,7 @@ def of_process(jobs, reads, sort_mb):
         cores=workflow.cores or 1,
         index_mb=index_bytes() / 1e6 if maps else 0,
     )
+    yield from preflight.cpus(workflow.cores or 1, granted["cpus"])
     yield from preflight.open_files(granted["open_files"], disk.most_files(reads, config, sort_mb))
     yield from preflight.tasks(granted["tasks_left"], workflow.cores or 1)
 

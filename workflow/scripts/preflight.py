@@ -1,4 +1,4 @@
-"""What of the machine lets a run fail, said before its first job: memory, open files, processes, folders, disk, clock.
+"""What of the machine lets a run fail, said before its first job: CPUs, memory, files, processes, disks, clock.
 
 Errors are what can't work here, warnings what may not: these rest on predictions. Each is a line that says where, what
 and what to do. No process is started. The workflow loads this file by its path.
@@ -69,7 +69,16 @@ def memory(
         )
 
 
-# ---- limits of the process --------------------------------------------------------------------------
+# ---- CPUs and limits of the process -----------------------------------------------------------------
+
+
+def cpus(cores: int, usable: int) -> Iterator[Finding]:
+    """What Snakemake was given, against what this process may keep busy."""
+    if cores > usable:
+        yield Finding(
+            f"cores: Snakemake was given {cores}, and this process may use {usable} (affinity, control group, Slurm): "
+            f"jobs will wait for each other, or share them; give --cores {usable}"
+        )
 
 
 def open_files(limit: float | None, temporary: float) -> Iterator[Finding]:

@@ -88,7 +88,7 @@ CASES = {
     "simulated_0.4Mb": Case("germline", SMALL, "DEMO01"),
     "simulated_0.4Mb_cram": Case("germline", SMALL, "DEMO01", {"alignment_format": "cram"}),
     "simulated_0.4Mb_spilled": Case("germline", SMALL, "DEMO01", sort_mb=40),
-    "simulated_0.4Mb_pieces": Case("germline", GAPS, "DEMO01", {"scatter": "4"}),
+    "simulated_0.4Mb_pieces": Case("germline", GAPS, "DEMO01", {"scatter": 4}),
     "chr20": Case("germline", CHR20, "NA12878"),
     "chr22": Case("germline", CHR22, "NA12878"),
     "simulated_rna": Case("tuxedo", simulated("tuxedo"), "treated1"),
