@@ -10,7 +10,7 @@ KILLED_BY = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signa
 LOG_BYTES = 1 << 20  # from either end of a log
 MEMORY_LINE = (
     r"java\.lang\.OutOfMemoryError|std::bad_alloc|^MemoryError|Cannot allocate memory|[Ii]nsufficient memory|"
-    r"cannot allocate vector of size|(?i:\bout of memory\b)"
+    r"cannot allocate vector of size|Could not reserve enough space for|(?i:\bout of memory\b)"
 )
 BASH_LINE = r"^bash: line \d+: +\d+ "  # what bash says of a program that a signal ended
 EVIDENCE = {  # a log line that proves a cause, the strongest first
