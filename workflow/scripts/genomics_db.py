@@ -71,11 +71,12 @@ def grow(given, is_kept):
 
 
 def run_import(importer, where, samples):
-    """Have GATK import samples; return its exit code."""
+    """Have GATK import samples; return its exit code, as a shell says it: the launcher knows by it what was killed."""
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder, "samples.tsv")
         table.write_text("".join(f"{name}\t{path}\n" for name, path in samples.items()))
-        return subprocess.run([*importer, "--sample-name-map", table, *where]).returncode
+        code = subprocess.run([*importer, "--sample-name-map", table, *where]).returncode
+        return code if code >= 0 else 128 - code
 
 
 def read_samples(table):
