@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast e2e test-bench test-slurm test-numa soak lint format bench lock clean
+.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast e2e test-bench test-slurm test-numa test-faults soak lint format bench lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -53,6 +53,10 @@ test-slurm: installed ## the workflow through a real Slurm of several nodes, whi
 test-numa: installed ## the launcher on a virtual machine of 2 sockets and 4 NUMA nodes, which is started for it
 	@scripts/setup/numa --quiet
 	@pytest -m numa --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
+
+# a case is a folder of its own, so any process takes any; one more than CI has cores, as above
+test-faults: installed ## faults of every kind in the way of the real tools (tests/faults); as root
+	@pytest -m faults --numprocesses 3 --dist worksteal $(PYTEST_ARGS)
 
 HOURS ?= 12
 SOAK_ARGS ?=

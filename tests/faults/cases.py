@@ -1,0 +1,681 @@
+"""The fault matrix: every case as data, in the order of the table in README.md."""
+
+import gzip
+import re
+from collections.abc import Callable, Iterator
+
+from injection import BEGINS, ENDS, WRITING, Strike
+from small_cohorts import HEALTHY, KINDS, STRUCK
+from trial import (
+    FAILS,
+    REFUSED,
+    THROUGH,
+    All,
+    Another,
+    Case,
+    Clock,
+    Fault,
+    Moved,
+    Nothing,
+    SmallDisk,
+    Spoilt,
+    Tool,
+    Torn,
+    Under,
+)
+
+KILLED_BY = {  # process: what is said of it
+    "front": "the launcher was killed",
+    "keeper": "the job's keeper was killed",
+    "shell": "SIGKILL",
+}
+ROLES = {"front": "the launcher's front", "keeper": "the launcher's keeper", "shell": "the job's bash"}
+
+
+def short(kind: str) -> str:
+    return {"large germline": "germline", "large tuxedo": "tuxedo"}.get(kind, kind)
+
+
+JOBS = {  # words of commands in which the name of the rule's first result is not
+    "bwa_index": "bwa index",
+    "hisat2_index": "hisat2-build-s",
+    "differential_expression": "results/differential_expression",
+}
+
+
+def strike(kind: str, rule: str, sample: str, tool: str, deed: str, **more: object) -> Tool:
+    """A strike at a tool of the job that makes a rule's results."""
+    result = KINDS[kind].results(rule, sample)[0]
+    return Tool(Strike(tool=tool, job=JOBS.get(rule, result), deed=deed, file=result, **more))
+
+
+# ---- processes killed -----------------------------------------------------------------------------------------------
+
+
+def killed(kind: str, rule: str, tool: str, moment: str | int = WRITING, sample: str = STRUCK) -> Iterator[Case]:
+    """Each process of a job is killed: what watches it once the tool has written all, the tool while it does."""
+    for victim in KILLED_BY:
+        yield watcher_killed(kind, rule, tool, victim, ENDS, sample)
+    yield tool_killed(kind, rule, tool, moment, sample=sample)
+
+
+def watcher_killed(kind: str, rule: str, tool: str, victim: str, moment: str, sample: str = STRUCK) -> Case:
+    return Case(
+        f"{short(kind)}.{rule}.{victim}-killed",
+        kind,
+        rule,
+        strike(kind, rule, sample, tool, "kill", what=victim, moment=moment),
+        f"kill -9 {ROLES[victim]} as {tool} {moment}",
+        words=(KILLED_BY[victim],),
+        sample=sample,
+    )
+
+
+def tool_killed(
+    kind: str,
+    rule: str,
+    tool: str,
+    moment: str | int,
+    *,
+    sample: str = STRUCK,
+    verb: str = "",
+    what: str = "tool",
+    name: str = "",
+    causes: tuple[str, ...] = ("killed",),
+    words: tuple[str, ...] = (),
+) -> Case:
+    whole_name = name or f"{tool} {verb}".strip()
+    when = {BEGINS: "as it begins", WRITING: "as it writes", ENDS: "when it has written all"}
+    return Case(
+        f"{short(kind)}.{rule}.{whole_name.replace(' ', '-')}-killed",
+        kind,
+        rule,
+        strike(kind, rule, sample, tool, "kill", what=what, moment=moment, verb=verb),
+        f"kill -9 {whole_name} {when.get(moment, f'{moment} bytes into its output')}",
+        causes=causes,
+        words=words,
+        sample=sample,
+    )
+
+
+COUNTING = ("tool_error", "broken_pipe", "signal")  # what counts beside the pipe: bash tells nobody of its end
+KILLS = [
+    tool_killed("germline", "reference", "samtools", ENDS, sample="", verb="faidx"),
+    tool_killed("germline", "bwa_index", "bwa", ENDS, sample="", verb="index"),
+    tool_killed("germline", "indexed_vcf", "bcftools", ENDS, sample="", verb="view"),
+    *killed("germline", "map_and_sort", "sambamba"),
+    tool_killed("germline", "map_and_sort", "bwa", 20_000),
+    tool_killed("germline", "map_and_sort", "samtools", 1000, verb="view"),
+    tool_killed("germline", "map_and_sort", "tee", 1000),
+    tool_killed("germline", "map_and_sort", "samtools", BEGINS, verb="flagstat", causes=COUNTING),
+    tool_killed("germline", "map_and_sort", "gzip", 1000, causes=COUNTING, words=("S1_fq",)),
+    tool_killed(
+        "germline",
+        "map_and_sort",
+        "gzip",
+        1000,
+        what="parent",
+        name="reads.py",
+        causes=COUNTING,
+        words=("not read to its end",),
+    ),
+    *killed("germline", "mark_duplicates", "sambamba"),
+    *killed("germline", "base_recalibrator", "gatk"),
+    *killed("germline", "base_recalibration", "gatk"),
+    *killed("germline", "haplotype_caller", "gatk"),
+    *killed("germline", "genotype_gvcfs", "gatk"),
+    *killed("germline", "hard_filter", "gatk"),
+    *killed("joint", "genomics_db_import", "gatk", sample=""),
+    tool_killed("tuxedo", "annotation", "gzip", ENDS, sample=""),
+    tool_killed("tuxedo", "hisat2_index", "hisat2-build-s", ENDS, sample=""),
+    *killed("tuxedo", "align", "hisat2-align-s", 20_000),
+    tool_killed("tuxedo", "align", "samtools", 1000, verb="view"),
+    tool_killed("tuxedo", "align", "tee", 1000),
+    tool_killed("tuxedo", "align", "samtools", BEGINS, verb="flagstat", causes=COUNTING),
+    tool_killed("tuxedo", "align", "samtools", WRITING, verb="sort"),
+    tool_killed("tuxedo", "align", "samtools", ENDS, verb="index"),
+    tool_killed("tuxedo", "align", "gzip", 1000, causes=COUNTING, words=("S1_fq",)),
+    *killed("tuxedo", "assemble", "cufflinks", ENDS),
+    *killed("tuxedo", "merge", "cuffmerge", ENDS, sample=""),
+    tool_killed("tuxedo", "merge", "cufflinks", BEGINS, sample="", causes=("tool_error", "killed")),
+    *killed("tuxedo", "quantify", "cuffquant", ENDS),
+    *killed("tuxedo", "differential_expression", "cuffdiff", sample=""),
+    tool_killed("tuxedo", "differential_expression", "sed", ENDS, sample=""),
+]
+
+
+def snakemake_killed(kind: str, rule: str, tool: str, sample: str = STRUCK) -> Case:
+    after = (rule, HEALTHY) if sample else None
+    return Case(
+        f"{kind}.{rule}.snakemake-killed",
+        kind,
+        rule,
+        strike(kind, rule, sample, tool, "kill", what="snakemake", moment=ENDS, after=after),
+        "kill -9 Snakemake; its lock is lifted by --unlock",
+        words=("is gone",),
+        sample=sample,
+    )
+
+
+KILLS += [
+    snakemake_killed("germline", "mark_duplicates", "sambamba"),
+    snakemake_killed("germline", "haplotype_caller", "gatk"),
+    snakemake_killed("tuxedo", "assemble", "cufflinks"),
+    snakemake_killed("tuxedo", "differential_expression", "cuffdiff", sample=""),
+]
+
+# ---- tools that say that all is well --------------------------------------------------------------------------------
+
+
+def halved(
+    kind: str,
+    rule: str,
+    tool: str,
+    file: str,
+    *,
+    sample: str = STRUCK,
+    verb: str = "",
+    causes: tuple[str, ...] = ("broken_output",),
+) -> Case:
+    return Case(
+        f"{kind}.{rule}.half-a-result",
+        kind,
+        rule,
+        strike(kind, rule, sample, tool, "halve", what=file, moment=ENDS, verb=verb),
+        f"half of what {tool} wrote is gone, and it ends with 0",
+        causes=causes,
+        sample=sample,
+    )
+
+
+def ended(
+    kind: str,
+    rule: str,
+    tool: str,
+    moment: str | int = BEGINS,
+    *,
+    deed: str = "end",
+    sample: str = STRUCK,
+    verb: str = "",
+    causes: tuple[str, ...] = ("tool_error", "broken_pipe"),
+    words: tuple[str, ...] = (),
+) -> Case:
+    name = f"{tool} {verb}".strip()
+    done = "without having done anything" if moment == BEGINS else f"after {moment} bytes of its output"
+    if deed == "read_little":
+        done = "once it has read a little (broken pipe)"
+    return Case(
+        f"{short(kind)}.{rule}.{name.replace(' ', '-')}-ends-too-soon",
+        kind,
+        rule,
+        strike(kind, rule, sample, tool, deed, moment=moment, verb=verb),
+        f"{name} ends with 0 {done}",
+        causes=causes,
+        words=words,
+        sample=sample,
+    )
+
+
+LIES = [
+    halved("germline", "map_and_sort", "sambamba", "results/map_and_sort/S1/L1.bam"),
+    halved("germline", "mark_duplicates", "sambamba", "results/mark_duplicates/S1.bam"),
+    halved("germline", "base_recalibrator", "gatk", "results/base_recalibrator/S1.table"),
+    halved("germline", "base_recalibration", "gatk", "results/base_recalibration/S1.bam"),
+    halved("germline", "haplotype_caller", "gatk", "results/haplotype_caller/S1.g.vcf.gz"),
+    halved("germline", "hard_filter", "gatk", "results/hard_filter/S1.vcf.gz"),
+    halved("tuxedo", "align", "samtools", "results/align/S1.bam", verb="sort", causes=("tool_error",)),
+    halved("tuxedo", "assemble", "cufflinks", "{-o}/transcripts.gtf"),
+    halved("tuxedo", "merge", "cuffmerge", "{-o}/merged.gtf", sample=""),
+    halved(
+        "tuxedo",
+        "differential_expression",
+        "cuffdiff",
+        "results/differential_expression/gene_exp.diff",
+        sample="",
+        causes=("tool_error", "broken_output"),
+    ),
+    ended("germline", "map_and_sort", "bwa", 20_000),
+    ended("germline", "map_and_sort", "samtools", 1000, verb="view"),
+    ended("germline", "map_and_sort", "tee", 1000),
+    ended(
+        "germline",
+        "map_and_sort",
+        "sambamba",
+        deed="read_little",
+        causes=("tool_error", "broken_pipe", "broken_output"),
+    ),
+    ended("germline", "haplotype_caller", "gatk", causes=("broken_output",), words=("is missing",)),
+    ended("tuxedo", "align", "hisat2-align-s", 20_000),
+    ended("tuxedo", "align", "samtools", 1000, verb="view"),
+    ended("tuxedo", "quantify", "cuffquant", causes=("tool_error",), words=("abundances.cxb",)),
+]
+
+# ---- what tools run out of ------------------------------------------------------------------------------------------
+
+
+def starved(
+    kind: str, rule: str, tool: str, deed: str, what: str, injected: str, cause: str, sample: str = STRUCK
+) -> Case:
+    return Case(
+        f"{kind}.{rule}.{tool}-{deed.replace('_', '-')}",
+        kind,
+        rule,
+        strike(kind, rule, sample, tool, deed, what=what),
+        injected,
+        causes=tuple(cause.split()),
+        sample=sample,
+    )
+
+
+def disk_full(id_: str, rule: str, tool: str, folder: str, injected: str) -> Case:
+    kind = id_.partition(".")[0]
+    filling = strike(kind, rule, STRUCK, tool, "fill", what=folder, after=(rule, HEALTHY))
+    return Case(id_, kind, rule, All((SmallDisk(folder), filling)), injected, causes=("disk_full",))
+
+
+STARVED = [
+    starved("germline", "map_and_sort", "bwa", "stall", "", "bwa hangs", "stalled"),
+    starved("germline", "haplotype_caller", "gatk", "stall", "", "gatk hangs", "stalled"),
+    starved("tuxedo", "differential_expression", "cuffdiff", "stall", "", "cuffdiff hangs", "stalled", sample=""),
+    starved(
+        "germline",
+        "map_and_sort",
+        "sambamba",
+        "memory",
+        "64",
+        "sambamba gets no more than 64 MiB",
+        "out_of_memory signal",
+    ),
+    starved(
+        "germline", "haplotype_caller", "gatk", "memory", "1500", "gatk gets no more than 1.5 GiB", "out_of_memory"
+    ),
+    starved("tuxedo", "assemble", "cufflinks", "memory", "24", "cufflinks gets no more than 24 MiB", "out_of_memory"),
+    Case(
+        "germline.mark_duplicates.open-files",
+        "germline",
+        "mark_duplicates",
+        Under(("prlimit", "--nofile=64:64")),
+        "Snakemake and all below it may open 64 files",
+        THROUGH,
+    ),
+    Case(
+        "tuxedo.align.open-files",
+        "tuxedo",
+        "align",
+        Under(("prlimit", "--nofile=64:64")),
+        "Snakemake and all below it may open 64 files",
+        THROUGH,
+    ),
+    disk_full(
+        "germline.map_and_sort.disk-full",
+        "map_and_sort",
+        "sambamba",
+        "results/map_and_sort/S1",
+        "the disk of S1's alignments is full as sambamba sort begins",
+    ),
+    disk_full(
+        "germline.haplotype_caller.disk-full",
+        "haplotype_caller",
+        "gatk",
+        "results/haplotype_caller",
+        "the disk of GVCFs is full as HaplotypeCaller begins",
+    ),
+]
+
+# ---- folders, clocks, other runs ------------------------------------------------------------------------------------
+
+
+def deleted(id_: str, kind: str, rule: str, tool: str, what: str, moment: str, **more: object) -> Case:
+    injected = f"{what} is deleted as {tool} {'begins' if moment == BEGINS else 'ends'}"
+    return Case(id_, kind, rule, strike(kind, rule, STRUCK, tool, "delete", what=what, moment=moment), injected, **more)
+
+
+AROUND = [
+    deleted(
+        "germline.mark_duplicates.input-deleted",
+        "germline",
+        "mark_duplicates",
+        "sambamba",
+        "results/map_and_sort/S1/L1.bam",
+        BEGINS,
+        causes=("tool_error",),
+        words=("L1.bam",),
+    ),
+    deleted(
+        "germline.map_and_sort.results-deleted",
+        "germline",
+        "map_and_sort",
+        "sambamba",
+        "results/map_and_sort/S1",
+        ENDS,
+        causes=("tool_error", "broken_output"),
+        words=("results/map_and_sort/S1/L1",),
+    ),
+    deleted(
+        "germline.map_and_sort.log-deleted",
+        "germline",
+        "map_and_sort",
+        "sambamba",
+        "logs/map_and_sort/S1",
+        BEGINS,
+        outcome=THROUGH,
+    ),
+    deleted(
+        "tuxedo.quantify.input-deleted",
+        "tuxedo",
+        "quantify",
+        "cuffquant",
+        "results/align/S1.bam",
+        BEGINS,
+        causes=("tool_error",),
+        words=("results/align/S1.bam",),
+        beside=2,
+    ),
+    Case(
+        "germline.mark_duplicates.clock-set-back",
+        "germline",
+        "mark_duplicates",
+        Clock("results/map_and_sort/S1", 2),
+        "the clock was set back since S1 was mapped: its alignments are of the day after tomorrow",
+        causes=(),
+        words=("older modification time", "S1"),
+    ),
+    Case(
+        "germline.mark_duplicates.clock-set-forward",
+        "germline",
+        "mark_duplicates",
+        Clock("results/map_and_sort/S1", -2),
+        "the clock was set forward since S1 was mapped: its alignments are two days older than its reads",
+        THROUGH,
+    ),
+    Case(
+        "germline.base_recalibrator.another-run",
+        "germline",
+        "base_recalibrator",
+        Another(),
+        "another Snakemake is at work in the folder",
+        REFUSED,
+        words=("cannot be locked",),
+    ),
+    Case(
+        "germline.mark_duplicates.torn-ledger",
+        "germline",
+        "mark_duplicates",
+        Torn(),
+        "the ledger ends in the middle of a line",
+        THROUGH,
+    ),
+]
+
+# ---- results of an earlier step that a power cut has spoilt ---------------------------------------------------------
+
+
+def half(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def left_cut(kind: str, rule: str, file: str, sample: str = STRUCK) -> Case:
+    return Case(
+        f"{kind}.{rule}.cut-{file.rsplit('/', 1)[1].partition('.')[2].replace('.', '-')}",
+        kind,
+        rule,
+        Spoilt(file, half, result=True),
+        f"{file} has lost its second half since it was made",
+        causes=("broken_input",),
+        words=(file, "delete it and start again"),
+        sample=sample,
+    )
+
+
+LEFT_CUT = [
+    left_cut("germline", "mark_duplicates", "results/map_and_sort/S1/L1.bam"),
+    left_cut("germline", "base_recalibration", "results/map_and_sort/S1/L1.json"),
+    left_cut("germline", "genotype_gvcfs", "results/haplotype_caller/S1.g.vcf.gz"),
+    left_cut("tuxedo", "merge", "results/assemble/S1.gtf", sample=""),
+]
+
+# ---- input files ----------------------------------------------------------------------------------------------------
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) * 95 // 100]
+
+
+def flipped(data: bytes) -> bytes:
+    """One bit is another, three quarters into the file."""
+    at = len(data) * 3 // 4
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+def unpacked(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[bytes], bytes]:
+    """A change of the lines in a gzip file, which is packed as it was: hardly, where it is large."""
+
+    def changed(data: bytes) -> bytes:
+        text = gzip.decompress(data)
+        level = 0 if len(data) > len(text) else 6
+        return gzip.compress(b"".join(change(text.splitlines(keepends=True))), level, mtime=0)
+
+    return changed
+
+
+def at_the_end(lines: list[bytes]) -> int:
+    """Where the record begins that is near the end of the file."""
+    return len(lines) // 4 * 9 // 10 * 4
+
+
+def shorter_quality(lines: list[bytes]) -> list[bytes]:
+    at = at_the_end(lines)
+    return [*lines[: at + 3], lines[at + 3][5:], *lines[at + 4 :]]
+
+
+def no_last_line(lines: list[bytes]) -> list[bytes]:
+    return lines[:-1]
+
+
+def lost_record(lines: list[bytes]) -> list[bytes]:
+    at = at_the_end(lines)
+    return lines[:at] + lines[at + 4 :]
+
+
+def swapped(lines: list[bytes]) -> list[bytes]:
+    at = at_the_end(lines)
+    return [*lines[:at], *lines[at + 4 : at + 8], *lines[at : at + 4], *lines[at + 8 :]]
+
+
+def garbage(data: bytes) -> bytes:
+    """What is no gzip follows what is."""
+    return data + bytes(range(1, 256)) * 10
+
+
+SHORTER = "a quality shorter than its sequence"
+FASTQ = {  # what is wrong: how it is done, and which of the two files
+    "truncated gzip": (cut, "fq1"),
+    "truncated record": (unpacked(no_last_line), "fq1"),
+    SHORTER: (unpacked(shorter_quality), "fq1"),
+    "a mate is missing": (unpacked(lost_record), "fq2"),
+    "mates out of order": (unpacked(swapped), "fq2"),
+    "garbage behind the gzip data": (garbage, "fq1"),
+    "a bit flipped in the deflate stream": (flipped, "fq1"),
+}
+
+
+BY_TOOL = {("large germline", SHORTER): "paired reads have different names"}  # what bwa says, which knows no file
+
+
+def bad_fastq(kind: str, rule: str, fault: str, outcome: str) -> Case:
+    change, column = FASTQ[fault]
+    file = f"reads/{STRUCK}_{column}.fq.gz"
+    size = "large" if outcome == FAILS else "small"
+    return Case(
+        f"{short(kind)}.{rule}.{size}-fastq-{fault.replace(' ', '-')}",
+        kind,
+        rule,
+        Spoilt(file, change),
+        f"{file}, {'larger' if outcome == FAILS else 'smaller'} than 8 MiB: {fault}",
+        outcome,
+        causes=("tool_error", "signal"),
+        words=(BY_TOOL.get((kind, fault), f"{STRUCK}_fq"),),
+    )
+
+
+# the others of these: tests/workflow/test_bad_input.py (small files), tests/e2e/test_damaged_reads.py (germline)
+SMALL = ("truncated record", SHORTER, *list(FASTQ)[-2:])
+READS = [
+    *(bad_fastq("germline", "map_and_sort", fault, REFUSED) for fault in SMALL),
+    *(bad_fastq("large germline", "map_and_sort", fault, FAILS) for fault in SMALL),
+    *(bad_fastq("large tuxedo", "align", fault, FAILS) for fault in FASTQ),
+]
+
+
+def in_alignment(end: bytes) -> Callable[[bytes], bytes]:
+    """Cut in its middle, with the marker of an end where it ends now: what is looked at before a start is there."""
+    return lambda data: data[: len(data) * 6 // 10] + end
+
+
+BAM_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+CRAM_END = bytes.fromhex("0f000000ffffffff0fe0454f4600000000010005bdd94f0001000606010001000100ee63014b")
+
+
+def bad_alignment(form: str, fault: str, change: Callable[[bytes], bytes]) -> Case:
+    sample = {"bam": STRUCK, "cram": "C1"}[form]
+    return Case(
+        f"germline.map_and_sort.{form}-{fault.replace(' ', '-')}",
+        "aligned",
+        "map_and_sort",
+        Spoilt(f"reads/{sample}.{form}", change),
+        f"reads/{sample}.{form}: {fault}",
+        causes=("tool_error",),
+        words=(f"{sample}.{form}",),
+        sample=sample,
+    )
+
+
+ALIGNMENTS = [
+    bad_alignment("bam", "a bit flipped", flipped),
+    bad_alignment("bam", "cut, with an end marker", in_alignment(BAM_END)),
+    bad_alignment("cram", "a bit flipped", flipped),
+    bad_alignment("cram", "cut, with an end marker", in_alignment(CRAM_END)),
+]
+
+
+def bad_file(id_: str, kind: str, rule: str, file: str, change: Callable[[bytes], bytes], what: str) -> Case:
+    """A file of the cohort's, which is looked at before any job."""
+    fault = Spoilt(file, change)
+    return Case(id_, kind, rule, fault, f"{file}: {what}", REFUSED, words=(file,), sample="")
+
+
+FILES = [
+    bad_file("germline.vcf-cut", "germline", "indexed_vcf", "known.vcf", lambda data: data[:-12], "cut in a record"),
+    bad_file("germline.vcf-garbage", "germline", "indexed_vcf", "known.vcf", lambda data: b"\x07" * 500, "garbage"),
+    bad_file("tuxedo.gtf-cut", "tuxedo", "annotation", "genes.gtf", lambda data: data[:-60], "cut in a line"),
+    bad_file("tuxedo.gtf-garbage", "tuxedo", "annotation", "genes.gtf", lambda data: b"\x07" * 500, "garbage"),
+    bad_file("germline.reference-garbage", "germline", "reference", "genome.fa", lambda data: b"\x07" * 500, "garbage"),
+    bad_file("germline.reference-cut", "germline", "reference", "genome.fa", lambda data: data[:3000], "cut"),
+    bad_file("tuxedo.reference-garbage", "tuxedo", "reference", "genome.fa", lambda data: b"\x07" * 500, "garbage"),
+]
+
+# ---- hostile names --------------------------------------------------------------------------------------------------
+
+NAMES = {
+    "a-semicolon": "S1; touch pwned",
+    "a-command": "$(touch pwned)",
+    "backquotes": "`touch pwned`",
+    "quotes": "S1'\"",
+    "a-folder-above": "../S1",
+    "no-ASCII": "Sé1",
+    "255-letters": "AB" * 127 + "C",
+    "a-leading-dash": "-S1",
+}
+
+
+def renamed(column: str, name: str) -> Fault:
+    """S1, or its unit, has another name in the tables."""
+    place = rb"(?m)^S1\b" if column == "sample_name" else rb"(?m)^(S1\t)L1\b"
+
+    def change(data: bytes) -> bytes:
+        return re.sub(place, lambda found: b"".join(found.groups()) + name.encode(), data)
+
+    tables = ("config/units.tsv", "config/samples.tsv") if column == "sample_name" else ("config/units.tsv",)
+    return All(tuple(Spoilt(table, change) for table in tables))
+
+
+def bad_name(column: str, kind: str, rule: str, word: str, name: str) -> Case:
+    shown = name if len(name) < 50 else f"{name[:8]}... of {len(name)} letters"
+    return Case(
+        f"{kind}.{column.replace('_', '-')}-with-{word}",
+        kind,
+        rule,
+        renamed(column, name),
+        f"{column} {shown}",
+        REFUSED,
+        words=(column, "line 2"),
+    )
+
+
+PATHS = {  # of R1 and R2
+    "commands": ("; touch pwned;.fq.gz", "$(touch pwned)`touch pwned`.fq.gz"),
+    "quotes": ("reads/a 'b\" c\\.fq.gz", "reads/é *?[x]& | > pwned.fq.gz"),
+    "240-letters": ("-".join(["x" * 79] * 3) + ".fq.gz", "reads/R2 $HOME ~ !.fq.gz"),
+}
+
+
+def dashed(data: bytes) -> bytes:
+    return data.replace(b"reads/S1_fq1", b"-rf")
+
+
+FOLDER = "a 'b\" $(touch pwned); `touch pwned` é #%"
+HOSTILE = [
+    Case(
+        "germline.fastq-path-with-a-leading-dash",
+        "germline",
+        "mark_duplicates",
+        Spoilt("config/units.tsv", dashed),
+        "reads in -rf.fq.gz",
+        REFUSED,
+        words=("fq1", "-rf.fq.gz", "./"),
+    ),
+    *(bad_name("sample_name", "germline", "mark_duplicates", word, name) for word, name in NAMES.items()),
+    *(bad_name("unit_name", "germline", "mark_duplicates", word, NAMES[word]) for word in list(NAMES)[:1]),
+    *(bad_name("sample_name", "tuxedo", "assemble", word, NAMES[word]) for word in list(NAMES)[:1]),
+    *(
+        Case(
+            f"{kind}.fastq-path-with-{word}",
+            kind,
+            rule,
+            Moved(dict(zip(("fq1", "fq2"), names, strict=True))),
+            "reads in " + " and ".join(name if len(name) < 50 else f"{name[:5]}..." for name in names),
+            THROUGH,
+        )
+        for kind, rule in (("germline", "map_and_sort"), ("tuxedo", "align"))
+        for word, names in PATHS.items()
+    ),
+    *(
+        Case(
+            f"{kind}.folder-with-commands-and-quotes",
+            kind,
+            rule,
+            Nothing(),
+            f"the run's folder is called {FOLDER}",
+            THROUGH,
+            sample=sample,
+            proof=proof,
+            named=FOLDER,
+        )
+        for kind, rule, sample, proof in (
+            ("germline", "map_and_sort", STRUCK, "haplotype_caller"),
+            ("tuxedo", "annotation", "", "differential_expression"),
+        )
+    ),
+]
+
+PARTS = {  # of the table
+    "Processes killed": KILLS,
+    "Tools that end with 0 all the same": LIES,
+    "Hangs, memory, open files, full disks": STARVED,
+    "Folders, clocks, other runs, the ledger": AROUND,
+    "Results that were cut since they were made": LEFT_CUT,
+    "Reads": READS + ALIGNMENTS,
+    "Reference, known sites, annotation": FILES,
+    "Names": HOSTILE,
+}
+CASES = [case for cases in PARTS.values() for case in cases]

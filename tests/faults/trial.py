@@ -1,0 +1,407 @@
+"""One fault, tried: what is put in a run's way, and what must hold then, whatever it was.
+
+(a) The fault is named, cause and place, without a traceback; or the run came through. (b) The sample beside is
+finished, and its results are those of an undisturbed run. (c) With the fault taken away the same command finishes, and
+all results are those of an undisturbed run. (d) The ledger has each attempt once, and its check finds nothing.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from conftest import ROOT, SHORT_JVMS, SNAKEFILE, Ran, snakemake
+from injection import Strike
+from launching import LAUNCH, wait_until
+from small_cohorts import HEALTHY, KINDS, STRUCK, Kind, arguments_until, content, undisturbed
+
+from gpd.records import ledger_check
+
+FAILS, REFUSED, THROUGH = "fails", "refused", "through"
+# what holds a rule's results against those of an undisturbed run, where these themselves cannot be compared
+PROOFS = {
+    **dict.fromkeys(("bwa_index", "indexed_vcf"), "map_and_sort"),
+    **dict.fromkeys(("annotation", "splice_sites", "hisat2_index"), "align"),
+    "genomics_db_import": "genotype_gvcfs",
+    "quantify": "differential_expression",
+}
+
+
+class Fault(Protocol):
+    """Something that is in the way of a run for a time."""
+
+    def on(self, trial: "Trial") -> contextlib.AbstractContextManager[None]: ...
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fault, and what must come of it.
+
+    `rule`: whose results are asked for, and were not there before. `sample`: whose job is struck; "" is the cohort's.
+    `causes`: what the ledger may say of it; none: the job itself ends well, and Snakemake says what is wrong. `words`:
+    what stands in the record's message or, where it has none, in what Snakemake says. `proof`: up to which rule results
+    are compared, if not PROOFS knows it. `beside`: how often the job of the sample beside runs: again where what it is
+    made of is made again. `named`: the name of the run's folder.
+    """
+
+    id: str
+    kind: str
+    rule: str
+    fault: Fault
+    injected: str
+    outcome: str = FAILS
+    causes: tuple[str, ...] = ("killed",)
+    words: tuple[str, ...] = ()
+    sample: str = STRUCK
+    proof: str = ""
+    named: str = "run"
+    beside: int = 1
+
+    @property
+    def where(self) -> str:
+        return f"{self.kind}: {self.rule}" + (f" of {self.sample}" if self.sample else "")
+
+    @property
+    def must(self) -> str:
+        """What must happen, in words."""
+        if self.outcome == THROUGH:
+            return "comes through"
+        said = " and ".join(f"“{word}”" for word in self.words)
+        if self.outcome == REFUSED:
+            return f"refused before any job: {said}"
+        return f"fails as {' or '.join(self.causes or ['Snakemake says'])}" + (f": {said}" if said else "")
+
+
+class Trial:
+    """A run's folder, as an undisturbed run left it before the rule that is struck."""
+
+    def __init__(self, case: Case, folder: Path, base: Path, patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+        self.case, self.patch, self.stack = case, patch, stack
+        self.kind: Kind = KINDS[case.kind]
+        self.undisturbed = undisturbed(case.kind, base)
+        self.place, self.folder = folder, folder / case.named
+        self.prefix: tuple[str, ...] = ()
+        self.ledger = self.folder / "ledger.jsonl"
+        shutil.copytree(self.undisturbed, self.folder, symlinks=True)
+        self.ledger.unlink()
+        shutil.rmtree(self.folder / "logs")
+        for rule in self.kind.from_rule_on(case.rule):
+            for path in self.kind.results(rule):
+                remove(self.folder / path)
+        patch.setenv("GPD_RUNTIME_DIR", str(folder / "leases"))
+
+    @property
+    def proof(self) -> str:
+        if self.case.rule == "reference":
+            return self.case.proof or ("align" if "tuxedo" in self.case.kind else "map_and_sort")
+        return self.case.proof or PROOFS.get(self.case.rule, self.case.rule)
+
+    def run(self, *rules: str) -> Ran:
+        if not self.prefix:
+            return snakemake(self.folder, *arguments_until(self.kind, *rules))
+        words = ["-m", "snakemake", "--snakefile", SNAKEFILE, "--directory", self.folder, "--cores", "2"]
+        with tempfile.TemporaryFile("w+") as said:
+            done = subprocess.run(
+                [*self.prefix, sys.executable, *words, *arguments_until(self.kind, *rules)],
+                cwd=ROOT,
+                env=os.environ | SHORT_JVMS,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+            said.seek(0)
+            return Ran(done.returncode, said.read())
+
+    def records(self, sample: str = "") -> list[dict]:
+        """What the ledger has of the struck rule: of a sample, or of all."""
+        if not self.ledger.exists():
+            return []
+        found = [json.loads(line) for line in self.ledger.read_text().splitlines() if line.endswith("}")]
+        return [
+            each
+            for each in found
+            if each["rule"] == self.case.rule
+            and sample in ("", each["wildcards"].get("sample", each["wildcards"].get("callset")))
+        ]
+
+    def differing(self, rule: str, sample: str = "") -> list[str]:
+        """Results that are not those of the undisturbed run."""
+        paths = self.kind.results(rule, sample)
+        return [path for path in paths if content(self.folder / path) != content(self.undisturbed / path)]
+
+    def recover(self) -> None:
+        """Have the launcher record the jobs that were killed with all that watched them."""
+        asked = [sys.executable, "-S", "-E", LAUNCH, "jobs"]
+        subprocess.run(asked, check=True, stdout=subprocess.DEVNULL, timeout=60)
+
+    def problems(self) -> tuple[str, ...]:
+        return ledger_check.check(self.ledger).problems
+
+
+def remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def try_case(case: Case, folder: Path, base: Path) -> str:
+    """Put the fault in the way, take it away again, and hold the four invariants; return what was seen."""
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        trial = Trial(case, folder, base, patch, stack)
+        with case.fault.on(trial):
+            ran = trial.run(case.rule)
+        trial.recover()
+        seen = look_at(trial, ran)
+        again = trial.run(case.rule, trial.proof)
+        trial.recover()
+        assert again.exit_code == 0, f"{ran.said}\n--- again:\n{again.said}"
+        assert not trial.differing(trial.proof), f"{ran.said}\n--- again:\n{again.said}"
+        assert not trial.differing(case.rule)
+        assert trial.problems() == ()
+        check_attempts(trial)
+        assert not list(folder.rglob("pwned*")), "a name was run"
+        return seen
+
+
+def look_at(trial: Trial, ran: Ran) -> str:
+    """Hold what must be right while the fault's traces are there; return them in words."""
+    case = trial.case
+    assert "Traceback" not in ran.said, ran.said
+    records = trial.records(case.sample)
+    if case.outcome == THROUGH:
+        assert ran.exit_code == 0, ran.said
+        assert all(word in ran.said for word in case.words), ran.said
+        assert not trial.differing(case.rule)
+        return "came through"
+    assert ran.exit_code != 0, ran.said
+    if case.sample and case.outcome == FAILS:
+        assert not trial.differing(case.rule, HEALTHY), f"the sample beside is lost\n{ran.said}"
+    if case.outcome == REFUSED or not case.causes:
+        assert case.outcome == FAILS or isinstance(case.fault, Another) or not trial.records(), "a job began"
+        (line, *_) = [line for line in ran.lines if all(word in line for word in case.words)] or [None]
+        assert line, ran.said
+        return tidy(line, trial)
+    (record,) = records
+    assert record["cause"] in case.causes, (record["cause"], record["message"], ran.said)
+    assert all(word in record["message"] for word in case.words), record["message"]
+    return tidy(f"{record['cause']}: {record['message']}", trial)
+
+
+def check_attempts(trial: Trial) -> None:
+    """Each attempt is recorded once: the one that was struck, and the one that made it good; of who is beside, one."""
+    case = trial.case
+    causes = [record["cause"] for record in trial.records(case.sample)]
+    if case.outcome == FAILS:
+        assert len(causes) == 2, causes
+        assert causes[0] in (case.causes or (None,))
+    assert causes[-1:] == [None], causes
+    if case.outcome == REFUSED:
+        assert causes == [None]
+    if case.sample and case.outcome == FAILS:
+        assert [record["cause"] for record in trial.records(HEALTHY)] == [None] * case.beside
+
+
+def tidy(text: str, trial: Trial) -> str:
+    """A message without what differs from run to run, short enough for a table."""
+    text = re.sub(r"\bPID \d+", "PID N", text.replace(str(trial.folder), "RUN").replace(str(trial.place), "PLACE"))
+    text = re.sub(r"(bash: line \d+:) +\d+ ", r"\1 N ", re.sub(r"/\S*/tmp\.?\w+", "TMP", text))
+    text = " ".join(text.split())
+    return f"{text[:157]}..." if len(text) > 160 else text
+
+
+# ---- faults ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class All:
+    """Several faults at once."""
+
+    faults: tuple[Fault, ...]
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        with ExitStack() as stack:
+            for fault in self.faults:
+                stack.enter_context(fault.on(trial))
+            yield
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Something stands in front of a tool; a dead Snakemake's lock is lifted."""
+
+    strike: Strike
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        front = trial.place / "front"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PATH", self.strike.stand_before(front, os.environ["PATH"]))
+            yield
+        assert self.strike.was_done(front), "the fault did not come"
+        if self.strike.what == "snakemake":
+            wait_until(lambda: not at_work(trial), timeout_s=60)
+            assert snakemake(trial.folder, "--unlock").exit_code == 0
+
+
+def at_work(trial: Trial) -> bool:
+    """Whether a job has not ended."""
+    asked = [sys.executable, "-S", "-E", LAUNCH, "jobs"]
+    return bool(subprocess.run(asked, check=True, capture_output=True, timeout=60).stdout)
+
+
+@dataclass(frozen=True)
+class Spoilt:
+    """A file of the run holds something else; then it is as it was or, where it is a result, deleted by the user."""
+
+    file: str
+    change: Callable[[bytes], bytes]
+    result: bool = False
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        path = trial.folder / self.file
+        before, times = path.read_bytes(), path.stat()
+        path.write_bytes(self.change(before))
+        assert path.read_bytes() != before
+        if self.result:  # as a power cut leaves it: what was written is gone, and the times are there
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        yield
+        if self.result:
+            path.unlink()
+        else:
+            path.write_bytes(before)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+@dataclass(frozen=True)
+class SmallDisk:
+    """A folder is on a small file system of its own. What fills it is a Strike; its filler is removed in the end."""
+
+    folder: str
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        place = trial.folder / self.folder
+        mount(trial, place, "-t", "tmpfs", "-o", "size=8m", "tmpfs")
+        yield
+        (place / "filler").unlink()
+
+
+def mount(trial: Trial, place: Path, *words: str) -> None:
+    """Mount something until the trial ends."""
+    place.mkdir(parents=True, exist_ok=True)
+    if subprocess.run(["mount", *words, place], capture_output=True, check=False).returncode:
+        pytest.skip("no file system can be mounted here: that takes root's rights")
+    trial.stack.callback(subprocess.run, ["umount", "-l", place], check=True)
+
+
+@dataclass(frozen=True)
+class Under:
+    """All of Snakemake runs under another program."""
+
+    prefix: tuple[str, ...]
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        if not shutil.which(self.prefix[0]):
+            pytest.skip(f"{self.prefix[0]} is not installed")
+        trial.prefix = self.prefix
+        yield
+        trial.prefix = ()
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A folder's files have times that are off by so many days, as of a clock that was set since they were written."""
+
+    folder: str
+    days: int
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        times = {path: path.stat().st_mtime_ns for path in (trial.folder / self.folder).iterdir()}
+        shift = self.days * 24 * 3600 * 10**9
+        for path, written in times.items():
+            os.utime(path, ns=(written + shift, written + shift))
+        yield
+        for path, written in times.items():
+            if path.stat().st_mtime_ns == written + shift:
+                os.utime(path, ns=(written, written))
+
+
+@dataclass(frozen=True)
+class Another:
+    """Another run of the same command is at work in the folder."""
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        ended: list[Ran] = []
+        other = threading.Thread(target=lambda: ended.append(trial.run(trial.case.rule)))
+        other.start()
+        wait_until(lambda: list((trial.folder / ".snakemake/locks").glob("*.lock")), timeout_s=60)
+        yield
+        assert other.is_alive(), "the other run was over too soon"
+        jobs = trial.records()
+        assert all(record["cause"] is None for record in jobs)
+        other.join()
+        assert ended[0].exit_code == 0, ended[0].said
+
+
+@dataclass(frozen=True)
+class Torn:
+    """The ledger ends in the middle of a line, as a power cut leaves it; its check names it, until it is taken out."""
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        record = (trial.undisturbed / "ledger.jsonl").read_text().splitlines()[0]
+        trial.ledger.write_text(record[: len(record) // 2])
+        yield
+        (problem,) = trial.problems()
+        assert "line 1: not JSON" in problem
+        _, *whole = trial.ledger.read_text().splitlines(keepends=True)
+        trial.ledger.write_text("".join(whole))
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The struck sample's reads are in files of other names."""
+
+    names: dict[str, str] = field(hash=False)  # by column
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        units = trial.folder / "config/units.tsv"
+        before = units.read_text()
+        text = before
+        for column, name in self.names.items():
+            plain = f"reads/{STRUCK}_{column}.fq.gz"
+            shutil.copy2(trial.folder / plain, trial.folder / name)
+            text = text.replace(plain, name)
+        assert text != before
+        units.write_text(text)
+        yield
+        units.write_text(before)
+        for name in self.names.values():
+            (trial.folder / name).unlink()
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """The fault is in the name of the run's folder."""
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        yield
