@@ -244,7 +244,7 @@ def test_ledgers_give_no_orders_to_the_terminal(tmp_path, monkeypatch):
 
 def test_a_failure_is_shown_as_it_was_said(tmp_path):
     message = f"[mem_sam_pe] paired reads have different names: [/tmp/x] {ORDERS}"
-    failure = Failure(rule="map_and_sort", sample="S1", message=message, log="logs/[/x].log")
+    failure = Failure(rule="map_and_sort", sample="S1", cause="tool_error", message=message, log="logs/[/x].log")
     with (tmp_path / "shown").open("w+", encoding="utf-8") as file:
         Terminal(file=file, width=300).print(run_display.failure_table([failure]))
         file.seek(0)

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -164,7 +163,7 @@ def failure_table(failures: Iterable[Failure]) -> Table:
         table.add_column(column, overflow="fold")
     for failure in failures:
         why = f"{failure.cause}: {failure.message}" if failure.cause else failure.message
-        table.add_row(*map(escape, (failure.rule, failure.sample, why, failure.log)))
+        table.add_row(failure.rule, failure.sample, why, failure.log)
     return table
 
 
