@@ -2,6 +2,7 @@
 
 import errno
 import os
+import secrets
 import subprocess
 from ast import literal_eval
 from types import SimpleNamespace
@@ -13,9 +14,12 @@ from launcher.owner import DEAD, SILENT, Found, Owner, Watch
 HERE = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "SLURM_STEP_ID": "0"}
 
 
+JOB = secrets.token_hex(8)  # processes of this machine are looked through for it, those of other tests among them
+
+
 def found(beat=1, ended=False, **told):
     """What is found of an owner elsewhere."""
-    record = {"id": "a" * 16, "attempt": 1, "rule": "rule", "host": "h", "node": "n2", "slurm_job_id": None, "pid": 1}
+    record = {"id": JOB, "attempt": 1, "rule": "rule", "host": "h", "node": "n2", "slurm_job_id": None, "pid": 1}
     known = {"started": "1", "place": "elsewhere", "work": "w", "ledger": "l", "beat_s": 10.0}
     text = repr({"record": record | {name: told.pop(name) for name in record if name in told}} | known | told)
     return Found(f"{text}\n" + ("ended\n" if ended else ""), beat)
