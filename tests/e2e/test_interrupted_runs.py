@@ -235,7 +235,8 @@ def test_read_only_results_are_the_reason_that_is_shown(folder: Folder) -> None:
     ]
     done = subprocess.run(denied, cwd=folder.path, env=folder.environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "gpd run: PermissionError: [Errno 13] Permission denied: 'results/reference'" in done.stderr.splitlines()
+    fault = f"{folder.path}/results can't be written to (permission denied): change its rights, or run elsewhere"
+    assert done.stderr.splitlines() == [f"gpd run: results/: a run writes here, and {fault}"]
 
 
 def test_a_home_that_cannot_be_written_to_is_no_hindrance(folder: Folder) -> None:

@@ -5,11 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import SHORT_JVMS, Cohort, tiny_cohort
+from conftest import SHORT_JVMS, SNAKEFILE, Cohort, tiny_cohort
 from launching import wait_until
 from tuxedo_cohort import tiny_experiment
 
@@ -87,10 +86,9 @@ def test_a_steps_widths_are_measured_alone_and_with_the_node_full(scaling):
     assert not [*scaling.study.glob("mark_duplicates-*/copies/*/results")]
     for name in ("profile-throughput", "profile-single-sample"):
         profile = str(scaling.study / name)
-        words = ["snakemake", "--directory", str(scaling.folder), "--workflow-profile", profile, "--cores", "2"]
-        snakefile = Path(__file__).parents[2] / "workflow" / "Snakefile"
-        words += ["--snakefile", str(snakefile), "--dry-run"]
-        assert subprocess.run(words, capture_output=True, check=False).returncode == 0
+        planned = scaling.folder, "--workflow-profile", profile, "--cores", "2", "--snakefile", SNAKEFILE, "--dry-run"
+        command = ["snakemake", "--directory", *map(str, planned)]
+        assert subprocess.run(command, capture_output=True, check=False).returncode == 0
     assert "Amdahl" in (scaling.study / "report.md").read_text()
     before = scaling.records()
     again = scaling.gpd(*words)

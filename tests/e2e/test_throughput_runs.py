@@ -337,7 +337,7 @@ def test_the_ledgers_cpu_time_is_that_of_the_operating_system(
     )
     outside_ledger_s = below_s - run.ledger_cpu_s
     assert outside_ledger_s >= -0.02, "the kernel counts hundredths"
-    assert outside_ledger_s <= 0.02 * below_s + 0.06 * jobs, "a launcher takes under 60 ms"
+    assert outside_ledger_s <= 0.02 * below_s + 0.08 * jobs, "a launcher takes under 80 ms"
 
 
 def test_a_sample_that_fails_is_named_and_counts_nothing(measured: Measured) -> None:

@@ -181,15 +181,13 @@ def test_a_cuffdiff_that_leaves_empty_tables_fails_its_job(yeast, tmp_path):
     stand_in = tmp_path / "bin" / "cuffdiff"
     stand_in.parent.mkdir()
     stand_in.write_text(
-        '#!/bin/sh\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done\nfor table in genes.fpkm_tracking '
+        '#!/bin/sh\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done\nfor table in read_groups.info '
         'gene_exp.diff run.info; do : >"$out/$table"; done\nexit 0\n'
     )
     stand_in.chmod(0o755)
     ran = with_path(stand_in.parent, tmp_path / "run", "--forcerun", "differential_expression")
     assert ran.exit_code == 1
-    assert (
-        "cuffdiff did not finish its tables: results/differential_expression/genes.fpkm_tracking is empty" in ran.said
-    )
+    assert "cuffdiff did not finish its tables: results/differential_expression/read_groups.info is empty" in ran.said
     assert not (tmp_path / "run/results/differential_expression/gene_exp.diff").exists()
 
 

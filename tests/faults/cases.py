@@ -267,10 +267,12 @@ def starved(
     )
 
 
-def disk_full(id_: str, rule: str, tool: str, folder: str, injected: str) -> Case:
+def disk_full(id_: str, rule: str, tool: str, folder: str, injected: str, sample: str = STRUCK) -> Case:
+    """The disk fills once the sample beside has been through the rule, where it is one of a sample's."""
     kind = id_.partition(".")[0]
-    filling = strike(kind, rule, STRUCK, tool, "fill", what=folder, after=(rule, HEALTHY))
-    return Case(id_, kind, rule, All((SmallDisk(folder), filling)), injected, causes=("disk_full",))
+    beside = {"after": (rule, HEALTHY)} if sample else {}
+    filling = strike(kind, rule, sample, tool, "fill", what=folder, **beside)
+    return Case(id_, kind, rule, All((SmallDisk(folder), filling)), injected, causes=("disk_full",), sample=sample)
 
 
 STARVED = [
@@ -319,6 +321,14 @@ STARVED = [
         "gatk",
         "results/haplotype_caller",
         "the disk of GVCFs is full as HaplotypeCaller begins",
+    ),
+    disk_full(
+        "tuxedo.differential_expression.disk-full",
+        "differential_expression",
+        "cuffdiff",
+        "results/differential_expression",
+        "the disk of cuffdiff's tables is full as it begins",
+        sample="",
     ),
 ]
 

@@ -24,7 +24,8 @@ EVIDENCE = {  # a log line that proves a cause, the strongest first
     "killed": BASH_LINE + "(Killed|Terminated)",
 }
 FAILED_WRITE = (
-    r"(?i)\b(unable|fail\w*|cannot|can't|could not|couldn't|error)\b.*\bwrit|\bwrit\w*\b.*\b(fail|error)|disk is full"
+    r"(?i)\b(unable|fail\w*|cannot|can't|could not|couldn't|error)\b.*\bwrit|\bwrit\w*\b.*\b(fail|error)|disk is full|"
+    r"did not finish its tables"
 )
 ERROR_LINES = (  # how the line begins in which a tool says what went wrong, the most telling kinds first
     r"^error: \S|^A USER ERROR has occurred: |^##### ERROR MESSAGE: |^Exception in thread|"
