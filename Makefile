@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast e2e test-bench test-slurm test-numa test-faults soak lint format bench lock clean
+.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast e2e test-long test-bench test-slurm test-numa test-faults soak lint format bench lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -39,7 +39,10 @@ test-fast: lint ## lint, and the tests that need no tool
 
 # one process more than CI has cores: tests wait for each other's jobs to end, for signals and for disks
 e2e: installed
-	@pytest -m e2e --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)
+	@pytest -m "e2e and not long" --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)
+
+test-long: installed ## with the real tools, too: what takes long and goes deeper
+	@pytest -m long --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)
 
 test-bench: installed ## whether each benchmark works, in its smallest size
 	@pytest -m bench --numprocesses 2 $(PYTEST_ARGS)

@@ -74,7 +74,7 @@ def at_once(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["none", 3], ids=["whole", "in pieces"])
+@pytest.fixture(scope="module", params=["none", pytest.param(3, marks=pytest.mark.long)], ids=["whole", "in pieces"])
 def grown(at_once, request, tmp_path_factory) -> Grown:
     folder = at_once.with_name(f"three and one, {request.param}")
     shutil.copytree(at_once, folder)

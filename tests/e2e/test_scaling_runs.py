@@ -95,6 +95,7 @@ def test_a_steps_widths_are_measured_alone_and_with_the_node_full(scaling):
     assert (again.returncode, scaling.records()) == (0, before)
 
 
+@pytest.mark.long
 def test_what_was_killed_goes_on_and_what_ended_stays(scaling):
     words = ("--step", "map_and_sort", "--threads", "1", "--bindings", "compact,none")
     with scaling.start(*words) as process:
@@ -122,6 +123,7 @@ def test_ctrl_c_ends_within_seconds_and_says_how_to_go_on(scaling):
     assert len(scaling.table("runs")) == len(scaling.records())
 
 
+@pytest.mark.long
 def test_a_cell_that_fails_is_named_with_its_cause_and_run_again(scaling):
     words = ("--step", "mark_duplicates", "--threads", "1", "--alone")
     assert scaling.gpd("--step", "mark_duplicates", "--threads", "1", "--full").returncode == 0
@@ -144,6 +146,7 @@ def test_a_cell_that_fails_is_named_with_its_cause_and_run_again(scaling):
     assert "mark_duplicates-t1-compact-alone-r1" in scaling.records()
 
 
+@pytest.mark.long
 def test_steps_of_a_cohort_have_all_samples_and_copies_too(tmp_path):
     scaling = Scaling(tiny_experiment(tmp_path, lanes=1))
     told = scaling.plan()

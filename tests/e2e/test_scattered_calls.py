@@ -114,6 +114,7 @@ def test_calls_in_pieces_are_those_of_the_whole_but_for_drawn_numbers(whole, pie
     assert all(float(QD.search(line)[1]) > 20 for pair in odd for line in pair)
 
 
+@pytest.mark.long
 def test_cut_anywhere_nearly_all_calls_stay(whole, anywhere, figure):
     assert shards(anywhere, "haplotype_caller") - {None} == {"1/4", "2/4", "3/4", "4/4", "gather"}
     columns = ("%CHROM", "%POS", "%REF", "%ALT", "%FILTER")
@@ -122,6 +123,7 @@ def test_cut_anywhere_nearly_all_calls_stay(whole, anywhere, figure):
     assert len(before ^ after) <= 0.01 * len(before)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
 def test_gvcfs_cut_anywhere_cover_the_genome_once(anywhere, sample):
     spans = said(

@@ -331,6 +331,7 @@ def test_inner_distance_is_estimated_from_the_reads(tmp_path):
     assert 0 < sd < 200
 
 
+@pytest.mark.long
 def test_plots_that_cannot_be_drawn_are_skipped_by_name(tmp_path):
     """Two genes with a handful of reads: nothing to estimate a density from, and nothing that is significant."""
     experiment = tiny_experiment(tmp_path)
