@@ -158,6 +158,10 @@ def ratios(contest: Contest, tables: collect.Tables, scripts: dict[int, ByHand])
     cpu = ours["os_cpu_s"] / apart["os_cpu_s"]
     yield figure("CPU seconds a sample, scheduled against independent", cpu, most=contest.most_cpu)
     yield figure("CPU utilisation, scheduled", ours["cpu_utilisation"], least=LEAST_UTILISATION)
+    system = ours["os_cpu_s"] / (cores * ours["wall_s"])
+    yield figure("CPU utilisation, scheduled, of all its processes from start to end", system)
+    for whose, column in (("the hypervisor gave to others", "steal_s"), ("other processes took", "foreign_cpu_s")):
+        yield figure(f"share of the CPUs' time that {whose}, scheduled", ours[column] / (cores * ours["makespan_s"]))
     yield figure("makespan against the script by hand", ours["makespan_s"] / hand_s, most=MOST_AGAINST_SCRIPT)
     yield figure("wall time, with Snakemake's own, against the script by hand", ours["wall_s"] / hand_s)
     yield figure("CPU seconds against the script by hand", ours["os_cpu_s"] / hand_cpu_s)

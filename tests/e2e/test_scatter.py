@@ -100,6 +100,18 @@ def test_as_many_pieces_as_cpus_are_spare(step):
 
 
 @needs_two_cpus
+@pytest.mark.parametrize(("kind", "cut"), [("qc", True), ("step", False)])
+def test_statistics_that_start_beside_a_step_do_not_keep_it_whole(step, kind, cut):
+    """Nothing waits for them, and where they run no other job was ready; a step's job beside it keeps its CPU."""
+    held = 'touch "began$$"; until [ -e go ]; do sleep 0.05; done'
+    others = [step.node.start(held, "--step", kind, name=f"other{number}") for number in range(USABLE - 1)]
+    wait_until(lambda: len(list(step.node.folder.glob("began*"))) == USABLE - 1)
+    code, _, shards = step.run("auto", 'touch go; sleep 0.3; echo x > "$piece"', options=["--piece-mib", "4"])
+    assert (code, "2/2" in shards) == (0, cut)
+    assert all(other.wait(30) == 0 for other in others)
+
+
+@needs_two_cpus
 @pytest.mark.parametrize("options", [["--run-cores", "1"], ["--run-mem-mb", "150"], ["--piece-mib", "5"]])
 def test_a_run_takes_no_more_than_it_was_given_and_cuts_nothing_small(step, options):
     assert step.run("auto", options=options)[2] == [None]

@@ -19,6 +19,7 @@ from trial import (
     Nothing,
     SmallDisk,
     Spoilt,
+    Temporary,
     Tool,
     Torn,
     Under,
@@ -275,6 +276,21 @@ def disk_full(id_: str, rule: str, tool: str, folder: str, injected: str, sample
     return Case(id_, kind, rule, All((SmallDisk(folder), filling)), injected, causes=("disk_full",), sample=sample)
 
 
+def temporary_full(kind: str, rule: str, tool: str, outcome: str, sample: str = STRUCK) -> Case:
+    """The disk of temporary files, which is another than that of results, fills as the tool begins."""
+    filling = strike(kind, rule, sample, tool, "fill", what="tmp", **({"after": (rule, HEALTHY)} if sample else {}))
+    return Case(
+        f"{kind}.{rule}.temporary-folder-full",
+        kind,
+        rule,
+        All((Temporary("tmp"), SmallDisk("tmp"), filling)),
+        f"the disk of temporary files is full as {tool} begins",
+        outcome,
+        causes=("disk_full",),
+        sample=sample,
+    )
+
+
 STARVED = [
     starved("germline", "map_and_sort", "bwa", "stall", "", "bwa hangs", "stalled"),
     starved("germline", "haplotype_caller", "gatk", "stall", "", "gatk hangs", "stalled"),
@@ -330,6 +346,12 @@ STARVED = [
         "the disk of cuffdiff's tables is full as it begins",
         sample="",
     ),
+    temporary_full("germline", "map_and_sort", "sambamba", FAILS),
+    temporary_full("germline", "mark_duplicates", "sambamba", FAILS),
+    temporary_full("germline", "haplotype_caller", "gatk", FAILS),
+    temporary_full("tuxedo", "align", "samtools", FAILS),
+    temporary_full("tuxedo", "assemble", "cufflinks", FAILS),
+    temporary_full("tuxedo", "quantify", "cuffquant", FAILS),
 ]
 
 # ---- folders, clocks, other runs ------------------------------------------------------------------------------------

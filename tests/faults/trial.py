@@ -324,6 +324,19 @@ class Under:
 
 
 @dataclass(frozen=True)
+class Temporary:
+    """Temporary files go to a folder of the run's, for as long as the fault lasts."""
+
+    folder: str
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        trial.prefix = ("env", f"TMPDIR={trial.folder / self.folder}")
+        yield
+        trial.prefix = ()
+
+
+@dataclass(frozen=True)
 class Clock:
     """A folder's files have times that are off by so many days, as of a clock that was set since they were written."""
 

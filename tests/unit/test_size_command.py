@@ -2,10 +2,12 @@
 
 import importlib.util
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from random import Random
 from statistics import median
 
+import pandas as pd
 import pytest
 from conftest import ROOT
 from typer.testing import CliRunner
@@ -157,6 +159,29 @@ def test_a_model_of_a_study_has_its_jobs_in_the_order_of_the_workflow(evidence):
     assert model.leased
     assert model.predict(2, 0.04).cpu_utilisation == pytest.approx(0.97, abs=0.03)
     assert model.predict(1, 0.04).memory_mib == pytest.approx(1200, rel=0.05)
+
+
+def test_steps_are_cut_where_cores_are_free_unless_they_were_seen_to_stay_whole(evidence):
+    full = evidence.only(row["cell"] for row in evidence.whole_runs if row["n"] == row["cores"])
+    seen, unseen = (study.model(found, Random(1)) for found in (evidence, full))
+    assert {work.name for work in seen.works if work.piece_gigabases} == set()
+    steps = {"base_recalibrator", "base_recalibration", "haplotype_caller", "genotype_gvcfs"}
+    assert {work.name for work in unseen.works if work.piece_gigabases} == steps
+    assert unseen.predict(1, 0.04).makespan_s < 0.8 * seen.predict(1, 0.04).makespan_s
+
+
+def test_pieces_stand_for_their_job_and_share_its_gigabases(recorded):
+    """Each job of HaplotypeCaller as two pieces side by side, and what gathers them."""
+    caller = recorded.jobs["rule"] == "haplotype_caller"
+    pieces = [recorded.jobs[caller].assign(shard=shard) for shard in ("1/2", "2/2", "gather")]
+    pieces[2] = pieces[2].assign(start_s=pieces[2]["end_s"] - 0.1)
+    jobs = pd.concat([recorded.jobs[~caller], *pieces], ignore_index=True)
+    whole, cut = (study.evidence("first", replace(recorded, jobs=each)) for each in (recorded.jobs, jobs))
+    own = [[job for job in found.jobs if job.rule == "haplotype_caller"] for found in (whole, cut)]
+    assert len(own[1]) == 2 * len(own[0])
+    assert sum(job.gigabases for job in own[1]) == pytest.approx(sum(job.gigabases for job in own[0]))
+    (work,) = [work for work in study.model(cut, Random(1)).works if work.name == "haplotype_caller"]
+    assert (work.jobs, work.piece_gigabases is None) == (1, False)
 
 
 def test_a_study_of_one_size_says_that_start_up_is_counted_as_growing(evidence):

@@ -123,6 +123,24 @@ def test_a_job_starts_when_it_is_seen_that_the_one_before_ended():
     assert simulate(tasks, Node(1)).spans["b"].start_s == 13
 
 
+CUT = Task("a", "", 50, memory_mib=600, pieces=3, fixed_s=8)
+
+
+def test_a_job_is_cut_where_cores_are_free_and_each_piece_has_its_start():
+    assert [simulate([CUT], Node(cores)).makespan_s for cores in (1, 2, 8)] == [50, 8 + 42 / 2, 8 + 42 / 3]
+    assert simulate([CUT], Node(8)).peak_memory_mib == 1800
+    assert simulate([CUT], Node(8, 1300)).makespan_s == 8 + 42 / 2, "memory for two pieces"
+    assert simulate([CUT], Node(8, leased=False)).makespan_s == 50, "without leases nobody knows which cores are free"
+
+
+def test_cores_that_others_want_or_will_within_a_moment_are_not_free_for_pieces():
+    others = [Task("b", "", 5), Task("c", "", 50, after=("b",), delay_s=0.2)]
+    first = Task("before", "", 5)
+    later = replace(CUT, after=("before",), delay_s=0.1)
+    assert simulate([CUT, Task("b", "", 50)], Node(2)).makespan_s == 50
+    assert simulate([first, later, *others], Node(2)).spans["a"].end_s == pytest.approx(55.1), "c is about to start"
+
+
 def test_jobs_of_no_step_take_cores_and_are_in_no_makespan():
     tasks = [Task("a", "", 10), Task("quality", "", 30, timed=False)]
     assert simulate(tasks, Node(2)).makespan_s == 10

@@ -113,7 +113,7 @@ def _described(one: Need) -> dict:
         "full_share": one.prediction.full_share,
         "memory_gib_per_node": one.memory_gib,
         "scratch_gib_per_node": one.scratch_gib,
-        "kept_gib_per_genome": None,
+        "kept_gib_per_genome": one.kept_gib,
         "shared_mib_per_s_per_node": one.network_mib_s and asdict(one.network_mib_s),
         "power": one.power and asdict(one.power),
         "kwh_per_genome": one.kwh and asdict(one.kwh),

@@ -34,7 +34,8 @@ from gpd.records.study import BEGAN, ENDED, STARTS, StudyRecord
 from gpd.tables.summary import summarize
 
 PLAN, RECORD, LEDGER = "cell.json", "run.json", "ledger.jsonl"
-REFERENCE = Path("results") / "reference"
+RESULTS = Path("results")
+REFERENCE = RESULTS / "reference"
 # independent pipelines are those of the published studies: gatk starts its JVMs as they come
 ENVIRONMENT = {INDEPENDENT: {"GATK_CLASS_ARCHIVE": ""}}
 SCRATCH, SCRATCH_PREFIX = "tmp", "gpd-scratch-"
@@ -166,6 +167,7 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
         cpu_s=round(sum(each.cpu.own_s + each.cpu.below_s for each in finished), 2),
         snakemake_cpu_s=round(sum(each.cpu.own_s for each in finished), 2),
         peak_disk_mib=disk.mib and round(disk.mib, 3),
+        kept_disk_mib=round(sum(disk_usage.used_mib(process.folder / RESULTS) for process in processes), 3),
         waited_for_disk=tuple(_waited_for_disk(processes, at_once, finished)),
         processes=tuple(_describe(process, each, folder) for process, each in zip(processes, finished, strict=True)),
         inputs={name: read for process in processes for name, read in _inputs(process, setup, inputs)},
@@ -390,7 +392,7 @@ def _waited_for_disk(
 def _inputs(process: Process, setup: Setup, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:
     """What was read of each sample, with reads and bases as far as it went."""
     for sample in process.samples:
-        reads, bases = digests.reads_and_bases(setup.pipeline, process.folder / "results", sample)
+        reads, bases = digests.reads_and_bases(setup.pipeline, process.folder / RESULTS, sample)
         yield sample, replace(inputs[sample], reads=reads, bases=bases)
 
 
@@ -399,7 +401,7 @@ def _outputs(
 ) -> list[OutputRecord]:
     """Digests of what the samples that succeeded came to."""
     succeeded = summarize(attempts, PIPELINES[setup.pipeline].steps, exit_code=finished.exit_code).succeeded
-    return digests.outputs(setup.pipeline, process.folder / "results", succeeded)
+    return digests.outputs(setup.pipeline, process.folder / RESULTS, succeeded)
 
 
 def memory_applied(attempts: Iterable[list[Attempt]]) -> str | None:
@@ -428,5 +430,5 @@ def _head(log: Path) -> str:
 def _remove_results(processes: Iterable[Process]) -> None:
     """Remove what takes space; logs, ledger and configuration stay."""
     for process in processes:
-        for name in ("results", ".snakemake"):
+        for name in (RESULTS, ".snakemake"):
             shutil.rmtree(process.folder / name, ignore_errors=True)

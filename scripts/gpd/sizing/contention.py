@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 MOST = 3.0  # beside the most others: four times as long as alone, more than any step was seen to take
-LEAST_SPREAD = 1.1  # most others over fewest: with less there is nothing to fit it from
+LEAST_SPREAD = 1.1  # most others over fewest, and ...
+LEAST_OTHERS = 0.1  # ... most others: with less there is nothing to fit it from
 
 
 def slowdown(s: float, others: float) -> float:
@@ -19,7 +20,7 @@ def slowdown(s: float, others: float) -> float:
 
 def varies(others: Sequence[float]) -> bool:
     """Whether there were more and fewer jobs beside it, so that what they do can be told."""
-    return max(others) > LEAST_SPREAD * min(others)
+    return max(others) > max(LEAST_SPREAD * min(others), LEAST_OTHERS)
 
 
 def steepest(others: Sequence[float]) -> float:

@@ -39,7 +39,7 @@ def need_grid(needs: Sequence[Need]) -> Grid:
         "CPU utilisation": lambda one: _amount(one.prediction.cpu_utilisation),
         "memory, GiB a node": lambda one: _amount(one.memory_gib),
         "scratch disk, GiB a node": lambda one: _amount(one.scratch_gib),
-        "kept on disk, GiB a genome": lambda _: Entry(NOT_KNOWN),
+        "kept on disk, GiB a genome": lambda one: _amount(one.kept_gib),
         "shared file system, MiB/s a node": lambda one: ranged(one.network_mib_s),
         "watts a node": lambda one: _amount(one.power.watts if one.power else None),
         "energy, kWh a genome": lambda one: ranged(one.kwh),

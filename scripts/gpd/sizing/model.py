@@ -48,7 +48,8 @@ class Work:
     """A kind of job: a rule of the workflow, or a step of a published run. What is not known is None.
 
     `jobs` are those of one sample, which share its gigabases. `after` is the kind that they wait for. `whole`: it is
-    one job for all samples. `untimed` jobs take cores, and are in no makespan.
+    one job for all samples. `untimed` jobs take cores, and are in no makespan. `piece_gigabases`: the smallest piece
+    that the workflow cuts it into where cores are free (cuts.py); None: it is never cut.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Work:
     untimed: bool = False
     cpu: Law | None = None
     memory: Law | None = None
+    piece_gigabases: float | None = None
 
     def task(self, name: str, gigabases: float, after: Sequence[str], delay_s: float, priority: float) -> Task:
         return Task(
@@ -75,6 +77,8 @@ class Work:
             slowdown=self.law.slowdown,
             memory_mib=self.memory.seconds(gigabases) if self.memory else 0.0,
             timed=not self.untimed,
+            pieces=int(gigabases / self.piece_gigabases) if self.piece_gigabases else 1,
+            fixed_s=self.law.fixed_s,
         )
 
 
@@ -151,6 +155,7 @@ class NodeModel:
     seen: Seen
     delay_s: float = 0.0
     disk_mib_per_gb: float | None = None
+    kept_mib_per_gb: float | None = None
     shared_mib_per_gb: float | None = None
     watts: float | None = None
     bandwidth_mb_s: float | None = None

@@ -97,6 +97,12 @@ class Need:
         return None if disk is None else disk / MIB_PER_GIB
 
     @property
+    def kept_gib(self) -> float | None:
+        """Disk that a genome's results take when all is done."""
+        kept = self.model.kept_mib_per_gb
+        return None if kept is None else kept * self.asked.gigabases / MIB_PER_GIB
+
+    @property
     def memory_gib(self) -> float | None:
         memory = self.prediction.memory_mib
         return None if memory is None else memory / MIB_PER_GIB

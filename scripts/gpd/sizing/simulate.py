@@ -10,10 +10,13 @@ rate, so that each event gives the next one by division: nothing is drawn at ran
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpd.errors import GpdError
 
+SETTLED_S = (
+    0.5  # cores that a job will want within are not free for another's pieces (workflow/scripts/launcher/spare.py)
+)
 TINY = 1e-9  # of a job's work: less than that left is the arithmetic's
 
 
@@ -26,7 +29,8 @@ class Task:
     """A job: `serial_s` seconds on one core, then `parallel_core_s` core seconds on up to `width`.
 
     `after` are the names of those that it waits for, and `delay_s` what passes before it is seen that they ended. Each
-    other job that runs makes all of it slower by the share `slowdown`. `timed`: it counts for the makespan.
+    other job that runs makes all of it slower by the share `slowdown`. `timed`: it counts for the makespan. `pieces`:
+    so many it may be cut into where cores are free as it starts; each takes `fixed_s` of the serial seconds anew.
     """
 
     name: str
@@ -40,6 +44,16 @@ class Task:
     slowdown: float = 0.0
     memory_mib: float = 0.0
     timed: bool = True
+    pieces: int = 1
+    fixed_s: float = 0.0
+
+    def cut(self, pieces: int) -> "Task":
+        """The same in pieces that run side by side."""
+        shared_core_s = self.serial_s - self.fixed_s + self.parallel_core_s
+        memory_mib = pieces * self.memory_mib
+        return replace(
+            self, serial_s=self.fixed_s, parallel_core_s=shared_core_s, width=pieces, memory_mib=memory_mib, pieces=1
+        )
 
 
 @dataclass(frozen=True)
@@ -128,7 +142,17 @@ class _State:
 
     def start(self, task: Task) -> None:
         self.running.append(_Job(task, self.now_s, task.serial_s, task.parallel_core_s))
-        self.peak_memory_mib = max(self.peak_memory_mib, self.memory_mib)
+
+    def cut(self, wanted: int) -> None:
+        """Give cores that nobody will want soon to jobs that start now, piece by piece."""
+        for job in self.running:
+            if job.start_s == self.now_s and job.task.pieces > 1:
+                free = self.node.cores - self.held - wanted
+                if self.node.memory_mib is not None and job.task.memory_mib:
+                    free = min(free, int((self.node.memory_mib - self.memory_mib) // job.task.memory_mib))
+                if free > 0:
+                    job.task = job.task.cut(min(job.task.pieces, 1 + free))
+                    job.serial_s, job.parallel_core_s = job.task.serial_s, job.task.parallel_core_s
 
     def set_rates(self) -> None:
         if self.node.leased:
@@ -169,6 +193,10 @@ def simulate(tasks: Iterable[Task], node: Node) -> Simulated:
     state = _State(node)
     while waiting or state.running:
         waiting = _start(waiting, state)
+        if node.leased:
+            state.cut(sum(state.cores(task) for task in _ready_within(SETTLED_S, waiting, state)))
+        state.peak_memory_mib = max(state.peak_memory_mib, state.memory_mib)
+        state.end()  # what has no work
         if not state.running:
             state.now_s = _next_ready(waiting, state)
             continue
@@ -189,8 +217,13 @@ def _start(waiting: Sequence[Task], state: _State) -> list[Task]:
             left.append(task)
         else:
             state.start(task)
-    state.end()  # what has no work
     return left
+
+
+def _ready_within(seconds: float, waiting: Iterable[Task], state: _State) -> list[Task]:
+    """Those that can start by then, or could now but for their cores or memory."""
+    times = [(task, _ready_s(task, state)) for task in waiting]
+    return [task for task, ready_s in times if ready_s is not None and ready_s <= state.now_s + seconds]
 
 
 def _ready_s(task: Task, state: _State) -> float | None:

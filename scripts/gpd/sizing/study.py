@@ -14,8 +14,10 @@ from gpd.outcomes import COHORT
 from gpd.pipelines import GERMLINE
 from gpd.records.cell import CLUSTER, SCHEDULED, Series
 from gpd.records.host import Host
+from gpd.records.ledger import GATHER
 from gpd.records.node import NodeRecord
 from gpd.sizing.contention import mean_others
+from gpd.sizing.cuts import CUTS
 from gpd.sizing.model import NodeModel, Prediction, Seen, Work
 from gpd.sizing.steps import SPREAD, Law, Observed, fit, redrawn
 from gpd.tables import columns
@@ -58,7 +60,10 @@ def node_figures(node: NodeRecord | None) -> NodeFigures:
 
 @dataclass(frozen=True)
 class _Job:
-    """A job that ended well. `gigabases`: its share of its sample's, or all samples' where it is for all of them."""
+    """A job that ended well, or a piece of it.
+
+    `gigabases`: its share of its sample's, or of all samples' where it is for all of them.
+    """
 
     cell: str
     sample: str
@@ -72,6 +77,7 @@ class _Job:
     others: float
     cpu_s: float | None
     rss_mib: float | None
+    piece: bool = False
 
     @property
     def wall_s(self) -> float:
@@ -135,9 +141,10 @@ def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _jobs(cell: str, table: pd.DataFrame, sizes: Mapping[tuple[str, str], float | None]) -> list[_Job]:
-    """A cell's jobs that ended well, the reference's left out; pieces of a job share its gigabases."""
+    """A cell's jobs that ended well, without the reference's. Pieces of a job stand for it, and share its gigabases."""
     rows = [row for row in _rows(table[table["cell"] == cell]) if row["exit_code"] == 0 and row["step"] != REFERENCE]
     rows = [row for row in rows if row["start_s"] is not None and row["end_s"] is not None and row["sample"]]
+    rows = [row for row in rows if row["shard"] != GATHER]
     beside = mean_others([(row["start_s"], row["end_s"]) for row in rows])
     shares: dict[tuple[str, str], int] = {}
     for row in rows:
@@ -166,6 +173,7 @@ def _job(cell: str, row: Row, gigabases: float, others: float) -> _Job:
         others=others,
         cpu_s=row["cpu_s"],
         rss_mib=row["peak_rss_mib"],
+        piece=bool(row["shard"]),
     )
 
 
@@ -217,13 +225,12 @@ def _model(found: Evidence, laws: Mapping[str, Law], host: Host | None) -> NodeM
     sizes = [found.gigabases(row) for row in whole]
     numbers = [int(row["n"]) for row in whole]
     failed = [int(row["n"]) for row in found.runs if (row["failed"] or 0) > (row["failed_data"] or 0)]
-    disk = [row["peak_disk_mib"] / row["gigabases"] for row in whole if row["peak_disk_mib"]]
     shared = [
         (row["shared_inputs_mib"] + row["shared_outputs_mib"]) / row["gigabases"]
         for row in whole
         if row["shared_inputs_mib"] is not None and row["shared_outputs_mib"] is not None
     ]
-    works = _works(found.jobs, laws)
+    works = _works(found.jobs, laws, _smallest_pieces(found))
     return NodeModel(
         name=found.name,
         source="study",
@@ -235,12 +242,19 @@ def _model(found: Evidence, laws: Mapping[str, Law], host: Host | None) -> NodeM
         works=works,
         seen=Seen(min(numbers), max(numbers), min(sizes), max(sizes), min(failed, default=None)),
         delay_s=_delay_s(found.jobs, works),
-        disk_mib_per_gb=median(disk) if disk else None,
+        disk_mib_per_gb=_a_gigabase(whole, "peak_disk_mib"),
+        kept_mib_per_gb=_a_gigabase(whole, "kept_disk_mib"),
         shared_mib_per_gb=median(shared) if shared else None,
     )
 
 
-def _works(jobs: Sequence[_Job], laws: Mapping[str, Law]) -> tuple[Work, ...]:
+def _a_gigabase(whole: Sequence[Row], column: str) -> float | None:
+    """The median over runs; a column that an earlier version did not write is not known."""
+    known = [row[column] / row["gigabases"] for row in whole if row[column]]
+    return median(known) if known else None
+
+
+def _works(jobs: Sequence[_Job], laws: Mapping[str, Law], smallest: Mapping[str, float]) -> tuple[Work, ...]:
     """The rules as a chain in the order of their steps; what is in no step hangs from the rule that it came after."""
     of_rule: dict[str, list[_Job]] = {}
     for job in jobs:
@@ -252,7 +266,25 @@ def _works(jobs: Sequence[_Job], laws: Mapping[str, Law]) -> tuple[Work, ...]:
     sides = {rule: _comes_after(own, chain, of_rule) for rule, own in of_rule.items() if not own[0].timed}
     order = [name for rule in chain for name in (rule, *(side for side, before in sides.items() if before == rule))]
     order = [*(side for side, before in sides.items() if before is None), *order]
-    return tuple(_work(rule, of_rule[rule], laws[rule], {**after, **sides}[rule]) for rule in order if rule in laws)
+    after |= sides
+    found = [_work(rule, of_rule[rule], laws[rule], after[rule]) for rule in order if rule in laws]
+    return tuple(replace(work, piece_gigabases=smallest.get(work.name)) for work in found)
+
+
+def _smallest_pieces(found: Evidence) -> dict[str, float]:
+    """Gigabases in the smallest piece of each rule that is cut: by default all of CUTS, where jobs have leases.
+
+    A rule whose jobs stayed whole, though they were large enough and CPUs were free, is not.
+    """
+    mib_per_gb = _a_gigabase(found.whole_runs, "input_mib")
+    if mib_per_gb is None or found.series.mode != SCHEDULED:
+        return {}
+    roomy = {row["cell"] for row in found.whole_runs if row["n"] < row["cores"]}
+    smallest = {rule: cut.piece_gigabases(mib_per_gb) for rule, cut in CUTS.items()}
+    large = [job for job in found.jobs if job.rule in smallest and job.gigabases >= 2 * smallest[job.rule]]
+    whole = {job.rule for job in large if job.cell in roomy and not job.piece}
+    cut = {job.rule for job in found.jobs if job.piece}
+    return {rule: size for rule, size in smallest.items() if rule not in whole - cut}
 
 
 def _comes_after(own: Sequence[_Job], chain: Sequence[str], of_rule: Mapping[str, Sequence[_Job]]) -> str | None:
@@ -267,12 +299,13 @@ def _comes_after(own: Sequence[_Job], chain: Sequence[str], of_rule: Mapping[str
 
 def _work(rule: str, own: Sequence[_Job], law: Law, after: str | None) -> Work:
     pairs = {(job.cell, job.sample) for job in own}
+    jobs = len({(job.cell, job.sample) if job.piece else job for job in own})
     return Work(
         name=rule,
         step=own[0].step,
         law=law,
         width=max(job.threads for job in own),
-        jobs=max(round(len(own) / len(pairs)), 1),
+        jobs=max(round(jobs / len(pairs)), 1),
         after=after,
         whole=all(job.sample == COHORT for job in own),
         untimed=not own[0].timed,

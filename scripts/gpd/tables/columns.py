@@ -170,6 +170,7 @@ RUNS = (
     Column("wall_s", NUMBER, "s", "By a clock outside of the workflow, its start and end included."),
     GENOMES,
     Column("gigabases", NUMBER, "Gb", "Bases of the samples that succeeded."),
+    Column("input_mib", NUMBER, "MiB", "Size of all samples' read files; empty: that of one is not known."),
     GIGABASES,
     HUMAN,
     CPU_UTILISATION,
@@ -179,6 +180,7 @@ RUNS = (
     CPU_A_GIGABASE,
     Column("peak_memory_mib", NUMBER, "MiB", "Largest sum of peak memory over jobs that ran at once: an upper bound."),
     Column("peak_disk_mib", NUMBER, "MiB", "Largest size of the cell's folder that was seen."),
+    Column("kept_disk_mib", NUMBER, "MiB", "Size of the results when the cell had ended, without what cells share."),
     DISK_A_SAMPLE,
     DISK_A_BYTE,
     Column(

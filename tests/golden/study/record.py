@@ -218,6 +218,7 @@ def outcome(cell: Cell, start: datetime, jobs: list[Job]) -> dict:
         **{"start": moment(start, -20), "end": moment(start, wall - 20)},
         **{"wall_s": wall / 10, "cpu_s": round(cpu_s, 1), "snakemake_cpu_s": round(2.4 * len(cell.processes), 1)},
         "peak_disk_mib": 300.0 * len(cell.samples),
+        "kept_disk_mib": 120.0 * len(cell.samples),
         "processes": [
             {"directory": name, "samples": list(samples), "exit_code": int(cell.out_of_memory in samples)}
             for name, samples in cell.processes.items()

@@ -12,15 +12,21 @@ from launcher.runtime import open_file
 from launcher.topology import machine_cores, parse_cpus
 
 SETTLED_S = 0.5  # Snakemake starts the next job within less
+LAST = "qc"  # the step of jobs that nothing waits for: where one runs, no other job of the run was ready to
 
 
-def spare(runtime, settings):
-    """Return how many more jobs of one thread this run could start now, each with the memory of its rule."""
+def spare(runtime, settings, soon=False):
+    """Return how many more jobs of one thread this run could start now, each with the memory of its rule.
+
+    With `soon`, when its jobs of the step LAST are over, as if they were short.
+    """
     jobs = [notes for notes in noted(runtime) if shares_grant(notes["record"])]
+    ending = [job for job in jobs if soon and (job["ledger"], job["record"]["step"]) == (settings.ledger, LAST)]
+    jobs = [job for job in jobs if job not in ending]
     if any(notes["record"]["cpus"] is None and notes["record"]["binding"] != "none" for notes in jobs):
         return 0  # somebody waits for CPUs, or is just about to take them
     allowed = os.sched_getaffinity(0)
-    leased = {job["record"]["id"]: len(parse_cpus(job["record"]["cpus"] or "")) for job in jobs}
+    leased = {job["record"]["id"]: width(job) for job in jobs}
     own = [job["record"] for job in jobs if job["ledger"] == settings.ledger]
     fd = open_file(f"{runtime}/cpus")
     try:
@@ -28,7 +34,7 @@ def spare(runtime, settings):
     finally:
         os.close(fd)
     bounds = limits()
-    rooms = [free, int(bounds["cpus"]) - sum(leased.values())]
+    rooms = [free + sum(map(width, ending)), int(bounds["cpus"]) - sum(leased.values())]
     if settings.run_cores:
         rooms.append(settings.run_cores - sum(leased[record["id"]] for record in own))
     if settings.mem_mb:
@@ -39,6 +45,11 @@ def spare(runtime, settings):
     return max(0, int(min(rooms)))
 
 
+def width(job):
+    """Return how many CPUs a job has; none while it waits for some."""
+    return len(parse_cpus(job["record"]["cpus"] or ""))
+
+
 def shares_grant(record):
     """Tell whether a job takes of what we may take of: in a Slurm job that is what this one was granted."""
     return slurm_job_id() is None or record.get("slurm_job_id") == slurm_job_id()
@@ -46,8 +57,8 @@ def shares_grant(record):
 
 def settled_spare(runtime, settings):
     """Return what is spare and stays so: between the end of one job and the start of the next CPUs look idle."""
-    first = spare(runtime, settings)
+    first = spare(runtime, settings, soon=True)
     if first <= 1:
         return first
     time.sleep(SETTLED_S)
-    return min(first, spare(runtime, settings))
+    return min(first, spare(runtime, settings, soon=True))
