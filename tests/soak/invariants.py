@@ -12,6 +12,7 @@ from gpd.lab import digests
 from gpd.records import ledger_check
 from gpd.records.ledger import last_attempts
 
+DATABASE = "genomics_db_import"
 outputs = script(ROOT / "workflow/scripts/outputs.py")
 
 
@@ -39,7 +40,8 @@ def wrong(plan: Plan, folder: Path, undisturbed: dict[str, str | None]) -> Itera
         elif found[name] != undisturbed.get(name):
             yield f"{name}: differs from that of an undisturbed run"
     for path in sorted((folder / "results").rglob("*")):
-        if path.is_file() and (fault := outputs.file_fault(str(path))):
+        in_database = DATABASE in path.relative_to(folder).parts  # has empty files; what is made of it is compared
+        if path.is_file() and not in_database and (fault := outputs.file_fault(str(path))):
             yield f"{path.relative_to(folder)} {fault}"
     for sample in plan.pairs:
         if (reads := reads_out(plan, folder, sample)) != plan.reads(sample):

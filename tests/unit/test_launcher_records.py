@@ -180,6 +180,16 @@ def test_a_tool_that_could_not_write_and_a_full_disk(tmp_path):
     assert diagnose.diagnose(1, None, settings(tmp_path, ""), (0, 0), (), lambda: "/data")[0] == "disk_full"
 
 
+def test_a_tool_that_aborts_on_a_full_disk(tmp_path):
+    aborted = settings(tmp_path, "bash: line 5: 4711 Aborted   cuffquant -o work\n")
+    full = diagnose.diagnose(134, None, aborted, (0, 0), (), lambda: "/tmp")
+    assert full == (
+        "disk_full",
+        "bash: line 5: 4711 Aborted   cuffquant -o work; the disk of /tmp is full",
+    )
+    assert diagnose.diagnose(134, None, aborted, (0, 0))[0] == "signal"
+
+
 def test_full_disks_are_looked_for_where_the_job_writes(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     full = f"{tmp_path}/a b"

@@ -188,6 +188,14 @@ def test_a_study_of_one_size_says_that_start_up_is_counted_as_growing(evidence):
     assert any("counted as growing" in note for note in study.model(evidence, Random(1)).notes)
 
 
+def test_a_study_of_small_samples_says_that_their_jvms_were_compiling(evidence):
+    """Samples of 0.04 and 0.08 Gb."""
+    jobs = tuple(replace(job, gigabases=2 * job.gigabases) for job in evidence.jobs)
+    runs = tuple({**row, "gigabases": 2 * row["gigabases"]} for row in evidence.runs)
+    sizes = study.joined("sizes", [evidence, replace(evidence, name="second", jobs=jobs, runs=runs)])
+    assert any("JVMs still compile" in note for note in study.model(sizes, Random(1)).notes)
+
+
 def test_figures_of_a_node_are_taken_from_its_record():
     assert study.node_figures(None) == study.NodeFigures()
     nodes = ROOT / "tests" / "golden" / "nodes"

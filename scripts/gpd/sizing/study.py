@@ -26,6 +26,7 @@ from gpd.text.formats import number
 
 SERIES = [column.name for column in columns.SERIES]
 REFERENCE = "reference"  # made once, before all that is timed
+COMPILED_GB = 0.1  # a sample of which GATK's walkers took three quarters of what smaller ones predicted (sizing.py)
 
 Row = Mapping[str, Any]
 
@@ -388,6 +389,11 @@ def _notes(found: Evidence, errors: Sequence[float]) -> Iterable[str]:
         yield (
             f"all samples have about {number(max(sizes))} Gb, so what a job takes whatever its size, as the start of a"
             " JVM, is counted as growing with it: of larger samples too much time is predicted"
+        )
+    elif max(sizes) < COMPILED_GB:
+        yield (
+            f"in jobs over samples of up to {number(max(sizes))} Gb JVMs still compile most of what they run: of larger"
+            " samples too much time is predicted"
         )
     if not errors:
         yield "one cell alone: nothing tells how well it predicts"

@@ -67,7 +67,10 @@ def by_traces(code, ended, settings, ooms, statuses, find_full_disk):
         return "out_of_memory", "killed by the kernel for want of memory"
     for cause, line in by_log.items():
         told = error_line([other for other in lines if other != line]) if cause == "signal" else None
-        return cause, f"{line}: {told}" if told else line
+        said = f"{line}: {told}" if told else line
+        if cause == "signal" and (disk := find_full_disk()):  # some tools abort where they cannot write
+            return "disk_full", f"{said}; the disk of {disk} is full"
+        return cause, said
     line = error_line(lines)
     unwritten = failed_write(lines)
     if (unwritten or not line) and (disk := find_full_disk()):
