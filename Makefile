@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast e2e test-long test-bench test-slurm test-numa test-faults soak lint format bench lock clean
+.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults soak lint format bench lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -32,10 +32,15 @@ demo: installed ## simulate small cohorts, run both pipelines on them, and measu
 demo-germline demo-tuxedo demo-throughput: demo-%: installed ## one part of the demo alone
 	@gpd demo $*
 
-test: test-fast e2e ## everything: test-fast, and the pipelines with the real tools
+test: lint unit e2e ## everything: lint, units, dry runs, and the pipelines with the real tools
 
-test-fast: lint ## lint, and the tests that need no tool
-	@pytest -m "not e2e and not bench and not slurm and not numa and not faults" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
+NEEDS_NO_TOOL := not e2e and not bench and not slurm and not numa and not faults
+
+test-fast: lint ## lint, units and dry runs, without those that take long
+	@pytest -m "$(NEEDS_NO_TOOL) and not deep" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
+
+unit: installed ## all tests that need no tool
+	@pytest -m "$(NEEDS_NO_TOOL)" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
 
 # one process more than CI has cores: tests wait for each other's jobs to end, for signals and for disks
 e2e: installed

@@ -3,9 +3,11 @@
 import shutil
 import subprocess
 
+import pytest
 from conftest import ROOT
 
 
+@pytest.mark.deep
 def test_gatk_takes_nearly_all_of_its_classes_from_the_archive():
     """-Xshare:on: where this JVM could not use it, it would not start."""
     options = "-Xshare:on -XX:+UseSerialGC -Xlog:class+load:stdout"
@@ -17,6 +19,7 @@ def test_gatk_takes_nearly_all_of_its_classes_from_the_archive():
     assert len(shared) > 0.95 * len(loaded)
 
 
+@pytest.mark.deep
 def test_an_archive_of_other_jars_is_passed_over_in_silence(tmp_path):
     """As where jars were put in place anew and set-up has not run since."""
     installed, tools = ROOT / ".tools", tmp_path / "tools"

@@ -30,6 +30,7 @@ def test_the_workflow_does_not_know_the_lab(path):
     assert "gpd" not in imports(ROOT / path)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("path", names(LAB.rglob("*.py")))
 def test_what_is_drawn_at_random_has_a_seed(path):
     tree = ast.parse((ROOT / path).read_text())

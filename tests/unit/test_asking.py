@@ -10,6 +10,7 @@ from gpd import asking
 from gpd.execution.configuration import TABLES
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "text", ["reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n", "reference: {fasta: 3}\nknown: []\n"]
 )

@@ -41,6 +41,7 @@ def found(lanes: list[list[Path]], sam: list[str]) -> list[tuple[int, int]]:
     return [(each.first, each.last) for each in blocks.find(*blocks.count(lanes, blocks.Marks(sam)))]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("poor", [0, 0.2, 0.6])
 @pytest.mark.parametrize(
     ("pairs", "first", "last"),
@@ -60,6 +61,7 @@ def test_a_lost_block_is_found(tmp_path, poor, pairs, first, last):
     assert abs(end - last) <= blocks.STEP
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("pairs", "poor"), [(50, 0.5), (3000, 0.02), (3000, 0.3), (5000, 0.9), (3000, 1), (3000, 0)])
 def test_reads_that_are_poor_all_over_are_none(tmp_path, pairs, poor, seed):

@@ -64,6 +64,7 @@ def gpd(*words):
 # ---- what is in it -------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_every_rule_holds_of_a_study_that_was_made_as_it_should_be(bundle):
     found = verdicts(bundle)
     assert {name: (verdict.state, verdict.why) for name, verdict in found.items() if verdict.state != rules.HOLDS} == {}
@@ -94,6 +95,7 @@ def test_nothing_in_it_tells_of_a_host_a_user_or_a_folder(bundle, trusted):
     assert "rsize=1048576" in unpacked
 
 
+@pytest.mark.deep
 def test_names_of_hosts_stay_where_that_is_asked_for(trusted):
     kept = pack.make(trusted, host_names=True)
     unpacked = gzip.decompress(kept.to_bytes()).decode("latin-1")
@@ -102,6 +104,7 @@ def test_names_of_hosts_stay_where_that_is_asked_for(trusted):
     assert failing(kept) == {}
 
 
+@pytest.mark.deep
 def test_a_study_gives_the_same_bytes_wherever_it_lies(bundle, trusted, tmp_path):
     assert pack.make(trusted).to_bytes() == bundle.to_bytes()
     copied = tmp_path / "elsewhere" / "trusted"
@@ -121,6 +124,7 @@ def test_the_manifest_follows_its_schema(bundle):
     Draft202012Validator(schema).validate(json.loads(bundle.manifest.to_json()))
 
 
+@pytest.mark.deep
 def test_an_old_study_can_be_bundled_and_what_nobody_knows_is_said():
     old = pack.make(GOLDEN)
     found = verdicts(old)
@@ -179,6 +183,7 @@ def test_a_bundle_that_was_altered_fails(bundle):
     assert failing(altered) == {"digests": rules.FAILS, "figures": rules.FAILS}
 
 
+@pytest.mark.deep
 def test_every_stored_figure_is_held_against_the_ledgers(bundle):
     """With a manifest that fits: each value of each table."""
     tried = 0
@@ -214,6 +219,7 @@ def follow(bundle, members):
     return all(bundle.members[name] == table for name, table in tables.items())
 
 
+@pytest.mark.deep
 def test_every_line_of_a_ledger_is_in_the_figures(bundle):
     assert follow(bundle, bundle.members)
     lines = bundle.members[LEDGER].decode().splitlines()
@@ -239,6 +245,7 @@ def without(members, cell):
     return {name: content for name, content in members.items() if not name.startswith(f"{cell}/")}
 
 
+@pytest.mark.deep
 def test_a_cell_that_was_dropped_is_missed(bundle):
     left = without(bundle.members, TWO)
     assert failing(replace(bundle, members=left))["digests"] == rules.FAILS
@@ -261,6 +268,7 @@ def test_a_repeat_that_was_dropped_with_the_plan_is_missed_by_its_start(bundle):
     assert failing(recomputed(bundle, left)) == {"precision": rules.FAILS, "every run": rules.FAILS}
 
 
+@pytest.mark.deep
 def test_a_host_that_was_swapped_is_another_than_the_ledgers(bundle):
     record = json.loads(bundle.members[RUN])
     record["host"] |= {"hostname": "host-9", "sku": "9755"}
@@ -274,6 +282,7 @@ def test_a_host_that_was_swapped_is_another_than_the_ledgers(bundle):
     assert failing(sealed(bundle, bundle.members | {RUN: everywhere[RUN]}))["figures"] == rules.FAILS
 
 
+@pytest.mark.deep
 def test_lines_that_were_reordered_or_repeated_are_named(bundle):
     lines = bundle.members[LEDGER].decode().splitlines(keepends=True)
     for other, told in (
@@ -298,6 +307,7 @@ def test_a_file_that_was_added_or_renamed_is_named(bundle):
     assert found["latency"].state == rules.UNKNOWN
 
 
+@pytest.mark.deep
 def test_samples_that_the_seed_does_not_draw_are_named(bundle):
     changed = {}
     for name in (f"{ONE}/cell.json", f"{ONE}/run.json", f"{ONE}/ledger.jsonl"):
@@ -311,6 +321,7 @@ def test_samples_that_the_seed_does_not_draw_are_named(bundle):
 # ---- rules ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_too_few_repeats_and_too_wide_an_error_fail(tmp_path):
     found = of_study(tmp_path, speed={1: 1.0, 2: 1.01}, repeats=2)
     assert set(found) == {"precision"}
@@ -321,12 +332,14 @@ def test_too_few_repeats_and_too_wide_an_error_fail(tmp_path):
     assert "2.5% is claimed" in found["precision"][1][0]
 
 
+@pytest.mark.deep
 def test_short_runs_fail(tmp_path):
     found = of_study(tmp_path, precision=0.005, speed={1: 1.0, 2: 1.001, 3: 1.002})
     assert set(found) == {"duration"}
     assert "200 s are needed for a precision of 0.50%" in found["duration"][1][0]
 
 
+@pytest.mark.deep
 def test_small_samples_are_no_human_genomes(tmp_path):
     def shrink(folder):
         for path in folder.glob("*/run.json"):
@@ -338,6 +351,7 @@ def test_small_samples_are_no_human_genomes(tmp_path):
     assert "extrapolated from samples with 1.1% of their bases" in found["measured"][1][0]
 
 
+@pytest.mark.deep
 def test_a_warm_up_that_is_not_there_fails(tmp_path):
     found = of_study(tmp_path, lambda folder: shutil.rmtree(folder / "germline-n1-scheduled-compact-warmup1"))
     assert {name: state for name, (state, _) in found.items()} == dict.fromkeys(
@@ -346,6 +360,7 @@ def test_a_warm_up_that_is_not_there_fails(tmp_path):
     assert found["warm-up"][1] == ("germline: 0 of 1 warm-up before the first cell",)
 
 
+@pytest.mark.deep
 def test_outputs_that_disagree_fail(tmp_path):
     def differ(folder):
         edit(folder / ONE / "run.json", lambda record: record["outputs"][0].update(digest="0" * 64))
@@ -353,6 +368,7 @@ def test_outputs_that_disagree_fail(tmp_path):
     assert of_study(tmp_path, differ)["outputs"][0] == rules.FAILS
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("fields", "state", "told"),
     [
@@ -380,12 +396,14 @@ def test_a_machine_that_is_not_told_fails(tmp_path):
     assert found["machine"] == (rules.FAILS, (f"{TWO}: does not tell cpu_model and kernel",))
 
 
+@pytest.mark.deep
 def test_a_node_record_of_another_machine_fails(tmp_path):
     found = of_study(tmp_path, node="othernode")
     assert set(found) == {"one machine"}
     assert of_study(tmp_path / "same", node=HOST) == {}
 
 
+@pytest.mark.deep
 def test_a_cell_that_was_run_again_is_told(tmp_path):
     def again(folder, *moments):
         with (folder / "starts.jsonl").open("a") as starts:
@@ -398,6 +416,7 @@ def test_a_cell_that_was_run_again_is_told(tmp_path):
     assert {name: state for name, (state, _) in found.items()} == {"every run": rules.UNKNOWN}
 
 
+@pytest.mark.deep
 def test_a_search_that_was_broken_off_is_told(tmp_path):
     found = of_study(tmp_path, concurrent_samples=(1, 2), repeats=3)
     assert found == {}
@@ -407,6 +426,7 @@ def test_a_search_that_was_broken_off_is_told(tmp_path):
     assert why == "germline N = 4 (scheduled, compact): the search for the knee would go on with it"
 
 
+@pytest.mark.deep
 def test_repeats_that_are_chosen_by_precision_are_what_the_rule_gives(tmp_path):
     assert of_study(tmp_path, repeats="auto") == {}
     wide = {1: 1.0, 2: 1.2, 3: 1.1, 4: 1.1}
@@ -446,6 +466,7 @@ def test_made_and_checked_by_the_verbs(trusted, tmp_path, monkeypatch):
     assert (tmp_path / "other.tar.gz").read_bytes() == (tmp_path / "trusted.gpd.tar.gz").read_bytes()
 
 
+@pytest.mark.deep
 def test_exit_codes_tell_what_fails_from_what_is_none(bundle, tmp_path):
     path = tmp_path / "b.tar.gz"
     changed = changed_line(bundle.members[LEDGER], 0, wall_s=1.0)
@@ -462,6 +483,7 @@ def test_exit_codes_tell_what_fails_from_what_is_none(bundle, tmp_path):
     )
 
 
+@pytest.mark.deep
 def test_a_bundle_stands_beside_a_study(trusted, bundle, tmp_path):
     path = tmp_path / "theirs.tar.gz"
     path.write_bytes(bundle.to_bytes())

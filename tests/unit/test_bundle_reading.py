@@ -269,6 +269,7 @@ def test_any_tar_is_a_bundle_or_one_line(tmp_path, members):
     reads_or_refuses(tmp_path / "b.tar.gz", gzip.compress(buffer.getvalue(), compresslevel=1))
 
 
+@pytest.mark.deep
 @hostile
 @given(data=st.data())
 def test_a_bundle_with_any_bytes_changed_is_a_bundle_or_one_line(tmp_path, bundle, data):
@@ -286,6 +287,7 @@ def test_any_bytes_are_one_line(tmp_path, content):
     reads_or_refuses(tmp_path / "b.tar.gz", content)
 
 
+@pytest.mark.deep
 @hostile
 @given(data=st.data())
 def test_records_of_any_content_are_judged_or_refused(tmp_path, bundle, data):

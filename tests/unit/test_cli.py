@@ -60,6 +60,7 @@ def refused(done, code=2):
     assert len(done.output) < 3000
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if not verb.startswith("run")])
 def test_a_file_that_is_none(tmp_path, monkeypatch, verb, fault):
@@ -144,6 +145,7 @@ def test_an_interruption_is_told_and_has_the_shells_exit_code(monkeypatch, raise
     assert (done.exit_code, done.stderr) == (code, f"gpd topology: {said}\n")
 
 
+@pytest.mark.deep
 def test_who_reads_no_further_is_no_fault():
     show = subprocess.Popen([sys.executable, "-m", "gpd", "published", "check", "--json"], stdout=subprocess.PIPE)
     show.stdout.close()

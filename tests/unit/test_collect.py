@@ -42,6 +42,7 @@ def row(frame: pd.DataFrame, **where) -> pd.Series:
 # ---- the recorded study ------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("table", columns.TABLES)
 def test_the_tables_of_a_recorded_study(golden, table, tmp_path):
     collect.write(golden, tmp_path)
@@ -230,6 +231,7 @@ def test_a_table_is_replaced_at_once_or_not_at_all(golden, tmp_path, monkeypatch
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.deep
 def test_a_folder_without_cells_has_empty_tables(tmp_path):
     tables = collect.collect(tmp_path)
     collect.write(tables, tmp_path / "tables")

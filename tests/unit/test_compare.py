@@ -317,6 +317,7 @@ SILENT = [
 ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("name", "changed", "details"), SILENT)
 def test_a_difference_that_no_name_shows_is_refused_too(study, compare, name, changed, details):
     changes = changed if "settings" in changed else {"own": changed}
@@ -355,6 +356,7 @@ def test_how_machines_are_set_up_is_told(study, compare):
     assert (code, out.splitlines()[0]) == (0, "differs: host: governor: performance (A) and powersave (B)")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", REFUSALS)
 def test_a_difference_is_refused_with_both_values(study, compare, name):
     changes, lines = REFUSALS[name]
@@ -468,6 +470,7 @@ def test_repeats_made_alike_have_no_differences(study):
     assert pooled_differences(records(study("A", *A, redrawn, cell(1, 9, 0, cache="cold")))) == []
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
@@ -744,6 +747,7 @@ def test_published_figures_come_in_the_order_in_which_they_are_named(study, comp
     assert (found["published:7763"]["ratio"], found["A"]["ratio"]["value"]) == (None, expected)
 
 
+@pytest.mark.deep
 def test_an_overview_of_all_that_was_published_is_short(study, compare):
     """All SKUs at their best N, and the steps where most can be seen, at N = 1, as far as there is room."""
     lines = compare(study("A", *BOTH_MODES, cell(2, 90)), "published")[1].splitlines()

@@ -42,6 +42,7 @@ def test_what_is_there_is_found_again(tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == [start.parents[1].name]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("changed", ["launcher/job.py", "outputs.py"])
 def test_another_version_leaves_the_one_before_to_its_jobs(tmp_path: Path, changed: str):
     scripts = tmp_path / "scripts"

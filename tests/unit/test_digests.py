@@ -147,6 +147,7 @@ def test_a_bgzip_file_is_read_past_its_first_block(write):
     assert whole != digests.vcf_body_digest(write("3.vcf.gz", cut))
 
 
+@pytest.mark.deep
 def test_a_vcf_larger_than_what_is_read_at_once(write):
     calls = random.Random(1).randbytes(digests.CHUNK_BYTES + 9).hex()
     one = digests.vcf_body_digest(write("1.vcf", vcf(calls=calls)))

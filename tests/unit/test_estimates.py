@@ -38,6 +38,7 @@ def test_the_quantiles_of_printed_tables(freedom):
     assert low == -high
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
 def test_other_confidence(confidence):
     import scipy.stats  # here, for it takes a second

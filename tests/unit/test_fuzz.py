@@ -392,6 +392,7 @@ def target(request, tmp_path_factory, monkeypatch) -> Target:
 every = pytest.mark.parametrize("target", TARGETS, indirect=True)
 
 
+@pytest.mark.deep
 @every
 def test_any_input_ends_in_a_result_or_in_clear_lines(target):
     target.fuzz(FEW)

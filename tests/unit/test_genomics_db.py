@@ -80,6 +80,7 @@ def tree(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.deep
 def test_samples_that_come_later_are_imported_alone(growing):
     assert growing.add("S1", "S2") == ["S1", "S2"]
     assert growing.add("S0", "S1", "S2", "S3") == ["S0", "S3"]
@@ -96,6 +97,7 @@ def elsewhere(growing):
     (growing.folder / "regions.bed").write_text("chr1\t0\t900\n")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("change", "names", "environment"),
     [
@@ -114,6 +116,7 @@ def test_what_an_update_cannot_do_makes_the_database_anew(growing, change, names
     assert growing.add(*names, **environment) == []
 
 
+@pytest.mark.deep
 def test_an_import_that_dies_half_way_leaves_the_kept_one_as_it_was(growing):
     growing.add("S1", "S2")
     before = tree(growing.kept / "current")
@@ -135,6 +138,7 @@ def test_an_attempt_that_was_cut_off_is_no_beginning_of_the_next(growing):
     assert (growing.database / "1" / "samples").read_text() == "S1\n"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("after", ["the move", "the change of the link"])
 def test_keeping_that_was_cut_off_is_done_again(growing, after):
     growing.add("S1")
@@ -147,6 +151,7 @@ def test_keeping_that_was_cut_off_is_done_again(growing, after):
     assert sorted(path.name for path in growing.kept.iterdir()) == ["3", "current"]
 
 
+@pytest.mark.deep
 def test_files_of_arrays_are_shared_with_the_kept_database_where_links_can_be(growing, monkeypatch):
     growing.add("S1")
     growing.grow("S1", "S2")
@@ -171,6 +176,7 @@ def test_where_links_cannot_be_files_are_copied(tmp_path, monkeypatch):
     assert not (tmp_path / "2" / "array" / "S1").samefile(tmp_path / "1" / "array" / "S1")
 
 
+@pytest.mark.deep
 def test_a_temporary_database_is_made_of_all_and_nothing_is_kept(growing):
     growing.add("S1")
     assert growing.add("S1", "S2", GPD_GENOMICSDB="temporary") == ["S1", "S2"]

@@ -77,6 +77,7 @@ def change(path: Path, **changed: object) -> None:
 # ---- links, pipes and devices ------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_reports_replace_links_and_write_nothing_through_them(study, elsewhere):
     victim = elsewhere / "precious.html"
     for name in ("report.html", "report.md"):
@@ -136,6 +137,7 @@ def test_a_process_that_is_elsewhere_is_refused(study, directory):
     assert "processes" in refused("report", study)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["../x", "..", "/etc/passwd", "", "x" * 300, ORDERS, "a\nb", "\ud800", "\0"])
 @pytest.mark.parametrize("field", ["samples", "cell", "study"])
 def test_a_name_that_leads_elsewhere_is_refused(study, field, name):
@@ -145,6 +147,7 @@ def test_a_name_that_leads_elsewhere_is_refused(study, field, name):
     refused("report", study)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "text",
     [
@@ -187,6 +190,7 @@ BEYOND = [
 ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("changed", BEYOND, ids=lambda changed: f"{next(iter(changed))}")
 def test_records_beyond_reason_are_left_out_and_named(tmp_path, monkeypatch, changed):
     monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
@@ -203,6 +207,7 @@ def test_records_beyond_reason_are_left_out_and_named(tmp_path, monkeypatch, cha
 # ---- what is shown -------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_pages_escape_what_records_say(study, tmp_path):
     for cell in CELLS:
         path = study / cell / "run.json"

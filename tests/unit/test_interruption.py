@@ -54,6 +54,7 @@ def test_the_first_signal_lets_it_tidy_up(tmp_path, monkeypatch):
     assert (tmp_path / "said").read_text().split() == ["job", "tidy"]
 
 
+@pytest.mark.deep
 def test_jobs_elsewhere_are_ended_by_snakemake_which_is_asked_once(tmp_path, monkeypatch):
     signals(tmp_path, 0.1)
     with pytest.raises(Interrupted):

@@ -119,6 +119,7 @@ def room(units, level):
     return max((len(group) for group in allocate.grouped(units, level).values()), default=0)
 
 
+@pytest.mark.deep
 @settings(max_examples=300, deadline=None)
 @given(sequences())
 def test_leases_keep_their_promises(sequence):
@@ -145,6 +146,7 @@ def test_leases_keep_their_promises(sequence):
     assert sorted(free) == sorted(every), "all released"
 
 
+@pytest.mark.deep
 @settings(max_examples=100, deadline=None)
 @given(sequences())
 def test_queue_starves_nobody(sequence):

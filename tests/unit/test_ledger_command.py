@@ -105,6 +105,7 @@ def test_two_jobs_on_one_cpu_at_one_time_are_an_error(write):
     ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("line", "said"),
     [

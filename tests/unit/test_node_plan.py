@@ -107,6 +107,7 @@ def test_every_numa_node_against_every_other():
     assert planned("xeon-2x32-4numa").remote_repeats == plan.REPEATS
 
 
+@pytest.mark.deep
 def test_with_many_numa_nodes_the_first_against_each():
     told = [Told((cpu,), cpu, cpu, 0) for cpu in range(64)]
     host = Host(l3=tuple(Cache(str(cpu), 32.0) for cpu in range(64)))
@@ -141,6 +142,7 @@ def test_beyond_that_pairs_are_drawn_of_every_block_with_a_seed():
     assert every == 8256
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "first", "second", "block"),
     [

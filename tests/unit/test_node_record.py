@@ -43,6 +43,7 @@ def test_the_schema_is_that_of_the_types():
     assert json.loads(SCHEMA.read_text()) == json.loads(json.dumps(node.schema()))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["epyc-2x64", "xeon-2x32-4numa"])
 def test_records_are_valid_by_the_schema_and_survive_writing(name):
     text = (GOLDEN / f"{name}.json").read_text()

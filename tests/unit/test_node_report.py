@@ -74,6 +74,7 @@ def test_a_study_without_a_record_says_how_to_get_one():
     assert "gpd node" in report.render_markdown(found).partition("## What the node can do")[2]
 
 
+@pytest.mark.deep
 def test_the_record_is_read_from_the_studys_folder_and_survives_its_tables(tmp_path):
     study = tmp_path / "study"
     shutil.copytree(STUDY, study)
@@ -86,6 +87,7 @@ def test_the_record_is_read_from_the_studys_folder_and_survives_its_tables(tmp_p
     assert {"node-latency.svg", "node-penalty.svg"} <= {path.name for path in (study / "figures").iterdir()}
 
 
+@pytest.mark.deep
 def test_words_of_a_record_are_no_markup():
     of = record("xeon-2x32-4numa")
     nasty = replace(of, missing={NASTY: NASTY}, test_bed=replace(of.test_bed, system=NASTY), root_adds=(NASTY,))
@@ -97,12 +99,14 @@ def test_words_of_a_record_are_no_markup():
     assert "**d**" not in section
 
 
+@pytest.mark.deep
 def test_a_busy_node_is_warned_of_in_the_report():
     of = record("xeon-2x32-4numa")
     busy = replace(of, host=replace(of.host, load=replace(of.host.load, busy=True, busy_cpus=3.0)))
     assert "3 CPUs were at work on the node before the start" in html(busy)
 
 
+@pytest.mark.deep
 def test_what_is_missing_is_said_and_never_zero():
     section, _ = synthetic.shown(replace(record("xeon-2x32-4numa"), bandwidth=None, clocks=(), disks={}, latency=None))
     assert "Memory bandwidth" not in section
@@ -176,18 +180,21 @@ def compared(names, **more):
     return code, "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
+@pytest.mark.deep
 def test_nodes_stand_side_by_side(studies):
     code, text = compared(studies)
     assert code == 0
     assert text[text.index("Nodes\n") :] == (GOLDEN / "compare.txt").read_text()
 
 
+@pytest.mark.deep
 def test_a_study_without_a_record_of_its_node_is_named(studies, tmp_path):
     (tmp_path / "xeon" / "node.json").unlink()
     _, text = compared(studies)
     assert "xeon has no record of its node: 'gpd node' makes one" in text
 
 
+@pytest.mark.deep
 def test_without_any_record_there_is_no_table_of_nodes(studies, tmp_path):
     for name in ("epyc", "xeon"):
         (tmp_path / name / "node.json").unlink()
@@ -198,6 +205,7 @@ def test_parts_of_one_study_have_one_node(studies):
     assert "Nodes" not in compared(studies[:1])[1]
 
 
+@pytest.mark.deep
 def test_json_has_the_medians(studies, capsys):
     assert compared(studies, as_json=True)[0] == 0
     epyc, xeon = json.loads(capsys.readouterr().out)["sides"]

@@ -97,6 +97,7 @@ def genome(drawn):
     return lines
 
 
+@pytest.mark.deep
 @given(GENOMES, st.integers(1, 70))
 def test_cutting_loses_nothing_and_doubles_nothing(drawn, count):
     lines = genome(drawn)
@@ -105,6 +106,7 @@ def test_cutting_loses_nothing_and_doubles_nothing(drawn, count):
         assert pieces.spans(chain(*found)) == pieces.spans(lines)
 
 
+@pytest.mark.deep
 @given(GENOMES, st.integers(1, 70))
 def test_pieces_between_stretches_hold_whole_stretches(drawn, count):
     lines = genome(drawn)
@@ -204,6 +206,7 @@ def join(folder, *texts):
     return gzip.decompress(made)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("length", [1, 2, 50, 20_000])
 @pytest.mark.parametrize("cuts", [1, 4])
 def test_a_gvcf_in_pieces_is_joined_as_it_was(tmp_path, length, cuts):

@@ -198,6 +198,7 @@ def changed(column, value, line=2):
     return {THROUGHPUT: rows}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("tables", "said"),
     [

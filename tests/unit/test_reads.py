@@ -148,6 +148,7 @@ def test_a_chunk_has_its_batches_and_placeholders_of_those_before(tmp_path):
     assert [reads.counted(tmp_path, name) for name in (str(fastq), reads.TAKEN)] == [18, 6]
 
 
+@pytest.mark.deep
 def test_chunks_of_pairs_hold_mates_in_step_and_all_reads_once(tmp_path):
     fastqs = [write_fastq(tmp_path / f"{mate}.fq", numbered(30_000, 10)) for mate in (1, 2)]
     taken = 0
@@ -166,6 +167,7 @@ def test_a_chunk_of_a_truncated_file_has_no_count(tmp_path):
     assert reads.counted(tmp_path, str(fastq)) is None
 
 
+@pytest.mark.deep
 def test_a_mapper_that_ends_too_early_leaves_no_count(tmp_path):
     fastq = write_fastq(tmp_path / "r.fq", numbered(100_000, 10))
     for mapper, code in ((["head", "-n", "1"], 0), (["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137)):

@@ -202,6 +202,7 @@ def test_samples_of_rna_are_no_genomes(findings):
     assert not any("human" in name for _, name in headline.others)
 
 
+@pytest.mark.deep
 def test_where_no_sample_succeeded_there_is_no_best(golden):
     points = golden.points.assign(genomes_per_day_mean=0.0)
     assert find(replace(golden, points=points), (), ()).headlines[0].best.text == "none"
@@ -216,6 +217,7 @@ def test_one_repeat_has_no_error(findings):
 # ---- tables ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_a_missing_value_is_blank(golden, written):
     where = {"step": "mark_duplicates", "n": 2, "mode": "scheduled"}
     html, plain = written(replace(golden, steps=changed(golden.steps, where, barrier_h=pd.NA)))
@@ -232,6 +234,7 @@ def test_times_are_means_over_repeats_without_the_warm_up(golden, plain):
     assert row(plain, "haplotype_caller")[0] == f"{counting.mean() * 3600:.1f}"
 
 
+@pytest.mark.deep
 def test_a_step_in_place_of_others_is_shown_where_it_ran(golden, plain, written):
     assert "hard_filter" not in plain
     steps = golden.steps.replace({"step": {"variant_recalibration": "hard_filter"}})
@@ -245,6 +248,7 @@ def test_a_table_has_one_unit_and_names_it(longest_s, unit):
     assert formats.unit_for(longest_s).name == unit
 
 
+@pytest.mark.deep
 def test_many_n_are_parted_evenly(golden):
     def spread(frame):
         return pd.concat([frame.assign(n=n) for n in range(1, 13)])
@@ -268,6 +272,7 @@ def test_a_failure_is_named_with_step_cause_message_and_log(html, plain):
             assert said in part
 
 
+@pytest.mark.deep
 def test_what_users_and_tools_wrote_is_no_markup(golden, written):
     samples = changed(golden.samples, {"sample": "HG004", "succeeded": False}, message=NASTY)
     html, plain = written(replace(golden, samples=samples))
@@ -277,6 +282,7 @@ def test_what_users_and_tools_wrote_is_no_markup(golden, written):
     assert row(plain, "HG004")[4] == escaped
 
 
+@pytest.mark.deep
 def test_outputs_that_differ_are_an_error_above_all_else(golden, written):
     found = Disagreement("calls", ("HG003",), {"a" * 64: (SCHEDULED,), "b" * 64: ("other-cell",)}, "germline")
     html, plain = written(golden, disagreements=[found])
@@ -288,6 +294,7 @@ def test_outputs_that_differ_are_an_error_above_all_else(golden, written):
     assert html.index('class="notice error" role="alert"') < html.index("gave different results")
 
 
+@pytest.mark.deep
 def test_the_records_of_the_cells_are_compared(golden, written):
     run, *others = golden.records
     outputs = tuple(replace(output, digest="0" * 64) for output in run.outputs)
@@ -307,6 +314,7 @@ def test_cells_that_did_not_end_are_named_and_in_no_figure(html, plain):
         assert not re.search(r"N = 4(</th>| +\|)", text)
 
 
+@pytest.mark.deep
 def test_no_text_is_markup(golden, written):
     cell = "<b>*cell*</b> [x](y)"
     html, plain = written(replace(golden, unfinished=(cell,), runs=golden.runs.assign(study=cell)))
@@ -317,6 +325,7 @@ def test_no_text_is_markup(golden, written):
         assert "<b>*" not in text
 
 
+@pytest.mark.deep
 def test_a_broken_binding_is_said_at_the_top(golden, written):
     where = {"cell": SCHEDULED, "step": "mark_duplicates", "sample": "HG001"}
     _, plain = written(replace(golden, jobs=changed(golden.jobs, where, binding_ok=False)))
@@ -326,6 +335,7 @@ def test_a_broken_binding_is_said_at_the_top(golden, written):
     assert "72 of 123 jobs of the steps had a lease of CPUs, disjoint from all others; 71 were seen to keep" in plain
 
 
+@pytest.mark.deep
 def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
     """What the ledgers tell of it, and nothing where they tell nothing."""
     where = {"cell": SCHEDULED, "step": "mark_duplicates"}
@@ -341,6 +351,7 @@ def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
     assert "kept busy" not in plain
 
 
+@pytest.mark.deep
 def test_a_bad_sample_and_a_job_outside_of_the_steps_are_named(golden, written):
     samples = changed(golden.samples, {"sample": "HG004", "succeeded": False}, fault="data")
     jobs = changed(golden.jobs, {"cell": SCHEDULED, "rule": "samtools_stats", "sample": "HG001"}, exit_code=1)
@@ -350,6 +361,7 @@ def test_a_bad_sample_and_a_job_outside_of_the_steps_are_named(golden, written):
     assert row(plain, "HG004")[3] == "its data"
 
 
+@pytest.mark.deep
 def test_a_cell_whose_samples_waited_for_the_disk_is_named(golden, written):
     records = [
         replace(record, waited_for_disk=("HG002",)) if record.cell.cell == SCHEDULED else record
@@ -359,6 +371,7 @@ def test_a_cell_whose_samples_waited_for_the_disk_is_named(golden, written):
     assert f"Fewer samples than N ran at once, for the disk had no room: 1 of 2 in {SCHEDULED} waited." in plain
 
 
+@pytest.mark.deep
 def test_a_job_outside_of_the_steps_that_was_mended_by_a_retry_is_not_named(golden, written):
     again = {"cell": SCHEDULED, "rule": "samtools_stats", "sample": "HG001"}
     failed = changed(golden.jobs, again, exit_code=1)
@@ -366,6 +379,7 @@ def test_a_job_outside_of_the_steps_that_was_mended_by_a_retry_is_not_named(gold
     assert "of no named step" not in written(replace(golden, jobs=both))[1]
 
 
+@pytest.mark.deep
 def test_a_busy_node_and_repeats_on_different_nodes_are_said(golden, written):
     idle, busy = Load(busy_cpus=0.01, busy=False), Load(busy_cpus=1.5, busy=True)
     run, *others = (replace(run, host=replace(run.host, load=idle)) for run in golden.records)
@@ -386,6 +400,7 @@ def test_the_knee_is_marked_and_said(findings):
     assert series[0].knee.startswith("Knee: N = 2. ")
 
 
+@pytest.mark.deep
 def test_published_curves_have_a_panel_of_their_own(golden, plain, written):
     assert plain.count("For reference only") == 1
     assert "8352Y: 1.06 at N = 1" in plain
@@ -394,6 +409,7 @@ def test_published_curves_have_a_panel_of_their_own(golden, plain, written):
     assert "For reference only" not in plain
 
 
+@pytest.mark.deep
 def test_one_n_has_no_curve_and_that_is_said(golden, written):
     html, plain = written(only(golden, pipeline="germline", n=1), references=())
     for text in (html, plain):
@@ -421,6 +437,7 @@ def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
     assert shown.drawing.svg.count("<path") < 1600
 
 
+@pytest.mark.deep
 def test_jobs_whose_end_nobody_saw_are_left_out_and_counted(golden):
     where = {"cell": SCHEDULED, "step": "apply_variant_recalibration", "sample": "HG001"}
     findings = find(replace(golden, jobs=changed(golden.jobs, where, end_s=pd.NA)), (), ())
@@ -440,6 +457,7 @@ def test_cpus_are_read(text, cpus):
     assert parse_cpus(text) == cpus
 
 
+@pytest.mark.deep
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 50), st.integers(1, 20)), min_size=1, max_size=30))
 def test_no_two_jobs_share_a_lane_at_one_time(jobs):
     made = [

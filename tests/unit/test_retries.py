@@ -28,6 +28,7 @@ def test_what_failed_for_its_data_is_not_run_again(node):
     assert not [error for each in node.records() for error in validator.iter_errors(each)]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "command",
     [
@@ -46,6 +47,7 @@ def test_anything_else_is_tried_again(node, command):
     assert (code, record["attempt"], record["cause"]) == (0, 2, None)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("first", "options"),
     [
@@ -61,6 +63,7 @@ def test_only_the_same_job_of_the_same_run_tells(node, first, options):
     assert again(node, "true", *options)[0] == 0
 
 
+@pytest.mark.deep
 def test_data_that_were_mended_are_tried(node):
     """Where a bare Snakemake names no run, an earlier one's attempt may stand before this one's."""
     (node.folder / "1.fq").touch()
@@ -78,6 +81,7 @@ def test_pieces_tell_of_their_step(node):
     assert again(node, "true")[2]["cause"] == "tool_error"
 
 
+@pytest.mark.deep
 @pytest.mark.filterwarnings("ignore::gpd.records.ledger.LedgerWarning")
 def test_two_attempts_that_failed_differently_are_told_by_the_later(node):
     node.run(DATA)

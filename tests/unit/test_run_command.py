@@ -282,6 +282,7 @@ def test_a_cohort_goes_on_without_a_sample_that_failed(folder, monkeypatch):
     assert {path.name for path in folder.glob("snakemake*.log")} == {"snakemake.log", "snakemake.2.log"}
 
 
+@pytest.mark.deep
 def test_it_goes_on_until_nobody_fails_and_no_further(folder, monkeypatch):
     write_pool(folder, 4)
     jobs = [*without_calls("S1"), BAD]
@@ -297,6 +298,7 @@ def test_it_goes_on_until_nobody_fails_and_no_further(folder, monkeypatch):
     assert "samples.tsv: nothing left to compare" in said
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("jobs", "code"),
     [([*whole("S1"), BAD], -9), ([BAD, {**BAD, "wildcards": {"sample": "S1"}}], 1), (of_cohort("hard_filter"), 1)],

@@ -273,6 +273,7 @@ def test_the_steps_that_use_threads_have_tools_that_are_given_some(pipeline):
             assert any(re.search(r"-\w*(t|p|nct|nt|threads) (\{threads\}|\$GPD_THREADS)", text) for text in files), name
 
 
+@pytest.mark.deep
 def test_a_dry_run_of_the_workflow_names_every_steps_outputs(tmp_path):
     ran = tiny_cohort(tmp_path, samples=("S1",), lanes=2).snakemake("--dry-run", "results")
     jobs = said.planned_jobs(ran.lines)

@@ -275,6 +275,7 @@ def test_a_profile_sets_the_threads_of_all_rules_of_a_step_and_says_from_what():
     assert "# A B, germline, binding compact, steps run whole.\n" in text, "no name breaks out of its line"
 
 
+@pytest.mark.deep
 def test_snakemake_accepts_the_profiles(cohort):
     """And gives the rules these threads: beside the workflow, and in the place of its profile."""
     for goal, threads in ((THROUGHPUT, 4), (SINGLE, 16)):
@@ -285,6 +286,7 @@ def test_snakemake_accepts_the_profiles(cohort):
             assert f"    threads: {threads}" in ran.lines
 
 
+@pytest.mark.deep
 def test_figures_have_what_their_description_says(golden):
     findings = page.find(golden, ())
     drawn = [shown.drawing for step in findings.steps for shown in step.figures if shown.drawing]

@@ -165,6 +165,7 @@ def test_nothing_is_installed_twice(machine):
     assert machine.calls() == calls
 
 
+@pytest.mark.deep
 def test_what_changed_is_installed_again(machine):
     machine.add_tools()
     machine.setup()
@@ -190,6 +191,7 @@ def test_without_apt_and_conda_one_list_names_everything(machine):
     assert "conda, mamba or micromamba" in done.stderr
 
 
+@pytest.mark.deep
 def test_without_root_apt_is_not_called(machine):
     machine.add("apt-get", APT)
     machine.add("apt-cache", APT_CACHE)
@@ -201,6 +203,7 @@ def test_without_root_apt_is_not_called(machine):
     assert machine.calls() == []
 
 
+@pytest.mark.deep
 def test_only_what_is_missing_comes_from_apt(machine):
     machine.become(0)
     machine.add("apt-get", APT)
@@ -247,6 +250,7 @@ Components: main
 ONE_LINE = "deb mirror bookworm\tmain contrib # ours\ndeb-src mirror bookworm main\n"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("origin", "before", "after"),
     [
@@ -369,6 +373,7 @@ def test_packages_that_do_not_install(machine):
     assert machine.setup().returncode == 0
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("home", ["", "/nonexistent", "writable"])
 def test_maven_without_a_home(machine, tmp_path, home):
     machine.add_tools()

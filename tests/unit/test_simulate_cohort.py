@@ -93,6 +93,7 @@ def haplotypes_from_truth(cohort: Path, sample: str) -> dict[str, str]:
     return sequences
 
 
+@pytest.mark.deep
 @needs_tools
 def test_same_seed_same_bytes(cohort: Path, tmp_path: Path) -> None:
     again, other = tmp_path / "again", tmp_path / "other"
@@ -254,6 +255,7 @@ def test_variants_lie_as_far_apart_as_asked_for() -> None:
     assert 0.85 < len(sparse) / 250 <= 1
 
 
+@pytest.mark.deep
 @needs_tools
 def test_a_cohort_with_gaps_has_the_coverage_that_was_asked_for(tmp_path: Path) -> None:
     length, coverage = 60_000, 4

@@ -86,6 +86,7 @@ def test_a_table_of_prices_that_is_none_is_named_with_its_line(tmp_path):
     assert power.read_prices(prices) == {"8358": 3.5}
 
 
+@pytest.mark.deep
 def test_prices_go_by_name_or_sku_and_the_one_price_is_for_the_others(models):
     assert power.price_of(models["8358"], 2.0, {"8358": 3.5}) == 3.5
     assert power.price_of(models["7763"], 2.0, {"8358": 3.5}) == 2.0
@@ -228,6 +229,7 @@ def tags(page):
     return parser.seen
 
 
+@pytest.mark.deep
 def test_a_page_of_a_size_has_the_curve_the_picture_and_the_tables(models):
     needs = [needed(models[sku], power.Power(500, "given"), 3.0) for sku in ("8358", "7763")]
     errors = {"steps": published.errors(published.held_out(RUNS, published.STEPS_FAMILY))}
@@ -239,6 +241,7 @@ def test_a_page_of_a_size_has_the_curve_the_picture_and_the_tables(models):
     assert "genomes a unit of money" in page
 
 
+@pytest.mark.deep
 def test_a_page_of_a_comparison_needs_nothing_else(tmp_path):
     path = tmp_path / "comparison.html"
     done = CliRunner().invoke(app, ["compare", str(STUDY), "published:8352Y", "published:8358", "--html", str(path)])

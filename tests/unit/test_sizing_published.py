@@ -20,6 +20,7 @@ def models():
     return published.models(RUNS, Random(1))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("n", [1, 2, 4, 8, 12])
 def test_the_simulated_makespan_is_the_sum_of_the_steps_laws(models, n):
     """All samples are alike, so that they go through each step together."""
@@ -44,6 +45,7 @@ def test_published_runs_are_predicted_by_a_model_that_has_not_seen_them(figure):
     assert ours.median <= min(one.median for one in found.values()) + 0.01, "a simpler one would do"
 
 
+@pytest.mark.deep
 def test_a_run_that_is_left_out_is_not_seen_in_any_way():
     """Its hours may be anything: what is predicted of it is the same."""
     wrong = [
@@ -59,6 +61,7 @@ def test_a_run_that_is_left_out_is_not_seen_in_any_way():
     assert second.measured_hours == pytest.approx(3 * first.measured_hours)
 
 
+@pytest.mark.deep
 def test_runs_with_failures_are_in_no_fit_and_told_apart():
     failed = [(one.sku, one.n, one.failed) for one in held_out(RUNS, STEPS_FAMILY) if one.failed]
     assert failed == [("8352Y", 16, 2), ("8358", 16, 2), ("7763", 6, 1), ("7763", 10, 4)]
@@ -82,6 +85,7 @@ def test_more_samples_take_longer_and_give_more_a_day(models):
         assert daily == sorted(daily)
 
 
+@pytest.mark.deep
 def test_the_interval_is_of_the_seed_and_wider_beyond_what_was_seen():
     model = published.models(RUNS, Random(1), redraws=20)["8358"]
 

@@ -80,6 +80,7 @@ def test_at_no_moment_do_jobs_hold_more_cores_than_there_are(tasks, cores):
         assert sum(span.start_s <= moment < span.end_s for span in spans) <= cores
 
 
+@pytest.mark.deep
 @settings(deadline=None, max_examples=50)
 @given(st.lists(SECONDS, min_size=1, max_size=20), st.integers(1, 8))
 def test_twice_the_cores_take_no_longer_for_jobs_that_wait_for_nothing(works, cores):

@@ -150,6 +150,7 @@ def test_the_plan_as_json(study, tmp_path):
 # ---- run and report ----------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_run_ends_with_figures_and_where_the_report_is(study, made_up, tmp_path):
     ran = gpd("throughput", "run", study())
     assert ran.exit_code == 0, ran.output
@@ -164,6 +165,7 @@ def test_run_ends_with_figures_and_where_the_report_is(study, made_up, tmp_path)
         assert (folder / name).exists()
 
 
+@pytest.mark.deep
 def test_outputs_that_disagree_are_named_and_the_exit_code_is_1(study, made_up, monkeypatch):
     monkeypatch.setattr(
         cells, "run", lambda cell, setup, changed: write_cell(setup.folder, cell, digest=f"of {cell.repeat}")
@@ -196,6 +198,7 @@ def test_what_the_workflow_refuses_in_a_dry_run_is_a_line_each(study, monkeypatc
     ]
 
 
+@pytest.mark.deep
 def test_a_report_of_a_half_done_study_counts_what_has_ended(study, tmp_path):
     plan = runner.make_plan(study())
     done, cut_off, *_ = plan.cells
@@ -234,6 +237,7 @@ def unsteady(study, made_up, monkeypatch, tmp_path):
     return study(repeats="auto", most_repeats=5), ran
 
 
+@pytest.mark.deep
 def test_each_point_is_measured_until_it_is_precise_or_at_the_limit(unsteady, tmp_path):
     settings, ran = unsteady
     done = gpd("throughput", "run", settings)
@@ -253,6 +257,7 @@ def test_each_point_is_measured_until_it_is_precise_or_at_the_limit(unsteady, tm
     assert "5 repeats, at the limit" in method
 
 
+@pytest.mark.deep
 def test_what_comes_next_follows_from_the_cells_that_ended(unsteady, tmp_path):
     settings, ran = unsteady
     gpd("throughput", "run", settings)
@@ -265,6 +270,7 @@ def test_what_comes_next_follows_from_the_cells_that_ended(unsteady, tmp_path):
         assert (ran, done.exit_code) == (whole[kept:], 0), done.output
 
 
+@pytest.mark.deep
 def test_a_search_goes_on_when_a_point_has_its_repeats(unsteady, study):
     _, ran = unsteady
     assert gpd("throughput", "run", study(repeats="auto", most_repeats=4, concurrent_samples="knee")).exit_code == 0
@@ -273,6 +279,7 @@ def test_a_search_goes_on_when_a_point_has_its_repeats(unsteady, study):
     assert points[9] == "n4-r4"
 
 
+@pytest.mark.deep
 def test_the_plan_of_a_study_is_recorded(unsteady, tmp_path):
     settings, _ = unsteady
     lines = shown(runner.make_plan(settings)).splitlines()

@@ -38,6 +38,7 @@ def machine(*cores, slots=(), threads=1, boundary="l3", smt=False):
 # text
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", NAMES)
 def test_a_machine_as_text(name):
     shown = gpd("--xml", TOPOLOGIES / f"{name}.xml")
@@ -51,6 +52,7 @@ def test_two_sockets_of_64_cores_fit_on_one_screen():
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", NAMES)
 def test_json_holds_every_core_and_what_the_launcher_would_grant(name):
     told = json.loads(gpd("--xml", TOPOLOGIES / f"{name}.xml", "--threads", 3, "--smt", "--json").output)
@@ -154,6 +156,7 @@ def of_class(picture, kind, tag="rect"):
     return [item for item in picture.iter(f"{SVG}{tag}") if item.get("class") == kind]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("smt", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_pictures_show_each_cpu_once_and_each_slot_in_the_legend(name, smt):
@@ -168,6 +171,7 @@ def test_pictures_show_each_cpu_once_and_each_slot_in_the_legend(name, smt):
     assert len(numbers) == sum(map(len, given.slots))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", NAMES)
 def test_no_two_boxes_of_a_kind_overlap_and_all_lie_in_the_picture(name):
     picture = drawn(name)
@@ -180,6 +184,7 @@ def test_no_two_boxes_of_a_kind_overlap_and_all_lie_in_the_picture(name):
             assert not any(left < r and x < right and top < b and y < bottom for x, y, r, b in others)
 
 
+@pytest.mark.deep
 def test_boxes_lie_within_the_box_of_what_they_belong_to():
     held = 0
     for group in drawn("epyc-2x64").iter(f"{SVG}g"):

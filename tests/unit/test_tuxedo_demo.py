@@ -65,6 +65,7 @@ def reads(path: Path) -> list[tuple[str, str]]:
     return list(zip(lines[::4], lines[1::4], strict=True))
 
 
+@pytest.mark.deep
 def test_same_seed_same_bytes(experiment, tmp_path):
     again, other = tmp_path / "again", tmp_path / "other"
     for output, seed in ((again, "7"), (other, "8")):
@@ -128,6 +129,7 @@ def test_replicates_vary_more_than_chance():
     assert counts.var() > 3 * counts.mean()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -58,6 +58,7 @@ def test_a_figure_of_a_run_that_waited_long_is_qualified(waited_s, said):
     assert last.startswith("jobs waited 50.0 s for CPUs that other jobs held") == said
 
 
+@pytest.mark.deep
 def test_a_waiting_job_is_told_from_one_at_work(node, monkeypatch):
     monkeypatch.setenv("GPD_RUNTIME_DIR", str(node.runtime))
     every = len(os.sched_getaffinity(0))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpd.execution import workflow
+from gpd.execution import hanging, said, workflow
 
 SAID = """\
 Building DAG of jobs...
@@ -45,6 +45,32 @@ def test_progress_is_read_off_its_lines():
     assert (1, 3, {"4": "map_and_sort S1 L1"}) in seen
     assert seen[-1] == (1, 3, {})
     assert said == tuple(SAID.splitlines())
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(hanging, "LOOK_S", 0.05)
+    monkeypatch.setattr(hanging, "PATIENCE_S", 0.3)
+
+
+def run(tmp_path, program, **more):
+    return workflow.run([sys.executable, "-c", program], tmp_path / "log", lambda state: None, **more)
+
+
+def test_one_that_hangs_is_killed_and_says_so(tmp_path, impatient):
+    ended = run(tmp_path, "import threading; print('begun', flush=True); threading.Event().wait()")
+    assert ended.exit_code == -9
+    assert ended.said[0] == "begun"
+    assert said.reason(ended.said)[0].startswith("snakemake: error: it hung")
+    assert (tmp_path / "log").read_text().endswith(workflow.HUNG)
+
+
+def test_one_with_a_job_or_with_jobs_elsewhere_does_not_hang(tmp_path, impatient):
+    for program, more in (
+        ("import subprocess; subprocess.run(['sleep', '1'])", {}),
+        ("import time; time.sleep(1)", {"elsewhere": True}),
+    ):
+        assert run(tmp_path, program, **more).exit_code == 0
 
 
 def test_warnings_and_who_waits_for_the_disk_are_noted():
@@ -100,6 +126,7 @@ def test_run_keeps_everything_in_the_log(tmp_path):
     assert sorted(log.read_text().splitlines()) == ["to stderr", "to stdout"]
 
 
+@pytest.mark.deep
 def test_cpu_time_is_told_apart_from_that_of_children(tmp_path):
     spin = "import time\nwhile time.process_time() < {}: pass"
     script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin.format(0.6)!r}])\n{spin.format(0.3)}"
@@ -108,6 +135,7 @@ def test_cpu_time_is_told_apart_from_that_of_children(tmp_path):
     assert cpu.own_s == pytest.approx(0.35, abs=0.1)
 
 
+@pytest.mark.deep
 def test_what_is_run_dies_with_us(tmp_path):
     script = (
         "from pathlib import Path; from gpd.execution import workflow\n"

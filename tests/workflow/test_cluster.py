@@ -64,12 +64,14 @@ def test_the_profile_plans_without_conda_and_asks_for_ordinary_nodes(cohort, clu
     assert of["haplotype_caller"]["mem_mb"] == of["haplotype_caller"]["mem_mb_per_cpu"] == "6000"
 
 
+@pytest.mark.deep
 def test_the_tuxedo_pipeline_plans_with_it(tmp_path: Path, cluster):
     cluster(16, 64000)
     of = asked(plan(tiny_experiment(tmp_path)))
     assert of["align"]["threads"] == of["quantify"]["threads"] == "8"
 
 
+@pytest.mark.deep
 def test_what_no_node_holds_is_refused_by_the_rules_name(cohort, cluster):
     cluster(4, 32000, time="04:00:00")
     ran = dry_run(cohort)
@@ -83,6 +85,7 @@ def test_what_no_node_holds_is_refused_by_the_rules_name(cohort, cluster):
     assert not any(line.startswith(("all ", "hard_filter ")) for line in lines)
 
 
+@pytest.mark.deep
 def test_cores_fit_all_rules_to_smaller_nodes(cohort, cluster):
     cluster(4, 32000)
     of = asked(plan(cohort, "--cores", "4"))
@@ -91,12 +94,14 @@ def test_cores_fit_all_rules_to_smaller_nodes(cohort, cluster):
     assert narrow["mem_mb_per_cpu"] == narrow["mem_mb"] == "8000"
 
 
+@pytest.mark.deep
 def test_where_slurm_does_not_answer_nothing_is_refused(cohort, cluster):
     cluster(1, 1)
     Path(shutil.which("scontrol")).write_text("#!/bin/sh\necho 'slurm_load_node error' >&2\nexit 1\n")
     plan(cohort)
 
 
+@pytest.mark.deep
 def test_a_sample_is_its_lanes_and_three_allocations(cohort, cluster):
     """The steps before HaplotypeCaller, that, and those after it."""
     cluster(16, 64000)
@@ -109,6 +114,7 @@ def test_a_sample_is_its_lanes_and_three_allocations(cohort, cluster):
     assert not {"mark_duplicates", "base_recalibration", "samtools_stats", "hard_filter"} & set(alone)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("attempt", "mem_mb", "runtime"), [(1, 6000, 61), (2, 12000, 121), (3, 16000, 181)])
 def test_each_attempt_asks_for_more_up_to_what_a_node_has(cohort, cluster, attempt, mem_mb, runtime):
     cluster(4, 64000)
@@ -119,6 +125,7 @@ def test_each_attempt_asks_for_more_up_to_what_a_node_has(cohort, cluster, attem
     assert of["haplotype_caller"]["runtime"] == str(runtime)
 
 
+@pytest.mark.deep
 def test_what_a_profile_says_goes_before_the_table(cohort, cluster):
     cluster(16, 64000)
     settings = ("--set-resources", "haplotype_caller:runtime=600", "map_and_sort:mem_mb=500*attempt", "--attempt", "2")
@@ -127,12 +134,14 @@ def test_what_a_profile_says_goes_before_the_table(cohort, cluster):
     assert of["map_and_sort"]["mem_mb"] == "1000"
 
 
+@pytest.mark.deep
 def test_on_one_machine_jobs_ask_for_no_time(cohort):
     ran = cohort.snakemake("--dry-run")
     assert ran.exit_code == 0, ran.said
     assert "runtime=" not in ran.said
 
 
+@pytest.mark.deep
 def test_pieces_have_the_memory_that_slurm_gives_by_the_cpu(cohort):
     """Snakemake tells a job's own Snakemake what the job asked for: here, as with --mem-per-cpu."""
     cpus = min(2, len(os.sched_getaffinity(0)))

@@ -89,6 +89,7 @@ def test_command_is_the_one_that_ran_clean(commands, rule):
     assert EXPECTED[rule].split() in commands[rule], commands[rule]
 
 
+@pytest.mark.deep
 def test_filters_of_snps_and_indels_share_no_name(tmp_path):
     """GATK keys filters by name and keeps the last of two, in silence."""
     cohort = tiny_cohort(tmp_path, samples=["S1"], lanes=1)
@@ -127,6 +128,7 @@ def with_jar(tmp_path: Path, monkeypatch) -> Cohort:
     return cohort
 
 
+@pytest.mark.deep
 def test_a_jar_of_the_user_runs_under_the_java_8_that_the_config_names(with_jar):
     with_jar.config["gatk3_java"] = str(stand_in(with_jar.folder / "my java").relative_to(with_jar.folder))
     (words,) = gatk3_commands(with_jar, '"$GPD_JAVA8"')["haplotype_caller"]
@@ -144,6 +146,7 @@ def test_a_java_that_finds_no_walker_is_refused_before_any_job(with_jar):
     assert "Job stats" not in ran.said
 
 
+@pytest.mark.deep
 def test_gatk_4_alone_asks_for_no_java_8(with_jar):
     with_jar.config["gatk"] = "gatk4"
     assert with_jar.snakemake("--dry-run").exit_code == 0

@@ -65,6 +65,7 @@ SHORT = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("filters", "side"), SHORT)
 def test_a_walk_over_little_does_without_the_second_compiler(single, filters, side):
     single.config |= {"filter": "vqsr", "vqsr": VQSR} if filters == "vqsr" else {"filter": "hard"}
@@ -78,6 +79,7 @@ def test_a_walk_over_little_does_without_the_second_compiler(single, filters, si
     assert {rule for rule, (options,) in found.items() if SPARING_C2 in options} == set(found) - short
 
 
+@pytest.mark.deep
 def test_what_is_not_there_yet_counts_as_large(single):
     options = java_options(single)
     (short,) = options.pop(GATHER)
@@ -86,6 +88,7 @@ def test_what_is_not_there_yet_counts_as_large(single):
     assert not [text for texts in options.values() for text in texts if C1 in text]
 
 
+@pytest.mark.deep
 def test_joint_genotyping_goes_by_the_size_of_its_workspace(single):
     single.config["calling"] = "joint"
     for contig in ("chr1", "chr2"):
@@ -100,12 +103,14 @@ def test_joint_genotyping_goes_by_the_size_of_its_workspace(single):
     assert native.startswith("-Xmx3200m -XX:+UseSerialGC ")
 
 
+@pytest.mark.deep
 def test_a_profile_moves_the_bound(single):
     put(single, WALKED["hard_filter"], 11 * MIB)
     (moved,) = java_options(single, "--set-resources", "hard_filter:c1_below_mib=12")["hard_filter"]
     assert C1 in moved
 
 
+@pytest.mark.deep
 def test_the_published_profile_leaves_the_jvm_as_it_comes(single):
     for path in WALKED.values():
         put(single, path, 1)
@@ -131,6 +136,7 @@ ROUTES = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("route", ROUTES)
 def test_the_throughput_profile_gives_each_job_one_thread(single, route):
     (single.folder / "known2.vcf").write_bytes((single.folder / "known.vcf").read_bytes())

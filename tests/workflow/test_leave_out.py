@@ -2,10 +2,12 @@
 
 import re
 
+import pytest
 from conftest import Cohort, planned_jobs, snakemake
 from tuxedo_cohort import tiny_experiment
 
 
+@pytest.mark.deep
 def test_a_cohort_is_planned_without_a_sample_and_says_so(cohort: Cohort) -> None:
     cohort.config |= {"calling": "joint"}
     ran = cohort.snakemake("--dry-run", "--config", "leave_out=[S2]")
@@ -15,6 +17,7 @@ def test_a_cohort_is_planned_without_a_sample_and_says_so(cohort: Cohort) -> Non
     assert "/S2" not in ran.said
 
 
+@pytest.mark.deep
 def test_the_list_is_kept_up_to_date_once_it_is_there(cohort: Cohort) -> None:
     """Else it would name a sample that is back."""
     ran = cohort.snakemake("--config", "leave_out=[S2,S1]", "--", "results/left_out.tsv")

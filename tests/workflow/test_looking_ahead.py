@@ -14,6 +14,7 @@ def warnings(said: list[str]) -> list[str]:
     return [line for line in said if line.startswith("warning: ")]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("make", [tiny_cohort, tiny_experiment])
 def test_what_samples_will_take_is_noted(tmp_path: Path, make) -> None:
     cohort = make(tmp_path)
@@ -36,6 +37,7 @@ def test_what_is_wrong_is_one_list_with_what_is_wrong_with_the_input(cohort: Coh
     assert "Traceback" not in ran.said
 
 
+@pytest.mark.deep
 def test_warnings_let_it_go_on(cohort: Cohort, monkeypatch) -> None:
     monkeypatch.setenv("TMPDIR", "/not/there")
     ran = cohort.snakemake("--dry-run")

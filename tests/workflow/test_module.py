@@ -60,12 +60,14 @@ def absolute(cohort: Cohort) -> Cohort:
     return cohort
 
 
+@pytest.mark.deep
 def test_a_deployed_module_plans_what_the_workflow_plans(cohort: Cohort) -> None:
     ran = snakemake(cohort.folder, "--dry-run", "--snakefile", write(cohort, DEPLOYED))
     assert ran.exit_code == 0, ran.said
     assert planned_jobs(ran) == planned_jobs(cohort.snakemake("--dry-run"))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("make", [tiny_cohort, tiny_experiment])
 def test_under_a_prefix_every_path_of_ours_is_moved(tmp_path: Path, make) -> None:
     cohort = absolute(make(tmp_path))

@@ -69,6 +69,7 @@ def test_a_name_that_can_not_be_is_refused_in_one_line(name, line):
 WORDS = st.sampled_from(["A", "B", "0", ".", "-", "_", "snps", "cohort", "ABAB", "A" * 10, "AB" * 9])
 
 
+@pytest.mark.deep
 @settings(deadline=None)  # each looks through a file
 @given(st.lists(WORDS, min_size=1, max_size=12).map("".join), st.integers(1, 40))
 @example("A", 20)
@@ -112,6 +113,7 @@ def plan(cohort: Cohort) -> list[str]:
     return [path for line in lines for path in line.split(", ")]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("calling", "names"), [("per_sample", LIKE_FILES), ("joint", NASTY)])
 def test_germline_plans_nasty_names(tmp_path, calling, names):
     cohort = tiny_cohort(tmp_path, names, lanes=1)
@@ -121,6 +123,7 @@ def test_germline_plans_nasty_names(tmp_path, calling, names):
     assert {f"results/haplotype_caller/{name}.g.vcf.gz" for name in names} <= set(outputs)
 
 
+@pytest.mark.deep
 def test_tuxedo_plans_nasty_names(tmp_path):
     experiment = tiny_experiment(tmp_path, NASTY, lanes=1)
     experiment.conditions |= {name: "ab"[number % 2] for number, name in enumerate(NASTY)}

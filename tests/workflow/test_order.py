@@ -50,6 +50,7 @@ def test_samples_wait_for_their_turn_and_the_last_go_side_by_side(seven: Cohort)
     assert by_step == sorted(by_step, reverse=True)
 
 
+@pytest.mark.deep
 def test_what_all_samples_wait_for_goes_first(seven: Cohort) -> None:
     seven.config["calling"] = "joint"
     of = priorities(seven, *THROUGHPUT)
@@ -58,6 +59,7 @@ def test_what_all_samples_wait_for_goes_first(seven: Cohort) -> None:
     assert min(shared.values()) > max(priority for rules in of.values() for priority in rules.values())
 
 
+@pytest.mark.deep
 def test_the_tuxedo_pipeline_has_the_same_order(tmp_path: Path) -> None:
     of = priorities(tiny_experiment(tmp_path), *THROUGHPUT)
     samples = sorted(set(of) - {SHARED})
@@ -67,6 +69,7 @@ def test_the_tuxedo_pipeline_has_the_same_order(tmp_path: Path) -> None:
     assert of[SHARED]["merge"] > by_step[0]
 
 
+@pytest.mark.deep
 def test_jobs_of_several_cores_have_no_order_of_ours(seven: Cohort) -> None:
     """Depth first would leave most cores idle beside a job of one core."""
     assert {priority for rules in priorities(seven).values() for priority in rules.values()} == {0}

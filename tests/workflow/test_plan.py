@@ -1,5 +1,6 @@
 """What the workflow would do, from dry runs: no tool of the pipelines is needed."""
 
+import pytest
 from conftest import Cohort, planned_jobs, tiny_cohort
 
 PER_SAMPLE = (
@@ -47,12 +48,14 @@ def test_vqsr_models_snps_and_indels_of_each_call_set(cohort):
     assert "hard_filter" not in jobs
 
 
+@pytest.mark.deep
 def test_filter_none_ends_with_genotyping(cohort):
     jobs = plan(cohort, filter="none")
     assert jobs["genotype_gvcfs"] == 2
     assert not {"hard_filter", "variant_recalibration"} & set(jobs)
 
 
+@pytest.mark.deep
 def test_cram_is_made_where_asked_for(cohort):
     assert plan(cohort, alignment_format="cram")["alignment"] == 2
 
@@ -73,6 +76,7 @@ def test_gatk3_with_realigner_runs_all_nine_steps(cohort):
     assert {rule: jobs[rule] for rule in nine} == nine
 
 
+@pytest.mark.deep
 def test_an_existing_bwa_index_is_used(cohort):
     for ending in ("amb", "ann", "bwt", "pac", "sa"):
         (cohort.folder / f"index.{ending}").write_text("made elsewhere")
@@ -80,22 +84,26 @@ def test_an_existing_bwa_index_is_used(cohort):
     assert "bwa_index" not in jobs
 
 
+@pytest.mark.deep
 def test_a_vcf_without_index_gets_one(cohort):
     assert plan(cohort)["indexed_vcf"] == 1
 
 
+@pytest.mark.deep
 def test_single_end_units_plan(cohort):
     for unit in cohort.units:
         unit["fq2"] = ""
     assert plan(cohort)["map_and_sort"] == 4
 
 
+@pytest.mark.deep
 def test_a_large_cohort_plans(tmp_path):
     """50 samples of 2 lanes; `make bench` says how long more of them take."""
     large = tiny_cohort(tmp_path, [f"S{number}" for number in range(50)], lanes=2)
     assert plan(large, "--quiet", "rules")["map_and_sort"] == 100
 
 
+@pytest.mark.deep
 def test_a_profile_binds_a_rule_otherwise_than_the_config_binds_all(cohort):
     cohort.config["binding"] = {"policy": "none"}
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--set-resources", "map_and_sort:binding=scatter")
@@ -119,6 +127,7 @@ def mapping_memory(cohort: Cohort, memory_mb: int) -> tuple[set[int], bool]:
     return {int(line.partition("--mem-mb ")[2].split()[0]) for line in commands}, shared.pop()
 
 
+@pytest.mark.deep
 def test_an_index_is_shared_where_memory_holds_no_two(cohort):
     for ending in ("amb", "ann", "bwt", "pac", "sa"):
         with (cohort.folder / f"index.{ending}").open("wb") as sparse:
@@ -131,6 +140,7 @@ def test_an_index_is_shared_where_memory_holds_no_two(cohort):
     assert mapping_memory(cohort, 2 * (own + 4000) - 1) == ({own + 4000}, False)
 
 
+@pytest.mark.deep
 def test_bwa_mem2_has_its_index_its_command_and_no_shared_memory(cohort):
     """It is not run by any test: conda alone has it."""
     cohort.config |= {"mapper": "bwa-mem2", "bwa_shm": "always"}

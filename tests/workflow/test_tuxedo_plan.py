@@ -58,6 +58,7 @@ def test_guided_runs_all_six_steps(usual):
     assert [jobs[rule] for rule in ("merge", "differential_expression", "visualize")] == [1, 1, 1]
 
 
+@pytest.mark.deep
 def test_reference_only_needs_no_assembly(experiment):
     experiment.config["assembly"] = "reference_only"
     texts = commands(experiment)
@@ -66,6 +67,7 @@ def test_reference_only_needs_no_assembly(experiment):
         assert "results/reference/genes.gtf" in line_of(texts[rule], program)
 
 
+@pytest.mark.deep
 def test_de_novo_assembles_without_the_annotation_and_merges_with_it(experiment):
     experiment.config["assembly"] = "de_novo"
     texts = commands(experiment)
@@ -73,6 +75,7 @@ def test_de_novo_assembles_without_the_annotation_and_merges_with_it(experiment)
     assert "--ref-gtf results/reference/genes.gtf" in texts["merge"]
 
 
+@pytest.mark.deep
 def test_stop_after_quantify_needs_no_conditions(experiment):
     experiment.config["stop_after"] = "quantify"
     experiment.conditions.clear()
@@ -81,11 +84,13 @@ def test_stop_after_quantify_needs_no_conditions(experiment):
     assert not {"differential_expression", "visualize"} & set(jobs)
 
 
+@pytest.mark.deep
 def test_stop_after_differential_expression_draws_nothing(experiment):
     experiment.config["stop_after"] = "differential_expression"
     assert "visualize" not in plan(experiment).jobs
 
 
+@pytest.mark.deep
 def test_cuffdiff_gets_each_conditions_replicates(experiment):
     experiment.config |= {
         "strandedness": "fr-secondstrand",
@@ -127,6 +132,7 @@ def test_the_log_of_cuffdiff_says_when_each_part_began_and_its_failure_stands(us
     assert ran.stdout.splitlines() == ["[18:13:03] Modeling fragment count overdispersion.", "Error: cut off"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("strandedness", "paired", "letters"),
     [
@@ -199,6 +205,7 @@ def test_tophat2_summary_is_named_as_multiqc_looks_for_it(usual_tophat):
     assert "tophat2" in usual_tophat.jobs
 
 
+@pytest.mark.deep
 def test_tophat2_reference_only_finds_no_new_junctions(tophat):
     tophat.config |= {"assembly": "reference_only", "strandedness": "fr-firststrand"}
     words = tophat_words(plan(tophat))
@@ -206,6 +213,7 @@ def test_tophat2_reference_only_finds_no_new_junctions(tophat):
     assert words[words.index("--library-type") + 1] == "fr-firststrand"
 
 
+@pytest.mark.deep
 def test_tophat2_single_end_has_no_inner_distance(tophat):
     for unit in tophat.units:
         unit["fq2"] = ""
@@ -216,6 +224,7 @@ def test_tophat2_single_end_has_no_inner_distance(tophat):
     assert "inner_distance" not in planned.jobs
 
 
+@pytest.mark.deep
 def test_an_inner_distance_that_is_not_given_is_estimated(tophat):
     del tophat.config["inner_distance_sd"]
     planned = plan(tophat)
@@ -239,6 +248,7 @@ def test_tophat2_alignments_are_looked_through_for_lost_blocks(usual_tophat):
     assert '"$GPD_BLOCKS" --threads "$(cat results/tophat2/B2/threads.txt)" --lanes 2 reads/B2_L1_R1.fq.gz' in text
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("aligner", ["hisat2", "tophat2"])
 @pytest.mark.parametrize("assembly", ["reference_only", "guided"])
 def test_lint(experiment, aligner, assembly):
@@ -247,6 +257,7 @@ def test_lint(experiment, aligner, assembly):
     assert ran.exit_code == 0, ran.said
 
 
+@pytest.mark.deep
 def test_a_large_cohort_plans(tmp_path):
     big = tiny_experiment(tmp_path, [f"{'AB'[n % 2]}{n}" for n in range(50)])
     ran = big.snakemake("--dry-run", "--quiet", "rules")

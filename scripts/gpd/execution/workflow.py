@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,13 +15,17 @@ import psutil
 import yaml
 
 from gpd.errors import GpdError
-from gpd.execution import interruption
+from gpd.execution import hanging, interruption
 from gpd.paths import ROOT
 
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
 ADMISSION = ("--scheduler", "admission")  # begins no sample that the disk has no room for, on this machine
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
+HUNG = (
+    f"snakemake: error: it hung, and was killed: for {hanging.PATIENCE_S:g} s it did nothing, and no job ran. Too"
+    " little memory for a thread of its own does that. Start again: what is done is kept\n"
+)
 # rules that say what is wanted, or list files for others: no job of a pipeline
 HOUSEKEEPING = ("all", "results", "prepare", "multiqc_files", "sample_map", "left_out")
 
@@ -166,7 +171,8 @@ def run(
 ) -> Finished:
     """Run Snakemake; everything it says goes to `log`. It inherits the descriptors `locks`, and dies when we do.
 
-    `elsewhere`: its jobs run on other machines. Raises Interrupted where it was asked to end, once it has.
+    `elsewhere`: its jobs run on other machines. One that hangs is killed, and says so in its last line. Raises
+    Interrupted where it was asked to end, once it has.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     interruption.check()
@@ -184,6 +190,7 @@ def run(
             process_group=0,  # Ctrl-C on the terminal is for us to pass on
         ) as process,
         interruption.reaching(process.pid, elsewhere),
+        nullcontext() if elsewhere else hanging.watch(process.pid) as hung,
     ):
 
         def lines() -> Iterable[str]:
@@ -191,6 +198,9 @@ def run(
                 copy.write(line)
                 copy.flush()
                 yield line
+            if hung and hung.is_set():
+                copy.write(HUNG)
+                yield HUNG
 
         said = follow(lines(), changed)
         cpu = _cpu_time(process.pid)
