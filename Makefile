@@ -9,6 +9,9 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 PYTEST_ARGS ?=
 
+# tests start Python by the hundred: none shall compile anew what it imports
+unexport PYTHONDONTWRITEBYTECODE
+
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
