@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -302,3 +303,16 @@ def test_memory_is_noted_near_what_slurm_granted(monkeypatch, tmp_path):
 )
 def test_a_log_is_named_as_it_is_kept_not_as_the_node_has_it(path, prefix, expected):
     assert ledger.stored_name(path, prefix) == expected
+
+
+def test_a_line_that_a_full_disk_cut_short_is_no_record(tmp_path):
+    """Who takes it for one, or fails of it, keeps every later launcher from recording the job."""
+    path, record = str(tmp_path / "ledger.jsonl"), {"id": "5f", "rule": "haplotype_caller"}
+    ledger.append(path, record)
+    line = Path(path).read_text()
+    Path(path).write_text(line[: line.index("caller")])
+    assert ledger.recorded(path, "5f") is None
+    for _ in range(2):
+        ledger.append(path, record, once=True)
+    assert ledger.recorded(path, "5f")["rule"] == "haplotype_caller"
+    assert len(Path(path).read_text().splitlines()) == 2, "what was cut, and the record once"

@@ -65,6 +65,23 @@ def test_one_that_hangs_is_killed_and_says_so(tmp_path, impatient):
     assert (tmp_path / "log").read_text().endswith(workflow.HUNG)
 
 
+def test_a_full_disk_costs_the_log_its_lines_and_no_run_its_end(tmp_path):
+    """More is said than a pipe holds: who stops to read it waits for ever."""
+    (tmp_path / "log").symlink_to("/dev/full")
+    ended = run(tmp_path, "print('\\n'.join(map(str, range(50_000))))")
+    assert ended.exit_code == 0
+    assert ended.said[0] == f"warning: {tmp_path / 'log'}: No space left on device: it lacks lines"
+    assert ended.said[1:] == tuple(map(str, range(50_000)))
+
+
+def test_who_cannot_tell_of_it_ends_it(tmp_path):
+    def refuse(state):
+        raise OSError("nobody listens")
+
+    with pytest.raises(OSError, match="nobody listens"):
+        workflow.run([sys.executable, "-c", f"print({SAID!r} * 5000)"], tmp_path / "log", refuse)
+
+
 def test_one_with_a_job_or_with_jobs_elsewhere_does_not_hang(tmp_path, impatient):
     for program, more in (
         ("import subprocess; subprocess.run(['sleep', '1'])", {}),

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from io import RawIOBase
 from pathlib import Path
 
 import psutil
@@ -177,7 +178,7 @@ def run(
     log.parent.mkdir(parents=True, exist_ok=True)
     interruption.check()
     with (
-        log.open("w", encoding="utf-8") as copy,
+        log.open("wb", buffering=0) as copy,
         subprocess.Popen(
             [*_dying_with_us(), *arguments],
             stdin=subprocess.DEVNULL,
@@ -194,17 +195,32 @@ def run(
     ):
 
         def lines() -> Iterable[str]:
+            faults = set()
             for line in process.stdout or ():
-                copy.write(line)
-                copy.flush()
+                if (fault := _write(copy, line)) and fault not in faults:
+                    faults.add(fault)
+                    yield f"warning: {log}: {fault}: it lacks lines"
                 yield line
             if hung and hung.is_set():
-                copy.write(HUNG)
+                _write(copy, HUNG)
                 yield HUNG
 
-        said = follow(lines(), changed)
+        try:
+            said = follow(lines(), changed)
+        except BaseException:
+            process.kill()  # it would wait for who reads what it says, and we for it
+            raise
         cpu = _cpu_time(process.pid)
     return Finished(process.returncode, said, cpu)
+
+
+def _write(copy: RawIOBase, line: str) -> str | None:
+    """Write a line, or say why not: the run goes on where its log's disk is full."""
+    try:
+        copy.write(line.encode())
+    except OSError as error:
+        return error.strerror
+    return None
 
 
 def _cache(directory: Path) -> dict[str, str]:

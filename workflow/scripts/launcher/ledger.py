@@ -101,12 +101,20 @@ def beside(path):
 
 
 def recorded(path, job_id):
-    """Return the record of an attempt, None where a ledger does not hold it."""
+    """Return the record of an attempt, None where a ledger does not hold it, or but the beginning of it."""
+    try:
+        with open(path, "rb") as ledger:
+            found = [whole(line) for line in ledger if f'"id": "{job_id}"'.encode() in line]
+    except FileNotFoundError:
+        return None
+    return next((record for record in reversed(found) if record), None)
+
+
+def whole(line):
+    """Return the record that a line holds, None where a full disk has cut it short."""
     import json
 
     try:
-        with open(path, "rb") as ledger:
-            lines = [line for line in ledger if f'"id": "{job_id}"'.encode() in line]
-    except FileNotFoundError:
+        return json.loads(line)
+    except ValueError:
         return None
-    return json.loads(lines[-1]) if lines else None

@@ -7,7 +7,7 @@ not run. Everything else may go well another time: with more memory or time, bes
 
 import os
 
-from launcher.ledger import beside
+from launcher.ledger import beside, whole
 
 FOR_DATA = "tool_error"
 
@@ -24,25 +24,15 @@ def refusal(settings):
 
 def attempts(settings):
     """Return the records of this job in this run, pieces of it among them, in each ledger's order."""
-    import json
-
     name = f'"rule": "{settings.rule}"'.encode()
     found = []
     for path in beside(settings.ledger):
         with open(path, "rb") as ledger:
             for line in ledger:
-                record = whole(json, line) if name in line else None
+                record = whole(line) if name in line else None
                 if record and is_same(record, settings):
                     found.append(record)
     return found
-
-
-def whole(json, line):
-    """Return the record that a line holds, None where a full disk has cut it short."""
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
 
 
 def is_same(record, settings):
