@@ -410,6 +410,7 @@ def kill_at_once(pids: list[int]) -> None:
                 os.kill(pid, signum)
 
 
+@pytest.mark.long
 def test_a_killed_study_resumes_and_its_tables_say_nothing_false(lab: Lab) -> None:
     first_cell = KILLED_CELL.removesuffix("2") + "1"
     with start_until_second_cell(lab) as process:
