@@ -305,6 +305,16 @@ def test_a_log_is_named_as_it_is_kept_not_as_the_node_has_it(path, prefix, expec
     assert ledger.stored_name(path, prefix) == expected
 
 
+def test_what_a_full_disk_lets_through_of_a_line_is_taken_back(tmp_path, monkeypatch):
+    path = tmp_path / "ledger.jsonl"
+    ledger.append(str(path), {"id": "5f"})
+    before, write = path.read_bytes(), os.write
+    monkeypatch.setattr(ledger.os, "write", lambda fd, data: write(fd, data[:10]))
+    with pytest.raises(OSError, match="No space left"):
+        ledger.append(str(path), {"id": "60"})
+    assert path.read_bytes() == before
+
+
 def test_a_line_that_a_full_disk_cut_short_is_no_record(tmp_path):
     """Who takes it for one, or fails of it, keeps every later launcher from recording the job."""
     path, record = str(tmp_path / "ledger.jsonl"), {"id": "5f", "rule": "haplotype_caller"}

@@ -69,14 +69,17 @@ def append(path, record, once=False):
 
     O_APPEND makes one write() to a local file atomic whatever its length (PIPE_BUF matters to pipes only).
     The lock does the same on network file systems, where O_APPEND is not atomic, and guards the look at the
-    last byte: a line that a full disk cut short is closed first, so that it spoils no other.
+    last byte: a line that was cut short is closed first, so that it spoils no other. What a full disk lets
+    through of a line is taken back.
     """
     import json
 
     fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+    locked = False
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
+            locked = True
         except OSError as error:
             say(f"launcher: {path}: cannot be locked ({error.strerror}); appending all the same")
         size = os.fstat(fd).st_size
@@ -87,6 +90,8 @@ def append(path, record, once=False):
         line = ("\n" if cut else "") + json.dumps(whole, ensure_ascii=False) + "\n"
         data = line.encode(errors="replace")
         if os.write(fd, data) != len(data):
+            if locked:
+                os.ftruncate(fd, size)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     finally:
         os.close(fd)
