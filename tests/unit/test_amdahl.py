@@ -20,6 +20,7 @@ def test_exact_times_give_the_law_back(t1_s, serial):
     assert found.at(4) == pytest.approx(law(4, t1_s, serial))
 
 
+@pytest.mark.deep
 @given(
     t1_s=st.floats(0.1, 1e5),
     serial=st.floats(0, 1),
@@ -32,6 +33,7 @@ def test_any_law_is_found_in_exact_times(t1_s, serial, widths, repeats):
     assert found.serial == pytest.approx(serial, abs=1e-3)
 
 
+@pytest.mark.deep
 @given(st.floats(1e-3, 1e3), st.randoms(use_true_random=False))
 def test_another_unit_of_time_changes_no_fraction(unit, draw):
     times = [(threads, law(threads, 50.0, 0.2) * draw.uniform(0.9, 1.1)) for threads in WIDTHS]

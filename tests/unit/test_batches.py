@@ -260,6 +260,7 @@ def test_each_change_is_told_once_with_the_last_line_of_the_log(cluster, setting
     ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("last", "said"),
     [

@@ -229,6 +229,7 @@ def test_every_line_of_a_ledger_is_in_the_figures(bundle):
         assert not follow(bundle, bundle.members | {LEDGER: changed}), number
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -133,6 +133,7 @@ def test_bounds_are_kept_before_anything_is_looked_at(refused, monkeypatch, bund
     assert "and no bundle has more than 0" in refused(whole)
 
 
+@pytest.mark.deep
 def test_a_bomb_is_not_unpacked(refused, monkeypatch):
     monkeypatch.setattr(read, "MOST_BYTES", 2**20)
     given_back, unzip = [], zlib.decompressobj

@@ -255,6 +255,7 @@ def test_a_run_that_says_nothing_is_a_fault_with_its_exit_code(cell, setup, snak
         run(cell, setup)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("broken", ["fsync", "replace"])
 def test_a_record_is_there_whole_or_not_at_all(cell, setup, snakemake, monkeypatch, broken):
     def fail(*arguments, **options):

@@ -524,6 +524,7 @@ def test_one_study_is_compared_within_itself(study, compare):
     assert "outputs: 1 output of the same input on two sides or more, all equal" in told["notes"]
 
 
+@pytest.mark.deep
 def test_parts_of_a_study_are_compared_as_they_are_named(study, compare):
     a = study("A", *BOTH_MODES, cell(1, 45, binding="scatter"))
     _, told = as_json(compare, f"{a}:scheduled:compact", f"{a}:independent")
@@ -535,6 +536,7 @@ def test_parts_of_a_study_are_compared_as_they_are_named(study, compare):
     assert [side["name"] for side in told["sides"]] == ["A:scheduled:compact", "A:scheduled:scatter"]
 
 
+@pytest.mark.deep
 def test_bindings_that_differ_in_boundary_or_memory_alone_are_sides(study, compare):
     near, far = (
         cell(1, makespan, binding=f"compact-numa-{memory}") for makespan, memory in ((30, "local"), (45, "interleave"))
@@ -838,6 +840,7 @@ def test_an_unknown_allowance_is_refused_with_those_there_are(compare):
 # ---- what is printed ---------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_what_is_printed(study, compare, tmp_path):
     """Two small studies, one of which changed its tools, and published figures: the terminal's tables, and Markdown."""
     a = study("first", cell(1, 4100), cell(1, 4500, 2), cell(2, 5200), cell(2, 5260, 2), cell(4, 11000))

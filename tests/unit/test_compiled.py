@@ -56,12 +56,14 @@ def test_another_version_leaves_the_one_before_to_its_jobs(tmp_path: Path, chang
     assert before.exists() and after.exists()
 
 
+@pytest.mark.deep
 def test_runs_that_lay_it_out_at_the_same_time_agree(tmp_path: Path):
     with ProcessPoolExecutor(4) as runs:
         assert len(set(runs.map(lay_out, [tmp_path] * 8))) == 1
     assert len(list(tmp_path.iterdir())) == 1
 
 
+@pytest.mark.deep
 def test_what_a_killed_run_left_half_made_is_in_nobodys_way(tmp_path: Path):
     half = lay_out(tmp_path).parents[1]
     half.rename(f"{half}.{os.uname().nodename}.{os.getpid()}")

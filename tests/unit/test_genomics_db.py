@@ -130,6 +130,7 @@ def test_an_import_that_dies_half_way_leaves_the_kept_one_as_it_was(growing):
     assert growing.add("S1", "S2", "S3") == ["S3"]
 
 
+@pytest.mark.deep
 def test_an_attempt_that_was_cut_off_is_no_beginning_of_the_next(growing):
     growing.grow("S1", DIES="1")
     words = ["--kept", growing.kept / "current" / "1", "--samples", "samples.tsv", "-L", "regions.bed"]

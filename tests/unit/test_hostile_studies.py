@@ -102,6 +102,7 @@ def test_a_folder_that_is_a_link_is_refused(study, elsewhere, name):
     assert f"{study / name}: a link" in refused("report", study)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("verb", ["report", "compare"])
 @pytest.mark.parametrize("name", [f"{FIRST}/run.json", "node.json", "study.json"])
 @pytest.mark.parametrize("kind", ["pipe", "device"])

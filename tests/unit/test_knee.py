@@ -182,6 +182,7 @@ def test_the_search_ends_on_any_curve(limit, data):
     assert knee.n_without_failures in {None, *(one.n for one in seen if one.failed == 0)}
 
 
+@pytest.mark.deep
 @given(limit=st.integers(1, 200), peak=st.integers(1, 200), failing=st.integers(2, 300))
 def test_the_search_finds_a_single_peak_and_the_last_n_without_failures(limit, peak, failing):
     """Rises by 1% up to the peak, falls by as much behind it, and fails from some N on."""

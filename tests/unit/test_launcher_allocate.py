@@ -163,6 +163,7 @@ def test_queue_starves_nobody(sequence):
     assert served == list(range(len(widths)))
 
 
+@pytest.mark.deep
 @given(sequences())
 def test_compact_keeps_groups_whole(sequence):
     """A lease that fits a group already broken into leaves the whole ones alone."""

@@ -46,6 +46,7 @@ def html(of):
 # the report
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", NAMES)
 def test_the_recorded_nodes_are_those_that_the_script_makes(name):
     assert synthetic.make(name).to_json() == (GOLDEN / f"{name}.json").read_text()

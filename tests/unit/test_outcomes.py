@@ -137,6 +137,7 @@ attempts_of_any_kind = st.lists(
 )
 
 
+@pytest.mark.deep
 @given(attempts_of_any_kind, st.sampled_from(EXIT_CODES))
 def test_success_is_never_more_than_the_attempts_prove(attempts, exit_code):
     found = judged(exit_code, *attempts)  # the summary says the same, or judged() fails
@@ -149,6 +150,7 @@ def test_success_is_never_more_than_the_attempts_prove(attempts, exit_code):
             assert exit_code in (JOB_FAILED, UNKNOWN), "a signal may have cut anything short"
 
 
+@pytest.mark.deep
 @given(attempts_of_any_kind, st.sampled_from(EXIT_CODES), st.sampled_from("AB"))
 def test_a_job_that_failed_for_good_fails_its_sample_whatever_else_happened(attempts, exit_code, sample):
     assert judged(exit_code, *attempts, attempt("map_and_sort", sample, 1, "tool_error"))[sample] is not None

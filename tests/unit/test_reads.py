@@ -22,6 +22,7 @@ def flagstat(primary: int, total: int) -> dict:
     }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["r.fq", "r.fq.gz", "a name; with 'quotes'.fq.gz"])
 def test_stream_copies_and_counts(tmp_path, name):
     fastq = write_fastq(tmp_path / name, PAIR)

@@ -191,6 +191,7 @@ def test_a_small_genome_does_not_pass_for_a_human_one(findings):
     assert headline.reached.startswith("N = 2 samples at once, scheduled, compact binding, on AMD EPYC 7763")
 
 
+@pytest.mark.deep
 def test_a_whole_human_genome_passes_for_one(golden):
     scale = find(replace(golden, samples=golden.samples.assign(gigabases=93.0)), (), ()).headlines[0].scale
     assert scale == "A sample has 100% of the bases of a human genome at 30x (93 gigabases)."
@@ -427,6 +428,7 @@ def test_a_study_of_which_no_cell_has_ended(golden, written):
     assert "<svg" not in html
 
 
+@pytest.mark.deep
 def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
     own = golden.jobs[(golden.jobs["cell"] == SCHEDULED) & golden.jobs["timed"]]
     many = pd.concat(

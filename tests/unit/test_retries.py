@@ -74,6 +74,7 @@ def test_data_that_were_mended_are_tried(node):
     assert again(node, "true", "--inputs", "1.fq")[0] == 0
 
 
+@pytest.mark.deep
 def test_pieces_tell_of_their_step(node):
     """One failed for its data, and another ended well after it."""
     node.run(DATA, "--shard", "1/2")

@@ -74,6 +74,7 @@ def test_tables_that_cannot_be_read_are_left_to_the_workflow(folder, asked):
     assert asked == {"samples": None, "smt": False}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("usual", "added", "smt"),
     [

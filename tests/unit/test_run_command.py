@@ -80,6 +80,7 @@ def test_where_jobs_run_elsewhere_this_machine_sets_no_bounds(folder, words):
     assert here[here.index("--scheduler") + 1] == "admission"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "words",
     [("results",), ("results", "--config", "a=1"), ("--config", "a=1", "results"), ("-C", "a=1", "b=2", "results")],

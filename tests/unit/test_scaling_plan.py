@@ -66,6 +66,7 @@ def test_widths_are_powers_of_two_and_all_cores_where_none_are_named(epyc):
     assert plan.widths((4, 2, 4), 8) == (2, 4)
 
 
+@pytest.mark.deep
 @given(
     cores=st.integers(1, 256),
     mem_mb=st.integers(1000, 2_000_000),

@@ -247,6 +247,7 @@ def test_the_best_width_is_the_narrowest_within_the_standard_error(figures, widt
     assert profiles.best(least, SINGLE)["threads"] == width
 
 
+@pytest.mark.deep
 @given(st.lists(st.tuples(st.floats(1, 100), st.floats(0, 10)), min_size=1, max_size=6))
 def test_what_is_chosen_is_never_beaten_by_more_than_the_error(figures):
     points = [point(2**at, *figure) for at, figure in enumerate(figures)]
@@ -297,6 +298,7 @@ def test_figures_have_what_their_description_says(golden):
     assert "No curve over threads: one width was measured." in [s.note for step in findings.steps for s in step.figures]
 
 
+@pytest.mark.deep
 def test_names_of_users_are_text_in_both_pages(golden, tmp_path):
     nasty = "<script>alert(1)</script> a | b `c`"
     records = tuple(replace(record, host=replace(record.host, cpu_model=nasty)) for record in golden.records)

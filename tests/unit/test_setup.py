@@ -152,6 +152,7 @@ def machine(tmp_path, monkeypatch):
     return made
 
 
+@pytest.mark.deep
 def test_nothing_is_installed_twice(machine):
     machine.add_tools()
     first = machine.setup()
@@ -280,6 +281,7 @@ def test_the_component_of_cufflinks_goes_into_the_distributions_own_list(machine
     assert any(call.endswith(" install cufflinks") for call in machine.calls())
 
 
+@pytest.mark.deep
 def test_what_apt_does_not_have_is_asked_for_once(machine):
     machine.become(0)
     machine.add("apt-get", APT)
@@ -364,6 +366,7 @@ def test_a_gatk_that_does_not_start_is_none(machine):
     assert not (machine.clone / ".tools/gatk").exists()
 
 
+@pytest.mark.deep
 def test_packages_that_do_not_install(machine):
     machine.add_tools()
     done = machine.setup(PIP_FAILS="hashes do not match")

@@ -105,6 +105,7 @@ def test_same_seed_same_bytes(cohort: Path, tmp_path: Path) -> None:
     assert {"genome.fa", "truth/DEMO01.vcf.gz", "reads/DEMO01_L001_R1.fastq.gz"} <= differing
 
 
+@pytest.mark.deep
 @needs_tools
 def test_another_sample_leaves_the_first_as_it_was(cohort: Path, tmp_path: Path) -> None:
     alone = tmp_path / "alone"
@@ -192,6 +193,7 @@ def test_truth_is_normalised(cohort: Path) -> None:
     assert normal == [row[:5] for row in read_vcf(vcf)]
 
 
+@pytest.mark.deep
 def test_variants_of_a_haplotype_never_overlap(genome: Genome, population: list[Variant]) -> None:
     assert len(population) > 3000
     for before, after in pairwise(population):

@@ -136,6 +136,7 @@ def test_a_jar_of_the_user_runs_under_the_java_8_that_the_config_names(with_jar)
     assert words[words.index("-jar") + 1 :][:3] == ["GATK 3.jar", "-T", "HaplotypeCaller"]
 
 
+@pytest.mark.deep
 def test_a_java_that_finds_no_walker_is_refused_before_any_job(with_jar):
     with_jar.config["gatk3_java"] = str(stand_in(with_jar.folder / "java", answer=NO_WALKER))
     ran = with_jar.snakemake("--dry-run")

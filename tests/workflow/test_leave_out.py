@@ -31,6 +31,7 @@ def test_the_list_is_kept_up_to_date_once_it_is_there(cohort: Cohort) -> None:
     assert "Nothing to be done" in ran.said
 
 
+@pytest.mark.deep
 def test_a_comparison_that_lost_a_condition_is_refused_in_one_line(tmp_path) -> None:
     experiment = tiny_experiment(tmp_path)
     ran = experiment.snakemake("--dry-run", "--config", "leave_out=[B1,B2]")

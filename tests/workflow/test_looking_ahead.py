@@ -26,6 +26,7 @@ def test_what_samples_will_take_is_noted(tmp_path: Path, make) -> None:
     assert noted["results"] == "results/"
 
 
+@pytest.mark.deep
 def test_what_is_wrong_is_one_list_with_what_is_wrong_with_the_input(cohort: Cohort, monkeypatch) -> None:
     (cohort.folder / "reads/S1_L1_R2.fq.gz").unlink()
     (cohort.folder / "results").touch()
