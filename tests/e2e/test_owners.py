@@ -89,7 +89,8 @@ def cluster(tmp_path):
 
 
 def at_work(cluster):
-    return wait_until(lambda: (cluster.folder / "count").exists())
+    """Wait until the job has written: the shell makes the file a moment before there is anything in it."""
+    return wait_until(lambda: (cluster.folder / "count").exists() and cluster.made)
 
 
 def waits(process):

@@ -5,8 +5,8 @@
 # are on the disk at once. The last samples, two for each core, go side by side instead, the earlier step first: whoever
 # has most still to do is served first, so that none is left over for one core while the others idle. Samples with many
 # reads go before small ones, which fill the gaps at the end. What all samples wait for goes before everything.
-# Where jobs take several cores, Snakemake goes on to fill the machine with the widest: depth first would leave most of it
-# idle beside a job of one core.
+# Where jobs take several cores, Snakemake goes on as ever: depth first would leave most of the machine idle beside a job of
+# one core.
 in_order = [rule for rule in workflow.rules if rule in workflow.modifier.rules]
 
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from gpd.errors import GpdError
 
-SETTLED_S = (
-    0.5  # cores that a job will want within are not free for another's pieces (workflow/scripts/launcher/spare.py)
-)
+# cores that a job will want within so long are not free for another's pieces (workflow/scripts/launcher/spare.py)
+SETTLED_S = 0.5
 TINY = 1e-9  # of a job's work: less than that left is the arithmetic's
 
 
