@@ -226,6 +226,7 @@ LIES = [
     halved("germline", "hard_filter", "gatk", "results/hard_filter/S1.vcf.gz"),
     halved("tuxedo", "align", "samtools", "results/align/S1.bam", verb="sort", causes=("tool_error",)),
     halved("tuxedo", "assemble", "cufflinks", "{-o}/transcripts.gtf"),
+    halved("tuxedo", "quantify", "cuffquant", "{-o}/abundances.cxb"),
     halved("tuxedo", "merge", "cuffmerge", "{-o}/merged.gtf", sample=""),
     halved(
         "tuxedo",

@@ -184,6 +184,20 @@ def absent(guest: Guest) -> dict:
     return {"jobs": jobs.told()["jobs"] | back.told()["jobs"], "cores": cores}
 
 
+def clock(guest: Guest) -> dict:
+    """The clock is set back by an hour while a job runs, and forward by a day while the next one does."""
+    jobs, lasted_s = {}, {}
+    for name, by_s in (("back", -3600), ("forward", 86_400)):
+        began = time.monotonic()
+        with Round(guest, name) as one:
+            one.at_work(one.start(1))
+            time.clock_settime(time.CLOCK_REALTIME, time.time() + by_s)
+            time.sleep(1)
+        jobs |= one.told()["jobs"]
+        lasted_s[f"{name}0"] = time.monotonic() - began
+    return {"jobs": jobs, "lasted_s": lasted_s}
+
+
 # ---- two threads a core, two L3 groups a NUMA node
 
 
@@ -234,7 +248,7 @@ def half_a_core(guest: Guest) -> dict:
 # ---- all of it
 
 SCENARIOS: dict[str, tuple[Callable[[Guest], dict], ...]] = {
-    "places": (topology, singles, fours, widths, whole, scatter, full, bwa, box, far, absent),
+    "places": (topology, singles, fours, widths, whole, scatter, full, bwa, box, far, absent, clock),
     "siblings": (topology, whole_cores, siblings, threads, half_a_core),
 }
 

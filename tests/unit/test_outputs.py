@@ -58,9 +58,17 @@ def gatk_index(size: int) -> bytes:
     return start + struct.pack("<iii", 0, 0, 1) + b"chr1\0" + struct.pack("<5iqq", 16000, 1, 1, 0, 1, 100, size)
 
 
-def cuffquant(loci: int) -> bytes:
-    start = struct.pack("<Q", 22) + b"serialization::archive" + bytes(10) + struct.pack("<Q", loci)
-    return start + b"".join(struct.pack("<I", number) + b"\1" * 60 for number in range(loci))
+def cuffquant(loci: int, boost: int = outputs.KNOWN_BOOST) -> bytes:
+    """Loci that have a read group's count, by turns with such as have none, as Cufflinks ends them."""
+    start = struct.pack("<Q22sHQQ", 22, b"serialization::archive", boost, 0, loci)[: outputs.CXB_HEAD - 8]
+    counted = bytes(8) + outputs.COUNTED + struct.pack("<HId", 8, 2, 31.5)
+    tails = [outputs.UNCOUNTED, counted]
+    bodies = [bytes(outputs.LEAST_LOCUS - 4 - len(tail)) + tail for tail in tails]
+    return (
+        start
+        + struct.pack("<Q", loci)
+        + b"".join(struct.pack("<I", number) + bodies[number % 2] for number in range(1, loci + 1))
+    )
 
 
 WHOLE = {
@@ -112,13 +120,24 @@ def test_whole_files_pass(tmp_path):
     assert faults(tmp_path) == {}
 
 
+@pytest.mark.parametrize("loci", [1, 2, 3, 300])
+def test_of_few_loci_too_none_may_be_missing(tmp_path, loci):
+    data = cuffquant(loci)
+    for path, content in [("whole.cxb", data), ("half.cxb", data[: len(data) // 2]), ("less.cxb", data[:-172])]:
+        (tmp_path / path).write_bytes(content)
+    assert sorted(faults(tmp_path)) == ["half.cxb", "less.cxb"]
+
+
+def test_of_an_archive_of_another_boost_no_form_is_known(tmp_path):
+    data = cuffquant(300, boost=19)
+    write(tmp_path, {"x.cxb": data[:-100], "y.cxb": data[:-172]})
+    assert list(faults(tmp_path)) == ["y.cxb"]
+
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_file_that_is_cut_off_is_found(tmp_path, name):
     data = WHOLE[name]
-    last = (
-        70 if name == "x.cxb" else 2
-    )  # of CXB, only that its last locus begins can be told; cuffdiff refuses the rest
-    for length in (1, len(data) // 2, len(data) * 3 // 4, len(data) - last):
+    for length in (1, len(data) // 2, len(data) * 3 // 4, len(data) - 2):
         (tmp_path / name).write_bytes(data[:length])
         assert outputs.file_fault(str(tmp_path / name)), length
 
