@@ -187,7 +187,7 @@ def absent(guest: Guest) -> dict:
 def clock(guest: Guest) -> dict:
     """The clock is set back by an hour while a job runs, and forward by a day while the next one does."""
     jobs, lasted_s = {}, {}
-    for name, by_s in (("back", -3600), ("forward", 86_400)):
+    for name, by_s in (("set-back", -3600), ("set-forward", 86_400)):
         began = time.monotonic()
         with Round(guest, name) as one:
             one.at_work(one.start(1))

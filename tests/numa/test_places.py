@@ -256,14 +256,14 @@ def test_memory_that_a_cpuset_forbids_is_not_said_to_be_used(guest: Visit) -> No
 def test_a_clock_that_is_set_meanwhile_changes_no_duration(guest: Visit) -> None:
     """Back by an hour in one job, forward by a day in the next: leases are freed all the same, as for all others."""
     records, lasted_s = guest.records(), guest.scenario("clock")["lasted_s"]
-    assert set(lasted_s) == {"back0", "forward0"}
+    assert set(lasted_s) == {"set-back0", "set-forward0"}
     for name, most_s in lasted_s.items():
         record = records[name]
         start, end = (datetime.fromisoformat(record[at]) for at in ("start", "end"))
         assert 1 <= record["wall_s"] <= most_s
         assert (end - start).total_seconds() == pytest.approx(record["wall_s"], abs=0.01)
         assert (record["exit_code"], record["cause"], record["binding_ok"]) == (0, None, True)
-    began = [datetime.fromisoformat(records[name]["start"]) for name in ("back0", "forward0")]
+    began = [datetime.fromisoformat(records[name]["start"]) for name in ("set-back0", "set-forward0")]
     assert began[1] < began[0]
 
 

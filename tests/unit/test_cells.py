@@ -123,6 +123,13 @@ def test_a_scheduled_cell_is_one_run_and_its_record_is_whole(cell, setup, snakem
     assert record["wall_s"] > 0
 
 
+@pytest.mark.parametrize(("index", "genome_mb"), [("chr1\t1500000\t6\nchr2\t250000\t9\n", 1.75), (None, None)])
+def test_the_length_of_the_genome_is_recorded_where_it_is_known(cell, setup, snakemake, index, genome_mb):
+    if index:
+        (setup.prepared / cells.REFERENCE / "genome.fa.fai").write_text(index)
+    assert run(cell, setup).get("genome_mb") == genome_mb
+
+
 def test_a_binding_that_sets_boundary_and_memory_is_configured_and_recorded(cell, setup, snakemake):
     bound = replace(cell, cell="germline-n2-scheduled-scatter-numa-local-r1", binding="scatter-numa-local")
     record = run(bound, setup)

@@ -16,7 +16,7 @@ from gpd.cli import app
 from gpd.commands import size, size_display
 from gpd.published import figures
 from gpd.records import node
-from gpd.sizing import power, published, sources, study
+from gpd.sizing import genome, power, published, sources, study
 from gpd.sizing.model import Range
 from gpd.sizing.needs import Asked, need
 from gpd.tables import collect
@@ -189,12 +189,33 @@ def test_a_study_of_one_size_says_that_start_up_is_counted_as_growing(evidence):
     assert any("counted as growing" in note for note in study.model(evidence, Random(1)).notes)
 
 
-def test_a_study_of_small_samples_says_that_their_jvms_were_compiling(evidence):
+def test_a_study_of_small_samples_says_that_their_jvms_were_warming_up(evidence):
     """Samples of 0.04 and 0.08 Gb."""
     jobs = tuple(replace(job, gigabases=2 * job.gigabases) for job in evidence.jobs)
     runs = tuple({**row, "gigabases": 2 * row["gigabases"]} for row in evidence.runs)
     sizes = study.joined("sizes", [evidence, replace(evidence, name="second", jobs=jobs, runs=runs)])
-    assert any("JVMs still compile" in note for note in study.model(sizes, Random(1)).notes)
+    assert any("JVMs warm up" in note for note in study.model(sizes, Random(1)).notes)
+
+
+def test_a_larger_genome_takes_longer_to_map_and_nothing_else(evidence):
+    """The recorded study does not tell its genome."""
+    assert study.model(evidence, Random(1)).genome_mb is None
+    jobs = tuple(replace(job, genome_mb=5.0) for job in evidence.jobs)
+    runs = tuple({**row, "genome_mb": 5.0} for row in evidence.runs)
+    small = study.model(replace(evidence, jobs=jobs, runs=runs), Random(1), redraws=2)
+    human = replace(small, genome_mb=genome.HUMAN_MB)
+    longer = genome.factor(genome.HUMAN_MB) / genome.factor(5.0)
+    assert longer > 2
+    assert any(f"last {longer:.2g} times as long" in note for note in small.notes)
+    cpu_s = [model.predict(2, 0.04).cpu_s for model in (small, human)]
+    (mapping,) = [work for work in small.works if work.mapped]
+    assert mapping.name == "map_and_sort"
+    share = mapping.cpu.seconds(mapping.amount(0.02, 5.0)) * 4
+    assert cpu_s[1] - cpu_s[0] == pytest.approx((longer - 1) * share, rel=0.02)
+    assert human.predict(1, 0.04).makespan_s > small.predict(1, 0.04).makespan_s
+    asked = Asked(genomes_per_week=1, depth=0.01)
+    assert need(asked, small, Random(1), None, None).model.genome_mb == genome.HUMAN_MB
+    assert need(asked, study.model(evidence, Random(1)), Random(1), None, None).model.genome_mb is None
 
 
 def test_figures_of_a_node_are_taken_from_its_record():

@@ -124,7 +124,7 @@ def test_a_job_starts_when_it_is_seen_that_the_one_before_ended():
     assert simulate(tasks, Node(1)).spans["b"].start_s == 13
 
 
-CUT = Task("a", "", 50, memory_mib=600, pieces=3, fixed_s=8)
+CUT = Task("a", "", 50, memory_mib=600, pieces=3, piece_s=lambda pieces: 8 + 42 / pieces)
 
 
 def test_a_job_is_cut_where_cores_are_free_and_each_piece_has_its_start():

@@ -168,6 +168,7 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
         snakemake_cpu_s=round(sum(each.cpu.own_s for each in finished), 2),
         peak_disk_mib=disk.mib and round(disk.mib, 3),
         kept_disk_mib=round(sum(disk_usage.used_mib(process.folder / RESULTS) for process in processes), 3),
+        genome_mb=_genome_mb(processes[0].folder / REFERENCE / "genome.fa.fai"),
         waited_for_disk=tuple(_waited_for_disk(processes, at_once, finished)),
         processes=tuple(_describe(process, each, folder) for process, each in zip(processes, finished, strict=True)),
         inputs={name: read for process in processes for name, read in _inputs(process, setup, inputs)},
@@ -394,6 +395,13 @@ def _inputs(process: Process, setup: Setup, inputs: Mapping[str, InputRecord]) -
     for sample in process.samples:
         reads, bases = digests.reads_and_bases(setup.pipeline, process.folder / RESULTS, sample)
         yield sample, replace(inputs[sample], reads=reads, bases=bases)
+
+
+def _genome_mb(index: Path) -> float | None:
+    """Million bases of the reference, by its index; None where it has none."""
+    if not index.is_file():
+        return None
+    return sum(int(line.split("\t")[1]) for line in index.read_text().splitlines()) / 1e6
 
 
 def _outputs(

@@ -7,6 +7,7 @@ from functools import cached_property
 from random import Random
 
 from gpd.pipelines import HUMAN_30X_GIGABASES
+from gpd.sizing import genome
 from gpd.sizing.simulate import Node, Simulated, Task, simulate
 from gpd.sizing.steps import Law
 from gpd.statistics.knee import Knee, Observation, find_knee
@@ -49,7 +50,8 @@ class Work:
 
     `jobs` are those of one sample, which share its gigabases. `after` is the kind that they wait for. `whole`: it is
     one job for all samples. `untimed` jobs take cores, and are in no makespan. `piece_gigabases`: the smallest piece
-    that the workflow cuts it into where cores are free (cuts.py); None: it is never cut.
+    that the workflow cuts it into where cores are free (cuts.py); None: it is never cut. `mapped`: how long a gigabase
+    takes depends on the genome (genome.py).
     """
 
     name: str
@@ -63,6 +65,11 @@ class Work:
     cpu: Law | None = None
     memory: Law | None = None
     piece_gigabases: float | None = None
+    mapped: bool = False
+
+    def amount(self, gigabases: float, genome_mb: float | None) -> float:
+        """Gigabases as its laws have them, which are those of a small genome."""
+        return gigabases * genome.factor(genome_mb) if self.mapped else gigabases
 
     def task(self, name: str, gigabases: float, after: Sequence[str], delay_s: float, priority: float) -> Task:
         return Task(
@@ -78,8 +85,12 @@ class Work:
             memory_mib=self.memory.seconds(gigabases) if self.memory else 0.0,
             timed=not self.untimed,
             pieces=int(gigabases / self.piece_gigabases) if self.piece_gigabases else 1,
-            fixed_s=self.law.fixed_s,
+            piece_s=lambda pieces: self._alone_s(gigabases / pieces),
         )
+
+    def _alone_s(self, gigabases: float) -> float:
+        """Seconds on one core."""
+        return self.law.serial_s(gigabases) + self.law.parallel_core_s(gigabases)
 
 
 @dataclass(frozen=True)
@@ -141,7 +152,8 @@ class NodeModel:
     """One machine. `works` stand in the order of the workflow; `delay_s` passes between a job's end and the next start.
 
     `errors` are the relative errors of whole runs that were predicted without them (held-out); `resampled` is the model
-    again, from runs drawn anew. `leased`: whether jobs have cores of their own. `notes` are what a reader has to know.
+    again, from runs drawn anew. `leased`: whether jobs have cores of their own. `genome_mb`: million bases of what is
+    predicted; None: not known. `notes` are what a reader has to know.
     """
 
     name: str
@@ -157,6 +169,7 @@ class NodeModel:
     disk_mib_per_gb: float | None = None
     kept_mib_per_gb: float | None = None
     shared_mib_per_gb: float | None = None
+    genome_mb: float | None = None
     watts: float | None = None
     bandwidth_mb_s: float | None = None
     errors: tuple[float, ...] = ()
@@ -187,7 +200,7 @@ class NodeModel:
         beyond = DOUBLING * math.log2(self.seen.factor(n, gigabases))
         errors = self.errors or (0.0,)
         values = sorted(
-            again.predict(n, gigabases).makespan_s
+            replace(again, genome_mb=self.genome_mb).predict(n, gigabases).makespan_s
             / HOUR_S
             * math.exp(draw.gauss(0, beyond))
             / (1 + draw.choice(errors))
@@ -212,7 +225,9 @@ class NodeModel:
         if any(work.cpu is None for work in timed):
             return None
         return sum(
-            work.cpu.seconds(n * gigabases) if work.whole else n * work.jobs * work.cpu.seconds(gigabases / work.jobs)
+            work.cpu.seconds(n * gigabases)
+            if work.whole
+            else n * work.jobs * work.cpu.seconds(work.amount(gigabases / work.jobs, self.genome_mb))
             for work in timed
             if work.cpu
         )
@@ -226,7 +241,7 @@ class NodeModel:
             for sample in [None] if work.whole else range(n):
                 after = _names(before, n, sample) if before else []
                 priority = _priority(n, sample, number, len(self.works), TOGETHER * self.cores) if alone else work.width
-                share = n * gigabases if sample is None else gigabases / work.jobs
+                share = n * gigabases if sample is None else work.amount(gigabases / work.jobs, self.genome_mb)
                 for name in _names(work, n, sample):
                     yield work.task(name, share, after, self.delay_s if before else 0.0, priority)
 

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from random import Random
 
 from gpd.errors import GpdError
+from gpd.sizing.genome import HUMAN_MB
 from gpd.sizing.model import GIGABASES_PER_X, HOUR_S, SECONDS_PER_DAY, Curve, NodeModel, Prediction, Range, curve
 from gpd.sizing.power import Power
 from gpd.statistics.knee import Knee, Observation, find_knee
@@ -136,7 +137,8 @@ class Need:
 
 
 def need(asked: Asked, model: NodeModel, draw: Random, power: Power | None, price: float | None) -> Need:
-    """The answer for one machine."""
+    """The answer for one machine: of human genomes, which is what a depth is of."""
+    model = replace(model, genome_mb=model.genome_mb and HUMAN_MB)
     found = curve(model, asked.gigabases)
     kept = [one for one in found.predictions if _in_time(one, asked)]
     within = bool(kept)

@@ -9,7 +9,7 @@ A job is work on one core, and then work on up to `width` of them. Between two e
 rate, so that each event gives the next one by division: nothing is drawn at random, and no step of time is chosen.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpd.errors import GpdError
@@ -29,7 +29,8 @@ class Task:
 
     `after` are the names of those that it waits for, and `delay_s` what passes before it is seen that they ended. Each
     other job that runs makes all of it slower by the share `slowdown`. `timed`: it counts for the makespan. `pieces`:
-    so many it may be cut into where cores are free as it starts; each takes `fixed_s` of the serial seconds anew.
+    so many it may be cut into where cores are free as it starts; of k of them each takes `piece_s(k)` seconds (by
+    default their share of all).
     """
 
     name: str
@@ -44,14 +45,14 @@ class Task:
     memory_mib: float = 0.0
     timed: bool = True
     pieces: int = 1
-    fixed_s: float = 0.0
+    piece_s: Callable[[int], float] | None = None
 
     def cut(self, pieces: int) -> "Task":
         """The same in pieces that run side by side."""
-        shared_core_s = self.serial_s - self.fixed_s + self.parallel_core_s
+        each_s = self.piece_s(pieces) if self.piece_s else (self.serial_s + self.parallel_core_s) / pieces
         memory_mib = pieces * self.memory_mib
         return replace(
-            self, serial_s=self.fixed_s, parallel_core_s=shared_core_s, width=pieces, memory_mib=memory_mib, pieces=1
+            self, serial_s=0.0, parallel_core_s=pieces * each_s, width=pieces, memory_mib=memory_mib, pieces=1
         )
 
 

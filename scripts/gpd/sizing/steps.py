@@ -1,12 +1,12 @@
 """The law of a step: how long a job takes, from its gigabases, its cores and the jobs beside it. Pure.
 
-    wall = (fixed + gigabases x (serial + parallel / width)) x (1 + slowdown x others)
+    wall = (fixed + work x (serial + parallel / width)) x (1 + slowdown x others)
 
-with `width` the cores that it has, `others` the jobs that run beside it (contention.py). Seconds a job, seconds a
-gigabase and core seconds a gigabase are found by least squares of relative errors, none below zero (Lawson and
-Hanson's NNLS, in scipy), the slowdown by a bounded search around them. A term that the data can't tell from another
-is left out: `fixed` and gigabases where all samples are of about one size, what more cores do where all jobs had as
-many.
+with `work` its gigabases, those in which a JVM warms up counted more than once (warm_up.py), `width` the cores that
+it has, `others` the jobs that run beside it (contention.py). Seconds a job, seconds a gigabase and core seconds a
+gigabase are found by least squares of relative errors, none below zero (Lawson and Hanson's NNLS, in scipy), the
+slowdown by a bounded search around them. A term that the data can't tell from another is left out: `fixed` and
+gigabases where all samples are of about one size, what more cores do where all jobs had as many.
 
 Several machines are fitted at once, each with a law of its own that is pulled towards what they have in common: a
 machine of which little was seen borrows from the others (partial pooling; Gelman and Hill, Data Analysis Using
@@ -22,6 +22,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar, nnls
 
 from gpd.sizing import contention
+from gpd.sizing.warm_up import WARM, WarmUp
 
 PULL = 0.25  # noise of a figure, some 5%, over how far machines are apart in a term, some 20%: chosen before the fit
 ALONE = 1e-6  # how hard a term is pulled to zero, so that what can't be told stays there
@@ -55,23 +56,26 @@ class Law:
     slowdown: float = 0.0
     has_fixed: bool = True
     has_parallel: bool = True
+    warm_up: WarmUp = WARM
 
     def serial_s(self, gigabases: float) -> float:
-        return self.fixed_s + gigabases * self.serial_s_per_gb
+        return self.fixed_s + self.warm_up.work(gigabases) * self.serial_s_per_gb
 
     def parallel_core_s(self, gigabases: float) -> float:
-        return gigabases * self.parallel_core_s_per_gb
+        return self.warm_up.work(gigabases) * self.parallel_core_s_per_gb
 
     def seconds(self, gigabases: float, width: float = 1, others: float = 0) -> float:
         alone = self.serial_s(gigabases) + self.parallel_core_s(gigabases) / width
         return alone * contention.slowdown(self.slowdown, others)
 
 
-def fit(observed: Sequence[Observed], contended: bool = True, pull: float = PULL) -> dict[str, Law]:
+def fit(
+    observed: Sequence[Observed], contended: bool = True, pull: float = PULL, warm_up: WarmUp = WARM
+) -> dict[str, Law]:
     """The law of each machine. `contended`: whether to look for a slowdown, which is one for all machines."""
     has_fixed = _spread([one.gigabases for one in observed]) >= SPREAD
     has_parallel = _spread([one.width for one in observed]) >= SPREAD
-    terms = np.array([_terms(one, has_fixed, has_parallel) for one in observed])
+    terms = np.array([_terms(one, warm_up, has_fixed, has_parallel) for one in observed])
     machines = list(dict.fromkeys(one.machine for one in observed))
     of = [machines.index(one.machine) for one in observed]
     wall_s, others = np.array([one.wall_s for one in observed]), [one.others for one in observed]
@@ -85,7 +89,7 @@ def fit(observed: Sequence[Observed], contended: bool = True, pull: float = PULL
         slowdown = _least(lambda s: solved(s)[1], contention.steepest(others))
     laws, _ = solved(slowdown)
     return {
-        machine: Law(float(law[0]), float(law[1]), float(law[2]), slowdown, has_fixed, has_parallel)
+        machine: Law(float(law[0]), float(law[1]), float(law[2]), slowdown, has_fixed, has_parallel, warm_up)
         for machine, law in zip(machines, laws, strict=True)
     }
 
@@ -99,8 +103,9 @@ def _least(squares: Callable[[float], float], most: float) -> float:
     return float(found.x) if found.fun < squares(0.0) else 0.0
 
 
-def _terms(one: Observed, has_fixed: bool, has_parallel: bool) -> tuple[float, float, float]:
-    return float(has_fixed), one.gigabases, has_parallel * one.gigabases / one.width
+def _terms(one: Observed, warm_up: WarmUp, has_fixed: bool, has_parallel: bool) -> tuple[float, float, float]:
+    work = warm_up.work(one.gigabases)
+    return float(has_fixed), work, has_parallel * work / one.width
 
 
 def _spread(values: Sequence[float]) -> float:

@@ -16,17 +16,19 @@ from gpd.records.cell import CLUSTER, SCHEDULED, Series
 from gpd.records.host import Host
 from gpd.records.ledger import GATHER
 from gpd.records.node import NodeRecord
+from gpd.sizing import genome
 from gpd.sizing.contention import mean_others
 from gpd.sizing.cuts import CUTS
 from gpd.sizing.model import NodeModel, Prediction, Seen, Work
 from gpd.sizing.steps import SPREAD, Law, Observed, fit, redrawn
+from gpd.sizing.warm_up import WARM, WARM_UPS, WarmUp
 from gpd.tables import columns
 from gpd.tables.collect import Tables
 from gpd.text.formats import number
 
 SERIES = [column.name for column in columns.SERIES]
 REFERENCE = "reference"  # made once, before all that is timed
-COMPILED_GB = 0.1  # a sample of which GATK's walkers took three quarters of what smaller ones predicted (sizing.py)
+WARM_GB = 0.1  # a sample over which the slowest to warm up of GATK's walks is
 
 Row = Mapping[str, Any]
 
@@ -79,13 +81,15 @@ class _Job:
     cpu_s: float | None
     rss_mib: float | None
     piece: bool = False
+    genome_mb: float | None = None
 
     @property
     def wall_s(self) -> float:
         return self.end_s - self.start_s
 
     def observed(self, amount: float) -> Observed:
-        return Observed("", self.cell, self.gigabases, self.threads, self.others, amount)
+        longer = genome.factor(self.genome_mb) if self.rule in genome.MAPPED else 1.0
+        return Observed("", self.cell, self.gigabases * longer, self.threads, self.others, amount)
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,8 @@ def evidence(name: str, tables: Tables) -> Evidence:
     own = [row for row in runs if Series(*(row[key] for key in SERIES)) == series]
     cells = [row["cell"] for row in own if row in good]
     sizes = {(row["cell"], row["sample"]): row["gigabases"] for row in _rows(tables.samples)}
-    jobs = [job for cell in cells for job in _jobs(cell, tables.jobs, sizes)]
+    genomes = {row["cell"]: row["genome_mb"] for row in good}
+    jobs = [replace(job, genome_mb=genomes[cell]) for cell in cells for job in _jobs(cell, tables.jobs, sizes)]
     return Evidence(name, series, tuple(jobs), tuple(own))
 
 
@@ -218,7 +223,7 @@ def _by_rule(jobs: Iterable[_Job]) -> dict[str, list[Observed]]:
 
 
 def fit_laws(steps: Mapping[str, Sequence[Observed]]) -> dict[str, Law]:
-    return {rule: fit(observed)[""] for rule, observed in steps.items() if observed}
+    return {rule: fit(observed, warm_up=WARM_UPS.get(rule, WARM))[""] for rule, observed in steps.items() if observed}
 
 
 def _model(found: Evidence, laws: Mapping[str, Law], host: Host | None) -> NodeModel:
@@ -246,6 +251,7 @@ def _model(found: Evidence, laws: Mapping[str, Law], host: Host | None) -> NodeM
         disk_mib_per_gb=_a_gigabase(whole, "peak_disk_mib"),
         kept_mib_per_gb=_a_gigabase(whole, "kept_disk_mib"),
         shared_mib_per_gb=median(shared) if shared else None,
+        genome_mb=_genome_mb(whole),
     )
 
 
@@ -253,6 +259,12 @@ def _a_gigabase(whole: Sequence[Row], column: str) -> float | None:
     """The median over runs; a column that an earlier version did not write is not known."""
     known = [row[column] / row["gigabases"] for row in whole if row[column]]
     return median(known) if known else None
+
+
+def _genome_mb(whole: Sequence[Row]) -> float | None:
+    """Of the samples, in the middle; None where that of one is not known."""
+    known = [row["genome_mb"] for row in whole]
+    return None if None in known else median(known)
 
 
 def _works(jobs: Sequence[_Job], laws: Mapping[str, Law], smallest: Mapping[str, float]) -> tuple[Work, ...]:
@@ -310,18 +322,19 @@ def _work(rule: str, own: Sequence[_Job], law: Law, after: str | None) -> Work:
         after=after,
         whole=all(job.sample == COHORT for job in own),
         untimed=not own[0].timed,
-        cpu=_law_of(own, lambda job: job.cpu_s),
+        cpu=_law_of(own, lambda job: job.cpu_s, law.warm_up),
         memory=_memory(own),
+        mapped=rule in genome.MAPPED,
     )
 
 
-def _law_of(own: Sequence[_Job], amount: Callable[[_Job], float | None]) -> Law | None:
+def _law_of(own: Sequence[_Job], amount: Callable[[_Job], float | None], warm_up: WarmUp = WARM) -> Law | None:
     """What jobs of a rule take besides time, by their gigabases; None where it is not known of all."""
     known = [(job, value) for job in own if (value := amount(job)) is not None]
     if len(known) < len(own):
         return None
     alone = [replace(job.observed(max(value, 1e-3)), width=1, others=0) for job, value in known]
-    return fit(alone, contended=False)[""]
+    return fit(alone, contended=False, warm_up=warm_up)[""]
 
 
 def _memory(own: Sequence[_Job]) -> Law | None:
@@ -378,7 +391,7 @@ def held_out(found: Evidence) -> list[HeldOut]:
 
 def predicted(known: Evidence, row: Row, gigabases: float) -> HeldOut:
     """A cell as predicted from others."""
-    made = _model(known, fit_laws(_by_rule(known.jobs)), None)
+    made = replace(_model(known, fit_laws(_by_rule(known.jobs)), None), genome_mb=row["genome_mb"])
     return HeldOut(row["cell"], int(row["n"]), gigabases, row["makespan_s"], made.predict(int(row["n"]), gigabases))
 
 
@@ -390,10 +403,16 @@ def _notes(found: Evidence, errors: Sequence[float]) -> Iterable[str]:
             f"all samples have about {number(max(sizes))} Gb, so what a job takes whatever its size, as the start of a"
             " JVM, is counted as growing with it: of larger samples too much time is predicted"
         )
-    elif max(sizes) < COMPILED_GB:
+    elif max(sizes) < WARM_GB:
         yield (
-            f"in jobs over samples of up to {number(max(sizes))} Gb JVMs still compile most of what they run: of larger"
-            " samples too much time is predicted"
+            f"jobs over samples of up to {number(max(sizes))} Gb end while their JVMs warm up: how much faster a"
+            " gigabase goes in larger ones is taken from another machine's"
+        )
+    if genome_mb := _genome_mb(found.whole_runs):
+        longer = genome.factor(genome.HUMAN_MB) / genome.factor(genome_mb)
+        yield (
+            f"mapping a base to a human genome is taken to last {number(longer, 2)} times as long as to these samples'"
+            f" of {number(genome_mb)} Mb, by what genomes of up to {genome.MEASURED_MB:g} Mb told on another machine"
         )
     if not errors:
         yield "one cell alone: nothing tells how well it predicts"

@@ -171,6 +171,7 @@ RUNS = (
     GENOMES,
     Column("gigabases", NUMBER, "Gb", "Bases of the samples that succeeded."),
     Column("input_mib", NUMBER, "MiB", "Size of all samples' read files; empty: that of one is not known."),
+    Column("genome_mb", NUMBER, "Mb", "Length of the reference, million bases."),
     GIGABASES,
     HUMAN,
     CPU_UTILISATION,

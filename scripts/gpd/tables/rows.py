@@ -193,6 +193,7 @@ def _run(
         "genomes_per_day": _a_day(len(whole), makespan_s),
         "gigabases": total,
         "input_mib": input_mib(run, outcomes),
+        "genome_mb": run.record.genome_mb,
         "gigabases_per_day": gigabases_per_day,
         "human_30x_per_day": _over(gigabases_per_day, HUMAN_30X_GIGABASES),
         "cpu_utilisation": _over(cpu_s, cores * makespan_s if makespan_s else None),

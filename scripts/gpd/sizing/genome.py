@@ -1,0 +1,38 @@
+"""How much longer a base takes to map in a larger genome, whose index fits the processor's caches less. Pure.
+
+    factor = 1 + A_DOUBLING x log2(genome / CACHED_MB), above CACHED_MB
+
+Measured with bwa on genomes of 0.3 to 20 Mb (scripts/bench/warm_up.py; tests hold it to what was recorded); to a human
+genome it is extrapolated. It says how rates differ between genomes, and nothing of how fast a machine is.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import least_squares
+
+HUMAN_MB = 3100.0
+MAPPED = ("map_and_sort",)  # the rules that it holds for
+CACHED_MB, A_DOUBLING = 1.03, 0.157
+MEASURED_MB = 5  # the largest genome that they are from
+
+
+def factor(genome_mb: float | None, cached_mb: float = CACHED_MB, a_doubling: float = A_DOUBLING) -> float:
+    """1 where the genome is not known."""
+    return 1.0 if genome_mb is None else 1 + a_doubling * max(math.log2(genome_mb / cached_mb), 0.0)
+
+
+def fit(genome_mb: Sequence[float], gigabases: Sequence[float], seconds: Sequence[float]) -> tuple[float, float]:
+    """CACHED_MB and A_DOUBLING, by least squares of relative errors of fixed + rate x gigabases x factor."""
+    rows = list(zip(genome_mb, gigabases, seconds, strict=True))
+
+    def errors(terms: np.ndarray) -> np.ndarray:
+        fixed, rate, cached, doubling = terms
+        return np.array([(fixed + rate * g * factor(mb, cached, doubling)) / s - 1 for mb, g, s in rows])
+
+    slowest = max(s / g for _, g, s in rows)
+    bounds = [0.0, 0.0, min(genome_mb), 0.0], [min(seconds), slowest, max(genome_mb), 2.0]
+    starts = ([min(seconds) / 2, slowest / 2, cached, 0.1] for cached in sorted(genome_mb)[1:-1])
+    found = min((least_squares(errors, start, bounds=bounds) for start in starts), key=lambda one: one.cost)
+    return float(found.x[2]), float(found.x[3])

@@ -1,0 +1,53 @@
+"""How a JVM gets faster as it runs: until its compilers have made the code of what runs most, a gigabase takes longer.
+
+    work = gigabases + extra x over x (1 - exp(-gigabases / over))
+
+The first gigabases of a job count 1 + extra times, those far beyond `over` once; a job's time grows with its work. So
+small samples tell of large ones. Each walk of GATK warms up in its own way: WARM_UPS were measured on samples of 0.006
+to 0.4 gigabases (scripts/bench/warm_up.py; tests hold them to what was recorded). Another machine's JVM is taken to
+need as many gigabases as that one's: what differs is how long it takes for them. Pure.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import least_squares
+
+MOST_EXTRA, LEAST_OVER, MOST_OVER = 1.5, 0.002, 0.5  # what is looked for: gigabases, and times
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """See the module. `extra`: how many times longer at first, less one; `over`: gigabases."""
+
+    extra: float
+    over: float
+
+    def work(self, gigabases: float) -> float:
+        return gigabases + self.extra * self.over * -math.expm1(-gigabases / self.over)
+
+
+WARM = WarmUp(0.0, 1.0)  # what needs no warming up
+WARM_UPS = {
+    "base_recalibrator": WarmUp(1.5, 0.0197),
+    "base_recalibration": WarmUp(1.5, 0.018),
+    "haplotype_caller": WarmUp(1.5, 0.0378),
+    "genotype_gvcfs": WarmUp(1.5, 0.0279),
+}
+
+
+def fit(gigabases: Sequence[float], seconds: Sequence[float]) -> WarmUp:
+    """The warm-up of a rule's jobs, by least squares of relative errors of fixed + rate x work."""
+
+    def errors(terms: np.ndarray) -> np.ndarray:
+        fixed, rate, extra, over = terms
+        warm_up = WarmUp(extra, over)
+        return np.array([(fixed + rate * warm_up.work(g)) / s - 1 for g, s in zip(gigabases, seconds, strict=True)])
+
+    slowest = max(s / g for g, s in zip(gigabases, seconds, strict=True))
+    bounds = [0.0, 0.0, 0.0, LEAST_OVER], [min(seconds), slowest, MOST_EXTRA, MOST_OVER]
+    starts = ([min(seconds) / 4, slowest / 4, MOST_EXTRA / 4, over] for over in (0.005, 0.02, 0.08))
+    found = min((least_squares(errors, start, bounds=bounds) for start in starts), key=lambda one: one.cost)
+    return WarmUp(float(found.x[2]), float(found.x[3]))

@@ -1,0 +1,69 @@
+"""How JVMs warm up, and how mapping slows down with the genome: what was measured, and what follows from it."""
+
+import csv
+import math
+from itertools import pairwise
+
+import pytest
+from conftest import ROOT
+
+from gpd.sizing import genome, warm_up
+from gpd.sizing.steps import Observed, fit
+from gpd.sizing.warm_up import WARM, WARM_UPS, WarmUp
+
+RECORDED = ROOT / "tests" / "golden" / "warm_up.tsv"  # scripts/bench/warm_up.py wrote it
+SOON = WarmUp(extra=1.2, over=0.02)
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """Genome, gigabases and CPU seconds of jobs, by rule."""
+    with RECORDED.open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    of_rule: dict[str, list[tuple[float, ...]]] = {}
+    for row in rows:
+        of_rule.setdefault(row["rule"], []).append(tuple(map(float, list(row.values())[1:])))
+    return {rule: list(zip(*jobs, strict=True)) for rule, jobs in of_rule.items()}
+
+
+@pytest.mark.parametrize("rule", WARM_UPS)
+def test_warm_ups_are_those_of_the_recorded_jobs(recorded, rule):
+    _, gigabases, cpu_s = recorded[rule]
+    found, stated = warm_up.fit(gigabases, cpu_s), WARM_UPS[rule]
+    assert (found.extra, found.over) == pytest.approx((stated.extra, stated.over), rel=0.02)
+
+
+def test_what_a_larger_genome_costs_is_what_recorded_mapping_took(recorded):
+    assert genome.fit(*recorded["map_and_sort"]) == pytest.approx((genome.CACHED_MB, genome.A_DOUBLING), rel=0.02)
+    assert max(recorded["map_and_sort"][0]) == pytest.approx(genome.MEASURED_MB, rel=0.05)
+
+
+def test_work_is_more_than_gigabases_at_first_and_grows_with_them_at_last():
+    assert WARM.work(0.3) == 0.3
+    assert SOON.work(1e-6) == pytest.approx(2.2e-6, rel=1e-3)
+    assert SOON.work(90) == pytest.approx(90 + 1.2 * 0.02)
+    work = [SOON.work(gigabases / 100) for gigabases in range(20)]
+    slopes = [after - before for before, after in pairwise(work)]
+    assert slopes == sorted(slopes, reverse=True)
+
+
+def test_a_warm_up_is_found_again_in_the_jobs_that_follow_it():
+    sizes = [0.005, 0.01, 0.02, 0.05, 0.1, 0.4]
+    found = warm_up.fit(sizes, [2 + 500 * SOON.work(size) for size in sizes])
+    assert (found.extra, found.over) == pytest.approx((1.2, 0.02), rel=0.05)
+
+
+def test_small_jobs_tell_of_large_ones_where_their_warm_up_is_known():
+    def seen(size: float) -> Observed:
+        return Observed("", f"{size}", size, 1, 0, 2 + 500 * SOON.work(size))
+
+    known, unknown = (fit([seen(0.005), seen(0.01)], warm_up=each)[""] for each in (SOON, WARM))
+    assert known.seconds(0.4) == pytest.approx(seen(0.4).wall_s, rel=0.02)
+    assert unknown.seconds(0.4) > 1.5 * seen(0.4).wall_s
+
+
+def test_a_genome_that_is_cached_or_not_known_costs_nothing_more():
+    assert genome.factor(None) == genome.factor(0.1) == genome.factor(genome.CACHED_MB) == 1
+    twice, thrice = (genome.factor(genome.CACHED_MB * 2**doublings) for doublings in (2, 3))
+    assert math.isclose(twice - 1, 2 * genome.A_DOUBLING)
+    assert math.isclose(thrice - twice, genome.A_DOUBLING)
