@@ -269,7 +269,7 @@ def test_a_clock_that_is_set_meanwhile_changes_no_duration(guest: Visit) -> None
 
 def test_the_record_agrees_with_an_outside_look(guest: Visit) -> None:
     jobs = guest.every_job()
-    assert len(jobs) == 38
+    assert len(jobs) == 40
     for job in jobs:
         record = job.record
         assert job.cpus == job.lease, record
