@@ -91,10 +91,10 @@ environment = dict(
 )
 
 
-def exports(wildcards, resources):
+def exports(wildcards, input):
     """The shell's words that put `environment` into a command's, and into no other rule's.
 
-    Every rule has them as a parameter (defaults.smk). Snakemake counts a parameter that depends on resources as derived,
+    Every rule has them as a parameter (defaults.smk). Snakemake counts a parameter that depends on inputs as derived,
     and runs nothing again where it changes: scripts that lie elsewhere and another binding leave results as they are.
     """
     return exported()
@@ -106,7 +106,7 @@ def exported():
     return "export " + " ".join(f"{name}={shlex.quote(str(value))}" for name, value in environment.items())
 
 
-def python(wildcards, resources):
+def python(wildcards, input):
     """As a parameter: derived, as `exports` is."""
     return PYTHON
 
