@@ -50,14 +50,14 @@ def raised(rule, name):
         most = most_mb(rule, threads) / (threads if name == "mem_mb_per_cpu" else 1)
         return int(min(asked * attempt, max(asked, most)))
 
-    return memory if isinstance(memory.raw, str) else mb
+    return memory if isinstance(memory.raw, str) else noted(mb)
 
 
 # Whether there are retries nobody knows yet. Where nobody submits jobs, nobody asks for time: planning is shorter without.
 submits = workflow.resource_settings.nodes or workflow.remote_exec
 for each in workflow.modifier.rules:
     if submits:
-        each.resources.setdefault("runtime", runtime(each))
+        each.resources.setdefault("runtime", noted(runtime(each)))
     for name in {"mem_mb", "mem_mb_per_cpu"} & set(each.resources):
         each.resources[name] = raised(each, name)
 

@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from snakemake.common import get_function_params, overwrite_function_params
 from snakemake.logging import logger
 
 # ---- scripts of this workflow ----------------------------------------------------------------------
@@ -56,6 +57,12 @@ if errors:
     sys.exit("\n".join(map(tables.one_line, errors)))
 config = cohort.config
 units = cohort.units
+
+
+def noted(function):
+    """The function, with a note of the arguments that it takes: Snakemake looks them up at every call of it otherwise."""
+    overwrite_function_params(function, get_function_params(function))
+    return function
 
 
 # ---- how every command is run --------------------------------------------------------------------

@@ -3,6 +3,9 @@
 # module are not among them.
 
 for each in workflow.modifier.rules:
-    each.resources.setdefault("attempt", lambda wildcards, attempt: attempt)
+    each.resources.setdefault("attempt", noted(lambda wildcards, attempt: attempt))
     each.resources.setdefault("binding", config["binding"]["policy"])
     each.set_params(exports=exports, python=python)
+    for item in [*each.input, *each.params]:
+        if callable(function := getattr(item, "callable", item)):  # unpack() keeps its function so
+            noted(function)

@@ -39,4 +39,4 @@ def starts(number, together):
 
 if workflow.is_main_process and places():
     for number, each in enumerate(in_order):
-        each.priority = starts(number, 2 * places())
+        each.priority = noted(starts(number, 2 * places()))
