@@ -1,4 +1,5 @@
 import functools
+import gc
 import importlib.machinery
 import importlib.util
 import json
@@ -12,6 +13,9 @@ from pathlib import Path
 
 from snakemake.common import get_function_params, overwrite_function_params
 from snakemake.logging import logger
+
+# What planning makes stays until the end: Python would look through it for garbage after each 700 objects.
+gc.set_threshold(50_000)
 
 # ---- scripts of this workflow ----------------------------------------------------------------------
 # Snakemake copies sources into a cache whose path differs in every run. A path like that in a rule
