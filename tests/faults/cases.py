@@ -34,7 +34,8 @@ ROLES = {"front": "the launcher's front", "keeper": "the launcher's keeper", "sh
 
 
 def short(kind: str) -> str:
-    return {"large germline": "germline", "large tuxedo": "tuxedo"}.get(kind, kind)
+    same = {"large germline": "germline", "recalibrated": "germline", "large tuxedo": "tuxedo", "drawn": "tuxedo"}
+    return same.get(kind, kind)
 
 
 JOBS = {  # words of commands in which the name of the rule's first result is not
@@ -126,6 +127,8 @@ KILLS = [
     *killed("germline", "haplotype_caller", "gatk"),
     *killed("germline", "genotype_gvcfs", "gatk"),
     *killed("germline", "hard_filter", "gatk"),
+    *killed("recalibrated", "variant_recalibration", "gatk", ENDS),
+    *killed("recalibrated", "apply_variant_recalibration", "gatk", ENDS),
     *killed("joint", "genomics_db_import", "gatk", sample=""),
     tool_killed("tuxedo", "annotation", "gzip", ENDS, sample=""),
     tool_killed("tuxedo", "hisat2_index", "hisat2-build-s", ENDS, sample=""),
@@ -142,6 +145,9 @@ KILLS = [
     *killed("tuxedo", "quantify", "cuffquant", ENDS),
     *killed("tuxedo", "differential_expression", "cuffdiff", sample=""),
     tool_killed("tuxedo", "differential_expression", "sed", ENDS, sample=""),
+    # its plots take R longer than all else together
+    *(watcher_killed("drawn", "visualize", "Rscript", victim, BEGINS, sample="") for victim in KILLED_BY),
+    tool_killed("drawn", "visualize", "Rscript", BEGINS, sample=""),
 ]
 
 
@@ -179,7 +185,7 @@ def halved(
     causes: tuple[str, ...] = ("broken_output",),
 ) -> Case:
     return Case(
-        f"{kind}.{rule}.half-a-result",
+        f"{short(kind)}.{rule}.half-a-result",
         kind,
         rule,
         strike(kind, rule, sample, tool, "halve", what=file, moment=ENDS, verb=verb),
@@ -224,6 +230,14 @@ LIES = [
     halved("germline", "base_recalibration", "gatk", "results/base_recalibration/S1.bam"),
     halved("germline", "haplotype_caller", "gatk", "results/haplotype_caller/S1.g.vcf.gz"),
     halved("germline", "hard_filter", "gatk", "results/hard_filter/S1.vcf.gz"),
+    halved("recalibrated", "variant_recalibration", "gatk", "results/variant_recalibration/S1.snps.recal"),
+    halved(
+        "recalibrated",
+        "apply_variant_recalibration",
+        "gatk",
+        "results/apply_variant_recalibration/snps/S1.vcf.gz",
+        causes=("tool_error", "broken_output"),
+    ),
     halved("tuxedo", "align", "samtools", "results/align/S1.bam", verb="sort", causes=("tool_error",)),
     halved("tuxedo", "assemble", "cufflinks", "{-o}/transcripts.gtf"),
     halved("tuxedo", "quantify", "cuffquant", "{-o}/abundances.cxb"),

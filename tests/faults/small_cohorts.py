@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from random import Random
 
+import yaml
 from conftest import Cohort, Ran, one_contig_cohort, random_sequence, sample_pairs, snakemake, write_fastq
 from tuxedo_cohort import GENES, Experiment
 
@@ -154,6 +156,56 @@ def calls(callset: str) -> dict[str, tuple[str, ...]]:
     }
 
 
+CALLED = SAMPLES | calls("{sample}")
+RECALIBRATED = CALLED | {
+    "variant_recalibration": tuple(  # the indels' are made by a job of their own
+        f"results/variant_recalibration/{{sample}}.snps.{ending}" for ending in ("recal", "recal.idx", "tranches")
+    ),
+    "apply_variant_recalibration": (
+        "results/apply_variant_recalibration/{sample}.vcf.gz",
+        "results/apply_variant_recalibration/{sample}.vcf.gz.tbi",
+    ),
+}
+ANNOTATIONS = {"QD": (20, 3), "FS": (3, 1), "SOR": (1, 0.3), "MQRankSum": (0, 1), "ReadPosRankSum": (0, 1)}
+SNPS, INDELS = range(2, 4900, 4), range(4, 4900, 12)  # where calls are
+
+
+def recalibrated(folder: Path) -> None:
+    """The germline cohort with calls enough for VQSR's models in place of its own, drawn at random."""
+    genome = "".join((folder / "genome.fa").read_text().split("\n")[1:])
+    for number, sample in enumerate((STRUCK, HEALTHY)):
+        write_calls(folder, f"results/genotype_gvcfs/{sample}.vcf.gz", sample, genome, Random(number))
+    write_calls(folder, "training.vcf.gz", STRUCK, genome, Random(9))
+    trained = {"vcf": "training.vcf.gz", "training": True, "truth": True, "prior": 12}
+    model = {"resources": {"simulated": trained}, "max_gaussians": 1}
+    config = folder / "config/config.yaml"
+    config.write_text(config.read_text() + yaml.safe_dump({"filter": "vqsr", "vqsr": {"snps": model, "indels": model}}))
+
+
+def write_calls(folder: Path, name: str, sample: str, genome: str, draw: Random) -> None:
+    """SNPs and indels whose annotations vary; a tenth are bad in all of them."""
+    head = [
+        "##fileformat=VCFv4.2",
+        f"##contig=<ID=chr1,length={len(genome)}>",
+        *(f'##INFO=<ID={each},Number=1,Type=Float,Description="">' for each in ANNOTATIONS),
+        '##FORMAT=<ID=GT,Number=1,Type=String,Description="">',
+        f"#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\t{sample}",
+    ]
+    rows = [call(at, genome[at - 1], at in INDELS, draw) for at in sorted({*SNPS, *INDELS})]
+    written = subprocess.run(
+        ["bcftools", "view", "-O", "z", "-o", name, "-"], cwd=folder, input="\n".join([*head, *rows, ""]).encode()
+    )
+    written.check_returncode()
+    subprocess.run(["bcftools", "index", "--tbi", "--force", name], cwd=folder, check=True)
+
+
+def call(position: int, base: str, indel: bool, draw: Random) -> str:
+    worse = 4 if draw.random() < 0.1 else 0
+    values = (f"{name}={draw.gauss(mean - worse * spread, spread):.3f}" for name, (mean, spread) in ANNOTATIONS.items())
+    other = "A" if base != "A" else "C"
+    return f"chr1\t{position}\t.\t{base}\t{base * indel}{other}\t100\t.\t{';'.join(values)}\tGT\t0/1"
+
+
 # ---- tuxedo ---------------------------------------------------------------------------------------------------------
 
 QUIET = {  # what takes cuffdiff long, and what it would draw at random
@@ -201,10 +253,18 @@ COMPARED = ALIGNED | {
 }
 
 
+PLOTS = ("results/visualize",)
+
+
+def unchanged(folder: Path) -> None:
+    """The experiment goes on as it is."""
+
+
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("germline", germline, SAMPLES | calls("{sample}"), "hard_filter"),
+        Kind("germline", germline, CALLED, "hard_filter"),
+        Kind("recalibrated", recalibrated, RECALIBRATED, "apply_variant_recalibration", source="germline"),
         Kind(
             "joint",
             joint,
@@ -215,6 +275,7 @@ KINDS = {
         Kind("aligned", aligned, MAPPING, "map_and_sort", samples=(STRUCK, "C1", HEALTHY)),
         Kind("large germline", lambda folder: germline(folder, large=True), MAPPING, "map_and_sort"),
         Kind("tuxedo", tuxedo, COMPARED, "differential_expression", samples=REPLICATES),
+        Kind("drawn", unchanged, COMPARED | {"visualize": PLOTS}, "visualize", samples=REPLICATES, source="tuxedo"),
         Kind("large tuxedo", lambda folder: tuxedo(folder, (STRUCK, HEALTHY), large=True), ALIGNED, "align"),
     )
 }
@@ -258,6 +319,8 @@ def content(path: Path) -> object:
     """
     if not path.exists():
         return None
+    if path.name == "visualize":
+        return sorted(file.name for file in path.iterdir()), (path / "plots.tsv").read_text()
     if path.is_dir():
         return "a database"
     for ending, read in READERS.items():
@@ -282,6 +345,11 @@ def sequences(path: Path) -> str:
     return re.sub(r"\tUR:[^\t\n]*", "", path.read_text())
 
 
+def calls_alone(path: Path) -> list[str]:
+    """A VCF file without its header, which has the command."""
+    return [line for line in path.read_text().splitlines() if not line.startswith("##")]
+
+
 def there(path: Path) -> bool:
     return path.stat().st_size > 0
 
@@ -292,7 +360,8 @@ READERS: dict[str, Callable[[Path], object]] = {
     ".gtf": digests.assembly_digest,
     ".json": counts,
     ".dict": sequences,
-    **dict.fromkeys((".bai", ".tbi", ".cxb"), there),
+    ".recal": calls_alone,
+    **dict.fromkeys((".bai", ".tbi", ".cxb", ".idx"), there),
 }
 
 
