@@ -168,7 +168,7 @@ def test_steps_are_cut_where_cores_are_free_unless_they_were_seen_to_stay_whole(
     assert {work.name for work in seen.works if work.piece_gigabases} == set()
     steps = {"base_recalibrator", "base_recalibration", "haplotype_caller", "genotype_gvcfs"}
     assert {work.name for work in unseen.works if work.piece_gigabases} == steps
-    assert unseen.predict(1, 0.04).makespan_s < 0.8 * seen.predict(1, 0.04).makespan_s
+    assert unseen.predict(1, 0.04).makespan_s < 0.9 * seen.predict(1, 0.04).makespan_s
 
 
 def test_pieces_stand_for_their_job_and_share_its_gigabases(recorded):
@@ -205,7 +205,7 @@ def test_a_larger_genome_takes_longer_to_map_and_nothing_else(evidence):
     small = study.model(replace(evidence, jobs=jobs, runs=runs), Random(1), redraws=2)
     human = replace(small, genome_mb=genome.HUMAN_MB)
     longer = genome.factor(genome.HUMAN_MB) / genome.factor(5.0)
-    assert longer > 2
+    assert longer > 1.3
     assert any(f"last {longer:.2g} times as long" in note for note in small.notes)
     cpu_s = [model.predict(2, 0.04).cpu_s for model in (small, human)]
     (mapping,) = [work for work in small.works if work.mapped]

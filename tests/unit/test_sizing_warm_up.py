@@ -64,6 +64,7 @@ def test_small_jobs_tell_of_large_ones_where_their_warm_up_is_known():
 
 def test_a_genome_that_is_cached_or_not_known_costs_nothing_more():
     assert genome.factor(None) == genome.factor(0.1) == genome.factor(genome.CACHED_MB) == 1
-    twice, thrice = (genome.factor(genome.CACHED_MB * 2**doublings) for doublings in (2, 3))
-    assert math.isclose(twice - 1, 2 * genome.A_DOUBLING)
-    assert math.isclose(thrice - twice, genome.A_DOUBLING)
+    once, twice = (genome.factor(genome.CACHED_MB * 2**doublings) for doublings in (1, 2))
+    assert math.isclose(once - 1, genome.A_DOUBLING)
+    assert math.isclose(twice - once, genome.A_DOUBLING)
+    assert genome.factor(genome.HUMAN_MB) == genome.factor(genome.MEASURED_MB) > twice

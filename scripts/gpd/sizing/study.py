@@ -412,7 +412,7 @@ def _notes(found: Evidence, errors: Sequence[float]) -> Iterable[str]:
         longer = genome.factor(genome.HUMAN_MB) / genome.factor(genome_mb)
         yield (
             f"mapping a base to a human genome is taken to last {number(longer, 2)} times as long as to these samples'"
-            f" of {number(genome_mb)} Mb, by what genomes of up to {genome.MEASURED_MB:g} Mb told on another machine"
+            f" of {number(genome_mb)} Mb, as it did on another machine to a genome of {genome.MEASURED_MB:g} Mb"
         )
     if not errors:
         yield "one cell alone: nothing tells how well it predicts"

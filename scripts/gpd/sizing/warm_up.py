@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import least_squares
 
-MOST_EXTRA, LEAST_OVER, MOST_OVER = 1.5, 0.002, 0.5  # what is looked for: gigabases, and times
+MOST_EXTRA, LEAST_OVER, MOST_OVER = 20.0, 0.002, 0.5  # what is looked for: gigabases, and times
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class WarmUp:
 
 WARM = WarmUp(0.0, 1.0)  # what needs no warming up
 WARM_UPS = {
-    "base_recalibrator": WarmUp(1.5, 0.0197),
-    "base_recalibration": WarmUp(1.5, 0.018),
-    "haplotype_caller": WarmUp(1.5, 0.0378),
-    "genotype_gvcfs": WarmUp(1.5, 0.0279),
+    "base_recalibrator": WarmUp(4.01, 0.00843),
+    "base_recalibration": WarmUp(3.02, 0.00965),
+    "haplotype_caller": WarmUp(0.839, 0.0137),
+    "genotype_gvcfs": WarmUp(1.95, 0.0304),
 }
 
 
