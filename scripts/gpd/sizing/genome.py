@@ -2,9 +2,9 @@
 
     factor = 1 + A_DOUBLING x log2(genome / CACHED_MB), from CACHED_MB up to MEASURED_MB
 
-Measured with bwa on genomes of 0.3 to 20 Mb (scripts/bench/warm_up.py; tests hold it to what was recorded). A larger one
-is taken to last as long a base as the largest of these: most of its index is in no cache then. It says how rates differ
-between genomes, and nothing of how fast a machine is.
+Measured with bwa on genomes of 0.3 to 20 Mb (scripts/bench/warm_up.py; tests hold it to what was recorded). A larger
+one is taken to last as long a base as the largest of these: most of its index is in no cache then. It says how rates
+differ between genomes, and nothing of how fast a machine is.
 """
 
 import math
