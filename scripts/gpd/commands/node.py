@@ -16,7 +16,7 @@ def command(
             file_okay=False,
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, max=20, help="Repeats of each bandwidth.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, max=20, help="Repeats of each bandwidth.")] = 4,
     busy: Annotated[
         bool, typer.Option("--busy", help="Measure although others are at work on the node; the record says so.")
     ] = False,

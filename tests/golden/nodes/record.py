@@ -95,7 +95,7 @@ def host_of(name: str) -> Host:
 def make(name: str) -> NodeRecord:
     draw = random.Random(name)
     host, (_, node_gib, core_gb, numa_gb, ns, (one, every)) = host_of(name), MADE_UP[name]
-    planned = plan.make(cores_of(name), host, 1024.0 * node_gib * host.numa_nodes)
+    planned = plan.make(cores_of(name), host, 1024.0 * node_gib * host.numa_nodes, repeats=5)
     core_of = {cpu: core for core in planned.cores for cpu in core.cpus}
     levels = nearest(planned.cores)
 
