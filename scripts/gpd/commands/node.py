@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from gpd.commands.verbs import say, terminal
+from gpd.node.plan import REPEATS
 
 
 def command(
@@ -16,7 +17,7 @@ def command(
             file_okay=False,
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, max=20, help="Repeats of each bandwidth.")] = 4,
+    repeats: Annotated[int, typer.Option(min=1, max=20, help="Repeats of each bandwidth.")] = REPEATS,
     busy: Annotated[
         bool, typer.Option("--busy", help="Measure although others are at work on the node; the record says so.")
     ] = False,

@@ -13,7 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import least_squares
 
-HUMAN_MB = 3100.0
+from gpd.pipelines import HUMAN_30X_GIGABASES
+
+HUMAN_MB = 1000 * HUMAN_30X_GIGABASES / 30
 MAPPED = ("map_and_sort",)  # the rules that it holds for
 CACHED_MB, A_DOUBLING = 2.77, 0.364
 MEASURED_MB = 20  # the largest genome that they are from
