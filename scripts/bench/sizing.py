@@ -91,21 +91,23 @@ def of_numbers(folder: Path, sizes: Sizes, repeats: int, seed: int) -> Iterator[
 
 
 def of_sizes(folder: Path, sizes: Sizes, repeats: int, seed: int) -> Iterator[Figure]:
-    """Small samples predict larger ones, as many at once."""
-    small, large, numbers = sizes.small, sizes.large, sizes.few
-    parts = []
-    for length in (*small, *large):
-        cohort = replace(sizes.kind, name=f"{length:g} Mb", samples=max(numbers), length=int(length * MB))
+    """Small samples predict larger ones, as many at once. Each repeat is of all sizes: hosts have slow hours."""
+    parts: dict[float, list[study.Evidence]] = {}
+    for repeat, length in product(range(repeats), (*sizes.small, *sizes.large)):
+        cohort = replace(sizes.kind, name=f"{length:g} Mb, {repeat + 1}", samples=max(sizes.few))
+        cohort = replace(cohort, length=int(length * MB))
         (folder / cohort.name).mkdir()
-        parts.append(run(cohort, folder / cohort.name, numbers, repeats, seed))
-    found = study.joined("sizes", parts)
-    for n, length in product(numbers, large):
+        part = run(cohort, folder / cohort.name, sizes.few, 1, seed + repeat)
+        parts.setdefault(length, []).append(part)
+    found = study.joined("sizes", [part for of_length in parts.values() for part in of_length])
+    for n, length in product(sizes.few, sizes.large):
         cells = {
-            part.name: [f"{part.name}/{row['cell']}" for row in part.whole_runs if row["n"] == n] for part in parts
+            size: [f"{part.name}/{row['cell']}" for part in of_size for row in part.whole_runs if row["n"] == n]
+            for size, of_size in parts.items()
         }
-        fitted = [cell for size in small for cell in cells[f"{size:g} Mb"]]
-        what = f"{' and '.join(f'{size:g}' for size in small)} Mb predict {length:g} Mb, N = {n}"
-        yield held_out(what, found, fitted, cells[f"{length:g} Mb"], MOST_OF_SIZE)
+        fitted = [cell for size in sizes.small for cell in cells[size]]
+        what = f"{' and '.join(f'{size:g}' for size in sizes.small)} Mb predict {length:g} Mb, N = {n}"
+        yield held_out(what, found, fitted, cells[length], MOST_OF_SIZE)
 
 
 def main() -> int:

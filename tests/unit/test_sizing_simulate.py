@@ -142,6 +142,12 @@ def test_cores_that_others_want_or_will_within_a_moment_are_not_free_for_pieces(
     assert simulate([first, later, *others], Node(2)).spans["a"].end_s == pytest.approx(55.1), "c is about to start"
 
 
+def test_cores_of_jobs_of_no_step_are_soon_free_for_pieces():
+    statistics = Task("statistics", "", 1, timed=False)
+    assert simulate([CUT, statistics], Node(2)).makespan_s == 8 + 42 / 2
+    assert simulate([CUT, replace(statistics, timed=True)], Node(2)).makespan_s == 50
+
+
 def test_jobs_of_no_step_take_cores_and_are_in_no_makespan():
     tasks = [Task("a", "", 10), Task("quality", "", 30, timed=False)]
     assert simulate(tasks, Node(2)).makespan_s == 10

@@ -2,6 +2,7 @@
 
 import csv
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -31,6 +32,7 @@ def test_warm_ups_are_those_of_the_recorded_jobs(recorded, rule):
     _, gigabases, cpu_s = recorded[rule]
     found, stated = warm_up.fit(gigabases, cpu_s), WARM_UPS[rule]
     assert (found.extra, found.over) == pytest.approx((stated.extra, stated.over), rel=0.02)
+    assert found.start == pytest.approx(stated.start, rel=0.02, abs=1e-4)
 
 
 def test_what_a_larger_genome_costs_is_what_recorded_mapping_took(recorded):
@@ -51,6 +53,23 @@ def test_a_warm_up_is_found_again_in_the_jobs_that_follow_it():
     sizes = [0.005, 0.01, 0.02, 0.05, 0.1, 0.4]
     found = warm_up.fit(sizes, [2 + 500 * SOON.work(size) for size in sizes])
     assert (found.extra, found.over) == pytest.approx((1.2, 0.02), rel=0.05)
+
+
+@pytest.mark.parametrize("sizes", [(0.006, 0.0062), (0.006, 0.012)], ids=["of one size", "twice as large"])
+def test_a_start_that_is_known_from_elsewhere_is_told_from_what_grows(sizes):
+    def seen(size: float, error: float = 1.0) -> Observed:
+        return Observed("", f"{size}", size, 1, 0, error * (5 + 500 * SOON.work(size)))
+
+    started = replace(SOON, start=0.01)
+    observed = [seen(sizes[0], 0.97), seen(sizes[1], 1.03)]
+    known, unknown = (fit(observed, warm_up=each)[""].seconds(0.4) / seen(0.4).wall_s - 1 for each in (started, SOON))
+    assert abs(known) < 0.1 < unknown
+
+
+def test_jobs_of_many_sizes_tell_their_start_themselves():
+    observed = [Observed("", f"{size}", size, 1, 0, 20 + 500 * SOON.work(size)) for size in (0.006, 0.02, 0.1, 0.4)]
+    law = fit(observed, warm_up=replace(SOON, start=0.01))[""]
+    assert law.fixed_s == pytest.approx(20, rel=0.15)
 
 
 def test_small_jobs_tell_of_large_ones_where_their_warm_up_is_known():

@@ -144,10 +144,14 @@ class _State:
         self.running.append(_Job(task, self.now_s, task.serial_s, task.parallel_core_s))
 
     def cut(self, wanted: int) -> None:
-        """Give cores that nobody will want soon to jobs that start now, piece by piece."""
+        """Give cores that nobody will want soon to jobs that start now, piece by piece.
+
+        Jobs that are in no makespan, statistics, are short: theirs are soon free (workflow/scripts/launcher/spare.py).
+        """
         for job in self.running:
             if job.start_s == self.now_s and job.task.pieces > 1:
-                free = self.node.cores - self.held - wanted
+                held = sum(self.cores(other.task) for other in self.running if other.task.timed)
+                free = self.node.cores - held - wanted
                 if self.node.memory_mib is not None and job.task.memory_mib:
                     free = min(free, int((self.node.memory_mib - self.memory_mib) // job.task.memory_mib))
                 if free > 0:

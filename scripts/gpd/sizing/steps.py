@@ -6,7 +6,8 @@ with `work` its gigabases, those in which a JVM warms up counted more than once 
 it has, `others` the jobs that run beside it (contention.py). Seconds a job, seconds a gigabase and core seconds a
 gigabase are found by least squares of relative errors, none below zero (Lawson and Hanson's NNLS, in scipy), the
 slowdown by a bounded search around them. A term that the data can't tell from another is left out: `fixed` and
-gigabases where all samples are of about one size, what more cores do where all jobs had as many.
+gigabases where all samples are of about one size, what more cores do where all jobs had as many. Of GATK's walks it is
+known from elsewhere how long a job's start is beside a gigabase (warm_up.py): `fixed` is pulled to that.
 
 Several machines are fitted at once, each with a law of its own that is pulled towards what they have in common: a
 machine of which little was seen borrows from the others (partial pooling; Gelman and Hill, Data Analysis Using
@@ -73,7 +74,7 @@ def fit(
     observed: Sequence[Observed], contended: bool = True, pull: float = PULL, warm_up: WarmUp = WARM
 ) -> dict[str, Law]:
     """The law of each machine. `contended`: whether to look for a slowdown, which is one for all machines."""
-    has_fixed = _spread([one.gigabases for one in observed]) >= SPREAD
+    has_fixed = warm_up.start is not None or _spread([one.gigabases for one in observed]) >= SPREAD
     has_parallel = _spread([one.width for one in observed]) >= SPREAD
     terms = np.array([_terms(one, warm_up, has_fixed, has_parallel) for one in observed])
     machines = list(dict.fromkeys(one.machine for one in observed))
@@ -82,7 +83,7 @@ def fit(
 
     def solved(slowdown: float) -> tuple[np.ndarray, float]:
         slowed = np.array([contention.slowdown(slowdown, beside) for beside in others])
-        return _pooled(terms * (slowed / wall_s)[:, None], of, len(machines), pull)
+        return _pooled(terms * (slowed / wall_s)[:, None], of, len(machines), pull, warm_up.start)
 
     slowdown = 0.0
     if contended and contention.varies(others):
@@ -112,14 +113,17 @@ def _spread(values: Sequence[float]) -> float:
     return max(values) / min(values)
 
 
-def _pooled(rows: np.ndarray, of: Sequence[int], machines: int, pull: float) -> tuple[np.ndarray, float]:
+def _pooled(
+    rows: np.ndarray, of: Sequence[int], machines: int, pull: float, start: float | None
+) -> tuple[np.ndarray, float]:
     """Solve rows x law = 1 for the law of each row's machine, and for the law that all are pulled to.
 
     Returns the laws and the sum of squares, those of the pulls among them. How hard a term is pulled follows from its
-    share of a row, so that it does not depend on units.
+    share of a row, so that it does not depend on units. `start`: see WarmUp.
     """
     count = rows.shape[1]
-    design = np.zeros((len(rows) + count * (machines + 1), count * (machines + 1)))
+    starts = machines if start is not None else 0
+    design = np.zeros((len(rows) + count * (machines + 1) + starts, count * (machines + 1)))
     for at, machine in enumerate(of):
         design[at, count * machine : count * (machine + 1)] = rows[at]
     share = rows.mean(axis=0)
@@ -129,6 +133,10 @@ def _pooled(rows: np.ndarray, of: Sequence[int], machines: int, pull: float) -> 
             at = len(rows) + count * machine + term
             design[at, count * machine + term], design[at, common] = pull * share[term], -pull * share[term]
         design[len(rows) + common, common] = ALONE * share[term]
+    if start is not None:
+        beside = pull * share[0] * np.array([1.0, -start, -start]) * rows.any(axis=0)
+        for machine in range(machines):
+            design[machine - machines, count * machine : count * (machine + 1)] = beside
     wanted = np.concatenate([np.ones(len(rows)), np.zeros(len(design) - len(rows))])
     used = design.any(axis=0)
     found = np.zeros(design.shape[1])

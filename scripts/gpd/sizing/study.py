@@ -400,8 +400,8 @@ def _notes(found: Evidence, errors: Sequence[float]) -> Iterable[str]:
     yield f"fitted to {len(found.whole_runs)} cells of {found.series.mode}, {found.series.binding} binding"
     if max(sizes) / min(sizes) < SPREAD:
         yield (
-            f"all samples have about {number(max(sizes))} Gb, so what a job takes whatever its size, as the start of a"
-            " JVM, is counted as growing with it: of larger samples too much time is predicted"
+            f"all samples have about {number(max(sizes))} Gb, so what a job takes whatever its size is counted as"
+            " growing with it, but for the start of GATK's JVMs: of larger samples somewhat too much time is predicted"
         )
     elif max(sizes) < WARM_GB:
         yield (
