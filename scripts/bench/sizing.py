@@ -94,8 +94,8 @@ def of_sizes(folder: Path, sizes: Sizes, repeats: int, seed: int) -> Iterator[Fi
     """Small samples predict larger ones, as many at once. Each repeat is of all sizes: hosts have slow hours."""
     parts: dict[float, list[study.Evidence]] = {}
     for repeat, length in product(range(repeats), (*sizes.small, *sizes.large)):
-        cohort = replace(sizes.kind, name=f"{length:g} Mb, {repeat + 1}", samples=max(sizes.few))
-        cohort = replace(cohort, length=int(length * MB))
+        name, bases = f"{length:g} Mb, {repeat + 1}", int(length * MB)
+        cohort = replace(sizes.kind, name=name, samples=max(sizes.few), length=bases)
         (folder / cohort.name).mkdir()
         part = run(cohort, folder / cohort.name, sizes.few, 1, seed + repeat)
         parts.setdefault(length, []).append(part)
