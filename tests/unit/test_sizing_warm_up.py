@@ -18,26 +18,38 @@ SOON = WarmUp(extra=1.2, over=0.02)
 
 @pytest.fixture(scope="module")
 def recorded():
-    """Genome, gigabases and CPU seconds of jobs, by rule."""
+    """Machine, genome, gigabases and CPU seconds of jobs, by rule."""
     with RECORDED.open() as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    of_rule: dict[str, list[tuple[float, ...]]] = {}
+    of_rule: dict[str, list[tuple[str | float, ...]]] = {}
     for row in rows:
-        of_rule.setdefault(row["rule"], []).append(tuple(map(float, list(row.values())[1:])))
+        amounts = (float(row[name]) for name in ("genome_mb", "gigabases", "cpu_s"))
+        of_rule.setdefault(row["rule"], []).append((row["machine"], *amounts))
     return {rule: list(zip(*jobs, strict=True)) for rule, jobs in of_rule.items()}
 
 
 @pytest.mark.parametrize("rule", WARM_UPS)
 def test_warm_ups_are_those_of_the_recorded_jobs(recorded, rule):
-    _, gigabases, cpu_s = recorded[rule]
-    found, stated = warm_up.fit(gigabases, cpu_s), WARM_UPS[rule]
+    machines, _, gigabases, cpu_s = recorded[rule]
+    found, stated = warm_up.fit(machines, gigabases, cpu_s), WARM_UPS[rule]
     assert (found.extra, found.over) == pytest.approx((stated.extra, stated.over), rel=0.02)
     assert found.start == pytest.approx(stated.start, rel=0.02, abs=1e-4)
 
 
+@pytest.mark.parametrize("rule", WARM_UPS)
+def test_walks_warm_up_alike_on_machines_that_are_not(recorded, rule):
+    machines, genome_mb, gigabases, cpu_s = recorded[rule]
+    assert len(set(machines)) == 2
+    warm = WARM_UPS[rule]
+    off = warm_up.misfits(machines, [(warm.start or 0) + warm.work(one) for one in gigabases], cpu_s)
+    for kind in set(zip(machines, genome_mb, strict=True)):
+        own = [error for error, *of in zip(off, machines, genome_mb, strict=True) if tuple(of) == kind]
+        assert abs(sum(own) / len(own)) < 0.08, kind
+
+
 def test_what_a_larger_genome_costs_is_what_recorded_mapping_took(recorded):
     assert genome.fit(*recorded["map_and_sort"]) == pytest.approx((genome.CACHED_MB, genome.A_DOUBLING), rel=0.02)
-    assert max(recorded["map_and_sort"][0]) == pytest.approx(genome.MEASURED_MB, rel=0.05)
+    assert max(recorded["map_and_sort"][1]) == pytest.approx(genome.MEASURED_MB, rel=0.05)
 
 
 def test_work_is_more_than_gigabases_at_first_and_grows_with_them_at_last():
@@ -51,8 +63,10 @@ def test_work_is_more_than_gigabases_at_first_and_grows_with_them_at_last():
 
 def test_a_warm_up_is_found_again_in_the_jobs_that_follow_it():
     sizes = [0.005, 0.01, 0.02, 0.05, 0.1, 0.4]
-    found = warm_up.fit(sizes, [2 + 500 * SOON.work(size) for size in sizes])
-    assert (found.extra, found.over) == pytest.approx((1.2, 0.02), rel=0.05)
+    amounts = [0.004 + SOON.work(size) for size in sizes]
+    slow, fast = [500 * amount for amount in amounts], [200 * amount for amount in amounts[:4]]
+    found = warm_up.fit(["slow"] * 6 + ["fast"] * 4, sizes + sizes[:4], slow + fast)
+    assert (found.extra, found.over, found.start) == pytest.approx((1.2, 0.02, 0.004), rel=0.05)
 
 
 @pytest.mark.parametrize("sizes", [(0.006, 0.0062), (0.006, 0.012)], ids=["of one size", "twice as large"])

@@ -28,6 +28,7 @@ from gpd.text.formats import number
 
 SERIES = [column.name for column in columns.SERIES]
 REFERENCE = "reference"  # made once, before all that is timed
+OF_WHOLE = 0.55  # of a job that stayed whole: more than half, for no two samples are of one size to the last base
 WARM_GB = 0.1  # a sample over which the slowest to warm up of GATK's walks is
 
 Row = Mapping[str, Any]
@@ -287,17 +288,22 @@ def _works(jobs: Sequence[_Job], laws: Mapping[str, Law], smallest: Mapping[str,
 def _smallest_pieces(found: Evidence) -> dict[str, float]:
     """Gigabases in the smallest piece of each rule that is cut: by default all of CUTS, where jobs have leases.
 
-    A rule whose jobs stayed whole, though they were large enough and CPUs were free, is not.
+    How many gigabases that are is an estimate, for what counts is the size of files. A job that stayed whole though
+    CPUs were free tells that its pieces would be too small; where they would be twice as large as estimated, that its
+    rule is never cut.
     """
     mib_per_gb = _a_gigabase(found.whole_runs, "input_mib")
     if mib_per_gb is None or found.series.mode != SCHEDULED:
         return {}
     roomy = {row["cell"] for row in found.whole_runs if row["n"] < row["cores"]}
-    smallest = {rule: cut.piece_gigabases(mib_per_gb) for rule, cut in CUTS.items()}
-    large = [job for job in found.jobs if job.rule in smallest and job.gigabases >= 2 * smallest[job.rule]]
-    whole = {job.rule for job in large if job.cell in roomy and not job.piece}
     cut = {job.rule for job in found.jobs if job.piece}
-    return {rule: size for rule, size in smallest.items() if rule not in whole - cut}
+    whole: dict[str, float] = {}
+    for job in found.jobs:
+        if job.cell in roomy and job.rule not in cut:
+            whole[job.rule] = max(whole.get(job.rule, 0.0), job.gigabases)
+    estimated = {rule: of_rule.piece_gigabases(mib_per_gb) for rule, of_rule in CUTS.items()}
+    least = {rule: max(size, OF_WHOLE * whole.get(rule, 0.0)) for rule, size in estimated.items()}
+    return {rule: size for rule, size in least.items() if size < 2 * estimated[rule]}
 
 
 def _comes_after(own: Sequence[_Job], chain: Sequence[str], of_rule: Mapping[str, Sequence[_Job]]) -> str | None:
@@ -406,13 +412,13 @@ def _notes(found: Evidence, errors: Sequence[float]) -> Iterable[str]:
     elif max(sizes) < WARM_GB:
         yield (
             f"jobs over samples of up to {number(max(sizes))} Gb end while their JVMs warm up: how much faster a"
-            " gigabase goes in larger ones is taken from another machine's"
+            " gigabase goes in larger ones is taken from other machines's"
         )
     if genome_mb := _genome_mb(found.whole_runs):
         longer = genome.factor(genome.HUMAN_MB) / genome.factor(genome_mb)
         yield (
             f"mapping a base to a human genome is taken to last {number(longer, 2)} times as long as to these samples'"
-            f" of {number(genome_mb)} Mb, as it did on another machine to a genome of {genome.MEASURED_MB:g} Mb"
+            f" of {number(genome_mb)} Mb, as it did on other machines to a genome of {genome.MEASURED_MB:g} Mb"
         )
     if not errors:
         yield "one cell alone: nothing tells how well it predicts"

@@ -4,8 +4,8 @@
 
 The first gigabases of a job count 1 + extra times, those far beyond `over` once; a job's time grows with its work. So
 small samples tell of large ones. Each walk of GATK warms up in its own way: WARM_UPS were measured on samples of 0.006
-to 0.4 gigabases (scripts/bench/warm_up.py; tests hold them to what was recorded). Another machine's JVM is taken to
-need as many gigabases as that one's: what differs is how long it takes for them.
+to 0.4 gigabases, on two machines (scripts/bench/warm_up.py; tests hold them to what was recorded). A JVM is taken to
+need as many gigabases on any machine: what differs is how long it takes for them.
 
 So with what a job takes whatever its size, its start: it lasts as long as `start` gigabases do in a JVM that is warm.
 Where samples of a machine are of about one size, that alone tells it from what grows (steps.py). Pure.
@@ -14,11 +14,12 @@ Where samples of a machine are of about one size, that alone tells it from what 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from scipy.optimize import least_squares
 
-MOST_EXTRA, LEAST_OVER, MOST_OVER = 20.0, 0.002, 0.5  # what is looked for: gigabases, and times
+MOST_START, MOST_EXTRA, LEAST_OVER, MOST_OVER = 0.2, 20.0, 0.002, 0.5  # what is looked for: gigabases, and times
 
 
 @dataclass(frozen=True)
@@ -35,24 +36,32 @@ class WarmUp:
 
 WARM = WarmUp(0.0, 1.0)  # what needs no warming up
 WARM_UPS = {
-    "base_recalibrator": WarmUp(4.01, 0.00843, 0.0015),
-    "base_recalibration": WarmUp(3.02, 0.00965, 0.0),
-    "haplotype_caller": WarmUp(0.839, 0.0137, 0.00685),
-    "genotype_gvcfs": WarmUp(1.95, 0.0304, 0.022),
+    "base_recalibrator": WarmUp(3.12, 0.00886, 0.00647),
+    "base_recalibration": WarmUp(2.82, 0.00932, 0.00162),
+    "haplotype_caller": WarmUp(0.559, 0.0163, 0.00849),
+    "genotype_gvcfs": WarmUp(2.74, 0.0197, 0.0181),
 }
 
 
-def fit(gigabases: Sequence[float], seconds: Sequence[float]) -> WarmUp:
-    """The warm-up of a rule's jobs, by least squares of relative errors of fixed + rate x work."""
+def fit(machines: Sequence[str], gigabases: Sequence[float], seconds: Sequence[float]) -> WarmUp:
+    """The warm-up of a rule's jobs, each of which ran on one of some machines, by least squares of relative errors."""
 
     def errors(terms: np.ndarray) -> np.ndarray:
-        fixed, rate, extra, over = terms
+        start, extra, over = terms
         warm_up = WarmUp(extra, over)
-        return np.array([(fixed + rate * warm_up.work(g)) / s - 1 for g, s in zip(gigabases, seconds, strict=True)])
+        return misfits(machines, [start + warm_up.work(one) for one in gigabases], seconds)
 
-    slowest = max(s / g for g, s in zip(gigabases, seconds, strict=True))
-    bounds = [0.0, 0.0, 0.0, LEAST_OVER], [min(seconds), slowest, MOST_EXTRA, MOST_OVER]
-    starts = ([min(seconds) / 4, slowest / 4, MOST_EXTRA / 4, over] for over in (0.005, 0.02, 0.08))
-    found = min((least_squares(errors, start, bounds=bounds) for start in starts), key=lambda one: one.cost)
-    fixed, rate, extra, over = map(float, found.x)
-    return WarmUp(extra, over, fixed / rate)
+    bounds = [0.0, 0.0, LEAST_OVER], [MOST_START, MOST_EXTRA, MOST_OVER]
+    tried = product((0.001, 0.01), (1.0, MOST_EXTRA / 2), (0.005, 0.02, 0.08))
+    found = min((least_squares(errors, terms, bounds=bounds) for terms in tried), key=lambda one: one.cost)
+    start, extra, over = map(float, found.x)
+    return WarmUp(extra, over, start)
+
+
+def misfits(machines: Sequence[str], amounts: Sequence[float], seconds: Sequence[float]) -> np.ndarray:
+    """How far off, relatively, amounts are of what took so long, each machine's at the rate that fits its own best."""
+    found, ratios = np.zeros(len(seconds)), np.array(amounts) / np.array(seconds)
+    for machine in set(machines):
+        own = np.array([one == machine for one in machines])
+        found[own] = ratios[own] * ratios[own].sum() / (ratios[own] ** 2).sum() - 1
+    return found
