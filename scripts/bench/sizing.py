@@ -1,11 +1,12 @@
 """Measure how well the model of a machine predicts runs that it has not seen: of more samples, and of larger ones.
 
-    python scripts/bench/sizing.py [--repeats 2] [--seed 1] [--smallest]
+    python scripts/bench/sizing.py [--repeats 2] [--seed 1] [--record FOLDER] [--smallest]
 
 Two questions, each a study or more of the demo's simulated samples, run here: N = 1 and 2 at once predict N = 4 of
 the same size; samples of 0.3 and 0.6 Mb predict those of 1.2 and 5 Mb, one alone and two at once. The error is that of
 the makespan that the model predicts, held against the mean over repeats, above zero where it is too long. Exits with 1
-when an error is out of bounds; `--smallest` only shows that it works.
+when an error is out of bounds; `--smallest` only shows that it works. `--record` keeps what the model reads
+(tests/golden/sizes is such a record).
 
 On 2 cores it takes some 20 minutes with one repeat.
 """
@@ -13,14 +14,14 @@ On 2 cores it takes some 20 minutes with one repeat.
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from statistics import mean
 
 import yaml
-from benches import cohorts, figures
+from benches import cohorts, figures, recorded
 from benches.figures import Figure
 from benches.runs import set_up
 from rich.console import Console
@@ -34,8 +35,8 @@ MB = 1_000_000
 MOST_OF_N, MOST_OF_SIZE = 0.05, 0.10
 
 
-def run(cohort: cohorts.Simulated, folder: Path, numbers: Sequence[int], repeats: int, seed: int) -> study.Evidence:
-    """Run a study of a simulated cohort; what it tells."""
+def run(cohort: cohorts.Simulated, folder: Path, numbers: Sequence[int], repeats: int, seed: int) -> collect.Tables:
+    """Run a study of a simulated cohort; its tables."""
     print(cohort, file=sys.stderr)
     cohort.write(folder / "pool", seed)
     config = yaml.safe_load((folder / "pool" / cohorts.CONFIG).read_text()) | demo.CALLING
@@ -52,7 +53,7 @@ def run(cohort: cohorts.Simulated, folder: Path, numbers: Sequence[int], repeats
     plan = runner.make_plan(folder / "throughput.yaml")
     with Path(os.devnull).open("w") as nowhere:
         throughput.measure(plan, Console(file=nowhere))
-    return study.evidence(cohort.name, collect.collect(plan.study.folder))
+    return collect.collect(plan.study.folder)
 
 
 def held_out(what: str, found: study.Evidence, fitted: Sequence[str], cells: Sequence[str], most: float) -> Figure:
@@ -80,51 +81,63 @@ FULL = Sizes(cohorts.SMALL, (0.3, 0.6), (1.2, 5.0), (1, 2), 4)
 SMALLEST = Sizes(cohorts.TINY, (0.02,), (0.04,), (1,), 2)
 
 
-def of_numbers(folder: Path, sizes: Sizes, repeats: int, seed: int) -> Iterator[Figure]:
-    """Few samples at once predict many."""
-    length, numbers, many = sizes.small[-1], sizes.few, sizes.many
-    cohort = replace(sizes.kind, samples=many, length=int(length * MB))
-    found = run(cohort, folder, sorted({*numbers, many}), repeats, seed)
-    cells = {n: [row["cell"] for row in found.whole_runs if row["n"] == n] for n in {*numbers, many}}
-    what = f"N = {' and '.join(map(str, numbers))} predict N = {many}, {length:g} Mb"
-    yield held_out(what, found, [cell for n in numbers for cell in cells[n]], cells[many], MOST_OF_N)
+NUMBERS = "numbers"  # studies of this name are of one size and many N; others of one size in one repeat each
 
 
-def of_sizes(folder: Path, sizes: Sizes, repeats: int, seed: int) -> Iterator[Figure]:
-    """Small samples predict larger ones, as many at once. Each repeat is of all sizes: hosts have slow hours."""
-    parts: dict[float, list[study.Evidence]] = {}
+def measured(folder: Path, sizes: Sizes, repeats: int, seed: int) -> Iterator[tuple[str, collect.Tables]]:
+    """Run the studies. Each repeat is of all sizes, one after the other: hosts have slow hours."""
+    cohort = replace(sizes.kind, samples=sizes.many, length=int(sizes.small[-1] * MB))
+    (folder / NUMBERS).mkdir()
+    yield NUMBERS, run(cohort, folder / NUMBERS, sorted({*sizes.few, sizes.many}), repeats, seed)
     for repeat, length in product(range(repeats), (*sizes.small, *sizes.large)):
         name, bases = f"{length:g} Mb, {repeat + 1}", int(length * MB)
+        (folder / name).mkdir()
         cohort = replace(sizes.kind, name=name, samples=max(sizes.few), length=bases)
-        (folder / cohort.name).mkdir()
-        part = run(cohort, folder / cohort.name, sizes.few, 1, seed + repeat)
-        parts.setdefault(length, []).append(part)
-    found = study.joined("sizes", [part for of_length in parts.values() for part in of_length])
+        yield name, run(cohort, folder / name, sizes.few, 1, seed + repeat)
+
+
+def errors(found: Mapping[str, study.Evidence], sizes: Sizes) -> Iterator[Figure]:
+    """How far off what is predicted is; `found` by the names of studies."""
+    of_one_size = [evidence for name, evidence in found.items() if name.startswith(NUMBERS)]
+    yield of_numbers(study.joined(NUMBERS, of_one_size), sizes)
+    yield from of_sizes([evidence for evidence in found.values() if evidence not in of_one_size], sizes)
+
+
+def of_numbers(found: study.Evidence, sizes: Sizes) -> Figure:
+    """Few samples at once predict many."""
+    cells = {n: [row["cell"] for row in found.whole_runs if row["n"] == n] for n in {*sizes.few, sizes.many}}
+    what = f"N = {' and '.join(map(str, sizes.few))} predict N = {sizes.many}, {sizes.small[-1]:g} Mb"
+    return held_out(what, found, [cell for n in sizes.few for cell in cells[n]], cells[sizes.many], MOST_OF_N)
+
+
+def of_sizes(parts: Sequence[study.Evidence], sizes: Sizes) -> Iterator[Figure]:
+    """Small samples predict larger ones, as many at once."""
+    found = study.joined("sizes", parts)
     for n, length in product(sizes.few, sizes.large):
-        cells = {
-            size: [f"{part.name}/{row['cell']}" for part in of_size for row in part.whole_runs if row["n"] == n]
-            for size, of_size in parts.items()
-        }
-        fitted = [cell for size in sizes.small for cell in cells[size]]
+        rows = [row for row in found.whole_runs if row["n"] == n]
+        fitted, wanted = ([row["cell"] for row in rows if _length(row) in of] for of in (sizes.small, (length,)))
         what = f"{' and '.join(f'{size:g}' for size in sizes.small)} Mb predict {length:g} Mb, N = {n}"
-        yield held_out(what, found, fitted, cells[length], MOST_OF_SIZE)
+        yield held_out(what, found, fitted, wanted, MOST_OF_SIZE)
+
+
+def _length(row: study.Row) -> float:
+    return round(float(row["genome_mb"]), 6)
 
 
 def main() -> int:
     parser = figures.parser(__doc__)
     parser.add_argument("--repeats", type=int, default=2, help="of each cell (%(default)s)")
+    parser.add_argument("--record", type=Path, help="a folder for what the model reads of the studies")
     arguments = parser.parse_args()
     sizes, repeats = (SMALLEST, 1) if arguments.smallest else (FULL, arguments.repeats)
     set_up(arguments.smallest)
     figures.show_machine(arguments.smallest)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        for name in ("numbers", "sizes"):
-            (Path(folder) / name).mkdir()
-        found = [
-            *of_numbers(Path(folder) / "numbers", sizes, repeats, arguments.seed),
-            *of_sizes(Path(folder) / "sizes", sizes, repeats, arguments.seed),
-        ]
-        return 0 if figures.show(found, arguments.smallest) else 1
+        tables = dict(measured(Path(folder), sizes, repeats, arguments.seed))
+    if arguments.record:
+        recorded.write(arguments.record, tables)
+    found = {name: study.evidence(name, of_study) for name, of_study in tables.items()}
+    return 0 if figures.show(errors(found, sizes), arguments.smallest) else 1
 
 
 if __name__ == "__main__":

@@ -58,7 +58,8 @@ def measure(folder: Path, lengths: Iterable[float], seeds: Iterable[int]) -> Ite
     for seed, length in product(seeds, lengths):
         cohort = replace(cohorts.SMALL, name=f"{length:g} Mb, {seed}", samples=cores, length=int(length * sizing.MB))
         (folder / cohort.name).mkdir()
-        yield from rows(sizing.run(cohort, folder / cohort.name, [cores], repeats=1, seed=seed), machine)
+        tables = sizing.run(cohort, folder / cohort.name, [cores], repeats=1, seed=seed)
+        yield from rows(study.evidence(cohort.name, tables), machine)
 
 
 def main() -> int:

@@ -1,13 +1,13 @@
 """The model of a machine from tables of a study: what a rule's jobs tell of the pieces that it is cut into."""
 
 from random import Random
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from gpd.sizing import study
 from gpd.sizing.cuts import CUTS
+from gpd.tables.collect import Tables
 
 MIB_PER_GB = 700
 RULE = "haplotype_caller"
@@ -29,7 +29,8 @@ def pieces(sizes: list[float], shards: tuple[str | None, ...] = (None,)) -> floa
             job = {"cell": f"{number}", "sample": "A", "rule": RULE, "step": RULE, "timed": True, "threads": 1}
             taken = {"start_s": 0.0, "end_s": 10.0, "cpu_s": 10.0, "peak_rss_mib": 900.0}
             jobs.append({**job, **taken, "shard": shard, "exit_code": 0})
-    tables = SimpleNamespace(runs=pd.DataFrame(runs), samples=pd.DataFrame(samples), jobs=pd.DataFrame(jobs))
+    frames = {"runs": pd.DataFrame(runs), "samples": pd.DataFrame(samples), "jobs": pd.DataFrame(jobs)}
+    tables = Tables(**frames, steps=pd.DataFrame(), points=pd.DataFrame(), unfinished=(), records=())
     (work,) = study.model(study.evidence("made up", tables), Random(1)).works
     return work.piece_gigabases
 
