@@ -88,7 +88,7 @@ def make_study(folder: Path, cells: int, jobs: int, seed: int) -> None:
         share = jobs * (number + 1) // cells - jobs * number // cells
         made = records(cell, share, cell["cell"], draw)
         scheduled = cell["mode"] == "scheduled"
-        groups = {".": cell["samples"]} if scheduled else {sample: [sample] for sample in cell["samples"]}
+        groups = {".": cell["samples"]} if scheduled else {f"samples/{sample}": [sample] for sample in cell["samples"]}
         for directory, samples in groups.items():
             lines = [json.dumps(record) for sample in samples for record in made[sample]]
             path = folder / cell["cell"] / directory / "ledger.jsonl"

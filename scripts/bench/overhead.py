@@ -33,7 +33,7 @@ from benches.runs import set_up
 from gpd.commands import demo
 from gpd.comparison import agreement
 from gpd.execution import workflow
-from gpd.lab import runner
+from gpd.lab import cells, runner
 from gpd.pipelines import PIPELINES
 from gpd.records.cell import SCHEDULED, Cell
 from gpd.tables import collect
@@ -44,7 +44,7 @@ JOB = re.compile(r"^(?:local)?rule (\w+):\n(.*?)^Shell command: (.*?\nEND_OF_COM
 OUTPUT = re.compile(r"^    output: (.+)$", re.MULTILINE)
 OWNER = re.compile(r"^    wildcards: .*?\b(?:sample|callset)=([^,\n]+)", re.MULTILINE)
 UNBOUNDED = ("outputs compared", "scheduled: ", "independent: ")  # what holds whatever the size
-SCRATCH = re.compile(r"\S*/gpd-[a-z0-9_]{8}\b")
+SCRATCH = re.compile(rf"\S*/{cells.SCRATCH_PREFIX}[a-z0-9_]{{8}}\b")
 SMALLEST = {"pipeline": "tuxedo", "samples": 2, "pairs": 1}
 TO_QUANTITIES = {"assembly": "reference_only", "stop_after": "quantify"}
 IN_ONE_PIECE = {"scatter": "none"}

@@ -98,9 +98,9 @@ def measured(folder: Path, sizes: Sizes, repeats: int, seed: int) -> Iterator[tu
 
 def errors(found: Mapping[str, study.Evidence], sizes: Sizes) -> Iterator[Figure]:
     """How far off what is predicted is; `found` by the names of studies."""
-    of_one_size = [evidence for name, evidence in found.items() if name.startswith(NUMBERS)]
-    yield of_numbers(study.joined(NUMBERS, of_one_size), sizes)
-    yield from of_sizes([evidence for evidence in found.values() if evidence not in of_one_size], sizes)
+    of_many_n = {name: evidence for name, evidence in found.items() if name.startswith(NUMBERS)}
+    yield of_numbers(study.joined(NUMBERS, list(of_many_n.values())), sizes)
+    yield from of_sizes([evidence for name, evidence in found.items() if name not in of_many_n], sizes)
 
 
 def of_numbers(found: study.Evidence, sizes: Sizes) -> Figure:
