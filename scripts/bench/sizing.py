@@ -6,7 +6,7 @@ Two questions, each a study or more of the demo's simulated samples, run here: N
 the same size; samples of 0.3 and 0.6 Mb predict those of 1.2 and 5 Mb, one alone and two at once. The error is that of
 the makespan that the model predicts, held against the mean over repeats, above zero where it is too long. Exits with 1
 when an error is out of bounds; `--smallest` only shows that it works. `--record` keeps what the model reads
-(tests/golden/sizes is such a record).
+(tests/golden/sizes are such records, of several runs).
 
 On 2 cores it takes some 20 minutes with one repeat.
 """

@@ -6,16 +6,15 @@ from pathlib import Path
 import pandas as pd
 
 from gpd.sizing import study
-from gpd.tables import collect, columns
+from gpd.tables import collect
 
-SERIES = tuple(column.name for column in columns.SERIES)
 JOB = ("rule", "step", "shard", "threads", "timed", "exit_code", "start_s", "end_s", "cpu_s", "peak_rss_mib")
 OUTCOME = ("succeeded", "failed", "failed_data", "makespan_s", "gigabases", "genome_mb")
 DISK = ("input_mib", "peak_disk_mib", "kept_disk_mib", "shared_inputs_mib", "shared_outputs_mib")
 COLUMNS = {
     "jobs": ("cell", "sample", *JOB),
     "samples": ("cell", "sample", "gigabases"),
-    "runs": ("cell", *SERIES, "n", "repeat", "counted", "sku", "cores", *OUTCOME, *DISK),
+    "runs": ("cell", *study.SERIES, "n", "repeat", "counted", "sku", "cores", *OUTCOME, *DISK),
 }
 
 

@@ -19,7 +19,7 @@ from itertools import product
 import numpy as np
 from scipy.optimize import least_squares
 
-MOST_START, MOST_EXTRA, LEAST_OVER, MOST_OVER = 0.2, 20.0, 0.002, 0.5  # what is looked for: gigabases, and times
+MOST_START, MOST_EXTRA, LEAST_OVER, MOST_OVER = 0.2, 20.0, 0.002, 0.5  # of a fit: gigabases; extra: times
 
 
 @dataclass(frozen=True)
