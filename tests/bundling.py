@@ -1,11 +1,12 @@
 """A made-up study of which every rule of a bundle holds, and bundles that were tampered with."""
 
-import importlib.util
 import json
 import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+import recorded_studies
 
 from gpd.bundles import pack
 from gpd.bundles.manifest import FILE, TABLES, Manifest, describe
@@ -42,16 +43,7 @@ SETTINGS = Study(
 )
 
 
-def recorder():
-    """The script that writes the recorded study: jobs, their times, and records of them."""
-    path = ROOT / "tests" / "golden" / "study" / "record.py"
-    spec = importlib.util.spec_from_file_location("record_of_bundles", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-RECORD = recorder()
+RECORD = recorded_studies.script("study")
 HOST_RECORD = RECORD.HOST | {
     "hostname": HOST,
     "file_systems": {

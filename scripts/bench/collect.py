@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import random
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 REAL_LEDGER = ROOT / "tests" / "golden" / "germline_demo" / "ledger.jsonl"
-REAL_RUN = ROOT / "tests" / "golden" / "study" / "germline-n1-scheduled-compact-r1" / "run.json"
+RECORDER = ROOT / "tests" / "golden" / "study" / "record.py"  # of a study whose runs are as real ones
 START = datetime(2026, 11, 20, 8, tzinfo=UTC)
 SIZES = (1, 2, 4, 8, 16)
 CORES = 16
@@ -49,6 +50,13 @@ def plan(count: int) -> Iterator[dict]:
         samples = [f"S{sample:02d}" for sample in range(1, n + 1)]
         found = {"cell": name, "n": n, "mode": mode, "binding": binding, "repeat": repeat + 1, "samples": samples}
         yield found | {"study": "bench", "cores": CORES}
+
+
+def recorded_run() -> dict:
+    """The record of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        runpy.run_path(str(RECORDER))["write"](Path(folder))
+        return json.loads((Path(folder) / "germline-n1-scheduled-compact-r1" / "run.json").read_text())
 
 
 def records(cell: dict, share: int, run: str, draw: random.Random) -> dict[str, list[dict]]:
@@ -82,7 +90,7 @@ def clock(moment: datetime) -> str:
 
 def make_study(folder: Path, cells: int, jobs: int, seed: int) -> None:
     """Write the study."""
-    draw, run = random.Random(seed), json.loads(REAL_RUN.read_text())
+    draw, run = random.Random(seed), recorded_run()
     for number, changed in enumerate(plan(cells)):
         cell = run["cell"] | changed
         share = jobs * (number + 1) // cells - jobs * number // cells

@@ -9,15 +9,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+import recorded_studies
 from jsonschema import Draft202012Validator
 
+from gpd.records import node
 from gpd.records.node import read_node
 from gpd.text.cpu_lists import parse_cpus
 
 pytestmark = pytest.mark.e2e
 
-SCHEMA = json.loads((ROOT / "scripts" / "gpd" / "records" / "node.schema.json").read_text())
 LOOSE = 3  # other tests run meanwhile: what is held against each other here is no more than the order of size
 
 
@@ -32,7 +32,7 @@ def record(folder):
     command = ["gpd", "node", "--folder", str(folder), "--repeats", "1", "--busy", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=570)
     assert done.returncode == 0, done.stderr
-    Draft202012Validator(SCHEMA).validate(json.loads(done.stdout))
+    Draft202012Validator(node.schema()).validate(json.loads(done.stdout))
     assert (folder / "node.json").read_text() == done.stdout
     return read_node(folder / "node.json")
 
@@ -87,7 +87,7 @@ def test_what_is_missing_has_a_reason_and_no_zero(record):
 
 def test_a_study_takes_it_along_and_report_and_comparison_show_it(record, folder, tmp_path):
     for name in ("one", "other"):
-        shutil.copytree(ROOT / "tests/golden/study", tmp_path / name)
+        shutil.copytree(recorded_studies.study(), tmp_path / name)
         shutil.copy(folder / "node.json", tmp_path / name)
     done = subprocess.run(["gpd", "report", "one"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -6,7 +6,8 @@ import shutil
 from dataclasses import replace
 
 import pytest
-from bundling import HOME, HOST, ROOT, SAMPLES, SPEED, USER, changed_line, recomputed, sealed, write_study
+import recorded_studies
+from bundling import HOME, HOST, SAMPLES, SPEED, USER, changed_line, recomputed, sealed, write_study
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
@@ -17,7 +18,7 @@ from gpd.cli import app
 from gpd.errors import GpdError
 from gpd.tables import columns
 
-GOLDEN = ROOT / "tests" / "golden" / "study"
+GOLDEN = recorded_studies.study()
 ONE, TWO = "germline-n1-scheduled-compact-r1", "germline-n2-scheduled-compact-r2"
 LEDGER, RUN = f"{TWO}/ledger.jsonl", f"{TWO}/run.json"
 
@@ -119,9 +120,8 @@ def test_what_is_read_is_what_was_written(bundle, tmp_path):
 
 
 def test_the_manifest_follows_its_schema(bundle):
-    schema = json.loads((ROOT / "scripts" / "gpd" / "bundles" / "manifest.schema.json").read_text())
-    assert schema == json.loads(json.dumps(manifest.schema()))
-    Draft202012Validator(schema).validate(json.loads(bundle.manifest.to_json()))
+    shown = CliRunner().invoke(app, ["bundle", "schema"])
+    Draft202012Validator(json.loads(shown.output)).validate(json.loads(bundle.manifest.to_json()))
 
 
 @pytest.mark.deep
@@ -134,7 +134,7 @@ def test_an_old_study_can_be_bundled_and_what_nobody_knows_is_said():
     assert {found[name].state for name in ("digests", "figures", "outputs", "pinning", "machine")} == {rules.HOLDS}
     for table in columns.TABLES:
         assert old.members[f"tables/{table}.tsv"].decode().count("\n") == (
-            GOLDEN / "tables" / f"{table}.tsv"
+            recorded_studies.GOLDEN / "study" / "tables" / f"{table}.tsv"
         ).read_text().count("\n")
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import recorded_studies
 from conftest import ROOT
 from typer.testing import CliRunner
 
@@ -15,7 +16,7 @@ from gpd.errors import Interrupted
 from gpd.machines import launcher
 from gpd.published import figures
 
-GOLDEN = ROOT / "tests/golden/study"
+GOLDEN = recorded_studies.study()
 
 # what stands in place of a file that a verb reads, and verbs with the file's name
 FAULTS = {

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+import recorded_studies
 from conftest import ROOT, script
 from fuzzing import FEW, MANY, YAML, Target, as_json, as_table, as_yaml, changed_bytes, nearly
 from hypothesis import strategies as st
@@ -241,7 +242,7 @@ def judge_ledger(folder: Path):
 
 
 CELL = "germline-n1-scheduled-compact-r1"
-RUN, PLANNED = (json.loads((GOLDEN / "study" / CELL / name).read_text()) for name in ("run.json", "cell.json"))
+RUN, PLANNED = (json.loads((recorded_studies.study() / CELL / name).read_text()) for name in ("run.json", "cell.json"))
 NODE = json.loads((GOLDEN / "nodes" / "epyc-2x64.json").read_text())
 NODE |= {"latency": None, "cores": NODE["cores"][:2]}
 STUDY = {
@@ -260,7 +261,7 @@ RECORDS = {
     "study.json": STUDY,
     "starts.jsonl": {"cell": "c", "run": "r"},
 }
-LEDGER = (GOLDEN / "study" / CELL / "ledger.jsonl").read_bytes()
+LEDGER = (recorded_studies.study() / CELL / "ledger.jsonl").read_bytes()
 
 
 def judge_records(folder: Path):

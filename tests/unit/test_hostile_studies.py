@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 import pytest
+import recorded_studies
 from conftest import ROOT
 from fuzzing import CONTROL, within
 from launcher import system
@@ -21,7 +22,7 @@ from gpd.commands.verbs import Terminal
 from gpd.lab import cells
 from gpd.tables.summary import Failure
 
-GOLDEN = ROOT / "tests" / "golden" / "study"
+GOLDEN = recorded_studies.study()
 CELLS = ("germline-n1-scheduled-compact-r1", "germline-n1-scheduled-compact-r2")
 FIRST = CELLS[0]
 ORDERS = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"  # a terminal would clear itself, rename itself, turn text around

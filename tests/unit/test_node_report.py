@@ -12,6 +12,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+import recorded_studies
 from conftest import ROOT
 from rich.console import Console
 
@@ -26,7 +27,7 @@ from gpd.tables import collect
 pytestmark = pytest.mark.usefixtures("drawn_once")
 
 GOLDEN = ROOT / "tests" / "golden" / "nodes"
-STUDY = ROOT / "tests" / "golden" / "study"
+STUDY = recorded_studies.study()
 NAMES = ("epyc-2x64", "xeon-2x32-4numa")
 SPEC = importlib.util.spec_from_file_location("synthetic_nodes", GOLDEN / "record.py")
 synthetic = importlib.util.module_from_spec(SPEC)

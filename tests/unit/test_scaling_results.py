@@ -1,6 +1,5 @@
-"""What a scaling study's cells came to: held against their ledgers, and a recorded study byte by byte."""
+"""What a scaling study's cells came to: held against their ledgers, and the tables of a recorded study."""
 
-import importlib.util
 import json
 import math
 import shutil
@@ -11,8 +10,8 @@ from statistics import mean, stdev
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import recorded_studies
 import yaml
-from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,22 +23,14 @@ from gpd.scaling import page, profiles, results
 from gpd.scaling.profiles import SINGLE, THROUGHPUT
 from gpd.tables import columns
 
-GOLDEN = ROOT / "tests" / "golden" / "scaling"
+GOLDEN = recorded_studies.GOLDEN / "scaling"
+STUDY = recorded_studies.study("scaling")
 MAPPING = {"step": "map_and_sort", "binding": "compact"}
 
 
 @pytest.fixture(scope="module")
-def recorded():
-    """The script that wrote the recorded study."""
-    spec = importlib.util.spec_from_file_location("record_scaling", GOLDEN / "record.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
 def golden():
-    return results.read(GOLDEN)
+    return results.read(STUDY)
 
 
 def rows(table, **where):
@@ -56,27 +47,20 @@ def row(table, **where):
 # ---- as recorded -------------------------------------------------------------------------------------
 
 
-def test_the_recorded_study_is_what_its_script_writes(recorded, tmp_path):
-    recorded.write(tmp_path)
-    written = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.json*")}
-    assert len(written) > 100
-    assert written == {path: (GOLDEN / path).read_text() for path in written}
-
-
-def test_tables_profiles_and_report_of_the_recorded_study(recorded, tmp_path):
-    recorded.write_results(GOLDEN, tmp_path)
+def test_tables_and_profiles_of_the_recorded_study(tmp_path):
+    recorded_studies.script("scaling").write_results(STUDY, tmp_path)
     written = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
     assert set(map(str, written)) == {
         *(f"tables/{table}.tsv" for table in columns.SCALING),
         *(f"{goal.profile}/config.yaml" for goal in profiles.GOALS),
-        *("report.html", "report.md"),
     }
     for path, text in written.items():
         assert text == (GOLDEN / path).read_text(), f"{path}: see {GOLDEN / 'record.py'}"
 
 
-def test_the_report_says_that_the_machine_is_made_up(golden):
-    assert "made up for tests" in (GOLDEN / "report.md").read_text()
+def test_the_report_says_that_the_machine_is_made_up(golden, tmp_path):
+    for path in page.write(page.find(golden, ()), tmp_path):
+        assert "made up for tests" in path.read_text()
     assert {record.host.sku for record in golden.records} == {"SYNTHETIC-16"}
 
 
@@ -86,7 +70,7 @@ def test_the_report_says_that_the_machine_is_made_up(golden):
 @pytest.mark.parametrize("step", ["map_and_sort", "base_recalibration", "haplotype_caller"])
 def test_the_figures_of_a_run_are_those_of_its_ledgers(golden, step):
     for run in rows(golden.runs, step=step):
-        ledgers = [read_ledger(path) for path in sorted((GOLDEN / run["cell"]).glob("copies/*/ledger.jsonl"))]
+        ledgers = [read_ledger(path) for path in sorted((STUDY / run["cell"]).glob("copies/*/ledger.jsonl"))]
         jobs = [job for ledger in ledgers for job in ledger]
         between = (max(job.end for job in jobs) - min(job.start for job in jobs)).total_seconds()
         assert len(ledgers) == run["copies"]
@@ -125,8 +109,9 @@ def test_bindings_that_differ_in_boundary_and_memory_alone_are_points_of_their_o
     assert names == {"compact", "scatter-numa-interleave"}
 
 
-def test_the_law_that_was_put_in_is_found_again(golden, recorded):
-    for law, step in ((recorded.LAWS[0], "map_and_sort"), (recorded.LAWS[3], "haplotype_caller")):
+def test_the_law_that_was_put_in_is_found_again(golden):
+    laws = recorded_studies.script("scaling").LAWS
+    for law, step in ((laws[0], "map_and_sort"), (laws[3], "haplotype_caller")):
         fit = row(golden.fits, step=step, binding="compact", occupancy="alone")
         assert abs(fit["serial_fraction"] - law.serial) < 3 * fit["serial_fraction_se"]
         assert abs(fit["t1_s"] - law.t1_s) < 3 * fit["t1_se"]
@@ -142,7 +127,7 @@ def test_what_was_cut_off_is_named_and_in_no_figure(golden):
 
 
 def some_cell(folder, name="haplotype_caller-t2-compact-full-r1"):
-    shutil.copytree(GOLDEN / name, folder / name)
+    shutil.copytree(STUDY / name, folder / name)
     return folder / name
 
 
@@ -199,7 +184,7 @@ def test_a_record_in_another_cells_folder_is_refused(tmp_path):
 
 
 def test_time_in_pieces_is_when_any_of_them_ran(golden):
-    (copy, *_) = [read_ledger(path) for path in GOLDEN.glob("base_recalibration-t1-compact-alone-r1/copies/1/*.jsonl")]
+    (copy, *_) = [read_ledger(path) for path in STUDY.glob("base_recalibration-t1-compact-alone-r1/copies/1/*.jsonl")]
     first, second = copy
     assert results.step_s(copy, in_pieces=False) == pytest.approx(first.wall_s + second.wall_s)
     assert results.step_s([first, replace(second, start=first.start, end=first.end)], True) == pytest.approx(

@@ -9,6 +9,7 @@ from statistics import median
 
 import pandas as pd
 import pytest
+import recorded_studies
 from conftest import ROOT
 from typer.testing import CliRunner
 
@@ -22,7 +23,7 @@ from gpd.sizing.needs import Asked, need
 from gpd.tables import collect
 
 GOLDEN = ROOT / "tests" / "golden" / "size"
-STUDY = ROOT / "tests" / "golden" / "study"
+STUDY = recorded_studies.study()
 RUNS = figures.read()
 
 

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+import recorded_studies
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts" / "bench"))
@@ -35,7 +36,7 @@ def test_no_cell_of_a_recorded_study_is_left_out():
 
 
 def test_the_model_reads_of_a_record_what_it_read_of_the_study(tmp_path):
-    tables = collect.collect(ROOT / "tests" / "golden" / "study")
+    tables = collect.collect(recorded_studies.study())
     recorded.write(tmp_path, {"first": tables})
     first, again = study.evidence("first", tables), recorded.read(tmp_path)["first"]
     assert [one.error for one in study.held_out(again)] == pytest.approx([one.error for one in study.held_out(first)])

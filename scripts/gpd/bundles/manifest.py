@@ -1,6 +1,6 @@
 """What a bundle holds: its manifest, the names that its members may have, and how large all of it may be. Pure.
 
-manifest.schema.json, beside this file, says the same of the manifest as JSON schema; it is made of these types.
+`gpd bundle schema` prints the JSON schema of the manifest, made of these types.
 """
 
 import hashlib

@@ -40,6 +40,17 @@ app = typer.Typer(
 )
 
 
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of a bundle's manifest.
+
+    Example: gpd bundle schema
+    """
+    from gpd.bundles import manifest
+
+    say(json.dumps(manifest.schema(), indent=1))
+
+
 @app.command(MAKE)
 def make(
     study: Annotated[Path, typer.Argument(help="A study's folder, as runs/study.", exists=True, file_okay=False)],

@@ -22,6 +22,9 @@ def command(
         bool, typer.Option("--busy", help="Measure although others are at work on the node; the record says so.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the record.")] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of records, and measure nothing.")
+    ] = False,
 ) -> None:
     """Measure this node: memory bandwidth by likwid-bench, latency from core to core, clocks, disks, and its test bed.
 
@@ -31,11 +34,16 @@ def command(
 
     Example: gpd node
     """
+    import json
     import platform
 
     from gpd.commands import node_display
     from gpd.node import measure
+    from gpd.records import node
 
+    if schema:
+        say(json.dumps(node.schema(), indent=1))
+        return
     console = terminal()
     here = folder or measure.default_folder(platform.node())
     here.mkdir(parents=True, exist_ok=True)

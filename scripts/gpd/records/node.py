@@ -1,8 +1,8 @@
 """The record of a node, node.json: how fast its memory, caches, clocks and disks are, and what it is made of.
 
 Missing is None, or not in a mapping, and never zero; `missing` says why. A record may come from anywhere: it is held
-against the types below, whose limits also bound its size. node.schema.json, beside this file, says the same as JSON
-schema; it is made of these types (`schema()`).
+against the types below, whose limits also bound its size. `gpd node --schema` prints the JSON
+schema made of them.
 """
 
 import json

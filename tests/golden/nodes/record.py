@@ -6,7 +6,6 @@ No such machine was measured: cores and groups are those of resources/topologies
 that is easy to see in the output and a little noise with a seed. Look at the differences before they are recorded.
 """
 
-import json
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -257,8 +256,3 @@ if __name__ == "__main__":
         for figure, svg in drawn.items():
             (HERE / f"{name}-{figure}.svg").write_text(svg)
     (HERE / "compare.txt").write_text(compared())
-
-    from gpd.records import node
-
-    schema = HERE.parents[2] / "scripts" / "gpd" / "records" / "node.schema.json"
-    schema.write_text(json.dumps(node.schema(), indent=1) + "\n")

@@ -1,6 +1,6 @@
-"""Write the recorded scaling study beside this file: cells as a run leaves them, on a machine that does not exist.
+"""A scaling study for tests: cells as a run leaves them, on a machine that does not exist. Tests write it anew.
 
-    python tests/golden/scaling/record.py
+    python tests/golden/scaling/record.py      write its tables and profiles beside this file
 
 Everything here is SYNTHETIC: 16 cores in four L3 groups and two NUMA nodes, whose times follow a law that is written
 below, with a little noise. It shows what the report says of such figures, and nothing of any processor. Every record of
@@ -9,7 +9,7 @@ a job starts from a real one of ../germline_demo/ledger.jsonl. The same seed wri
 
 import json
 import random
-import shutil
+import tempfile
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -185,7 +185,7 @@ def chosen(found: results.Results) -> list[page.Profile]:
 
 
 def write_results(study: Path, folder: Path) -> None:
-    """Collect the study, and write its tables, profiles and report; what is recorded is the text."""
+    """Collect the study, and write its tables and profiles; what is recorded is the text."""
     found = results.read(study)
     results.write(found, folder / "tables")
     for path in (folder / "tables").glob("*.parquet"):
@@ -193,12 +193,9 @@ def write_results(study: Path, folder: Path) -> None:
     for profile in chosen(found):
         (folder / profile.place).parent.mkdir(exist_ok=True)
         (folder / profile.place).write_text(profile.text)
-    page.write(page.find(found, chosen(found)), folder)
-    shutil.rmtree(folder / "figures")  # they stand in report.html, too
 
 
 if __name__ == "__main__":
-    for old in HERE.glob("*-t*"):
-        shutil.rmtree(old)
-    write(HERE)
-    write_results(HERE, HERE)
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder))
+        write_results(Path(folder), HERE)

@@ -5,7 +5,12 @@
 Look at the differences before they are recorded. Few models are drawn anew, so that it takes seconds.
 """
 
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import recorded_studies
 
 from gpd.commands import size, size_display
 from gpd.published import figures
@@ -13,7 +18,6 @@ from gpd.sizing import published, sources
 from gpd.sizing.needs import Asked
 
 HERE = Path(__file__).parent
-STUDY = HERE.parent / "study"
 REDRAWS = 4
 ASKED = Asked(genomes_per_week=200, depth=30, deadline_h=48, nodes=4, carbon_g_per_kwh=300)
 
@@ -31,7 +35,7 @@ def texts() -> dict[str, str]:
 
     return {
         "published.md": text(size.Given((), (), None, "4", None, 1)),
-        "study.md": text(size.Given((STUDY,), (), "100", None, None, 1)),
+        "study.md": text(size.Given((recorded_studies.study(),), (), "100", None, None, 1)),
     }
 
 

@@ -1,14 +1,15 @@
-"""Write the recorded study beside this file: cells as a run leaves them, with times short enough to add up by hand.
+"""A study for tests: cells as a run leaves them, with times short enough to add up by hand. Tests write it anew.
 
-    python tests/golden/study/record.py
+    python tests/golden/study/record.py        write its tables beside this file, as the lab collects them
 
-Then its tables, as the lab collects them: look at the differences before they are recorded. Every record of a job
+Look at the differences before they are recorded. Every record of a job
 starts from a real one of ../germline_demo/ledger.jsonl; a small list scheduler on two CPUs gives it its times, in whole
 tenths of a second. The same seed writes the same bytes.
 """
 
 import json
 import random
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -314,5 +315,6 @@ def write_tables(study: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(HERE)
-    write_tables(HERE, HERE / "tables")
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder))
+        write_tables(Path(folder), HERE / "tables")

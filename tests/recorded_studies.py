@@ -1,0 +1,29 @@
+"""The recorded studies: scripts in tests/golden write their records anew, the same with each process."""
+
+import atexit
+import importlib.util
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@cache
+def script(name: str) -> ModuleType:
+    """The script that writes a study."""
+    spec = importlib.util.spec_from_file_location(f"record_{name}", GOLDEN / name / "record.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def study(name: str = "study") -> Path:
+    """The folder of a study's records, for reading alone; its tables, as they are to be, stand in GOLDEN."""
+    folder = Path(tempfile.mkdtemp(prefix="gpd-recorded-"))
+    atexit.register(shutil.rmtree, folder)
+    script(name).write(folder / name)
+    return folder / name
