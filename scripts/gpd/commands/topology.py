@@ -1,5 +1,6 @@
 """`gpd topology`: the CPUs of a machine, and the slots that jobs get of them."""
 
+import subprocess
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +8,8 @@ from typing import Annotated
 import typer
 
 from gpd.commands.verbs import Terminal, say
-from gpd.machines import launcher, topology, topology_svg
+from gpd.errors import GpdError
+from gpd.machines import launcher, topology
 
 
 class Binding(StrEnum):
@@ -34,18 +36,30 @@ def command(
     binding: Annotated[Binding, typer.Option(help="Fill one group after the other, or spread.")] = Binding.COMPACT,
     boundary: Annotated[Boundary, typer.Option(help="What a job should not cross.")] = Boundary.L3,
     smt: Annotated[bool, typer.Option("--smt", help="Hyperthreads are CPUs. Default: jobs get whole cores.")] = False,
-    svg: Annotated[Path | None, typer.Option(help="Also draw it, to this file.", dir_okay=False)] = None,
+    svg: Annotated[Path | None, typer.Option(help="Also have lstopo draw it, to this file.", dir_okay=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the machine's packages, NUMA nodes, L3 groups and cores, and the slots that jobs get of them.
 
-    Example: gpd topology --threads 8 --binding scatter --boundary numa --svg slots.svg
+    Example: gpd topology --threads 8 --binding scatter --boundary numa
     """
     layout = launcher.lay_out(topology.Policy(threads, binding, boundary, smt), xml)
     title = xml.stem if xml else "this machine"
     if svg:
-        svg.write_text(topology_svg.draw(layout, title), encoding="utf-8")
+        draw(svg, xml)
     if as_json:
         say(topology.to_json(layout))
     else:
         topology.show(layout, title, Terminal())
+
+
+def draw(svg: Path, xml: Path | None) -> None:
+    """Have hwloc draw this machine, or the one in `xml`. Raises GpdError where it can't."""
+    source = ["--input", str(xml)] if xml else []
+    command = ["lstopo-no-graphics", *source, "--no-factorize", "--force", "--output-format", "svg", str(svg)]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise GpdError(f"{svg}: not drawn: lstopo-no-graphics of hwloc is not on the PATH") from None
+    if done.returncode:
+        raise GpdError(f"{svg}: not drawn: {' '.join(done.stderr.split())}")
