@@ -14,7 +14,6 @@ from gpd.commands import (
     doctor,
     ledger,
     node,
-    published,
     report,
     run,
     scaling,
@@ -53,4 +52,3 @@ app.command("compare")(compare.command)
 app.command("size")(size.command)
 app.add_typer(bundle.app, name="bundle")
 app.add_typer(ledger.app, name="ledger")
-app.add_typer(published.app, name="published")

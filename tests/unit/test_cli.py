@@ -11,7 +11,6 @@ from conftest import ROOT
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.commands import published
 from gpd.errors import Interrupted
 from gpd.machines import launcher
 from gpd.published import figures
@@ -122,14 +121,11 @@ def test_a_runtime_folder_that_is_no_place_for_leases_is_one_line(tmp_path, monk
 
 
 def test_an_error_of_many_lines_names_its_verb_on_each(monkeypatch):
-    def read():
+    def lay_out(*_):
         raise figures.PublishedError("first\nsecond")
 
-    monkeypatch.setattr(published, "read", read)
-    assert gpd("published", "check").stderr.splitlines() == [
-        "gpd published check: first",
-        "gpd published check: second",
-    ]
+    monkeypatch.setattr(launcher, "lay_out", lay_out)
+    assert gpd("topology").stderr.splitlines() == ["gpd topology: first", "gpd topology: second"]
 
 
 @pytest.mark.parametrize(
@@ -150,6 +146,6 @@ def test_an_interruption_is_told_and_has_the_shells_exit_code(monkeypatch, raise
 
 @pytest.mark.deep
 def test_who_reads_no_further_is_no_fault():
-    show = subprocess.Popen([sys.executable, "-m", "gpd", "published", "check", "--json"], stdout=subprocess.PIPE)
+    show = subprocess.Popen([sys.executable, "-m", "gpd", "bundle", "schema"], stdout=subprocess.PIPE)
     show.stdout.close()
     assert show.wait() in (0, 1)

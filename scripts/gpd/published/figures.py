@@ -16,7 +16,6 @@ FOLDER = ROOT / "resources" / "published"
 THROUGHPUT = "germline_throughput"
 TOTALS = "germline_throughput_totals"
 SINGLE = "germline_single_sample"
-TUXEDO = "tuxedo"
 HOURS_PER_DAY = 24
 
 # what the publications call a step, in their order: our name of it
@@ -93,16 +92,6 @@ class PublishedRun:
     def recompute(self, figure: str) -> Recomputed | None:
         """Return one of FIGURES."""
         return {"total_hours": self.total_hours, "genomes_per_day": self.genomes_per_day}[figure]
-
-
-@dataclass(frozen=True)
-class Statement:
-    """What was said of the Tuxedo pipeline on a CPU, without a runtime."""
-
-    published: str
-    platform: str
-    sku: str
-    statement: str
 
 
 @dataclass(frozen=True)
@@ -185,12 +174,6 @@ class _Row:
 def read(folder: Path = FOLDER) -> list[PublishedRun]:
     """Read the germline tables. Raises PublishedError, which names file and line, and OSError."""
     return [*_read_throughput(folder), *_read_single(folder)]
-
-
-def read_statements(folder: Path = FOLDER) -> list[Statement]:
-    """Read what was said of the Tuxedo pipeline. Raises as read() does."""
-    columns = ("published", "platform", "sku", "statement")
-    return [Statement(*map(row.required, columns)) for row in _read_rows(folder, TUXEDO, columns)]
 
 
 def _read_rows(folder: Path, name: str, columns: Sequence[str]) -> list[_Row]:

@@ -109,19 +109,20 @@ def _point(run: PublishedRun) -> ReferencePoint:
         genomes_per_day=_value(run.genomes_per_day),
         total_hours=_value(run.total_hours),
         hours={step: _float(hours) for step, hours in run.hours.items()},
-        notes=tuple(_notes(run)),
+        notes=tuple(notes(run)),
     )
 
 
-def _notes(run: PublishedRun) -> list[str]:
-    notes = []
+def notes(run: PublishedRun) -> list[str]:
+    """Say of each printed figure that does not follow from its rows, or can't be recomputed, which and why."""
+    found = []
     for figure in figures([run]):
         said = f"{run.sku}, N = {run.n_samples}: {NAMES[figure.name]}: printed {figure.printed}"
         if figure.recomputed is None:
-            notes.append(f"{said}, which the rows do not suffice to recompute")
+            found.append(f"{said}, which the rows do not suffice to recompute")
         elif not figure.follows:
-            notes.append(f"{said}, {figure.recomputed.value:.2f} follows from the steps")
-    return notes
+            found.append(f"{said}, {figure.recomputed.value:.2f} follows from the steps")
+    return found
 
 
 def _value(recomputed: Recomputed | None) -> float | None:
