@@ -12,8 +12,8 @@ import pytest
 from conftest import Cohort, tiny_cohort
 from test_plan import VQSR
 
-JAVA = "-Xmx{heap}m -XX:+UseSerialGC -Djava.io.tmpdir=/tmp"
-PARALLEL = "-Xmx{heap}m -XX:+UseParallelGC -XX:ParallelGCThreads=2 -Djava.io.tmpdir=/tmp"
+JAVA = "-Xmx{heap}m -XX:+UseSerialGC -Djava.io.tmpdir=$TMPDIR"
+PARALLEL = "-Xmx{heap}m -XX:+UseParallelGC -XX:ParallelGCThreads=2 -Djava.io.tmpdir=$TMPDIR"
 REFERENCE = "-R results/reference/genome.fa"
 KNOWN = "results/reference/vcf/known_sites_1.vcf.gz"
 INDELS = "results/reference/vcf/known_indels_1.vcf.gz"

@@ -190,14 +190,14 @@ def tophat_words(planned: Planned) -> list[str]:
 def test_tophat2_command_line(usual_tophat):
     assert tophat_words(usual_tophat) == [
         *("tophat2", "-p", "1", "-r", "20", "--mate-std-dev", "30", "--library-type", "fr-unstranded"),
-        *("-G", "results/reference/genes.gtf", "-o", "$work/out", "results/reference/bowtie2/genome"),
-        *("$work/fq1_1.fq.gz,$work/fq1_2.fq.gz", "$work/fq2_1.fq.gz,$work/fq2_2.fq.gz"),
+        *("-G", "results/reference/genes.gtf", "-o", "$TMPDIR/out", "results/reference/bowtie2/genome"),
+        *("$TMPDIR/fq1_1.fq.gz,$TMPDIR/fq1_2.fq.gz", "$TMPDIR/fq2_1.fq.gz,$TMPDIR/fq2_2.fq.gz"),
     ]
 
 
 def test_tophat2_gets_plain_names_whatever_the_files_are_called(usual_tophat):
     text = usual_tophat.commands["tophat2"]
-    assert 'ln -s "$(realpath -- reads/B2_L1_R1.fq.gz)" "$work/fq1_1.fq.gz"' in text
+    assert 'ln -s "$(realpath -- reads/B2_L1_R1.fq.gz)" "$TMPDIR/fq1_1.fq.gz"' in text
 
 
 def test_tophat2_summary_is_named_as_multiqc_looks_for_it(usual_tophat):
@@ -220,7 +220,7 @@ def test_tophat2_single_end_has_no_inner_distance(tophat):
     planned = plan(tophat)
     words = tophat_words(planned)
     assert "-r" not in words
-    assert words[-1] == "$work/fq1_1.fq.gz,$work/fq1_2.fq.gz"
+    assert words[-1] == "$TMPDIR/fq1_1.fq.gz,$TMPDIR/fq1_2.fq.gz"
     assert "inner_distance" not in planned.jobs
 
 

@@ -59,6 +59,8 @@ if cohort.config and workflow.is_main_process:
     errors += [] if PREFLIGHT == "none" else preflight.folders([".", place("results/"), place("logs/")])
 if errors:
     sys.exit("\n".join(map(tables.one_line, errors)))
+if workflow.is_main_process:
+    own_folder = load(source("snakemakes.py")).note(Path(".snakemake/gpd/temporary"), workflow.snakemake_tmp_dir)
 config = cohort.config
 units = cohort.units
 

@@ -18,8 +18,8 @@ from pathlib import Path
 MODULES = (
     *("__init__", "__main__", "allocate", "attempt", "cgroup", "command", "diagnose", "files", "job", "journal"),
     *("keeper", "lease", "ledger", "limits", "measure", "node", "options", "owner", "pieces", "processes"),
-    *("requester", "retry", "runtime", "scatter", "shared", "show", "slurm", "spare", "supervise", "system"),
-    *("topology", "waiting"),
+    *("requester", "retry", "runtime", "scatter", "scratch", "shared", "show", "slurm", "spare", "supervise"),
+    *("system", "topology", "waiting"),
 )
 FILES = (*(f"launcher/{name}.py" for name in MODULES), "outputs.py")
 

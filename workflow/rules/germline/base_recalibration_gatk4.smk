@@ -29,10 +29,10 @@ rule base_recalibrator:
             "base_recalibration",
             """
             gatk --java-options {params.java:q} BaseRecalibrator -R {input.fasta:q} -I {input.bam:q} \\
-                {params.known} "${{regions[@]}}" --tmp-dir {resources.tmpdir:q} -O "$piece"
+                {params.known} "${{regions[@]}}" --tmp-dir "$TMPDIR" -O "$piece"
             """,
             gather="""
-            gatk --java-options {params.java_gather:q} GatherBQSRReports -I "$list" --tmp-dir {resources.tmpdir:q} -O {output:q}
+            gatk --java-options {params.java_gather:q} GatherBQSRReports -I "$list" --tmp-dir "$TMPDIR" -O {output:q}
             """,
             over="{input.bam:q}",
             piece="{output:q}",
@@ -70,7 +70,7 @@ rule base_recalibration:
             "base_recalibration",
             """
             gatk --java-options {params.java:q} ApplyBQSR -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
-                --bqsr-recal-file {input.table:q} --tmp-dir {resources.tmpdir:q} -O "$piece"
+                --bqsr-recal-file {input.table:q} --tmp-dir "$TMPDIR" -O "$piece"
             """,
             gather=GATHER_BAM,
             finish="""

@@ -169,12 +169,11 @@ def with_fewer_gaussians(command):
     Fewer are tried only where GATK says that there was too little for so many; any other failure stands.
     """
     return """
-            said=$(mktemp -p {resources.tmpdir:q}); trap 'rm -f "$said"' EXIT
             tried=
             for gaussians in {params.gaussians}; do
                 tried="$tried $gaussians" code=0
-                COMMAND 2>&1 | tee "$said" || code=$?
-                [ $code != 0 ] && grep -qiE "No data found|failed to converge|NaN LOD value" "$said" || break
+                COMMAND 2>&1 | tee "$TMPDIR/said" || code=$?
+                [ $code != 0 ] && grep -qiE "No data found|failed to converge|NaN LOD value" "$TMPDIR/said" || break
             done
             if [ $code != 0 ]; then
                 echo "error: VQSR found no model for the {wildcards.mode} of {wildcards.callset} (Gaussians tried:$tried)," \\

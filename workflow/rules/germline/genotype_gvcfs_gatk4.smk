@@ -56,7 +56,7 @@ rule genomics_db_import:
                 --samples {input.samples:q} "${{regions[@]}}" -- \\
                 gatk --java-options {params.java:q} GenomicsDBImport \\
                 ${{contigs:+--merge-contigs-into-num-partitions 25}} --batch-size 50 \\
-                --bypass-feature-reader --genomicsdb-shared-posixfs-optimizations --tmp-dir {resources.tmpdir:q}
+                --bypass-feature-reader --genomicsdb-shared-posixfs-optimizations --tmp-dir "$TMPDIR"
             """,
             gather="""
             mkdir -p {output:q}
@@ -110,7 +110,7 @@ rule genotype_gvcfs:
             "genotype_gvcfs",
             """
             gatk --java-options {params.java:q} GenotypeGVCFs -R {input.fasta:q} -V SOURCE "${{regions[@]}}" \\
-                --tmp-dir {resources.tmpdir:q} -O "$piece"
+                --tmp-dir "$TMPDIR" -O "$piece"
             """.replace("SOURCE", SOURCE),
             gather=GATHER_VCF,
             over=OVER,

@@ -30,7 +30,7 @@ rule haplotype_caller:
             """
             gatk --java-options {params.java:q} HaplotypeCaller -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \\
                 --native-pair-hmm-threads $GPD_THREADS "${{regions[@]}}" {params.ploidy} \\
-                --tmp-dir {resources.tmpdir:q} -O "$piece"
+                --tmp-dir "$TMPDIR" -O "$piece"
             """,
             gather=GATHER_GVCF,
             over="{input.bam:q}",

@@ -26,6 +26,6 @@ rule hard_filter:
             "hard_filter",
             """
             gatk --java-options {params.java:q} VariantFiltration -R {input.fasta:q} -V {input.vcf:q} \\
-                {params.filters} --tmp-dir {resources.tmpdir:q} -O {output.vcf:q}
+                {params.filters} --tmp-dir "$TMPDIR" -O {output.vcf:q}
             """,
         )

@@ -77,6 +77,6 @@ def gatk3(wildcards, threads, resources):
 
     Where its Java is depends on the machine, so that comes through the environment.
     """
-    options = f"{java(wildcards, threads, resources)} -Djava.io.tmpdir={shlex.quote(str(resources.tmpdir))}"
+    options = f'{java(wildcards, threads, resources)} -Djava.io.tmpdir="$TMPDIR"'
     jar = config["gatk3_jar"]
     return f'"$GPD_JAVA8" {options} -jar {shlex.quote(jar)}' if jar else f"gatk3 {options}"

@@ -29,8 +29,8 @@ rule map_and_sort:
         bound(
             "map_and_sort",
             mapping("""
-            stream() {{ reads stream --counts "$counts" "$1"; }}
-            unpack() {{ reads stream --counts "$counts" --reference {input.reference:q} "$1"; }}
+            stream() {{ reads stream --counts "$TMPDIR" "$1"; }}
+            unpack() {{ reads stream --counts "$TMPDIR" --reference {input.reference:q} "$1"; }}
             {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.index:q} {params.streams}
             """),
             before="{params.guard}",
@@ -71,7 +71,7 @@ rule map_chunk:
             "map_and_sort",
             mapping(
                 """
-            {params.source} reads chunk --counts "$counts" --chunk {wildcards.shard} --batch-bases BASES \\
+            {params.source} reads chunk --counts "$TMPDIR" --chunk {wildcards.shard} --batch-bases BASES \\
                 {params.stdin} {input.reads:q} \\
                 -- {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.interleaved} {params.index:q} \\
             | LC_ALL=C grep -av $'^~~*\\t'
@@ -102,11 +102,10 @@ rule take_alignment:
         bound(
             "map_and_sort",
             """
-            counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
             samtools view -u -@ {threads} --reference {input.reference:q} {input.reads:q} \\
-            | tee >(samtools flagstat -O json - > "$counts/flagstat"; true) \\
+            | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
             | samtools view --output-fmt bam,level=1 -@ {threads} -o {output.bam:q} -
-            {params.python} "$GPD_READS" unit --counts "$counts" --output {output.counts:q}
+            {params.python} "$GPD_READS" unit --counts "$TMPDIR" --output {output.counts:q}
             """,
             rule="take_alignment",
         )

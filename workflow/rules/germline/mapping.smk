@@ -63,7 +63,7 @@ def chunk_source(wildcards, input):
     if not units[wildcards.sample][wildcards.unit]["bam"]:
         return ""
     reference, reads = (shlex.quote(str(path)) for path in (input.reference, input.reads))
-    return f'samtools collate --reference {reference} -u -O {reads} "$counts/collate" | samtools fastq -n - |'
+    return f'samtools collate --reference {reference} -u -O {reads} "$TMPDIR/collate" | samtools fastq -n - |'
 
 
 @cache
@@ -141,13 +141,12 @@ def mapping(bwa, chunk=""):
     end of its input only when flagstat has closed the pipe too, so that count is whole by then.
     """
     command = """
-            counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
             reads() {{ {params.python} "$GPD_READS" "$@"; }}
             BWA \\
             | samtools view -u - \\
-            | tee >(samtools flagstat -O json - > "$counts/flagstat"; true) \\
-            | sambamba sort -t {threads} -m $(({resources.mem_mb} / 4))M -l 1 --tmpdir {resources.tmpdir:q} \\
+            | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
+            | sambamba sort -t {threads} -m $(({resources.mem_mb} / 4))M -l 1 --tmpdir "$TMPDIR" \\
                 -o {output.bam:q} /dev/stdin
-            reads unit --counts "$counts" CHUNK--output {output.counts:q} {input.reads:q}
+            reads unit --counts "$TMPDIR" CHUNK--output {output.counts:q} {input.reads:q}
             """
     return command.replace("BWA", bwa.strip()).replace("CHUNK", chunk).replace("BASES", str(BATCH_BASES))

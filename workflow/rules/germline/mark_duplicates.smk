@@ -21,6 +21,6 @@ rule mark_duplicates:
             "mark_duplicates",
             """
             sambamba markdup -t {threads} -l 1 --hash-table-size 1048576 --overflow-list-size 600000 \\
-                --tmpdir {resources.tmpdir:q} {input:q} {output.bam:q}
+                --tmpdir "$TMPDIR" {input:q} {output.bam:q}
             """,
         )

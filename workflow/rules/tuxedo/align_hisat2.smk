@@ -70,18 +70,17 @@ rule align:
         bound(
             "align",
             """
-            counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
             reads() {{ {params.python} "$GPD_READS" "$@"; }}
-            stream() {{ reads stream --names --counts "$counts" "$1"; }}
+            stream() {{ reads stream --names --counts "$TMPDIR" "$1"; }}
             hisat2-align-s -p {threads} --dta-cufflinks {params.strandness} \\
                 --rg-id {wildcards.sample:q} --rg SM:{wildcards.sample:q} \\
                 --known-splicesite-infile {input.splice_sites:q} --new-summary --summary-file {output.summary:q} \\
                 -x {params.index:q} {params.reads} \\
             | samtools view -u - \\
-            | tee >(samtools flagstat -O json - > "$counts/flagstat"; true) \\
-            | samtools sort -@ {threads} -m $(({resources.mem_mb} / 4 / {threads}))M -T "$counts/sort" \\
+            | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
+            | samtools sort -@ {threads} -m $(({resources.mem_mb} / 4 / {threads}))M -T "$TMPDIR/sort" \\
                 -o {output.bam:q} -
             samtools index {output.bam:q}
-            reads unit --counts "$counts" --lanes {params.lanes} --output {output.counts:q} {input.reads:q}
+            reads unit --counts "$TMPDIR" --lanes {params.lanes} --output {output.counts:q} {input.reads:q}
             """,
         )

@@ -72,12 +72,11 @@ rule inner_distance:
         bound(
             "align",
             """
-            work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
             fragments() {{ {params.python} "$GPD_FRAGMENTS" "$@"; }}
-            fragments first --reads 20000 {input.fq1:q} > "$work/1.fq"
-            fragments first --reads 20000 {input.fq2:q} > "$work/2.fq"
+            fragments first --reads 20000 {input.fq1:q} > "$TMPDIR/1.fq"
+            fragments first --reads 20000 {input.fq2:q} > "$TMPDIR/2.fq"
             bowtie2 -p {threads} --no-discordant --no-mixed --no-unal --no-head -X 2000 \\
-                -x {params.index:q} -1 "$work/1.fq" -2 "$work/2.fq" \\
+                -x {params.index:q} -1 "$TMPDIR/1.fq" -2 "$TMPDIR/2.fq" \\
             | fragments distance > {output:q}
             """,
             rule="inner_distance",
@@ -115,13 +114,12 @@ rule tophat2:
         bound(
             "align",
             """
-            work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
             {params.links}
             tophat2 -p {threads} {params.distance} --library-type {params.library} -G {input.genes:q} \
-                {params.novel} -o "$work/out" {params.index:q} {params.reads}
-            mv "$work/out/align_summary.txt" {output.summary:q}
-            mv "$work/out/accepted_hits.bam" {output.mapped:q}
-            mv "$work/out/unmapped.bam" {output.unmapped:q}
+                {params.novel} -o "$TMPDIR/out" {params.index:q} {params.reads}
+            mv "$TMPDIR/out/align_summary.txt" {output.summary:q}
+            mv "$TMPDIR/out/accepted_hits.bam" {output.mapped:q}
+            mv "$TMPDIR/out/unmapped.bam" {output.unmapped:q}
             echo {threads} > {output.threads:q}
             """,
             rule="tophat2",
@@ -151,12 +149,11 @@ rule align:
         bound(
             "align",
             """
-            counts=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$counts"' EXIT
             reads() {{ {params.python} "$GPD_READS" "$@"; }}
-            for fastq in {input.reads:q}; do reads stream --counts "$counts" "$fastq" | wc -l; done
+            for fastq in {input.reads:q}; do reads stream --counts "$TMPDIR" "$fastq" | wc -l; done
             {{ samtools view -h {input.mapped:q}; samtools view {input.unmapped:q}; }} \
-            | samtools flagstat -O json - > "$counts/flagstat"
-            reads unit --counts "$counts" --lanes {params.lanes} --output {output.counts:q} {input.reads:q} \
+            | samtools flagstat -O json - > "$TMPDIR/flagstat"
+            reads unit --counts "$TMPDIR" --lanes {params.lanes} --output {output.counts:q} {input.reads:q} \
             || {{ echo "error: TopHat lost reads of {wildcards.sample}, or they are damaged (see above)" >&2; exit 1; }}
             samtools view -F 0x900 {input.unmapped:q} \
             | {params.python} "$GPD_BLOCKS" --threads "$(cat {input.threads:q})" --lanes {params.lanes} {input.reads:q}

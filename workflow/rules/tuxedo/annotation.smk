@@ -19,15 +19,14 @@ rule annotation:
         bound(
             "reference",
             """
-            work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
-            gzip -cdf -- {input.annotation:q} > "$work/annotation"
-            genes=$work/annotation names=
-            if grep -m 1 -qE '^##gff-version 3|^[^#].*\t(ID|Parent|Name)=' "$work/annotation"; then
+            gzip -cdf -- {input.annotation:q} > "$TMPDIR/annotation"
+            genes=$TMPDIR/annotation names=
+            if grep -m 1 -qE '^##gff-version 3|^[^#].*\t(ID|Parent|Name)=' "$TMPDIR/annotation"; then
                 echo "GFF3: gffread converts it to GTF" >&2
-                gffread "$work/annotation" -T -o "$work/genes.gtf"
-                genes=$work/genes.gtf names=yes
+                gffread "$TMPDIR/annotation" -T -o "$TMPDIR/genes.gtf"
+                genes=$TMPDIR/genes.gtf names=yes
             fi
-            {params.python} "$GPD_ANNOTATION" genes --fai {input.fai:q} ${{names:+--gff3 "$work/annotation"}} \\
+            {params.python} "$GPD_ANNOTATION" genes --fai {input.fai:q} ${{names:+--gff3 "$TMPDIR/annotation"}} \\
                 < "$genes" > {output:q}
             """,
             rule="annotation",

@@ -22,10 +22,9 @@ rule assemble:
         bound(
             "assemble",
             """
-            work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
             genes={input.genes:q} fasta={input.fasta:q}
             cufflinks --quiet --no-update-check -p {threads} {params.library} {params.guide} \\
-                -o "$work" {input.bam:q}
-            mv "$work/transcripts.gtf" {output.gtf:q}
+                -o "$TMPDIR" {input.bam:q}
+            mv "$TMPDIR/transcripts.gtf" {output.gtf:q}
             """,
         )

@@ -211,7 +211,7 @@ def tophat_files(wildcards):
 
 def tophat_links(wildcards):
     return "; ".join(
-        f'ln -s "$(realpath -- {shlex.quote(fastq)})" "$work/{name}"'
+        f'ln -s "$(realpath -- {shlex.quote(fastq)})" "$TMPDIR/{name}"'
         for lanes in tophat_files(wildcards)
         for fastq, name in lanes
     )
@@ -219,4 +219,4 @@ def tophat_links(wildcards):
 
 def tophat_reads(wildcards):
     """A comma list of R1, and one of R2 where there are pairs."""
-    return " ".join(",".join(f'"$work/{name}"' for _, name in lanes) for lanes in tophat_files(wildcards) if lanes)
+    return " ".join(",".join(f'"$TMPDIR/{name}"' for _, name in lanes) for lanes in tophat_files(wildcards) if lanes)

@@ -19,10 +19,9 @@ rule merge:
         bound(
             "merge",
             """
-            work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
-            printf '%s\\n' {input.assemblies:q} > "$work/assemblies.txt"
+            printf '%s\\n' {input.assemblies:q} > "$TMPDIR/assemblies.txt"
             cuffmerge -p {threads} --ref-gtf {input.genes:q} --ref-sequence {input.fasta:q} \\
-                -o "$work" "$work/assemblies.txt"
-            mv "$work/merged.gtf" {output:q}
+                -o "$TMPDIR" "$TMPDIR/assemblies.txt"
+            mv "$TMPDIR/merged.gtf" {output:q}
             """,
         )

@@ -21,10 +21,9 @@ rule quantify:
         bound(
             "quantify",
             """
-            work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
             fasta={input.fasta:q}
-            cuffquant --quiet --no-update-check -p {threads} {params.library} -o "$work" \\
+            cuffquant --quiet --no-update-check -p {threads} {params.library} -o "$TMPDIR" \\
                 {input.transcripts:q} {input.bam:q}
-            mv "$work/abundances.cxb" {output:q}
+            mv "$TMPDIR/abundances.cxb" {output:q}
             """,
         )

@@ -26,9 +26,8 @@ rule visualize:
         bound(
             "visualize",
             """
-            work=$(mktemp -d -p {resources.tmpdir:q}); trap 'rm -rf "$work"' EXIT
-            cp -- {input:q} "$work"
+            cp -- {input:q} "$TMPDIR"
             mkdir -p {output:q}
-            Rscript --vanilla "$GPD_CUMMERBUND" "$work" {output:q} {params.fdr} {params.top_genes}
+            Rscript --vanilla "$GPD_CUMMERBUND" "$TMPDIR" {output:q} {params.fdr} {params.top_genes}
             """,
         )

@@ -53,7 +53,8 @@ Options of `scatter` (see scatter.py):
     --unmapped          the last piece has the reads without a place, too
     --clip FASTA        cut anywhere, a piece's records are clipped to what is its own (clip.py)
 
-The job's command finds GPD_CPUS, GPD_THREADS (what was granted) and GPD_MEM_MB in its environment.
+The job's command finds GPD_CPUS, GPD_THREADS (what was granted) and GPD_MEM_MB in its environment, and in TMPDIR a
+folder of its own for temporary files, which is removed when the job is over, however it ended (scratch.py).
 """
 
 import os

@@ -6,6 +6,7 @@ import time
 from launcher.journal import Journal
 from launcher.ledger import append, new_record
 from launcher.processes import rss_mib
+from launcher.scratch import planned_folder, remove_folder
 from launcher.system import say
 
 NEAR, GROWN = 0.9, 1.05  # memory is noted from this share of what was granted on, and again when there is so much more
@@ -20,7 +21,7 @@ class Attempt:
     def __init__(self, settings, command, requester, runtime):
         self.settings, self.command, self.requester, self.runtime = settings, command, requester, runtime
         self.began, self.owner = time.monotonic(), None
-        self.record = new_record(settings)
+        self.record, self.folder = new_record(settings), planned_folder()
         self.journal = Journal(runtime, self.record)
         self.noted_mib = 0
         self.note()
@@ -39,7 +40,7 @@ class Attempt:
 
     def note(self, cgroups=()):
         """Note the record as it is now, for those who find it if all of us are killed."""
-        self.journal.write(self.record, self.settings.ledger, cgroups)
+        self.journal.write(self.record, self.settings.ledger, cgroups, self.folder)
 
     def note_memory(self, job_mib):
         """Note that the job comes near the memory that Slurm granted: one kind of limit kills all of us at its end."""
@@ -59,8 +60,11 @@ class Attempt:
             say(f"{self.name}: {cause}: {record['message']} (log: {record['log']})")
         try:
             append(settings.ledger, record, once)
-            self.journal.close()
         except OSError as error:  # the journal keeps the record until the ledger can take it
             self.note()
             say(f"{settings.ledger}: the record of this job could not be written: {error.strerror}")
+            remove_folder(self.folder)
+        else:
+            remove_folder(self.folder)
+            self.journal.close()  # last: who finds it removes what is left of the folder
         return code

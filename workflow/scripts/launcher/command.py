@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 
+from launcher.scratch import variables
 from launcher.system import LIBC, LauncherError
 from launcher.topology import format_cpus
 
@@ -50,7 +51,7 @@ def start_shell(attempt, log_fd, lease, cgroup):
 
     Raises LauncherError where it cannot run.
     """
-    environment = job_environment(attempt.record, attempt.settings, lease)
+    environment = job_environment(attempt, lease)
     told, tell = os.pipe()
     shell = os.fork()
     if shell == 0:
@@ -105,13 +106,15 @@ def spent():
     return usage.ru_utime, usage.ru_stime
 
 
-def job_environment(record, settings, lease):
+def job_environment(attempt, lease):
     """Return the command's environment: what it may use, and the mark by which it is known."""
+    settings = attempt.settings
     threads = settings.threads if lease.cpus is None else len(lease.cpus)
     cpus = os.sched_getaffinity(0) if lease.cpus is None else lease.cpus
     return {
         **os.environ,
-        "GPD_JOB": record["id"],
+        **variables(attempt.folder),
+        "GPD_JOB": attempt.record["id"],
         "GPD_CPUS": format_cpus(cpus),
         "GPD_THREADS": str(min(threads, settings.threads)),
         "GPD_MEM_MB": str(settings.mem_mb),

@@ -2,6 +2,7 @@
 
 import os
 
+from launcher.scratch import place
 from launcher.shared import shared_mib
 from launcher.system import MIB, say
 
@@ -28,7 +29,7 @@ def is_whole(paths):
 def full_disk(paths):
     """Return a folder where a job of these outputs writes, and whose disk has no room for a tool's buffer, or None."""
     folders = (os.path.dirname(os.path.abspath(path)) for path in paths)
-    return outputs().full_place((os.getcwd(), os.environ.get("TMPDIR") or "/tmp", *folders), MIB)
+    return outputs().full_place((os.getcwd(), place(), *folders), MIB)
 
 
 def shared_files(settings):

@@ -17,6 +17,7 @@ from launcher.node import own_ledger
 from launcher.processes import has_children, reap, stat_fields
 from launcher.requester import ENDINGS, Ended, Requester, end_if_gone
 from launcher.runtime import runtime_dir
+from launcher.scratch import FULL, make_folder
 from launcher.supervise import Ending
 from launcher.system import PDEATHSIG, SUBREAPER, TICK_S, LauncherError, prctl, say
 from launcher.topology import format_cpus
@@ -108,7 +109,8 @@ def run_attempt(attempt):
     except BrokenInputError as error:
         return attempt.finish("broken_input", str(error), 1)
     except (LauncherError, OSError) as error:
-        return attempt.finish("launcher_error", str(error), 1)
+        full = getattr(error, "errno", None) in FULL
+        return attempt.finish("disk_full" if full else "launcher_error", str(error), 1)
     return attend(start_keeper(attempt, log_fd, lease), attempt)
 
 
@@ -132,7 +134,7 @@ def begin(attempt):
         else:
             wait_for_earlier(runtime, settings.log, requester)
         log_fd = open_log(settings.log)
-        check_environment()
+        make_folder(attempt.folder)
         if fault := input_fault(settings.inputs, log_fd):
             raise BrokenInputError(fault)
         lease = Lease() if settings.binding == "none" else acquire(runtime, settings, requester)
@@ -155,13 +157,6 @@ def open_log(path):
     """Open a job's log, emptied of what an earlier attempt wrote."""
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
-
-
-def check_environment():
-    """Raise LauncherError where tools would fail for want of a folder for temporary files."""
-    folder = os.environ.get("TMPDIR")
-    if folder and not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):
-        raise LauncherError(f"TMPDIR {folder}: no folder that can be written to; make it or unset TMPDIR")
 
 
 def start_keeper(attempt, log_fd, lease):

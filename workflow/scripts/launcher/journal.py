@@ -7,6 +7,7 @@ import os
 from launcher.cgroup import remove_cgroups
 from launcher.ledger import append
 from launcher.runtime import lifted, open_locked
+from launcher.scratch import remove_folder
 from launcher.system import read_text, say, unlink
 from launcher.topology import parse_cpus
 
@@ -22,10 +23,10 @@ class Journal:
         self.path = f"{runtime}/jobs/{record['id']}"
         self.fd = lifted(open_locked(self.path, os.O_APPEND))
 
-    def write(self, record, ledger, cgroups=()):
+    def write(self, record, ledger, cgroups=(), folder=None):
         """Note the record so far, as repr: only recovery reads it, and json would have to be loaded."""
-        notes = {"record": record, "ledger": ledger, "cgroups": cgroups, "log": os.path.abspath(record["log"])}
-        self.say(repr(notes))
+        notes = {"record": record, "ledger": ledger, "cgroups": cgroups, "folder": folder}
+        self.say(repr(notes | {"log": os.path.abspath(record["log"])}))
 
     def say(self, line):
         """Add a line."""
@@ -149,13 +150,15 @@ def is_ours_alone(fd):
 
 
 def recover(runtime):
-    """Record the abandoned jobs that are over. Return how many."""
+    """Record the abandoned jobs that are over, and remove what they left. Return how many."""
     count = 0
     for path, fd, notes in abandoned(runtime):
         record = notes["record"]
         if survivors(record["id"]) or not is_ours_alone(fd):
             continue
         remove_cgroups(notes["cgroups"])
+        if folder := notes.get("folder"):  # another version's launchers may have none
+            remove_folder(folder)
         if record["cause"] is None and record["exit_code"] is None:
             from launcher.diagnose import by_journal
 
