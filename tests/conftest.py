@@ -6,6 +6,7 @@ import importlib.util
 import io
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
@@ -255,6 +256,11 @@ def tiny_cohort(folder: Path, samples: Sequence[str] = ("S1", "S2"), lanes: int 
                 fq2=write_fastq(folder / "reads" / f"{sample}_L{lane}_R2.fq.gz", second).relative_to(folder),
             )
     return made
+
+
+def with_memory(text: str, mem_mb: int) -> str:
+    """A command as bash makes it of its text where the job has so much memory."""
+    return re.sub(r"\$\(\(GPD_MEM_MB\*(\d)/5\)\)", lambda found: str(mem_mb * int(found[1]) // 5), text)
 
 
 def pretend(cohort: Cohort, *targets: str) -> None:

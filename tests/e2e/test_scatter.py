@@ -204,6 +204,17 @@ def test_a_failed_piece_is_named_and_the_next_attempt_makes_what_is_missing(step
     assert not set(shards) - {"2/4"} & set(again), "nothing is made twice"
 
 
+def test_a_retry_with_more_memory_and_another_temporary_folder_keeps_what_is_made(step, tmp_path):
+    frugal = f'echo "$number $GPD_MEM_MB $TMPDIR" >> seen; [ $number != 2 ] || [ $GPD_MEM_MB -ge 200 ] || kill -9 $$; {PIECE}'
+    assert step.run(4, frugal)[0] == 137
+    made = {int(line.split()[0]) for line in (step.node.folder / "seen").read_text().splitlines()} - {2}
+    step.node.environment["TMPDIR"] = str(tmp_path)
+    code, said, again = step.run(4, frugal, options=["--attempt", "2", "--mem-mb", "200"])
+    assert (code, said, step.result) == (0, "", EVERY + "finished\n")
+    assert made, "some pieces were done"
+    assert {f"{number}/4" for number in range(1, 5) if number not in made} | {"gather"} == set(again)
+
+
 @pytest.mark.parametrize("change", ["command", "input"])
 def test_pieces_of_other_work_are_not_taken_for_ours(step, change):
     assert step.run(4, f"[ $number = 1 ] || exit 1; {PIECE}")[0] == 1

@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from conftest import Cohort, tiny_cohort
+from conftest import Cohort, tiny_cohort, with_memory
 from test_plan import VQSR
 
 JAVA = "-Xmx{heap}m -XX:+UseSerialGC -Djava.io.tmpdir=$TMPDIR"
@@ -66,7 +66,8 @@ def gatk3_commands(cohort: Cohort, program: str = "gatk3") -> dict[str, list[lis
     jobs = re.findall(r"--rule (\w+) (.*?)<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.said, re.DOTALL)
     found: dict[str, list[list[str]]] = {}
     for rule, options, text in jobs:
-        lines = text.replace("\\\n", " ").splitlines()
+        mem_mb = int(dict(itertools.pairwise(shlex.split(options)))["--mem-mb"])
+        lines = with_memory(text, mem_mb).replace("\\\n", " ").splitlines()
         starts = [line.partition(" 2>&1 |")[0] for line in lines if line.strip().startswith(program)]
         found.setdefault(rule, []).extend(as_whole(shlex.split(line), shlex.split(options)) for line in starts)
     return found

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import ROOT, Cohort, planned_jobs, snakemake, tiny_cohort
+from conftest import ROOT, Cohort, planned_jobs, snakemake, tiny_cohort, with_memory
 from test_plan import VQSR
 
 C1 = "-XX:TieredStopAtLevel=1"
@@ -35,12 +35,31 @@ def java_options(cohort: Cohort, *arguments: str) -> dict[str, set[str]]:
     """The options of each rule's JVMs, and of GATHER's, as Snakemake would start them with the files that are there."""
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--forceall", *arguments)
     assert ran.exit_code == 0, ran.said
-    jobs = re.findall(r"--rule (\w+) .*?<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.said, re.DOTALL)
+    told = r"--rule (\w+) .*?--mem-mb (\d+) .*?<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND"
     found: dict[str, set[str]] = {}
-    for rule, text in jobs:
-        for options, tool in re.findall(r"--java-options '([^']*)' (\w+)", text):
+    for rule, mem_mb, text in re.findall(told, ran.said, re.DOTALL):
+        for options, tool in re.findall(r'--java-options "([^"]*)" (\w+)', with_memory(text, int(mem_mb))):
             found.setdefault(GATHER if tool == GATHER else rule, set()).add(options)
     return found
+
+
+def scattered_commands(cohort: Cohort, *arguments: str) -> dict[str, str]:
+    """The text of each rule that may be run in pieces."""
+    ran = cohort.snakemake("--dry-run", "--printshellcmds", "--forceall", *arguments)
+    assert ran.exit_code == 0, ran.said
+    told = r"\$GPD_LAUNCH\" scatter [^\n]*--rule (\w+) [^\n]*<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND"
+    return dict(re.findall(told, ran.said, re.DOTALL))
+
+
+@pytest.mark.parametrize("gatk", ["gatk4", "gatk3"])
+def test_an_attempt_with_more_memory_elsewhere_has_the_same_text_and_goes_on_with_pieces(single, gatk):
+    single.config["gatk"] = gatk
+    first = scattered_commands(single)
+    assert set(first) >= {"base_recalibration", "haplotype_caller", "genotype_gvcfs"}
+    memory = [f"{rule}:mem_mb=12345" for rule in first]
+    elsewhere = ["--default-resources", "tmpdir='/scratch/job 2'", "--set-resources", *memory]
+    assert scattered_commands(single, *elsewhere) == first
+    assert all("$((GPD_MEM_MB*" in text and "'-Xmx" not in text for text in first.values())
 
 
 def put(cohort: Cohort, path: str, size: int) -> None:

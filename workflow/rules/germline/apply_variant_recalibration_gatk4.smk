@@ -33,11 +33,11 @@ rule apply_variant_recalibration:
         bound(
             "apply_variant_recalibration",
             """
-            gatk --java-options {params.java:q} ApplyVQSR -R {input.fasta:q} -V {input.vcf:q} -mode SNP \\
+            gatk --java-options "{params.java}" ApplyVQSR -R {input.fasta:q} -V {input.vcf:q} -mode SNP \\
                 --recal-file {input.snps_recal:q} --tranches-file {input.snps_tranches:q} \\
                 --truth-sensitivity-filter-level {params.snp_sensitivity} \\
                 --tmp-dir "$TMPDIR" -O {output.snps:q}
-            gatk --java-options {params.java:q} ApplyVQSR -R {input.fasta:q} -V {output.snps:q} -mode INDEL \\
+            gatk --java-options "{params.java}" ApplyVQSR -R {input.fasta:q} -V {output.snps:q} -mode INDEL \\
                 --recal-file {input.indels_recal:q} --tranches-file {input.indels_tranches:q} \\
                 --truth-sensitivity-filter-level {params.indel_sensitivity} \\
                 --tmp-dir "$TMPDIR" -O {output.vcf:q}

@@ -28,11 +28,11 @@ rule base_recalibrator:
         scattered(
             "base_recalibration",
             """
-            gatk --java-options {params.java:q} BaseRecalibrator -R {input.fasta:q} -I {input.bam:q} \\
+            gatk --java-options "{params.java}" BaseRecalibrator -R {input.fasta:q} -I {input.bam:q} \\
                 {params.known} "${{regions[@]}}" --tmp-dir "$TMPDIR" -O "$piece"
             """,
             gather="""
-            gatk --java-options {params.java_gather:q} GatherBQSRReports -I "$list" --tmp-dir "$TMPDIR" -O {output:q}
+            gatk --java-options "{params.java_gather}" GatherBQSRReports -I "$list" --tmp-dir "$TMPDIR" -O {output:q}
             """,
             over="{input.bam:q}",
             piece="{output:q}",
@@ -69,7 +69,7 @@ rule base_recalibration:
         scattered(
             "base_recalibration",
             """
-            gatk --java-options {params.java:q} ApplyBQSR -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
+            gatk --java-options "{params.java}" ApplyBQSR -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
                 --bqsr-recal-file {input.table:q} --tmp-dir "$TMPDIR" -O "$piece"
             """,
             gather=GATHER_BAM,

@@ -54,7 +54,7 @@ rule genomics_db_import:
             mkdir -p "$(dirname "$piece")"
             {params.python} "$GPD_GENOMICS_DB" grow "$piece" --kept {output:q}.kept/current/"$number" \\
                 --samples {input.samples:q} "${{regions[@]}}" -- \\
-                gatk --java-options {params.java:q} GenomicsDBImport \\
+                gatk --java-options "{params.java}" GenomicsDBImport \\
                 ${{contigs:+--merge-contigs-into-num-partitions 25}} --batch-size 50 \\
                 --bypass-feature-reader --genomicsdb-shared-posixfs-optimizations --tmp-dir "$TMPDIR"
             """,
@@ -109,7 +109,7 @@ rule genotype_gvcfs:
         scattered(
             "genotype_gvcfs",
             """
-            gatk --java-options {params.java:q} GenotypeGVCFs -R {input.fasta:q} -V SOURCE "${{regions[@]}}" \\
+            gatk --java-options "{params.java}" GenotypeGVCFs -R {input.fasta:q} -V SOURCE "${{regions[@]}}" \\
                 --tmp-dir "$TMPDIR" -O "$piece"
             """.replace("SOURCE", SOURCE),
             gather=GATHER_VCF,

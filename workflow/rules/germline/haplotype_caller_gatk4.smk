@@ -28,7 +28,7 @@ rule haplotype_caller:
         scattered(
             "haplotype_caller",
             """
-            gatk --java-options {params.java:q} HaplotypeCaller -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \\
+            gatk --java-options "{params.java}" HaplotypeCaller -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \\
                 --native-pair-hmm-threads $GPD_THREADS "${{regions[@]}}" {params.ploidy} \\
                 --tmp-dir "$TMPDIR" -O "$piece"
             """,

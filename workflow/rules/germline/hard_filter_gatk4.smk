@@ -25,7 +25,7 @@ rule hard_filter:
         bound(
             "hard_filter",
             """
-            gatk --java-options {params.java:q} VariantFiltration -R {input.fasta:q} -V {input.vcf:q} \\
+            gatk --java-options "{params.java}" VariantFiltration -R {input.fasta:q} -V {input.vcf:q} \\
                 {params.filters} --tmp-dir "$TMPDIR" -O {output.vcf:q}
             """,
         )

@@ -26,9 +26,13 @@ environment |= dict(GPD_JAVA8=find_java8())
 
 
 def java(wildcards, threads, resources, heap_fifths=4):
-    """JVM options: a fifth of mem_mb is left to the JVM itself; one thread needs no parallel collector."""
+    """JVM options: a fifth of mem_mb is left to the JVM itself; one thread needs no parallel collector.
+
+    How much that is, the command finds in its environment: an attempt with more memory goes on with pieces of the one before,
+    for its text is the same. So the options stand between double quotes.
+    """
     collector = "-XX:+UseSerialGC" if threads == 1 else f"-XX:+UseParallelGC -XX:ParallelGCThreads={threads}"
-    return f"-Xmx{resources.mem_mb * heap_fifths // 5}m {collector}"
+    return f"-Xmx$((GPD_MEM_MB*{heap_fifths}/5))m {collector}"
 
 
 # Below a rule's c1_below_mib a JVM would end before the code of its second compiler, C2, pays for its making. Above it,

@@ -31,7 +31,7 @@ rule variant_recalibration:
         bound(
             "variant_recalibration",
             with_fewer_gaussians("""
-                gatk --java-options {params.java:q} VariantRecalibrator -R {input.fasta:q} -V {input.vcf:q} \\
+                gatk --java-options "{params.java}" VariantRecalibrator -R {input.fasta:q} -V {input.vcf:q} \\
                     {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \\
                     --max-gaussians $gaussians --tmp-dir "$TMPDIR" \\
                     -O {output.recal:q} --tranches-file {output.tranches:q}
