@@ -1,6 +1,7 @@
 """Fixtures of all tests: the repository, the shared real data, and runs of the workflow."""
 
 import contextlib
+import ctypes
 import gzip
 import importlib.util
 import io
@@ -8,6 +9,7 @@ import os
 import random
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
 SHARED = ROOT.parent / "shared" / "data"
 
+CLONE_NEWNS = 0x00020000  # of unshare(2): mounts of one's own
 UNIT_COLUMNS = ("sample_name", "unit_name", "fq1", "fq2", "bam", "platform", "library")
 # such small jobs end before the JVM's second compiler pays: without it they take half the time
 SHORT_JVMS = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
@@ -163,6 +166,25 @@ def ctrl_c_is_heeded() -> None:
     """What a shell starts in the background ignores it, and so would all that is started here."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def private_shm() -> bool:
+    """Give this process, and all that it starts, a /dev/shm that nobody else sees; whether that is permitted here.
+
+    bwa keeps its list of indexes there, and takes whatever has the name of its own.
+    """
+    shm, mounts = "/dev/shm", (["--make-rprivate", "/"], ["-t", "tmpfs", "-o", "mode=1777", "tmpfs", "/dev/shm"])
+    if not os.path.ismount(shm) or ctypes.CDLL(None).unshare(CLONE_NEWNS):
+        return False
+    return all(subprocess.run(["mount", *words], capture_output=True, check=False).returncode == 0 for words in mounts)
+
+
+@pytest.fixture
+def own_shm(private_shm: bool) -> None:
+    """Skip where bwa's list of indexes would be the whole machine's."""
+    if not private_shm:
+        pytest.skip("/dev/shm is the whole machine's: a mount of our own takes root's rights")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT, Cohort, random_sequence, sample_pairs, tiny_cohort, write_fastq
 from launching import LAUNCH, Node, wait_until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("own_shm")]
 
 SCRIPT = ROOT / "workflow/scripts/bwa_shm.py"
 SHM = Path("/dev/shm")
@@ -108,6 +108,12 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
         os.kill(pid, signal.SIGKILL)
     subprocess.run(made.command("free"), env=made.environment, check=True)
     assert not made.segments()
+
+
+def test_no_test_sees_the_machines_shared_memory() -> None:
+    parent = Path(f"/proc/{os.getppid()}/ns/mnt")
+    assert Path("/proc/self/ns/mnt").readlink() != parent.readlink()
+    assert os.path.ismount(SHM)
 
 
 def test_an_index_is_loaded_once_and_gives_the_same_alignments(machine: Machine) -> None:

@@ -123,7 +123,7 @@ def mapping_memory(cohort: Cohort, memory_mb: int) -> tuple[set[int], bool]:
     commands = [line for line in ran.lines if "--rule map_and_sort " in line]
     shared = {'"$GPD_BWA_SHM" guard;' in line for line in commands}
     assert len(commands) == 4
-    assert shared == {'"$GPD_BWA_SHM" run index bwa mem' in ran.said}
+    assert shared == {'"$GPD_BWA_SHM" run "$index" bwa mem' in ran.said}
     return {int(line.partition("--mem-mb ")[2].split()[0]) for line in commands}, shared.pop()
 
 
@@ -149,7 +149,7 @@ def test_bwa_mem2_has_its_index_its_command_and_no_shared_memory(cohort):
     assert "bwa-mem2 index results/reference/genome.fa\n" in ran.said
     group = r"@RG\tID:S1.L1\tSM:S1\tLB:S1\tPL:ILLUMINA\tPU:L1"
     streams = " ".join(f"<(stream reads/S1_L1_R{mate}.fq.gz)" for mate in (1, 2))
-    command = f"bwa-mem2 mem -t 4 -Y -K 100000000 -R '{group}' results/reference/genome.fa {streams} \\"
+    command = f"bwa-mem2 mem -t 4 -Y -K 100000000 -R '{group}' \"$index\" {streams} \\"
     assert command in map(str.strip, ran.lines)
     assert all(f"results/reference/genome.fa.{ending}" in ran.said for ending in ("0123", "bwt.2bit.64"))
     assert "genome.fa.sa" not in ran.said

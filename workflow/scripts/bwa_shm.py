@@ -8,7 +8,8 @@
 bwa finds an index in shared memory by the name of its files alone, keeps a list of names (/dev/shm/bwactl) without any
 lock, and can only drop all of them (`bwa shm -d`). So an index is shared under a name of its own: that of a folder of
 links, `bwa` in the launcher's runtime folder, made of what identifies its files. Where that name is not in memory bwa
-reads the files behind the links, so a job that comes too late or too early lacks nothing.
+reads the files behind the links, so a job that comes too late or too early lacks nothing. PREFIX, too, ends in a name
+that nobody else has (mapping() in mapping.smk): where nothing can be shared, bwa looks for it in memory all the same.
 
 Who uses an index holds a lock on NAME.users, which bwa inherits: however it ends, the kernel lets go of it. The guard
 frees what nobody has used for a while, and ends. If it was killed, too, the next one frees what was left. Only

@@ -31,7 +31,7 @@ rule map_and_sort:
             mapping("""
             stream() {{ reads stream --counts "$TMPDIR" "$1"; }}
             unpack() {{ reads stream --counts "$TMPDIR" --reference {input.reference:q} "$1"; }}
-            {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.index:q} {params.streams}
+            {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} "$index" {params.streams}
             """),
             before="{params.guard}",
         )
@@ -73,7 +73,7 @@ rule map_chunk:
                 """
             {params.source} reads chunk --counts "$TMPDIR" --chunk {wildcards.shard} --batch-bases BASES \\
                 {params.stdin} {input.reads:q} \\
-                -- {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.interleaved} {params.index:q} \\
+                -- {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.interleaved} "$index" \\
             | LC_ALL=C grep -av $'^~~*\\t'
             """,
                 chunk="--chunk {wildcards.shard} ",

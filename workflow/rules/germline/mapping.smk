@@ -10,6 +10,8 @@ bwa_index = config["reference"]["bwa_index"] or "results/reference/genome.fa"
 bwa_files = [f"{bwa_index}.{part}" for part in inputs.INDEX_ENDINGS[config["mapper"]]]
 if not config["reference"]["bwa_index"]:
     bwa_files.append(f"{bwa_index}.alt")
+else:
+    bwa_files += filter(None, [inputs.alt_file(config["reference"])])
 
 environment |= dict(GPD_BWA_SHM=source("bwa_shm.py"))
 
@@ -120,9 +122,7 @@ def mapping_mem_mb(wildcards, threads):
 
 def bwa(wildcards, input, threads):
     """How the mapper is called: as it is, or with an index that all of its processes on this machine share."""
-    if not shares_index(threads):
-        return config["mapper"]
-    return f'{PYTHON} "$GPD_BWA_SHM" run {shlex.quote(index_prefix(wildcards, input))} bwa'
+    return f'{PYTHON} "$GPD_BWA_SHM" run "$index" bwa' if shares_index(threads) else config["mapper"]
 
 
 def index_guard(wildcards, threads):
@@ -139,9 +139,14 @@ def mapping(bwa, chunk=""):
 
     bwa reads through reads.py, which counts records, while flagstat counts what goes to the sorter. The sorter sees the
     end of its input only when flagstat has closed the pipe too, so that count is whole by then.
+
+    bwa takes whatever index anybody on the machine has put into shared memory under the last part of its prefix. So it
+    gets the index by links under a name drawn for this job alone, which also hide what else lies beside a user's index.
     """
     command = """
             reads() {{ {params.python} "$GPD_READS" "$@"; }}
+            prefix={params.index:q}; index=$(mktemp -u -p "$TMPDIR" bwa-XXXXXXXXXXXX)
+            for file in {input.index:q}; do ln -s "$(realpath -- "$file")" "$index${{file#"$prefix"}}"; done
             BWA \\
             | samtools view -u - \\
             | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
