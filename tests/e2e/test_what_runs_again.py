@@ -47,7 +47,7 @@ ROUTES = {
 AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     "gatk4": {
         "reference.fasta": ("other.fa", {"reference"}),
-        "reference.bwa_index": ("index", {"map_and_sort"}),
+        "reference.bwa_index": ("index", {"bwa_index_check"}),
         "mapper": ("bwa-mem2", {"bwa_index"}),
         "known_sites": (["known.vcf", "other.vcf"], {"indexed_vcf"}),
         "known_indels": (["other.vcf"], {"indexed_vcf"}),
@@ -230,6 +230,7 @@ def make(route: str, folder: Path) -> Cohort:
     shutil.copy(java, java.with_name("another java 8"))
     for name in ("3.jar", "3.8.jar", *(f"index.{ending}" for ending in ("amb", "ann", "bwt", "pac", "sa"))):
         (folder / name).write_text("not looked into")
+    (folder / "index.ann").write_text("2000 1 11\n0 chr1 (null)\n0 2000 0\n")
     if route == "bam":
         for number, unit in enumerate(cohort.units):
             unit.pop("fq1"), unit.pop("fq2")

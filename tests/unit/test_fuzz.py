@@ -180,6 +180,7 @@ FORMATS = {
     "x.interval_list": (b"@HD\nchr1\t1\t5\t+\t2\n",),
     "x.list": (b"chr1:1-5\nchr2\n",),
     "x.tbi": (tabix("chr1"),),
+    "x.ann": (b"16 2 11\n0 chr1 (null)\n0 12 0\n0 chr2 (null)\n12 4 0\n",),
 }
 
 
@@ -204,6 +205,8 @@ def judge_formats(folder: Path):
                 errors = inputs.vcf_errors(config | {"known_sites": [str(folder / "i.vcf.gz")]}, contigs)
             case ".fa":
                 errors = inputs.read_reference(config["reference"])[1]
+            case ".ann":
+                errors = inputs.index_errors(config["reference"] | {"bwa_index": str(folder / "x")}, contigs)
             case _:
                 errors = inputs.interval_errors(config | {"intervals": str(path)}, contigs)
                 errors += inputs.ploidy_errors(config | {"ploidy_regions": str(path)}, contigs)

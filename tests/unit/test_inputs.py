@@ -556,7 +556,10 @@ def test_sum_of_files_that_are_read_whole_is_bounded(project, monkeypatch):
     ("header", "faults"),
     [
         ({}, []),
-        ({"contigs": {"chr20": 500}}, []),
+        (
+            {"contigs": {"chr20": 500}},
+            [f"lacks contig chr21 of the reference genome.fa{BUILD}; or set bam_input: remap"],
+        ),
         (
             {"order": "unsorted"},
             ["is not sorted by coordinate (its header lacks SO:coordinate): sort it, or set bam_input: remap"],
@@ -566,7 +569,10 @@ def test_sum_of_files_that_are_read_whole_is_bounded(project, monkeypatch):
             {"read_groups": ("SM:S1", "SM:S9")},
             ["has a read group of sample 'S9' (SM): rename one of the two, or set bam_input: remap"],
         ),
-        ({"contigs": {"20": 500}}, [f"names contig 20 {LACKS}; or set bam_input: remap"]),
+        (
+            {"contigs": {"20": 500, **REFERENCE}},
+            [f"names contig 20 {LACKS}; or set bam_input: remap"],
+        ),
         (
             {"contigs": {"chr20": 499, "chr21": 300}},
             [f"gives contig chr20 a length of 499, but the reference genome.fa 500{BUILD}; or set bam_input: remap"],
@@ -690,11 +696,43 @@ def test_of_a_bgzf_reference_only_the_index_beside_it_is_believed(project):
 
 
 def test_incomplete_bwa_index(project):
-    for suffix in ("amb", "ann", "bwt", "pac"):
+    for suffix in ("amb", "bwt", "pac"):
         project.write(f"index.{suffix}", "x")
+    project.write("index.ann", ANNOTATION)
     assert project.errors(reference={"fasta": "genome.fa", "bwa_index": "index"}) == [
         "config: reference.bwa_index index.sa does not exist"
     ]
+
+
+ANNOTATION = "800 2 11\n0 chr20 (null)\n0 500 0\n0 chr21 a comment\n500 300 0\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("", "", ""),
+        (
+            "500 0\n0 chr21",
+            "499 0\n0 chr21",
+            f"gives contig chr20 a length of 499, but the reference genome.fa 500{BUILD}",
+        ),
+        ("chr20", "20", f"names contig 20 {LACKS}"),
+        (
+            "2 11\n0 chr20 (null)\n0 500 0\n0 chr21 a comment\n500 300 0\n",
+            "1 11\n0 chr20 (null)\n0 500 0\n",
+            f"lacks contig chr21 of the reference genome.fa{BUILD}",
+        ),
+        ("0 chr21 a comment\n500 300 0\n", "", "is not the .ann file of a whole index: make the index again"),
+        ("500 300 0\n", "", "is not the .ann file of a whole index: make the index again"),
+        ("300", "?", "is not the .ann file of a whole index: make the index again"),
+    ],
+)
+def test_an_index_of_another_reference(project, old, new, fault):
+    for suffix in inputs.INDEX_ENDINGS["bwa"]:
+        project.write(f"index.{suffix}", "x")
+    project.write("index.ann", ANNOTATION.replace(old, new))
+    errors = project.errors(reference={"fasta": "genome.fa", "bwa_index": "index"})
+    assert errors[:1] == [f"config: reference.bwa_index index.ann {fault}"] * bool(fault)
 
 
 # --- VCF ---
@@ -892,8 +930,9 @@ def test_a_reference_without_alt_contigs_is_not_warned_of(project):
 
 
 def test_of_a_named_index_its_own_alt_file_counts(project):
-    for suffix in ("amb", "ann", "bwt", "pac", "sa"):
+    for suffix in ("amb", "bwt", "pac", "sa"):
         project.write(f"index.{suffix}", "x")
+    project.write("index.ann", "8 2 11\n0 chr20 (null)\n0 4 0\n0 chr1_alt (null)\n4 4 0\n")
     project.write("genome.fa.alt", "chr1_alt\t0\tchr20\t1\n")
     assert "there is no index.alt" in alt_lines(project, "chr1_alt", bwa_index="index")[1][0]
     project.write("index.alt", "chr1_alt\t0\tchr20\t1\n")

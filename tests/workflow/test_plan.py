@@ -19,6 +19,8 @@ VQSR = {
     },
 }
 
+ANNOTATION = "2000 1 11\n0 chr1 (null)\n0 2000 0\n"  # of an index of the cohort's reference
+
 
 def plan(cohort: Cohort, *arguments: str, **config: object) -> dict[str, int]:
     cohort.config |= config
@@ -78,10 +80,12 @@ def test_gatk3_with_realigner_runs_all_nine_steps(cohort):
 
 @pytest.mark.deep
 def test_an_existing_bwa_index_is_used(cohort):
-    for ending in ("amb", "ann", "bwt", "pac", "sa"):
+    for ending in ("amb", "bwt", "pac", "sa"):
         (cohort.folder / f"index.{ending}").write_text("made elsewhere")
+    (cohort.folder / "index.ann").write_text(ANNOTATION)
     jobs = plan(cohort, reference={"fasta": "genome.fa", "bwa_index": "index"})
     assert "bwa_index" not in jobs
+    assert jobs["bwa_index_check"] == 1
 
 
 @pytest.mark.deep
@@ -129,7 +133,8 @@ def mapping_memory(cohort: Cohort, memory_mb: int) -> tuple[set[int], bool]:
 
 @pytest.mark.deep
 def test_an_index_is_shared_where_memory_holds_no_two(cohort):
-    for ending in ("amb", "ann", "bwt", "pac", "sa"):
+    (cohort.folder / "index.ann").write_text(ANNOTATION)
+    for ending in ("amb", "bwt", "pac", "sa"):
         with (cohort.folder / f"index.{ending}").open("wb") as sparse:
             sparse.truncate(4_000_000_000 if ending == "bwt" else 1)
     cohort.config["reference"]["bwa_index"] = "index"

@@ -89,6 +89,7 @@ environment = dict(
     GPD_PYTHON=sys.executable,
     GPD_LAUNCH=load(source("compiled.py")).launcher(source, Path(".snakemake/gpd").absolute()),
     GPD_READS=source("reads.py"),
+    GPD_SAME_GENOME=source("same_genome.py"),
     GPD_BOUNDARY=config["binding"]["boundary"],
     GPD_MEMORY=config["binding"]["memory"],
     GPD_SMT=int(config["binding"]["smt"]),

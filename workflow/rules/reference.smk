@@ -41,6 +41,32 @@ rule bwa_index:
         bound("reference", f"{config['mapper']} index {{input:q}}", rule="bwa_index")
 
 
+rule bwa_index_check:
+    """An index that came with the reference, held against it, base by base: another build's maps reads elsewhere."""
+    input:
+        fasta="results/reference/genome.fa",
+        fai="results/reference/genome.fa.fai",
+        index=multiext(
+            config["reference"]["bwa_index"], *(f".{ending}" for ending in inputs.INDEX_ENDINGS[config["mapper"]])
+        ),
+    output:
+        "results/reference/bwa_index.txt",
+    log:
+        "logs/bwa_index_check/genome.log",
+    conda:
+        "../../envs/bwa.yaml"
+    resources:
+        mem_mb=1000,
+    params:
+        index=lambda wildcards, input: input.index[0].removesuffix(".amb"),
+    shell:
+        bound(
+            "reference",
+            '{params.python} "$GPD_SAME_GENOME" index --fasta {input.fasta:q} {params.index:q} > {output:q}',
+            rule="bwa_index_check",
+        )
+
+
 rule bwa_alt:
     """Which contigs are alternatives of others, for bwa. Without any it is empty, so that none of an earlier run stays."""
     input:

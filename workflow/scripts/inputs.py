@@ -61,6 +61,7 @@ def check(
     if config["mapper"] != "bwa" and config["map_chunks"] > 1:
         errors.append(f"config: map_chunks: {config['map_chunks']} is for mapper: bwa alone; set one or the other")
     if config["pipeline"] == "germline":
+        errors += index_errors(config["reference"], contigs)
         errors += alt_errors(config["reference"], contigs)
         for warning in alt_warnings(config["reference"], contigs):
             warn(warning)
@@ -269,7 +270,7 @@ def _bam_faults(row: dict, config: dict, contigs: Contigs) -> Iterator[str]:
     if config["bam_input"] == "keep":
         yield from _header_faults(header, row["sample_name"])
         if contigs:
-            for fault in _contig_faults(found, contigs, config["reference"]["fasta"]):
+            for fault in _all_contig_faults(found, contigs, config["reference"]["fasta"]):
                 yield f"{fault}; or set bam_input: remap"
 
 
@@ -384,6 +385,32 @@ def alt_file(reference: dict) -> str:
     fasta, prefix = reference["fasta"], reference["bwa_index"]
     beside = [f"{path}{suffix}" for path in (fasta, fasta.removesuffix(".gz")) for suffix in (".alt", ".64.alt")]
     return next((file for file in ([f"{prefix}.alt"] if prefix else beside) if Path(file).exists()), "")
+
+
+def index_errors(reference: dict, contigs: Contigs) -> list[str]:
+    """What tells an index of the mapper's that is named from one of this reference; its bases a job compares."""
+    file = f"{reference['bwa_index']}.ann"
+    if not reference["bwa_index"] or not contigs or path_fault(file):
+        return []
+    try:
+        faults = list(_all_contig_faults(read_annotation(file), contigs, reference["fasta"]))
+    except InputError as error:
+        faults = [str(error)]
+    return [f"config: reference.bwa_index {file} {fault}" for fault in faults]
+
+
+def read_annotation(path: str) -> dict[str, int]:
+    """The contigs of an index of bwa's, in order, with their lengths: two lines a contig, after a first one."""
+    with _opened(path) as stream:
+        first, *lines = iter(partial(stream.readline, MAX_LINE), b"")
+    try:
+        rows = zip(lines[::2], lines[1::2], strict=True)
+        found = {_text(name.split(maxsplit=2)[1]): int(place.split()[1]) for name, place in rows}
+        if int(first.split()[1]) == len(found):
+            return found
+    except (ValueError, LookupError):
+        pass
+    raise InputError("is not the .ann file of a whole index: make the index again")
 
 
 def alt_errors(reference: dict, contigs: Contigs) -> list[str]:
@@ -503,6 +530,14 @@ def _contig_faults(found: dict[str, int | None], contigs: Contigs, fasta: str) -
             f"has contig {order[at]} where the reference {fasta} has {expected[at]}: "
             "sort it by the order of the reference"
         )
+
+
+def _all_contig_faults(found: dict[str, int | None], contigs: Contigs, fasta: str) -> Iterator[str]:
+    """How contigs of another file, which must be all of the reference, disagree with those."""
+    yield from _contig_faults(found, contigs, fasta)
+    if missing := [name for name in contigs if name not in found]:
+        noun = "contig" if len(missing) == 1 else "contigs"
+        yield f"lacks {noun} {_few(missing)} of the reference {fasta}: use files of one genome build"
 
 
 # --- known sites, training sets, intervals ---

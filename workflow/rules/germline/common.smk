@@ -109,7 +109,7 @@ def cohort_results():
 
 def preparations():
     """What is made of the reference and its resources, whatever the samples."""
-    index = [] if config["reference"]["bwa_index"] else bwa_files
+    index = checked if config["reference"]["bwa_index"] else bwa_files
     ready = [f"results/reference/vcf/{role}.vcf.gz" for role in vcfs]
     return [
         *(*reference.values(), "results/reference/genome.bed", STRETCHES, CALLED),

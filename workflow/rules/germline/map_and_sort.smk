@@ -6,7 +6,9 @@ rule map_and_sort:
     input:
         reads=unit_reads,
         reference="results/reference/genome.fa",
+        dict="results/reference/genome.dict",
         index=bwa_files,
+        checked=checked,
     output:
         bam=temp("results/map_and_sort/{sample}/{unit}.bam"),
         bai=temp("results/map_and_sort/{sample}/{unit}.bam.bai"),
@@ -45,7 +47,9 @@ rule map_chunk:
     input:
         reads=unit_reads,
         reference="results/reference/genome.fa",
+        dict="results/reference/genome.dict",
         index=bwa_files,
+        checked=checked,
     output:
         bam=temp("results/map_chunk/{sample}/{unit}/{shard}.bam"),
         bai=temp("results/map_chunk/{sample}/{unit}/{shard}.bam.bai"),
@@ -88,6 +92,7 @@ rule take_alignment:
     input:
         reads=unit_reads,
         reference="results/reference/genome.fa",
+        dict="results/reference/genome.dict",
     output:
         bam=temp("results/take_alignment/{sample}/{unit}.bam"),
         counts="results/take_alignment/{sample}/{unit}.json",
@@ -102,10 +107,11 @@ rule take_alignment:
         bound(
             "map_and_sort",
             """
+            OF_REFERENCE
             samtools view -u -@ {threads} --reference {input.reference:q} {input.reads:q} \\
             | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
             | samtools view --output-fmt bam,level=1 -@ {threads} -o {output.bam:q} -
             {params.python} "$GPD_READS" unit --counts "$TMPDIR" --output {output.counts:q}
-            """,
+            """.replace("OF_REFERENCE", of_reference("{input.reads:q}")),
             rule="take_alignment",
         )

@@ -12,6 +12,8 @@ if not config["reference"]["bwa_index"]:
     bwa_files.append(f"{bwa_index}.alt")
 else:
     bwa_files += filter(None, [inputs.alt_file(config["reference"])])
+# what a job that maps wants besides, where the index is not ours
+checked = ["results/reference/bwa_index.txt"] if config["reference"]["bwa_index"] else []
 
 environment |= dict(GPD_BWA_SHM=source("bwa_shm.py"))
 
@@ -134,6 +136,12 @@ def index_prefix(wildcards, input):
     return input.index[0].removesuffix(".amb")
 
 
+def of_reference(alignments):
+    """The command that fails unless a file's alignments are to the contigs of the reference."""
+    compare = '{params.python} "$GPD_SAME_GENOME" header --dict {input.dict:q}'
+    return f"samtools view -H {alignments} | {compare} {alignments}"
+
+
 def mapping(bwa, chunk=""):
     """The command from reads to sorted alignments and their counts, with bwa's own part in it.
 
@@ -152,6 +160,8 @@ def mapping(bwa, chunk=""):
             | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
             | sambamba sort -t {threads} -m $(({resources.mem_mb} / 4))M -l 1 --tmpdir "$TMPDIR" \\
                 -o {output.bam:q} /dev/stdin
+            OF_REFERENCE
             reads unit --counts "$TMPDIR" CHUNK--output {output.counts:q} {input.reads:q}
             """
+    command = command.replace("OF_REFERENCE", of_reference("{output.bam:q}"))
     return command.replace("BWA", bwa.strip()).replace("CHUNK", chunk).replace("BASES", str(BATCH_BASES))
