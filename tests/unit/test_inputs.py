@@ -333,7 +333,7 @@ def test_values_of_units(project):
     cohort = tables.read_cohort(project.config, SCHEMAS)
     assert cohort.errors == []
     assert list(cohort.units) == ["S1"]
-    assert [row["platform"] for row in cohort.units["S1"].values()] == ["ILLUMINA", "ILLUMINA"]
+    assert [row["platform"] for row in cohort.units["S1"].values()] == ["ILLUMINA", ""]
     assert cohort.units["S1"]["L2"] | {"line": 3, "fq2": "", "bam": "", "library": ""} == cohort.units["S1"]["L2"]
 
 
@@ -622,6 +622,19 @@ def test_headers_of_cram_however_they_are_packed(project, version, method, count
 @pytest.mark.parametrize("form", [bam, cram])
 def test_alignments_that_are_mapped_anew_need_no_particular_header(project, form):
     project.write_bam(form({"20": 1}, read_groups=(), order="unsorted"))
+    assert project.errors(bam_input="remap") == []
+
+
+@pytest.mark.parametrize("form", [bam, cram])
+def test_of_several_read_groups_none_is_lost_in_silence(project, form):
+    lanes = ("SM:S1\tLB:a\tPU:1", "SM:S1\tLB:b\tPU:2", "SM:S1", "SM:S1")
+    project.write_bam(form(REFERENCE, read_groups=lanes))
+    assert project.errors() == []
+    assert project.errors(bam_input="remap") == [
+        BAM + "has 4 read groups (0, 1, 2, ...), of which bam_input: remap would make one: split it (samtools split) "
+        "and make each part a unit of its own"
+    ]
+    project.write_bam(form(REFERENCE, read_groups=lanes[:1]))
     assert project.errors(bam_input="remap") == []
 
 

@@ -40,6 +40,8 @@ CRAM_ENDS = (
 )
 CRAM_METHODS = (bytes, gzip.decompress, bz2.decompress, lzma.decompress)
 
+PLAIN = re.compile("[ -~]+")  # a value of a read group, as SAM has it
+
 Contigs = dict[str, int]
 # of the index, by mapper
 INDEX_ENDINGS = {"bwa": ("amb", "ann", "bwt", "pac", "sa"), "bwa-mem2": ("amb", "ann", "0123", "bwt.2bit.64", "pac")}
@@ -272,6 +274,11 @@ def _bam_faults(row: dict, config: dict, contigs: Contigs) -> Iterator[str]:
         if contigs:
             for fault in _all_contig_faults(found, contigs, config["reference"]["fasta"]):
                 yield f"{fault}; or set bam_input: remap"
+    elif len(groups := _groups(header)) > 1:
+        yield (
+            f"has {len(groups)} read groups ({_few(group.get('ID', '') for group in groups)}), of which bam_input: remap "
+            "would make one: split it (samtools split) and make each part a unit of its own"
+        )
 
 
 def _read_header(path: str, is_cram: bool) -> tuple[list[list[str]], dict[str, int]]:
@@ -347,11 +354,22 @@ def _header_faults(header: list[list[str]], sample: str) -> Iterator[str]:
     """What keeps the alignments of a BAM file from being taken as they are."""
     if not any(line[0] == "@HD" and "SO:coordinate" in line for line in header):
         yield "is not sorted by coordinate (its header lacks SO:coordinate): sort it, or set bam_input: remap"
-    groups = [dict(field.split(":", 1) for field in line[1:] if ":" in field) for line in header if line[0] == "@RG"]
+    groups = _groups(header)
     if not groups:
         yield "has no read group (@RG): add one, or set bam_input: remap"
     for name in sorted({group.get("SM", "") for group in groups} - {sample}):
         yield f"has a read group of sample {name!r} (SM): rename one of the two, or set bam_input: remap"
+
+
+def _groups(header: list[list[str]]) -> list[dict[str, str]]:
+    """The read groups of a header, by field."""
+    return [dict(field.split(":", 1) for field in line[1:] if ":" in field) for line in header if line[0] == "@RG"]
+
+
+def read_groups(path: str) -> list[dict[str, str]]:
+    """The read groups of a BAM or CRAM file, with the fields that a command line can take over."""
+    header, _ = _read_header(path, _start(path, 4) == b"CRAM")
+    return [{key: value for key, value in group.items() if PLAIN.fullmatch(value)} for group in _groups(header)]
 
 
 # --- reference ---

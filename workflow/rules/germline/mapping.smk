@@ -42,17 +42,25 @@ def unit_parts(sample, unit):
     return [f"results/map_chunk/{sample}/{unit}/{shard}" for shard in shards]
 
 
+@cache
+def group_of(bam):
+    """What the read group of a BAM or CRAM file says, of which inputs.py allows one."""
+    return next(iter(inputs.read_groups(bam)), {}) if bam else {}
+
+
 def read_group(wildcards):
-    """The unit's read group as bwa wants it, with tabs spelled out."""
+    """The unit's read group as bwa wants it, with tabs spelled out: what the tables say, else its file, else its names."""
     unit = units[wildcards.sample][wildcards.unit]
+    own = group_of(unit["bam"])
     fields = {
         "ID": f"{wildcards.sample}.{wildcards.unit}",
         "SM": wildcards.sample,
-        "LB": unit["library"] or wildcards.sample,
-        "PL": unit["platform"],
-        "PU": wildcards.unit,
+        "LB": unit["library"] or own.get("LB") or wildcards.sample,
+        "PL": unit["platform"] or own.get("PL") or "ILLUMINA",
+        "PU": own.get("PU") or wildcards.unit,
     }
-    return r"\t".join(["@RG", *(f"{key}:{value}" for key, value in fields.items())])
+    fields |= {key: value for key, value in own.items() if key not in fields}
+    return r"\t".join(["@RG", *(f"{key}:{value}".replace("\\", r"\\") for key, value in fields.items())])
 
 
 def streams(wildcards, input):
