@@ -12,6 +12,7 @@ NOFILE = 65536  # open files a job may have, where the hard limit allows it
 # bash says what became of each program of a pipe to nobody else: its own exit code is the last failing program's,
 # and one that was killed makes others fail, which say so in the log. On the command's first line, to keep its count.
 PIPE_TRAP = "trap 'echo status \"${{PIPESTATUS[@]}}\" >&{} 2> /dev/null || true' ERR; "
+LONGEST = 100 << 10  # bytes of a command that is given as an argument: Linux takes none of 128 KiB
 INTERLEAVE, LOCAL, PREFERRED_MANY = 3, 4, 5  # of set_mempolicy(2), and its number by machine
 SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "ppc64le": 261}
 
@@ -61,7 +62,7 @@ def start_shell(attempt, log_fd, lease, cgroup):
             user, system = spent()
             os.write(tell, f"{user} {system} {policy}".encode())
             options = ("-E", "-euo", "pipefail", "-c")  # -E: the trap holds in functions and subshells, too
-            command = PIPE_TRAP.format(attempt.journal.fd) + attempt.command
+            command = PIPE_TRAP.format(attempt.journal.fd) + as_argument(attempt.command, attempt.runtime)
             os.execvpe("bash", ["bash", *options, command], environment)
         except OSError as error:
             os.write(tell, f"\ncannot start bash: {error}".encode())
@@ -75,6 +76,25 @@ def start_shell(attempt, log_fd, lease, cgroup):
         raise LauncherError(trouble)
     user, system, policy = text.split() or (0, 0, None)
     return shell, (float(user), float(system)), policy
+
+
+def as_argument(command, folder):
+    """Return the command as bash is given it: a long one, as of a large cohort, lies in a file that bash reads.
+
+    The file has no name, and is closed before the command begins. By `eval` bash stays `bash` in what it says, on the
+    command's own lines, which a script by its path would not.
+    """
+    text = os.fsencode(command)
+    if len(text) <= LONGEST:
+        return command
+    import tempfile
+
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(text)
+        file.flush()
+        fd = os.dup(file.fileno())
+    os.set_inheritable(fd, True)
+    return f'eval "exec {fd}<&-; $(</dev/fd/{fd})"'
 
 
 def confine(settings, lease, cgroup):
