@@ -1,9 +1,13 @@
 """What a cohort of thousands needs of single jobs."""
 
+import os
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
-from conftest import ROOT, snakemake
+from conftest import ROOT, Cohort, snakemake, tiny_cohort
+from tuxedo_cohort import tiny_experiment
 
 pytestmark = pytest.mark.e2e
 
@@ -58,3 +62,75 @@ def test_a_command_may_be_longer_than_an_argument(node):
         assert code == as_argument != 0
         told = [re.sub(r"\d{3,}", "PID", each["message"]) for each in (record, expected)]
         assert (record["cause"], told[0]) == (expected["cause"], told[1])
+
+
+# ---- 2,000 samples with names of 64 letters, of two lanes each: tools that take all of them are played, and note it
+
+SAMPLES = [f"{number:04}{'long-name-' * 6}" for number in range(2000)]
+LANES = 2
+TOOL = """#!/usr/bin/env bash
+[ "${1-}" != -version ] || exit 1
+printf '%s\\n' "$@" > "$GIVEN"
+cat -- "${@: -1}" > "$GIVEN.last" 2> /dev/null || true
+echo "ERROR MESSAGE: Walker requires reads but none were provided"
+exit 3
+"""
+
+
+@pytest.fixture
+def given(tmp_path: Path, monkeypatch) -> Path:
+    for name in ("cuffmerge", "gatk3"):
+        tool = tmp_path / "bin" / name
+        tool.parent.mkdir(exist_ok=True)
+        tool.write_text(TOOL)
+        tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("GIVEN", str(tmp_path / "given"))
+    return tmp_path / "given"
+
+
+def enlarge(cohort: Cohort, results: dict[str, Path]) -> None:
+    """Put SAMPLES in the place of the cohort's only one, with what earlier steps leave of each of them."""
+    (unit,) = cohort.units
+    cohort.units.clear()
+    for path in results:
+        (cohort.folder / path).parent.mkdir(parents=True, exist_ok=True)
+    for sample in SAMPLES:
+        for lane in range(LANES):
+            reads = {mate: f"reads/{sample}_{lane}_{mate}.fq.gz" for mate in ("fq1", "fq2")}
+            for mate, path in reads.items():
+                os.link(cohort.folder / unit[mate], cohort.folder / path)
+            cohort.add_unit(sample, f"L{lane}", **reads)
+        for path, first in results.items():
+            os.link(first, cohort.folder / path.format(sample))
+
+
+def fail(cohort: Cohort, target: str, *rules: str) -> None:
+    """Run the last of the rules up to where its tool fails, which is played."""
+    ran = cohort.snakemake(target, "--notemp", "--allowed-rules", *rules)
+    assert ran.exit_code == 1
+    (log,) = (cohort.folder / "logs" / rules[-1]).iterdir()
+    assert "ERROR MESSAGE: Walker" in log.read_text(), ran.said
+
+
+def test_transcripts_of_a_large_cohort_are_merged(tmp_path, given):
+    cohort = tiny_experiment(tmp_path, ["A"], 1)
+    enlarge(cohort, {"results/assemble/{}.gtf": tmp_path / "genes.gtf"})
+    cohort.conditions = {sample: f"c{number % 2}" for number, sample in enumerate(SAMPLES)}
+    fail(cohort, "results/merge/transcripts.gtf", "reference", "annotation", "merge")
+    listed = Path(f"{given}.last").read_text()
+    assert listed == "".join(f"results/assemble/{sample}.gtf\n" for sample in SAMPLES)
+
+
+def test_a_large_cohort_is_genotyped_by_gatk_3(tmp_path, given):
+    cohort = tiny_cohort(tmp_path, ["A"], 1)
+    cohort.config |= {"gatk": "gatk3", "calling": "joint"}
+    (tmp_path / "reads").mkdir(exist_ok=True)
+    vcf = tmp_path / "first.g.vcf.gz"
+    vcf.write_bytes(subprocess.run(["bgzip", "-c", tmp_path / "known.vcf"], check=True, capture_output=True).stdout)
+    subprocess.run(["tabix", "-p", "vcf", vcf], check=True)
+    called = "results/haplotype_caller/{}.g.vcf.gz"
+    enlarge(cohort, {called: vcf, f"{called}.tbi": Path(f"{vcf}.tbi")})
+    fail(cohort, "results/genotype_gvcfs/cohort.vcf.gz", "reference", "stretches", "genotype_gvcfs")
+    words = given.read_text().split("\n")
+    assert [word for word in words if "haplotype_caller" in word] == [called.format(sample) for sample in SAMPLES]

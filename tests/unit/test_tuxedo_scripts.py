@@ -4,7 +4,9 @@ import gzip
 import importlib.util
 import io
 import json
+import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,28 @@ def test_splice_sites_are_the_bases_beside_introns_from_0():
         exon("1", 403, 500),  # a gap of two bases is no intron
     ]
     assert annotation.splice_sites(lines) == [("1", 199, 300, "+")]
+
+
+# ---- design
+
+
+def test_a_condition_is_refused_whose_files_are_longer_than_an_argument():
+    config, counted, few = {"stop_after": "visualize"}, "results/quantify/", f"A{'n' * 61}"
+
+    def errors(last: str) -> list[str]:
+        groups = {"a": [*(f"{few}{number:04}" for number in range(1480)), last], "b": ["B1"]}
+        found = design.errors(config, {}, groups, counted=counted)
+        with nullcontext() if not found else pytest.raises(OSError, match="Argument list too long"):
+            subprocess.run(["true", ",".join(f"{counted}{sample}.cxb" for sample in groups["a"])], check=True)
+        return found
+
+    room = design.MOST_BYTES - len(f"{counted}.cxb") - 1480 * len(f"{counted}{few}0001.cxb,")
+    assert errors("n" * room) == []
+    (line,) = errors("n" * (room + 1))
+    assert line == (
+        "samples.tsv: condition a: the names of its 1481 samples are too long together: cuffdiff takes their files as "
+        "one argument, of 131072 bytes here, and Linux 131071 at most; shorten the names, or set stop_after: quantify"
+    )
 
 
 # ---- strandedness

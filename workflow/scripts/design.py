@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Conditions = dict[str, list[str]]
+MOST_BYTES = (128 << 10) - 1  # of an argument, to Linux; cuffdiff takes the files of a condition as one
 
 
 def conditions(units: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> Conditions:
@@ -25,9 +26,14 @@ def errors(
     units: Mapping[str, Mapping],
     groups: Conditions,
     left_out: Iterable[Mapping[str, Any]] = (),
+    counted: str = "",
 ) -> list[str]:
-    """What keeps the experiment from being run as it is described, without the samples that are `left_out`."""
-    return [*_unit_errors(units), *(_lost_conditions(config, groups, left_out) or _condition_errors(config, groups))]
+    """What keeps the experiment from being run as it is described, without the samples that are `left_out`.
+
+    `counted`: the folder of what cuffdiff compares, a file a sample.
+    """
+    lost = _lost_conditions(config, groups, left_out)
+    return [*_unit_errors(units), *(lost or _condition_errors(config, groups, counted))]
 
 
 def _unit_errors(units: Mapping[str, Mapping]) -> Iterator[str]:
@@ -55,7 +61,7 @@ def _lost_conditions(config: Mapping[str, Any], groups: Conditions, left_out: It
     ]
 
 
-def _condition_errors(config: Mapping[str, Any], groups: Conditions) -> Iterator[str]:
+def _condition_errors(config: Mapping[str, Any], groups: Conditions, counted: str) -> Iterator[str]:
     if config["stop_after"] == "quantify":
         return
     if unnamed := groups.get(""):
@@ -69,6 +75,13 @@ def _condition_errors(config: Mapping[str, Any], groups: Conditions) -> Iterator
             "add samples of another, or set stop_after: quantify"
         )
     yield from _name_errors(groups)
+    for condition, members in groups.items():
+        if (length := len(",".join(f"{counted}{sample}.cxb" for sample in members))) > MOST_BYTES:
+            yield (
+                f"samples.tsv: condition {condition}: the names of its {len(members)} samples are too long together: "
+                f"cuffdiff takes their files as one argument, of {length} bytes here, and Linux {MOST_BYTES} at most; "
+                "shorten the names, or set stop_after: quantify"
+            )
 
 
 def _name_errors(groups: Conditions) -> Iterator[str]:

@@ -26,7 +26,7 @@ def refuse(errors):
         sys.exit("\n".join(errors))
 
 
-refuse(design.errors(config, units, conditions, cohort.left_out))
+refuse(design.errors(config, units, conditions, cohort.left_out, place("results/quantify/")))
 
 
 def read_annotation():
