@@ -285,6 +285,17 @@ def with_memory(text: str, mem_mb: int) -> str:
     return re.sub(r"\$\(\(GPD_MEM_MB\*(\d)/5\)\)", lambda found: str(mem_mb * int(found[1]) // 5), text)
 
 
+@pytest.fixture(scope="module")
+def gatk3_command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A command gatk3, which asks for input as GATK 3 does when one of its walkers starts, and does nothing else."""
+    command = tmp_path_factory.mktemp("gatk3") / "gatk3"
+    command.write_text("#!/bin/sh\necho '##### ERROR MESSAGE: Walker requires reads but none were provided.'\nexit 1\n")
+    command.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{command.parent}")
+        yield
+
+
 def pretend(cohort: Cohort, *targets: str) -> None:
     """Make every output that a run would make, empty, and have Snakemake record them as made by their jobs."""
     ran = cohort.snakemake("--dry-run", *targets)

@@ -175,6 +175,7 @@ def test_what_cannot_be_run_is_a_line(scaling):
     assert not scaling.study.exists()
 
 
+@pytest.mark.usefixtures("gatk3_command")
 def test_gatk_3_is_planned(tmp_path):
     cohort = tiny_cohort(tmp_path, samples=("S1",), lanes=1)
     cohort.config |= {"gatk": "gatk3", "realigner": "gatk3"}

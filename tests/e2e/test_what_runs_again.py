@@ -18,7 +18,7 @@ import yaml
 from conftest import ROOT, Cohort, Ran, pretend, tiny_cohort
 from tuxedo_cohort import Experiment, tiny_experiment
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("gatk3_command")]
 
 SCHEMAS = ROOT / "workflow/schemas"
 SIDE_BY_SIDE = 2

@@ -39,7 +39,7 @@ def commands_of(text: str) -> set[str]:
     names = "|".join(sorted(map(re.escape, KNOWN), key=len, reverse=True))
     shell = text[text.index("shell:") :] if "shell:" in text else ""
     found = set(re.findall(AT_A_START.format(names=names), shell.replace('"""', "\n").replace('"', "\n"), re.MULTILINE))
-    found |= {"gatk3"} & set(re.findall(r"params\.(gatk3)", shell))
+    found |= {"java"} if "params.gatk3}" in shell else set()  # its jar is the user's
     for script in re.findall(r"\$GPD_(\w+)", text):
         source = next((p for p in (WORKFLOW / "scripts").glob("*.py") if p.stem == script.lower()), None)
         found |= set(re.findall(r'\["([\w-]+)"', source.read_text())) & KNOWN if source else set()

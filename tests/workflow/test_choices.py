@@ -8,7 +8,7 @@ from conftest import Cohort, tiny_cohort
 from test_gatk3_commands import gatk3_commands
 from test_plan import VQSR
 
-pytestmark = pytest.mark.e2e  # several dry runs
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("gatk3_command")]  # several dry runs
 
 CHOICES = {
     "calling": ("per_sample", "joint"),

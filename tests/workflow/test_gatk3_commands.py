@@ -4,13 +4,17 @@ The expected lines are those that ran clean on real BAMs with GATK 3.8.
 """
 
 import itertools
+import os
 import re
 import shlex
+import zipfile
 from pathlib import Path
 
 import pytest
 from conftest import Cohort, tiny_cohort, with_memory
 from test_plan import VQSR
+
+pytestmark = pytest.mark.usefixtures("gatk3_command")
 
 JAVA = "-Xmx{heap}m -XX:+UseSerialGC -Djava.io.tmpdir=$TMPDIR"
 PARALLEL = "-Xmx{heap}m -XX:+UseParallelGC -XX:ParallelGCThreads=2 -Djava.io.tmpdir=$TMPDIR"
@@ -146,6 +150,62 @@ def test_a_java_that_finds_no_walker_is_refused_before_any_job(with_jar):
     assert line.startswith("config: gatk3_jar GATK 3.jar: does not start its walkers under ")
     assert line.endswith(NO_WALKER)
     assert "Job stats" not in ran.said
+
+
+WITHOUT = {
+    "none": (
+        None,
+        "config: gatk3_jar: empty, and no command gatk3 is on the PATH; name GenomeAnalysisTK.jar of GATK 3.8 there",
+    ),
+    "unregistered": (
+        'GATK jar file not found. Have you run "gatk3-register"?',
+        "does not start its walkers: GATK jar file not found. Have you run "
+        '"gatk3-register"?; name GenomeAnalysisTK.jar of GATK 3.8 there',
+    ),
+    "conda": (
+        "",
+        "config: gatk3_jar: empty: no conda package brings the jar of GATK 3; name GenomeAnalysisTK.jar of GATK 3.8 "
+        "there",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WITHOUT)
+def test_without_a_gatk_3_that_starts_nothing_begins(tmp_path, monkeypatch, case):
+    """By either key that wants it: with the realigner alone it would be missed after all mapping."""
+    says, reason = WITHOUT[case]
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    if says:
+        (tools / "gatk3").write_text(f"#!/bin/sh\necho '{says}'\nexit 1\n")
+        (tools / "gatk3").chmod(0o755)
+    kept = [] if case == "none" else [os.environ["PATH"]]
+    monkeypatch.setenv("PATH", os.pathsep.join([str(tools), *kept, "/usr/bin", "/bin"]))
+    cohort = tiny_cohort(tmp_path, samples=["S1"], lanes=1)
+    cohort.config["realigner"] = "gatk3"
+    (tmp_path / "known2.vcf").write_bytes((tmp_path / "known.vcf").read_bytes())
+    cohort.config["known_indels"] = ["known2.vcf"]
+    ran = cohort.snakemake("--dry-run", *(["--sdm", "conda"] if case == "conda" else []))
+    assert ran.exit_code == 1, ran.said
+    (line,) = [line for line in ran.lines if line.startswith("config: ")]
+    assert line.endswith(reason)
+    assert "Job stats" not in ran.said
+
+
+@pytest.mark.deep
+def test_conda_brings_java_8_to_a_jar_that_holds_the_walkers(with_jar):
+    jar = with_jar.folder / "GATK 3.jar"
+    refused = with_jar.snakemake("--dry-run", "--sdm", "conda")
+    assert refused.exit_code == 1
+    assert "config: gatk3_jar GATK 3.jar: is no jar that can be read" in refused.said
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("org/broadinstitute/hellbender/Main.class", "")
+    assert "has no RealignerTargetCreator: it is not GATK 3" in with_jar.snakemake("--dry-run", "--sdm", "conda").said
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("org/broadinstitute/gatk/tools/walkers/indels/RealignerTargetCreator.class", "")
+    ran = with_jar.snakemake("--dry-run", "--sdm", "conda")
+    assert "config: " not in ran.said
+    assert "Building DAG of jobs..." in ran.said, "which wants conda itself next"
 
 
 @pytest.mark.deep

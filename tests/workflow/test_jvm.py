@@ -156,6 +156,7 @@ ROUTES = {
 
 
 @pytest.mark.deep
+@pytest.mark.usefixtures("gatk3_command")
 @pytest.mark.parametrize("route", ROUTES)
 def test_the_throughput_profile_gives_each_job_one_thread(single, route):
     (single.folder / "known2.vcf").write_bytes((single.folder / "known.vcf").read_bytes())

@@ -4,6 +4,8 @@ import pytest
 from conftest import Cohort
 from test_plan import VQSR
 
+pytestmark = pytest.mark.usefixtures("gatk3_command")
+
 ROUTES = {
     "gatk4": {},
     "gatk4-joint-vqsr-cram": {"calling": "joint", "filter": "vqsr", "vqsr": VQSR, "alignment_format": "cram"},

@@ -62,6 +62,7 @@ def test_cram_is_made_where_asked_for(cohort):
     assert plan(cohort, alignment_format="cram")["alignment"] == 2
 
 
+@pytest.mark.usefixtures("gatk3_command")
 def test_gatk3_with_realigner_runs_all_nine_steps(cohort):
     jobs = plan(cohort, gatk="gatk3", realigner="gatk3", calling="joint", filter="vqsr", vqsr=VQSR)
     nine = {

@@ -1,6 +1,7 @@
-"""The Java that GATK 3 runs under: Java 8 alone.
+"""How GATK 3 is started: its jar, which its users bring, under Java 8 alone, or their own command gatk3.
 
-Others start GATK 3 as well, and it prints its version, but it finds none of its walkers; so a walker is started to see.
+No conda package holds the jar, for its licence: bioconda's has a wrapper that looks for one. Other Javas start GATK 3
+as well, and it prints its version, but it finds none of its walkers; so a walker is started to see.
 The workflow loads this file by its path; `gpd doctor` runs it, and it prints the Java it finds.
 """
 
@@ -9,13 +10,45 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 PLACES = ("/usr/lib/jvm/*", "/usr/java/*", "/opt/*", "~/.sdkman/candidates/java/*", "~/.jdks/*")
 WALKER = "RealignerTargetCreator"
-WANTED = "GATK 3 runs under Java 8 alone: name one in gatk3_java or JAVA8_HOME, or use conda's gatk3 (--sdm conda)"
+WANTED = "GATK 3 runs under Java 8 alone: name one in gatk3_java or JAVA8_HOME, or let conda bring it (--sdm conda)"
+JAR = "name GenomeAnalysisTK.jar of GATK 3.8 there"
 TIMEOUT_S = 60
+
+
+def start(
+    jar: str, named: str, environment: Mapping[str, str], by_conda: bool = False, is_tried: bool = True
+) -> tuple[str, str]:
+    """The Java for the jar, empty where a command gatk3 is taken; and why GATK 3 does not start, of gatk3_jar."""
+    if not jar:
+        return "", _command_fault(environment, by_conda) if is_tried else ""
+    if by_conda and not named and "JAVA8_HOME" not in environment:
+        return "java", _jar_fault(jar) if is_tried else ""  # that of the rule's environment, which is not made yet
+    java, reason = find(named, environment)
+    return java, (fault(java, jar) if is_tried else "") if java else reason
+
+
+def _command_fault(environment: Mapping[str, str], by_conda: bool) -> str:
+    if by_conda:
+        return f"empty: no conda package brings the jar of GATK 3; {JAR}"
+    if not (command := shutil.which("gatk3", path=environment.get("PATH"))):
+        return f"empty, and no command gatk3 is on the PATH; {JAR}"
+    reason = _walker_fault([command])
+    return reason and f"empty, and {command} does not start its walkers: {reason}; {JAR}"
+
+
+def _jar_fault(jar: str) -> str:
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            walkers = [name for name in archive.namelist() if name.endswith(f"/{WALKER}.class")]
+    except (OSError, zipfile.BadZipFile) as error:
+        return f"is no jar that can be read: {error}"
+    return "" if walkers else f"has no {WALKER}: it is not GATK 3"
 
 
 def find(named: str, environment: Mapping[str, str]) -> tuple[str, str]:
@@ -33,12 +66,16 @@ def find(named: str, environment: Mapping[str, str]) -> tuple[str, str]:
 
 def fault(java: str, jar: str) -> str:
     """Why the jar's walkers do not start; empty where one does, and asks for its input."""
-    said = _said([java, "-Xmx500m", "-jar", jar, "-T", WALKER])
+    reason = _walker_fault([java, "-jar", jar])
+    return reason and f"does not start its walkers under {java}: {reason}"
+
+
+def _walker_fault(command: list[str]) -> str:
+    said = _said([command[0], "-Xmx500m", *command[1:], "-T", WALKER])
     messages = re.findall(r"ERROR MESSAGE: *(.*)", said)
     if messages and "Could not find walker" not in messages[0]:
         return ""
-    reason = messages or said.strip().splitlines()[-1:] or ["no answer"]
-    return f"does not start its walkers under {java}: {reason[0]}"
+    return (messages or said.strip().splitlines()[-1:] or ["no answer"])[0]
 
 
 def version_of(java: str) -> str:

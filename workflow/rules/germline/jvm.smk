@@ -7,18 +7,14 @@ gatk3_java = load(source("gatk3_java.py"))
 
 
 def find_java8():
-    """The Java that the user's jar of GATK 3 runs under; what is not one is refused before any job."""
-    named, jar = config["gatk3_java"], config["gatk3_jar"]
-    by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-    if not jar or "gatk3" not in (config["gatk"], config["realigner"]):
+    """The Java that the jar of GATK 3 runs under. What does not start is refused before any job, not after all mapping."""
+    if "gatk3" not in (config["gatk"], config["realigner"]):
         return ""
-    if by_conda and not named and "JAVA8_HOME" not in os.environ:
-        return "java"  # of the rule's environment
-    java, reason = gatk3_java.find(named, os.environ)
-    if java and workflow.is_main_process:
-        reason = gatk3_java.fault(java, jar)
+    by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+    jar = config["gatk3_jar"]
+    java, reason = gatk3_java.start(jar, config["gatk3_java"], os.environ, by_conda, workflow.is_main_process)
     if reason:
-        sys.exit(f"config: gatk3_jar {jar}: {reason}")
+        sys.exit(f"config: gatk3_jar{jar and f' {jar}'}: {reason}")
     return java
 
 
@@ -77,7 +73,7 @@ def java_native(wildcards, input, threads, resources):
 
 
 def gatk3(wildcards, threads, resources):
-    """GATK 3 up to its walker: the jar that the config names, or conda's wrapper, which takes JVM options itself.
+    """GATK 3 up to its walker: the jar that the config names, or a wrapper as conda's, which takes JVM options itself.
 
     Where its Java is depends on the machine, so that comes through the environment.
     """
