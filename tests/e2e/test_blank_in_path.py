@@ -61,7 +61,7 @@ def test_germline(clone: Path) -> None:
     gvcfs = [f"results/haplotype_caller/{sample}.g.vcf.gz" for sample in ("S1", "S2")]
     statistics = [
         *(f"results/{kind}/{sample}.{ending}" for kind, ending in STATISTICS for sample in ("S1", "S2")),
-        "results/bcftools_stats/cohort.txt",
+        *("results/bcftools_stats/cohort.txt", "results/bcftools_stats/all_records/cohort.txt"),
     ]
     put(cohort, *gvcfs, *statistics)
     wanted = ("results/reference/genome.dict", "results/genomics_db_import/samples.tsv", "results/multiqc/files.txt")

@@ -1,5 +1,6 @@
 """Hard filters with the real GATK: the VCF header has each of the config, and each takes what it is meant for."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -65,3 +66,26 @@ def test_every_filter_of_the_config_is_in_the_header_and_takes_its_own(tmp_path:
     assert {name: text for name, text in header.items() if name != "PASS"} == expected
     taken = [line.split("\t")[6] for line in said.splitlines() if not line.startswith("#")]
     assert taken == [f"{GUARDS[kind][0]}_{name}" if name else "PASS" for kind, name, _ in cases]
+
+
+def test_the_page_tells_calls_that_pass_from_all_records(tmp_path: Path) -> None:
+    """One transition and one transversion pass; of all records six in seven are transitions."""
+    cohort = tiny_cohort(tmp_path, samples=["S1"], lanes=1)
+    changes = [("A", "G", "PASS"), ("A", "C", "."), *[("C", "T", "SNP_QD2")] * 5]
+    records = [
+        f"chr1\t{100 * at}\t.\t{base}\t{alt}\t50\t{passed}\t.\tGT\t0/1"
+        for at, (base, alt, passed) in enumerate(changes, 1)
+    ]
+    write_calls(tmp_path / "results/hard_filter/S1.vcf.gz", records, 2000)
+    for folder, name in (("samtools_stats", "S1.txt"), ("base_recalibrator", "S1.table")):
+        (tmp_path / "results" / folder).mkdir()
+        (tmp_path / "results" / folder / name).write_text("nothing that MultiQC knows\n")
+    files = "results/multiqc/files.txt"
+    ran = cohort.snakemake("--notemp", "--allowed-rules", "bcftools_stats", "multiqc_files", "--", files)
+    assert ran.exit_code == 0, ran.said
+    words = ["multiqc", "--file-list", files, "--data-format", "json", "--outdir", tmp_path / "page"]
+    subprocess.run(words, check=True, cwd=tmp_path, capture_output=True)
+    data = json.loads((tmp_path / "page/multiqc_data/multiqc_data.json").read_text())
+    shown = data["report_general_stats_data"]["bcftools"]
+    of = {name: tuple(map(row.get, ("number_of_SNPs", "ts", "tv", "tstv"))) for name, row in shown.items()}
+    assert of == {"S1": (2, 1, 1, 1.0), "all records of S1": (7, 6, 1, 6.0)}

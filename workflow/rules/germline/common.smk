@@ -122,7 +122,7 @@ def statistics():
     return [
         *expand("results/samtools_stats/{sample}.txt", sample=samples),
         *expand("results/base_recalibrator/{sample}.table", sample=samples),
-        *expand("results/bcftools_stats/{callset}.txt", callset=callsets),
+        *expand("results/bcftools_stats/{of}{callset}.txt", of=["", "all_records/"], callset=callsets),
     ]
 
 
