@@ -177,7 +177,7 @@ def recalibrated(folder: Path) -> None:
         write_calls(folder, f"results/genotype_gvcfs/{sample}.vcf.gz", sample, genome, Random(number))
     write_calls(folder, "training.vcf.gz", STRUCK, genome, Random(9))
     trained = {"vcf": "training.vcf.gz", "training": True, "truth": True, "prior": 12}
-    model = {"resources": {"simulated": trained}, "max_gaussians": 1}
+    model = {"resources": {"simulated": trained}, "max_gaussians": 1, "annotations": [*ANNOTATIONS]}
     config = folder / "config/config.yaml"
     config.write_text(config.read_text() + yaml.safe_dump({"filter": "vqsr", "vqsr": {"snps": model, "indels": model}}))
 

@@ -231,6 +231,26 @@ def test_vqsr_needs_training_and_truth(project):
     ]
 
 
+def test_vqsr_is_fitted_as_genomes_are_and_depth_of_targets_is_warned_of(project):
+    """The default is what GATK's production pipelines have; a model without DP is nobody's business."""
+    best = {"resources": {"best": {"vcf": "dbsnp.vcf", "training": True, "truth": True, "prior": 12}}}
+
+    def fitted(**changes):
+        config = project.config | {"filter": "vqsr", "vqsr": {"snps": best, "indels": best}} | changes
+        cohort, said = tables.read_cohort(config, SCHEMAS), []
+        assert [*cohort.errors, *inputs.check(cohort.config, cohort.units, warn=said.append)] == []
+        return {kind: set(model["annotations"]) for kind, model in cohort.config["vqsr"].items()}, said
+
+    indels = {"QD", "DP", "FS", "ReadPosRankSum", "MQRankSum", "SOR"}
+    assert fitted() == ({"snps": indels | {"MQ"}, "indels": indels}, [])
+    project.write("targets.bed", "chr20\t0\t100\n")
+    project.config["intervals"] = "targets.bed"
+    (warning,) = fitted()[1]
+    assert warning.startswith("config: annotations of vqsr.snps and vqsr.indels hold DP: ")
+    without = {kind: best | {"annotations": ["QD", "FS"]} for kind in ("snps", "indels")}
+    assert fitted(vqsr=without)[1] == fitted(filter="hard", vqsr={})[1] == []
+
+
 # --- tables ---
 
 

@@ -65,7 +65,7 @@ def check(
     if config["pipeline"] == "germline":
         errors += index_errors(config["reference"], contigs)
         errors += alt_errors(config["reference"], contigs)
-        for warning in alt_warnings(config["reference"], contigs):
+        for warning in alt_warnings(config["reference"], contigs) + depth_warnings(config):
             warn(warning)
     if (jar := config["gatk3_jar"]) and (fault := path_fault(jar)):
         errors.append(f"config: gatk3_jar {jar} {fault}")
@@ -458,6 +458,17 @@ def alt_warnings(reference: dict, contigs: Contigs) -> list[str]:
     return [
         f"config: reference {reference['fasta']} has {len(alternatives)} ALT contigs ({_few(alternatives)}), but there "
         f"is no {missing}: reads that lie there and on a chromosome get a mapping quality of 0, and calls are lost"
+    ]
+
+
+def depth_warnings(config: dict) -> list[str]:
+    """What depth tells VQSR's models where targets alone were sequenced; that they were, nobody but the user knows."""
+    fitted = [f"vqsr.{kind}" for kind, model in config["vqsr"].items() if "DP" in model["annotations"]]
+    if config["filter"] != "vqsr" or not config["intervals"] or not fitted:
+        return []
+    return [
+        f"config: annotations of {' and '.join(fitted)} hold DP: where intervals are the targets of an exome or a panel, "
+        "depth tells of the capture and not of the variant: leave DP out"
     ]
 
 
