@@ -130,6 +130,14 @@ def test_filling_in_defaults_leaves_the_configuration_and_the_schema_alone():
     assert before == CONFIG
 
 
+def test_keys_that_share_a_value_have_defaults_of_their_own():
+    """As by an alias in YAML: indels had the SNPs' largest number of Gaussians."""
+    shared = yaml.safe_load("snps: &sets {resources: {a: {vcf: a.vcf, prior: 1}}}\nindels: *sets\n")
+    models = tables.with_defaults(MINIMAL | {"vqsr": shared}, CONFIG)["vqsr"]
+    assert [models[kind]["max_gaussians"] for kind in ("snps", "indels")] == [6, 4]
+    assert "MQ" not in models["indels"]["annotations"]
+
+
 @pytest.mark.parametrize("preset", sorted((ROOT / "config/presets").glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_starting_file_is_valid_with_each_preset(preset):
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text())

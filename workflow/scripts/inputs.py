@@ -467,7 +467,7 @@ def depth_warnings(config: dict) -> list[str]:
     if config["filter"] != "vqsr" or not config["intervals"] or not fitted:
         return []
     return [
-        f"config: annotations of {' and '.join(fitted)} hold DP: where intervals are the targets of an exome or a panel, "
+        f"config: annotations of {' and '.join(fitted)} hold DP: where intervals are the targets of an exome or panel, "
         "depth tells of the capture and not of the variant: leave DP out"
     ]
 

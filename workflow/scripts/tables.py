@@ -152,7 +152,8 @@ def _filled(value: Any, schema: dict, root: dict) -> Any:
         for key in value:
             part = schema.get("properties", {}).get(key) or schema.get("additionalProperties")
             if isinstance(part, dict):
-                _filled(value[key], part, root)
+                # a copy of its own: two keys may share a value (an alias in YAML), and their defaults may differ
+                value[key] = _filled(copy.deepcopy(value[key]), part, root)
     return value
 
 
