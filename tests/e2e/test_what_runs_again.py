@@ -314,6 +314,18 @@ def test_an_edited_file_of_intervals_is_called_anew_and_other_threads_and_memory
     assert {job.partition(" ")[0] for job in due(cohort.snakemake("--dry-run"))} == {"stretches"}
 
 
+def test_an_index_that_appears_beside_known_sites_makes_nothing_again(tmp_path: Path) -> None:
+    cohort = tiny_cohort(tmp_path, lanes=1)
+    subprocess.run(["bgzip", "known.vcf"], cwd=tmp_path, check=True)
+    cohort.config["known_sites"] = ["known.vcf.gz"]
+    pretend(cohort)
+    subprocess.run(["tabix", "-p", "vcf", "known.vcf.gz"], cwd=tmp_path, check=True)
+    assert due(cohort.snakemake("--dry-run")) == set()
+    assert not [line for line in cohort.snakemake().lines if line.startswith(("rule ", "localrule "))]
+    (tmp_path / "known.vcf.gz.tbi").unlink()
+    assert due(cohort.snakemake("--dry-run")) == set()
+
+
 def test_swapped_conditions_are_compared_anew(tmp_path: Path) -> None:
     """Labels keep their order, and so do the files that cuffdiff reads: their grouping alone is another."""
     cohort = make("hisat2", tmp_path)

@@ -82,6 +82,18 @@ def test_a_kept_database_goes_with_its_link(folder):
     assert not store.exists()
 
 
+def test_a_link_to_a_file_of_a_user_goes_and_the_file_stays(folder):
+    users = folder / "known.vcf.gz"
+    path = made(folder, "results/reference/vcf/known_sites_1.vcf.gz", "")
+    users.write_bytes(b"\x1f\x8b\x08\x04 cut off")
+    path.unlink()
+    path.symlink_to("../../../known.vcf.gz")
+    (line,) = leftovers.set_aside(folder)
+    assert "a link to a file of yours" in line
+    assert not path.is_symlink()
+    assert users.exists()
+
+
 def test_what_is_no_result_of_a_finished_job_is_left_alone(folder):
     for name in ("results/begun.diff", "results/begun2.diff"):
         made(folder, name, "cut")

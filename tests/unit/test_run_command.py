@@ -167,6 +167,20 @@ def test_where_no_job_ran_the_reason_is_all_that_is_said(folder, monkeypatch):
     assert "succeeded" not in done.output
 
 
+AGAIN = "would be made again: results that 1 of 2 samples have (S1), because of hard_filter (params have changed)"
+
+
+def test_what_samples_have_is_made_again_with_yes_alone(folder, monkeypatch):
+    filler = ["Provided cores: 2", "Job stats:"]
+    done = run(folder, monkeypatch, said=[*filler, AGAIN], code=1)
+    assert done.exit_code == 2
+    assert done.stderr == f"gpd run: {AGAIN}; nothing was started: --yes makes them again, --dry-run shows each job\n"
+    asks = "import os; print('Building DAG of jobs...', os.environ.get('GPD_AGAIN'), sep='\\n')"
+    monkeypatch.setattr(workflow, "command", lambda *_, **__: [sys.executable, "-c", asks])
+    shown = [CliRunner().invoke(app, ["run", "germline", *words]).stdout for words in ((), ("--yes",))]
+    assert shown == ["refuse\n", "None\n"]
+
+
 def test_the_jobs_of_other_runs_are_not_counted(folder, monkeypatch):
     """Another run's launcher may write its record while this one is at work."""
     theirs = record("map_and_sort", "map_and_sort", "OTHER", run="theirs")

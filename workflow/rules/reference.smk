@@ -84,7 +84,10 @@ rule bwa_alt:
 
 
 rule indexed_vcf:
-    """A VCF that came without index, or not bgzipped."""
+    """A user's VCF under its role: a link where it is bgzipped, else a copy that is.
+
+    Its index is a copy of the one beside it where that is current, else made: one that a user makes anew changes nothing.
+    """
     input:
         lambda wildcards: vcfs[wildcards.role],
     output:
@@ -100,8 +103,20 @@ rule indexed_vcf:
         bound(
             "reference",
             """
-            bcftools view --no-version -O z -o {output.vcf:q} {input:q}
-            bcftools index --tbi {output.vcf:q}
+            case $(head -c 14 {input:q} | od -An -v -t x1 | tr -d ' \\n') in
+                1f8b0804????????????????4243) # BGZF
+                    case {input:q} in
+                        /*) ln -sf -- {input:q} {output.vcf:q} ;;
+                        *) ln -sfr -- {input:q} {output.vcf:q} ;; # a folder that is moved as a whole stays whole
+                    esac
+                    ;;
+                *) bcftools view --no-version -O z -o {output.vcf:q} {input:q} ;;
+            esac
+            if [ -L {output.vcf:q} ] && [ -f {input:q}.tbi ] && ! [ {input:q} -nt {input:q}.tbi ]; then
+                cat {input:q}.tbi > {output.tbi:q}
+            else
+                bcftools index --tbi {output.vcf:q}
+            fi
             """,
             rule="indexed_vcf",
         )

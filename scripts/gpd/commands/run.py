@@ -35,6 +35,7 @@ from gpd.text.formats import listed
 
 LEDGER = "ledger.jsonl"
 USUAL_CONFIG = "config/config.yaml"
+REFUSE_AGAIN = {"GPD_AGAIN": "refuse"}  # the workflow ends before it makes again what finished samples have
 
 
 def command(
@@ -46,16 +47,20 @@ def command(
         str | None, typer.Option(help="One of the project's by its name, or a folder. Default: chosen by the cohort.")
     ] = None,
     cores: Cores = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Make again what finished samples have, too.")] = False,
 ) -> None:
     """Run a pipeline on a cohort, and show time a step, failures and samples a day.
 
     Targets, after the pipeline: all (the default), results (without the page of statistics), prepare (indexes and
     dictionaries alone), or files. These and further options go to Snakemake, which alone does the same work.
 
+    Where results that samples have would be made again, as after a change of a key, it says why and starts nothing,
+    unless --yes is given. Samples that are new or not finished, and what is made of all samples, need no --yes.
+
     Example: gpd run germline results --cores 32
     """
     folder = workflow.find_profile(profile) if profile else None
-    code = run(pipeline, directory, terminal(), cores, configfile or [], folder, extra=context.args)
+    code = run(pipeline, directory, terminal(), cores, configfile or [], folder, extra=context.args, yes=yes)
     raise typer.Exit(code)
 
 
@@ -67,12 +72,14 @@ def run(
     configfiles: Sequence[Path] = (),
     profile: Path | None = None,
     extra: Sequence[str] = (),
+    yes: bool = False,
 ) -> int:
     """Run `pipeline` in `directory` and print its tables; 0 where all is done, 1 where something failed, named.
 
     Without `cores`, all that this process may use: a thread leases a core, or a hyperthread with `binding.smt`; where
-    jobs run elsewhere, what the profile says. Times are those of this run alone. Raises GpdError where no job ran, and
-    Interrupted, after the tables, where a signal came.
+    jobs run elsewhere, what the profile says. Times are those of this run alone. Raises GpdError where no job ran, as
+    where results that samples have would be made again without `yes`, and Interrupted, after the tables, where a
+    signal came.
     """
     _refuse_no_config(directory, configfiles)
     command = _command(pipeline, directory, cores, configfiles, profile, extra)
@@ -82,12 +89,12 @@ def run(
         waiting.await_former(directory)
         if not only_asks(extra):
             print_lines(console, leftovers.set_aside(directory))
-        runs = [_run(directory, command, lock, console, elsewhere)]
+        runs = [_run(directory, command, lock, console, elsewhere, yes)]
         configured = _configuration(directory, configfiles, pipeline) if runs[0].exit_code else None
         while without := _dropped(pipeline, runs, configured, extra):
             print_lines(console, [f"going on without {listed(without)}"])
             command = _command(pipeline, directory, cores, configfiles, profile, extra, without)
-            runs.append(_run(directory, command, lock, console, elsewhere, without, workflow.log(len(runs) + 1)))
+            runs.append(_run(directory, command, lock, console, elsewhere, yes, without, workflow.log(len(runs) + 1)))
     samples = [row["sample_name"] for row in configured.samples] if configured else []
     return conclude(PIPELINES[pipeline], runs, samples, console)
 
@@ -199,6 +206,7 @@ def _run(
     lock: run_lock.Lock,
     console: Console,
     elsewhere: bool,
+    yes: bool,
     without: Sequence[str] = (),
     log: str = workflow.LOG,
 ) -> Ran:
@@ -213,7 +221,7 @@ def _run(
         began = time.monotonic()
         ended: workflow.Finished | Interrupted
         try:
-            environment = {"GPD_RUN": run_id}
+            environment = {"GPD_RUN": run_id} | ({} if yes else REFUSE_AGAIN)
             ended = workflow.run(command, directory / log, changed, environment, [lock.descriptor], elsewhere)
         except Interrupted as interrupted:
             ended = interrupted

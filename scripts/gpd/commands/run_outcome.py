@@ -97,6 +97,8 @@ def _verdict(finished: workflow.Finished, well: bool, attempts: Sequence[Attempt
     if failed := sum(not attempt.succeeded for attempt in last_attempts(attempts)):
         print_lines(console, [f"{counted(failed, 'job')} failed"])
         return FAILED
+    if again := said.refused_again(finished.said):
+        raise RunError(f"{again}; nothing was started: --yes makes them again, --dry-run shows each job")
     reason = said.reason(finished.said) or [f"Snakemake ended with exit code {finished.exit_code} and said nothing"]
     if not attempts:
         raise RunError("\n".join(reason))

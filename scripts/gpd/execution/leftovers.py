@@ -78,9 +78,12 @@ def _faults(directory: Path, names: Sequence[str]) -> list[tuple[str, str]]:
 
 def _rename(directory: Path, name: str, fault: str) -> str:
     path = directory / name
-    if path.is_symlink():  # to the database that is kept: others would be added to it
+    if path.is_symlink():
         path.unlink()
         path = path.with_name(f"{path.name}{KEPT}")
+        if not path.exists():
+            return f"{name} {fault}: it was a link to a file of yours, and is made again where it is needed"
+        # to the database that is kept: others would be added to it
     aside = path.with_name(f"{path.name}{ASIDE}")
     if aside.is_dir():
         shutil.rmtree(aside)

@@ -9,6 +9,7 @@ MOST_LINES = 20  # of a reason
 UNEXPLAINED = "Snakemake says that it failed, and not why"
 BEGUN = "Building DAG of jobs..."
 STATISTICS = "Job stats:"
+AGAIN = "would be made again: "  # what finished samples have: the workflow ends where it was told to refuse that
 LAST_WORDS = ["WorkflowError:", "At least one job did not complete successfully."]
 
 _STARTED = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
@@ -132,6 +133,11 @@ def reason(lines: Sequence[str]) -> list[str]:
     errors = [number for number, line in enumerate(told) if _ERROR.match(line)]
     shown = told[errors[0] :][:MOST_LINES] if errors else told[-MOST_LINES:]
     return [line.replace("__main__.py: error:", "snakemake: error:", 1) for line in shown]
+
+
+def refused_again(lines: Sequence[str]) -> str | None:
+    """What finished samples have that would have been made again, and why, where the workflow ended for it."""
+    return next((line for line in lines if line.startswith(AGAIN)), None)
 
 
 def plan(lines: Sequence[str]) -> list[str]:

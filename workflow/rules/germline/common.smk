@@ -14,13 +14,11 @@ wildcard_constraints:
     shard=r"\d+of\d+",
 
 
-vcfs = {}  # role -> the user's file, of those that indexed_vcf makes ready
+vcfs = {}  # role -> the user's file
 
 
 def indexed(role, vcf):
-    """The VCF itself where it is bgzipped and has its index, else the copy that indexed_vcf makes under its role."""
-    if vcf.endswith(".gz") and Path(f"{vcf}.tbi").exists():
-        return vcf
+    """The VCF as indexed_vcf makes it ready, one path whatever lies beside the user's file: another would be a new input."""
     vcfs[role] = vcf
     return f"results/reference/vcf/{role}.vcf.gz"
 
@@ -110,7 +108,8 @@ def cohort_results():
 def preparations():
     """What is made of the reference and its resources, whatever the samples."""
     index = checked if config["reference"]["bwa_index"] else bwa_files
-    ready = [f"results/reference/vcf/{role}.vcf.gz" for role in vcfs]
+    sets = training.values() if config["filter"] == "vqsr" else []
+    ready = [*known_sites, *(vcf for files in sets for vcf in files.values())]
     return [
         *(*reference.values(), "results/reference/genome.bed", STRETCHES, CALLED),
         *(*index, *ready, *(f"{vcf}.tbi" for vcf in ready)),

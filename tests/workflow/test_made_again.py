@@ -1,0 +1,126 @@
+"""What samples have is made again only by who said so: the workflow ends before its first job where `gpd run` asks.
+
+The runs before are pretended, and no tool of the pipelines does anything: where jobs start, they fail for empty files.
+"""
+
+import copy
+import shutil
+
+import pytest
+from conftest import ROOT, Cohort, Ran, pretend, tiny_cohort
+from tuxedo_cohort import tiny_experiment
+
+
+@pytest.fixture(autouse=True)
+def refused(made, monkeypatch):
+    monkeypatch.setenv("GPD_AGAIN", "refuse")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Cohort:
+    cohort = tiny_cohort(tmp_path_factory.mktemp("made"), lanes=1)
+    pretend(cohort)
+    return cohort
+
+
+@pytest.fixture
+def done(made: Cohort, tmp_path) -> Cohort:
+    """A cohort of two samples, all of which was made."""
+    cohort = copy.deepcopy(made)
+    cohort.folder = shutil.copytree(made.folder, tmp_path / "run")
+    return cohort
+
+
+def told(ran: Ran) -> list[str]:
+    """What the workflow ended with; nothing where it began with jobs."""
+    lines = [line for line in ran.lines if line.startswith("would be made again: ")]
+    started = any(line.startswith(("rule ", "localrule ")) for line in ran.lines)
+    assert started == (not lines), ran.said
+    assert ran.exit_code == 1
+    return lines
+
+
+def test_a_key_that_changes_the_results_of_all_samples_is_told_with_its_reason(done):
+    done.config["hard_filters"] = {"snps": {"QD2": "QD < 2.5"}}
+    (line,) = told(done.snakemake())
+    assert line == (
+        "would be made again: results that 2 of 2 samples have (S1, S2), because of hard_filter "
+        "(params have changed since last execution)"
+    )
+
+
+def test_a_text_of_a_rule_that_an_upgrade_changes_is_told(done, tmp_path):
+    upgraded = tmp_path / "upgraded"
+    for folder in ("workflow", "envs"):
+        shutil.copytree(ROOT / folder, upgraded / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    rule = upgraded / "workflow/rules/germline/mark_duplicates.smk"
+    rule.write_text(rule.read_text().replace("sambamba markdup", "sambamba markdup --hash-table-size 262144"))
+    (line,) = told(done.snakemake("--snakefile", str(upgraded / "workflow/Snakefile")))
+    assert "because of mark_duplicates (code has changed since last execution" in line
+
+
+def test_a_library_under_another_name_is_told_of_its_sample_alone(done):
+    done.units[0]["library"] = "another"
+    (line,) = told(done.snakemake())
+    assert line.startswith(
+        "would be made again: results that 1 of 2 samples have (S1), because of map_and_sort (params have changed"
+    )
+
+
+def test_alignments_that_are_gone_are_told_for_what_was_made_of_them_is_made_again(done):
+    (done.folder / "results/base_recalibration/S1.bam").unlink()
+    (line,) = told(done.snakemake())
+    assert "(S1), because of base_recalibration (output files have to be generated" in line
+
+
+def no_change(cohort: Cohort) -> None:
+    (cohort.folder / "results/multiqc/multiqc.html").unlink()  # so that there is something to do
+    (cohort.folder / "results/bcftools_stats/S1.txt").unlink()
+
+
+def not_finished(cohort: Cohort) -> None:
+    for path in ("results/haplotype_caller/S1.g.vcf.gz", "results/haplotype_caller/S1.g.vcf.gz.tbi"):
+        (cohort.folder / path).unlink()
+    for folder in ("genotype_gvcfs", "hard_filter"):
+        for path in (cohort.folder / "results" / folder).glob("S1.*"):
+            path.unlink()
+
+
+def set_aside(cohort: Cohort) -> None:
+    alignment = cohort.folder / "results/base_recalibration/S1.bam"
+    alignment.rename(f"{alignment}.broken")
+
+
+def another_sample(cohort: Cohort) -> None:
+    reads = {mate: cohort.units[0][mate].replace("S1", "S3") for mate in ("fq1", "fq2")}
+    for mate, path in reads.items():
+        shutil.copy(cohort.folder / cohort.units[0][mate], cohort.folder / path)
+    cohort.units.append(cohort.units[0] | {"sample_name": "S3"} | reads)
+
+
+def forced(cohort: Cohort) -> list[str]:
+    return ["--forcerun", "hard_filter"]
+
+
+@pytest.mark.parametrize(
+    "change", [no_change, not_finished, set_aside, another_sample, forced], ids=lambda f: f.__name__
+)
+def test_what_is_new_or_not_finished_begins(done, change):
+    assert told(done.snakemake(*(change(done) or []))) == []
+
+
+@pytest.mark.parametrize("make", [tiny_cohort, tiny_experiment])
+def test_what_is_made_of_a_cohort_that_grew_begins(tmp_path, make):
+    cohort = make(tmp_path)
+    cohort.config |= {"calling": "joint"}
+    added = [unit for unit in cohort.units if unit["sample_name"] == cohort.units[-1]["sample_name"]]
+    cohort.units = [unit for unit in cohort.units if unit not in added]
+    pretend(cohort)
+    cohort.units += added
+    assert told(cohort.snakemake()) == []
+
+
+def test_without_gpd_snakemake_makes_it_again(done, monkeypatch):
+    monkeypatch.delenv("GPD_AGAIN")
+    done.config["hard_filters"] = {"snps": {"QD2": "QD < 2.5"}}
+    assert told(done.snakemake()) == []

@@ -1,0 +1,67 @@
+# What finished samples have is made again only by who said so: `gpd run` asks for a look at that (GPD_AGAIN=refuse) before
+# the first job starts. Snakemake has planned by then, so that the look costs nothing.
+import collections
+
+MOST_REASONS = 3  # that are told
+MISSING = "output files have to be generated"  # as Snakemake says it
+FOLLOWS = ("set of input files has changed since last execution", "updated input files")  # where samples join and leave
+
+
+def owner_of(job):
+    """The sample whose own job it is; none of what is made of several."""
+    name = job.wildcards.get("sample", job.wildcards.get("callset"))
+    return name if name in units else None
+
+
+@functools.cache
+def kept_results():
+    return {place(path) for path in final_results()}
+
+
+@functools.cache
+def causes(job):
+    """Why a job is planned: its own reasons and those of the planned jobs before it, as (rule, Snakemake's word for it).
+
+    What was cut off, forced or was never made is none, nor is a result that is missing for it was broken, and set aside.
+    Who is in a cohort is none of what is made of a cohort.
+    """
+    reason, before = workflow.dag.reason(job), workflow.dag.dependencies[job]
+    told = set() if reason.forced else set(reason.get_names()) - {"input files updated by another job"}
+    if not any(path in kept_results() and not os.path.exists(f"{path}.broken") for path in reason.missing_output):
+        told.discard(MISSING)
+    found = {(job.rule.name, name) for name in told}.union(
+        *(causes(one) for one in before if workflow.dag.needrun(one))
+    )
+    if not owner_of(job) and any(map(owner_of, before)):
+        follows = {*((job.rule.name, name) for name in FOLLOWS), *(cause for cause in found if cause[1] == MISSING)}
+        return found - follows
+    return found
+
+
+def made_again():
+    """The causes for which results that samples have would be made again, by sample."""
+    found = collections.defaultdict(set)
+    for job in workflow.dag.needrun_jobs():
+        if owner_of(job) and any(path in kept_results() and os.path.exists(path) for path in job.output):
+            found[owner_of(job)] |= causes(job)
+    return {sample: found[sample] for sample in samples if found[sample]}
+
+
+def refuse_again():
+    """End where samples have results that would be made again, in a line that names them, and why."""
+    if not (found := made_again()):
+        return
+    counts = collections.Counter(cause for of_sample in found.values() for cause in sorted(of_sample))
+    why = [f"{rule} ({name})" for (rule, name), _ in counts.most_common()]
+    told = ", ".join(why[:MOST_REASONS]) + ", ..." * (len(why) > MOST_REASONS)
+    named = ", ".join([*found][:3]) + ", ..." * (len(found) > 3)
+    sys.exit(
+        f"would be made again: results that {len(found)} of {len(samples)} samples have ({named}), because of {told}"
+    )
+
+
+if os.environ.get("GPD_AGAIN") == "refuse" and workflow.is_main_process:
+
+    onstart:
+        if not workflow.touch:
+            refuse_again()
