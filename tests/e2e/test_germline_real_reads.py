@@ -142,6 +142,7 @@ def test_what_is_kept_and_what_is_not(twelve_lanes: Cohort) -> None:
     assert body(results(twelve_lanes) / "hard_filter" / "cohort.vcf.gz")
     page = (results(twelve_lanes) / "multiqc" / "multiqc.html").read_text()
     assert "NA12878" in page
+    assert "Mapping rates" in page
 
 
 def test_what_each_filter_takes(twelve_lanes: Cohort, figure: Callable[[str], None]) -> None:
@@ -170,7 +171,14 @@ def test_a_moved_cohort_has_nothing_left_to_do(twelve_lanes: Cohort, tmp_path: P
 def entered(twelve_lanes: Cohort, folder: Path, way: str) -> Cohort:
     """A cohort whose input is the alignment that the reads gave, run up to its calls."""
     cohort = Cohort(folder, twelve_lanes.config | {"bam_input": way, "alignment_format": "bam"})
-    cohort.add_unit("NA12878", "all", bam=results(twelve_lanes) / "alignment" / "NA12878.cram")
+    cram = results(twelve_lanes) / "alignment" / "NA12878.cram"
+    if way == "keep":
+        cohort.add_unit("NA12878", "all", bam=cram)
+    else:  # of each read group a unit
+        split = ["samtools", "split", "--reference", cohort.config["reference"]["fasta"], "-f", folder / "%#.%.", cram]
+        subprocess.run(split, cwd=twelve_lanes.folder, check=True)
+        for bam in sorted(folder.glob("*.bam")):
+            cohort.add_unit("NA12878", f"L{bam.stem}", bam=bam.name)
     ran = cohort.snakemake("results/base_recalibration/NA12878.bam", "results/hard_filter/cohort.vcf.gz")
     assert ran.exit_code == 0, ran.said
     return cohort

@@ -126,7 +126,7 @@ def test_yeast_plots_are_drawn(yeast):
 
 def test_yeast_page_and_report_show_it_all(yeast):
     page = (yeast.folder / "results/multiqc/multiqc.html").read_text()
-    for section in (*PLOTS, "significant_genes", "strandedness", "hisat2", "samtools"):
+    for section in (*PLOTS, "significant_genes", "strandedness", "mapping_rates", "hisat2", "samtools"):
         assert f'id="mqc-module-section-{section}' in page, section
     ran = yeast.snakemake("--report", "report.zip")
     assert ran.exit_code == 0, ran.said

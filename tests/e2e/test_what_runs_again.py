@@ -119,6 +119,7 @@ NEVER = {
     "units": "config/units of others.tsv",
     "map_chunks": 3,
     "bwa_shm": "always",
+    "min_mapped": 0.9,
     "binding.policy": "scatter",
     "binding.boundary": "socket",
     "binding.memory": "interleave",

@@ -15,10 +15,10 @@ SCRIPT = ROOT / "workflow" / "scripts" / "reads.py"
 PAIR = [("a", "ACGT"), ("b", "GGCC")]
 
 
-def flagstat(primary: int, total: int) -> dict:
+def flagstat(primary: int, total: int, mapped: int = 0) -> dict:
     return {
-        "QC-passed reads": {"primary": primary, "total": total},
-        "QC-failed reads": {"primary": 0, "total": 0},
+        "QC-passed reads": {"primary": primary, "total": total, "primary mapped": mapped},
+        "QC-failed reads": {"primary": 0, "total": 0, "primary mapped": 0},
     }
 
 
@@ -88,9 +88,10 @@ def test_mates_in_another_order_are_an_error(tmp_path):
 
 
 def test_equal_counts_pass():
-    assert reads.compare_unit({"r1": 5, "r2": 5}, flagstat(10, 12)) == {
+    assert reads.compare_unit({"r1": 5, "r2": 5}, flagstat(10, 12, 9)) == {
         "fastq": {"r1": 5, "r2": 5},
         "reads": 10,
+        "mapped": 9,
         "alignments": 12,
     }
 
@@ -178,7 +179,8 @@ def test_a_mapper_that_ends_too_early_leaves_no_count(tmp_path):
 
 def test_a_chunk_has_one_primary_alignment_a_read_taken():
     fastq = {"r1": 5, "r2": 5}
-    assert reads.compare_unit(fastq, flagstat(4, 5), taken=4) == {"fastq": fastq, "reads": 4, "alignments": 5}
+    counts = {"fastq": fastq, "reads": 4, "mapped": 3, "alignments": 5}
+    assert reads.compare_unit(fastq, flagstat(4, 5, 3), taken=4) == counts
     with pytest.raises(reads.ReadsLostError, match="6 reads in the chunk of r1, r2, but 4 in the alignment"):
         reads.compare_unit(fastq, flagstat(4, 5), taken=6)
 

@@ -90,6 +90,7 @@ environment = dict(
     GPD_LAUNCH=load(source("compiled.py")).launcher(source, Path(".snakemake/gpd").absolute()),
     GPD_READS=source("reads.py"),
     GPD_SAME_GENOME=source("same_genome.py"),
+    GPD_MAPPING_RATES=source("mapping_rates.py"),
     GPD_BOUNDARY=config["binding"]["boundary"],
     GPD_MEMORY=config["binding"]["memory"],
     GPD_SMT=int(config["binding"]["smt"]),
@@ -123,6 +124,11 @@ def exported():
 def python(wildcards, input):
     """As a parameter: derived, as `exports` is."""
     return PYTHON
+
+
+def min_mapped(wildcards, input):
+    """As a parameter: derived, as `exports` is, for no result depends on it."""
+    return config["min_mapped"]
 
 
 def bound(step, command, rule=None, inputs="{input:q}", before="", verb="run", options=""):

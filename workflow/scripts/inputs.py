@@ -276,8 +276,8 @@ def _bam_faults(row: dict, config: dict, contigs: Contigs) -> Iterator[str]:
                 yield f"{fault}; or set bam_input: remap"
     elif len(groups := _groups(header)) > 1:
         yield (
-            f"has {len(groups)} read groups ({_few(group.get('ID', '') for group in groups)}), of which bam_input: remap "
-            "would make one: split it (samtools split) and make each part a unit of its own"
+            f"has {len(groups)} read groups ({_few(group.get('ID', '') for group in groups)}), of which bam_input: "
+            "remap would make one: split it (samtools split) and make each part a unit of its own"
         )
 
 

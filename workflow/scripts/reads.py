@@ -291,7 +291,8 @@ def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1, t
     if fastq and expected != primary:
         part = "" if taken is None else "the chunk of "
         raise ReadsLostError(f"{expected} reads in {part}{', '.join(fastq)}, but {primary} in the alignment")
-    return {"fastq": fastq, "reads": primary, "alignments": sum(group["total"] for group in groups)}
+    mapped, alignments = (sum(group[kind] for group in groups) for kind in ("primary mapped", "total"))
+    return {"fastq": fastq, "reads": primary, "mapped": mapped, "alignments": alignments}
 
 
 def indexed_alignments(bam: Path) -> int:

@@ -116,6 +116,11 @@ def preparations():
     ]
 
 
+def mapping_statistics():
+    """What says how each sample's reads map; a file of each sample, in their order."""
+    return expand("results/samtools_stats/{sample}.txt", sample=samples)
+
+
 def statistics():
     """What the MultiQC page is made of."""
     return [

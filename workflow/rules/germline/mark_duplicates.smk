@@ -4,7 +4,8 @@
 
 rule mark_duplicates:
     input:
-        unit_bams,
+        bams=unit_bams,
+        counts=unit_counts,
     output:
         bam=temp("results/mark_duplicates/{sample}.bam"),
         bai=temp("results/mark_duplicates/{sample}.bam.bai"),
@@ -15,12 +16,15 @@ rule mark_duplicates:
     threads: 13
     resources:
         mem_mb=8000,
+    params:
+        min_mapped=min_mapped,
     # The larger tables keep a human genome from spilling into thousands of temporary files.
     shell:
         bound(
             "mark_duplicates",
             """
+            {params.python} "$GPD_MAPPING_RATES" sample --least {params.min_mapped} {wildcards.sample:q} {input.counts:q}
             sambamba markdup -t {threads} -l 1 --hash-table-size 1048576 --overflow-list-size 600000 \\
-                --tmpdir "$TMPDIR" {input:q} {output.bam:q}
+                --tmpdir "$TMPDIR" {input.bams:q} {output.bam:q}
             """,
         )

@@ -64,6 +64,7 @@ rule align:
         reads=hisat2_reads,
         strandness=hisat2_strandness,
         lanes=lanes,
+        min_mapped=min_mapped,
     # HISAT2 reads through reads.py, which counts records, while flagstat counts what goes to the sorter. The script
     # named hisat2 takes no pipes, and would hand the paths to a shell unquoted; hisat2-align-s is what it starts.
     shell:
@@ -82,5 +83,6 @@ rule align:
                 -o {output.bam:q} -
             samtools index {output.bam:q}
             reads unit --counts "$TMPDIR" --lanes {params.lanes} --output {output.counts:q} {input.reads:q}
+            {params.python} "$GPD_MAPPING_RATES" sample --least {params.min_mapped} {wildcards.sample:q} {output.counts:q}
             """,
         )

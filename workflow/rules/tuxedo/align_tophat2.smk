@@ -145,6 +145,7 @@ rule align:
         mem_mb=1000,
     params:
         lanes=lanes,
+        min_mapped=min_mapped,
     shell:
         bound(
             "align",
@@ -155,6 +156,7 @@ rule align:
             | samtools flagstat -O json - > "$TMPDIR/flagstat"
             reads unit --counts "$TMPDIR" --lanes {params.lanes} --output {output.counts:q} {input.reads:q} \
             || {{ echo "error: TopHat lost reads of {wildcards.sample}, or they are damaged (see above)" >&2; exit 1; }}
+            {params.python} "$GPD_MAPPING_RATES" sample --least {params.min_mapped} {wildcards.sample:q} {output.counts:q}
             samtools view -F 0x900 {input.unmapped:q} \
             | {params.python} "$GPD_BLOCKS" --threads "$(cat {input.threads:q})" --lanes {params.lanes} {input.reads:q}
             cp {input.mapped:q} {output.bam:q}

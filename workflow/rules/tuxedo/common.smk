@@ -110,6 +110,14 @@ def preparations():
     return [*reference.values(), GENES, *indexes[config["aligner"]]]
 
 
+def mapping_statistics():
+    """What says how each sample's reads map, a file of each sample, and another: TopHat's alignments lack reads."""
+    return [
+        *expand("results/samtools_stats/{sample}.txt", sample=samples),
+        *expand("results/align/{sample}.json", sample=samples),
+    ]
+
+
 def statistics():
     """What the MultiQC page is made of."""
     wanted = [
