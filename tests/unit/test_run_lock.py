@@ -1,5 +1,7 @@
 """Who is at work in a folder, and which of Snakemake's locks may be lifted."""
 
+import errno
+import json
 import multiprocessing
 import os
 import signal
@@ -49,6 +51,53 @@ def test_the_holder_is_named(tmp_path):
     ):
         pass
     assert str(error.value).startswith(f"{tmp_path}: another gpd run is at work here (pid {os.getpid()}, since 20")
+
+
+@pytest.fixture
+def without_flock(monkeypatch, request):
+    def refuse(*_):
+        raise OSError(request.param, os.strerror(request.param))
+
+    monkeypatch.setattr(run_lock.fcntl, "flock", refuse)
+
+
+LACKING = pytest.mark.parametrize("without_flock", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP], indirect=True)
+
+
+@LACKING
+def test_a_file_system_without_locks_is_told_and_the_run_goes_on(tmp_path, without_flock):
+    with pytest.warns(run_lock.LockWarning) as warned, run_lock.hold_folder(tmp_path, UNLOCK) as lock:
+        assert not lock.held
+        run_lock.note_snakemakes(tmp_path, lock)
+    (message,) = (str(each.message) for each in warned)
+    assert message.startswith(f"{tmp_path}: its file system has no locks (")
+    assert message.endswith("): going on, under Snakemake's own")
+    with (
+        pytest.warns(run_lock.LockWarning, match="so take care that no other gpd scaling run works here$"),
+        run_lock.hold(tmp_path / "x/.lock", tmp_path, "gpd scaling run"),
+    ):
+        pass
+
+
+@pytest.mark.filterwarnings("ignore::gpd.execution.run_lock.LockWarning")
+@pytest.mark.parametrize("without_flock", [errno.ENOSYS], indirect=True)
+def test_without_locks_snakemakes_are_believed_and_what_another_noted_stays(tmp_path, locks, without_flock):
+    folder = tmp_path / "my run"
+    made = locks()
+    noted = folder / ".snakemake" / run_lock.OURS
+    its = made.stat()
+    noted.write_text(json.dumps({"pid": 1, "locks": [[made.name, its.st_ino, its.st_mtime_ns]]}))
+    before = noted.read_text()
+    with pytest.raises(LockError, match="locked by Snakemake since"), run_lock.hold_folder(folder, UNLOCK):
+        pass
+    assert made.exists()
+    assert noted.read_text() == before
+
+
+@pytest.mark.parametrize("without_flock", [errno.EIO], indirect=True)
+def test_a_lock_that_fails_otherwise_is_an_error(tmp_path, without_flock):
+    with pytest.raises(OSError, match="Input/output error"), run_lock.hold_folder(tmp_path, UNLOCK):
+        pass
 
 
 def test_what_a_killed_run_left_is_lifted(tmp_path, locks):

@@ -10,7 +10,9 @@ import yaml
 from conftest import ROOT, planned_jobs, tiny_cohort
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from gpd.cli import app
 from gpd.execution import said
 from gpd.execution.said import PlannedJob
 from gpd.machines import launcher, topology
@@ -57,6 +59,24 @@ def test_no_cell_asks_for_more_than_two_sockets_of_64_cores_have(epyc):
     assert all(cell.threads * cell.copies <= 128 for cell in cells)
     assert {cell.copies for cell in cells if cell.occupancy == ALONE} == {1}
     assert [str(one) for one in left_out] == ["haplotype_caller: 192, 256 threads are more than the node's 128 cores"]
+
+
+def test_widths_none_of_which_the_node_has_are_refused_in_one_line():
+    with pytest.raises(ScalingError) as error:
+        plan.refuse_too_wide(asked(threads=(64, 128)), Node(2, 8000))
+    assert str(error.value) == "--threads 64, 128: more than the 2 cores that may be used here: name fewer"
+    for threads in ((), (2, 64)):
+        plan.refuse_too_wide(asked(threads=threads), Node(2, 8000))
+
+
+def test_scaling_run_with_more_threads_than_there_are_ends_with_2(tmp_path, monkeypatch):
+    tiny_cohort(tmp_path, ("S1",), lanes=1).write()
+    monkeypatch.setattr(launcher, "usable_cores", lambda smt: 2)
+    words = ["scaling", "run", "--directory", str(tmp_path), "--threads", "64", "--folder", str(tmp_path / "runs")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert done.stderr == "gpd scaling run: --threads 64: more than the 2 cores that may be used here: name fewer\n"
+    assert not (tmp_path / "runs").exists()
 
 
 def test_widths_are_powers_of_two_and_all_cores_where_none_are_named(epyc):

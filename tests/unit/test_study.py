@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from gpd.execution import workflow
 from gpd.lab import study
 from gpd.lab.study import Sample, StudyError
-from gpd.pipelines import share
+from gpd.pipelines import PIPELINES, share
 from gpd.records.binding import (
     BOUNDARIES,
     MEMORIES,
@@ -66,6 +67,8 @@ def test_the_file_in_config_is_a_study():
         ("pipelines: {germline: {}}\nrepeats: 0", "repeats: 0: must be auto or a whole number from 1 to 1000"),
         ("pipelines: {germline: {}}\nrepeat: 3", "settings: unknown: repeat; known are name"),
         ("pipelines: [", "not YAML"),
+        ("pipelines: {germline: {}}\nseed: 1\nname: x\nseed: 2", "line 4: 'seed' is given twice, first in line 2"),
+        ("pipelines: {germline: {}}\nthreads: {align: 1, align: 2}", "line 2: 'align' is given twice, first in line 2"),
         ("- 1", "settings: [1] is not of type 'object'"),
     ],
 )
@@ -75,6 +78,11 @@ def test_a_fault_is_one_line_with_its_place(tmp_path, text, line):
     assert str(tmp_path / "throughput.yaml") in str(error.value)
     assert line in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_key_that_an_alias_gives_is_not_given_twice(tmp_path):
+    text = "pipelines: {germline: {}}\nthreads: {<<: &a {align: 1}, <<: {merge: 3}, align: 2}\n"
+    assert read(tmp_path, text).threads == {"align": 2, "merge": 3}
 
 
 BOTH_POLICIES = """
@@ -243,6 +251,13 @@ def test_scheduled_cells_share_the_cores_and_independent_ones_take_the_profiles_
     assert study.threads(settings, "scheduled", 16, 8)["map_and_sort"] == 1
     assert study.threads(settings, "independent", 2, 8) == {}
     assert study.threads(replace(settings, threads={"map_and_sort": 3}), "scheduled", 2, 8)["map_and_sort"] == 3
+
+
+def test_the_rules_of_a_pipeline_are_those_of_its_files():
+    steps = [rule for step in PIPELINES["germline"].steps for rule in PIPELINES["germline"].rules_of(step)]
+    assert set(steps) | {"bwa_index", "multiqc"} <= workflow.rules("germline")
+    assert "align" not in workflow.rules("germline")
+    assert {"align", "tophat2", "multiqc"} <= workflow.rules("tuxedo")
 
 
 def test_the_rules_that_share_cores_exist():

@@ -147,6 +147,24 @@ def test_the_plan_as_json(study, tmp_path):
     ]
 
 
+@pytest.mark.parametrize("verb", ["plan", "run"])
+def test_threads_of_a_rule_that_there_is_not_are_refused_in_one_line(study, verb):
+    path = study(threads={"map_and_sort": 1, "map_and_srt": 1})
+    done = gpd("throughput", verb, path)
+    line = f"{path}: threads: map_and_srt: no rule of germline; did you mean map_and_sort?"
+    assert (done.exit_code, done.stderr) == (2, f"gpd throughput {verb}: {line}\n")
+
+
+def test_more_cores_than_there_are_can_be_planned_and_not_run(study, monkeypatch, tmp_path):
+    monkeypatch.setattr(runner.launcher, "usable_cores", lambda smt: 2)
+    path, line = study(cores=64), "cores: 64 are more than the 2 that may be used here"
+    assert f"{line}: a plan for another machine" in gpd("throughput", "plan", path).stdout.splitlines()
+    done = gpd("throughput", "run", path)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"gpd throughput run: {path}: {line}: leave cores out, or name no more\n"
+    assert not (tmp_path / "runs").exists()
+
+
 # ---- run and report ----------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Cohort, random_sequence, write_fastq, write_vcf
+from conftest import Cohort, random_sequence, snakemake, write_fastq, write_vcf
 
 pytestmark = pytest.mark.e2e  # a process a case; tests/unit checks the same lines without
 
@@ -96,6 +96,20 @@ def test_one_line_before_any_job(cohort: Cohort, spoil: Callable[[Cohort], str])
     assert "Traceback" not in ran.said
     assert not (cohort.folder / "results").exists()
     assert not list(cohort.folder.rglob("pwned"))
+
+
+def test_a_key_that_is_given_twice_is_named_with_its_lines_whichever_file_has_it(cohort: Cohort) -> None:
+    """Snakemake, which reads the configuration first, takes the last one in silence."""
+    more = cohort.folder / "more.yaml"
+    more.write_text("filter: none\ncalling: joint\nfilter: hard\n")
+    cohort.write()
+    ran = snakemake(cohort.folder, "--dry-run", "--configfile", str(more))
+    assert ran.exit_code == 1
+    assert f"config: {more}: line 3: 'filter' is given twice, first in line 1" in ran.lines
+    usual = cohort.folder / "config/config.yaml"
+    usual.write_text(usual.read_text() + "binding: {smt: true, smt: false}\n")
+    (line,) = [line for line in snakemake(cohort.folder, "--dry-run").lines if "given twice" in line]
+    assert line.startswith("config: config/config.yaml: line ")
 
 
 def test_every_fault_is_named_at_once(cohort: Cohort) -> None:

@@ -47,6 +47,8 @@ cohort = tables.read_cohort(
     {name: workflow.source_path(f"../schemas/{name}.schema.yaml") for name in ("config", "samples", "units")},
 )
 errors = list(cohort.errors)
+if workflow.is_main_process and workflow.modifier.is_main_snakefile():
+    errors += tables.read_errors(workflow.configfiles)
 # none: jobs will run on another machine; machine: what samples share is made alone, so how much disk they take is not said
 PREFLIGHT = os.environ.get("GPD_PREFLIGHT", "all")
 if cohort.config and workflow.is_main_process:

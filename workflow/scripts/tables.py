@@ -49,6 +49,7 @@ MOST_LEVELS = 50  # of lists within lists: PyYAML's parser in C ends Python itse
 MOST_VALUES = 100_000  # of a configuration: a few lines with aliases unfold beyond any memory
 MOST_CHARACTERS = 4096  # of a value, as of a path; some patterns take the square of that
 LARGEST = 10**15  # number
+MERGE = "tag:yaml.org,2002:merge"  # `<<`
 NO_VALUE = "a value that is not what its form or its tag says, as a 31st of February"
 MOST_SHOWN = 200  # characters of a value in an error
 MOST_HINTS = 20
@@ -394,6 +395,8 @@ def read_config(path: str | Path) -> tuple[dict, list[str]]:
         text = Path(path).read_text(encoding="utf-8")
         if _levels(text) > MOST_LEVELS:
             return {}, [f"config: {path}: nested in more than {MOST_LEVELS} levels"]
+        if twice := _given_twice(yaml.compose(text, Loader=LOADER)):
+            return {}, [f"config: {path}: {twice}"]
         config = yaml.load(text, Loader=LOADER)
     except (LookupError, AttributeError, ValueError) as error:  # of PyYAML: a 31st of February, `!!int x`, `!!bool x`
         kind = "not a text file in UTF-8" if isinstance(error, UnicodeDecodeError) else NO_VALUE
@@ -405,6 +408,34 @@ def read_config(path: str | Path) -> tuple[dict, list[str]]:
         return {}, [f"config: {path}: not a list of keys and values"]
     unreasonable = _beyond_reason(config)
     return ({}, [f"config: {path}: {unreasonable}"]) if unreasonable else (config, [])
+
+
+def read_errors(paths: Iterable[str | Path]) -> list[str]:
+    """What is wrong with files of the configuration that Snakemake has read, as a key that is given twice."""
+    plain = [path for path in paths if Path(path).is_file() and Path(path).suffix != ".json"]
+    return [error for path in plain for error in read_config(path)[1]]
+
+
+def _given_twice(document: yaml.Node | None) -> str | None:
+    """The first key that stands twice in one mapping, with its lines: PyYAML takes the last one, in silence."""
+    waiting, seen = [document], set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen or not isinstance(node, yaml.CollectionNode):
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += reversed(node.value)
+            continue
+        lines: dict[tuple[str, str], int] = {}
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
+                line, name = key.start_mark.line + 1, (key.tag, key.value)
+                if name in lines:
+                    return f"line {line}: {_shown(key.value)} is given twice, first in line {lines[name]}"
+                lines[name] = line
+        waiting += [value for _, value in reversed(node.value)]
+    return None
 
 
 def _levels(text: str) -> int:

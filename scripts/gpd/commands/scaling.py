@@ -104,6 +104,8 @@ def run_command(
     if dry_run:
         scaling_display.show_plan(study, terminal())
     else:
+        for line in study.left_out:
+            terminal().print(f"left out: {line}", highlight=False, markup=False, soft_wrap=True)
         raise typer.Exit(measure(study, terminal()))
 
 

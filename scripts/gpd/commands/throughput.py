@@ -68,6 +68,7 @@ def run(
     """
     from gpd.commands import throughput_display
     from gpd.lab import runner
+    from gpd.lab.study import StudyError
 
     if slurm or constraint:
         raise typer.Exit(submit(settings, slurm, constraint, dry_run, detach))
@@ -75,6 +76,8 @@ def run(
     if dry_run:
         throughput_display.show_plan(planned, terminal())
         runner.check(planned.sources.values())
+    elif planned.too_wide:
+        raise StudyError(f"{settings}: {planned.too_wide}: leave cores out, or name no more")
     else:
         raise typer.Exit(measure(planned, terminal()))
 

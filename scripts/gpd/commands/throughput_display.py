@@ -61,6 +61,8 @@ def show_plan(plan: runner.Plan, console: Console) -> None:
         console.print(f"{name}: a pool of {len(source.members)} samples{seeks}", highlight=False, soft_wrap=True)
     if settings.repeats == AUTO:
         console.print(f"repeats: {repeats.in_words(settings)}", highlight=False, soft_wrap=True)
+    if plan.too_wide:
+        console.print(f"{plan.too_wide}: a plan for another machine", highlight=False, soft_wrap=True)
     console.print(_outlook(plan), highlight=False, soft_wrap=True)
 
 

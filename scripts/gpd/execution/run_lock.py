@@ -4,11 +4,15 @@ Snakemake's locks are files that tell neither who made them nor whether that pro
 Ours is the kernel's, on a file whose descriptor Snakemake inherits: it is free when gpd and its Snakemake are gone,
 however they went. Its holder notes in that file which locks its Snakemake made, so that whoever holds it next knows
 those to be nobody's.
+
+Some file systems have no such locks (Lustre without `-o flock`, some of FUSE): there is Snakemake's own alone.
 """
 
+import errno
 import fcntl
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -23,31 +27,45 @@ SNAKEMAKE = ".snakemake"
 OURS = "gpd.lock"
 THEIRS = "locks"
 CLOCK = "%Y-%m-%d %H:%M:%S"
+NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # of a file system
 
 
 class LockError(GpdError):
     """Someone else is, or may be, at work in the folder."""
 
 
-class Lock:
-    """A lock that is held: `descriptor` is for what we start; `theirs` are the locks that our Snakemake made, noted."""
+class LockWarning(UserWarning):
+    """The file system has no locks."""
 
-    def __init__(self, descriptor: int) -> None:
+
+class Lock:
+    """A lock that is held: `descriptor` is for what we start; `theirs` are the locks that our Snakemake made, noted.
+
+    Where the file system has none it is not `held`: what is noted may be another's, who is at work, and stays as it is.
+    """
+
+    def __init__(self, descriptor: int, held: bool) -> None:
         self.descriptor = descriptor
+        self.held = held
         self.since = f"{datetime.now():{CLOCK}}"
-        self.theirs: list = _read(descriptor).get(THEIRS) or []
+        self.theirs: list = (held and _read(descriptor).get(THEIRS)) or []
         self.note(self.theirs)
 
     def note(self, theirs: list) -> None:
         """Write who holds the lock, and what the next holder has to know."""
         self.theirs = theirs
+        if not self.held:
+            return
         told = {"pid": os.getpid(), "host": os.uname().nodename, "since": self.since, THEIRS: theirs}
         os.ftruncate(self.descriptor, os.pwrite(self.descriptor, json.dumps(told).encode(), 0))
 
 
 @contextmanager
-def hold(path: Path, folder: Path, holder: str) -> Iterator[Lock]:
-    """Hold the lock at `path` for us and what we start. Raises LockError, naming the holder, where it is held."""
+def hold(path: Path, folder: Path, holder: str, theirs: bool = False) -> Iterator[Lock]:
+    """Hold the lock at `path` for us and what we start. Raises LockError, naming the holder, where it is held.
+
+    Warns where the file system has no locks, and says whether Snakemake has `theirs`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -55,7 +73,16 @@ def hold(path: Path, folder: Path, holder: str) -> Iterator[Lock]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise LockError(f"{folder}: another {holder} is at work here{_who(_read(descriptor))}") from error
-        yield Lock(descriptor)
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            lacks = f"{folder}: its file system has no locks ({error.strerror})"
+            warnings.warn(
+                f"{lacks}: going on, so take care that no other {holder} works here", LockWarning, stacklevel=4
+            )
+            yield Lock(descriptor, held=False)
+        else:
+            yield Lock(descriptor, held=True)
     finally:
         os.close(descriptor)
 
@@ -83,11 +110,12 @@ def _who(noted: dict[str, Any]) -> str:
 def hold_folder(directory: Path, unlock: str) -> Iterator[Lock]:
     """Hold a folder for a `gpd run`. What a killed one left of Snakemake's locks is lifted.
 
-    Raises LockError where another is at work, or Snakemake may be; `unlock` is the command that lifts Snakemake's
+    Where the file system has no locks, Snakemake's own keep others out, and none of them is lifted. Raises LockError
+    where another is at work, or Snakemake may be; `unlock` is the command that lifts Snakemake's
     locks, empty for a run that is this command itself.
     """
     directory = directory.resolve()
-    with hold(directory / SNAKEMAKE / OURS, directory, "gpd run") as lock:
+    with hold(directory / SNAKEMAKE / OURS, directory, "gpd run", theirs=True) as lock:
         if unlock:
             _lift(directory, lock, unlock)
         yield lock

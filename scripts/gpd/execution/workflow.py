@@ -30,6 +30,7 @@ HUNG = (
 # rules that say what is wanted, or list files for others: no job of a pipeline
 HOUSEKEEPING = ("all", "results", "prepare", "multiqc_files", "sample_map", "left_out")
 
+_DEFINED = re.compile(r"^ *(?:local)?rule (\w+):$", re.MULTILINE)  # in the workflow's own text
 _RULE = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
 _JOB = re.compile(r"^    jobid: (\d+)$")
 _WILDCARDS = re.compile(r"^    wildcards: (.+)$")
@@ -150,6 +151,12 @@ def find_profile(name: str) -> Path:
             return folder
     names = ", ".join(sorted(path.parent.name for path in PROFILES.glob("*/config.yaml")))
     raise ProfileError(f"profile {name}: no such folder with a config.yaml; the project's profiles are {names}")
+
+
+def rules(pipeline: str) -> frozenset[str]:
+    """The rules of a pipeline, with any tool, and those that it shares with others; by the texts of the workflow."""
+    texts = [SNAKEFILE, *SNAKEFILE.parent.glob("rules/*.smk"), *SNAKEFILE.parent.glob(f"rules/{pipeline}/*.smk")]
+    return frozenset(rule for path in texts for rule in _DEFINED.findall(path.read_text(encoding="utf-8")))
 
 
 def follow(lines: Iterable[str], changed: Callable[[Progress], None]) -> tuple[str, ...]:

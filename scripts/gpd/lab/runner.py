@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -52,13 +53,22 @@ MADE_WITH_BY_CELL = {"profile_digest": "content of the profile", "binding": "bin
 class Plan:
     """A study with the samples of its pools: what can be said before anything runs.
 
-    `cores` are those of one node; which nodes Slurm places jobs on, `placement` says.
+    `cores` are those of one node; which nodes Slurm places jobs on, `placement` says. `usable` are the cores of this
+    machine, where it is to run the study.
     """
 
     study: Study
     sources: Mapping[PipelineName, Source]
     cores: int
     placement: Placement | None = None
+    usable: int | None = None
+
+    @property
+    def too_wide(self) -> str | None:
+        """Why this machine can't run the study, if so; its plan is one for another machine."""
+        if self.usable is None or self.cores <= self.usable:
+            return None
+        return f"cores: {self.cores} are more than the {self.usable} that may be used here"
 
     @property
     def cells(self) -> list[Cell]:
@@ -94,7 +104,7 @@ def read(path: Path) -> tuple[Study, dict[PipelineName, Source]]:
     sources = {name: read_pool(name, pool) for name, pool in settings.pipelines.items()}
     for profile in settings.profiles.values():
         workflow.find_profile(profile)
-    faults = [*_not_on_nodes(settings)]
+    faults = [*_not_on_nodes(settings), *_no_rules(settings)]
     for name, source in sources.items():
         faults += [*_too_few(settings, name, source), *_same_bindings(settings, name, source)]
     if faults:
@@ -111,7 +121,8 @@ def make_plan(path: Path) -> Plan:
         plan = Plan(settings, sources, settings.cores or placed.cores, placed)
     else:
         smt = all(source.config["binding"]["smt"] for source in sources.values())
-        plan = Plan(settings, sources, settings.cores or launcher.usable_cores(smt))
+        usable = launcher.usable_cores(smt)
+        plan = Plan(settings, sources, settings.cores or usable, usable=usable)
     _refuse_changed(plan)
     return plan
 
@@ -122,6 +133,16 @@ def _not_on_nodes(settings: Study) -> Iterator[str]:
         yield "modes: cluster stands alone in a study: this machine is none of its nodes"
     if settings.on_nodes and settings.cache != "as_is":
         yield f"cache: the page cache of other machines can't be made {settings.cache}: as_is goes with mode cluster"
+
+
+def _no_rules(settings: Study) -> Iterator[str]:
+    """Lines about threads of rules that there are not: Snakemake passes over them."""
+    known = frozenset().union(*(workflow.rules(pipeline) for pipeline in settings.pipelines))
+    for name in settings.threads:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(sorted(known))}"
+            yield f"threads: {name}: no rule of {' and '.join(settings.pipelines)}{hint}"
 
 
 def _same_bindings(settings: Study, pipeline: str, source: Source) -> Iterator[str]:

@@ -25,6 +25,7 @@ KNEE = "knee"
 MOST_VALUES = 10_000  # of the settings
 LARGEST = 10**15  # number
 LONGEST_LINE = 1000
+MERGE = "tag:yaml.org,2002:merge"  # `<<`
 
 
 class StudyError(GpdError):
@@ -50,7 +51,10 @@ def read_study(path: Path) -> Study:
 def _read_yaml(path: Path) -> Any:
     """What the file holds, of a size that can be checked. Raises StudyError."""
     try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if twice := given_twice(yaml.compose(text, Loader=yaml.SafeLoader)):
+            raise StudyError(f"{path}: {twice}")
+        given = yaml.safe_load(text)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise StudyError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     except (LookupError, AttributeError, ValueError) as error:  # of PyYAML: a 31st of February, `!!int x`, `!!bool x`
@@ -60,6 +64,28 @@ def _read_yaml(path: Path) -> Any:
     if not _is_bounded(given):
         raise StudyError(f"{path}: more than {MOST_VALUES:,} values")
     return given
+
+
+def given_twice(document: yaml.Node | None) -> str | None:
+    """The first key that stands twice in one mapping, with its lines: PyYAML takes the last one, in silence."""
+    waiting, seen = [document], set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen or not isinstance(node, yaml.CollectionNode):
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += reversed(node.value)
+            continue
+        lines: dict[tuple[str, str], int] = {}
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
+                line, name = key.start_mark.line + 1, (key.tag, key.value)
+                if name in lines:
+                    return f"line {line}: {key.value[:LONGEST_LINE]!r} is given twice, first in line {lines[name]}"
+                lines[name] = line
+        waiting += [value for _, value in reversed(node.value)]
+    return None
 
 
 def _is_bounded(given: Any) -> bool:

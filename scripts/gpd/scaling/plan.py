@@ -100,6 +100,13 @@ def widths(asked: Sequence[int], cores: int) -> tuple[int, ...]:
     return tuple(sorted(set(asked) or doubled | {cores}))
 
 
+def refuse_too_wide(asked: Asked, node: Node) -> None:
+    """Raise ScalingError where the node has none of the widths that are asked for; grid() leaves single ones out."""
+    if asked.threads and min(asked.threads) > node.cores:
+        wanted = _listed(asked.threads)
+        raise ScalingError(f"--threads {wanted}: more than the {node.cores} cores that may be used here: name fewer")
+
+
 def chosen_steps(pipeline: str, names: Sequence[str], there: Collection[str]) -> list[str]:
     """The steps of these names, in the pipeline's order; `there` are those that its configuration has.
 

@@ -84,6 +84,7 @@ def make_plan(source: Source, sample: str, asked: Asked, folder: Path) -> Study:
     if sample and sample not in members:
         raise ScalingError(f"--sample {sample}: no such sample; there are {', '.join(members)}")
     node = Node(launcher.usable_cores(source.config["binding"]["smt"]), int(launcher.limits().memory_mib))
+    plan.refuse_too_wide(asked, node)
     pipeline = source.config["pipeline"]
     of_cohort = PIPELINES[pipeline].of_cohort
     own = _planned(source, (sample or members[0],), asked, node)

@@ -50,7 +50,11 @@ def begun(settings, command):
     runtime = runtime_dir()
     # systemd-tmpfiles leaves alone what lies in a locked folder, however old it is
     folder = os.open(runtime, os.O_RDONLY | os.O_DIRECTORY)
-    fcntl.flock(folder, fcntl.LOCK_SH)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_SH)
+    except OSError as error:
+        why = f"cannot be locked ({error.strerror}), as leases need it"
+        raise LauncherError(f"{runtime}: {why}; set GPD_RUNTIME_DIR to a folder on a disk of this machine") from error
     recover(runtime)
     return Attempt(settings, command, requester, runtime)
 
