@@ -1,7 +1,9 @@
 """Snakemake's own linter finds nothing in any route through the workflow."""
 
+import shutil
+
 import pytest
-from conftest import Cohort
+from conftest import ROOT, Cohort, snakemake
 from test_plan import VQSR
 
 pytestmark = pytest.mark.usefixtures("gatk3_command")
@@ -18,3 +20,19 @@ def test_lint(cohort: Cohort, route: str) -> None:
     cohort.config |= ROUTES[route]
     ran = cohort.snakemake("--lint")
     assert ran.exit_code == 0, ran.said
+
+
+@pytest.mark.parametrize("pipeline", ["germline", "tuxedo"])
+def test_a_bare_clone_is_linted(tmp_path, pipeline):
+    """Its configuration names files that are not there: the catalog of workflows runs this."""
+    clone = tmp_path / "clone"
+    for folder in ("workflow", "config", "envs", "profiles"):
+        shutil.copytree(ROOT / folder, clone / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    snakefile = ["--snakefile", str(clone / "workflow/Snakefile")]
+    choice = ["--config", f"pipeline={pipeline}", "annotation=genes.gtf", "stop_after=quantify"]
+    ran = snakemake(clone, *snakefile, "--lint", *choice)
+    assert ran.exit_code == 0, ran.said
+    assert "warning: no job is planned, so the files that the configuration names are not looked at" in ran.lines
+    ran = snakemake(clone, *snakefile, "--dry-run", *choice)
+    assert ran.exit_code == 1
+    assert "config: reference.fasta resources/genome.fa.gz does not exist" in ran.lines

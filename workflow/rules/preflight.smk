@@ -76,5 +76,5 @@ def of_disks(needs, temporary):
     return preflight.disk(wanted, len(needs), preflight.free, preflight.taken)
 
 
-if workflow.is_main_process and PREFLIGHT != "none":
+if workflow.is_main_process and PLANS and PREFLIGHT != "none":
     look_ahead()

@@ -68,6 +68,7 @@ def hold(path: Path, folder: Path, holder: str, theirs: bool = False) -> Iterato
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    held = True
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -76,13 +77,11 @@ def hold(path: Path, folder: Path, holder: str, theirs: bool = False) -> Iterato
         except OSError as error:
             if error.errno not in NO_LOCKS:
                 raise
+            held = False
             lacks = f"{folder}: its file system has no locks ({error.strerror})"
-            warnings.warn(
-                f"{lacks}: going on, so take care that no other {holder} works here", LockWarning, stacklevel=4
-            )
-            yield Lock(descriptor, held=False)
-        else:
-            yield Lock(descriptor, held=True)
+            instead = "under Snakemake's own" if theirs else f"so take care that no other {holder} works here"
+            warnings.warn(f"{lacks}: going on, {instead}", LockWarning, stacklevel=4)
+        yield Lock(descriptor, held)
     finally:
         os.close(descriptor)
 
