@@ -43,10 +43,10 @@ def test_what_is_there_is_found_again(tmp_path: Path):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("changed", ["launcher/job.py", "outputs.py"])
+@pytest.mark.parametrize("changed", ["launcher/job.py", "outputs.py", "failed_writes.c"])
 def test_another_version_leaves_the_one_before_to_its_jobs(tmp_path: Path, changed: str):
     scripts = tmp_path / "scripts"
-    for name in compiled.FILES:
+    for name in (*compiled.FILES, compiled.LIBRARY):
         (scripts / name).parent.mkdir(parents=True, exist_ok=True)
         (scripts / name).write_bytes((SCRIPTS / name).read_bytes())
     before = lay_out(tmp_path / "place", scripts)

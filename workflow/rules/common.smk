@@ -91,9 +91,12 @@ def run_mem_mb():
     return (told.get("mem_mb_per_cpu").value or 0) * cpus or told.get("mem_mb").value or 0
 
 
+compiled = load(source("compiled.py"))
+launch = compiled.launcher(source, Path(".snakemake/gpd").absolute())
+unnoticed = compiled.without_library(source, launch)
 environment = dict(
     GPD_PYTHON=sys.executable,
-    GPD_LAUNCH=load(source("compiled.py")).launcher(source, Path(".snakemake/gpd").absolute()),
+    GPD_LAUNCH=launch,
     GPD_READS=source("reads.py"),
     GPD_SAME_GENOME=source("same_genome.py"),
     GPD_MAPPING_RATES=source("mapping_rates.py"),

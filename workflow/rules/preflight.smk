@@ -14,6 +14,7 @@ def look_ahead():
     sort_mb = jobs[SORTS].mem_mb
     needs = {sample: disk.predict(of_units, config, sort_mb) for sample, of_units in zip(samples, reads)}
     found = list(preflight.clock(time.time(), read_files(), source("preflight.py").stat().st_mtime))
+    found += preflight.unnoticed(unnoticed)
     if here:
         found += preflight.temporary(temporary, os.environ.get("TMPDIR"))
         found += of_process([job for name, job in jobs.items() if name not in unused()], reads, sort_mb)

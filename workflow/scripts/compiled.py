@@ -1,4 +1,4 @@
-"""Lay out the job launcher, compiled, where every job of a run finds it.
+"""Lay out the job launcher, compiled, where every job of a run finds it, and what it loads into a job's programs.
 
 Jobs start it from a folder of files without sources: that saves each of them a third of the launcher's cost. The folder
 lies below the run's, so that jobs on other hosts find it, and jobs that outlive Snakemake, whose cache of sources goes
@@ -11,6 +11,8 @@ import importlib.util
 import os
 import py_compile
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,23 +21,67 @@ MODULES = (
     *("__init__", "__main__", "allocate", "attempt", "cgroup", "command", "diagnose", "files", "job", "journal"),
     *("keeper", "lease", "ledger", "limits", "measure", "node", "options", "owner", "pieces", "processes"),
     *("requester", "retry", "runtime", "scatter", "scratch", "shared", "show", "slurm", "spare", "supervise"),
-    *("system", "topology", "waiting"),
+    *("system", "topology", "unwritten", "waiting"),
 )
 FILES = (*(f"launcher/{name}.py" for name in MODULES), "outputs.py")
+LIBRARY = "failed_writes.c"
+COMPILERS = ("cc", "gcc", "clang")
 
 
 def launcher(source: Callable[[str], Path], place: Path) -> Path:
     """Return the file that starts the launcher, in a folder of `place`; `source` gives the file of a name."""
     sources = {name: source(name) for name in FILES}
-    folder = place / digest(sources)
+    folder = place / digest(sources | {LIBRARY: source(LIBRARY)})
     if not folder.is_dir():
         compile_all(sources, folder)
     return folder / "launcher" / "__main__.pyc"
 
 
+def without_library(source: Callable[[str], Path], started: Path) -> str:
+    """Build the library that notices failed writes, beside the launcher; return why there is none, "" where it is."""
+    made = started.parents[1] / Path(LIBRARY).with_suffix(".so")
+    if made.exists():
+        return ""
+    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
+    try:
+        why = build(compiler, source(LIBRARY), made) if compiler else "there is no C compiler here: install gcc"
+    except OSError as error:
+        why = str(error)
+    return why and f"failed writes: a tool that passes over a full disk and ends well goes unnoticed, for {why}"
+
+
+def build(compiler: str, source: Path, made: Path) -> str:
+    """Compile the library and try it; return what is wrong, "" where it was put in its place."""
+    with tempfile.TemporaryDirectory(dir=made.parent, prefix="build.") as folder:
+        part = Path(folder) / made.name
+        words = [compiler, "-x", "c", "-O1", "-shared", "-fPIC", "-nostdlib", "-o", part, source]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return f"{compiler} cannot compile {LIBRARY}: {' '.join(done.stderr.split())[:200]}"
+        if not works(part):
+            return f"{LIBRARY} does not work on this system"
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        part.rename(made)
+    return ""
+
+
+def works(library: Path) -> bool:
+    """Tell whether a program is ended where it cannot write; it is loaded as jobs load it (launcher/unwritten.py)."""
+    loaded = os.memfd_create(LIBRARY)
+    try:
+        os.write(loaded, library.read_bytes())
+        named = {"LD_PRELOAD": f"/proc/{os.getpid()}/fd/{loaded}", "LD_BIND_NOW": "1", "LC_ALL": "C"}
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(["date"], stdout=full, stderr=subprocess.PIPE, env=os.environ | named, check=False)
+    finally:
+        os.close(loaded)
+    return done.stderr.startswith(b"error: cannot write /dev/full: No space left on device")
+
+
 def digest(sources: dict[str, Path]) -> str:
-    """A name for what the sources are compiled to by this Python."""
-    found = hashlib.sha256(importlib.util.MAGIC_NUMBER)
+    """A name for what the sources are compiled to by this Python, on this kind of machine."""
+    found = hashlib.sha256(importlib.util.MAGIC_NUMBER + os.uname().machine.encode())
     for name, path in sources.items():
         found.update(f"{name}\n".encode() + hashlib.sha256(path.read_bytes()).digest())
     return found.hexdigest()[:16]

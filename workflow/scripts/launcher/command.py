@@ -41,14 +41,22 @@ def allow_files():
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != files_allowed():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files_allowed(), hard))
+
+
+def files_allowed():
+    """Return how many files a process of a job may have open, or resource.RLIM_INFINITY."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = NOFILE if hard == resource.RLIM_INFINITY else min(hard, NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return soft if soft == resource.RLIM_INFINITY else max(soft, wanted)
 
 
-def start_shell(attempt, log_fd, lease, cgroup):
-    """Start bash on the command. Return its pid once it runs, the CPU s (user, system) spent before, and the
-    memory policy in force.
+def start_shell(attempt, log_fd, lease, cgroup, first=""):
+    """Start bash on the command, `first` before it. Return its pid once it runs, the CPU s (user, system) spent before,
+    and the memory policy in force.
 
     Raises LauncherError where it cannot run.
     """
@@ -62,7 +70,7 @@ def start_shell(attempt, log_fd, lease, cgroup):
             user, system = spent()
             os.write(tell, f"{user} {system} {policy}".encode())
             options = ("-E", "-euo", "pipefail", "-c")  # -E: the trap holds in functions and subshells, too
-            command = PIPE_TRAP.format(attempt.journal.fd) + as_argument(attempt.command, attempt.runtime)
+            command = PIPE_TRAP.format(attempt.journal.fd) + first + as_argument(attempt.command, attempt.runtime)
             os.execvpe("bash", ["bash", *options, command], environment)
         except OSError as error:
             os.write(tell, f"\ncannot start bash: {error}".encode())

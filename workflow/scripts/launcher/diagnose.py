@@ -42,29 +42,38 @@ ERROR_LINES = (  # how the line begins in which a tool says what went wrong, the
 SCONTROL_S = 5.0  # how long slurmctld may take to answer; between SIGTERM and SIGKILL Slurm lets 30 s pass, as it comes
 
 
-def diagnose(code, ended, settings, ooms, statuses=(), find_full_disk=lambda: None):
+def diagnose(code, ended, settings, ooms, statuses=(), find_full_disk=lambda: None, notes=None):
     """Return (cause, message) of a failure; as by_traces(), but Slurm knows better why it ended a job."""
-    cause, message = by_traces(code, ended, settings, ooms, statuses, find_full_disk)
+    cause, message = by_traces(code, ended, settings, ooms, statuses, find_full_disk, notes)
     return (cause == "killed" and by_slurm(ask_slurm())) or (cause, message)
 
 
-def by_traces(code, ended, settings, ooms, statuses, find_full_disk):
+def by_traces(code, ended, settings, ooms, statuses, find_full_disk, notes):
     """Return (cause, message) of a failure by what it left here.
 
     `ended`: why the launcher ended the job, or None. `ooms`: how many processes the kernel killed for want of
     memory, in the job's own cgroup and on the whole node, while it ran. `statuses`: exit codes of the programs of
-    each pipe that failed. `find_full_disk` names a file system of the job's that is full.
+    each pipe that failed. `find_full_disk` names a file system of the job's that is full. `notes`: what its programs
+    could not write or open (unwritten.py).
     """
     if ended == "stalled":
         return "stalled", f"no CPU use and no I/O for {settings.stall_s:g} s"
     if ended:
         return "killed", ended
     lines = log_lines(settings.log)
+    if (unwritten := notes and notes.failed_write()) and unwritten not in lines:
+        lines.insert(0, unwritten)  # the log may lie on that disk
     by_log = cause_by_log(lines)
     signum = code - 128
     crashed, where = crash_in_pipe(statuses)
     if ooms[0] or (ooms[1] and (signal.SIGKILL in (signum, crashed) or "killed" in by_log)):
         return "out_of_memory", "killed by the kernel for want of memory"
+    if (limit := notes and notes.ran_out_of_files()) and not by_log.keys() & {"out_of_memory", "disk_full"}:
+        line = by_log.get("open_file_limit") or error_line(lines) or f"exit code {code}"
+        return (
+            "open_file_limit",
+            f"{line}; a program had all {limit} files open that it may: raise the limit (ulimit -Hn)",
+        )
     for cause, line in by_log.items():
         told = error_line([other for other in lines if other != line]) if cause == "signal" else None
         said = f"{line}: {told}" if told else line

@@ -11,6 +11,7 @@ from launcher.ledger import utc
 from launcher.measure import Meter
 from launcher.supervise import exit_code, supervise
 from launcher.system import PDEATHSIG, SUBREAPER, LauncherError, prctl
+from launcher.unwritten import Notes
 
 
 def keep(attempt, log_fd, lease):
@@ -23,9 +24,10 @@ def keep(attempt, log_fd, lease):
     attempt.record.update(start=utc(start_ns), uptime_s=round(began, 6))
     attempt.note(planned)
     cgroup = make_cgroup(planned)
-    meter = Meter(lease, cgroup, attempt.note_memory)
+    meter, notes = Meter(lease, cgroup, attempt.note_memory), Notes()
     try:
-        shell, spent, attempt.record["memory_applied"] = start_shell(attempt, log_fd, lease, cgroup)
+        started = start_shell(attempt, log_fd, lease, cgroup, notes.preload())
+        shell, spent, attempt.record["memory_applied"] = started
     except LauncherError as error:
         remove_cgroups(planned)
         return attempt.finish("launcher_error", str(error), 127)
@@ -37,7 +39,7 @@ def keep(attempt, log_fd, lease):
     attempt.record.update(meter.measured(outcome, start_ns, spent))
     ooms = meter.ooms()
     remove_cgroups(planned)
-    return conclude(attempt, outcome, ooms, log_fd)
+    return conclude(attempt, outcome, ooms, log_fd, notes)
 
 
 def settle(requester, lease):
@@ -51,11 +53,11 @@ def settle(requester, lease):
         os.sched_setaffinity(0, lease.cpus)
 
 
-def conclude(attempt, outcome, ooms, log_fd):
+def conclude(attempt, outcome, ooms, log_fd, notes):
     """Say what came of the job, record it, return its exit code."""
     if os.getppid() != attempt.requester.front:
         outcome = outcome._replace(ended="the launcher was killed")
-    outputs, code = attempt.settings.outputs, exit_code(outcome)
+    outputs, code = attempt.settings.outputs, exit_code(outcome) or int(notes.failed_write() is not None)
     attempt.record.update(shared_files(attempt.settings))
     attempt.record["signal"] = code - 128 if 128 < code <= 128 + 64 else None
     cause, message = None, None
@@ -63,7 +65,8 @@ def conclude(attempt, outcome, ooms, log_fd):
         from launcher.diagnose import diagnose
 
         statuses = attempt.journal.statuses()
-        cause, message = diagnose(code, outcome.ended, attempt.settings, ooms, statuses, lambda: full_disk(outputs))
+        settings, ended = attempt.settings, outcome.ended
+        cause, message = diagnose(code, ended, settings, ooms, statuses, lambda: full_disk(outputs), notes)
     elif fault := output_fault(outputs, log_fd):
         (cause, message), code = fault, 1
     return attempt.finish(cause, message, code)

@@ -1,0 +1,49 @@
+"""Notice what a job's programs could not write or open, whatever they say of it: failed_writes.c is loaded into each.
+
+The library and its notes lie in memory, and programs find them through the keeper, which lives as long as they do:
+there no disk is full, nothing forbids to run what lies there, and no name holds a blank, at which LD_PRELOAD ends it.
+"""
+
+import os
+
+LIBRARY = os.path.join(os.path.dirname(__file__), os.pardir, "failed_writes.so")  # beside the package (compiled.py)
+MOST_BYTES = 8192
+# The job's bash itself goes without: it tells of what it cannot write, and rules pass over some of that.
+PRELOAD = (
+    'export LD_PRELOAD="/proc/{0}/fd/{1}${{LD_PRELOAD:+:$LD_PRELOAD}}"'
+    ' GPD_FAILED_WRITES="/proc/{0}/fd/{2}" GPD_FAILED_OPENS="/proc/{0}/fd/{3}"; '
+)
+
+
+class Notes:
+    """The keeper's ends: the library, the lines of writes that failed, and a file that grows where files ran out."""
+
+    def __init__(self):
+        self.fds = ()
+        if not os.path.exists(LIBRARY):
+            return  # no compiler: said when the run began
+        try:
+            self.fds = tuple(os.memfd_create(name) for name in ("failed_writes.so", "failed_writes", "failed_opens"))
+            with open(LIBRARY, "rb") as file:
+                os.write(self.fds[0], file.read())
+        except OSError:
+            self.fds = ()  # a kernel without files in memory
+
+    def preload(self):
+        """Return the shell's words, for the command's first line, by which its programs are loaded with the library."""
+        return PRELOAD.format(os.getpid(), *self.fds) if self.fds else ""
+
+    def failed_write(self):
+        """Return what the first program said that was ended for a write that failed, or None."""
+        if not self.fds:
+            return None
+        line, _, _ = os.pread(self.fds[1], MOST_BYTES, 0).decode(errors="replace").partition("\n")
+        return line or None
+
+    def ran_out_of_files(self):
+        """Return how many files a program may have open, where one could open no more; else None."""
+        if not self.fds or not os.fstat(self.fds[2]).st_size:
+            return None
+        from launcher.command import files_allowed
+
+        return files_allowed()
