@@ -19,7 +19,7 @@ COREUTILS = (
 )
 TOOLS = (
     "bwa samtools sambamba bcftools tabix bgzip dwgsim numactl lstopo time likwid-bench fio"
-    " hisat2-align-s gffread cufflinks cuffmerge cuffdiff as Rscript"
+    " hisat2-align-s gffread cufflinks cuffmerge cuffdiff as cc Rscript"
 )
 
 # As a Python it answers the questions of set-up and makes environments that hold a copy of itself.
@@ -60,6 +60,7 @@ for package; do
         likwid) cp "$BIN/true" "$BIN/likwid-bench" ;;
         cufflinks) for tool in cufflinks cuffmerge cuffdiff; do cp "$BIN/true" "$BIN/$tool"; done ;;
         binutils) cp "$BIN/true" "$BIN/as" ;;
+        gcc) cp "$BIN/true" "$BIN/cc" ;;
         r-bioc-cummerbund) cp "$BIN/true" "$BIN/Rscript" ;;
         slurm-wlm)
             [ "$("$SBIN/policy-rc.d"; echo $?)" = 101 ] && echo "nothing is started" >>"$CALLS"
@@ -216,7 +217,7 @@ def test_only_what_is_missing_comes_from_apt(machine):
     assert done.returncode == 0, done.stderr
     (install,) = [call for call in machine.calls() if call.startswith("apt-get") and " install " in call]
     wanted = (
-        "bcftools binutils cufflinks dwgsim fio gffread hisat2 likwid maven numactl openjdk-21-jre-headless"
+        "bcftools binutils cufflinks dwgsim fio gcc gffread hisat2 likwid maven numactl openjdk-21-jre-headless"
         " python3-venv r-bioc-cummerbund sambamba tabix time"
     )
     assert sorted(install.partition(" install ")[2].split()) == wanted.split()
