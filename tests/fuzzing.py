@@ -6,6 +6,8 @@ Each target is one kind of input. `make test-fast` tries a few of each, `make te
 import copy
 import json
 import math
+import os
+import random
 import re
 import signal
 from collections.abc import Callable, Iterable
@@ -15,13 +17,14 @@ from datetime import date
 from typing import Any
 
 import yaml
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given, seed, settings
 from hypothesis import strategies as st
 
 FEW = 15  # of each kind
 MANY = 10_000  # of all kinds together
 LONGEST_S = 60  # an input that takes longer hangs
 LONGEST_LINE = 10_100
+SEED = "GPD_FUZZ_SEED"
 CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 
 TEXTS = (
@@ -82,7 +85,16 @@ class Target:
         for document in self.once_failed:
             holds = example(document)(holds)
         bounds = {"deadline": None, "database": None, "suppress_health_check": UNHEALTHY}
-        settings(max_examples=count, derandomize=count <= FEW, **bounds)(given(self.inputs)(holds))()
+        bounded = settings(max_examples=count, derandomize=count <= FEW, **bounds)(given(self.inputs)(holds))
+        if count <= FEW and SEED not in os.environ:
+            bounded()
+            return tried
+        drawn = int(os.environ.get(SEED) or random.SystemRandom().getrandbits(32))
+        try:
+            seed(drawn)(bounded)()
+        except BaseException as error:
+            error.add_note(f"{self.name}: {SEED}={drawn} in the environment of the test gives the same inputs again")
+            raise
         return tried
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import recorded_studies
 from conftest import ROOT, script
-from fuzzing import FEW, MANY, YAML, Target, as_json, as_table, as_yaml, changed_bytes, nearly
+from fuzzing import FEW, MANY, SEED, YAML, Target, as_json, as_table, as_yaml, changed_bytes, nearly
 from hypothesis import strategies as st
 from launcher import show
 from launching import TOPOLOGIES as FOLDER
@@ -37,8 +37,8 @@ tables, inputs, reads = (script(SCRIPTS / f"{name}.py") for name in ("tables", "
 
 
 def said(error: Exception) -> list[str]:
-    """The lines in which a verb would say it."""
-    return [visible(line) for line in str(error).splitlines()] or [""]
+    """The one line in which a verb would say it."""
+    return [visible(str(error))]
 
 
 # ---- configurations and tables -----------------------------------------------------------------------
@@ -116,8 +116,8 @@ def judge_settings(folder: Path):
         try:
             found = study.read_study(path)
             study.grid(found, dict.fromkeys(found.pipelines, POOL), cores=2)
-        except GpdError as error:
-            return said(error)
+        except GpdError as error:  # a line a fault
+            return [visible(line) for line in str(error).split("\n")]
         return []
 
     return judge
@@ -373,6 +373,7 @@ ONCE_FAILED: dict[str, tuple] = {
             for changed in (
                 *({"cpus": "0-4294967295"}, {"wildcards": 5}, {"start": "2026-11-20T12:00:00"}, {"threads": 10**30}),
                 *({"binding": "a" * 10_000}, {"message": "\x1b[2J"}, {"rule": "\ud800"}, {"wall_s": "1"}),
+                *({"wildcards": {"a\nb": 5}}, {"threads\n": 1}),
             )
         ),
     ),
@@ -411,3 +412,23 @@ def test_ten_thousand_inputs_end_in_a_result_or_in_clear_lines(target, figure):
 
 def test_the_shares_are_of_ten_thousand():
     assert sum(share for _, _, share in TARGETS.values()) == pytest.approx(1)
+
+
+@pytest.mark.deep
+def test_a_failure_says_the_seed_that_gives_it_again(monkeypatch):
+    monkeypatch.delenv(SEED, raising=False)
+    tried: list[list[int]] = [[]]
+
+    def judge(number: int) -> list[str]:
+        tried[-1].append(number)
+        return ["\n"] if number > 10**6 else []
+
+    target = Target("numbers", st.integers(), judge, 1)
+    with pytest.raises(AssertionError) as failed:
+        target.fuzz(FEW + 100)
+    (said,) = [note for note in failed.value.__notes__ if SEED in note]
+    monkeypatch.setenv(SEED, said.partition(f"{SEED}=")[2].split()[0])
+    tried.append([])
+    with pytest.raises(AssertionError):
+        target.fuzz(FEW + 100)
+    assert tried[-1] == tried[-2]

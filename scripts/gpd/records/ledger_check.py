@@ -13,6 +13,7 @@ from jsonschema.exceptions import relevance
 from gpd.paths import ROOT
 from gpd.records.ledger import Attempt, files, parse_attempt, parse_line, read_lines
 from gpd.text.cpu_lists import parse_cpus
+from gpd.text.formats import one_line
 
 SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
 MOST_ERRORS, MOST_TOLD = 3, 400  # of one line: errors, characters of each
@@ -50,7 +51,7 @@ def check(path: Path) -> Checked:
     records = [(place, parse_line(line)) for place, line in good.items()]
     problems = [f"{place}: {wrong}" for place, wrong in errors.items()]
     problems += duplicates(records) + overlaps(records)
-    return Checked(tuple(problems), tuple(map(parse_attempt, good.values())))
+    return Checked(tuple(map(one_line, problems)), tuple(map(parse_attempt, good.values())))
 
 
 def line_errors(line: str, validator: Draft202012Validator) -> str:
@@ -58,12 +59,12 @@ def line_errors(line: str, validator: Draft202012Validator) -> str:
     try:
         record = parse_line(line)
     except ValueError as error:
-        return f"not JSON: {error}"
+        return one_line(f"not JSON: {error}")
     errors = sorted(validator.iter_errors(record), key=relevance, reverse=True)
     told = [f"{'.'.join(map(str, error.path))}: {_shortened(error.message)}".removeprefix(": ") for error in errors]
     told = told or _beyond_the_schema(line)
     more = [f"and {len(told) - MOST_ERRORS} more"] if len(told) > MOST_ERRORS else []
-    return "; ".join([*told[:MOST_ERRORS], *more])
+    return one_line("; ".join([*told[:MOST_ERRORS], *more]))
 
 
 def _shortened(message: str) -> str:

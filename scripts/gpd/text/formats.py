@@ -90,6 +90,11 @@ def visible(text: str) -> str:
     return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def one_line(text: str) -> str:
+    """Return text of anybody as one line, whatever stands in the names that it tells."""
+    return visible(text).replace("\n", "\\u000a").replace("\t", "\\u0009")
+
+
 def markdown(value: object) -> str:
     """Return text of users as it shall be read in Markdown, on one line: nothing in it is markup."""
     line = visible(" ".join(str(value).split()))
