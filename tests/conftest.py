@@ -246,6 +246,16 @@ def once(draw: Callable) -> Callable:
     return remembered
 
 
+@pytest.fixture(scope="session")
+def laid_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The launcher as a run lays it out, with the library that notices failed writes."""
+    compiled = script(ROOT / "workflow" / "scripts" / "compiled.py")
+    sources = (ROOT / "workflow" / "scripts").__truediv__
+    start = compiled.launcher(sources, tmp_path_factory.mktemp("laid out"))
+    assert compiled.without_library(sources, start) == ""
+    return start
+
+
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
     """A node on which nothing runs."""

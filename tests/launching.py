@@ -26,6 +26,7 @@ class Node:
         self.folder = folder
         self.runtime = folder / "runtime"
         self.ledger = folder / "ledger.jsonl"
+        self.launch = LAUNCH
         self.environment = {**os.environ, "GPD_RUNTIME_DIR": str(self.runtime)}
         self.environment.pop("GPD_JOB", None)
 
@@ -33,7 +34,7 @@ class Node:
         """Return the command line of a job."""
         fixed = ["--step", "step", "--rule", "rule", "--wildcards", f"sample={name}"]
         fixed += ["--threads", str(threads), "--mem-mb", "100", "--log", f"logs/{name}.log"]
-        return [sys.executable, "-S", "-E", str(LAUNCH), "run", *fixed, *map(str, options)]
+        return [sys.executable, "-S", "-E", str(self.launch), "run", *fixed, *map(str, options)]
 
     def start(self, command, *options, **settings):
         """Start a job and return its front."""

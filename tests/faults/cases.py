@@ -15,11 +15,10 @@ from trial import (
     Case,
     Clock,
     Fault,
+    Filling,
     Moved,
     Nothing,
-    SmallDisk,
     Spoilt,
-    Temporary,
     Tool,
     Torn,
     Under,
@@ -283,27 +282,25 @@ def starved(
     )
 
 
-def disk_full(id_: str, rule: str, tool: str, folder: str, injected: str, sample: str = STRUCK) -> Case:
-    """The disk fills once the sample beside has been through the rule, where it is one of a sample's."""
-    kind = id_.partition(".")[0]
-    beside = {"after": (rule, HEALTHY)} if sample else {}
-    filling = strike(kind, rule, sample, tool, "fill", what=folder, **beside)
-    return Case(id_, kind, rule, All((SmallDisk(folder), filling)), injected, causes=("disk_full",), sample=sample)
-
-
-def temporary_full(kind: str, rule: str, tool: str, outcome: str, sample: str = STRUCK) -> Case:
-    """The disk of temporary files, which is another than that of results, fills as the tool begins."""
-    filling = strike(kind, rule, sample, tool, "fill", what="tmp", **({"after": (rule, HEALTHY)} if sample else {}))
+def full(kind: str, rule: str, tool: str, folder: str, disk: str, outcome: str = FAILS, **more: str) -> Case:
+    """The disk of a folder is full at ten moments of the tool's work, once the sample beside has been through it."""
+    verb, sample = more.get("verb", ""), more.get("sample", STRUCK)
+    temporary = folder == "tmp"
+    result = KINDS[kind].results(rule, sample)[0]
+    after = (rule, HEALTHY) if sample else None
     return Case(
-        f"{kind}.{rule}.temporary-folder-full",
+        f"{kind}.{rule}.{'temporary-folder' if temporary else 'disk'}-full",
         kind,
         rule,
-        All((Temporary("tmp"), SmallDisk("tmp"), filling)),
-        f"the disk of temporary files is full as {tool} begins",
+        Filling(folder, Strike(tool, JOBS.get(rule, result), "watch", verb=verb, after=after), temporary),
+        f"{disk} is full at ten moments of {f'{tool} {verb}'.strip()}",
         outcome,
         causes=("disk_full",),
         sample=sample,
     )
+
+
+TEMPORARY = ("tmp", "the disk of temporary files")  # which is another than that of results
 
 
 STARVED = [
@@ -323,6 +320,8 @@ STARVED = [
         "germline", "haplotype_caller", "gatk", "memory", "1500", "gatk gets no more than 1.5 GiB", "out_of_memory"
     ),
     starved("tuxedo", "assemble", "cufflinks", "memory", "24", "cufflinks gets no more than 24 MiB", "out_of_memory"),
+    starved("germline", "haplotype_caller", "gatk", "files", "64", "gatk may open 64 files", "open_file_limit"),
+    starved("germline", "map_and_sort", "sambamba", "files", "4", "sambamba may open 4 files", "open_file_limit"),
     Case(
         "germline.mark_duplicates.open-files",
         "germline",
@@ -339,34 +338,26 @@ STARVED = [
         "Snakemake and all below it may open 64 files",
         THROUGH,
     ),
-    disk_full(
-        "germline.map_and_sort.disk-full",
-        "map_and_sort",
-        "sambamba",
-        "results/map_and_sort/S1",
-        "the disk of S1's alignments is full as sambamba sort begins",
-    ),
-    disk_full(
-        "germline.haplotype_caller.disk-full",
-        "haplotype_caller",
-        "gatk",
-        "results/haplotype_caller",
-        "the disk of GVCFs is full as HaplotypeCaller begins",
-    ),
-    disk_full(
-        "tuxedo.differential_expression.disk-full",
+    full("germline", "map_and_sort", "sambamba", "results/map_and_sort/S1", "the disk of S1's alignments"),
+    full("germline", "mark_duplicates", "sambamba", "results/mark_duplicates", "the disk of marked alignments"),
+    full("germline", "base_recalibrator", "gatk", "results/base_recalibrator", "the disk of recalibration tables"),
+    full("germline", "haplotype_caller", "gatk", "results/haplotype_caller", "the disk of GVCFs"),
+    full("tuxedo", "align", "samtools", "results/align", "the disk of alignments", verb="sort"),
+    full(
+        "tuxedo",
         "differential_expression",
         "cuffdiff",
         "results/differential_expression",
-        "the disk of cuffdiff's tables is full as it begins",
+        "the disk of cuffdiff's tables",
         sample="",
     ),
-    temporary_full("germline", "map_and_sort", "sambamba", THROUGH),
-    temporary_full("germline", "mark_duplicates", "sambamba", FAILS),
-    temporary_full("germline", "haplotype_caller", "gatk", THROUGH),
-    temporary_full("tuxedo", "align", "hisat2-align-s", FAILS),
-    temporary_full("tuxedo", "assemble", "cufflinks", THROUGH),
-    temporary_full("tuxedo", "quantify", "cuffquant", FAILS),
+    full("germline", "map_and_sort", "sambamba", *TEMPORARY),
+    full("germline", "mark_duplicates", "sambamba", *TEMPORARY),
+    full("germline", "haplotype_caller", "gatk", *TEMPORARY, THROUGH),
+    full("tuxedo", "align", "samtools", *TEMPORARY, verb="sort"),
+    full("tuxedo", "assemble", "cufflinks", *TEMPORARY),
+    full("tuxedo", "merge", "cuffmerge", *TEMPORARY, sample=""),
+    full("tuxedo", "quantify", "cuffquant", *TEMPORARY),
 ]
 
 # ---- folders, clocks, other runs ------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from pathlib import Path
 
 JOB = b"bash\0-E\0-euo\0pipefail\0-c\0"  # how the launcher starts a job's command
 POLL_S, LONGEST_S = 0.005, 60.0
+WATCH_S, PAGE = 0.001, 4096
 BEGINS, WRITING, ENDS = "begins", "writing", "ends"
 
 
@@ -24,6 +25,7 @@ BEGINS, WRITING, ENDS = "begins", "writing", "ends"
 class Strike:
     """What is done, to which tool of which job, and when.
 
+    `room`: so many pages are left where a disk is filled.
     `job`: words that stand in the command of that job alone. `verb`: the tool's first argument, where one job calls the
     tool more than once. `moment`: when the tool begins, when `file` is there (writing), when it has done all (ends), or
     once so many bytes have come out of it. `deed`: a function below, `what` its argument. `after`: a rule and a sample
@@ -38,6 +40,7 @@ class Strike:
     verb: str = ""
     file: str = ""
     after: tuple[str, str] | None = None
+    room: int = 1
 
     def stand_before(self, folder: Path, path: str) -> str:
         """Put this file in front of the tool; return the PATH on which it is found."""
@@ -192,13 +195,36 @@ def delete(plan, family):
 
 
 def fill(plan, family):
-    """Take all room of the disk on which a folder lies, but one page."""
+    """Take all room of the disk on which a folder lies, but so many pages."""
     with Path(plan["what"], "filler").open("wb", buffering=0) as filler:
         try:
-            while filler.write(bytes(4096)) == 4096:
+            while filler.write(bytes(PAGE)) == PAGE:
                 continue
         except OSError:
-            filler.truncate(max(0, filler.tell() - 4096))
+            filler.truncate(max(0, filler.tell() - plan["room"] * PAGE))
+
+
+def watch(plan, family):
+    """Go on as the tool, while how much it comes to take of the disk on which a folder lies is noted, in pages."""
+    tool = os.fork()
+    if not tool:
+        return
+    before = most = used(plan["what"])
+    status = None
+    while status is None:
+        ended, found = os.waitpid(tool, os.WNOHANG)
+        most, status = max(most, used(plan["what"])), found if ended else None
+        time.sleep(WATCH_S)
+    Path(plan["done"]).write_text(str(most - before))
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+def used(folder):
+    place = os.statvfs(folder)
+    return (place.f_blocks - place.f_bfree) * place.f_frsize // PAGE
 
 
 def memory(plan, family):
@@ -207,7 +233,12 @@ def memory(plan, family):
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-DEEDS = {deed.__name__: deed for deed in (kill, stall, end, read_little, halve, delete, fill, memory)}
+def files(plan, family):
+    """Let the tool open no more than so many files."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (int(plan["what"]), int(plan["what"])))
+
+
+DEEDS = {deed.__name__: deed for deed in (kill, stall, end, read_little, halve, delete, fill, watch, memory, files)}
 
 if __name__ == "__main__":
     status = main(*sys.argv[1:])

@@ -16,7 +16,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -75,6 +75,8 @@ class Case:
     @property
     def must(self) -> str:
         """What must happen, in words."""
+        if isinstance(self.fault, Filling) and self.outcome == FAILS:
+            return f"fails as {' or '.join(self.causes)}, or comes through with right results"
         if self.outcome == THROUGH:
             return "comes through"
         said = " and ".join(f"“{word}”" for word in self.words)
@@ -160,6 +162,8 @@ def try_case(case: Case, folder: Path, base: Path) -> str:
     """Put the fault in the way, take it away again, and hold the four invariants; return what was seen."""
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         trial = Trial(case, folder, base, patch, stack)
+        if isinstance(case.fault, Filling):
+            return try_filling(trial, case.fault)
         with case.fault.on(trial):
             ran = trial.run(case.rule)
         trial.recover()
@@ -173,6 +177,41 @@ def try_case(case: Case, folder: Path, base: Path) -> str:
         check_attempts(trial)
         assert not list(folder.rglob("pwned*")), "a name was run"
         return seen
+
+
+def try_filling(trial: Trial, fault: "Filling") -> str:
+    """Hold the invariants with the disk full at each of the moments; return what was seen."""
+    case, seen = trial.case, []
+    with fault.on(trial):
+        rooms = fault.rooms(trial)
+        assert not trial.differing(case.rule), "undisturbed"
+        for room in rooms:
+            for path in trial.kind.results(case.rule, case.sample):
+                remove(trial.folder / path)
+            ran = fault.run_with(trial, room)
+            assert "Traceback" not in ran.said, ran.said
+            *_, record = trial.records(case.sample)
+            if case.sample:
+                assert not trial.differing(case.rule, HEALTHY), f"{room} pages: the sample beside is lost\n{ran.said}"
+            if ran.exit_code == 0:
+                assert not trial.differing(case.rule), f"{room} pages: wrong, and accepted\n{ran.said}"
+                continue
+            assert record["cause"] in case.causes, (room, record["cause"], record["message"], ran.said)
+            seen.append(tidy(f"{record['cause']}: {record['message']}", trial))
+    again = trial.run(case.rule, trial.proof)
+    trial.recover()
+    assert again.exit_code == 0, again.said
+    assert not trial.differing(trial.proof), again.said
+    assert not trial.differing(case.rule)
+    assert trial.problems() == ()
+    causes = [record["cause"] for record in trial.records(case.sample)]
+    repeated = int(ran.exit_code != 0)
+    assert len(causes) == 1 + len(rooms) + repeated and sum(map(bool, causes)) == len(seen), causes
+    if case.sample:
+        assert [record["cause"] for record in trial.records(HEALTHY)] == [None]
+    assert bool(seen) == (case.outcome == FAILS), f"{len(seen)} of {len(rooms)} moments failed"
+    came = f"at {len(rooms) - len(seen)} of {len(rooms)} moments it came through"
+    return f"{came}; else {seen[0]}" if seen else came
 
 
 def look_at(trial: Trial, ran: Ran) -> str:
@@ -287,17 +326,45 @@ class Spoilt:
 
 
 @dataclass(frozen=True)
-class SmallDisk:
-    """A folder is on a small file system of its own. What fills it is a Strike; its filler is removed in the end."""
+class Filling:
+    """The small file system on which a folder lies is full at ten moments of a tool's work, one in each run.
+
+    `strike` watches how much the tool writes there, undisturbed; then so many tenths of that are left it, from none on.
+    Where that is less than ten pages, each page is a moment.
+    """
 
     folder: str
+    strike: Strike
+    temporary: bool = False  # it is the folder of temporary files
 
     @contextmanager
     def on(self, trial: Trial) -> Iterator[None]:
-        place = trial.folder / self.folder
-        mount(trial, place, "-t", "tmpfs", "-o", "size=8m", "tmpfs")
+        mount(trial, trial.folder / self.folder, "-t", "tmpfs", "-o", "size=32m", "tmpfs")
+        if self.temporary:
+            trial.prefix = ("env", f"TMPDIR={trial.folder / self.folder}")
         yield
-        (place / "filler").unlink()
+        trial.prefix = ()
+
+    def rooms(self, trial: Trial) -> list[int]:
+        """Run undisturbed; return how many pages are left at each of the moments."""
+        front = trial.place / "front"
+        self.run(trial, replace(self.strike, deed="watch", what=self.folder), front)
+        pages = int((front / "done").read_text())
+        return sorted({pages * tenth // 10 for tenth in range(10)})
+
+    def run_with(self, trial: Trial, room: int) -> Ran:
+        strike = replace(self.strike, deed="fill", what=self.folder, room=room, after=None)
+        ran = self.run(trial, strike, trial.place / f"front_{room}")
+        (trial.folder / self.folder / "filler").unlink()
+        return ran
+
+    def run(self, trial: Trial, strike: Strike, front: Path) -> Ran:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PATH", strike.stand_before(front, os.environ["PATH"]))
+            ran = trial.run(trial.case.rule)
+        trial.recover()
+        assert strike.was_done(front), f"the fault did not come\n{ran.said}"
+        return ran
 
 
 def mount(trial: Trial, place: Path, *words: str) -> None:
@@ -319,19 +386,6 @@ class Under:
         if not shutil.which(self.prefix[0]):
             pytest.skip(f"{self.prefix[0]} is not installed")
         trial.prefix = self.prefix
-        yield
-        trial.prefix = ()
-
-
-@dataclass(frozen=True)
-class Temporary:
-    """Temporary files go to a folder of the run's, for as long as the fault lasts."""
-
-    folder: str
-
-    @contextmanager
-    def on(self, trial: Trial) -> Iterator[None]:
-        trial.prefix = ("env", f"TMPDIR={trial.folder / self.folder}")
         yield
         trial.prefix = ()
 

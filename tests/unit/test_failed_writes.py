@@ -1,6 +1,5 @@
 """The library that notices what a job's programs could not write or open: how it is built, and what it does to them."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,26 +25,21 @@ c.fputs(b"x" * {size}, stream)
 """
 
 
-@pytest.fixture(scope="session")
-def launch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The launcher, laid out as a run lays it out, with the library."""
-    if not any(map(shutil.which, compiled.COMPILERS)):
-        pytest.skip("there is no C compiler here")
-    start = lay_out(tmp_path_factory.mktemp("a b"))
-    assert compiled.without_library(SCRIPTS.__truediv__, start) == ""
-    return start
+@pytest.fixture
+def node(node: Node, laid_out: Path) -> Node:
+    node.launch = laid_out
+    return node
 
 
 def lay_out(place: Path) -> Path:
     return compiled.launcher(SCRIPTS.__truediv__, place)
 
 
-def run(node: Node, launch: Path, command: str, hard_limit: int | None = None) -> tuple[int, dict]:
-    """Run a job of the launcher that is laid out; return its exit code and its record."""
-    words = node.command_line(name="x")
-    words[words.index("-E") + 1] = str(launch)
+def run(node: Node, command: str, hard_limit: int | None = None) -> tuple[int, dict]:
+    """Run a job; return its exit code and its record."""
     limit = ["prlimit", f"--nofile={hard_limit}:{hard_limit}"] if hard_limit else []
-    done = subprocess.run([*limit, *words], input=command.encode(), cwd=node.folder, env=node.environment, check=False)
+    words = [*limit, *node.command_line(name="x")]
+    done = subprocess.run(words, input=command.encode(), cwd=node.folder, env=node.environment, check=False)
     return done.returncode, node.records()[-1]
 
 
@@ -55,25 +49,25 @@ def python(text: str) -> str:
 
 @pytest.mark.parametrize("then", ["c.fclose(stream)", "c.fflush(stream)", "c.exit(0)"])
 @pytest.mark.parametrize("size", [1, 100_000])
-def test_a_stream_that_nobody_asks_how_it_went(node: Node, launch: Path, size: int, then: str) -> None:
+def test_a_stream_that_nobody_asks_how_it_went(node: Node, size: int, then: str) -> None:
     """The program would end with 0."""
     text = STREAM.format(path="/dev/full", size=size, then=then)
-    code, record = run(node, launch, python(text))
+    code, record = run(node, python(text))
     assert (code, record["cause"], record["message"]) == (1, "disk_full", f"error: {FULL}")
-    code, record = run(node, launch, python(text.replace("/dev/full", "/dev/null")))
+    code, record = run(node, python(text.replace("/dev/full", "/dev/null")))
     assert (code, record["cause"]) == (0, None)
 
 
 @pytest.mark.parametrize("command", ["date > /dev/full; true", "true | tee >(date > /dev/full; true); sleep 0.1"])
-def test_a_program_whose_exit_code_nobody_looks_at(node: Node, launch: Path, command: str) -> None:
-    code, record = run(node, launch, command)
+def test_a_program_whose_exit_code_nobody_looks_at(node: Node, command: str) -> None:
+    code, record = run(node, command)
     assert (code, record["cause"], record["message"]) == (1, "disk_full", f"error: {FULL}")
 
 
-def test_what_a_full_log_does_not_hold_is_known_all_the_same(node: Node, launch: Path) -> None:
+def test_what_a_full_log_does_not_hold_is_known_all_the_same(node: Node) -> None:
     (node.folder / "logs").mkdir()
     (node.folder / "logs/x.log").symlink_to("/dev/full")
-    code, record = run(node, launch, "exec 3>/dev/null; date >/dev/full 2>&3; true")
+    code, record = run(node, "exec 3>/dev/null; date >/dev/full 2>&3; true")
     assert (code, record["cause"], record["message"]) == (1, "disk_full", f"error: {FULL}")
 
 
@@ -97,30 +91,30 @@ else:
         pytest.param("echo x > /dev/full || true", id="bash itself"),
     ],
 )
-def test_what_is_no_lost_result(node: Node, launch: Path, command: str) -> None:
-    code, record = run(node, launch, command)
+def test_what_is_no_lost_result(node: Node, command: str) -> None:
+    code, record = run(node, command)
     assert (code, record["cause"]) == (0, None), record["message"]
 
 
-def test_the_limit_of_open_files_is_named_whatever_the_program_says(node: Node, launch: Path) -> None:
+def test_the_limit_of_open_files_is_named_whatever_the_program_says(node: Node) -> None:
     text = "import os\ntry:\n  while True: os.open('/', 0)\nexcept OSError:\n  raise SystemExit('Error loading x')"
-    code, record = run(node, launch, python(text), hard_limit=64)
+    code, record = run(node, python(text), hard_limit=64)
     assert (code, record["cause"]) == (1, "open_file_limit")
     assert record["message"] == (
         "Error loading x; a program had all 64 files open that it may: raise the limit (ulimit -Hn)"
     )
     survived = text.replace("raise SystemExit('Error loading x')", "pass")
-    assert run(node, launch, python(survived), hard_limit=64)[0] == 0, "it went on with fewer"
+    assert run(node, python(survived), hard_limit=64)[0] == 0, "it went on with fewer"
 
 
-def test_other_failures_are_not_the_limit(node: Node, launch: Path) -> None:
-    code, record = run(node, launch, "ls /nowhere", hard_limit=64)
+def test_other_failures_are_not_the_limit(node: Node) -> None:
+    code, record = run(node, "ls /nowhere", hard_limit=64)
     assert (code, record["cause"]) == (2, "tool_error")
 
 
-def test_a_library_of_the_users_is_loaded_too(node: Node, launch: Path) -> None:
+def test_a_library_of_the_users_is_loaded_too(node: Node) -> None:
     node.environment["LD_PRELOAD"] = "libdl.so.2"
-    code, record = run(node, launch, """case $LD_PRELOAD in /proc/*:libdl.so.2) ;; *) exit 3 ;; esac""")
+    code, record = run(node, """case $LD_PRELOAD in /proc/*:libdl.so.2) ;; *) exit 3 ;; esac""")
     assert (code, record["cause"]) == (0, None)
 
 
@@ -131,7 +125,8 @@ def test_without_a_compiler_one_line_says_so(tmp_path: Path, monkeypatch: pytest
     assert said.count("\n") == 0
     assert said.endswith("there is no C compiler here: install gcc")
     monkeypatch.undo()
-    assert run(node, start, "date")[0] == 0, "jobs run without it"
+    node.launch = start
+    assert run(node, "date")[0] == 0, "jobs run without it"
 
 
 @pytest.mark.parametrize(

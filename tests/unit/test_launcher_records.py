@@ -191,6 +191,30 @@ def test_a_tool_that_aborts_on_a_full_disk(tmp_path):
     assert diagnose.diagnose(134, None, aborted, (0, 0))[0] == "signal"
 
 
+JVM = 'Exception in thread "main" java.lang.InternalError: Error loading java.security file'
+LOST = "error: cannot write x.gtf: No space left on device"
+
+
+@pytest.mark.parametrize(
+    ("log", "write", "files", "cause", "message"),
+    [
+        (JVM, None, 64, "open_file_limit", f"{JVM}; a program had all 64 files open that it may: raise the limit"),
+        ("", None, 64, "open_file_limit", "exit code 1; a program had all 64 files open"),
+        (HEADER, LOST, None, "disk_full", LOST),
+        (f"{HEADER}\n{LOST}", LOST, 64, "disk_full", LOST),
+        (HEADER, "error: cannot write x: Input/output error", None, "io_error", "error: cannot write x: Input"),
+        (HEADER, "error: cannot write x: File too large", None, "tool_error", "error: cannot write x: File too large"),
+        ("java.lang.OutOfMemoryError", None, 64, "out_of_memory", "java.lang.OutOfMemoryError"),
+        (HEADER, None, None, "tool_error", HEADER.strip()),
+    ],
+)
+def test_what_programs_could_not_write_or_open(tmp_path, log, write, files, cause, message):
+    notes = SimpleNamespace(failed_write=lambda: write, ran_out_of_files=lambda: files)
+    found = diagnose.diagnose(1, None, settings(tmp_path, log), (0, 0), notes=notes)
+    assert found[0] == cause
+    assert found[1].startswith(message)
+
+
 def test_full_disks_are_looked_for_where_the_job_writes(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     full = f"{tmp_path}/a b"

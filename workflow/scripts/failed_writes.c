@@ -11,7 +11,7 @@
    call write(), which is ours, too; who called is asked only where it failed.
 
    And where a file could not be opened because too many are, the launcher is told, and nothing else happens: a JVM gives
-   that a name that nobody understands. A file is made longer for it, since none can be opened.
+   that a name that nobody understands. A file is made as long as the limit for it, since none can be opened.
 
    Needs a compiler and no headers: compiled.py builds it where a workflow starts, and tries it. */
 
@@ -29,6 +29,9 @@ struct object { /* the beginning of struct dl_phdr_info */
     const struct segment *segments;
     unsigned short count;
 };
+struct limit {
+    size_t soft, hard;
+};
 struct sought {
     size_t address;
     int is_buffer;
@@ -44,13 +47,14 @@ extern FILE *_IO_fopen(const char *, const char *);
 extern int dl_iterate_phdr(int (*)(struct object *, size_t, void *), void *);
 extern int fileno(FILE *), mprotect(void *, size_t, int), strcmp(const char *, const char *);
 extern int snprintf(char *, size_t, const char *, ...);
+extern int getrlimit(int, struct limit *);
 extern long sysconf(int);
 extern ssize_t readlink(const char *, char *, size_t);
 extern char *getenv(const char *), *strerror(int), *strstr(const char *, const char *);
 extern void _exit(int) __attribute__((noreturn));
 
 /* as they are on x86, ARM, POWER and RISC-V */
-enum { EIO = 5, EMFILE = 24, EFBIG = 27, ENOSPC = 28, ESTALE = 116, EDQUOT = 122 };
+enum { OPEN_FILES = 7, EIO = 5, EMFILE = 24, EFBIG = 27, ENOSPC = 28, ESTALE = 116, EDQUOT = 122 };
 enum { O_WRONLY = 1, O_APPEND = 02000, PROT_READ = 1, PROT_WRITE = 2, PAGE_SIZE = 30, PT_LOAD = 1 };
 enum { ENTRIES = 21, LONGEST = 4096 };
 
@@ -129,8 +133,9 @@ ssize_t writev(int fd, const void *pieces, int count) { /* which libc has under 
 static void look_for_limit(void) {
     int error = *__errno_location();
     const char *notes = getenv("GPD_FAILED_OPENS");
-    if (error == EMFILE && notes)
-        truncate(notes, 1);
+    struct limit limit;
+    if (error == EMFILE && notes && !getrlimit(OPEN_FILES, &limit))
+        truncate(notes, limit.soft);
     *__errno_location() = error;
 }
 

@@ -41,17 +41,9 @@ def allow_files():
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != files_allowed():
-        resource.setrlimit(resource.RLIMIT_NOFILE, (files_allowed(), hard))
-
-
-def files_allowed():
-    """Return how many files a process of a job may have open, or resource.RLIM_INFINITY."""
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = NOFILE if hard == resource.RLIM_INFINITY else min(hard, NOFILE)
-    return soft if soft == resource.RLIM_INFINITY else max(soft, wanted)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def start_shell(attempt, log_fd, lease, cgroup, first=""):

@@ -16,7 +16,7 @@ PRELOAD = (
 
 
 class Notes:
-    """The keeper's ends: the library, the lines of writes that failed, and a file that grows where files ran out."""
+    """The keeper's ends: the library, the lines of writes that failed, and a file as long as the limit that one met."""
 
     def __init__(self):
         self.fds = ()
@@ -41,9 +41,5 @@ class Notes:
         return line or None
 
     def ran_out_of_files(self):
-        """Return how many files a program may have open, where one could open no more; else None."""
-        if not self.fds or not os.fstat(self.fds[2]).st_size:
-            return None
-        from launcher.command import files_allowed
-
-        return files_allowed()
+        """Return how many files a program had open that could open no more for its limit, or None."""
+        return os.fstat(self.fds[2]).st_size or None if self.fds else None
