@@ -1,5 +1,7 @@
 """What Slurm's partitions hold, by what scontrol says of them, and what is refused for it."""
 
+from dataclasses import replace
+
 import pytest
 from conftest import ROOT, script
 
@@ -69,6 +71,21 @@ def test_the_memory_that_is_left_to_a_later_attempt(cluster):
     assert cluster["main"].most_mb(8) == 60000
     assert cluster["main"].most_mb(32) == 32000
     assert cluster["main"].most_mb(65) == 0
+
+
+def test_a_group_is_one_job_with_the_time_of_all(cluster):
+    """As Snakemake has it: of several samples as many side by side as `cores` has room for."""
+    rules = [partitions.Asked("first", 8, 20000, 4000, ""), partitions.Asked("second", 4, 30000, 5000, "")]
+    groups = {"first": "sample", "second": "sample"}
+    (group,) = partitions.grouped(rules, groups, {}, 8)
+    assert group == partitions.Asked("group sample (first, second)", 8, 30000, 9000, "")
+    (several,) = partitions.grouped(rules, groups, {"sample": 3}, 8)
+    assert (several.cpus, several.mem_mb, several.minutes) == (8, 60000, 3 * 4000 + 2 * 5000)
+    assert partitions.refusals([group], cluster) == []
+    (line,) = partitions.refusals([several], cluster | {"main": replace(cluster["main"], nodes=((64, 64000),))})
+    assert line.startswith(
+        "group sample (first, second) asks for 22000 minutes, and partition main ends jobs after 10080"
+    )
 
 
 def test_without_slurm_nothing_is_known(monkeypatch, tmp_path):

@@ -25,12 +25,7 @@ def published() -> Iterator[tuple[str, float, int]]:
 def test_minutes_are_what_is_fixed_and_twice_what_the_reads_take(spread_over, pieces):
     row = runtimes.Row(60, 600, spread_over)
     shared = spread_over == "threads" or (spread_over == "pieces" and pieces)
-    assert row.runtime(3, 4, 1, pieces) == 60 + 2 * 600 * 3 / 60 / (4 if shared else 1)
-
-
-def test_each_attempt_has_as_much_again():
-    row = runtimes.Row(60, 600, "threads")
-    assert [row.runtime(3, 1, attempt, True) for attempt in (1, 2, 3)] == [120, 240, 360]
+    assert row.runtime(3, 4, pieces) == 60 + 2 * 600 * 3 / 60 / (4 if shared else 1)
 
 
 def test_the_slowest_published_step_has_twice_its_time():
@@ -38,7 +33,7 @@ def test_the_slowest_published_step_has_twice_its_time():
     rows = runtimes.read(TABLE, {"gatk3"})
     times: dict[str, list[float]] = {}
     for step, hours, cores in published():
-        asked = rows.get(step, rows["others"]).runtime(GIGABASES_53X, cores, 1, True) / 60
+        asked = rows.get(step, rows["others"]).runtime(GIGABASES_53X, cores, True) / 60
         times.setdefault(step, []).append(asked / hours)
         assert asked - 1 < 4 * hours or hours < 1 or step == "base_recalibration"  # that is two jobs here
     assert len(times) == 9

@@ -1,5 +1,6 @@
 # What jobs ask a cluster's scheduler for: minutes by the bases that they read (runtimes.tsv), and with each attempt as much
-# again of both, time and memory. What no node of a Slurm partition has is refused here, before anything is submitted.
+# again of both, time and memory. What no node of a Slurm partition has is refused here, before anything is submitted, for
+# the job of each rule that has most reads: one sample's, or those of all where a step takes all.
 # Included after all rules, as defaults.smk.
 import math
 
@@ -9,7 +10,7 @@ runtimes, partitions = load(source("runtimes.py")), load(source("partitions.py")
 takes = {
     workflow.modifier.modify_rulename(rule): row
     for rule, row in runtimes.read(
-        workflow.source_path("../runtimes.tsv"), {config["gatk"], config["realigner"]}
+        workflow.source_path("../runtimes.tsv"), {config["gatk"], config["realigner"], config["aligner"]}
     ).items()
 }
 takes_else = takes[workflow.modifier.modify_rulename(runtimes.OTHERS)]
@@ -25,16 +26,25 @@ def gigabases(sample=None, unit=None):
 
 
 def gigabases_of(wildcards):
-    """About how many billion bases a job reads; a call set is a sample's, or that of all."""
+    """About how many billion bases a job reads; a call set is a sample's, or that of all.
+
+    Of a shard of reads (map_chunk) or an interval of the genome, 3of100, its part of them.
+    """
     sample = wildcards.get("sample", wildcards.get("callset"))
-    _, _, chunks = wildcards.get("shard", "").partition("of")
-    return gigabases(sample if sample in units else None, wildcards.get("unit")) / int(chunks or 1)
+    parts = (wildcards.get(name, "").partition("of")[2] for name in ("shard", "interval"))
+    whole = gigabases(sample if sample in units else None, wildcards.get("unit"))
+    return whole / math.prod(int(part or 1) for part in parts)
 
 
 def runtime(rule):
-    """As a resource: minutes."""
+    """As a resource: minutes; with each attempt as much again, up to what a partition gives."""
     taken = takes.get(rule.name, takes_else)
-    return lambda wildcards, threads, attempt: taken.runtime(gigabases_of(wildcards), threads, attempt, in_pieces)
+
+    def minutes(wildcards, threads, attempt):
+        asked = taken.runtime(gigabases_of(wildcards), threads, in_pieces)
+        return asked if attempt == 1 else int(min(asked * attempt, max(asked, most_minutes(rule))))
+
+    return minutes
 
 
 def raised(rule, name):
@@ -65,23 +75,65 @@ for each in workflow.modifier.rules:
 # ---- what Slurm's nodes have ------------------------------------------------------------------------
 
 # rules with a partition, if only the cluster's own (""), are for Slurm; a job sees no more than it was given
-submitted = [each for each in workflow.modifier.rules if "slurm_partition" in each.resources]
+ours = workflow.modifier.rules
+submitted = [each for each in workflow.rules if each in ours and "slurm_partition" in each.resources]
 nodes = partitions.look() if submitted and workflow.is_main_process else {}
 
 
 def most_mb(rule, threads):
-    """The memory of the largest node that a job may come to."""
-    found = partitions.chosen(asked_by(rule).partitions, nodes) if nodes else []
-    return max((partition.most_mb(threads) for partition in found), default=math.inf)
+    """The memory of the largest node that a job may come to; of a job that is there, what it was granted."""
+    if workflow.remote_exec:
+        return limits()["memory_mib"]
+    return max((partition.most_mb(threads) for partition in partitions_of(rule)), default=math.inf)
+
+
+def most_minutes(rule):
+    """The longest that a partition lets a job run; of a group's time, the job's share."""
+    most = max((partition.minutes for partition in partitions_of(rule)), default=math.inf)
+    group = [asked_by(each).minutes for each in submitted if rule.group and each.group == rule.group]
+    return most * asked_by(rule).minutes / sum(group) if group else most
+
+
+def partitions_of(rule):
+    """Those that a job of the rule may come to; none where Slurm told nothing."""
+    return partitions.chosen(asked_by(rule).partitions, nodes) if nodes else []
+
+
+@functools.cache
+def mapped_by():
+    """By rule that maps, or takes what is mapped, the wildcards of its jobs."""
+    found = {}
+    for sample, unit in ((sample, unit) for sample in samples for unit in units[sample]):
+        for part in unit_parts(sample, unit):
+            _, rule, *names = part.split("/")
+            wildcards = dict(zip(("sample", "unit", "shard"), names))
+            found.setdefault(workflow.modifier.modify_rulename(rule), []).append(wildcards)
+    return found
+
+
+def unused():
+    """Rules of which this configuration has no job, though they are there."""
+    if config["pipeline"] != "germline":
+        return set()
+    filters = {"variant_recalibration", "apply_variant_recalibration", "hard_filter"}
+    names = filters - {"vqsr": filters - {"hard_filter"}, "hard": {"hard_filter"}}.get(config["filter"], set())
+    names |= {"genomics_db_import"} if config["calling"] != "joint" else set()
+    names |= {"alignment"} if config["alignment_format"] != "cram" else set()
+    mapping_rules = {"map_and_sort", "map_chunk", "take_alignment"}
+    return {workflow.modifier.modify_rulename(name) for name in names | mapping_rules} - mapped_by().keys()
 
 
 def largest(rule):
-    """The wildcards of the rule's job that has the most reads."""
-    sample, unit = max(((sample, unit) for sample in units for unit in units[sample]), key=lambda of: gigabases(*of))
-    if "unit" not in rule.wildcard_names:
-        sample, unit = max(samples, key=gigabases), None
-    wildcards = {"sample": sample, "callset": "cohort" if config["calling"] == "joint" else sample}
-    return wildcards | ({"unit": unit} if unit else {})
+    """The wildcards of the rule's job that has the most reads, as far as reads tell."""
+    if config["pipeline"] == "germline" and rule.name in mapped_by():
+        return max(mapped_by()[rule.name], key=gigabases_of)
+    sample = max(samples, key=gigabases)
+    known = {
+        "sample": sample,
+        "callset": "cohort" if config["calling"] == "joint" else sample,
+        "interval": f"1of{INTERVALS}",
+    }
+    return {name: known[name] for name in known.keys() & rule.wildcard_names}
 
 
 @functools.cache
@@ -93,8 +145,25 @@ def asked_by(rule):
     return partitions.Asked(rule.name, cpus, mem_mb, asked["runtime"], str(asked.get("slurm_partition", "")))
 
 
+# those that have jobs; only where it is known what there is room for
+wanted = []
 if nodes:
-    here = [each for each in submitted if each.norun or each.name in workflow._localrules]
-    refused = partitions.refusals([asked_by(each) for each in submitted if each not in here], nodes)
-    if refused:
+    without = workflow._localrules | unused()
+    wanted = [each for each in submitted if not each.norun and each.name not in without]
+
+
+def refuse(asked):
+    """End where no node has room for one of these."""
+    if refused := partitions.refusals(asked, nodes):
         sys.exit("\n".join(refused))
+
+
+@functools.cache
+def refuse_groups():
+    """End where a group has no room. Which rules are in one Snakemake knows when it plans, and not before."""
+    groups = {each.name: each.group for each in wanted if isinstance(each.group, str)}
+    asked = [asked_by(each) for each in wanted if each.name in groups]
+    refuse(partitions.grouped(asked, groups, workflow.group_settings.group_components, workflow.cores or math.inf))
+
+
+refuse(map(asked_by, wanted))

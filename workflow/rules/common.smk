@@ -194,6 +194,9 @@ def unit_reads(wildcards):
     return [unit[column] for column in ("fq1", "fq2", "bam") if unit[column]]
 
 
+# Into how many jobs by interval of the genome a step of all samples is cut; a rule's wildcard `interval` is 3of100 then.
+INTERVALS = 1
+
 LEFT_OUT = "results/left_out.tsv"
 
 

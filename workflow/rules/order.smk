@@ -28,6 +28,7 @@ def starts(number, together):
     """The priority of the jobs of rule `number`, where the last samples, `together` of them, go side by side."""
 
     def priority(wildcards):
+        refuse_groups()  # once: the first that is asked when groups are known, and before any job
         position = positions().get(wildcards.get("sample", wildcards.get("callset")))
         if position is None:
             return len(samples) ** 2 * len(in_order)

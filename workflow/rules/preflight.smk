@@ -1,7 +1,6 @@
 # What of the machine lets a run fail, said before its first job, and how much disk samples will take, noted for who admits
 # them (scripts/snakemake_scheduler_plugin_admission). Included last, for it asks rules what they ask for.
 disk = load(source("disk.py"))
-OF_MAPPING = {"map_and_sort", "map_chunk", "take_alignment"}
 SORTS = workflow.modifier.modify_rulename("map_and_sort" if config["pipeline"] == "germline" else "align")
 
 
@@ -37,14 +36,6 @@ def job_of(rule):
         wildcards, input=InputFiles(), threads=threads, attempt=1, rulename=rule.name, async_run=workflow.async_run
     )
     return preflight.Job(rule.name, threads, mem_mb.value)
-
-
-def unused():
-    """Rules of mapping that no unit needs."""
-    if config["pipeline"] != "germline":
-        return set()
-    mapped_by = {part.split("/")[1] for sample in units for unit in units[sample] for part in unit_parts(sample, unit)}
-    return {workflow.modifier.modify_rulename(name) for name in OF_MAPPING - mapped_by}
 
 
 def of_process(jobs, reads, sort_mb):

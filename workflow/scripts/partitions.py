@@ -3,6 +3,7 @@
 The workflow loads this file by its path.
 """
 
+import math
 import re
 import shutil
 import subprocess
@@ -97,6 +98,34 @@ class Asked:
     mem_mb: int
     minutes: int
     partitions: str
+
+
+def grouped(
+    jobs: Iterable[Asked], groups: Mapping[str, str], components: Mapping[str, int], cores: float
+) -> list[Asked]:
+    """Groups as the jobs that Snakemake makes of them: the most that one of its jobs asks for, and the time of all.
+
+    `groups`: a group by rule; `components`: of how many samples a group is, where that is said. Of those Snakemake
+    takes as many to run side by side as have room on `cores`, and asks for the CPUs and memory of all these.
+    """
+    together: dict[str, list[Asked]] = {}
+    for job in jobs:
+        count = components.get(groups[job.rule], 1)
+        beside = max(1, int(min(count, cores // job.cpus)))
+        of_all = Asked(
+            job.rule, job.cpus * beside, job.mem_mb * beside, job.minutes * math.ceil(count / beside), job.partitions
+        )
+        together.setdefault(groups[job.rule], []).append(of_all)
+    return [
+        Asked(
+            f"group {group} ({', '.join(job.rule for job in members)})",
+            max(job.cpus for job in members),
+            max(job.mem_mb for job in members),
+            sum(job.minutes for job in members),
+            members[0].partitions,
+        )
+        for group, members in together.items()
+    ]
 
 
 def chosen(asked: str, partitions: Mapping[str, Partition]) -> list[Partition]:

@@ -1,4 +1,4 @@
-"""How long a scheduler shall let a job run: by its rule's row in runtimes.tsv, the bases of its reads, and the attempt.
+"""How long a scheduler shall let a job run: by its rule's row in runtimes.tsv, and the bases of its reads.
 
 A row says what is the same for all samples (`minutes`: starts of tools, waits for a shared file system), what comes
 with the reads (`core_s_per_gigabase`), and whether more threads share that: all (`threads`), as many as run pieces of
@@ -27,11 +27,11 @@ class Row:
     core_s_per_gigabase: float
     spread_over: str
 
-    def runtime(self, gigabases: float, threads: int, attempt: int, pieces: bool) -> int:
-        """Minutes for the attempt: each has once more what the first had. `pieces`: whether steps run in pieces."""
+    def runtime(self, gigabases: float, threads: int, pieces: bool) -> int:
+        """Minutes of a first attempt. `pieces`: whether steps run in pieces."""
         shared = self.spread_over == "threads" or (self.spread_over == "pieces" and pieces)
         of_reads = SAFETY * self.core_s_per_gigabase * gigabases / (threads if shared else 1) / 60
-        return math.ceil((self.minutes + of_reads) * attempt)
+        return math.ceil(self.minutes + of_reads)
 
 
 def read(path: str | Path, tools: Iterable[str]) -> dict[str, Row]:
