@@ -1,12 +1,15 @@
 """What a cohort asks of a Slurm cluster, from dry runs; scontrol is a script here."""
 
+import csv
 import os
 import re
 import shutil
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Cohort, Ran, snakemake
+import yaml
+from conftest import ROOT, Cohort, Ran, snakemake, tiny_cohort, write_fastq
 from tuxedo_cohort import tiny_experiment
 
 SLURM = ("--workflow-profile", str(ROOT / "profiles" / "slurm"))
@@ -102,20 +105,18 @@ def test_where_slurm_does_not_answer_nothing_is_refused(cohort, cluster):
 
 
 @pytest.mark.deep
-def test_a_sample_is_its_lanes_and_three_allocations(cohort, cluster):
-    """The steps before HaplotypeCaller, that, and those after it."""
+def test_a_sample_is_its_lanes_a_group_and_what_stands_alone(cohort, cluster):
     cluster(16, 64000)
     ran = plan(cohort)
-    groups = re.findall(r"Group job (\w+) ", ran.said)
-    assert sorted(groups) == ["alignments", "alignments", "calls", "calls"]
+    assert re.findall(r"Group job (\w+) ", ran.said) == ["alignments"] * 2
     alone = re.findall(r"^rule (\w+):$", ran.said, re.MULTILINE)
     assert alone.count("map_and_sort") == 4
-    assert alone.count("haplotype_caller") == 2
-    assert not {"mark_duplicates", "base_recalibration", "samtools_stats", "hard_filter"} & set(alone)
+    assert alone.count("haplotype_caller") == alone.count("samtools_stats") == alone.count("hard_filter") == 2
+    assert not {"mark_duplicates", "base_recalibrator", "base_recalibration"} & set(alone)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("attempt", "mem_mb", "runtime"), [(1, 6000, 61), (2, 12000, 121), (3, 16000, 181)])
+@pytest.mark.parametrize(("attempt", "mem_mb", "runtime"), [(1, 6000, 61), (2, 12000, 122), (3, 16000, 183)])
 def test_each_attempt_asks_for_more_up_to_what_a_node_has(cohort, cluster, attempt, mem_mb, runtime):
     cluster(4, 64000)
     of = asked(plan(cohort, "--cores", "4", "--attempt", str(attempt)))
@@ -123,6 +124,16 @@ def test_each_attempt_asks_for_more_up_to_what_a_node_has(cohort, cluster, attem
     assert of["mark_duplicates"]["mem_mb"] == str(8000 * attempt)
     assert of["mark_duplicates"]["mem_mb_per_cpu"] == str(4000 * attempt)
     assert of["haplotype_caller"]["runtime"] == str(runtime)
+
+
+@pytest.mark.deep
+def test_a_job_takes_no_more_memory_than_it_was_granted(cohort, monkeypatch):
+    """A later attempt's own Snakemake, in the job, works out anew how much that is; and knows no node."""
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", "7000")
+    of = asked(cohort.snakemake("--dry-run", "--mode", "remote", "--attempt", "3"))
+    assert of["hard_filter"]["mem_mb"] == "7000"
+    assert of["samtools_stats"]["mem_mb"] == "3000"
 
 
 @pytest.mark.deep
@@ -148,3 +159,240 @@ def test_pieces_have_the_memory_that_slurm_gives_by_the_cpu(cohort):
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--resources", "mem_mb=8000", "mem_mb_per_cpu=6000")
     assert ran.exit_code == 0, ran.said
     assert {*re.findall(r"GPD_RUN_MEM_MB=(\d+)", ran.said)} == {str(6000 * cpus)}
+
+
+# ---- all rules of both pipelines --------------------------------------------------------------------
+
+SET = {"resources": {"known": {"vcf": "known.vcf", "known": False, "training": True, "truth": True, "prior": 15}}}
+VQSR = {"filter": "vqsr", "vqsr": {"snps": SET, "indels": SET}}
+CONFIGURATIONS = {
+    "germline": {"calling": "joint", "alignment_format": "cram", **VQSR},
+    "hard": {"calling": "joint", "map_chunks": 2},
+    "gatk3": {"gatk": "gatk3", "realigner": "gatk3", **VQSR},
+    "hisat2": {"pipeline": "tuxedo"},
+    "tophat2": {"pipeline": "tuxedo", "aligner": "tophat2"},
+}
+
+
+@dataclass
+class Job:
+    """A submitted job of a dry run."""
+
+    rule: str
+    told: dict[str, str] = field(default_factory=dict)
+
+    def files(self, kind: str) -> set[str]:
+        return set(self.told.get(kind, "").split(", ")) - {""}
+
+    @property
+    def of_sample(self) -> bool:
+        return "sample=" in self.told.get("wildcards", "")
+
+    @property
+    def minutes(self) -> int:
+        return int(re.search(r"\bruntime=(\d+)", self.told["resources"])[1])
+
+
+def jobs_of(ran: Ran) -> list[Job]:
+    found: list[Job] = []
+    for line in map(str.strip, ran.lines):
+        if rule := re.fullmatch(r"(local)?rule (\w+):", line):
+            found.append(Job(rule[1] or rule[2]))
+        elif found and (told := re.fullmatch(r"(input|output|wildcards|resources): (.*)", line)):
+            found[-1].told.setdefault(*told.groups())
+    return [job for job in found if job.rule not in ("local", "all")]
+
+
+def cohort_of(folder: Path, **config: object) -> Cohort:
+    made = tiny_experiment(folder) if config.get("pipeline") == "tuxedo" else tiny_cohort(folder)
+    made.config |= config
+    return made
+
+
+def without_reads(cohort: Cohort, jobs: list[Job]) -> list[Job]:
+    """The jobs that take neither reads, nor what was made of them."""
+    files = {unit[column] for unit in cohort.units for column in ("fq1", "fq2")}
+    left = jobs
+    while more := [job for job in left if job.files("input") & files]:
+        files.update(*(job.files("output") for job in more))
+        left = [job for job in left if job not in more]
+    return left
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Cohort, list[Job]]]:
+    """For each configuration its cohort and the jobs that are submitted."""
+    made = [cohort_of(tmp_path_factory.mktemp(name), **config) for name, config in CONFIGURATIONS.items()]
+    return [(each, jobs_of(plan(each))) for each in made]
+
+
+@pytest.fixture(scope="module")
+def rules() -> dict[str, str]:
+    """The text of each rule that makes something and is submitted."""
+    text = "\n".join(path.read_text() for path in (ROOT / "workflow").rglob("*.smk"))
+    blocks = re.findall(r"^ *rule (\w+):\n(.*?)(?=^ *rule |\Z)", text, re.MULTILINE | re.DOTALL)
+    return {name: block for name, block in blocks if "output:" in block and "localrule: True" not in block}
+
+
+@pytest.mark.deep
+def test_each_rule_that_takes_reads_has_a_time_that_grows_with_them(planned, rules):
+    """A rule without a row, or with the same time for any cohort, takes nothing that grows; or its row says why not."""
+    with (ROOT / "workflow" / "runtimes.tsv").open() as file:
+        rows = {row["rule"]: row for row in csv.DictReader(file, delimiter="\t")}
+    fixed = {job.rule for cohort, jobs in planned for job in without_reads(cohort, jobs)}
+    assert {"bwa_index", "bowtie2_index", "annotation"} <= fixed
+    assert not {"map_and_sort", "genotype_gvcfs", "merge", "multiqc"} & fixed
+    of_others = [rule for rule in rules.keys() - fixed if rule not in rows]
+    same = [rule for rule in rows.keys() & rules.keys() - fixed if not float(rows[rule]["core_s_per_gigabase"])]
+    assert of_others == []
+    assert [rule for rule in same if "however many" not in rows[rule]["from"]] == []
+
+
+@pytest.mark.deep
+def test_no_qc_and_no_step_of_a_cohort_is_in_a_group(planned, rules):
+    """Snakemake removes what all jobs of a group have made where one of them fails."""
+    grouped = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())["groups"].keys()
+    qc = {rule for rule, text in rules.items() if re.search(r'bound\(\s*"qc"', text)}
+    of_cohort = {job.rule for _, jobs in planned for job in jobs if not job.of_sample}
+    assert {"samtools_stats", "bcftools_stats", "read_strands"} <= qc
+    assert {"genotype_gvcfs", "hard_filter", "merge"} <= of_cohort
+    assert sorted(grouped - rules.keys()) == []
+    assert sorted(grouped & (qc | of_cohort)) == []
+
+
+# ---- cohorts of genomes --------------------------------------------------------------------------
+
+WEEK = 7 * 1440
+
+
+def genomes(folder: Path, samples: int, gigabases: float, **config: object) -> Cohort:
+    """Samples of so many bases each, by the size of their files: behind the reads that are looked at they are holes."""
+    folder.mkdir()
+    made = tiny_cohort(folder, samples=["S0"], lanes=1)
+    made.config |= config
+    first = write_fastq(folder / "first.fq.gz", [(f"read{number}", "A" * 100) for number in range(10_000)]).read_bytes()
+    names = [f"reads/S{number}_R{mate}.fq.gz" for number in range(samples) for mate in (1, 2)]
+    for path in map(folder.joinpath, names):
+        path.write_bytes(first)
+        os.truncate(path, int(gigabases * 1e9 / 2 / 2))
+    made.units.clear()
+    for number, (fq1, fq2) in enumerate(zip(names[::2], names[1::2], strict=True)):
+        made.add_unit(f"S{number}", "L1", fq1=fq1, fq2=fq2)
+    return made
+
+
+@pytest.fixture
+def any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of the pretended genomes would have no room here."""
+    monkeypatch.setenv("GPD_PREFLIGHT", "none")
+
+
+def refused(ran: Ran) -> set[str]:
+    """Rules that no partition gives the time that they ask for."""
+    return set(re.findall(r"^(\w+) asks for \d+ minutes, and partition main ends jobs after", ran.said, re.MULTILINE))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("samples", "config"), [(1000, VQSR), (10, {"gatk": "gatk3"})], ids=["vqsr", "gatk3"])
+def test_a_joint_call_set_of_a_thousand_genomes_is_refused_by_what_it_will_ask_for(
+    tmp_path, cluster, any_disk, figure, samples, config
+):
+    """Ten samples of a hundred genomes' reads are planned in their place: steps of all samples ask for the same."""
+    cluster(128, 512_000, time="7-00:00:00")
+    ran = dry_run(genomes(tmp_path / "cohort", samples, 93_000 / samples, calling="joint", **config), "prepare")
+    assert "Traceback" not in ran.said
+    cluster(128, 512_000)
+    jobs = jobs_of(plan(genomes(tmp_path / "ten", 10, 9300, calling="joint", **config)))
+    of_samples = {job.rule for job in jobs if job.of_sample}
+    minutes = {job.rule: job.minutes for job in jobs if not job.of_sample}
+    figure(f"joint calling of 1,000 genomes, minutes: {minutes}")
+    assert refused(ran) - of_samples == {rule for rule, asked in minutes.items() if asked > WEEK}
+    assert samples == 10 or not refused(ran) & of_samples
+    last = minutes.keys() & {"hard_filter", "apply_variant_recalibration", "bcftools_stats"}
+    assert min(minutes[rule] for rule in last) > 10 * 60
+
+
+@pytest.mark.deep
+def test_lanes_in_chunks_have_room_in_a_day_and_what_has_no_job_is_not_refused(tmp_path, cluster, any_disk):
+    cluster(16, 64000, time="1-00:00:00")
+    cohort = genomes(tmp_path / "cohort", 2, 93)
+    whole = dry_run(cohort)
+    assert refused(whole) == {"map_and_sort"}
+    cohort.config["map_chunks"] = 4
+    jobs = jobs_of(plan(cohort))
+    (chunk,) = {job.minutes for job in jobs if job.rule == "map_chunk"}
+    assert chunk == 60 + -(-2 * 3700 * 93 // (4 * 8 * 60))
+    assert not {"genomics_db_import", "variant_recalibration"} & {job.rule for job in jobs}
+
+
+@pytest.mark.deep
+def test_a_group_is_refused_for_the_time_of_all_its_jobs(tmp_path, cluster, any_disk):
+    """Each of its jobs has room in a day; ten samples' in one allocation have none in two."""
+    cluster(16, 64000, time="2-00:00:00")
+    cohort = genomes(tmp_path / "cohort", 1, 93)
+    plan(cohort)
+    ran = dry_run(cohort, "--group-components", "alignments=10")
+    assert ran.exit_code == 1
+    named = "mark_duplicates, base_recalibrator, base_recalibration"
+    told = f"group alignments ({named}) asks for 4920 minutes, and partition main ends jobs after 2880"
+    assert [line.partition(": give")[0] for line in ran.lines if " asks for " in line] == [told]
+    assert "Traceback" not in ran.said
+
+
+@pytest.mark.deep
+def test_a_later_attempt_has_no_more_time_than_its_partition_gives(tmp_path, cluster, any_disk):
+    cluster(16, 64000, time="3-00:00:00")
+    third = ("--attempt", "3")
+    jobs = jobs_of(plan(genomes(tmp_path / "cohort", 1, 93), *third, "--set-resources", "stretches:runtime=9"))
+    minutes = {job.rule: job.minutes for job in jobs}
+    assert minutes["map_and_sort"] == 3 * 1440
+    assert minutes["haplotype_caller"] == 3 * 1145
+    assert minutes["stretches"] == 9
+    assert minutes["base_recalibration"] == 3 * 138
+    cluster(16, 64000, time="20:00:00")
+    jobs = jobs_of(plan(genomes(tmp_path / "again", 1, 93, map_chunks=4), *third))
+    of_group = ("mark_duplicates", "base_recalibrator", "base_recalibration")
+    assert 20 * 60 - 3 <= sum(job.minutes for job in jobs if job.rule in of_group) <= 20 * 60
+
+
+BY_INTERVAL = """\
+configfile: "config/config.yaml"
+
+
+include: "{rules}/common.smk"
+
+
+INTERVALS = 100
+
+
+include: "{rules}/germline/common.smk"
+include: "{rules}/germline/mapping.smk"
+
+
+rule genotype_gvcfs:
+    output:
+        "results/genotype_gvcfs/cohort/{{interval}}.vcf.gz",
+    shell:
+        "true"
+
+
+include: "{rules}/asked.smk"
+"""
+
+
+@pytest.mark.deep
+def test_a_job_by_interval_has_its_part_of_the_cohorts_time(tmp_path, cluster, any_disk):
+    cluster(16, 64000, time="7-00:00:00")
+    cohort = genomes(tmp_path / "cohort", 10, 9300, calling="joint")
+    cohort.write()
+    snakefile = tmp_path / "Snakefile"
+    snakefile.write_text(BY_INTERVAL.format(rules=ROOT / "workflow" / "rules"))
+    target = "results/genotype_gvcfs/cohort/3of100.vcf.gz"
+    ran = snakemake(cohort.folder, "--dry-run", *SLURM, target, snakefile=snakefile, cores=None)
+    assert ran.exit_code == 0, ran.said
+    (job,) = jobs_of(ran)
+    assert job.minutes == 60 + 2 * 14 * 93_000 // (8 * 100 * 60) + 1
+    snakefile.write_text(snakefile.read_text().replace("INTERVALS = 100", "INTERVALS = 2"))
+    cluster(16, 64000, time="12:00:00")
+    ran = snakemake(cohort.folder, "--dry-run", *SLURM, target, snakefile=snakefile, cores=None)
+    assert refused(ran) == {"genotype_gvcfs"}
