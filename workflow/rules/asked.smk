@@ -1,6 +1,6 @@
 # What jobs ask a cluster's scheduler for: minutes by the bases that they read (runtimes.tsv), and with each attempt as much
-# again of both, time and memory. What no node of a Slurm partition has is refused here, before anything is submitted, for
-# the job of each rule that has most reads: one sample's, or those of all where a step takes all.
+# again of both, time and memory. What no node of a Slurm partition has is refused here, before anything is submitted, by
+# each rule's job with the most reads, which are those of all samples where it takes all.
 # Included after all rules, as defaults.smk.
 import math
 
@@ -90,7 +90,7 @@ def most_mb(rule, threads):
 def most_minutes(rule):
     """The longest that a partition lets a job run; of a group's time, the job's share."""
     most = max((partition.minutes for partition in partitions_of(rule)), default=math.inf)
-    group = [asked_by(each).minutes for each in submitted if rule.group and each.group == rule.group]
+    group = [asked_by(each).minutes for each in wanted if rule.group and each.group == rule.group]
     return most * asked_by(rule).minutes / sum(group) if group else most
 
 
@@ -152,7 +152,7 @@ if nodes:
     wanted = [each for each in submitted if not each.norun and each.name not in without]
 
 
-def refuse(asked):
+def check_room(asked):
     """End where no node has room for one of these."""
     if refused := partitions.refusals(asked, nodes):
         sys.exit("\n".join(refused))
@@ -163,7 +163,7 @@ def refuse_groups():
     """End where a group has no room. Which rules are in one Snakemake knows when it plans, and not before."""
     groups = {each.name: each.group for each in wanted if isinstance(each.group, str)}
     asked = [asked_by(each) for each in wanted if each.name in groups]
-    refuse(partitions.grouped(asked, groups, workflow.group_settings.group_components, workflow.cores or math.inf))
+    check_room(partitions.grouped(asked, groups, workflow.group_settings.group_components, workflow.cores or math.inf))
 
 
-refuse(map(asked_by, wanted))
+check_room(map(asked_by, wanted))
