@@ -49,6 +49,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "reference.fasta": ("other.fa", {"reference"}),
         "reference.bwa_index": ("index", {"bwa_index_check"}),
         "mapper": ("bwa-mem2", {"bwa_index"}),
+        "duplicates": ("samtools", {"map_and_sort"}),
         "known_sites": (["known.vcf", "other.vcf"], {"indexed_vcf"}),
         "known_indels": (["other.vcf"], {"indexed_vcf"}),
         "intervals": ("regions.bed", {"stretches"}),

@@ -64,6 +64,7 @@ def check(
         errors.append(f"config: map_chunks: {config['map_chunks']} is for mapper: bwa alone; set one or the other")
     if config["pipeline"] == "germline":
         errors += index_errors(config["reference"], contigs)
+        errors += duplicates_errors(config, units)
         errors += alt_errors(config["reference"], contigs)
         for warning in alt_warnings(config["reference"], contigs) + depth_warnings(config):
             warn(warning)
@@ -73,6 +74,24 @@ def check(
     errors += interval_errors(config, contigs)
     errors += ploidy_errors(config, contigs)
     return errors + file_errors(units, config, contigs)
+
+
+def duplicates_errors(config: dict, units: dict[str, dict[str, dict]]) -> list[str]:
+    """What samtools markdup cannot do: mates without fixmate's tags, and several libraries, which it takes for one."""
+    if config["duplicates"] != "samtools":
+        return []
+    advice, errors = "set duplicates: sambamba", []
+    for sample, rows in units.items():
+        which = f"config: duplicates: samtools: sample {sample}"
+        aligned = [unit for unit, row in rows.items() if row["bam"] and config["bam_input"] == "keep"]
+        if aligned:
+            errors.append(
+                f"{which}, unit {aligned[0]}: alignments that are kept lack what it goes by: {advice}, or bam_input: remap"
+            )
+        libraries = sorted({row["library"] or sample for row in rows.values()})
+        if len(libraries) > 1:
+            errors.append(f"{which}: it takes libraries ({', '.join(libraries)}) for one: {advice}")
+    return errors
 
 
 # --- any file ---

@@ -125,6 +125,7 @@ def statistics():
     """What the MultiQC page is made of."""
     return [
         *expand("results/samtools_stats/{sample}.txt", sample=samples),
+        *expand("results/mark_duplicates/{sample}.txt", sample=samples),
         *expand("results/base_recalibrator/{sample}.table", sample=samples),
         *expand("results/bcftools_stats/{of}{callset}.txt", of=["", "all_records/"], callset=callsets),
     ]

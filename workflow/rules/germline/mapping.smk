@@ -4,6 +4,8 @@ from functools import cache
 
 BATCH_BASES = 100_000_000  # what bwa takes at once, whatever its threads (-K): its results depend on it
 INDEX_BYTES_A_BASE = {"bwa": 1.75, "bwa-mem2": 5.5}
+# samtools markdup goes by what fixmate notes of mates; whether they are a proper pair, bwa has said
+TO_BAM = {"sambamba": "samtools view -u -", "samtools": "samtools fixmate -m -p -O bam,level=0 - -"}
 SHARED_BYTES = 1 << 30  # how large an index is shared by itself: loading a smaller one again costs little
 
 bwa_index = config["reference"]["bwa_index"] or "results/reference/genome.fa"
@@ -164,7 +166,7 @@ def mapping(bwa, chunk=""):
             prefix={params.index:q}; index=$(mktemp -u -p "$TMPDIR" bwa-XXXXXXXXXXXX)
             for file in {input.index:q}; do ln -s "$(realpath -- "$file")" "$index${{file#"$prefix"}}"; done
             BWA \\
-            | samtools view -u - \\
+            | TO_BAM \\
             | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
             | sambamba sort -t {threads} -m $(({resources.mem_mb} / 4))M -l 1 --tmpdir "$TMPDIR" \\
                 -o {output.bam:q} /dev/stdin
@@ -172,4 +174,5 @@ def mapping(bwa, chunk=""):
             reads unit --counts "$TMPDIR" CHUNK--output {output.counts:q} {input.reads:q}
             """
     command = command.replace("OF_REFERENCE", of_reference("{output.bam:q}"))
+    command = command.replace("TO_BAM", TO_BAM[config["duplicates"]])
     return command.replace("BWA", bwa.strip()).replace("CHUNK", chunk).replace("BASES", str(BATCH_BASES))

@@ -1,5 +1,5 @@
-# Step 2. Reads all units of a sample at once, so they need no merging pass of their own.
-# As published: 13 cores.
+# Step 2, sambamba. Reads all units of a sample at once, so they need no merging pass of their own. Supplementary alignments
+# stay unmarked. As published: 13 cores.
 
 
 rule mark_duplicates:
@@ -9,6 +9,7 @@ rule mark_duplicates:
     output:
         bam=temp("results/mark_duplicates/{sample}.bam"),
         bai=temp("results/mark_duplicates/{sample}.bam.bai"),
+        metrics="results/mark_duplicates/{sample}.txt",
     log:
         "logs/mark_duplicates/{sample}.log",
     conda:
@@ -18,13 +19,13 @@ rule mark_duplicates:
         mem_mb=8000,
     params:
         min_mapped=min_mapped,
-    # The larger tables keep a human genome from spilling into thousands of temporary files.
+    # The larger tables keep a human genome from spilling into thousands of temporary files. What it counts it only says.
     shell:
         bound(
             "mark_duplicates",
             """
             {params.python} "$GPD_MAPPING_RATES" sample --least {params.min_mapped} {wildcards.sample:q} {input.counts:q}
             sambamba markdup -t {threads} -l 1 --hash-table-size 1048576 --overflow-list-size 600000 \\
-                --tmpdir "$TMPDIR" {input.bams:q} {output.bam:q}
+                --tmpdir "$TMPDIR" {input.bams:q} {output.bam:q} 2>&1 | tee {output.metrics:q}
             """,
         )

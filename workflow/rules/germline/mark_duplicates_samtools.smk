@@ -1,0 +1,37 @@
+# Step 2, samtools. Its markdup goes by tags that fixmate gave to mates where they were mapped (mapping.smk), and knows no
+# libraries (inputs.py). Supplementary alignments of a duplicate are marked too, for which all alignments pass through a
+# temporary file. Pixels within which a duplicate is an optical one: those of patterned flow cells.
+OPTICAL = 2500
+LONGEST_READ = 1000  # how far behind a read's own place another may begin, with what is clipped of it
+
+
+rule mark_duplicates:
+    input:
+        bams=unit_bams,
+        counts=unit_counts,
+    output:
+        bam=temp("results/mark_duplicates/{sample}.bam"),
+        bai=temp("results/mark_duplicates/{sample}.bam.bai"),
+        metrics="results/mark_duplicates/{sample}.txt",
+    log:
+        "logs/mark_duplicates/{sample}.log",
+    conda:
+        "../../../envs/samtools.yaml"
+    threads: 13
+    resources:
+        mem_mb=2000,
+    params:
+        min_mapped=min_mapped,
+    # MultiQC finds these metrics where they are JSON, which older releases of samtools do not write. Paths stay out of them.
+    shell:
+        bound(
+            "mark_duplicates",
+            f"""
+            {{params.python}} "$GPD_MAPPING_RATES" sample --least {{params.min_mapped}} {{wildcards.sample:q}} {{input.counts:q}}
+            samtools merge -c -p -u -@ $(({{threads}} - 1)) - {{input.bams:q}} \\
+            | samtools markdup -S -d {OPTICAL} -l {LONGEST_READ} -@ $(({{threads}} - 1)) -T "$TMPDIR/marked" \\
+                -f {{output.metrics:q}} -O bam,level=1 --write-index - {{output.bam:q}}##idx##{{output.bai:q}}
+            sed -i -e '1s/.*/{{{{"COMMAND": "samtools markdup -S -d {OPTICAL}"/' -e '2,$s/\\(.*\\): /, "\\1": /' -e '$s/$/}}}}/' \\
+                {{output.metrics:q}}
+            """,
+        )
