@@ -14,7 +14,7 @@ import pytest
 from gpd.truth.expression import compare_expression
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ("annotation", "design", "expression", "fragments", "strandedness")
+SCRIPTS = ("annotation", "design", "expression", "fragments", "skipped_loci", "strandedness")
 
 
 def load(name):
@@ -24,7 +24,7 @@ def load(name):
     return module
 
 
-annotation, design, expression, fragments, strandedness = map(load, SCRIPTS)
+annotation, design, expression, fragments, skipped_loci, strandedness = map(load, SCRIPTS)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -175,6 +175,83 @@ def test_unstranded_data_declared_stranded_are_warned_about(tmp_path):
         "S2\tfr-firststrand\tfr-firststrand\t900\t0.0100",
         "S3\tfr-firststrand\t\t900\t",
     ]
+
+
+# ---- loci that are passed over
+
+SKIPPED = """\
+chr1\tCufflinks\texon\t6001\t8000\t0\t+\t.\tgene_id "mask_1"; transcript_id "mask_id1/+";
+chr1\tCufflinks\texon\t6001\t8000\t0\t-\t.\tgene_id "mask_1"; transcript_id "mask_id1/-";
+"""
+# as cuffdiff writes them of CXB files: a gene that was skipped has HIDATA a replicate, and LOWDATA in the test
+COMPARED = {
+    "gene_exp.diff": """\
+test_id\tgene_id\tgene\tlocus\tsample_1\tsample_2\tstatus\tvalue_1
+G1\tG1\tONE\tchr1:1000-3000\ta\tb\tOK\t9
+G2\tG2\tTWO\tchr1:6000-8000\ta\tb\tLOWDATA\t0
+G3\tG3\t-\tchr1:12000-14000\ta\tb\tFAIL\t0
+G4\tG4\tFOUR\tchr1:15000-16000\ta\tb\tNOTEST\t0
+""",
+    "read_groups.info": """\
+file\tcondition\treplicate_num\ttotal_mass
+results/quantify/A.1.cxb\ta\t0\t1
+results/quantify/A2.cxb\ta\t1\t1
+results/quantify/B1.cxb\tb\t0\t1
+""",
+    "genes.read_group_tracking": """\
+tracking_id\tcondition\treplicate\tFPKM\tstatus
+G1\ta\t0\t9\tOK
+G2\ta\t0\t0\tHIDATA
+G2\ta\t1\t0\tHIDATA
+G2\tb\t0\t5\tOK
+G3\tb\t0\t0\tFAIL
+""",
+}
+
+
+@pytest.fixture
+def compared(tmp_path):
+    for name, text in COMPARED.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_loci_that_are_passed_over_are_listed_counted_and_warned_of(compared):
+    (compared / "skipped.gtf").write_text(SKIPPED)
+    (compared / "none.gtf").write_text("")
+    samples = {"A.1": str(compared / "skipped.gtf"), "A2": str(compared / "none.gtf"), "B1": str(compared / "none.gtf")}
+    found, table, warnings = skipped_loci.report(samples, compared, 1000)
+    assert found == [
+        ("assemble", "A.1", "", "chr1:6001-8000", "skipped"),
+        ("differential_expression", "a vs b", "TWO", "chr1:6000-8000", "LOWDATA"),
+        ("differential_expression", "a vs b", "G3", "chr1:12000-14000", "FAIL"),
+        ("quantify", "A.1", "TWO", "chr1:6000-8000", "HIDATA"),
+        ("quantify", "A2", "TWO", "chr1:6000-8000", "HIDATA"),
+        ("quantify", "B1", "G3", "chr1:12000-14000", "FAIL"),
+    ]
+    assert [line for line in table.splitlines() if not line.startswith("#")] == [
+        "Sample\tnot assembled\tHIDATA\tLOWDATA\tFAIL",
+        "A.1\t1\t1\t0\t0",
+        "A2\t0\t1\t0\t0",
+        "B1\t0\t0\t0\t1",
+        "a vs b\t\t0\t1\t1",
+    ]
+    many = "for max_bundle_frags (1000) fragments or more: raise that key where they matter, or mask them"
+    listed = "; results/skipped_loci/skipped_loci.tsv names all"
+    assert warnings == [
+        f"Cufflinks assembled nothing of 1 locus (chr1:6001-8000) of A.1, {many}{listed}",
+        f"Cuffquant counted nothing of 1 locus (TWO (chr1:6000-8000)) of A.1, A2, {many}{listed}",
+        "Cuffdiff has no test of 2 loci (TWO (chr1:6000-8000), G3 (chr1:12000-14000)) of a vs b, which are HIDATA, "
+        f"LOWDATA or FAIL in gene_exp.diff{listed}",
+    ]
+
+
+def test_what_was_not_looked_at_for_skipped_loci_is_empty(compared):
+    (compared / "none.gtf").write_text("")
+    _, table, warnings = skipped_loci.report({"A2": str(compared / "none.gtf")}, None, 1000)
+    assert (table.splitlines()[-1], warnings) == ("A2\t0\t\t\t", [])
+    _, table, _ = skipped_loci.report({"A2": ""}, compared, 1000)
+    assert "A2\t\t1\t0\t0" in table
 
 
 # ---- distance of mates

@@ -97,6 +97,31 @@ def cut_annotation(experiment: Experiment) -> str:
     return "config: annotation genes.gtf.gz is cut off: its compressed data ends too early; copy or create it again"
 
 
+def missing_mask(experiment: Experiment) -> str:
+    experiment.config["mask"] = "absent.gtf"
+    return "config: mask absent.gtf cannot be read: No such file or directory"
+
+
+def mask_of_other_build(experiment: Experiment) -> str:
+    experiment.config["mask"] = "mask.gtf"
+    (experiment.folder / "mask.gtf").write_text(GENES.replace("chr1\t", "1\t"))
+    return (
+        "config: mask mask.gtf is on contigs 1, none of which the reference genome.fa has (it has chr1): use files of "
+        "one genome build"
+    )
+
+
+def mask_as_gff3(experiment: Experiment) -> str:
+    experiment.config["mask"] = "mask.gff"
+    (experiment.folder / "mask.gff").write_text("chr1\tx\texon\t1\t9\t.\t+\t.\tID=e1;Parent=T\n")
+    return "config: mask mask.gff is GFF3: give GTF (gffread -T makes it)"
+
+
+def bundles_of_none(experiment: Experiment) -> str:
+    experiment.config["max_bundle_frags"] = 0
+    return "config: max_bundle_frags: 0 must be at least 1"
+
+
 def aligned_unit(experiment: Experiment) -> str:
     experiment.config["bam_input"] = "remap"
     bam = experiment.folder / "reads" / "A1.bam"
@@ -129,6 +154,7 @@ def distance_in_words(experiment: Experiment) -> str:
 CASES: list[Callable[[Experiment], str]] = [
     *(one_condition, no_condition, condition_with_comma, condition_with_space, conditions_alike),
     *(no_annotation, missing_annotation, other_build, no_transcript_ids, no_exons, no_gtf, cut_annotation),
+    *(missing_mask, mask_of_other_build, mask_as_gff3, bundles_of_none),
     *(aligned_unit, mixed_ends, unknown_strandedness, distance_in_words),
 ]
 

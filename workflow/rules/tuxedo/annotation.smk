@@ -31,3 +31,26 @@ rule annotation:
             """,
             rule="annotation",
         )
+
+
+rule mask:
+    """Loci whose alignments Cufflinks' tools ignore."""
+    input:
+        mask=list(filter(None, [config["mask"]])),
+        fai="results/reference/genome.fa.fai",
+    output:
+        MASK,
+    log:
+        "logs/mask/mask.log",
+    conda:
+        "../../../envs/gffread.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound(
+            "reference",
+            """
+            gzip -cdf -- {input.mask:q} | {params.python} "$GPD_ANNOTATION" genes --fai {input.fai:q} > {output:q}
+            """,
+            rule="mask",
+        )

@@ -6,8 +6,10 @@ rule assemble:
         bam="results/align/{sample}.bam",
         genes=GENES,
         fasta="results/reference/genome.fa",
+        mask=mask,
     output:
         gtf="results/assemble/{sample}.gtf",
+        skipped="results/assemble/skipped/{sample}.gtf",
     log:
         "logs/assemble/{sample}.log",
     conda:
@@ -18,13 +20,15 @@ rule assemble:
     params:
         guide='--GTF-guide "$genes"' if config["assembly"] == "guided" else "",
         library=library_arguments(CORRECTIONS),
+        passed_over=PASSED_OVER,
     shell:
         bound(
             "assemble",
             """
-            genes={input.genes:q} fasta={input.fasta:q}
-            cufflinks --quiet --no-update-check -p {threads} {params.library} {params.guide} \\
+            genes={input.genes:q} fasta={input.fasta:q} mask={input.mask:q}
+            cufflinks --quiet --no-update-check -p {threads} {params.library} {params.guide} {params.passed_over} \\
                 -o "$TMPDIR" {input.bam:q}
+            mv "$TMPDIR/skipped.gtf" {output.skipped:q}
             mv "$TMPDIR/transcripts.gtf" {output.gtf:q}
             """,
         )

@@ -1,7 +1,7 @@
 # What the Tuxedo rules ask for: files by sample and condition, and arguments from the config.
 from snakemake.logging import logger
 
-GENES = "results/reference/genes.gtf"
+GENES, MASK = "results/reference/genes.gtf", "results/reference/mask.gtf"
 # what MultiQC tells an aligner's summary by: HISAT2's by its content, TopHat's by its name
 SUMMARY = {"hisat2": "results/align/{sample}.summary.txt", "tophat2": "results/align/{sample}.align_summary.txt"}
 HISAT2_INDEX = [f".{part}.ht2" for part in range(1, 9)]
@@ -29,26 +29,30 @@ def refuse(errors):
 refuse(design.errors(config, units, conditions, cohort.left_out, place("results/quantify/")))
 
 
-def read_annotation():
-    """Look through the annotation, unless an earlier run has made its own of it; refuse what cannot be used."""
-    if not config["annotation"]:
-        refuse(["config: annotation: missing: the tuxedo pipeline needs the genes, as GTF or GFF3"])
-    path, made = Path(config["annotation"]), Path(GENES)
+def read_annotation(key, made):
+    """Look through the annotation of a key, unless an earlier run has made its own of it; refuse what cannot be used."""
+    path, made = Path(config[key]), Path(made)
     if made.exists() and path.exists() and made.stat().st_mtime >= path.stat().st_mtime:
         return
     try:
-        found = annotation_check.read(config["annotation"])
+        found = annotation_check.read(config[key])
     except annotation_check.AnnotationError as error:
-        refuse([f"config: annotation {path} {error}"])
+        refuse([f"config: {key} {path} {error}"])
+    if key == "mask" and found.format != "GTF":
+        refuse([f"config: {key} {path} is {found.format}: give GTF (gffread -T makes it)"])
     contigs, _ = inputs.read_reference(config["reference"], reference["fai"])
     errors, warnings = annotation_check.compare(found, contigs, config["reference"]["fasta"])
-    refuse([f"config: annotation {path} {error}" for error in errors])
+    refuse([f"config: {key} {path} {error}" for error in errors])
     for warning in warnings:
-        logger.warning(f"warning: config: annotation {path} {warning}")
+        logger.warning(f"warning: config: {key} {path} {warning}")
 
 
+if not config["annotation"]:
+    refuse(["config: annotation: missing: the tuxedo pipeline needs the genes, as GTF or GFF3"])
 if workflow.is_main_process:
-    read_annotation()
+    read_annotation("annotation", GENES)
+    if config["mask"]:
+        read_annotation("mask", MASK)
     for warning in design.warnings(config, conditions):
         logger.warning(f"warning: {warning}")
 
@@ -58,6 +62,7 @@ environment |= dict(
     GPD_BLOCKS=source("blocks.py"),
     GPD_EXPRESSION=source("expression.py"),
     GPD_FRAGMENTS=source("fragments.py"),
+    GPD_SKIPPED_LOCI=source("skipped_loci.py"),
     GPD_STRANDEDNESS=source("strandedness.py"),
     GPD_CUMMERBUND=source("cummerbund.R"),
 )
@@ -75,6 +80,10 @@ def is_paired(sample):
 def lanes(wildcards):
     return len(units[wildcards.sample])
 
+
+assembled = config["assembly"] != "reference_only"
+compared = config["stop_after"] != "quantify"
+mask = [MASK] if config["mask"] else []
 
 # What is counted and compared: with reference_only, the annotation itself, so that steps 2 and 3 fall away.
 transcripts = GENES if config["assembly"] == "reference_only" else "results/merge/transcripts.gtf"
@@ -107,7 +116,7 @@ def preparations():
         "hisat2": ["results/reference/splice_sites.tsv", *multiext("results/reference/genome", *HISAT2_INDEX)],
         "tophat2": [*bowtie2_index("genome"), *bowtie2_index("transcripts")],
     }
-    return [*reference.values(), GENES, *indexes[config["aligner"]]]
+    return [*reference.values(), GENES, *mask, *indexes[config["aligner"]]]
 
 
 def mapping_statistics():
@@ -124,6 +133,7 @@ def statistics():
         *expand(SUMMARY[config["aligner"]], sample=samples),
         *expand("results/samtools_stats/{sample}.txt", sample=samples),
         "results/strandedness/strandedness_mqc.tsv",
+        *(["results/skipped_loci/skipped_loci_mqc.tsv"] if assembled or compared else []),
     ]
     return wanted + (["results/visualize"] if config["stop_after"] == "visualize" else [])
 
@@ -147,6 +157,10 @@ CORRECTIONS = {
     "bias_correction": '--frag-bias-correct "$fasta"',
     "multi_read_correction": "--multi-read-correct",
 }
+
+
+# Which loci Cufflinks and Cuffquant pass over. Cuffdiff has that of their files.
+PASSED_OVER = f"--max-bundle-frags {config['max_bundle_frags']}" + (' --mask-file "$mask"' if mask else "")
 
 
 def replicates(wildcards, input):

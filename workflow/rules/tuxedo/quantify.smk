@@ -6,6 +6,7 @@ rule quantify:
         bam="results/align/{sample}.bam",
         transcripts=transcripts,
         fasta="results/reference/genome.fa",
+        mask=mask,
     output:
         "results/quantify/{sample}.cxb",
     log:
@@ -17,12 +18,13 @@ rule quantify:
         mem_mb=8000,
     params:
         library=library_arguments(CORRECTIONS),
+        passed_over=PASSED_OVER,
     shell:
         bound(
             "quantify",
             """
-            fasta={input.fasta:q}
-            cuffquant --quiet --no-update-check -p {threads} {params.library} -o "$TMPDIR" \\
+            fasta={input.fasta:q} mask={input.mask:q}
+            cuffquant --quiet --no-update-check -p {threads} {params.library} {params.passed_over} -o "$TMPDIR" \\
                 {input.transcripts:q} {input.bam:q}
             mv "$TMPDIR/abundances.cxb" {output:q}
             """,

@@ -43,6 +43,39 @@ rule read_strands:
         )
 
 
+rule skipped_loci:
+    """The loci that Cufflinks' tools passed over: listed, counted for the MultiQC page, and warned of."""
+    input:
+        skipped=expand("results/assemble/skipped/{sample}.gtf", sample=samples) if assembled else [],
+        compared=(
+            expand(
+                "results/differential_expression/{table}",
+                table=["gene_exp.diff", "read_groups.info", "genes.read_group_tracking"],
+            )
+            if compared
+            else []
+        ),
+    output:
+        loci="results/skipped_loci/skipped_loci.tsv",
+        table="results/skipped_loci/skipped_loci_mqc.tsv",
+    log:
+        "logs/skipped_loci/skipped_loci.log",
+    localrule: True
+    conda:
+        "../../../envs/samtools.yaml"
+    params:
+        names=names_of_input,
+        most=config["max_bundle_frags"],
+        compared=lambda wildcards, input: repeat("--compared", {str(Path(path).parent) for path in input.compared}),
+    shell:
+        """
+        {params.exports}
+        paste <(printf '%s\\n' {params.names:q}) <(printf '%s\\n' {input.skipped:q}) \
+            | {params.python} "$GPD_SKIPPED_LOCI" --most {params.most} {params.compared} \
+                --loci {output.loci:q} --log {log:q} >{output.table:q}
+        """
+
+
 rule strandedness:
     """All samples in one table for the MultiQC page, and a warning where one contradicts the config."""
     input:

@@ -1,0 +1,142 @@
+"""Loci that the Cufflinks tools passed over, in one list, counted for the MultiQC page, and warned of.
+
+    skipped_loci.py --most N [--compared CUFFDIFF_FOLDER] --loci LIST.tsv --log LOG < SAMPLES.tsv > TABLE_mqc.tsv
+
+SAMPLES.tsv has a sample a line, and the GTF of what Cufflinks assembled nothing of, where it assembled. Cuffquant says
+nothing of what it skips: it is in its CXB file, and shows in Cuffdiff's table of replicates as HIDATA. In Cuffdiff's
+tests such a gene has LOWDATA, as has one of too few reads, and values of 0. Standard library only.
+"""
+
+import argparse
+import csv
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+SKIPPED, TOO_MANY, TOO_FEW, FAILED = "skipped", "HIDATA", "LOWDATA", "FAIL"
+STATUSES = (TOO_MANY, TOO_FEW, FAILED)
+NAMED = 3  # loci in a warning
+HEADER = ("step", "of", "gene", "locus", "status")
+MULTIQC_HEADER = (
+    "# id: skipped_loci",
+    "# section_name: Loci without a result",
+    "# description: Loci of which Cufflinks assembled nothing, and genes that were not counted (of a sample) or not "
+    "tested (of two conditions), by Cuffdiff's status. results/skipped_loci/skipped_loci.tsv names them.",
+    "# plot_type: table",
+)
+
+
+class Locus(NamedTuple):
+    """A locus without a result: the step that passed over it, of which sample or comparison, and why."""
+
+    step: str
+    of: str
+    gene: str
+    locus: str
+    status: str
+
+
+def unassembled(sample: str, gtf: Path) -> Iterator[Locus]:
+    """What Cufflinks skipped of a sample; its file has each locus once a strand."""
+    with gtf.open(encoding="utf-8") as lines:
+        fields = [line.split("\t") for line in lines]
+    for contig, _, _, start, end, _, strand, *_ in fields:
+        if strand == "+":
+            yield Locus("assemble", sample, "", f"{contig}:{start}-{end}", SKIPPED)
+
+
+def uncompared(folder: Path) -> Iterator[Locus]:
+    """What was not counted of a sample, by replicate, and what was not tested."""
+    names = {}
+    for row in rows(folder / "gene_exp.diff"):
+        names[row["test_id"]] = row["gene"] if row["gene"] != "-" else row["gene_id"], row["locus"]
+        if row["status"] in STATUSES:
+            of = f"{row['sample_1']} vs {row['sample_2']}"
+            yield Locus("differential_expression", of, *names[row["test_id"]], row["status"])
+    files = {(row["condition"], row["replicate_num"]): row["file"] for row in rows(folder / "read_groups.info")}
+    for row in rows(folder / "genes.read_group_tracking"):
+        if row["status"] in STATUSES:
+            sample = Path(files[row["condition"], row["replicate"]]).name.removesuffix(".cxb")
+            yield Locus("quantify", sample, *names[row["tracking_id"]], row["status"])
+
+
+def rows(path: Path) -> Iterator[dict[str, str]]:
+    """The rows of a table of Cuffdiff's."""
+    with path.open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def table(found: Iterable[Locus], samples: Iterable[str], assembled: bool, compared: Iterable[str] | None) -> str:
+    """The table for MultiQC; what was not looked at is empty."""
+    counts = Counter((each.of, each.step, each.status) for each in found)
+    lines = [*MULTIQC_HEADER, "\t".join(["Sample", "not assembled", *STATUSES])]
+    for sample in samples:
+        skipped = str(counts[sample, "assemble", SKIPPED]) if assembled else ""
+        counted = ["" if compared is None else str(counts[sample, "quantify", status]) for status in STATUSES]
+        lines.append("\t".join([sample, skipped, *counted]))
+    for pair in compared or ():
+        tested = (str(counts[pair, "differential_expression", status]) for status in STATUSES)
+        lines.append("\t".join([pair, "", *tested]))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def warnings(found: Iterable[Locus], most: int) -> list[str]:
+    """A line for each thing that was passed over, where there is any."""
+    found = list(found)
+    many = f"for max_bundle_frags ({most}) fragments or more: raise that key where they matter, or mask them"
+    kinds = {
+        f"Cufflinks assembled nothing of {{}}, {many}": [each for each in found if each.status == SKIPPED],
+        f"Cuffquant counted nothing of {{}}, {many}": [
+            each for each in found if (each.step, each.status) == ("quantify", TOO_MANY)
+        ],
+        f"Cuffdiff has no test of {{}}, which are {TOO_MANY}, {TOO_FEW} or {FAILED} in gene_exp.diff": [
+            each for each in found if each.step == "differential_expression"
+        ],
+    }
+    return [
+        f"{text.format(_counted(loci))}; results/skipped_loci/skipped_loci.tsv names all"
+        for text, loci in kinds.items()
+        if loci
+    ]
+
+
+def _counted(loci: list[Locus]) -> str:
+    names = list(dict.fromkeys(f"{each.gene} ({each.locus})" if each.gene else each.locus for each in loci))
+    shown = ", ".join(names[:NAMED] + ["..."] * (len(names) > NAMED))
+    of = list(dict.fromkeys(each.of for each in loci))
+    where = ", ".join(of[:NAMED]) + f" and {len(of) - NAMED} more" * (len(of) > NAMED)
+    return f"{len(names)} {'locus' if len(names) == 1 else 'loci'} ({shown}) of {where}"
+
+
+def report(samples: Mapping[str, str], folder: Path | None, most: int) -> tuple[list[Locus], str, list[str]]:
+    """The loci, the table for MultiQC, and warnings; `samples` have the path of their GTF, or none."""
+    found = [locus for sample, gtf in samples.items() if gtf for locus in unassembled(sample, Path(gtf))]
+    compared = None
+    if folder:
+        found += uncompared(folder)
+        tests = rows(folder / "gene_exp.diff")
+        compared = dict.fromkeys(f"{row['sample_1']} vs {row['sample_2']}" for row in tests)
+    return found, table(found, samples, any(samples.values()), compared), warnings(found, most)
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--most", type=int, required=True)
+    parser.add_argument("--compared", type=Path)
+    parser.add_argument("--loci", type=Path, required=True)
+    parser.add_argument("--log", type=Path, required=True)
+    given = parser.parse_args(argv)
+    samples = {sample: path for sample, _, path in (line.rstrip("\n").partition("\t") for line in sys.stdin)}
+    found, text, said = report(samples, given.compared, given.most)
+    given.loci.write_text("".join("\t".join(row) + "\n" for row in (HEADER, *found)), encoding="utf-8")
+    given.log.write_text("".join(f"{line}\n" for line in said), encoding="utf-8")
+    for line in said:
+        print(f"warning: {line}", file=sys.stderr)
+    sys.stdout.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
