@@ -3,12 +3,15 @@
 import gzip
 import io
 import json
+import subprocess
+import sys
 import tarfile
 import zlib
 from pathlib import Path
 
 import pytest
 from bundling import RECORD, raw, sealed, write_study
+from conftest import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -142,6 +145,9 @@ def test_a_bomb_is_not_unpacked(refused, monkeypatch):
         def __init__(self, bits):
             self.real = unzip(bits)
 
+        def __getattr__(self, name):
+            return getattr(self.real, name)
+
         def decompress(self, data, most):
             unpacked = self.real.decompress(data, most)
             given_back.append(len(unpacked))
@@ -149,7 +155,66 @@ def test_a_bomb_is_not_unpacked(refused, monkeypatch):
 
     monkeypatch.setattr(read.zlib, "decompressobj", Counted)
     assert refused(gzip.compress(bytes(2**26))) == "more than 1 MiB when it is unpacked"
-    assert given_back == [2**20 + 1]
+    assert max(given_back) <= read.BLOCK
+    assert sum(given_back) <= 2**20 + read.BLOCK
+
+
+CHECK = """
+import resource, sys
+from typer.testing import CliRunner
+from gpd.cli import app
+resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+done = CliRunner().invoke(app, sys.argv[1:])
+print(done.exit_code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, done.stderr, sep="\\n", end="")
+"""
+BUNDLE, COMPARE = ("bundle", "check"), ("compare", "published")
+
+
+def checked(path, *words):
+    """How much memory a verb took beyond what it began with, MiB, and what it said; it must refuse the bundle."""
+    ran = subprocess.run(
+        [sys.executable, "-c", CHECK, *words, path], capture_output=True, text=True, timeout=120, check=True
+    )
+    code, kib, *said = ran.stdout.splitlines()
+    assert code == "2", ran.stdout
+    return int(kib) / 1024, said
+
+
+def leased(count):
+    """A ledger of so many attempts, each on all CPUs that a list may name."""
+    line = json.loads((ROOT / "tests/golden/germline_demo/ledger.jsonl").read_text().splitlines()[0])
+    lines = [json.dumps(line | {"id": f"{number:016x}", "cpus": "0-65535"}) for number in range(count)]
+    return tar_of((f"{CELL}/ledger.jsonl", "\n".join(lines).encode()))
+
+
+def chained():
+    """Headers of long names, each before the next."""
+    info = tarfile.TarInfo("././@LongLink")
+    info.type, info.size = tarfile.GNUTYPE_LONGNAME, 1
+    header = info.tobuf(tarfile.GNU_FORMAT) + b"x".ljust(512, b"\0")
+    return gzip.compress(header * 5000)
+
+
+HEADERS = "not a tar file: too many headers before one member"
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("verb", "make", "told"),
+    [
+        *((verb, chained, HEADERS) for verb in (BUNDLE, COMPARE)),
+        (BUNDLE, lambda: leased(500), "more than 2,000,000 CPUs in all its lines"),
+        (BUNDLE, lambda: gzip.compress(bytes(2**29 + 1), 1), "more than 512 MiB when it is unpacked"),
+    ],
+    ids=["headers", "headers-compare", "leases", "bomb"],
+)
+def test_what_would_take_all_memory_is_refused_in_one_line(tmp_path, verb, make, told):
+    path = tmp_path / "b.gpd.tar.gz"
+    path.write_bytes(make())
+    taken_mib, (line,) = checked(path, *verb)
+    assert line.endswith(f"{path}: no bundle: {told}")
+    assert taken_mib < 300
 
 
 def test_what_is_cut_or_has_more_behind_it_is_refused(refused, bundle):

@@ -258,3 +258,9 @@ def test_cpu_use_needs_both_times(write):
 def test_times_are_utc(write):
     (attempt,) = read_ledger(ledger.find(write(record(1))))
     assert attempt.start == datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def test_a_ledger_that_leases_more_cpus_than_can_be_held_against_each_other_is_told(write):
+    run = write(*(record(number, cpus="0-65535") for number in range(40)))
+    (problem,) = gpd("check", run).output.splitlines()
+    assert problem.endswith("more than 2,000,000 CPUs in all its lines: not held against each other")

@@ -32,7 +32,7 @@ def test_a_bare_clone_is_linted(tmp_path, pipeline):
     choice = ["--config", f"pipeline={pipeline}", "annotation=genes.gtf", "stop_after=quantify"]
     ran = snakemake(clone, *snakefile, "--lint", *choice)
     assert ran.exit_code == 0, ran.said
-    assert "warning: no job is planned, so the files that the configuration names are not looked at" in ran.lines
+    assert "warning: nothing is planned, so the files that the configuration names are not looked at" in ran.lines
     ran = snakemake(clone, *snakefile, "--dry-run", *choice)
     assert ran.exit_code == 1
     assert "config: reference.fasta resources/genome.fa.gz does not exist" in ran.lines

@@ -51,10 +51,11 @@ if workflow.is_main_process and workflow.modifier.is_main_snakefile():
     errors += tables.read_errors(workflow.configfiles)
 # none: jobs will run on another machine; machine: what samples share is made alone, so how much disk they take is not said
 PREFLIGHT = os.environ.get("GPD_PREFLIGHT", "all")
-# not where Snakemake lints, or lists rules: what the shipped configuration names nobody has yet
-PLANS = workflow.dag_settings is not None
+# Not where Snakemake lints, for which it wants nothing from outside, environment variables neither: what the shipped
+# configuration names nobody has yet
+PLANS = workflow.check_envvars
 if not PLANS:
-    logger.warning("warning: no job is planned, so the files that the configuration names are not looked at")
+    logger.warning("warning: nothing is planned, so the files that the configuration names are not looked at")
 if cohort.config and workflow.is_main_process and PLANS:
     errors += inputs.check(
         cohort.config,

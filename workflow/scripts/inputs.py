@@ -28,6 +28,7 @@ HEAD_READS = 1000  # of larger read files, so many reads are looked at
 MAX_LINE = 16 * MIB  # longer lines are no sequence data; keeps memory bounded
 BUFFER = 1 << 17  # unpacked bytes held at once: a buffer in C makes reading lines twice as fast
 MOST_HEADER = 512 * MIB  # of BAM and CRAM
+LONGEST_CONTIG = 2**29 - 1  # that BAI and TBI hold
 BLOCK = 8 * MIB  # a reference is scanned in blocks of this size
 
 GZIP = b"\x1f\x8b"
@@ -409,7 +410,13 @@ def read_reference(
     try:
         if fault := path_fault(fasta):
             raise InputError(fault)
-        return _indexed_contigs(fasta, cached_fai) or scan_fasta(fasta), errors
+        contigs = _indexed_contigs(fasta, cached_fai) or scan_fasta(fasta)
+        if long := [f"{name} ({length:,})" for name, length in contigs.items() if length > LONGEST_CONTIG]:
+            raise InputError(
+                f"has contigs of more than {LONGEST_CONTIG:,} bases, which indexes of BAM and VCF (BAI, TBI) cannot hold: "
+                f"{_few(long)}; split them in gaps, as their assembly's parts"
+            )
+        return contigs, errors
     except InputError as error:
         return {}, [f"config: reference.fasta {fasta} {error}", *errors]
 

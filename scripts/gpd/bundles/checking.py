@@ -4,12 +4,12 @@ What passes here, the code that computes tables may be given: no depth, number, 
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from gpd.records import decoding, ledger_check, study
+from gpd.records import decoding, ledger, ledger_check, study
 from gpd.records.run import YEARS
 from gpd.text.cpu_lists import check_cpus
 
@@ -33,6 +33,14 @@ def check(name: str, content: bytes) -> None:
         raise ValueError(f"{name}: not UTF-8") from error
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
+
+
+def check_leased(members: Mapping[str, bytes]) -> None:
+    """Refuse more CPUs in all ledgers together than can be held against each other. Raises ValueError."""
+    ledgers = [content for name, content in members.items() if name.endswith(".jsonl") and name != study.STARTS]
+    records = [json.loads(line) for content in ledgers for line in content.split(b"\n") if line]
+    for field in CPU_FIELDS:
+        ledger.check_leased(record.get(field) for record in records)
 
 
 def parse(text: str) -> Any:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from gpd.bundles import manifest as described
-from gpd.bundles.checking import check
+from gpd.bundles.checking import check, check_leased
 from gpd.bundles.manifest import (
     MOST_BYTES,
     MOST_FILE_BYTES,
@@ -34,6 +34,7 @@ from gpd.text.formats import counted
 
 GZIP = 31  # zlib's number for gzip's format
 MIB = 1024**2
+BLOCK = MIB  # bytes that are unpacked at a time
 NOWHERE = "/nowhere"  # a folder that names are held against; nothing is written there
 
 
@@ -43,6 +44,7 @@ def read(path: Path) -> Bundle:
         members = dict(_members(_unpacked(path)))
         for name, content in members.items():
             check(name, content)
+        check_leased(members)
         manifest = _manifest(members)
     except ValueError as error:
         raise BundleError(f"{path}: no bundle: {error}") from error
@@ -92,18 +94,29 @@ def _unpacked(path: Path) -> bytes:
         raise BundleError(f"{path}: no such file; name a bundle, as gpd bundle writes it")
     if (size := path.stat().st_size) > MOST_FILE_BYTES:
         raise ValueError(f"{size / MIB:,.0f} MiB, and no bundle has more than {MOST_FILE_BYTES // MIB}")
-    unzip = zlib.decompressobj(GZIP)
-    try:
-        unpacked = unzip.decompress(path.read_bytes(), MOST_BYTES + 1)
-    except zlib.error as error:
-        raise ValueError(f"not compressed by gzip: {error}") from error
-    if len(unpacked) > MOST_BYTES:
-        raise ValueError(f"more than {MOST_BYTES // MIB} MiB when it is unpacked")
-    if not unzip.eof:
-        raise ValueError("it is cut short")
-    if unzip.unused_data:
-        raise ValueError(f"{counted(len(unzip.unused_data), 'byte')} behind its end")
-    return unpacked
+    packed = path.read_bytes()
+    return zlib.decompress(packed, GZIP, _unpacked_size(packed))
+
+
+def _unpacked_size(packed: bytes) -> int:
+    """How large what is packed by gzip is, of which no more than a block is there at a time. Raises ValueError."""
+    unzip, size = zlib.decompressobj(GZIP), 0
+    for start in range(0, len(packed), BLOCK):
+        rest = packed[start : start + BLOCK]
+        while rest and not unzip.eof:
+            try:
+                size += len(unzip.decompress(rest, BLOCK))
+            except zlib.error as error:
+                raise ValueError(f"not compressed by gzip: {error}") from error
+            if size > MOST_BYTES:
+                raise ValueError(f"more than {MOST_BYTES // MIB} MiB when it is unpacked")
+            rest = unzip.unconsumed_tail
+        if unzip.eof:
+            behind = len(unzip.unused_data) + max(len(packed) - start - BLOCK, 0)
+            if behind:
+                raise ValueError(f"{counted(behind, 'byte')} behind its end")
+            return size
+    raise ValueError("it is cut short")
 
 
 def _members(unpacked: bytes) -> Iterator[tuple[str, bytes]]:
@@ -121,6 +134,8 @@ def _members(unpacked: bytes) -> Iterator[tuple[str, bytes]]:
             end = tar.offset
     except (tarfile.TarError, EOFError, OverflowError) as error:
         raise ValueError(f"not a tar file: {error}") from error
+    except RecursionError as error:  # Python reads a header of a header by calling itself
+        raise ValueError("not a tar file: too many headers before one member") from error
     if any(unpacked[end:]):
         raise ValueError("something stands behind its last member")
 

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import relevance
 
 from gpd.paths import ROOT
-from gpd.records.ledger import Attempt, files, parse_attempt, parse_line, read_lines
+from gpd.records.ledger import Attempt, check_leased, files, parse_attempt, parse_line, read_lines
 from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import one_line
 
@@ -50,7 +50,12 @@ def check(path: Path) -> Checked:
     good = {place: line for place, line in lines.items() if place not in errors}
     records = [(place, parse_line(line)) for place, line in good.items()]
     problems = [f"{place}: {wrong}" for place, wrong in errors.items()]
-    problems += duplicates(records) + overlaps(records)
+    problems += duplicates(records)
+    try:
+        check_leased(record["cpus"] for _, record in records)
+        problems += overlaps(records)
+    except ValueError as error:
+        problems.append(f"{path}: {error}: not held against each other")
     return Checked(tuple(map(one_line, problems)), tuple(map(parse_attempt, good.values())))
 
 

@@ -11,6 +11,12 @@ def parse_cpus(text: str) -> frozenset[int]:
     return frozenset(cpu for first, _, last in ranges for cpu in range(int(first), int(last or first) + 1))
 
 
+def count_cpus(text: str) -> int:
+    """How many CPUs a list of them has, without making them."""
+    ranges = (part.partition("-") for part in text.split(",") if part)
+    return sum(int(last or first) - int(first) + 1 for first, _, last in ranges)
+
+
 def check_cpus(text: str) -> None:
     """Refuse a list of CPUs that no machine has. Raises ValueError."""
     ends = [end for part in text.split(",") for end in part.split("-")] if text else []

@@ -47,9 +47,9 @@ def read_annotation(key, made):
         logger.warning(f"warning: config: {key} {path} {warning}")
 
 
-if not config["annotation"]:
+if PLANS and not config["annotation"]:
     refuse(["config: annotation: missing: the tuxedo pipeline needs the genes, as GTF or GFF3"])
-if workflow.is_main_process:
+if workflow.is_main_process and PLANS:
     read_annotation("annotation", GENES)
     if config["mask"]:
         read_annotation("mask", MASK)
