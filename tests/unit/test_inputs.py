@@ -743,6 +743,19 @@ def test_of_a_bgzf_reference_only_the_index_beside_it_is_believed(project):
     assert inputs.read_reference(reference) == (BY_INDEX, [])
 
 
+@pytest.mark.parametrize(("length", "refused"), [(2**29 - 1, False), (2**29, True)])
+def test_contigs_that_no_bai_and_no_tbi_can_hold_are_refused_in_one_line(project, length, refused):
+    """The index alone says how long they are: a contig of wheat is not written here."""
+    project.write("genome.fa", bgzip(Path("genome.fa").read_bytes()) + inputs.BGZF_END)
+    project.write("genome.fa.fai", f"1A\t{length}\t4\t{length}\t{length + 1}\n2A\t300\t{length + 9}\t300\t301\n")
+    contigs, errors = inputs.read_reference({"fasta": "genome.fa", "bwa_index": ""})
+    assert bool(errors) == refused == (not contigs)
+    if refused:
+        (line,) = errors
+        assert line.startswith("config: reference.fasta genome.fa has contigs of more than 536,870,911 bases")
+        assert "BAI and TBI cannot hold: 1A (536,870,912); split them, as in runs of N" in line
+
+
 def test_incomplete_bwa_index(project):
     for suffix in ("amb", "bwt", "pac"):
         project.write(f"index.{suffix}", "x")

@@ -413,8 +413,8 @@ def read_reference(
         contigs = _indexed_contigs(fasta, cached_fai) or scan_fasta(fasta)
         if long := [f"{name} ({length:,})" for name, length in contigs.items() if length > LONGEST_CONTIG]:
             raise InputError(
-                f"has contigs of more than {LONGEST_CONTIG:,} bases, which indexes of BAM and VCF (BAI, TBI) cannot hold: "
-                f"{_few(long)}; split them in gaps, as their assembly's parts"
+                f"has contigs of more than {LONGEST_CONTIG:,} bases, which the indexes BAI and TBI cannot hold: "
+                f"{_few(long)}; split them, as in runs of N, and name the parts in known sites and intervals, too"
             )
         return contigs, errors
     except InputError as error:
