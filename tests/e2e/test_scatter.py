@@ -205,7 +205,8 @@ def test_a_failed_piece_is_named_and_the_next_attempt_makes_what_is_missing(step
 
 
 def test_a_retry_with_more_memory_and_another_temporary_folder_keeps_what_is_made(step, tmp_path):
-    frugal = f'echo "$number $GPD_MEM_MB $TMPDIR" >> seen; [ $number != 2 ] || [ $GPD_MEM_MB -ge 200 ] || kill -9 $$; {PIECE}'
+    ends = "[ $number != 2 ] || [ $GPD_MEM_MB -ge 200 ] || kill -9 $$"
+    frugal = f'echo "$number $GPD_MEM_MB $TMPDIR" >> seen; {ends}; {PIECE}'
     assert step.run(4, frugal)[0] == 137
     made = {int(line.split()[0]) for line in (step.node.folder / "seen").read_text().splitlines()} - {2}
     step.node.environment["TMPDIR"] = str(tmp_path)
