@@ -168,8 +168,8 @@ def ctrl_c_is_heeded() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def private_shm() -> bool:
+@cache
+def shm_is_ours() -> bool:
     """Give this process, and all that it starts, a /dev/shm that nobody else sees; whether that is permitted here.
 
     bwa keeps its list of indexes there, and takes whatever has the name of its own.
@@ -180,11 +180,21 @@ def private_shm() -> bool:
     return all(subprocess.run(["mount", *words], capture_output=True, check=False).returncode == 0 for words in mounts)
 
 
-@pytest.fixture
-def own_shm(private_shm: bool) -> None:
+def require_own_shm() -> None:
     """Skip where bwa's list of indexes would be the whole machine's."""
-    if not private_shm:
+    if not shm_is_ours():
         pytest.skip("/dev/shm is the whole machine's: a mount of our own takes root's rights")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def private_shm() -> None:
+    """Before any process is started."""
+    shm_is_ours()
+
+
+@pytest.fixture
+def own_shm() -> None:
+    require_own_shm()
 
 
 @pytest.fixture(scope="session", autouse=True)

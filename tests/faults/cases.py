@@ -4,6 +4,7 @@ import gzip
 import re
 from collections.abc import Callable, Iterator
 
+from conftest import random_sequence
 from injection import BEGINS, ENDS, WRITING, Strike
 from small_cohorts import HEALTHY, KINDS, STRUCK
 from trial import (
@@ -16,7 +17,9 @@ from trial import (
     Clock,
     Fault,
     Filling,
+    Loaded,
     Moved,
+    Named,
     Nothing,
     Spoilt,
     Tool,
@@ -612,6 +615,58 @@ FILES = [
     bad_file("tuxedo.reference-garbage", "tuxedo", "reference", "genome.fa", lambda data: b"\x07" * 500, "garbage"),
 ]
 
+# ---- another genome -------------------------------------------------------------------------------------------------
+
+
+def of_contig(change: Callable[[str], str]) -> Callable[[str], str]:
+    """A change of the bases of the one contig that a FASTA file has."""
+
+    def changed(text: str) -> str:
+        header, bases = text.rstrip("\n").split("\n")
+        return f"{header}\n{change(bases)}\n"
+
+    return changed
+
+
+GENOMES = {  # what another genome is
+    "rotated": (
+        of_contig(lambda bases: bases[50:] + bases[:50]),
+        "the same contig, rotated by 50 bases as in another build",
+    ),
+    "masked": (of_contig(lambda bases: bases[: len(bases) // 2] + "N" * (len(bases) // 2)), "its second half is N"),
+    "random": (of_contig(lambda bases: random_sequence(len(bases), seed=99)), "the same contig of random bases"),
+}
+
+
+def loaded(word: str, key: str = "") -> Case:
+    change, what = GENOMES[word]
+    setting = (Spoilt("config/config.yaml", lambda data: data + f"{key}\n".encode()),) if key else ()
+    return Case(
+        "germline.map_and_sort." + "-".join([word, "genome-in-shared-memory", *re.findall("[a-z]+", key)]),
+        "germline",
+        "map_and_sort",
+        All((Loaded(change), *setting)),
+        f"`bwa shm` has loaded another genome.fa: {what}" + (f"; {key}" if key else ""),
+        THROUGH,
+        proof="hard_filter",
+    )
+
+
+GENOME = [
+    *(loaded(word) for word in GENOMES),
+    loaded("masked", "bwa_shm: never"),
+    loaded("rotated", "bwa_shm: always"),
+    Case(
+        "germline.map_and_sort.index-of-another-genome",
+        "germline",
+        "map_and_sort",
+        Named(lambda text: text.replace(">chr1", ">1")),
+        "reference.bwa_index names an index whose contig is 1, not chr1",
+        REFUSED,
+        words=("reference.bwa_index", "names contig 1"),
+    ),
+]
+
 # ---- hostile names --------------------------------------------------------------------------------------------------
 
 NAMES = {
@@ -714,6 +769,7 @@ PARTS = {  # of the table
     "Results that were cut since they were made": LEFT_CUT,
     "Reads": READS + ALIGNMENTS,
     "Reference, known sites, annotation": FILES,
+    "Another genome": GENOME,
     "Names": HOSTILE,
 }
 CASES = [case for cases in PARTS.values() for case in cases]

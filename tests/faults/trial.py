@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from conftest import ROOT, SHORT_JVMS, SNAKEFILE, Ran, snakemake
+from conftest import ROOT, SHORT_JVMS, SNAKEFILE, Ran, require_own_shm, snakemake
 from injection import Strike
 from launching import LAUNCH, wait_until
 from small_cohorts import HEALTHY, KINDS, STRUCK, Kind, arguments_until, content, undisturbed
@@ -463,6 +463,48 @@ class Moved:
         units.write_text(before)
         for name in self.names.values():
             (trial.folder / name).unlink()
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Somebody on the machine has another genome in shared memory, under the name that our index has."""
+
+    change: Callable[[str], str]
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        require_own_shm()
+        other = make_index(trial, trial.place / "other", self.change)
+        subprocess.run(["bwa", "shm", other], check=True, capture_output=True)
+        assert "genome.fa\t" in subprocess.run(["bwa", "shm", "-l"], check=True, capture_output=True, text=True).stdout
+        yield
+        subprocess.run(["bwa", "shm", "-d"], check=True, capture_output=True)
+
+
+@dataclass(frozen=True)
+class Named:
+    """The configuration names an index of another genome."""
+
+    change: Callable[[str], str]
+
+    @contextmanager
+    def on(self, trial: Trial) -> Iterator[None]:
+        other = make_index(trial, trial.place / "other", self.change)
+        config = trial.folder / "config/config.yaml"
+        before = config.read_text()
+        config.write_text(before.replace("fasta: genome.fa", f"fasta: genome.fa\n  bwa_index: {other}"))
+        assert config.read_text() != before
+        yield
+        config.write_text(before)
+
+
+def make_index(trial: Trial, folder: Path, change: Callable[[str], str]) -> Path:
+    """The prefix of an index of the run's genome, changed, under the name that ours has."""
+    folder.mkdir()
+    fasta = folder / "genome.fa"
+    fasta.write_text(change((trial.folder / "genome.fa").read_text()))
+    subprocess.run(["bwa", "index", fasta], check=True, capture_output=True)
+    return fasta
 
 
 @dataclass(frozen=True)
