@@ -298,6 +298,17 @@ def test_reads_and_bases_of_tuxedo(write):
     assert digests.reads_and_bases("tuxedo", tuxedo(write, "tophat2", reads=8), "S1") == (8, 72)
 
 
+def test_mapping_rates(write):
+    counts = "SN\treads mapped:\t3\nSN\tbases mapped (cigar):\t20\t#\nSN\tmismatches:\t1\t# from NM fields\n"
+    results = write("results/samtools_stats/S1.txt", STATISTICS + counts).parents[1]
+    assert digests.mapping_rates("germline", results, "S1") == (0.5, 0.05)
+    write("results/align/S1.json", '{"reads": 8, "mapped": 3}')
+    assert digests.mapping_rates("tuxedo", results, "S1") == (0.375, 0.05)
+    assert digests.mapping_rates("germline", results, "S2") == (None, None)
+    write("results/samtools_stats/S1.txt", STATISTICS)
+    assert digests.mapping_rates("germline", results, "S1") == (None, None)
+
+
 def test_a_sample_of_which_no_read_was_aligned(write):
     results = tuxedo(write, "run", reads=8)
     empty = STATISTICS.replace("sequences:\t6", "sequences:\t0").replace("length:\t54", "length:\t0")

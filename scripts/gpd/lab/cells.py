@@ -391,10 +391,11 @@ def _waited_for_disk(
 
 
 def _inputs(process: Process, setup: Setup, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:
-    """What was read of each sample, with reads and bases as far as it went."""
+    """What was read of each sample, with reads and bases, and how they mapped, as far as it went."""
     for sample in process.samples:
         reads, bases = digests.reads_and_bases(setup.pipeline, process.folder / RESULTS, sample)
-        yield sample, replace(inputs[sample], reads=reads, bases=bases)
+        mapped, mismatches = digests.mapping_rates(setup.pipeline, process.folder / RESULTS, sample)
+        yield sample, replace(inputs[sample], reads=reads, bases=bases, mapped=mapped, mismatches=mismatches)
 
 
 def _genome_mb(index: Path) -> float | None:

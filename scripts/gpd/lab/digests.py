@@ -31,6 +31,7 @@ EXPRESSION_TABLES = ("gene_exp.diff", "genes.read_group_tracking")
 DIGITS = 6  # significant ones; sums over threads may differ in the last of a double's 15
 
 _COUNTS = re.compile(r"^SN\t(raw total sequences|total length):\t(\d+)", re.MULTILINE)
+_MAPPED = re.compile(r"^SN\t(raw total sequences|reads mapped|mismatches|bases mapped \(cigar\)):\t(\d+)", re.MULTILINE)
 _NUMBERED = re.compile(r'"CUFF\.\d+(?:\.\d+)?"')
 _DECIMAL = re.compile(r'(?<=")\d+\.\d+(?=")')
 
@@ -232,3 +233,24 @@ def reads_and_bases(pipeline: str, results: Path, sample: str) -> tuple[int | No
         return aligned, bases
     reads = json.loads((results / counted.format(sample=sample)).read_text(encoding="utf-8"))["reads"]
     return reads, round(bases * reads / aligned) if aligned else None
+
+
+def mapping_rates(pipeline: str, results: Path, sample: str) -> tuple[float | None, float | None]:
+    """Return the share of a sample's reads that mapped, and that of their aligned bases that differ from the reference.
+
+    By samtools stats and, of tuxedo, whose alignments may lack reads that do not map, its own counts; None where these
+    do not tell.
+    """
+    path = results / "samtools_stats" / f"{sample}.txt"
+    if not path.exists():
+        return None, None
+    counts = {name: int(value) for name, value in _MAPPED.findall(path.read_text(encoding="utf-8"))}
+    mapped, reads = counts.get("reads mapped"), counts.get("raw total sequences")
+    if counted := PIPELINES[pipeline].read_count:
+        own = json.loads((results / counted.format(sample=sample)).read_text(encoding="utf-8"))
+        mapped, reads = own.get("mapped"), own["reads"]
+    return _share(mapped, reads), _share(counts.get("mismatches"), counts.get("bases mapped (cigar)"))
+
+
+def _share(part: int | None, whole: int | None) -> float | None:
+    return None if part is None or not whole else min(1.0, part / whole)

@@ -22,6 +22,7 @@ from gpd.records.decoding import decode
 from gpd.records.host import Host
 
 Amount = Annotated[float, Meta(ge=0, le=1e15)]
+Share = Annotated[float, Meta(ge=0, le=1)]
 Time = Annotated[datetime, Meta(tz=True)]
 YEARS = range(1971, 9000)  # of a run
 PLACE = re.compile(r"\.|samples/[A-Za-z0-9][A-Za-z0-9._-]{0,254}")  # of a process in its cell's folder
@@ -43,12 +44,17 @@ class ProcessRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class InputRecord:
-    """What was read of a sample: a digest of its reads, the size of its files, its reads (both mates) and bases."""
+    """What was read of a sample: a digest of its reads, the size of its files, its reads (both mates) and bases.
+
+    `mapped`: the share of the reads that mapped; `mismatches`: the share of their aligned bases that differed.
+    """
 
     digest: str | None = None
     mib: Amount | None = None
     reads: Count | None = None
     bases: Count | None = None
+    mapped: Share | None = None
+    mismatches: Share | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

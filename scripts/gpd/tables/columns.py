@@ -109,6 +109,8 @@ SAMPLES = (
     SAMPLE,
     Column("input_digest", TEXT, "", "Digest of the sample's reads."),
     Column("gigabases", NUMBER, "Gb", "Bases sequenced."),
+    Column("mapped", NUMBER, "", "Share of its reads that mapped; empty: not known."),
+    Column("mismatches", NUMBER, "", "Share of its aligned bases that differ from the reference; empty: not known."),
     Column("succeeded", TRUTH, "", "Whether it went through every step, and so did what it shares with its cohort."),
     Column("failed_step", TEXT, "", "The step that failed, or was never reached; empty: none, or no job ran at all."),
     Column("cause", TEXT, "", "Why: the ledger's cause, no_job_ran, or not_finished; empty: it succeeded."),

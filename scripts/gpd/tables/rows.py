@@ -107,6 +107,8 @@ def _samples(
             "sample": outcome.sample,
             "input_digest": run.record.input(outcome.sample).digest,
             "gigabases": gigabases(run, outcome.sample),
+            "mapped": run.record.input(outcome.sample).mapped,
+            "mismatches": run.record.input(outcome.sample).mismatches,
             "succeeded": outcome.succeeded,
             "failed_step": outcome.step,
             "cause": outcome.cause,
