@@ -249,6 +249,16 @@ def test_each_rule_that_takes_reads_has_a_time_that_grows_with_them(planned, rul
 
 
 @pytest.mark.deep
+def test_what_has_jobs_is_refused_and_what_has_none_is_not(planned, rules, cluster):
+    """A rule without a job, as of another filter, may take longer than any partition gives."""
+    fixed = {job.rule for cohort, jobs in planned for job in without_reads(cohort, jobs)}
+    cluster(16, 64000, time="00:01:00")
+    for cohort, jobs in planned:
+        of_reads = rules.keys() - fixed
+        assert refused(dry_run(cohort)) & of_reads == {job.rule for job in jobs} & of_reads
+
+
+@pytest.mark.deep
 def test_no_qc_and_no_step_of_a_cohort_is_in_a_group(planned, rules):
     """Snakemake removes what all jobs of a group have made where one of them fails."""
     grouped = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())["groups"].keys()
