@@ -1,6 +1,6 @@
 """Measure what the job launcher costs and how exact its figures are, against the bare command.
 
-    python scripts/bench/launcher.py [--jobs 100] [--seconds 1 15 60] [--smallest]
+    python scripts/bench/launcher.py [--jobs 100] [--seconds 1 15 60] [--steps 32] [--smallest]
 
 All comparisons are paired: the bare command and the launched one alternate, so that a busy machine slows
 both. Figures are medians. Exits with 1 when one is out of bounds; `--smallest` only shows that it works.
@@ -30,6 +30,15 @@ import sys, time
 end = time.process_time() + float(sys.argv[1])
 while time.process_time() < end: pass
 x = bytearray(int(sys.argv[2]) << 20); x[::4096] = b"x" * len(x[::4096])
+"""
+# The launcher on a node of as many CPUs as it is told; nobody is bound to those that are not there.
+ON_A_LARGE_NODE = """
+import os, sys
+os.sched_getaffinity = lambda pid: set(range({cpus}))
+os.sched_setaffinity = lambda pid, cpus: None
+sys.path.insert(0, {folder!r})
+from launcher.__main__ import cli
+cli()
 """
 
 
@@ -98,6 +107,43 @@ def waiters_share(bench, count=8, seconds=5.0):
     return used / seconds
 
 
+def waiting_steps_share(bench, steps, seconds=10.0):
+    """Return the share of one CPU that so many steps use together while a piece of each runs and others wait.
+
+    On a node with a CPU to spare and no memory for another piece: what is spare has to be summed up of all jobs.
+    """
+    program = bench.folder / "large_node.py"
+    program.write_text(ON_A_LARGE_NODE.format(cpus=steps + 1, folder=str(Path(bench.launcher).parents[1])))
+    (bench.folder / "stretches.bed").write_text("".join(f"c{n}\t0\t1000\t{n}\t1000\n" for n in range(4)))
+    fixed = ["--step", "bench", "--rule", "bench", "--scatter", "4", "--piece-mib", "1", "--over", "job.py"]
+    fixed += ["--stretches", "stretches.bed", "--suffix", ".txt", "--mem-mb", str(10**9)]
+    processes = []
+    for name in range(steps):
+        own = ["--wildcards", f"sample={name}", "--log", f"logs/{name}.log", "--piece", f"{name}.out"]
+        processes.append(
+            subprocess.Popen(
+                [*PYTHON, program, "scatter", *fixed, *own, "--outputs", f"{name}.out", "--inputs", "job.py"],
+                cwd=bench.folder,
+                env={**bench.environment, "GPD_RUNTIME_DIR": f"{bench.folder}/large"},
+                stdin=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        )
+        processes[-1].stdin.write(f"touch at_work.{name}; sleep 3600\nGATHER\ntrue\nFINISH\ntrue".encode())
+        processes[-1].stdin.close()
+    while len(list(bench.folder.glob("at_work.*"))) < steps:
+        time.sleep(0.5)
+    time.sleep(3)
+    before = sum(own_cpu_s(process.pid) for process in processes)
+    time.sleep(seconds)
+    used = sum(own_cpu_s(process.pid) for process in processes) - before
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.wait()
+    return used / seconds
+
+
 def own_cpu_s(pid):
     """Return the CPU time of one process, without its children, s."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -139,10 +185,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=100)
     parser.add_argument("--seconds", type=float, nargs="*", default=[1, 15, 60])
+    parser.add_argument("--steps", type=int, default=32, help="that wait for spare CPUs with some of their pieces")
     parser.add_argument("--smallest", action="store_true", help="whether it works, not what it measures")
     arguments = parser.parse_args()
     if arguments.smallest:
-        arguments.jobs, arguments.seconds = 2, [0.2]
+        arguments.jobs, arguments.seconds, arguments.steps = 2, [0.2], 2
     within = []
 
     def show(what, figure, ok):
@@ -164,6 +211,10 @@ def main():
         )
         share = waiters_share(bench, seconds=0.5 if arguments.smallest else 5.0)
         show("8 jobs waiting for a lease (under 1% of a CPU)", f"{share:.2%}", share < 0.01)
+        share = waiting_steps_share(bench, arguments.steps, seconds=0.5 if arguments.smallest else 10.0)
+        show(
+            f"{arguments.steps} steps with pieces that wait for CPUs (under 2% of a CPU)", f"{share:.2%}", share < 0.02
+        )
         for seconds in arguments.seconds:
             for what, ratio in median_accuracy(bench, seconds):
                 bound = 0.02 if "CPU" in what else 0.05

@@ -3,10 +3,14 @@
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from launcher.limits import limits
+from launcher.scatter import LARGEST
+from launcher.spare import WATCH_S, Lookout
 from launching import LAUNCH, wait_until
 
 pytestmark = pytest.mark.e2e
@@ -166,6 +170,48 @@ def test_while_others_keep_the_cpus_busy_a_step_is_run_whole(step):
     other.communicate(timeout=30)
 
 
+@needs_two_cpus
+@pytest.mark.parametrize(("options", "shards"), [([], ["1/4", "2/4", "3/4", "4/4", "gather"]), (["--copied"], [None])])
+def test_on_a_full_node_a_long_step_is_cut_unless_its_pieces_are_copied(step, options, shards):
+    """Its pieces run one after another there, until CPUs come free."""
+    wide = USABLE - 1
+    other = step.node.start("until [ -e go ]; do sleep 0.1; done", name="other", threads=wide)
+    wait_until(lambda: len(step.node.leased()) == wide)
+    one = 'echo "$GPD_CPUS" >> seen; touch "$piece"; echo x > "$piece"'
+    code, _, made = step.run("auto", one, options=["--piece-mib", str(8 / 3.5 / LARGEST), *options])
+    (step.node.folder / "go").touch()
+    other.communicate(timeout=30)
+    assert (code, sorted(made, key=str)) == (0, shards)
+    assert len(set((step.node.folder / "seen").read_text().split())) == 1
+
+
+@needs_two_cpus
+def test_pieces_that_wait_take_the_cpus_of_a_job_that_ends(step):
+    wide = USABLE - 1
+    other = step.node.start("until [ -e go ]; do sleep 0.02; done", name="other", threads=wide)
+    wait_until(lambda: len(step.node.leased()) == wide)
+    waits = step.start(8, 'echo x > "$piece"; until [ -e done ]; do sleep 0.05; done')
+    wait_until(lambda: len(step.node.leased()) == USABLE)
+    time.sleep(1.5)
+    (step.node.folder / "go").touch()
+    other.communicate(timeout=30)
+    began = time.monotonic()
+    wait_until(lambda: len(step.node.leased()) == USABLE, timeout_s=10)
+    took = time.monotonic() - began
+    (step.node.folder / "done").touch()
+    assert waits.communicate(timeout=30)[1] == b""
+    assert took < WATCH_S / 2, "it was told, and did not just look again"
+
+
+def test_one_step_of_a_run_watches_at_a_time_and_none_of_another_run_is_kept_from_it(tmp_path):
+    runtime = str(tmp_path)
+    steps = [Lookout(runtime, SimpleNamespace(ledger=name), 0) for name in ("one", "one", "other")]
+    assert [each.watch() for each in steps] == [True, False, True]
+    steps[0].leave()
+    assert steps[1].watch()
+    assert not steps[0].watch()
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_without_leases_as_many_pieces_run_at_once_as_the_step_has_threads(step, threads):
     at_once = 'touch "$piece.runs"; sleep 0.5; all=("${piece%/*}"/*.runs); echo ${#all[@]} > "$piece"; rm "$piece.runs"'
@@ -205,10 +251,9 @@ def test_a_failed_piece_is_named_and_the_next_attempt_makes_what_is_missing(step
 
 
 def test_a_retry_with_more_memory_and_another_temporary_folder_keeps_what_is_made(step, tmp_path):
-    ends = "[ $number != 2 ] || [ $GPD_MEM_MB -ge 200 ] || kill -9 $$"
-    frugal = f'echo "$number $GPD_MEM_MB $TMPDIR" >> seen; {ends}; {PIECE}'
+    frugal = f"echo $number >> seen; [ $number != 2 ] || [ $GPD_MEM_MB -ge 200 ] || kill -9 $$; {PIECE}"
     assert step.run(4, frugal)[0] == 137
-    made = {int(line.split()[0]) for line in (step.node.folder / "seen").read_text().splitlines()} - {2}
+    made = set(map(int, (step.node.folder / "seen").read_text().split())) - {2}
     step.node.environment["TMPDIR"] = str(tmp_path)
     code, said, again = step.run(4, frugal, options=["--attempt", "2", "--mem-mb", "200"])
     assert (code, said, step.result) == (0, "", EVERY + "finished\n")

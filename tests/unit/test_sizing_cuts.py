@@ -27,6 +27,16 @@ def test_steps_are_cut_as_small_as_their_rules_say():
     assert {rule: {cut.piece_mib} for rule, cut in cuts.CUTS.items()} == smallest_pieces()
 
 
+def test_steps_whose_pieces_are_copied_as_large_as_what_they_read_are_cut_where_cpus_are_spare_alone():
+    rules = [(name, body) for path in RULES.glob("*.smk") for name, body in RULE.findall(path.read_text())]
+    copied = {name for name, body in rules if "--copied" in body}
+    assert (
+        copied
+        == {name for name, body in rules if "gather=GATHER_BAM" in body}
+        == {"realign_indels", "base_recalibration"}
+    )
+
+
 def test_what_steps_walk_over_is_as_large_as_is_predicted_of_the_disk():
     assert (cuts.ALIGNMENTS, cuts.RECALIBRATED) == (disk.SORTED, disk.RECALIBRATED)
     assert pytest.approx(disk.GVCF * disk.RECALIBRATED) == cuts.GVCF

@@ -80,5 +80,5 @@ rule base_recalibration:
             piece="{output.bam:q}",
             suffix=".bam",
             stretches="{input.stretches:q}",
-            options="--exact --unmapped",
+            options="--exact --unmapped --copied",
         )

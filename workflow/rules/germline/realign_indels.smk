@@ -36,5 +36,5 @@ rule realign_indels:
             piece="{output.bam:q}",
             suffix=".bam",
             stretches="{input.stretches:q}",
-            options="--exact --unmapped",
+            options="--exact --unmapped --copied",
         )

@@ -51,6 +51,7 @@ Options of `scatter` (see scatter.py):
     --intervals FILE    the regions (-L) where the step is run whole
     --exact             pieces must not overlap: cut at gaps alone
     --unmapped          the last piece has the reads without a place, too
+    --copied            what is made is as large as what is walked over: cut where CPUs are spare alone
     --clip FASTA        cut anywhere, a piece's records are clipped to what is its own (clip.py)
 
 The job's command finds GPD_CPUS, GPD_THREADS (what was granted) and GPD_MEM_MB in its environment, and in TMPDIR a

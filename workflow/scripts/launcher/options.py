@@ -86,6 +86,7 @@ OPTIONS = {  # name: (environment variable, converter, default)
     "piece-mib": (None, at_least(0, float), 0.0),
     "exact": (None, yes, False),
     "unmapped": (None, yes, False),
+    "copied": (None, yes, False),
     "clip": (None, str, ""),
     "scatter": ("GPD_SCATTER", auto_or_count, "auto"),
     "scatter-cuts": ("GPD_SCATTER_CUTS", one_of("gaps", "anywhere"), "gaps"),
@@ -94,7 +95,7 @@ OPTIONS = {  # name: (environment variable, converter, default)
     "json": (None, yes, False),
     "xml": (None, str, ""),
 }
-SWITCHES = {"smt", "json", "exact", "unmapped"}  # may stand without a value
+SWITCHES = {"smt", "json", "exact", "unmapped", "copied"}  # may stand without a value
 FILES = ("--outputs", "--inputs")  # all that follows, up to the other one
 
 

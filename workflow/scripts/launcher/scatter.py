@@ -12,7 +12,9 @@ How many pieces: as many as the kept result in --cut-as has, where the step adds
 one; with a number, so many, where the genome can be cut so often. With auto it is decided here, when the step starts:
 as many as there are CPUs to spare, but none smaller than --piece-mib of input, for each pays for the start of its
 tool. So a step is run whole while samples keep all CPUs busy, and in pieces where fewer samples are left than CPUs. A
-step of many times that size is always cut, so that CPUs which come free later can help.
+step of LARGEST times that size is cut whatever is spare, so that CPUs which come free before its end, when a cohort
+runs out of samples, can help: its pieces run one after another until then. Not so with --copied: such a step writes as
+much as it reads, and gathering copies that, which costs more than such CPUs bring.
 
 Each piece is a job like any other, with CPUs, a measurement and a record (its shard) of its own. One always runs,
 others while CPUs are spare. Pieces that are done stay until all are: where the step was cut off or a piece failed, the
@@ -30,12 +32,11 @@ from launcher.journal import recover
 from launcher.pieces import cut, cut_anywhere, has_whole_contigs, length, padded, read_lines, spans, within
 from launcher.requester import ENDINGS
 from launcher.runtime import runtime_dir
-from launcher.spare import settled_spare, spare
+from launcher.spare import Lookout, settled_spare
 from launcher.system import MIB
 
 GATHER, FINISH = "\nGATHER\n", "\nFINISH\n"
-LARGEST = 512  # times --piece-mib: larger pieces would be too long in the way of others
-NEXT_S = 0.25  # how often one looks for spare CPUs while pieces wait for some
+LARGEST = 2048  # times --piece-mib: some hours of HaplotypeCaller, and the starts of the tool a 500th of them
 Piece = namedtuple("Piece", "number lines")
 
 
@@ -110,6 +111,8 @@ def how_many(settings):
         return 1  # nobody knows which CPUs are spare
     size_mib = sum(map(os.path.getsize, files_of(settings.over))) / MIB
     most, least = size_mib // settings.piece_mib, size_mib // (settings.piece_mib * LARGEST) + 1
+    if settings.copied:
+        least = 1
     if most < 2:
         return 1
     runtime = runtime_dir()
@@ -215,10 +218,11 @@ class Crew:
         self.settings, self.folder, self.pieces = attempt.settings, folder, pieces
         self.requester, self.runtime = attempt.requester, attempt.runtime
         self.running, self.code, self.signum = {}, 0, None
+        self.lookout = Lookout(self.runtime, self.settings, len(pieces))
 
     def run(self, command, gather):
         """Make what is missing, then gather; return the exit code."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD})
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD, signal.SIGIO})
         waiting = [piece for piece in self.pieces if not self.folder.is_done(piece.number)]
         while self.running or waiting:
             if self.code or self.signum:
@@ -227,7 +231,11 @@ class Crew:
                 for piece in waiting[:room]:
                     self.start_piece(piece, command)
                 waiting = waiting[room:]
-            self.attend(NEXT_S if waiting else LOOK_S)
+            if not waiting:
+                self.lookout.rest()
+            leased = self.settings.binding != "none"
+            self.attend(min(LOOK_S, self.lookout.next_s()) if waiting and leased else LOOK_S)
+        self.lookout.leave()
         if not self.code and not self.signum:
             self.start_gathering(gather)
             while self.running:
@@ -240,11 +248,13 @@ class Crew:
         """Return how many more pieces may run: one always does, and without leases as many as the step has threads."""
         if self.settings.binding == "none":
             return max(0, self.settings.threads - len(self.running))
-        return spare(self.runtime, self.settings) if self.running else 1
+        return max(self.lookout.room(), 0 if self.running else 1)
 
     def attend(self, seconds):
         """Wait for the end of a job, for a signal, or so long; pass signals on, and look who has ended."""
-        caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD}, seconds)
+        caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD, signal.SIGIO}, seconds)
+        if caught and caught.si_signo == signal.SIGIO:
+            self.lookout.released()
         ending = caught and caught.si_signo in ENDINGS
         if ending or self.requester.gone():
             self.signum = self.signum or (caught.si_signo if ending else signal.SIGTERM)
@@ -259,6 +269,7 @@ class Crew:
         """Note what became of a piece, or of the gathering (None), which has the step's own log."""
         if code == 0 and number:
             self.folder.set_done(number)
+            self.lookout.places += 1
         elif code:
             self.code = self.code or (128 - code if code < 0 else code)
             if number:

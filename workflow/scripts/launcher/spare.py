@@ -1,38 +1,47 @@
 """How much more a run may take: CPUs that nobody has or waits for, within what the run was given, and their memory."""
 
+import fcntl
 import os
 import time
+from binascii import crc32
 
 from launcher.allocate import units
 from launcher.journal import noted
-from launcher.lease import free_units
+from launcher.lease import byte_lock, free_units, is_leased
 from launcher.limits import limits
 from launcher.node import slurm_job_id
 from launcher.runtime import open_file
-from launcher.topology import machine_cores, parse_cpus
+from launcher.topology import format_cpus, machine_cores, parse_cpus
+from launcher.waiting import Releases
 
-SETTLED_S = 0.5  # Snakemake starts the next job within less
+SETTLED_S = 0.5  # Snakemake starts the next job within less, and what we start is noted
+WATCH_S, TURN_S = 5.0, 2.0  # how long a step watches for releases, and how often another looks whether it is its turn
 LAST = "qc"  # the step of jobs that nothing waits for: where one runs, no other job of the run was ready to
 
 
 def spare(runtime, settings, soon=False):
     """Return how many more jobs of one thread this run could start now, each with the memory of its rule.
 
-    With `soon`, when its jobs of the step LAST are over, as if they were short.
+    With `soon`, when its jobs of the step LAST are over, as if they were short. Where all CPUs are leased no journal is
+    read. The file of leases is opened for reading: Releases would report the close of one that could be written.
     """
+    allowed = os.sched_getaffinity(0)
+    fd = os.open(f"{runtime}/cpus", os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        every = units(machine_cores(runtime, allowed), settings.smt)
+        every = [unit for unit in every if not any(is_leased(fd, cpu) for cpu in unit.held)]
+        if not every and not soon:
+            return 0
+        free = len(free_units(runtime, fd, every))
+    finally:
+        os.close(fd)
     jobs = [notes for notes in noted(runtime) if shares_grant(notes["record"])]
     ending = [job for job in jobs if soon and (job["ledger"], job["record"]["step"]) == (settings.ledger, LAST)]
     jobs = [job for job in jobs if job not in ending]
     if any(notes["record"]["cpus"] is None and notes["record"]["binding"] != "none" for notes in jobs):
         return 0  # somebody waits for CPUs, or is just about to take them
-    allowed = os.sched_getaffinity(0)
     leased = {job["record"]["id"]: width(job) for job in jobs}
     own = [job["record"] for job in jobs if job["ledger"] == settings.ledger]
-    fd = open_file(f"{runtime}/cpus")
-    try:
-        free = len(free_units(runtime, fd, units(machine_cores(runtime, allowed), settings.smt)))
-    finally:
-        os.close(fd)
     bounds = limits()
     rooms = [free + sum(map(width, ending)), int(bounds["cpus"]) - sum(leased.values())]
     if settings.run_cores:
@@ -62,3 +71,68 @@ def settled_spare(runtime, settings):
         return first
     time.sleep(SETTLED_S)
     return min(first, spare(runtime, settings, soon=True))
+
+
+class Lookout:
+    """Tells a step whose pieces wait how many more may start now, without a look at all jobs again and again.
+
+    One step of a run at a time watches for releases; a lock says which. It looks when what Snakemake starts next has
+    had time to take what was released, and what it has started itself is noted. Later it is another step's turn.
+    At first, and for the places of its own pieces that have ended, a step looks at once, whoever watches.
+    """
+
+    def __init__(self, runtime, settings, pieces):
+        self.runtime, self.settings = runtime, settings
+        run = f"{settings.ledger} {format_cpus(os.sched_getaffinity(0))} {slurm_job_id()}"
+        self.fd, self.byte, self.is_watching = open_file(f"{runtime}/spare"), crc32(os.fsencode(run)), False
+        self.due, self.until, self.places = 0.0, 0.0, pieces
+        self.releases = Releases(f"{runtime}/cpus")
+
+    def room(self):
+        """Return how many more pieces may start; 0 where it is not time to look, or another step watches."""
+        if self.places:
+            found, self.places = min(self.places, spare(self.runtime, self.settings)), 0
+            self.due = max(self.due, time.monotonic() + SETTLED_S)
+            return found
+        if time.monotonic() < self.due or not (self.is_watching or self.watch()):
+            return 0
+        found = spare(self.runtime, self.settings)
+        if found:
+            self.due = time.monotonic() + SETTLED_S
+        elif time.monotonic() < self.until:
+            self.due = self.until
+        else:
+            self.leave()
+        return found
+
+    def watch(self):
+        """Tell whether it is our turn to watch; if so, begin."""
+        try:
+            byte_lock(self.fd, fcntl.F_OFD_SETLK, fcntl.F_WRLCK, self.byte)
+        except OSError:
+            self.due = time.monotonic() + TURN_S
+            return False
+        self.is_watching, self.until = True, time.monotonic() + WATCH_S
+        if self.releases.fd is None:
+            self.releases.signal()
+        return True
+
+    def released(self):
+        """Take note of SIGIO."""
+        self.releases.heard()
+        self.due = min(self.due, time.monotonic() + SETTLED_S)
+
+    def rest(self):
+        """No piece waits: leave the watch to others once what was started is noted."""
+        if time.monotonic() >= self.due:
+            self.leave()
+
+    def leave(self):
+        """Leave the watch to others."""
+        if self.is_watching:
+            byte_lock(self.fd, fcntl.F_OFD_SETLK, fcntl.F_UNLCK, self.byte)
+        self.is_watching, self.due = False, time.monotonic() + TURN_S
+
+    def next_s(self):
+        """Return in how many seconds there is something to do."""
+        return max(0.0, self.due - time.monotonic())

@@ -74,12 +74,30 @@ class Releases:
     def wait(self):
         """Return after a release, or when it is time to look anyhow."""
         if self.fd is None:  # the first look may have been before the watch began: look again at once
-            self.fd = LIBC.inotify_init1(self.NONBLOCK_CLOEXEC)
-            if self.fd >= 0:
-                LIBC.inotify_add_watch(self.fd, os.fsencode(self.path), self.CLOSE_WRITE)
+            self.watch()
             return
         ready, _, _ = select.select([self.fd] if self.fd >= 0 else [], [], [], self.delay_ms / 1000)
         if ready:
             os.read(self.fd, 65536)
         longest = self.LONGEST_MS if self.fd >= 0 else self.BLIND_MS
         self.delay_ms = 1 if ready else min(2 * self.delay_ms, longest)
+
+    def watch(self):
+        """Begin to watch, where the kernel has inotify and lets us."""
+        self.fd = LIBC.inotify_init1(self.NONBLOCK_CLOEXEC)
+        if self.fd >= 0:
+            LIBC.inotify_add_watch(self.fd, os.fsencode(self.path), self.CLOSE_WRITE)
+
+    def signal(self):
+        """Begin to watch, and have the kernel send this process SIGIO after each release."""
+        self.watch()
+        if self.fd >= 0:
+            fcntl.fcntl(self.fd, fcntl.F_SETOWN, os.getpid())
+            fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_NONBLOCK | os.O_ASYNC)
+
+    def heard(self):
+        """Take note of the releases so far: another one like the last that nobody has read makes no signal."""
+        try:
+            os.read(self.fd, 65536)
+        except BlockingIOError:
+            return  # of one that was read before its signal came
