@@ -89,7 +89,13 @@ GERMLINE = Pipeline(
     rules={
         "map_and_sort": ("map_and_sort", "map_chunk", "take_alignment"),
         "base_recalibration": ("base_recalibrator", "base_recalibration"),
-        "genotype_gvcfs": ("sample_map", "genomics_db_import", "genotype_gvcfs"),
+        "genotype_gvcfs": (
+            *("sample_map", "genomics_db_import", "genotype_interval", "gather_genotypes"),
+            "genotype_gvcfs",
+        ),
+        "hard_filter": ("hard_filter_interval", "gather_hard_filter", "hard_filter"),
+        "variant_recalibration": ("sites_only", "gather_sites", "variant_recalibration"),
+        "apply_variant_recalibration": ("recalibrate_interval", "gather_recalibrated", "apply_variant_recalibration"),
     },
     threaded={
         ("pipeline", "germline"): frozenset({"map_and_sort", "mark_duplicates", "haplotype_caller"}),

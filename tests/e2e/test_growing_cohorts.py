@@ -21,7 +21,10 @@ pytestmark = pytest.mark.e2e
 SIMULATOR = ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py"
 LATER = "DEMO02"  # neither the first nor the last by name: rows of a grown database are in another order
 CALLS = Path("results/hard_filter/cohort.vcf.gz")
-OF_COHORT = {"sample_map", "genomics_db_import", "genotype_gvcfs", "hard_filter"}
+OF_COHORT = {
+    *("sample_map", "genomics_db_import", "genotype_interval", "gather_genotypes"),
+    *("hard_filter_interval", "gather_hard_filter"),
+}
 # GATK, but that it fails when it has updated a database
 FAILING = """#!/usr/bin/env bash
 '{gatk}' "$@" || exit
@@ -45,11 +48,12 @@ def run(folder: Path, **settings: object) -> Ran:
     config = yaml.safe_load((folder / "config.yaml").read_text())
     config |= {"calling": "joint", "filter": "hard", "genomicsdb": "kept", **settings}
     (folder / "config.yaml").write_text(yaml.safe_dump(config))
-    return snakemake(folder, "--configfile", str(folder / "config.yaml"), "--until", "hard_filter")
+    return snakemake(folder, "--configfile", str(folder / "config.yaml"), "--until", "gather_hard_filter")
 
 
-def digests(folder: Path) -> dict[str, str]:
-    files = (path for path in folder.rglob("*") if path.is_file())
+def of_kept(folder: Path) -> dict[str, str]:
+    """Digests of the files of all databases that are kept."""
+    files = (path for path in folder.glob("*.kept/current/**/*") if path.is_file())
     return {str(path.relative_to(folder)): sha256(path.read_bytes()).hexdigest() for path in files}
 
 
@@ -69,20 +73,20 @@ def at_once(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("growing") / "four at once"
     options = ["--samples", "4", "--length", "60000", "--coverage", "10", "--gaps-every", "20000"]
     subprocess.run([sys.executable, SIMULATOR, "--output", folder, *options], check=True, capture_output=True)
-    ran = run(folder, scatter="none", genomicsdb="temporary")
+    ran = run(folder, joint_intervals=1, genomicsdb="temporary")
     assert ran.exit_code == 0, ran.said
     return folder
 
 
-@pytest.fixture(scope="module", params=["none", pytest.param(3, marks=pytest.mark.long)], ids=["whole", "in pieces"])
+@pytest.fixture(scope="module", params=[1, pytest.param(3, marks=pytest.mark.long)], ids=["whole", "by interval"])
 def grown(at_once, request, tmp_path_factory) -> Grown:
     folder = at_once.with_name(f"three and one, {request.param}")
     shutil.copytree(at_once, folder)
     without(folder, LATER)
-    ran = run(folder, scatter=request.param)
+    ran = run(folder, joint_intervals=request.param)
     assert ran.exit_code == 0, ran.said
-    kept = folder / "results/genomics_db_import/cohort.kept/current"
-    before = digests(kept)
+    kept = folder / "results/genomics_db_import"
+    before = of_kept(kept)
     config = yaml.safe_load((folder / "config.yaml").read_text())
     for table in (config["samples"], config["units"]):
         shutil.copy(at_once / table, folder / table)
@@ -92,7 +96,7 @@ def grown(at_once, request, tmp_path_factory) -> Grown:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", str(failing.parent), prepend=os.pathsep)
         failed = run(folder)
-    after_failure = digests(kept)
+    after_failure = of_kept(kept)
     return Grown(folder, before, after_failure, failed, run(folder))
 
 
@@ -128,7 +132,9 @@ def test_calls_are_those_of_all_at_once(grown, at_once, figure):
     assert (difference.in_results, difference.qualities, {*difference.info} - {"QD"}) == (0, 0, set())
 
 
-def test_one_database_is_kept(grown):
-    store = grown.folder / "results/genomics_db_import/cohort.kept"
-    assert len([path for path in store.iterdir() if path.name.isdigit()]) == 1
-    assert (grown.folder / "results/genomics_db_import/cohort").resolve() == (store / "current").resolve()
+def test_one_database_of_each_interval_is_kept(grown):
+    stores = [*(grown.folder / "results/genomics_db_import").glob("*of*.kept")]
+    assert stores
+    for store in stores:
+        assert len([path for path in store.iterdir() if path.name.isdigit()]) == 1
+        assert store.with_name(store.name.removesuffix(".kept")).resolve() == (store / "current").resolve()

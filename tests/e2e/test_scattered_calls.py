@@ -18,15 +18,16 @@ pytestmark = pytest.mark.e2e
 SIMULATOR = ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py"
 CONTIGS = {"chr1": 108_000, "chr2": 72_000}
 QD = re.compile(r"(?<=;)QD=([\d.]+)")
-SCATTERED = ("base_recalibrator", "base_recalibration", "haplotype_caller", "genomics_db_import", "genotype_gvcfs")
-STEPS = (*SCATTERED, "hard_filter")
+SCATTERED = ("base_recalibrator", "base_recalibration", "haplotype_caller")
+BY_INTERVAL = ("genomics_db_import", "genotype_interval", "hard_filter_interval")
+STEPS = (*SCATTERED, *BY_INTERVAL, "genotype_gvcfs", "hard_filter")
 
 
 def run(folder: Path, **settings: object) -> Path:
     """Run the joint pipeline up to its filtered calls, and keep what is temporary."""
     config = yaml.safe_load((folder / "config.yaml").read_text())
     (folder / "config.yaml").write_text(yaml.safe_dump(config | {"calling": "joint", "filter": "hard", **settings}))
-    ran = snakemake(folder, "--configfile", str(folder / "config.yaml"), "--notemp", "--until", "hard_filter")
+    ran = snakemake(folder, "--configfile", str(folder / "config.yaml"), "--notemp", "--until", "gather_hard_filter")
     assert ran.exit_code == 0, ran.said
     return folder
 
@@ -44,12 +45,12 @@ def whole(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("pieces") / "whole"
     options = ["--samples", "2", "--length", "180000", "--coverage", "12", "--gaps-every", "50000"]
     subprocess.run([sys.executable, SIMULATOR, "--output", folder, *options], check=True, capture_output=True)
-    return run(folder, scatter="none")
+    return run(folder, scatter="none", joint_intervals=1)
 
 
 @pytest.fixture(scope="module")
 def pieces(whole) -> Path:
-    return again(whole, whole.with_name("a folder with 'quotes'"), "base_recalibrator", scatter=2)
+    return again(whole, whole.with_name("a folder with 'quotes'"), "base_recalibrator", scatter=2, joint_intervals=2)
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,14 @@ def shards(folder: Path, rule: str, sample: str | None = None) -> set[str | None
 def test_each_step_ran_in_pieces(whole, pieces, rule):
     assert shards(whole, rule) == {None}
     assert shards(pieces, rule) - {None} == {"1/2", "2/2", "gather"}
+
+
+@pytest.mark.parametrize("rule", BY_INTERVAL)
+def test_the_cohort_was_called_by_interval(pieces, rule):
+    lines = map(json.loads, (pieces / "ledger.jsonl").read_text().splitlines())
+    wildcards = [record["wildcards"] for record in lines if record["rule"] == rule]
+    assert {"interval": "1of2"} in wildcards
+    assert {"interval": "2of2"} in wildcards
 
 
 @pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])

@@ -57,7 +57,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "gatk": ("gatk3", {"base_recalibrator"}),
         "realigner": ("gatk3", {"realigner_targets"}),
         "leave_out": (["S2"], {"left_out", "multiqc_files"}),
-        "calling": ("joint", {"sample_map"}),
+        "calling": ("joint", {"joint_intervals", "sample_map"}),
         "filter": ("none", {"bcftools_stats"}),
         "alignment_format": ("cram", {"alignment"}),
         "hard_filters.snps": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
@@ -68,7 +68,9 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "leave_out": (["S2"], {"sample_map"}),
         "intervals": ("others.bed", {"stretches"}),
         "calling": ("per_sample", {"genotype_gvcfs"}),
-        "filter": ("hard", {"hard_filter"}),
+        "joint_intervals": (2, {"joint_intervals"}),
+        "filter": ("hard", {"hard_filter_interval"}),
+        "excess_het": (60.5, {"sites_only"}),
         "vqsr.snps.resources": ({"best": TRAINING}, {"variant_recalibration"}),
         "vqsr.snps.resources.more.vcf": ("another.vcf", {"indexed_vcf"}),
         "vqsr.snps.resources.more.known": (False, {"variant_recalibration"}),
@@ -82,7 +84,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "vqsr.indels.annotations": (["QD", "FS"], {"variant_recalibration"}),
         "vqsr.indels.max_gaussians": (2, {"variant_recalibration"}),
         # a tranche that the model has already
-        "vqsr.indels.sensitivity": (99.9, {"apply_variant_recalibration"}),
+        "vqsr.indels.sensitivity": (99.9, {"recalibrate_interval"}),
     },
     "gatk3": {
         "gatk3_java": ("jvm/another java 8", set()),
@@ -312,7 +314,7 @@ def test_what_is_due_after_a_change(route: str, tmp_path: Path) -> None:
 def test_an_edited_file_of_intervals_is_called_anew_and_other_threads_and_memory_call_nothing(tmp_path: Path) -> None:
     cohort = make("joint", tmp_path)
     threads = ("--set-threads", "map_and_sort=1", "mark_duplicates=1")
-    memory = ("--set-resources", "haplotype_caller:mem_mb=9000", "genotype_gvcfs:c1_below_mib=0")
+    memory = ("--set-resources", "haplotype_caller:mem_mb=9000", "genotype_interval:c1_below_mib=0")
     assert due(cohort.snakemake("--dry-run", *threads, *memory)) == set()
     (tmp_path / "regions.bed").write_text("chr1\t0\t500\n")
     assert {job.partition(" ")[0] for job in due(cohort.snakemake("--dry-run"))} == {"stretches"}

@@ -157,6 +157,13 @@ def calls(callset: str) -> dict[str, tuple[str, ...]]:
 
 
 CALLED = SAMPLES | calls("{sample}")
+JOINT = {
+    "genomics_db_import": ("results/genomics_db_import/1of1",),
+    "genotype_interval": ("results/genotype_interval/1of1.vcf.gz",),
+    "gather_genotypes": calls("cohort")["genotype_gvcfs"],
+    "hard_filter_interval": ("results/hard_filter_interval/1of1.vcf.gz",),
+    "gather_hard_filter": calls("cohort")["hard_filter"],
+}
 RECALIBRATED = CALLED | {
     "variant_recalibration": tuple(  # the indels' are made by a job of their own
         f"results/variant_recalibration/{{sample}}.snps.{ending}" for ending in ("recal", "recal.idx", "tranches")
@@ -268,8 +275,8 @@ KINDS = {
         Kind(
             "joint",
             joint,
-            SAMPLES | {"genomics_db_import": ("results/genomics_db_import/cohort",)} | calls("cohort"),
-            "hard_filter",
+            SAMPLES | JOINT,
+            "gather_hard_filter",
             source="germline",
         ),
         Kind("aligned", aligned, MAPPING, "map_and_sort", samples=(STRUCK, "C1", HEALTHY)),

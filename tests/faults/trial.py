@@ -33,7 +33,7 @@ FAILS, REFUSED, THROUGH = "fails", "refused", "through"
 PROOFS = {
     **dict.fromkeys(("bwa_index", "indexed_vcf"), "map_and_sort"),
     **dict.fromkeys(("annotation", "splice_sites", "hisat2_index"), "align"),
-    "genomics_db_import": "genotype_gvcfs",
+    "genomics_db_import": "gather_genotypes",
     "quantify": "differential_expression",
 }
 

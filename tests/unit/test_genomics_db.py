@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ with (workspace / "array" / names[0]).open("x") as fragment:
 
 
 class Growing:
-    """A cohort's database of one piece, made as the rule makes it."""
+    """A cohort's database over an interval, made as the rule makes it."""
 
     def __init__(self, folder: Path):
         self.folder, self.database, self.kept = folder, folder / "cohort", folder / "cohort.kept"
@@ -55,19 +56,14 @@ class Growing:
             if not (gvcf := self.folder / f"{name}.g.vcf.gz").exists():
                 gvcf.write_text(name)
         (self.folder / "samples.tsv").write_text("".join(f"{name}\t{name}.g.vcf.gz\n" for name in names))
-        if self.database.is_symlink():
-            self.database.unlink()  # as Snakemake does before a job
-        self.database.mkdir()
-        words = ["--kept", self.kept / "current" / "1", "--samples", "samples.tsv", "-L", "regions.bed"]
-        return self.script("grow", self.database / "1", *words, "--", "./gatk", "GenomicsDBImport", **environment)
+        words = ["--samples", "samples.tsv", "-L", "regions.bed", "--", "./gatk", "GenomicsDBImport"]
+        return self.script(self.database, *words, **environment)
 
     def add(self, *names: str, **environment: str) -> list[str]:
         """Make the database of these samples, and keep it; return which were imported."""
         grown = self.grow(*names, **environment)
         assert grown.returncode == 0, grown.stderr
-        kept = self.script("keep", self.database, **environment)
-        assert kept.returncode == 0, kept.stderr
-        assert sorted((self.database / "1" / "samples").read_text().split()) == sorted(names)
+        assert sorted((self.database / "workspace" / "samples").read_text().split()) == sorted(names)
         return [name for line in grown.stdout.splitlines() if "imports" in line for name in line.split()[1:]][1:]
 
 
@@ -122,32 +118,34 @@ def test_an_import_that_dies_half_way_leaves_the_kept_one_as_it_was(growing):
     before = tree(growing.kept / "current")
     assert growing.grow("S1", "S2", "S3", DIES="1").returncode == 3
     assert tree(growing.kept / "current") == before
-    assert not (growing.database / "1.json").exists()
+    assert not (growing.database / "workspace.json").exists()
     for path in growing.database.rglob("*"):
         if path.is_file():
             path.unlink()  # as Snakemake removes what a failed job leaves
-    (growing.database / "1" / "array").rmdir(), (growing.database / "1").rmdir(), growing.database.rmdir()
+    for folder in ("workspace/array", "workspace", "."):
+        (growing.database / folder).rmdir()
     assert growing.add("S1", "S2", "S3") == ["S3"]
 
 
 @pytest.mark.deep
 def test_an_attempt_that_was_cut_off_is_no_beginning_of_the_next(growing):
-    growing.grow("S1", DIES="1")
-    words = ["--kept", growing.kept / "current" / "1", "--samples", "samples.tsv", "-L", "regions.bed"]
-    grown = growing.script("grow", growing.database / "1", *words, "--", "./gatk", "GenomicsDBImport")
-    assert grown.returncode == 0, grown.stderr
-    assert (growing.database / "1" / "samples").read_text() == "S1\n"
+    assert growing.grow("S1", DIES="1").returncode == 3
+    assert growing.add("S1") == ["S1"]
+    assert (growing.database / "workspace" / "samples").read_text() == "S1\n"
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("after", ["the move", "the change of the link"])
 def test_keeping_that_was_cut_off_is_done_again(growing, after):
     growing.add("S1")
-    growing.grow("S1", "S2")
-    growing.database.rename(growing.kept / "2")
-    if after == "the change of the link":
+    earlier = growing.folder / "earlier"
+    shutil.copytree(growing.kept / "1", earlier)
+    growing.add("S1", "S2")
+    earlier.rename(growing.kept / "1")
+    growing.database.unlink()
+    if after == "the move":
         (growing.kept / "current").unlink()
-        (growing.kept / "current").symlink_to("2")
+        (growing.kept / "current").symlink_to("1")
     assert growing.add("S1", "S2") == (["S2"] if after == "the move" else [])
     assert sorted(path.name for path in growing.kept.iterdir()) == ["3", "current"]
 
@@ -155,10 +153,10 @@ def test_keeping_that_was_cut_off_is_done_again(growing, after):
 @pytest.mark.deep
 def test_files_of_arrays_are_shared_with_the_kept_database_where_links_can_be(growing, monkeypatch):
     growing.add("S1")
-    growing.grow("S1", "S2")
-    old, new = (folder / "1" / "array" / "S1" for folder in (growing.kept / "current", growing.database))
-    assert old.samefile(new)
-    held = json.loads((growing.database / "1.json").read_text())["samples"]
+    old = (growing.kept / "1" / "workspace" / "array" / "S1").stat().st_ino
+    growing.add("S1", "S2")
+    assert (growing.database / "workspace" / "array" / "S1").stat().st_ino == old
+    held = json.loads((growing.database / "workspace.json").read_text())["samples"]
     assert set(held) == {"S1", "S2"}
 
 
@@ -182,4 +180,4 @@ def test_a_temporary_database_is_made_of_all_and_nothing_is_kept(growing):
     growing.add("S1")
     assert growing.add("S1", "S2", GPD_GENOMICSDB="temporary") == ["S1", "S2"]
     assert not growing.database.is_symlink()
-    assert sorted(path.name for path in growing.database.iterdir()) == ["1"]
+    assert sorted(path.name for path in growing.database.iterdir()) == ["workspace"]

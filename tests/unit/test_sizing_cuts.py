@@ -13,13 +13,12 @@ RULE = re.compile(r"^rule (\w+):$(.*?)(?=^rule |\Z)", re.DOTALL | re.MULTILINE)
 
 
 def smallest_pieces() -> dict[str, set[float]]:
-    """The piece_mib of each rule of a sample, whichever GATK it is for; the cohort's database is none."""
+    """The piece_mib of each rule of a sample, whichever GATK it is for."""
     found: dict[str, set[float]] = {}
     for path in RULES.glob("*.smk"):
         for name, body in RULE.findall(path.read_text()):
             if stated := re.search(r"piece_mib=(\d+)", body):
                 found.setdefault(name, set()).add(float(stated[1]))
-    del found["genomics_db_import"]
     return found
 
 

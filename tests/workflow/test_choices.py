@@ -27,6 +27,8 @@ REFUSED = (
 )
 Row = dict[str, str]
 WALKS_INTERVALS = {"realigner_targets", "base_recalibrator", "haplotype_caller", "genotype_gvcfs"}
+WIDER = {"genomics_db_import", "genotype_interval"}
+OF_INTERVAL = {"hard_filter_interval", "sites_only", "recalibrate_interval"}
 GATK3_ONLY = {"-T", "-nt", "-nct", "-o", "--emitRefConfidence", "-knownSites", "--filterName", "--maxGaussians"}
 
 
@@ -77,18 +79,18 @@ def test_choices_go_together(cohort: Cohort, row: Row) -> None:
         assert old == bool(GATK3_ONLY & set(words)), words
         assert old != bool({"--tmp-dir", "-O"} & set(words)), words
         walks = "GatherBQSRReports" not in words
-        assert values_of(words, "-L") == (expected_intervals(rule, row) if walks else []), words
+        assert values_of(words, "-L") == (expected_intervals(rule, row, words) if walks else []), words
         assert ("--ploidy-regions" in words) == (rule == "haplotype_caller" and bool(row["ploidy_regions"])), words
-    (genotyping,) = commands["genotype_gvcfs"]
     imported = row["calling"] == "joint" and row["gatk"] == "gatk4"
     assert imported == ("genomics_db_import" in commands)
+    (genotyping,) = commands["genotype_interval" if imported else "genotype_gvcfs"]
     assert imported == values_of(genotyping, "-V")[0].startswith("gendb://")
 
 
-def expected_intervals(rule: str, row: Row) -> list[str]:
-    """GATK merges contigs into partitions only where the intervals are whole contigs."""
-    if rule == "genomics_db_import":
-        return ["results/reference/genome.bed"]
+def expected_intervals(rule: str, row: Row, words: list[str]) -> list[str]:
+    """ApplyVQSR has what an interval's first walk left."""
+    if rule in WIDER or (rule in OF_INTERVAL and "VariantFiltration" in words):
+        return [f"results/reference/intervals/1of1{'.wide' if rule in WIDER else ''}.bed"]
     return [row["intervals"]] if row["intervals"] and rule in WALKS_INTERVALS else []
 
 

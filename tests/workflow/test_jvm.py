@@ -25,6 +25,9 @@ WALKED = {
 }
 
 
+BY_INTERVAL = ("genomics_db_import", "genotype_interval", "hard_filter_interval", "sites_only", "recalibrate_interval")
+
+
 @pytest.fixture
 def single(tmp_path: Path) -> Cohort:
     """A cohort of one sample and one lane."""
@@ -111,12 +114,13 @@ def test_what_is_not_there_yet_counts_as_large(single):
 def test_joint_genotyping_goes_by_the_size_of_its_workspace(single):
     single.config["calling"] = "joint"
     for contig in ("chr1", "chr2"):
-        put(single, f"results/genomics_db_import/cohort/{contig}/part", 2 * MIB)
-    (sparing,) = java_options(single)["genotype_gvcfs"]
+        put(single, f"results/genomics_db_import/1of1/{contig}/part", 2 * MIB)
+    (sparing,) = java_options(single)["genotype_interval"]
     assert SPARING_C2 in sparing
-    put(single, "results/genomics_db_import/cohort/chr2/part", 2 * MIB - 1)
+    put(single, "results/genomics_db_import/1of1/chr2/part", 2 * MIB - 1)
     options = java_options(single)
-    assert options["genotype_gvcfs"] == {f"-Xmx4800m -XX:+UseSerialGC {C1}"}
+    # most of what reads a GenomicsDB is native code, and what it holds grows with the samples
+    assert options["genotype_interval"] == {f"-Xmx{(6000 + 20) * 2 // 5}m -XX:+UseSerialGC {C1}"}
     # the importer's work is native code, outside of the heap
     (native,) = options["genomics_db_import"]
     assert native.startswith("-Xmx3200m -XX:+UseSerialGC ")
@@ -136,7 +140,7 @@ def test_the_published_profile_leaves_the_jvm_as_it_comes(single):
     options = java_options(single, "--workflow-profile", str(PROFILES / "published"))
     assert not [text for texts in options.values() for text in texts if C1 in text or SPARING_C2 in text]
     settings = yaml.safe_load((PROFILES / "published/config.yaml").read_text())["set-resources"]
-    assert settings == {rule: {"c1_below_mib": 0} for rule in [*WALKED, "genomics_db_import"]}
+    assert settings == {rule: {"c1_below_mib": 0} for rule in [*WALKED, *BY_INTERVAL]}
 
 
 def threads_of_jobs(said: str) -> dict[str, set[int]]:

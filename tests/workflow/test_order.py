@@ -55,7 +55,7 @@ def test_what_all_samples_wait_for_goes_first(seven: Cohort) -> None:
     seven.config["calling"] = "joint"
     of = priorities(seven, *THROUGHPUT)
     shared = of.pop(SHARED)
-    assert {"bwa_index", "genomics_db_import", "genotype_gvcfs"} <= set(shared)
+    assert {"bwa_index", "genomics_db_import", "genotype_interval", "gather_hard_filter"} <= set(shared)
     assert min(shared.values()) > max(priority for rules in of.values() for priority in rules.values())
 
 

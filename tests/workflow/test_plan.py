@@ -10,6 +10,7 @@ PER_SAMPLE = (
     "haplotype_caller",
     "samtools_stats",
 )
+BY_INTERVAL = ("genomics_db_import", "genotype_interval", "hard_filter_interval")
 VQSR = {
     "snps": {
         "resources": {"hapmap": {"vcf": "known.vcf", "known": False, "training": True, "truth": True, "prior": 15}}
@@ -40,7 +41,26 @@ def test_one_job_a_lane_and_one_call_set_a_sample(cohort):
 def test_joint_calling_makes_one_call_set(cohort):
     jobs = plan(cohort, calling="joint")
     assert jobs["haplotype_caller"] == 2
-    assert jobs["genomics_db_import"] == jobs["genotype_gvcfs"] == jobs["hard_filter"] == 1
+    assert {rule: jobs[rule] for rule in BY_INTERVAL} == dict.fromkeys(BY_INTERVAL, 1)
+    assert jobs["gather_genotypes"] == jobs["gather_hard_filter"] == jobs["bcftools_stats"] == 1
+
+
+@pytest.mark.deep
+def test_joint_calling_is_jobs_by_interval(cohort):
+    jobs = plan(cohort, calling="joint", joint_intervals=7)
+    assert {rule: jobs[rule] for rule in BY_INTERVAL} == dict.fromkeys(BY_INTERVAL, 7)
+    assert jobs["gather_genotypes"] == jobs["gather_hard_filter"] == 1
+
+
+@pytest.mark.deep
+def test_models_of_a_joint_call_set_have_its_sites_alone(cohort):
+    jobs = plan(cohort, calling="joint", filter="vqsr", vqsr=VQSR, joint_intervals=2)
+    assert jobs["sites_only"] == jobs["recalibrate_interval"] == jobs["variant_recalibration"] == 2
+    assert jobs["gather_sites"] == jobs["gather_recalibrated"] == 1
+    ran = cohort.snakemake("--dry-run", "results/variant_recalibration/cohort.snps.recal")
+    inputs = ran.said.partition("rule variant_recalibration:")[2].partition("output:")[0]
+    assert "results/sites_only/cohort.vcf.gz" in inputs
+    assert "results/genotype_gvcfs" not in inputs
 
 
 def test_vqsr_models_snps_and_indels_of_each_call_set(cohort):

@@ -108,6 +108,7 @@ environment = dict(
     GPD_STRETCHES=source("stretches.py"),
     GPD_CLIP=source("clip.py"),
     GPD_JOIN_GVCF=source("join_gvcf.py"),
+    GPD_JOINT_INTERVALS=source("joint_intervals.py"),
     GPD_SCATTER=config["scatter"],
     GPD_SCATTER_CUTS=config["scatter_cuts"],
     GPD_LOCAL_STORAGE=workflow.storage_settings.local_storage_prefix,

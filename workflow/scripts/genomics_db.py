@@ -1,18 +1,17 @@
-"""A cohort's GenomicsDB, a workspace a piece of the genome: made of GVCFs, or of what is kept of an earlier one.
+"""A cohort's GenomicsDB over an interval: made of GVCFs, or of what is kept of an earlier one.
 
-    genomics_db.py grow WORKSPACE --samples MAP -L REGIONS [--kept WORKSPACE] -- gatk ... GenomicsDBImport ...
-    genomics_db.py keep FOLDER
+    genomics_db.py FOLDER --samples MAP -L REGIONS -- gatk ... GenomicsDBImport ...
 
-`grow` makes a workspace of the samples in MAP (lines of a name and a GVCF). Where --kept holds some of them and no
-other, from the same files, over the same regions and by the same GATK, it adds the others to a copy of that; else all
-are imported. GATK takes no sample out, and an import that is cut off leaves neither the old nor the new: hence a copy.
-It costs little: files of arrays, which an import adds to and never changes, are hard links where the file system has
-them.
+It makes FOLDER/workspace of the samples in MAP (lines of a name and a GVCF). Where a database is kept that holds some
+of them and no other, from the same files, over the same regions and by the same GATK, it adds the others to a copy of
+that; else all are imported. GATK takes no sample out, and an import that is cut off leaves neither the old nor the new:
+hence a copy. It costs little: files of arrays, which an import adds to and never changes, are hard links where the file
+system has them.
 
-`keep` moves FOLDER, a whole database, to FOLDER.kept/NUMBER, makes FOLDER.kept/current a link to that in one step, and
-FOLDER one too. Snakemake removes an output before its job, but of a link it removes no more than the link.
+To be kept, FOLDER moves to FOLDER.kept/NUMBER, and FOLDER.kept/current becomes a link to that in one step, and FOLDER
+one too. Snakemake removes an output before its job, but of a link it removes no more than the link.
 
-Unless GPD_GENOMICSDB is kept, `grow` imports all, and `keep` does nothing. Standard library only.
+Unless GPD_GENOMICSDB is kept, all are imported, and nothing is kept. Standard library only.
 """
 
 import argparse
@@ -26,47 +25,41 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-KEPT = "current"
+KEPT, WORKSPACE = "current", "workspace"
 
 
 def main(arguments=None):
-    """Be the command line; return the exit code."""
+    """Be the command line; return GATK's exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    growing = verbs.add_parser("grow")
-    growing.add_argument("workspace", type=Path)
-    growing.add_argument("--samples", type=Path, required=True)
-    growing.add_argument("-L", dest="regions", type=Path, required=True)
-    growing.add_argument("--kept", type=Path, required=True)
-    growing.add_argument("importer", nargs="+")
-    verbs.add_parser("keep").add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--samples", type=Path, required=True)
+    parser.add_argument("-L", dest="regions", type=Path, required=True)
+    parser.add_argument("importer", nargs="+")
     given = parser.parse_args(arguments)
     is_kept = os.environ.get("GPD_GENOMICSDB") == "kept"
-    if given.verb == "grow":
-        return grow(given, is_kept)
-    if is_kept:
+    code = grow(given, is_kept)
+    if is_kept and code == 0:
         keep(given.folder)
-    return 0
-
-
-# --- a workspace ---
+    return code
 
 
 def grow(given, is_kept):
     """Make a workspace of all samples, from what is kept of it if that serves; return GATK's exit code."""
-    clear(given.workspace)  # of an attempt that was cut off
+    clear(given.folder)  # of an attempt that was cut off
+    given.folder.mkdir(parents=True)
+    workspace, kept = given.folder / WORKSPACE, store_of(given.folder) / KEPT / WORKSPACE
     wanted = contents(given) if is_kept else None
-    held = is_kept and read_contents(given.kept)
+    held = is_kept and read_contents(kept)
     samples = read_samples(given.samples)
-    where = ["--genomicsdb-workspace-path", given.workspace, "-L", given.regions]
+    where = ["--genomicsdb-workspace-path", workspace, "-L", given.regions]
     if held and can_grow(held, wanted):
-        copy(given.kept, given.workspace)
+        copy(kept, workspace)
         samples = {name: path for name, path in samples.items() if name not in held["samples"]}
-        where = ["--genomicsdb-update-workspace-path", given.workspace]
-        print(f"{given.kept} holds {len(held['samples'])} samples; added to a copy of it: {len(samples)}", flush=True)
+        where = ["--genomicsdb-update-workspace-path", workspace]
+        print(f"{kept} holds {len(held['samples'])} samples; added to a copy of it: {len(samples)}", flush=True)
     code = run_import(given.importer, where, samples) if samples else 0
     if is_kept and code == 0:
-        beside(given.workspace).write_text(json.dumps(wanted, indent=1) + "\n")
+        beside(workspace).write_text(json.dumps(wanted, indent=1) + "\n")
     return code
 
 
@@ -114,11 +107,12 @@ def beside(workspace):
     return workspace.with_name(f"{workspace.name}.json")
 
 
-def clear(workspace):
-    """Remove a workspace, and what is said of it."""
-    beside(workspace).unlink(missing_ok=True)
-    if workspace.exists():
-        shutil.rmtree(workspace)
+def clear(folder):
+    """Remove a database; of a link to one that is kept no more than the link."""
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.exists():
+        shutil.rmtree(folder)
 
 
 def copy(kept, workspace):
@@ -133,12 +127,14 @@ def copy(kept, workspace):
     shutil.copytree(kept, workspace, copy_function=copy_file)
 
 
-# --- the whole database ---
+def store_of(folder):
+    """Return where a database is kept."""
+    return folder.with_name(f"{folder.name}.kept")
 
 
 def keep(folder):
     """Make a database the one that is kept, in place of an earlier one."""
-    store = folder.with_name(f"{folder.name}.kept")
+    store = store_of(folder)
     store.mkdir(exist_ok=True)
     earlier = [path for path in store.iterdir() if path.name.isdigit()]
     number = 1 + max((int(path.name) for path in earlier), default=0)

@@ -12,6 +12,7 @@ wildcard_constraints:
     role=NAME,
     mode="snps|indels",
     shard=r"\d+of\d+",
+    interval=r"\d+of\d+",
 
 
 vcfs = {}  # role -> the user's file
@@ -71,12 +72,19 @@ def callset_gvcfs(wildcards):
     return expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=members)
 
 
-def gvcf_source(wildcards):
-    """What GATK 4 genotypes: one GVCF, or the cohort's GenomicsDB."""
-    if config["calling"] == "joint":
-        return {"workspace": "results/genomics_db_import/cohort"}
-    (gvcf,) = callset_gvcfs(wildcards)
-    return {"gvcf": gvcf, "tbi": f"{gvcf}.tbi"}
+def recalibrated_calls(wildcards):
+    """What VQSR fits its models to."""
+    vcf = f"results/{'sites_only' if joint else 'genotype_gvcfs'}/{wildcards.callset}.vcf.gz"
+    return {"vcf": vcf, "tbi": f"{vcf}.tbi"}
+
+
+def vqsr_mb(wildcards):
+    """Memory for VQSR, which holds all sites: about one in 700 bases of a sample, and ever fewer new ones with each more.
+
+    With 64 million sites of 1,000 genomes some 24 GB: not measured, the growth is that of public call sets of whole genomes.
+    """
+    sites = genome_bytes() / 700 * (len(samples) if config["calling"] == "joint" else 1) ** 0.37
+    return max(8000, round(300 * sites / 1e6 * 5 / 4))
 
 
 def vqsr_resources(wildcards):
@@ -112,6 +120,7 @@ def preparations():
     ready = [*known_sites, *(vcf for files in sets for vcf in files.values())]
     return [
         *(*reference.values(), "results/reference/genome.bed", STRETCHES, CALLED),
+        *(expand([INTERVAL, WIDE], interval=joint_intervals) if joint else []),
         *(*index, *ready, *(f"{vcf}.tbi" for vcf in ready)),
     ]
 

@@ -4,9 +4,8 @@
 rule variant_recalibration:
     input:
         unpack(vqsr_resources),
+        unpack(recalibrated_calls),
         **reference,
-        vcf="results/genotype_gvcfs/{callset}.vcf.gz",
-        tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
     output:
         recal="results/variant_recalibration/{callset}.{mode}.recal",
         idx="results/variant_recalibration/{callset}.{mode}.recal.idx",
@@ -17,7 +16,7 @@ rule variant_recalibration:
         "../../../envs/gatk4.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=vqsr_mb,
         c1_below_mib=1,
     params:
         java=java_gatk4,

@@ -1,0 +1,67 @@
+# Step 9, GATK 4, by interval: excess heterozygosity, as the models were fitted without it, then SNPs, then indels.
+
+
+rule recalibrate_interval:
+    input:
+        **reference,
+        vcf="results/genotype_gvcfs/cohort.vcf.gz",
+        tbi="results/genotype_gvcfs/cohort.vcf.gz.tbi",
+        snps_recal="results/variant_recalibration/cohort.snps.recal",
+        snps_idx="results/variant_recalibration/cohort.snps.recal.idx",
+        snps_tranches="results/variant_recalibration/cohort.snps.tranches",
+        indels_recal="results/variant_recalibration/cohort.indels.recal",
+        indels_idx="results/variant_recalibration/cohort.indels.recal.idx",
+        indels_tranches="results/variant_recalibration/cohort.indels.tranches",
+        interval=INTERVAL,
+    output:
+        marked=temp("results/recalibrate_interval/marked/{interval}.vcf.gz"),
+        marked_tbi=temp("results/recalibrate_interval/marked/{interval}.vcf.gz.tbi"),
+        snps=temp("results/recalibrate_interval/snps/{interval}.vcf.gz"),
+        snps_tbi=temp("results/recalibrate_interval/snps/{interval}.vcf.gz.tbi"),
+        vcf=temp("results/recalibrate_interval/{interval}.vcf.gz"),
+    log:
+        "logs/recalibrate_interval/{interval}.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        c1_below_mib=2 * interval_count,
+    params:
+        java=java_gatk4,
+        excess_het=EXCESS_HET,
+        snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
+        indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],
+    shell:
+        bound(
+            "apply_variant_recalibration",
+            f"""
+            gatk --java-options {"{params.java}"} VariantFiltration -R {{input.fasta:q}} -V {{input.vcf:q}} {OF_INTERVAL} \\
+                {{params.excess_het}} --tmp-dir "$TMPDIR" -O {{output.marked:q}}
+            gatk --java-options {"{params.java}"} ApplyVQSR -R {{input.fasta:q}} -V {{output.marked:q}} -mode SNP \\
+                --recal-file {{input.snps_recal:q}} --tranches-file {{input.snps_tranches:q}} \\
+                --truth-sensitivity-filter-level {{params.snp_sensitivity}} \\
+                --tmp-dir "$TMPDIR" -O {{output.snps:q}}
+            gatk --java-options {"{params.java}"} ApplyVQSR -R {{input.fasta:q}} -V {{output.snps:q}} -mode INDEL \\
+                --recal-file {{input.indels_recal:q}} --tranches-file {{input.indels_tranches:q}} \\
+                --truth-sensitivity-filter-level {{params.indel_sensitivity}} \\
+                --create-output-variant-index false --tmp-dir "$TMPDIR" -O {{output.vcf:q}}
+            """,
+            rule="recalibrate_interval",
+        )
+
+
+rule gather_recalibrated:
+    input:
+        vcfs=expand("results/recalibrate_interval/{interval}.vcf.gz", interval=joint_intervals),
+    output:
+        vcf="results/apply_variant_recalibration/cohort.vcf.gz",
+        tbi="results/apply_variant_recalibration/cohort.vcf.gz.tbi",
+    log:
+        "logs/gather_recalibrated/cohort.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound("apply_variant_recalibration", GATHER_INTERVALS, rule="gather_recalibrated")

@@ -1,0 +1,109 @@
+# Step 7, GATK 4, of all samples. They go through GenomicsDB rather than CombineGVCFs: its memory and time a sample stay flat
+# as the cohort grows, where CombineGVCFs reads and rewrites every sample's GVCF in one stream. Each interval has a database.
+# A database that is kept takes up new samples alone (scripts/genomics_db.py). Snakemake's own flag for outputs that jobs
+# update, update(), would copy all of it before each job, and a copy that a killed run leaves behind stops the next one.
+
+environment |= dict(GPD_GENOMICS_DB=source("genomics_db.py"), GPD_GENOMICSDB=config["genomicsdb"])
+
+
+rule sample_map:
+    """The cohort's GVCFs by name: a file, for they would not fit on a command line."""
+    input:
+        expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=samples),
+    output:
+        temp("results/genomics_db_import/samples.tsv"),
+    log:
+        "logs/genomics_db_import/samples.log",
+    localrule: True
+    conda:
+        "../../../envs/gatk4.yaml"
+    params:
+        names=names_of_input,
+    script:
+        "../../scripts/list_inputs.sh"
+
+
+rule genomics_db_import:
+    input:
+        samples="results/genomics_db_import/samples.tsv",
+        gvcfs=expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=samples),
+        tbis=expand("results/haplotype_caller/{sample}.g.vcf.gz.tbi", sample=samples),
+        wide=WIDE,
+    output:
+        kept_database(directory("results/genomics_db_import/{interval}")),
+    log:
+        "logs/genomics_db_import/{interval}.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,  # for a batch of 50 samples, however many there are
+        c1_below_mib=1,  # nothing that is sized here: 0 would leave the JVM as it comes
+    params:
+        java=java_native,
+    # htslib reads GVCFs in about half of the CPU time that GATK's own reader takes. No other process opens the
+    # workspace, so it needs no locks, which shared file systems are slow at. GATK joins contigs into partitions only where
+    # all are whole, and those of an interval of many are.
+    shell:
+        bound(
+            "genotype_gvcfs",
+            """
+            join=()
+            [ "$(wc -l < {input.wide:q})" -le 25 ] || join=(--merge-contigs-into-num-partitions 25)
+            {params.python} "$GPD_GENOMICS_DB" {output:q} --samples {input.samples:q} -L {input.wide:q} -- \\
+                gatk --java-options "{params.java}" GenomicsDBImport "${{join[@]}}" --batch-size 50 \\
+                --bypass-feature-reader --genomicsdb-shared-posixfs-optimizations --tmp-dir "$TMPDIR"
+            """,
+            rule="genomics_db_import",
+            inputs="@{input.samples:q}",
+        )
+
+
+rule genotype_interval:
+    input:
+        **reference,
+        workspace="results/genomics_db_import/{interval}",
+        interval=INTERVAL,
+        wide=WIDE,
+    output:
+        temp("results/genotype_interval/{interval}.vcf.gz"),
+    log:
+        "logs/genotype_interval/{interval}.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000 + 20 * len(samples),  # GATK's own pipeline has 26 GB for large cohorts
+        c1_below_mib=4,
+    params:
+        java=java_native,
+        # Where the import of a new sample failed, Snakemake has noted its small inputs as seen, and would find nothing due
+        gvcfs=callset_gvcfs,
+    shell:
+        bound(
+            "genotype_gvcfs",
+            """
+            gatk --java-options "{params.java}" GenotypeGVCFs -R {input.fasta:q} -V gendb://{input.workspace:q}/workspace \\
+                -L {input.wide:q} --variant-output-filtering STARTS_IN --create-output-variant-index false \\
+                --tmp-dir "$TMPDIR" -O {output:q}
+            cmp -s {input.interval:q} {input.wide:q} ||
+                {params.python} "$GPD_CLIP" {input.interval:q} {input.fasta:q} {output:q}
+            """,
+            rule="genotype_interval",
+        )
+
+
+rule gather_genotypes:
+    input:
+        vcfs=expand("results/genotype_interval/{interval}.vcf.gz", interval=joint_intervals),
+    output:
+        vcf="results/genotype_gvcfs/cohort.vcf.gz",
+        tbi="results/genotype_gvcfs/cohort.vcf.gz.tbi",
+    log:
+        "logs/gather_genotypes/cohort.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound("genotype_gvcfs", GATHER_INTERVALS, rule="gather_genotypes")

@@ -1,0 +1,47 @@
+# In place of steps 8 and 9, as hard_filter_gatk4.smk, by interval.
+
+
+rule hard_filter_interval:
+    input:
+        **reference,
+        vcf="results/genotype_gvcfs/cohort.vcf.gz",
+        tbi="results/genotype_gvcfs/cohort.vcf.gz.tbi",
+        interval=INTERVAL,
+    output:
+        temp("results/hard_filter_interval/{interval}.vcf.gz"),
+    log:
+        "logs/hard_filter_interval/{interval}.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        c1_below_mib=10 * interval_count,
+    params:
+        java=java_gatk4,
+        filters=filter_arguments("--filter-name", "--filter-expression"),
+    shell:
+        bound(
+            "hard_filter",
+            f"""
+            gatk --java-options {"{params.java}"} VariantFiltration -R {{input.fasta:q}} -V {{input.vcf:q}} {OF_INTERVAL} \\
+                {{params.filters}} --create-output-variant-index false --tmp-dir "$TMPDIR" -O {{output:q}}
+            """,
+            rule="hard_filter_interval",
+        )
+
+
+rule gather_hard_filter:
+    input:
+        vcfs=expand("results/hard_filter_interval/{interval}.vcf.gz", interval=joint_intervals),
+    output:
+        vcf="results/hard_filter/cohort.vcf.gz",
+        tbi="results/hard_filter/cohort.vcf.gz.tbi",
+    log:
+        "logs/gather_hard_filter/cohort.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound("hard_filter", GATHER_INTERVALS, rule="gather_hard_filter")

@@ -1,0 +1,53 @@
+# The intervals that a joint call set is made in with GATK 4, and how what they leave becomes one. Each is jobs of its own:
+# they spread over nodes, and a retry repeats one interval. Their number is known before the reference is looked into.
+from collections import defaultdict
+
+
+def called_bases():
+    """About how many bases are called; a contig that is named as a whole counts as the whole genome."""
+    if not regions:
+        return genome_bytes()
+    found = load(source("stretches.py")).read_regions(config["intervals"], defaultdict(genome_bytes))
+    return min(genome_bytes(), sum(end - start for own in found.values() for start, end in own))
+
+
+interval_count = config["joint_intervals"]
+if interval_count == "auto":
+    interval_count = load(source("joint_intervals.py")).how_many(called_bases())
+joint_intervals = [f"{number}of{interval_count}" for number in range(1, interval_count + 1)]
+INTERVAL = "results/reference/intervals/{interval}.bed"  # a line a contig
+WIDE = "results/reference/intervals/{interval}.wide.bed"  # what is imported and genotyped so that all in it is known
+
+# records that start in the interval, each once
+OF_INTERVAL = "-L {input.interval:q} --variant-output-filtering STARTS_IN"
+GATHER_INTERVALS = """
+            bcftools concat --naive -O z -o {output.vcf:q} {input.vcfs:q}
+            bcftools index --tbi {output.vcf:q}
+            """
+
+
+rule joint_intervals:
+    """Outside every timing."""
+    input:
+        genome=STRETCHES,
+        called=CALLED,
+    output:
+        expand(INTERVAL, interval=joint_intervals),
+        expand(WIDE, interval=joint_intervals),
+    log:
+        "logs/joint_intervals/genome.log",
+    conda:
+        "../../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    params:
+        how_many=interval_count,
+    shell:
+        bound(
+            "reference",
+            """
+            {params.python} "$GPD_JOINT_INTERVALS" {input.genome:q} {input.called:q} {params.how_many} \\
+                "$(dirname {output[0]:q})"
+            """,
+            rule="joint_intervals",
+        )

@@ -1,0 +1,52 @@
+# What VQSR sees of a joint call set: its sites without genotypes, for models need no more, and a cohort's genotypes are nearly
+# all of its call set. Sites where more samples are heterozygous than chance allows, as where reads of two loci are mapped
+# to one, are marked, and VQSR passes over them. No filter for single samples: one alone says nothing of that.
+
+EXCESS_HET = f"--filter-name ExcessHet --filter-expression 'ExcessHet > {config['excess_het']:f}'"
+
+
+rule sites_only:
+    input:
+        **reference,
+        vcf="results/genotype_gvcfs/cohort.vcf.gz",
+        tbi="results/genotype_gvcfs/cohort.vcf.gz.tbi",
+        interval=INTERVAL,
+    output:
+        temp("results/sites_only/{interval}.vcf.gz"),
+    log:
+        "logs/sites_only/{interval}.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        c1_below_mib=10 * interval_count,
+    params:
+        java=java_gatk4,
+        excess_het=EXCESS_HET,
+    shell:
+        bound(
+            "variant_recalibration",
+            f"""
+            gatk --java-options {"{params.java}"} VariantFiltration -R {{input.fasta:q}} -V {{input.vcf:q}} {OF_INTERVAL} \\
+                {{params.excess_het}} --sites-only-vcf-output --create-output-variant-index false \\
+                --tmp-dir "$TMPDIR" -O {{output:q}}
+            """,
+            rule="sites_only",
+        )
+
+
+rule gather_sites:
+    input:
+        vcfs=expand("results/sites_only/{interval}.vcf.gz", interval=joint_intervals),
+    output:
+        vcf="results/sites_only/cohort.vcf.gz",
+        tbi="results/sites_only/cohort.vcf.gz.tbi",
+    log:
+        "logs/gather_sites/cohort.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound("variant_recalibration", GATHER_INTERVALS, rule="gather_sites")

@@ -1,0 +1,191 @@
+"""Cut the genome, or the contigs of what is called of it, into the intervals that a cohort is called in.
+
+    joint_intervals.py GENOME.bed CALLED.bed COUNT FOLDER
+
+Both BED files are those of stretches.py. For each interval two BED files go into FOLDER: NofCOUNT.bed, its spans, one
+a contig, and NofCOUNT.wide.bed, which begins LEAD bases earlier where the interval begins within a stretch. A cohort is
+imported and genotyped over the wide one, and records belong to the interval that they start in: where a deletion
+reaches over a border, GATK gives what lies in it the allele `*` only if it has genotyped the deletion before.
+
+Intervals have about as many bases to call each. They end at the end of a contig or in a long run of N where one is
+near, else anywhere. An interval of more than MANY contigs has whole ones alone, for GenomicsDBImport joins whole
+contigs only, and takes long over many that it cannot join. Standard library only.
+"""
+
+import argparse
+import bisect
+import math
+import sys
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+SHORTEST, LONGEST, MOST = 1_000_000, 30_000_000, 100  # bases of an interval; intervals
+LEAD = 5000  # bases: far more than the longest deletion that HaplotypeCaller assembles
+MANY = 25  # contigs
+NEAR = 0.1  # of an interval
+
+
+class Contig:
+    """A contig; what is called of it, (start, end, bases that are no N) in order; places within its long runs of N."""
+
+    def __init__(self, name, length, called, gaps):
+        self.name, self.length, self.called, self.gaps = name, length, called, gaps
+        self.starts = [start for start, *_ in called]
+        self.sums = [0, *accumulate(bases for *_, bases in called)]
+
+    def work(self, start, end):
+        """How many bases there are to call between two places."""
+        return self.work_before(end) - self.work_before(start)
+
+    def work_before(self, place):
+        """How many bases there are to call before a place."""
+        number = bisect.bisect_right(self.starts, place) - 1
+        if number < 0:
+            return 0
+        start, end, bases = self.called[number]
+        return self.sums[number] + bases * (min(place, end) - start) // (end - start)
+
+    def place(self, start, end, wanted):
+        """Where so much work is done from `start` on, a base from both ends at least, or a run of N shortly before."""
+        low, high = start + 1, end - 1
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.work(start, middle) >= wanted else (middle + 1, high)
+        before = [gap for gap in self.gaps if start < gap <= low and self.work(start, gap) >= (1 - NEAR) * wanted]
+        return before[-1] if before else low
+
+
+@dataclass(frozen=True)
+class Part:
+    """What an interval has of a contig."""
+
+    contig: Contig
+    start: int
+    end: int
+
+    @property
+    def work(self):
+        """How many bases there are to call."""
+        return self.contig.work(self.start, self.end)
+
+    @property
+    def is_whole(self):
+        """Whether it is all of its contig."""
+        return (self.start, self.end) == (0, self.contig.length)
+
+    def cut(self, wanted):
+        """Two parts, of which the first has so much work, or a little less."""
+        place = self.contig.place(self.start, self.end, wanted)
+        return Part(self.contig, self.start, place), Part(self.contig, place, self.end)
+
+    def lead(self):
+        """Where to begin so that whatever reaches over the start is known."""
+        cut_within = self.start > 0 and self.start not in self.contig.gaps
+        return max(0, self.start - LEAD) if cut_within else self.start
+
+
+def how_many(bases):
+    """Return how many intervals serve where so many bases are called; in small genomes both their number and they grow.
+
+    Each costs the starts of a few JVMs. From SHORTEST on it is worth that to have two cores at work at the end.
+    """
+    two = 2 if bases >= SHORTEST else 1
+    return min(MOST, max(two, round(math.sqrt(bases / SHORTEST)), math.ceil(bases / LONGEST)))
+
+
+def read_contigs(genome, called):
+    """Return the contigs of which anything is called."""
+    stretches, wanted = {}, {}
+    for found, path in ((stretches, genome), (wanted, called)):
+        for line in Path(path).read_text().splitlines():
+            name, start, end, _, bases = line.split("\t")
+            found.setdefault(name, []).append((int(start), int(end), int(bases)))
+    return [
+        Contig(name, stretches[name][-1][1], wanted[name], [start for start, *_ in stretches[name][1:]])
+        for name in stretches
+        if name in wanted
+    ]
+
+
+def cut(contigs, count):
+    """Cut into exactly `count` intervals, lists of parts, so that the largest is about as small as can be."""
+    whole = [Part(contig, 0, contig.length) for contig in contigs]
+    total = sum(part.work for part in whole)
+    low, high = max(1, -(-total // count)), max(1, total)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if len(filled(whole, middle)) <= count else (middle + 1, high)
+    intervals = filled(whole, high)
+    while len(intervals) < count:
+        intervals = halved(intervals)
+    return intervals
+
+
+def filled(whole, most):
+    """Return intervals, filled one after the other with up to `most` work each; contigs with no more are not cut."""
+    intervals, load, has_part = [[]], 0, False
+    for part in whole:
+        is_long = part.work > most
+        crowded = len(intervals[-1]) >= MANY and (is_long or has_part)
+        full = load + part.work > most and (load >= most or not is_long)
+        if intervals[-1] and (crowded or full):
+            intervals.append([])
+            load, has_part = 0, False
+        while load + part.work > most and part.end - part.start > 1:
+            first, part = part.cut(most - load)
+            intervals[-1].append(first)
+            intervals.append([])
+            load, has_part = 0, True
+        intervals[-1].append(part)
+        load += part.work
+    return intervals
+
+
+def halved(intervals):
+    """Return intervals, of those that have more than one base the one with most work cut in two."""
+    number = max(range(len(intervals)), key=lambda number: size(intervals[number]))
+    parts = intervals[number]
+    if len(parts) > 1:
+        done = [sum(part.work for part in parts[:at]) for at in range(len(parts))]
+        at = min(max(1, bisect.bisect(done, sum(part.work for part in parts) / 2)), len(parts) - 1)
+        halves = [parts[:at], parts[at:]]
+    else:
+        halves = [[part] for part in parts[0].cut(parts[0].work // 2)]
+    return [*intervals[:number], *halves, *intervals[number + 1 :]]
+
+
+def size(parts):
+    """Return whether an interval can be halved, its work, and its length."""
+    length = sum(part.end - part.start for part in parts)
+    return length > 1, sum(part.work for part in parts), length
+
+
+def write(folder, number, count, parts):
+    """Write the two files of an interval."""
+    for suffix, starts in (("", [part.start for part in parts]), (".wide", [part.lead() for part in parts])):
+        lines = (f"{part.contig.name}\t{start}\t{part.end}\n" for part, start in zip(parts, starts, strict=True))
+        (folder / f"{number}of{count}{suffix}.bed").write_text("".join(lines))
+
+
+def main(arguments=None):
+    """Be the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("genome")
+    parser.add_argument("called")
+    parser.add_argument("count", type=int)
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args(arguments)
+    contigs = read_contigs(given.genome, given.called)
+    bases = sum(contig.length for contig in contigs)
+    if bases < given.count:
+        print(f"error: joint_intervals: {given.count}: there are {bases} bases to call; ask for fewer", file=sys.stderr)
+        return 1
+    given.folder.mkdir(parents=True, exist_ok=True)
+    for number, parts in enumerate(cut(contigs, given.count), 1):
+        write(given.folder, number, given.count, parts)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
