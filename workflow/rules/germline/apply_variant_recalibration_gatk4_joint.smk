@@ -36,13 +36,13 @@ rule recalibrate_interval:
         bound(
             "apply_variant_recalibration",
             f"""
-            gatk --java-options {"{params.java}"} VariantFiltration -R {{input.fasta:q}} -V {{input.vcf:q}} {OF_INTERVAL} \\
+            gatk --java-options "{{params.java}}" VariantFiltration -R {{input.fasta:q}} -V {{input.vcf:q}} {OF_INTERVAL} \\
                 {{params.excess_het}} --tmp-dir "$TMPDIR" -O {{output.marked:q}}
-            gatk --java-options {"{params.java}"} ApplyVQSR -R {{input.fasta:q}} -V {{output.marked:q}} -mode SNP \\
+            gatk --java-options "{{params.java}}" ApplyVQSR -R {{input.fasta:q}} -V {{output.marked:q}} -mode SNP \\
                 --recal-file {{input.snps_recal:q}} --tranches-file {{input.snps_tranches:q}} \\
                 --truth-sensitivity-filter-level {{params.snp_sensitivity}} \\
                 --tmp-dir "$TMPDIR" -O {{output.snps:q}}
-            gatk --java-options {"{params.java}"} ApplyVQSR -R {{input.fasta:q}} -V {{output.snps:q}} -mode INDEL \\
+            gatk --java-options "{{params.java}}" ApplyVQSR -R {{input.fasta:q}} -V {{output.snps:q}} -mode INDEL \\
                 --recal-file {{input.indels_recal:q}} --tranches-file {{input.indels_tranches:q}} \\
                 --truth-sensitivity-filter-level {{params.indel_sensitivity}} \\
                 --create-output-variant-index false --tmp-dir "$TMPDIR" -O {{output.vcf:q}}

@@ -24,7 +24,7 @@ rule hard_filter_interval:
         bound(
             "hard_filter",
             f"""
-            gatk --java-options {"{params.java}"} VariantFiltration -R {{input.fasta:q}} -V {{input.vcf:q}} {OF_INTERVAL} \\
+            gatk --java-options "{{params.java}}" VariantFiltration -R {{input.fasta:q}} -V {{input.vcf:q}} {OF_INTERVAL} \\
                 {{params.filters}} --create-output-variant-index false --tmp-dir "$TMPDIR" -O {{output:q}}
             """,
             rule="hard_filter_interval",

@@ -28,7 +28,7 @@ rule sites_only:
         bound(
             "variant_recalibration",
             f"""
-            gatk --java-options {"{params.java}"} VariantFiltration -R {{input.fasta:q}} -V {{input.vcf:q}} {OF_INTERVAL} \\
+            gatk --java-options "{{params.java}}" VariantFiltration -R {{input.fasta:q}} -V {{input.vcf:q}} {OF_INTERVAL} \\
                 {{params.excess_het}} --sites-only-vcf-output --create-output-variant-index false \\
                 --tmp-dir "$TMPDIR" -O {{output:q}}
             """,
