@@ -71,9 +71,9 @@ def step(node):
 
 
 def test_a_step_is_run_whole_like_any_job(step):
-    whole = 'echo "${regions[@]}" $number $contigs > "$piece"'
+    whole = 'echo "${regions[@]}" $number > "$piece"'
     assert step.run("none", whole, options=["--intervals", "my 'regions'.bed"]) == (0, "", [None])
-    assert step.result == "-L my 'regions'.bed 1 yes\nfinished\n"
+    assert step.result == "-L my 'regions'.bed 1\nfinished\n"
     assert not step.pieces.exists()
 
 
@@ -295,59 +295,6 @@ def test_pieces_end_with_who_runs_them(step, signum):
     wait_until(lambda: not step.node.leased())
     wait_until(step.node.records)
     assert {record["cause"] for record in step.node.records()} == {"killed"}
-
-
-def test_steps_after_one_that_was_cut_take_its_pieces(step):
-    """Parts 1 and 3: nothing is called in what part 2 holds."""
-    for number, contig in ((1, "chr1"), (2, "chr99"), (3, "chr5")):
-        (step.node.folder / "parts" / str(number)).mkdir(parents=True)
-        (step.node.folder / "parts" / f"{number}.bed").write_text(f"{contig}\t0\t1000\t{number}\t1000\n")
-    piece = 'echo "$part $(cut -f 1 "${regions[1]}")" > "$piece"'
-    code, _, shards = step.run("none", piece, options=["--parts", "parts"])
-    assert (code, sorted(shards)) == (0, ["1/3", "3/3", "gather"])
-    assert step.result == "1 chr1\n3 chr5\nfinished\n"
-
-
-def test_a_step_that_needs_one_part_alone_takes_that_one(step):
-    for number, contig in ((1, "chr99"), (2, "chr5")):
-        (step.node.folder / "parts" / str(number)).mkdir(parents=True)
-        (step.node.folder / "parts" / f"{number}.bed").write_text(f"{contig}\t0\t1000\t{number}\t1000\n")
-    code, _, shards = step.run("auto", 'echo "part $part" > "$piece"', options=["--parts", "parts"])
-    assert (code, shards, step.result) == (0, ["2/2", "gather"], "part 2\nfinished\n")
-
-
-def test_steps_after_one_that_was_run_whole_are_cut_all_the_same(step):
-    (step.node.folder / "parts" / "1").mkdir(parents=True)
-    code, _, _ = step.run(2, 'echo "$number of part $part" > "$piece"', options=["--parts", "parts"])
-    assert (code, step.result) == (0, "1 of part 1\n2 of part 1\nfinished\n")
-
-
-def keep(step, *pieces):
-    """A kept result of pieces, each of some contigs in order."""
-    for number, contigs in enumerate(pieces, 1):
-        (step.node.folder / "kept" / str(number)).mkdir(parents=True)
-        lines = "".join(f"chr{contig}\t0\t1000\t{contig}\t1000\n" for contig in contigs)
-        (step.node.folder / "kept" / f"{number}.bed").write_text(lines)
-
-
-@pytest.mark.parametrize("scatter", ["none", 4])
-def test_a_step_that_adds_to_a_kept_result_is_cut_as_that_was(step, scatter):
-    keep(step, [1, 2, 3], [4], [5, 6, 7, 8])
-    piece = 'paste -sd, <(cut -f 1 "${regions[1]}") > "$piece"'
-    code, _, shards = step.run(scatter, piece, options=["--cut-as", "kept"])
-    assert (code, sorted(shards)) == (0, ["1/3", "2/3", "3/3", "gather"])
-    assert step.result == "chr1,chr2,chr3\nchr4\nchr5,chr6,chr7,chr8\nfinished\n"
-
-
-def test_a_step_that_adds_to_a_result_kept_whole_is_run_whole(step):
-    (step.node.folder / "kept" / "1").mkdir(parents=True)
-    assert step.run(4, 'echo "$number" > "$piece"', options=["--cut-as", "kept"])[2] == [None]
-
-
-def test_a_kept_result_of_another_genome_says_nothing_of_where_to_cut(step):
-    keep(step, [1, 2], [3, 99])
-    code, _, shards = step.run(2, options=["--cut-as", "kept"])
-    assert (code, sorted(shards), step.result) == (0, ["1/2", "2/2", "gather"], EVERY + "finished\n")
 
 
 def test_gathering_that_was_cut_off_makes_the_piece_that_it_had_moved_again(step):

@@ -119,34 +119,11 @@ def test_pieces_cut_anywhere_are_equal():
     assert {piece[0].end - piece[0].start for piece in found} == {15625}
 
 
-def test_a_piece_of_many_contigs_has_whole_ones_alone():
-    """GenomicsDBImport joins contigs that it gets whole, and thousands one by one take it hours."""
-    parts = [Line("a", 0, 1000, 1, 1000), Line("a", 1000, 2000, 2, 1000)]
-    small = [Line(f"c{number}", 0, 1, number, 1) for number in range(3, 3000)]
-    found = pieces.cut(parts + small, 2)
-    for piece in found:
-        assert len(piece) <= pieces.MANY or pieces.has_whole_contigs(piece, parts + small)
-    assert max(map(len, found)) > 2900
-
-
-def test_half_of_a_contig_is_no_whole_one():
-    whole = [Line("a", 0, 100, 1, 100), Line("b", 0, 100, 2, 100)]
-    assert [pieces.has_whole_contigs(piece, whole) for piece in pieces.cut_anywhere(whole, 4)] == [False] * 4
-    assert [pieces.has_whole_contigs(piece, whole) for piece in pieces.cut_anywhere(whole, 2)] == [True] * 2
-
-
 def test_a_piece_that_was_cut_within_a_stretch_is_called_over_more_than_its_own():
     whole = [Line("a", 0, 100_000, 1, 100_000), Line("b", 0, 100, 2, 100)]
     first, second = pieces.cut_anywhere(whole, 2)
     assert pieces.spans(pieces.padded(first, whole)) == [("a", 0, 55_050)]
     assert pieces.spans(pieces.padded(second, whole)) == [("a", 45_050, 100_000), ("b", 0, 100)]
-
-
-def test_what_lies_in_parts_of_an_earlier_step():
-    regions = [Line("a", 90, 110, 1, 20), Line("b", 5, 6, 3, 1)]
-    assert pieces.within(regions, [("a", 0, 100)]) == [Line("a", 90, 100, 1, 10)]
-    assert pieces.within(regions, [("a", 100, 150), ("b", 0, 80)]) == [Line("a", 100, 110, 1, 10), regions[1]]
-    assert pieces.within(regions, [("c", 0, 10)]) == []
 
 
 def record(position, reference, alternative, info):

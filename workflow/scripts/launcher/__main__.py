@@ -42,8 +42,6 @@ Options of `scatter` (see scatter.py):
     --run-cores N                 GPD_RUN_CORES     0      the most CPUs that jobs with this ledger may have; 0: all
     --run-mem-mb N                GPD_RUN_MEM_MB    0      the most memory, likewise
     --stretches FILE    where it may be cut (stretches.py)
-    --parts FOLDER      parts of an earlier step, N and N.bed, that are the pieces where there are several
-    --cut-as FOLDER     a kept result, N and N.bed, that the step adds to: it is cut as that was, if at all
     --over FILE         what is walked over: its size says how much work it is
     --piece-mib N       the smallest piece worth a job, in MiB of that
     --piece FILE        what is written where the step is run whole

@@ -80,8 +80,6 @@ OPTIONS = {  # name: (environment variable, converter, default)
     "suffix": (None, str, ""),
     "stretches": (None, str, ""),
     "intervals": (None, str, ""),
-    "parts": (None, str, ""),
-    "cut-as": (None, str, ""),
     "over": (None, str, ""),
     "piece-mib": (None, at_least(0, float), 0.0),
     "exact": (None, yes, False),

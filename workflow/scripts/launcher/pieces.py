@@ -4,10 +4,9 @@ from collections import namedtuple
 
 Line = namedtuple("Line", "contig start end stretch bases")
 Line.__doc__ = "A part of a stretch (see stretches.py), counted from 0, the end exclusive; bases: how much work it is."
-Stretch = namedtuple("Stretch", "lines work is_part")
-Stretch.__doc__ = "The lines of a stretch, how much work they are (1 at least), whether its contig has others, too."
+Stretch = namedtuple("Stretch", "lines work")
+Stretch.__doc__ = "The lines of a stretch, how much work they are (1 at least)."
 OVERLAP = 5000  # bases on each side of a cut within a stretch: HaplotypeCaller's regions fall into step within these
-MANY = 25  # contigs
 
 
 def read_lines(path):
@@ -29,28 +28,21 @@ def cut(lines, count):
 
 def by_stretch(lines):
     """Return the stretches that lines belong to."""
-    found, contigs = {}, {}
+    found = {}
     for line in lines:
         found.setdefault(line.stretch, []).append(line)
-        contigs.setdefault(line.contig, set()).add(line.stretch)
-    return [
-        Stretch(own, max(1, sum(line.bases for line in own)), len(contigs[own[0].contig]) > 1) for own in found.values()
-    ]
+    return [Stretch(own, max(1, sum(line.bases for line in own))) for own in found.values()]
 
 
 def filled(stretches, most):
-    """Return lists of stretches, filled one after the other with up to `most` work each.
-
-    A piece of MANY contigs and more has whole ones alone, for GenomicsDBImport joins contigs that it gets whole.
-    """
-    pieces, load, has_parts = [], 0, False
+    """Return lists of stretches, filled one after the other with up to `most` work each."""
+    pieces, load = [], 0
     for stretch in stretches:
-        crowded = pieces and len(pieces[-1]) >= MANY and (has_parts or stretch.is_part)
-        if not pieces or load + stretch.work > most or crowded:
+        if not pieces or load + stretch.work > most:
             pieces.append([])
-            load, has_parts = 0, False
+            load = 0
         pieces[-1].append(stretch)
-        load, has_parts = load + stretch.work, has_parts or stretch.is_part
+        load += stretch.work
     return pieces
 
 
@@ -98,25 +90,3 @@ def spans(piece):
             start = joined.pop()[1]
         joined.append((contig, start, end))
     return joined
-
-
-def within(lines, places):
-    """Return the parts of lines that lie within places, given as (contig, start, end)."""
-    parts = []
-    for line in lines:
-        for contig, start, end in places:
-            begin, stop = max(start, line.start), min(end, line.end)
-            if contig == line.contig and begin < stop:
-                parts.append(line._replace(start=begin, end=stop, bases=bases_of(line, begin, stop)))
-    return parts
-
-
-def has_whole_contigs(piece, lines):
-    """Tell whether a piece has all lines of each contig that it has any of."""
-    names = {line.contig for line in piece}
-    return length(piece) == length(line for line in lines if line.contig in names)
-
-
-def length(lines):
-    """Return how many bases lines span."""
-    return sum(line.end - line.start for line in lines)

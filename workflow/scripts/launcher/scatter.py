@@ -3,18 +3,15 @@
 The command on stdin has three parts, with the lines GATHER and FINISH between them: what is run for the whole or for a
 piece, what makes the step's outputs of the pieces, and what comes last in either case.
 
-The first finds what it works on in bash variables: `piece` (the file to write), `regions` (GATK's -L arguments),
-`number` (1 for the whole), `part` (of an earlier step, 1 if that was run whole), `contigs` (yes where all contigs that
-it has any of are whole). The second finds `list` (a file that names the pieces' files, in their order) and `folder`, in
-which they are.
+The first finds what it works on in bash variables: `piece` (the file to write), `regions` (GATK's -L arguments) and
+`number` (1 for the whole). The second finds `list`, a file that names the pieces' files, in their order.
 
-How many pieces: as many as the kept result in --cut-as has, where the step adds to one. Else, with --scatter none,
-one; with a number, so many, where the genome can be cut so often. With auto it is decided here, when the step starts:
-as many as there are CPUs to spare, but none smaller than --piece-mib of input, for each pays for the start of its
-tool. So a step is run whole while samples keep all CPUs busy, and in pieces where fewer samples are left than CPUs. A
-step of LARGEST times that size is cut whatever is spare, so that CPUs which come free before its end, when a cohort
-runs out of samples, can help: its pieces run one after another until then. Not so with --copied: such a step writes as
-much as it reads, and gathering copies that, which costs more than such CPUs bring.
+How many pieces: with --scatter none, one; with a number, so many, where the genome can be cut so often. With auto it is
+decided here, when the step starts: as many as there are CPUs to spare, but none smaller than --piece-mib of input, for
+each pays for the start of its tool. So a step is run whole while samples keep all CPUs busy, and in pieces where fewer
+samples are left than CPUs. A step of LARGEST times that size is cut whatever is spare, so that CPUs which come free
+before its end, when a cohort runs out of samples, can help: its pieces run one after another until then. Not so with
+--copied: such a step writes as much as it reads, and gathering copies that, which costs more than such CPUs bring.
 
 Each piece is a job like any other, with CPUs, a measurement and a record (its shard) of its own. One always runs,
 others while CPUs are spare. Pieces that are done stay until all are: where the step was cut off or a piece failed, the
@@ -29,7 +26,7 @@ from collections import namedtuple
 
 from launcher.job import LOOK_S, as_owner, begun, read_command, run_attempt
 from launcher.journal import recover
-from launcher.pieces import cut, cut_anywhere, has_whole_contigs, length, padded, read_lines, spans, within
+from launcher.pieces import cut, cut_anywhere, padded, read_lines, spans
 from launcher.requester import ENDINGS
 from launcher.runtime import runtime_dir
 from launcher.spare import Lookout, settled_spare
@@ -58,7 +55,7 @@ def run_step(attempt):
     if not pieces:
         folder.remove()
         arguments = f"-L {quoted(settings.intervals)}" if settings.intervals else ""
-        whole = f"piece={quoted(settings.piece)} regions=({arguments}) number=1 part=1 contigs=yes\n"
+        whole = f"piece={quoted(settings.piece)} regions=({arguments}) number=1\n"
         return run_attempt(attempt.again(f"{whole}{command}\n{finish}"))
     if not left:
         folder.lay_out(pieces)
@@ -71,10 +68,6 @@ def run_step(attempt):
 def plan(settings):
     """Return the pieces; none where the step is to be run whole."""
     lines = read_lines(settings.stretches)
-    if has_parts(settings.parts):
-        return pieces_of(settings.parts, lines)
-    if (pieces := kept_cuts(settings.cut_as, lines)) is not None:
-        return pieces
     count = how_many(settings)
     if count < 2 or not lines:
         return []
@@ -83,33 +76,13 @@ def plan(settings):
     return [Piece(number, piece) for number, piece in enumerate(found, 1)] if len(found) > 1 else []
 
 
-def has_parts(parts):
-    """Tell whether an earlier step left parts, not one whole."""
-    return parts and os.path.exists(f"{parts}/2")
-
-
-def pieces_of(parts, lines):
-    """Return the pieces that an earlier step made parts for, of those lines that lie in them."""
-    numbers = sorted(int(name) for name in os.listdir(parts) if name.isdigit())
-    found = [Piece(number, within(lines, spans(read_lines(f"{parts}/{number}.bed")))) for number in numbers]
-    return [piece for piece in found if piece.lines]
-
-
-def kept_cuts(folder, lines):
-    """Return the pieces that a kept result was made in, None where there is none that covers all lines."""
-    if has_parts(folder):
-        pieces = pieces_of(folder, lines)
-        return pieces if sum(length(piece.lines) for piece in pieces) == length(lines) else None
-    return [] if folder and os.path.exists(f"{folder}/1") else None
-
-
 def how_many(settings):
     """Return how many pieces a step should have."""
     if settings.scatter != "auto":
         return 1 if settings.scatter == "none" else int(settings.scatter)
     if settings.binding == "none" or not settings.piece_mib:
         return 1  # nobody knows which CPUs are spare
-    size_mib = sum(map(os.path.getsize, files_of(settings.over))) / MIB
+    size_mib = os.path.getsize(settings.over) / MIB
     most, least = size_mib // settings.piece_mib, size_mib // (settings.piece_mib * LARGEST) + 1
     if settings.copied:
         least = 1
@@ -118,12 +91,6 @@ def how_many(settings):
     runtime = runtime_dir()
     recover(runtime)  # what a killed launcher left is no job that waits for CPUs
     return int(min(most, max(least, settled_spare(runtime, settings))))
-
-
-def files_of(path):
-    """Return the files below a folder, or the path itself."""
-    found = [f"{folder}/{name}" for folder, _, names in os.walk(path) for name in names]
-    return found if os.path.isdir(path) else [path]
 
 
 # --- what lies in the folder of pieces ---
@@ -191,9 +158,8 @@ class Folder:
 
     def set_done(self, number):
         """Note that a piece was made, once it is on the disk: a power cut must not leave the note alone."""
-        for path in files_of(self.result(number)):
-            with open(path, "rb") as file:
-                os.fsync(file.fileno())
+        with open(self.result(number), "rb") as file:
+            os.fsync(file.fileno())
         with open(self.file(number, ".done"), "w") as done:
             done.write("")
 
@@ -287,11 +253,8 @@ class Crew:
         regions = ["-L", self.folder.file(number, ".regions.bed")]
         if settings.unmapped and piece is self.pieces[-1]:
             regions += ["-L", "unmapped"]
-        contigs = "yes" if has_whole_contigs(piece.lines, read_lines(settings.stretches)) else ""
         made = self.folder.result(number)
-        part = number if has_parts(settings.parts) else 1
-        variables = f"piece={quoted(made)} regions=({' '.join(map(quoted, regions))})"
-        variables += f" number={number} part={part} contigs={contigs}\n"
+        variables = f"piece={quoted(made)} regions=({' '.join(map(quoted, regions))}) number={number}\n"
         if settings.clip and settings.scatter_cuts == "anywhere":
             own = self.folder.file(number, ".bed")
             command += f'\n"$GPD_PYTHON" -S -E "$GPD_CLIP" {quoted(own)} {quoted(settings.clip)} "$piece"'
@@ -301,7 +264,7 @@ class Crew:
     def start_gathering(self, gather):
         """Start the job that makes the step's outputs of the pieces."""
         settings = self.settings
-        variables = f"folder={quoted(self.folder.path)} list={quoted(self.folder.file('pieces.list'))}\n"
+        variables = f"list={quoted(self.folder.file('pieces.list'))}\n"
         files = settings.outputs, settings.inputs
         self.start(None, "gather", variables + gather, settings.log, *files, "--id", settings.id)
 
