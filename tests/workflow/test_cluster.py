@@ -28,7 +28,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
         program = folder / "scontrol"
         program.write_text(f'#!/bin/sh\ncase "$*" in\n{cases}esac\n')
         program.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
     return have
 
@@ -220,7 +220,7 @@ def without_reads(cohort: Cohort, jobs: list[Job]) -> list[Job]:
 
 
 @pytest.fixture(scope="module")
-def planned(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Cohort, list[Job]]]:
+def planned(tmp_path_factory: pytest.TempPathFactory, gatk3_command: None) -> list[tuple[Cohort, list[Job]]]:
     """For each configuration its cohort and the jobs that are submitted."""
     made = [cohort_of(tmp_path_factory.mktemp(name), **config) for name, config in CONFIGURATIONS.items()]
     return [(each, jobs_of(plan(each))) for each in made]
@@ -303,6 +303,7 @@ def refused(ran: Ran) -> set[str]:
 
 
 @pytest.mark.deep
+@pytest.mark.usefixtures("gatk3_command")
 @pytest.mark.parametrize(("samples", "config"), [(1000, VQSR), (10, {"gatk": "gatk3"})], ids=["vqsr", "gatk3"])
 def test_a_joint_call_set_of_a_thousand_genomes_is_refused_by_what_it_will_ask_for(
     tmp_path, cluster, any_disk, figure, samples, config

@@ -115,5 +115,5 @@ def test_out_of_a_repository_nothing_can_be_listed_and_jobs_find_the_launcher(co
     assert ran.exit_code == 0, ran.said
     (record,) = map(json.loads, (cohort.folder / "ledger.jsonl").read_text().splitlines())
     assert (record["rule"], record["exit_code"]) == ("reference", 0)
-    (laid_out,) = (path for path in (cohort.folder / ".snakemake/gpd").iterdir() if path.is_dir())
+    (laid_out,) = (path.parent for path in (cohort.folder / ".snakemake/gpd").glob("*/launcher"))
     assert (laid_out / "launcher/__main__.pyc").exists()

@@ -1,4 +1,6 @@
 # What the germline rules ask for: files by sample, unit and call set, and arguments from the config.
+from collections import defaultdict
+
 GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
 FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": "genotype_gvcfs"}
 
@@ -143,6 +145,14 @@ def statistics():
 # ---- arguments ---------------------------------------------------------------------------------------
 
 regions = [config["intervals"]] if config["intervals"] else []  # an input: what is called in them depends on the file
+
+
+def called_bases():
+    """About how many bases are called; a contig that is named as a whole counts as the whole genome."""
+    if not regions:
+        return genome_bytes()
+    found = load(source("stretches.py")).read_regions(config["intervals"], defaultdict(genome_bytes))
+    return min(genome_bytes(), sum(end - start for own in found.values() for start, end in own))
 
 
 def intervals(wildcards, input):

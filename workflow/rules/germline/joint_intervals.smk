@@ -1,14 +1,5 @@
 # The intervals that a joint call set is made in with GATK 4, and how what they leave becomes one. Each is jobs of its own:
 # they spread over nodes, and a retry repeats one interval. Their number is known before the reference is looked into.
-from collections import defaultdict
-
-
-def called_bases():
-    """About how many bases are called; a contig that is named as a whole counts as the whole genome."""
-    if not regions:
-        return genome_bytes()
-    found = load(source("stretches.py")).read_regions(config["intervals"], defaultdict(genome_bytes))
-    return min(genome_bytes(), sum(end - start for own in found.values() for start, end in own))
 
 
 interval_count = config["joint_intervals"]
@@ -32,8 +23,8 @@ rule joint_intervals:
         genome=STRETCHES,
         called=CALLED,
     output:
-        expand(INTERVAL, interval=joint_intervals),
-        expand(WIDE, interval=joint_intervals),
+        intervals=expand(INTERVAL, interval=joint_intervals),
+        wide=expand(WIDE, interval=joint_intervals),
     log:
         "logs/joint_intervals/genome.log",
     conda:
@@ -42,12 +33,13 @@ rule joint_intervals:
         mem_mb=1000,
     params:
         how_many=interval_count,
+        folder=lambda wildcards, output: os.path.dirname(output.intervals[0]),
     shell:
         bound(
             "reference",
             """
             {params.python} "$GPD_JOINT_INTERVALS" {input.genome:q} {input.called:q} {params.how_many} \\
-                "$(dirname {output[0]:q})"
+                {params.folder:q}
             """,
             rule="joint_intervals",
         )
