@@ -56,7 +56,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "ploidy_regions": ("once.bed", {"haplotype_caller"}),
         "gatk": ("gatk3", {"base_recalibrator"}),
         "realigner": ("gatk3", {"realigner_targets"}),
-        "leave_out": (["S2"], {"left_out", "multiqc_files"}),
+        "leave_out": (["S2"], {"left_out", "mapping_rates_files"}),
         "calling": ("joint", {"joint_intervals", "sample_map"}),
         "filter": ("none", {"bcftools_stats"}),
         "alignment_format": ("cram", {"alignment"}),
@@ -65,7 +65,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     },
     "bam": {"bam_input": ("remap", {"bwa_alt", "bwa_index"})},
     "joint": {
-        "leave_out": (["S2"], {"sample_map"}),
+        "leave_out": (["S2"], {"sample_map", "mapping_rates_files"}),
         "intervals": ("others.bed", {"stretches"}),
         "calling": ("per_sample", {"genotype_gvcfs"}),
         "joint_intervals": (2, {"joint_intervals"}),
@@ -92,7 +92,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "known_indels": (["another.vcf"], {"indexed_vcf"}),
     },
     "hisat2": {
-        "leave_out": (["A2"], {"merge", "strandedness"}),
+        "leave_out": (["A2"], {"merge", "strandedness", "mapping_rates_files"}),
         "annotation": ("others.gtf", {"annotation"}),
         "aligner": ("tophat2", {"bowtie2_index", "transcript_sequences"}),
         "strandedness": ("fr-firststrand", {"align"}),
