@@ -113,11 +113,18 @@ def mapped_by():
 
 def unused():
     """Rules of which this configuration has no job, though they are there."""
-    if config["pipeline"] != "germline":
-        return set()
-    filters = {"variant_recalibration", "apply_variant_recalibration", "hard_filter"}
-    names = filters - {"vqsr": filters - {"hard_filter"}, "hard": {"hard_filter"}}.get(config["filter"], set())
-    names |= {"genomics_db_import"} if config["calling"] != "joint" else set()
+    names = {"bwa_index"} if config["reference"]["bwa_index"] else {"bwa_index_check"}
+    if config["pipeline"] == "tuxedo":
+        names = {"bwa_index", "bwa_index_check", "bwa_alt", "indexed_vcf", *([] if config["mask"] else ["mask"])}
+        return set(map(workflow.modifier.modify_rulename, names))
+    of_filter = {
+        "vqsr": {
+            *("variant_recalibration", "apply_variant_recalibration", "sites_only", "gather_sites"),
+            *("recalibrate_interval", "gather_recalibrated"),
+        },
+        "hard": {"hard_filter", "hard_filter_interval", "gather_hard_filter"},
+    }
+    names |= {name for chosen, of_one in of_filter.items() if chosen != config["filter"] for name in of_one}
     names |= {"alignment"} if config["alignment_format"] != "cram" else set()
     mapping_rules = {"map_and_sort", "map_chunk", "take_alignment"}
     return {workflow.modifier.modify_rulename(name) for name in names | mapping_rules} - mapped_by().keys()

@@ -26,7 +26,7 @@ rule recalibrate_interval:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=2 * interval_count,
+        c1_below_mib=2 * INTERVALS,
     params:
         java=java_gatk4,
         excess_het=EXCESS_HET,

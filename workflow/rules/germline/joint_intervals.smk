@@ -2,10 +2,10 @@
 # they spread over nodes, and a retry repeats one interval. Their number is known before the reference is looked into.
 
 
-interval_count = config["joint_intervals"]
-if interval_count == "auto":
-    interval_count = load(source("joint_intervals.py")).how_many(called_bases())
-joint_intervals = [f"{number}of{interval_count}" for number in range(1, interval_count + 1)]
+INTERVALS = config["joint_intervals"]
+if INTERVALS == "auto":
+    INTERVALS = load(source("joint_intervals.py")).how_many(called_bases())
+joint_intervals = [f"{number}of{INTERVALS}" for number in range(1, INTERVALS + 1)]
 INTERVAL = "results/reference/intervals/{interval}.bed"  # a line a contig
 WIDE = "results/reference/intervals/{interval}.wide.bed"  # what is imported and genotyped so that all in it is known
 
@@ -32,7 +32,7 @@ rule joint_intervals:
     resources:
         mem_mb=1000,
     params:
-        how_many=interval_count,
+        how_many=INTERVALS,
         folder=lambda wildcards, output: os.path.dirname(output.intervals[0]),
     shell:
         bound(

@@ -20,7 +20,7 @@ rule sites_only:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=10 * interval_count,
+        c1_below_mib=10 * INTERVALS,
     params:
         java=java_gatk4,
         excess_het=EXCESS_HET,
