@@ -77,12 +77,13 @@ def rows(trial: Trial, source: Source, folder: Path) -> Iterator[Row]:
     """Call in one piece, then in more, and hold each against the first."""
     runner = Runner(source, tuple(member.name for member in source.members), SETTINGS)
     runner.begin(folder / "before", BEFORE)
-    runner.go_on(folder / "before", folder / "whole", scatter="none")
+    runner.go_on(folder / "before", folder / "whole", scatter="none", joint_intervals=1)
     (path,) = runner.calls
     for kind, numbers in trial.cuts.items():
         for number in numbers:
             print(f"cuts {kind}, scatter {number}", file=sys.stderr)
-            run = runner.go_on(folder / "before", folder / "pieces", scatter=number, scatter_cuts=kind)
+            cuts = {"scatter": number, "scatter_cuts": kind, "joint_intervals": number}
+            run = runner.go_on(folder / "before", folder / "pieces", **cuts)
             found = calls.compare(folder / "whole" / path, folder / "pieces" / path)
             yield Row(kind, str(number), run.pieces(CUT), found)
 

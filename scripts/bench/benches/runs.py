@@ -33,11 +33,13 @@ class Run:
         return (max(ends) - min(attempt.start for attempt in self.attempts)).total_seconds()
 
     def pieces(self, rule: str) -> int:
-        """How many pieces a job of the rule was cut into, at most."""
+        """How many pieces a job of the rule was cut into, at most; jobs by interval are pieces of one."""
         shards: dict[object, set[str | None]] = {}
         for attempt in self.attempts:
             if attempt.rule == rule:
-                shards.setdefault(attempt.job, set()).add(attempt.shard)
+                whole = tuple(sorted(set(attempt.wildcards) - {"interval"}))
+                of_job = tuple(attempt.wildcards[name] for name in whole)
+                shards.setdefault(of_job, set()).add(attempt.shard or attempt.wildcards.get("interval"))
         return max(max(1, len(of_job - {None, GATHER})) for of_job in shards.values())
 
 

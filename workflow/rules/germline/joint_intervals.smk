@@ -1,7 +1,6 @@
 # The intervals that a joint call set is made in with GATK 4, and how what they leave becomes one. Each is jobs of its own:
 # they spread over nodes, and a retry repeats one interval. Their number is known before the reference is looked into.
 
-
 INTERVALS = config["joint_intervals"]
 if INTERVALS == "auto":
     INTERVALS = load(source("joint_intervals.py")).how_many(called_bases())
