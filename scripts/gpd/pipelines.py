@@ -98,7 +98,8 @@ GERMLINE = Pipeline(
         "apply_variant_recalibration": ("recalibrate_interval", "gather_recalibrated", "apply_variant_recalibration"),
     },
     threaded={
-        ("pipeline", "germline"): frozenset({"map_and_sort", "mark_duplicates", "haplotype_caller"}),
+        ("pipeline", "germline"): frozenset({"map_and_sort", "haplotype_caller"}),
+        ("duplicates", "sambamba"): frozenset({"mark_duplicates"}),
         ("realigner", "gatk3"): frozenset({"realigner_targets"}),
         ("gatk", "gatk3"): frozenset({"base_recalibration", "genotype_gvcfs"}),
     },

@@ -219,8 +219,8 @@ def test_what_samtools_markdup_cannot_mark_is_refused(project):
     project.write_bam(bam(REFERENCE))
     assert project.errors(duplicates="sambamba") == project.errors(duplicates="samtools", bam_input="remap") == []
     assert project.errors(duplicates="samtools") == [
-        "config: duplicates: samtools: sample S1, unit L1: alignments that are kept lack what it goes by: "
-        "set duplicates: sambamba, or bam_input: remap"
+        "config: duplicates: samtools: sample S1, unit L1: alignments that are kept lack what it goes by: set "
+        "duplicates: sambamba, or bam_input: remap"
     ]
     rows = "S1\tL1\tr1.fq.gz\t\nS1\tL2\tr2.fq.gz\tlib2\n"
     project.write("units.tsv", f"sample_name\tunit_name\tfq1\tlibrary\n{rows}")

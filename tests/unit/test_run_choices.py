@@ -26,8 +26,8 @@ def write_tables(folder, config, path, samples):
     (folder / tables["units"]).write_text("".join(["sample_name\tunit_name\tfq1\n", *rows]))
 
 
-@pytest.mark.parametrize("cores", [1, 2, 3])
-def test_a_sample_for_each_core_gives_each_job_one_thread(cores):
+@pytest.mark.parametrize("cores", [1, 2, 3, 5])
+def test_where_no_sample_has_two_cores_each_job_gets_one_thread(cores):
     assert run.choose_profile(3, cores) == (workflow.PROFILES / "throughput", [])
 
 

@@ -166,9 +166,8 @@ def test_the_throughput_profile_gives_each_job_one_thread(single, route):
     (single.folder / "known2.vcf").write_bytes((single.folder / "known.vcf").read_bytes())
     single.config |= ROUTES[route]
     single.write()
-    ran = snakemake(
-        single.folder, "--dry-run", "--workflow-profile", str(PROFILES / "throughput"), "--cores", "64", "results"
-    )
+    machine = ("--resources", "mem_mb=512000", "--cores", "64")
+    ran = snakemake(single.folder, "--dry-run", "--workflow-profile", str(PROFILES / "throughput"), *machine, "results")
     assert ran.exit_code == 0, ran.said
     threads = threads_of_jobs(ran.said)
     assert set(threads) >= set(planned_jobs(ran)) - {"total"}

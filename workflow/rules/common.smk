@@ -236,6 +236,11 @@ def index_making_mb(wildcards):
     return 8000 if config["mapper"] == "bwa" else 1000 + round(28 * genome_bytes() / 1e6)
 
 
+def widest_in_order(cores):
+    """The most cores of a job beside which samples go one after the other (order.smk): when it waits for its cores, fewer idle."""
+    return max(1, cores // 8)
+
+
 def repeat(flag, values):
     """The flag before each of the values."""
     return " ".join(f"{flag} {shlex.quote(str(value))}" for value in values)

@@ -1,21 +1,29 @@
-# Which of the jobs that are ready starts first, where each job of a sample takes one core (profiles/throughput). Included
-# last, for it goes through all rules.
+# Which of the jobs that are ready starts first, where each job of a sample takes a small part of the cores
+# (profiles/throughput). Included last, for it goes through all rules.
 #
 # While samples wait, depth first: each core finishes its sample before another is begun, so that files of few samples
 # are on the disk at once. The last samples, two for each core, go side by side instead, the earlier step first: whoever
 # has most still to do is served first, so that none is left over for one core while the others idle. Samples with many
 # reads go before small ones, which fill the gaps at the end. What all samples wait for goes before everything.
-# Where jobs take several cores, Snakemake goes on as ever: depth first would leave most of the machine idle beside a job of
+# Where a job takes much of the machine, Snakemake goes on as ever: depth first would leave most of it idle beside a job of
 # one core.
 in_order = [rule for rule in workflow.rules if rule in workflow.modifier.rules]
 
 
 def places():
-    """How many jobs run side by side: a cluster's, or one a core; 0 where a sample's jobs take several cores here."""
+    """How many jobs run side by side: a cluster's, or one a core; 0 where a sample's jobs take much of the machine."""
     machine = workflow.resource_settings
     of_samples = [rule for rule in in_order if {"sample", "callset"} & rule.wildcard_names]
-    alone = machine.cores if all(rule.resources["_cores"].value == 1 for rule in of_samples) else 0
-    return machine.nodes or alone or 0
+    narrow = machine.cores and all(cores_of(rule) <= widest_in_order(machine.cores) for rule in of_samples)
+    return machine.nodes or (machine.cores if narrow else 0) or 0
+
+
+def cores_of(rule):
+    """What the rule's job with the most reads asks for."""
+    asked = rule.resources["_cores"].evaluate(
+        largest(rule), input=InputFiles(), attempt=1, rulename=rule.name, async_run=workflow.async_run
+    )
+    return asked.value
 
 
 @functools.cache

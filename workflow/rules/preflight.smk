@@ -24,6 +24,8 @@ def look_ahead():
             logger.warning(f"warning: {finding.line}")
     if errors := [finding.line for finding in found if finding.is_error]:
         sys.exit("\n".join(errors))
+    if here and config["pipeline"] == "germline" and (line := chosen()):
+        logger.info(line)
     if here:
         disk.write(Path(".snakemake/gpd/disk.json"), needs, place("results/"), temporary)
 

@@ -86,8 +86,8 @@ def duplicates_errors(config: dict, units: dict[str, dict[str, dict]]) -> list[s
         which = f"config: duplicates: samtools: sample {sample}"
         aligned = [unit for unit, row in rows.items() if row["bam"] and config["bam_input"] == "keep"]
         if aligned:
-            fault = "alignments that are kept lack what it goes by"
-            errors.append(f"{which}, unit {aligned[0]}: {fault}: {advice}, or bam_input: remap")
+            lack = f"unit {aligned[0]}: alignments that are kept lack what it goes by"
+            errors.append(f"{which}, {lack}: {advice}, or bam_input: remap")
         libraries = sorted({row["library"] or sample for row in rows.values()})
         if len(libraries) > 1:
             errors.append(f"{which}: it takes libraries ({', '.join(libraries)}) for one: {advice}")

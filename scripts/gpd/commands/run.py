@@ -178,11 +178,11 @@ def split_settings(extra: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def choose_profile(samples: int | None, cores: int) -> tuple[Path, list[str]]:
-    """The profile for a cohort: one thread a job where there is a sample for each core, else an even share of them.
+    """The profile for a cohort: one thread a job where no sample has two cores for itself, else an even share of them.
 
     Returns the profile and further options for Snakemake. Where samples can't be counted, the workflow will say why.
     """
-    if samples and samples >= cores:
+    if samples and 2 * samples > cores:
         return workflow.PROFILES / "throughput", []
     threads = [f"{rule}={count}" for rule, count in share(samples, cores).items()] if samples else []
     return workflow.PROFILES / "default", ["--set-threads", *threads] if threads else []

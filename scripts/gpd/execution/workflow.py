@@ -38,7 +38,8 @@ _FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
 _FAILED = re.compile(r"^Error in rule \w+:$")
 _HOUSEKEEPING_COUNT = re.compile(rf"^(?:{'|'.join(HOUSEKEEPING)}) +(\d+)$")
 _TOTAL = re.compile(r"^total +(\d+)$")
-_NOTE = re.compile(r"^(?:warning: |disk: (\S+) waits: )")  # what the workflow warns of; who waits for room on the disk
+# what the workflow warns of, and what it chose by the machine; who waits for room on the disk
+_NOTE = re.compile(r"^(?:warning: |chosen: |disk: (\S+) waits: )")
 
 
 class ProfileError(GpdError):

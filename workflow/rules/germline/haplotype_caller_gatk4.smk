@@ -18,7 +18,8 @@ rule haplotype_caller:
         "../../../envs/gatk4.yaml"
     threads: 1
     resources:
-        mem_mb=6000,
+        mem_mb=calling_mb,
+        least_mb=USUAL_CALLING_MB,
         c1_below_mib=4,
         piece_mib=4,
     params:

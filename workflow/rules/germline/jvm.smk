@@ -31,6 +31,17 @@ def java(wildcards, threads, resources, heap_fifths=4):
     return f"-Xmx$((GPD_MEM_MB*{heap_fifths}/5))m {collector}"
 
 
+USUAL_CALLING_MB = 6000  # a heap of 4.8 GB
+
+
+def calling_mb(wildcards, threads):
+    """What there is for each core of this machine, up to the usual, and no less than a profile says (least_mb)."""
+    if not workflow.local_exec:
+        return USUAL_CALLING_MB
+    least = workflow.get_rule(renamed["haplotype_caller"]).resources["least_mb"].value
+    return round(min(USUAL_CALLING_MB, max(least, threads * memory_mb() / (workflow.cores or 1))))
+
+
 # Below a rule's c1_below_mib a JVM would end before the code of its second compiler, C2, pays for its making. Above it,
 # C2 is sparing: it waits five times as long as by itself (its defaults are 5,000, 600, 15,000 and 40,000), so that it makes
 # what is hot and little else, and takes less of what a method calls into its code (325 and 2,500). profiles/README.md

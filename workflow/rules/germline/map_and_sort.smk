@@ -17,9 +17,10 @@ rule map_and_sort:
         "logs/map_and_sort/{sample}/{unit}.log",
     conda:
         f"../../../envs/{config['mapper']}.yaml"
-    threads: 32
+    threads: mapping_threads("map_and_sort", 32)
     resources:
         mem_mb=mapping_mem_mb,
+        within_h=0,
     params:
         index=index_prefix,
         bwa=bwa,
@@ -58,9 +59,10 @@ rule map_chunk:
         "logs/map_chunk/{sample}/{unit}/{shard}.log",
     conda:
         f"../../../envs/{config['mapper']}.yaml"
-    threads: 8
+    threads: mapping_threads("map_chunk", 8)
     resources:
         mem_mb=mapping_mem_mb,
+        within_h=0,
     params:
         index=index_prefix,
         bwa=bwa,

@@ -2,6 +2,8 @@
 import os
 from functools import cache
 
+from snakemake.iocontainers import InputFiles
+
 BATCH_BASES = 100_000_000  # what bwa takes at once, whatever its threads (-K): its results depend on it
 INDEX_BYTES_A_BASE = {"bwa": 1.75, "bwa-mem2": 5.5}
 # samtools markdup goes by what fixmate notes of mates; whether they are a proper pair, bwa has said
@@ -16,6 +18,10 @@ else:
     bwa_files += filter(None, [inputs.alt_file(config["reference"])])
 # what a job that maps wants besides, where the index is not ours
 checked = ["results/reference/bwa_index.txt"] if config["reference"]["bwa_index"] else []
+
+# rules of which jobs are asked what they ask for, by the names that they have in a workflow which uses this as a module
+SIZED = ("map_and_sort", "map_chunk", "take_alignment", "haplotype_caller")
+renamed = {name: workflow.modifier.modify_rulename(name) for name in SIZED}
 
 environment |= dict(GPD_BWA_SHM=source("bwa_shm.py"))
 
@@ -89,21 +95,10 @@ def index_bytes():
 
 
 @cache
-def mapping_jobs():
-    """How many jobs map, or take what is mapped."""
-    return sum(len(unit_parts(sample, unit)) for sample in units for unit in units[sample])
-
-
-def mapped_at_once(threads):
-    """How many jobs may map at once on this machine."""
-    return max(1, min(mapping_jobs(), workflow.cores // threads))
-
-
-@cache
 def memory_mb():
     """What jobs on this machine may take: what Snakemake was told, else what there is."""
     told = workflow.global_resources.get("mem_mb")
-    if told is not None:
+    if told is not None and told.value is not None:
         return told.value
     return limits()["memory_mib"] * 1.048576
 
@@ -113,7 +108,73 @@ def own_mb(threads):
     return 4200 + 450 * threads
 
 
-def shares_index(threads):
+def mapping_threads(name, usual):
+    """The threads with which lanes are mapped, as a function.
+
+    They are the usual ones. Where a profile says within how many hours a job shall end (within_h), they are as few as do
+    that: one thread wastes nothing, but a lane of days is lost when it is cut off.
+    """
+
+    def threads(wildcards):
+        hours = workflow.get_rule(renamed[name]).resources["within_h"].value
+        return min(usual, fewest_threads(gigabases_of(wildcards), hours)) if hours else usual
+
+    return threads
+
+
+@cache
+def fewest_threads(gigabases, hours):
+    """As few as map so much within so many hours, and leave no core idle for want of memory; more than order.smk has room
+    for would leave cores idle, too.
+    """
+    needed = takes[renamed["map_and_sort"]].core_s_per_gigabase * gigabases / 3600 / hours
+    usable = range(1, widest_in_order(workflow.cores or 1) + 1)
+    return next((threads for threads in usable if threads >= needed and cores_have_memory(threads)), usable[-1])
+
+
+def cores_have_memory(threads):
+    """Whether memory holds as many jobs of so many threads as there are cores for, each with bwa's index or with a shared one."""
+    jobs, index = max(1, workflow.cores // threads), index_bytes() / 1e6
+    may_share = config["mapper"] == "bwa" and config["bwa_shm"] != "never"
+    return jobs * own_mb(threads) + (1 if may_share else jobs) * index <= memory_mb()
+
+
+@cache
+def mapping_jobs():
+    """The jobs that map, or take what is mapped: rule, sample, unit, and of chunks which."""
+    parts = (part for sample in units for unit in units[sample] for part in unit_parts(sample, unit))
+    return [Path(part).parts[1:] for part in parts]
+
+
+@cache
+def threads_of_jobs():
+    """The threads of each job that maps, or takes what is mapped, the fewest first."""
+    return sorted(threads_of(name, dict(zip(("sample", "unit", "shard"), values))) for name, *values in mapping_jobs())
+
+
+@cache
+def mapped_at_once():
+    """The threads of the jobs that may map at once on this machine: as many as may, so of those with the fewest threads."""
+    left, found = workflow.cores or 1, []
+    for threads in threads_of_jobs():
+        if found and threads > left:
+            break
+        left -= threads
+        found.append(threads)
+    return found
+
+
+def threads_of(name, wildcards):
+    """The threads of a rule's job: chosen here, or by who runs it."""
+    of_rule = workflow.get_rule(renamed[name])
+    asked = of_rule.resources["_cores"].evaluate(
+        wildcards, input=InputFiles(), attempt=1, rulename=of_rule.name, async_run=workflow.async_run
+    )
+    return min(asked.value, workflow.cores or 1)
+
+
+@cache
+def shares_index():
     """Whether bwa's index is one for all (bwa_shm).
 
     By itself only where it is large and each job's own would not fit in: bwa maps more slowly with a shared one
@@ -123,23 +184,48 @@ def shares_index(threads):
         return False
     if config["bwa_shm"] != "auto":
         return config["bwa_shm"] == "always"
-    large, jobs = index_bytes() >= SHARED_BYTES, mapped_at_once(threads)
-    return workflow.local_exec and large and jobs > 1 and jobs * (own_mb(threads) + index_bytes() / 1e6) > memory_mb()
+    if not workflow.local_exec or index_bytes() < SHARED_BYTES or len(mapped_at_once()) < 2:
+        return False
+    return sum(own_mb(threads) + index_bytes() / 1e6 for threads in mapped_at_once()) > memory_mb()
 
 
 def mapping_mem_mb(wildcards, threads):
     """Memory of a job that maps, with bwa's index: all of it, or a share of the one that all have together."""
-    return round(own_mb(threads) + index_bytes() / 1e6 / (mapped_at_once(threads) if shares_index(threads) else 1))
+    return round(own_mb(threads) + index_bytes() / 1e6 / (len(mapped_at_once()) if shares_index() else 1))
+
+
+def chosen():
+    """What was chosen by the size of lanes and what this machine has for each core, in a line; empty where nothing was."""
+    said, widest = [], threads_of_jobs()[-1]
+    names = {renamed[name] for name, *_ in mapping_jobs()} - {renamed["take_alignment"]}
+    ours = [workflow.get_rule(name) for name in names - set(workflow.resource_settings.overwrite_threads)]
+    hours = [each.resources["within_h"].value for each in ours]
+    if any(hours) and widest > 1:
+        largest = max(gigabases(sample, unit) for sample in units for unit in units[sample])
+        said.append(
+            f"mapping takes up to {widest} threads (the largest lane has about {largest:.0f} Gb, to be mapped within "
+            f"{max(hours)} h), {len(mapped_at_once())} at most at once"
+        )
+    caller = workflow.get_rule(renamed["haplotype_caller"])
+    asked = caller.resources["mem_mb"].evaluate(
+        {}, input=InputFiles(), threads=1, attempt=1, rulename=caller.name, async_run=workflow.async_run
+    )
+    called = asked.value
+    if called < USUAL_CALLING_MB and called == calling_mb({}, 1):
+        said.append(
+            f"haplotype_caller takes {called:,} MB, by what there is for each core, in place of {USUAL_CALLING_MB:,}"
+        )
+    return f"chosen: {'; '.join(said)}; set-threads and set-resources of a profile go before" if said else ""
 
 
 def bwa(wildcards, input, threads):
     """How the mapper is called: as it is, or with an index that all of its processes on this machine share."""
-    return f'{PYTHON} "$GPD_BWA_SHM" run "$index" bwa' if shares_index(threads) else config["mapper"]
+    return f'{PYTHON} "$GPD_BWA_SHM" run "$index" bwa' if shares_index() else config["mapper"]
 
 
 def index_guard(wildcards, threads):
     """What starts the process that frees the shared index when nobody uses it."""
-    return f'{PYTHON} "$GPD_BWA_SHM" guard;' if shares_index(threads) else ""
+    return f'{PYTHON} "$GPD_BWA_SHM" guard;' if shares_index() else ""
 
 
 def index_prefix(wildcards, input):
