@@ -93,6 +93,12 @@ def test_how_many_intervals_serve(bases, intervals):
     assert joint.how_many(bases) == intervals
 
 
+def test_memory_for_models_follows_the_genomes():
+    one, thousand = (joint.sites_mb(3_100 * MB, samples) for samples in (1, 1000))
+    assert one < 2_000
+    assert 12_000 < thousand < 24_000, "60 million sites or so"
+
+
 def test_an_interval_ends_in_a_run_of_n_where_one_is_near():
     (first,), (second,) = joint.cut([contig("a", 100_000, (48_000,))], 2)
     assert (first.end, second.lead()) == (48_000, 48_000)

@@ -21,6 +21,7 @@ from itertools import accumulate
 from pathlib import Path
 
 SHORTEST, LONGEST, MOST = 1_000_000, 30_000_000, 100  # bases of an interval; intervals
+NOVEL, GROWTH, BYTES_A_SITE = 700, 0.37, 300  # bases; a power of the samples; annotations, position, score
 LEAD = 5000  # bases: far more than the longest deletion that HaplotypeCaller assembles
 MANY = 25  # contigs
 NEAR = 0.1  # of an interval
@@ -92,6 +93,15 @@ def how_many(bases):
     """
     two = 2 if bases >= SHORTEST else 1
     return min(MOST, max(two, round(math.sqrt(bases / SHORTEST)), math.ceil(bases / LONGEST)))
+
+
+def sites_mb(bases, samples):
+    """Return about how much memory VQSR takes for the sites of a call set: nobody measured it.
+
+    A genome differs from the reference at one base in NOVEL, and each further one brings fewer new sites: with GROWTH
+    as here, 1,000 human genomes have some 60 million, as public call sets do.
+    """
+    return round(bases / NOVEL * samples**GROWTH * BYTES_A_SITE / 1e6)
 
 
 def read_contigs(genome, called):

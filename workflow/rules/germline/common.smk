@@ -80,13 +80,15 @@ def recalibrated_calls(wildcards):
     return {"vcf": vcf, "tbi": f"{vcf}.tbi"}
 
 
-def vqsr_mb(wildcards):
-    """Memory for VQSR, which holds all sites: about one in 700 bases of a sample, and ever fewer new ones with each more.
+@functools.cache
+def sites_mb():
+    members = samples if config["calling"] == "joint" else samples[:1]
+    return load(source("joint_intervals.py")).sites_mb(called_bases(), len(members))
 
-    With 64 million sites of 1,000 genomes some 24 GB: not measured, the growth is that of public call sets of whole genomes.
-    """
-    sites = genome_bytes() / 700 * (len(samples) if config["calling"] == "joint" else 1) ** 0.37
-    return max(8000, round(300 * sites / 1e6 * 5 / 4))
+
+def vqsr_mb(wildcards):
+    """Memory for VQSR, of which four fifths are Java's; it holds all sites of a call set."""
+    return max(8000, sites_mb() * 5 // 4)
 
 
 def vqsr_resources(wildcards):
@@ -147,6 +149,7 @@ def statistics():
 regions = [config["intervals"]] if config["intervals"] else []  # an input: what is called in them depends on the file
 
 
+@functools.cache
 def called_bases():
     """About how many bases are called; a contig that is named as a whole counts as the whole genome."""
     if not regions:
