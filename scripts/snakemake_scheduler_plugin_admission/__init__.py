@@ -63,15 +63,24 @@ class Scheduler(Greedy):
         self.folders = ["", ""]  # of results, of temporary files
         self.one_disk = True
         self.at_work: list[Sample] = []
+        self.in_memory = False  # the temporary files
+        self.memory_mb = self.largest_mb = 0  # of all jobs together, and of the largest
         self.asked: dict[Sample, tuple[int, int]] = {}
         self.told: set[str] = set()
 
     def select_jobs(self, selectable_jobs, remaining_jobs, available_resources, input_sizes):
         if not self.cores:
             self.cores = available_resources["_cores"]  # of all: nothing runs yet
+            self.memory_mb = available_resources.get("mem_mb", 0)
             self._begin()
         admitted, waiting = self._admit(selectable_jobs, input_sizes)
-        selected = super().select_jobs(admitted, remaining_jobs, available_resources, input_sizes)
+        left = self._beside_files(available_resources, admitted)
+        selected = super().select_jobs(admitted, remaining_jobs, left, input_sizes)
+        if admitted and not selected and available_resources["_cores"] == self.cores:
+            first = max(admitted, key=lambda job: self.job_reward(job, input_sizes))
+            selected = super().select_jobs(
+                [first], remaining_jobs, available_resources, input_sizes
+            )  # none would ever end
         for sample in self._samples_of(selected):
             if not sample.begun:
                 sample.begun = True
@@ -87,6 +96,7 @@ class Scheduler(Greedy):
             return
         predicted = json.loads(PREDICTED.read_text(encoding="utf-8"))
         self.folders = [_standing(predicted["results"]), _standing(predicted["temporary"])]
+        self.in_memory = predicted.get("in_memory", False) and bool(self.memory_mb)
         self.one_disk = len({Path(folder).stat().st_dev for folder in self.folders}) == 1
         self.samples = {name: Sample(name, needs["rules"]) for name, needs in predicted["samples"].items()}
         to_run = set(self.dag.needrun_jobs())
@@ -119,9 +129,14 @@ class Scheduler(Greedy):
         if not new:
             return admitted, None
         room, waiting, places = self._room(), None, self.cores
+        self.largest_mb = max([self.largest_mb, *(job.scheduler_resources.get("mem_mb", 0) for job in jobs)])
+        memory = self.memory_mb - self._files_mb(self.at_work) - self.largest_mb * len(self.at_work)
+        alone = not self.at_work
         for sample in sorted(new, key=lambda each: max(self.job_reward(job, input_sizes) for job in new[each]))[::-1]:
-            lacks = self._asked(sample)
-            if all(need <= there for need, there in zip(lacks, room, strict=True)):
+            lacks, files_and_job = self._asked(sample), self._files_mb([sample]) + self.largest_mb
+            fits = all(need <= there for need, there in zip(lacks, room, strict=True))
+            if fits and (alone or files_and_job <= memory or not self.in_memory):
+                memory, alone = memory - files_and_job, False
                 room = [there - need for need, there in zip(lacks, room, strict=True)]
                 admitted += new[sample]
                 places -= 1
@@ -130,6 +145,19 @@ class Scheduler(Greedy):
             else:
                 waiting = waiting or sample
         return admitted, waiting
+
+    def _files_mb(self, some: Iterable[Sample]) -> float:
+        """Megabytes of memory that temporary files of samples will take, where they are in memory."""
+        if not self.in_memory:
+            return 0
+        return sum(sum(each.lacks(self._left(each), self.one_disk)[not self.one_disk :]) for each in some) / 1e6
+
+    def _beside_files(self, available: Mapping, admitted: Sequence[Any]) -> Mapping:
+        """What of the resources is left for jobs beside the files in memory of samples that are begun, or will be."""
+        if not self.in_memory:
+            return available
+        some = {*self.at_work, *self._samples_of(admitted)}
+        return {**available, "mem_mb": max(0, available["mem_mb"] - round(self._files_mb(some)))}
 
     def _asked(self, sample: Sample) -> tuple[int, int]:
         """What a sample that is not begun will take; looked up once, for its files stay as they are."""
@@ -152,6 +180,9 @@ class Scheduler(Greedy):
     def _tell(self, sample: Sample, nothing_runs: bool) -> None:
         """Say once that a sample waits. Raises WorkflowError where it would forever."""
         lacks, room = self._asked(sample), self._room()
+        if all(need <= there for need, there in zip(lacks, room, strict=True)):
+            self._tell_of_memory(sample)
+            return
         short = next((disk for disk, need in enumerate(lacks) if need > room[disk]), 0)
         folder, free = self.folders[short], free_bytes(self.folders[short])
         told = f"{sample.name} takes up to {size(lacks[short])} more, and {size(free)} are free in {folder}"
@@ -161,6 +192,16 @@ class Scheduler(Greedy):
             self.told.add(sample.name)
             kept = size(max(0, free - room[short]))
             self.logger.warning(f"disk: {sample.name} waits: {told}, {kept} of it for samples that are begun")
+
+    def _tell_of_memory(self, sample: Sample) -> None:
+        """Say once that a sample waits for memory, which samples at work and their files have."""
+        if sample.name not in self.told:
+            self.told.add(sample.name)
+            kept, takes = (size(1e6 * self._files_mb(some)) for some in (self.at_work, [sample]))
+            self.logger.warning(
+                f"disk: {sample.name} waits: {sample.name} takes up to {takes} more of memory for files in "
+                f"{self.folders[1]}, where samples that are begun take {kept}; jobs have the rest"
+            )
 
 
 def free_bytes(folder: str) -> int:

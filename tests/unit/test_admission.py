@@ -172,6 +172,47 @@ def test_pieces_of_a_step_count_as_what_its_sample_holds(run):
     assert sample.held() - before == 40_960
 
 
+MB = 1000 * KB
+SPILLS = {"map_and_sort": [100 * KB, 300 * MB], "haplotype_caller": [80 * KB, 0]}
+
+
+def in_memory(of, mem_mb):
+    """The run on a machine of so much memory, in which temporary files lie; its jobs ask for 200 MB each."""
+    noted = of.folder / "disk.json"
+    noted.write_text(json.dumps(json.loads(noted.read_text()) | {"in_memory": True, "temporary": "/dev"}))
+    for job in of.jobs:
+        job.scheduler_resources = {"_cores": 1, "mem_mb": 200}
+
+    def select():
+        asked = 200 * len(of.running)
+        available = {"_cores": of.cores - len(of.running), "_job_count": 1000, "mem_mb": mem_mb - asked}
+        selected = of.scheduler.select_jobs(of.ready(), [], available, {})
+        of.running += selected
+        return [job.wildcards["sample"] for job in selected]
+
+    return select
+
+
+def test_temporary_files_in_memory_take_of_what_jobs_have(run, caplog):
+    """Of 900 MB, files of 300 and a job of 200 leave 400; once they are gone, another sample may begin."""
+    of = run(["S1", "S2", "S3"], 10_000 * MB, rules=SPILLS)
+    select = in_memory(of, 900)
+    assert select() == ["S1"]
+    (said,) = [record.message for record in caplog.records]
+    assert said.startswith("disk: S2 waits: S2 takes up to 0.3 GB more of memory for files in /dev, ")
+    of.end("S1")
+    assert select() == ["S1", "S2"], "S1 is mapped, so its files are gone"
+
+
+def test_where_no_job_fits_beside_files_in_memory_one_runs_alone(run):
+    of = run(["S1", "S2"], 10_000 * MB, rules=SPILLS)
+    select = in_memory(of, 250)
+    assert select() == ["S1"]
+    assert select() == []
+    of.end("S1")
+    assert select() == ["S1"]
+
+
 def test_jobs_of_no_sample_and_without_predictions_start_as_ever(run, monkeypatch, tmp_path):
     of = run(["S1"], 0)
     of.jobs[0].wildcards = {"sample": "of no table"}

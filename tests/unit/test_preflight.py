@@ -48,6 +48,30 @@ def test_jobs_that_together_take_more_are_named_where_snakemake_counts_no_memory
     assert lines(memory(there_mb=20_000, told_mb=20_000)) == []
 
 
+def test_temporary_files_in_memory_count_as_memory():
+    jobs = [preflight.Job("map_and_sort", 4, 10_000, 40_000.0)]
+    usual = {"limited": False, "cores": 8, "index_mb": 0}
+    (warning,) = lines(preflight.memory(jobs, 64_000, told_mb=None, **usual))
+    assert "2 jobs of map_and_sort at once may take 100,000 MB" in warning
+    (warning,) = lines(preflight.memory(jobs, 45_000, told_mb=45_000, **usual))
+    assert "less than single jobs ask for (map_and_sort 50,000)" in warning
+
+
+def test_a_folder_for_temporary_files_that_is_memory_is_warned_of(tmp_path, read_only):
+    mounts = tmp_path / "mountinfo"
+    device = tmp_path.stat().st_dev
+    numbers = f"{os.major(device)}:{os.minor(device)}"
+    for kind, memory in (("tmpfs", True), ("ext4", False)):
+        mounts.write_text(f"21 1 0:19 / /sys rw - sysfs sysfs rw\n22 1 {numbers} / / rw shared:1 - {kind} none rw\n")
+        assert preflight.in_memory(str(tmp_path / "not/there"), str(mounts)) == memory
+    assert preflight.in_memory(str(read_only))
+    assert lines(preflight.files_in_memory("/tmp", 20 * 10**6, 24_000)) == []
+    assert lines(preflight.files_in_memory("/tmp", 97 * GB, 512_000)) == [
+        "/tmp: temporary files go here, and it is memory (tmpfs): a sample takes up to 97.0 GB of it, beside what its "
+        "jobs ask for; set TMPDIR to a folder on a disk"
+    ]
+
+
 def test_more_cores_than_this_process_may_use():
     assert lines(preflight.cpus(4, 4)) == []
     (warning,) = lines(preflight.cpus(64, 4))

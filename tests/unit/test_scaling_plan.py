@@ -256,7 +256,7 @@ def test_a_step_makes_what_its_rules_make_and_asks_for_the_most_of_its_jobs():
             PlannedJob("samtools_stats", ("a.txt",), 1, 1000),
         ]
 
-    config = {"pipeline": "germline", "gatk": "gatk4", "realigner": "none"}
+    config = {"pipeline": "germline", "gatk": "gatk4", "realigner": "none", "duplicates": "sambamba"}
     (found,) = plan.steps_of({1: jobs(1), 2: jobs(2)}, ("S1",), config)
     assert found == Step(
         "germline", "base_recalibration", ("S1",), ("a.table", "a.bam", "a.bai"), False, {1: 4000, 2: 8000}

@@ -20,7 +20,7 @@ WANTED = defaultdict(lambda: ("priority",), map_and_sort=("priority", "threads")
 
 
 def cohort_of(folder: Path, sizes: dict[str, list[int]]) -> Cohort:
-    """Samples whose lanes have files of such sizes, holes but for their beginnings; an index as large as a human one's."""
+    """Samples whose lanes are files of such sizes, holes but for their beginnings; an index of a human one's size."""
     cohort, _ = one_contig_cohort(folder, 2000, seed=1)
     reads = [(f"read{number}", random_sequence(50, number)) for number in range(1100)]
     head = write_fastq(folder / "head.fq", reads).read_bytes()

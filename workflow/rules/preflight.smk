@@ -9,13 +9,20 @@ def look_ahead():
     here = not workflow.resource_settings.nodes
     jobs = {rule.name: job_of(rule) for rule in workflow.modifier.rules if "mem_mb" in rule.resources}
     temporary = tempfile.gettempdir()
+    memory = here and preflight.in_memory(temporary)
     reads = disk.measure(units[sample].values() for sample in samples)
     sort_mb = jobs[SORTS].mem_mb
     needs = {sample: disk.predict(of_units, config, sort_mb) for sample, of_units in zip(samples, reads)}
+    if memory:
+        jobs = {name: with_files(job, needs.values()) for name, job in jobs.items()}
     found = list(preflight.clock(time.time(), read_files(), source("preflight.py").stat().st_mtime))
     found += preflight.unnoticed(unnoticed)
     if here:
         found += preflight.temporary(temporary, os.environ.get("TMPDIR"))
+    if memory:
+        most = max(need.temporary for need in needs.values())
+        found += preflight.files_in_memory(temporary, most, limits()["memory_mib"] * 1.048576)
+    if here:
         found += of_process([job for name, job in jobs.items() if name not in unused()], reads, sort_mb)
     if PREFLIGHT != "machine":
         found += of_disks(needs.values(), temporary if here else "")
@@ -27,7 +34,7 @@ def look_ahead():
     if here and config["pipeline"] == "germline" and (line := chosen()):
         logger.info(line)
     if here:
-        disk.write(Path(".snakemake/gpd/disk.json"), needs, place("results/"), temporary)
+        disk.write(Path(".snakemake/gpd/disk.json"), needs, place("results/"), temporary, memory)
 
 
 def job_of(rule):
@@ -38,6 +45,12 @@ def job_of(rule):
         wildcards, input=InputFiles(), threads=threads, attempt=1, rulename=rule.name, async_run=workflow.async_run
     )
     return preflight.Job(rule.name, threads, mem_mb.value)
+
+
+def with_files(job, needs):
+    """The job with what it writes to temporary files, which are in memory here."""
+    most = max((need.rules[job.rule].temporary for need in needs if job.rule in need.rules), default=0)
+    return preflight.Job(job.rule, job.threads, job.mem_mb, most / 1e6)
 
 
 def of_process(jobs, reads, sort_mb):

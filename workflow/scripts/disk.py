@@ -30,6 +30,10 @@ CRAM = 0.5
 GVCF = 0.1  # of the recalibrated one; more where the genome is covered thinly
 EXPRESSION = 0.1  # transcripts and counted expression, of the spliced one
 
+# bytes of temporary files a base: sambamba notes where each pair lies (of reads of 100 bases; longer ones are fewer),
+# samtools keeps all alignments
+MARKING = {"sambamba": 0.125, "samtools": 1.1}
+
 IN_MEMORY = 2.5  # bytes of a base in a sorter's memory
 SAMBAMBA = 5 / 48  # of mem_mb: of a quarter (-m) it fills halves of five sixths, and writes each when it is full
 SAMTOOLS = 1 / 4
@@ -169,7 +173,7 @@ def _germline(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[d
         "map_and_sort": mapping,
         "map_chunk": mapping,
         "take_alignment": Space(mapped),
-        "mark_duplicates": Space(2 * mapped),
+        "mark_duplicates": Space(2 * mapped, MARKING[config["duplicates"]] * sum(unit.bases for unit in reads)),
         "realigner_targets": Space(mapped),
         "realign_indels": Space(mapped + _cut(mapped, mapped, config)),
         "base_recalibrator": Space(mapped),
@@ -236,11 +240,12 @@ def most_files(cohort: Iterable[Sequence[Reads]], config: Mapping, sort_mb: floa
 # ---- for who admits samples -------------------------------------------------------------------------
 
 
-def write(path: Path, needs: Mapping[str, Need], results: str, temporary: str) -> None:
-    """Leave what is predicted for the scheduler and the lab, whole or not at all."""
+def write(path: Path, needs: Mapping[str, Need], results: str, temporary: str, in_memory: bool = False) -> None:
+    """Leave what is predicted for the scheduler and the lab, whole or not at all. `in_memory`: temporary files are."""
     told = {
         "results": results,
         "temporary": temporary,
+        "in_memory": in_memory,
         "samples": {
             sample: {
                 "kept": round(need.kept),

@@ -13,6 +13,8 @@ from pathlib import Path
 
 PATIENCE_S = 120  # a file server's clock may be ahead by so much
 NOTHING = 1 << 20  # bytes: a disk with less is full
+MEMORY_KINDS = {"tmpfs", "ramfs"}  # of file systems
+NOTABLE = 0.001  # of the memory; what small samples put there is not worth a line
 BLOCK = 512  # the unit of st_blocks, whatever the file system's
 
 FILES_OF_GATK = 600  # its class path has 370, and GenomicsDBImport opens 50 samples at once, GVCF and index
@@ -22,11 +24,16 @@ TASKS_A_CORE = 40  # a JVM with the serial collector has some 30 threads; mappin
 
 @dataclass(frozen=True)
 class Job:
-    """What the largest job of a rule asks for."""
+    """What the largest job of a rule asks for, and what it writes to temporary files that lie in memory."""
 
     rule: str
     threads: int
     mem_mb: int
+    files_mb: float = 0
+
+    @property
+    def takes_mb(self) -> int:
+        return round(self.mem_mb + self.files_mb)
 
 
 @dataclass(frozen=True)
@@ -53,14 +60,14 @@ def memory(
         yield Finding(
             f"{where}, and the mapper's index takes {index_mb:,.0f}: run where there is more, or raise the limit", True
         )
-    larger = [job for job in jobs if job.mem_mb > there_mb]
+    larger = [job for job in jobs if job.takes_mb > there_mb]
     if larger:
-        asked = ", ".join(f"{job.rule} {job.mem_mb:,}" for job in sorted(larger, key=lambda job: -job.mem_mb))
+        asked = ", ".join(f"{job.rule} {job.takes_mb:,}" for job in sorted(larger, key=lambda job: -job.takes_mb))
         yield Finding(
             f"{where}, less than single jobs ask for ({asked}): those of large samples may be ended for it; set their "
             "mem_mb in a profile, or run where there is more"
         )
-    together = [(job.mem_mb * (cores // job.threads), job) for job in jobs if job not in larger]
+    together = [(job.takes_mb * (cores // job.threads), job) for job in jobs if job not in larger]
     most, job = max(together, key=lambda each: each[0], default=(0, None))
     if job and told_mb is None and most > there_mb:
         yield Finding(
@@ -137,6 +144,24 @@ def temporary(path: str, wished: str | None) -> Iterator[Finding]:
         yield Finding(f"TMPDIR {wished}: no such folder: temporary files go to {path}; make it, or name another")
     elif wished and (fault := fault_of(Path(wished))):
         yield Finding(f"TMPDIR {wished}: {fault}; temporary files go to {path}")
+
+
+def in_memory(folder: str, mounts: str = "/proc/self/mountinfo") -> bool:
+    """Whether a folder's file system is memory, as /tmp is on some systems."""
+    device = standing(folder).stat().st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    lines = Path(mounts).read_text(encoding="utf-8", errors="replace").splitlines()
+    kinds = [line.partition(" - ")[2].split()[0] for line in lines if line.split()[2] == number]
+    return bool(MEMORY_KINDS & set(kinds))
+
+
+def files_in_memory(path: str, sample: float, there_mb: float) -> Iterator[Finding]:
+    """Of a folder for temporary files that is memory, of which a sample takes so many bytes there."""
+    if sample > there_mb * 1e6 * NOTABLE:
+        yield Finding(
+            f"{path}: temporary files go here, and it is memory (tmpfs): a sample takes up to {size(sample)} of it, "
+            "beside what its jobs ask for; set TMPDIR to a folder on a disk"
+        )
 
 
 def standing(path: str) -> Path:

@@ -11,8 +11,11 @@ import importlib.util
 import json
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
@@ -27,10 +30,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 SHARED = ROOT.parent / "shared" / "data"
 TABLE = HERE / "measured.tsv"
-COLUMNS = ["name", "settings", "sort_mb", "units", "peak_bytes", "kept_bytes"]
-LOOK_S = 0.05
+COLUMNS = ["name", "settings", "sort_mb", "units", "peak_bytes", "kept_bytes", "rules"]
+LOOK_S = 0.005
 MIB = 1 << 20
-CORES, USUAL_MB = 2, 10_000
+CORES, USUAL_MB = 1, 10_000  # one job after the other: what lies there is that job's
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,10 @@ CASES = {
     "simulated_0.4Mb": Case("germline", SMALL, "DEMO01"),
     "simulated_0.4Mb_cram": Case("germline", SMALL, "DEMO01", {"alignment_format": "cram"}),
     "simulated_0.4Mb_spilled": Case("germline", SMALL, "DEMO01", sort_mb=40),
+    "simulated_0.4Mb_samtools": Case("germline", SMALL, "DEMO01", {"duplicates": "samtools"}),
     "simulated_0.4Mb_pieces": Case("germline", GAPS, "DEMO01", {"scatter": 4}),
     "chr20": Case("germline", CHR20, "NA12878"),
+    "chr20_samtools": Case("germline", CHR20, "NA12878", {"duplicates": "samtools"}),
     "chr22": Case("germline", CHR22, "NA12878"),
     "simulated_rna": Case("tuxedo", simulated("tuxedo"), "treated1"),
     "yeast": Case("tuxedo", rna_reads("rnaseq_yeast_chrI", "WT_rep1"), "WT_rep1"),
@@ -112,8 +117,8 @@ def measure(case: Case, folder: Path) -> dict[str, object]:
     lay_out(source, [case.sample], run, **settings)
     snakemake(case, run, "prepare", folder)
     with tempfile.TemporaryDirectory() as scratch:
-        shared = disk_usage.used_mib(run / "results")
-        with disk_usage.watch([run / "results", Path(scratch)]) as peak:
+        shared = disk_usage.used_mib(run / "results") * MIB
+        with watch(run / "results", Path(scratch)) as looks:
             snakemake(case, run, "results", folder, TMPDIR=scratch)
     predictor = load(ROOT / "workflow/scripts/disk.py")
     ((*units,),) = predictor.measure([[row for row in source.units if row["sample_name"] == case.sample]])
@@ -121,9 +126,68 @@ def measure(case: Case, folder: Path) -> dict[str, object]:
         "settings": json.dumps({"pipeline": case.pipeline} | settings),
         "sort_mb": case.sort_mb,
         "units": json.dumps([[round(unit.bases), round(unit.fastq)] for unit in units]),
-        "peak_bytes": round((peak.mib - shared) * MIB),
-        "kept_bytes": round((disk_usage.used_mib(run / "results") - shared) * MIB),
+        "peak_bytes": round(max(look.results + look.temporary for look in looks) - shared),
+        "kept_bytes": round(disk_usage.used_mib(run / "results") * MIB - shared),
+        "rules": json.dumps(dict(by_rule(run / "ledger.jsonl", looks, shared))),
     }
+
+
+@dataclass(frozen=True)
+class Look:
+    """Bytes in the folder of results and in that of temporary files, at a time."""
+
+    at: datetime
+    results: float
+    temporary: float
+
+
+@contextmanager
+def watch(results: Path, temporary: Path) -> Iterator[list[Look]]:
+    """Look at both folders again and again."""
+    looks: list[Look] = []
+    over = threading.Event()
+
+    def keep_looking() -> None:
+        while not over.wait(LOOK_S):
+            taken = [disk_usage.used_mib(folder) * MIB for folder in (results, temporary)]
+            looks.append(Look(datetime.now(UTC), taken[0], taken[1] + unlinked(temporary)))
+
+    watcher = threading.Thread(target=keep_looking)
+    watcher.start()
+    try:
+        yield looks
+    finally:
+        over.set()
+        watcher.join()
+
+
+def unlinked(folder: Path) -> float:
+    """Bytes of files without a name there any more, which samtools still has open."""
+    files = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            links = process.glob("fd/*") if (process / "comm").read_text() == "samtools\n" else ()
+            for link in links:
+                target = str(link.readlink())
+                if target.startswith(f"{folder}/") and target.endswith(" (deleted)"):
+                    files[link.stat().st_ino] = link.stat().st_blocks * disk_usage.BLOCK_BYTES
+    return sum(files.values())
+
+
+def by_rule(ledger: Path, looks: list[Look], shared: float) -> Iterator[tuple[str, list[int]]]:
+    """The most of each folder while jobs of each rule ran."""
+    spans: dict[str, list[tuple[datetime, datetime]]] = {}
+    for line in ledger.read_text().splitlines():
+        row = json.loads(line)
+        spans.setdefault(row["rule"], []).append((row["start"], row["end"]))
+    for rule, times in sorted(spans.items()):
+        spent = [(datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in times]
+        then = [look for look in looks if any(start <= look.at <= end for start, end in spent)]
+        if then:
+            yield (
+                rule,
+                [round(max(look.results for look in then) - shared), round(max(look.temporary for look in then))],
+            )
 
 
 def snakemake(case: Case, run: Path, target: str, folder: Path, **environment: str) -> None:
@@ -142,7 +206,6 @@ def load(path: Path) -> ModuleType:
 
 
 def main(names: list[str]) -> None:
-    disk_usage.INTERVAL_S = LOOK_S
     rows = {row["name"]: row for row in read()}
     for name in names or CASES:
         with tempfile.TemporaryDirectory() as folder:
