@@ -21,9 +21,11 @@ RULES = WORKFLOW / "rules/germline"
 # the command around the mapper's
 MAPPING = (RULES / "mapping.smk").read_text().partition('    command = """')[2].partition('"""')[0]
 # those that make one of pieces
-GATHERING = dict(
-    re.findall(r'^(GATHER_\w+) = """(.*?)"""', (RULES / "stretches.smk").read_text(), re.DOTALL | re.MULTILINE)
-)
+GATHERING = {
+    name: command
+    for path in RULES.glob("*.smk")
+    for name, command in re.findall(r'^(GATHER_\w+) = """(.*?)"""', path.read_text(), re.DOTALL | re.MULTILINE)
+}
 AT_A_START = r'(?:^|[|;&({{]|\|\||&&|\bif|\bthen)\s*(?:"?\$\()?({names})(?=[\s"])'
 
 

@@ -53,7 +53,7 @@ def test_a_text_of_a_rule_that_an_upgrade_changes_is_told(done, tmp_path):
     upgraded = tmp_path / "upgraded"
     for folder in ("workflow", "envs"):
         shutil.copytree(ROOT / folder, upgraded / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    rule = upgraded / "workflow/rules/germline/mark_duplicates.smk"
+    rule = upgraded / "workflow/rules/germline/mark_duplicates_sambamba.smk"
     rule.write_text(rule.read_text().replace("sambamba markdup", "sambamba markdup --hash-table-size 262144"))
     (line,) = told(done.snakemake("--snakefile", str(upgraded / "workflow/Snakefile")))
     assert "because of mark_duplicates (code has changed since last execution" in line

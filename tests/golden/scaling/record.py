@@ -26,7 +26,7 @@ TEMPLATE = json.loads((HERE.parent / "germline_demo" / "ledger.jsonl").read_text
 START = datetime(2026, 11, 21, 8, tzinfo=UTC)
 NODE = Node(cores=16, mem_mb=64_000)
 SAMPLE = "HG002"
-CONFIG = {"pipeline": "germline", "gatk": "gatk4", "realigner": "none"}
+CONFIG = {"pipeline": "germline", "gatk": "gatk4", "realigner": "none", "duplicates": "sambamba"}
 SEED = 1
 NOISE = 0.01  # of a time, one standard deviation
 CUT_OFF = "map_and_sort-t8-scatter-numa-interleave-alone-r2"
