@@ -30,6 +30,7 @@ class ClusterNode(Node):
         self.runtime = folder / f"runtime-{name}"
         self.environment |= {"GPD_RUNTIME_DIR": str(self.runtime), "GPD_BEAT_S": beat_s}
         self.environment["PATH"] = f"{folder}/bin:{os.environ['PATH']}"
+        self.environment["TMPDIR"] = str(folder)  # what a node that goes down for good leaves there
         if job:
             self.environment |= {"SLURMD_NODENAME": name, "SLURM_JOB_ID": str(job), "SLURM_STEP_ID": "0"}
         (folder / f"{name}.py").write_text(
