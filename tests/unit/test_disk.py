@@ -184,13 +184,17 @@ NATIVE = 1.5 * disk.MIB  # libraries that GATK unpacks into the temporary folder
 
 @pytest.mark.parametrize("row", [row for row in measured() if row["rules"]], ids=lambda row: row["name"])
 def test_each_step_took_of_each_disk_what_is_predicted(row):
-    """Room for a step may be more than it takes, for a sample's smaller files are counted with each."""
+    """Room for a step may be more than it takes, for a sample's smaller files are counted with each. As a step begins, what the
+    one before has read may still be there: Snakemake removes it meanwhile.
+    """
     units = [disk.Reads(*unit) for unit in json.loads(row["units"])]
     predicted = predict(*units, sort_mb=int(row["sort_mb"]), **json.loads(row["settings"])).rules
     took = {rule: spaces for rule, spaces in json.loads(row["rules"]).items() if rule in predicted}
     assert {"map_and_sort", "mark_duplicates", "base_recalibration", "haplotype_caller"} <= set(took) or "align" in took
+    before = dict(zip(list(predicted)[1:], predicted.values(), strict=False))
     for rule, (results, temporary) in took.items():
-        assert results * (1 - WITHIN) <= predicted[rule].results, rule
+        room = max(predicted[rule].results, before[rule].results if rule in before else 0)
+        assert results * (1 - WITHIN) <= room, rule
         assert predicted[rule].results * (1 - WITHIN) <= results + disk.SMALL["germline"], rule
         assert temporary * (1 - WITHIN) <= predicted[rule].temporary + NATIVE, rule
         assert predicted[rule].temporary * (1 - WITHIN) <= temporary * 2 + NATIVE, rule
