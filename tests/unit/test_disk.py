@@ -184,7 +184,7 @@ NATIVE = 1.5 * disk.MIB  # libraries that GATK unpacks into the temporary folder
 
 @pytest.mark.parametrize("row", [row for row in measured() if row["rules"]], ids=lambda row: row["name"])
 def test_each_step_took_of_each_disk_what_is_predicted(row):
-    """Room for a step may be more than it takes, for a sample's smaller files are counted with each. As a step begins, what the
+    """Room for a step may be more than it takes, for smaller files are counted with each. As a step begins, what the
     one before has read may still be there: Snakemake removes it meanwhile.
     """
     units = [disk.Reads(*unit) for unit in json.loads(row["units"])]
