@@ -175,7 +175,8 @@ def entered(twelve_lanes: Cohort, folder: Path, way: str) -> Cohort:
     if way == "keep":
         cohort.add_unit("NA12878", "all", bam=cram)
     else:  # of each read group a unit
-        split = ["samtools", "split", "--reference", cohort.config["reference"]["fasta"], "-f", folder / "%#.%.", cram]
+        genome = results(twelve_lanes) / "reference" / "genome.fa"
+        split = ["samtools", "split", "--reference", genome, "-f", folder / "%#.%.", cram]
         subprocess.run(split, cwd=twelve_lanes.folder, check=True)
         for bam in sorted(folder.glob("*.bam")):
             cohort.add_unit("NA12878", f"L{bam.stem}", bam=bam.name)
