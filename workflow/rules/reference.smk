@@ -2,12 +2,11 @@
 
 
 rule reference:
-    """The genome under one name, uncompressed, with its index, its dictionary and its contigs as intervals."""
+    """The genome under one name, uncompressed, with its index and its dictionary."""
     input:
         config["reference"]["fasta"],
     output:
         **reference,
-        bed="results/reference/genome.bed",
     log:
         "logs/reference/genome.log",
     conda:
@@ -21,7 +20,6 @@ rule reference:
             gzip -cdf -- {input:q} > {output.fasta:q}
             samtools faidx {output.fasta:q}
             samtools dict -o {output.dict:q} {output.fasta:q}
-            awk '{{ print $1 "\t0\t" $2 }}' {output.fai:q} > {output.bed:q}
             """,
         )
 

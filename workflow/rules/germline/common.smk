@@ -123,7 +123,7 @@ def preparations():
     sets = training.values() if config["filter"] == "vqsr" else []
     ready = [*known_sites, *(vcf for files in sets for vcf in files.values())]
     return [
-        *(*reference.values(), "results/reference/genome.bed", STRETCHES, CALLED),
+        *(*reference.values(), STRETCHES, CALLED),
         *(expand([INTERVAL, WIDE], interval=joint_intervals) if joint else []),
         *(*index, *ready, *(f"{vcf}.tbi" for vcf in ready)),
     ]
