@@ -77,9 +77,10 @@ def test_the_page_tells_calls_that_pass_from_all_records(tmp_path: Path) -> None
         for at, (base, alt, passed) in enumerate(changes, 1)
     ]
     write_calls(tmp_path / "results/hard_filter/S1.vcf.gz", records, 2000)
-    for folder, name in (("samtools_stats", "S1.txt"), ("base_recalibrator", "S1.table")):
-        (tmp_path / "results" / folder).mkdir()
-        (tmp_path / "results" / folder / name).write_text("nothing that MultiQC knows\n")
+    others = ("samtools_stats/S1.txt", "base_recalibrator/S1.table", "mark_duplicates/S1.txt")
+    for path in (tmp_path / "results" / name for name in (*others, "mapping_rates/mapping_rates_mqc.tsv")):
+        path.parent.mkdir()
+        path.write_text("nothing that MultiQC knows\n")
     files = "results/multiqc/files.txt"
     ran = cohort.snakemake("--notemp", "--allowed-rules", "bcftools_stats", "multiqc_files", "--", files)
     assert ran.exit_code == 0, ran.said
