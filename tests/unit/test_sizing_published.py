@@ -1,102 +1,49 @@
-"""Models of published machines: simulated as their laws say, and held against runs that they have not seen."""
-
-from dataclasses import replace
-from random import Random
+"""Machines from published figures: what was printed, its scatter, and what runs with failures say."""
 
 import pytest
 
 from gpd.published import figures
-from gpd.published.series import GIGABASES_A_SAMPLE
+from gpd.published.series import GIGABASES_A_SAMPLE, ReferencePoint
 from gpd.sizing import published
-from gpd.sizing.model import Seen
-from gpd.sizing.published import FAMILIES, STEPS_FAMILY, errors, held_out
 from gpd.sizing.sources import core_hours
 
 RUNS = figures.read()
 
 
 @pytest.fixture(scope="module")
-def models():
-    return published.models(RUNS, Random(1))
+def machines():
+    return published.machines(RUNS)
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("n", [1, 2, 4, 8, 12])
-def test_the_simulated_makespan_is_the_sum_of_the_steps_laws(models, n):
-    """All samples are alike, so that they go through each step together."""
-    model = models["8352Y"]
-    hours = sum(
-        work.law.seconds(GIGABASES_A_SAMPLE, min(work.width, model.cores / n), n - 1) / 3600 for work in model.works
-    )
-    assert model.predict(n, GIGABASES_A_SAMPLE).makespan_s / 3600 == pytest.approx(hours, rel=1e-6)
+def test_a_machine_has_the_n_that_ran_without_failures(machines):
+    numbers = {sku: [one.n for one in machine.measured] for sku, machine in machines.items()}
+    assert numbers == {"8352Y": [1, 2, 4, 8, 12], "8358": [1, 8, 12, 14], "7763": [1, 2, 4]}
+    assert {sku: machine.n_failed for sku, machine in machines.items()} == {"8352Y": 16, "8358": 16, "7763": 6}
 
 
-def test_published_runs_are_predicted_by_a_model_that_has_not_seen_them(figure):
-    found = {name: errors(held_out(RUNS, family)) for name, family in FAMILIES.items()}
-    for name, one in found.items():
-        figure(
-            f"published runs left out, {name}: median {one.median:.1%}, worst {one.worst:.1%} of {one.runs};"
-            f" with failed samples median {one.median_failed:.1%}, worst {one.worst_failed:.1%} of {one.runs_failed}"
-        )
-    ours = found["steps, slowed by the number of jobs"]
-    assert (ours.runs, ours.runs_failed) == (12, 4)
-    assert ours.median <= 0.03
-    assert ours.worst <= 0.08
-    assert ours.median <= min(one.median for one in found.values()) + 0.01, "a simpler one would do"
+def test_its_figures_are_those_that_follow_from_the_printed_hours(machines):
+    one = machines["8358"].measured[-1]
+    assert one.gigabases_per_day.mid == pytest.approx(24 * 14 * GIGABASES_A_SAMPLE / 49.86)
+    assert one.gigabases_per_day.low < one.gigabases_per_day.mid < one.gigabases_per_day.high
+    assert (one.gigabases, one.memory_mib, one.cpu_utilisation) == (GIGABASES_A_SAMPLE, None, None)
 
 
-@pytest.mark.deep
-def test_a_run_that_is_left_out_is_not_seen_in_any_way():
-    """Its hours may be anything: what is predicted of it is the same."""
-    wrong = [
-        replace(run, hours={step: hours * 3 for step, hours in run.hours.items()})
-        if (run.table, run.sku, run.n_samples) == (figures.THROUGHPUT, "8358", 1)
-        else run
-        for run in RUNS
-    ]
-    first, second = (
-        next(one for one in held_out(runs, STEPS_FAMILY) if (one.sku, one.n) == ("8358", 1)) for runs in (RUNS, wrong)
-    )
-    assert first.predicted_hours == pytest.approx(second.predicted_hours)
-    assert second.measured_hours == pytest.approx(3 * first.measured_hours)
+def point(n, hours):
+    return ReferencePoint("made up", n, 0, None, hours, {}, ())
 
 
-@pytest.mark.deep
-def test_runs_with_failures_are_in_no_fit_and_told_apart():
-    failed = [(one.sku, one.n, one.failed) for one in held_out(RUNS, STEPS_FAMILY) if one.failed]
-    assert failed == [("8352Y", 16, 2), ("8358", 16, 2), ("7763", 6, 1), ("7763", 10, 4)]
-    assert all(run.n_failed == 0 for run in published.whole(RUNS))
+def test_curves_that_are_lines_have_no_scatter_and_two_runs_tell_none():
+    line = [point(n, 20 + 2 * n) for n in (1, 2, 4)]
+    assert published.scatter([line, [point(1, 20), point(2, 90)]]).se == pytest.approx(0, abs=1e-9)
 
 
-def test_a_model_says_what_was_seen(models):
-    size = GIGABASES_A_SAMPLE
-    assert models["8352Y"].seen == Seen(1, 12, size, size, 16)
-    assert models["7763"].seen == Seen(1, 4, size, size, 6)
-    assert models["7763"].seen.factor(4, size) == 1
-    assert models["7763"].seen.factor(8, size) == 2
-    assert models["7763"].seen.factor(8, size / 2) == 4
-
-
-def test_more_samples_take_longer_and_give_more_a_day(models):
-    for model in models.values():
-        hours = [model.predict(n, GIGABASES_A_SAMPLE).makespan_s for n in range(1, model.seen.n_high + 1)]
-        daily = [model.predict(n, GIGABASES_A_SAMPLE).genomes_per_day for n in range(1, model.seen.n_high + 1)]
-        assert hours == sorted(hours)
-        assert daily == sorted(daily)
-
-
-@pytest.mark.deep
-def test_the_interval_is_of_the_seed_and_wider_beyond_what_was_seen():
-    model = published.models(RUNS, Random(1), redraws=20)["8358"]
-
-    def spread(gigabases, seed=1):
-        found = model.makespan_h(model.predict(8, gigabases), Random(seed))
-        assert found.low <= found.mid <= found.high
-        return found.high / found.low
-
-    seen = spread(GIGABASES_A_SAMPLE)
-    assert seen == spread(GIGABASES_A_SAMPLE)
-    assert spread(GIGABASES_A_SAMPLE / 64) > seen > 1
+def test_the_scatter_is_that_of_relative_residuals_over_all_curves():
+    """Hours 100, 103 and 100 about their line of 101.2, 101.0 and 100.8, or nearly so; of five runs more none."""
+    curves = [[point(n, h) for n, h in ((1, 100), (2, 103), (3, 100))], [point(n, 10.0 * n) for n in range(1, 6)]]
+    found = published.scatter(curves)
+    residuals = (0.01, -0.0195, 0.01)
+    assert found.se == pytest.approx((sum(r**2 for r in residuals) / 4) ** 0.5, rel=0.02)
+    assert found.n == 5
 
 
 def test_core_hours_of_others_have_sources_and_the_one_from_rows_follows_from_them():

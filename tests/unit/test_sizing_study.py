@@ -1,51 +1,84 @@
-"""The model of a machine from tables of a study: what a rule's jobs tell of the pieces that it is cut into."""
+"""A machine from the tables of a study: which cells count, and what is not known of them."""
 
-from random import Random
+from statistics import median
 
 import pandas as pd
 import pytest
+from conftest import ROOT
 
+from gpd.records import node
 from gpd.sizing import study
-from gpd.sizing.cuts import CUTS
 from gpd.tables.collect import Tables
 
-MIB_PER_GB = 700
-RULE = "haplotype_caller"
-ESTIMATED = CUTS[RULE].piece_gigabases(MIB_PER_GB)
+KNOWN = {
+    "pipeline": "germline",
+    "mode": "scheduled",
+    "binding": "compact",
+    "nodes": 1,
+    "sku": "made up",
+    "cores": 2,
+    "counted": True,
+    "failed": 0,
+    "failed_data": 0,
+    "cpu_utilisation": 0.9,
+    "peak_memory_mib": 100.0,
+    "peak_disk_mib": None,
+    "kept_disk_mib": 50.0,
+    "shared_inputs_mib": None,
+    "shared_outputs_mib": 1.0,
+}
 
 
-def pieces(sizes: list[float], shards: tuple[str | None, ...] = (None,)) -> float | None:
-    """The smallest piece that the model sees where one sample of each size ran alone on two cores, gigabases."""
-    runs, samples, jobs = [], [], []
-    for number, size in enumerate(sizes):
-        cell = {"cell": f"{number}", "pipeline": "germline", "mode": "scheduled", "binding": "compact", "nodes": 1}
-        amounts = {"n": 1, "cores": 2, "succeeded": 1, "failed": 0, "failed_data": 0, "gigabases": size}
-        disk = {"input_mib": MIB_PER_GB * size, "peak_disk_mib": None, "kept_disk_mib": None}
-        known = {"makespan_s": 10, "genome_mb": 1.0}
-        shared = {"shared_inputs_mib": None, "shared_outputs_mib": None}
-        runs.append({**cell, **amounts, **disk, **shared, "counted": True, "sku": "made up", **known})
-        samples.append({"cell": f"{number}", "sample": "A", "gigabases": size})
-        for shard in shards:
-            job = {"cell": f"{number}", "sample": "A", "rule": RULE, "step": RULE, "timed": True, "threads": 1}
-            taken = {"start_s": 0.0, "end_s": 10.0, "cpu_s": 10.0, "peak_rss_mib": 900.0}
-            jobs.append({**job, **taken, "shard": shard, "exit_code": 0})
-    frames = {"runs": pd.DataFrame(runs), "samples": pd.DataFrame(samples), "jobs": pd.DataFrame(jobs)}
-    tables = Tables(**frames, steps=pd.DataFrame(), points=pd.DataFrame(), unfinished=(), records=())
-    (work,) = study.model(study.evidence("made up", tables), Random(1)).works
-    return work.piece_gigabases
+def cell(n, gigabases_per_day=10.0, **changed):
+    return KNOWN | {"n": n, "gigabases": 5.0 * n, "gigabases_per_day": gigabases_per_day} | changed
 
 
-def test_a_rule_is_cut_as_small_as_the_sizes_of_files_allow():
-    assert pieces([ESTIMATED / 2]) == pytest.approx(ESTIMATED)
-    assert pieces([ESTIMATED * 20], shards=("1", "2")) == pytest.approx(ESTIMATED)
+def machine(*cells):
+    empty = dict.fromkeys(("jobs", "samples", "steps", "points"), pd.DataFrame())
+    return study.machine("made up", Tables(**empty, runs=pd.DataFrame(list(cells)), unfinished=(), records=()))
 
 
-def test_a_job_that_stayed_whole_for_its_files_were_smaller_than_estimated_does_not_keep_larger_ones_whole():
-    size = 2.2 * ESTIMATED
-    found = pieces([ESTIMATED, size])
-    assert found is not None
-    assert size / 2 < found < 0.6 * size
+def test_repeats_of_an_n_have_a_mean_and_an_interval_and_a_single_run_has_none():
+    one, two = machine(cell(1), cell(2, 18.0), cell(2, 22.0, peak_memory_mib=300.0)).measured
+    assert (one.n, one.gigabases, one.gigabases_per_day.mid, one.gigabases_per_day.low) == (1, 5, 10, None)
+    assert (two.n, two.gigabases_per_day.mid, two.memory_mib) == (2, 20, 300)
+    assert two.gigabases_per_day.low < 18 < 22 < two.gigabases_per_day.high
+    assert any("N = 1 ran once" in note for note in machine(cell(1), cell(2), cell(2)).notes)
 
 
-def test_a_rule_whose_jobs_stay_whole_at_any_size_is_never_cut():
-    assert pieces([20 * ESTIMATED]) is None
+def test_what_some_runs_do_not_tell_is_not_known():
+    (one,) = machine(cell(1)).measured
+    assert (one.disk_mib_per_gb, one.shared_mib_per_gb, one.kept_mib_per_gb) == (None, None, 10)
+
+
+def test_an_n_at_which_a_sample_failed_for_the_load_is_not_used_though_other_repeats_were_well():
+    found = machine(cell(1), cell(2), cell(2, 20.0, failed=1), cell(4, failed=2))
+    assert [one.n for one in found.measured] == [1]
+    assert found.n_failed == 2
+    with pytest.raises(study.StudyError, match="at each N samples failed for the load"):
+        machine(cell(1), cell(1, failed=1))
+
+
+def test_a_cell_whose_sample_had_bad_data_is_left_out_and_others_of_its_n_are_not():
+    found = machine(cell(1), cell(2, 20.0), cell(2, 30.0, failed=1, failed_data=1))
+    assert [one.gigabases_per_day.mid for one in found.measured] == [10, 20]
+    assert found.n_failed is None
+
+
+def test_cells_are_of_one_machine_and_one_way_of_running():
+    others = [cell(n, mode="independent") for n in (1, 2, 4)]
+    slower = cell(1, 7.0, sku="another")
+    found = machine(cell(1), cell(2), slower, *others, cell(8, mode="cluster"), cell(8, counted=False))
+    assert [(one.n, one.gigabases_per_day.mid) for one in found.measured] == [(1, 10), (2, 10)]
+    assert found.skus == ("made up",)
+    with pytest.raises(study.StudyError, match="no cell of the germline pipeline on one machine"):
+        machine(cell(2, mode="cluster"), cell(2, pipeline="tuxedo"))
+
+
+def test_figures_of_a_node_are_taken_from_its_record():
+    assert study.node_figures(None) == study.NodeFigures()
+    nodes = ROOT / "tests" / "golden" / "nodes"
+    assert study.node_figures(node.read_node(nodes / "epyc-2x64.json")).watts is None
+    record = node.read_node(nodes / "xeon-2x32-4numa.json")
+    triad = record.bandwidth.place("node").mb_s["triad"]
+    assert study.node_figures(record) == study.NodeFigures(480.0 + 20.0, median(triad))

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,11 +12,11 @@ import typer
 from gpd.commands.verbs import Terminal, say
 
 if TYPE_CHECKING:
+    from gpd.sizing.machine import Machine
     from gpd.sizing.needs import Asked, Need
 
 PERIODS = {"day": 1, "week": 7, "month": 365.25 / 12, "year": 365.25}  # days
 TIMES = {"m": 1 / 60, "h": 1, "d": 24}  # hours
-REDRAWS = 100  # models of resampled runs
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,6 @@ class Given:
     watts: str | None
     price: str | None
     prices: Path | None
-    seed: int
 
 
 def command(
@@ -47,34 +46,26 @@ def command(
         Path | None,
         typer.Option(help="TSV with name (a study, a SKU) and price_per_hour.", exists=True, dir_okay=False),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the intervals.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    markdown: Annotated[Path | None, typer.Option(help="Also write it to this file.", dir_okay=False)] = None,
     html: Annotated[Path | None, typer.Option(help="Also write a page to this file.", dir_okay=False)] = None,
 ) -> None:
-    """Say how many nodes so many genomes take: hours, memory, disk, energy, money; ranges, and what limits.
+    """Say how many nodes so many genomes take: hours, memory, disk, energy, money; intervals, and what limits.
 
-    From a model of each machine that is fitted to its study or to published figures, and simulated. What was not seen
-    is said to be extrapolated; what is not known stays missing. Several machines stand side by side.
+    From what was measured of each machine, in its study or in published figures, at an N that was run with samples of
+    about the size that is asked for. Nothing is extrapolated: without such runs it says what to measure. Several
+    machines stand side by side.
 
     Example: gpd size --genomes 200/week --depth 30 --published 8358 --published 7763
     """
     from gpd.commands import size_display
     from gpd.published import figures
-    from gpd.sizing.published import FAMILIES, errors, held_out
     from gpd.sizing.sources import core_hours
 
     asked = _asked(genomes, depth, deadline, nodes, carbon)
-    given = Given(tuple(study or ()), tuple(published or ()), watts, price_per_hour, prices, seed)
-    needs = answer(asked, given)
-    runs = figures.read()
-    shown = size_display.Shown(
-        needs, {name: errors(held_out(runs, family)) for name, family in FAMILIES.items()}, core_hours(runs)
-    )
+    given = Given(tuple(study or ()), tuple(published or ()), watts, price_per_hour, prices)
+    shown = size_display.Shown(answer(asked, given), core_hours(figures.read()))
     if html is not None:
-        html.write_text(size_display.to_html(shown, seed), encoding="utf-8")
-    if markdown is not None:
-        markdown.write_text(size_display.to_markdown(shown), encoding="utf-8")
+        html.write_text(size_display.to_html(shown), encoding="utf-8")
     if as_json:
         say(size_display.to_json(shown))
     else:
@@ -84,42 +75,36 @@ def command(
 
 def answer(asked: "Asked", given: Given) -> list["Need"]:
     """What is needed of each machine, studies first. Raises GpdError."""
-    from random import Random
-
     from gpd.sizing import power
     from gpd.sizing.needs import need
 
     watts, price = _number("--watts", given.watts), _number("--price-per-hour", given.price, zero=True)
     table, tdp = power.read_prices(given.prices) if given.prices else {}, power.read_tdp()
-    draw = Random(given.seed)
-    models = [*_of_studies(given.studies, draw), *_of_published(given.published, bool(given.studies), draw)]
+    machines = [*_of_studies(given.studies), *_of_published(given.published, bool(given.studies))]
     return [
-        need(asked, model, draw, power.power(model, watts, tdp), power.price_of(model, price, table))
-        for model in models
+        need(asked, machine, power.power(machine, watts, tdp), power.price_of(machine, price, table))
+        for machine in machines
     ]
 
 
-def _of_studies(folders: Sequence[Path], draw):
+def _of_studies(folders: Sequence[Path]) -> Iterator["Machine"]:
     from gpd.sizing import study
     from gpd.tables import collect
 
     names = [folder.resolve().name for folder in folders]
     for folder, name in zip(folders, names, strict=True):
-        tables = collect.collect(folder)
-        found = study.evidence(name if names.count(name) == 1 else str(folder), tables)
-        host = next((record.host for record in tables.records if record.host), None)
-        yield study.model(found, draw, REDRAWS, study.node_figures(tables.node), host)
+        yield study.machine(name if names.count(name) == 1 else str(folder), collect.collect(folder))
 
 
-def _of_published(skus: Sequence[str], has_studies: bool, draw):
+def _of_published(skus: Sequence[str], has_studies: bool) -> list["Machine"]:
     from gpd.published import figures
     from gpd.sizing import published
     from gpd.sizing.needs import NeedError
 
     if not skus and has_studies:
         return []
-    made = published.models(figures.read(), draw, REDRAWS)
-    names = [sku.removeprefix("published:") for sku in skus] or list(made)
+    made = published.machines(figures.read())
+    names = [sku.removeprefix(published.PREFIX) for sku in skus] or list(made)
     if unknown := [name for name in names if name not in made]:
         raise NeedError(f"--published {', '.join(unknown)}: curves were published of {', '.join(made)}")
     return [made[name] for name in names]

@@ -1,1 +1,1 @@
-"""How many nodes a number of genomes takes: laws of steps, a simulated node, and what follows from them."""
+"""How many nodes a number of genomes takes: what was measured of a machine, and what follows from it."""

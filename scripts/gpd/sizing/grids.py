@@ -1,10 +1,9 @@
-"""The tables of a size, as text: what is needed, how well runs were predicted that the model had not seen. Pure."""
+"""The tables of a size, as text: what is needed, and what others published. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from gpd.sizing.model import Range
+from gpd.sizing.machine import Range
 from gpd.sizing.needs import Need
-from gpd.sizing.published import Errors
 from gpd.sizing.sources import CoreHours
 from gpd.text.formats import counted, number
 from gpd.text.grid import Entry, Grid, Group, Line
@@ -17,8 +16,8 @@ def ranged(value: Range | None, digits: int = DIGITS) -> Entry:
     """A figure, and from where to where it may be."""
     if value is None:
         return Entry(NOT_KNOWN)
-    low, mid, high = (number(each, digits) for each in (value.low, value.mid, value.high))
-    return Entry(mid, "" if value.low == value.high else f"({low}-{high})")
+    ends = [number(end, digits) for end in (value.low, value.high)]
+    return Entry(number(value.mid, digits), "" if value.low == value.high else f"({'-'.join(ends)})")
 
 
 def _amount(value: float | None, unit: str = "") -> Entry:
@@ -28,7 +27,7 @@ def _amount(value: float | None, unit: str = "") -> Entry:
 def need_grid(needs: Sequence[Need]) -> Grid:
     """A column a machine, a line a figure; money and energy only where somebody asked or knows."""
     lines: dict[str, Callable[[Need], Entry]] = {
-        "cores": lambda one: Entry(str(one.model.cores)),
+        "cores": lambda one: Entry(str(one.machine.cores)),
         "samples at once (N)": lambda one: Entry(str(one.n)),
         "hours of N samples": lambda one: ranged(one.makespan_h),
         "genomes a day, a node": lambda one: ranged(one.genomes_per_day),
@@ -36,7 +35,7 @@ def need_grid(needs: Sequence[Need]) -> Grid:
         "nodes counted with": lambda one: Entry(str(one.nodes_counted)),
         "days of these, in whole batches": lambda one: ranged(one.days),
         "core hours a genome": lambda one: ranged(one.core_hours),
-        "CPU utilisation": lambda one: _amount(one.prediction.cpu_utilisation),
+        "CPU utilisation": lambda one: _amount(one.at.cpu_utilisation),
         "memory, GiB a node": lambda one: _amount(one.memory_gib),
         "scratch disk, GiB a node": lambda one: _amount(one.scratch_gib),
         "kept on disk, GiB a genome": lambda one: _amount(one.kept_gib),
@@ -50,7 +49,7 @@ def need_grid(needs: Sequence[Need]) -> Grid:
     asked = needs[0].asked
     return Grid(
         caption=f"{asked.genomes_per_week:,.4g} genomes a week at {asked.depth:g}x",
-        heads=("", *(one.model.name for one in needs)),
+        heads=("", *(one.machine.name for one in needs)),
         groups=(Group(tuple(Line(name, tuple(map(of, needs))) for name, of in lines.items())),),
     )
 
@@ -65,34 +64,10 @@ def _a_week(one: Need, amount: Range | None) -> Range | None:
     return None if amount is None else amount * one.asked.genomes_per_week
 
 
-def held_out_grid(found: Mapping[str, Errors]) -> Grid:
-    """How well families of models predict published runs that they have not seen."""
-    lines = [
-        Line(
-            name,
-            (
-                *map(_per_cent, (one.median, one.worst)),
-                *map(_per_cent, (one.median_failed, one.worst_failed)),
-            ),
-        )
-        for name, one in found.items()
-    ]
-    first = next(iter(found.values()))
-    return Grid(
-        caption="Errors of published runs that were left out of the fit",
-        heads=("model", f"median of {first.runs}", "worst", f"median of {first.runs_failed} with failures", "worst"),
-        groups=(Group(tuple(lines)),),
-    )
-
-
-def _per_cent(error: float) -> Entry:
-    return Entry(f"{100 * error:.1f}%")
-
-
 def source_grid(needs: Sequence[Need], sources: Sequence[CoreHours]) -> Grid:
-    """Core hours of a genome: predicted ones of this depth, and others' of other depths with their conditions."""
+    """Core hours of a genome: those of this answer, and others' of other depths with their conditions."""
     ours = [
-        Line(one.model.name, (ranged(one.core_hours), Entry(f"{one.asked.depth:g}"), Entry(_conditions(one))))
+        Line(one.machine.name, (ranged(one.core_hours), Entry(f"{one.asked.depth:g}"), Entry(_conditions(one))))
         for one in needs
     ]
     theirs = [
@@ -102,11 +77,10 @@ def source_grid(needs: Sequence[Need], sources: Sequence[CoreHours]) -> Grid:
     return Grid(
         caption="Core hours of a whole genome",
         heads=("", "core hours", "depth, x", "conditions"),
-        groups=(Group(tuple(ours), "predicted"), Group(tuple(theirs), "published")),
-        notes=("We have not run a whole genome: what is predicted was not measured.",),
+        groups=(Group(tuple(ours), "this answer"), Group(tuple(theirs), "published")),
         figures=False,
     )
 
 
 def _conditions(one: Need) -> str:
-    return f"N = {one.n} on {counted(one.model.cores, 'core')}, idle ones included"
+    return f"N = {one.n} on {counted(one.machine.cores, 'core')}, idle ones included"

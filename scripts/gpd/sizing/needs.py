@@ -1,22 +1,23 @@
-"""What a number of genomes needs of a machine: nodes, hours, memory, disk, energy, money; each a range. Pure."""
+"""What a number of genomes needs of a machine: nodes, hours, memory, disk, energy, money. Pure."""
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from random import Random
 
 from gpd.errors import GpdError
-from gpd.sizing.genome import HUMAN_MB
-from gpd.sizing.model import GIGABASES_PER_X, HOUR_S, SECONDS_PER_DAY, Curve, NodeModel, Prediction, Range, curve
+from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES
+from gpd.sizing.machine import Machine, Measured, Range
 from gpd.sizing.power import Power
-from gpd.statistics.knee import Knee, Observation, find_knee
-from gpd.text.formats import listed, number, some
+from gpd.statistics.knee import Knee, find_knee
+from gpd.text.formats import number
 
+HOURS_PER_DAY = 24
 DAYS_PER_WEEK = 7
+SECONDS_PER_DAY = 24 * 3600
 MIB_PER_GIB = 1024
-MOST_STEPS = 3  # named
-MOSTLY = 0.5  # of the time: past that cores are what limits
+GIGABASES_PER_X = HUMAN_30X_GIGABASES / 30  # of a human genome
+MOST_SCALED = 2  # samples that were measured may be so many times as large as those that are asked for
 
 
 class NeedError(GpdError):
@@ -37,43 +38,54 @@ class Asked:
     def gigabases(self) -> float:
         return self.depth * GIGABASES_PER_X
 
+    def daily(self, one: Measured) -> Range:
+        """Genomes a day of one node, of N samples at once."""
+        return one.gigabases_per_day * (1 / self.gigabases)
+
 
 @dataclass(frozen=True)
 class Need:
     """The answer for one machine; what is not known is None.
 
-    `n` samples at once on a node, and `within` whether that keeps the deadline. `makespan_h` is how long these take,
-    which is also how long one waits for a sample.
+    `measured` are the N that answer for samples of this size, `at` is the one of them that is used.
     """
 
     asked: Asked
-    curve: Curve
-    n: int
-    knee: Knee
-    within: bool
-    makespan_h: Range
+    machine: Machine
+    measured: tuple[Measured, ...]
+    at: Measured
     power: Power | None
     price_per_hour: float | None
-    limit: str
-    changes: tuple[str, ...] = field(default=())
 
     @property
-    def model(self) -> NodeModel:
-        return self.curve.model
+    def n(self) -> int:
+        """Samples at once on a node."""
+        return self.at.n
 
-    @property
-    def prediction(self) -> Prediction:
-        return self.curve.at(self.n)
+    @cached_property
+    def knee(self) -> Knee:
+        """Of all these N, whatever the deadline."""
+        return find_knee(one.observation for one in self.measured)
 
     @property
     def genomes_per_day(self) -> Range:
         """Of one node."""
-        return self.makespan_h.over(24.0 * self.n)
+        return self.asked.daily(self.at)
+
+    @cached_property
+    def makespan_h(self) -> Range:
+        """Hours of N samples, which is also how long one waits for a sample."""
+        return self.genomes_per_day.over(HOURS_PER_DAY * self.n)
+
+    @property
+    def within(self) -> bool:
+        """Whether a batch keeps the deadline, also where it takes as long as it may."""
+        return self.asked.deadline_h is None or self.makespan_h.worst <= self.asked.deadline_h
 
     @property
     def core_hours(self) -> Range:
         """Of the node, idle cores included, for a genome."""
-        return self.makespan_h * (self.model.cores / self.n)
+        return self.makespan_h * (self.machine.cores / self.n)
 
     @cached_property
     def nodes(self) -> Range:
@@ -83,36 +95,34 @@ class Need:
     @property
     def nodes_counted(self) -> int:
         """Those that there are; else as many as it takes with some certainty."""
-        return self.asked.nodes or int(self.nodes.high)
+        return self.asked.nodes or int(self.nodes.worst)
 
     @property
     def days(self) -> Range:
         """How long a week's genomes take on these nodes: batches of N, none of them cut."""
         batches = math.ceil(self.asked.genomes_per_week / (self.n * self.nodes_counted))
-        return self.makespan_h * (batches / 24)
+        return self.makespan_h * (batches / HOURS_PER_DAY)
+
+    @property
+    def memory_gib(self) -> float | None:
+        """What jobs took together at the most, when N was measured."""
+        return _gib(self.at.memory_mib)
 
     @property
     def scratch_gib(self) -> float | None:
         """Disk that a node's batch takes while it runs."""
-        disk = self.prediction.disk_mib
-        return None if disk is None else disk / MIB_PER_GIB
+        return _gib(self.at.disk_mib_per_gb, self.n * self.asked.gigabases)
 
     @property
     def kept_gib(self) -> float | None:
         """Disk that a genome's results take when all is done."""
-        kept = self.model.kept_mib_per_gb
-        return None if kept is None else kept * self.asked.gigabases / MIB_PER_GIB
-
-    @property
-    def memory_gib(self) -> float | None:
-        memory = self.prediction.memory_mib
-        return None if memory is None else memory / MIB_PER_GIB
+        return _gib(self.at.kept_mib_per_gb, self.asked.gigabases)
 
     @property
     def network_mib_s(self) -> Range | None:
         """To and from network file systems, of one node on average."""
-        amount = self.model.shared_mib_per_gb
-        return None if amount is None else self.genomes_per_day * (amount * self.asked.gigabases / SECONDS_PER_DAY)
+        amount = self.at.shared_mib_per_gb
+        return None if amount is None else self.at.gigabases_per_day * (amount / SECONDS_PER_DAY)
 
     @property
     def kwh(self) -> Range | None:
@@ -131,84 +141,73 @@ class Need:
         return None if self.price_per_hour is None else self.makespan_h * (self.price_per_hour / self.n)
 
     @property
-    def factor(self) -> float:
-        """How far beyond what was seen; 1: within."""
-        return self.model.seen.factor(self.n, self.asked.gigabases)
+    def scaled(self) -> str | None:
+        """Say how much larger the samples were that were measured; None: they were as large as those asked for."""
+        if self.at.gigabases * ALIKE <= self.asked.gigabases:
+            return None
+        return (
+            f"scaled from {number(self.at.gigabases)} to {number(self.asked.gigabases)} Gb a sample: time and disk are"
+            " taken to grow as gigabases do, which is too little where part of a step does not grow"
+        )
+
+    @property
+    def limit(self) -> str:
+        """What keeps a node from doing more."""
+        most, failed = self.machine.n_most, self.machine.n_failed
+        if not self.within:
+            return f"the deadline: no N that was measured keeps {self.asked.deadline_h:g} h"
+        if self.knee.n != self.n:
+            return f"the deadline: without it N = {self.knee.n} gives most"
+        if self.n < most:
+            return f"the machine: up to N = {most} more samples at once gave no more"
+        if failed and failed > self.n:
+            return f"failures: N = {self.n} is the most that was run without any, N = {failed} had some"
+        return f"what was measured: N = {self.n} is the most; whether more at once give more is not known"
+
+    @property
+    def changes(self) -> Iterator[str]:
+        """What one more node would change, and how much of the memory is taken."""
+        weekly = self.genomes_per_day * DAYS_PER_WEEK
+        span = "" if weekly.low is None else f" ({number(weekly.low)} to {number(weekly.high)})"
+        yield f"one more node: {number(weekly.mid)} genomes a week more{span}"
+        if self.machine.memory_mib is None or self.at.memory_mib is None:
+            yield "memory: what jobs take, or what there is, is not known"
+        else:
+            share = number(100 * self.at.memory_mib / self.machine.memory_mib, 2)
+            yield f"memory: jobs of N = {self.n} took at most {share}% of it"
 
 
-def need(asked: Asked, model: NodeModel, draw: Random, power: Power | None, price: float | None) -> Need:
-    """The answer for one machine: of human genomes, which is what a depth is of."""
-    model = replace(model, genome_mb=model.genome_mb and HUMAN_MB)
-    found = curve(model, asked.gigabases)
-    kept = [one for one in found.predictions if _in_time(one, asked)]
-    within = bool(kept)
-    kept = kept or [min(found.predictions, key=lambda one: one.makespan_s)]
-    knee = find_knee(Observation(one.n, one.genomes_per_day) for one in kept)
-    n = knee.n or kept[0].n
-    makespan_h = model.makespan_h(found.at(n), draw)
-    made = Need(asked, found, n, knee, within, makespan_h, power, price, limit="")
-    return Need(asked, found, n, knee, within, makespan_h, power, price, _limit(made), tuple(_changes(made)))
+def _gib(mib: float | None, times: float = 1) -> float | None:
+    return None if mib is None else mib * times / MIB_PER_GIB
 
 
-def _in_time(one: Prediction, asked: Asked) -> bool:
-    return asked.deadline_h is None or one.makespan_s <= asked.deadline_h * HOUR_S
+def need(asked: Asked, machine: Machine, power: Power | None, price: float | None) -> Need:
+    """The answer for one machine, at the N that gives most of those that keep the deadline.
+
+    Raises NeedError where no samples of about the size that is asked for were measured.
+    """
+    alike = tuple(one for one in machine.measured if _alike(one.gigabases, asked.gigabases))
+    if not alike:
+        raise NeedError(_not_known(asked, machine))
+    answers = [Need(asked, machine, alike, one, power, price) for one in alike]
+    kept = [one for one in answers if one.within] or [min(answers, key=lambda one: one.makespan_h.worst)]
+    best = find_knee(one.at.observation for one in kept).n
+    return next(one for one in kept if one.n == best)
 
 
-def _limit(made: Need) -> str:
-    """Which resource keeps a node from doing more."""
-    one, seen = made.prediction, made.model.seen
-    full = f"no core is free for {number(100 * one.full_share, 2)}% of the time"
-    if not made.within:
-        return f"the deadline: no N keeps {made.asked.deadline_h:g} h; {full}"
-    if made.curve.knee.n != made.n:
-        return f"the deadline: without it N = {made.curve.knee.n} gave most; {full}"
-    if not made.model.leased and made.n == seen.n_high and seen.n_failed:
-        return f"failures: N = {seen.n_high} is the most that was run without any, N = {seen.n_failed} had some; {full}"
-    if one.full_share >= MOSTLY:
-        return f"cores: {full}"
-    return f"the longest chain of jobs of a sample: {full}"
+def _alike(gigabases: float, asked: float) -> bool:
+    """Whether samples of one size tell of those that are asked for: these are no larger, and not much smaller."""
+    return ALIKE * asked <= gigabases <= MOST_SCALED * asked
 
 
-def _changes(made: Need) -> Iterator[str]:
-    """What one more node, more memory or faster disks would change."""
-    weekly = made.genomes_per_day * DAYS_PER_WEEK
-    yield f"one more node: {number(weekly.low)} to {number(weekly.high)} genomes a week more"
-    yield _memory(made)
-    yield _disk(made)
-
-
-def _memory(made: Need) -> str:
-    there, wanted = made.model.memory_mib, made.prediction.memory_mib
-    if there is None or wanted is None:
-        return "more memory: not told, for what jobs take, or what there is, is not known"
-    if wanted <= there:
-        return f"more memory: nothing, for jobs take {number(100 * wanted / there, 2)}% of it at most"
-    return f"more memory: needed, for jobs take {number(wanted / there, 2)} times what there is"
-
-
-def _disk(made: Need) -> str:
-    if not made.model.contended:
-        return "faster disks or memory: nothing, for no job was seen to slow down beside others"
-    ideal = made.model.without_contention().predict(made.n, made.asked.gigabases)
-    gain = ideal.genomes_per_day / made.prediction.genomes_per_day - 1
-    return (
-        f"disks and memory so fast that no job slows another: {number(100 * gain, 2)}% more at most"
-        f" (in {some(made.model.contended, MOST_STEPS)}; which of the two it is, is not told)"
+def _not_known(asked: Asked, machine: Machine) -> str:
+    sizes = sorted(one.gigabases for one in machine.measured)
+    low, high = sizes[0] / MOST_SCALED / GIGABASES_PER_X, sizes[-1] / ALIKE / GIGABASES_PER_X
+    span = (
+        number(sizes[0]) if len({number(size) for size in sizes}) == 1 else f"{number(sizes[0])} to {number(sizes[-1])}"
     )
-
-
-def extrapolated(made: Need) -> str | None:
-    """Say what was not seen, and how far from it this is; None: all of it was."""
-    seen, beyond = made.model.seen, []
-    if not seen.n_low <= made.n <= seen.n_high:
-        beyond.append(f"N = {made.n} (seen: {_span(seen.n_low, seen.n_high)})")
-    if seen.factor(seen.n_low, made.asked.gigabases) > 1:
-        sizes = _span(seen.gigabases_low, seen.gigabases_high)
-        beyond.append(f"{number(made.asked.gigabases)} Gb a sample (seen: {sizes})")
-    if not beyond:
-        return None
-    return f"extrapolated {number(made.factor, 2)}-fold: {listed(beyond)}"
-
-
-def _span(low: float, high: float) -> str:
-    return number(low) if low == high else f"{number(low)} to {number(high)}"
+    return (
+        f"{machine.name}: not known: measured at {span} Gb a sample, and a human genome at {asked.depth:g}x has"
+        f" {number(asked.gigabases)} Gb; run a study of samples of that size (this one answers for --depth"
+        f" {number(low)} to {number(high)})"
+    )

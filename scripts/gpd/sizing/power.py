@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gpd.errors import GpdError
 from gpd.paths import ROOT
-from gpd.sizing.model import NodeModel
+from gpd.sizing.machine import Machine
 from gpd.text.formats import counted
 
 TDP = ROOT / "resources" / "published" / "tdp.tsv"
@@ -41,15 +41,15 @@ def read_tdp(path: Path = TDP) -> dict[str, float]:
         return {row["sku"]: float(row["watts"]) for row in csv.DictReader(lines, delimiter="\t")}
 
 
-def power(model: NodeModel, watts: float | None, tdp: Mapping[str, float]) -> Power | None:
+def power(machine: Machine, watts: float | None, tdp: Mapping[str, float]) -> Power | None:
     """What a node of this kind draws; None: nobody told."""
     if watts is not None:
         return Power(watts, "given")
-    if model.watts is not None:
-        return Power(model.watts, "counters of packages and memory, all cores busy (gpd node)")
-    known = [tdp[sku] for sku in model.skus if sku in tdp]
-    if len(known) == 1 and model.sockets:
-        return Power(known[0] * model.sockets, f"TDP of {counted(model.sockets, 'processor')} alone")
+    if machine.watts is not None:
+        return Power(machine.watts, "counters of packages and memory, all cores busy (gpd node)")
+    known = [tdp[sku] for sku in machine.skus if sku in tdp]
+    if len(known) == 1 and machine.sockets:
+        return Power(known[0] * machine.sockets, f"TDP of {counted(machine.sockets, 'processor')} alone")
     return None
 
 
@@ -78,7 +78,7 @@ def _price(where: str, text: str | None) -> float:
     return price
 
 
-def price_of(model: NodeModel, price: float | None, prices: Mapping[str, float]) -> float | None:
+def price_of(machine: Machine, price: float | None, prices: Mapping[str, float]) -> float | None:
     """What an hour of a node costs: by the machine's name, by its SKU, or the one price for all."""
-    names = (model.name, model.name.removeprefix("published:"), *model.skus)
+    names = (machine.name, machine.name.removeprefix("published:"), *machine.skus)
     return next((prices[name] for name in names if name in prices), price)

@@ -1,14 +1,14 @@
 """Core hours of whole genomes that others published, each with its source and conditions; one follows from rows here.
 
-They are for reading beside a prediction, not to be held against it: other tools, depths and machines. Pure.
+They are for reading beside an answer, not to be held against it: other tools, depths and machines. Pure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpd.published.figures import PublishedRun
-from gpd.published.series import COVERAGE
-from gpd.sizing.published import cores_of, hours, throughput_runs, whole
+from gpd.published.series import COVERAGE, curves
+from gpd.sizing.published import whole
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,18 @@ CITED = (
 )
 
 
-def core_hours(runs: Sequence[PublishedRun]) -> tuple[CoreHours, ...]:
+def core_hours(runs: Iterable[PublishedRun]) -> tuple[CoreHours, ...]:
     """Those that are cited, and the least that follows from the throughput tables, at an N without failures."""
-    cores = cores_of(runs)
-    least = min(whole(throughput_runs(runs)), key=lambda run: hours(run) * cores[run.sku] / run.n_samples)
-    amount = hours(least) * cores[least.sku] / least.n_samples
-    told = f"{least.sku}, {cores[least.sku]} cores x {hours(least):.2f} h / {least.n_samples} genomes at once"
-    return (
-        CoreHours(amount, COVERAGE, f"resources/published ({least.published})", f"GATK 3.6; {told}, the least of all"),
-        *CITED,
-    )
+    found = [
+        CoreHours(
+            series.cores * point.total_hours / point.n,
+            COVERAGE,
+            f"resources/published ({series.published})",
+            f"GATK 3.6; {series.sku}, {series.cores} cores x {point.total_hours:.2f} h / {point.n} genomes at once, the"
+            " least of all",
+        )
+        for series in curves(runs)
+        for point in whole(series)
+        if series.cores and point.total_hours
+    ]
+    return (min(found, key=lambda one: one.core_hours), *CITED)

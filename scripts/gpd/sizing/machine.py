@@ -1,0 +1,99 @@
+"""A machine as it was measured: for each N the bases a day that N samples at once came to, and what they took. Pure.
+
+Nothing is fitted over N, and no N answers that was not measured. A line T = a + bN through other N (T: elapsed time of
+N samples at once; 1/b and a/b are Hockney's r-infinity and n-half) is off by 23 to 42% where N is about the number of
+cores: until these are busy, elapsed time hardly grows (tests/unit/test_sizing_measured.py).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpd.statistics.estimates import Estimate
+from gpd.statistics.knee import Observation
+
+
+@dataclass(frozen=True)
+class Range:
+    """A figure with its 95% interval; the interval is None where runs do not tell it."""
+
+    mid: float
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def of(cls, mean: float, over: Estimate) -> "Range":
+        """The mean of `over`, or another figure that is as uncertain; on the logarithmic scale, so never below zero."""
+        interval = over.interval()
+        if interval is None or not over.mean:
+            return cls(mean)
+        half = (interval[1] - over.mean) / over.mean
+        return cls(mean, mean * math.exp(-half), mean * math.exp(half))
+
+    def __mul__(self, factor: float) -> "Range":
+        return self._each(lambda value: value * factor)
+
+    def over(self, amount: float) -> "Range":
+        """`amount` divided by it: what was low is high."""
+        turned = self._each(lambda value: amount / value)
+        return Range(turned.mid, turned.high, turned.low)
+
+    def up(self) -> "Range":
+        """Of whole things: no half nodes."""
+        return self._each(lambda value: float(math.ceil(value)))
+
+    @property
+    def worst(self) -> float:
+        """Its upper end; where that is not known, the figure."""
+        return self.mid if self.high is None else self.high
+
+    def _each(self, change: Callable[[float], float]) -> "Range":
+        low, high = (None if end is None else change(end) for end in (self.low, self.high))
+        return Range(change(self.mid), low, high)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """N samples at once, of so many gigabases each. `se` is the standard error of gigabases a day over repeats.
+
+    What is not known is None. Disk is MiB for each gigabase of the samples, memory that of all jobs together.
+    """
+
+    n: int
+    gigabases: float
+    gigabases_per_day: Range
+    se: float | None = None
+    cpu_utilisation: float | None = None
+    memory_mib: float | None = None
+    disk_mib_per_gb: float | None = None
+    kept_mib_per_gb: float | None = None
+    shared_mib_per_gb: float | None = None
+
+    @property
+    def observation(self) -> Observation:
+        return Observation(self.n, self.gigabases_per_day.mid, self.se)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine. `measured` ascends in N, and has those at which no sample failed for the load.
+
+    `n_failed` is the smallest N at which samples did. `notes` are what a reader has to know.
+    """
+
+    name: str
+    source: str
+    skus: tuple[str, ...]
+    sockets: int | None
+    cores: int
+    measured: tuple[Measured, ...]
+    n_failed: int | None = None
+    memory_mib: float | None = None
+    watts: float | None = None
+    bandwidth_mb_s: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def n_most(self) -> int:
+        return self.measured[-1].n
