@@ -25,6 +25,8 @@ DATA = ROOT / "tests" / "data" / "node"
 TWO = [Told((0,), 0, 0, 0), Told((1,), 0, 0, 0)]
 SMT = [Told((cpu, cpu + 4), cpu // 2, cpu // 2, 0) for cpu in range(4)]  # two NUMA nodes of two cores with siblings
 DOMAINS = {"N": (0, 4, 1, 5, 2, 6, 3, 7), "M0": (0, 4, 1, 5), "M1": (2, 6, 3, 7)}  # as likwid-bench orders them
+# eight cores with siblings, then sixteen without: a hybrid CPU, or a cpuset of halves of cores
+HYBRID = [Told((cpu, cpu + 1), 0, 0, 0) for cpu in range(0, 16, 2)] + [Told((cpu,), 0, 0, 0) for cpu in range(16, 32)]
 TOOL = Tool("5.2.2", DOMAINS, {"triad": "triad_avx", "copy": "copy_avx"}, streams=4)
 
 
@@ -97,6 +99,13 @@ def test_one_core_is_the_first_of_a_group():
     assert command[-1].endswith("kB:1:1:2")
 
 
+def test_cores_of_unlike_threads_have_no_thread_each():
+    found = places(planned(HYBRID))
+    with pytest.raises(NotMeasuredError, match="cores with 1 and 2 CPUs"):
+        bandwidth.place_command(found["node"], "triad_avx", {"N": tuple(range(32))})
+    assert bandwidth.place_command(found["core"], "triad_avx", {"N": tuple(range(32))})[-1].endswith("kB:1:1:2")
+
+
 def test_streams_lie_in_the_memory_of_the_other_node():
     remote = next(one for one in planned(SMT).remotes if (one.cpus_of, one.memory_of) == (0, 1))
     command = bandwidth.remote_command(remote, TOOL)
@@ -153,6 +162,14 @@ def test_a_run_on_other_cpus_is_no_figure(monkeypatch):
     assert found.place("core").mb_s == {}
 
 
+def test_the_memory_of_other_numa_nodes_has_an_end(monkeypatch):
+    monkeypatch.setattr(bandwidth, "MATRIX_S", 0.0)
+    asked = answering(monkeypatch, lambda command: said(5.0, (0,)))
+    found = bandwidth.measure(planned(SMT), TOOL, {}, lambda what: None)
+    assert found.matrix == ()
+    assert not [command for command in asked if "-w" in command]
+
+
 def test_what_failed_is_not_tried_again(monkeypatch):
     def fail(command):
         raise NotMeasuredError("likwid-bench: exit status 1: no")
@@ -203,34 +220,12 @@ def test_a_processor_that_nothing_is_written_for(monkeypatch, tmp_path):
 
 # ---- clocks
 
-# in the form of its manual: two packages of two cores with siblings, of which CPU 3 is off
-TURBOSTAT = """\
-CPU\tBzy_MHz\tPkgWatt\tRAMWatt
--\t2950\t310.50\t22.25
-0\t3000\t160.00\t11.00
-4\t2990
-1\t2900\t150.50\t11.25
-5\t-
-"""
-
-
-def test_turbostats_frequencies_are_those_of_the_busy_cpus():
-    mhz, watts = clocks.parse_turbostat(TURBOSTAT, (0, 1))
-    assert mhz == [3000.0, 2900.0]
-    assert watts == {"packages": 310.5, "memory": 22.25}
-
-
-def test_what_turbostat_does_not_tell_is_missing():
-    assert clocks.parse_turbostat("CPU Bzy_MHz\n- 2000\n0 2000\n5 -\n", (0, 5)) == ([2000.0], {})
-    assert clocks.parse_turbostat("CPU Bzy_MHz PkgWatt\n- 2000 0.00\n", ()) == ([], {})
-    with pytest.raises(NotMeasuredError):
-        clocks.parse_turbostat("turbostat: no /dev/cpu/0/msr\n", (0,))
-
 
 @pytest.fixture
 def powercap(tmp_path):
-    """RAPL of one package with memory, as the kernel lays it out."""
-    for zone, name, energy in (("intel-rapl:0", "package-0", 900), ("intel-rapl:0:0", "dram", 50)):
+    """RAPL of one package with memory, whose cores count within the package, as the kernel lays it out."""
+    zones = (("intel-rapl:0", "package-0", 900), ("intel-rapl:0:0", "core", 800), ("intel-rapl:0:1", "dram", 50))
+    for zone, name, energy in zones:
         folder = tmp_path / zone
         folder.mkdir()
         for file, text in (("name", name), ("energy_uj", energy), ("max_energy_range_uj", 999)):
@@ -268,11 +263,21 @@ def test_without_counters_clocks_are_missing_with_the_reason(monkeypatch, tmp_pa
     monkeypatch.setattr(clocks, "POWERCAP", tmp_path)
     monkeypatch.setattr(clocks, "find_counters", lambda: iter(()))
     monkeypatch.setattr(clocks, "frequency_files", lambda cpus: [])
-    monkeypatch.setattr(clocks, "_has_turbostat", lambda: False)
     cores = planned(SMT).cores
     assert clocks.measure(cores, TOOL, virtual, missing := {}) == ()
     assert ("a virtual machine" in missing["frequency"]) is virtual
     assert ("a virtual machine" in missing["energy"]) is virtual
+
+
+def test_the_clocks_of_cores_of_unlike_threads(monkeypatch, tmp_path):
+    loads = []
+    monkeypatch.setattr(clocks, "find_counters", lambda: iter(()))
+    monkeypatch.setattr(clocks, "frequency_files", lambda cpus: [tmp_path / str(cpu) for cpu in cpus])
+    monkeypatch.setattr(clocks, "_watch", lambda busy, cpus, load, counters: loads.append((cpus, load[-1])))
+    tool = replace(TOOL, domains={"N": tuple(range(32))})
+    clocks.measure(planned(HYBRID).cores, tool, False, {})
+    assert loads[0] == ((0,), "N:16kB:1:1:1")
+    assert loads[1] == ([*range(0, 16, 2), *range(16, 32)], "N:512kB:32:1:1")  # siblings are busy, too
 
 
 def test_frequencies_are_looked_at_while_the_load_runs(monkeypatch, tmp_path):
@@ -282,7 +287,7 @@ def test_frequencies_are_looked_at_while_the_load_runs(monkeypatch, tmp_path):
     monkeypatch.setattr(clocks, "SETTLE_S", 0.01)
     monkeypatch.setattr(clocks, "LOAD_S", 0.1)
     monkeypatch.setattr(clocks, "EVERY_S", 0.01)
-    found = clocks._by_sysfs("one core", [0], [sys.executable, "-c", "import time; time.sleep(30)"], [])
+    found = clocks._watch("one core", [0], [sys.executable, "-c", "import time; time.sleep(30)"], [])
     assert (found.mhz, found.low_mhz, found.high_mhz, found.watts) == (2500.0, 2500.0, 2500.0, {})
     assert found.source == "/sys: scaling_cur_freq"
 

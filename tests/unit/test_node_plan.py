@@ -1,4 +1,4 @@
-"""What is measured of a node: which CPUs, how much memory, which pairs; and that it stays within its time on paper."""
+"""What is measured of a node: which CPUs, how much memory, which pairs."""
 
 import importlib.util
 from collections import Counter
@@ -26,23 +26,6 @@ def planned(name, **more):
 
 def places(made):
     return {place.scope: place for place in made.places}
-
-
-def test_it_takes_under_ten_minutes_on_128_cores():
-    made = planned("epyc-2x64")
-    assert len(made.cores) == 128
-    assert sum(made.seconds.values()) < 10 * 60
-
-
-def test_it_takes_under_two_minutes_on_two_cores():
-    made = plan.make(TWO, TWO_HOST, 20_000.0)
-    assert made.seconds["bandwidth"] > 0
-    assert sum(made.seconds.values()) < 2 * 60
-
-
-def test_more_repeats_take_longer():
-    seconds = [planned("xeon-2x32-4numa", repeats=repeats).seconds["bandwidth"] for repeats in (1, 3)]
-    assert seconds[1] == pytest.approx(3 * seconds[0])
 
 
 def test_each_scope_is_a_group_of_the_topology():
@@ -103,23 +86,11 @@ def test_every_numa_node_against_every_other():
     assert {(remote.cpus_of, remote.memory_of) for remote in made.remotes} == {
         (a, b) for a in range(8) for b in range(8)
     }
-    assert made.remote_repeats >= 3
-    assert planned("xeon-2x32-4numa").remote_repeats == plan.REPEATS
-
-
-@pytest.mark.deep
-def test_with_many_numa_nodes_the_first_against_each():
-    told = [Told((cpu,), cpu, cpu, 0) for cpu in range(64)]
-    host = Host(l3=tuple(Cache(str(cpu), 32.0) for cpu in range(64)))
-    made = plan.make(told, host, PLENTY_MIB)
-    assert {remote.cpus_of for remote in made.remotes} == {0}
-    assert len(made.remotes) == 64
-    assert made.seconds["remote memory"] <= plan.MATRIX_S
 
 
 def test_one_numa_node_has_no_matrix():
     made = plan.make(TWO, TWO_HOST, 20_000.0)
-    assert (made.remotes, made.remote_repeats) == ((), 0)
+    assert made.remotes == ()
 
 
 def test_all_pairs_of_128_cores_and_their_siblings():

@@ -28,7 +28,7 @@ def command(
 ) -> None:
     """Measure this node: memory bandwidth by likwid-bench, latency from core to core, clocks, disks, and its test bed.
 
-    On an idle machine it takes about 2 minutes on 2 cores, under 10 on 128, and no superuser. What can't be measured
+    On an idle machine it takes about 2 minutes on 2 cores, some 10 on 128, and no superuser. What can't be measured
     is missing, with the reason. The record, node.json, goes with each study that 'gpd throughput run' makes here from
     then on.
 

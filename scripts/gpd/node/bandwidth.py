@@ -5,11 +5,12 @@ that nothing hangs on how it counts. In a cpuset some of its tags name CPUs that
 """
 
 import re
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from gpd.node.plan import WALKS, PlacePlan, Plan, RemotePlan
+from gpd.node.plan import NodePlan, PlacePlan, RemotePlan
 from gpd.node.running import NotMeasuredError, run
 from gpd.records.node import Bandwidth, Kernel, Place, Remote
 from gpd.text.cpu_lists import format_cpus
@@ -21,6 +22,8 @@ VECTORS = (("_avx512", "avx512f"), ("_avx", "avx"), ("_sse", "sse2"), ("", "")) 
 TIMEOUT_S = 120.0
 MOST_NAMED = 3
 RUN_S = 1  # at least as long it walks through its working set
+WALKS = 10  # through the memory of another NUMA node
+MATRIX_S = 200.0  # no pair of NUMA nodes is begun after that
 KB_PER_MIB = 1024**2 / 1000  # likwid-bench counts in thousands
 
 
@@ -104,23 +107,26 @@ def group_of(place: PlacePlan, domains: Mapping[str, Sequence[int]]) -> str:
     return found
 
 
-def workgroup(tag: str, set_mib: float, threads: int, siblings: int) -> str:
-    """The threads and their working set: one a core, of whose CPUs the list has one beside the other."""
-    return f"{tag}:{int(set_mib * KB_PER_MIB)}kB:{threads}:1:{siblings}"
+def workgroup(tag: str, plan: PlacePlan | RemotePlan) -> str:
+    """The threads and their working set: one a core, of whose CPUs the list has one beside the other.
+
+    Raises NotMeasuredError where cores have unlike numbers of CPUs: threads are placed at one distance in the list.
+    """
+    if len(plan.siblings) > 1:
+        counts = " and ".join(map(str, sorted(plan.siblings)))
+        raise NotMeasuredError(f"{TOOL} cannot place one thread a core on cores with {counts} CPUs")
+    return f"{tag}:{int(plan.set_mib * KB_PER_MIB)}kB:{plan.cores}:1:{min(plan.siblings)}"
 
 
 def place_command(place: PlacePlan, kernel: str, domains: Mapping[str, Sequence[int]]) -> list[str]:
     """Each thread touches its own part of the working set first, so that it lies beside it."""
-    siblings = len(place.cpus) // place.cores
-    group = workgroup(group_of(place, domains), place.set_mib, place.cores, siblings)
-    return [TOOL, "-t", kernel, "-s", str(RUN_S), "-W", group]
+    return [TOOL, "-t", kernel, "-s", str(RUN_S), "-W", workgroup(group_of(place, domains), place)]
 
 
 def remote_command(remote: RemotePlan, tool: Tool) -> list[str]:
     """All streams lie in the other node's memory, where a thread of that node touched them first."""
-    siblings = len(remote.cpus) // remote.cores
     memory = tag_of(remote.memory_cpus, tool.domains)
-    group = workgroup(tag_of(remote.cpus, tool.domains), remote.set_mib, remote.cores, siblings)
+    group = workgroup(tag_of(remote.cpus, tool.domains), remote)
     streams = ",".join(f"{stream}:{memory}" for stream in range(tool.streams))
     return [TOOL, "-t", tool.kernels["triad"], "-i", str(WALKS), "-w", f"{group}-{streams}"]
 
@@ -140,7 +146,7 @@ def find_tool(flags: Collection[str]) -> Tool:
     return Tool(version[1] if version else "", domains, kernels, int(streams[1]))
 
 
-def measure(plan: Plan, tool: Tool, missing: dict[str, str], tell: Callable[[str], None]) -> Bandwidth:
+def measure(plan: NodePlan, tool: Tool, missing: dict[str, str], tell: Callable[[str], None]) -> Bandwidth:
     """Measure what is planned, one repeat of everything after the other; what can't be goes to `missing`."""
     found, failed = Measured(), dict[str, str]()
     for repeat in range(plan.repeats):
@@ -148,9 +154,11 @@ def measure(plan: Plan, tool: Tool, missing: dict[str, str], tell: Callable[[str
         for place in plan.places:
             for kernel in KERNELS if place.same_as is None else ():
                 _try(f"bandwidth of {place.scope}", missing, partial(_place, place, kernel, tool, found))
-    for repeat in range(plan.remote_repeats):
-        tell(f"memory of other NUMA nodes, repeat {repeat + 1} of {plan.remote_repeats}")
-        for remote in plan.remotes:
+    if plan.remotes:
+        tell(f"memory of other NUMA nodes, for {MATRIX_S:g} s at most")
+    end = time.monotonic() + MATRIX_S
+    for remote in plan.repeats * plan.remotes:
+        if time.monotonic() < end:
             name = f"NUMA node {remote.cpus_of} on memory of {remote.memory_of}"
             _try(name, failed, partial(_remote, remote, tool, found))
     if failed:

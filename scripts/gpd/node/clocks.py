@@ -1,12 +1,11 @@
 """What the clocks do while one core is busy, and while all are; and the watts that the machine tells of meanwhile.
 
-turbostat counts for itself where it may (it takes a superuser); else the kernel's word in /sys is taken, several times
-a second. Energy is RAPL's, which the kernel shows in /sys/class/powercap: to a superuser alone, on most machines.
+Frequencies are the kernel's word in /sys, taken several times a second. Energy is RAPL's, which the kernel shows in
+/sys/class/powercap: to a superuser alone, on most machines.
 """
 
 import os
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,18 +15,16 @@ from statistics import median
 from typing import Literal
 
 from gpd.node.bandwidth import TOOL, Tool, tag_of
-from gpd.node.running import NotMeasuredError, run
+from gpd.node.running import NotMeasuredError
 from gpd.records.node import Clock, Core
 
 LOAD = "peakflops"  # of likwid-bench: scalar arithmetic in the first cache, as most of what the pipelines' tools do
 LOAD_S = 2
 SET_KB = 16  # a thread
-TIMEOUT_S = 60.0
 EVERY_S = 0.1
 SETTLE_S = 0.5  # the first looks fall into the load's own start
 CPUFREQ = Path("/sys/devices/system/cpu")
 POWERCAP = Path("/sys/class/powercap")
-TURBOSTAT = "turbostat"
 KHZ_PER_MHZ = 1000
 
 Busy = Literal["one core", "all cores"]
@@ -42,31 +39,6 @@ class Counter:
     wraps_at: int
 
 
-# ---- their words -----------------------------------------------------------------------------------------------
-
-
-def parse_turbostat(text: str, cpus: Iterable[int]) -> tuple[list[float], dict[str, float]]:
-    """The busy frequencies (MHz) of these CPUs, and the watts of all packages and of memory.
-
-    A row a CPU after a row of dashes that sums up; a column that a row is too short for, or a dash, says nothing.
-    """
-    rows = [line.split() for line in text.splitlines() if line.strip()]
-    at = next((number for number, row in enumerate(rows) if "Bzy_MHz" in row), None)
-    if at is None:
-        raise NotMeasuredError(f"{TURBOSTAT} told no Bzy_MHz")
-    head, wanted = rows[at], set(map(str, cpus))
-    told = [dict(zip(head, row, strict=False)) for row in rows[at + 1 :]]
-    mhz = [float(row["Bzy_MHz"]) for row in told if row.get("CPU") in wanted and _is_number(row.get("Bzy_MHz"))]
-    whole = next((row for row in told if row.get("CPU") == "-"), {})
-    names = (("PkgWatt", "packages"), ("RAMWatt", "memory"))
-    watts = {name: float(whole[column]) for column, name in names if _is_number(whole.get(column))}
-    return mhz, {name: value for name, value in watts.items() if value > 0}
-
-
-def _is_number(text: str | None) -> bool:
-    return text is not None and text.replace(".", "", 1).isdecimal()
-
-
 def watts(before: Mapping[str, int], after: Mapping[str, int], counters: Iterable[Counter], seconds: float) -> dict:
     """The watts of each counter between two readings; one that started again in between is followed."""
     spent = {
@@ -77,9 +49,6 @@ def watts(before: Mapping[str, int], after: Mapping[str, int], counters: Iterabl
     return {name: round(joules / 1e6 / seconds, 2) for name, joules in spent.items() if joules}
 
 
-# ---- looking ---------------------------------------------------------------------------------------------------
-
-
 def measure(cores: Sequence[Core], tool: Tool, virtual: bool, missing: dict[str, str]) -> tuple[Clock, ...]:
     """Both states; what nobody tells goes to `missing`, with the reason. `virtual`: a hypervisor stands between."""
     every = frozenset(cpu for core in cores for cpu in core.cpus)
@@ -88,22 +57,24 @@ def measure(cores: Sequence[Core], tool: Tool, virtual: bool, missing: dict[str,
     except NotMeasuredError as error:
         missing["frequency"] = missing["energy"] = str(error)
         return ()
-    stride = len(cores[0].cpus)
-    firsts = [tool.domains[tag][at] for at in range(0, stride * len(cores), stride)]
+    firsts = [core.cpus[0] for core in cores]
     counters = list(find_counters())
-    turbostat = _has_turbostat()
-    if not turbostat and not frequency_files(firsts):
+    if not frequency_files(firsts):
         missing["frequency"] = _why_no_frequency(virtual)
-    if not turbostat and not counters:
+    if not counters:
         missing["energy"] = _why_no_energy(virtual)
     if {"frequency", "energy"} <= missing.keys():
         return ()
-    found = []
-    states: tuple[tuple[Busy, Sequence[int]], ...] = (("one core", firsts[:1]), ("all cores", firsts))
-    for busy, cpus in states:
-        load = [TOOL, "-t", LOAD, "-s", str(LOAD_S), "-W", f"{tag}:{SET_KB * len(cpus)}kB:{len(cpus)}:1:{stride}"]
-        found.append(_by_turbostat(busy, cpus, load) if turbostat else _by_sysfs(busy, cpus, load, counters))
-    return tuple(found)
+    stride = len(cores[0].cpus) if len({len(core.cpus) for core in cores}) == 1 else 1  # else siblings are busy, too
+    states: tuple[tuple[Busy, Sequence[int], int], ...] = (
+        ("one core", tool.domains[tag][:1], 1),
+        ("all cores", firsts, len(every) // stride),
+    )
+    return tuple(_watch(busy, cpus, _load(tag, threads, stride), counters) for busy, cpus, threads in states)
+
+
+def _load(tag: str, threads: int, stride: int) -> list[str]:
+    return [TOOL, "-t", LOAD, "-s", str(LOAD_S), "-W", f"{tag}:{SET_KB * threads}kB:{threads}:1:{stride}"]
 
 
 def _clock(busy: Busy, source: str, mhz: Sequence[float], drawn: Mapping[str, float]) -> Clock:
@@ -111,24 +82,7 @@ def _clock(busy: Busy, source: str, mhz: Sequence[float], drawn: Mapping[str, fl
     return Clock(busy=busy, source=source, load=f"{TOOL} {LOAD}, {LOAD_S} s", watts=drawn, **spread)
 
 
-def _by_turbostat(busy: Busy, cpus: Sequence[int], load: Sequence[str]) -> Clock:
-    with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder) / "told"
-        columns = "CPU,Bzy_MHz,PkgWatt,RAMWatt"
-        run([TURBOSTAT, "--quiet", "--show", columns, "--out", str(told), *load], TIMEOUT_S)
-        return _clock(busy, TURBOSTAT, *parse_turbostat(told.read_text(errors="replace"), cpus))
-
-
-def _has_turbostat() -> bool:
-    """Whether turbostat is here, and may count."""
-    try:
-        run([TURBOSTAT, "--quiet", "--show", "CPU,Bzy_MHz", "true"], TIMEOUT_S)
-    except NotMeasuredError:
-        return False
-    return True
-
-
-def _by_sysfs(busy: Busy, cpus: Sequence[int], load: Sequence[str], counters: Sequence[Counter]) -> Clock:
+def _watch(busy: Busy, cpus: Sequence[int], load: Sequence[str], counters: Sequence[Counter]) -> Clock:
     files = frequency_files(cpus)
     with _loaded(load) as runs:
         time.sleep(SETTLE_S)
@@ -163,13 +117,12 @@ def frequency_files(cpus: Iterable[int], root: Path = CPUFREQ) -> list[Path]:
 
 
 def find_counters(root: Path = POWERCAP) -> Iterator[Counter]:
-    """The counters that may be read: `package-0`, and `package-0 dram` within it."""
+    """The counters that may be read: `package-0`, and `package-0 dram` beside it; what a package holds counts once."""
     for energy in sorted(root.glob("intel-rapl:*/energy_uj")):
-        zone = energy.parent
-        if os.access(energy, os.R_OK):
-            parent = root / zone.name.rpartition(":")[0] / "name"
-            within = f"{parent.read_text().strip()} " if zone.name.count(":") > 1 and parent.exists() else ""
-            name = f"{within}{(zone / 'name').read_text().strip()}"
+        zone, name = energy.parent, (energy.parent / "name").read_text().strip()
+        if name == "dram":
+            name = f"{(root / zone.name.rpartition(':')[0] / 'name').read_text().strip()} dram"
+        if name.startswith("package-") and os.access(energy, os.R_OK):
             yield Counter(name, energy, int((zone / "max_energy_range_uj").read_text()))
 
 
@@ -180,7 +133,7 @@ def read_counters(counters: Iterable[Counter]) -> dict[str, int]:
 def _why_no_frequency(virtual: bool) -> str:
     if virtual:
         return "a virtual machine: its kernel is not told what the clocks do"
-    return f"the kernel has no cpufreq for these CPUs, and {TURBOSTAT} is not here or may not count"
+    return "the kernel has no cpufreq for these CPUs"
 
 
 def _why_no_energy(virtual: bool) -> str:

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median, quantiles
 
-from gpd.node.plan import PAIR_S, SEED, Plan
+from gpd.node.plan import SEED, NodePlan
 from gpd.node.running import NotMeasuredError, run
 from gpd.records.node import Latency, Pair
 
 PROGRAM = Path(__file__).with_name("ping_pong.py")
 METHOD = "compare-and-swap of one cache line by two pinned processes; half of a round trip"
 WARM_UP, SAMPLES, ROUNDS = 2000, 31, 1000
-TIMEOUT_S = 60.0  # and several times what is planned: a pair on CPUs that others keep busy takes long
+TIMEOUT_S, PAIR_S = 60.0, 0.1  # a pair takes a fifth of that, and longer on CPUs that others keep busy
 
 
-def measure(plan: Plan) -> Latency:
+def measure(plan: NodePlan) -> Latency:
     """Measure all planned pairs. Raises NotMeasuredError."""
     if not plan.pairs:
         raise NotMeasuredError("there is one core alone")
@@ -30,7 +30,7 @@ def measure(plan: Plan) -> Latency:
     with tempfile.TemporaryDirectory() as folder:
         library = assemble(Path(folder))
         command = [sys.executable, "-S", "-E", str(PROGRAM), str(library), *counts]
-        said = run(command, TIMEOUT_S + 5 * PAIR_S * len(plan.pairs), given=given)
+        said = run(command, TIMEOUT_S + PAIR_S * len(plan.pairs), given=given)
     return Latency(
         method=METHOD,
         warm_up=WARM_UP,

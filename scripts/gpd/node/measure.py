@@ -45,8 +45,7 @@ def measure(folder: Path, repeats: int, although_busy: bool, tell: Callable[[str
     if not although_busy:
         refuse_busy(here)
     told = launcher.lay_out(Policy(threads=1, binding="compact", boundary="l3", smt=False)).cores
-    planned = plan.make(told, here, launcher.limits().memory_available_mib, repeats, len(folders))
-    tell(f"about {sum(planned.seconds.values()):,.0f} s in all")
+    planned = plan.make(told, here, launcher.limits().memory_available_mib, repeats)
     virtual = here.virtual_machine not in (None, "none")
     missing = {f"bandwidth of {scope}": "the machine does not tell which CPUs that is" for scope in planned.untold}
     drawn, ran_at = _with_likwid(seen, planned, virtual, missing, tell)
@@ -82,7 +81,7 @@ def refuse_busy(here: Host) -> None:
         )
 
 
-def _latency(planned: plan.Plan, missing: dict[str, str]) -> Latency | None:
+def _latency(planned: plan.NodePlan, missing: dict[str, str]) -> Latency | None:
     try:
         return latency.measure(planned)
     except NotMeasuredError as error:
@@ -91,7 +90,7 @@ def _latency(planned: plan.Plan, missing: dict[str, str]) -> Latency | None:
 
 
 def _with_likwid(
-    seen: machine.Seen, planned: plan.Plan, virtual: bool, missing: dict[str, str], tell: Callable[[str], None]
+    seen: machine.Seen, planned: plan.NodePlan, virtual: bool, missing: dict[str, str], tell: Callable[[str], None]
 ) -> tuple[bandwidth.Bandwidth | None, tuple[Clock, ...]]:
     """What likwid-bench measures, or keeps busy."""
     cpu = host.first_processor(seen.files.get("/proc/cpuinfo", ""))
@@ -102,11 +101,7 @@ def _with_likwid(
         return None, ()
     drawn = bandwidth.measure(planned, tool, missing, tell)
     tell("clocks")
-    try:
-        return drawn, clocks.measure(planned.cores, tool, virtual, missing)
-    except NotMeasuredError as error:
-        missing["frequency"] = str(error)
-        return drawn, ()
+    return drawn, clocks.measure(planned.cores, tool, virtual, missing)
 
 
 def _not_told(here: Host, bed: test_bed.TestBed, virtual: bool) -> dict[str, str]:
@@ -137,7 +132,6 @@ def root_adds(missing: dict[str, str], virtual: bool) -> list[str]:
     """What a superuser would learn of what is missing; a virtual machine tells nobody."""
     known = {
         "memory modules": "memory modules and channels (dmidecode)",
-        "frequency": "frequencies (turbostat)",
         "energy": "watts of packages and memory (RAPL)",
     }
     return [said for name, said in known.items() if name in missing and not (virtual and name != "memory modules")]

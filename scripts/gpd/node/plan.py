@@ -1,4 +1,4 @@
-"""What is measured of a node, and about how long that takes: from its cores, caches and memory alone. Pure."""
+"""What is measured of a node, from its cores, caches and memory alone. Pure."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -19,24 +19,16 @@ MEMORY_SHARE = 0.5  # of what is available, or of a NUMA node: more could push o
 REPEATS = 4
 SEED = 1
 MOST_PAIRS = 8500  # of CPUs: all of two sockets with 64 cores each
-MATRIX_S = 200.0
-
-# About how long things take on an idle machine, for the plan. A run of likwid-bench starts, touches its working set,
-# finds out how often to walk through it for a second, ten times at least, and does.
-START_S, LEAST_S, FIRST_TOUCH_MIB_S, WALK_MIB_S = 0.5, 1.5, 1500.0, 4000.0
-WALKS, WALKS_TO_FIND_OUT = 10, 2
-PAIR_S = 0.02
-CLOCKS_S = 6.0
-DISK_S = 14.0  # a folder, at most
 
 
 @dataclass(frozen=True)
 class PlacePlan:
-    """A scope to be measured: its CPUs, and how many cores they make. `same_as`: a scope of the same CPUs before it."""
+    """A scope to be measured: its CPUs, and the CPUs of each core. `same_as`: a scope of the same CPUs before it."""
 
     scope: Scope
     cpus: frozenset[int]
     cores: int
+    siblings: frozenset[int]
     cache_mib: float | None
     set_mib: float
     bounded: bool = False
@@ -52,70 +44,41 @@ class RemotePlan:
     cpus: frozenset[int]
     memory_cpus: frozenset[int]
     cores: int
+    siblings: frozenset[int]
     set_mib: float
 
 
 @dataclass(frozen=True)
-class Plan:
-    """All that is measured, in order; `seconds` by part. `untold`: the scopes that the machine does not tell."""
+class NodePlan:
+    """All that is measured, in order. `untold`: the scopes that the machine does not tell."""
 
     cores: tuple[Core, ...]
     places: tuple[PlacePlan, ...]
     remotes: tuple[RemotePlan, ...]
     repeats: int
-    remote_repeats: int
     pairs: tuple[tuple[int, int], ...]
     of_pairs: int
     untold: tuple[Scope, ...]
-    seconds: dict[str, float]
 
 
-def make(told: Sequence[Told], host: Host, available_mib: float, repeats: int = REPEATS, disks: int = 2) -> Plan:
+def make(told: Sequence[Told], host: Host, available_mib: float, repeats: int = REPEATS) -> NodePlan:
     """Plan for cores that may be used; `available_mib` is what memory this process may still take."""
     cores = tuple(map(_core, told))
-    places = tuple(_places(cores, host, available_mib))
-    remotes = tuple(_remotes(cores, host, available_mib))
-    a_run = max(map(remote_s, remotes), default=0.0)
-    remote_repeats = max(1, min(repeats, int(MATRIX_S / (len(remotes) * a_run)))) if remotes else 0
     pairs, of_pairs = draw_pairs(cores)
-    return Plan(
+    return NodePlan(
         cores=cores,
-        places=places,
-        remotes=remotes,
+        places=tuple(_places(cores, host, available_mib)),
+        remotes=tuple(_remotes(cores, host, available_mib)),
         repeats=repeats,
-        remote_repeats=remote_repeats,
         pairs=pairs,
         of_pairs=of_pairs,
         untold=tuple(level for level in SAME if all(getattr(core, level) is None for core in cores)),
-        seconds={
-            "bandwidth": 2 * repeats * sum(place_s(place) for place in places if place.same_as is None),
-            "remote memory": remote_repeats * sum(map(remote_s, remotes)),
-            "latency": PAIR_S * len(pairs),
-            "clocks": CLOCKS_S,
-            "disks": DISK_S * disks,
-        },
     )
 
 
 def _core(told: Told) -> Core:
     groups = {level: number for level in SAME if (number := getattr(told, level)) >= 0}
     return Core(cpus=told.cpus, **groups)
-
-
-def place_s(place: PlacePlan) -> float:
-    """About how long one run takes: each thread touches its own part."""
-    walks_s = (WALKS + WALKS_TO_FIND_OUT) * place.set_mib / _drawn(place.cores)
-    return START_S + place.set_mib / (place.cores * FIRST_TOUCH_MIB_S) + max(LEAST_S, walks_s)
-
-
-def remote_s(remote: RemotePlan) -> float:
-    """About how long one run takes: one thread touches all of the memory, and then it is walked through a few times."""
-    return START_S + remote.set_mib / FIRST_TOUCH_MIB_S + WALKS * remote.set_mib / _drawn(remote.cores)
-
-
-def _drawn(cores: int) -> float:
-    """The least bandwidth that as many cores may be taken to draw, MiB/s: no more than eight cores add up."""
-    return WALK_MIB_S * min(cores, 8)
 
 
 # ---- bandwidth -------------------------------------------------------------------------------------------------
@@ -137,7 +100,9 @@ def _places(cores: Sequence[Core], host: Host, available_mib: float) -> Iterable
         cache = cache_in_reach(host.l3, cpus)
         wanted = _wanted_mib(cache, len(own))
         allowed = MEMORY_SHARE * min([available_mib, *_memory_beside(host, own)])
-        yield PlacePlan(scope, cpus, len(own), cache, min(wanted, allowed), allowed < wanted, seen.get(cpus))
+        yield PlacePlan(
+            scope, cpus, len(own), _siblings(own), cache, min(wanted, allowed), allowed < wanted, seen.get(cpus)
+        )
         seen.setdefault(cpus, scope)
 
 
@@ -152,6 +117,11 @@ def _largest(cores: Sequence[Core], level: str) -> list[Core]:
 
 def _cpus(cores: Iterable[Core]) -> frozenset[int]:
     return frozenset(cpu for core in cores for cpu in core.cpus)
+
+
+def _siblings(cores: Iterable[Core]) -> frozenset[int]:
+    """How many CPUs its cores have: several numbers on a hybrid processor, or where halves of cores may be used."""
+    return frozenset(len(core.cpus) for core in cores)
 
 
 def cache_in_reach(caches: Iterable[Cache], cpus: frozenset[int]) -> float | None:
@@ -173,24 +143,21 @@ def _memory_beside(host: Host, cores: Sequence[Core]) -> list[float]:
 
 
 def _remotes(cores: Sequence[Core], host: Host, available_mib: float) -> list[RemotePlan]:
-    """Each NUMA node against each; where that were too many, the first against each. Nothing where there is but one."""
+    """Each NUMA node against each. Nothing where there is but one."""
     nodes: dict[int, list[Core]] = {}
     for core in cores:
         if core.numa is not None:
             nodes.setdefault(core.numa, []).append(core)
     if len(nodes) < 2:
         return []
-    every = [_remote(one, other, nodes, host, available_mib) for one in sorted(nodes) for other in sorted(nodes)]
-    if sum(map(remote_s, every)) <= MATRIX_S:
-        return every
-    return [remote for remote in every if remote.cpus_of == every[0].cpus_of]
+    return [_remote(one, other, nodes, host, available_mib) for one in sorted(nodes) for other in sorted(nodes)]
 
 
 def _remote(one: int, other: int, nodes: dict[int, list[Core]], host: Host, available_mib: float) -> RemotePlan:
     own, cpus, memory = nodes[one], _cpus(nodes[one]), nodes[other]
     wanted = _wanted_mib(cache_in_reach(host.l3, cpus), len(own))
     allowed = MEMORY_SHARE * min([available_mib, *_memory_beside(host, memory)])
-    return RemotePlan(one, other, cpus, _cpus(memory), len(own), min(wanted, allowed))
+    return RemotePlan(one, other, cpus, _cpus(memory), len(own), _siblings(own), min(wanted, allowed))
 
 
 # ---- latency ---------------------------------------------------------------------------------------------------

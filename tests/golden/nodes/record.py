@@ -92,7 +92,7 @@ def host_of(name: str) -> Host:
 
 
 def make(name: str) -> NodeRecord:
-    draw = random.Random(name)
+    draw, epyc = random.Random(name), "epyc" in name
     host, (_, node_gib, core_gb, numa_gb, ns, (one, every)) = host_of(name), MADE_UP[name]
     planned = plan.make(cores_of(name), host, 1024.0 * node_gib * host.numa_nodes, repeats=5)
     core_of = {cpu: core for core in planned.cores for cpu in core.cpus}
@@ -118,14 +118,13 @@ def make(name: str) -> NodeRecord:
         same = planned_one.cpus_of == planned_one.memory_of
         socket = {core_of[min(cpus)].socket for cpus in (planned_one.cpus, planned_one.memory_cpus)}
         share = 1.0 if same else 0.88 if len(socket) == 1 else 0.45
-        rates = noisy(1000 * numa_gb * share, planned.remote_repeats)
+        rates = noisy(1000 * numa_gb * share, 3 if epyc else 5)
         return Remote(cpus_of=planned_one.cpus_of, memory_of=planned_one.memory_of, mb_s=rates)
 
     def pair(first: int, second: int) -> tuple[int, int, float, float, float]:
         middle = noisy(ns[block_of(core_of[first], core_of[second], levels)], 1)[0]
         return first, second, middle, round(0.99 * middle, 2), round(1.02 * middle, 2)
 
-    epyc = "epyc" in name
     return NodeRecord(
         start=START,
         wall_s=500.0 if epyc else 210.0,
