@@ -13,11 +13,10 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from benches.figures import Figure, show, show_machine, spread
 
-from gpd.machines import host, launcher
+from gpd.machines import facts, host, launcher
 from gpd.machines.topology import Policy
 from gpd.node import bandwidth, plan
 
@@ -35,11 +34,10 @@ def by_hand(kernel: str, mib: float, threads: int, siblings: int) -> float:
 
 def figures(repeats: int) -> Iterator[Figure]:
     """The ratio of medians, by scope and kernel."""
-    seen = host.look({})
+    told = facts.gather({})
     cores = launcher.lay_out(Policy(threads=1, binding="compact", boundary="l3", smt=False)).cores
-    planned = plan.make(cores, seen, launcher.limits().memory_available_mib, repeats)
-    cpu = host.first_processor(Path("/proc/cpuinfo").read_text())
-    tool = bandwidth.find_tool(cpu.get("flags", "").split())
+    planned = plan.make(cores, host.describe(told), launcher.limits().memory_available_mib, repeats)
+    tool = bandwidth.find_tool(told.lscpu.get("Flags", "").split())
     places = {place.scope: place for place in planned.places if place.scope in SCOPES}
     rates: dict[tuple[str, str, str], list[float]] = {}
     siblings = len(cores[0].cpus)

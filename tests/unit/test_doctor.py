@@ -138,14 +138,12 @@ def test_verdict():
 
 def test_topology_counts():
     topology = machine.parse_lscpu(TWO_SOCKETS_SMT)
-    assert topology == machine.Topology(
-        model="", cpus=8, cores=4, sockets=2, numa_nodes=4, l3_groups=4, threads_per_core=2
-    )
+    assert topology == machine.Topology(cpus=8, cores=4, sockets=2, numa_nodes=4, l3_groups=4, threads_per_core=2)
 
 
 def test_what_the_machine_does_not_tell_stays_missing():
-    assert machine.parse_lscpu(NO_CACHES) == machine.Topology("", 2, 2, 1, None, None, 1)
-    assert machine.parse_lscpu("") == machine.Topology("", None, None, None, None, None, None)
+    assert machine.parse_lscpu(NO_CACHES) == machine.Topology(2, 2, 1, None, None, 1)
+    assert machine.parse_lscpu("") == machine.Topology(None, None, None, None, None, None)
 
 
 def test_this_machine(tmp_path):
@@ -157,7 +155,7 @@ def test_this_machine(tmp_path):
 
 def node(**changes) -> machine.Machine:
     topology = machine.parse_lscpu(TWO_SOCKETS_SMT)
-    whole = machine.Machine(topology, 8, 64.0, 60.0, (machine.Disk("/data", 100.0),), 65536, "")
+    whole = machine.Machine("EPYC", topology, 8, 64.0, 60.0, (machine.Disk("/data", 100.0),), 65536, "")
     return replace(whole, **changes)
 
 

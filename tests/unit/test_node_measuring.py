@@ -12,8 +12,8 @@ from dataclasses import replace
 import pytest
 from conftest import ROOT
 
+from gpd.machines import facts, memory_modules
 from gpd.machines.host import describe
-from gpd.machines.machine import gather
 from gpd.machines.topology import Core as Told
 from gpd.node import bandwidth, clocks, disks, latency, measure, plan, running, test_bed
 from gpd.node.bandwidth import Tool
@@ -329,7 +329,7 @@ Memory Device
 
 
 def test_memory_modules_and_their_channels():
-    found = test_bed.memory_modules(DMIDECODE)
+    found = memory_modules.modules(DMIDECODE)
     assert found[0] == Module(
         locator="DIMM 0",
         bank="P0 CHANNEL A",
@@ -340,7 +340,7 @@ def test_memory_modules_and_their_channels():
         part="M393A4K40DB3-CWE",
     )
     assert (found[1].size_gib, found[1].rated_mts, found[1].part) == (16.0, None, None)
-    assert len(found) == test_bed.channels(found) == 2
+    assert len(found) == memory_modules.channels(found) == 2
 
 
 @pytest.mark.parametrize(
@@ -354,18 +354,20 @@ def test_memory_modules_and_their_channels():
     ],
 )
 def test_channels_are_counted_where_all_slots_tell_them(locators, count):
-    assert test_bed.channels([Module(locator=locator) for locator in locators]) == count
+    assert memory_modules.channels([Module(locator=locator) for locator in locators]) == count
 
 
 def test_what_firmware_and_kernel_tell_of_the_machine():
+    names = {"CPU family:": "25", "Model:": "1", "Stepping:": "1"}
+    lscpu = json.dumps({"lscpu": [{"field": name, "data": data} for name, data in names.items()]})
     files = {
-        "/proc/cpuinfo": "processor : 0\ncpu family\t: 25\nmodel\t\t: 1\nstepping\t: 1\n\nprocessor : 1\n",
         "/sys/class/dmi/id/bios_vendor": "Firm  Inc.\n",
         "/sys/class/dmi/id/bios_version": "1.2\x1b[31m\n",
         "/sys/devices/system/cpu/vulnerabilities/mds": "Not affected\n",
         "/sys/devices/system/cpu/vulnerabilities/retbleed": "Mitigation: untrained return thunk\n",
     }
-    found = test_bed.describe(Host(sockets=2, numa_nodes=8), files, "")
+    told = replace(facts.gather({}, window_s=0), files=files, answers={"lscpu": lscpu})
+    found = test_bed.describe(Host(sockets=2, numa_nodes=8), told)
     assert (found.family, found.model, found.stepping) == (25, 1, 1)
     assert (found.bios_vendor, found.bios_version, found.bios_date) == ("Firm Inc.", "1.2[31m", None)
     assert found.mitigations == {"retbleed": "Mitigation: untrained return thunk"}
@@ -374,10 +376,8 @@ def test_what_firmware_and_kernel_tell_of_the_machine():
 
 
 def test_serial_numbers_are_nobodys_business():
-    from gpd.machines import machine
-
-    assert not [name for name in machine.DMI if "serial" in name or "uuid" in name]
-    assert "12345678" not in str(test_bed.memory_modules(DMIDECODE))
+    assert not [name for name in facts.DMI if "serial" in name or "uuid" in name]
+    assert "12345678" not in str(memory_modules.modules(DMIDECODE))
 
 
 # ---- disks
@@ -511,8 +511,7 @@ def test_what_the_test_bed_does_not_tell_has_a_reason():
     assert list(left) == ["memory channels"]
 
 
-def test_the_host_record_reads_what_it_read_before(tmp_path):
-    """What this record reads beside it stands in the same texts, and changes nothing of it."""
-    seen = gather({"work": tmp_path}, window_s=0)
-    assert describe(seen).threads == os.cpu_count()
-    assert any(path.startswith(test_bed.VULNERABILITIES) for path in seen.files)
+def test_this_machine_tells_its_threads_and_flaws(tmp_path):
+    told = facts.gather({"work": tmp_path}, window_s=0)
+    assert describe(told).threads == os.cpu_count()
+    assert any(path.startswith(test_bed.VULNERABILITIES) for path in told.files)

@@ -80,7 +80,7 @@ def _machine_table(machine: Machine) -> Table:
     )
     parts = [f"{count} {name}{'s' * (count != 1)}" for count, name in counts if count is not None]
     smt = {None: "", 1: ", no SMT"}.get(topology.threads_per_core, f", SMT {topology.threads_per_core}")
-    table.add_row("processor", topology.model or "?")
+    table.add_row("processor", machine.model or "?")
     table.add_row("topology", f"{', '.join(parts) or '?'}{smt} ({machine.usable_cpus} usable here)")
     table.add_row("memory", f"{machine.memory_gib:.1f} GiB, {machine.available_gib:.1f} GiB available")
     for disk in machine.disks:

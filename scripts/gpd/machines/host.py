@@ -1,16 +1,17 @@
 """The host record: what a reader of a measurement must know of the machine that it was made on.
 
-`look` asks machine.py, which does all the looking; the rest is pure and only reads what the machine said of itself.
-What it did not say is None. Nothing is guessed.
+`look` has facts.py look; the rest is pure and only reads what the machine said of itself. What it did not say is None.
+Nothing is guessed.
 """
 
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from gpd.machines import machine
-from gpd.machines.mounts import Mount, mount_of, parse_mounts
+from gpd.machines.facts import WINDOW_S, CpuTimes, Facts, gather
+from gpd.machines.memory_modules import modules
 from gpd.machines.sku import sku, stated_mhz
 from gpd.records.host import Cache, FileSystem, Host, Load, NumaNode
 
@@ -25,50 +26,46 @@ CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
 
 
-def look(directories: Mapping[str, Path], window_s: float = machine.WINDOW_S) -> Host:
+def look(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Host:
     """Look at this machine; `directories` names the folders whose file systems count, such as work and temp."""
-    return describe(machine.gather(directories, window_s))
+    return describe(gather(directories, window_s))
 
 
-def describe(seen: machine.Seen) -> Host:
+def describe(facts: Facts) -> Host:
     """Make the record of what a machine said."""
-    system = lscpu_fields(seen.answers.get("lscpu", ""))
-    vm = virtual_machine(seen, system)
-    mounts = parse_mounts(seen.files.get("/proc/self/mountinfo", ""))
-    memory = memory_sizes(seen.files.get("/proc/meminfo", ""))
+    vm = virtual_machine(facts)
     return Host(
-        hostname=seen.hostname,
-        node=seen.slurm.get("SLURMD_NODENAME"),
-        partition=seen.slurm.get("SLURM_JOB_PARTITION"),
-        architecture=seen.architecture,
-        kernel=seen.kernel,
-        os=assignments(seen.files.get("/etc/os-release", "")).get("PRETTY_NAME"),
-        usable_threads=seen.usable_cpus,
-        open_files=seen.open_files[0],
-        open_files_hard=seen.open_files[1],
+        hostname=facts.hostname,
+        node=facts.slurm.get("SLURMD_NODENAME"),
+        partition=facts.slurm.get("SLURM_JOB_PARTITION"),
+        architecture=facts.architecture,
+        kernel=facts.kernel,
+        os=facts.os,
+        usable_threads=facts.usable_cpus,
+        open_files=facts.open_files[0],
+        open_files_hard=facts.open_files[1],
         virtual_machine=vm,
-        container=one_word(seen.answers.get("container", "")),
-        transparent_huge_pages=chosen(seen.files.get("/sys/kernel/mm/transparent_hugepage/enabled", "")),
-        cpu_quota_cpus=seen.limits.cpu_quota_cpus,
-        memory_limit_mib=seen.limits.memory_limit_mib,
-        file_systems={name: file_system(folder, seen.files, mounts, vm) for name, folder in seen.folders.items()},
-        load=load(seen),
-        **processor(seen, system),
-        **caches_and_nodes(seen),
-        **memory_fields(memory),
-        **memory_modules(seen.answers.get("memory_modules", "")),
+        container=one_word(facts.answers.get("container", "")),
+        transparent_huge_pages=chosen(facts.files.get("/sys/kernel/mm/transparent_hugepage/enabled", "")),
+        cpu_quota_cpus=facts.limits.cpu_quota_cpus,
+        memory_limit_mib=facts.limits.memory_limit_mib,
+        file_systems={name: _unhidden(found, vm) for name, found in facts.file_systems.items()},
+        load=load(facts),
+        **processor(facts),
+        **caches_and_nodes(facts),
+        **memory_fields(memory_sizes(facts.files.get("/proc/meminfo", ""))),
+        **memory_modules(facts.answers.get("memory_modules", "")),
     )
 
 
 # ---- processor -----------------------------------------------------------------------------------------
 
 
-def processor(seen: machine.Seen, system: Mapping[str, str]) -> dict[str, Any]:
+def processor(facts: Facts) -> dict[str, Any]:
     """The fields of the processor: its name, counts, frequencies, microcode."""
-    topology, cpuinfo = seen.topology, first_processor(seen.files.get("/proc/cpuinfo", ""))
-    model = topology.model or system.get("Model name") or None
-    base, boost = base_mhz(seen.files, model or ""), boost_state(seen.files)
-    microcode = cpuinfo.get("microcode")
+    topology, system = facts.topology, facts.lscpu
+    model = system.get("Model name")
+    base, boost = base_mhz(facts.files, model or ""), boost_state(facts.files)
     return {
         "cpu_model": model,
         "sku": short_name(model or "", system.get("BIOS Model name", "")),
@@ -77,11 +74,11 @@ def processor(seen: machine.Seen, system: Mapping[str, str]) -> dict[str, Any]:
         "threads": topology.cpus,
         "smt": None if topology.threads_per_core is None else topology.threads_per_core > 1,
         "base_mhz": base,
-        "top_mhz": top_mhz(seen.files, base, boost),
-        "governor": _joined(_values(seen.files, "cpufreq/scaling_governor")),
-        "frequency_driver": _joined(_values(seen.files, "cpufreq/scaling_driver")),
+        "top_mhz": top_mhz(facts.files, base, boost),
+        "governor": _joined(_values(facts.files, "cpufreq/scaling_governor")),
+        "frequency_driver": _joined(_values(facts.files, "cpufreq/scaling_driver")),
         "boost": boost,
-        "microcode": None if microcode in MADE_UP_MICROCODE else microcode,
+        "microcode": None if facts.microcode in MADE_UP_MICROCODE else facts.microcode,
     }
 
 
@@ -89,22 +86,6 @@ def short_name(model: str, product: str) -> str | None:
     """The SKU. ARM's model name is the core's design, so the product that the firmware names goes before it."""
     known = sku(model)
     return (sku(product) or known) if known is None or known.startswith("Neoverse") else known
-
-
-def first_processor(cpuinfo: str) -> dict[str, str]:
-    """Read the first block of /proc/cpuinfo."""
-    return fields_of(cpuinfo.partition("\n\n")[0])
-
-
-def lscpu_fields(text: str) -> dict[str, str]:
-    """Read what lscpu prints for people, in the C locale; newer versions indent it."""
-    return {name: value for name, value in fields_of(text).items() if value and value != "-"}
-
-
-def fields_of(text: str) -> dict[str, str]:
-    """Read lines of `name: value`."""
-    pairs = (line.partition(":") for line in text.splitlines() if ":" in line)
-    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _values(files: Mapping[str, str], name: str) -> list[str]:
@@ -158,16 +139,16 @@ def boost_state(files: Mapping[str, str]) -> bool | None:
 # ---- caches, NUMA nodes and memory ---------------------------------------------------------------------
 
 
-def caches_and_nodes(seen: machine.Seen) -> dict[str, Any]:
+def caches_and_nodes(facts: Facts) -> dict[str, Any]:
     """The fields of L3 caches and NUMA nodes."""
-    caches, nodes = l3_caches(seen.files), numa_nodes(seen.files)
+    caches, nodes = l3_caches(facts.files), numa_nodes(facts.files)
     sizes = [cache.mib for cache in caches if cache.mib is not None]
     return {
         "l3": caches,
-        "l3_groups": seen.topology.l3_groups or len(caches) or None,
+        "l3_groups": facts.topology.l3_groups or len(caches) or None,
         "l3_mib": sum(sizes) if sizes and len(sizes) == len(caches) else None,
         "numa": nodes,
-        "numa_nodes": seen.topology.numa_nodes or len(nodes) or None,
+        "numa_nodes": facts.topology.numa_nodes or len(nodes) or None,
     }
 
 
@@ -222,31 +203,17 @@ def memory_fields(sizes: Mapping[str, float]) -> dict[str, Any]:
 
 
 def memory_modules(dmidecode: str) -> dict[str, Any]:
-    """The fields of the modules in their slots, as dmidecode prints them; hypervisors tell neither speed nor type."""
-    slots = [fields_of(block) for block in dmidecode.split("\n\n") if "Memory Device\n" in block]
-    modules = [slot for slot in slots if re.match(r"\d+ [KMGT]i?B", slot.get("Size", ""))]
-    speeds = [
-        int(match[0])
-        for module in modules
-        if (
-            match := re.match(r"\d+", module.get("Configured Memory Speed") or module.get("Configured Clock Speed", ""))
-        )
-    ]
-    types = (module.get("Type", "") for module in modules)
+    """The fields of the modules in their slots; hypervisors tell neither speed nor type."""
+    found = modules(dmidecode)
+    types = (module.type or "" for module in found)
     return {
-        "memory_modules": len(modules) or None,
-        "memory_speed_mts": min(speeds, default=None),
+        "memory_modules": len(found) or None,
+        "memory_speed_mts": min((module.configured_mts for module in found if module.configured_mts), default=None),
         "memory_type": _joined(kind for kind in types if re.match(r"(LP)?DDR|HBM", kind)),
     }
 
 
 # ---- system --------------------------------------------------------------------------------------------
-
-
-def assignments(text: str) -> dict[str, str]:
-    """Read os-release: NAME="value"."""
-    pairs = (line.partition("=") for line in text.splitlines() if "=" in line and not line.startswith("#"))
-    return {name: value.strip().strip("\"'") for name, _, value in pairs}
 
 
 def chosen(text: str) -> str | None:
@@ -260,49 +227,36 @@ def one_word(text: str) -> str | None:
     return text.strip() if re.fullmatch(r"[\w-]+", text.strip()) else None
 
 
-def virtual_machine(seen: machine.Seen, system: Mapping[str, str]) -> str | None:
+def virtual_machine(facts: Facts) -> str | None:
     """The hypervisor's name, "none", or None where nobody tells: an x86 CPU has a flag for it, but no name."""
-    said = one_word(seen.answers.get("vm", ""))
+    said, system = one_word(facts.answers.get("vm", "")), facts.lscpu
     if said in (None, "none") and "Hypervisor vendor" in system:
         return system["Hypervisor vendor"].casefold()
-    flags = first_processor(seen.files.get("/proc/cpuinfo", "")).get("flags", "").split()
-    return "none" if said is None and flags and "hypervisor" not in flags else said
+    flags = system.get("Flags", "").split()
+    told = facts.architecture == "x86_64" and flags and "hypervisor" not in flags
+    return "none" if said is None and told else said
 
 
-def file_system(folder: machine.Folder, files: Mapping[str, str], mounts: list[Mount], vm: str | None) -> FileSystem:
-    """The file system of a folder."""
-    mount = mount_of(PurePosixPath(folder.path), mounts)
-    block = f"/sys/dev/block/{folder.block}"
-    flags = (files.get(f"{block}/{name}", "").strip() for name in ("queue/rotational", "../queue/rotational"))
-    flag = next(filter(None, flags), None)
-    hidden = vm != "none" and flag == "1"
-    return FileSystem(
-        mount=str(mount.point) if mount else None,
-        type=mount.type if mount else None,
-        device=assignments(files.get(f"{block}/uevent", "")).get("DEVNAME"),
-        rotational=None if flag is None or hidden else flag == "1",
-        options=mount.telling_options if mount else (),
-        size_gib=round(folder.size_gib, 1),
-        free_gib=round(folder.free_gib, 1),
-    )
+def _unhidden(found: FileSystem, vm: str | None) -> FileSystem:
+    """A hypervisor says of any disk that it rotates."""
+    return replace(found, rotational=None) if found.rotational and vm != "none" else found
 
 
 # ---- load before the start -----------------------------------------------------------------------------
 
 
-def load(seen: machine.Seen) -> Load:
+def load(facts: Facts) -> Load:
     """What was at work on the node before the start."""
-    averages = [float(word) for word in seen.files.get("/proc/loadavg", "").split()[:3]]
-    load_1min, load_5min, load_15min = averages or (None, None, None)
-    cpus = seen.topology.cpus
-    shares = cpu_shares(*seen.stat)
+    load_1min, load_5min, load_15min = facts.loads or (None, None, None)
+    cpus = facts.topology.cpus
+    shares = cpu_shares(*facts.cpu_times)
     busy_cpus = round(shares["busy"] * cpus, 2) if cpus and shares else None
     threshold = min(BUSY_CPUS, BUSY_SHARE * cpus) if cpus else None
     return Load(
         load_1min,
         load_5min,
         load_15min,
-        window_s=seen.window_s,
+        window_s=facts.window_s,
         busy_share=shares.get("busy"),
         steal_share=shares.get("steal"),
         iowait_share=shares.get("iowait"),
@@ -312,19 +266,15 @@ def load(seen: machine.Seen) -> Load:
     )
 
 
-def cpu_shares(before: str, after: str) -> dict[str, float]:
-    """Return how all CPUs spent the time between two readings of /proc/stat; empty where none went by.
+def cpu_shares(before: CpuTimes, after: CpuTimes) -> dict[str, float]:
+    """Return how all CPUs spent the time between two readings; empty where none went by.
 
-    The kernel counts user, nice, system, idle, iowait, irq, softirq, steal; guests' time is within user's and nice.
+    Guests' time is within user's and nice.
     """
-    spent = [end - start for start, end in zip(_ticks(before), _ticks(after), strict=True)]
-    total = sum(spent)
+    spent = {name: after[name] - before[name] for name in before if not name.startswith("guest")}
+    total = sum(spent.values())
     if total <= 0:
         return {}
-    idle, iowait, steal = spent[3], spent[4], spent[7]
-    shares = {"busy": total - idle - iowait, "iowait": iowait, "steal": steal}
-    return {name: round(ticks / total, 4) for name, ticks in shares.items()}
-
-
-def _ticks(stat: str) -> list[int]:
-    return [int(word) for word in stat.partition("\n")[0].split()[1:9]]
+    busy = total - spent["idle"] - spent["iowait"]
+    shares = {"busy": busy, "iowait": spent["iowait"], "steal": spent["steal"]}
+    return {name: round(seconds / total, 4) for name, seconds in shares.items()}

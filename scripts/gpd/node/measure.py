@@ -4,14 +4,14 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 from gpd.errors import GpdError
 from gpd.files import write_text
-from gpd.machines import host, launcher, machine
+from gpd.machines import facts, host, launcher
 from gpd.machines.topology import Policy
 from gpd.node import bandwidth, clocks, disks, latency, plan, test_bed
 from gpd.node.running import NotMeasuredError
@@ -40,20 +40,20 @@ def measure(folder: Path, repeats: int, although_busy: bool, tell: Callable[[str
     began, start = time.monotonic(), datetime.now(UTC)
     folders = {WORK: folder, TEMP: Path(tempfile.gettempdir())}
     tell("the machine")
-    seen = machine.gather(folders)
-    here = host.describe(seen)
+    told = facts.gather(folders)
+    here = host.describe(told)
     if not although_busy:
         refuse_busy(here)
-    told = launcher.lay_out(Policy(threads=1, binding="compact", boundary="l3", smt=False)).cores
-    planned = plan.make(told, here, launcher.limits().memory_available_mib, repeats)
+    cores = launcher.lay_out(Policy(threads=1, binding="compact", boundary="l3", smt=False)).cores
+    planned = plan.make(cores, here, launcher.limits().memory_available_mib, repeats)
     virtual = here.virtual_machine not in (None, "none")
     missing = {f"bandwidth of {scope}": "the machine does not tell which CPUs that is" for scope in planned.untold}
-    drawn, ran_at = _with_likwid(seen, planned, virtual, missing, tell)
+    drawn, ran_at = _with_likwid(told.lscpu.get("Flags", "").split(), planned, virtual, missing, tell)
     tell(f"latency from core to core, {len(planned.pairs):,} pairs")
     between = _latency(planned, missing)
     tell("disks")
     of_disks = disks.measure(folders, here, missing)
-    bed = test_bed.describe(here, seen.files, seen.answers.get("memory_modules", ""))
+    bed = test_bed.describe(here, told)
     missing |= _not_told(here, bed, virtual)
     return NodeRecord(
         start=start,
@@ -90,12 +90,11 @@ def _latency(planned: plan.NodePlan, missing: dict[str, str]) -> Latency | None:
 
 
 def _with_likwid(
-    seen: machine.Seen, planned: plan.NodePlan, virtual: bool, missing: dict[str, str], tell: Callable[[str], None]
+    flags: Sequence[str], planned: plan.NodePlan, virtual: bool, missing: dict[str, str], tell: Callable[[str], None]
 ) -> tuple[bandwidth.Bandwidth | None, tuple[Clock, ...]]:
-    """What likwid-bench measures, or keeps busy."""
-    cpu = host.first_processor(seen.files.get("/proc/cpuinfo", ""))
+    """What likwid-bench measures, or keeps busy, on a CPU with these flags."""
     try:
-        tool = bandwidth.find_tool(cpu.get("flags", "").split())
+        tool = bandwidth.find_tool(flags)
     except NotMeasuredError as error:
         missing |= dict.fromkeys(("bandwidth", "frequency", "energy"), str(error))
         return None, ()
