@@ -1,14 +1,20 @@
 """What holds a ledger's records against each other: attempts recorded twice, jobs that held one CPU at one time."""
 
+import json
+from dataclasses import fields
 from pathlib import Path
 
+from launching import SCHEMA
 from test_ledger_command import record
 
+from gpd.records.ledger import Attempt, parse_attempt
 from gpd.records.ledger_check import Place, duplicates, overlaps
 
 
 def numbered(*records):
-    return [(Place(Path("ledger.jsonl"), line), record) for line, record in enumerate(records, 1)]
+    return [
+        (Place(Path("ledger.jsonl"), line), parse_attempt(json.dumps(record))) for line, record in enumerate(records, 1)
+    ]
 
 
 def since_boot(number, uptime_s, wall_s=10.0, boot="b"):
@@ -16,9 +22,13 @@ def since_boot(number, uptime_s, wall_s=10.0, boot="b"):
     return record(number, cpus="0", boot=boot, uptime_s=uptime_s) | {"wall_s": wall_s}
 
 
+def test_the_schema_that_users_read_has_every_field():
+    assert {field.name for field in fields(Attempt)} <= set(json.loads(SCHEMA.read_text())["properties"])
+
+
 def test_a_cpu_that_two_jobs_held_is_named():
     (problem,) = overlaps(numbered(since_boot(1, 10.0), since_boot(2, 19.0)))
-    assert problem == "ledger.jsonl lines 1 and 2: both held CPU 0 of node1 at 2026-11-20T12:00:00.000000000Z"
+    assert problem == "ledger.jsonl lines 1 and 2: both held CPU 0 of node1 at 2026-11-20 12:00:00+00:00"
 
 
 def test_a_clock_set_back_is_no_overlap():
@@ -50,3 +60,8 @@ def test_an_attempt_recorded_twice_is_named_by_both_lines():
     assert duplicates(numbered(record(1), record(2), record(1, 20, 30))) == [
         "ledger.jsonl line 3: the same attempt as line 1"
     ]
+
+
+def test_an_overlap_of_jobs_whose_time_is_not_known_is_found():
+    (problem,) = overlaps(numbered(*(since_boot(number, 10.0) | {"start": None, "end": None} for number in (1, 2))))
+    assert "both held CPU 0 of node1" in problem

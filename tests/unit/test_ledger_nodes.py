@@ -68,7 +68,7 @@ def test_a_cpu_that_jobs_of_two_virtual_nodes_held_is_named(write):
     done = gpd("check", path)
     assert done.exit_code == 1
     both = " and ".join(f"{path.with_name(f'ledger.{node}.jsonl')} line 1" for node in ("n1", "n2"))
-    assert done.output == f"{both}: both held CPU 0 of node1 at {clock(0)}\n"
+    assert done.output == f"{both}: both held CPU 0 of node1 at 2026-11-20 12:00:00+00:00\n"
 
 
 def test_an_attempt_in_two_ledgers_is_named(write):

@@ -7,9 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
-from gpd.records import decoding, ledger, ledger_check, study
+from gpd.records import decoding, ledger, study
 from gpd.records.run import YEARS
 from gpd.text.cpu_lists import check_cpus
 
@@ -70,7 +68,8 @@ def _check(document: Any, field: str = "") -> None:
 
 def _check_ledger(lines: Iterable[str]) -> None:
     """Refuse a ledger with a line that is no record. Raises ValueError."""
-    validator = Draft202012Validator(json.loads(ledger_check.SCHEMA.read_text(encoding="utf-8")))
     for number, line in enumerate(lines, 1):
-        if wrong := ledger_check.line_errors(line, validator):
-            raise ValueError(f"line {number}: {wrong}")
+        try:
+            ledger.parse_attempt(line)
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from error

@@ -1,10 +1,8 @@
 """What rules look at: what a bundle says, and what follows from its ledgers. Gathered in one place, and not judged."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from gpd.bundles import manifest as described
 from gpd.bundles import read
@@ -14,7 +12,8 @@ from gpd.comparison.agreement import Disagreement
 from gpd.comparison.comparability import counted_records
 from gpd.errors import GpdError
 from gpd.records import ledger, study
-from gpd.records.ledger_check import Place, Record
+from gpd.records.ledger import Attempt
+from gpd.records.ledger_check import Place
 from gpd.records.run import RunRecord
 from gpd.records.study import Start, StudyRecord
 from gpd.tables import collect
@@ -33,7 +32,7 @@ class Recomputed:
 
     tables: Tables
     differing: tuple[str, ...]
-    lines: Mapping[str, tuple[tuple[Place, Record], ...]]
+    lines: Mapping[str, tuple[tuple[Place, Attempt], ...]]
     starts: tuple[Start, ...] | None
     node_name: str | None
     disagreements: tuple[Disagreement, ...]
@@ -110,7 +109,7 @@ def _of_row(heads: Sequence[str], number: int, told: str, follows: str) -> Itera
             yield f"line {number}: {head}: {one or 'nothing'} in the bundle, {other or 'nothing'} from the ledgers"
 
 
-def _lines(folder: Path, records: Sequence[RunRecord]) -> Iterator[tuple[str, tuple[tuple[Place, Any], ...]]]:
+def _lines(folder: Path, records: Sequence[RunRecord]) -> Iterator[tuple[str, tuple[tuple[Place, Attempt], ...]]]:
     """What the ledgers of each cell hold, each line with the place where it stands."""
     for record in records:
         own = folder / record.cell.cell
@@ -118,7 +117,7 @@ def _lines(folder: Path, records: Sequence[RunRecord]) -> Iterator[tuple[str, tu
         yield (
             record.cell.cell,
             tuple(
-                (Place(path.relative_to(folder), number), json.loads(line))
+                (Place(path.relative_to(folder), number), ledger.parse_attempt(line))
                 for path in paths
                 for number, line in enumerate(ledger.read_lines(path), 1)
             ),

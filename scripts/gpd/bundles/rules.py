@@ -8,7 +8,7 @@ that is told, and what it took for one sample stands beside it.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +21,8 @@ from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.records.binding import UNBOUND
 from gpd.records.cell import CLUSTER, Cell, Series
 from gpd.records.host import TRAITS
-from gpd.records.ledger_check import Place, Record, duplicates, overlaps
+from gpd.records.ledger import Attempt
+from gpd.records.ledger_check import Place, duplicates, overlaps
 from gpd.records.study import AUTO, Start, StudyRecord
 from gpd.statistics.estimates import estimate
 from gpd.statistics.knee import next_n
@@ -120,16 +121,12 @@ def ledgers(found: Recomputed) -> Found:
     return _found(wrong, [f"{counted(attempts, 'attempt')}, each recorded once, and no CPU was two jobs' at one time"])
 
 
-def _reordered(lines: Sequence[tuple[Place, Record]]) -> Iterator[str]:
+def _reordered(lines: Sequence[tuple[Place, Attempt]]) -> Iterator[str]:
     """Lines that stand before others that were written earlier into the same file."""
-    written = [(place, _time(line["recorded"])) for place, line in lines if line.get("recorded")]
+    written = [(place, line.recorded) for place, line in lines if line.recorded]
     for (before, earlier), (place, later) in pairwise(written):
         if before.file == place.file and earlier - later > OUT_OF_ORDER:
             yield f"{place}: was recorded before the line above it"
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)
 
 
 # ---- precision, and what was measured ------------------------------------------------------------------
@@ -229,15 +226,15 @@ def pinning(found: Recomputed) -> Found:
         if record.cell.binding == UNBOUND:
             continue
         for place, line in found.lines[record.cell.cell]:
-            if line["step"] not in PIPELINES[record.cell.pipeline].steps or not line["start"] or line.get("taken_from"):
+            if line.step not in PIPELINES[record.cell.pipeline].steps or not line.start or line.taken_from:
                 continue
-            leased, seen = line["cpus"], [line["cpus_allowed"], line["cpus_seen"]]
+            leased, seen = line.cpus, [line.cpus_allowed, line.cpus_seen]
             if leased is None:
-                wrong.append(f"{place}: {line['rule']}: no CPUs were leased")
-            elif line["binding_ok"] is False or any(not _within(cpus, leased) for cpus in seen if cpus):
-                wrong.append(f"{place}: {line['rule']}: had CPUs {leased}, and was seen on others")
+                wrong.append(f"{place}: {line.rule}: no CPUs were leased")
+            elif line.binding_ok is False or any(not _within(cpus, leased) for cpus in seen if cpus):
+                wrong.append(f"{place}: {line.rule}: had CPUs {leased}, and was seen on others")
             elif not any(seen):
-                doubts.append(f"{place}: {line['rule']}: on which CPUs it was nobody saw")
+                doubts.append(f"{place}: {line.rule}: on which CPUs it was nobody saw")
             else:
                 proved += 1
     said = f"{counted(proved, 'job')} of the steps were seen on the CPUs leased to them, and on no others"
@@ -275,8 +272,8 @@ def one_machine(found: Recomputed) -> Found:
     for record in found.tables.records:
         known = {host.hostname for host in record.machines} | {host.node for host in record.machines}
         if record.host is not None:
-            ran_on = {line["host"] for _, line in found.lines[record.cell.cell]}
-            if strangers := sorted(ran_on - known):
+            ran_on = {line.host for _, line in found.lines[record.cell.cell]}
+            if strangers := sorted(map(str, ran_on - known)):
                 wrong.append(
                     f"{record.cell.cell}: run.json says {record.host.hostname}, its ledger {listed(strangers)}"
                 )

@@ -22,6 +22,7 @@ from gpd.text.cpu_lists import check_cpus, count_cpus
 SCHEMA_VERSION = 1
 STEM = "ledger"  # of the names of a ledger's files
 GATHER = "gather"  # the shard of what joins a job's pieces
+LONGEST_TIME = 40  # characters
 MOST_NUMBERS = 5  # of lines, in a warning
 MOST_LEASED = 2_000_000  # CPUs of all lines together, each as often as it is named: of 15,000 jobs on 128 CPUs
 
@@ -64,8 +65,13 @@ class Attempt:
     exit_code: Annotated[int, Meta(ge=0, le=255)] | None
     message: str | None
     log: str
+    id: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")] | None = None
     attempt: AtLeastOne | None = None
     cpus: str | None = None
+    cpus_allowed: str | None = None
+    cpus_seen: str | None = None
+    boot: str | None = None
+    uptime_s: Amount | None = None
     wait_s: Amount | None = None
     cpu_s: Amount | None = None
     peak_rss_mib: Amount | None = None
@@ -118,6 +124,8 @@ def parse_line(line: str) -> Any:
     """A line of JSON, strictly: without NaN, halves of characters and depth. Raises ValueError."""
     try:
         return msgspec.json.decode(line)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"not JSON: {error}") from error
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -129,7 +137,8 @@ def parse_attempt(line: str) -> Attempt:
         raise ValueError(f"no record of schema version {SCHEMA_VERSION}")
     times = {name: _time(record[name]) for name in ("start", "end", "recorded") if record.get(name) is not None}
     attempt = msgspec.convert(record | times, Attempt)
-    check_cpus(attempt.cpus or "")
+    for cpus in (attempt.cpus, attempt.cpus_allowed, attempt.cpus_seen):
+        check_cpus(cpus or "")
     return attempt
 
 
@@ -137,9 +146,9 @@ def _time(text: Any) -> datetime:
     """A time with its zone, of an age that can be reckoned with. Raises ValueError."""
     if not isinstance(text, str):
         raise ValueError("a time that is no text")
-    time = datetime.fromisoformat(text)
+    time = datetime.fromisoformat(text[:LONGEST_TIME])
     if time.tzinfo is None or time.year not in YEARS:
-        raise ValueError(f"{text}: no time of this age")
+        raise ValueError(f"{text[:LONGEST_TIME]}: no time of this age")
     return time
 
 
