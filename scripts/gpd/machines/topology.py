@@ -1,14 +1,12 @@
 """The CPUs of a machine and the slots that jobs get of them, as text. Pure: the launcher was asked before."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from rich.columns import Columns
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
-from rich.tree import Tree
 
 from gpd.text.cpu_lists import format_cpus
 from gpd.text.formats import counted
@@ -46,24 +44,6 @@ class Layout:
     slots: tuple[frozenset[int], ...]
 
 
-@dataclass(frozen=True)
-class Group:
-    """A package, NUMA node or L3 group: its cores, and the groups within it."""
-
-    level: str
-    number: int
-    cores: tuple[Core, ...]
-    within: tuple["Group", ...]
-
-    @property
-    def name(self) -> str:
-        return f"{SHORT[self.level]} {self.number if self.number >= 0 else '?'}"
-
-    @property
-    def cpus(self) -> str:
-        return format_cpus(cpu for core in self.cores for cpu in core.cpus)
-
-
 def told_levels(cores: Sequence[Core]) -> list[str]:
     """Return the levels that the machine tells, coarsest first: on some an L3 spans several NUMA nodes."""
     told = [level for level in NAMES if any(getattr(core, level) >= 0 for core in cores)]
@@ -72,16 +52,6 @@ def told_levels(cores: Sequence[Core]) -> list[str]:
 
 def _count(cores: Sequence[Core], level: str) -> int:
     return len({getattr(core, level) for core in cores})
-
-
-def nest(cores: Sequence[Core], levels: Sequence[str]) -> tuple[Group, ...]:
-    """Group cores by the first level, within it by the second, and so on."""
-    if not levels:
-        return ()
-    groups: dict[int, list[Core]] = {}
-    for core in sorted(cores, key=lambda core: (getattr(core, levels[0]), core.cpus)):
-        groups.setdefault(getattr(core, levels[0]), []).append(core)
-    return tuple(Group(levels[0], n, tuple(some), nest(some, levels[1:])) for n, some in groups.items())
 
 
 def crosses(slot: frozenset[int], layout: Layout) -> bool:
@@ -111,6 +81,18 @@ def counts(cores: Sequence[Core]) -> str:
     return ", ".join(
         [*parts, counted(len(cores), "core"), f"{counted(sum(len(c.cpus) for c in cores), 'CPU')} ({smt})"]
     )
+
+
+def group_names(cores: Sequence[Core]) -> list[str]:
+    """Name each finest group, with those that it lies in, and its CPUs."""
+    levels = told_levels(cores)
+    found: dict[tuple[int, ...], list[int]] = {}
+    for core in sorted(cores, key=lambda core: core.cpus):
+        found.setdefault(tuple(getattr(core, level) for level in levels), []).extend(core.cpus)
+    return [
+        f"{', '.join(f'{SHORT[level]} {n}' for level, n in zip(levels, of, strict=True))}: {format_cpus(cpus)}"
+        for of, cpus in sorted(found.items())
+    ]
 
 
 def heading(layout: Layout) -> str:
@@ -146,48 +128,15 @@ def slot_names(layout: Layout) -> list[str]:
 
 
 def show(layout: Layout, title: str, console: Console) -> None:
-    """Print packages, NUMA nodes and L3 groups as a tree, then the slots."""
+    """Print the finest groups of CPUs, each with those that it lies in, then the slots."""
     console.print(Text(title, "bold"))
-    console.print(_tree(layout.cores))
+    console.print(Text(counts(layout.cores)))
+    for name in group_names(layout.cores):
+        console.print(Text(name))
     console.print(Text(f"\n{heading(layout)}"))
     console.print(Columns(map(Text, slot_names(layout)), padding=(0, 3), equal=True))
     for remark in remarks(layout):
         console.print(Text(remark))
-
-
-def _tree(cores: Sequence[Core]) -> Tree:
-    roots = nest(cores, told_levels(cores))
-    width = max(len(_leaf(leaf)) for leaf in _leaves(roots))
-    tree = Tree(Text(counts(cores)))
-    for root in roots:
-        _grow(tree, root, width)
-    return tree
-
-
-def _leaves(groups: Iterable[Group]) -> Iterable[Group]:
-    for group in groups:
-        yield from _leaves(group.within) if group.within else (group,)
-
-
-def _leaf(group: Group) -> str:
-    return f"{group.name}: {group.cpus}"
-
-
-def _grow(tree: Tree, group: Group, width: int) -> None:
-    """Add a group: one that holds a single other is named with it, and the finest ones share a line."""
-    names = [group.name]
-    while len(group.within) == 1:
-        group = group.within[0]
-        names.append(group.name)
-    if group.within and not any(child.within for child in group.within):
-        line = Table.grid(padding=(0, 2))
-        leaves = Columns([Text(_leaf(leaf)) for leaf in group.within], padding=(0, 3), width=width)
-        line.add_row(Text(f"{', '.join(names)}"), leaves)
-        tree.add(line)
-        return
-    branch = tree.add(Text(f"{', '.join(names)}: {counted(len(group.cores), 'core')}, CPUs {group.cpus}"))
-    for child in group.within:
-        _grow(branch, child, width)
 
 
 def to_json(layout: Layout) -> str:
