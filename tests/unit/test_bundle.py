@@ -210,6 +210,23 @@ def test_a_figure_that_does_not_follow_fails_with_its_place(bundle):
     )
 
 
+def test_columns_of_another_version_are_not_held_and_named(bundle):
+    """A bundle of an earlier version has fewer columns, one of a later version more."""
+    rows = [line.split("\t") for line in bundle.members["tables/points.tsv"].decode().splitlines()]
+    other = "".join("\t".join([*row[1:], "new" if at == 0 else "7"]) + "\n" for at, row in enumerate(rows)).encode()
+    found = verdicts(sealed(bundle, {**bundle.members, "tables/points.tsv": other}))["figures"]
+    assert found.state == rules.HOLDS
+    assert found.why[1:] == (f"tables/points.tsv: not held, for columns of another version: new, {rows[0][0]}",)
+
+
+@pytest.mark.parametrize("added", ["\tn", ""])
+def test_a_column_twice_and_a_short_row_are_no_table(bundle, added):
+    lines = bundle.members["tables/points.tsv"].decode().splitlines()
+    lines = [f"{line}{added}" for line in lines] if added else [*lines[:-1], lines[-1].rpartition("\t")[0]]
+    (told,) = evidence._differing("points", "\n".join(lines).encode(), bundle.members["tables/points.tsv"])
+    assert "another number of rows or columns" in told
+
+
 def follow(bundle, members):
     """Whether the tables that the bundle has follow from these members."""
     try:

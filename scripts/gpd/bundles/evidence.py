@@ -26,12 +26,13 @@ MOST_SHOWN = 5  # differences of a kind
 class Recomputed:
     """A study as its ledgers tell it: tables, records and what else lies in its folder.
 
-    `differing` are figures that the bundle has otherwise; `node_name` is the host that node.json is of. `lines` has
-    what each ledger holds, by the name of its cell.
+    `differing` are figures that the bundle has otherwise, `not_held` columns of another version; `node_name` is the
+    host that node.json is of. `lines` has what each ledger holds, by the name of its cell.
     """
 
     tables: Tables
     differing: tuple[str, ...]
+    not_held: tuple[str, ...]
     lines: Mapping[str, tuple[tuple[Place, Attempt], ...]]
     starts: tuple[Start, ...] | None
     node_name: str | None
@@ -74,6 +75,7 @@ def _recompute(bundle: Bundle, folder: Path) -> Recomputed:
     return Recomputed(
         tables=tables,
         differing=tuple(line for name in anew for line in _differing(name, bundle.members.get(name), anew[name])),
+        not_held=tuple(line for name in anew for line in _not_held(name, bundle.members.get(name), anew[name])),
         lines=dict(_lines(folder, tables.records)),
         starts=study.read_starts(folder),
         node_name=tables.node.host.hostname if tables.node else None,
@@ -83,30 +85,34 @@ def _recompute(bundle: Bundle, folder: Path) -> Recomputed:
 
 
 def _differing(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
-    """Say where a table is another one than the ledgers give."""
+    """Say where a table is another one than the ledgers give, in the columns that both have."""
     if stored is None or stored == anew:
         yield from [f"{name}: it is not there"] if stored is None else []
         return
-    told, follows = (table.decode().split("\n") for table in (stored, anew))
-    if len(told) != len(follows) or told[0] != follows[0]:
-        yield f"{name}: has other columns, or another number of rows, than the ledgers give"
+    told, follows = _rows(stored), _rows(anew)
+    if len(told) != len(follows) or any(len(row) != len(set(told[0])) for row in told):
+        yield f"{name}: has another number of rows or columns than it says, or than the ledgers give"
         return
-    heads = told[0].split("\t")
-    pairs = zip(told[1:], follows[1:], strict=True)
-    found = [line for number, (one, other) in enumerate(pairs, 2) for line in _of_row(heads, number, one, other)]
+    shared = [(head, told[0].index(head), at) for at, head in enumerate(follows[0]) if head in told[0]]
+    found = [
+        f"line {number}: {head}: {one[theirs] or 'nothing'} in the bundle, {other[ours] or 'nothing'} from the ledgers"
+        for number, (one, other) in enumerate(zip(told, follows, strict=True), 1)
+        for head, theirs, ours in shared
+        if one[theirs] != other[ours]
+    ]
     yield from (f"{name} {line}" for line in found[:MOST_SHOWN])
     if len(found) > MOST_SHOWN:
         yield f"{name}: and {len(found) - MOST_SHOWN:,} more"
 
 
-def _of_row(heads: Sequence[str], number: int, told: str, follows: str) -> Iterator[str]:
-    ours, theirs = follows.split("\t"), told.split("\t")
-    if len(ours) != len(theirs):
-        yield f"line {number}: has another number of columns"
-        return
-    for head, one, other in zip(heads, theirs, ours, strict=False):
-        if one != other:
-            yield f"line {number}: {head}: {one or 'nothing'} in the bundle, {other or 'nothing'} from the ledgers"
+def _not_held(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
+    """Name the columns that one of two versions alone has: of the bundle, or of who checks it."""
+    if stored is not None and (alone := set(_rows(stored)[0]) ^ set(_rows(anew)[0])):
+        yield f"{name}: not held, for columns of another version: {', '.join(sorted(alone))}"
+
+
+def _rows(table: bytes) -> list[list[str]]:
+    return [line.split("\t") for line in table.decode().removesuffix("\n").split("\n")]
 
 
 def _lines(folder: Path, records: Sequence[RunRecord]) -> Iterator[tuple[str, tuple[tuple[Place, Attempt], ...]]]:

@@ -111,7 +111,8 @@ def _points(found: Recomputed) -> Iterator[tuple[str, Series, Any]]:
 
 def figures(found: Recomputed) -> Found:
     rows = sum(len(getattr(found.tables, table)) for table in ("jobs", "samples", "steps", "runs", "points"))
-    return _found(found.differing, [f"{counted(rows, 'row')} of tables, computed anew, are the same to the last digit"])
+    same = f"{counted(rows, 'row')} of tables, computed anew, are the same to the last digit"
+    return _found(found.differing, [same, *found.not_held])
 
 
 def ledgers(found: Recomputed) -> Found:
