@@ -95,7 +95,7 @@ class PublishedRun:
 
 
 @dataclass(frozen=True)
-class Figure:
+class PrintedFigure:
     """A printed figure beside what its rows give; `recomputed` is None where a row is missing."""
 
     run: PublishedRun
@@ -118,9 +118,9 @@ def half_unit(printed: Decimal) -> Decimal:
     return Decimal(1).scaleb(int(printed.as_tuple().exponent)) / 2
 
 
-def figures(runs: Iterable[PublishedRun]) -> list[Figure]:
+def figures(runs: Iterable[PublishedRun]) -> list[PrintedFigure]:
     """Recompute every total and every genomes-a-day figure that was printed."""
-    return [Figure(run, name, value, run.recompute(name)) for run in runs for name, value in run.printed.items()]
+    return [PrintedFigure(run, name, value, run.recompute(name)) for run in runs for name, value in run.printed.items()]
 
 
 def skus(runs: Iterable[PublishedRun]) -> list[str]:
