@@ -4,10 +4,11 @@ What passes here, the code that computes tables may be given: no depth, number, 
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gpd.records import decoding, ledger, study
+from gpd.records.ledger import Attempt
 from gpd.records.run import YEARS
 from gpd.text.cpu_lists import check_cpus
 
@@ -15,30 +16,26 @@ CPU_FIELDS = ("cpus", "cpus_allowed", "cpus_seen", "ran_on")
 TIME_FIELDS = ("start", "end", "recorded", "began", "ended")
 
 
-def check(name: str, content: bytes) -> None:
-    """Refuse a file of a bundle that is no record. Raises ValueError, its message is one line."""
+def check(name: str, content: bytes) -> list[Attempt]:
+    """Refuse a file of a bundle that is no record; return the attempts of a ledger. Raises ValueError, in one line."""
     try:
         text = content.decode()
         if name.endswith(".json"):
             parse(text)
-        elif name.endswith(".jsonl"):
-            lines = text.removesuffix("\n").split("\n") if text else []
-            for line in lines:
-                parse(line)
-            if name != study.STARTS:
-                _check_ledger(lines)
+        lines = text.removesuffix("\n").split("\n") if text and name.endswith(".jsonl") else []
+        for line in lines:
+            parse(line)
+        return [] if name == study.STARTS else _attempts(lines)
     except UnicodeDecodeError as error:
         raise ValueError(f"{name}: not UTF-8") from error
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
 
 
-def check_leased(members: Mapping[str, bytes]) -> None:
+def check_leased(attempts: Sequence[Attempt]) -> None:
     """Refuse more CPUs in all ledgers together than can be held against each other. Raises ValueError."""
-    ledgers = [content for name, content in members.items() if name.endswith(".jsonl") and name != study.STARTS]
-    records = [json.loads(line) for content in ledgers for line in content.split(b"\n") if line]
-    for field in CPU_FIELDS:
-        ledger.check_leased(record.get(field) for record in records)
+    for field in ("cpus", "cpus_allowed", "cpus_seen"):
+        ledger.check_leased(getattr(attempt, field) for attempt in attempts)
 
 
 def parse(text: str) -> Any:
@@ -66,10 +63,12 @@ def _check(document: Any, field: str = "") -> None:
             raise ValueError(f"{field}: {document[:40]!r}: no time of this age")
 
 
-def _check_ledger(lines: Iterable[str]) -> None:
-    """Refuse a ledger with a line that is no record. Raises ValueError."""
+def _attempts(lines: Iterable[str]) -> list[Attempt]:
+    """The lines of a ledger. Raises ValueError where one is no record."""
+    found = []
     for number, line in enumerate(lines, 1):
         try:
-            ledger.parse_attempt(line)
+            found.append(ledger.parse_attempt(line))
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from error
+    return found

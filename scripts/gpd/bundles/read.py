@@ -42,9 +42,7 @@ def read(path: Path) -> Bundle:
     """Read a bundle. Whether it is what its manifest says, differences() tells. Raises BundleError, OSError."""
     try:
         members = dict(_members(_unpacked(path)))
-        for name, content in members.items():
-            check(name, content)
-        check_leased(members)
+        check_leased([attempt for name, content in members.items() for attempt in check(name, content)])
         manifest = _manifest(members)
     except ValueError as error:
         raise BundleError(f"{path}: no bundle: {error}") from error
