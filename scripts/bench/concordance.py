@@ -13,14 +13,15 @@ anywhere 15 with `small` and 10 with each region.
 
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benches import calls, cohorts, figures
 from benches.calls import Difference
 from benches.runs import Runner, set_up
-from tabulate import tabulate
+from rich.console import Console
+from rich.table import Table
 
 from gpd.lab.pool import Source
 
@@ -73,6 +74,13 @@ class Row:
         return (self.cuts, self.scatter, *(f"{count:,}" for count in counts), str(found))
 
 
+def table(found: Iterable[Row]) -> Table:
+    made = Table(*HEADS, box=None)
+    for row in found:
+        made.add_row(*row.texts)
+    return made
+
+
 def rows(trial: Trial, source: Source, folder: Path) -> Iterator[Row]:
     """Call in one piece, then in more, and hold each against the first."""
     runner = Runner(source, tuple(member.name for member in source.members), SETTINGS)
@@ -107,7 +115,7 @@ def main() -> int:
             source = cohort.write(Path(scratch) / "pool", arguments.seed)
             found = list(rows(trial, source, Path(scratch)))
         print(f"\n{cohort}; what differs from one piece, and of records that both have, in what\n")
-        print(tabulate([row.texts for row in found], headers=HEADS, disable_numparse=True), flush=True)
+        Console(width=160).print(table(found))
         holds += [row.holds for row in found]
     if not all(holds):
         print("cuts at contigs and in gaps changed calls  OUT OF BOUNDS")

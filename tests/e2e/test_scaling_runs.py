@@ -91,7 +91,7 @@ def test_a_steps_widths_are_measured_alone_and_with_the_node_full(scaling):
         planned = scaling.folder, "--workflow-profile", profile, "--cores", "2", "--snakefile", SNAKEFILE, "--dry-run"
         command = ["snakemake", "--directory", *map(str, planned)]
         assert subprocess.run(command, capture_output=True, check=False).returncode == 0
-    assert "Amdahl" in (scaling.study / "report.md").read_text()
+    assert "Amdahl" in (scaling.study / "report.html").read_text()
     before = scaling.records()
     again = scaling.gpd(*words)
     assert (again.returncode, scaling.records()) == (0, before)
@@ -141,7 +141,7 @@ def test_a_cell_that_fails_is_named_with_its_cause_and_run_again(scaling):
     ]
     assert "logs/mark_duplicates/S1.log" in line
     assert "failed: mark_duplicates-t1-compact-alone-r1" in ran.stdout
-    assert "mark_duplicates-t1-compact-alone-r1" in (scaling.study / "report.md").read_text()
+    assert "mark_duplicates-t1-compact-alone-r1" in (scaling.study / "report.html").read_text()
     made.write_bytes(whole)
     os.utime(made, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert scaling.gpd(*words).returncode == 0

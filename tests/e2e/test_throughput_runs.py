@@ -185,8 +185,7 @@ def test_a_study_runs_to_its_end(twice: Twice) -> None:
     assert set(lab.table("runs").cell) == set(records)
     assert list(lab.table("runs").succeeded) == list(lab.table("runs").n)
     assert lab.table("jobs").exit_code.eq(0).all()
-    for name in ("report.html", "report.md"):
-        assert "tuxedo" in (study / name).read_text()
+    assert "tuxedo" in (study / "report.html").read_text()
     assert not list(lab.temp.iterdir()), "temporary files are left"
 
 
@@ -364,7 +363,7 @@ def test_a_sample_that_fails_is_named_and_counts_nothing(measured: Measured) -> 
     bad, good = measured.table("samples").sort_values("sample").itertuples()
     assert (bad.failed_step, good.succeeded) == ("align", True)
     assert "BAD_L1_R1.fq.gz: damaged or truncated" in bad.message
-    report = (measured.lab.study / "report.md").read_text()
+    report = (measured.lab.study / "report.html").read_text()
     assert any("BAD" in line and "damaged or truncated" in line for line in report.splitlines())
     record = measured.lab.records()[measured.cell]
     assert {tuple(output["samples"]) for output in record["outputs"]} == {("GOOD",)}
@@ -378,7 +377,7 @@ def test_a_sample_that_fails_is_run_alone_to_see_whether_it_is_its_data(measured
     assert samples.loc[measured.cell, "BAD"].fault == samples.loc[alone, "BAD"].fault == "data"
     (point,) = measured.lab.table("points").itertuples()
     assert (point.n, point.repeats, point.failed, point.failed_data) == (2, 1, 1, 1)
-    report = (measured.lab.study / "report.md").read_text()
+    report = (measured.lab.study / "report.html").read_text()
     assert "1 sample has bad data, for it fails wherever drawn, alone too: BAD." in report
     assert "samples a day of the samples that succeeded, while others failed" in report
 
@@ -438,7 +437,7 @@ def test_a_killed_study_resumes_and_its_tables_say_nothing_false(lab: Lab) -> No
     assert lab.gpd("report", lab.study).returncode == 0
     for name in ("jobs", "samples", "steps", "runs"):
         assert set(lab.table(name).cell) == {first_cell}
-    assert KILLED_CELL in (lab.study / "report.md").read_text().partition("Not finished")[2]
+    assert KILLED_CELL in (lab.study / "report.html").read_text().partition("<h2>Not finished")[2]
 
     with start_until_second_cell(lab) as process:
         kill_at_once(lab.processes())

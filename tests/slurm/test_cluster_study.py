@@ -137,7 +137,7 @@ def test_one_workflow_over_one_node_and_over_two(lab: Lab, figure) -> None:
     assert points.node_efficiency[1] == 1
     expected = points.genomes_per_day_mean[2] / (2 * points.genomes_per_day_mean[1])
     assert points.node_efficiency[2] == pytest.approx(expected)
-    assert "More nodes" in (folder / "report.md").read_text()
+    assert "More nodes" in (folder / "report.html").read_text()
     figure(f"samples a day of 2 virtual nodes over twice those of one, tiny samples: {expected:.2f}")
 
 

@@ -27,7 +27,6 @@ from cohorts import Plan, draw, lay_out
 from conftest import SHORT_JVMS
 from injuries import INJURIES, Injury, Struck, disk, disk_filled
 from invariants import lost, made, unsound, wrong
-from tabulate import tabulate
 
 from gpd.machines import launcher
 
@@ -170,7 +169,8 @@ def main() -> int:
         tally = soak(given.hours, seed, folder)
     rows = [("hours", f"{(time.monotonic() - began) / 3600:.2f}")]
     rows += [(name, tally[name]) for name in [*sorted(tally.keys() - set(INVARIANTS)), *INVARIANTS]]
-    print(tabulate(rows, tablefmt="plain", disable_numparse=True))
+    for name, value in rows:
+        print(f"{name:<60}  {value}")
     return 1 if any(tally[name] for name in INVARIANTS) else 0
 
 

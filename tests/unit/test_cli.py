@@ -95,10 +95,10 @@ def test_an_unknown_profile_lists_those_of_the_project(tmp_path):
 
 
 def test_a_report_that_cannot_be_written_is_one_line(tmp_path):
-    done = gpd("compare", GOLDEN, "--markdown", tmp_path / "missing" / "report.md")
+    done = gpd("compare", GOLDEN, "--html", tmp_path / "missing" / "report.html")
     refused(done)
     (line,) = done.stderr.splitlines()
-    assert line == f"gpd compare: {tmp_path}/missing/report.md: No such file or directory"
+    assert line == f"gpd compare: {tmp_path}/missing/report.html: No such file or directory"
 
 
 def test_figures_that_cannot_be_drawn_are_one_line(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from conftest import ROOT
+from pages import text_of
 from rich.console import Console
 
 from gpd.commands import compare as verb
@@ -390,15 +391,15 @@ def test_refused_as_json(study, compare):
 
 
 def test_a_report_that_cannot_be_written_is_an_error(study, compare, tmp_path):
-    code, _, errors = compare(study("A", *A), study("B", *B), report=tmp_path / "nowhere" / "comparison.md")
+    code, _, errors = compare(study("A", *A), study("B", *B), page=tmp_path / "nowhere" / "comparison.html")
     assert (code, len(errors)) == (2, 1)
-    assert "nowhere/comparison.md" in errors[0]
+    assert "nowhere/comparison.html" in errors[0]
 
 
 def test_nothing_is_written_where_it_is_refused(study, compare, tmp_path):
-    report = tmp_path / "comparison.md"
-    assert compare(study("A", *A), study("B", *B, cache="cold"), report=report)[0] == 1
-    assert not report.exists()
+    page = tmp_path / "comparison.html"
+    assert compare(study("A", *A), study("B", *B, cache="cold"), page=page)[0] == 1
+    assert not page.exists()
 
 
 def test_the_machine_may_differ_and_so_may_threads_that_follow_from_its_cores(study, compare):
@@ -763,11 +764,12 @@ def test_an_overview_of_all_that_was_published_is_short(study, compare):
 
 
 def test_an_overview_without_a_limit_has_all_that_was_published(study, compare, tmp_path):
-    report = tmp_path / "comparison.md"
-    compare(study("A", *BOTH_MODES), "published", report=report)
-    (head,) = [line for line in report.read_text().splitlines() if "publ. " in line]
-    assert [sku for sku in SKUS if f" {sku} " in head] == SKUS
-    assert "no room" not in report.read_text()
+    page = tmp_path / "comparison.html"
+    compare(study("A", *BOTH_MODES), "published", page=page)
+    text = text_of(page.read_text())
+    (head,) = [line for line in text.splitlines() if line.startswith("|") and "publ. " in line]
+    assert [sku for sku in SKUS if f" {sku} " in f"{head} "] == SKUS
+    assert "no room" not in text
 
 
 def test_published_alone_is_all_of_it(compare):
@@ -841,18 +843,16 @@ def test_an_unknown_allowance_is_refused_with_those_there_are(compare):
 
 
 @pytest.mark.deep
-def test_what_is_printed(study, compare, tmp_path):
-    """Two small studies, one of which changed its tools, and published figures: the terminal's tables, and Markdown."""
+def test_what_is_printed(study, compare):
+    """Two small studies, one of which changed its tools, and published figures: the terminal's tables."""
     a = study("first", cell(1, 4100), cell(1, 4500, 2), cell(2, 5200), cell(2, 5260, 2), cell(4, 11000))
     b = study(
         *("second", cell(1, 3000), cell(1, 3050, 2), cell(2, 4100, failed=1), cell(2, 4150, 2)),
         **{"sku": "7763", "cores": 4, "settings": {"tools": {**TOOLS, "bwa": "0.7.18"}}},
     )
-    report = tmp_path / "comparison.md"
-    code, out, _ = compare(a, b, "published:8352Y", allow=["tools"], report=report)
+    code, out, _ = compare(a, b, "published:8352Y", allow=["tools"])
     assert code == 0
     assert_recorded("comparison.txt", out)
-    assert_recorded("comparison.md", report.read_text(encoding="utf-8"))
 
 
 def test_what_is_printed_of_one_study(study, compare):
@@ -925,7 +925,7 @@ def texts_of(grid):
 
 
 def test_names_stand_as_they_are(study, compare, tmp_path):
-    report = tmp_path / "comparison.md"
-    _, out, _ = compare(study("[red]A|B", *A), study("B", *B), report=report)
-    assert "[red]A|B" in out
-    assert "\\[red\\]A\\|B" in report.read_text()
+    page = tmp_path / "comparison.html"
+    _, out, _ = compare(study("[red]<b>A", *A), study("B", *B), page=page)
+    assert "[red]<b>A" in out
+    assert "[red]<b>A" in text_of(page.read_text())

@@ -4,7 +4,6 @@ import json
 import math
 import shutil
 from dataclasses import replace
-from pathlib import Path
 from statistics import mean, stdev
 
 import pandas as pd
@@ -59,8 +58,7 @@ def test_tables_and_profiles_of_the_recorded_study(tmp_path):
 
 
 def test_the_report_says_that_the_machine_is_made_up(golden, tmp_path):
-    for path in page.write(page.find(golden, ()), tmp_path):
-        assert "made up for tests" in path.read_text()
+    assert "made up for tests" in page.write(page.find(golden, ()), tmp_path).read_text()
     assert {record.host.sku for record in golden.records} == {"SYNTHETIC-16"}
 
 
@@ -284,12 +282,9 @@ def test_figures_have_what_their_description_says(golden):
 
 
 @pytest.mark.deep
-def test_names_of_users_are_text_in_both_pages(golden, tmp_path):
+def test_names_of_users_are_text(golden, tmp_path):
     nasty = "<script>alert(1)</script> a | b `c`"
     records = tuple(replace(record, host=replace(record.host, cpu_model=nasty)) for record in golden.records)
-    html, plain = (
-        Path(path).read_text() for path in page.write(page.find(replace(golden, records=records), ()), tmp_path)
-    )
+    html = page.write(page.find(replace(golden, records=records), ()), tmp_path).read_text()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
-    assert "\\<script\\>" in plain

@@ -179,7 +179,7 @@ def test_run_ends_with_figures_and_where_the_report_is(study, made_up, tmp_path)
     assert [row[:4] for row in figures] == [["1", "2", "0", "8,640"], ["4", "2", "0", "34,560"]]
     assert [row[-3:] for row in figures] == [["0.250", "±", "0.000"], ["1.00", "±", "0.00"]], "CPU utilisation"
     assert f"report: {folder / 'report.html'}" in ran.stdout
-    for name in ("report.html", "report.md", "tables/runs.tsv", "tables/points.parquet"):
+    for name in ("report.html", "tables/runs.tsv", "tables/points.parquet"):
         assert (folder / name).exists()
 
 
@@ -226,7 +226,7 @@ def test_a_report_of_a_half_done_study_counts_what_has_ended(study, tmp_path):
     ran = gpd("report", plan.study.folder)
     assert ran.exit_code == 0, ran.output
     assert cut_off.cell not in (plan.study.folder / "tables/runs.tsv").read_text()
-    assert cut_off.cell in (plan.study.folder / "report.md").read_text().partition("Not finished")[2]
+    assert cut_off.cell in (plan.study.folder / "report.html").read_text().partition("<h2>Not finished")[2]
 
 
 def test_where_no_cell_has_ended_there_is_nothing_to_report(tmp_path):
@@ -270,7 +270,7 @@ def test_each_point_is_measured_until_it_is_precise_or_at_the_limit(unsteady, tm
     # 17,280 and 34,560 by turns, five times: their standard deviation over the root of 5, over their mean
     limit = "germline N = 4 (scheduled, compact): 5 repeats, at the limit, and not as precise (standard error 17%)"
     assert limit in told
-    method = (tmp_path / "runs/first/report.md").read_text()
+    method = (tmp_path / "runs/first/report.html").read_text()
     assert "within 2.5% of the mean, 3 times at least and 5 at most; every run counts." in method
     assert "5 repeats, at the limit" in method
 

@@ -23,7 +23,6 @@ def command(
     allow: Annotated[
         list[str] | None, typer.Option(help="What may differ nonetheless, such as inputs (repeatable).")
     ] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Also write it to this file.", dir_okay=False)] = None,
     html: Annotated[Path | None, typer.Option(help="Also write a page to this file.", dir_okay=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -41,7 +40,7 @@ def command(
     """
     console = Terminal()
     console = Terminal(width=max(console.width, 120 if console.is_terminal else 140))  # no table is narrower
-    raise typer.Exit(run(sides, set(allow or []), console, as_json, markdown, html))
+    raise typer.Exit(run(sides, set(allow or []), console, as_json, html))
 
 
 def run(
@@ -49,12 +48,11 @@ def run(
     allow: Collection[str],
     console: Console,
     as_json: bool = False,
-    report: Path | None = None,
     page: Path | None = None,
 ) -> int:
     """Compare studies (folders or bundles), parts of them, `published` or `published:SKU`.
 
-    `report` gets Markdown, `page` HTML.
+    `page` gets HTML.
 
     Returns the exit code.
 
@@ -71,8 +69,6 @@ def run(
         with studies() as folder:
             compared = compare(read_sides(names, folder), _checked(allow))
         overview = PUBLISHED in names
-        if report is not None and not compared.refused:
-            report.write_text(compare_display.to_markdown(compared, Layout(overview=overview)), encoding="utf-8")
         if page is not None and not compared.refused:
             page.write_text(compare_display.to_html(compared, Layout(overview=overview)), encoding="utf-8")
     except CompareError as error:

@@ -1,4 +1,4 @@
-"""A comparison on the terminal, as Markdown and as JSON."""
+"""A comparison on the terminal, as JSON and as a page."""
 
 import json
 from collections.abc import Sequence
@@ -14,8 +14,7 @@ from gpd.comparison.grids import Layout, grids
 from gpd.comparison.nodes import described
 from gpd.comparison.sides import Side
 from gpd.statistics.estimates import Estimate, Ratio
-from gpd.text.formats import markdown
-from gpd.text.grid import Grid, markdown_table
+from gpd.text.grid import Grid
 
 METHOD = (
     "Mean \u00b1 standard error over repeats. Ratio: of the means, to those of the first side, with its 95% confidence"
@@ -55,19 +54,6 @@ def rich_table(grid: Grid) -> Table:
         for line in group.lines:
             table.add_row(*map(Text, line.texts))
     return table
-
-
-def to_markdown(compared: Comparison, layout: Layout) -> str:
-    """Return what show() prints as Markdown."""
-    parts = ["# Comparison", _list(_above(compared))]
-    for grid in grids(compared, layout):
-        parts += [f"## {markdown(grid.caption)}", markdown_table(grid), _list(grid.notes)]
-    parts += ["## How to read it", METHOD]
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def _list(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {markdown(line)}" for line in lines)
 
 
 def to_html(compared: Comparison, layout: Layout) -> str:

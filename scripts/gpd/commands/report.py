@@ -35,7 +35,7 @@ def write(study: Path, console: Console) -> int:
     if not tables.records:
         raise collect.CollectError(f"{study}: no cell of a study has ended here")
     collect.write(tables, study / collect.FOLDER)
-    html, markdown = report.write(tables, study)
+    html = report.write(tables, study)
     for table in throughput_display.points_tables(tables):
         console.print(table)
     for stop in repeats.stops(tables.plan, tables.points):
@@ -45,7 +45,5 @@ def write(study: Path, console: Console) -> int:
         console.print(
             f"outputs disagree: {output.kind} of {', '.join(output.samples)}", style="bold red", soft_wrap=True
         )
-    console.print(
-        f"report: {html}\n        {markdown}\ntables: {study / collect.FOLDER}", highlight=False, soft_wrap=True
-    )
+    console.print(f"report: {html}\ntables: {study / collect.FOLDER}", highlight=False, soft_wrap=True)
     return 1 if disagreements else 0

@@ -177,10 +177,10 @@ def _write(study: "Study", console: Console) -> None:
     found = results.read(study.folder)
     results.write(found, study.folder / TABLES)
     profiles = _write_profiles(found, study)
-    html, plain = page.write(page.find(found, profiles), study.folder)
+    html = page.write(page.find(found, profiles), study.folder)
     console.print(scaling_display.points_table(found))
     places = [f"{profile.aim}: {study.folder / profile.place}" for profile in profiles if profile.text]
-    lines = [f"report: {html}", f"        {plain}", f"tables: {study.folder / TABLES}", *places]
+    lines = [f"report: {html}", f"tables: {study.folder / TABLES}", *places]
     console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
 
 

@@ -1,1 +1,1 @@
-"""What a study came to, for people: report.html and report.md."""
+"""What a study came to, for people: report.html."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gpd.reports.findings import Notice
-from gpd.reports.report import HTML, environment
+from gpd.reports.report import environment
 from gpd.reports.study_figures import Shown
 from gpd.text.grid import Grid
 
@@ -28,4 +28,4 @@ class Page:
 
 def render(page: Page) -> str:
     """Return the page as HTML that needs nothing else; all text is escaped."""
-    return environment(HTML).get_template("page.html.j2").render(page=page)
+    return environment().get_template("page.html.j2").render(page=page)

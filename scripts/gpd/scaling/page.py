@@ -93,19 +93,11 @@ def find(results: Results, profiles: Sequence[Profile]) -> Findings:
     )
 
 
-def write(findings: Findings, folder: Path) -> tuple[Path, Path]:
-    """Write report.html and report.md with figures/ beside it; their paths."""
-    page, plain = folder / report.HTML, folder / report.MARKDOWN
-    for path, template in ((page, "scaling.html.j2"), (plain, "scaling.md.j2")):
-        made = report.environment(path.name).get_template(template)
-        write_text(path, made.render(findings=findings, figures=report.FIGURES))
-    report.write_figures(_drawings(findings), folder / report.FIGURES)
-    return page, plain
-
-
-def _drawings(findings: Findings) -> Iterator[Drawing]:
-    for step in findings.steps:
-        yield from (shown.drawing for shown in step.figures if shown.drawing is not None)
+def write(findings: Findings, folder: Path) -> Path:
+    """Write report.html; its path."""
+    page = folder / report.HTML
+    write_text(page, report.environment().get_template("scaling.html.j2").render(findings=findings))
+    return page
 
 
 def _title(results: Results) -> str:

@@ -1,4 +1,4 @@
-"""How a report prints numbers and words: units, digits, errors, Markdown. Pure. What is missing is an empty text."""
+"""How a report prints numbers and words: units, digits, errors. Pure. What is missing is an empty text."""
 
 import math
 import re
@@ -93,10 +93,3 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """Return text of anybody as one line, whatever stands in the names that it tells."""
     return visible(text).replace("\n", "\\u000a").replace("\t", "\\u0009")
-
-
-def markdown(value: object) -> str:
-    """Return text of users as it shall be read in Markdown, on one line: nothing in it is markup."""
-    line = visible(" ".join(str(value).split()))
-    marked = re.sub(r"([\\`*\[\]<>|~$])", r"\\\1", line)
-    return re.sub(r"(?<!\w)_|_(?!\w)|&(?=#|\w+;)", lambda found: "\\" + found[0], marked)

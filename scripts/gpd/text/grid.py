@@ -1,11 +1,6 @@
-"""A table to be shown: on a terminal, on a page, or as Markdown. Pure."""
+"""A table to be shown: on a terminal or on a page. Pure."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-from tabulate import tabulate
-
-from gpd.text.formats import markdown
 
 FRAME = 3  # characters beside the text of a column on a terminal
 
@@ -61,20 +56,3 @@ class Grid:
         rows = [self.heads, *(line.texts for group in self.groups for line in group.lines)]
         texts = [max(len(line) for text in column for line in text.split("\n")) for column in zip(*rows, strict=True)]
         return sum(texts) + FRAME * len(texts) + 1
-
-
-def markdown_table(grid: Grid) -> str:
-    """Return a grid as a table of Markdown, without caption and notes; nothing in its texts is markup."""
-    others = len(grid.heads) - 1
-    return tabulate(
-        [row for group in grid.groups for row in _rows(group, others)],
-        headers=[markdown(head) for head in grid.heads],
-        tablefmt="pipe",
-        colalign=("left", *["right" if grid.figures else "left"] * others),
-        disable_numparse=True,  # figures stand as they are
-    )
-
-
-def _rows(group: Group, others: int) -> list[Sequence[str]]:
-    title = [[f"*{markdown(group.title)}*", *[""] * others]] if group.title else []
-    return [*title, *([markdown(text) for text in line.texts] for line in group.lines)]

@@ -212,19 +212,6 @@ def modules(count: int) -> tuple[Module, ...]:
     )
 
 
-def shown(record: NodeRecord) -> tuple[str, dict[str, str]]:
-    """What a report says of a node: its section as Markdown, and its figures by name."""
-    from gpd.reports import report
-    from gpd.reports.findings import find
-    from gpd.tables import collect
-
-    study = replace(collect.collect(HERE.parent / "study"), node=record)
-    text = report.render_markdown(find(study, (), ()))
-    section = text[text.index("## What the node can do") : text.index("## Method")]
-    drawings = report.drawings(find(study, (), ()))
-    return section, {drawing.name: drawing.svg for drawing in drawings if drawing.name.startswith("node-")}
-
-
 def compared() -> str:
     """The table of nodes, as a comparison of two studies shows it."""
     import io
@@ -248,10 +235,5 @@ def compared() -> str:
 
 if __name__ == "__main__":
     for name in MADE_UP:
-        record = make(name)
-        (HERE / f"{name}.json").write_text(record.to_json())
-        section, drawn = shown(record)
-        (HERE / f"{name}.md").write_text(section)
-        for figure, svg in drawn.items():
-            (HERE / f"{name}-{figure}.svg").write_text(svg)
+        (HERE / f"{name}.json").write_text(make(name).to_json())
     (HERE / "compare.txt").write_text(compared())
