@@ -145,7 +145,7 @@ def measure(contest: Contest, folder: Path, pairs: int, seed: int) -> Iterator[F
 
 def ratios(contest: Contest, tables: collect.Tables, scripts: dict[int, ByHand]) -> Iterator[Figure]:
     """What the three ways took, and how they compare within each pair."""
-    runs = tables.runs.set_index(["mode", "repeat"]).sort_index()
+    runs = tables.frame("runs").set_index(["mode", "repeat"]).sort_index()
     ours, apart, hand = runs.loc[SCHEDULED], runs.loc[INDEPENDENT], [scripts[r] for r in sorted(scripts)]
     n, cores = contest.cohort.samples, ours["cores"].iloc[0]
 

@@ -114,17 +114,15 @@ def overload(most):
 
 
 def counted(tables):
-    return tables.runs[tables.runs["counted"]]
+    return [run for run in tables.runs if run.counted]
 
 
 def tried(tables):
-    return sorted(set(counted(tables)["n"]))
+    return sorted({run.n for run in counted(tables)})
 
 
 def faults(tables):
-    failed = tables.samples[~tables.samples["succeeded"]]
-    told = failed["fault"].astype(object).where(failed["fault"].notna(), None)
-    return set(zip(failed["sample"], told, strict=True))
+    return {(one.sample, one.fault) for one in tables.samples if not one.succeeded}
 
 
 # ---- a bad sample, by mode and by list and search -----------------------------------------------------
@@ -142,10 +140,12 @@ def test_a_bad_sample_neither_ends_a_study_nor_is_in_its_figures(lab, mode, want
     runner.run(plan, SILENT)
     tables = collect.collect(plan.study.folder)
     assert faults(tables) == {(BAD, "data")}
-    assert set(counted(tables)["failed"]) == {0}
+    assert {run.failed for run in counted(tables)} == {0}
     assert tried(tables) == ([1, 2, 3, 4] if wanted == "knee" else wanted)
-    expected = [8640 * n / max(1, n / 2) for n in tables.points["n"]]  # as if there were no bad sample in the pool
-    assert list(tables.points["genomes_per_day_mean"]) == pytest.approx(expected)
+    expected = [
+        8640 * n / max(1, n / 2) for n in (point.n for point in tables.points)
+    ]  # as if there were no bad sample in the pool
+    assert [point.genomes_per_day.mean for point in tables.points] == pytest.approx(expected)
     assert sum("alone" in name for name in lab.ran) <= 1
     before = list(lab.ran)
     runner.run(plan, SILENT)
@@ -174,7 +174,7 @@ def test_both_modes_draw_the_same_samples_anew(lab):
     tables = lab.run(modes=list(MODES), concurrent_samples=[2, 4], seed=1)
     drawn = {}
     for record in tables.records:
-        if record.cell.cell in set(counted(tables)["cell"]):
+        if record.cell.cell in {run.cell for run in counted(tables)}:
             drawn.setdefault((record.cell.n, record.cell.repeat), []).append(record.cell.samples)
     assert all(one == other and BAD not in one for one, other in drawn.values())
     assert sum("alone" in name for name in lab.ran) == 1, "one mode tells it for both"
@@ -183,7 +183,7 @@ def test_both_modes_draw_the_same_samples_anew(lab):
 def test_a_pool_without_another_sample_keeps_the_bad_one_and_its_figures_say_so(lab):
     lab.fails = lambda cell: {sample: "tool_error" for sample in cell.samples if sample == "S2"}
     tables = lab.run(count=2, concurrent_samples=[2])
-    (point,) = tables.points.itertuples()
+    (point,) = tables.points
     assert (point.n, point.repeats, point.failed, point.failed_data) == (2, 1, 1, 1)
     assert lab.ran == ["germline-n2-scheduled-compact-r1", "germline-n1-scheduled-compact-alone-S2"]
     headline = find(tables, (), ()).headlines[0]
@@ -195,7 +195,7 @@ def test_the_headline_is_of_cells_in_which_no_sample_failed(lab):
     """At N = 4 three of four run out of memory at once: the one that is left would be the fastest of all."""
     lab.fails = lambda cell: dict.fromkeys(cell.samples[1:], "out_of_memory") if cell.n == 4 else {}
     tables = lab.run(concurrent_samples=[1, 2, 4])
-    daily = dict(zip(tables.points["n"], tables.points["genomes_per_day_mean"], strict=True))
+    daily = {point.n: point.genomes_per_day.mean for point in tables.points}
     headline = find(tables, (), ()).headlines[0]
     assert headline.reached.startswith("N = 2 samples at once")
     assert "failed" not in headline.counts
@@ -266,7 +266,7 @@ def test_of_a_cohort_that_a_bad_sample_keeps_from_its_end_nobody_else_is_bad(lab
     tables = lab.run(concurrent_samples=[2, 4], seed=1)
     assert {fault for _, fault in faults(tables)} == {"data", "data_of_cohort"}
     assert {sample for sample, fault in faults(tables) if fault == "data"} == {BAD}
-    assert set(counted(tables)["failed"]) == {0}
+    assert {run.failed for run in counted(tables)} == {0}
 
 
 def test_an_earlier_record_without_the_newer_keys_is_taken_as_it_was(lab):

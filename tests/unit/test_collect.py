@@ -3,9 +3,11 @@
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -15,6 +17,7 @@ from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from msgspec import Struct
 
 from gpd.errors import GpdError
 from gpd.records.ledger import Attempt, LedgerWarning
@@ -33,9 +36,9 @@ def golden() -> collect.Tables:
     return collect.collect(GOLDEN)
 
 
-def row(frame: pd.DataFrame, **where) -> pd.Series:
+def row(table: Sequence[Struct], **where) -> Any:
     """The one row that is meant."""
-    (found,) = (line for _, line in frame.iterrows() if all(line[name] == value for name, value in where.items()))
+    (found,) = (row for row in table if all(getattr(row, name) == value for name, value in where.items()))
     return found
 
 
@@ -88,41 +91,41 @@ RUNS_BY_HAND = {
 def test_a_run_by_hand(golden, cell):
     makespan_s, succeeded, gigabases, cpu_s = RUNS_BY_HAND[cell]
     run = row(golden.runs, cell=cell)
-    assert run["makespan_s"] == pytest.approx(makespan_s)
-    assert (run["succeeded"], run["samples"]) == (succeeded, run["n"])
-    assert run["genomes_per_day"] == pytest.approx(succeeded * DAY_S / makespan_s)
-    assert run["gigabases"] == pytest.approx(gigabases)
-    assert run["gigabases_per_day"] == pytest.approx(gigabases * DAY_S / makespan_s)
-    assert run["human_30x_per_day"] == pytest.approx(gigabases * DAY_S / makespan_s / 93)
-    assert run["cpu_s"] == pytest.approx(cpu_s)
-    assert run["cpu_utilisation"] == pytest.approx(cpu_s / (2 * makespan_s))
-    assert run["cpu_s_per_gigabase"] == pytest.approx(cpu_s / gigabases)
+    assert run.makespan_s == pytest.approx(makespan_s)
+    assert (run.succeeded, run.samples) == (succeeded, run.n)
+    assert run.genomes_per_day == pytest.approx(succeeded * DAY_S / makespan_s)
+    assert run.gigabases == pytest.approx(gigabases)
+    assert run.gigabases_per_day == pytest.approx(gigabases * DAY_S / makespan_s)
+    assert run.human_30x_per_day == pytest.approx(gigabases * DAY_S / makespan_s / 93)
+    assert run.cpu_s == pytest.approx(cpu_s)
+    assert run.cpu_utilisation == pytest.approx(cpu_s / (2 * makespan_s))
+    assert run.cpu_s_per_gigabase == pytest.approx(cpu_s / gigabases)
 
 
 def test_a_failed_sample_costs_its_time_and_counts_nothing(golden):
     run = row(golden.runs, cell="germline-n2-independent-none-r2")
-    assert run["failed"] == 1
-    assert run["failures"] == "HG004: haplotype_caller: out_of_memory"
-    assert run["os_cpu_s"] == 264.7
-    assert run["ledger_cpu_s"] == pytest.approx(257.9 + 0.5)  # and samtools stats, which is QC
-    assert run["peak_memory_mib"] == 1200 + 1900  # both haplotype callers
-    failed = row(golden.samples, cell=run["cell"], sample="HG004")
-    assert not failed["succeeded"]
-    assert failed["log"] == "samples/HG004/logs/haplotype_caller/HG004.log"
-    assert failed["message"] == "java.lang.OutOfMemoryError: Java heap space"
-    assert failed["busy_s"] == pytest.approx(27.4 + 5.5 + 16.1 + 10.9 + 20 + 20)
-    step = row(golden.steps, cell=run["cell"], step="haplotype_caller")
-    assert (step["jobs"], step["failed_jobs"]) == (2, 1)
-    assert step["busy_h"] == pytest.approx((20 + 20 + 68.2) / 3600)
-    assert step["barrier_h"] == pytest.approx((128.8 - 60.0) / 3600)
+    assert run.failed == 1
+    assert run.failures == "HG004: haplotype_caller: out_of_memory"
+    assert run.os_cpu_s == 264.7
+    assert run.ledger_cpu_s == pytest.approx(257.9 + 0.5)  # and samtools stats, which is QC
+    assert run.peak_memory_mib == 1200 + 1900  # both haplotype callers
+    failed = row(golden.samples, cell=run.cell, sample="HG004")
+    assert not failed.succeeded
+    assert failed.log == "samples/HG004/logs/haplotype_caller/HG004.log"
+    assert failed.message == "java.lang.OutOfMemoryError: Java heap space"
+    assert failed.busy_s == pytest.approx(27.4 + 5.5 + 16.1 + 10.9 + 20 + 20)
+    step = row(golden.steps, cell=run.cell, step="haplotype_caller")
+    assert (step.jobs, step.failed_jobs) == (2, 1)
+    assert step.busy_h == pytest.approx((20 + 20 + 68.2) / 3600)
+    assert step.barrier_h == pytest.approx((128.8 - 60.0) / 3600)
 
 
 def test_steps_that_were_not_run_are_there_and_empty(golden):
     step = row(golden.steps, cell="germline-n1-scheduled-compact-r1", step="realign_indels")
-    assert step["jobs"] == 0
-    assert pd.isna(step["barrier_h"])
-    assert pd.isna(step["busy_h"])
-    assert "hard_filter" not in set(golden.steps["step"])  # an alternative, which did not run
+    assert step.jobs == 0
+    assert step.barrier_h is None
+    assert step.busy_h is None
+    assert "hard_filter" not in {row.step for row in golden.steps}  # an alternative, which did not run
 
 
 # (repeats, failed, [makespan s], [genomes], [gigabases], [CPU s])
@@ -139,7 +142,7 @@ def test_a_point_by_hand(golden, point):
     """Of two values the standard deviation is their difference / sqrt(2), the standard error half of it."""
     failed, makespans, genomes, gigabases, cpu = POINTS_BY_HAND[point]
     found = row(golden.points, **dict(zip(("pipeline", "mode", "n"), point, strict=True)))
-    assert (found["repeats"], found["failed"], found["sku"]) == (2, failed, "7763")
+    assert (found.repeats, found.failed, found.sku) == (2, failed, "7763")
     expected = {
         "makespan_s": makespans,
         "genomes_per_day": [DAY_S * n / s for n, s in zip(genomes, makespans, strict=True)],
@@ -149,22 +152,23 @@ def test_a_point_by_hand(golden, point):
         "cpu_s_per_gigabase": [c / g for c, g in zip(cpu, gigabases, strict=True)],
     }
     for name, (first, second) in expected.items():
-        assert found[f"{name}_mean"] == pytest.approx((first + second) / 2)
-        assert found[f"{name}_sd"] == pytest.approx(abs(first - second) / sqrt(2))
-        assert found[f"{name}_se"] == pytest.approx(abs(first - second) / 2)
+        over = getattr(found, name)
+        assert over.mean == pytest.approx((first + second) / 2)
+        assert over.sd == pytest.approx(abs(first - second) / sqrt(2))
+        assert over.se == pytest.approx(abs(first - second) / 2)
 
 
 def test_one_repeat_has_a_mean_and_no_error(golden):
     point = row(golden.points, pipeline="tuxedo")
-    assert point["repeats"] == 1
-    assert point["genomes_per_day_mean"] == pytest.approx(2 * DAY_S / 55.1)
-    assert pd.isna(point["genomes_per_day_sd"])
-    assert pd.isna(point["genomes_per_day_se"])
+    assert point.repeats == 1
+    assert point.genomes_per_day.mean == pytest.approx(2 * DAY_S / 55.1)
+    assert point.genomes_per_day.sd is None
+    assert point.genomes_per_day.se is None
 
 
 def test_warm_ups_are_rows_and_in_no_point(golden):
-    assert row(golden.runs, repeat=0)["warm_up"]
-    assert row(golden.points, pipeline="germline", mode="scheduled", n=1)["repeats"] == 2
+    assert row(golden.runs, repeat=0).warm_up
+    assert row(golden.points, pipeline="germline", mode="scheduled", n=1).repeats == 2
     assert len(golden.points) == len(POINTS_BY_HAND) + 1
 
 
@@ -172,29 +176,25 @@ def test_a_cell_that_did_not_end_is_named_and_counts_nowhere(golden):
     (name,) = golden.unfinished
     assert name == "germline-n4-scheduled-compact-r1"
     for table in ("jobs", "samples", "steps", "runs"):
-        assert name not in set(getattr(golden, table)["cell"])
+        assert name not in {row.cell for row in getattr(golden, table)}
     assert name not in {run.cell.cell for run in golden.records}
-    assert 4 not in set(golden.points["n"])
+    assert 4 not in {point.n for point in golden.points}
 
 
 def test_tables_are_the_same_wherever_the_study_lies(golden, tmp_path):
     moved = shutil.copytree(GOLDEN, tmp_path / "moved")
-    for table in columns.TABLES:
-        pd.testing.assert_frame_equal(getattr(collect.collect(moved), table), getattr(golden, table))
+    assert collect.collect(moved) == golden
 
 
-# ---- written and read --------------------------------------------------------------------------------
+# ---- written --------------------------------------------------------------------------------
 
 
-def test_tables_are_read_as_they_were_written(golden, tmp_path):
-    collect.write(golden, tmp_path / "tables")
-    again = collect.read(tmp_path / "tables")
+def test_parquet_has_the_rows_with_their_types(golden, tmp_path):
+    collect.write(golden, tmp_path)
     for table, spelled in columns.TABLES.items():
-        pd.testing.assert_frame_equal(getattr(again, table), getattr(golden, table))
-        assert {name: str(dtype) for name, dtype in getattr(again, table).dtypes.items()} == {
-            column.name: column.type for column in spelled
-        }
-    assert (again.unfinished, again.records) == (golden.unfinished, golden.records)
+        read = pd.read_parquet(tmp_path / f"{table}.parquet").astype({column.name: column.type for column in spelled})
+        pd.testing.assert_frame_equal(read, golden.frame(table))
+    assert len(golden.frame("runs")) == len(golden.runs) == len(RUNS_BY_HAND)
 
 
 def test_parquet_says_units_and_meanings(golden, tmp_path):
@@ -207,9 +207,7 @@ def test_parquet_says_units_and_meanings(golden, tmp_path):
 def test_a_table_is_replaced_at_once_or_not_at_all(golden, tmp_path, monkeypatch):
     collect.write(golden, tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert set(before) == {f"{table}.{kind}" for table in columns.TABLES for kind in ("tsv", "parquet")} | {
-        "cells.json"
-    }
+    assert set(before) == {f"{table}.{kind}" for table in columns.TABLES for kind in ("tsv", "parquet")}
 
     def half(frame, path, **options):
         Path(path).write_text("study\tce")
@@ -230,26 +228,6 @@ def test_a_folder_without_cells_has_empty_tables(tmp_path):
     collect.write(tables, tmp_path / "tables")
     for table in columns.TABLES:
         assert (tmp_path / "tables" / f"{table}.tsv").read_text() == "\t".join(columns.names(table)) + "\n"
-        pd.testing.assert_frame_equal(getattr(collect.read(tmp_path / "tables"), table), getattr(tables, table))
-
-
-def test_tables_that_are_not_there(tmp_path):
-    with pytest.raises(collect.CollectError, match=r"jobs.parquet: no such table; collect the study first"):
-        collect.read(tmp_path)
-
-
-def test_tables_of_another_version(golden, tmp_path):
-    collect.write(golden, tmp_path)
-    golden.runs.drop(columns="cpu_utilisation").to_parquet(tmp_path / "runs.parquet")
-    with pytest.raises(collect.CollectError, match=r"runs.parquet: its columns are not those .*; collect again"):
-        collect.read(tmp_path)
-
-
-def test_tables_that_are_none(golden, tmp_path):
-    collect.write(golden, tmp_path)
-    (tmp_path / "runs.parquet").write_text("no table")
-    with pytest.raises(collect.CollectError, match="not the tables of a study"):
-        collect.read(tmp_path)
 
 
 # ---- studies made up for one question each -----------------------------------------------------------
@@ -309,10 +287,9 @@ class Study:
 
     def causes(self) -> dict[str, tuple]:
         """Step and cause by sample; None for what succeeded."""
-        samples = self.collect().samples.astype(object)
-        samples = samples.where(samples.notna(), None)
-        assert all(bool(line.succeeded) == (line.cause is None) for line in samples.itertuples())
-        return {line.sample: (line.failed_step, line.cause) if line.cause else None for line in samples.itertuples()}
+        samples = self.collect().samples
+        assert all(one.succeeded == (one.cause is None) for one in samples)
+        return {one.sample: (one.failed_step, one.cause) if one.cause else None for one in samples}
 
 
 class Written:
@@ -334,12 +311,12 @@ class Written:
 def test_a_retry_that_succeeds_is_no_failure_but_costs_time(study):
     study.cell("A").ledger(broken("map_and_sort", "A", 0), job("map_and_sort", "A", 10, attempt=2))
     tables = study.collect()
-    assert row(tables.samples, sample="A")["succeeded"]
-    assert row(tables.samples, sample="A")["busy_s"] == 20
+    assert row(tables.samples, sample="A").succeeded
+    assert row(tables.samples, sample="A").busy_s == 20
     step = row(tables.steps, step="map_and_sort")
-    assert (step["jobs"], step["failed_jobs"]) == (1, 0)
-    assert step["busy_h"] == pytest.approx(20 / 3600)
-    assert list(tables.jobs["attempt"]) == [1, 2]
+    assert (step.jobs, step.failed_jobs) == (1, 0)
+    assert step.busy_h == pytest.approx(20 / 3600)
+    assert [each.attempt for each in tables.jobs] == [1, 2]
 
 
 def test_samples_are_told_apart_by_name_and_not_by_likeness(study):
@@ -350,14 +327,14 @@ def test_samples_are_told_apart_by_name_and_not_by_likeness(study):
 def test_a_failed_cohort_step_fails_every_sample(study):
     study.cell("A", "B", exit_code=1).ledger(*whole("A"), *whole("B"), broken("genotype_gvcfs", None, 20))
     assert study.causes() == dict.fromkeys("AB", ("genotype_gvcfs", "tool_error"))
-    assert row(study.collect().runs)["genomes_per_day"] == 0
-    assert row(study.collect().runs)["failures"] == "A: genotype_gvcfs: tool_error; B: genotype_gvcfs: tool_error"
+    assert row(study.collect().runs).genomes_per_day == 0
+    assert row(study.collect().runs).failures == "A: genotype_gvcfs: tool_error; B: genotype_gvcfs: tool_error"
 
 
 def test_work_that_all_samples_share_needs_no_name(study):
     study.cell("A", exit_code=1).ledger(*whole("A"), broken("genotype_gvcfs", None, 20, wildcards={}))
     assert study.causes() == {"A": ("genotype_gvcfs", "tool_error")}
-    assert list(study.collect().jobs["sample"]) == ["A", "A", "cohort"]
+    assert [each.sample for each in study.collect().jobs] == ["A", "A", "cohort"]
 
 
 def test_independent_processes_have_cohorts_of_their_own(study):
@@ -367,8 +344,8 @@ def test_independent_processes_have_cohorts_of_their_own(study):
     cell.ledger(*whole("B"), broken("genotype_gvcfs", None, 20), process="samples/B")
     assert study.causes() == {"A": None, "B": ("genotype_gvcfs", "tool_error")}
     step = row(study.collect().steps, step="genotype_gvcfs")
-    assert (step["jobs"], step["failed_jobs"]) == (2, 1)
-    assert row(study.collect().samples, sample="B")["log"] == "samples/B/logs/genotype_gvcfs/cohort.log"
+    assert (step.jobs, step.failed_jobs) == (2, 1)
+    assert row(study.collect().samples, sample="B").log == "samples/B/logs/genotype_gvcfs/cohort.log"
 
 
 def test_an_attempt_that_was_killed_has_no_end_and_no_figures(study):
@@ -378,25 +355,26 @@ def test_an_attempt_that_was_killed_has_no_end_and_no_figures(study):
     tables = study.collect()
     assert study.causes() == {"A": None, "B": ("map_and_sort", "killed")}
     killed = row(tables.jobs, sample="B")
-    assert killed[["end", "end_s", "wall_s", "cpu_s", "exit_code"]].isna().all()
-    assert row(tables.runs)["makespan_s"] == 20
-    assert row(tables.runs)["cpu_s"] == 20
-    assert pd.isna(row(tables.samples, sample="B")["busy_s"])
+    assert (killed.end, killed.end_s, killed.wall_s, killed.cpu_s, killed.exit_code) == (None,) * 5
+    assert row(tables.runs).makespan_s == 20
+    assert row(tables.runs).cpu_s == 20
+    assert row(tables.samples, sample="B").busy_s is None
 
 
 def test_a_sample_without_a_job_has_failed(study):
     processes = [{"directory": f"samples/{name}", "samples": [name], "exit_code": int(name == "B")} for name in "AB"]
     study.cell("A", "B", processes=processes).ledger(*whole("A"), process="samples/A")
     assert study.causes() == {"A": None, "B": (None, "no_job_ran")}
-    assert row(study.collect().runs)["failures"] == "B: no_job_ran"
+    assert row(study.collect().runs).failures == "B: no_job_ran"
 
 
 def test_a_cell_without_a_job_is_a_run_of_nothing(study):
     study.cell("A", exit_code=1)
     run = row(study.collect().runs)
-    assert (run["succeeded"], run["failed"], run["genomes_per_day"]) == (0, 1, 0)
-    assert run[["makespan_s", "cpu_utilisation", "cpu_s", "peak_memory_mib", "cpu_s_per_gigabase"]].isna().all()
-    assert row(study.collect().samples)["message"] == "no job of it ran; Snakemake ended with exit code 1"
+    assert (run.succeeded, run.failed, run.genomes_per_day) == (0, 1, 0)
+    unknown = ("makespan_s", "cpu_utilisation", "cpu_s", "peak_memory_mib", "cpu_s_per_gigabase")
+    assert [getattr(run, name) for name in unknown] == [None] * 5
+    assert row(study.collect().samples).message == "no job of it ran; Snakemake ended with exit code 1"
 
 
 def test_a_sample_that_stopped_half_way_did_not_succeed(study):
@@ -408,7 +386,7 @@ def test_other_cells_tell_which_steps_a_run_that_was_broken_off_did_not_reach(st
     study.cell("A", repeat=1).ledger(*whole("A"))
     study.cell("B", repeat=2, exit_code=137).ledger(job("map_and_sort", "B"))
     assert study.causes() == {"A": None, "B": ("mark_duplicates", "not_finished")}
-    said = row(study.collect().samples, sample="B")["message"]
+    said = row(study.collect().samples, sample="B").message
     assert said == "it never went through mark_duplicates; Snakemake ended with exit code 137"
 
 
@@ -433,7 +411,7 @@ def test_settings_that_differ_may_have_other_steps(study):
 def test_an_error_that_no_job_explains_leaves_no_sample_whole(study, exit_code):
     study.cell("A", "B", exit_code=exit_code).ledger(*proven("A"), *proven("B"))
     assert study.causes() == dict.fromkeys("AB", (None, "not_finished"))
-    assert row(study.collect().runs)["genomes_per_day"] == 0
+    assert row(study.collect().runs).genomes_per_day == 0
 
 
 def test_a_step_that_was_not_reached_explains_an_error(study):
@@ -446,10 +424,10 @@ def test_failed_quality_control_is_outside(study):
     study.cell("A", exit_code=1).ledger(*proven("A"), broken("qc", "A", 20))
     assert study.causes() == {"A": None}
     tables = study.collect()
-    assert row(tables.runs)["makespan_s"] == 20
-    assert not row(tables.jobs, step="qc")["timed"]
-    assert row(tables.runs)["cpu_s"] == 20
-    assert row(tables.runs)["ledger_cpu_s"] == 30
+    assert row(tables.runs).makespan_s == 20
+    assert not row(tables.jobs, step="qc").timed
+    assert row(tables.runs).cpu_s == 20
+    assert row(tables.runs).ledger_cpu_s == 30
 
 
 def test_what_run_json_does_not_know_is_empty_and_not_zero(study):
@@ -457,9 +435,10 @@ def test_what_run_json_does_not_know_is_empty_and_not_zero(study):
     study.cell("A", **unknown).ledger(*whole("A"))
     tables = study.collect()
     missing = ["host", "sku", "os_cpu_s", "peak_disk_mib", "gigabases", "gigabases_per_day", "human_30x_per_day"]
-    assert row(tables.runs)[[*missing, "cpu_s_per_gigabase", "failures"]].isna().all()
-    assert row(tables.runs)["genomes_per_day"] == pytest.approx(DAY_S / 20)
-    assert row(tables.points)[["sku", "gigabases_per_day_mean", "genomes_per_day_sd"]].isna().all()
+    assert {getattr(row(tables.runs), name) for name in (*missing, "cpu_s_per_gigabase", "failures")} == {None}
+    assert row(tables.runs).genomes_per_day == pytest.approx(DAY_S / 20)
+    point = row(tables.points)
+    assert (point.sku, point.gigabases_per_day.mean, point.genomes_per_day.sd) == (None, None, None)
     collect.write(tables, study.folder / "tables")
     line = dict(zip(*map(str.split, read_tsv(study, "runs"), "\t\t"), strict=True))
     assert [line[name] for name in missing] == [""] * len(missing)
@@ -472,7 +451,7 @@ def read_tsv(study: Study, table: str) -> list[str]:
 def test_bases_of_one_sample_that_are_not_known_make_the_sum_unknown(study):
     inputs = {"A": {"bases": 10**9}, "B": {}}
     study.cell("A", "B", inputs=inputs).ledger(*whole("A"), *whole("B"))
-    assert pd.isna(row(study.collect().runs)["gigabases"])
+    assert row(study.collect().runs).gigabases is None
 
 
 def test_waiting_moved_bytes_and_bindings_of_a_run(study):
@@ -483,11 +462,11 @@ def test_waiting_moved_bytes_and_bindings_of_a_run(study):
     ]
     study.cell("A").ledger(*records)
     run = row(study.collect().runs)
-    assert (run["read_mib"], run["write_mib"], run["wait_s"]) == (3, 30, 1)
-    assert run["shared_inputs_mib"] == 12
-    assert pd.isna(run["shared_outputs_mib"]), "nobody knows"
-    assert not run["binding_ok"]
-    assert run["split_jobs"] == 1
+    assert (run.read_mib, run.write_mib, run.wait_s) == (3, 30, 1)
+    assert run.shared_inputs_mib == 12
+    assert run.shared_outputs_mib is None, "nobody knows"
+    assert not run.binding_ok
+    assert run.split_jobs == 1
 
 
 def test_jobs_stand_in_the_order_in_which_they_began(study):
@@ -495,15 +474,15 @@ def test_jobs_stand_in_the_order_in_which_they_began(study):
         job("map_and_sort", "B", 5), job("map_and_sort", "A", 3), *whole("A", 20), *whole("B", 40)
     )
     jobs = study.collect().jobs
-    assert list(jobs["start_s"]) == [0, 2, 17, 27, 37, 47]
-    assert list(jobs["start"])[:2] == ["2026-11-20T12:00:03.000000Z", "2026-11-20T12:00:05.000000Z"]
+    assert [each.start_s for each in jobs] == [0, 2, 17, 27, 37, 47]
+    assert [each.start for each in jobs][:2] == ["2026-11-20T12:00:03.000000Z", "2026-11-20T12:00:05.000000Z"]
 
 
 def test_processors_are_not_pooled(study):
     for repeat, sku in ((1, "7763"), (2, "8352Y")):
         study.cell("A", repeat=repeat, host={"hostname": sku, "sku": sku}).ledger(*whole("A"))
     points = study.collect().points
-    assert list(zip(points["sku"], points["repeats"], strict=True)) == [("7763", 1), ("8352Y", 1)]
+    assert [(point.sku, point.repeats) for point in points] == [("7763", 1), ("8352Y", 1)]
 
 
 # ---- peak memory -------------------------------------------------------------------------------------
@@ -612,8 +591,8 @@ def test_a_record_of_an_earlier_run_in_the_same_place_is_none_of_this_one(tmp_pa
     foreign = json.loads(lines[0]) | {"run": "earlier", "start": "2020-01-01T00:00:00Z", "end": None, "wall_s": None}
     ledger.write_text("\n".join([*lines, json.dumps(foreign | {"exit_code": None, "cause": "killed"})]) + "\n")
     collected = collect.collect(study)
-    assert collected.runs.equals(golden.runs)
-    assert collected.jobs.equals(golden.jobs)
+    assert collected.runs == golden.runs
+    assert collected.jobs == golden.jobs
 
 
 def test_a_ledger_that_goes_on_from_an_interrupted_run(study):
@@ -629,9 +608,9 @@ def test_a_ledger_that_goes_on_from_an_interrupted_run(study):
 def test_over_several_hosts_no_time_is_since_another_hosts(study):
     study.cell("A", "B").ledger(job("map_and_sort", "A", 0), job("map_and_sort", "B", -7200, host="node2", node="n2"))
     tables = study.collect()
-    assert tables.jobs["start_s"].isna().all() and tables.jobs["end_s"].isna().all()
-    assert tables.steps["barrier_h"].isna().all()
-    assert row(tables.steps, step="map_and_sort")["busy_h"] == pytest.approx(20 / 3600)
+    assert {(each.start_s, each.end_s) for each in tables.jobs} == {(None, None)}
+    assert {step.barrier_h for step in tables.steps} == {None}
+    assert row(tables.steps, step="map_and_sort").busy_h == pytest.approx(20 / 3600)
     run = row(tables.runs)
-    assert run["makespan_s"] == run["wall_s"]
-    assert list(tables.jobs["node"].fillna("")) == ["n2", ""]
+    assert run.makespan_s == run.wall_s
+    assert [each.node or "" for each in tables.jobs] == ["n2", ""]

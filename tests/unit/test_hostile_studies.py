@@ -83,7 +83,7 @@ def test_reports_replace_links_and_write_nothing_through_them(study, elsewhere):
     victim = elsewhere / "precious.html"
     (study / "report.html").symlink_to(victim)
     (study / "tables").mkdir()
-    for name in ("points.tsv", "points.parquet", "cells.json", ".points.tsv.tmp", ".cells.json.tmp"):
+    for name in ("points.tsv", "points.parquet", ".points.tsv.tmp"):
         (study / "tables" / name).symlink_to(victim)
     (study / FIRST / "results").symlink_to(elsewhere)
     (study / FIRST / "config").mkdir()

@@ -79,14 +79,12 @@ def test_a_study_without_a_record_says_how_to_get_one():
 
 
 @pytest.mark.deep
-def test_the_record_is_read_from_the_studys_folder_and_survives_its_tables(tmp_path):
+def test_the_record_is_read_from_the_studys_folder(tmp_path):
     study = tmp_path / "study"
     shutil.copytree(STUDY, study)
     shutil.copy(GOLDEN / "xeon-2x32-4numa.json", study / "node.json")
     tables = collect.collect(study)
     assert tables.node == record("xeon-2x32-4numa")
-    collect.write(tables, study / "tables")
-    assert collect.read(study / "tables").node == tables.node
     assert "node-latency-title" in report.write(tables, study).read_text()
 
 

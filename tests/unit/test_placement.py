@@ -195,14 +195,15 @@ def test_no_duration_is_taken_across_two_nodes(settings, monkeypatch):
     for cell in plan.cells:
         write_cell(plan.study.folder, cell, wall_s=100.0 if cell.nodes == 1 else 80.0)
     tables = collect.collect(plan.study.folder)
-    runs = tables.runs.set_index("nodes")
-    assert dict(runs.makespan_s) == {1: 100.0, 2: 80.0}, "the clock of the machine that submits"
-    assert dict(runs.host) == {1: "a", 2: "a, b"}
-    assert runs.peak_memory_mib.isna().all()
-    assert tables.jobs.start_s.isna().all() and tables.samples.end_s.isna().all()
-    assert tables.steps.barrier_h.isna().all()
-    assert tables.jobs.wall_s.eq(10.0).all(), "that is one node's own"
-    points = tables.points.set_index("nodes")
-    assert dict(points.genomes_per_day_mean) == {1: 1728.0, 2: 2160.0}
-    assert dict(points.node_efficiency) == {1: 1.0, 2: 0.625}
-    assert dict(runs.cpu_utilisation) == {1: pytest.approx(16 / 1600), 2: pytest.approx(16 / 2560)}
+    runs = {run.nodes: run for run in tables.runs}
+    assert {n: run.makespan_s for n, run in runs.items()} == {1: 100.0, 2: 80.0}, (
+        "the clock of the machine that submits"
+    )
+    assert {n: run.host for n, run in runs.items()} == {1: "a", 2: "a, b"}
+    assert {run.peak_memory_mib for run in tables.runs} == {None}
+    assert {job.start_s for job in tables.jobs} == {sample.end_s for sample in tables.samples} == {None}
+    assert {step.barrier_h for step in tables.steps} == {None}
+    assert {job.wall_s for job in tables.jobs} == {10.0}, "that is one node's own"
+    assert {point.nodes: point.genomes_per_day.mean for point in tables.points} == {1: 1728.0, 2: 2160.0}
+    assert {point.nodes: point.node_efficiency for point in tables.points} == {1: 1.0, 2: 0.625}
+    assert (runs[1].cpu_utilisation, runs[2].cpu_utilisation) == pytest.approx((16 / 1600, 16 / 2560))

@@ -1,17 +1,19 @@
 """The report of recorded and of changed studies: what it says, and what must never be missing from it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
+from statistics import fmean
 from xml.etree import ElementTree
 
-import pandas as pd
 import pytest
 import recorded_studies
 from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct, structs
 from pages import Page, row, text_of
 
 from gpd.comparison.agreement import Disagreement
@@ -20,6 +22,7 @@ from gpd.records.cell import Series
 from gpd.records.host import Load
 from gpd.reports import figures, report, study_figures
 from gpd.reports.findings import find
+from gpd.statistics.estimates import Estimate
 from gpd.tables import collect
 from gpd.text import formats
 from gpd.text.cpu_lists import parse_cpus
@@ -73,22 +76,18 @@ def written(tmp_path):
     return write
 
 
-def changed(frame: pd.DataFrame, where: dict, **values) -> pd.DataFrame:
+def changed(rows: Sequence[Struct], where: dict, **values) -> list[Struct]:
     """A copy with other values in the rows that are meant, of which there is one at least."""
-    meant = pd.concat([frame[column] == value for column, value in where.items()], axis=1).all(axis=1)
-    assert meant.any()
-    copy = frame.copy()
-    for column, value in values.items():
-        copy.loc[meant, column] = value
-    return copy
+    meant = [all(getattr(row, name) == value for name, value in where.items()) for row in rows]
+    assert any(meant)
+    return [structs.replace(row, **values) if here else row for row, here in zip(rows, meant, strict=True)]
 
 
 def only(tables: collect.Tables, **where) -> collect.Tables:
     """The part of a study that has these keys."""
     kept = {
-        name: frame[pd.concat([frame[key] == value for key, value in where.items()], axis=1).all(axis=1)]
+        name: [row for row in getattr(tables, name) if all(getattr(row, key) == value for key, value in where.items())]
         for name in ("jobs", "samples", "steps", "runs", "points")
-        for frame in [getattr(tables, name)]
     }
     records = (run for run in tables.records if all(getattr(run.cell, key) == value for key, value in where.items()))
     return replace(tables, **kept, records=tuple(records))
@@ -156,7 +155,7 @@ def test_a_small_genome_does_not_pass_for_a_human_one(findings):
 
 @pytest.mark.deep
 def test_a_whole_human_genome_passes_for_one(golden):
-    scale = find(replace(golden, samples=golden.samples.assign(gigabases=93.0)), (), ()).headlines[0].scale
+    scale = find(replace(golden, samples=changed(golden.samples, {}, gigabases=93.0)), (), ()).headlines[0].scale
     assert scale == "A sample has 100% of the bases of a human genome at 30x (93 gigabases)."
 
 
@@ -168,7 +167,7 @@ def test_samples_of_rna_are_no_genomes(findings):
 
 @pytest.mark.deep
 def test_where_no_sample_succeeded_there_is_no_best(golden):
-    points = golden.points.assign(genomes_per_day_mean=0.0)
+    points = changed(golden.points, {}, genomes_per_day=Estimate(2, 0.0, 0.0, 0.0))
     assert find(replace(golden, points=points), (), ()).headlines[0].best.text == "none"
 
 
@@ -184,7 +183,7 @@ def test_one_repeat_has_no_error(findings):
 @pytest.mark.deep
 def test_a_missing_value_is_blank(golden, written):
     where = {"step": "mark_duplicates", "n": 2, "mode": "scheduled"}
-    html, plain = written(replace(golden, steps=changed(golden.steps, where, barrier_h=pd.NA)))
+    html, plain = written(replace(golden, steps=changed(golden.steps, where, barrier_h=None)))
     assert row(plain, "mark_duplicates") == ["4.1", ""]
     assert row(plain, "realign_indels") == ["not run", "not run"]
     for text in (html, plain):
@@ -192,16 +191,16 @@ def test_a_missing_value_is_blank(golden, written):
 
 
 def test_times_are_means_over_repeats_without_the_warm_up(golden, plain):
-    own = golden.steps[(golden.steps["mode"] == "scheduled") & (golden.steps["step"] == "haplotype_caller")]
-    counting = own[(own["n"] == 1) & ~own["warm_up"]]["barrier_h"]
-    assert len(counting) == 2 < len(own[own["n"] == 1])
-    assert row(plain, "haplotype_caller")[0] == f"{counting.mean() * 3600:.1f}"
+    own = [one for one in golden.steps if (one.mode, one.step, one.n) == ("scheduled", "haplotype_caller", 1)]
+    counting = [one.barrier_h for one in own if not one.warm_up]
+    assert len(counting) == 2 < len(own)
+    assert row(plain, "haplotype_caller")[0] == f"{fmean(counting) * 3600:.1f}"
 
 
 @pytest.mark.deep
 def test_a_step_in_place_of_others_is_shown_where_it_ran(golden, plain, written):
     assert "hard_filter" not in plain
-    steps = golden.steps.replace({"step": {"variant_recalibration": "hard_filter"}})
+    steps = changed(golden.steps, {"step": "variant_recalibration"}, step="hard_filter")
     _, plain = written(replace(golden, steps=steps))
     assert set(row(plain, "variant_recalibration")) == {"not run"}
     assert "" not in row(plain, "hard_filter")
@@ -214,8 +213,8 @@ def test_a_table_has_one_unit_and_names_it(longest_s, unit):
 
 @pytest.mark.deep
 def test_many_n_are_parted_evenly(golden):
-    def spread(frame):
-        return pd.concat([frame.assign(n=n) for n in range(1, 13)])
+    def spread(rows):
+        return [row for n in range(1, 13) for row in changed(rows, {}, n=n)]
 
     one = only(golden, pipeline="tuxedo")
     many = replace(one, **{name: spread(getattr(one, name)) for name in ("steps", "runs", "points")})
@@ -279,7 +278,7 @@ def test_cells_that_did_not_end_are_named_and_in_no_figure(html, plain):
 @pytest.mark.deep
 def test_no_text_is_markup(golden, written):
     cell = "<b>*cell*</b> [x](y)"
-    html, plain = written(replace(golden, unfinished=(cell,), runs=golden.runs.assign(study=cell)))
+    html, plain = written(replace(golden, unfinished=(cell,), runs=changed(golden.runs, {}, study=cell)))
     assert "<li>&lt;b&gt;*cell*&lt;/b&gt; [x](y)</li>" in html
     assert f"\n{cell}\n" in plain and f"study: {cell}\n" in plain
     assert "<b>*" not in html
@@ -305,9 +304,9 @@ def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
     assert f"CPUs of 2 jobs were kept {said}" in plain
     assert plain.index(said) < plain.index("Best of germline")
     assert "hypervisor" not in plain
-    _, plain = written(replace(golden, jobs=jobs.assign(steal_s=0.5)))
+    _, plain = written(replace(golden, jobs=changed(jobs, {}, steal_s=0.5)))
     assert "such processes took 2.50 s and the hypervisor's other guests took 1.00 s" in plain
-    _, plain = written(replace(golden, jobs=golden.jobs.assign(contended=False)))
+    _, plain = written(replace(golden, jobs=changed(golden.jobs, {}, contended=False)))
     assert "kept busy" not in plain
 
 
@@ -335,7 +334,7 @@ def test_a_cell_whose_samples_waited_for_the_disk_is_named(golden, written):
 def test_a_job_outside_of_the_steps_that_was_mended_by_a_retry_is_not_named(golden, written):
     again = {"cell": SCHEDULED, "rule": "samtools_stats", "sample": "HG001"}
     failed = changed(golden.jobs, again, exit_code=1)
-    both = pd.concat([failed, golden.jobs], ignore_index=True)
+    both = [*failed, *golden.jobs]
     assert "of no named step" not in written(replace(golden, jobs=both))[1]
 
 
@@ -389,10 +388,12 @@ def test_a_study_of_which_no_cell_has_ended(golden, written):
 
 @pytest.mark.deep
 def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
-    own = golden.jobs[(golden.jobs["cell"] == SCHEDULED) & golden.jobs["timed"]]
-    many = pd.concat(
-        [own.assign(start_s=own["start_s"] + 130 * at, end_s=own["end_s"] + 130 * at) for at in range(100)]
-    )
+    own = [job for job in golden.jobs if job.cell == SCHEDULED and job.timed]
+    many = [
+        structs.replace(job, start_s=job.start_s + 130 * at, end_s=job.end_s + 130 * at)
+        for at in range(100)
+        for job in own
+    ]
     shown = study_figures.timeline_figure(Series("germline", "scheduled", "compact"), many)
     assert f"The longest 1,500 of {len(many):,} bars are shown." in shown.note
     assert shown.drawing.svg.count("<path") < 1600
@@ -401,7 +402,7 @@ def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
 @pytest.mark.deep
 def test_jobs_whose_end_nobody_saw_are_left_out_and_counted(golden):
     where = {"cell": SCHEDULED, "step": "apply_variant_recalibration", "sample": "HG001"}
-    findings = find(replace(golden, jobs=changed(golden.jobs, where, end_s=pd.NA)), (), ())
+    findings = find(replace(golden, jobs=changed(golden.jobs, where, end_s=None)), (), ())
     assert "1 attempt whose end nobody saw is not shown." in findings.pipelines[0].series[0].figures[1].note
 
 
@@ -422,8 +423,7 @@ def test_cpus_are_read(text, cpus):
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 50), st.integers(1, 20)), min_size=1, max_size=30))
 def test_no_two_jobs_share_a_lane_at_one_time(jobs):
     made = [
-        {"sample": sample, "start_s": start, "end_s": start + length, "step": "align", "exit_code": 0}
-        for sample, start, length in jobs
+        study_figures.Span(sample, "align", None, start, start + length, failed=False) for sample, start, length in jobs
     ]
     bars, lanes = study_figures.by_sample(made, formats.UNITS[-1])
     assert len(bars) == len(made)

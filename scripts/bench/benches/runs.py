@@ -13,6 +13,7 @@ from gpd.lab.pool import Source, lay_out
 from gpd.machines import launcher
 from gpd.pipelines import GERMLINE
 from gpd.records.ledger import Attempt, read_ledger
+from gpd.tables.rows import span_s
 
 CALLS = "results/hard_filter/{callset}.vcf.gz"
 LAST_LINES = 30
@@ -29,8 +30,7 @@ class Run:
     @property
     def makespan_s(self) -> float:
         """From the first job's start to the last one's end."""
-        ends = [attempt.end for attempt in self.attempts]
-        return (max(ends) - min(attempt.start for attempt in self.attempts)).total_seconds()
+        return span_s(self.attempts) or 0.0
 
     def pieces(self, rule: str) -> int:
         """How many pieces a job of the rule was cut into, at most; jobs by interval are pieces of one."""

@@ -88,7 +88,7 @@ def tables_of(members: Mapping[str, bytes]) -> dict[str, bytes]:
 
 def as_files(tables: Tables) -> dict[str, bytes]:
     """The tables of a study, as `gpd report` writes them."""
-    return {name: collect.to_tsv(getattr(tables, table)) for table, name in TABLES.items()}
+    return {name: collect.to_tsv(tables.frame(table)) for table, name in TABLES.items()}
 
 
 def lay_out(members: Mapping[str, bytes], folder: Path) -> None:

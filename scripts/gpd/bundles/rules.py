@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
-from typing import Any
-
-import pandas as pd
+from statistics import fmean
 
 from gpd.bundles.evidence import Evidence, Recomputed
 from gpd.lab import study
@@ -28,9 +26,10 @@ from gpd.statistics.estimates import estimate
 from gpd.statistics.knee import next_n
 from gpd.statistics.repeats import LEAST, Seen, relative
 from gpd.tables import repeats
+from gpd.tables.columns import PointRow, RunRow
 from gpd.tables.faults import DATA
 from gpd.text.cpu_lists import parse_cpus
-from gpd.text.formats import counted, listed, number, some
+from gpd.text.formats import counted, listed, number, percent, some
 
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "not known"
 EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake looks for jobs that have ended
@@ -100,10 +99,10 @@ def _at(series: Series, n: int) -> str:
     return f"{series.pipeline} N = {n} ({series.mode}, {series.binding}{nodes})"
 
 
-def _points(found: Recomputed) -> Iterator[tuple[str, Series, Any]]:
+def _points(found: Recomputed) -> Iterator[tuple[str, Series, PointRow]]:
     """The points of a study, each with its words and its series."""
-    for series, point in repeats.by_series(found.tables.points):
-        yield _at(series, int(point.n)), series, point
+    for point in found.tables.points:
+        yield _at(point.series, point.n), point.series, point
 
 
 # ---- figures and ledgers -------------------------------------------------------------------------------
@@ -141,12 +140,12 @@ def precision(found: Recomputed) -> Found:
     for where, _, point in _points(found):
         seen = repeats.seen(point)
         share = relative(seen.mean, seen.se)
-        error = "no standard error" if share is None else f"standard error {repeats.percent(share)}"
+        error = "no standard error" if share is None else f"standard error {percent(share)}"
         said = f"{where}: {counted(seen.ended, 'repeat')}, {error}"
         if seen.ended < LEAST:
             wrong.append(f"{said}; at least {LEAST} repeats are needed")
         elif not seen.within(claimed):
-            wrong.append(f"{said}; {repeats.percent(claimed)} is claimed")
+            wrong.append(f"{said}; {percent(claimed)} is claimed")
         else:
             well.append(said)
     return _found(wrong, well, [] if well else ["no point has a figure"])
@@ -156,36 +155,36 @@ def duration(found: Recomputed) -> Found:
     if found.plan is None:
         return UNKNOWN, [NO_PLAN]
     least = EDGE_S / found.plan.study.precision
-    runs = found.tables.runs[found.tables.runs["counted"]]
-    known = runs[runs["makespan_s"].notna()]
-    short = known[known["makespan_s"] < least]
+    runs = [run for run in found.tables.runs if run.counted]
+    took = {run.cell: run.makespan_s for run in runs if run.makespan_s is not None}
     wrong = [
-        f"{run.cell}: {number(run.makespan_s)} s; {number(least)} s are needed for a precision of "
-        f"{repeats.percent(found.plan.study.precision)}, where edges are known to {number(EDGE_S, 1)} s"
-        for run in short.itertuples()
+        f"{cell}: {number(makespan_s)} s; {number(least)} s are needed for a precision of "
+        f"{percent(found.plan.study.precision)}, where edges are known to {number(EDGE_S, 1)} s"
+        for cell, makespan_s in took.items()
+        if makespan_s < least
     ]
-    shortest = f"the shortest run took {number(known['makespan_s'].min())} s, {number(least)} s are needed"
-    silent = [f"{cell}: its makespan is not known" for cell in runs[runs["makespan_s"].isna()]["cell"]]
-    return _found(wrong, [shortest], silent or ([] if len(known) else ["no run has ended"]))
+    shortest = f"the shortest run took {number(min(took.values(), default=None))} s, {number(least)} s are needed"
+    silent = [f"{run.cell}: its makespan is not known" for run in runs if run.cell not in took]
+    return _found(wrong, [shortest], silent or ([] if took else ["no run has ended"]))
 
 
 def measured(found: Recomputed) -> Found:
     wrong, doubts = [], []
     samples = found.tables.samples
     for record in found.counted:
-        cell, rows = record.cell, samples[samples["cell"] == record.cell.cell]
+        cell, rows = record.cell, [sample for sample in samples if sample.cell == record.cell.cell]
         ran = {name for process in record.processes for name in process.samples}
         if len(rows) != cell.n or ran != set(cell.samples):
             wrong.append(f"{cell.cell}: says {counted(cell.n, 'sample')} at once, and {len(ran)} were run")
     for where, series, point in _points(found):
-        if not PIPELINES[series.pipeline].genomes or pd.isna(point.human_30x_per_day_mean):
+        if not PIPELINES[series.pipeline].genomes or point.human_30x_per_day.mean is None:
             continue
-        own = samples[(samples["pipeline"] == series.pipeline) & (samples["n"] == point.n) & samples["counted"]]
-        size = own["gigabases"].mean()
-        if pd.isna(size):
+        own = [one for one in samples if one.pipeline == series.pipeline and one.n == point.n and one.counted]
+        size = _mean(one.gigabases for one in own)
+        if size is None:
             doubts.append(f"{where}: how much was sequenced of its samples is not recorded")
         elif size < ALIKE * HUMAN_30X_GIGABASES:
-            share = repeats.percent(size / HUMAN_30X_GIGABASES)
+            share = percent(size / HUMAN_30X_GIGABASES)
             wrong.append(f"{where}: 30x human genomes a day are extrapolated from samples with {share} of their bases")
     runs = counted(len(found.counted), "run")
     return _found(wrong, [f"every figure is of {runs} with as many samples at once as it says"], doubts)
@@ -315,7 +314,7 @@ def complete(found: Recomputed) -> Found:
 def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[Cell]:
     """The cells that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
     bad = _bad_samples(found)
-    seen = {(series, int(point.n)): repeats.seen(point) for _, series, point in _points(found)}
+    seen = {(series, point.n): repeats.seen(point) for _, series, point in _points(found)}
     settings, total = plan.study, 0
     for pipeline in settings.pipelines:
         pool, known, lines = plan.pools.get(pipeline, ()), bad.get(pipeline, ()), list(study.series(settings, pipeline))
@@ -336,9 +335,11 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[Cell]:
 
 def _bad_samples(found: Recomputed) -> Mapping[str, frozenset[str]]:
     """The samples of each pipeline that have bad data, which others were drawn for."""
-    samples = found.tables.samples
-    failed = samples[samples["fault"].eq(DATA).fillna(False).astype(bool)]
-    return {str(pipeline): frozenset(rows["sample"]) for pipeline, rows in failed.groupby("pipeline")}
+    bad: dict[str, set[str]] = {}
+    for sample in found.tables.samples:
+        if sample.fault == DATA:
+            bad.setdefault(sample.pipeline, set()).add(sample.sample)
+    return {pipeline: frozenset(samples) for pipeline, samples in bad.items()}
 
 
 def _unlike(one: Cell, other: Cell) -> list[str]:
@@ -350,11 +351,12 @@ def _searches(plan: StudyRecord, found: Recomputed) -> Iterator[str]:
     if plan.study.concurrent_samples:
         return
     bad = _bad_samples(found)
-    points = list(repeats.by_series(found.tables.points))
     for pipeline in plan.study.pipelines:
         limit = len(plan.pools.get(pipeline, ())) - len(bad.get(pipeline, ()))
         for line in study.series(plan.study, pipeline):
-            tried = repeats.curve((point for at, point in points if at == line), repeats.rule(plan.study))
+            tried = repeats.curve(
+                (point for point in found.tables.points if point.series == line), repeats.rule(plan.study)
+            )
             if len({seen.n for seen in tried}) < len(tried):
                 yield f"{_at(line, tried[0].n)}: its cells ran on different processors"
                 continue
@@ -398,16 +400,19 @@ def _went_on(found: Recomputed) -> Iterator[str]:
     if found.plan is None or found.plan.study.repeats != AUTO:
         return
     rule = repeats.rule(found.plan.study)
-    runs = found.tables.runs[found.tables.runs["counted"]]
     drawn_anew = {record.cell.cell for record in found.tables.records if record.cell.left_out}
-    for key, own in runs.groupby([*repeats.SERIES, "n"]):
-        if drawn_anew & set(own["cell"]):
+    of_points: dict[tuple[Series, int], list[RunRow]] = {}
+    for run in found.tables.runs:
+        if run.counted:
+            of_points.setdefault((run.series, run.n), []).append(run)
+    for (series, n), own in of_points.items():
+        if any(run.cell in drawn_anew for run in own):
             continue  # what the first draws came to is in no figure
-        daily = [None if pd.isna(value) else value for value in own.sort_values("repeat")[repeats.DAILY]]
+        daily = [run.genomes_per_day for run in sorted(own, key=lambda run: run.repeat)]
         for ended in range(1, len(daily)):
             before = estimate(daily[:ended])
             if rule.wanted(Seen(ended, before.mean, before.se)) == ended:
-                yield f"{_at(Series(*key[:-1]), key[-1])}: had enough repeats with {ended}, and went on to {len(daily)}"
+                yield f"{_at(series, n)}: had enough repeats with {ended}, and went on to {len(daily)}"
                 break
 
 
@@ -416,22 +421,26 @@ def _went_on(found: Recomputed) -> Iterator[str]:
 
 def latency(found: Recomputed) -> Found:
     """What one sample takes stands beside how many a day there are."""
-    samples = found.tables.samples
-    counting = samples[samples["counted"] & samples["succeeded"]]
+    counting = [sample for sample in found.tables.samples if sample.counted and sample.succeeded]
     said, doubts = [], []
     for where, series, point in _points(found):
-        if pd.isna(point.genomes_per_day_mean) or not point.genomes_per_day_mean:
+        if not point.genomes_per_day.mean:
             continue
-        own = counting[counting["n"] == point.n]
-        for name in repeats.SERIES:
-            own = own[own[name] == getattr(series, name)]
-        took = (own["end_s"] - own["start_s"]).mean()
-        daily = f"{where}: {number(point.genomes_per_day_mean)} {PIPELINES[series.pipeline].daily}"
-        if pd.isna(took) or not math.isfinite(took):
+        own = [sample for sample in counting if sample.n == point.n and sample.series == series]
+        took = _mean(
+            sample.end_s - sample.start_s for sample in own if sample.end_s is not None and sample.start_s is not None
+        )
+        daily = f"{where}: {number(point.genomes_per_day.mean)} {PIPELINES[series.pipeline].daily}"
+        if took is None or not math.isfinite(took):
             doubts.append(f"{daily}, and what one sample takes is not known")
         else:
             said.append(f"{daily}; one sample takes {number(took)} s")
     return _found([], said, doubts or ([] if said else ["no point has a figure"]))
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
 
 
 FIGURES = Rule("figures", "every figure follows from the ledgers", figures)

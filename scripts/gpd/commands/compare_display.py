@@ -4,8 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from rich.console import Console, JustifyMethod
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
 from gpd.comparison.comparability import Difference, grouped
@@ -14,7 +13,7 @@ from gpd.comparison.grids import Layout, grids
 from gpd.comparison.nodes import described
 from gpd.comparison.sides import Side
 from gpd.statistics.estimates import Estimate, Ratio
-from gpd.text.grid import Grid
+from gpd.text.grid import rich_table
 
 METHOD = (
     "Mean \u00b1 standard error over repeats. Ratio: of the means, to those of the first side, with its 95% confidence"
@@ -39,21 +38,6 @@ def show(compared: Comparison, layout: Layout, console: Console) -> None:
             console.print(Text(note), soft_wrap=True)
     console.print()
     console.print(Text(METHOD), soft_wrap=True)
-
-
-def rich_table(grid: Grid) -> Table:
-    """A grid for the terminal."""
-    table = Table(title=Text(grid.caption), title_justify="left")
-    others: JustifyMethod = "right" if grid.figures else "left"
-    for at, head in enumerate(grid.heads):
-        table.add_column(Text(head), justify=others if at else "left", no_wrap=not at, overflow="fold")
-    for group in grid.groups:
-        table.add_section()
-        if group.title:
-            table.add_row(Text(group.title, "italic"))
-        for line in group.lines:
-            table.add_row(*map(Text, line.texts))
-    return table
 
 
 def to_html(compared: Comparison, layout: Layout) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from gpd.commands.compare_display import rich_table
 from gpd.commands.verbs import Terminal
 from gpd.records.node import NodeRecord
 from gpd.reports import node_findings
+from gpd.text.grid import rich_table
 
 
 @contextmanager

@@ -26,18 +26,18 @@ def write(study: Path, console: Console) -> int:
 
     Raises CollectError where no cell has ended.
     """
-    from gpd.commands import throughput_display
     from gpd.comparison import agreement
-    from gpd.reports import report
+    from gpd.reports import grids, report
     from gpd.tables import collect, repeats
+    from gpd.text.grid import rich_table
 
     tables = collect.collect(study)
     if not tables.records:
         raise collect.CollectError(f"{study}: no cell of a study has ended here")
     collect.write(tables, study / collect.FOLDER)
     html = report.write(tables, study)
-    for table in throughput_display.points_tables(tables):
-        console.print(table)
+    for series in grids.all_series(tables.points):
+        console.print(rich_table(grids.points_grid(series, tables.points)))
     for stop in repeats.stops(tables.plan, tables.points):
         console.print(str(stop), highlight=False, markup=False, soft_wrap=True)
     disagreements = agreement.disagreements(tables.records)

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from rich.console import Console
 from rich.text import Text
 
-from gpd.commands.compare_display import rich_table
+
 from gpd.sizing.grids import need_grid, source_grid
 from gpd.sizing.needs import Need
 from gpd.sizing.sources import CoreHours
+from gpd.text.grid import rich_table
 
 METHOD = (
     "From an N that was measured, with samples of about this size. In brackets: 95% confidence intervals. Every batch"

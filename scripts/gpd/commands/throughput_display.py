@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-import pandas as pd
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
@@ -14,24 +13,14 @@ from rich.text import Text
 from gpd.commands.run_display import notes
 from gpd.execution import workflow
 from gpd.lab import cells, runner
-from gpd.records.cell import CLUSTER, Cell, Series
+from gpd.records.cell import Cell
 from gpd.records.study import AUTO
-from gpd.tables import columns, repeats
-from gpd.tables.collect import Tables
-from gpd.text import formats
+from gpd.tables import repeats
 from gpd.text.formats import counted
 
 GO_ON = "the cells that have ended are kept, and this one is run again from its start: the same command goes on"
 MOST_LINES = 16  # of running jobs
 WORDS = ("pipeline", "mode", "binding")
-SERIES = [column.name for column in columns.SERIES]
-FIGURES = {
-    "genomes/day": "genomes_per_day",
-    "30x human/day": "human_30x_per_day",
-    "makespan, s": "makespan_s",
-    "CPU utilisation": "cpu_utilisation",
-}
-EFFICIENCY = "of as many single nodes"
 COLUMNS = {
     "pipeline": "pipeline",
     "samples at once": "n",
@@ -194,37 +183,3 @@ def live(shown: StudyDisplay, console: Console) -> Iterator[None]:
         return
     with Live(shown, console=console, transient=True, refresh_per_second=2):
         yield
-
-
-# ---- when it is over ---------------------------------------------------------------------------------
-
-
-def points_tables(tables: Tables) -> Iterator[Table]:
-    """What each series came to, N by N: means over its repeats, and their standard errors."""
-    for key, points in tables.points.groupby(SERIES, sort=False):
-        series = Series(*key)
-        on_nodes = series.mode == CLUSTER
-        words = (series.pipeline, series.mode, *([counted(series.nodes, "node")] if on_nodes else []), series.binding)
-        table = Table(title=f"{', '.join(words)}: mean ± standard error over repeats", title_justify="left")
-        for column in ("N", "runs", "failed", *FIGURES, *([EFFICIENCY] if on_nodes else [])):
-            table.add_column(column, justify="right")
-        for point in points.itertuples():
-            counts = (point.n, point.repeats, _failed(point))
-            figures = [_with_error(point, name) for name in FIGURES.values()]
-            share = _known(point.node_efficiency)
-            efficiency = ["" if share is None else f"{formats.number(100 * share)}%"] if on_nodes else []
-            table.add_row(*map(str, counts), *figures, *efficiency)
-        yield table
-
-
-def _failed(point) -> str:
-    return f"{point.failed} ({point.failed_data} for bad data)" if point.failed_data else str(point.failed)
-
-
-def _with_error(point, name: str) -> str:
-    mean, error = (getattr(point, f"{name}_{part}") for part in ("mean", "se"))
-    return " ".join(formats.with_error(_known(mean), _known(error))).strip()
-
-
-def _known(value: float) -> float | None:
-    return None if pd.isna(value) else value

@@ -14,6 +14,8 @@ from gpd.comparison.sides import (
     A_GIGABASE,
     BARRIER,
     BUSY,
+    CPU_A_GIGABASE,
+    CPU_UTILISATION,
     GENOMES,
     GIGABASES,
     HUMAN,
@@ -25,7 +27,6 @@ from gpd.comparison.sides import (
 )
 from gpd.pipelines import PIPELINES
 from gpd.statistics.estimates import Estimate, Ratio
-from gpd.tables import columns
 from gpd.tables.columns import CLOCKS
 from gpd.text.formats import TimeUnit, listed, number, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line
@@ -36,10 +37,10 @@ HOURS = {MAKESPAN.column: 1, BARRIER: SECONDS_PER_HOUR, BUSY: SECONDS_PER_HOUR} 
 HOURS_A_GIGABASE = dict.fromkeys(A_GIGABASE.values(), SECONDS_PER_HOUR)
 EPSILON = 1e-9  # of a mean: below it an error is that of the arithmetic
 NAMES = {
-    columns.GIGABASES.name: "gigabases a day",
-    columns.HUMAN.name: "30x human equivalents a day",
-    columns.CPU_A_GIGABASE.name: "CPU seconds a gigabase",
-    columns.CPU_UTILISATION.name: "CPU utilisation",
+    GIGABASES: "gigabases a day",
+    HUMAN: "30x human equivalents a day",
+    CPU_A_GIGABASE: "CPU seconds a gigabase",
+    CPU_UTILISATION: "CPU utilisation",
 }
 
 
@@ -277,7 +278,7 @@ def _label(figure: Figure, page: _Page) -> str:
 
 
 def _name(figure: Figure, pipeline: str) -> str:
-    return PIPELINES[pipeline].daily if figure == GENOMES else NAMES[figure.column]
+    return PIPELINES[pipeline].daily if figure == GENOMES else NAMES[figure]
 
 
 def _mean(estimate: Estimate | None, repeats: int | None = None) -> Entry:

@@ -8,11 +8,10 @@ from typing import Any
 
 from gpd.comparison.sides import Side
 from gpd.records.node import SCOPES, Clock, Disk, Kernel, NodeRecord, Scope
-from gpd.text.formats import counted, listed, number
+from gpd.text.formats import counted, listed, number, percent
 from gpd.text.grid import Entry, Grid, Group, Line
 
 MB_PER_GB, MHZ_PER_GHZ = 1000, 1000
-PERCENT = 100
 BLOCKS = ("same core", "same L3", "same NUMA node", "same socket", "across sockets", "apart")
 CAPTION = "Nodes"
 NOTE = (
@@ -24,10 +23,6 @@ NOTE = (
 def gigabytes(mb_s: float | None) -> str:
     """A bandwidth in GB/s."""
     return "" if mb_s is None else number(mb_s / MB_PER_GB)
-
-
-def percent(share: float | None) -> str:
-    return "" if share is None else f"{number(PERCENT * share, 2)}%"
 
 
 # ---- figures ---------------------------------------------------------------------------------------------------

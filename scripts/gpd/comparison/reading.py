@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
+from gpd.comparison.comparability import told
 from gpd.comparison.sides import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
 from gpd.published import figures, series
 from gpd.records.binding import is_binding
 from gpd.records.cell import Mode, Series
 from gpd.tables import collect
+from gpd.tables.columns import PointRow
+from gpd.text.formats import listed
 
 PUBLISHED = "published"
 
@@ -116,9 +119,20 @@ def _read_study(asked: _Asked, alone: bool) -> list[Side]:
     if not curves:
         there = ", ".join(dict.fromkeys(f"{series.mode}:{series.binding}" for series in finished))
         raise SideError(f"{asked.path}: no finished cell is {':'.join(asked.parts)}; there are {there}")
+    _one_processor(asked.path, [point for point in tables.points if point.series in curves])
     whole = {":".join((asked.name, *asked.parts)): curves}
     parts = dict(_parts(asked.name, curves)) if alone else {}
     return [study_side(name, tables, of, asked.name) for name, of in (parts if len(parts) > 1 else whole).items()]
+
+
+def _one_processor(path: Path, points: Sequence[PointRow]) -> None:
+    """Refuse repeats of one point on several processors: the tables do not pool these, so that it has no one mean."""
+    skus: dict[tuple[Series, int], list[str]] = {}
+    for point in points:
+        skus.setdefault((point.series, point.n), []).append(point.sku or "unknown")
+    for (curve, n), found in skus.items():
+        if len(found) > 1:
+            raise SideError(f"{path}: {told(curve, n)}: its repeats ran on different processors: {listed(found)}")
 
 
 def _parts(study: str, curves: Sequence[Series]) -> Iterator[tuple[str, list[Series]]]:

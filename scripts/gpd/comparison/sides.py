@@ -1,9 +1,9 @@
 """What stands on one side of a comparison: points of a study from its tables, or what was published of a SKU. Pure."""
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-
-import pandas as pd
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from statistics import fmean
+from typing import TypeVar
 
 from gpd.comparison.comparability import told
 from gpd.pipelines import GERMLINE
@@ -13,13 +13,12 @@ from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.knee import Knee, Observation, find_knee
-from gpd.tables import columns
 from gpd.tables.collect import Tables
+from gpd.tables.columns import OfCell, PointRow, SampleRow, StepRow
 from gpd.text.formats import some
 
+Row = TypeVar("Row", bound=OfCell)
 SECONDS_PER_HOUR = 3600
-SERIES = [column.name for column in columns.SERIES]
-POINT = [*SERIES, columns.N.name]
 PUBLISHED_AS = Series(GERMLINE.name, INDEPENDENT, "none")  # N whole pipelines side by side
 MOST_NAMED = 4  # cells that did not end
 BARRIER, BUSY = "barrier_h", "busy_h"
@@ -37,19 +36,13 @@ class Figure:
     @property
     def a_sample(self) -> bool:
         """Whether it follows the size of a sample, so that it tells nothing of samples of another size."""
-        return self.column in (columns.GENOMES.name, columns.MAKESPAN.name, BARRIER, BUSY)
+        return self.column in ("genomes_per_day", "makespan_s", BARRIER, BUSY)
 
 
-GENOMES, MAKESPAN = Figure(columns.GENOMES.name), Figure(columns.MAKESPAN.name)
-GIGABASES, HUMAN = Figure(columns.GIGABASES.name), Figure(columns.HUMAN.name)
-TOTALS = (
-    GENOMES,
-    GIGABASES,
-    HUMAN,
-    MAKESPAN,
-    Figure(columns.CPU_A_GIGABASE.name),
-    Figure(columns.CPU_UTILISATION.name),
-)
+GENOMES, MAKESPAN = Figure("genomes_per_day"), Figure("makespan_s")
+GIGABASES, HUMAN = Figure("gigabases_per_day"), Figure("human_30x_per_day")
+CPU_A_GIGABASE, CPU_UTILISATION = Figure("cpu_s_per_gigabase"), Figure("cpu_utilisation")
+TOTALS = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_A_GIGABASE, CPU_UTILISATION)
 
 
 @dataclass(frozen=True)
@@ -138,20 +131,26 @@ class Side:
 
 def curves_of(tables: Tables) -> list[Series]:
     """Return the series of a study that have a figure: warm-ups have none."""
-    counted = tables.runs[tables.runs[columns.COUNTED.name]]
-    return [Series(*key) for key, _ in counted.groupby(SERIES)]
+    return sorted({point.series for point in tables.points}, key=astuple)
 
 
 def study_side(name: str, tables: Tables, curves: Collection[Series], study: str) -> Side:
     """Return these curves of a study. Warm-ups count nothing, and cells that did not end are named."""
-    runs, steps, samples = (_of_curves(table, curves) for table in (tables.runs, tables.steps, tables.samples))
-    steps, sizes = dict(iter(_a_gigabase(steps, runs).groupby(POINT))), samples.groupby(POINT)["gigabases"].mean()
+    runs = [run for run in tables.runs if run.counted and run.series in curves]
+    gigabases = {run.cell: run.gigabases for run in runs}
+    steps, samples = _by_point(tables.steps), _by_point(tables.samples)
+    points = sorted(
+        (row for row in tables.points if row.series in curves), key=lambda row: (astuple(row.series), row.n)
+    )
     unfinished = some(tables.unfinished, MOST_NAMED)
     return Side(
         name=name,
-        skus=_distinct(runs[columns.SKU.name]),
-        cores=tuple(map(int, _distinct(runs["cores"]))),
-        points={_point(key): _measured(rows, steps.get(key), sizes.get(key)) for key, rows in runs.groupby(POINT)},
+        skus=_distinct(run.sku for run in runs),
+        cores=_distinct(run.cores for run in runs),
+        points={
+            (at := Point(row.series, row.n)): _measured(row, steps.get(at, ()), samples.get(at, ()), gigabases)
+            for row in points
+        },
         records=tuple(record for record in tables.records if record.cell.series in curves),
         notes=(f"{study}: not finished, so in no figure: {unfinished}",) if unfinished else (),
         study=study,
@@ -159,16 +158,13 @@ def study_side(name: str, tables: Tables, curves: Collection[Series], study: str
     )
 
 
-def _of_curves(table: pd.DataFrame, curves: Collection[Series]) -> pd.DataFrame:
-    own = [Series(*key) in curves for key in table[SERIES].itertuples(index=False)]
-    return table[pd.Series(own, index=table.index, dtype=bool) & table[columns.COUNTED.name]]
-
-
-def _a_gigabase(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return steps with their hours over the gigabases of the samples of the run that succeeded, where any did."""
-    gigabases = steps[columns.CELL.name].map(runs.set_index(columns.CELL.name)["gigabases"])
-    known = gigabases.where(gigabases > 0)
-    return steps.assign(**{name: steps[clock] / known for clock, name in A_GIGABASE.items()})
+def _by_point(table: Iterable[Row]) -> dict[Point, list[Row]]:
+    """The rows that count, by point."""
+    found: dict[Point, list[Row]] = {}
+    for row in table:
+        if row.counted:
+            found.setdefault(Point(row.series, row.n), []).append(row)
+    return found
 
 
 def published_side(series: ReferenceSeries) -> Side:
@@ -183,20 +179,23 @@ def published_side(series: ReferenceSeries) -> Side:
     )
 
 
-def _point(key: tuple) -> Point:
-    *series, n = key
-    return Point(Series(*series), int(n))
-
-
-def _measured(runs: pd.DataFrame, steps: pd.DataFrame | None, gigabases: float | None) -> Measured:
-    estimates = {figure: estimate(_values(runs[figure.column])) for figure in TOTALS}
-    for step, rows in [] if steps is None else steps.groupby(columns.STEP.name, sort=False):
-        clocks = (*A_GIGABASE, *A_GIGABASE.values())
-        estimates |= {Figure(name, str(step)): estimate(_values(rows[name])) for name in clocks}
-    failed = None if runs["failed"].isna().any() else int(runs["failed"].sum())
-    size = None if gigabases is None or pd.isna(gigabases) else float(gigabases)
-    failed_data = int(runs[columns.FAILED_DATA.name].sum())
-    return Measured(len(runs), failed, size, estimates, failed_data)
+def _measured(
+    point: PointRow, steps: Sequence[StepRow], samples: Sequence[SampleRow], gigabases: Mapping[str, float | None]
+) -> Measured:
+    """`gigabases`: of the samples that succeeded, by cell, over which a step's hours a gigabase are."""
+    estimates = {figure: getattr(point, figure.column) for figure in TOTALS}
+    of_step: dict[str, list[StepRow]] = {}
+    for row in steps:
+        of_step.setdefault(row.step, []).append(row)
+    for step, own in of_step.items():
+        for clock, name in A_GIGABASE.items():
+            hours = [(getattr(row, clock), gigabases[row.cell]) for row in own]
+            estimates[Figure(clock, step)] = estimate(taken for taken, _ in hours)
+            estimates[Figure(name, step)] = estimate(
+                taken / size if taken is not None and size else None for taken, size in hours
+            )
+    sizes = [sample.gigabases for sample in samples if sample.gigabases is not None]
+    return Measured(point.repeats, point.failed, fmean(sizes) if sizes else None, estimates, point.failed_data)
 
 
 def _referred(point: ReferencePoint) -> Measured:
@@ -214,9 +213,5 @@ def _referred(point: ReferencePoint) -> Measured:
     return Measured(1, point.failed, GIGABASES_A_SAMPLE, estimates)
 
 
-def _values(column: pd.Series) -> list[float | None]:
-    return [None if pd.isna(value) else float(value) for value in column]
-
-
 def _distinct(values: Iterable) -> tuple:
-    return tuple(dict.fromkeys(value for value in values if not pd.isna(value)))
+    return tuple(dict.fromkeys(value for value in values if value is not None))

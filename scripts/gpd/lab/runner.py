@@ -10,8 +10,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from gpd.errors import Interrupted
 from gpd.execution import deployment, interruption, run_lock, waiting, workflow
 from gpd.lab import cells, placement, provenance, study
@@ -29,12 +27,12 @@ from gpd.records.study import AUTO, FILE, StudyRecord
 from gpd.statistics.knee import Observation, next_n
 from gpd.statistics.repeats import Repeats, Seen
 from gpd.tables import collect, repeats
+from gpd.tables.columns import PointRow, SampleRow
 from gpd.tables.faults import DATA, LOAD
 
 LOCK = ".lock"
 WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a cell
 UNREACHED = (NO_JOB_RAN, NOT_FINISHED)  # causes of samples of which no job failed
-SampleRow = Mapping[str, Any]  # of a study's samples table
 
 # of a record's settings, with the words for them: what has to be the same in all cells of a study
 MADE_WITH = {
@@ -318,7 +316,7 @@ def _next(plan: Plan, pipeline: PipelineName) -> Cell | None:
     bad = _bad_samples(failed)
     own = bad.get(pipeline, frozenset())
     planned = [cell for cell in plan.without(bad) if cell.pipeline == pipeline]
-    after = _after_failures(plan, [row for row in failed if row["pipeline"] == pipeline], own)
+    after = _after_failures(plan, [row for row in failed if row.pipeline == pipeline], own)
     wanted = chain(after, planned or _towards_knee(plan, pipeline, own))
     return next((cell for cell in wanted if not cells.is_finished(plan.study.folder, cell)), None)
 
@@ -343,8 +341,8 @@ def _bad_samples(failed: Iterable[SampleRow]) -> dict[str, frozenset[str]]:
     """The samples of each pipeline that have bad data, as far as cells that have ended tell."""
     bad: dict[str, set[str]] = {}
     for row in failed:
-        if row["fault"] == DATA:
-            bad.setdefault(row["pipeline"], set()).add(row["sample"])
+        if row.fault == DATA:
+            bad.setdefault(row.pipeline, set()).add(row.sample)
     return {pipeline: frozenset(samples) for pipeline, samples in bad.items()}
 
 
@@ -353,17 +351,17 @@ def _after_failures(plan: Plan, failed: Sequence[SampleRow], bad: Collection[str
 
     One sample that failed for the load tells enough of a cell. What compares conditions can't run a sample alone.
     """
-    ran_alone = {row["sample"] for row in failed if row["n"] == 1}
+    ran_alone = {row.sample for row in failed if row.n == 1}
     of_cells: dict[str, list[SampleRow]] = {}
     for row in failed:
-        of_cells.setdefault(row["cell"], []).append(row)
+        of_cells.setdefault(row.cell, []).append(row)
     for name, rows in of_cells.items():
         before = read_cell(plan.study.folder / name / cells.PLAN)
         if before.alone or not _is_wanted(plan, before):
             continue
         line = before.series
-        if not plan.sources[line.pipeline].needs_conditions and not any(row["fault"] == LOAD for row in rows):
-            suspects = [row["sample"] for row in rows if row["fault"] is None and row["cause"] not in UNREACHED]
+        if not plan.sources[line.pipeline].needs_conditions and not any(row.fault == LOAD for row in rows):
+            suspects = [row.sample for row in rows if row.fault is None and row.cause not in UNREACHED]
             yield from (study.alone(plan.study, line, each, plan.cores) for each in suspects if each not in ran_alone)
         if cell := _cell_now(plan, before, bad):
             yield cell
@@ -394,21 +392,21 @@ def observe(folder: Path, line: Series, rule: Repeats) -> list[Observation]:
 
     Raises StudyError where they were run on different processors.
     """
-    return repeats.curve((point for at, point in _points(folder) if at == line), rule)
+    return repeats.curve((point for point in _points(folder) if point.series == line), rule)
 
 
 def _seen(plan: Plan) -> dict[tuple[Series, int], Seen]:
     """What the repeats of each point came to that have ended. Raises StudyError as observe() does."""
     folder = plan.study.folder
-    return {(line, int(point.n)): repeats.seen(point) for line, point in _points(folder)} if folder.is_dir() else {}
+    return {(point.series, point.n): repeats.seen(point) for point in _points(folder)} if folder.is_dir() else {}
 
 
-def _points(folder: Path) -> list[tuple[Series, Any]]:
-    """The points of a study, each with its series. Raises StudyError where a series has several processors."""
-    points = list(repeats.by_series(collect.collect(folder).points))
+def _points(folder: Path) -> Sequence[PointRow]:
+    """The points of a study. Raises StudyError where a series has several processors."""
+    points = collect.collect(folder).points
     processors: dict[Series, set[str]] = {}
-    for line, point in points:
-        processors.setdefault(line, set()).add("an unknown one" if pd.isna(point.sku) else point.sku)
+    for point in points:
+        processors.setdefault(point.series, set()).add(point.sku or "an unknown one")
     if mixed := [found for found in processors.values() if len(found) > 1]:
         found = ", ".join(sorted(mixed[0]))
         raise StudyError(f"{folder}: its cells ran on different processors: {found}: give the study another name")

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-
-import pandas as pd
+from statistics import fmean
 
 from gpd.comparison.agreement import Disagreement, compared
 from gpd.comparison.comparability import Difference, doubts, pooled_differences
@@ -14,16 +13,14 @@ from gpd.records.run import RunRecord
 from gpd.reports import node_findings
 from gpd.reports.grids import (
     MOST_FAILURES,
-    Record,
     all_series,
     counted_in,
     disagreement_grid,
     failure_grid,
     label,
+    mean_entry,
     nodes_grid,
-    row_dicts,
     rows,
-    series_of,
     step_grids,
 )
 from gpd.reports.host_grid import busy_cells, cpu_names, host_grid, software_grid
@@ -40,13 +37,12 @@ from gpd.reports.study_figures import (
 )
 from gpd.statistics.knee import Knee
 from gpd.tables.collect import Tables
-from gpd.tables.columns import CLOCKS
+from gpd.tables.columns import CLOCKS, JobRow, PointRow, SampleRow
 from gpd.tables.faults import DATA
-from gpd.text.formats import counted, listed, number, some, with_error
+from gpd.text.formats import counted, listed, number, some
 from gpd.text.grid import Entry, Grid
 
 MOST_NAMED = 5
-JOB = ["cell", "rule", "sample", "unit", "shard"]  # what attempts at one job share
 
 
 @dataclass(frozen=True)
@@ -137,8 +133,7 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
 
 
 def _study(tables: Tables) -> str:
-    names = tables.runs["study"].dropna().unique()
-    return listed(names) or "no cell has ended"
+    return listed(dict.fromkeys(run.study for run in tables.runs)) or "no cell has ended"
 
 
 # -------------------------------------------------------------------------------------------- notices
@@ -151,14 +146,14 @@ def _notices(tables: Tables, records: Sequence[RunRecord], differing: Sequence[D
         yield Notice("error", f"{said} Speed does not count where outputs differ; see Output agreement.")
     if broken := _broken_bindings(tables.jobs):
         yield Notice("error", broken)
-    if tables.runs.empty:
+    if not tables.runs:
         yield Notice("error", "No cell of this study has ended: there is nothing to report. Run the study again.")
     yield from (Notice("warning", text) for text in _mixtures(records))
     if busy := busy_cells(records):
         yield Notice("warning", f"The node was busy before the start of {counted(len(busy), 'cell')}: {some(busy, 5)}.")
-    if bad := sorted(set(tables.samples[tables.samples["fault"].eq(DATA).fillna(False)]["sample"])):
+    if bad := sorted({sample.sample for sample in tables.samples if sample.fault == DATA}):
         yield Notice("warning", _bad_data(bad))
-    if failed := int(counted_in(tables.runs)["failed"].sum()):
+    if failed := sum(run.failed for run in counted_in(tables.runs)):
         yield Notice("warning", f"{counted(failed, 'sample')} failed; see Failures.")
     if waited := _waited_for_disk(records):
         yield Notice("warning", waited)
@@ -184,11 +179,11 @@ def _mixtures(records: Sequence[RunRecord]) -> Iterator[str]:
         yield f"Repeats that go into one mean differ: {differences[0]}.{more}"
 
 
-def _broken_bindings(jobs: pd.DataFrame) -> str:
-    broken = row_dicts(jobs[jobs["binding_ok"].eq(False).fillna(False).astype(bool)])
+def _broken_bindings(jobs: Iterable[JobRow]) -> str:
+    broken = [job for job in jobs if job.binding_ok is False]
     if not broken:
         return ""
-    named = dict.fromkeys(f"{job['rule']} {job['sample'] or ''}".strip() + f" in {job['cell']}" for job in broken)
+    named = dict.fromkeys(map(_name, broken))
     return (
         f"Binding was broken: {counted(len(broken), 'job')} ran on CPUs outside the lease, so that jobs may have "
         f"shared CPUs. First: {some(list(named), MOST_NAMED)}."
@@ -212,22 +207,29 @@ def _waited_for_disk(records: Iterable[RunRecord]) -> str:
     )
 
 
-def _failed_outside(jobs: pd.DataFrame) -> str:
+def _name(job: JobRow) -> str:
+    return f"{job.rule} {job.sample or ''}".strip() + f" in {job.cell}"
+
+
+def _failed_outside(jobs: Iterable[JobRow]) -> str:
     """Jobs of no named step that failed for good: no sample fails for them, but what they make is missing."""
-    last = jobs[~jobs["timed"].fillna(False).astype(bool)].drop_duplicates(JOB, keep="last")
-    failed = row_dicts(last[last["exit_code"].ne(0).fillna(True).astype(bool)])
-    named = [f"{job['rule']} {job['sample'] or ''}".strip() + f" in {job['cell']}" for job in failed]
+    last = {(job.cell, job.rule, job.sample, job.unit, job.shard): job for job in jobs if not job.timed}
+    named = [_name(job) for job in last.values() if job.exit_code != 0]
     return f"{counted(len(named), 'job')} of no named step failed: {some(named, MOST_NAMED)}." if named else ""
 
 
-def _contended(jobs: pd.DataFrame) -> str:
+def _contended(jobs: Iterable[JobRow]) -> str:
     """Jobs whose CPUs were kept busy by processes that are none of ours, and what these took."""
-    met = jobs[jobs["contended"].fillna(False).astype(bool)]
-    if met.empty:
+    met = [job for job in jobs if job.contended]
+    if not met:
         return ""
-    cells = list(dict.fromkeys(met["cell"]))
-    parts = (("foreign_cpu_s", "such processes"), ("steal_s", "the hypervisor's other guests"))
-    taken = [f"{whose} took {number(float(met[name].sum()))} s" for name, whose in parts if met[name].notna().any()]
+    cells = list(dict.fromkeys(job.cell for job in met))
+    parts = (
+        ([job.foreign_cpu_s for job in met], "such processes"),
+        ([job.steal_s for job in met], "the hypervisor's other guests"),
+    )
+    known = ((whose, [value for value in values if value is not None]) for values, whose in parts)
+    taken = [f"{whose} took {number(sum(values))} s" for whose, values in known if values]
     return (
         f"CPUs of {counted(len(met), 'job')} were kept busy by processes that are no job of ours, in "
         f"{some(cells, MOST_NAMED)}{': ' + listed(taken) if taken else ''}. Figures of these cells are too low."
@@ -254,67 +256,66 @@ def _headline(pipeline: str, tables: Tables, records: Sequence[RunRecord]) -> He
 
     A sample that fails early frees the machine for the others, so that a figure with failures is not one of N samples.
     """
-    points = [p for p in row_dicts(tables.points) if p["pipeline"] == pipeline and p["genomes_per_day_mean"]]
+    points = [point for point in tables.points if point.pipeline == pipeline and point.genomes_per_day.mean]
     if not points:
         return Headline(pipeline, Entry("none"), PIPELINES[pipeline].daily, "No sample succeeded at any N.", (), "")
-    best = max(points, key=lambda point: (not point["failed"], point["genomes_per_day_mean"]))
-    most = max(points, key=lambda point: point["genomes_per_day_mean"])
+    best = max(points, key=lambda point: (not point.failed, _daily(point)))
+    most = max(points, key=_daily)
     size = _mean_gigabases(best, tables.samples)
-    others = [("gigabases_per_day", "gigabases a day")]
-    others += [("human_30x_per_day", "human genomes at 30x a day")] if PIPELINES[pipeline].genomes else []
+    others = [(best.gigabases_per_day, "gigabases a day")]
+    others += [(best.human_30x_per_day, "human genomes at 30x a day")] if PIPELINES[pipeline].genomes else []
     return Headline(
         pipeline,
-        Entry(*with_error(best["genomes_per_day_mean"], best["genomes_per_day_se"])),
+        mean_entry(best.genomes_per_day),
         _counts(pipeline, best, size),
         _reached(best, tables, records) + ("" if most is best else f" {_faster(most)}"),
-        tuple(
-            (Entry(*with_error(best[f"{column}_mean"], best[f"{column}_se"])), name)
-            for column, name in others
-            if best[f"{column}_mean"] is not None
-        ),
+        tuple((mean_entry(one), name) for one, name in others if one.mean is not None),
         _scale(pipeline, size),
     )
 
 
-def _counts(pipeline: str, best: Record, size: float | None) -> str:
+def _daily(point: PointRow) -> float:
+    return point.genomes_per_day.mean or 0.0
+
+
+def _counts(pipeline: str, best: PointRow, size: float | None) -> str:
     """What the figure counts; where it is not one of all samples that ran, that comes first."""
-    whole = " of the samples that succeeded, while others failed" if best["failed"] else ""
+    whole = " of the samples that succeeded, while others failed" if best.failed else ""
     return f"{PIPELINES[pipeline].daily}{whole}{'' if size is None else f', of {number(size, 2)} gigabases each'}"
 
 
-def _faster(point: Record) -> str:
+def _faster(point: PointRow) -> str:
     """Say that another point gave more, and why it is not the best."""
-    where = f"N = {point['n']} ({label(series_of(point))})"
-    return f"{where} gave {number(point['genomes_per_day_mean'])}, but there {_freed(point)}."
+    where = f"N = {point.n} ({label(point.series)})"
+    return f"{where} gave {number(point.genomes_per_day.mean)}, but there {_freed(point)}."
 
 
-def _freed(point: Record) -> str:
-    return f"{counted(point['failed'], 'sample')} failed and left the machine to the others"
+def _freed(point: PointRow) -> str:
+    return f"{counted(point.failed, 'sample')} failed and left the machine to the others"
 
 
-def _reached(point: Record, tables: Tables, records: Sequence[RunRecord]) -> str:
-    series = series_of(point)
-    runs = counted_in(rows(series, tables.runs))
-    cores = runs["cores"].dropna().unique()
-    own = set(runs[runs["n"] == point["n"]]["cell"])
+def _reached(point: PointRow, tables: Tables, records: Sequence[RunRecord]) -> str:
+    runs = counted_in(rows(point.series, tables.runs))
+    cores = list(dict.fromkeys(run.cores for run in runs))
+    own = {run.cell for run in runs if run.n == point.n}
     names = cpu_names(record for record in records if record.cell.cell in own)
-    cpu = f"on {listed(names) or point['sku'] or 'a CPU whose name is not known'}"
-    used = f", {' or '.join(map(str, cores))} cores" if len(cores) else ""
-    repeats = counted(point["repeats"], "repeat")
+    cpu = f"on {listed(names) or point.sku or 'a CPU whose name is not known'}"
+    used = f", {' or '.join(map(str, cores))} cores" if cores else ""
+    repeats = counted(point.repeats, "repeat")
     error = (
         f"mean of {repeats} and its standard error"
-        if point["genomes_per_day_se"] is not None
+        if point.genomes_per_day.se is not None
         else "one repeat, no error known"
     )
-    failed = f"; no N was without failures, and here {_freed(point)}" if point["failed"] else ""
-    return f"N = {point['n']} samples at once, {label(series)}, {cpu}{used}; {error}{failed}."
+    failed = f"; no N was without failures, and here {_freed(point)}" if point.failed else ""
+    return f"N = {point.n} samples at once, {label(point.series)}, {cpu}{used}; {error}{failed}."
 
 
-def _mean_gigabases(point: Record, samples: pd.DataFrame) -> float | None:
+def _mean_gigabases(point: PointRow, samples: Iterable[SampleRow]) -> float | None:
     """What a sample that succeeded at a point holds on average."""
-    own = counted_in(rows(series_of(point), samples))
-    counted_samples = own[(own["n"] == point["n"]) & own["succeeded"].fillna(False).astype(bool)]["gigabases"].dropna()
-    return float(counted_samples.mean()) if len(counted_samples) else None
+    own = [sample for sample in counted_in(rows(point.series, samples)) if sample.n == point.n and sample.succeeded]
+    known = [sample.gigabases for sample in own if sample.gigabases is not None]
+    return fmean(known) if known else None
 
 
 def _scale(pipeline: str, gigabases: float | None) -> str:
@@ -382,13 +383,13 @@ def _knee(knee: Knee | None) -> str:
 
 
 def _about_failures(tables: Tables) -> str:
-    succeeded = tables.samples["succeeded"].fillna(False).astype(bool)
-    failed = int((~succeeded).sum())
+    failed = sum(not sample.succeeded for sample in tables.samples)
+    ran = counted(len(tables.samples), "sample run")
     if not failed:
-        return f"No sample failed: all {counted(len(succeeded), 'sample run')} succeeded, warm-ups included."
+        return f"No sample failed: all {ran} succeeded, warm-ups included."
     more = f" The first {MOST_FAILURES} are listed; all are in samples.tsv." if failed > MOST_FAILURES else ""
     return (
-        f"{failed:,} of {counted(len(succeeded), 'sample run')} failed, warm-ups included. A failed sample costs its "
+        f"{failed:,} of {ran} failed, warm-ups included. A failed sample costs its "
         f"time and counts nothing. Logs are relative to the cell's folder.{more}"
     )
 

@@ -1,8 +1,8 @@
 """The tables of a report, as text: steps by N in published style, failures, outputs that differ. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple
-from typing import Any
+from statistics import fmean
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -10,11 +10,11 @@ from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import ALTERNATIVES, PIPELINES
 from gpd.records.binding import told_binding
 from gpd.records.cell import CLUSTER, Series
-from gpd.tables import columns
-from gpd.tables.columns import CLOCKS
+from gpd.statistics.estimates import Estimate
+from gpd.tables.columns import CLOCKS, OfCell, PointRow, RunRow, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
 from gpd.text.formats import TimeUnit, counted, number, some, unit_for, with_error
-from gpd.text.grid import Entry, Grid, Group, Line
+from gpd.text.grid import Entry, Grid, Group, Line, line
 
 SECONDS_PER_HOUR = 3600
 WIDEST = 9  # columns that fit a printed page; past that a table goes on in another
@@ -23,9 +23,8 @@ NOT_RUN = "not run"
 SHORT_DIGEST = 12
 FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
 MOST_CELLS = 4
-SERIES = [column.name for column in columns.SERIES]
-
-Record = Mapping[str, Any]  # a row of a table; what is missing is None
+Of = TypeVar("Of", bound=OfCell | PointRow)
+Counted = TypeVar("Counted", bound=OfCell)
 
 
 def name(series: Series) -> str:
@@ -39,39 +38,37 @@ def label(series: Series) -> str:
     return ", ".join((series.mode, *nodes, told_binding(series.binding)))
 
 
-def rows(series: Series, table: pd.DataFrame) -> pd.DataFrame:
+def rows(series: Series, table: Iterable[Of]) -> list[Of]:
     """Return the rows of a series in a table."""
-    return table[(table[SERIES] == list(astuple(series))).all(axis="columns")]
+    return [row for row in table if row.series == series]
 
 
-def series_of(point: Record) -> Series:
-    """The series of a row."""
-    return Series(*(point[name] for name in SERIES))
+def points_of(series: Series, points: Iterable[PointRow]) -> list[PointRow]:
+    """Return the points of a series by N."""
+    return sorted(rows(series, points), key=lambda point: point.n)
 
 
-def all_series(points: pd.DataFrame) -> list[Series]:
+def all_series(points: Iterable[PointRow]) -> list[Series]:
     """Return the series of a study: pipelines in the order of their steps, `scheduled` before `independent`."""
-    series = {series_of(point) for point in row_dicts(points)}
 
     def place(curve: Series) -> tuple:
         return list(PIPELINES).index(curve.pipeline), curve.mode != "scheduled", curve.binding, curve.nodes
 
-    return sorted(series, key=place)
+    return sorted({point.series for point in points}, key=place)
+
+
+def counted_in(table: Iterable[Counted]) -> list[Counted]:
+    """Return the rows that count: warm-ups, samples alone and draws that were made anew are in no statistics."""
+    return [row for row in table if row.counted]
 
 
 def row_dicts(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table, missing values as None."""
-    columns = [_values(column) for _, column in table.items()]
+    """Return the rows of a scaling study's table, missing values as None."""
+    columns = [
+        [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
+        for _, column in table.items()
+    ]
     return [dict(zip(table.columns, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def _values(column: pd.Series) -> list[Any]:
-    return [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
-
-
-def counted_in(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that count: warm-ups, samples alone and draws that were made anew are in no statistics."""
-    return table[table["counted"].fillna(False).astype(bool)]
 
 
 def step_numbers(pipeline: str) -> dict[str, str]:
@@ -84,11 +81,13 @@ def step_numbers(pipeline: str) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------ steps by N
 
 
-def step_grids(series: Series, clock: str, steps: pd.DataFrame, runs: pd.DataFrame, points: pd.DataFrame) -> list[Grid]:
+def step_grids(
+    series: Series, clock: str, steps: Iterable[StepRow], runs: Iterable[RunRow], points: Iterable[PointRow]
+) -> list[Grid]:
     """The published-style table of a series by one of CLOCKS: rows are steps, columns are N, means over repeats."""
-    own = row_dicts(rows(series, points).sort_values("n"))
+    own = points_of(series, points)
     hours = step_means(series, clock, steps)
-    makespans = [point["makespan_s_mean"] for point in own if point["makespan_s_mean"] is not None]
+    makespans = [point.makespan_s.mean for point in own if point.makespan_s.mean is not None]
     longest = max([*makespans, *(hour * SECONDS_PER_HOUR for hour in hours.values())], default=0)
     unit = unit_for(longest)
     failed = _failed(series, runs)
@@ -96,7 +95,7 @@ def step_grids(series: Series, clock: str, steps: pd.DataFrame, runs: pd.DataFra
     return [
         Grid(
             caption=f"{CLOCKS[clock]} a step, {unit.name}{_page(page) if len(pages) > 1 else ''}",
-            heads=("step", *(f"N = {point['n']}" for point in page)),
+            heads=("step", *(f"N = {point.n}" for point in page)),
             groups=(
                 Group(tuple(_step_lines(series.pipeline, page, hours, unit))),
                 Group(tuple(_sums(clock, page, hours, unit, failed))),
@@ -106,31 +105,34 @@ def step_grids(series: Series, clock: str, steps: pd.DataFrame, runs: pd.DataFra
     ]
 
 
-def step_means(series: Series, clock: str, steps: pd.DataFrame) -> dict[tuple[str, int], float]:
+def step_means(series: Series, clock: str, steps: Iterable[StepRow]) -> dict[tuple[str, int], float]:
     """Return the mean over repeats of each step's hours, by step and N; warm-ups are left out."""
-    means = rows(series, counted_in(steps)).groupby(["step", "n"])[clock].mean().dropna()
-    return {(step, int(n)): float(hours) for (step, n), hours in means.items()}
+    hours: dict[tuple[str, int], list[float]] = {}
+    for row in rows(series, counted_in(steps)):
+        if (known := getattr(row, clock)) is not None:
+            hours.setdefault((row.step, row.n), []).append(known)
+    return {place: fmean(own) for place, own in hours.items()}
 
 
-def _pages(points: Sequence[Record]) -> list[Sequence[Record]]:
+def _pages(points: Sequence[PointRow]) -> list[Sequence[PointRow]]:
     """Part columns evenly where they are too many for one table."""
     count = -(-len(points) // WIDEST)
     width = -(-len(points) // max(count, 1))
     return [points[start : start + width] for start in range(0, len(points), max(width, 1))]
 
 
-def _page(points: Sequence[Record]) -> str:
-    return f", N = {points[0]['n']} to {points[-1]['n']}"
+def _page(points: Sequence[PointRow]) -> str:
+    return f", N = {points[0].n} to {points[-1].n}"
 
 
 def _step_lines(
-    pipeline: str, points: Sequence[Record], hours: Mapping[tuple[str, int], float], unit: TimeUnit
+    pipeline: str, points: Sequence[PointRow], hours: Mapping[tuple[str, int], float], unit: TimeUnit
 ) -> Iterator[Line]:
     """Lines of the steps in order; a step that ran at no N says so, one that is missing at some N is blank there."""
     ran = {step for step, _ in hours}
     for step, place in step_numbers(pipeline).items():
         if step in ran:
-            yield Line(step, tuple(_time(hours.get((step, point["n"])), unit) for point in points), number=place)
+            yield Line(step, tuple(_time(hours.get((step, point.n)), unit) for point in points), number=place)
         elif step not in ALTERNATIVES:
             yield Line(step, tuple(Entry(NOT_RUN) for _ in points), number=place)
 
@@ -141,21 +143,22 @@ def _time(hours: float | None, unit: TimeUnit) -> Entry:
 
 def _sums(
     clock: str,
-    points: Sequence[Record],
+    points: Sequence[PointRow],
     hours: Mapping[tuple[str, int], float],
     unit: TimeUnit,
     failed: Mapping[int, str],
 ) -> Iterator[Line]:
-    yield Line("samples failed", tuple(Entry(failed.get(point["n"], "")) for point in points))
+    yield Line("samples failed", tuple(Entry(failed.get(point.n, "")) for point in points))
     if clock == "busy_h":
-        sums = ([h for (_, n), h in hours.items() if n == point["n"]] for point in points)
+        sums = ([h for (_, n), h in hours.items() if n == point.n] for point in points)
         yield Line("total busy", tuple(_time(sum(own) if own else None, unit) for own in sums))
     else:
         yield Line("total (makespan)", tuple(_makespan(point, unit) for point in points))
-    for column, head in _daily(points[0]["pipeline"]):
-        if any(point[f"{column}_mean"] is not None for point in points):
-            yield Line(head, tuple(_statistic(point, column) for point in points))
-    yield Line("repeats", tuple(Entry(f"{point['repeats']:,}") for point in points))
+    for column, head in _daily(points[0].pipeline):
+        estimates = [getattr(point, column) for point in points]
+        if any(one.mean is not None for one in estimates):
+            yield Line(head, tuple(map(mean_entry, estimates)))
+    yield Line("repeats", tuple(Entry(f"{point.repeats:,}") for point in points))
 
 
 def _daily(pipeline: str) -> list[tuple[str, str]]:
@@ -164,61 +167,93 @@ def _daily(pipeline: str) -> list[tuple[str, str]]:
     return [*daily, ("human_30x_per_day", "30x human genomes a day")] if PIPELINES[pipeline].genomes else daily
 
 
-def _makespan(point: Record, unit: TimeUnit) -> Entry:
-    known = point["makespan_s_mean"], point["makespan_s_se"]
+def _makespan(point: PointRow, unit: TimeUnit) -> Entry:
+    known = point.makespan_s.mean, point.makespan_s.se
     mean, error = (None if value is None else unit.of(value) for value in known)
     return Entry(*with_error(mean, error, least=unit.decimals))
 
 
-def _statistic(point: Record, column: str) -> Entry:
-    return Entry(*with_error(point[f"{column}_mean"], point[f"{column}_se"]))
+def mean_entry(of: Estimate) -> Entry:
+    """A mean and its standard error."""
+    return Entry(*with_error(of.mean, of.se))
 
 
-def _failed(series: Series, runs: pd.DataFrame) -> dict[int, str]:
+def _failed(series: Series, runs: Iterable[RunRow]) -> dict[int, str]:
     """`2 of 8` by N: samples that failed over all repeats, of those that were run."""
-    sums = rows(series, counted_in(runs)).groupby("n")[["failed", "samples"]].sum()
-    return {int(n): f"{int(row['failed'])} of {int(row['samples'])}" for n, row in sums.iterrows()}
+    of_n: dict[int, list[RunRow]] = {}
+    for run in rows(series, counted_in(runs)):
+        of_n.setdefault(run.n, []).append(run)
+    return {n: f"{sum(run.failed for run in own)} of {sum(run.samples for run in own)}" for n, own in of_n.items()}
 
 
 # ---------------------------------------------------------------------------------------- more nodes
 
 
-def nodes_grid(pipeline: str, points: pd.DataFrame) -> Grid | None:
+def nodes_grid(pipeline: str, points: Iterable[PointRow]) -> Grid | None:
     """What more nodes bring, a row a point of mode cluster; None where the pipeline has none."""
-    own = [p for p in row_dicts(points) if (p["pipeline"], p["mode"]) == (pipeline, CLUSTER)]
+    own = [point for point in points if (point.pipeline, point.mode) == (pipeline, CLUSTER)]
     heads = ("nodes", "binding", "N", PIPELINES[pipeline].daily, "of as many single nodes at their best")
     lines = tuple(
         Line(
-            f"{point['nodes']:,}",
+            f"{point.nodes:,}",
             (
-                Entry(point["binding"]),
-                Entry(f"{point['n']:,}"),
-                _statistic(point, "genomes_per_day"),
-                Entry("" if point["node_efficiency"] is None else f"{number(100 * point['node_efficiency'])}%"),
+                Entry(point.binding),
+                Entry(f"{point.n:,}"),
+                mean_entry(point.genomes_per_day),
+                Entry(_share(point.node_efficiency)),
             ),
         )
-        for point in sorted(own, key=lambda point: (point["nodes"], point["binding"], point["n"]))
+        for point in sorted(own, key=lambda point: (point.nodes, point.binding, point.n))
     )
     return Grid("More nodes", heads, (Group(lines),)) if lines else None
+
+
+# --------------------------------------------------------------------------------------- points by N
+
+POINT_FIGURES = {
+    "genomes/day": "genomes_per_day",
+    "30x human/day": "human_30x_per_day",
+    "makespan, s": "makespan_s",
+    "CPU utilisation": "cpu_utilisation",
+}
+
+
+def points_grid(series: Series, points: Iterable[PointRow]) -> Grid:
+    """What a series came to, a row an N: means over its repeats, and their standard errors."""
+    shares = ["of as many single nodes"] if series.mode == CLUSTER else []
+    lines = [
+        line(
+            *(str(point.n), str(point.repeats), _failed_of(point)),
+            *(mean_entry(getattr(point, name)) for name in POINT_FIGURES.values()),
+            *(_share(point.node_efficiency) for _ in shares),
+        )
+        for point in points_of(series, points)
+    ]
+    caption = f"{series.pipeline}, {label(series)}: mean \u00b1 standard error over repeats"
+    return Grid(caption, ("N", "runs", "failed", *POINT_FIGURES, *shares), (Group(tuple(lines)),), words=0)
+
+
+def _failed_of(point: PointRow) -> str:
+    return f"{point.failed} ({point.failed_data} for bad data)" if point.failed_data else str(point.failed)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{number(100 * value)}%"
 
 
 # ------------------------------------------------------------------------------------------- failures
 
 
-def failure_grid(samples: pd.DataFrame) -> Grid | None:
+def failure_grid(samples: Iterable[SampleRow]) -> Grid | None:
     """The samples that failed, with step, cause, message and log; warm-ups too. None where none did."""
-    failed = row_dicts(samples[~samples["succeeded"].fillna(False).astype(bool)])
+    failed = [sample for sample in samples if not sample.succeeded]
     heads = ("sample", "cell", "step", "cause", "fault", "message", "log")
-    columns = ("cell", "failed_step", "cause", "fault", "message", "log")
-    lines = tuple(
-        Line(record["sample"], tuple(Entry(_plain(record[column])) for column in columns))
-        for record in ({**sample, "fault": FAULTS[sample["fault"]]} for sample in failed[:MOST_FAILURES])
-    )
+    lines = tuple(Line(one.sample, tuple(Entry(text or "") for text in _told(one))) for one in failed[:MOST_FAILURES])
     return Grid("Samples that failed", heads, (Group(lines),), figures=False) if lines else None
 
 
-def _plain(value: str | None) -> str:
-    return "" if value is None else str(value)
+def _told(sample: SampleRow) -> tuple[str | None, ...]:
+    return sample.cell, sample.failed_step, sample.cause, FAULTS[sample.fault], sample.message, sample.log
 
 
 # ------------------------------------------------------------------------------------------ agreement

@@ -38,12 +38,12 @@ def method_lines(tables: Tables, records: Sequence[RunRecord]) -> Iterator[str]:
 
 def _cells(tables: Tables) -> str:
     counting, ended = counted_in(tables.runs), tables.runs
-    counts = listed(str(n) for n in sorted(counting["n"].dropna().unique()))
-    warm_ups = int(ended["warm_up"].fillna(False).astype(bool).sum())
+    counts = listed(str(n) for n in sorted({run.n for run in counting}))
+    warm_ups = sum(run.warm_up for run in ended)
     others = len(ended) - len(counting) - warm_ups
     said = f"{counted(len(counting), 'cell')} that ended, N = {counts or 'none'}. Means are over repeats."
     modes = "Scheduled: one workflow for all samples; independent: one for each, side by side."
-    if CLUSTER in set(ended["mode"]):
+    if any(run.mode == CLUSTER for run in ended):
         modes += (
             " Cluster: one workflow whose jobs Slurm places on nodes; its makespan is the wall time of the whole run, "
             "on the clock of the machine that submits, start and end and waiting in Slurm's queue included."
@@ -58,7 +58,7 @@ def _repeats(study: Study, stopped: Sequence[Stop]) -> str:
 
 def _draw(tables: Tables, records: Sequence[RunRecord]) -> str:
     seeds = listed(sorted({str(record.cell.seed) for record in records}))
-    caches = listed(sorted(tables.runs["cache"].dropna().unique())).replace("_", " ")
+    caches = listed(sorted({run.cache for run in tables.runs})).replace("_", " ")
     return (
         f"Samples of a cell are all different, drawn from the pool with seed {seeds or 'none'}, and recorded. Page "
         f"cache at the start: {caches or 'not known'}."
@@ -66,10 +66,10 @@ def _draw(tables: Tables, records: Sequence[RunRecord]) -> str:
 
 
 def _pinning(tables: Tables) -> str:
-    timed = tables.jobs[tables.jobs["timed"].fillna(False).astype(bool)]
-    leased = int(timed["cpus"].notna().sum())
-    proven = int(timed["binding_ok"].eq(True).fillna(False).sum())
-    split = int(tables.runs["split_jobs"].fillna(0).sum())
+    timed = [job for job in tables.jobs if job.timed]
+    leased = sum(job.cpus is not None for job in timed)
+    proven = sum(job.binding_ok is True for job in timed)
+    split = sum(run.split_jobs or 0 for run in tables.runs)
     across = f"; {counted(split, 'lease')} crossed a boundary of caches or memory needlessly" if split else ""
     return (
         f"Pinning: {leased:,} of {counted(len(timed), 'job')} of the steps had a lease of CPUs, disjoint from all "

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from gpd.comparison.nodes import MHZ_PER_GHZ, TEST_BED, disk_text, gigabytes, percent
+from gpd.comparison.nodes import MHZ_PER_GHZ, TEST_BED, disk_text, gigabytes
 from gpd.records.node import SCOPES, Bandwidth, Clock, Core, Kernel, Latency, NodeRecord, Place, nearest
 from gpd.reports.figures import MapLook, draw_map
 from gpd.reports.study_figures import Shown
-from gpd.text.formats import counted, listed, number
+from gpd.text.formats import counted, listed, number, percent
 from gpd.text.grid import Entry, Grid, Group, Line
 
 KERNELS: tuple[Kernel, ...] = ("triad", "copy")

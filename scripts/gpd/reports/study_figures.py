@@ -2,9 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
 
 from gpd.pipelines import PIPELINES
 from gpd.published.series import ReferenceSeries
@@ -12,16 +9,16 @@ from gpd.records.cell import Series
 from gpd.reports.figures import MOST_BARS, Bar, Curve, Drawing, Point, Stack, draw_curves, draw_stacks, draw_timeline
 from gpd.reports.grids import (
     SECONDS_PER_HOUR,
-    Record,
     counted_in,
     label,
     name,
-    row_dicts,
+    points_of,
     rows,
     step_means,
     step_numbers,
 )
-from gpd.statistics.knee import Knee, Observation, find_knee
+from gpd.statistics.knee import Knee, find_knee
+from gpd.tables.columns import JobRow, PointRow, StepRow
 from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import TimeUnit, counted, number, unit_for
 
@@ -37,26 +34,28 @@ class Shown:
     drawing: Drawing | None = None
 
 
-def knee_of(series: Series, points: pd.DataFrame) -> Knee | None:
+@dataclass(frozen=True)
+class Span:
+    """An attempt whose start and end are known, s since the first job of its cell."""
+
+    sample: str | None
+    step: str
+    cpus: str | None
+    start_s: float
+    end_s: float
+    failed: bool
+
+
+def knee_of(series: Series, points: Iterable[PointRow]) -> Knee | None:
     """Return what the knee finder says of a series; None where it has one N alone, and so no curve."""
-    own = row_dicts(rows(series, points))
-    observations = [
-        Observation(
-            point["n"],
-            point["genomes_per_day_mean"],
-            point["genomes_per_day_se"],
-            point["failed"],
-            point["failed_data"],
-        )
-        for point in own
-    ]
-    return find_knee(observations) if len(observations) > 1 else None
+    own = rows(series, points)
+    return find_knee(point.observation for point in own) if len(own) > 1 else None
 
 
 # --------------------------------------------------------------------------------------------- curves
 
 
-def throughput_figure(pipeline: str, lines: Sequence[Series], points: pd.DataFrame) -> Shown:
+def throughput_figure(pipeline: str, lines: Sequence[Series], points: Sequence[PointRow]) -> Shown:
     """Genomes a day against N, a curve a series, knees ringed."""
     curves = [_curve(series, points, "genomes_per_day", knee=knee_of(series, points)) for series in lines]
     daily = PIPELINES[pipeline].daily
@@ -71,7 +70,7 @@ def throughput_figure(pipeline: str, lines: Sequence[Series], points: pd.DataFra
     return Shown(f"{rings}{_about_errors(drawn)}", drawing)
 
 
-def utilisation_figure(pipeline: str, lines: Sequence[Series], points: pd.DataFrame) -> Shown:
+def utilisation_figure(pipeline: str, lines: Sequence[Series], points: Sequence[PointRow]) -> Shown:
     """CPU utilisation in per cent against N, a curve a series."""
     curves = [curve for series in lines if (curve := _curve(series, points, "cpu_utilisation", PERCENT)).points]
     if not curves:
@@ -111,14 +110,16 @@ def reference_figure(references: Sequence[ReferenceSeries]) -> Shown | None:
     )
 
 
-def _curve(series: Series, points: pd.DataFrame, column: str, scale: float = 1, knee: Knee | None = None) -> Curve:
-    own = row_dicts(rows(series, points).sort_values("n"))
+def _curve(
+    series: Series, points: Sequence[PointRow], column: str, scale: float = 1, knee: Knee | None = None
+) -> Curve:
+    estimates = [(point.n, getattr(point, column)) for point in points_of(series, points)]
     return Curve(
         label(series),
         tuple(
-            Point(p["n"], p[f"{column}_mean"] * scale, None if p[f"{column}_se"] is None else p[f"{column}_se"] * scale)
-            for p in own
-            if p[f"{column}_mean"] is not None
+            Point(n, one.mean * scale, None if one.se is None else one.se * scale)
+            for n, one in estimates
+            if one.mean is not None
         ),
         knee.n if knee else None,
     )
@@ -144,7 +145,7 @@ def _told(curves: Iterable[Curve], unit: str = "") -> str:
 # --------------------------------------------------------------------------------------------- stacks
 
 
-def step_figure(series: Series, steps: pd.DataFrame, points: pd.DataFrame) -> Shown:
+def step_figure(series: Series, steps: Sequence[StepRow], points: Sequence[PointRow]) -> Shown:
     """Busy time a sample, stacked by step, a bar an N."""
     hours = step_means(series, "busy_h", steps)
     if not hours:
@@ -168,7 +169,7 @@ def step_figure(series: Series, steps: pd.DataFrame, points: pd.DataFrame) -> Sh
         f"busy {unit.name} a sample",
         numbers,
     )
-    failed = rows(series, points)["failed"].sum() > 0
+    failed = any(point.failed for point in rows(series, points))
     return Shown(
         "Each step's busy time over N, mean over repeats: where bars grow with N, samples are in each other's way."
         f"{' Samples that failed did not go through all steps.' if failed else ''}",
@@ -179,27 +180,30 @@ def step_figure(series: Series, steps: pd.DataFrame, points: pd.DataFrame) -> Sh
 # ------------------------------------------------------------------------------------------- timeline
 
 
-def timeline_figure(series: Series, jobs: pd.DataFrame) -> Shown:
+def timeline_figure(series: Series, jobs: Sequence[JobRow]) -> Shown:
     """Which job held which CPU in one cell: the largest N's first repeat. Jobs without a lease: in lanes by sample."""
-    own = rows(series, counted_in(jobs))
-    own = own[own["timed"].fillna(False).astype(bool)]
-    if own.empty:
+    own = [job for job in rows(series, counted_in(jobs)) if job.timed]
+    if not own:
         return Shown("No timeline: no job of a step was recorded.")
-    cell = own.sort_values(["n", "repeat"], ascending=[False, True], kind="stable")["cell"].iloc[0]
-    held = row_dicts(own[own["cell"] == cell])
-    ended = [job for job in held if job["start_s"] is not None and job["end_s"] is not None]
+    cell = min(own, key=lambda job: (-job.n, job.repeat)).cell
+    held = [job for job in own if job.cell == cell]
+    ended = [
+        Span(job.sample, job.step, job.cpus, job.start_s, job.end_s, job.exit_code != 0)
+        for job in held
+        if job.start_s is not None and job.end_s is not None
+    ]
     if not ended:
         return Shown(
             f"No timeline: no end of a job is known in cell {cell}, or jobs ran on several hosts, whose clocks differ."
         )
-    unit = unit_for(max(job["end_s"] for job in ended))
-    leased = any(job["cpus"] for job in ended)
+    unit = unit_for(max(job.end_s for job in ended))
+    leased = any(job.cpus for job in ended)
     bars, lanes = _on_cpus(ended, unit) if leased else by_sample(ended, unit)
     drawing = draw_timeline(
         f"{name(series)}-timeline",
         f"Which job {'held which CPU' if leased else 'ran when'}, cell {cell}",
         f"{counted(len(ended), 'job')} on {counted(len(lanes), 'CPU' if leased else 'lane')} in "
-        f"{unit.show(max(job['end_s'] for job in ended))} {unit.name}.",
+        f"{unit.show(max(job.end_s for job in ended))} {unit.name}.",
         bars,
         lanes,
         (f"{unit.name} since the first job", "CPU" if leased else ""),
@@ -208,11 +212,11 @@ def timeline_figure(series: Series, jobs: pd.DataFrame) -> Shown:
     return Shown(" ".join(_about_timeline(held, ended, len(bars), leased)), drawing)
 
 
-def _about_timeline(held: Sequence[Record], ended: Sequence[Record], bars: int, leased: bool) -> Iterable[str]:
+def _about_timeline(held: Sequence[JobRow], ended: Sequence[Span], bars: int, leased: bool) -> Iterable[str]:
     yield "The largest N, its first repeat."
     if not leased:
         yield "Its jobs had no lease of CPUs: a lane is what ran of a sample at one time."
-    elif missing := sum(not job["cpus"] for job in ended):
+    elif missing := sum(not job.cpus for job in ended):
         yield f"{counted(missing, 'job')} without a lease {'is' if missing == 1 else 'are'} not shown."
     if unseen := len(held) - len(ended):
         yield f"{counted(unseen, 'attempt')} whose end nobody saw {'is' if unseen == 1 else 'are'} not shown."
@@ -220,9 +224,9 @@ def _about_timeline(held: Sequence[Record], ended: Sequence[Record], bars: int, 
         yield f"The longest {MOST_BARS:,} of {bars:,} bars are shown."
 
 
-def _on_cpus(jobs: Iterable[Record], unit: TimeUnit) -> tuple[list[Bar], list[str]]:
+def _on_cpus(jobs: Iterable[Span], unit: TimeUnit) -> tuple[list[Bar], list[str]]:
     """A lane for each CPU that any job held; a job on CPUs that are neighbours is one bar."""
-    leases = [(job, parse_cpus(job["cpus"])) for job in jobs if job["cpus"]]
+    leases = [(job, parse_cpus(job.cpus)) for job in jobs if job.cpus]
     lane_of = {cpu: at for at, cpu in enumerate(sorted({cpu for _, cpus in leases for cpu in cpus}))}
     bars = [
         _bar(job, first, count, unit)
@@ -240,27 +244,27 @@ def stretches(lanes: Sequence[int]) -> Iterable[tuple[int, int]]:
         yield start, after - lanes.index(start)
 
 
-def by_sample(jobs: Iterable[Record], unit: TimeUnit) -> tuple[list[Bar], list[str]]:
+def by_sample(jobs: Iterable[Span], unit: TimeUnit) -> tuple[list[Bar], list[str]]:
     """As many lanes for each sample as it had jobs at one time; what samples share comes last."""
     bars: list[Bar] = []
     lanes: list[str] = []
     for sample, own in _owned(jobs).items():
         free: list[float] = []  # when each lane of this sample is free again
-        for job in sorted(own, key=lambda job: (job["start_s"], job["end_s"])):
-            lane = next((at for at, end in enumerate(free) if end <= job["start_s"]), len(free))
-            free[lane : lane + 1] = [job["end_s"]]
+        for job in sorted(own, key=lambda job: (job.start_s, job.end_s)):
+            lane = next((at for at, end in enumerate(free) if end <= job.start_s), len(free))
+            free[lane : lane + 1] = [job.end_s]
             bars.append(_bar(job, len(lanes) + lane, 1, unit))
         lanes += [sample, *[""] * (len(free) - 1)]
     return bars, lanes
 
 
-def _owned(jobs: Iterable[Record]) -> Mapping[str, list[Record]]:
-    owned: dict[str, list[Any]] = {}
+def _owned(jobs: Iterable[Span]) -> Mapping[str, list[Span]]:
+    owned: dict[str, list[Span]] = {}
     for job in jobs:
-        sample = SHARED if job["sample"] in (None, "cohort") else job["sample"]
+        sample = SHARED if job.sample in (None, "cohort") else job.sample
         owned.setdefault(sample, []).append(job)
     return {sample: owned[sample] for sample in sorted(owned, key=lambda name: (name == SHARED, name))}
 
 
-def _bar(job: Record, lane: int, lanes: int, unit: TimeUnit) -> Bar:
-    return Bar(job["step"], lane, lanes, unit.of(job["start_s"]), unit.of(job["end_s"]), job["exit_code"] != 0)
+def _bar(job: Span, lane: int, lanes: int, unit: TimeUnit) -> Bar:
+    return Bar(job.step, lane, lanes, unit.of(job.start_s), unit.of(job.end_s), job.failed)

@@ -15,7 +15,7 @@ from gpd.records.scaling import PLAN, RECORD, WHOLE, ScalingCell, ScalingRecord,
 from gpd.statistics import amdahl
 from gpd.statistics.estimates import Estimate, estimate, ratio
 from gpd.tables import collect, columns
-from gpd.tables.rows import Row, peak_memory_mib
+from gpd.tables.rows import Row, peak_memory_mib, span_s
 
 LEDGER = "ledger.jsonl"
 SECONDS_PER_HOUR = 3600
@@ -82,7 +82,7 @@ def write(results: Results, folder: Path) -> None:
 
 def _run(ran: Ran) -> Row:
     cell, attempts = ran.record.cell, [attempt for copy in ran.copies for attempt in copy]
-    makespan_s = _between(attempts)
+    makespan_s = span_s(attempts)
     sku = ran.record.host.sku if ran.record.host else None
     return {
         **{name: value for name, value in asdict(cell.point).items() if name in POINT},
@@ -122,12 +122,6 @@ def _covered(spans: Iterable[tuple[float, float]]) -> float:
         total += max(0.0, end - max(start, until))
         until = max(until, end)
     return total
-
-
-def _between(attempts: Iterable[Attempt]) -> float | None:
-    """From the first start to the last end, s."""
-    spans = [(attempt.start, attempt.end) for attempt in attempts if attempt.start and attempt.end]
-    return (max(end for _, end in spans) - min(start for start, _ in spans)).total_seconds() if spans else None
 
 
 def _sum(values: Sequence[float | None]) -> float | None:

@@ -1,6 +1,8 @@
-"""Tables of a study: collected from the files that its cells left, written as TSV and Parquet, read again. No clock."""
+"""Tables of a study: collected from the files that its cells left, written as TSV and Parquet. No clock.
 
-import json
+Rows are of the types in columns.py; pandas and pyarrow have them only to write them.
+"""
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,27 +10,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec import Struct
 
 from gpd.errors import GpdError
-from gpd.files import own_folder, read_text, replace, write_text
+from gpd.files import own_folder, replace
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.pipelines import PIPELINES
 from gpd.records import node
 from gpd.records.cell import CLUSTER, Cell, counted_cells
-from gpd.records.decoding import decode
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.node import NodeRecord
 from gpd.records.run import ProcessRecord, RunRecord, read_cell, read_run
 from gpd.records.study import StudyRecord, read_study_record
+from gpd.statistics.estimates import Estimate
 from gpd.tables import columns, faults, rows
+from gpd.tables.columns import JobRow, PointRow, RunRow, SampleRow, StepRow
 
 FOLDER = "tables"  # of a study's tables, in its folder
-CELLS = "cells.json"  # what the tables don't hold: run.json of every cell, and which cells did not end
-SCHEMA_VERSION = 1
 FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digits
 TSV = {"sep": "\t", "index": False, "float_format": FLOAT_FORMAT, "lineterminator": "\n"}
 CLOCK_TOLERANCE = timedelta(seconds=1)
@@ -40,21 +41,25 @@ class CollectError(GpdError):
 
 @dataclass(frozen=True)
 class Tables:
-    """A study in tables (columns.py spells them), the run.json of each of its runs, and the cells that did not end.
+    """A study in tables (columns.py has the types of their rows), the run.json of each run, the cells that did not end.
 
     `node` is the record of the node that it ran on, where it has one; `plan` is what it was to measure, None where an
     earlier version left none.
     """
 
-    jobs: pd.DataFrame
-    samples: pd.DataFrame
-    steps: pd.DataFrame
-    runs: pd.DataFrame
-    points: pd.DataFrame
+    jobs: Sequence[JobRow]
+    samples: Sequence[SampleRow]
+    steps: Sequence[StepRow]
+    runs: Sequence[RunRow]
+    points: Sequence[PointRow]
     unfinished: tuple[str, ...]
     records: tuple[RunRecord, ...]
     node: NodeRecord | None = None
     plan: StudyRecord | None = None
+
+    def frame(self, table: str) -> pd.DataFrame:
+        """A table as it is written."""
+        return _frame(getattr(self, table), columns.TABLES[table])
 
 
 # ---- collect -----------------------------------------------------------------------------------------
@@ -67,17 +72,19 @@ def collect(study: Path) -> Tables:
     """
     finished, unfinished = _cells(study)
     runs = [_read_run(folder, record) for folder, record in finished]
-    found = {table: _Columns(spelled) for table, spelled in columns.TABLES.items()}
-    totals: list[rows.Row] = []
-    for made in _rows(runs):
-        totals += made["runs"]
-        for table, of_cell in made.items():
-            found[table].add(of_cell)
-    found["points"].add(rows.points(totals))
-    frames = {table: values.frame() for table, values in found.items()}
-    records = tuple(run.record for run in runs)
-    plan = read_study_record(study)
-    return Tables(**frames, unfinished=unfinished, records=records, node=_node(study), plan=plan)
+    of_cells = list(_rows(runs))
+    of_runs = [of_cell.run for of_cell in of_cells]
+    return Tables(
+        jobs=[job for of_cell in of_cells for job in of_cell.jobs],
+        samples=[sample for of_cell in of_cells for sample in of_cell.samples],
+        steps=[step for of_cell in of_cells for step in of_cell.steps],
+        runs=of_runs,
+        points=rows.points(of_runs),
+        unfinished=unfinished,
+        records=tuple(run.record for run in runs),
+        node=_node(study),
+        plan=read_study_record(study),
+    )
 
 
 def _node(study: Path) -> NodeRecord | None:
@@ -85,14 +92,14 @@ def _node(study: Path) -> NodeRecord | None:
     return node.read_node(path) if path.exists() else None
 
 
-def failures(study: Path) -> list[rows.Row]:
+def failures(study: Path) -> list[SampleRow]:
     """The rows of the samples that failed in any cell of a study, without the tables. Raises CollectError, too."""
     runs = [_read_run(folder, record) for folder, record in _cells(study)[0]]
-    return [row for made in _rows(runs) for row in made["samples"] if not row["succeeded"]]
+    return [sample for of_cell in _rows(runs) for sample in of_cell.samples if not sample.succeeded]
 
 
-def _rows(runs: Sequence[Run]) -> Iterator[dict[str, list[rows.Row]]]:
-    """The rows of each cell by table; what came of its samples, all cells together tell."""
+def _rows(runs: Sequence[Run]) -> Iterator[rows.CellRows]:
+    """The rows of each cell; what came of its samples, all cells together tell."""
     kinds: dict[Any, list[Run]] = {}
     for run in runs:
         kinds.setdefault(run.kind, []).append(run)
@@ -105,21 +112,6 @@ def _rows(runs: Sequence[Run]) -> Iterator[dict[str, list[rows.Row]]]:
     for run, of_run in judged:
         why = faults.faults(run, of_run, evidence[run.cell.pipeline])
         yield rows.cell_rows(run, of_run, why, counted=run.cell.cell in counted)
-
-
-class _Columns:
-    """A table in the making, column by column: a mapping a row would take several times the memory."""
-
-    def __init__(self, spelled: Sequence[columns.Column]) -> None:
-        self.types = {column.name: column.type for column in spelled}
-        self.values: dict[str, list] = {name: [] for name in self.types}
-
-    def add(self, made: Sequence[rows.Row]) -> None:
-        for name, values in self.values.items():
-            values.extend(row[name] for row in made)
-
-    def frame(self) -> pd.DataFrame:
-        return pd.DataFrame({name: pd.array(self.values.pop(name), dtype=dtype) for name, dtype in self.types.items()})
 
 
 def _cells(study: Path) -> tuple[list[tuple[Path, RunRecord]], tuple[str, ...]]:
@@ -165,30 +157,38 @@ def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], atte
             )
 
 
-# ---- write and read ----------------------------------------------------------------------------------
+# ---- write -------------------------------------------------------------------------------------------
 
 
 def write(tables: Tables, folder: Path) -> None:
     """Write every table as TSV and Parquet into a folder, each file at once or not at all."""
     own_folder(folder)
     for table, spelled in columns.TABLES.items():
-        write_frame(getattr(tables, table), spelled, folder / table)
-    cells = {
-        "schema": SCHEMA_VERSION,
-        "unfinished": list(tables.unfinished),
-        "runs": msgspec.to_builtins(tables.records),
-        "node": tables.node and msgspec.to_builtins(tables.node),
-        "plan": msgspec.to_builtins(tables.plan),
-    }
-    text = json.dumps(cells, ensure_ascii=False)
-    write_text(folder / CELLS, f"{text}\n")
+        write_frame(tables.frame(table), spelled, folder / table)
+
+
+def _frame(made: Sequence[Struct], spelled: Sequence[columns.Column]) -> pd.DataFrame:
+    flat = [_flat(row) for row in made]
+    values = zip(*flat, strict=True) if flat else [()] * len(spelled)
+    return pd.DataFrame(
+        {column.name: pd.array(list(own), dtype=column.type) for column, own in zip(spelled, values, strict=True)}
+    )
+
+
+def _flat(row: Struct) -> list[Any]:
+    """The values of a row, in the order of its columns."""
+    found: list[Any] = []
+    for name in row.__struct_fields__:
+        value = getattr(row, name)
+        found += [value.mean, value.sd, value.se] if isinstance(value, Estimate) else [value]
+    return found
 
 
 def frame_of(made: Sequence[rows.Row], spelled: Sequence[columns.Column]) -> pd.DataFrame:
-    """A table of these rows, its columns as they are spelled."""
-    values = _Columns(spelled)
-    values.add(made)
-    return values.frame()
+    """A table of a scaling study."""
+    return pd.DataFrame(
+        {column.name: pd.array([row[column.name] for row in made], dtype=column.type) for column in spelled}
+    )
 
 
 def write_frame(frame: pd.DataFrame, spelled: Sequence[columns.Column], path: Path) -> None:
@@ -214,28 +214,3 @@ def _write_parquet(frame: pd.DataFrame, spelled: Sequence[columns.Column], path:
         for column in spelled
     ]
     pq.write_table(plain.cast(pa.schema(fields, plain.schema.metadata)), path, compression="zstd")
-
-
-def read(folder: Path) -> Tables:
-    """Read what write() wrote, types and all. Raises CollectError where a table is not there, or of another version."""
-    for name in (*(f"{table}.parquet" for table in columns.TABLES), CELLS):
-        if not (folder / name).exists():
-            raise CollectError(f"{folder / name}: no such table; collect the study first")
-    try:
-        frames = {table: _read_parquet(table, folder / f"{table}.parquet") for table in columns.TABLES}
-        cells = json.loads(read_text(folder / CELLS, most=None))
-        unfinished = tuple(cells["unfinished"])
-        records = tuple(decode(json.dumps(record), RunRecord) for record in cells["runs"])
-        of_node = msgspec.convert(cells.get("node"), NodeRecord | None)
-        plan = msgspec.convert(cells.get("plan"), StudyRecord | None)
-    except (pa.ArrowInvalid, json.JSONDecodeError, msgspec.ValidationError, KeyError, TypeError) as error:
-        said = " ".join(str(error).split())
-        raise CollectError(f"{folder}: not the tables of a study: {said}; collect it again") from error
-    return Tables(**frames, unfinished=unfinished, records=records, node=of_node, plan=plan)
-
-
-def _read_parquet(table: str, path: Path) -> pd.DataFrame:
-    frame = pq.read_table(path).to_pandas()
-    if list(frame.columns) != columns.names(table):
-        raise CollectError(f"{path}: its columns are not those of this version of gpd; collect again")
-    return frame.astype({column.name: column.type for column in columns.TABLES[table]})

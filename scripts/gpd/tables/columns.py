@@ -1,9 +1,21 @@
-"""Every column of every table of a study: name, type, unit, what it means. The one place that spells them."""
+"""Every column of every table of a study, as the types of their rows: name, type, unit, what it means.
+
+A row is a record of its type; pandas and pyarrow see it only where tables are written (collect.py).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, get_args, get_type_hints
+
+from msgspec import Meta, Struct
+
+from gpd.records.cell import Series
+from gpd.statistics.estimates import Estimate
+from gpd.statistics.knee import Observation
 
 TEXT, COUNT, NUMBER, TRUTH = "string", "Int64", "Float64", "boolean"
+DTYPES = {str: TEXT, int: COUNT, float: NUMBER, bool: TRUTH}
 
 
 @dataclass(frozen=True)
@@ -16,199 +28,282 @@ class Column:
     description: str
 
 
-STUDY = Column("study", TEXT, "", "The study.")
-CELL = Column("cell", TEXT, "", "The cell: one point of the study's grid, one repeat of it, one folder.")
-PIPELINE = Column("pipeline", TEXT, "", "germline or tuxedo.")
-MODE = Column(
-    "mode",
-    TEXT,
-    "",
-    "scheduled: one workflow for all samples; independent: one a sample, side by side; cluster: one whose jobs Slurm "
-    "places on nodes.",
-)
-BINDING = Column(
-    "binding",
-    TEXT,
-    "",
-    "How jobs got their CPUs: none, compact or scatter, and where the study sets them boundary and memory policy "
-    "(compact-numa-local).",
-)
-NODES = Column("nodes", COUNT, "nodes", "Nodes that its jobs were placed on; 1 but for mode cluster.")
-N = Column("n", COUNT, "samples", "Samples at once.")
-REPEAT = Column("repeat", COUNT, "", "Which repeat, from 1; 0: a warm-up, or a sample alone to be looked at.")
-WARM_UP = Column("warm_up", TRUTH, "", "Whether it only warmed the machine up; such a cell is in no statistics.")
-COUNTED = Column(
-    "counted",
-    TRUTH,
-    "",
-    "Whether it is in statistics: no warm-up, no sample alone to be looked at, not drawn anew.",
-)
-SKU = Column("sku", TEXT, "", "The processor's short name.")
+def means(description: str, unit: str = "") -> Meta:
+    """What a column means, and what it is measured in."""
+    return Meta(description=description, extra={"unit": unit})
 
-SERIES = (PIPELINE, MODE, BINDING, NODES)  # what is the same along a curve
-KEYS = (STUDY, CELL, *SERIES, N, REPEAT, WARM_UP, COUNTED)
-POINT_KEYS = (STUDY, *SERIES, N)
 
-SAMPLE = Column("sample", TEXT, "", "The sample.")
-STEP = Column("step", TEXT, "", "The pipeline's step.")
-LOG = Column("log", TEXT, "", "Log of the job, relative to the cell's folder.")
-FAULT = Column(
-    "fault",
-    TEXT,
-    "",
-    "data: it fails wherever it is drawn, alone too; data_of_cohort: another of its cohort does; load: it does not; "
-    "empty: it succeeded, or is not told apart.",
-)
-FAILED_DATA = Column("failed_data", COUNT, "samples", "Of these, those that failed for bad data.")
-CAUSE = Column("cause", TEXT, "", "Why it failed, as the ledger says it; empty: it did not.")
-MESSAGE = Column("message", TEXT, "", "What the tool, or the launcher, said about the failure.")
+# ---- rows --------------------------------------------------------------------------------------------
 
-JOBS = (
-    *KEYS,
-    Column("sample", TEXT, "", "The sample; cohort: all samples of the run; empty: work that no sample needs alone."),
-    Column("rule", TEXT, "", "The rule of the workflow."),
-    Column("step", TEXT, "", "The pipeline's step, or reference, qc and such, which are outside every timing."),
-    Column("unit", TEXT, "", "The sequencing unit (lane), where the job has one."),
-    Column("shard", TEXT, "", "Which part of a step that was split, where it was."),
-    Column("attempt", COUNT, "", "Which attempt at the job, from 1."),
-    Column("threads", COUNT, "threads", "Threads that the rule asked for."),
-    Column("cpus", TEXT, "", "CPUs that were leased; empty: none."),
-    Column("node", TEXT, "", "The node that it ran on; empty: not known."),
-    Column("slurm_job_id", TEXT, "", "The Slurm job that it was part of; empty: none."),
-    Column("start", TEXT, "UTC", "When the job began, after its wait."),
-    Column("end", TEXT, "UTC", "When its last process ended; empty: nobody saw it."),
-    Column(
-        "start_s",
-        NUMBER,
-        "s",
-        "Start, since the first job of a step began in the cell; empty too where jobs ran on several hosts.",
+StudyName = Annotated[str, means("The study.")]
+PipelineName = Annotated[str, means("germline or tuxedo.")]
+ModeName = Annotated[
+    str,
+    means(
+        "scheduled: one workflow for all samples; independent: one a sample, side by side; cluster: one whose jobs "
+        "Slurm places on nodes."
     ),
-    Column("end_s", NUMBER, "s", "End, likewise."),
-    Column("wait_s", NUMBER, "s", "Time waited for CPUs."),
-    Column("wall_s", NUMBER, "s", "Wall time."),
-    Column("cpu_s", NUMBER, "s", "CPU time of all its processes."),
-    Column("peak_rss_mib", NUMBER, "MiB", "Peak resident memory of all its processes together."),
-    Column("read_mib", NUMBER, "MiB", "Read from storage."),
-    Column("write_mib", NUMBER, "MiB", "Written towards storage."),
-    Column("shared_inputs_mib", NUMBER, "MiB", "Size of its inputs on network file systems; empty: not known."),
-    Column("shared_outputs_mib", NUMBER, "MiB", "Size of its outputs on network file systems; empty: not known."),
-    Column("exit_code", COUNT, "", "Exit code; empty: nobody saw one."),
-    CAUSE,
-    MESSAGE,
-    Column("binding_ok", TRUTH, "", "Whether it kept to its CPUs; empty: it had no lease, or nothing was seen."),
-    Column("memory_applied", TEXT, "", "The memory policy that it really had; empty: not known."),
-    Column("contended", TRUTH, "", "Whether processes that are no job of ours kept its CPUs busy; empty: not known."),
-    Column("foreign_cpu_s", NUMBER, "s", "CPU time that these processes took on its CPUs."),
-    Column("steal_s", NUMBER, "s", "CPU time that the hypervisor gave to others on its CPUs."),
-    Column("timed", TRUTH, "", "Whether it belongs to one of the pipeline's named steps."),
-    LOG,
-)
+]
+BindingName = Annotated[
+    str,
+    means(
+        "How jobs got their CPUs: none, compact or scatter, and where the study sets them boundary and memory policy "
+        "(compact-numa-local)."
+    ),
+]
+NodeCount = Annotated[int, means("Nodes that its jobs were placed on; 1 but for mode cluster.", "nodes")]
+SamplesAtOnce = Annotated[int, means("Samples at once.", "samples")]
+SkuName = Annotated[str | None, means("The processor's short name.")]
+FailedForData = Annotated[int, means("Of these, those that failed for bad data.", "samples")]
 
-SAMPLES = (
-    *KEYS,
-    SAMPLE,
-    Column("input_digest", TEXT, "", "Digest of the sample's reads."),
-    Column("gigabases", NUMBER, "Gb", "Bases sequenced."),
-    Column("mapped", NUMBER, "", "Share of its reads that mapped; empty: not known."),
-    Column("mismatches", NUMBER, "", "Share of its aligned bases that differ from the reference; empty: not known."),
-    Column("succeeded", TRUTH, "", "Whether it went through every step, and so did what it shares with its cohort."),
-    Column("failed_step", TEXT, "", "The step that failed, or was never reached; empty: none, or no job ran at all."),
-    Column("cause", TEXT, "", "Why: the ledger's cause, no_job_ran, or not_finished; empty: it succeeded."),
-    FAULT,
-    MESSAGE,
-    LOG,
-    Column("start_s", NUMBER, "s", "Start of its own first job, since the first job of a step began in the cell."),
-    Column("end_s", NUMBER, "s", "End of its own last job, since the first job of a step began in the cell."),
-    Column("busy_s", NUMBER, "s", "Sum of its own jobs' wall times, failed attempts included."),
-    Column("cpu_s", NUMBER, "s", "CPU time of its own jobs, failed attempts included."),
-    Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of its own jobs."),
-)
+
+class OfCell(Struct, frozen=True, kw_only=True):
+    """What every row of a cell begins with."""
+
+    study: StudyName
+    cell: Annotated[str, means("The cell: one point of the study's grid, one repeat of it, one folder.")]
+    pipeline: PipelineName
+    mode: ModeName
+    binding: BindingName
+    nodes: NodeCount
+    n: SamplesAtOnce
+    repeat: Annotated[int, means("Which repeat, from 1; 0: a warm-up, or a sample alone to be looked at.")]
+    warm_up: Annotated[bool, means("Whether it only warmed the machine up; such a cell is in no statistics.")]
+    counted: Annotated[
+        bool, means("Whether it is in statistics: no warm-up, no sample alone to be looked at, not drawn anew.")
+    ]
+
+    @property
+    def series(self) -> Series:
+        return _series(self)
+
+
+class JobRow(OfCell, frozen=True, kw_only=True):
+    """An attempt at a job."""
+
+    sample: Annotated[
+        str | None, means("The sample; cohort: all samples of the run; empty: work that no sample needs alone.")
+    ]
+    rule: Annotated[str, means("The rule of the workflow.")]
+    step: Annotated[str, means("The pipeline's step, or reference, qc and such, which are outside every timing.")]
+    unit: Annotated[str | None, means("The sequencing unit (lane), where the job has one.")]
+    shard: Annotated[str | None, means("Which part of a step that was split, where it was.")]
+    attempt: Annotated[int | None, means("Which attempt at the job, from 1.")]
+    threads: Annotated[int, means("Threads that the rule asked for.", "threads")]
+    cpus: Annotated[str | None, means("CPUs that were leased; empty: none.")]
+    node: Annotated[str | None, means("The node that it ran on; empty: not known.")]
+    slurm_job_id: Annotated[str | None, means("The Slurm job that it was part of; empty: none.")]
+    start: Annotated[str | None, means("When the job began, after its wait.", "UTC")]
+    end: Annotated[str | None, means("When its last process ended; empty: nobody saw it.", "UTC")]
+    start_s: Annotated[
+        float | None,
+        means(
+            "Start, since the first job of a step began in the cell; empty too where jobs ran on several hosts.", "s"
+        ),
+    ]
+    end_s: Annotated[float | None, means("End, likewise.", "s")]
+    wait_s: Annotated[float | None, means("Time waited for CPUs.", "s")]
+    wall_s: Annotated[float | None, means("Wall time.", "s")]
+    cpu_s: Annotated[float | None, means("CPU time of all its processes.", "s")]
+    peak_rss_mib: Annotated[float | None, means("Peak resident memory of all its processes together.", "MiB")]
+    read_mib: Annotated[float | None, means("Read from storage.", "MiB")]
+    write_mib: Annotated[float | None, means("Written towards storage.", "MiB")]
+    shared_inputs_mib: Annotated[
+        float | None, means("Size of its inputs on network file systems; empty: not known.", "MiB")
+    ]
+    shared_outputs_mib: Annotated[
+        float | None, means("Size of its outputs on network file systems; empty: not known.", "MiB")
+    ]
+    exit_code: Annotated[int | None, means("Exit code; empty: nobody saw one.")]
+    cause: Annotated[str | None, means("Why it failed, as the ledger says it; empty: it did not.")]
+    message: Annotated[str | None, means("What the tool, or the launcher, said about the failure.")]
+    binding_ok: Annotated[
+        bool | None, means("Whether it kept to its CPUs; empty: it had no lease, or nothing was seen.")
+    ]
+    memory_applied: Annotated[str | None, means("The memory policy that it really had; empty: not known.")]
+    contended: Annotated[
+        bool | None, means("Whether processes that are no job of ours kept its CPUs busy; empty: not known.")
+    ]
+    foreign_cpu_s: Annotated[float | None, means("CPU time that these processes took on its CPUs.", "s")]
+    steal_s: Annotated[float | None, means("CPU time that the hypervisor gave to others on its CPUs.", "s")]
+    timed: Annotated[bool, means("Whether it belongs to one of the pipeline's named steps.")]
+    log: Annotated[str, means("Log of the job, relative to the cell's folder.")]
+
+
+class SampleRow(OfCell, frozen=True, kw_only=True):
+    """A sample of a cell."""
+
+    sample: Annotated[str, means("The sample.")]
+    input_digest: Annotated[str | None, means("Digest of the sample's reads.")]
+    gigabases: Annotated[float | None, means("Bases sequenced.", "Gb")]
+    mapped: Annotated[float | None, means("Share of its reads that mapped; empty: not known.")]
+    mismatches: Annotated[
+        float | None, means("Share of its aligned bases that differ from the reference; empty: not known.")
+    ]
+    succeeded: Annotated[bool, means("Whether it went through every step, and so did what it shares with its cohort.")]
+    failed_step: Annotated[
+        str | None, means("The step that failed, or was never reached; empty: none, or no job ran at all.")
+    ]
+    cause: Annotated[str | None, means("Why: the ledger's cause, no_job_ran, or not_finished; empty: it succeeded.")]
+    fault: Annotated[
+        str | None,
+        means(
+            "data: it fails wherever it is drawn, alone too; data_of_cohort: another of its cohort does; load: it does "
+            "not; empty: it succeeded, or is not told apart."
+        ),
+    ]
+    message: Annotated[str | None, means("What the tool, or the launcher, said about the failure.")]
+    log: Annotated[str | None, means("Log of the job, relative to the cell's folder.")]
+    start_s: Annotated[
+        float | None, means("Start of its own first job, since the first job of a step began in the cell.", "s")
+    ]
+    end_s: Annotated[
+        float | None, means("End of its own last job, since the first job of a step began in the cell.", "s")
+    ]
+    busy_s: Annotated[float | None, means("Sum of its own jobs' wall times, failed attempts included.", "s")]
+    cpu_s: Annotated[float | None, means("CPU time of its own jobs, failed attempts included.", "s")]
+    peak_rss_mib: Annotated[float | None, means("The largest peak memory of its own jobs.", "MiB")]
+
+
+class StepRow(OfCell, frozen=True, kw_only=True):
+    """A step of a cell."""
+
+    step: Annotated[str, means("The pipeline's step.")]
+    jobs: Annotated[int, means("Jobs of the step; attempts at one job count once.", "jobs")]
+    failed_jobs: Annotated[int, means("Jobs whose last attempt failed.", "jobs")]
+    barrier_h: Annotated[
+        float | None, means("From its first job's start to its last job's end, over all samples.", "h")
+    ]
+    busy_h: Annotated[float | None, means("Sum of its jobs' wall times, failed attempts included.", "h")]
+    cpu_s: Annotated[float | None, means("CPU time, failed attempts included.", "s")]
+    peak_rss_mib: Annotated[float | None, means("The largest peak memory of its jobs.", "MiB")]
+
 
 CLOCKS = {"barrier_h": "Barrier time", "busy_h": "Busy time"}  # of a step, by column
 
-STEPS = (
-    *KEYS,
-    STEP,
-    Column("jobs", COUNT, "jobs", "Jobs of the step; attempts at one job count once."),
-    Column("failed_jobs", COUNT, "jobs", "Jobs whose last attempt failed."),
-    Column("barrier_h", NUMBER, "h", "From its first job's start to its last job's end, over all samples."),
-    Column("busy_h", NUMBER, "h", "Sum of its jobs' wall times, failed attempts included."),
-    Column("cpu_s", NUMBER, "s", "CPU time, failed attempts included."),
-    Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of its jobs."),
-)
-
-GENOMES = Column("genomes_per_day", NUMBER, "1/d", "24 x samples that succeeded / makespan in hours.")
-GIGABASES = Column("gigabases_per_day", NUMBER, "Gb/d", "24 x gigabases of those samples / makespan in hours.")
-HUMAN = Column("human_30x_per_day", NUMBER, "1/d", "Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb.")
-MAKESPAN = Column(
-    "makespan_s",
-    NUMBER,
-    "s",
+GENOMES = means("24 x samples that succeeded / makespan in hours.", "1/d")
+GIGABASES = means("24 x gigabases of those samples / makespan in hours.", "Gb/d")
+HUMAN = means("Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb.", "1/d")
+MAKESPAN = means(
     "First start of a step's job to the last end, reference and QC outside; in mode cluster, and over several hosts, "
     "wall_s: no duration is taken across two clocks.",
+    "s",
 )
-CPU_UTILISATION = Column("cpu_utilisation", NUMBER, "", "CPU time of the tools / (cores x makespan).")
-DISK_A_SAMPLE = Column(
-    "disk_per_sample_mib",
-    NUMBER,
-    "MiB",
-    "peak_disk_mib / samples: samples are largest at different moments, so one alone takes more.",
-)
-DISK_A_BYTE = Column("disk_per_input", NUMBER, "", "peak_disk_mib / the size of the samples' read files.")
-CPU_A_GIGABASE = Column("cpu_s_per_gigabase", NUMBER, "s/Gb", "CPU time of the tools / gigabases that succeeded.")
-
-RUNS = (
-    *KEYS,
-    Column("host", TEXT, "", "The node's name; in mode cluster those of all."),
-    SKU,
-    Column("cores", COUNT, "cores", "Cores that the cell was given."),
-    Column("cache", TEXT, "", "State of the page cache at the start: as_is, warm or cold."),
-    Column("samples", COUNT, "samples", "Samples that the cell was given."),
-    Column("succeeded", COUNT, "samples", "Samples that succeeded."),
-    Column("failed", COUNT, "samples", "Samples that failed."),
-    FAILED_DATA,
-    Column("failures", TEXT, "", "Each failed sample with its step and cause."),
-    MAKESPAN,
-    Column("wall_s", NUMBER, "s", "By a clock outside of the workflow, its start and end included."),
-    GENOMES,
-    Column("gigabases", NUMBER, "Gb", "Bases of the samples that succeeded."),
-    Column("input_mib", NUMBER, "MiB", "Size of all samples' read files; empty: that of one is not known."),
-    Column("genome_mb", NUMBER, "Mb", "Length of the reference, million bases."),
-    GIGABASES,
-    HUMAN,
-    CPU_UTILISATION,
-    Column("cpu_s", NUMBER, "s", "CPU time of the tools in the named steps, failed attempts included."),
-    Column("os_cpu_s", NUMBER, "s", "CPU time as the operating system counted it, the workflow manager included."),
-    Column("ledger_cpu_s", NUMBER, "s", "CPU time of every job in the ledger, reference and QC included."),
-    CPU_A_GIGABASE,
-    Column("peak_memory_mib", NUMBER, "MiB", "Largest sum of peak memory over jobs that ran at once: an upper bound."),
-    Column("peak_disk_mib", NUMBER, "MiB", "Largest size of the cell's folder that was seen."),
-    Column("kept_disk_mib", NUMBER, "MiB", "Size of the results when the cell had ended, without what cells share."),
-    DISK_A_SAMPLE,
-    DISK_A_BYTE,
-    Column(
-        "waited_for_disk", COUNT, "samples", "Samples that were begun later, for the disk had no room for all at once."
-    ),
-    Column("read_mib", NUMBER, "MiB", "Read from storage by the named steps."),
-    Column("write_mib", NUMBER, "MiB", "Written towards storage by the named steps."),
-    Column("shared_inputs_mib", NUMBER, "MiB", "Inputs of the named steps on network file systems, once for each job."),
-    Column("shared_outputs_mib", NUMBER, "MiB", "Outputs of the named steps on network file systems, pieces included."),
-    Column("wait_s", NUMBER, "s", "Time that jobs of the named steps waited for CPUs."),
-    Column("binding_ok", TRUTH, "", "Whether all jobs kept to their CPUs; empty: none had a lease."),
-    Column("split_jobs", COUNT, "jobs", "Attempts whose CPUs crossed a boundary needlessly; empty: none had a lease."),
-    Column("memory_applied", TEXT, "", "The memory policies that jobs on leased CPUs really had; empty: not known."),
-    Column("contended_jobs", COUNT, "jobs", "Attempts on whose CPUs processes were at work that are no job of ours."),
-    Column("foreign_cpu_s", NUMBER, "s", "CPU time that such processes took on leased CPUs."),
-    Column("steal_s", NUMBER, "s", "CPU time that the hypervisor gave to others on leased CPUs."),
+CPU_UTILISATION = means("CPU time of the tools / (cores x makespan).")
+CPU_A_GIGABASE = means("CPU time of the tools / gigabases that succeeded.", "s/Gb")
+DISK_A_SAMPLE = means(
+    "peak_disk_mib / samples: samples are largest at different moments, so one alone takes more.", "MiB"
 )
 
-NODE_EFFICIENCY = Column(
-    "node_efficiency",
-    NUMBER,
-    "",
-    "Mode cluster: genomes a day / (nodes x the most that one node gave in this study, at any N); empty elsewhere.",
-)
-REPEATED = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_UTILISATION, CPU_A_GIGABASE, DISK_A_SAMPLE)
+
+class RunRow(OfCell, frozen=True, kw_only=True):
+    """A cell that ended."""
+
+    host: Annotated[str | None, means("The node's name; in mode cluster those of all.")]
+    sku: SkuName
+    cores: Annotated[int, means("Cores that the cell was given.", "cores")]
+    cache: Annotated[str, means("State of the page cache at the start: as_is, warm or cold.")]
+    samples: Annotated[int, means("Samples that the cell was given.", "samples")]
+    succeeded: Annotated[int, means("Samples that succeeded.", "samples")]
+    failed: Annotated[int, means("Samples that failed.", "samples")]
+    failed_data: FailedForData
+    failures: Annotated[str | None, means("Each failed sample with its step and cause.")]
+    makespan_s: Annotated[float | None, MAKESPAN]
+    wall_s: Annotated[float | None, means("By a clock outside of the workflow, its start and end included.", "s")]
+    genomes_per_day: Annotated[float | None, GENOMES]
+    gigabases: Annotated[float | None, means("Bases of the samples that succeeded.", "Gb")]
+    input_mib: Annotated[
+        float | None, means("Size of all samples' read files; empty: that of one is not known.", "MiB")
+    ]
+    genome_mb: Annotated[float | None, means("Length of the reference, million bases.", "Mb")]
+    gigabases_per_day: Annotated[float | None, GIGABASES]
+    human_30x_per_day: Annotated[float | None, HUMAN]
+    cpu_utilisation: Annotated[float | None, CPU_UTILISATION]
+    cpu_s: Annotated[float | None, means("CPU time of the tools in the named steps, failed attempts included.", "s")]
+    os_cpu_s: Annotated[
+        float | None, means("CPU time as the operating system counted it, the workflow manager included.", "s")
+    ]
+    ledger_cpu_s: Annotated[float | None, means("CPU time of every job in the ledger, reference and QC included.", "s")]
+    cpu_s_per_gigabase: Annotated[float | None, CPU_A_GIGABASE]
+    peak_memory_mib: Annotated[
+        float | None, means("Largest sum of peak memory over jobs that ran at once: an upper bound.", "MiB")
+    ]
+    peak_disk_mib: Annotated[float | None, means("Largest size of the cell's folder that was seen.", "MiB")]
+    kept_disk_mib: Annotated[
+        float | None, means("Size of the results when the cell had ended, without what cells share.", "MiB")
+    ]
+    disk_per_sample_mib: Annotated[float | None, DISK_A_SAMPLE]
+    disk_per_input: Annotated[float | None, means("peak_disk_mib / the size of the samples' read files.")]
+    waited_for_disk: Annotated[
+        int, means("Samples that were begun later, for the disk had no room for all at once.", "samples")
+    ]
+    read_mib: Annotated[float | None, means("Read from storage by the named steps.", "MiB")]
+    write_mib: Annotated[float | None, means("Written towards storage by the named steps.", "MiB")]
+    shared_inputs_mib: Annotated[
+        float | None, means("Inputs of the named steps on network file systems, once for each job.", "MiB")
+    ]
+    shared_outputs_mib: Annotated[
+        float | None, means("Outputs of the named steps on network file systems, pieces included.", "MiB")
+    ]
+    wait_s: Annotated[float | None, means("Time that jobs of the named steps waited for CPUs.", "s")]
+    binding_ok: Annotated[bool | None, means("Whether all jobs kept to their CPUs; empty: none had a lease.")]
+    split_jobs: Annotated[
+        int | None, means("Attempts whose CPUs crossed a boundary needlessly; empty: none had a lease.", "jobs")
+    ]
+    memory_applied: Annotated[
+        str | None, means("The memory policies that jobs on leased CPUs really had; empty: not known.")
+    ]
+    contended_jobs: Annotated[
+        int | None, means("Attempts on whose CPUs processes were at work that are no job of ours.", "jobs")
+    ]
+    foreign_cpu_s: Annotated[float | None, means("CPU time that such processes took on leased CPUs.", "s")]
+    steal_s: Annotated[float | None, means("CPU time that the hypervisor gave to others on leased CPUs.", "s")]
+
+
+class PointRow(Struct, frozen=True, kw_only=True):
+    """What the repeats of a point came to; each Estimate is three columns: mean, sd and se."""
+
+    study: StudyName
+    pipeline: PipelineName
+    mode: ModeName
+    binding: BindingName
+    nodes: NodeCount
+    n: SamplesAtOnce
+    sku: SkuName
+    repeats: Annotated[int, means("Repeats that ended and count.", "runs")]
+    failed: Annotated[int, means("Samples that failed, over all repeats.", "samples")]
+    failed_data: FailedForData
+    genomes_per_day: Annotated[Estimate, GENOMES]
+    gigabases_per_day: Annotated[Estimate, GIGABASES]
+    human_30x_per_day: Annotated[Estimate, HUMAN]
+    makespan_s: Annotated[Estimate, MAKESPAN]
+    cpu_utilisation: Annotated[Estimate, CPU_UTILISATION]
+    cpu_s_per_gigabase: Annotated[Estimate, CPU_A_GIGABASE]
+    disk_per_sample_mib: Annotated[Estimate, DISK_A_SAMPLE]
+    node_efficiency: Annotated[
+        float | None,
+        means(
+            "Mode cluster: genomes a day / (nodes x the most that one node gave in this study, at any N); empty "
+            "elsewhere."
+        ),
+    ]
+
+    @property
+    def series(self) -> Series:
+        return _series(self)
+
+    @property
+    def observation(self) -> Observation:
+        """What the search for the knee sees of it."""
+        daily = self.genomes_per_day
+        return Observation(self.n, daily.mean, daily.se, self.failed, self.failed_data)
+
+
+def _series(row: Any) -> Series:
+    return Series(row.pipeline, row.mode, row.binding, row.nodes)
+
+
+# ---- columns -----------------------------------------------------------------------------------------
 
 
 def _over_repeats(column: Column) -> tuple[Column, ...]:
@@ -219,31 +314,47 @@ def _over_repeats(column: Column) -> tuple[Column, ...]:
     )
 
 
-POINTS = (
-    *POINT_KEYS,
-    SKU,
-    Column("repeats", COUNT, "runs", "Repeats that ended and count."),
-    Column("failed", COUNT, "samples", "Samples that failed, over all repeats."),
-    FAILED_DATA,
-    *(statistic for column in REPEATED for statistic in _over_repeats(column)),
-    NODE_EFFICIENCY,
-)
+def columns_of(row: type[Struct]) -> tuple[Column, ...]:
+    """The columns of a table, from the type of its rows."""
+    found: list[Column] = []
+    for name, hint in get_type_hints(row, include_extras=True).items():
+        kind, meant = get_args(hint)
+        spelled = partial(Column, name, unit=meant.extra["unit"], description=meant.description)
+        if kind is Estimate:
+            found += _over_repeats(spelled(type=NUMBER))
+        else:
+            found.append(spelled(type=DTYPES[(get_args(kind) or (kind,))[0]]))
+    return tuple(found)
 
-TABLES: Mapping[str, tuple[Column, ...]] = {
-    "jobs": JOBS,
-    "samples": SAMPLES,
-    "steps": STEPS,
-    "runs": RUNS,
-    "points": POINTS,
+
+ROWS: Mapping[str, type[Struct]] = {
+    "jobs": JobRow,
+    "samples": SampleRow,
+    "steps": StepRow,
+    "runs": RunRow,
+    "points": PointRow,
 }
+TABLES: Mapping[str, tuple[Column, ...]] = {table: columns_of(row) for table, row in ROWS.items()}
+
+
+SERIES = tuple(column for column in TABLES["points"] if column.name in ("pipeline", "mode", "binding", "nodes"))
+
+
+def names(table: str) -> list[str]:
+    return [column.name for column in TABLES[table]]
+
+
+def _column(table: str, name: str) -> Column:
+    return next(column for column in TABLES[table] if column.name == name)
+
 
 # ---- of a scaling study: one step at a time, over its width ------------------------------------------
 
 POINT_OF_SCALING = (
-    PIPELINE,
-    STEP,
+    _column("jobs", "pipeline"),
+    _column("steps", "step"),
     Column("scatter", TEXT, "", "In how many pieces the step is cut: none, auto or a number."),
-    BINDING,
+    _column("jobs", "binding"),
     Column("occupancy", TEXT, "", "alone: nothing else runs; full: the node is full of copies of it, side by side."),
     Column("threads", COUNT, "threads", "Threads of the step's jobs."),
 )
@@ -258,12 +369,12 @@ STEPS_PER_HOUR = Column("steps_per_hour", NUMBER, "1/h", "3600 x copies / makesp
 CPU_OF_STEP = Column("cpu_s", NUMBER, "s", "CPU time of the step's jobs; of several copies the mean over them.")
 
 SCALING_RUNS = (
-    CELL,
+    _column("jobs", "cell"),
     *POINT_OF_SCALING,
     COPIES,
-    REPEAT,
-    WARM_UP,
-    SKU,
+    _column("jobs", "repeat"),
+    _column("jobs", "warm_up"),
+    _column("runs", "sku"),
     STEP_S,
     MAKESPAN_OF_COPIES,
     STEPS_PER_HOUR,
@@ -283,7 +394,7 @@ REPEATED_OF_SCALING = (STEP_S, MAKESPAN_OF_COPIES, STEPS_PER_HOUR, CPU_OF_STEP)
 SCALING_POINTS = (
     *POINT_OF_SCALING,
     COPIES,
-    SKU,
+    _column("runs", "sku"),
     Column("repeats", COUNT, "runs", "Repeats that ended; warm-ups are in no statistics."),
     *(statistic for column in REPEATED_OF_SCALING for statistic in _over_repeats(column)),
     Column("efficiency", NUMBER, "", "T(1) / (n x T(n)), T the mean of step_s; empty: one thread was not measured."),
@@ -301,7 +412,3 @@ SCALING_FITS = (
     Column("serial_fraction_se", NUMBER, "", "Its standard error; empty: fewer than three widths."),
 )
 SCALING: Mapping[str, tuple[Column, ...]] = {"runs": SCALING_RUNS, "points": SCALING_POINTS, "fits": SCALING_FITS}
-
-
-def names(table: str) -> list[str]:
-    return [column.name for column in TABLES[table]]

@@ -1,20 +1,14 @@
 """How often the points of a study are measured by its settings, and what ended the repeats of each. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
 
 from gpd.records.cell import Series
 from gpd.records.study import AUTO, Study, StudyRecord
 from gpd.statistics.knee import Observation
 from gpd.statistics.repeats import LEAST, Repeats, Seen, relative
-from gpd.tables import columns
-from gpd.text.formats import counted, number
-
-DAILY = columns.GENOMES.name
-SERIES = [column.name for column in columns.SERIES]
+from gpd.tables.columns import PointRow
+from gpd.text.formats import counted, percent
 
 
 @dataclass(frozen=True)
@@ -48,37 +42,21 @@ def rule(study: Study) -> Repeats:
     return Repeats(None if study.repeats == AUTO else study.repeats, study.precision, study.most_repeats)
 
 
-def seen(point: Any) -> Seen:
-    """What the repeats of a row of `points` came to."""
-    return Seen(int(point.repeats), *(_figure(getattr(point, f"{DAILY}_{part}")) for part in ("mean", "se")))
+def seen(point: PointRow) -> Seen:
+    """What the repeats of a point came to."""
+    return Seen(point.repeats, point.genomes_per_day.mean, point.genomes_per_day.se)
 
 
-def by_series(points: pd.DataFrame) -> Iterator[tuple[Series, Any]]:
-    """The rows of `points`, each with its series."""
-    for point in points.itertuples():
-        yield Series(*(getattr(point, name) for name in SERIES)), point
-
-
-def curve(points: Iterable[Any], rule: Repeats) -> list[Observation]:
+def curve(points: Iterable[PointRow], rule: Repeats) -> list[Observation]:
     """What the points of a series came to, N by N; an N counts when it has all of its repeats."""
-    return [
-        Observation(
-            n=int(point.n),  # not pandas' own kind, for the N that follows from it goes into JSON
-            genomes_per_day=seen(point).mean,
-            se=seen(point).se,
-            failed=int(point.failed),
-            failed_data=int(point.failed_data),
-        )
-        for point in points
-        if point.repeats >= rule.wanted(seen(point))
-    ]
+    return [point.observation for point in points if point.repeats >= rule.wanted(seen(point))]
 
 
-def stops(plan: StudyRecord | None, points: pd.DataFrame) -> list[Stop]:
+def stops(plan: StudyRecord | None, points: Iterable[PointRow]) -> list[Stop]:
     """Where each point stands; none where its repeats were fixed beforehand, or nobody knows."""
     if plan is None or plan.study.repeats != AUTO:
         return []
-    return [Stop(series, int(point.n), seen(point), rule(plan.study)) for series, point in by_series(points)]
+    return [Stop(point.series, point.n, seen(point), rule(plan.study)) for point in points]
 
 
 def in_words(study: Study) -> str:
@@ -89,11 +67,3 @@ def in_words(study: Study) -> str:
         f"each point until the standard error of its figure a day is within {percent(study.precision)} of the mean, "
         f"{min(LEAST, study.most_repeats)} times at least and {study.most_repeats} at most"
     )
-
-
-def percent(share: float) -> str:
-    return f"{number(100 * share, 2)}%"
-
-
-def _figure(value: Any) -> float | None:
-    return None if pd.isna(value) else float(value)

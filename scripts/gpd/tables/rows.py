@@ -1,13 +1,17 @@
 """Rows of a study's tables, from its records: jobs, samples, steps and run of a cell, points over cells. Pure.
 
-A sum leaves out what is not known: nobody measured an attempt that was killed together with its launcher.
+Here is every figure of a study computed. A sum leaves out what is not known: nobody measured an attempt that was killed
+together with its launcher.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from math import fsum
 from typing import Any
+
+from msgspec import structs
 
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, HUMAN_30X_GIGABASES
@@ -15,34 +19,42 @@ from gpd.records.cell import CLUSTER
 from gpd.records.host import Host
 from gpd.records.ledger import Attempt, last_attempts, one_clock
 from gpd.statistics.estimates import estimate
-from gpd.tables import columns
+from gpd.tables.columns import JobRow, OfCell, PointRow, RunRow, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA
-from gpd.tables.summary import SECONDS_PER_DAY
 
-Row = dict[str, Any]
+Row = dict[str, Any]  # of a scaling study
+Key = Mapping[str, Any]  # what each row of a cell begins with
 Job = tuple[Process, Attempt]
 
+SECONDS_PER_DAY = 24 * 3600
 SECONDS_PER_HOUR = 3600
 BASES_PER_GIGABASE = 1e9
-KEY_NAMES = [column.name for column in columns.KEYS if column != columns.COUNTED]
+KEYS = [name for name in OfCell.__struct_fields__ if name != "counted"]
+POINT = ("study", "pipeline", "mode", "binding", "nodes", "n", "sku")  # what repeats that are pooled share
 
 
-def cell_rows(
-    run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str | None], counted: bool
-) -> dict[str, list[Row]]:
-    """The rows of one cell, by table; `faults` has for each sample why it failed."""
-    key = {name: getattr(run.cell, name) for name in KEY_NAMES} | {columns.COUNTED.name: counted}
+@dataclass(frozen=True)
+class CellRows:
+    """The rows of one cell."""
+
+    jobs: list[JobRow]
+    samples: list[SampleRow]
+    steps: list[StepRow]
+    run: RunRow
+
+
+def cell_rows(run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str | None], counted: bool) -> CellRows:
+    """The rows of one cell; `faults` has for each sample why it failed."""
+    key = {name: getattr(run.cell, name) for name in KEYS} | {"counted": counted}
     jobs = sorted(((process, attempt) for process in run.processes for attempt in process.attempts), key=_when)
     timed = [(process, attempt) for process, attempt in jobs if attempt.step in run.steps]
-    attempts = [attempt for _, attempt in timed]
-    zero = _first(attempts) if run.one_clock else None
-    made = {
-        "jobs": [_job(process, attempt, zero, attempt.step in run.steps) for process, attempt in jobs],
-        "samples": list(_samples(run, outcomes, faults, timed, zero)),
-        "steps": list(_steps(run, timed)),
-        "runs": [_run(run, outcomes, faults, jobs, timed)],
-    }
-    return {table: [key | row for row in rows] for table, rows in made.items()}
+    zero = _first(attempt for _, attempt in timed) if run.one_clock else None
+    return CellRows(
+        jobs=[_job(key, process, attempt, zero, attempt.step in run.steps) for process, attempt in jobs],
+        samples=list(_samples(key, run, outcomes, faults, timed, zero)),
+        steps=list(_steps(key, run, timed)),
+        run=_run(key, run, outcomes, faults, jobs, timed),
+    )
 
 
 def _when(job: Job) -> tuple[bool, float]:
@@ -54,73 +66,76 @@ def _when(job: Job) -> tuple[bool, float]:
 # ---- jobs and samples --------------------------------------------------------------------------------
 
 
-def _job(process: Process, attempt: Attempt, zero: datetime | None, timed: bool) -> Row:
-    return {
-        "sample": owner(attempt) if timed else attempt.owner,
-        "rule": attempt.rule,
-        "step": attempt.step,
-        "unit": attempt.wildcards.get("unit"),
-        "shard": attempt.shard,
-        "attempt": attempt.attempt,
-        "threads": attempt.threads,
-        "cpus": attempt.cpus,
-        "node": attempt.node,
-        "slurm_job_id": attempt.slurm_job_id,
-        "start": _utc(attempt.start),
-        "end": _utc(attempt.end),
-        "start_s": _since(zero, attempt.start),
-        "end_s": _since(zero, attempt.end),
-        "wait_s": attempt.wait_s,
-        "wall_s": attempt.wall_s,
-        "cpu_s": attempt.cpu_s,
-        "peak_rss_mib": attempt.peak_rss_mib,
-        "read_mib": attempt.read_mib,
-        "write_mib": attempt.write_mib,
-        "shared_inputs_mib": attempt.shared_inputs_mib,
-        "shared_outputs_mib": attempt.shared_outputs_mib,
-        "exit_code": attempt.exit_code,
-        "cause": attempt.cause,
-        "message": attempt.message,
-        "binding_ok": attempt.binding_ok,
-        "memory_applied": attempt.memory_applied,
-        "contended": attempt.contended,
-        "foreign_cpu_s": attempt.foreign_cpu_s,
-        "steal_s": attempt.steal_s,
-        "timed": timed,
-        "log": process.path(attempt.log),
-    }
+def _job(key: Key, process: Process, attempt: Attempt, zero: datetime | None, timed: bool) -> JobRow:
+    return JobRow(
+        **key,
+        sample=owner(attempt) if timed else attempt.owner,
+        rule=attempt.rule,
+        step=attempt.step,
+        unit=attempt.wildcards.get("unit"),
+        shard=attempt.shard,
+        attempt=attempt.attempt,
+        threads=attempt.threads,
+        cpus=attempt.cpus,
+        node=attempt.node,
+        slurm_job_id=attempt.slurm_job_id,
+        start=_utc(attempt.start),
+        end=_utc(attempt.end),
+        start_s=_since(zero, attempt.start),
+        end_s=_since(zero, attempt.end),
+        wait_s=attempt.wait_s,
+        wall_s=attempt.wall_s,
+        cpu_s=attempt.cpu_s,
+        peak_rss_mib=attempt.peak_rss_mib,
+        read_mib=attempt.read_mib,
+        write_mib=attempt.write_mib,
+        shared_inputs_mib=attempt.shared_inputs_mib,
+        shared_outputs_mib=attempt.shared_outputs_mib,
+        exit_code=attempt.exit_code,
+        cause=attempt.cause,
+        message=attempt.message,
+        binding_ok=attempt.binding_ok,
+        memory_applied=attempt.memory_applied,
+        contended=attempt.contended,
+        foreign_cpu_s=attempt.foreign_cpu_s,
+        steal_s=attempt.steal_s,
+        timed=timed,
+        log=process.path(attempt.log),
+    )
 
 
 def _samples(
+    key: Key,
     run: Run,
     outcomes: Iterable[Outcome],
     faults: Mapping[str, str | None],
     timed: Iterable[Job],
     zero: datetime | None,
-) -> Iterator[Row]:
+) -> Iterator[SampleRow]:
     own: dict[str, list[Attempt]] = {}
     for _, attempt in timed:
         own.setdefault(owner(attempt), []).append(attempt)
     for outcome in outcomes:
         attempts = own.get(outcome.sample, [])
-        yield {
-            "sample": outcome.sample,
-            "input_digest": run.record.input(outcome.sample).digest,
-            "gigabases": gigabases(run, outcome.sample),
-            "mapped": run.record.input(outcome.sample).mapped,
-            "mismatches": run.record.input(outcome.sample).mismatches,
-            "succeeded": outcome.succeeded,
-            "failed_step": outcome.step,
-            "cause": outcome.cause,
-            "fault": faults[outcome.sample],
-            "message": outcome.message,
-            "log": outcome.log,
-            "start_s": _since(zero, _first(attempts)),
-            "end_s": _since(zero, _last(attempts)),
-            "busy_s": _sum(attempt.wall_s for attempt in attempts),
-            "cpu_s": _sum(attempt.cpu_s for attempt in attempts),
-            "peak_rss_mib": _max(attempt.peak_rss_mib for attempt in attempts),
-        }
+        yield SampleRow(
+            **key,
+            sample=outcome.sample,
+            input_digest=run.record.input(outcome.sample).digest,
+            gigabases=gigabases(run, outcome.sample),
+            mapped=run.record.input(outcome.sample).mapped,
+            mismatches=run.record.input(outcome.sample).mismatches,
+            succeeded=outcome.succeeded,
+            failed_step=outcome.step,
+            cause=outcome.cause,
+            fault=faults[outcome.sample],
+            message=outcome.message,
+            log=outcome.log,
+            start_s=_since(zero, _first(attempts)),
+            end_s=_since(zero, _last(attempts)),
+            busy_s=_sum(attempt.wall_s for attempt in attempts),
+            cpu_s=_sum(attempt.cpu_s for attempt in attempts),
+            peak_rss_mib=_max(attempt.peak_rss_mib for attempt in attempts),
+        )
 
 
 def gigabases(run: Run, sample: str) -> float | None:
@@ -138,7 +153,7 @@ def input_mib(run: Run, outcomes: Iterable[Outcome]) -> float | None:
 # ---- steps -------------------------------------------------------------------------------------------
 
 
-def _steps(run: Run, timed: Sequence[Job]) -> Iterator[Row]:
+def _steps(key: Key, run: Run, timed: Sequence[Job]) -> Iterator[StepRow]:
     """A row for each named step, also where it did not run; an alternative to a step only where it did."""
     of_step: dict[str, list[Job]] = {step: [] for step in run.steps}
     for job in timed:
@@ -148,86 +163,89 @@ def _steps(run: Run, timed: Sequence[Job]) -> Iterator[Row]:
             continue
         attempts = [attempt for _, attempt in jobs]
         final = [last for process in run.processes for last in last_attempts(a for p, a in jobs if p is process)]
-        barrier_s = _between(attempts) if run.one_clock else None
+        barrier_s = span_s(attempts) if run.one_clock else None
         busy_s = _sum(attempt.wall_s for attempt in attempts)
-        yield {
-            "step": step,
-            "jobs": len(final),
-            "failed_jobs": sum(not attempt.succeeded for attempt in final),
-            "barrier_h": _over(barrier_s, SECONDS_PER_HOUR),
-            "busy_h": _over(busy_s, SECONDS_PER_HOUR),
-            "cpu_s": _sum(attempt.cpu_s for attempt in attempts),
-            "peak_rss_mib": _max(attempt.peak_rss_mib for attempt in attempts),
-        }
+        yield StepRow(
+            **key,
+            step=step,
+            jobs=len(final),
+            failed_jobs=sum(not attempt.succeeded for attempt in final),
+            barrier_h=_over(barrier_s, SECONDS_PER_HOUR),
+            busy_h=_over(busy_s, SECONDS_PER_HOUR),
+            cpu_s=_sum(attempt.cpu_s for attempt in attempts),
+            peak_rss_mib=_max(attempt.peak_rss_mib for attempt in attempts),
+        )
 
 
 # ---- runs --------------------------------------------------------------------------------------------
 
 
 def _run(
+    key: Key,
     run: Run,
     outcomes: Sequence[Outcome],
     faults: Mapping[str, str | None],
     jobs: Sequence[Job],
     timed: Sequence[Job],
-) -> Row:
+) -> RunRow:
     attempts = [attempt for _, attempt in timed]
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
     host = run.record.host or Host()
-    makespan_s = _between(attempts) if run.one_clock else run.record.wall_s
+    makespan_s = span_s(attempts) if run.one_clock else run.record.wall_s
     cpu_s = _sum(attempt.cpu_s for attempt in attempts)
     known = [amount for sample in whole if (amount := gigabases(run, sample)) is not None]
     total = fsum(known) if len(known) == len(whole) else None
-    gigabases_per_day = _a_day(total, makespan_s)
+    gigabases_per_day = a_day(total, makespan_s)
     cores = run.cell.cores
-    return {
-        "host": ", ".join(filter(None, (machine.hostname for machine in run.record.machines))) or None,
-        "sku": host.sku,
-        "cores": cores,
-        "cache": run.cell.cache,
-        "samples": len(outcomes),
-        "succeeded": len(whole),
-        "failed": len(outcomes) - len(whole),
-        "failed_data": sum(fault in (DATA, COHORT_DATA) for fault in faults.values()),
-        "failures": "; ".join(_describe(outcome) for outcome in outcomes if not outcome.succeeded) or None,
-        "makespan_s": makespan_s,
-        "wall_s": run.record.wall_s,
-        "genomes_per_day": _a_day(len(whole), makespan_s),
-        "gigabases": total,
-        "input_mib": input_mib(run, outcomes),
-        "genome_mb": run.record.genome_mb,
-        "gigabases_per_day": gigabases_per_day,
-        "human_30x_per_day": _over(gigabases_per_day, HUMAN_30X_GIGABASES),
-        "cpu_utilisation": _over(cpu_s, cores * makespan_s if makespan_s else None),
-        "cpu_s": cpu_s,
-        "os_cpu_s": run.record.cpu_s,
-        "ledger_cpu_s": _sum(attempt.cpu_s for _, attempt in jobs),
-        "cpu_s_per_gigabase": _over(cpu_s, total),
-        "peak_memory_mib": peak_memory_mib(attempt for _, attempt in jobs) if run.one_clock else None,
-        "peak_disk_mib": run.record.peak_disk_mib,
-        "kept_disk_mib": run.record.kept_disk_mib,
-        "disk_per_sample_mib": _over(run.record.peak_disk_mib, len(outcomes)),
-        "disk_per_input": _over(run.record.peak_disk_mib, input_mib(run, outcomes)),
-        "waited_for_disk": len(run.record.waited_for_disk),
-        "read_mib": _sum(attempt.read_mib for attempt in attempts),
-        "write_mib": _sum(attempt.write_mib for attempt in attempts),
-        "shared_inputs_mib": _sum(attempt.shared_inputs_mib for attempt in attempts),
-        "shared_outputs_mib": _sum(attempt.shared_outputs_mib for attempt in attempts),
-        "wait_s": _sum(attempt.wait_s for attempt in attempts),
-        "binding_ok": _all(attempt.binding_ok for attempt in attempts),
-        "split_jobs": _count(attempt.split for attempt in attempts),
-        "memory_applied": run.record.memory_applied,
-        "contended_jobs": _count(attempt.contended for attempt in attempts),
-        "foreign_cpu_s": _sum(attempt.foreign_cpu_s for attempt in attempts),
-        "steal_s": _sum(attempt.steal_s for attempt in attempts),
-    }
+    return RunRow(
+        **key,
+        host=", ".join(filter(None, (machine.hostname for machine in run.record.machines))) or None,
+        sku=host.sku,
+        cores=cores,
+        cache=run.cell.cache,
+        samples=len(outcomes),
+        succeeded=len(whole),
+        failed=len(outcomes) - len(whole),
+        failed_data=sum(fault in (DATA, COHORT_DATA) for fault in faults.values()),
+        failures="; ".join(_describe(outcome) for outcome in outcomes if not outcome.succeeded) or None,
+        makespan_s=makespan_s,
+        wall_s=run.record.wall_s,
+        genomes_per_day=a_day(len(whole), makespan_s),
+        gigabases=total,
+        input_mib=input_mib(run, outcomes),
+        genome_mb=run.record.genome_mb,
+        gigabases_per_day=gigabases_per_day,
+        human_30x_per_day=_over(gigabases_per_day, HUMAN_30X_GIGABASES),
+        cpu_utilisation=_over(cpu_s, cores * makespan_s if makespan_s else None),
+        cpu_s=cpu_s,
+        os_cpu_s=run.record.cpu_s,
+        ledger_cpu_s=_sum(attempt.cpu_s for _, attempt in jobs),
+        cpu_s_per_gigabase=_over(cpu_s, total),
+        peak_memory_mib=peak_memory_mib(attempt for _, attempt in jobs) if run.one_clock else None,
+        peak_disk_mib=run.record.peak_disk_mib,
+        kept_disk_mib=run.record.kept_disk_mib,
+        disk_per_sample_mib=_over(run.record.peak_disk_mib, len(outcomes)),
+        disk_per_input=_over(run.record.peak_disk_mib, input_mib(run, outcomes)),
+        waited_for_disk=len(run.record.waited_for_disk),
+        read_mib=_sum(attempt.read_mib for attempt in attempts),
+        write_mib=_sum(attempt.write_mib for attempt in attempts),
+        shared_inputs_mib=_sum(attempt.shared_inputs_mib for attempt in attempts),
+        shared_outputs_mib=_sum(attempt.shared_outputs_mib for attempt in attempts),
+        wait_s=_sum(attempt.wait_s for attempt in attempts),
+        binding_ok=_all(attempt.binding_ok for attempt in attempts),
+        split_jobs=_count(attempt.split for attempt in attempts),
+        memory_applied=run.record.memory_applied,
+        contended_jobs=_count(attempt.contended for attempt in attempts),
+        foreign_cpu_s=_sum(attempt.foreign_cpu_s for attempt in attempts),
+        steal_s=_sum(attempt.steal_s for attempt in attempts),
+    )
 
 
 def _describe(outcome: Outcome) -> str:
     return ": ".join(filter(None, (outcome.sample, outcome.step, outcome.cause)))
 
 
-def _a_day(amount: float | None, makespan_s: float | None) -> float | None:
+def a_day(amount: float | None, makespan_s: float | None) -> float | None:
     """How much of it 24 hours would give. Where nothing was done it is none, however long that took."""
     return 0.0 if amount == 0 else _over(None if amount is None else SECONDS_PER_DAY * amount, makespan_s)
 
@@ -255,36 +273,45 @@ def _peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
 # ---- points ------------------------------------------------------------------------------------------
 
 
-def points(runs: Iterable[Row]) -> list[Row]:
+def points(runs: Iterable[RunRow]) -> list[PointRow]:
     """The statistics over the repeats of each point that count; different processors are not pooled."""
-    names = [column.name for column in (*columns.POINT_KEYS, columns.SKU)]
 
-    def point(row: Row) -> tuple:
-        return tuple((row[name] is None, row[name] or "") for name in names)
+    def place(row: RunRow) -> tuple:
+        return tuple((value is None, value or "") for value in (getattr(row, name) for name in POINT))
 
-    counted = sorted((row for row in runs if row["counted"]), key=point)
-    found = [_point(names, list(rows)) for _, rows in groupby(counted, key=point)]
-    return [row | {columns.NODE_EFFICIENCY.name: _node_efficiency(row, found)} for row in found]
+    counted = sorted((row for row in runs if row.counted), key=place)
+    found = [_point(list(rows)) for _, rows in groupby(counted, key=place)]
+    return [structs.replace(point, node_efficiency=_node_efficiency(point, found)) for point in found]
 
 
-def _node_efficiency(point: Row, points: Iterable[Row]) -> float | None:
+def _node_efficiency(point: PointRow, points: Iterable[PointRow]) -> float | None:
     """What each node of a cluster gives, over what one gives that has all samples for itself, at its best N."""
-    alike = [name for name in (*(column.name for column in columns.SERIES), columns.SKU.name) if name != "nodes"]
-    daily = f"{columns.GENOMES.name}_mean"
+    if point.mode != CLUSTER:
+        return None
+    alike = ("pipeline", "mode", "binding", "sku")
     of_one = _max(
-        other[daily] for other in points if other["nodes"] == 1 and all(other[name] == point[name] for name in alike)
+        other.genomes_per_day.mean
+        for other in points
+        if other.nodes == 1 and all(getattr(other, name) == getattr(point, name) for name in alike)
     )
-    return _over(point[daily], of_one and point["nodes"] * of_one) if point["mode"] == CLUSTER else None
+    return _over(point.genomes_per_day.mean, of_one and point.nodes * of_one)
 
 
-def _point(names: Iterable[str], rows: Sequence[Row]) -> Row:
-    found: Row = {name: rows[0][name] for name in names}
-    found |= {"repeats": len(rows), "failed": sum(row["failed"] for row in rows)}
-    found["failed_data"] = sum(row["failed_data"] for row in rows)
-    for column in columns.REPEATED:
-        over = estimate(row[column.name] for row in rows)
-        found |= {f"{column.name}_{statistic}": getattr(over, statistic) for statistic in ("mean", "sd", "se")}
-    return found
+def _point(runs: Sequence[RunRow]) -> PointRow:
+    return PointRow(
+        **{name: getattr(runs[0], name) for name in POINT},
+        repeats=len(runs),
+        failed=sum(run.failed for run in runs),
+        failed_data=sum(run.failed_data for run in runs),
+        genomes_per_day=estimate(run.genomes_per_day for run in runs),
+        gigabases_per_day=estimate(run.gigabases_per_day for run in runs),
+        human_30x_per_day=estimate(run.human_30x_per_day for run in runs),
+        makespan_s=estimate(run.makespan_s for run in runs),
+        cpu_utilisation=estimate(run.cpu_utilisation for run in runs),
+        cpu_s_per_gigabase=estimate(run.cpu_s_per_gigabase for run in runs),
+        disk_per_sample_mib=estimate(run.disk_per_sample_mib for run in runs),
+        node_efficiency=None,
+    )
 
 
 # ---- what is not known -------------------------------------------------------------------------------
@@ -306,8 +333,8 @@ def _last(attempts: Iterable[Attempt]) -> datetime | None:
     return max((attempt.end for attempt in attempts if attempt.end), default=None)
 
 
-def _between(attempts: Sequence[Attempt]) -> float | None:
-    """From the first start to the last end, s; None where these are of two clocks."""
+def span_s(attempts: Sequence[Attempt]) -> float | None:
+    """From the first start to the last end, s: of a run's named steps its makespan. None across two clocks."""
     return _since(_first(attempts), _last(attempts)) if one_clock(attempts) else None
 
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from gpd.outcomes import COHORT, NOT_FINISHED, Outcome, Passed, Process, judge, owner, passed
 from gpd.records.ledger import Attempt, last_attempts, one_clock
-
-SECONDS_PER_DAY = 24 * 3600
+from gpd.tables.rows import a_day, span_s
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,7 @@ class Summary:
 
         None for a run that found work done already: its makespan is not what the samples cost.
         """
-        if not self.makespan_s or self.resumed:
-            return None
-        return SECONDS_PER_DAY * len(self.succeeded) / self.makespan_s
+        return None if self.resumed or not self.makespan_s else a_day(len(self.succeeded), self.makespan_s)
 
     def busy_s(self, column: str) -> float:
         return sum(row.busy_s.get(column, 0.0) for row in self.steps)
@@ -96,17 +93,10 @@ def summarize(
             for a in last_attempts(every)
             if not a.succeeded
         ),
-        makespan_s=_makespan_s(timed) if one_clock(timed) else wall_s,
+        makespan_s=span_s(timed) if one_clock(timed) else wall_s,
         resumed=bool(before),
         of_run=not one_clock(timed),
     )
-
-
-def _makespan_s(attempts: list[Attempt]) -> float | None:
-    """From the first start to the last end; None where no attempt has one that is known."""
-    starts = [attempt.start for attempt in attempts if attempt.start is not None]
-    ends = [attempt.end for attempt in attempts if attempt.end is not None]
-    return (max(ends) - min(starts)).total_seconds() if starts and ends else None
 
 
 def _step_row(step: str, attempts: list[Attempt]) -> StepRow:

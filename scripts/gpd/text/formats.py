@@ -46,6 +46,11 @@ def number(value: float | None, digits: int = DIGITS) -> str:
     return f"{value:,.{_decimals(value, digits)}f}" if known(value) else ""
 
 
+def percent(share: float | None) -> str:
+    """Return a share of one as a percentage."""
+    return f"{number(100 * share, 2)}%" if known(share) else ""
+
+
 def with_error(mean: float | None, error: float | None, least: int | None = None) -> tuple[str, str]:
     """Return a mean and its standard error, both to the decimal place of the error's first digit or finer.
 
