@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from gpd.commands.verbs import Pipeline, Terminal, say
@@ -16,6 +15,7 @@ from gpd.machines.examine import Finding, Report, inspect, lacking, warnings
 from gpd.machines.machine import Machine
 from gpd.machines.tools import Tool, read_table
 from gpd.machines.tools import pipelines as known_pipelines
+from gpd.text.grid import Entry, Grid, group, rich_table
 
 
 def command(
@@ -41,8 +41,8 @@ def command(
 
 def show(report: Report, tools: list[Tool], console: Console) -> None:
     """Print the report: tools, machine, then one line a pipeline."""
-    console.print(_tool_table(report.findings))
-    console.print(_machine_table(report.machine))
+    console.print(rich_table(_tools(report.findings)))
+    console.print(rich_table(_machine(report.machine)))
     for cure in report.cures:
         console.print(cure, soft_wrap=True)
     if report.class_archive:
@@ -56,20 +56,19 @@ def show(report: Report, tools: list[Tool], console: Console) -> None:
             console.print(line, soft_wrap=True)
 
 
-def _tool_table(findings: Iterable[Finding]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("tool", "version", "needed by", "path"):
-        table.add_column(heading, overflow="fold")
-    for finding in findings:
-        version = Text(finding.version or "?", "green")
-        if finding.problem:
-            version = Text(finding.problem, "red" if finding.path else "yellow")
-        table.add_row(finding.command, version, ", ".join(finding.needed_by), finding.path)
-    return table
+def _tools(findings: Iterable[Finding]) -> Grid:
+    rows = ((one.command, _version(one), ", ".join(one.needed_by), one.path or "") for one in findings)
+    heads = ("tool", "version", "needed by", "path")
+    return Grid("", heads, (group(rows),), figures=False, framed=False)
 
 
-def _machine_table(machine: Machine) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False)
+def _version(finding: Finding) -> Entry:
+    if finding.problem:
+        return Entry(finding.problem, style="red" if finding.path else "yellow")
+    return Entry(finding.version or "?", style="green")
+
+
+def _machine(machine: Machine) -> Grid:
     topology = machine.topology
     counts = (
         (topology.sockets, "socket"),
@@ -80,13 +79,14 @@ def _machine_table(machine: Machine) -> Table:
     )
     parts = [f"{count} {name}{'s' * (count != 1)}" for count, name in counts if count is not None]
     smt = {None: "", 1: ", no SMT"}.get(topology.threads_per_core, f", SMT {topology.threads_per_core}")
-    table.add_row("processor", machine.model or "?")
-    table.add_row("topology", f"{', '.join(parts) or '?'}{smt} ({machine.usable_cpus} usable here)")
-    table.add_row("memory", f"{machine.memory_gib:.1f} GiB, {machine.available_gib:.1f} GiB available")
-    for disk in machine.disks:
-        table.add_row("free disk", f"{disk.free_gib:.1f} GiB in {disk.path}")
-    table.add_row("ulimit -n", str(machine.open_files))
-    return table
+    rows = [
+        ("processor", machine.model or "?"),
+        ("topology", f"{', '.join(parts) or '?'}{smt} ({machine.usable_cpus} usable here)"),
+        ("memory", f"{machine.memory_gib:.1f} GiB, {machine.available_gib:.1f} GiB available"),
+        *(("free disk", f"{disk.free_gib:.1f} GiB in {disk.path}") for disk in machine.disks),
+        ("ulimit -n", str(machine.open_files)),
+    ]
+    return Grid("", ("", ""), (group(rows),), figures=False, framed=False)
 
 
 def _verdict_lines(pipeline: str, how: str, missing: list[Finding]) -> list[Text]:

@@ -14,6 +14,7 @@ from gpd.outcomes import COHORT
 from gpd.pipelines import ALTERNATIVES
 from gpd.tables.summary import Failure, Summary
 from gpd.text.formats import listed
+from gpd.text.grid import Grid, group, rich_table
 from gpd.truth.calls import Comparison
 from gpd.truth.expression import ExpressionComparison
 
@@ -114,21 +115,19 @@ def step_table(summary: Summary) -> Table:
         columns = {"median sample": samples}
     if COHORT in summary.columns:
         columns[COHORT] = [COHORT]
-    table = Table(title="Runtime a step, seconds (the sum over its jobs)", title_justify="left")
-    table.add_column("step", no_wrap=True)
-    for name in (*columns, "total"):
-        table.add_column(name, justify="right")
-    for row in summary.steps:
-        if row.total_s is not None:
-            table.add_row(
-                row.step, *(seconds(_median(row.busy_s, names)) for names in columns.values()), seconds(row.total_s)
-            )
-        elif row.step not in ALTERNATIVES:
-            table.add_row(row.step, *("" for _ in columns), NOT_RUN)
-    table.add_section()
+
+    def of_columns(busy_s: Mapping[str, float]) -> list[str]:
+        return [seconds(_median(busy_s, names)) for names in columns.values()]
+
+    steps = [
+        (row.step, *of_columns(row.busy_s), NOT_RUN if row.total_s is None else seconds(row.total_s))
+        for row in summary.steps
+        if row.total_s is not None or row.step not in ALTERNATIVES
+    ]
     busy = {column: summary.busy_s(column) for column in summary.columns}
-    table.add_row("total", *(seconds(_median(busy, names)) for names in columns.values()), seconds(sum(busy.values())))
-    return table
+    total = ("total", *of_columns(busy), seconds(sum(busy.values())))
+    caption = "Runtime a step, seconds (the sum over its jobs)"
+    return rich_table(Grid(caption, ("step", *columns, "total"), (group(steps), group([total]))))
 
 
 def _median(busy_s: Mapping[str, float], names: Sequence[str]) -> float | None:
@@ -158,13 +157,10 @@ def throughput_lines(summary: Summary, waited_s: float = 0.0) -> list[str]:
 
 def failure_table(failures: Iterable[Failure]) -> Table:
     """What failed for good, a row a job."""
-    table = Table(title="Failed", title_justify="left")
-    for column in ("step", "sample", "cause", "log"):
-        table.add_column(column, overflow="fold")
-    for failure in failures:
-        why = f"{failure.cause}: {failure.message}" if failure.cause else failure.message
-        table.add_row(failure.rule, failure.sample, why, failure.log)
-    return table
+    rows = (
+        (one.rule, one.sample, f"{one.cause}: {one.message}" if one.cause else one.message, one.log) for one in failures
+    )
+    return rich_table(Grid("Failed", ("step", "sample", "cause", "log"), (group(rows),), figures=False))
 
 
 def unfinished_lines(summary: Summary) -> list[str]:
@@ -187,25 +183,25 @@ def named(samples: Sequence[str]) -> str:
 
 def truth_table(comparisons: Sequence[Comparison]) -> Table:
     """Calls against truth, a row a sample and kind of variant."""
-    table = Table(title="Filtered calls against the simulated truth", title_justify="left")
-    for column in ("sample", "kind", "found", "false", "missed", "recall", "precision"):
-        table.add_column(column, justify="left" if column in ("sample", "kind") else "right")
-    for comparison in comparisons:
-        for kind, counts in (("SNP", comparison.snp), ("indel", comparison.indel)):
-            figures = (counts.true_positives, counts.false_positives, counts.false_negatives)
-            table.add_row(comparison.sample, kind, *map(str, figures), _share(counts.recall), _share(counts.precision))
-    return table
+    rows = [
+        (
+            *(comparison.sample, kind),
+            *map(str, (counts.true_positives, counts.false_positives, counts.false_negatives)),
+            *(_share(counts.recall), _share(counts.precision)),
+        )
+        for comparison in comparisons
+        for kind, counts in (("SNP", comparison.snp), ("indel", comparison.indel))
+    ]
+    heads = ("sample", "kind", "found", "false", "missed", "recall", "precision")
+    return rich_table(Grid("Filtered calls against the simulated truth", heads, (group(rows),), words=2))
 
 
 def expression_table(comparison: ExpressionComparison) -> Table:
     """Significant genes against the simulated changes."""
-    table = Table(title="Significant genes against the simulated truth", title_justify="left")
-    headings = ("changed 4 fold or more", "found", "missed", "false", "significant in all")
-    for heading in headings:
-        table.add_column(heading, justify="right")
+    heads = ("changed 4 fold or more", "found", "missed", "false", "significant in all")
     counts = (comparison.strong, comparison.found, comparison.missed, comparison.false)
-    table.add_row(*(str(len(names)) for names in counts), str(comparison.significant))
-    return table
+    row = (*(str(len(names)) for names in counts), str(comparison.significant))
+    return rich_table(Grid("Significant genes against the simulated truth", heads, (group([row]),), words=0))
 
 
 def _share(value: float | None) -> str:
