@@ -151,6 +151,25 @@ def judge(process: Process, steps: Sequence[str], own: Passed, wanted: Passed) -
             yield Outcome(sample)
 
 
+def judge_alone(
+    attempts: Sequence[Attempt],
+    before: Iterable[Attempt],
+    steps: Sequence[str],
+    exit_code: int | None,
+    planned: Iterable[str],
+) -> Iterator[Outcome]:
+    """What came of each sample of a run that is in no study; `before` are attempts of runs in the same folder.
+
+    What failed in a run before and was not done again is not done. In a run that did not end well those samples
+    succeeded, too, that went through what was `planned`.
+    """
+    samples = {owner(attempt) for attempt in attempts if attempt.step in steps} - {COHORT}
+    done = [attempt for attempt in last_attempts(before) if attempt.succeeded]
+    process = Process(".", tuple(sorted(samples)), exit_code, (*done, *attempts))
+    own = passed([process], steps)
+    return judge(process, steps, own, Passed(own.steps | (frozenset(planned) & frozenset(steps)), own.whole))
+
+
 def _is_explained(process: Process, seen: bool) -> bool:
     """Whether it is known why a process ended as it did, so that the samples of which nothing is missing are whole.
 

@@ -132,10 +132,8 @@ def test_an_old_study_can_be_bundled_and_what_nobody_knows_is_said():
         rules.UNKNOWN
     }
     assert {found[name].state for name in ("digests", "figures", "outputs", "pinning", "machine")} == {rules.HOLDS}
-    for table in columns.TABLES:
-        assert old.members[f"tables/{table}.tsv"].decode().count("\n") == (
-            recorded_studies.GOLDEN / "study" / "tables" / f"{table}.tsv"
-        ).read_text().count("\n")
+    rows = {"jobs": 135, "samples": 15, "steps": 87, "runs": 10, "points": 5}
+    assert {table: old.members[f"tables/{table}.tsv"].count(b"\n") - 1 for table in columns.TABLES} == rows
 
 
 def test_torn_lines_of_ledgers_are_left_out_and_counted(tmp_path):

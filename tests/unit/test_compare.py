@@ -848,37 +848,6 @@ def test_an_unknown_allowance_is_refused_with_those_there_are(compare):
 # ---- what is printed ---------------------------------------------------------------------------------
 
 
-@pytest.mark.deep
-def test_what_is_printed(study, compare):
-    """Two small studies, one of which changed its tools, and published figures: the terminal's tables."""
-    a = study("first", cell(1, 4100), cell(1, 4500, 2), cell(2, 5200), cell(2, 5260, 2), cell(4, 11000))
-    b = study(
-        *("second", cell(1, 3000), cell(1, 3050, 2), cell(2, 4100, failed=1), cell(2, 4150, 2)),
-        **{"sku": "7763", "cores": 4, "settings": {"tools": {**TOOLS, "bwa": "0.7.18"}}},
-    )
-    code, out, _ = compare(a, b, "published:8352Y", allow=["tools"])
-    assert code == 0
-    assert_recorded("comparison.txt", out)
-
-
-def test_what_is_printed_of_one_study(study, compare):
-    """Its two modes beside each other, and beside an overview of what was published."""
-    independent = [cell(n, 1.5 * h, r, mode="independent", binding="none") for n, h, r in TIMES]
-    a = study("first", *independent, *(cell(n, h, r) for n, h, r in TIMES))
-    for name, more in (("modes.txt", ()), ("overview.txt", ("published",))):
-        code, out, _ = compare(a, *more)
-        assert code == 0
-        assert_recorded(name, out)
-
-
-TIMES = ((1, 4100, 1), (1, 4500, 2), (2, 5200, 1), (2, 5260, 2))  # N, makespan in s, repeat
-
-
-def assert_recorded(name, text):
-    """Trailing blanks of the terminal's tables are not recorded."""
-    assert "".join(f"{line.rstrip()}\n" for line in text.splitlines()) == (GOLDEN / name).read_text(encoding="utf-8")
-
-
 def rows_of(out, caption):
     """The rows of a table on the terminal, as texts."""
     lines = out[out.index(caption) :].split("\n\n")[0].splitlines()
@@ -892,6 +861,31 @@ def test_the_first_table_has_a_row_a_side_at_its_best_n(study, compare):
         ["A", "8352Y", "2", "2", "0", "2", "1,728", "1,728", "18.6", ""],
         ["published:8352Y", "8352Y", "64", "16", "2", "12", "6.02", "990", "10.6", "0.573 (no CI)"],
     ]
+
+
+def test_the_table_of_a_point_has_each_figure_beside_its_ratio(study, compare):
+    """A takes 86.4 and 96 s: 91.2, and half of the difference is the error; B 72 and 80 s: 76 +- 4, 0.833 of it.
+
+    The first step is a quarter of each; one CPU of two works a quarter of the time.
+    """
+    code, out, _ = compare(study("A", *A), study("B", *B))
+    assert code == 0
+    rows = {cells[0]: cells[1:] for cells in rows_of(out, "germline, N = 1, scheduled, compact binding ")}
+    assert rows["makespan, s"][:2] == ["91.2 \u00b1 4.8", "76.0 \u00b1 4.0"]
+    assert rows["makespan, s"][2].startswith("0.833 (")
+    assert rows["genomes a day"][:2] == ["950 \u00b1 50", "1,140 \u00b1 60"]
+    assert rows["genomes a day"][2] == "1.20 (0.871-1.65)"
+    assert rows[MAP][:2] == ["22.8 \u00b1 1.2", "19.0 \u00b1 1.0"]
+    assert rows["CPU utilisation"][:2] == ["0.125 \u00b1 0.000", "0.125 \u00b1 0.000"]
+    assert rows["samples failed"][:2] == ["0", "0"]
+
+
+def test_modes_of_one_study_stand_beside_each_other_and_beside_what_was_published(study, compare):
+    name, modes = study("first", *BOTH_MODES), ["first:independent", "first:scheduled"]
+    for others, published in (((), []), (("published",), [f"published:{sku}" for sku in SKUS])):
+        code, out, _ = compare(name, *others)
+        assert code == 0
+        assert [row[0] for row in rows_of(out, "each at its best N")] == [*modes, *published]
 
 
 def test_a_processor_without_a_sku_is_what_it_calls_itself(tmp_path, compare):

@@ -1,15 +1,15 @@
 """What a run came to: time a step and sample, makespan, samples a day, failures. Pure: no clock, no files."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gpd.outcomes import COHORT, NOT_FINISHED, Outcome, Passed, Process, judge, owner, passed
+from gpd.outcomes import COHORT, NOT_FINISHED, Outcome, judge_alone, owner
 from gpd.records.ledger import Attempt, last_attempts, one_clock
 from gpd.tables.rows import a_day, span_s
 
 
 @dataclass(frozen=True)
-class StepRow:
+class StepTimes:
     """Busy seconds (the sum over jobs) of one step by sample; a sample whose step did not run has no entry."""
 
     step: str
@@ -38,7 +38,7 @@ class Summary:
     Of jobs on several hosts, whose clocks differ, it is the whole run's by the clock of who started it (`of_run`).
     """
 
-    steps: tuple[StepRow, ...]
+    steps: tuple[StepTimes, ...]
     columns: tuple[str, ...]
     outcomes: tuple[Outcome, ...]
     failures: tuple[Failure, ...]
@@ -85,9 +85,9 @@ def summarize(
     timed = [attempt for attempt in every if attempt.step in steps]
     columns = tuple(sorted({owner(a) for a in timed}, key=lambda name: (name == COHORT, name)))
     return Summary(
-        steps=tuple(_step_row(step, [a for a in timed if a.step == step]) for step in steps),
+        steps=tuple(_step_times(step, [a for a in timed if a.step == step]) for step in steps),
         columns=columns,
-        outcomes=tuple(_outcomes(every, before, columns, steps, exit_code, planned)),
+        outcomes=tuple(judge_alone(every, before, steps, exit_code, planned)),
         failures=tuple(
             Failure(a.rule, owner(a), a.cause or "", a.message or "no message", a.log)
             for a in last_attempts(every)
@@ -99,26 +99,10 @@ def summarize(
     )
 
 
-def _step_row(step: str, attempts: list[Attempt]) -> StepRow:
+def _step_times(step: str, attempts: list[Attempt]) -> StepTimes:
     """Sum up a step; how long an attempt took whose launcher was killed with it is not known, and not guessed."""
     busy: dict[str, float] = {}
     for attempt in attempts:
         if attempt.wall_s is not None:
             busy[owner(attempt)] = busy.get(owner(attempt), 0.0) + attempt.wall_s
-    return StepRow(step, busy)
-
-
-def _outcomes(
-    attempts: Sequence[Attempt],
-    before: Iterable[Attempt],
-    columns: Sequence[str],
-    steps: Sequence[str],
-    exit_code: int | None,
-    planned: Iterable[str],
-) -> Iterator[Outcome]:
-    """What came of the samples of this run. What failed in a run before and was not done again is not done."""
-    done = [attempt for attempt in last_attempts(before) if attempt.succeeded]
-    samples = tuple(column for column in columns if column != COHORT)
-    process = Process(".", samples, exit_code, (*done, *attempts))
-    own = passed([process], steps)
-    return judge(process, steps, own, Passed(own.steps | (frozenset(planned) & frozenset(steps)), own.whole))
+    return StepTimes(step, busy)

@@ -212,28 +212,6 @@ def modules(count: int) -> tuple[Module, ...]:
     )
 
 
-def compared() -> str:
-    """The table of nodes, as a comparison of two studies shows it."""
-    import io
-    import shutil
-    import tempfile
-
-    from rich.console import Console
-
-    from gpd.commands import compare
-
-    out = io.StringIO()
-    with tempfile.TemporaryDirectory() as scratch:
-        folders = [Path(scratch) / name.partition("-")[0] for name in MADE_UP]
-        for name, folder in zip(MADE_UP, folders, strict=True):
-            shutil.copytree(HERE.parent / "study", folder)
-            shutil.copy(HERE / f"{name}.json", folder / "node.json")
-        compare.run([str(folder) for folder in folders], (), Console(file=out, width=140))
-    text = "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
-    return text[text.index("Nodes\n") :]
-
-
 if __name__ == "__main__":
     for name in MADE_UP:
         (HERE / f"{name}.json").write_text(make(name).to_json())
-    (HERE / "compare.txt").write_text(compared())

@@ -1,15 +1,11 @@
 """A study for tests: cells as a run leaves them, with times short enough to add up by hand. Tests write it anew.
 
-    python tests/golden/study/record.py        write its tables beside this file, as the lab collects them
-
-Look at the differences before they are recorded. Every record of a job
-starts from a real one of ../germline_demo/ledger.jsonl; a small list scheduler on two CPUs gives it its times, in whole
-tenths of a second. The same seed writes the same bytes.
+Every record of a job starts from a real one of ../germline_demo/ledger.jsonl; a small list scheduler on two CPUs gives
+it its times, in whole tenths of a second. The same seed writes the same bytes.
 """
 
 import json
 import random
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -302,19 +298,3 @@ def write(folder: Path) -> None:
         (home / "cell.json").write_text(dumps(plan(cell)))
         if cell.finished:
             (home / "run.json").write_text(dumps(outcome(cell, start, jobs)))
-
-
-def write_tables(study: Path, folder: Path) -> None:
-    """Collect the study; what is recorded is the text."""
-    from gpd.tables import collect
-
-    collect.write(collect.collect(study), folder)
-    for path in folder.iterdir():
-        if path.suffix != ".tsv":
-            path.unlink()
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder))
-        write_tables(Path(folder), HERE / "tables")
