@@ -13,16 +13,19 @@ from gpd.published import figures, series
 from gpd.sizing import published, study
 from gpd.sizing.needs import GIGABASES_PER_X, Asked, NeedError, need
 from gpd.tables import collect
+from gpd.tables.columns import RunRow
 
 RUNS = pd.read_csv(ROOT / "tests" / "golden" / "sizes" / "runs.tsv", sep="\t")
-NOT_RECORDED = ("cpu_utilisation", "peak_memory_mib")
 CURVES = series.curves(figures.read())
 
 
 def machine(name, rows):
-    runs = rows.assign(gigabases_per_day=86400 * rows["gigabases"] / rows["makespan_s"], **dict.fromkeys(NOT_RECORDED))
-    empty = dict.fromkeys(("jobs", "samples", "steps", "points"), pd.DataFrame())
-    return study.machine(name, collect.Tables(**empty, runs=runs, unfinished=(), records=()))
+    runs = rows.assign(gigabases_per_day=86400 * rows["gigabases"] / rows["makespan_s"])
+    runs = runs.astype(object).where(runs.notna(), None).to_dict("records")
+    unknown = dict.fromkeys(RunRow.__struct_fields__)
+    typed = [RunRow(**unknown | {key: value for key, value in row.items() if key in unknown}) for row in runs]
+    empty = dict.fromkeys(("jobs", "samples", "steps", "points"), ())
+    return study.machine(name, collect.Tables(**empty, runs=typed, unfinished=(), records=()))
 
 
 def of(what):

@@ -2,13 +2,13 @@
 
 from statistics import median
 
-import pandas as pd
 import pytest
 from conftest import ROOT
 
 from gpd.records import node
 from gpd.sizing import study
 from gpd.tables.collect import Tables
+from gpd.tables.columns import RunRow
 
 KNOWN = {
     "pipeline": "germline",
@@ -30,12 +30,13 @@ KNOWN = {
 
 
 def cell(n, gigabases_per_day=10.0, **changed):
-    return KNOWN | {"n": n, "gigabases": 5.0 * n, "gigabases_per_day": gigabases_per_day} | changed
+    known = KNOWN | {"n": n, "gigabases": 5.0 * n, "gigabases_per_day": gigabases_per_day} | changed
+    return RunRow(**dict.fromkeys(RunRow.__struct_fields__) | known)
 
 
 def machine(*cells):
-    empty = dict.fromkeys(("jobs", "samples", "steps", "points"), pd.DataFrame())
-    return study.machine("made up", Tables(**empty, runs=pd.DataFrame(list(cells)), unfinished=(), records=()))
+    empty = dict.fromkeys(("jobs", "samples", "steps", "points"), ())
+    return study.machine("made up", Tables(**empty, runs=cells, unfinished=(), records=()))
 
 
 def test_repeats_of_an_n_have_a_mean_and_an_interval_and_a_single_run_has_none():

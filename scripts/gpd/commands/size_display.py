@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from rich.console import Console
 from rich.text import Text
 
-
 from gpd.sizing.grids import need_grid, source_grid
 from gpd.sizing.needs import Need
 from gpd.sizing.sources import CoreHours

@@ -13,12 +13,11 @@ from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import estimate
 from gpd.tables import columns
 from gpd.tables.collect import Tables
+from gpd.tables.columns import RunRow
 from gpd.text.formats import counted, listed
 
 # what is the same in all cells of a curve: of one machine
-CURVE = (*(column.name for column in columns.SERIES), columns.SKU.name, "cores")
-
-Row = Mapping[str, Any]
+CURVE = (*(column.name for column in columns.SERIES), "sku", "cores")
 
 
 class StudyError(GpdError):
@@ -51,8 +50,8 @@ def machine(name: str, tables: Tables) -> Machine:
     runs = _curve(name, tables)
     host = next((record.host for record in tables.records if record.host), None)
     node = node_figures(tables.node)
-    of_n = {n: [row for row in runs if row["n"] == n] for n in sorted({int(row["n"]) for row in runs})}
-    overloaded = [n for n, rows in of_n.items() if any(row["failed"] > row["failed_data"] for row in rows)]
+    of_n = {n: [row for row in runs if row.n == n] for n in sorted({int(row.n) for row in runs})}
+    overloaded = [n for n, rows in of_n.items() if any(row.failed > row.failed_data for row in rows)]
     cells = {n: whole for n, rows in of_n.items() if n not in overloaded and (whole := _whole(rows))}
     if not cells:
         raise StudyError(f"{name}: at each N samples failed for the load; measure fewer at once")
@@ -60,9 +59,9 @@ def machine(name: str, tables: Tables) -> Machine:
     return Machine(
         name=name,
         source="study",
-        skus=(first["sku"],) if first["sku"] else (),
+        skus=(first.sku,) if first.sku else (),
         sockets=host.sockets if host and host.virtual_machine == "none" else None,  # of others' processors, too
-        cores=int(first["cores"]),
+        cores=int(first.cores),
         measured=tuple(_measured(n, rows) for n, rows in cells.items()),
         n_failed=min(overloaded, default=None),
         memory_mib=(host.memory_limit_mib or host.memory_mib) if host else None,
@@ -72,11 +71,9 @@ def machine(name: str, tables: Tables) -> Machine:
     )
 
 
-def _curve(name: str, tables: Tables) -> list[Row]:
+def _curve(name: str, tables: Tables) -> list[RunRow]:
     """The counted cells of one curve."""
-    frame = tables.runs[tables.runs["counted"].fillna(False).astype(bool)]
-    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    rows = [row for row in rows if row["pipeline"] == GERMLINE.name and row["mode"] != CLUSTER]
+    rows = [row for row in tables.runs if row.counted and row.pipeline == GERMLINE.name and row.mode != CLUSTER]
     kinds = [_kind(row) for row in _whole(rows)]
     if not kinds:
         raise StudyError(f"{name}: no cell of the germline pipeline on one machine ended without failures")
@@ -84,27 +81,32 @@ def _curve(name: str, tables: Tables) -> list[Row]:
     return [row for row in rows if _kind(row) == chosen]
 
 
-def _kind(row: Row) -> tuple[Any, ...]:
-    return tuple(row[name] for name in CURVE)
+def _kind(row: RunRow) -> tuple[Any, ...]:
+    return tuple(getattr(row, name) for name in CURVE)
 
 
-def _whole(rows: Iterable[Row]) -> list[Row]:
+def _whole(rows: Iterable[RunRow]) -> list[RunRow]:
     """The cells without failures; one in which a sample had bad data was done earlier for it."""
-    return [row for row in rows if not row["failed"] and row["gigabases_per_day"]]
+    return [row for row in rows if not row.failed and row.gigabases_per_day]
 
 
-def _measured(n: int, cells: Sequence[Row]) -> Measured:
-    daily = estimate(row["gigabases_per_day"] for row in cells)
-    shared = [_sum(row["shared_inputs_mib"], row["shared_outputs_mib"]) for row in cells]
+def _gigabases(whole: RunRow) -> float:
+    assert whole.gigabases, "a cell that has gigabases a day has gigabases"
+    return whole.gigabases
+
+
+def _measured(n: int, cells: Sequence[RunRow]) -> Measured:
+    daily = estimate(row.gigabases_per_day for row in cells)
+    shared = [_sum(row.shared_inputs_mib, row.shared_outputs_mib) for row in cells]
     return Measured(
         n=n,
-        gigabases=mean(row["gigabases"] / n for row in cells),
+        gigabases=mean(_gigabases(row) / n for row in cells),
         gigabases_per_day=Range.of(daily.mean or 0.0, daily),
         se=daily.se,
-        cpu_utilisation=_middle(row["cpu_utilisation"] for row in cells),
-        memory_mib=max((row["peak_memory_mib"] for row in cells if row["peak_memory_mib"]), default=None),
-        disk_mib_per_gb=_a_gigabase(cells, [row["peak_disk_mib"] for row in cells]),
-        kept_mib_per_gb=_a_gigabase(cells, [row["kept_disk_mib"] for row in cells]),
+        cpu_utilisation=_middle(row.cpu_utilisation for row in cells),
+        memory_mib=max((row.peak_memory_mib for row in cells if row.peak_memory_mib), default=None),
+        disk_mib_per_gb=_a_gigabase(cells, [row.peak_disk_mib for row in cells]),
+        kept_mib_per_gb=_a_gigabase(cells, [row.kept_disk_mib for row in cells]),
         shared_mib_per_gb=_a_gigabase(cells, shared),
     )
 
@@ -120,13 +122,13 @@ def _middle(values: Iterable[float | None]) -> float | None:
     return median(known) if known else None
 
 
-def _a_gigabase(cells: Sequence[Row], amounts: Sequence[float | None]) -> float | None:
+def _a_gigabase(cells: Sequence[RunRow], amounts: Sequence[float | None]) -> float | None:
     pairs = zip(cells, amounts, strict=True)
-    return _middle(None if amount is None else amount / row["gigabases"] for row, amount in pairs)
+    return _middle(None if amount is None else amount / _gigabases(row) for row, amount in pairs)
 
 
-def _notes(first: Row, cells: Mapping[int, Sequence[Row]]) -> Iterable[str]:
+def _notes(first: RunRow, cells: Mapping[int, Sequence[RunRow]]) -> Iterable[str]:
     runs, numbers = counted(sum(map(len, cells.values())), "cell"), listed(str(n) for n in cells)
-    yield f"measured: {runs} of {first['mode']}, {first['binding']} binding; N = {numbers}"
+    yield f"measured: {runs} of {first.mode}, {first.binding} binding; N = {numbers}"
     if single := [str(n) for n, rows in cells.items() if len(rows) == 1]:
         yield f"N = {listed(single)} ran once: repeats would give an interval"
