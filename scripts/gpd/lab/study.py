@@ -2,25 +2,23 @@
 
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from dataclasses import fields, replace
 from itertools import product, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
+import msgspec
 import yaml
-from jsonschema import Draft202012Validator, validators
 
 from gpd.errors import GpdError
 from gpd.pipelines import share
 from gpd.records.binding import UNBOUND, Binding
 from gpd.records.cell import CLUSTER, INDEPENDENT, SCHEDULED, Cell, Mode, PipelineName, Series
-from gpd.records.study import Pool, Sample, Study
+from gpd.records.study import PROFILES, Pool, Sample, Study
 from gpd.statistics.repeats import Seen
 from gpd.tables.repeats import rule
 from gpd.text.formats import visible
 
-SCHEMA = Path(__file__).with_name("throughput.schema.yaml")
 KNEE = "knee"
 MOST_VALUES = 10_000  # of the settings
 LARGEST = 10**15  # number
@@ -34,27 +32,93 @@ class StudyError(GpdError):
 
 def read_study(path: Path) -> Study:
     """Read throughput.yaml. Raises StudyError with a line for each fault, OSError where there is no such file."""
-    given, schema = _read_yaml(path), _schema()
-    if faults := sorted(f"{path}: {_explain(error)}" for error in Validator(schema).iter_errors(given)):
-        raise StudyError("\n".join(faults))
-    settings = with_defaults(given, schema, schema)
-    wanted = settings.pop("concurrent_samples")
-    return Study(
-        **settings
-        | {"concurrent_samples": () if wanted == KNEE else tuple(wanted)}
-        | {"pipelines": {name: Pool(**pool) for name, pool in settings["pipelines"].items()}}
-        | {name: tuple(settings[name]) for name in ("modes", "nodes")}
-        | {"bindings": tuple(_binding(given).name for given in settings["bindings"])}
-    )
+    given = _read_yaml(path)
+    if not isinstance(given, dict):
+        raise StudyError(f"{path}: {_told(given)}: must be keys with values, at least `pipelines: {{germline: {{}}}}`")
+    values, faults = _values(given)
+    if faults:
+        raise StudyError("\n".join(f"{path}: {_told(fault)}" for fault in faults))
+    return Study(**values)
+
+
+def _values(given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The settings as their types have them, and a line for each fault."""
+    values: dict[str, Any] = {}
+    faults = [*_unknown("settings", given, Study)]
+    if "pipelines" not in given:
+        faults.append("settings: pipelines is needed, at least `pipelines: {germline: {}}`")
+    for key, kind in get_type_hints(Study, include_extras=True).items():
+        if key in given:
+            try:
+                values[key] = msgspec.convert(FROM_YAML.get(key, _as_it_is)(given[key]), kind)
+            except (TypeError, ValueError):  # msgspec's own are ValueErrors
+                wanted = next(meta.description for meta in kind.__metadata__ if meta.description)
+                faults.append(f"{key}: {given[key]!r}: must be {wanted}")
+                continue
+            if isinstance(values[key], tuple) and len(set(values[key])) < len(values[key]):
+                faults.append(f"{key}: {given[key]!r}: names one twice")
+    for name in values.get("pipelines", ()):
+        faults += _unknown(f"pipelines.{name}", given["pipelines"][name], Pool)
+    return values, faults
+
+
+def _unknown(where: str, given: Mapping[Any, Any], kind: type[Study] | type[Pool]) -> Iterator[str]:
+    known = [field.name for field in fields(kind)]
+    if unknown := sorted(str(key) for key in given if key not in known):
+        yield f"{where}: unknown: {', '.join(unknown)}; known are {', '.join(known)}"
+
+
+def _as_it_is(given: Any) -> Any:
+    return given
+
+
+def _numbers(given: Any) -> Any:
+    """Of `concurrent_samples`: a study has none where the knee is sought."""
+    if given == []:
+        raise ValueError(given)
+    return [] if given == KNEE else given
+
+
+def _bindings(given: Any) -> list[str]:
+    """The names of bindings, each its policy alone or what it sets of policy, boundary and memory."""
+    return [entry if isinstance(entry, str) else Binding(**entry).name for entry in given]
+
+
+def _profiles(given: Any) -> Any:
+    return {**PROFILES, **given}
+
+
+# where the file has another form than the record of a study
+FROM_YAML = {"concurrent_samples": _numbers, "bindings": _bindings, "profiles": _profiles}
+
+
+class UniqueKeys(yaml.SafeLoader):
+    """PyYAML, which else takes the last of the keys that stand twice in one mapping, in silence."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self.checked: set[int] = set()
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        lines: dict[tuple[str, str], int] = {}
+        for key, _ in node.value if id(node) not in self.checked else ():
+            if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
+                line, name = key.start_mark.line + 1, (key.tag, key.value)
+                if name in lines:
+                    raise StudyError(
+                        f"line {line}: {_told(repr(key.value))} is given twice, first in line {lines[name]}"
+                    )
+                lines[name] = line
+        self.checked.add(id(node))  # what it merges comes in now
+        super().flatten_mapping(node)
 
 
 def _read_yaml(path: Path) -> Any:
     """What the file holds, of a size that can be checked. Raises StudyError."""
     try:
-        text = path.read_text(encoding="utf-8")
-        if twice := given_twice(yaml.compose(text, Loader=yaml.SafeLoader)):
-            raise StudyError(f"{path}: {twice}")
-        given = yaml.safe_load(text)
+        given = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeys)
+    except StudyError as error:
+        raise StudyError(f"{path}: {error}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise StudyError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     except (LookupError, AttributeError, ValueError) as error:  # of PyYAML: a 31st of February, `!!int x`, `!!bool x`
@@ -62,30 +126,8 @@ def _read_yaml(path: Path) -> Any:
     except RecursionError as error:
         raise StudyError(f"{path}: nested too deeply") from error
     if not _is_bounded(given):
-        raise StudyError(f"{path}: more than {MOST_VALUES:,} values")
+        raise StudyError(f"{path}: more than {MOST_VALUES:,} values, or a number beyond {LARGEST:,}")
     return given
-
-
-def given_twice(document: yaml.Node | None) -> str | None:
-    """The first key that stands twice in one mapping, with its lines: PyYAML takes the last one, in silence."""
-    waiting, seen = [document], set()
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen or not isinstance(node, yaml.CollectionNode):
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            waiting += reversed(node.value)
-            continue
-        lines: dict[tuple[str, str], int] = {}
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
-                line, name = key.start_mark.line + 1, (key.tag, key.value)
-                if name in lines:
-                    return f"line {line}: {key.value[:LONGEST_LINE]!r} is given twice, first in line {lines[name]}"
-                lines[name] = line
-        waiting += [value for _, value in reversed(node.value)]
-    return None
 
 
 def _is_bounded(given: Any) -> bool:
@@ -95,59 +137,15 @@ def _is_bounded(given: Any) -> bool:
         if not waiting:
             return True
         value = waiting.pop()
+        if isinstance(value, int) and abs(value) > LARGEST:
+            return False
         waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return False
 
 
-def _is_integer(_: object, value: Any) -> bool:
-    """Whether it is written as one: 2.0 is none, nor is true."""
-    return type(value) is int and abs(value) <= LARGEST
-
-
-def _is_number(_: object, value: Any) -> bool:
-    """Whether one can reckon with it: neither infinite nor no number."""
-    return type(value) in (int, float) and abs(value) <= LARGEST
-
-
-CHECKER = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": _is_integer, "number": _is_number})
-Validator = validators.extend(Draft202012Validator, type_checker=CHECKER)
-
-
-def _binding(given: str | Mapping[str, str]) -> Binding:
-    """A binding: its policy alone, or what it sets of policy, boundary and memory."""
-    return Binding(given) if isinstance(given, str) else Binding(**given)
-
-
-@cache
-def _schema() -> Mapping[str, Any]:
-    return yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
-
-
-def with_defaults(given: Mapping[str, Any], schema: Mapping, root: Mapping) -> dict[str, Any]:
-    """Return the settings with the schema's defaults in place of what is left out."""
-    filled = {}
-    for key, part in schema.get("properties", {}).items():
-        part = root["$defs"][part["$ref"].rpartition("/")[2]] | part if "$ref" in part else part
-        if key in given or "default" in part:
-            value = given.get(key, part.get("default"))
-            filled[key] = with_defaults(value, part, root) if part.get("properties") else value
-    return filled | {key: value for key, value in given.items() if key not in filled}
-
-
-def _explain(error) -> str:
-    """Say in a line where a setting breaks the schema, and how."""
-    return visible(" ".join(_explanation(error).split()))[:LONGEST_LINE]
-
-
-def _explanation(error) -> str:
-    where = ".".join(map(str, error.absolute_path)) or "settings"
-    if error.validator == "additionalProperties":
-        known = error.schema["properties"]
-        unknown = ", ".join(sorted(set(map(str, error.instance)) - set(known)))
-        return f"{where}: unknown: {unknown}; known are {', '.join(known)}"
-    if error.validator in ("pattern", "anyOf"):
-        return f"{where}: {error.instance!r}: {error.schema['errorMessage']}"
-    return f"{where}: {error.message}"
+def _told(given: Any) -> str:
+    """A line that can be printed."""
+    return visible(" ".join(str(given).split()))[:LONGEST_LINE]
 
 
 # ---- the grid ----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ was run again after it was removed shows there.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
 
@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from gpd.files import read_bytes
 from gpd.records.binding import BindingName
-from gpd.records.cell import CLUSTER, AtLeastOne, CacheState, Count, FileName, Mode, Name, PipelineName
+from gpd.records.cell import CLUSTER, AtLeastOne, CacheState, FileName, Mode, Name, PipelineName
 from gpd.records.decoding import parse
 from gpd.records.run import RecordError, Time
 
@@ -24,16 +24,24 @@ FILE, STARTS = "study.json", "starts.jsonl"
 AUTO: Final = "auto"  # as many repeats as it takes
 BEGAN, ENDED = "began", "ended"
 
-Share = Annotated[float, Meta(gt=0, lt=1)]
 Kind = TypeVar("Kind")
+
+PathName = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f-\x9f{}]+\Z")]
+RuleName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z")]
+Often = Annotated[int, Meta(ge=1, le=1000)]
+PROFILES: Final[dict[Mode, str]] = {
+    "scheduled": "profiles/throughput",
+    "independent": "profiles/published",
+    "cluster": "profiles/slurm",
+}
 
 
 @dataclass(frozen=True)
 class Pool:
     """Where a pipeline's samples are drawn from: its configuration, and the folder that paths in it start from."""
 
-    directory: str
-    config: str
+    directory: PathName = "."
+    config: PathName = "config/config.yaml"
 
 
 @dataclass(frozen=True)
@@ -44,27 +52,59 @@ class Sample:
     condition: str = ""
 
 
-@dataclass(frozen=True)
-class Study:
-    """The settings of throughput.yaml, defaults filled in. `concurrent_samples` is empty where the knee is sought."""
+def _must_be(of: str) -> Meta:
+    """What a setting must be, as the line about a fault says it."""
+    return Meta(description=of)
 
-    name: FileName
-    directory: str
-    pipelines: Mapping[PipelineName, Pool]
-    concurrent_samples: tuple[AtLeastOne, ...]
-    modes: tuple[Mode, ...]
-    bindings: tuple[BindingName, ...]
-    nodes: tuple[AtLeastOne, ...]
-    repeats: AtLeastOne | Literal["auto"]
-    precision: Share
-    most_repeats: AtLeastOne
-    warm_up: Count
-    seed: int
-    cache: CacheState
-    cores: AtLeastOne | None
-    threads: Mapping[str, AtLeastOne]
-    profiles: Mapping[Mode, str]
-    keep_results: bool
+
+_A_PATH = "without braces or control characters"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """The settings of throughput.yaml: every key, its type and its default; config/README.md explains them.
+
+    `concurrent_samples` is empty where the knee is sought.
+    """
+
+    name: Annotated[
+        str,
+        Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*\Z"),
+        _must_be("a name of letters, digits, '.', '_' and '-' that starts with a letter or digit"),
+    ] = "study"
+    directory: Annotated[PathName, _must_be(f"a path {_A_PATH}")] = "runs"
+    pipelines: Annotated[
+        Mapping[PipelineName, Pool],
+        Meta(min_length=1),
+        _must_be(f"germline, tuxedo or both, each {{}} or with the paths directory and config, {_A_PATH}"),
+    ]
+    concurrent_samples: Annotated[tuple[AtLeastOne, ...], _must_be("knee or a list of whole numbers from 1")] = ()
+    modes: Annotated[
+        tuple[Mode, ...], Meta(min_length=1), _must_be("a list of scheduled and independent, or of cluster alone")
+    ] = ("scheduled",)
+    bindings: Annotated[
+        tuple[BindingName, ...],
+        Meta(min_length=1),
+        _must_be(
+            "a list, each compact, scatter or none, or a policy (compact, scatter) with boundary (l3, numa, socket), "
+            "memory (default, local, interleave) or both"
+        ),
+    ] = ("compact",)
+    nodes: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1), _must_be("a list of whole numbers from 1")] = (1,)
+    repeats: Annotated[Often | Literal["auto"], _must_be("auto or a whole number from 1 to 1000")] = 3
+    precision: Annotated[float, Meta(gt=0, lt=1), _must_be("a number between 0 and 1")] = 0.025
+    most_repeats: Annotated[int, Meta(ge=2, le=1000), _must_be("a whole number from 2 to 1000")] = 10
+    warm_up: Annotated[int, Meta(ge=0, le=1000), _must_be("a whole number from 0 to 1000")] = 1
+    seed: Annotated[int, _must_be("a whole number")] = 1
+    cache: Annotated[CacheState, _must_be("as_is, warm or cold")] = "as_is"
+    cores: Annotated[AtLeastOne | None, _must_be("a whole number from 1, or empty for all that there are")] = None
+    threads: Annotated[
+        Mapping[RuleName, AtLeastOne], _must_be("rules with a whole number from 1 each, such as {map_and_sort: 8}")
+    ] = field(default_factory=dict)
+    profiles: Annotated[
+        Mapping[Mode, PathName], _must_be(f"scheduled, independent or cluster, each with a folder, {_A_PATH}")
+    ] = field(default_factory=PROFILES.copy)
+    keep_results: Annotated[bool, _must_be("true or false")] = False
 
     @property
     def folder(self) -> Path:
