@@ -43,7 +43,7 @@ class Scaling:
 
     def records(self) -> dict[str, int]:
         """When the record of each cell that ended was written."""
-        return {path.parent.name: path.stat().st_mtime_ns for path in self.study.glob("*/scaling.json")}
+        return {path.parent.name: path.stat().st_mtime_ns for path in self.study.glob("*/run.json")}
 
     def table(self, name: str) -> pd.DataFrame:
         return pd.read_csv(self.study / "tables" / f"{name}.tsv", sep="\t")
@@ -82,7 +82,7 @@ def test_a_steps_widths_are_measured_alone_and_with_the_node_full(scaling):
         for (one, its), (other, others) in combinations(zip(jobs, leases, strict=True), 2):
             assert one.end < other.start or other.end < one.start or not its & others, "copies at once share no CPU"
     # what was made up to the step was made once, and the step itself not at all
-    rules = {job.rule for job in read_ledger(scaling.study / "inputs/ledger.jsonl")}
+    rules = {job.rule for job in read_ledger(scaling.study / "reference/germline/ledger.jsonl")}
     assert "map_and_sort" in rules
     assert "mark_duplicates" not in rules
     assert not [*scaling.study.glob("mark_duplicates-*/copies/*/results")]
@@ -106,7 +106,7 @@ def test_what_was_killed_goes_on_and_what_ended_stays(scaling):
         process.communicate()
     before = scaling.records()
     planned = scaling.plan(*words)
-    assert sum(point["cells"] for point in planned["points"]) == 2 * 2
+    assert sum(point["cells"] for point in planned["points"]) == 1 + 2 * 2
     ran = scaling.gpd(*words)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     after = scaling.records()
@@ -129,7 +129,7 @@ def test_ctrl_c_ends_within_seconds_and_says_how_to_go_on(scaling):
 def test_a_cell_that_fails_is_named_with_its_cause_and_run_again(scaling):
     words = ("--step", "mark_duplicates", "--threads", "1", "--alone")
     assert scaling.gpd("--step", "mark_duplicates", "--threads", "1", "--full").returncode == 0
-    made = scaling.study / "inputs/results/map_and_sort/S1/L1.bam"
+    made = scaling.study / "reference/germline/results/map_and_sort/S1/L1.bam"
     whole = made.read_bytes()
     times = made.stat()
     made.write_bytes(whole[: len(whole) // 2])

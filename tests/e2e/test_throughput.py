@@ -142,12 +142,12 @@ class Told:
             begin=lambda cell, title, plan: self.lines.append(f"begin {title}"),
             changed=lambda sample, state: None,
             waits=lambda told: None,
-            end=lambda cell: self.lines.append(f"end {cell.cell}"),
+            end=lambda cell, failed: self.lines.append(f"end {cell.cell}"),
         )
 
 
 SILENT = runner.Watcher(
-    lambda cell, title, plan: None, lambda sample, state: None, lambda told: None, lambda cell: None
+    lambda cell, title, plan: None, lambda sample, state: None, lambda told: None, lambda cell, failed: None
 )
 
 

@@ -1,11 +1,11 @@
 """Which cells a scaling study has, in which order, and how long they take: all of it without running anything."""
 
-import random
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from statistics import median
 
 import pytest
+import recorded_studies
 import yaml
 from conftest import ROOT, planned_jobs, tiny_cohort
 from hypothesis import given
@@ -15,11 +15,16 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.execution import said
 from gpd.execution.said import PlannedJob
+from gpd.lab import runner
+from gpd.lab.runner import Plan
+from gpd.lab.study import StudyError
 from gpd.machines import launcher, topology
 from gpd.pipelines import PIPELINES
-from gpd.records.scaling import ALONE, FULL, ScalingCell, ScalingRecord
-from gpd.scaling import plan
-from gpd.scaling.plan import Asked, Node, ScalingError, Step
+from gpd.records.cell import ALONE, FULL
+from gpd.records.run import read_run
+from gpd.records.study import Pool, Study
+from gpd.scaling import plan, run
+from gpd.scaling.plan import Asked, Node, Step
 
 BOTH = (ALONE, FULL)
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |^\S|\Z)", re.MULTILINE | re.DOTALL)
@@ -33,6 +38,10 @@ def step(name="haplotype_caller", uses_threads=True, mem_mb=6000, widths=range(1
 def asked(**changes):
     fixed = {"steps": ("all",), "threads": (), "bindings": ("compact",), "occupancies": BOTH, "repeats": 3, "seed": 1}
     return Asked(**fixed | changes)
+
+
+def grid(asked, steps, node):
+    return plan.grid(asked, steps, node, "scaling")
 
 
 def counted(cells):
@@ -51,18 +60,18 @@ def epyc():
 
 
 def test_no_cell_asks_for_more_than_two_sockets_of_64_cores_have(epyc):
-    cells, left_out = plan.grid(asked(threads=(1, 13, 64, 128, 192, 256)), [step()], epyc)
+    cells, left_out = grid(asked(threads=(1, 13, 64, 128, 192, 256)), [step()], epyc)
     assert epyc.cores == 128
-    assert {(cell.threads, cell.copies) for cell in cells if cell.occupancy == FULL} == {
+    assert {(cell.step.threads, cell.step.copies) for cell in cells if cell.step.occupancy == FULL} == {
         *((1, 128), (13, 9), (64, 2), (128, 1))
     }
-    assert all(cell.threads * cell.copies <= 128 for cell in cells)
-    assert {cell.copies for cell in cells if cell.occupancy == ALONE} == {1}
-    assert [str(one) for one in left_out] == ["haplotype_caller: 192, 256 threads are more than the node's 128 cores"]
+    assert all(cell.step.threads * cell.step.copies <= 128 for cell in cells)
+    assert {cell.step.copies for cell in cells if cell.step.occupancy == ALONE} == {1}
+    assert left_out == ["haplotype_caller: 192, 256 threads are more than the node's 128 cores"]
 
 
 def test_widths_none_of_which_the_node_has_are_refused_in_one_line():
-    with pytest.raises(ScalingError) as error:
+    with pytest.raises(StudyError) as error:
         plan.refuse_too_wide(asked(threads=(64, 128)), Node(2, 8000))
     assert str(error.value) == "--threads 64, 128: more than the 2 cores that may be used here: name fewer"
     for threads in ((), (2, 64)):
@@ -94,16 +103,18 @@ def test_widths_are_powers_of_two_and_all_cores_where_none_are_named(epyc):
     job_mb=st.integers(0, 70_000),
 )
 def test_a_cell_never_overfills_its_node(cores, mem_mb, wanted, job_mb):
-    cells, _ = plan.grid(asked(threads=tuple(wanted)), [step(mem_mb=job_mb, widths=range(1, 301))], Node(cores, mem_mb))
+    cells, _ = grid(asked(threads=tuple(wanted)), [step(mem_mb=job_mb, widths=range(1, 301))], Node(cores, mem_mb))
     for cell in cells:
-        assert cell.threads * cell.copies <= cores
-        assert cell.copies == 1 or cell.copies * job_mb <= mem_mb, "one alone gets what there is, as from Snakemake"
+        assert cell.step.threads * cell.step.copies <= cores
+        assert cell.step.copies == 1 or cell.step.copies * job_mb <= mem_mb, (
+            "one alone gets what there is, as from Snakemake"
+        )
 
 
 def test_memory_holds_fewer_copies_than_cores_do_and_that_is_said():
-    cells, left_out = plan.grid(asked(threads=(1, 4)), [step()], Node(16, 20_000))
-    assert {(cell.threads, cell.copies) for cell in cells if cell.occupancy == FULL} == {(1, 3), (4, 3)}
-    assert [str(one) for one in left_out] == [
+    cells, left_out = grid(asked(threads=(1, 4)), [step()], Node(16, 20_000))
+    assert {(cell.step.threads, cell.step.copies) for cell in cells if cell.step.occupancy == FULL} == {(1, 3), (4, 3)}
+    assert left_out == [
         f"haplotype_caller: the node's 20000 MB of memory hold 3 of {most} copies of {width} threads: each asks for "
         "6000 MB"
         for width, most in ((1, 16), (4, 4))
@@ -111,16 +122,17 @@ def test_memory_holds_fewer_copies_than_cores_do_and_that_is_said():
 
 
 def test_a_step_of_one_thread_is_measured_over_occupancy_alone():
-    cells, left_out = plan.grid(asked(), [step("base_recalibration", uses_threads=False)], Node(8, 64_000))
-    assert {(cell.threads, cell.occupancy, cell.copies) for cell in cells} == {(1, ALONE, 1), (1, FULL, 8)}
-    assert [str(one) for one in left_out] == [
-        "base_recalibration: its tools use one thread alone: one width, alone and with the node full"
-    ]
+    cells, left_out = grid(asked(), [step("base_recalibration", uses_threads=False)], Node(8, 64_000))
+    assert {(cell.step.threads, cell.step.occupancy, cell.step.copies) for cell in cells} == {
+        (1, ALONE, 1),
+        (1, FULL, 8),
+    }
+    assert left_out == ["base_recalibration: its tools use one thread alone: one width, alone and with the node full"]
 
 
 def test_in_pieces_any_step_has_all_widths():
-    cells, _ = plan.grid(asked(scatter="auto"), [step("base_recalibration", uses_threads=False)], Node(4, 64_000))
-    assert {cell.threads for cell in cells} == {1, 2, 4}
+    cells, _ = grid(asked(scatter="auto"), [step("base_recalibration", uses_threads=False)], Node(4, 64_000))
+    assert {cell.step.threads for cell in cells} == {1, 2, 4}
     assert all("-pieces_auto-" in cell.cell for cell in cells)
 
 
@@ -129,13 +141,13 @@ def test_in_pieces_any_step_has_all_widths():
 
 def test_each_point_is_in_each_repeat_and_a_warm_up_of_each_step_comes_first():
     steps = [step("map_and_sort"), step()]
-    cells, _ = plan.grid(asked(bindings=("compact", "scatter-numa-local")), steps, Node(4, 64_000))
-    assert [(cell.step, cell.threads, cell.occupancy) for cell in cells if cell.warm_up] == [
+    cells, _ = grid(asked(bindings=("compact", "scatter-numa-local")), steps, Node(4, 64_000))
+    assert [(cell.step.name, cell.step.threads, cell.step.occupancy) for cell in cells if cell.warm_up] == [
         *(("map_and_sort", 4, ALONE), ("haplotype_caller", 4, ALONE))
     ]
     assert [cell.warm_up for cell in cells] == [True] * 2 + [False] * (2 * 3 * 2 * 2 * 3)
     for repeat in (1, 2, 3):
-        own = [cell.point for cell in cells if cell.repeat == repeat]
+        own = [(cell.step, cell.binding) for cell in cells if cell.repeat == repeat]
         assert len(set(own)) == len(own) == 2 * 3 * 2 * 2
     assert len({cell.cell for cell in cells}) == len(cells)
     assert all(re.fullmatch(r"[a-z0-9_-]+", cell.cell) for cell in cells)
@@ -143,8 +155,8 @@ def test_each_point_is_in_each_repeat_and_a_warm_up_of_each_step_comes_first():
 
 def test_the_order_of_a_repeat_is_shuffled_and_follows_from_the_seed():
     def order(seed, repeat):
-        cells, _ = plan.grid(asked(seed=seed), [step()], Node(8, 64_000))
-        return [(cell.threads, cell.occupancy) for cell in cells if cell.repeat == repeat]
+        cells, _ = grid(asked(seed=seed), [step()], Node(8, 64_000))
+        return [(cell.step.threads, cell.step.occupancy) for cell in cells if cell.repeat == repeat]
 
     assert order(1, 1) == order(1, 1)
     assert len({tuple(order(seed, 1)) for seed in range(20)}) > 15
@@ -152,38 +164,56 @@ def test_the_order_of_a_repeat_is_shuffled_and_follows_from_the_seed():
     assert sorted(order(1, 1)) == sorted(order(2, 1))
 
 
-def test_another_seed_changes_no_cell_but_its_place():
-    one, other = (plan.grid(asked(seed=seed), [step()], Node(8, 64_000))[0] for seed in (1, 2))
-    plan.refuse_changed(other, [record(cell) for cell in one])
+# ---- with cells that have ended ----------------------------------------------------------------------
+
+
+def planned(folder, cells):
+    settings = Study(name=folder.name, directory=str(folder.parent), pipelines={"germline": Pool()})
+    return Plan(settings, {}, cores=16, steps=tuple(cells))
+
+
+def recorded_cells(**changes):
+    return [replace(cell, **changes) for cell in recorded_studies.script("scaling").cells()]
+
+
+def test_another_seed_changes_no_cell_but_its_place(monkeypatch):
+    script = recorded_studies.script("scaling")
+    monkeypatch.setattr(script, "ASKED", tuple(replace(asked, seed=2) for asked in script.ASKED))
+    runner.refuse_changed(planned(recorded_studies.study("scaling"), script.cells()))
 
 
 def test_a_finished_cell_that_would_be_another_now_is_refused():
-    cells, _ = plan.grid(asked(), [step()], Node(8, 64_000))
-    before = replace(cells[0], samples=("S2",), cores=16)
-    with pytest.raises(ScalingError, match=r"was run with another (samples and cores|cores and samples)") as error:
-        plan.refuse_changed(cells, [record(before)])
-    assert str(error.value).endswith("name another --folder")
-
-
-# ---- how long ----------------------------------------------------------------------------------------
-
-
-def record(cell: ScalingCell, wall_s=10.0) -> ScalingRecord:
-    now = datetime(2026, 11, 22, tzinfo=UTC)
-    return ScalingRecord(run="r", cell=cell, start=now, end=now, wall_s=wall_s, cpu_s=1.0, snakemake_cpu_s=1.0)
+    folder = recorded_studies.study("scaling")
+    with pytest.raises(StudyError, match=r"was run with another (samples and cores|cores and samples)") as error:
+        runner.refuse_changed(planned(folder, recorded_cells(samples=("S2",), cores=17)))
+    assert "another --folder" in str(error.value)
 
 
 def test_seconds_are_told_of_what_was_measured_and_of_nothing_else():
-    cells, _ = plan.grid(asked(threads=(1, 2), bindings=("compact", "scatter")), [step()], Node(2, 64_000))
-    assert plan.estimates_s(cells, []) == [None] * len(cells)
-    done = [cell for cell in cells if (cell.threads, cell.occupancy) == (1, ALONE)]
-    walls = [30.0, 10.0, 20.0, 100.0, 1.0, 21.0][: len(done)]
-    estimates = plan.estimates_s(cells, [record(cell, wall) for cell, wall in zip(done, walls, strict=True)])
-    expected = 20.5  # the median of all six
-    assert [
-        estimate == (expected if (cell.threads, cell.occupancy) == (1, ALONE) else None)
-        for cell, estimate in zip(cells, estimates, strict=True)
-    ] == [True] * len(cells)
+    folder, cells = recorded_studies.study("scaling"), recorded_cells()
+    walls: dict[tuple, list[float]] = {}
+    for path in folder.glob("*/run.json"):
+        record = read_run(path)
+        walls.setdefault(record.cell.step.width, []).append(record.wall_s)
+    of_both_bindings = [cell for cell in cells if cell.step.threads == 16 and cell.step.occupancy == FULL]
+    assert len({cell.binding for cell in of_both_bindings}) == 2
+    told = runner.estimates_s(planned(folder, cells), cells)
+    assert told == [median(walls[cell.step.width]) for cell in cells]
+    never = replace(cells[0], step=replace(cells[0].step, threads=3))
+    assert runner.estimates_s(planned(folder, cells), [never]) == [None]
+
+
+def test_a_record_of_an_earlier_version_is_told_in_one_line(tmp_path):
+    (tmp_path / "cell").mkdir()
+    (tmp_path / "cell/scaling.json").write_text("{}")
+    with pytest.raises(StudyError, match=r"scaling\.json: written by an earlier version.*name another --folder$"):
+        run.make_plan(None, Pool(), "", asked(), tmp_path)
+
+
+def test_the_throughput_report_refuses_cells_of_single_steps():
+    done = CliRunner().invoke(app, ["report", str(recorded_studies.study("scaling"))])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "its cells are single steps: gpd scaling run writes their tables and report" in done.stderr
 
 
 # ---- what is asked for -------------------------------------------------------------------------------
@@ -203,13 +233,13 @@ def test_steps_are_chosen_by_name_in_the_pipelines_order():
     ],
 )
 def test_a_step_that_is_not_there_is_refused(names, said):
-    with pytest.raises(ScalingError, match=said):
+    with pytest.raises(StudyError, match=said):
         plan.chosen_steps("germline", names, ["map_and_sort"])
 
 
 @pytest.mark.parametrize("text", ["0", "a", "1,,2", "1.5", "-1"])
 def test_what_is_no_width_is_refused(text):
-    with pytest.raises(ScalingError, match=f"--threads {text}: .* is no whole number from 1"):
+    with pytest.raises(StudyError, match=f"--threads {text}: .* is no whole number from 1"):
         plan.numbers_of(text)
 
 
@@ -217,9 +247,9 @@ def test_words_of_the_command_line():
     assert (plan.numbers_of(""), plan.numbers_of("4,1, 2,4")) == ((), (1, 2, 4))
     assert plan.bindings_of("compact, scatter-numa,compact") == ("compact", "scatter-numa")
     assert [plan.pieces_of(text) for text in ("none", "auto", "3")] == ["none", "auto", "3"]
-    with pytest.raises(ScalingError, match="--bindings tight: 'tight' is no binding: compact, scatter, none"):
+    with pytest.raises(StudyError, match="--bindings tight: 'tight' is no binding: compact, scatter, none"):
         plan.bindings_of("tight")
-    with pytest.raises(ScalingError, match="--scatter 0: must be none, auto or a number"):
+    with pytest.raises(StudyError, match="--scatter 0: must be none, auto or a number"):
         plan.pieces_of("0")
 
 
@@ -304,10 +334,3 @@ def test_a_dry_run_of_the_workflow_names_every_steps_outputs(tmp_path):
     (calls,) = [job for job in jobs if job.rule == "haplotype_caller"]
     assert calls.outputs == tuple(f"results/haplotype_caller/S1.g.vcf.gz{end}" for end in ("", ".tbi"))
     assert calls.mem_mb == 6000
-
-
-def test_records_are_read_as_they_are_written():
-    cells, _ = plan.grid(asked(), [step()], Node(2, 64_000))
-    one = random.Random(1).choice(cells)
-    assert ScalingCell.from_json(one.to_json()) == one
-    assert ScalingRecord.from_json(record(one).to_json()) == record(one)

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from gpd.records.ledger import read_ledger
 from gpd.records.run import RecordError
-from gpd.records.scaling import RECORD
 from gpd.reports.grids import row_dicts
 from gpd.scaling import page, profiles, results
 from gpd.scaling.profiles import SINGLE, THROUGHPUT
@@ -124,6 +123,11 @@ def test_what_was_cut_off_is_named_and_in_no_figure(golden):
 # ---- what is missing stays missing -------------------------------------------------------------------
 
 
+def section(made, title):
+    (found,) = (each for each in made.sections if each.title == title)
+    return found
+
+
 def some_cell(folder, name="haplotype_caller-t2-compact-full-r1"):
     shutil.copytree(STUDY / name, folder / name)
     return folder / name
@@ -159,17 +163,16 @@ def test_one_width_has_no_fit_and_two_have_one_without_errors(tmp_path):
     found = results.read(tmp_path)
     fit = row(found.fits)
     assert (fit["widths"], fit["serial_fraction_se"]) == (2, None)
-    (step,) = page.find(found, ()).steps
-    (line,) = step.fits
+    (line,) = section(page.find(found, ()), "haplotype_caller").lines
     assert line.endswith("met exactly by 2 widths, so without an uncertainty, which takes 3.")
 
 
 def test_processors_are_not_pooled(tmp_path):
     for name, sku in (("r1", "A"), ("r2", "B")):
         cell = some_cell(tmp_path, f"haplotype_caller-t1-compact-alone-{name}")
-        record = json.loads((cell / RECORD).read_text())
+        record = json.loads((cell / "run.json").read_text())
         record["host"]["sku"] = sku
-        (cell / RECORD).write_text(json.dumps(record))
+        (cell / "run.json").write_text(json.dumps(record))
     found = results.read(tmp_path)
     assert [(point["sku"], point["repeats"]) for point in row_dicts(found.points)] == [("A", 1), ("B", 1)]
     assert any("different processors" in notice.text for notice in page.find(found, ()).notices)
@@ -273,16 +276,17 @@ def test_snakemake_accepts_the_profiles(cohort):
 @pytest.mark.deep
 def test_figures_have_what_their_description_says(golden):
     findings = page.find(golden, ())
-    drawn = [shown.drawing for step in findings.steps for shown in step.figures if shown.drawing]
+    shown = [shown for section in findings.sections for shown in section.figures]
+    drawn = [one.drawing for one in shown if one.drawing]
     assert [drawing.name for drawing in drawn] == [
         *("map_and_sort-seconds", "map_and_sort-hourly", "haplotype_caller-seconds", "haplotype_caller-hourly")
     ]
     assert "threads" in drawn[0].svg
-    assert "No curve over threads: one width was measured." in [s.note for step in findings.steps for s in step.figures]
+    assert "No curve over threads: one width was measured." in [one.note for one in shown]
 
 
 @pytest.mark.deep
-def test_names_of_users_are_text(golden, tmp_path):
+def test_names_of_users_are_text_on_the_page(golden, tmp_path):
     nasty = "<script>alert(1)</script> a | b `c`"
     records = tuple(replace(record, host=replace(record.host, cpu_model=nasty)) for record in golden.records)
     html = page.write(page.find(replace(golden, records=records), ()), tmp_path).read_text()

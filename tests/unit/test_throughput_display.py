@@ -1,31 +1,42 @@
-"""What is shown of a study while it runs, on a terminal and elsewhere."""
+"""What is shown of a study while it runs, on a terminal and elsewhere: a recorded study whose last cell is left."""
 
 import io
-from types import SimpleNamespace
+import re
+from statistics import median
 
 import pytest
+import recorded_studies
 from rich.console import Console
 
 from gpd.commands import throughput_display
 from gpd.execution import workflow
-from gpd.lab import cells, runner
+from gpd.lab.runner import Plan
+from gpd.records.run import read_run
+from gpd.records.study import Pool, Study
+
+WAIT = "1 job waits for CPUs that another run holds (/data/theirs)"
 
 
-@pytest.fixture
-def plan(monkeypatch):
-    """Three cells of 60 s each, the first of which is done."""
-    planned = [SimpleNamespace(cell=f"cell{number}") for number in (1, 2, 3)]
-    monkeypatch.setattr(cells, "is_finished", lambda folder, cell: cell is planned[0])
-    monkeypatch.setattr(runner, "estimates_s", lambda plan, wanted: [60.0] * len(wanted))
-    return SimpleNamespace(cells=planned, study=SimpleNamespace(folder=None))
+@pytest.fixture(scope="module")
+def plan():
+    """All cells of the recorded study, of which one was cut off."""
+    folder = recorded_studies.study("scaling")
+    settings = Study(name=folder.name, directory=str(folder.parent), pipelines={"germline": Pool()})
+    return Plan(settings, {}, cores=16, steps=tuple(recorded_studies.script("scaling").cells()))
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    """Seconds, set by hand."""
-    now = SimpleNamespace(s=1000.0)
-    monkeypatch.setattr(throughput_display.time, "monotonic", lambda: now.s)
-    return now
+@pytest.fixture(scope="module")
+def left(plan):
+    """The cell that was cut off, its title, and how long it takes."""
+    (cell,) = (cell for cell in plan.steps if cell.cell == recorded_studies.script("scaling").CUT_OFF)
+    paths = plan.study.folder.glob(f"{cell.step.name}-t{cell.step.threads}-*-{cell.step.occupancy}-*/run.json")
+    wall_s = median(read_run(path).wall_s for path in paths)
+    minutes, seconds = divmod(round(wall_s), 60)
+    return (
+        cell,
+        f"cell {len(plan.steps)} of {len(plan.steps)}: {cell.cell}",
+        f"; about 0:{minutes:02}:{seconds:02} to go",
+    )
 
 
 def console(terminal):
@@ -42,22 +53,30 @@ def progress(done, total, *running):
     return workflow.Progress(done, total, {str(number): job for number, job in enumerate(running)})
 
 
-def test_elsewhere_a_cell_is_a_line_at_its_start_and_one_at_its_end(plan, clock):
+@pytest.fixture
+def shown(plan, left):
+    """What a terminal shows, when the cell has begun."""
+    made = throughput_display.StudyDisplay(console(terminal=True))
+    made.begin(left[0], left[0].cell, plan)
+    return made
+
+
+def test_elsewhere_a_cell_is_a_line_at_its_start_and_one_at_its_end(plan, left):
+    cell, title, to_go = left
     log = console(terminal=False)
     with throughput_display.follow(log) as watcher:
-        watcher.begin(None, "germline: indexes and dictionaries", plan)
-        watcher.begin(plan.cells[1], "cell2", plan)
+        watcher.begin(None, "map_and_sort: its inputs", plan)
+        watcher.begin(cell, cell.cell, plan)
         watcher.changed("S1", progress(1, 4, "align S1"))
-        clock.s += 75
-        watcher.end(plan.cells[1])
-    assert log.file.getvalue().splitlines() == [
-        "germline: indexes and dictionaries; about 0:02:00 to go",
-        "cell 2 of 3: cell2; about 0:02:00 to go",
-        "cell2: 0:01:15",
-    ]
+        watcher.end(cell, [])
+        watcher.end(cell, ["map_and_sort: no space", "align: [1] too"])
+    *lines, took, why, more = log.file.getvalue().splitlines()
+    assert lines == [f"map_and_sort: its inputs{to_go}", f"{title}{to_go}"]
+    assert re.fullmatch(rf"{cell.cell}: 0:00:0\d", took)
+    assert (why, more) == (f"{cell.cell} failed: map_and_sort: no space", f"{cell.cell} failed: align: [1] too")
 
 
-def test_what_runs_note_is_printed_once(plan, clock):
+def test_what_runs_note_is_printed_once():
     log = console(terminal=False)
     state = progress(0, 4)
     state.notes.append("warning: open files: [the] hard limit is 64")
@@ -67,27 +86,18 @@ def test_what_runs_note_is_printed_once(plan, clock):
     assert log.file.getvalue().splitlines() == state.notes
 
 
-def test_on_a_terminal_jobs_are_summed_over_samples_and_clocks_go_on(plan, clock):
-    shown = throughput_display.StudyDisplay(console(terminal=True))
-    shown.begin(plan.cells[1], "cell2", plan)
+def test_on_a_terminal_jobs_are_summed_over_samples_and_clocks_go_on(shown, left):
     shown.changed("S1", progress(1, 4, "align S1", "assemble S1"))
     shown.changed("S2", progress(2, 5, "quantify S2"))
-    clock.s += 30
-    assert rendered(shown) == [
-        "cell 2 of 3: cell2, 3 of 9 jobs, 3 running, 0:00:30; about 0:01:30 to go",
-        *("  align S1", "  assemble S1", "  quantify S2"),
-    ]
-    clock.s += 600
-    assert rendered(shown)[0].endswith("0:10:30; about 0:00:00 to go")
+    shown.began -= 3600
+    head, *jobs = rendered(shown)
+    assert head.startswith(f"{left[1]}, 3 of 9 jobs, 3 running, 1:00:0")
+    assert head.endswith("; about 0:00:00 to go")
+    assert jobs == ["  align S1", "  assemble S1", "  quantify S2"]
     assert shown.console.file.getvalue() == "", "a live display prints no line of its own at a cell's start"
 
 
-WAIT = "1 job waits for CPUs that another run holds (/data/theirs)"
-
-
-def test_jobs_that_wait_for_another_run_are_told(plan, clock):
-    shown = throughput_display.StudyDisplay(console(terminal=True))
-    shown.begin(plan.cells[1], "cell2", plan)
+def test_jobs_that_wait_for_another_run_are_told(shown):
     shown.waits(WAIT)
     assert rendered(shown)[1] == f"  {WAIT}"
     shown.waits("")
@@ -95,7 +105,7 @@ def test_jobs_that_wait_for_another_run_are_told(plan, clock):
     assert shown.console.file.getvalue() == ""
 
 
-def test_elsewhere_that_jobs_wait_is_a_line_when_they_begin_to(plan, clock):
+def test_elsewhere_that_jobs_wait_is_a_line_when_they_begin_to():
     log = console(terminal=False)
     with throughput_display.follow(log) as watcher:
         for told in (WAIT, WAIT, "", WAIT):
@@ -103,45 +113,39 @@ def test_elsewhere_that_jobs_wait_is_a_line_when_they_begin_to(plan, clock):
     assert log.file.getvalue().splitlines() == [WAIT, WAIT]
 
 
-def test_a_new_cell_starts_from_nothing(plan, clock):
-    shown = throughput_display.StudyDisplay(console(terminal=True))
-    shown.begin(plan.cells[1], "cell2", plan)
+def test_a_new_cell_starts_from_nothing(shown, plan, left):
     shown.changed("", progress(4, 4))
-    clock.s += 50
-    shown.begin(plan.cells[2], "cell3", plan)
-    assert rendered(shown) == ["cell 2 of 3: cell3, 0 of 0 jobs, 0 running, 0:00:00; about 0:02:00 to go"]
+    shown.began -= 50
+    shown.begin(left[0], left[0].cell, plan)
+    assert rendered(shown)[0].startswith(f"{left[1]}, 0 of 0 jobs, 0 running, 0:00:0")
 
 
-def test_of_many_jobs_as_many_are_named_as_find_room(plan, clock):
-    shown = throughput_display.StudyDisplay(console(terminal=True))
-    shown.begin(plan.cells[1], "cell2", plan)
+def test_of_many_jobs_as_many_are_named_as_find_room(shown):
     shown.changed("", progress(0, None, *(f"align S{number}" for number in range(throughput_display.MOST_LINES + 5))))
     lines = rendered(shown)
-    assert lines[0].startswith("cell 2 of 3: cell2, 0 of 0 jobs, 21 running")
+    assert "0 of 0 jobs, 21 running" in lines[0]
     assert len(lines) == 1 + throughput_display.MOST_LINES + 1
     assert lines[-1] == "  and 5 more"
 
 
-def test_how_long_it_takes_is_left_out_where_it_is_not_known(plan, clock, monkeypatch):
-    monkeypatch.setattr(runner, "estimates_s", lambda plan, wanted: [60.0, None])
+def test_how_long_it_takes_is_left_out_where_nothing_has_ended(plan, tmp_path):
+    new = Plan(Study(name="new", directory=str(tmp_path), pipelines={"germline": Pool()}), {}, 16, steps=plan.steps)
     shown = throughput_display.StudyDisplay(console(terminal=False))
-    shown.begin(plan.cells[1], "cell2", plan)
-    assert shown.console.file.getvalue() == "cell 2 of 3: cell2\n"
+    shown.begin(new.steps[0], new.steps[0].cell, new)
+    assert shown.console.file.getvalue() == f"cell 1 of {len(plan.steps)}: {plan.steps[0].cell}\n"
 
 
-def test_in_a_search_for_the_knee_nobody_knows_how_many_cells_there_are(clock):
-    nothing = SimpleNamespace(cells=[], study=SimpleNamespace(folder=None), sources={})
+def test_in_a_search_for_the_knee_nobody_knows_how_many_cells_there_are(plan, tmp_path):
+    search = Plan(Study(name="new", directory=str(tmp_path), pipelines={}), {}, 16)
     shown = throughput_display.StudyDisplay(console(terminal=False))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "estimates_s", lambda plan, wanted: [])
-        shown.begin(SimpleNamespace(cell="n4"), "n4", nothing)
+    shown.begin(plan.steps[0], "n4", search)
     assert shown.console.file.getvalue() == "n4\n"
 
 
-def test_a_terminal_is_followed_live(plan):
+def test_a_terminal_is_followed_live(plan, left):
     live = console(terminal=True)
     with throughput_display.follow(live) as watcher:
-        watcher.begin(plan.cells[1], "cell2", plan)
+        watcher.begin(left[0], left[0].cell, plan)
         watcher.changed("", progress(1, 4, "align S1"))
-        watcher.end(plan.cells[1])
-    assert "cell2: 0:00:00" in live.file.getvalue()
+        watcher.end(left[0], [])
+    assert f"{left[0].cell}: 0:00:0" in live.file.getvalue()

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
+from gpd.commands.throughput import run_cells
 from gpd.commands.verbs import Verbs, say, terminal
-from gpd.errors import Interrupted
 from gpd.files import own_folder, write_text
 
 if TYPE_CHECKING:
     from gpd.scaling import page
     from gpd.scaling.results import Results
-    from gpd.scaling.run import Study
+    from gpd.scaling.run import Scaling
 
-GO_ON = "the cells that have ended are kept, and this one is run again from its start: the same command goes on"
 TABLES = "tables"
+FIGURES = ("step_s", "steps_per_hour", "cpu_s")
 
 app = typer.Typer(cls=Verbs, no_args_is_help=True, help="Measure how each step scales: its best width and place.")
 
@@ -64,13 +65,14 @@ def plan_command(
 
     Example: gpd scaling plan --step haplotype_caller --threads 1,2,4
     """
-    from gpd.commands import scaling_display
+    from gpd.commands import throughput_display
 
     study = _study(step, threads, bindings, alone, full, repeats, config, directory, sample, folder, seed, scatter)
     if as_json:
-        say(json.dumps(scaling_display.described(study), indent=2))
+        memory = {"memory_mb": study.plan.mem_mb, "left_out": study.left_out}
+        say(json.dumps(throughput_display.described(study.plan) | memory, indent=2))
     else:
-        scaling_display.show_plan(study, terminal())
+        _show(study, terminal())
 
 
 @app.command("run")
@@ -98,15 +100,24 @@ def run_command(
 
     Example: gpd scaling run --step map_and_sort --threads 1,2,4,8 --bindings compact,scatter-numa
     """
-    from gpd.commands import scaling_display
-
     study = _study(step, threads, bindings, alone, full, repeats, config, directory, sample, folder, seed, scatter)
     if dry_run:
-        scaling_display.show_plan(study, terminal())
+        _show(study, terminal())
     else:
-        for line in study.left_out:
-            terminal().print(f"left out: {line}", highlight=False, markup=False, soft_wrap=True)
+        _tell_left_out(study, terminal())
         raise typer.Exit(measure(study, terminal()))
+
+
+def _show(study: "Scaling", console: Console) -> None:
+    from gpd.commands import throughput_display
+
+    throughput_display.show_plan(study.plan, console)
+    _tell_left_out(study, console)
+
+
+def _tell_left_out(study: "Scaling", console: Console) -> None:
+    for line in study.left_out:
+        console.print(f"left out: {line}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _study(
@@ -122,18 +133,20 @@ def _study(
     folder: Path,
     seed: int,
     scatter: str,
-) -> "Study":
+) -> "Scaling":
     """The study that is asked for. Raises GpdError."""
     from gpd.execution.configuration import ConfigurationError
     from gpd.lab.pool import read_source
-    from gpd.records.scaling import ALONE, FULL, OCCUPANCIES
+    from gpd.lab.study import StudyError
+    from gpd.records.cell import ALONE, FULL, OCCUPANCIES
+    from gpd.records.study import Pool
     from gpd.scaling import run
-    from gpd.scaling.plan import EVERY_STEP, Asked, ScalingError, bindings_of, numbers_of, pieces_of
+    from gpd.scaling.plan import EVERY_STEP, Asked, bindings_of, numbers_of, pieces_of
 
     try:
         source = read_source(directory, config)
     except ConfigurationError as error:
-        raise ScalingError(str(error)) from error
+        raise StudyError(str(error)) from error
     asked = Asked(
         steps=tuple(steps or [EVERY_STEP]),
         threads=numbers_of(threads),
@@ -143,57 +156,66 @@ def _study(
         seed=seed,
         scatter=pieces_of(scatter),
     )
-    return run.make_plan(source, sample, asked, folder)
+    return run.make_plan(source, Pool(str(directory), str(config)), sample, asked, folder)
 
 
-def measure(study: "Study", console: Console) -> int:
-    """Run what is left of a study, write tables, report and profiles, and print what it came to; 1 where a cell failed.
-
-    Where a signal ends it, so do the cells that have ended, before Interrupted is raised.
-    """
-    from gpd.commands import scaling_display
-    from gpd.records.scaling import RECORD
-    from gpd.scaling import run
-
-    try:
-        with scaling_display.follow(console) as watcher:
-            failed = run.run(study, watcher)
-    except Interrupted as interrupted:
-        if any(study.folder.glob(f"*/{RECORD}")):
-            _write(study, console)
-        raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON) from interrupted
-    if any(study.folder.glob(f"*/{RECORD}")):
-        _write(study, console)
+def measure(study: "Scaling", console: Console) -> int:
+    """Run what is left of a study, write tables, report and profiles, and print the figures; 1 where a cell failed."""
+    failed = run_cells(study.plan, console, lambda: _write(study, console))
+    _write(study, console)
     for name in failed:
         console.print(f"failed: {name}", highlight=False, markup=False, soft_wrap=True)
     return 1 if failed else 0
 
 
-def _write(study: "Study", console: Console) -> None:
-    """Write the tables, profiles and report of what has ended, and print the figures."""
-    from gpd.commands import scaling_display
+def _write(study: "Scaling", console: Console) -> None:
+    """Write the tables, profiles and report of what has ended, if anything has, and print the figures."""
     from gpd.scaling import page, results
 
-    found = results.read(study.folder)
-    results.write(found, study.folder / TABLES)
+    folder = study.plan.study.folder
+    found = results.read(folder)
+    if not found.records:
+        return
+    results.write(found, folder / TABLES)
     profiles = _write_profiles(found, study)
-    html = page.write(page.find(found, profiles), study.folder)
-    console.print(scaling_display.points_table(found))
-    places = [f"{profile.aim}: {study.folder / profile.place}" for profile in profiles if profile.text]
-    lines = [f"report: {html}", f"tables: {study.folder / TABLES}", *places]
+    report = page.write(page.find(found, profiles), folder)
+    console.print(points_table(found))
+    places = [f"{profile.aim}: {folder / profile.place}" for profile in profiles if profile.text]
+    lines = [f"report: {report}", f"tables: {folder / TABLES}", *places]
     console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
 
 
-def _write_profiles(found: "Results", study: "Study") -> "list[page.Profile]":
+def _write_profiles(found: "Results", study: "Scaling") -> "list[page.Profile]":
     """Write the profile of each goal that a step was measured for, and say what is in it."""
     from gpd.scaling import page, profiles
 
     written: list[page.Profile] = []
     for goal in profiles.GOALS:
         text = profiles.profile(profiles.rows(found), goal, study.asked.bindings[0], study.asked.scatter)
-        place = study.folder / goal.profile / profiles.PROFILE
+        place = study.plan.study.folder / goal.profile / profiles.PROFILE
         if text:
             own_folder(place.parent)
             write_text(place, text)
         written.append(page.Profile(goal.aim, text, f"{goal.profile}/{profiles.PROFILE}"))
     return written
+
+
+def points_table(found: "Results") -> Table:
+    """What each point came to: means over its repeats, and their standard errors."""
+    from gpd.reports.grids import row_dicts
+    from gpd.text.formats import number, with_error
+
+    table = Table(title="Mean ± standard error over repeats", title_justify="left")
+    for head in ("step", "binding", "occupancy"):
+        table.add_column(head)
+    for head in ("threads", "copies", "runs", "step, s", "steps/hour", "CPU s", "efficiency", "peak, MiB"):
+        table.add_column(head, justify="right")
+    for point in row_dicts(found.points):
+        errors = [with_error(point[f"{name}_mean"], point[f"{name}_se"]) for name in FIGURES]
+        table.add_row(
+            *(str(point[name]) for name in ("step", "binding", "occupancy", "threads", "copies", "repeats")),
+            *(" ".join(filter(None, each)) for each in errors),
+            "" if point["efficiency"] is None else f"{number(100 * point['efficiency'])}%",
+            number(point["peak_rss_mib"]),
+        )
+    return table

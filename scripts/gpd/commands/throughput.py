@@ -87,20 +87,30 @@ def measure(plan: "Plan", console: Console) -> int:
 
     Where a signal ends it, so do the cells that have ended, before Interrupted is raised.
     """
-    from gpd.commands import throughput_display
-    from gpd.lab import cells, node_record, runner
+    from gpd.lab import node_record
 
     folder = plan.study.folder
     if not plan.study.on_nodes and (said := node_record.take(folder)):
         console.print(said, highlight=False, markup=False, soft_wrap=True)
+    run_cells(plan, console, lambda: report.write(folder, console))
+    return report.write(folder, console)
+
+
+def run_cells(plan: "Plan", console: Console, write: Callable[[], object]) -> list[str]:
+    """Run what is left of a study, shown live; the names of cells that failed.
+
+    Where a signal ends it, what has ended is written before Interrupted is raised.
+    """
+    from gpd.commands import throughput_display
+    from gpd.lab import cells, runner
+
     try:
         with throughput_display.follow(console) as watcher:
-            runner.run(plan, watcher)
+            return runner.run(plan, watcher)
     except Interrupted as interrupted:
-        if any(folder.glob(f"*/{cells.RECORD}")):
-            report.write(folder, console)
+        if any(plan.study.folder.glob(f"*/{cells.RECORD}")):
+            write()
         raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON) from interrupted
-    return report.write(folder, console)
 
 
 def submit(settings: Path, partitions: str, features: str, dry_run: bool, detach: bool) -> int:

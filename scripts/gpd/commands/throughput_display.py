@@ -1,8 +1,8 @@
 """What a person sees of a study: its plan, which cell runs and how long it may take, and what it came to."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 
 from rich.console import Console, Group
@@ -13,14 +13,18 @@ from rich.text import Text
 from gpd.commands.run_display import notes
 from gpd.execution import workflow
 from gpd.lab import cells, runner
+from gpd.pipelines import PIPELINES
 from gpd.records.cell import Cell
 from gpd.records.study import AUTO
 from gpd.tables import repeats
 from gpd.text.formats import counted
 
-GO_ON = "the cells that have ended are kept, and this one is run again from its start: the same command goes on"
 MOST_LINES = 16  # of running jobs
-WORDS = ("pipeline", "mode", "binding")
+WORDS = ("pipeline", "mode", "binding", "step", "occupancy")
+COLUMNS_OF_STEPS = {
+    **{name: name for name in ("step", "threads", "binding", "occupancy", "copies", "cells", "finished")},
+    "each about": "estimate_s",
+}
 COLUMNS = {
     "pipeline": "pipeline",
     "samples at once": "n",
@@ -38,7 +42,8 @@ def show_plan(plan: runner.Plan, console: Console) -> None:
     settings = plan.study
     cores = f"{counted(plan.cores, 'core')}{' a node' if settings.on_nodes else ''}"
     table = Table(title=f"Study {settings.name}: {cores}, seed {settings.seed}", title_justify="left")
-    shown = {head: key for head, key in COLUMNS.items() if key != "nodes" or settings.on_nodes}
+    every = COLUMNS_OF_STEPS if plan.steps else COLUMNS
+    shown = {head: key for head, key in every.items() if key != "nodes" or settings.on_nodes}
     for column in shown:
         table.add_column(column, justify="left" if column in WORDS else "right")
     for point in described(plan)["points"]:
@@ -59,9 +64,9 @@ def described(plan: runner.Plan) -> dict:
     """Return the plan for JSON: its points with cells planned and finished, and an estimate where there is one."""
     points: dict[tuple, list[Cell]] = {}
     for cell in plan.cells:
-        points.setdefault((cell.pipeline, cell.n, cell.mode, cell.binding, cell.nodes), []).append(cell)
-    ordered = sorted(points.items())
-    estimates = runner.estimates_s(plan, [members[0] for _, members in ordered])
+        points.setdefault(_place(cell), []).append(cell)
+    ordered = [members for _, members in sorted(points.items())]
+    estimates = runner.estimates_s(plan, [members[0] for members in ordered])
     return {
         "study": plan.study.name,
         "folder": str(plan.study.folder),
@@ -69,14 +74,29 @@ def described(plan: runner.Plan) -> dict:
         "pools": {name: len(source.members) for name, source in plan.sources.items()},
         "points": [
             {
-                **dict(zip(("pipeline", "n", "mode", "binding", "nodes"), point, strict=True)),
+                **_point(members[0]),
                 "cells": len(members),
                 "finished": sum(cells.is_finished(plan.study.folder, cell) for cell in members),
                 "estimate_s": estimate_s,
             }
-            for (point, members), estimate_s in zip(ordered, estimates, strict=True)
+            for members, estimate_s in zip(ordered, estimates, strict=True)
         ],
     }
+
+
+def _place(cell: Cell) -> tuple:
+    """What the repeats of a cell share, in the order in which it is shown: steps in that of the pipeline."""
+    if step := cell.step:
+        at = PIPELINES[cell.pipeline].steps.index(step.name)
+        return at, cell.binding, step.occupancy, step.threads, step.scatter
+    return cell.pipeline, cell.n, cell.mode, cell.binding, cell.nodes
+
+
+def _point(cell: Cell) -> dict[str, object]:
+    if step := cell.step:
+        own = {name: getattr(step, name) for name in ("scatter", "occupancy", "threads", "copies")}
+        return {"pipeline": cell.pipeline, "step": step.name, "binding": cell.binding, **own}
+    return {name: getattr(cell, name) for name in ("pipeline", "n", "mode", "binding", "nodes")}
 
 
 def _cell(value: object) -> str:
@@ -120,12 +140,8 @@ class StudyDisplay:
         known = [seconds for seconds in times if seconds is not None]
         done = len(planned) - len(cells_left)
         place = f"cell {done + 1} of {len(planned)}: " if cell in planned else ""
-        self.start(f"{place}{title}", sum(known) if times and len(known) == len(times) else None)
-
-    def start(self, title: str, left_s: float | None) -> None:
-        """Something starts; it and what comes after it take so long, as far as that is known."""
-        self.states, self.began = {}, time.monotonic()
-        self.title, self.left_s = title, left_s
+        self.states, self.began, self.title = {}, time.monotonic(), f"{place}{title}"
+        self.left_s = sum(known) if times and len(known) == len(times) else None
         if not self.console.is_terminal:
             self.console.print(f"{self.title}{self.eta()}", highlight=False, soft_wrap=True)
 
@@ -139,13 +155,11 @@ class StudyDisplay:
             self.console.print(told, highlight=False, markup=False, soft_wrap=True)
         self.waiting = told
 
-    def end(self, cell: Cell) -> None:
-        self.ended(cell.cell)
-
-    def ended(self, name: str) -> None:
-        """A cell has ended; how long it took."""
+    def end(self, cell: Cell, failed: Sequence[str]) -> None:
+        """A cell has ended: how long it took, or why it failed."""
         took = timedelta(seconds=round(time.monotonic() - self.began))
-        self.console.print(f"{name}: {took}", highlight=False, soft_wrap=True)
+        for line in [f"{cell.cell} failed: {line}" for line in failed] or [f"{cell.cell}: {took}"]:
+            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def eta(self) -> str:
         """How long what is left takes, as far as finished cells tell."""
@@ -171,15 +185,7 @@ class StudyDisplay:
 def follow(console: Console) -> Iterator[runner.Watcher]:
     """Show a study live on a terminal; elsewhere a line for each cell's start and end."""
     shown = StudyDisplay(console)
-    with live(shown, console):
+    with Live(shown, console=console, transient=True, refresh_per_second=2) if console.is_terminal else nullcontext():
         yield runner.Watcher(shown.begin, shown.changed, shown.waits, shown.end)
 
 
-@contextmanager
-def live(shown: StudyDisplay, console: Console) -> Iterator[None]:
-    """Within, show it on a terminal; elsewhere it prints lines itself."""
-    if not console.is_terminal:
-        yield
-        return
-    with Live(shown, console=console, transient=True, refresh_per_second=2):
-        yield

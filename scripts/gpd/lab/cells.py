@@ -6,11 +6,12 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,11 @@ from gpd.lab import digests, disk_usage, gatk_log, page_cache, provenance, room
 from gpd.lab.placement import Placement, mark
 from gpd.lab.pool import Source, beside_policy, bound, lay_out
 from gpd.machines import host
-from gpd.pipelines import PIPELINES
+from gpd.pipelines import PIPELINES, share
 from gpd.records.binding import UNBOUND
-from gpd.records.cell import INDEPENDENT, Cell
+from gpd.records.cell import INDEPENDENT, Cell, StepCopies
 from gpd.records.ledger import Attempt, last_attempts, read_ledger
 from gpd.records.run import InputRecord, OutputRecord, ProcessRecord, RunRecord, Settings
-from gpd.records.scaling import ScalingRecord
 from gpd.records.study import BEGAN, ENDED, STARTS, StudyRecord
 from gpd.tables.summary import summarize
 
@@ -96,7 +96,21 @@ def prepare(setup: Setup, cores: int, changed: Changed) -> None:
     profile = workflow.PROFILES / "default"
     if setup.placement:
         profile = write_profile(setup.placement.confined(len(setup.placement.nodes), setup.prepared), setup.prepared)
-    arguments = _snakemake(setup, setup.prepared, cores, profile, "prepare", "--nolock")
+    _make(setup, _snakemake(setup, setup.prepared, cores, profile, ["prepare"], "--nolock"), changed)
+
+
+def prepare_step(cell: Cell, step: StepCopies, setup: Setup, changed: Changed) -> None:
+    """Run the workflow up to a step, on all cores, and keep what it makes on the way. Raises CellError."""
+    everyone = [member.name for member in setup.source.members]
+    lay_out(setup.source, everyone if PIPELINES[cell.pipeline].of_cohort else cell.samples, setup.prepared)
+    profile = read_profile(workflow.PROFILES / "default" / "config.yaml") | {"set-threads": share(1, cell.cores)}
+    options = ["--nolock", "--notemp", "--omit-from", *step.rules]
+    written = write_profile(profile, setup.prepared)
+    _make(setup, _snakemake(setup, setup.prepared, cell.cores, written, step.targets, *options), changed)
+
+
+def _make(setup: Setup, arguments: Sequence[str], changed: Changed) -> None:
+    """Run Snakemake in the folder that all cells share. Raises CellError where it does not end well."""
     ledger = setup.prepared / LEDGER
     earlier = len(read_ledger(ledger))
     with _jobs_elsewhere(setup, setup.prepared):
@@ -147,8 +161,8 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
     inputs = {sample: _input(setup.source, sample) for sample in cell.samples}
     _set_cache(cell, setup)
     with scratch_folder(folder) as scratch:
-        here = setup.placement is None
-        at_once = room.at_once(setup.prepared, cell.samples, folder, scratch) if here else len(processes)
+        measured = setup.placement is None and cell.step is None
+        at_once = room.at_once(setup.prepared, cell.samples, folder, scratch) if measured else len(processes)
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
         began, start = time.monotonic(), datetime.now(UTC)
         with disk_usage.watch([folder, scratch]) as disk:
@@ -158,6 +172,9 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
         wall_s, end = time.monotonic() - began, datetime.now(UTC)
     attempts = [_attempts(process, run_id) for process in processes]
     _refuse_nothing(attempts, finished)
+    if cell.step:
+        for process, each, own in zip(processes, finished, attempts, strict=True):
+            refuse_failed(each, own, process.folder)
     record = RunRecord(
         run=run_id,
         cell=cell,
@@ -171,12 +188,8 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
         genome_mb=_genome_mb(processes[0].folder / REFERENCE / "genome.fa.fai"),
         waited_for_disk=tuple(_waited_for_disk(processes, at_once, finished)),
         processes=tuple(_describe(process, each, folder) for process, each in zip(processes, finished, strict=True)),
-        inputs={name: read for process in processes for name, read in _inputs(process, setup, inputs)},
-        outputs=tuple(
-            output
-            for process, of_process, each in zip(processes, attempts, finished, strict=True)
-            for output in _outputs(process, of_process, each, setup)
-        ),
+        inputs=inputs if cell.step else dict(chain.from_iterable(_inputs(each, setup, inputs) for each in processes)),
+        outputs=() if cell.step else tuple(_outputs(setup, processes, attempts, finished)),
         settings=setup.settings,
         **made_with(cell, setup.source),
         memory_applied=memory_applied(attempts),
@@ -199,7 +212,7 @@ def _note(study: Path, cell: Cell, run_id: str, what: str) -> None:
         file.write(b"\n" * cut + json.dumps(line).encode() + b"\n")
 
 
-def write_record(path: Path, record: RunRecord | ScalingRecord | StudyRecord) -> None:
+def write_record(path: Path, record: RunRecord | StudyRecord) -> None:
     """Write a record so that it is there whole or not at all, also after a power cut."""
     write_text(path, record.to_json())
 
@@ -236,7 +249,10 @@ def _jobs_elsewhere(setup: Setup, folder: Path) -> Iterator[None]:
 
 
 def _processes(cell: Cell, folder: Path) -> Iterator[Process]:
-    if cell.mode == INDEPENDENT:
+    if cell.step:
+        for copy in cell.step.folders:
+            yield Process(folder / copy, cell.samples)
+    elif cell.mode == INDEPENDENT:
         for sample in cell.samples:
             yield Process(folder / "samples" / sample, (sample,))
     else:
@@ -244,10 +260,20 @@ def _processes(cell: Cell, folder: Path) -> Iterator[Process]:
 
 
 def _set_up(process: Process, cell: Cell, setup: Setup) -> None:
-    """Lay out one run: configuration, tables, profile, and the reference, which is made already."""
-    lay_out(setup.source, process.samples, process.folder, binding=bound(setup.source.config, cell.binding))
-    (process.folder / REFERENCE).parent.mkdir(exist_ok=True)
-    (process.folder / REFERENCE).symlink_to((setup.prepared / REFERENCE).resolve())
+    """Lay out one run: configuration, tables, profile, and links to what is made already.
+
+    That is the reference; of a step all that rules before it have made. A rule's name is its output folder, so that
+    all folders but those of the step's rules are its inputs, or of no use.
+    """
+    settings = {"binding": bound(setup.source.config, cell.binding)}
+    made = [REFERENCE.name]
+    if cell.step:
+        settings |= of_step(setup.source, cell.samples, cell.step.scatter)
+        made = [path.name for path in (setup.prepared / RESULTS).iterdir() if path.name not in cell.step.rules]
+    lay_out(setup.source, process.samples, process.folder, **settings)
+    (process.folder / RESULTS).mkdir(exist_ok=True)
+    for name in made:
+        (process.folder / RESULTS / name).symlink_to((setup.prepared / RESULTS / name).resolve())
     if setup.placement:
         profile = setup.placement.confined(cell.nodes, process.folder)
     else:
@@ -255,6 +281,12 @@ def _set_up(process: Process, cell: Cell, setup: Setup) -> None:
     if threads := {**(profile.get("set-threads") or {}), **cell.threads}:
         profile["set-threads"] = threads  # which Snakemake does not take empty
     write_profile(profile, process.folder)
+
+
+def of_step(source: Source, samples: Collection[str], scatter: str) -> dict[str, Any]:
+    """What the configuration of a step's run sets: in how many pieces it is cut, and where single samples end."""
+    ends = {"stop_after": "quantify"} if source.needs_conditions and len(samples) == 1 else {}
+    return {"scatter": int(scatter) if scatter.isdecimal() else scatter, **ends}
 
 
 def write_profile(profile: Mapping[str, Any], folder: Path) -> Path:
@@ -315,20 +347,11 @@ def _run_all(
     changed: Changed,
 ) -> list[workflow.Finished]:
     """Run a cell's Snakemake processes side by side, to their ends; no more than the disk has room for."""
-    admission = workflow.ADMISSION if setup.placement is None and cell.mode != INDEPENDENT else ()
 
     def start(process: Process) -> workflow.Finished:
-        alone = process.samples[0] if len(processes) > 1 else ""
+        alone = process.folder.name if len(processes) > 1 else ""
         return workflow.run(
-            _snakemake(
-                setup,
-                process.folder,
-                cell.cores,
-                process.folder / "profile" / "config.yaml",
-                "results",
-                "--printshellcmds",
-                *admission,
-            ),
+            _of_process(process, cell, setup),
             process.folder / workflow.LOG,
             lambda state: changed(alone, state),
             environment=environment,
@@ -340,11 +363,21 @@ def _run_all(
         return list(pool.map(start, processes))
 
 
-def _snakemake(setup: Setup, folder: Path, cores: int, profile: Path, target: str, *options: str) -> list[str]:
-    profile = profile.parent if profile.is_file() else profile
-    return workflow.command(
-        folder.resolve(), cores, setup.mem_mb, profile.resolve(), [], [*setup.options, *options, "--", target]
-    )
+def _of_process(process: Process, cell: Cell, setup: Setup) -> list[str]:
+    """The command of one of a cell's runs; a copy of a step has its share of the memory, and the step's rules alone."""
+    folder, profile = process.folder, process.folder / "profile"
+    if step := cell.step:
+        own = replace(setup, mem_mb=setup.mem_mb and setup.mem_mb // step.copies)
+        return _snakemake(own, folder, step.threads, profile, step.targets, "--nolock", "--allowed-rules", *step.rules)
+    admission = workflow.ADMISSION if setup.placement is None and cell.mode != INDEPENDENT else ()
+    return _snakemake(setup, folder, cell.cores, profile, ["results"], "--printshellcmds", *admission)
+
+
+def _snakemake(
+    setup: Setup, folder: Path, cores: int, profile: Path, targets: Sequence[str], *options: str
+) -> list[str]:
+    every = [*setup.options, *options, "--", *targets]
+    return workflow.command(folder.resolve(), cores, setup.mem_mb, profile.resolve(), [], every)
 
 
 # ---- after -------------------------------------------------------------------------------------------
@@ -406,11 +439,15 @@ def _genome_mb(index: Path) -> float | None:
 
 
 def _outputs(
-    process: Process, attempts: list[Attempt], finished: workflow.Finished, setup: Setup
-) -> list[OutputRecord]:
+    setup: Setup,
+    processes: Iterable[Process],
+    attempts: Iterable[list[Attempt]],
+    finished: Iterable[workflow.Finished],
+) -> Iterator[OutputRecord]:
     """Digests of what the samples that succeeded came to."""
-    succeeded = summarize(attempts, PIPELINES[setup.pipeline].steps, exit_code=finished.exit_code).succeeded
-    return digests.outputs(setup.pipeline, process.folder / RESULTS, succeeded)
+    for process, own, each in zip(processes, attempts, finished, strict=True):
+        succeeded = summarize(own, PIPELINES[setup.pipeline].steps, exit_code=each.exit_code).succeeded
+        yield from digests.outputs(setup.pipeline, process.folder / RESULTS, succeeded)
 
 
 def memory_applied(attempts: Iterable[list[Attempt]]) -> str | None:

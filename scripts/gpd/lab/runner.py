@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from gpd.errors import Interrupted
 from gpd.execution import deployment, interruption, run_lock, waiting, workflow
 from gpd.lab import cells, placement, provenance, study
-from gpd.lab.cells import Setup
+from gpd.lab.cells import CellError, Setup
 from gpd.lab.placement import Placement
 from gpd.lab.pool import Source, bound, read_pool
 from gpd.lab.study import Sample, Study, StudyError
@@ -52,7 +53,8 @@ class Plan:
     """A study with the samples of its pools: what can be said before anything runs.
 
     `cores` are those of one node; which nodes Slurm places jobs on, `placement` says. `usable` are the cores of this
-    machine, where it is to run the study.
+    machine, where it is to run the study. `steps` are cells of single steps, in place of those that follow from the
+    settings, and `mem_mb` is what all of their jobs may take together.
     """
 
     study: Study
@@ -60,6 +62,8 @@ class Plan:
     cores: int
     placement: Placement | None = None
     usable: int | None = None
+    steps: tuple[Cell, ...] = ()
+    mem_mb: int | None = None
 
     @property
     def too_wide(self) -> str | None:
@@ -75,6 +79,8 @@ class Plan:
 
     def without(self, bad: Mapping[str, Collection[str]]) -> list[Cell]:
         """The cells whose N is known, where these samples of each pipeline have bad data."""
+        if self.steps:
+            return list(self.steps)
         return study.grid(self.study, self.pools, self.cores, bad, _seen(self) if self.study.repeats == AUTO else None)
 
     @property
@@ -85,12 +91,15 @@ class Plan:
 
 @dataclass(frozen=True)
 class Watcher:
-    """Who is told how a study goes on: before and after each cell, at each change within, and of jobs that wait."""
+    """Who is told how a study goes on: before and after each cell, at each change within, and of jobs that wait.
+
+    Of a cell that could not be run to its end, the lines that say why come with its end.
+    """
 
     begin: Callable[[Cell | None, str, Plan], None]
     changed: cells.Changed
     waits: Callable[[str], None]
-    end: Callable[[Cell], None]
+    end: Callable[[Cell, Sequence[str]], None]
 
 
 def read(path: Path) -> tuple[Study, dict[PipelineName, Source]]:
@@ -121,7 +130,7 @@ def make_plan(path: Path) -> Plan:
         smt = all(source.config["binding"]["smt"] for source in sources.values())
         usable = launcher.usable_cores(smt)
         plan = Plan(settings, sources, settings.cores or usable, usable=usable)
-    _refuse_changed(plan)
+    refuse_changed(plan)
     return plan
 
 
@@ -165,7 +174,7 @@ def _too_few(settings: Study, pipeline: str, source: Source) -> Iterator[str]:
         yield f"concurrent_samples: {pipeline} compares conditions, so list numbers from 2, or {remedy}"
 
 
-def _refuse_changed(plan: Plan) -> None:
+def refuse_changed(plan: Plan) -> None:
     """Raise StudyError where a finished cell was run with other settings than the study has now."""
     for folder, record in _finished(plan):
         before = record.cell
@@ -174,12 +183,14 @@ def _refuse_changed(plan: Plan) -> None:
         if changed := [name for name in names if getattr(before, name) != getattr(cell, name)]:
             raise StudyError(
                 f"{folder}: was run with another {' and '.join(changed)}: "
-                "give the study another name, or remove that folder"
+                "give the study another name (of steps: another --folder), or remove that folder"
             )
 
 
 def _cell_now(plan: Plan, before: Cell, bad: Collection[str]) -> Cell | None:
     """What a finished cell would be by the settings of now, were these samples `bad`; None: there is no such cell."""
+    if plan.steps:
+        return next((cell for cell in plan.steps if cell.cell == before.cell), None)
     source = plan.sources.get(before.pipeline)
     if source is None or before.n > len(source.members):
         return None
@@ -232,31 +243,57 @@ def _finished(plan: Plan) -> Iterator[tuple[Path, RunRecord]]:
         yield path.parent, read_run(path)
 
 
-def run(plan: Plan, watcher: Watcher) -> None:
-    """Run what is left of a study. Raises GpdError, or Interrupted for a signal, with all finished cells kept."""
+def run(plan: Plan, watcher: Watcher) -> list[str]:
+    """Run what is left of a study. Raises GpdError, or Interrupted for a signal, with all finished cells kept.
+
+    A cell of a single step that fails is told, and the others are run: returned are the names of those that failed.
+    """
     folder = plan.study.folder
+    failed: list[str] = []
     with (
         interruption.catching(),
-        run_lock.hold(folder / LOCK, folder, "gpd throughput run") as lock,
+        run_lock.hold(folder / LOCK, folder, f"gpd {'scaling' if plan.steps else 'throughput'} run") as lock,
         waiting.watch(folder, watcher.waits),
     ):
         waiting.await_former(folder)
         _write_plan(plan)
         for pipeline, source in plan.sources.items():
             setup = _setup(plan, source, lock.descriptor)
-            title = f"{pipeline}: indexes and dictionaries"
-            watcher.begin(None, title, plan)
-            with _at_work(title):
-                cells.prepare(setup, plan.cores, watcher.changed)
-            dictionary = setup.prepared / cells.REFERENCE / "genome.dict"
-            setup = replace(setup, settings=provenance.settings(source, dictionary))
-            for number, cell in enumerate(_left(plan, pipeline)):
+            for title, prepare in _preparations(plan, setup):
+                watcher.begin(None, title, plan)
+                with _at_work(title):
+                    prepare(watcher.changed)
+            for number, cell in enumerate(_left(plan, pipeline, failed)):
                 if not number:
+                    dictionary = setup.prepared / cells.REFERENCE / "genome.dict"
+                    setup = replace(setup, settings=provenance.settings(source, dictionary))
                     _refuse_other(plan, pipeline, setup.settings)
                 watcher.begin(cell, cell.cell, plan)
                 with _at_work(cell.cell):
-                    cells.run(cell, setup, watcher.changed)
-                watcher.end(cell)
+                    lines = _try(cell, setup, watcher)
+                failed += [cell.cell] if lines else []
+                watcher.end(cell, lines)
+    return failed
+
+
+def _preparations(plan: Plan, setup: Setup) -> Iterator[tuple[str, Callable[[cells.Changed], None]]]:
+    """What is made before a pipeline's cells, by its title: what all of them share, or what each step starts from."""
+    if not plan.steps:
+        yield f"{setup.pipeline}: indexes and dictionaries", partial(cells.prepare, setup, plan.cores)
+    left = [cell for cell in plan.steps if not cells.is_finished(plan.study.folder, cell)]
+    for name, (cell, step) in {cell.step.name: (cell, cell.step) for cell in left if cell.step}.items():
+        yield f"{name}: its inputs", partial(cells.prepare_step, cell, step, setup)
+
+
+def _try(cell: Cell, setup: Setup, watcher: Watcher) -> list[str]:
+    """Run a cell; of a single step the lines that say why it failed. Raises CellError where it is no step's."""
+    try:
+        cells.run(cell, setup, watcher.changed)
+    except CellError as error:
+        if cell.step is None:
+            raise
+        return str(error).splitlines()
+    return []
 
 
 def _write_plan(plan: Plan) -> None:
@@ -293,7 +330,7 @@ def _setup(plan: Plan, source: Source, lock: int) -> Setup:
         folder=folder,
         source=source,
         settings=Settings(),
-        mem_mb=int(machine.look(Path()).available_gib * 1024) if here else None,
+        mem_mb=plan.mem_mb or (int(machine.look(Path()).available_gib * 1024) if here else None),
         placement=plan.placement,
         keep_results=plan.study.keep_results,
         lock=lock,
@@ -301,16 +338,16 @@ def _setup(plan: Plan, source: Source, lock: int) -> Setup:
     )
 
 
-def _left(plan: Plan, pipeline: PipelineName) -> Iterator[Cell]:
-    """The cells of a pipeline that have no record, in the order in which they are run.
+def _left(plan: Plan, pipeline: PipelineName, failed: Collection[str]) -> Iterator[Cell]:
+    """The cells of a pipeline that have no record, in the order in which they are run; `failed` grows meanwhile.
 
     Which is next follows from the records alone, so that a study that was interrupted goes on as if it had not been.
     """
-    while (cell := _next(plan, pipeline)) is not None:
+    while (cell := _next(plan, pipeline, failed)) is not None:
         yield cell
 
 
-def _next(plan: Plan, pipeline: PipelineName) -> Cell | None:
+def _next(plan: Plan, pipeline: PipelineName, passed_over: Collection[str] = ()) -> Cell | None:
     """The next cell: what failed samples ask for comes before what is planned; None where nothing is left."""
     failed = _failed(plan)
     bad = _bad_samples(failed)
@@ -318,7 +355,8 @@ def _next(plan: Plan, pipeline: PipelineName) -> Cell | None:
     planned = [cell for cell in plan.without(bad) if cell.pipeline == pipeline]
     after = _after_failures(plan, [row for row in failed if row.pipeline == pipeline], own)
     wanted = chain(after, planned or _towards_knee(plan, pipeline, own))
-    return next((cell for cell in wanted if not cells.is_finished(plan.study.folder, cell)), None)
+    left = (cell for cell in wanted if not cells.is_finished(plan.study.folder, cell))
+    return next((cell for cell in left if cell.cell not in passed_over), None)
 
 
 def _towards_knee(plan: Plan, pipeline: PipelineName, bad: Collection[str]) -> Iterator[Cell]:
@@ -419,16 +457,19 @@ def estimates_s(plan: Plan, wanted: Sequence[Cell]) -> list[float | None]:
     Before the first cell has ended, the CPU seconds a sample in the pool's own ledger stand in, as if cores were full.
     None is not known.
     """
-    walls: dict[tuple[str, str, int], dict[int, list[float]]] = {}
+    walls: dict[tuple, dict[int, list[float]]] = {}
     for _, record in _finished(plan):
         done = record.cell
         if done.alone:
             continue  # it may have failed early, and is no point of the grid
-        of_mode = walls.setdefault((done.pipeline, done.mode, done.nodes), {})
-        of_mode.setdefault(done.n, []).append(record.wall_s)
-    cpu_s = {pipeline: _cpu_s_a_sample(plan, pipeline) for pipeline in plan.sources}
-    known = [walls.get((cell.pipeline, cell.mode, cell.nodes), {}) for cell in wanted]
-    return [_estimate_s(cell, own, cpu_s[cell.pipeline]) for cell, own in zip(wanted, known, strict=True)]
+        walls.setdefault(_alike(done), {}).setdefault(done.n, []).append(record.wall_s)
+    cpu_s = {} if plan.steps else {pipeline: _cpu_s_a_sample(plan, pipeline) for pipeline in plan.sources}
+    known = [walls.get(_alike(cell), {}) for cell in wanted]
+    return [_estimate_s(cell, own, cpu_s.get(cell.pipeline)) for cell, own in zip(wanted, known, strict=True)]
+
+
+def _alike(cell: Cell) -> tuple:
+    return cell.pipeline, cell.mode, cell.nodes, cell.step and cell.step.width
 
 
 def _estimate_s(cell: Cell, walls: Mapping[int, Sequence[float]], cpu_s: float | None) -> float | None:

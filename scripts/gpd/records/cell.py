@@ -21,6 +21,11 @@ Count = Annotated[int, Meta(ge=0, le=10**15)]
 AtLeastOne = Annotated[int, Meta(ge=1, le=10**15)]
 PipelineName = Literal["germline", "tuxedo"]
 Mode = Literal["scheduled", "independent", "cluster"]
+ALONE: Final = "alone"  # of a step: nothing else runs on the node
+FULL: Final = "full"  # as many copies of it as the node holds
+WHOLE: Final = "none"  # of a step's `scatter`: it is not cut in pieces
+Occupancy = Literal["alone", "full"]
+OCCUPANCIES: Final[tuple[Occupancy, ...]] = (ALONE, FULL)
 CacheState = Literal["as_is", "warm", "cold"]  # of reads and reference in the page cache, before the cell
 
 
@@ -35,12 +40,39 @@ class Series:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StepCopies:
+    """One step of a pipeline, run alone: its rules, with so many threads, `copies` of it side by side.
+
+    Each copy is a run of its own of the cell's samples, and makes `targets`.
+    """
+
+    name: Name
+    threads: AtLeastOne
+    occupancy: Occupancy
+    scatter: Name = WHOLE
+    copies: Annotated[int, Meta(ge=1, le=10**6)]
+    rules: tuple[Name, ...]
+    targets: tuple[Name, ...]
+
+    @property
+    def width(self) -> tuple[str, int, str, str]:
+        """What is the same over repeats and bindings."""
+        return self.name, self.threads, self.occupancy, self.scatter
+
+    @property
+    def folders(self) -> list[str]:
+        """Where its copies run, within the cell's folder."""
+        return [f"copies/{number}" for number in range(1, self.copies + 1)]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """One point of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
 
     `left_out` are samples that would have been drawn, but have bad data. A cell that runs a sample `alone`, to see
     whether it fails for its data, is no point of the grid; its repeat is 0. `nodes` is more than one in mode cluster
-    alone, and `cores` are those of all of them. Raises ValueError where it contradicts itself.
+    alone, and `cores` are those of all of them. With `step` it runs that step alone. Raises ValueError where it
+    contradicts itself.
     """
 
     schema: Literal[1] = SCHEMA_VERSION
@@ -63,6 +95,7 @@ class Cell:
     directory: str | None = None
     left_out: tuple[Name, ...] = ()
     alone: bool = False
+    step: StepCopies | None = None
 
     def __post_init__(self) -> None:
         if self.n != len(set(self.samples)):

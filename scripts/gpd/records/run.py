@@ -25,7 +25,8 @@ Amount = Annotated[float, Meta(ge=0, le=1e15)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Time = Annotated[datetime, Meta(tz=True)]
 YEARS = range(1971, 9000)  # of a run
-PLACE = re.compile(r"\.|samples/[A-Za-z0-9][A-Za-z0-9._-]{0,254}")  # of a process in its cell's folder
+# of a process in its cell's folder
+PLACE = re.compile(r"\.|samples/[A-Za-z0-9][A-Za-z0-9._-]{0,254}|copies/[1-9][0-9]{0,6}")
 REMEDY = "remove the cell's folder, and it is run again"
 
 
@@ -123,7 +124,7 @@ class RunRecord:
     def __post_init__(self) -> None:
         check_years(self.start, self.end)
         if elsewhere := [one.directory for one in self.processes if not PLACE.fullmatch(one.directory)]:
-            raise ValueError(f"processes: {elsewhere[0]!r}: no folder of one of its samples")
+            raise ValueError(f"processes: {elsewhere[0]!r}: no folder of a sample or of a copy")
         strangers = {name for process in self.processes for name in process.samples} - set(self.cell.samples)
         if strangers:
             raise ValueError(f"processes: {', '.join(sorted(strangers))}: no sample of this cell")

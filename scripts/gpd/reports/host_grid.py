@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpd.records.host import TRAITS, FileSystem, Host, Trait
-from gpd.records.scaling import AnyRecord
+from gpd.records.run import RunRecord
 from gpd.reports.grids import short
 from gpd.text.formats import counted, number, some
 from gpd.text.grid import Entry, Grid, Group, Line
@@ -19,9 +19,9 @@ LIMITS = "limits of the container"
 ELSEWHERE = (LIMITS, "Slurm node", "Slurm partition")  # not to have them is not to be silent
 
 
-def machines(records: Iterable[AnyRecord]) -> list[tuple[Host, list[AnyRecord]]]:
+def machines(records: Iterable[RunRecord]) -> list[tuple[Host, list[RunRecord]]]:
     """Return each machine once, as its first cell saw it, with the records of its cells."""
-    found: list[tuple[Host, list[AnyRecord]]] = []
+    found: list[tuple[Host, list[RunRecord]]] = []
     for record in records:
         for machine in record.machines:
             lasting = _lasting(machine)
@@ -39,7 +39,7 @@ def _lasting(host: Host) -> Host:
     return replace(host, load=None, memory_available_mib=None, swap_used_mib=None, file_systems=disks)
 
 
-def host_grid(records: Iterable[AnyRecord]) -> tuple[Grid | None, str]:
+def host_grid(records: Iterable[RunRecord]) -> tuple[Grid | None, str]:
     """A column a machine; and what none of them told."""
     found = machines(records)
     values = {name: [show(host) for host, _ in found] for name, show in FIELDS.items()}
@@ -54,12 +54,12 @@ def host_grid(records: Iterable[AnyRecord]) -> tuple[Grid | None, str]:
     return Grid("Machines", heads, (Group(lines),), figures=False), said if silent else ""
 
 
-def busy_cells(records: Iterable[AnyRecord]) -> list[str]:
+def busy_cells(records: Iterable[RunRecord]) -> list[str]:
     """Return the cells before whose start others were at work on the node."""
     return [record.cell.cell for record in records if record.host and record.host.load and record.host.load.busy]
 
 
-def cpu_names(records: Iterable[AnyRecord]) -> list[str]:
+def cpu_names(records: Iterable[RunRecord]) -> list[str]:
     """Return the models of the processors, each once."""
     return list(filter(None, dict.fromkeys(_cpu(host) for record in records for host in record.machines)))
 
@@ -169,7 +169,7 @@ FIELDS: Mapping[str, Callable[[Host], str]] = {
 }
 
 
-def _load(own: Sequence[AnyRecord]) -> str:
+def _load(own: Sequence[RunRecord]) -> str:
     """The most that was at work before any cell of a machine."""
     loads = (record.host.load for record in own if record.host and record.host.load)
     most = max((load.busy_cpus for load in loads if load.busy_cpus is not None), default=None)
@@ -182,7 +182,7 @@ def _load(own: Sequence[AnyRecord]) -> str:
 # ------------------------------------------------------------------------------------------- software
 
 
-def software_grid(records: Sequence[AnyRecord]) -> Grid | None:
+def software_grid(records: Sequence[RunRecord]) -> Grid | None:
     """A column a pipeline: the workflow's commit, its configuration and the tools; all values where cells differ."""
     pipelines = list(dict.fromkeys(record.cell.pipeline for record in records))
     told = [_software([r for r in records if r.cell.pipeline == pipeline]) for pipeline in pipelines]
@@ -191,7 +191,7 @@ def software_grid(records: Sequence[AnyRecord]) -> Grid | None:
     return Grid("Software", ("software", *pipelines), (Group(lines),), figures=False) if lines else None
 
 
-def _binding(record: AnyRecord) -> str:
+def _binding(record: RunRecord) -> str:
     """How jobs were bound beside the policy; nothing where they were not."""
     told = dict(record.binding or {}) | {"memory applied": record.memory_applied}
     return ", ".join(f"{name} {_told(value)}" for name, value in told.items() if value is not None)
@@ -201,7 +201,7 @@ def _told(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def _software(records: Iterable[AnyRecord]) -> dict[str, list[str]]:
+def _software(records: Iterable[RunRecord]) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for record in records:
         settings = record.settings

@@ -7,12 +7,13 @@ from pathlib import Path
 from gpd.files import write_text
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import told_binding
-from gpd.records.scaling import ALONE, FULL, WHOLE
+from gpd.records.cell import ALONE, FULL, WHOLE
 from gpd.reports import report
 from gpd.reports.figures import Curve, Drawing, Point, draw_curves
 from gpd.reports.findings import Notice
 from gpd.reports.grids import row_dicts
 from gpd.reports.host_grid import busy_cells, host_grid, software_grid
+from gpd.reports.page import Page, Section, render
 from gpd.reports.study_figures import Shown
 from gpd.scaling.results import Results
 from gpd.statistics.amdahl import LEAST_WIDTHS
@@ -39,6 +40,7 @@ METHOD = (
     "Warm-ups are in no figure, and the order of cells within a repeat was shuffled by the seed.",
     "Amdahl's law, T(n) = T(1) x (s + (1 - s) / n), is fitted to the wall times of all repeats (least squares of "
     "relative errors); its standard error says how well these times fix s if the law is the step's, not that it is.",
+    "The memory bandwidth that a step draws, which ends the scaling of many, is not measured.",
 )
 
 
@@ -51,53 +53,33 @@ class Profile:
     place: str
 
 
-@dataclass(frozen=True)
-class StepFindings:
-    """One step: its curves, a table a binding and occupancy, and what Amdahl's law says."""
-
-    name: str
-    grids: tuple[Grid, ...]
-    figures: tuple[Shown, ...]
-    fits: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Findings:
-    """A report, top down."""
-
-    title: str
-    notices: tuple[Notice, ...]
-    steps: tuple[StepFindings, ...]
-    profiles: tuple[Profile, ...]
-    unfinished: tuple[str, ...]
-    machines: Grid | None
-    about_machines: str
-    software: Grid | None
-    method: tuple[str, ...]
-
-
-def find(results: Results, profiles: Sequence[Profile]) -> Findings:
+def find(results: Results, profiles: Sequence[Profile]) -> Page:
     """Say what the tables of a scaling study say."""
     machines, about_machines = host_grid(results.records)
     points, fits = row_dicts(results.points), row_dicts(results.fits)
-    return Findings(
-        title=_title(results),
+    grids = tuple(grid for grid in (machines, software_grid(results.records)) if grid)
+    return Page(
+        title=f"Scaling of steps: {_title(results)}",
         notices=tuple(_notices(results)),
-        steps=tuple(_steps(points, fits)),
-        profiles=tuple(profiles),
-        unfinished=results.unfinished,
-        machines=machines,
-        about_machines=about_machines,
-        software=software_grid(results.records),
-        method=(*METHOD, *_bandwidth(results)),
+        sections=(
+            *_steps(points, fits),
+            Section("Profiles", lines=tuple(f"For {each.aim}: {_told(each)}." for each in profiles)),
+            Section("Not finished", lines=results.unfinished or ("Every cell that was begun has ended.",)),
+            Section("Machine and software", about_machines, grids=grids),
+            Section("Method", lines=METHOD),
+        ),
     )
 
 
-def write(findings: Findings, folder: Path) -> Path:
+def _told(profile: Profile) -> str:
+    return profile.place if profile.text else "none, for no step was measured for it"
+
+
+def write(page: Page, folder: Path) -> Path:
     """Write report.html; its path."""
-    page = folder / report.HTML
-    write_text(page, report.environment().get_template("scaling.html.j2").render(findings=findings))
-    return page
+    path = folder / report.HTML
+    write_text(path, render(page))
+    return path
 
 
 def _title(results: Results) -> str:
@@ -139,26 +121,20 @@ def _contended(met: Sequence[Row]) -> str:
     )
 
 
-def _bandwidth(results: Results) -> Iterator[str]:
-    """Why nothing is said of memory bandwidth, which is what ends the scaling of many steps."""
-    for why in dict.fromkeys(record.bandwidth_missing for record in results.records if record.bandwidth_missing):
-        yield f"The memory bandwidth that a step draws is missing: {why}."
-
-
 # ---- steps -------------------------------------------------------------------------------------------
 
 
-def _steps(points: Sequence[Row], fits: Sequence[Row]) -> Iterator[StepFindings]:
+def _steps(points: Sequence[Row], fits: Sequence[Row]) -> Iterator[Section]:
     for pipeline in dict.fromkeys(point["pipeline"] for point in points):
         for step in PIPELINES[pipeline].steps:
             own = [point for point in points if (point["pipeline"], point["step"]) == (pipeline, step)]
             if own:
                 curves = _curves(own)
-                yield StepFindings(
+                yield Section(
                     step,
-                    tuple(_grid(label, of_curve) for label, of_curve in curves),
-                    tuple(_figures(step, curves)),
-                    tuple(_fit(fit) for fit in fits if (fit["pipeline"], fit["step"]) == (pipeline, step)),
+                    figures=tuple(_figures(step, curves)),
+                    grids=tuple(_grid(label, of_curve) for label, of_curve in curves),
+                    lines=tuple(_fit(fit) for fit in fits if (fit["pipeline"], fit["step"]) == (pipeline, step)),
                 )
 
 

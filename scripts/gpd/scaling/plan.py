@@ -4,22 +4,16 @@ import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from statistics import median
 from typing import Any
 
-from gpd.errors import GpdError
 from gpd.execution.said import PlannedJob
+from gpd.lab.study import StudyError
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import Binding
-from gpd.records.cell import PipelineName
-from gpd.records.scaling import ALONE, FULL, WHOLE, Occupancy, Point, ScalingCell, ScalingRecord
+from gpd.records.cell import ALONE, FULL, SCHEDULED, WHOLE, Cell, Occupancy, PipelineName, StepCopies
 
 EVERY_STEP = "all"
-FREE = ("seed", "mem_mb")  # of a cell, what makes no other one of it
-
-
-class ScalingError(GpdError):
-    """A scaling study that can't be run as asked; the message is a line a fault."""
+PROFILE = "profiles/default"
 
 
 @dataclass(frozen=True)
@@ -59,38 +53,27 @@ class Step:
         return PIPELINES[self.pipeline].rules_of(self.name)
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """What was asked for and is not planned, and why."""
-
-    step: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.step}: {self.what}"
-
-
 def numbers_of(text: str) -> tuple[int, ...]:
-    """The widths of a list with commas. Raises ScalingError."""
+    """The widths of a list with commas. Raises StudyError."""
     words = [word.strip() for word in text.split(",")] if text else []
     if wrong := [word for word in words if not (word.isdecimal() and int(word))]:
-        raise ScalingError(f"--threads {text}: {wrong[0]!r} is no whole number from 1")
+        raise StudyError(f"--threads {text}: {wrong[0]!r} is no whole number from 1")
     return tuple(sorted({int(word) for word in words}))
 
 
 def bindings_of(text: str) -> tuple[str, ...]:
-    """The bindings of a list with commas, by their names. Raises ScalingError."""
+    """The bindings of a list with commas, by their names. Raises StudyError."""
     words = dict.fromkeys(word.strip() for word in text.split(",")) if text else {}
     try:
         return tuple(Binding.parse(word).name for word in words)
     except ValueError as error:
-        raise ScalingError(f"--bindings {text}: {error}") from error
+        raise StudyError(f"--bindings {text}: {error}") from error
 
 
 def pieces_of(text: str) -> str:
-    """In how many pieces a step is cut. Raises ScalingError."""
+    """In how many pieces a step is cut. Raises StudyError."""
     if text not in (WHOLE, "auto") and not (text.isdecimal() and int(text)):
-        raise ScalingError(f"--scatter {text}: must be {WHOLE}, auto or a number from 1")
+        raise StudyError(f"--scatter {text}: must be {WHOLE}, auto or a number from 1")
     return text
 
 
@@ -101,22 +84,22 @@ def widths(asked: Sequence[int], cores: int) -> tuple[int, ...]:
 
 
 def refuse_too_wide(asked: Asked, node: Node) -> None:
-    """Raise ScalingError where the node has none of the widths that are asked for; grid() leaves single ones out."""
+    """Raise StudyError where the node has none of the widths that are asked for; grid() leaves single ones out."""
     if asked.threads and min(asked.threads) > node.cores:
         wanted = _listed(asked.threads)
-        raise ScalingError(f"--threads {wanted}: more than the {node.cores} cores that may be used here: name fewer")
+        raise StudyError(f"--threads {wanted}: more than the {node.cores} cores that may be used here: name fewer")
 
 
 def chosen_steps(pipeline: str, names: Sequence[str], there: Collection[str]) -> list[str]:
     """The steps of these names, in the pipeline's order; `there` are those that its configuration has.
 
-    Raises ScalingError for one that it has not.
+    Raises StudyError for one that it has not.
     """
     order = PIPELINES[pipeline].steps
     if unknown := [name for name in names if name not in (*order, EVERY_STEP)]:
-        raise ScalingError(f"--step {', '.join(unknown)}: steps of {pipeline} are {', '.join(order)}, or {EVERY_STEP}")
+        raise StudyError(f"--step {', '.join(unknown)}: steps of {pipeline} are {', '.join(order)}, or {EVERY_STEP}")
     if absent := [name for name in names if name != EVERY_STEP and name not in there]:
-        raise ScalingError(f"--step {', '.join(absent)}: not run with this configuration, which has {', '.join(there)}")
+        raise StudyError(f"--step {', '.join(absent)}: not run with this configuration, which has {', '.join(there)}")
     wanted = set(there) if EVERY_STEP in names else set(names)
     return [step for step in order if step in wanted]
 
@@ -149,37 +132,44 @@ def copies(step: Step, threads: int, node: Node, occupancy: Occupancy) -> int:
     return max(1, min(node.cores // threads, by_memory))
 
 
-def grid(asked: Asked, steps: Iterable[Step], node: Node) -> tuple[list[ScalingCell], list[LeftOut]]:
-    """The cells, in the order in which they are run, and what of what was asked for is none.
+def grid(asked: Asked, steps: Iterable[Step], node: Node, study: str) -> tuple[list[Cell], list[str]]:
+    """The cells, in the order in which they are run, and a line for each part of what was asked for that is none.
 
     A warm-up of each step comes first, at its widest, which takes the least time. Within a repeat the order of all
     cells is shuffled, so that what changes meanwhile (heat, other users) does not fall on one width.
     """
-    cells: list[ScalingCell] = []
-    points: list[tuple[Step, Point]] = []
-    left_out: list[LeftOut] = []
+    warm_ups: list[Cell] = []
+    points: list[tuple[Step, StepCopies, str]] = []
+    left_out: list[str] = []
     for step in steps:
-        own = [*_points(asked, step, node)]
-        left_out += _left_out(asked, step, node)
-        points += [(step, point) for point in own]
+        own = [(step, *point) for point in _points(asked, step, node)]
+        left_out += [f"{step.name}: {what}" for what in _left_out(asked, step, node)]
+        points += own
         if own:
-            widest = max(own, key=lambda point: (point.threads, point.occupancy == ALONE))
-            cells.append(_cell(asked, step, widest, node, 0))
+            widest = max(own, key=lambda point: (point[1].threads, point[1].occupancy == ALONE))
+            warm_ups.append(_cell(study, *widest, node, 0))
+    repeated = []
     for repeat in range(1, asked.repeats + 1):
         shuffled = random.Random(f"{asked.seed}/{repeat}").sample(points, len(points))
-        cells += [_cell(asked, step, point, node, repeat) for step, point in shuffled]
-    return cells, left_out
+        repeated += [_cell(study, *point, node, repeat) for point in shuffled]
+    return [*warm_ups, *repeated], left_out
 
 
-def _points(asked: Asked, step: Step, node: Node) -> Iterator[Point]:
+def _points(asked: Asked, step: Step, node: Node) -> Iterator[tuple[StepCopies, str]]:
+    """What the repeats of a step's cells share: its copies, and how they are bound."""
     for threads, binding, occupancy in product(_own_widths(asked, step, node), asked.bindings, asked.occupancies):
-        yield Point(
-            pipeline=step.pipeline,
-            step=step.name,
-            scatter=asked.scatter,
-            binding=binding,
-            occupancy=occupancy,
-            threads=threads,
+        held = copies(step, threads, node, occupancy)
+        yield (
+            StepCopies(
+                name=step.name,
+                threads=threads,
+                occupancy=occupancy,
+                scatter=asked.scatter,
+                copies=held,
+                rules=step.rules,
+                targets=step.targets,
+            ),
+            binding,
         )
 
 
@@ -189,58 +179,40 @@ def _own_widths(asked: Asked, step: Step, node: Node) -> list[int]:
     return [width for width in (widths(asked.threads, node.cores) if several else (1,)) if width <= node.cores]
 
 
-def _left_out(asked: Asked, step: Step, node: Node) -> Iterator[LeftOut]:
+def _left_out(asked: Asked, step: Step, node: Node) -> Iterator[str]:
     wanted, own = widths(asked.threads, node.cores), _own_widths(asked, step, node)
     if too_wide := [width for width in wanted if width > node.cores and (step.uses_threads or asked.scatter != WHOLE)]:
-        yield LeftOut(step.name, f"{_listed(too_wide)} threads are more than the node's {node.cores} cores")
+        yield f"{_listed(too_wide)} threads are more than the node's {node.cores} cores"
     elif set(wanted) - set(own):
-        yield LeftOut(step.name, "its tools use one thread alone: one width, alone and with the node full")
+        yield "its tools use one thread alone: one width, alone and with the node full"
     for width in own:
         held = copies(step, width, node, FULL)
         if FULL in asked.occupancies and held < node.cores // width:
             asks = f"{held} of {node.cores // width} copies of {width} threads: each asks for {step.mem_mb[width]} MB"
-            yield LeftOut(step.name, f"the node's {node.mem_mb} MB of memory hold {asks}")
+            yield f"the node's {node.mem_mb} MB of memory hold {asks}"
 
 
 def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _cell(asked: Asked, step: Step, point: Point, node: Node, repeat: int) -> ScalingCell:
+def _cell(study: str, step: Step, run: StepCopies, binding: str, node: Node, repeat: int) -> Cell:
     """A cell of a point; repeat 0 is the warm-up."""
     when = f"r{repeat}" if repeat else "warmup"
-    pieces = "" if point.scatter == WHOLE else f"-pieces_{point.scatter}"
-    return ScalingCell(
-        **vars(point),
-        cell=f"{point.step}-t{point.threads}-{point.binding}{pieces}-{point.occupancy}-{when}",
-        rules=step.rules,
-        targets=step.targets,
-        samples=step.samples,
-        copies=copies(step, point.threads, node, point.occupancy),
+    pieces = "" if run.scatter == WHOLE else f"-pieces_{run.scatter}"
+    return Cell(
+        study=study,
+        cell=f"{run.name}-t{run.threads}-{binding}{pieces}-{run.occupancy}-{when}",
+        pipeline=step.pipeline,
+        n=len(step.samples),
+        mode=SCHEDULED,
+        binding=binding,
         repeat=repeat,
         warm_up=not repeat,
+        samples=step.samples,
+        cache="as_is",
         cores=node.cores,
-        mem_mb=node.mem_mb,
-        seed=asked.seed,
+        threads=dict.fromkeys(run.rules, run.threads),
+        profile=PROFILE,
+        step=run,
     )
-
-
-def refuse_changed(cells: Iterable[ScalingCell], records: Iterable[ScalingRecord]) -> None:
-    """Raise ScalingError where a finished cell was planned otherwise than it is now."""
-    before = {record.cell.cell: record.cell for record in records}
-    for cell in cells:
-        done = before.get(cell.cell, cell)
-        if changed := [name for name, value in vars(cell).items() if name not in FREE and getattr(done, name) != value]:
-            raise ScalingError(f"{cell.cell}: was run with another {' and '.join(changed)}: name another --folder")
-
-
-def estimates_s(cells: Iterable[ScalingCell], records: Iterable[ScalingRecord]) -> list[float | None]:
-    """Seconds that each cell will take: the median of those of its point, of any binding; None where none has ended."""
-    walls: dict[tuple, list[float]] = {}
-    for record in records:
-        walls.setdefault(_alike(record.cell), []).append(record.wall_s)
-    return [median(own) if (own := walls.get(_alike(cell))) else None for cell in cells]
-
-
-def _alike(cell: ScalingCell) -> tuple:
-    return cell.step, cell.threads, cell.occupancy, cell.scatter

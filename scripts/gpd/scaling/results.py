@@ -1,7 +1,7 @@
 """What the cells of a scaling study came to: rows from their records and ledgers, points over repeats, fits. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from math import fsum
 from pathlib import Path
@@ -9,26 +9,19 @@ from pathlib import Path
 import pandas as pd
 
 from gpd.files import own_folder
-from gpd.records.ledger import Attempt, read_ledger
-from gpd.records.run import read_json
-from gpd.records.scaling import PLAN, RECORD, WHOLE, ScalingCell, ScalingRecord, read_scaling
+from gpd.outcomes import Run
+from gpd.records.cell import WHOLE, StepCopies
+from gpd.records.ledger import Attempt
+from gpd.records.run import RunRecord
 from gpd.statistics import amdahl
 from gpd.statistics.estimates import Estimate, estimate, ratio
 from gpd.tables import collect, columns
-from gpd.tables.rows import Row, peak_memory_mib, span_s
+from gpd.tables.rows import Row, cell_rows
 
-LEDGER = "ledger.jsonl"
 SECONDS_PER_HOUR = 3600
 POINT = [column.name for column in columns.POINT_OF_SCALING]
 SERIES = POINT[:-1]  # what is the same along a curve over threads
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A cell that ended: its record, and of each copy the attempts at jobs of the step."""
-
-    record: ScalingRecord
-    copies: tuple[tuple[Attempt, ...], ...]
+AS_OF_A_RUN = {column.name for column in columns.SCALING_RUNS} & {column.name for column in columns.TABLES["runs"]}
 
 
 @dataclass(frozen=True)
@@ -38,36 +31,21 @@ class Results:
     runs: pd.DataFrame
     points: pd.DataFrame
     fits: pd.DataFrame
-    records: tuple[ScalingRecord, ...]
+    records: tuple[RunRecord, ...]
     unfinished: tuple[str, ...]
 
 
-def read_records(folder: Path) -> list[ScalingRecord]:
-    """The records of a folder's cells, by the names of these. Raises RecordError."""
-    return [read_scaling(path) for path in sorted(folder.glob(f"*/{RECORD}"))]
-
-
 def read(folder: Path) -> Results:
-    """Collect the cells in a folder. Raises RecordError where a file is broken."""
-    ran = [Ran(record, tuple(_attempts(folder, record))) for record in read_records(folder)]
-    ended = {one.record.cell.cell for one in ran}
-    begun = [read_json(path, ScalingCell.from_json).cell for path in sorted(folder.glob(f"*/{PLAN}"))]
-    return collected(ran, [name for name in begun if name not in ended])
-
-
-def _attempts(folder: Path, record: ScalingRecord) -> Iterator[tuple[Attempt, ...]]:
-    for copy in record.cell.folders:
-        every = read_ledger(folder / record.cell.cell / copy / LEDGER)
-        yield tuple(each for each in every if each.run == record.run and each.step == record.cell.step)
-
-
-def collected(ran: Sequence[Ran], unfinished: Sequence[str] = ()) -> Results:
-    """The tables of these cells."""
-    runs = sorted((_run(one) for one in ran), key=lambda row: (*_place(row), row["warm_up"], row["repeat"]))
+    """Collect the cells in a folder. Raises CollectError and RecordError where a file is broken."""
+    ran, unfinished = collect.read_runs(folder)
+    runs = sorted(
+        (_run(one, one.cell.step) for one in ran if one.cell.step),
+        key=lambda row: (*_place(row), row["warm_up"], row["repeat"]),
+    )
     points = _with_efficiency([_point(own) for own in _by_point(runs)])
     made = {"runs": runs, "points": points, "fits": list(_fits(runs))}
     frames = {name: collect.frame_of(rows, columns.SCALING[name]) for name, rows in made.items()}
-    return Results(**frames, records=tuple(one.record for one in ran), unfinished=tuple(unfinished))
+    return Results(**frames, records=tuple(one.record for one in ran), unfinished=unfinished)
 
 
 def write(results: Results, folder: Path) -> None:
@@ -80,31 +58,20 @@ def write(results: Results, folder: Path) -> None:
 # ---- runs --------------------------------------------------------------------------------------------
 
 
-def _run(ran: Ran) -> Row:
-    cell, attempts = ran.record.cell, [attempt for copy in ran.copies for attempt in copy]
-    makespan_s = span_s(attempts)
-    sku = ran.record.host.sku if ran.record.host else None
-    return {
-        **{name: value for name, value in asdict(cell.point).items() if name in POINT},
-        "cell": cell.cell,
-        "copies": cell.copies,
-        "repeat": cell.repeat,
-        "warm_up": cell.warm_up,
-        "sku": sku,
-        "step_s": _mean([step_s(copy, cell.scatter != WHOLE) for copy in ran.copies]),
-        "makespan_s": makespan_s,
-        "steps_per_hour": SECONDS_PER_HOUR * cell.copies / makespan_s if makespan_s else None,
-        "cpu_s": _mean([_sum([attempt.cpu_s for attempt in copy]) for copy in ran.copies]),
-        "peak_rss_mib": max((a.peak_rss_mib for a in attempts if a.peak_rss_mib is not None), default=None),
-        "peak_memory_mib": peak_memory_mib(attempts),
-        "wait_s": _known_sum(attempt.wait_s for attempt in attempts),
-        "binding_ok": _all(attempt.binding_ok for attempt in attempts),
-        "split_jobs": _known_sum(attempt.split for attempt in attempts),
-        "memory_applied": ran.record.memory_applied,
-        "contended_jobs": _known_sum(attempt.contended for attempt in attempts),
-        "foreign_cpu_s": _known_sum(attempt.foreign_cpu_s for attempt in attempts),
-        "steal_s": _known_sum(attempt.steal_s for attempt in attempts),
-        "bandwidth_missing": ran.record.bandwidth_missing,
+def _run(run: Run, step: StepCopies) -> Row:
+    """A run's row as any study has it, and what there is of its step; other jobs than the step's it has none."""
+    own = cell_rows(run, (), {}, counted=True).run
+    copies = [process.attempts for process in run.processes]
+    return {name: getattr(own, name) for name in AS_OF_A_RUN} | {
+        "step": step.name,
+        "scatter": step.scatter,
+        "occupancy": step.occupancy,
+        "threads": step.threads,
+        "copies": step.copies,
+        "step_s": _mean([step_s(copy, step.scatter != WHOLE) for copy in copies]),
+        "steps_per_hour": SECONDS_PER_HOUR * step.copies / own.makespan_s if own.makespan_s else None,
+        "cpu_s": _mean([_sum([attempt.cpu_s for attempt in copy]) for copy in copies]),
+        "peak_rss_mib": max((a.peak_rss_mib for c in copies for a in c if a.peak_rss_mib is not None), default=None),
     }
 
 
@@ -133,16 +100,6 @@ def _sum(values: Sequence[float | None]) -> float | None:
 def _mean(values: Sequence[float | None]) -> float | None:
     total = _sum(values)
     return None if total is None else total / len(values)
-
-
-def _known_sum(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
-def _all(values: Iterable[bool | None]) -> bool | None:
-    known = [value for value in values if value is not None]
-    return all(known) if known else None
 
 
 # ---- points ------------------------------------------------------------------------------------------

@@ -70,8 +70,9 @@ def collect(study: Path) -> Tables:
 
     Raises CollectError where a file is broken, and NodeRecordError.
     """
-    finished, unfinished = _cells(study)
-    runs = [_read_run(folder, record) for folder, record in finished]
+    runs, unfinished = read_runs(study)
+    if any(run.cell.step for run in runs):
+        raise CollectError(f"{study}: its cells are single steps: gpd scaling run writes their tables and report")
     of_cells = list(_rows(runs))
     of_runs = [of_cell.run for of_cell in of_cells]
     return Tables(
@@ -85,6 +86,12 @@ def collect(study: Path) -> Tables:
         node=_node(study),
         plan=read_study_record(study),
     )
+
+
+def read_runs(study: Path) -> tuple[list[Run], tuple[str, ...]]:
+    """The cells of a study that ended, with their ledgers, and the names of those that did not. Raises CollectError."""
+    finished, unfinished = _cells(study)
+    return [_read_run(folder, record) for folder, record in finished], unfinished
 
 
 def _node(study: Path) -> NodeRecord | None:

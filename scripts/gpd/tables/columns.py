@@ -388,7 +388,6 @@ SCALING_RUNS = (
     Column("contended_jobs", COUNT, "jobs", "Attempts on whose CPUs processes were at work that are no job of ours."),
     Column("foreign_cpu_s", NUMBER, "s", "CPU time that such processes took on leased CPUs."),
     Column("steal_s", NUMBER, "s", "CPU time that the hypervisor gave to others on leased CPUs."),
-    Column("bandwidth_missing", TEXT, "", "Why the memory bandwidth that the step drew is not known."),
 )
 REPEATED_OF_SCALING = (STEP_S, MAKESPAN_OF_COPIES, STEPS_PER_HOUR, CPU_OF_STEP)
 SCALING_POINTS = (

@@ -15,9 +15,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gpd.execution.said import PlannedJob
+from gpd.lab.cells import LEDGER, PLAN, RECORD
+from gpd.records.cell import ALONE, FULL, Cell
 from gpd.records.host import Cache, Host, NumaNode
-from gpd.records.run import Settings
-from gpd.records.scaling import ALONE, FULL, PLAN, RECORD, ScalingCell, ScalingRecord
+from gpd.records.run import ProcessRecord, RunRecord, Settings
 from gpd.scaling import page, plan, profiles, results
 from gpd.scaling.plan import Asked, Node
 
@@ -59,7 +60,7 @@ ASKED = (
 )
 
 
-def cells() -> list[ScalingCell]:
+def cells() -> list[Cell]:
     """The cells, as they would be planned."""
     found = []
     for asked in ASKED:
@@ -68,14 +69,15 @@ def cells() -> list[ScalingCell]:
             for width in (1, *asked.threads)
         }
         steps = [step for step in plan.steps_of(planned, (SAMPLE,), CONFIG) if step.name in asked.steps]
-        found += plan.grid(asked, steps, NODE)[0]
+        found += plan.grid(asked, steps, NODE, "scaling")[0]
     return found
 
 
-def seconds(law: Law, cell: ScalingCell, draw: random.Random) -> float:
+def seconds(law: Law, cell: Cell, draw: random.Random) -> float:
     """What a job takes: Amdahl's law, more on a crowded node, with noise; a binding over all sockets costs a tenth."""
-    alone = law.t1_s * (law.serial + (1 - law.serial) / cell.threads)
-    crowd = 1 + law.crowded * cell.threads * (cell.copies - 1)
+    threads = cell.step.threads
+    alone = law.t1_s * (law.serial + (1 - law.serial) / threads)
+    crowd = 1 + law.crowded * threads * (cell.step.copies - 1)
     far = 1.1 if cell.binding.startswith("scatter") else 1.0
     return round(alone * crowd * far * draw.gauss(1, NOISE), 6)
 
@@ -85,22 +87,23 @@ def clock(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
 
 
-def ledger(cell: ScalingCell, copy: int, start: datetime, draw: random.Random) -> tuple[list[dict], datetime]:
+def ledger(cell: Cell, copy: int, start: datetime, draw: random.Random) -> tuple[list[dict], datetime]:
     """The records of one copy's jobs, one after the other, a tenth of a second between them; and when they ended."""
     lines, at = [], start + timedelta(milliseconds=100 * copy)
-    cpus = f"{copy * cell.threads}-{(copy + 1) * cell.threads - 1}" if cell.threads > 1 else str(copy)
+    threads = cell.step.threads
+    cpus = f"{copy * threads}-{(copy + 1) * threads - 1}" if threads > 1 else str(copy)
     for law in LAWS:
-        if law.step != cell.step:
+        if law.step != cell.step.name:
             continue
         wall_s = seconds(law, cell, draw)
         end = at + timedelta(seconds=wall_s)
         cpu_s = round(law.t1_s * draw.gauss(1.02, NOISE), 6)
         line = {
             **{"id": f"{draw.getrandbits(64):016x}", "run": cell.cell, "rule": law.rule, "step": law.step},
-            **{"wildcards": {"sample": SAMPLE}, "threads": cell.threads, "mem_mb": law.mem_mb, "cpus": cpus},
+            **{"wildcards": {"sample": SAMPLE}, "threads": threads, "mem_mb": law.mem_mb, "cpus": cpus},
             **{"binding": cell.binding.split("-")[0], "start": clock(at), "end": clock(end), "wall_s": wall_s},
             **{"cpu_s": cpu_s, "cpu_user_s": cpu_s, "cpu_system_s": 0.0, "wait_s": 0.001, "binding_ok": True},
-            **{"peak_rss_mib": law.rss_mib + law.rss_a_thread_mib * cell.threads, "host": "synthetic"},
+            **{"peak_rss_mib": law.rss_mib + law.rss_a_thread_mib * threads, "host": "synthetic"},
             **{"memory_applied": memory(cell), "split": False, "contended": False, "foreign_cpu_s": 0.0},
             **{"cpus_allowed": cpus, "cpus_seen": cpus, "log": f"logs/{law.rule}/{SAMPLE}.log"},
         }
@@ -109,7 +112,7 @@ def ledger(cell: ScalingCell, copy: int, start: datetime, draw: random.Random) -
     return lines, at
 
 
-def memory(cell: ScalingCell) -> str:
+def memory(cell: Cell) -> str:
     return "interleave" if cell.binding.endswith("interleave") else "default"
 
 
@@ -149,25 +152,27 @@ def write(folder: Path) -> None:
     for cell in cells():
         home = folder / cell.cell
         ends = []
-        for copy, name in enumerate(cell.folders):
+        for copy, name in enumerate(cell.step.folders):
             lines, end = ledger(cell, copy, start, draw)
             ends.append(end)
             (home / name).mkdir(parents=True)
-            (home / name / results.LEDGER).write_text("".join(json.dumps(line) + "\n" for line in lines))
-        (home / PLAN).write_text(cell.to_json())
+            (home / name / LEDGER).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        (home / PLAN).write_text(json.dumps(cell.to_dict()))
         wall_s = (max(ends) - start).total_seconds() + 4
-        record = ScalingRecord(
+        record = RunRecord(
             run=cell.cell,
             cell=cell,
             start=start,
             end=start + timedelta(seconds=wall_s),
             wall_s=wall_s,
-            cpu_s=2.4 * cell.copies,
-            snakemake_cpu_s=2.4 * cell.copies,
+            cpu_s=2.4 * cell.step.copies,
+            snakemake_cpu_s=2.4 * cell.step.copies,
             settings=SETTINGS,
             binding={"boundary": "l3", "memory": memory(cell), "smt": False, "stall_s": 0},
             memory_applied=memory(cell),
-            bandwidth_missing="this machine is made up",
+            processes=tuple(
+                ProcessRecord(directory=name, samples=(SAMPLE,), exit_code=0) for name in cell.step.folders
+            ),
             host=HOST,
         )
         if cell.cell != CUT_OFF:
