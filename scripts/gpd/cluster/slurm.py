@@ -1,10 +1,11 @@
-"""Ask Slurm through its commands: which nodes there are; submit a batch job, find it by its name, look how it stands.
+"""Ask Slurm through its commands: which nodes there are; submit a batch job; which jobs of ours have not ended.
 
 Nothing of it is noted anywhere: what Slurm says now can't be out of date.
 """
 
 import os
 import re
+import shlex
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -14,20 +15,12 @@ from pathlib import Path
 from gpd.errors import GpdError
 from gpd.records.host import Host
 
-SCRIPT = Path(__file__).with_name("batch.sh")
 TIMEOUT_S = 60.0
-FORGOTTEN = "FORGOTTEN"  # our word for a job that Slurm no longer knows: it does so minutes after an end
-UNKNOWN_JOB = "Invalid job id specified"
-GOES_ON = {
-    *("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT"),
-    *("REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"),
-}
 # states of nodes that take no jobs; one that is POWERED_DOWN is woken for them
 NO_JOBS = re.compile(r"\b(?:DOWN|DRAIN\w*|FAIL\w*|FUTURE|UNKNOWN|NOT_RESPONDING)\b|\*")
 LONGEST_END_S = 90.0  # of jobs that are cancelled: Slurm gives them its KillWait, 30 s by default
 LOOK_S = 1.0
 _PAIR = re.compile(r"(?:^|\s)(\w+)=(\S*)")
-_FIELD = re.compile(r"(?:^|\s)(JobState|Reason|Restarts|ExitCode|NodeList)=(\S*)")
 
 
 class SlurmError(GpdError):
@@ -36,18 +29,11 @@ class SlurmError(GpdError):
 
 @dataclass(frozen=True)
 class Job:
-    """A batch job as Slurm tells it: `nodes` is empty until it has some, `restarts` is how often it was requeued."""
+    """A batch job of ours that has not ended. `stands`: in Slurm's words, as `PENDING (Resources)` or `RUNNING n1`."""
 
     number: str
-    state: str
-    reason: str = ""
-    nodes: str = ""
-    exit_code: int = 0
-    restarts: int = 0
-
-    @property
-    def over(self) -> bool:
-        return self.state not in GOES_ON
+    name: str
+    stands: str
 
 
 @dataclass(frozen=True)
@@ -98,62 +84,34 @@ def submit(name: str, log: Path, command: Sequence[str], *options: str) -> str:
     Of jobs of one name and user Slurm runs one at a time. `%j` in the name of the log is the job's number. Raises
     SlurmError with sbatch's words.
     """
-    # each on its own, so that neither a path nor a name is read by a shell, or as a pattern
+    # neither a path nor a name is read as a pattern, nor by the shell, in whose place the command runs
     log = log.with_name(log.name.replace("%j", "\0"))
     output = str(log).replace("%", "%%").replace("\0", "%j")
     return (
         _ask(
             *("sbatch", "--parsable", "--nodes=1", "--exclusive", "--mem=0", "--requeue", "--open-mode=append"),
-            *("--dependency=singleton", f"--job-name={name}", f"--output={output}", *options, str(SCRIPT), *command),
+            *("--dependency=singleton", f"--job-name={name}", f"--output={output}", *options),
+            f"--wrap=exec {shlex.join(command)}",
         )
         .partition(";")[0]
         .strip()
     )
 
 
-def find(name: str) -> str:
-    """The number of our job of this name that has not ended; empty where there is none. Raises SlurmError."""
-    return next(iter(_ask("squeue", "--me", "--noheader", f"--name={name}", "--format=%i").split()), "")
+def queue() -> list[Job]:
+    """Our jobs that have not ended. Raises SlurmError."""
+    lines = _ask("squeue", "--me", "--noheader", "--format=%i|%T %R|%j").splitlines()
+    return [Job(number, name, stands) for number, stands, name in (line.split("|", 2) for line in lines)]
 
 
 def end(mark: str) -> None:
     """End all of our jobs whose names begin with a mark, and wait until they are gone. Raises SlurmError."""
     deadline = time.monotonic() + LONGEST_END_S
-    while left := _marked(mark):
+    while left := [job.number for job in queue() if job.name.startswith(mark)]:
         if time.monotonic() > deadline:
             raise SlurmError(f"jobs {', '.join(left)} of an earlier run do not end: scancel --full {' '.join(left)}")
         _ask("scancel", "--quiet", *left)  # some may have ended meanwhile
         time.sleep(LOOK_S)
-
-
-def _marked(mark: str) -> list[str]:
-    pairs = (line.split(maxsplit=1) for line in _ask("squeue", "--me", "--noheader", "--format=%i %j").splitlines())
-    return [number for number, name in pairs if name.startswith(mark)]
-
-
-def look(number: str) -> Job:
-    """How a job stands. Raises SlurmError where Slurm does not answer."""
-    try:
-        return read_job(number, _ask("scontrol", "show", "job", "--oneliner", number))
-    except SlurmError as error:
-        if UNKNOWN_JOB in str(error):
-            return Job(number, FORGOTTEN)
-        raise
-
-
-def read_job(number: str, text: str) -> Job:
-    """A job, of the line that `scontrol show job` prints; of fields that it has twice, the first is the job's own."""
-    found: dict[str, str] = {}
-    for key, value in _FIELD.findall(text):
-        found.setdefault(key, value)
-    return Job(
-        number,
-        found.get("JobState", FORGOTTEN),
-        _said(found.get("Reason", "")),
-        _said(found.get("NodeList", "")),
-        int(found.get("ExitCode", "0:0").partition(":")[0]),
-        int(found.get("Restarts", "0")),
-    )
 
 
 def _said(value: str) -> str:

@@ -153,9 +153,10 @@ def _await(jobs: "Mapping[Batch, str]", tell: "Callable[[Batch, str], None]") ->
 
     done = []
     try:
-        for end in batches.follow(jobs, tell):
-            tell(end.batch, end.said)
-            done += [end.batch] if end.well else []
+        for batch in batches.follow(jobs, tell):
+            why = batches.failure(batch, jobs[batch])
+            tell(batch, f"job {jobs[batch]} failed: {why}" if why else f"job {jobs[batch]} is done")
+            done += [] if why else [batch]
     except KeyboardInterrupt as interrupt:
         numbers = " ".join(jobs.values())
         advice = f"the jobs go on: the same command follows them again, and scancel {numbers} ends them"

@@ -17,30 +17,21 @@ from pathlib import Path
 import yaml
 
 from gpd.cluster import slurm
-from gpd.cluster.slurm import FORGOTTEN, Job, SlurmError
+from gpd.cluster.slurm import SlurmError
 from gpd.errors import GpdError
 from gpd.lab import runner
 from gpd.lab.pool import Source
 from gpd.lab.runner import Plan
 from gpd.lab.study import Study
 from gpd.records.cell import PipelineName
-from gpd.text.formats import counted
 
 SETTINGS, LOG = "throughput.yaml", "slurm-%j.out"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 LOOK_S = 5.0
 TAIL_BYTES = 2**14  # of a job's log
 LONGEST_LINE = 160  # characters
-ERROR = re.compile(r"^(?:gpd |outputs disagree|slurmstepd: |srun: )")  # lines of a log that say why a job failed
-ENDS = {
-    "CANCELLED": "was cancelled",
-    "DEADLINE": "could not end before its deadline",
-    "NODE_FAIL": "lost its node, and was not queued again",
-    "OUT_OF_MEMORY": "was ended for its memory",
-    "PREEMPTED": "was preempted, and not queued again",
-    "TIMEOUT": "reached its time limit",
-    FORGOTTEN: "is over, and Slurm no longer knows how it ended",
-}
+ERROR = re.compile(r"^(?:gpd |outputs disagree|slurmstepd|srun: )")  # lines of a log that say why a job failed
+DISAGREE = "outputs disagree"
 
 
 class BatchError(GpdError):
@@ -90,15 +81,6 @@ class Batch:
         return self.folder / LOG.replace("%j", number)
 
 
-@dataclass(frozen=True)
-class End:
-    """What came of a batch: whether its study ran to its end, and in words."""
-
-    batch: Batch
-    well: bool
-    said: str
-
-
 def node_types(partitions: str, features: str) -> list[NodeType]:
     """The node types of two lists with commas, each partition with each feature. Raises BatchError."""
     kinds = [NodeType(*each) for each in product(partitions.split(","), features.split(","))]
@@ -144,7 +126,7 @@ def submit(batch: Batch, settings: Path) -> str:
     Raises SlurmError where Slurm refuses, BatchError where the job that is there has other settings.
     """
     wanted, written = _settings(batch, settings), batch.folder / SETTINGS
-    if number := slurm.find(batch.job_name):
+    if number := next((job.number for job in slurm.queue() if job.name == batch.job_name), ""):
         if written.read_text(encoding="utf-8") != wanted:
             raise BatchError(f"job {number} is there already, with other settings: end it first: scancel {number}")
         return number
@@ -172,50 +154,33 @@ def _settings(batch: Batch, settings: Path) -> str:
 # ---- while they run ----------------------------------------------------------------------------------
 
 
-def follow(numbers: Mapping[Batch, str], tell: Callable[[Batch, str], None]) -> Iterator[End]:
-    """Wait for the jobs of batches, tell how each stands when that changes, and what came of each when it is over."""
+def follow(numbers: Mapping[Batch, str], tell: Callable[[Batch, str], None]) -> Iterator[Batch]:
+    """Wait for the jobs of batches, tell how each stands when that changes; a batch comes when its job is over."""
     left, told = dict(numbers), dict.fromkeys(numbers, "")
     while left:
+        try:
+            stands = {job.number: job.stands for job in slurm.queue()}
+        except SlurmError as error:  # its daemon may be started anew meanwhile
+            stands = dict.fromkeys(left.values(), str(error))
         for batch, number in list(left.items()):
-            try:
-                job = slurm.look(number)
-            except SlurmError as error:  # its daemon may be started anew meanwhile
-                said = f"job {number}: {error}"
-            else:
-                said = standing(batch, job)
-                if job.over:
-                    del left[batch]
-                    yield end(batch, job)
-                    continue
-            if said != told[batch]:
-                tell(batch, said)
-                told[batch] = said
+            if number not in stands:
+                del left[batch]
+                yield batch
+            elif stands[number] != told[batch]:
+                told[batch] = stands[number]
+                tell(batch, f"job {number}: {told[batch]}")
         if left:
             time.sleep(LOOK_S)
 
 
-def standing(batch: Batch, job: Job) -> str:
-    """How a job stands, in words; of one that runs the last line of its log."""
-    again = f", queued again {counted(job.restarts, 'time')}" if job.restarts else ""
-    if job.state == "PENDING":
-        return f"job {job.number} waits{f' ({job.reason})' if job.reason else ''}{again}"
-    said = _tail(batch.log(job.number))[-1:]
-    state = f"runs on {job.nodes}" if job.state == "RUNNING" else job.state.lower().replace("_", " ")
-    return ": ".join([f"job {job.number} {state}{again}", *said])
-
-
-def end(batch: Batch, job: Job) -> End:
-    """What came of a job that is over."""
-    where = f" on {job.nodes}" if job.nodes else ""
-    if job.state == "COMPLETED" or (job.state == FORGOTTEN and runner.nothing_left(batch.plan)):
-        return End(batch, True, f"job {job.number}{where} is done")
-    lines = _tail(batch.log(job.number))
-    if job.state == "FAILED":
-        why = [line for line in lines if ERROR.match(line)][-1:] or lines[-1:]
-        how = ": ".join([f"failed with exit code {job.exit_code}", *why])
-    else:
-        how = ENDS.get(job.state, job.state.lower().replace("_", " "))
-    return End(batch, False, f"job {job.number}{where} {how}; its log: {batch.log(job.number)}")
+def failure(batch: Batch, number: str) -> str:
+    """Why a job that is over did not run its study to a good end; empty where it did. The cells tell, and the log."""
+    log = batch.log(number)
+    lines = _tail(log)
+    if runner.nothing_left(batch.plan) and not any(line.startswith(DISAGREE) for line in lines):
+        return ""
+    why = [line for line in lines if ERROR.match(line)][-1:] or lines[-1:] or ["it is over, and cells are left"]
+    return f"{why[0]}; its log: {log}"
 
 
 def _tail(log: Path) -> Sequence[str]:
