@@ -3,7 +3,8 @@
 import errno
 import json
 import os
-import sys
+import shutil
+import socket
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,19 +15,22 @@ import yaml
 from conftest import ROOT
 from launching import wait_until
 
-from gpd.execution import workflow
 from gpd.lab import cells, disk_usage, gatk_log, page_cache, provenance, room
 from gpd.lab.cells import CellError, Setup
+from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
 from gpd.records.cell import Cell
-from gpd.records.host import Host
 from gpd.records.run import read_run
 from gpd.records.study import read_starts
 
-# Writes what the workflow would: a record a step and sample, one by a stranger, and a call set of each sample.
+# `python -m snakemake`, with what the workflow would write: a record a step and sample, one by a stranger, and a call
+# set of each sample. What a test wants besides is run at its start or its end.
 SNAKEMAKE = """\
 import json, os, pathlib, sys, time
-folder, fails = pathlib.Path(sys.argv[1]), sys.argv[2]
+folder = pathlib.Path(sys.argv[sys.argv.index("--directory") + 1])
+fails, at_end = os.environ.get("FAILS", ""), os.environ.get("AT_END", "")
+folder.joinpath("arguments.json").write_text(json.dumps(sys.argv[1:]))
+exec(os.environ.get("AT_START", ""))
 print("Using workflow specific profile here for setting default command line arguments.")
 if fails == "all":
     sys.exit("units.tsv line 2: sample S1: fq1 S1_1.fq is cut off")
@@ -47,6 +51,7 @@ with folder.joinpath("ledger.jsonl").open("a") as ledger:
         calls = folder / "results/hard_filter" / f"{sample}.vcf.gz"
         calls.parent.mkdir(exist_ok=True)
         calls.write_text("#CHROM\\t" + "\\t".join(str(n) for n in range(8)) + f"\\t{sample}\\n")
+exec(at_end)
 sys.exit(1 if fails else 0)
 """
 
@@ -82,20 +87,13 @@ def cell(setup):
 
 @pytest.fixture
 def snakemake(tmp_path, monkeypatch):
-    """Put the script in Snakemake's place: `fails` names the sample that fails; its command lines are kept."""
-    script = tmp_path / "snakemake.py"
-    script.write_text(SNAKEMAKE)
-    stand_in = SimpleNamespace(fails="", commands=[])
-
-    def command(directory, *options):
-        stand_in.commands.append((directory, *options))
-        return [sys.executable, str(script), str(directory), stand_in.fails]
-
-    monkeypatch.setattr(workflow, "command", command)
-    monkeypatch.setattr(cells.host, "look", lambda places: Host(sku="8358"))
-    monkeypatch.setattr(cells.tempfile, "tempdir", str(tmp_path / "temp"))
+    """Put the script in Snakemake's place; what it is to do, besides, it is told by the environment."""
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "snakemake.py").write_text(SNAKEMAKE)
     (tmp_path / "temp").mkdir()
-    return stand_in
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "modules"))
+    monkeypatch.setattr(cells.tempfile, "tempdir", str(tmp_path / "temp"))
+    return monkeypatch.setenv
 
 
 def independent(cell):
@@ -116,7 +114,7 @@ def test_a_scheduled_cell_is_one_run_and_its_record_is_whole(cell, setup, snakem
     assert record["cell"] == json.loads((setup.folder / cell.cell / "cell.json").read_text())
     assert record["processes"] == [{"directory": ".", "samples": ["S2", "S1"], "exit_code": 0}]
     assert record["run"].startswith(f"{cell.cell}-")
-    assert record["host"]["sku"] == "8358"
+    assert record["host"]["hostname"] == socket.gethostname()
     assert set(record["inputs"]) == {"S1", "S2"}
     assert record["inputs"]["S1"]["mib"] == pytest.approx(16 / 1024**2, abs=1e-3)
     assert record["cpu_s"] >= record["snakemake_cpu_s"] > 0, "an interpreter that starts takes some hundredths"
@@ -140,20 +138,6 @@ def test_a_binding_that_sets_boundary_and_memory_is_configured_and_recorded(cell
     assert run(cell, setup)["binding"] == {"smt": True}
 
 
-def test_each_time_that_a_cell_is_begun_is_noted_and_each_end(cell, setup, snakemake, monkeypatch):
-    runs = [run(cell, setup)["run"]]
-    with monkeypatch.context() as patch:
-        patch.setattr(cells, "_describe", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            run(cell, setup)
-    runs.append(run(cell, setup)["run"])
-    first, cut_off, last = read_starts(setup.folder)
-    assert {start.cell for start in (first, cut_off, last)} == {cell.cell}
-    assert [first.run, last.run] == runs
-    assert first.began < first.ended < cut_off.began < last.began < last.ended
-    assert cut_off.ended is None
-
-
 def test_an_independent_cell_is_a_run_a_sample(cell, setup, snakemake):
     record = run(independent(cell), setup)
     assert read_run(setup.folder / record["cell"]["cell"] / "run.json").run == record["run"]
@@ -167,44 +151,29 @@ def test_an_independent_cell_is_a_run_a_sample(cell, setup, snakemake):
 def predict(setup, **needs):
     """Have the workflow predict what samples leave, and what they take while they are mapped."""
     path = setup.prepared / room.PREDICTED
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     samples = {name: {"kept": kept, "rules": {"map_and_sort": [most, 0]}} for name, (kept, most) in needs.items()}
     path.write_text(json.dumps({"samples": samples}))
 
 
-@pytest.mark.parametrize(("free", "waited"), [(400, []), (399, ["S1"])])
-def test_independent_runs_are_no_more_at_once_than_the_disk_holds(cell, setup, snakemake, monkeypatch, free, waited):
-    predict(setup, S1=(100, 200), S2=(100, 200))
-    monkeypatch.setattr(room, "_free_bytes", lambda folder: free)
-    running, most = [], []
-    started = workflow.run
-
-    def counted(*arguments, **options):
-        running.append(1)
-        time.sleep(0.05)
-        most.append(len(running))
-        try:
-            return started(*arguments, **options)
-        finally:
-            running.pop()
-
-    monkeypatch.setattr(workflow, "run", counted)
-    record = run(independent(cell), setup)
-    assert (max(most), record["waited_for_disk"]) == (2 - len(waited), waited)
+def test_independent_runs_are_no_more_at_once_than_the_disk_holds(cell, setup, snakemake, tmp_path):
+    free = shutil.disk_usage(tmp_path).free
+    predict(setup, S1=(0, int(0.6 * free)), S2=(0, int(0.6 * free)))
+    assert run(independent(cell), setup)["waited_for_disk"] == ["S1"]
+    predict(setup, S1=(0, 1), S2=(0, 1))
+    assert run(independent(cell), setup)["waited_for_disk"] == []
 
 
-def test_a_scheduled_cell_names_the_samples_that_waited_for_the_disk(cell, setup, snakemake, tmp_path):
-    script = tmp_path / "snakemake.py"
-    script.write_text(f"print('disk: S1 waits: S1 takes up to 2.0 GB more')\n{script.read_text()}")
+def test_a_scheduled_cell_names_the_samples_that_waited_for_the_disk(cell, setup, snakemake):
+    snakemake("AT_START", "print('disk: S1 waits: S1 takes up to 2.0 GB more')")
     assert run(cell, setup)["waited_for_disk"] == ["S1"]
 
 
-def test_a_cell_that_has_no_room_is_not_begun(cell, setup, snakemake, monkeypatch):
-    predict(setup, S1=(100, 200), S2=(100, 200))
-    monkeypatch.setattr(room, "_free_bytes", lambda folder: 299)
+def test_a_cell_that_has_no_room_is_not_begun(cell, setup, snakemake):
+    predict(setup, S1=(100, 10**18), S2=(100, 10**18))
     with pytest.raises(room.RoomError, match="no room on the disk: 2 samples leave"):
-        cells.run(cell, setup, lambda sample, state: None)
-    assert not snakemake.commands
+        run(cell, setup)
+    assert not (setup.folder / cell.cell / "arguments.json").exists()
     assert not cells.is_finished(setup.folder, cell)
 
 
@@ -221,20 +190,15 @@ def test_only_jobs_of_this_run_say_what_came_of_a_sample(cell, setup, snakemake)
 
 
 def test_a_sample_that_fails_is_part_of_the_result(cell, setup, snakemake):
-    snakemake.fails = "S1"
+    snakemake("FAILS", "S1")
     record = run(cell, setup)
     assert record["processes"][0]["exit_code"] == 1
     assert [output["samples"] for output in record["outputs"]] == [["S2"]]
 
 
-def test_of_a_run_that_was_killed_no_output_is_recorded(cell, setup, snakemake, monkeypatch):
+def test_of_a_run_that_was_killed_no_output_is_recorded(cell, setup, snakemake):
     """Its samples may have been cut off anywhere, although no job of theirs failed."""
-    started = workflow.command
-
-    def killed(*options):
-        return ["sh", "-c", '"$@"; kill -9 $$', "sh", *started(*options)]
-
-    monkeypatch.setattr(workflow, "command", killed)
+    snakemake("AT_END", "os.kill(os.getpid(), 9)")
     record = run(cell, setup)
     assert (record["processes"][0]["exit_code"], record["outputs"]) == (-9, [])
 
@@ -249,51 +213,46 @@ def test_results_go_unless_they_are_kept(cell, setup, snakemake, keep):
 
 
 def test_a_run_without_a_single_job_is_a_fault_and_leaves_no_record(cell, setup, snakemake):
-    snakemake.fails = "all"
+    snakemake("FAILS", "all")
     with pytest.raises(CellError) as error:
         run(cell, setup)
     assert str(error.value) == "units.tsv line 2: sample S1: fq1 S1_1.fq is cut off"
     assert not cells.is_finished(setup.folder, cell)
 
 
-def test_a_run_that_says_nothing_is_a_fault_with_its_exit_code(cell, setup, snakemake, monkeypatch):
-    monkeypatch.setattr(workflow, "command", lambda *options: ["sh", "-c", "exit 7"])
+def test_a_run_that_says_nothing_is_a_fault_with_its_exit_code(cell, setup, snakemake):
+    snakemake("AT_START", "os._exit(7)")
     with pytest.raises(CellError, match="Snakemake ended with exit code 7 and said nothing"):
         run(cell, setup)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("broken", ["fsync", "replace"])
+@pytest.mark.parametrize("broken", [(os, "fsync"), (Path, "replace")], ids=str)
 def test_a_record_is_there_whole_or_not_at_all(cell, setup, snakemake, monkeypatch, broken):
     def fail(*arguments, **options):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(os if broken == "fsync" else Path, broken, fail)
+        patch.setattr(*broken, fail)
         with pytest.raises(OSError, match="No space left"):
             run(cell, setup)
     assert not cells.is_finished(setup.folder, cell)
     assert run(cell, setup), "and the cell runs again"
 
 
-def test_the_record_comes_after_all_that_may_fail(cell, setup, snakemake, monkeypatch):
-    def fail(*arguments):
-        raise OSError(errno.EIO, "Input/output error")
-
-    monkeypatch.setattr(cells, "_remove_results", fail)
-    with pytest.raises(OSError, match="Input/output"):
+def test_results_are_checked_before_the_record_and_each_start_and_end_is_noted(cell, setup, snakemake):
+    runs = [run(cell, setup)["run"]]
+    snakemake("AT_END", "calls.write_bytes(bytes.fromhex('1f8b0800'))")
+    with pytest.raises(DigestError, match="damaged or cut short"):
         run(cell, setup)
     assert not cells.is_finished(setup.folder, cell)
-
-
-def test_what_is_checked_of_the_results_comes_before_the_record(cell, setup, snakemake, monkeypatch):
-    def fail(*arguments):
-        raise cells.digests.DigestError("S1.vcf.gz: damaged or cut short")
-
-    monkeypatch.setattr(cells.digests, "outputs", fail)
-    with pytest.raises(cells.digests.DigestError):
-        run(cell, setup)
-    assert not cells.is_finished(setup.folder, cell)
+    snakemake("AT_END", "")
+    runs.append(run(cell, setup)["run"])
+    first, cut_off, last = read_starts(setup.folder)
+    assert {start.cell for start in (first, cut_off, last)} == {cell.cell}
+    assert [first.run, last.run] == runs
+    assert first.began < first.ended < cut_off.began < last.began < last.ended
+    assert cut_off.ended is None
 
 
 # ---- the folder --------------------------------------------------------------------------------------
@@ -312,11 +271,15 @@ def test_each_run_has_its_samples_the_cells_binding_and_threads_and_the_referenc
     assert profile["set-threads"] == given["set-threads"] | {"map_and_sort": 7}
     assert profile["keep-going"] is True
     assert (folder / cells.REFERENCE / "genome.fa").samefile(setup.prepared / cells.REFERENCE / "genome.fa")
-    ((directory, cores, mem_mb, used, configs, options),) = snakemake.commands
-    assert (directory, cores, mem_mb, configs) == (folder.resolve(), 2, 1000, [])
-    assert used == (folder / "profile").resolve()
-    assert (options[:2], options[-2:]) == (["--sdm", "conda"], ["--", "results"])
-    assert options[-4:-2] == ["--scheduler", "admission"]
+    words = json.loads((folder / "arguments.json").read_text())
+    given = {word: words[words.index(word) + 1] for word in ("--directory", "--resources", "--cores", "--scheduler")}
+    assert given == {
+        **{"--directory": str(folder.resolve()), "--resources": "mem_mb=1000"},
+        **{"--cores": "2", "--scheduler": "admission"},
+    }
+    assert words[words.index("--workflow-profile") + 1] == str((folder / "profile").resolve())
+    assert words[words.index("--sdm") :][:2] == ["--sdm", "conda"]
+    assert words[-2:] == ["--", "results"]
 
 
 def test_temporary_files_go_elsewhere_and_are_removed(cell, setup, snakemake, tmp_path):
@@ -348,33 +311,37 @@ def test_clearing_what_is_not_there_is_no_error(tmp_path):
 # ---- preparations ------------------------------------------------------------------------------------
 
 
-def prepare(setup, monkeypatch, script):
-    monkeypatch.setattr(workflow, "command", lambda directory, *options: ["sh", "-c", script, "sh", str(directory)])
+def prepare(setup):
     cells.prepare(setup, 2, lambda sample, state: None)
 
 
-def test_preparations_are_of_the_whole_pool(setup, monkeypatch):
-    prepare(setup, monkeypatch, "echo ran > $1/here")
-    assert (setup.prepared / "here").exists()
+def test_preparations_are_of_the_whole_pool(setup, snakemake):
+    snakemake("AT_START", "os._exit(0)")
+    prepare(setup)
+    assert json.loads((setup.prepared / "arguments.json").read_text())[-2:] == ["--", "prepare"]
     assert (setup.prepared / "config/samples.tsv").read_text().split() == ["sample_name", "S1", "S2"]
 
 
-def test_a_fault_of_the_pool_is_told_in_the_workflows_words(setup, monkeypatch):
+def test_a_fault_of_the_pool_is_told_in_the_workflows_words(setup, snakemake):
+    snakemake("FAILS", "all")
     with pytest.raises(CellError) as error:
-        prepare(setup, monkeypatch, "echo 'Using workflow specific profile x'; echo 'units.tsv line 3: wrong'; exit 1")
-    assert str(error.value) == "units.tsv line 3: wrong"
+        prepare(setup)
+    assert str(error.value) == "units.tsv line 2: sample S1: fq1 S1_1.fq is cut off"
 
 
-def test_a_preparation_that_fails_is_told_with_its_tools_words(setup, monkeypatch):
+def test_a_preparation_that_fails_is_told_with_its_tools_words(setup, snakemake):
     record = {
         **{"schema": 1, "rule": "bwa_index", "step": "reference", "wildcards": {}, "threads": 1, "start": None},
         **{"end": None, "wall_s": None, "exit_code": 1, "log": "logs/bwa_index/genome.log"},
     }
-    lines = [json.dumps(record | {"message": message}) for message in ("of last week", "no space")]
-    (setup.prepared / "ledger.jsonl").write_text(f"{lines[0]}\n")
-    (setup.prepared / "next").write_text(f"{lines[1]}\n")
+    last_week, now = (json.dumps(record | {"message": message}) for message in ("of last week", "no space"))
+    (setup.prepared / "ledger.jsonl").write_text(f"{last_week}\n")
+    snakemake("NOW", now)
+    snakemake(
+        "AT_START", "open(folder / 'ledger.jsonl', 'a').write(os.environ['NOW']); print('Job stats:'); sys.exit(1)"
+    )
     with pytest.raises(CellError) as error:
-        prepare(setup, monkeypatch, "echo Job stats:; cat $1/next >> $1/ledger.jsonl; exit 1")
+        prepare(setup)
     assert str(error.value) == f"bwa_index: no space (log: {setup.prepared / 'logs/bwa_index/genome.log'})"
 
 
@@ -416,16 +383,16 @@ def test_files_are_loaded_into_the_page_cache(files):
     assert all(map(is_cached, files))
 
 
-@pytest.mark.parametrize(("cache", "changed"), [("as_is", None), ("warm", "load"), ("cold", "drop")])
-def test_reads_and_reference_are_brought_into_the_state_of_the_cell(cell, setup, monkeypatch, cache, changed):
-    seen = {}
-    for name in ("load", "drop"):
-        monkeypatch.setattr(page_cache, name, lambda files, name=name: seen.setdefault(name, []).extend(files))
-    cells._set_cache(replace(cell, n=1, samples=("S2",), cache=cache), setup)
-    names = ["S2_1.fq", "S2_2.fq", "genome.fa"]
-    assert {name: [path.name for path in files] for name, files in seen.items()} == (
-        {changed: names} if changed else {}
-    )
+@pytest.mark.parametrize(("cache", "cached"), [("warm", True), ("cold", False)])
+def test_reads_and_reference_are_brought_into_the_state_of_the_cell(cell, setup, snakemake, files, cache, cached):
+    own = [*setup.source.reads("S2"), setup.prepared / cells.REFERENCE / "genome.fa"]
+    for path in own:
+        with path.open("rb+") as file:
+            os.fsync(file.fileno())
+    if cache == "warm":
+        page_cache.drop(own)
+    run(replace(cell, n=1, samples=("S2",), cache=cache), setup)
+    assert [is_cached(path) for path in own] == [cached] * len(own)
 
 
 # ---- the disk ----------------------------------------------------------------------------------------
@@ -623,14 +590,9 @@ def test_the_pair_hmm_is_what_the_log_says(log, told):
     assert gatk_log.pair_hmm(log) == told
 
 
-def test_a_record_tells_profile_binding_and_what_gatk_chose(cell, setup, snakemake, tmp_path, monkeypatch):
-    ended = workflow.run
-
-    def with_log(arguments, log, *more, **options):
-        (log.parent / "l").write_text(UNSUPPORTED + FALLS_BACK)
-        return ended(arguments, log, *more, **options)
-
-    monkeypatch.setattr(workflow, "run", with_log)
+def test_a_record_tells_profile_binding_and_what_gatk_chose(cell, setup, snakemake, tmp_path):
+    snakemake("GATK", UNSUPPORTED + FALLS_BACK)
+    snakemake("AT_START", "folder.joinpath('l').write_text(os.environ['GATK'])")
     record = run(cell, setup)
     assert record["pair_hmm"] == "Java LOGLESS_CACHING, the slow way"
     assert record["binding"] == {"smt": True}
@@ -639,5 +601,5 @@ def test_a_record_tells_profile_binding_and_what_gatk_chose(cell, setup, snakema
     assert (unbound["binding"], unbound["profile_digest"]) == (None, record["profile_digest"])
     mine = tmp_path / "mine" / "config.yaml"
     mine.parent.mkdir()
-    mine.write_text((workflow.find_profile(cell.profile) / "config.yaml").read_text() + "retries: 1\n")
+    mine.write_text((ROOT / cell.profile / "config.yaml").read_text() + "retries: 1\n")
     assert run(replace(cell, profile=str(mine.parent)), setup)["profile_digest"] != record["profile_digest"]
