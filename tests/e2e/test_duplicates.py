@@ -1,4 +1,4 @@
-"""Duplicates marked by each program: of lanes, chunks and single reads; the MultiQC page shows them."""
+"""Duplicates marked by each program: of lanes and single reads; the MultiQC page shows them."""
 
 import json
 import shutil
@@ -50,9 +50,9 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Cohort:
     return cohort
 
 
-def marked(sample: Cohort, folder: Path, duplicates: str, chunks: int) -> Cohort:
+def marked(sample: Cohort, folder: Path, duplicates: str) -> Cohort:
     shutil.copytree(sample.folder, folder)
-    cohort = Cohort(folder, sample.config | {"duplicates": duplicates, "map_chunks": chunks}, sample.units)
+    cohort = Cohort(folder, sample.config | {"duplicates": duplicates}, sample.units)
     ran = cohort.snakemake("results/mark_duplicates/S1.bam", "results/mark_duplicates/S1.txt", "--notemp")
     assert ran.exit_code == 0, ran.said
     return cohort
@@ -64,10 +64,9 @@ def flags(cohort: Cohort) -> list[int]:
     return [int(line.split("\t")[1]) for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("chunks", [1, 2])
 @pytest.mark.parametrize("duplicates", ["sambamba", "samtools"])
-def test_copies_in_other_lanes_are_marked(sample: Cohort, tmp_path: Path, duplicates: str, chunks: int) -> None:
-    cohort = marked(sample, tmp_path / "a run: here", duplicates, chunks)
+def test_copies_in_other_lanes_are_marked(sample: Cohort, tmp_path: Path, duplicates: str) -> None:
+    cohort = marked(sample, tmp_path / "a run: here", duplicates)
     copies = [flag for flag in flags(cohort) if flag & DUPLICATE]
     of_pairs = [flag for flag in copies if flag & UNPAIRED and not flag & SUPPLEMENTARY]
     assert len(of_pairs) == 2 * COPIES

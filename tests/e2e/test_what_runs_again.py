@@ -122,7 +122,6 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
 NEVER = {
     "samples": "config/samples of others.tsv",
     "units": "config/units of others.tsv",
-    "map_chunks": 3,
     "bwa_shm": "always",
     "min_mapped": 0.9,
     "binding.policy": "scatter",

@@ -49,8 +49,7 @@ def draw(dice: random.Random) -> Plan:
     pairs = {name: tuple(dice.randint(100, most) for _ in range(dice.randint(1, 2))) for name in names}
     if pipeline == "tuxedo":
         return Plan(pipeline, pairs, {"stop_after": "quantify"}, mapping_alone)
-    settings = {"scatter": dice.choice(("auto", "none", 2)), "map_chunks": dice.choice((1, 1, 2))}
-    settings["calling"] = dice.choice(("per_sample", "joint"))
+    settings = {"scatter": dice.choice(("auto", "none", 2)), "calling": dice.choice(("per_sample", "joint"))}
     return Plan(pipeline, pairs, settings, mapping_alone)
 
 

@@ -174,6 +174,10 @@ def test_good_inputs_have_no_errors(project):
         ({"filter": "vqrs"}, "filter: 'vqrs' is not one of vqsr, hard, none; did you mean vqsr?"),
         ({"gatk": "freebayes"}, "gatk: 'freebayes' is not one of gatk4, gatk3"),
         ({"known_sitez": []}, "known_sitez: unknown key; did you mean known_sites?"),
+        (
+            {"map_chunks": 4},
+            "map_chunks: unknown key; it is gone: take the line out, large lanes get more threads by themselves",
+        ),
         ({"known_sites": "dbsnp.vcf"}, "known_sites: expected list, got 'dbsnp.vcf'"),
         ({"known_sites": None}, "known_sites: expected list, got nothing"),
         ({"known_sites": ["a.vcf", "a.vcf"]}, "known_sites: names the same entry twice"),

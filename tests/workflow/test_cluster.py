@@ -167,7 +167,7 @@ SET = {"resources": {"known": {"vcf": "known.vcf", "known": False, "training": T
 VQSR = {"filter": "vqsr", "vqsr": {"snps": SET, "indels": SET}}
 CONFIGURATIONS = {
     "germline": {"calling": "joint", "alignment_format": "cram", **VQSR},
-    "hard": {"calling": "joint", "map_chunks": 2},
+    "hard": {"calling": "joint"},
     "gatk3": {"gatk": "gatk3", "realigner": "gatk3", **VQSR},
     "hisat2": {"pipeline": "tuxedo"},
     "tophat2": {"pipeline": "tuxedo", "aligner": "tophat2"},
@@ -324,15 +324,14 @@ def test_a_joint_call_set_of_a_thousand_genomes_is_refused_by_what_it_will_ask_f
 
 
 @pytest.mark.deep
-def test_lanes_in_chunks_have_room_in_a_day_and_what_has_no_job_is_not_refused(tmp_path, cluster, any_disk):
+def test_a_lane_has_room_in_a_day_with_more_threads_and_what_has_no_job_is_not_refused(tmp_path, cluster, any_disk):
     cluster(16, 64000, time="1-00:00:00")
     cohort = genomes(tmp_path / "cohort", 2, 93)
     whole = dry_run(cohort)
     assert refused(whole) == {"map_and_sort"}
-    cohort.config["map_chunks"] = 4
-    jobs = jobs_of(plan(cohort))
-    (chunk,) = {job.minutes for job in jobs if job.rule == "map_chunk"}
-    assert chunk == 60 + -(-2 * 3700 * 93 // (4 * 8 * 60))
+    jobs = jobs_of(plan(cohort, "--cores", "16"))
+    (minutes,) = {job.minutes for job in jobs if job.rule == "map_and_sort"}
+    assert minutes == 60 + -(-2 * 3700 * 93 // (16 * 60))
     assert not {"genomics_db_import", "variant_recalibration"} & {job.rule for job in jobs}
 
 
@@ -361,7 +360,7 @@ def test_a_later_attempt_has_no_more_time_than_its_partition_gives(tmp_path, clu
     assert minutes["stretches"] == 9
     assert minutes["base_recalibration"] == 3 * 138
     cluster(16, 64000, time="20:00:00")
-    jobs = jobs_of(plan(genomes(tmp_path / "again", 1, 93, map_chunks=4), *third))
+    jobs = jobs_of(plan(genomes(tmp_path / "again", 1, 93), *third, "--cores", "16"))
     of_group = ("mark_duplicates", "base_recalibrator", "base_recalibration")
     assert 20 * 60 - 3 <= sum(job.minutes for job in jobs if job.rule in of_group) <= 20 * 60
 

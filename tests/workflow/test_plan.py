@@ -180,5 +180,3 @@ def test_bwa_mem2_has_its_index_its_command_and_no_shared_memory(cohort):
     assert all(f"results/reference/genome.fa.{ending}" in ran.said for ending in ("0123", "bwt.2bit.64"))
     assert "genome.fa.sa" not in ran.said
     assert '"$GPD_BWA_SHM"' not in ran.said
-    cohort.config["map_chunks"] = 2
-    assert "map_chunks: 2 is for mapper: bwa alone" in cohort.snakemake("--dry-run").said

@@ -102,10 +102,15 @@ def test_small_machines_and_small_lanes_keep_one_thread(tmp_path: Path) -> None:
     assert "mapping takes up to 4 threads" in said
 
 
+def test_a_large_lane_has_more_threads_than_a_small_one(tmp_path: Path) -> None:
+    of, _ = jobs(cohort_of(tmp_path, {"S1": [WHOLE, 20_000_000]}), 128, 505_000)
+    assert sorted(of["map_and_sort"]) == [(32, 24_000), (64, 38_400)]
+
+
 def test_what_a_profile_or_a_user_sets_goes_before(tmp_path: Path) -> None:
     cohort = cohort_of(tmp_path, {"S1": [WHOLE]})
     of, said = jobs(cohort, 128, 505_000)
-    assert (of["map_and_sort"][0][0], of["haplotype_caller"][0][1], said) == (32, 6000, "")
+    assert (of["map_and_sort"][0][0], of["haplotype_caller"][0][1], said) == (64, 6000, "")
     profile = yaml.safe_load((PROFILE / "config.yaml").read_text())
     profile["set-threads"]["map_and_sort"] = 3
     profile["set-resources"]["haplotype_caller"]["mem_mb"] = 3600

@@ -26,14 +26,10 @@ def gigabases(sample=None, unit=None):
 
 
 def gigabases_of(wildcards):
-    """About how many billion bases a job reads; a call set is a sample's, or that of all.
-
-    Of a shard of reads (map_chunk) or an interval of the genome, 3of100, its part of them.
-    """
+    """About how many billion bases a job reads; a call set is a sample's, or that of all; an interval, 3of100, has its part."""
     sample = wildcards.get("sample", wildcards.get("callset"))
-    parts = (wildcards.get(name, "").partition("of")[2] for name in ("shard", "interval"))
     whole = gigabases(sample if sample in units else None, wildcards.get("unit"))
-    return whole / math.prod(int(part or 1) for part in parts)
+    return whole / int(wildcards.get("interval", "1of1").partition("of")[2])
 
 
 def runtime(rule):
@@ -103,11 +99,8 @@ def partitions_of(rule):
 def mapped_by():
     """By rule that maps, or takes what is mapped, the wildcards of its jobs."""
     found = {}
-    for sample, unit in ((sample, unit) for sample in samples for unit in units[sample]):
-        for part in unit_parts(sample, unit):
-            _, rule, *names = part.split("/")
-            wildcards = dict(zip(("sample", "unit", "shard"), names))
-            found.setdefault(workflow.modifier.modify_rulename(rule), []).append(wildcards)
+    for rule, sample, unit in mapping_jobs():
+        found.setdefault(renamed[rule], []).append(dict(sample=sample, unit=unit))
     return found
 
 
@@ -126,7 +119,7 @@ def unused():
     }
     names |= {name for chosen, of_one in of_filter.items() if chosen != config["filter"] for name in of_one}
     names |= {"alignment"} if config["alignment_format"] != "cram" else set()
-    mapping_rules = {"map_and_sort", "map_chunk", "take_alignment"}
+    mapping_rules = {"map_and_sort", "take_alignment"}
     return {workflow.modifier.modify_rulename(name) for name in names | mapping_rules} - mapped_by().keys()
 
 

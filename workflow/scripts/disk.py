@@ -171,7 +171,6 @@ def _germline(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[d
     mapping = Space(mapped, max(spilled, default=0) + max(collated, default=0))
     rules = {
         "map_and_sort": mapping,
-        "map_chunk": mapping,
         "take_alignment": Space(mapped),
         "mark_duplicates": Space(2 * mapped, MARKING[config["duplicates"]] * sum(unit.bases for unit in reads)),
         "realigner_targets": Space(mapped),

@@ -61,8 +61,6 @@ def check(
     with each line about what works, but hardly as it is meant.
     """
     contigs, errors = read_reference(config["reference"], cached_fai, INDEX_ENDINGS[config["mapper"]])
-    if config["mapper"] != "bwa" and config["map_chunks"] > 1:
-        errors.append(f"config: map_chunks: {config['map_chunks']} is for mapper: bwa alone; set one or the other")
     if config["pipeline"] == "germline":
         errors += index_errors(config["reference"], contigs)
         errors += duplicates_errors(config, units)

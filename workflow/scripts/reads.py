@@ -8,12 +8,8 @@ pass over the data.
     reads.py stream --counts DIR FASTQ               decompress FASTQ to stdout, leave its record count in DIR; with
                                                      --reference FASTA, take the reads of a BAM or CRAM file; with
                                                      --names, leave a digest of the reads' names, too
-    reads.py chunk --counts DIR --chunk 2of4 FASTQ ... -- bwa mem ...
-                                                     feed bwa with one of four chunks of the reads; what is not of it is
-                                                     counted, and has placeholders (see `batches`)
     reads.py unit --counts DIR --output O FASTQ ...  compare a unit's counts with its alignments, write both to O;
-                                                     with --lanes N, those of N units that were mapped at once,
-                                                     with --chunk 2of4, those of a chunk
+                                                     with --lanes N, those of N units that were mapped at once
     reads.py sample --bam BAM UNIT.json ...          compare an indexed BAM with what its units counted
 
 Standard library only: it runs in whatever environment the rule has.
@@ -27,19 +23,13 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from itertools import cycle, islice
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from queue import Queue
-from threading import Thread
 from typing import BinaryIO
 
 CHUNK_BYTES = 1 << 20
 LINES_PER_RECORD = 4  # as sequencers write FASTQ
-BLOCK_RECORDS = 4096
-PLACEHOLDERS = (b">~\n", b">~~\n")  # reads of no bases; their names differ, so that `bwa mem -p` takes none for mates
-TAKEN = ""  # the name under which the reads of a chunk are counted, which no file has
 COUNTS_BIN = 37450  # of BAI: where a contig's reads lie, then how many are mapped and how many are not
 
 
@@ -129,121 +119,6 @@ def stream(fastq: str, counts: Path, reference: str = "", with_names: bool = Fal
     count_file(counts, fastq).write_text(f"{' '.join(found)}\n")
 
 
-class Records:
-    """The records of a FASTQ file, as lists of lines, and how many lines were read so far."""
-
-    def __init__(self, fastq: str, text: BinaryIO) -> None:
-        self.fastq, self.text, self.lines = fastq, text, 0
-
-    def __iter__(self) -> Iterator[list[bytes]]:
-        while record := list(islice(self.text, LINES_PER_RECORD)):
-            self.lines += len(record)
-            if len(record) == LINES_PER_RECORD:
-                yield record
-
-    def count(self) -> int:
-        """The number of records, once all were read."""
-        require_whole(self.fastq, self.lines)
-        return self.lines // LINES_PER_RECORD
-
-
-def batches(files: Sequence[Records], bases: int) -> Iterator[tuple[int, tuple[list[bytes], ...]]]:
-    """What bwa reads at once, a record of each file, with the number of its batch, as `bwa mem -K bases` counts.
-
-    A batch ends with the read that fills it, at an even number of reads. bwa learns from each batch of pairs how far
-    mates lie apart, and draws among alignments that are equally good by a read's number in the whole. So chunks of
-    whole batches, where each read that is left out leaves a placeholder, are aligned exactly as the whole is.
-    """
-    batch = reads = room = 0
-    for mates in zip(*files):  # noqa: B905 of unequal files bwa, too, ends with the shorter
-        if room <= 0 and reads % 2 == 0:
-            batch, room = batch + (reads > 0), bases
-        yield batch, mates
-        reads += len(mates)
-        room -= sum(len(record[1].rstrip(b"\r\n")) for record in mates)
-
-
-class Feed(Thread):
-    """Writes to one of bwa's pipes: bwa reads two in turns, so one thread that wrote to both would wait for ever."""
-
-    def __init__(self, pipe: BinaryIO) -> None:
-        super().__init__(daemon=True)
-        self.pipe, self.blocks, self.whole = pipe, Queue(maxsize=4), False
-        self.start()
-
-    def run(self) -> None:
-        try:
-            with self.pipe:
-                while block := self.blocks.get():
-                    self.pipe.write(block)
-            self.whole = True
-        except BrokenPipeError:  # bwa ended first, and has said why
-            while self.blocks.get():
-                continue
-
-    def end(self) -> bool:
-        """Whether all was written."""
-        self.blocks.put(b"")
-        self.join()
-        return self.whole
-
-
-def feed_chunk(files: Sequence[Records], chunk: str, bases: int, feeds: Sequence[Feed]) -> int:
-    """Write chunk 2of4, that is batches 2, 6, 10 and so on, and placeholders of those before; how many reads it has."""
-    number, chunks = map(int, chunk.split("of"))
-    taken = skipped = 0
-    blocks: list[list[bytes]] = [[] for _ in files]
-
-    def write() -> None:
-        for feed, block in zip(feeds, blocks, strict=True):
-            if text := b"".join(block):
-                feed.blocks.put(text)
-            block.clear()
-
-    for batch, mates in batches(files, bases):
-        if batch % chunks != number - 1:
-            skipped += 1
-            continue
-        taken += len(mates)
-        for block, record in zip(blocks, mates, strict=True):
-            block.extend(islice(cycle(PLACEHOLDERS), skipped))
-            block.extend(record)
-        skipped = 0
-        if len(blocks[0]) >= BLOCK_RECORDS * LINES_PER_RECORD:
-            write()
-    write()
-    for file in files:  # of unequal files one is not at its end
-        for _ in file:
-            continue
-    return taken
-
-
-def map_chunk(fastq: list[str], counts: Path, chunk: str, bases: int, from_stdin: bool, mapper: list[str]) -> int:
-    """Run the mapper on a chunk of the reads, and leave in `counts` how many reads all and the chunk have.
-
-    Its pipes follow its own arguments. Return its exit status.
-    """
-    pipes = [os.pipe() for _ in fastq]
-    ends = [end for end, _ in pipes]
-    command = [*mapper, *(f"/dev/fd/{end}" for end in ends)]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=ends) as process:
-        for end in ends:
-            os.close(end)
-        feeds = [Feed(os.fdopen(end, "wb")) for _, end in pipes]
-        try:
-            with ExitStack() as stack:
-                texts = [sys.stdin.buffer] if from_stdin else [stack.enter_context(unpacked(name)) for name in fastq]
-                files = [Records(name, text) for name, text in zip(fastq, texts, strict=True)]
-                taken = feed_chunk(files, chunk, bases, feeds)
-            found = {TAKEN: taken, **{file.fastq: file.count() for file in files}}
-        finally:
-            whole = [feed.end() for feed in feeds]
-    if process.returncode == 0 and all(whole):
-        for name, count in found.items():
-            count_file(counts, name).write_text(f"{count}\n")
-    return process.returncode if process.returncode >= 0 else 128 - process.returncode
-
-
 def counted(counts: Path, fastq: str) -> int | None:
     """What `stream` counted, or None where it did not get to the end."""
     path = count_file(counts, fastq)
@@ -275,11 +150,11 @@ def read_flagstat(path: Path) -> dict:
         ) from None
 
 
-def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1, taken: int | None = None) -> dict:
+def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1) -> dict:
     """The unit's counts, checked: R1 and R2 alike and read to their ends, and one primary alignment a read.
 
     `fastq` maps each file to its records, lane by lane where there are several; `flagstat` is samtools' JSON of that
-    name; `taken` is how many of the reads were mapped, where it is not all.
+    name.
     """
     records, mates = list(fastq.values()), max(1, len(fastq) // lanes)
     if None in records or any(len(set(records[i : i + mates])) > 1 for i in range(0, len(records), mates)):
@@ -287,10 +162,8 @@ def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1, t
         raise ReadsLostError(f"R1 and R2 must be whole and hold the same reads: {', '.join(each)}")
     groups = (flagstat["QC-passed reads"], flagstat["QC-failed reads"])
     primary = sum(group["primary"] for group in groups)
-    expected = sum(fastq.values()) if taken is None else taken
-    if fastq and expected != primary:
-        part = "" if taken is None else "the chunk of "
-        raise ReadsLostError(f"{expected} reads in {part}{', '.join(fastq)}, but {primary} in the alignment")
+    if fastq and (expected := sum(fastq.values())) != primary:
+        raise ReadsLostError(f"{expected} reads in {', '.join(fastq)}, but {primary} in the alignment")
     mapped, alignments = (sum(group[kind] for group in groups) for kind in ("primary mapped", "total"))
     return {"fastq": fastq, "reads": primary, "mapped": mapped, "alignments": alignments}
 
@@ -316,19 +189,8 @@ def indexed_alignments(bam: Path) -> int:
     return records + (struct.unpack_from("<Q", data, at)[0] if at < len(data) else 0)
 
 
-def require_all_chunks(units: dict[Path, dict]) -> None:
-    """Fail unless the chunks of each unit, which have a folder of their own, hold all of its reads."""
-    for folder in {path.parent for path, unit in units.items() if "chunk" in unit}:
-        chunks = [unit for path, unit in units.items() if path.parent == folder]
-        mapped, counts = sum(unit["reads"] for unit in chunks), {sum(unit["fastq"].values()) for unit in chunks}
-        if counts != {mapped}:
-            files = ", ".join(chunks[0]["fastq"])
-            raise ReadsLostError(f"{' or '.join(map(str, counts))} reads in {files}, but {mapped} in all of its chunks")
-
-
 def compare_sample(bam: Path, units: dict[Path, dict]) -> None:
     """Fail unless BAM holds exactly the alignments that its units counted."""
-    require_all_chunks(units)
     expected = sum(unit["alignments"] for unit in units.values())
     found = indexed_alignments(bam)
     if found != expected:
@@ -343,53 +205,40 @@ def parse(argv: list[str]) -> argparse.Namespace:
     verb.add_argument("--reference", default="")
     verb.add_argument("--names", action="store_true")
     verb.add_argument("fastq")
-    verb = verbs.add_parser("chunk")
-    verb.add_argument("--counts", type=Path, required=True)
-    verb.add_argument("--chunk", required=True)
-    verb.add_argument("--batch-bases", type=int, required=True)
-    verb.add_argument("--stdin", action="store_true")
-    verb.add_argument("fastq", nargs="+")
     verb = verbs.add_parser("unit")
     verb.add_argument("--counts", type=Path, required=True)
     verb.add_argument("--output", type=Path, required=True)
     verb.add_argument("--lanes", type=int, default=1)
-    verb.add_argument("--chunk")
     verb.add_argument("fastq", nargs="*")
     verb = verbs.add_parser("sample")
     verb.add_argument("--bam", type=Path, required=True)
     verb.add_argument("units", nargs="+", type=Path)
-    end = argv.index("--") if "--" in argv else len(argv)
-    return parser.parse_args(argv[:end], argparse.Namespace(mapper=argv[end + 1 :]))
+    return parser.parse_args(argv)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     counts = getattr(arguments, "counts", None)
     if arguments.verb == "stream":
         stream(arguments.fastq, counts, arguments.reference, arguments.names)
-    elif arguments.verb == "chunk":
-        a = arguments
-        return map_chunk(a.fastq, counts, a.chunk, a.batch_bases, a.stdin, a.mapper)
     elif arguments.verb == "unit":
         fastq = {name: counted(counts, name) for name in arguments.fastq}
-        taken = counted(counts, TAKEN) if arguments.chunk else None
-        unit = compare_unit(fastq, read_flagstat(counts / "flagstat"), arguments.lanes, taken)
+        unit = compare_unit(fastq, read_flagstat(counts / "flagstat"), arguments.lanes)
         compare_names({name: names_of(counts, name) for name in arguments.fastq}, arguments.lanes)
-        part = {"chunk": arguments.chunk} if arguments.chunk else {}
-        arguments.output.write_text(json.dumps(unit | part) + "\n")
+        arguments.output.write_text(json.dumps(unit) + "\n")
     else:
         compare_sample(arguments.bam, {path: json.loads(path.read_text()) for path in arguments.units})
-    return 0
 
 
 def main(argv: list[str]) -> int:
     try:
-        return run(parse(argv))
+        run(parse(argv))
     except ReadsLostError as lost:
         print(f"error: {lost}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # bwa ended first, and has said why
         return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -55,7 +55,8 @@ MOST_SHOWN = 200  # characters of a value in an error
 MOST_HINTS = 20
 LONGEST_LINE = 10_000
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-
+# keys of earlier versions
+GONE = {"map_chunks": "; it is gone: take the line out, large lanes get more threads by themselves"}
 TYPES = {"object": "keys and values", "array": "list", "boolean": "true or false", "null": "nothing"}
 BOUNDS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most"}
 
@@ -167,7 +168,7 @@ def _explain(error: ValidationError) -> Iterator[str]:
         case "additionalProperties":
             known = error.schema.get("properties", {})
             for key in set(value) - set(known):
-                hint = _nearest(key, known) or f"; known are {', '.join(known)}"
+                hint = GONE.get(key) or _nearest(key, known) or f"; known are {', '.join(known)}"
                 yield f"{'.'.join(filter(None, (where, str(key))))}: unknown key{hint}"
         case "required":
             for key in set(limit) - set(value):

@@ -13,7 +13,6 @@ wildcard_constraints:
     callset=NAME,
     role=NAME,
     mode="snps|indels",
-    shard=r"\d+of\d+",
     interval=r"\d+of\d+",
 
 
@@ -37,11 +36,11 @@ training = {
 
 
 def unit_bams(wildcards):
-    return [f"{part}.bam" for unit in units[wildcards.sample] for part in unit_parts(wildcards.sample, unit)]
+    return [f"{mapped(wildcards.sample, unit)}.bam" for unit in units[wildcards.sample]]
 
 
 def unit_counts(wildcards):
-    return [f"{part}.json" for unit in units[wildcards.sample] for part in unit_parts(wildcards.sample, unit)]
+    return [f"{mapped(wildcards.sample, unit)}.json" for unit in units[wildcards.sample]]
 
 
 def deduplicated(wildcards):

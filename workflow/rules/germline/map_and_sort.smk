@@ -1,4 +1,4 @@
-# Step 1. One job a unit (lane), or a chunk of one: each unit has its own read group; mark_duplicates joins them.
+# Step 1. One job a unit (lane): each has its own read group; mark_duplicates joins them.
 # As published: all cores of a socket.
 
 
@@ -17,7 +17,7 @@ rule map_and_sort:
         "logs/map_and_sort/{sample}/{unit}.log",
     conda:
         f"../../../envs/{config['mapper']}.yaml"
-    threads: mapping_threads("map_and_sort", 32)
+    threads: mapping_threads
     resources:
         mem_mb=mapping_mem_mb,
         within_h=0,
@@ -28,63 +28,29 @@ rule map_and_sort:
         read_group=read_group,
         streams=streams,
         reads=unit_reads,
+    # bwa reads through reads.py, which counts records, while flagstat counts what goes to the sorter. The sorter sees the
+    # end of its input only when flagstat has closed the pipe too, so that count is whole by then.
+    # bwa takes whatever index anybody on the machine has put into shared memory under the last part of its prefix. So it
+    # gets the index by links under a name drawn for this job alone, which also hide what else lies beside a user's index.
     shell:
         bound(
             "map_and_sort",
-            mapping("""
+            """
+            reads() {{ {params.python} "$GPD_READS" "$@"; }}
+            prefix={params.index:q}; index=$(mktemp -u -p "$TMPDIR" bwa-XXXXXXXXXXXX)
+            for file in {input.index:q}; do ln -s "$(realpath -- "$file")" "$index${{file#"$prefix"}}"; done
             stream() {{ reads stream --counts "$TMPDIR" "$1"; }}
             unpack() {{ reads stream --counts "$TMPDIR" --reference {input.reference:q} "$1"; }}
-            {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} "$index" {params.streams}
-            """),
-            before="{params.guard}",
-        )
-
-
-rule map_chunk:
-    """A chunk of a unit that several jobs map (map_chunks): of N chunks, each is every N-th of bwa's batches.
-
-    Each job reads the whole unit; grep removes the placeholders of other chunks' reads (batches() in reads.py).
-    """
-    input:
-        reads=unit_reads,
-        reference="results/reference/genome.fa",
-        dict="results/reference/genome.dict",
-        index=bwa_files,
-        checked=checked,
-    output:
-        bam=temp("results/map_chunk/{sample}/{unit}/{shard}.bam"),
-        bai=temp("results/map_chunk/{sample}/{unit}/{shard}.bam.bai"),
-        counts="results/map_chunk/{sample}/{unit}/{shard}.json",
-    log:
-        "logs/map_chunk/{sample}/{unit}/{shard}.log",
-    conda:
-        f"../../../envs/{config['mapper']}.yaml"
-    threads: mapping_threads("map_chunk", 8)
-    resources:
-        mem_mb=mapping_mem_mb,
-        within_h=0,
-    params:
-        index=index_prefix,
-        bwa=bwa,
-        guard=index_guard,
-        read_group=read_group,
-        source=chunk_source,
-        stdin=lambda wildcards: "--stdin" if units[wildcards.sample][wildcards.unit]["bam"] else "",
-        interleaved=lambda wildcards: "-p" if units[wildcards.sample][wildcards.unit]["bam"] else "",
-        reads=unit_reads,
-    shell:
-        bound(
-            "map_and_sort",
-            mapping(
-                """
-            {params.source} reads chunk --counts "$TMPDIR" --chunk {wildcards.shard} --batch-bases BASES \\
-                {params.stdin} {input.reads:q} \\
-                -- {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} {params.interleaved} "$index" \\
-            | LC_ALL=C grep -av $'^~~*\\t'
-            """,
-                chunk="--chunk {wildcards.shard} ",
-            ),
-            rule="map_chunk",
+            {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} "$index" {params.streams} \\
+            | TO_BAM \\
+            | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
+            | sambamba sort -t {threads} -m $(({resources.mem_mb} / 4))M -l 1 --tmpdir "$TMPDIR" \\
+                -o {output.bam:q} /dev/stdin
+            OF_REFERENCE
+            reads unit --counts "$TMPDIR" --output {output.counts:q} {input.reads:q}
+            """.replace("BASES", str(BATCH_BASES))
+            .replace("TO_BAM", TO_BAM[config["duplicates"]])
+            .replace("OF_REFERENCE", of_reference("{output.bam:q}")),
             before="{params.guard}",
         )
 

@@ -1,4 +1,4 @@
-# What mapping asks for: bwa's index, in memory once or for each job, and the reads, whole or in chunks.
+# What mapping asks for: bwa's index, in memory once or for each job, the reads, and threads by their size.
 import os
 from functools import cache
 
@@ -8,6 +8,7 @@ BATCH_BASES = 100_000_000  # what bwa takes at once, whatever its threads (-K): 
 INDEX_BYTES_A_BASE = {"bwa": 1.75, "bwa-mem2": 5.5}
 # samtools markdup goes by what fixmate notes of mates; whether they are a proper pair, bwa has said
 TO_BAM = {"sambamba": "samtools view -u -", "samtools": "samtools fixmate -m -p -O bam,level=0 - -"}
+LARGE_LANE = 20  # gigabases
 SHARED_BYTES = 1 << 30  # how large an index is shared by itself: loading a smaller one again costs little
 
 bwa_index = config["reference"]["bwa_index"] or "results/reference/genome.fa"
@@ -20,34 +21,20 @@ else:
 checked = ["results/reference/bwa_index.txt"] if config["reference"]["bwa_index"] else []
 
 # rules of which jobs are asked what they ask for, by the names that they have in a workflow which uses this as a module
-SIZED = ("map_and_sort", "map_chunk", "take_alignment", "haplotype_caller")
+SIZED = ("map_and_sort", "take_alignment", "haplotype_caller")
 renamed = {name: workflow.modifier.modify_rulename(name) for name in SIZED}
 
 environment |= dict(GPD_BWA_SHM=source("bwa_shm.py"))
 
 
-mapped_whole, mapped_in_chunks = (Path(place(f"results/{rule}")) for rule in ("map_and_sort", "map_chunk"))
 index_files = [place(path) for path in bwa_files]
 
 
-@cache
-def chunks_of(sample, unit):
-    """How many jobs map a unit: as many as did before, for another number gives the same and would map it all again."""
-    if (mapped_whole / sample / f"{unit}.json").exists():
-        return 1
-    made = (mapped_in_chunks / sample / unit).glob("*of*.json")
-    return max((int(path.stem.partition("of")[2]) for path in made), default=config["map_chunks"])
-
-
-def unit_parts(sample, unit):
-    """Where a unit's alignments and their counts lie, up to the endings: one place a job."""
+def mapped(sample, unit):
+    """Where a unit's alignments and their counts lie, up to the endings."""
     if units[sample][unit]["bam"] and config["bam_input"] == "keep":
-        return [f"results/take_alignment/{sample}/{unit}"]
-    chunks = chunks_of(sample, unit)
-    if chunks == 1:
-        return [f"results/map_and_sort/{sample}/{unit}"]
-    shards = [f"{number}of{chunks}" for number in range(1, chunks + 1)]
-    return [f"results/map_chunk/{sample}/{unit}/{shard}" for shard in shards]
+        return f"results/take_alignment/{sample}/{unit}"
+    return f"results/map_and_sort/{sample}/{unit}"
 
 
 @cache
@@ -78,14 +65,6 @@ def streams(wildcards, input):
     return " ".join(f"<(stream {shlex.quote(fastq)})" for fastq in input.reads)
 
 
-def chunk_source(wildcards, input):
-    """The words by which a command reads a unit's reads from a BAM or CRAM file, and pipes them to what follows."""
-    if not units[wildcards.sample][wildcards.unit]["bam"]:
-        return ""
-    reference, reads = (shlex.quote(str(path)) for path in (input.reference, input.reads))
-    return f'samtools collate --reference {reference} -u -O {reads} "$TMPDIR/collate" | samtools fastq -n - |'
-
-
 @cache
 def index_bytes():
     """What the mapper's index takes in memory; where it is still to be made, what it will take."""
@@ -108,18 +87,17 @@ def own_mb(threads):
     return 4200 + 450 * threads
 
 
-def mapping_threads(name, usual):
-    """The threads with which lanes are mapped, as a function.
+def mapping_threads(wildcards):
+    """The threads that map a lane: half a socket's, of a large one a socket's.
 
-    They are the usual ones. Where a profile says within how many hours a job shall end (within_h), they are as few as do
-    that: one thread wastes nothing, but a lane of days is lost when it is cut off.
+    A 30x genome in one lane, 93 Gb, takes 96 core hours (runtimes.tsv): on 128 cores 1.5 hours in place of 3. Where a profile
+    says within how many hours a job shall end (within_h), they are as few as do that: one thread wastes nothing, but a lane
+    of days is lost when it is cut off.
     """
-
-    def threads(wildcards):
-        hours = workflow.get_rule(renamed[name]).resources["within_h"].value
-        return min(usual, fewest_threads(gigabases_of(wildcards), hours)) if hours else usual
-
-    return threads
+    size = gigabases_of(wildcards)
+    usual = 64 if size > LARGE_LANE else 32
+    hours = workflow.get_rule(renamed["map_and_sort"]).resources["within_h"].value
+    return min(usual, fewest_threads(size, hours)) if hours else usual
 
 
 @cache
@@ -141,15 +119,14 @@ def cores_have_memory(threads):
 
 @cache
 def mapping_jobs():
-    """The jobs that map, or take what is mapped: rule, sample, unit, and of chunks which."""
-    parts = (part for sample in units for unit in units[sample] for part in unit_parts(sample, unit))
-    return [Path(part).parts[1:] for part in parts]
+    """The jobs that map, or take what is mapped: rule, sample and unit."""
+    return [Path(mapped(sample, unit)).parts[1:] for sample in units for unit in units[sample]]
 
 
 @cache
 def threads_of_jobs():
     """The threads of each job that maps, or takes what is mapped, the fewest first."""
-    return sorted(threads_of(name, dict(zip(("sample", "unit", "shard"), values))) for name, *values in mapping_jobs())
+    return sorted(threads_of(name, dict(sample=sample, unit=unit)) for name, sample, unit in mapping_jobs())
 
 
 @cache
@@ -236,29 +213,3 @@ def of_reference(alignments):
     """The command that fails unless a file's alignments are to the contigs of the reference."""
     compare = '{params.python} "$GPD_SAME_GENOME" header --dict {input.dict:q}'
     return f"samtools view -H {alignments} | {compare} {alignments}"
-
-
-def mapping(bwa, chunk=""):
-    """The command from reads to sorted alignments and their counts, with bwa's own part in it.
-
-    bwa reads through reads.py, which counts records, while flagstat counts what goes to the sorter. The sorter sees the
-    end of its input only when flagstat has closed the pipe too, so that count is whole by then.
-
-    bwa takes whatever index anybody on the machine has put into shared memory under the last part of its prefix. So it
-    gets the index by links under a name drawn for this job alone, which also hide what else lies beside a user's index.
-    """
-    command = """
-            reads() {{ {params.python} "$GPD_READS" "$@"; }}
-            prefix={params.index:q}; index=$(mktemp -u -p "$TMPDIR" bwa-XXXXXXXXXXXX)
-            for file in {input.index:q}; do ln -s "$(realpath -- "$file")" "$index${{file#"$prefix"}}"; done
-            BWA \\
-            | TO_BAM \\
-            | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
-            | sambamba sort -t {threads} -m $(({resources.mem_mb} / 4))M -l 1 --tmpdir "$TMPDIR" \\
-                -o {output.bam:q} /dev/stdin
-            OF_REFERENCE
-            reads unit --counts "$TMPDIR" CHUNK--output {output.counts:q} {input.reads:q}
-            """
-    command = command.replace("OF_REFERENCE", of_reference("{output.bam:q}"))
-    command = command.replace("TO_BAM", TO_BAM[config["duplicates"]])
-    return command.replace("BWA", bwa.strip()).replace("CHUNK", chunk).replace("BASES", str(BATCH_BASES))
