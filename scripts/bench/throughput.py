@@ -82,14 +82,15 @@ def by_hand(*words: object) -> tuple[float, float]:
     return time.monotonic() - began, usage.ru_utime + usage.ru_stime
 
 
-def make_plan(folder: Path, pairs: int, seed: int, samples: int) -> runner.Plan:
+def make_plan(contest: Contest, folder: Path, pairs: int, seed: int) -> runner.Plan:
     """Lay out the study of both modes over the pool in the folder."""
     config = yaml.safe_load((folder / "pool" / cohorts.CONFIG).read_text()) | demo.CALLING
+    config["tiny_data"] = LONG_WALK in contest.first_compiler
     (folder / "pool" / cohorts.CONFIG).write_text(yaml.safe_dump(config))
     settings = {
         "directory": str(folder),
         "pipelines": {"germline": {"directory": str(folder / "pool"), "config": cohorts.CONFIG}},
-        "concurrent_samples": [samples],
+        "concurrent_samples": [contest.cohort.samples],
         "modes": [SCHEDULED, INDEPENDENT],
         "repeats": pairs,
         "warm_up": 0,
@@ -126,7 +127,7 @@ def set_up_cells(plan: runner.Plan, lock: int) -> cells.Setup:
 def measure(contest: Contest, folder: Path, pairs: int, seed: int) -> Iterator[Figure]:
     """Run a cohort's pairs, the script after each scheduled cell, and yield what they came to."""
     prepare(contest, folder, seed)
-    plan = make_plan(folder, pairs, seed, contest.cohort.samples)
+    plan = make_plan(contest, folder, pairs, seed)
     scripts: dict[int, ByHand] = {}
     with (folder / "lock").open("w") as lock:
         setup = set_up_cells(plan, lock.fileno())

@@ -123,6 +123,7 @@ NEVER = {
     "samples": "config/samples of others.tsv",
     "units": "config/units of others.tsv",
     "bwa_shm": "always",
+    "tiny_data": True,
     "min_mapped": 0.9,
     "binding.policy": "scatter",
     "binding.boundary": "socket",
@@ -313,7 +314,7 @@ def test_what_is_due_after_a_change(route: str, tmp_path: Path) -> None:
 def test_an_edited_file_of_intervals_is_called_anew_and_other_threads_and_memory_call_nothing(tmp_path: Path) -> None:
     cohort = make("joint", tmp_path)
     threads = ("--set-threads", "map_and_sort=1", "mark_duplicates=1")
-    memory = ("--set-resources", "haplotype_caller:mem_mb=9000", "genotype_interval:c1_below_mib=0")
+    memory = ("--set-resources", "haplotype_caller:mem_mb=9000", "genotype_interval:mem_mb=9000")
     assert due(cohort.snakemake("--dry-run", *threads, *memory)) == set()
     (tmp_path / "regions.bed").write_text("chr1\t0\t500\n")
     assert {job.partition(" ")[0] for job in due(cohort.snakemake("--dry-run"))} == {"stretches"}

@@ -1,4 +1,4 @@
-"""The options that JVMs get: collector by threads, heap by memory, second compiler by the size of the input."""
+"""The options that JVMs get: collector by threads, heap by memory, both compilers unless data are tiny."""
 
 import re
 from pathlib import Path
@@ -9,23 +9,7 @@ from conftest import ROOT, Cohort, planned_jobs, snakemake, tiny_cohort, with_me
 from test_plan import VQSR
 
 C1 = "-XX:TieredStopAtLevel=1"
-GATHER = "GatherBQSRReports"  # joins what pieces of a walk have made
-SPARING_C2 = "-XX:FreqInlineSize=80"
-MIB = 1024 * 1024
 PROFILES = ROOT / "profiles"
-# what each walker walks over, alone or in a joint call set
-WALKED = {
-    "base_recalibrator": "results/mark_duplicates/S1.bam",
-    "base_recalibration": "results/mark_duplicates/S1.bam",
-    "haplotype_caller": "results/base_recalibration/S1.bam",
-    "genotype_gvcfs": "results/haplotype_caller/S1.g.vcf.gz",
-    "hard_filter": "results/genotype_gvcfs/S1.vcf.gz",
-    "variant_recalibration": "results/genotype_gvcfs/S1.vcf.gz",
-    "apply_variant_recalibration": "results/genotype_gvcfs/S1.vcf.gz",
-}
-
-
-BY_INTERVAL = ("genomics_db_import", "genotype_interval", "hard_filter_interval", "sites_only", "recalibrate_interval")
 
 
 @pytest.fixture
@@ -35,14 +19,14 @@ def single(tmp_path: Path) -> Cohort:
 
 
 def java_options(cohort: Cohort, *arguments: str) -> dict[str, set[str]]:
-    """The options of each rule's JVMs, and of GATHER's, as Snakemake would start them with the files that are there."""
+    """The options of each rule's JVMs, as Snakemake would start them."""
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--forceall", *arguments)
     assert ran.exit_code == 0, ran.said
     told = r"--rule (\w+) .*?--mem-mb (\d+) .*?<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND"
     found: dict[str, set[str]] = {}
     for rule, mem_mb, text in re.findall(told, ran.said, re.DOTALL):
-        for options, tool in re.findall(r'--java-options "([^"]*)" (\w+)', with_memory(text, int(mem_mb))):
-            found.setdefault(GATHER if tool == GATHER else rule, set()).add(options)
+        for options in re.findall(r'--java-options "([^"]*)"', with_memory(text, int(mem_mb))):
+            found.setdefault(rule, set()).add(options)
     return found
 
 
@@ -66,82 +50,22 @@ def test_an_attempt_with_more_memory_elsewhere_has_the_same_text_and_goes_on_wit
     assert all("$((GPD_MEM_MB*" in text and "'-Xmx" not in text for text in first.values())
 
 
-def put(cohort: Cohort, path: str, size: int) -> None:
-    """A file of `size` bytes that takes no disk."""
-    file = cohort.folder / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("wb") as sparse:
-        sparse.truncate(size)
+@pytest.mark.parametrize("config", [{}, {"calling": "joint"}, {"filter": "vqsr", "vqsr": VQSR}])
+def test_jvms_do_without_the_second_compiler_where_data_are_tiny_alone(single, config):
+    single.config |= config
+    usual = java_options(single)
+    assert {"base_recalibrator", "base_recalibration", "haplotype_caller"} < set(usual)
+    assert all(re.fullmatch(r"-Xmx\d+m -XX:\+UseSerialGC", text) for texts in usual.values() for text in texts)
+    single.config["tiny_data"] = True
+    assert java_options(single) == {rule: {f"{text} {C1}" for text in texts} for rule, texts in usual.items()}
 
 
-# sizes in MiB of what is walked, and which rules do without the second compiler where it is a byte smaller
-SIZES = {
-    "hard": {"mark_duplicates": 15, "base_recalibration": 4, "haplotype_caller": 4, "genotype_gvcfs": 10},
-    "vqsr": {"mark_duplicates": 15, "base_recalibration": 4, "haplotype_caller": 4, "genotype_gvcfs": 1},
-}
-ALWAYS = {"base_recalibrator", "base_recalibration", "haplotype_caller", "genotype_gvcfs"}
-SHORT = {
-    ("hard", "below"): {*ALWAYS, "hard_filter"},
-    ("hard", "above"): set(),
-    ("vqsr", "below"): {*ALWAYS, "variant_recalibration", "apply_variant_recalibration"},
-    ("vqsr", "above"): {"apply_variant_recalibration"},
-}
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize(("filters", "side"), SHORT)
-def test_a_walk_over_little_does_without_the_second_compiler(single, filters, side):
-    single.config |= {"filter": "vqsr", "vqsr": VQSR} if filters == "vqsr" else {"filter": "hard"}
-    for path in WALKED.values():
-        put(single, path, SIZES[filters][Path(path).parent.name] * MIB - (side == "below"))
-    found = {rule: options for rule, options in java_options(single).items() if rule in WALKED}
-    assert all(len(options) == 1 for options in found.values())
-    assert all("m -XX:+UseSerialGC" in text for options in found.values() for text in options)
-    short = {rule for rule, (options,) in found.items() if options.endswith(C1)}
-    assert short == SHORT[filters, side]
-    assert {rule for rule, (options,) in found.items() if SPARING_C2 in options} == set(found) - short
-
-
-@pytest.mark.deep
-def test_what_is_not_there_yet_counts_as_large(single):
-    options = java_options(single)
-    (short,) = options.pop(GATHER)
-    assert short.endswith(f" {C1}"), "whatever was walked over"
-    assert {"base_recalibrator", "haplotype_caller", "genotype_gvcfs", "hard_filter"} <= set(options)
-    assert not [text for texts in options.values() for text in texts if C1 in text]
-
-
-@pytest.mark.deep
-def test_joint_genotyping_goes_by_the_size_of_its_workspace(single):
+def test_what_is_native_code_has_more_outside_of_the_heap(single):
     single.config["calling"] = "joint"
-    for contig in ("chr1", "chr2"):
-        put(single, f"results/genomics_db_import/1of1/{contig}/part", 2 * MIB)
-    (sparing,) = java_options(single)["genotype_interval"]
-    assert SPARING_C2 in sparing
-    put(single, "results/genomics_db_import/1of1/chr2/part", 2 * MIB - 1)
     options = java_options(single)
     # most of what reads a GenomicsDB is native code, and what it holds grows with the samples
-    assert options["genotype_interval"] == {f"-Xmx{(6000 + 20) * 2 // 5}m -XX:+UseSerialGC {C1}"}
-    # the importer's work is native code, outside of the heap
-    (native,) = options["genomics_db_import"]
-    assert native.startswith("-Xmx3200m -XX:+UseSerialGC ")
-
-
-@pytest.mark.deep
-def test_a_profile_moves_the_bound(single):
-    put(single, WALKED["hard_filter"], 11 * MIB)
-    (moved,) = java_options(single, "--set-resources", "hard_filter:c1_below_mib=12")["hard_filter"]
-    assert C1 in moved
-
-
-@pytest.mark.deep
-def test_the_published_profile_leaves_the_jvm_as_it_comes(single):
-    for path in WALKED.values():
-        put(single, path, 1)
-    options = java_options(single, "--workflow-profile", str(PROFILES / "published"))
-    assert not [text for texts in options.values() for text in texts if C1 in text or SPARING_C2 in text]
-    settings = yaml.safe_load((PROFILES / "published/config.yaml").read_text())["set-resources"]
-    assert settings == {rule: {"c1_below_mib": 0} for rule in [*WALKED, *BY_INTERVAL]}
+    assert options["genotype_interval"] == {f"-Xmx{(6000 + 20) * 2 // 5}m -XX:+UseSerialGC"}
+    assert options["genomics_db_import"] == {"-Xmx3200m -XX:+UseSerialGC"}
 
 
 def threads_of_jobs(said: str) -> dict[str, set[int]]:

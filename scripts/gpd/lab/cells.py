@@ -38,6 +38,7 @@ RESULTS = Path("results")
 REFERENCE = RESULTS / "reference"
 # independent pipelines are those of the published studies: gatk starts its JVMs as they come
 ENVIRONMENT = {INDEPENDENT: {"GATK_CLASS_ARCHIVE": ""}}
+CONFIG = {INDEPENDENT: {"tiny_data": False}}
 SCRATCH, SCRATCH_PREFIX = "tmp", "gpd-scratch-"
 # what the workflow says of the machine before its first job: nothing, or nothing of what samples take of its disk
 NO_PREFLIGHT, OF_MACHINE_ALONE = {"GPD_PREFLIGHT": "none"}, {"GPD_PREFLIGHT": "machine"}
@@ -265,7 +266,7 @@ def _set_up(process: Process, cell: Cell, setup: Setup) -> None:
     That is the reference; of a step all that rules before it have made. A rule's name is its output folder, so that
     all folders but those of the step's rules are its inputs, or of no use.
     """
-    settings = {"binding": bound(setup.source.config, cell.binding)}
+    settings = {"binding": bound(setup.source.config, cell.binding), **CONFIG.get(cell.mode, {})}
     made = [REFERENCE.name]
     if cell.step:
         settings |= of_step(setup.source, cell.samples, cell.step.scatter)

@@ -24,9 +24,8 @@ rule apply_variant_recalibration:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=2,
     params:
-        java=java_gatk4,
+        java=java,
         snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
         indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],
     shell:

@@ -26,9 +26,8 @@ rule recalibrate_interval:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=2 * INTERVALS,
     params:
-        java=java_gatk4,
+        java=java,
         excess_het=EXCESS_HET,
         snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
         indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],

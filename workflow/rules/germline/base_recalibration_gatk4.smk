@@ -18,11 +18,9 @@ rule base_recalibrator:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=15,
         piece_mib=16,
     params:
-        java=java_gatk4,
-        java_gather=java_short,
+        java=java,
         known=lambda wildcards, input: repeat("--known-sites", input.known),
     shell:
         scattered(
@@ -32,7 +30,7 @@ rule base_recalibrator:
                 {params.known} "${{regions[@]}}" --tmp-dir "$TMPDIR" -O "$piece"
             """,
             gather="""
-            gatk --java-options "{params.java_gather}" GatherBQSRReports -I "$list" --tmp-dir "$TMPDIR" -O {output:q}
+            gatk --java-options "{params.java}" GatherBQSRReports -I "$list" --tmp-dir "$TMPDIR" -O {output:q}
             """,
             over="{input.bam:q}",
             piece="{output:q}",
@@ -60,10 +58,9 @@ rule base_recalibration:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=15,
         piece_mib=16,
     params:
-        java=java_gatk4,
+        java=java,
     # The regions that are called play no part here: the final alignment keeps every read.
     shell:
         scattered(

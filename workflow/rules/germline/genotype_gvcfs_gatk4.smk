@@ -18,10 +18,9 @@ rule genotype_gvcfs:
     threads: 1
     resources:
         mem_mb=6000,
-        c1_below_mib=4,
         piece_mib=1,
     params:
-        java=java_gatk4,
+        java=java,
     shell:
         scattered(
             "genotype_gvcfs",

@@ -38,7 +38,6 @@ rule genomics_db_import:
     threads: 1
     resources:
         mem_mb=8000,  # for a batch of 50 samples, however many there are
-        c1_below_mib=1,  # nothing that is sized here: 0 would leave the JVM as it comes
     params:
         java=java_native,
     # htslib reads GVCFs in about half of the CPU time that GATK's own reader takes. No other process opens the
@@ -74,7 +73,6 @@ rule genotype_interval:
     threads: 1
     resources:
         mem_mb=6000 + 20 * len(samples),  # GATK's own pipeline has 26 GB for large cohorts
-        c1_below_mib=4,
     params:
         java=java_native,
         # Where the import of a new sample failed, Snakemake has noted its small inputs as seen, and would find nothing due

@@ -20,10 +20,9 @@ rule haplotype_caller:
     resources:
         mem_mb=calling_mb,
         least_mb=USUAL_CALLING_MB,
-        c1_below_mib=4,
         piece_mib=4,
     params:
-        java=java_gatk4,
+        java=java,
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
     shell:
         scattered(

@@ -17,9 +17,8 @@ rule hard_filter:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=10,
     params:
-        java=java_gatk4,
+        java=java,
         filters=filter_arguments("--filter-name", "--filter-expression"),
     shell:
         bound(

@@ -16,9 +16,8 @@ rule hard_filter_interval:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=10 * INTERVALS,
     params:
-        java=java_gatk4,
+        java=java,
         filters=filter_arguments("--filter-name", "--filter-expression"),
     shell:
         bound(

@@ -20,9 +20,8 @@ rule sites_only:
     threads: 1
     resources:
         mem_mb=4000,
-        c1_below_mib=10 * INTERVALS,
     params:
-        java=java_gatk4,
+        java=java,
         excess_het=EXCESS_HET,
     shell:
         bound(

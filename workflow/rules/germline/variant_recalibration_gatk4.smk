@@ -17,9 +17,8 @@ rule variant_recalibration:
     threads: 1
     resources:
         mem_mb=vqsr_mb,
-        c1_below_mib=1,
     params:
-        java=java_gatk4,
+        java=java,
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
         resources=resource_arguments("--resource"),
         resource_settings=lambda wildcards: config["vqsr"][wildcards.mode]["resources"],
