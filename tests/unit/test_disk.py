@@ -148,7 +148,7 @@ RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |^\S|\Z)", re.MULTILINE | re.DOT
 
 def rules_of(pipeline: str) -> dict[str, str]:
     """The text of each rule of a pipeline."""
-    files = (ROOT / "workflow" / "rules" / pipeline).glob("*.smk")
+    files = (ROOT / "workflow/rules").glob(f"{pipeline}*/*.smk")
     return {name: text for path in files for name, text in RULE.findall(path.read_text())}
 
 

@@ -296,7 +296,7 @@ def test_a_step_makes_what_its_rules_make_and_asks_for_the_most_of_its_jobs():
 def rules_by_step(pipeline):
     """The rules of each step, by what they tell the launcher; those that tell nothing are left out."""
     found: dict[str, set[str]] = {}
-    for path in (ROOT / "workflow/rules" / pipeline).glob("*.smk"):
+    for path in (ROOT / "workflow/rules").glob(f"{pipeline}*/*.smk"):
         for rule, body in RULE.findall(path.read_text()):
             if told := STEP.search(body):
                 found.setdefault(told[1], set()).add(rule)
@@ -315,13 +315,16 @@ def test_the_rules_of_a_step_are_those_that_the_workflow_has(pipeline):
 @pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=lambda pipeline: pipeline.name)
 def test_the_steps_that_use_threads_have_tools_that_are_given_some(pipeline):
     """By the commands of their rules; the choices that a configuration makes are those of its schema."""
-    texts = {path.stem: path.read_text() for path in (ROOT / "workflow/rules" / pipeline.name).glob("*.smk")}
+    files = (ROOT / "workflow/rules").glob(f"{pipeline.name}*/*.smk")
+    rules = [(str(path), rule, body) for path in files for rule, body in RULE.findall(path.read_text())]
     keys = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())["properties"]
     for (key, value), steps in pipeline.threaded.items():
         assert value in keys[key]["enum"]
         for name in steps:
-            files = [text for stem, text in texts.items() if stem in (name, f"{name}_{value}", f"{name}_gatk4")]
-            assert any(re.search(r"-\w*(t|p|nct|nt|threads) (\{threads\}|\$GPD_THREADS)", text) for text in files), name
+            bodies = [body for path, rule, body in rules if value in path and rule in pipeline.rules_of(name)]
+            assert any(re.search(r"-\w*(t|p|nct|nt|threads) (\{threads\}|\$GPD_THREADS)", body) for body in bodies), (
+                name
+            )
 
 
 @pytest.mark.deep

@@ -156,7 +156,7 @@ def find_profile(name: str) -> Path:
 
 def rules(pipeline: str) -> frozenset[str]:
     """The rules of a pipeline, with any tool, and those that it shares with others; by the texts of the workflow."""
-    texts = [SNAKEFILE, *SNAKEFILE.parent.glob("rules/*.smk"), *SNAKEFILE.parent.glob(f"rules/{pipeline}/*.smk")]
+    texts = [SNAKEFILE, *SNAKEFILE.parent.glob("rules/*.smk"), *SNAKEFILE.parent.glob(f"rules/{pipeline}*/*.smk")]
     return frozenset(rule for path in texts for rule in _DEFINED.findall(path.read_text(encoding="utf-8")))
 
 

@@ -73,10 +73,20 @@ def callset_gvcfs(wildcards):
     return expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=members)
 
 
-def recalibrated_calls(wildcards):
-    """What VQSR fits its models to."""
-    vcf = f"results/{'sites_only' if joint else 'genotype_gvcfs'}/{wildcards.callset}.vcf.gz"
+def calls_of(step, callset="{callset}"):
+    """A call set as a step leaves it, and its index."""
+    vcf = f"results/{step}/{callset}.vcf.gz"
     return {"vcf": vcf, "tbi": f"{vcf}.tbi"}
+
+
+def models(callset="{callset}"):
+    """What VQSR has learnt of SNPs and of indels."""
+    files = {"recal": "recal", "idx": "recal.idx", "tranches": "tranches"}
+    return {
+        f"{mode}_{name}": f"results/variant_recalibration/{callset}.{mode}.{ending}"
+        for mode in GATK_MODE
+        for name, ending in files.items()
+    }
 
 
 @functools.cache

@@ -1,24 +1,4 @@
-# How GATK is started: which Java, how much memory.
-import os
-
-from snakemake.settings.types import DeploymentMethod
-
-gatk3_java = load(source("gatk3_java.py"))
-
-
-def find_java8():
-    """The Java that the jar of GATK 3 runs under. What does not start is refused before any job, not after all mapping."""
-    if "gatk3" not in (config["gatk"], config["realigner"]):
-        return ""
-    by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-    jar = config["gatk3_jar"]
-    java, reason = gatk3_java.start(jar, config["gatk3_java"], os.environ, by_conda, workflow.is_main_process)
-    if reason:
-        sys.exit(f"config: gatk3_jar{jar and f' {jar}'}: {reason}")
-    return java
-
-
-environment |= dict(GPD_JAVA8=find_java8())
+# How GATK is started: how much memory, and which collector.
 
 
 def java(wildcards, threads, resources, heap_fifths=4):
@@ -47,13 +27,3 @@ def calling_mb(wildcards, threads):
 def java_native(wildcards, threads, resources):
     """Options of a walker whose work is native code, outside of the heap: that gets half as much."""
     return java(wildcards, threads, resources, heap_fifths=2)
-
-
-def gatk3(wildcards, threads, resources):
-    """GATK 3 up to its walker: the jar that the config names, or a wrapper as conda's, which takes JVM options itself.
-
-    Where its Java is depends on the machine, so that comes through the environment.
-    """
-    options = f'{java(wildcards, threads, resources)} -Djava.io.tmpdir="$TMPDIR"'
-    jar = config["gatk3_jar"]
-    return f'"$GPD_JAVA8" {options} -jar {shlex.quote(jar)}' if jar else f"gatk3 {options}"

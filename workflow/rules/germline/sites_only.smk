@@ -8,8 +8,7 @@ EXCESS_HET = f"--filter-name ExcessHet --filter-expression 'ExcessHet > {config[
 rule sites_only:
     input:
         **reference,
-        vcf="results/genotype_gvcfs/cohort.vcf.gz",
-        tbi="results/genotype_gvcfs/cohort.vcf.gz.tbi",
+        **calls_of("genotype_gvcfs", "cohort"),
         interval=INTERVAL,
     output:
         temp("results/sites_only/{interval}.vcf.gz"),
@@ -39,8 +38,7 @@ rule gather_sites:
     input:
         vcfs=expand("results/sites_only/{interval}.vcf.gz", interval=joint_intervals),
     output:
-        vcf="results/sites_only/cohort.vcf.gz",
-        tbi="results/sites_only/cohort.vcf.gz.tbi",
+        **calls_of("sites_only", "cohort"),
     log:
         "logs/gather_sites/cohort.log",
     conda:

@@ -1,4 +1,4 @@
-# Step 6, GATK 3, in GVCF mode. As published: 16 cores.
+# Step 6, in GVCF mode. As published: 16 cores.
 
 
 rule haplotype_caller:
@@ -20,8 +20,7 @@ rule haplotype_caller:
         mem_mb=16000,
         piece_mib=4,
     params:
-        gatk3=gatk3,
-        gatk3_jar=config["gatk3_jar"],
+        **GATK3,
     shell:
         scattered(
             "haplotype_caller",

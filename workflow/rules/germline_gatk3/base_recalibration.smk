@@ -1,4 +1,4 @@
-# Step 5, GATK 3. As published: 32 cores.
+# Step 5. As published: 32 cores.
 
 
 rule base_recalibrator:
@@ -18,8 +18,7 @@ rule base_recalibrator:
     resources:
         mem_mb=16000,
     params:
-        gatk3=gatk3,
-        gatk3_jar=config["gatk3_jar"],
+        **GATK3,
         known=lambda wildcards, input: repeat("-knownSites", input.known),
         intervals=intervals,
     shell:
@@ -52,8 +51,7 @@ rule base_recalibration:
         mem_mb=16000,
         piece_mib=16,
     params:
-        gatk3=gatk3,
-        gatk3_jar=config["gatk3_jar"],
+        **GATK3,
     # The regions that are called play no part here: the final alignment keeps every read.
     shell:
         scattered(

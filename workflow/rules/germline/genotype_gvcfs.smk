@@ -1,4 +1,4 @@
-# Step 7, GATK 4, of a sample alone.
+# Step 7, of a sample alone.
 
 
 rule genotype_gvcfs:
@@ -9,8 +9,7 @@ rule genotype_gvcfs:
         intervals=regions,
         called=CALLED,
     output:
-        vcf="results/genotype_gvcfs/{callset}.vcf.gz",
-        tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
+        **calls_of("genotype_gvcfs"),
     log:
         "logs/genotype_gvcfs/{callset}.log",
     conda:

@@ -1,11 +1,10 @@
-# In place of steps 8 and 9, as hard_filter_gatk4.smk, by interval.
+# In place of steps 8 and 9, as hard_filter.smk, by interval.
 
 
 rule hard_filter_interval:
     input:
         **reference,
-        vcf="results/genotype_gvcfs/cohort.vcf.gz",
-        tbi="results/genotype_gvcfs/cohort.vcf.gz.tbi",
+        **calls_of("genotype_gvcfs", "cohort"),
         interval=INTERVAL,
     output:
         temp("results/hard_filter_interval/{interval}.vcf.gz"),
@@ -34,8 +33,7 @@ rule gather_hard_filter:
     input:
         vcfs=expand("results/hard_filter_interval/{interval}.vcf.gz", interval=joint_intervals),
     output:
-        vcf="results/hard_filter/cohort.vcf.gz",
-        tbi="results/hard_filter/cohort.vcf.gz.tbi",
+        **calls_of("hard_filter", "cohort"),
     log:
         "logs/gather_hard_filter/cohort.log",
     conda:

@@ -1,4 +1,4 @@
-# Step 7, GATK 3, which takes the GVCFs of a whole cohort as they are. As published: 32 cores.
+# Step 7, which takes the GVCFs of a whole cohort as they are. As published: 32 cores.
 
 
 rule genotype_gvcfs:
@@ -9,8 +9,7 @@ rule genotype_gvcfs:
         intervals=regions,
         called=CALLED,
     output:
-        vcf="results/genotype_gvcfs/{callset}.vcf.gz",
-        tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
+        **calls_of("genotype_gvcfs"),
     log:
         "logs/genotype_gvcfs/{callset}.log",
     conda:
@@ -20,8 +19,7 @@ rule genotype_gvcfs:
         mem_mb=16000,
         piece_mib=1,
     params:
-        gatk3=gatk3,
-        gatk3_jar=config["gatk3_jar"],
+        **GATK3,
         gvcfs=lambda wildcards, input: repeat("-V", input.gvcfs),
     shell:
         scattered(

@@ -5,11 +5,9 @@
 rule hard_filter:
     input:
         **reference,
-        vcf="results/genotype_gvcfs/{callset}.vcf.gz",
-        tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
+        **calls_of("genotype_gvcfs"),
     output:
-        vcf="results/hard_filter/{callset}.vcf.gz",
-        tbi="results/hard_filter/{callset}.vcf.gz.tbi",
+        **calls_of("hard_filter"),
     log:
         "logs/hard_filter/{callset}.log",
     conda:

@@ -1,4 +1,4 @@
-# Step 7, GATK 4, of all samples. They go through GenomicsDB rather than CombineGVCFs: its memory and time a sample stay flat
+# Step 7, of all samples. They go through GenomicsDB rather than CombineGVCFs: its memory and time a sample stay flat
 # as the cohort grows, where CombineGVCFs reads and rewrites every sample's GVCF in one stream. Each interval has a database.
 # A database that is kept takes up new samples alone (scripts/genomics_db.py). Snakemake's own flag for outputs that jobs
 # update, update(), would copy all of it before each job, and a copy that a killed run leaves behind stops the next one.
@@ -95,8 +95,7 @@ rule gather_genotypes:
     input:
         vcfs=expand("results/genotype_interval/{interval}.vcf.gz", interval=joint_intervals),
     output:
-        vcf="results/genotype_gvcfs/cohort.vcf.gz",
-        tbi="results/genotype_gvcfs/cohort.vcf.gz.tbi",
+        **calls_of("genotype_gvcfs", "cohort"),
     log:
         "logs/gather_genotypes/cohort.log",
     conda:

@@ -1,4 +1,4 @@
-# Step 6, GATK 4, in GVCF mode. Threads serve its pair-HMM alone; a second one costs CPU and gains little.
+# Step 6, in GVCF mode. Threads serve its pair-HMM alone; a second one costs CPU and gains little.
 
 
 rule haplotype_caller:

@@ -5,11 +5,9 @@
 rule hard_filter:
     input:
         **reference,
-        vcf="results/genotype_gvcfs/{callset}.vcf.gz",
-        tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
+        **calls_of("genotype_gvcfs"),
     output:
-        vcf="results/hard_filter/{callset}.vcf.gz",
-        tbi="results/hard_filter/{callset}.vcf.gz.tbi",
+        **calls_of("hard_filter"),
     log:
         "logs/hard_filter/{callset}.log",
     conda:
@@ -18,8 +16,7 @@ rule hard_filter:
     resources:
         mem_mb=4000,
     params:
-        gatk3=gatk3,
-        gatk3_jar=config["gatk3_jar"],
+        **GATK3,
         filters=filter_arguments("--filterName", "--filterExpression"),
     shell:
         bound(

@@ -1,17 +1,11 @@
-# Step 9, GATK 4, by interval: excess heterozygosity, as the models were fitted without it, then SNPs, then indels.
+# Step 9, by interval: excess heterozygosity, as the models were fitted without it, then SNPs, then indels.
 
 
 rule recalibrate_interval:
     input:
         **reference,
-        vcf="results/genotype_gvcfs/cohort.vcf.gz",
-        tbi="results/genotype_gvcfs/cohort.vcf.gz.tbi",
-        snps_recal="results/variant_recalibration/cohort.snps.recal",
-        snps_idx="results/variant_recalibration/cohort.snps.recal.idx",
-        snps_tranches="results/variant_recalibration/cohort.snps.tranches",
-        indels_recal="results/variant_recalibration/cohort.indels.recal",
-        indels_idx="results/variant_recalibration/cohort.indels.recal.idx",
-        indels_tranches="results/variant_recalibration/cohort.indels.tranches",
+        **calls_of("genotype_gvcfs", "cohort"),
+        **models("cohort"),
         interval=INTERVAL,
     output:
         marked=temp("results/recalibrate_interval/marked/{interval}.vcf.gz"),
@@ -54,8 +48,7 @@ rule gather_recalibrated:
     input:
         vcfs=expand("results/recalibrate_interval/{interval}.vcf.gz", interval=joint_intervals),
     output:
-        vcf="results/apply_variant_recalibration/cohort.vcf.gz",
-        tbi="results/apply_variant_recalibration/cohort.vcf.gz.tbi",
+        **calls_of("apply_variant_recalibration", "cohort"),
     log:
         "logs/gather_recalibrated/cohort.log",
     conda:

@@ -1,4 +1,4 @@
-# Step 5, GATK 4. Both walkers run on one thread.
+# Step 5. Both walkers run on one thread.
 
 
 rule base_recalibrator:

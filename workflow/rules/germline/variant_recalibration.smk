@@ -1,12 +1,11 @@
-# Step 8, GATK 3: SNPs and indels get a model each, of the unfiltered calls. As published: 1 core.
+# Step 8: SNPs and indels get a model each, of the unfiltered calls. As published: 1 core.
 
 
 rule variant_recalibration:
     input:
         unpack(vqsr_resources),
         **reference,
-        vcf="results/genotype_gvcfs/{callset}.vcf.gz",
-        tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
+        **calls_of("sites_only" if joint else "genotype_gvcfs"),
     output:
         recal="results/variant_recalibration/{callset}.{mode}.recal",
         idx="results/variant_recalibration/{callset}.{mode}.recal.idx",
@@ -14,15 +13,14 @@ rule variant_recalibration:
     log:
         "logs/variant_recalibration/{callset}.{mode}.log",
     conda:
-        "../../../envs/gatk3.yaml"
+        "../../../envs/gatk4.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=vqsr_mb,
     params:
-        gatk3=gatk3,
-        gatk3_jar=config["gatk3_jar"],
+        java=java,
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
-        resources=resource_arguments("-resource"),
+        resources=resource_arguments("--resource"),
         resource_settings=lambda wildcards: config["vqsr"][wildcards.mode]["resources"],
         annotations=lambda wildcards: repeat("-an", config["vqsr"][wildcards.mode]["annotations"]),
         tranches=tranches,
@@ -31,8 +29,9 @@ rule variant_recalibration:
         bound(
             "variant_recalibration",
             with_fewer_gaussians("""
-                {params.gatk3} -T VariantRecalibrator -R {input.fasta:q} -input {input.vcf:q} \\
+                gatk --java-options "{params.java}" VariantRecalibrator -R {input.fasta:q} -V {input.vcf:q} \\
                     {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \\
-                    --maxGaussians $gaussians -recalFile {output.recal:q} -tranchesFile {output.tranches:q}
+                    --max-gaussians $gaussians --tmp-dir "$TMPDIR" \\
+                    -O {output.recal:q} --tranches-file {output.tranches:q}
                 """),
         )

@@ -1,22 +1,15 @@
-# Step 9, GATK 4: SNPs, then indels. As published: 1 core.
+# Step 9: SNPs, then indels. As published: 1 core.
 
 
 rule apply_variant_recalibration:
     input:
         **reference,
-        vcf="results/genotype_gvcfs/{callset}.vcf.gz",
-        tbi="results/genotype_gvcfs/{callset}.vcf.gz.tbi",
-        snps_recal="results/variant_recalibration/{callset}.snps.recal",
-        snps_idx="results/variant_recalibration/{callset}.snps.recal.idx",
-        snps_tranches="results/variant_recalibration/{callset}.snps.tranches",
-        indels_recal="results/variant_recalibration/{callset}.indels.recal",
-        indels_idx="results/variant_recalibration/{callset}.indels.recal.idx",
-        indels_tranches="results/variant_recalibration/{callset}.indels.tranches",
+        **calls_of("genotype_gvcfs"),
+        **models(),
     output:
+        **calls_of("apply_variant_recalibration"),
         snps=temp("results/apply_variant_recalibration/snps/{callset}.vcf.gz"),
         snps_tbi=temp("results/apply_variant_recalibration/snps/{callset}.vcf.gz.tbi"),
-        vcf="results/apply_variant_recalibration/{callset}.vcf.gz",
-        tbi="results/apply_variant_recalibration/{callset}.vcf.gz.tbi",
     log:
         "logs/apply_variant_recalibration/{callset}.log",
     conda:

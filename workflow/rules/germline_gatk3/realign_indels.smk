@@ -1,0 +1,78 @@
+# Steps 3 and 4: GATK 4 has no indel realigner. As published: 32 cores, and 1, for IndelRealigner knows no threads.
+
+
+rule realigner_targets:
+    input:
+        **reference,
+        bam="results/mark_duplicates/{sample}.bam",
+        bai="results/mark_duplicates/{sample}.bam.bai",
+        known=known_indels,
+        intervals=regions,
+        called=CALLED,
+    output:
+        "results/realigner_targets/{sample}.intervals",
+    log:
+        "logs/realigner_targets/{sample}.log",
+    conda:
+        "../../../envs/gatk3.yaml"
+    threads: 32
+    resources:
+        mem_mb=16000,
+        piece_mib=16,
+    params:
+        **GATK3,
+        known=lambda wildcards, input: repeat("-known", input.known),
+    shell:
+        scattered(
+            "realigner_targets",
+            """
+            {params.gatk3} -T RealignerTargetCreator -nt $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} \\
+                {params.known} "${{regions[@]}}" -o "$piece"
+            """,
+            gather="""
+            xargs -d '\\n' -a "$list" cat -- > {output:q}
+            """,
+            over="{input.bam:q}",
+            piece="{output:q}",
+            suffix=".intervals",
+            stretches="{input.called:q}",
+            options="--intervals={input.intervals:q} --exact",
+        )
+
+
+rule realign_indels:
+    input:
+        **reference,
+        bam="results/mark_duplicates/{sample}.bam",
+        bai="results/mark_duplicates/{sample}.bam.bai",
+        targets="results/realigner_targets/{sample}.intervals",
+        known=known_indels,
+        stretches=STRETCHES,
+    output:
+        bam=temp("results/realign_indels/{sample}.bam"),
+        bai=temp("results/realign_indels/{sample}.bai"),
+    log:
+        "logs/realign_indels/{sample}.log",
+    conda:
+        "../../../envs/gatk3.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        piece_mib=16,
+    params:
+        **GATK3,
+        known=lambda wildcards, input: repeat("-known", input.known),
+    shell:
+        scattered(
+            "realign_indels",
+            """
+            {params.gatk3} -T IndelRealigner -R {input.fasta:q} -I {input.bam:q} {params.known} \\
+                "${{regions[@]}}" -targetIntervals {input.targets:q} -o "$piece"
+            """,
+            gather=GATHER_BAM,
+            over="{input.bam:q}",
+            piece="{output.bam:q}",
+            suffix=".bam",
+            stretches="{input.stretches:q}",
+            options="--exact --unmapped --copied",
+        )
