@@ -277,7 +277,7 @@ def test_a_record_that_points_elsewhere_is_not_followed(bundle, tmp_path):
         tampered = sealed(bundle, bundle.members | {name: json.dumps(record).encode()})
         found = {verdict.rule: verdict for verdict in rules.judge(evidence.gather(tampered))}
         assert found["figures"].state == rules.FAILS
-        assert "no folder of one of its samples" in found["figures"].why[0]
+        assert "no folder of a sample or of a copy" in found["figures"].why[0]
 
 
 def test_nothing_is_left_behind(bundle, monkeypatch, tmp_path):

@@ -19,7 +19,7 @@ from gpd.lab import cells, disk_usage, gatk_log, page_cache, provenance, room
 from gpd.lab.cells import CellError, Setup
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
-from gpd.records.cell import Cell
+from gpd.records.cell import Cell, StepCopies
 from gpd.records.run import read_run
 from gpd.records.study import read_starts
 
@@ -253,6 +253,54 @@ def test_results_are_checked_before_the_record_and_each_start_and_end_is_noted(c
     assert [first.run, last.run] == runs
     assert first.began < first.ended < cut_off.began < last.began < last.ended
     assert cut_off.ended is None
+
+
+# ---- one step, in copies -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copies(cell, setup):
+    """Two copies of a step of one sample, with what the rules before it have made."""
+    (setup.prepared / "results/map_and_sort").mkdir()
+    (setup.prepared / "results/mark_duplicates").mkdir()
+    step = StepCopies(
+        name="mark_duplicates",
+        threads=1,
+        occupancy="full",
+        copies=2,
+        rules=("mark_duplicates",),
+        targets=("results/mark_duplicates/S1.bam",),
+    )
+    return replace(cell, cell="mark_duplicates-t1-compact-full-r1", n=1, samples=("S1",), step=step)
+
+
+def test_each_copy_of_a_step_is_a_run_of_its_own_with_its_share(copies, setup, snakemake):
+    snakemake(
+        "AT_START", "print('linked:', *sorted(path.name for path in folder.glob('results/*') if path.is_symlink()))"
+    )
+    record = run(copies, setup)
+    folder = setup.folder / copies.cell
+    assert [(each["directory"], each["samples"]) for each in record["processes"]] == [
+        *(("copies/1", ["S1"]), ("copies/2", ["S1"]))
+    ]
+    assert read_run(folder / "run.json").cell == copies
+    for copy in ("copies/1", "copies/2"):
+        words = json.loads((folder / copy / "arguments.json").read_text())
+        assert words[words.index("--allowed-rules") :] == [
+            "--allowed-rules",
+            "mark_duplicates",
+            "--",
+            *copies.step.targets,
+        ]
+        assert words[words.index("--resources") + 1] == "mem_mb=500"
+        assert "linked: map_and_sort reference" in (folder / copy / "snakemake.log").read_text()
+
+
+def test_a_step_that_fails_is_told_with_its_log_and_has_no_record(copies, setup, snakemake):
+    snakemake("FAILS", "S1")
+    with pytest.raises(CellError, match=r"mark_duplicates: None \(log: .*copies/1/l\)"):
+        run(copies, setup)
+    assert not cells.is_finished(setup.folder, copies)
 
 
 # ---- the folder --------------------------------------------------------------------------------------
