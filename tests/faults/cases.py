@@ -473,6 +473,7 @@ LEFT_CUT = [
     left_cut("germline", "base_recalibration", "results/map_and_sort/S1/L1.json"),
     left_cut("germline", "genotype_gvcfs", "results/haplotype_caller/S1.g.vcf.gz"),
     left_cut("tuxedo", "merge", "results/assemble/S1.gtf", sample=""),
+    left_cut("tuxedo", "differential_expression", "results/quantify/S1.cxb", sample=""),
 ]
 
 # ---- input files ----------------------------------------------------------------------------------------------------

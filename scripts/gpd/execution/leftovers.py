@@ -69,7 +69,7 @@ def _decoded(text: str) -> str:
 
 def _faults(directory: Path, names: Sequence[str]) -> list[tuple[str, str]]:
     """Each file that is not whole, with what is wrong with it; the workflow knows. Raises GpdError."""
-    answer = ask(OUTPUTS, "--json", *(str(directory / name) for name in names), python=("-S", "-E"))
+    answer = ask(OUTPUTS, *(str(directory / name) for name in names), python=("-S", "-E"))
     if answer.status not in (0, 1) or answer.complaint:
         raise GpdError(f"{directory / RESULTS}: cannot be looked at: {answer.complaint}")
     found = json.loads(answer.output)
