@@ -19,7 +19,7 @@ from pathlib import Path
 # by name, for of a workflow on another server nobody can list a folder
 MODULES = (
     *("__init__", "__main__", "allocate", "attempt", "cgroup", "command", "diagnose", "files", "job", "journal"),
-    *("keeper", "lease", "ledger", "limits", "measure", "node", "options", "owner", "pieces", "processes"),
+    *("keeper", "lease", "ledger", "limits", "measure", "node", "options", "output_lock", "pieces", "processes"),
     *("requester", "retry", "runtime", "scatter", "scratch", "shared", "show", "slurm", "spare", "supervise"),
     *("system", "topology", "unwritten", "waiting"),
 )

@@ -14,7 +14,7 @@ gets one with room if there is any; if there is none but enough CPUs are free in
 rather than kept waiting: idle CPUs cost more than a boundary, and the record says `split`. A job wider than
 the machine, or than what a control group or Slurm lets us use of it, gets all of that. A retry waits until
 nothing is left of the attempt before it, and a job that another launcher is at, on whatever node, until that
-one has ended (`owner.py`).
+one has ended (`output_lock.py`).
 
 Who does not see the locks (another user, a container with a /tmp of its own, any other program) may use the same
 CPUs. The record says how much (foreign_cpu_s), and whether that is more than noise (contended).

@@ -25,13 +25,12 @@ where a value may be empty it is written --name=value:
     --local-storage FOLDER             GPD_LOCAL_STORAGE       copies of what a storage plugin keeps are below it
     --run NAME                         GPD_RUN                 name of the run, written into each record
     --attempt N                                      1
-    --beat-s N                         GPD_BEAT_S    10        how often LOG.owner is touched (owner.py)
     --id ID                                                    of the attempt, where who owns its outputs calls
     --asked-by PID                                             who calls; without it our parent
     --shard NAME                                               which part of its step the job is
                                        GPD_RUNTIME_DIR  /tmp/gpd-UID, where leases are kept
 
-One launcher at a time works at a job, on whatever node: LOG.owner says which. Another waits, and takes what was made.
+One launcher at a time works at a job, on whatever node: LOG.owner says which. Another waits (output_lock.py).
 Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts: outputs.py, which
 lies beside this folder, knows. Both options end the command line.
 

@@ -13,14 +13,11 @@ NEAR, GROWN = 0.9, 1.05  # memory is noted from this share of what was granted o
 
 
 class Attempt:
-    """Front and keeper have one each: a fork parts them, and the journal tells the front what the keeper noted.
-
-    `owner`: as whom it works at the job's outputs (owner.py); None: within a job that does.
-    """
+    """Front and keeper have one each: a fork parts them, and the journal tells the front what the keeper noted."""
 
     def __init__(self, settings, command, requester, runtime):
         self.settings, self.command, self.requester, self.runtime = settings, command, requester, runtime
-        self.began, self.owner = time.monotonic(), None
+        self.began = time.monotonic()
         self.record, self.folder = new_record(settings), planned_folder()
         self.journal = Journal(runtime, self.record)
         self.noted_mib = 0
@@ -30,7 +27,6 @@ class Attempt:
         """Return the same attempt with another command, once this one's journal is dropped; its waits count on."""
         attempt = Attempt(self.settings, command, self.requester, self.runtime)
         attempt.began -= self.record["wait_s"] or 0
-        attempt.owner = self.owner
         return attempt
 
     @property

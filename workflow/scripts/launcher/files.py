@@ -18,14 +18,6 @@ def output_fault(paths, log_fd):
     return fault and ("disk_full" if outputs().NO_SPACE in fault else "broken_output", fault)
 
 
-def is_whole(paths):
-    """Tell whether files that another job has made, perhaps on another node, are there and whole."""
-    for folder in {os.path.dirname(os.path.abspath(path)) for path in paths}:
-        if os.path.isdir(folder):
-            os.listdir(folder)  # a network file system may remember for a while that a file was not there
-    return bool(paths) and not outputs().made_fault(paths)
-
-
 def full_disk(paths):
     """Return a folder where a job of these outputs writes, and whose disk has no room for a tool's buffer, or None."""
     folders = (os.path.dirname(os.path.abspath(path)) for path in paths)

@@ -60,27 +60,24 @@ def begun(settings, command):
 
 
 def as_owner(attempt, work):
-    """Have `work` make the job's outputs, as the only one who does on any node; return the exit code.
-
-    Where another launcher made them meanwhile, they are taken, and the record says from whom.
-    """
+    """Have `work` make the job's outputs, as the only one who does on any node; return the exit code."""
     settings = attempt.settings
     if settings.id or "GPD_JOB" in os.environ:  # a part of a job, which is their owner
         return work(attempt)
-    from launcher.owner import Owner
+    from launcher.output_lock import OutputLock
 
-    attempt.owner, awaited = Owner(attempt), "another run's job at its outputs"
+    outputs, awaited = OutputLock(attempt), "another run's job at its outputs"
     try:
         heed_signals()
-        attempt.record["taken_from"] = attempt.owner.claim()
+        outputs.claim()
         awaited = "CPUs"
         attempt.record["wait_s"] = round(time.monotonic() - attempt.began, 6)
-        code = attempt.finish(None, None, 0) if attempt.record["taken_from"] else tried(attempt, work)
+        code = tried(attempt, work)
     except Ended as end:
         code = end_waiting(attempt, end, awaited)
     except (LauncherError, OSError) as error:
         code = attempt.finish("launcher_error", str(error), 1)
-    attempt.owner.release(code)
+    outputs.release(code)
     return code
 
 

@@ -118,18 +118,6 @@ def survivors(job_id):
     return [pid for pid in os.listdir("/proc") if pid.isdigit() and mark in read_text(f"/proc/{pid}/environ")]
 
 
-def is_held(job_id):
-    """Tell whether any process has a job's journal open, its keeper for one, in whatever folder that lies."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
-        except OSError:
-            continue  # gone, or another user's
-        if any(f"/jobs/{job_id}" in link for link in links):
-            return True
-    return False
-
-
 def haunting(runtime):
     """Return the notes of abandoned jobs of which processes still run, though no lock tells so."""
     return [notes for _, _, notes in abandoned(runtime) if survivors(notes["record"]["id"])]

@@ -17,8 +17,6 @@ from launcher.unwritten import Notes
 def keep(attempt, log_fd, lease):
     """Be the keeper: run the job, record it, return its exit code."""
     settle(attempt.requester, lease)
-    if attempt.owner:
-        attempt.owner.beat()
     planned = planned_cgroups(attempt.record["id"])
     began, start_ns = time.monotonic(), time.time_ns()
     attempt.record.update(start=utc(start_ns), uptime_s=round(began, 6))

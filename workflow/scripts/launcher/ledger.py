@@ -46,7 +46,6 @@ def new_record(settings):
         "boot": boot_id() or None,
         **where(),
         "pid": os.getpid(),
-        "taken_from": None,
         "command_sha256": None,
         "log": stored_name(settings.log, settings.local_storage),
     }

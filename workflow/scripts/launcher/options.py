@@ -69,7 +69,6 @@ OPTIONS = {  # name: (environment variable, converter, default)
     "attempt": (None, at_least(1), 1),
     "id": (None, str, ""),
     "asked-by": (None, at_least(0), 0),
-    "beat-s": ("GPD_BEAT_S", at_least(0.01, float), 10.0),
     "binding": ("GPD_BINDING", one_of(*POLICIES), "compact"),
     "boundary": ("GPD_BOUNDARY", one_of(*LEVELS), "l3"),
     "memory": ("GPD_MEMORY", one_of(*MEMORY_POLICIES), "default"),

@@ -1,0 +1,174 @@
+"""Who works at a job's outputs: one launcher at a time, on whatever node.
+
+A launcher locks a file beside the job's log, LOG.owner, and says there who it is. All processes of the job inherit the
+lock, so that it is free when the last of them is gone, however they went: the kernel sees to that, between nodes the
+file server. Another launcher waits, and says for whom. A file system may have no locks, or none between nodes: so Slurm
+is asked, too, where the file names a job of Slurm's and does not say that it has ended.
+
+The file goes when the attempt is recorded. In a Slurm job that failed it stays, marked: the next attempt under the same
+id, wherever Slurm starts it again, finds its number there. One that stays unmarked is of a launcher that was killed:
+who follows records that attempt, for its node may not come back to do it.
+"""
+
+import errno
+import fcntl
+import os
+import time
+
+from launcher.journal import recover
+from launcher.ledger import append
+from launcher.node import slurm_job_id
+from launcher.requester import end_if_gone
+from launcher.runtime import lifted
+from launcher.system import say, unlink
+
+NEAREST_S, FARTHEST_S = 0.2, 10.0  # between looks at a lock that is held
+SETTLE_S = 10.0  # the Snakemake behind a job that failed removes what that left
+NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # of a file system
+ENDED = "ended"
+AT_WORK = ("RUNNING", "SUSPENDED", "STOPPED", "COMPLETING", "CONFIGURING", "SIGNALING", "STAGE_OUT", "RESIZING")
+NEEDED = {
+    "id": str,
+    "attempt": int,
+    "rule": str,
+    "host": str,
+    "node": str,
+    "pid": int,
+    "slurm_job_id": (str, type(None)),
+}
+
+
+class OutputLock:
+    """This launcher's claim to its job's outputs."""
+
+    def __init__(self, attempt):
+        self.attempt, self.record = attempt, attempt.record
+        self.path = f"{os.path.abspath(self.record['log'])}.owner"
+        self.fd = None
+
+    def claim(self):
+        """Wait until nobody else works at the outputs, and lock them. Raises Ended and OSError."""
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        told, pause_s = None, NEAREST_S
+        while True:
+            fd, is_free = try_lock(self.path)
+            text = os.pread(fd, 65536, 0).decode(errors="replace")
+            owner, ended = read_owner(text), text.endswith(f"{ENDED}\n")
+            if is_free and (ended or not is_at_work(owner["record"]["slurm_job_id"] if owner else None)):
+                break
+            os.close(fd)
+            if (words := in_words(owner)) != told:
+                say(f"{self.attempt.name}: {words}")
+                told = words
+            end_if_gone(self.attempt.requester)
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, FARTHEST_S)
+        self.fd = fd
+        if owner:
+            self.follow(owner, ended)
+        self.write(repr({"record": self.record}), 0)  # json would have to be loaded
+        if told:
+            time.sleep(SETTLE_S)
+
+    def follow(self, owner, ended):
+        """Number our attempt after one of the same Slurm job, and record that one where its launcher was killed.
+
+        Slurm starts a job again under its id, and Snakemake knows nothing of it.
+        """
+        before = owner["record"]
+        if before["slurm_job_id"] and before["slurm_job_id"] == slurm_job_id():
+            self.attempt.settings.attempt = max(self.attempt.settings.attempt, before["attempt"] + 1)
+            self.record["attempt"] = self.attempt.settings.attempt
+        if ended:
+            return
+        recover(self.attempt.runtime)  # which knows more of it, where its journal is there
+        lost = {"cause": "killed", "message": f"its launcher on {before['node']} is gone; when is not known"}
+        ledger = self.attempt.settings.ledger
+        try:
+            append(ledger, before | lost, once=True)
+        except OSError as error:
+            say(f"{ledger}: the record of a lost job could not be written: {error.strerror}")
+
+    def write(self, line, at):
+        """Write a line of our file; a full disk must not stop a job that does not need that disk."""
+        try:
+            os.ftruncate(self.fd, at)
+            os.pwrite(self.fd, line.encode() + b"\n", at)
+        except OSError as error:
+            say(f"launcher: {self.path}: {error.strerror}; others cannot see who works at this job")
+
+    def release(self, code):
+        """Give up the outputs, once the job is recorded."""
+        if self.fd is None or not is_at(self.path, self.fd):
+            return  # somebody removed our file, and another launcher may have made one
+        if code and self.record["slurm_job_id"]:
+            self.write(ENDED, os.fstat(self.fd).st_size)
+        else:
+            unlink(self.path)
+
+
+def try_lock(path):
+    """Return a file, made where it is missing, and whether we have its lock, or the file system has none."""
+    while True:
+        fd = lifted(os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return fd, False
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+        if is_at(path, fd):
+            return fd, True
+        os.close(fd)  # who had it has removed it since
+
+
+def is_at(path, fd):
+    """Tell whether an open file is still the one of that name."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+def read_owner(text):
+    """Return what a launcher said of itself, None where that is not whole or none: anybody may write there."""
+    from ast import literal_eval
+
+    try:
+        owner = literal_eval(text.partition("\n")[0])
+        known = all(isinstance(owner["record"][name], kind) for name, kind in NEEDED.items())
+    except (SyntaxError, ValueError, MemoryError, RecursionError, TypeError, LookupError):
+        return None
+    return owner if known else None
+
+
+def in_words(owner):
+    """Say who works at the outputs, and how it is ended."""
+    if not owner:
+        return "waits for another launcher at the same outputs, which does not say who it is"
+    record = owner["record"]
+    slurm_job, host = record["slurm_job_id"], record["host"]
+    who = f"PID {record['pid']} on {record['node']}"
+    if record["node"] != host:
+        who += f" (host {host})"
+    if slurm_job:
+        who += f", Slurm job {slurm_job}"
+    how = f"kill {record['pid']}" + ("" if host == os.uname().nodename else f" on {host}")
+    if slurm_job and slurm_job != slurm_job_id():
+        how = f"scancel {slurm_job}"
+    return f"waits for another run's {record['rule']}, which makes the same outputs: {who}; `{how}` ends it"
+
+
+def is_at_work(slurm_job):
+    """Tell whether Slurm knows a job to be at work; of our own we know that what ran under its id before is over."""
+    if not slurm_job or slurm_job == slurm_job_id():
+        return False
+    import subprocess
+
+    asked = ["squeue", "--noheader", f"--jobs={slurm_job}", "--format=%T"]
+    try:
+        answer = subprocess.run(asked, capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return any(state in AT_WORK for state in answer.stdout.split())
