@@ -260,7 +260,7 @@ def once(draw: Callable) -> Callable:
 @pytest.fixture(scope="session")
 def laid_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The launcher as a run lays it out, with the library that notices failed writes."""
-    compiled = script(ROOT / "workflow" / "scripts" / "compiled.py")
+    compiled = script(ROOT / "workflow" / "scripts" / "build_launcher.py")
     sources = (ROOT / "workflow" / "scripts").__truediv__
     start = compiled.launcher(sources, tmp_path_factory.mktemp("laid out"))
     assert compiled.without_library(sources, start) == ""

@@ -13,7 +13,7 @@ TOPOLOGIES = ROOT / "resources" / "topologies"
 SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
 sys.path.insert(0, str(LAUNCH.parents[1]))
 
-from launcher.lease import is_leased  # noqa: E402
+from launcher.cpu_allocation import is_leased  # noqa: E402
 
 from gpd.records import ledger_check  # noqa: E402
 from gpd.records.ledger import read_records  # noqa: E402

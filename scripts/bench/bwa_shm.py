@@ -71,7 +71,7 @@ class Bench:
         self.environment = os.environ | {"GPD_RUNTIME_DIR": f"{folder}/runtime", "GPD_LAUNCH": str(launcher)}
 
     def script(self, *words: str) -> list[str]:
-        return [sys.executable, "-S", "-E", str(SCRIPTS / "bwa_shm.py"), *words]
+        return [sys.executable, "-S", "-E", str(SCRIPTS / "germline" / "bwa_shm.py"), *words]
 
     def run(self, count: int, shared: bool) -> Round:
         """Run so many processes side by side."""

@@ -20,7 +20,7 @@ from pathlib import Path
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
-import compiled  # noqa: E402
+import build_launcher as compiled  # noqa: E402
 
 PYTHON = [sys.executable, "-S", "-E"]
 BASH = ["bash", "-euo", "pipefail", "-c"]

@@ -1,6 +1,6 @@
 """Snakemake's scheduler `admission`: a sample is begun where the disk has room for all that it will take.
 
-What samples take, the workflow has predicted (.snakemake/gpd/disk.json, by workflow/scripts/disk.py). What those that
+What samples take, the workflow has predicted (.snakemake/gpd/disk.json; resources/disk.py). What those that
 are begun will still take of that is kept for them, and their jobs are never held back. Among the jobs that may start,
 the scheduler `greedy` chooses. Snakemake imports this package whenever it starts, so it does little.
 """

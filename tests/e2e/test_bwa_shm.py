@@ -14,7 +14,7 @@ from launching import LAUNCH, Node, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("own_shm")]
 
-SCRIPT = ROOT / "workflow/scripts/bwa_shm.py"
+SCRIPT = ROOT / "workflow/scripts/germline/bwa_shm.py"
 SHM = Path("/dev/shm")
 LINGER_S = 1.0
 

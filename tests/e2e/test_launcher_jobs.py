@@ -94,7 +94,7 @@ def test_the_affinity_outlives_the_move_into_a_cgroup(node):
     wide = topology.format_cpus(CPUS)
     (node.folder / "old_kernel.py").write_text(
         f"import os, sys; sys.path.insert(0, {str(LAUNCH.parents[1])!r})\n"
-        "from launcher import cgroup, keeper\nfrom launcher.__main__ import cli\n"
+        "from launcher import cgroup, supervisor as keeper\nfrom launcher.__main__ import cli\n"
         f"class Reset(cgroup.Cgroup):\n    def join(self): os.sched_setaffinity(0, {CPUS})\n"
         "keeper.make_cgroup = lambda planned: Reset('/nowhere', 1)\ncli()\n"
     )

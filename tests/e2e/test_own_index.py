@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT, one_contig_cohort, random_sequence, sample_pairs, write_fastq
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
-import same_genome
+from checks import same_genome
 
 pytestmark = pytest.mark.e2e
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from launcher.free_cpus import WATCH_S, Lookout
 from launcher.limits import limits
 from launcher.scatter import LARGEST
-from launcher.spare import WATCH_S, Lookout
 from launching import LAUNCH, wait_until
 
 pytestmark = pytest.mark.e2e

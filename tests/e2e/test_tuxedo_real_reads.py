@@ -300,7 +300,7 @@ def test_what_multiqc_makes_of_absent_genes_and_of_tophat(tmp_path):
     """Cuffdiff gives a gene that one condition lacks an infinite fold change, in either direction."""
     (tmp_path / "gene_exp.diff").write_text(TESTED)
     (tmp_path / "S1.align_summary.txt").write_text(ALIGN_SUMMARY)
-    script = SNAKEFILE.parent / "scripts" / "cummerbund.R"
+    script = SNAKEFILE.parent / "scripts" / "tuxedo" / "cummerbund.R"
     subprocess.run(["Rscript", "--vanilla", "-e", TABLE_ALONE, script], cwd=tmp_path, check=True)
     lines = (tmp_path / "significant_genes_mqc.tsv").read_text().splitlines()[4:]
     shown = {row["test"]: (row["log2_fold_change"], row["only_in"]) for row in csv.DictReader(lines, delimiter="\t")}

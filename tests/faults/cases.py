@@ -119,7 +119,7 @@ KILLS = [
         "gzip",
         1000,
         what="parent",
-        name="reads.py",
+        name="count_reads.py",
         causes=COUNTING,
         words=("not read to its end",),
     ),

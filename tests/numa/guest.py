@@ -26,7 +26,7 @@ from launcher.processes import descendants  # noqa: E402
 from rounds import GROUPS, Guest, Round, free_mib, landed, make_group, memory_areas, offline, wait_until  # noqa: E402
 
 SHARE = Path("/share")
-BWA_SHM = Path(__file__).resolve().parents[2] / "workflow/scripts/bwa_shm.py"
+BWA_SHM = Path(__file__).resolve().parents[2] / "workflow/scripts/germline/bwa_shm.py"
 NODES = Path("/sys/devices/system/node")
 
 

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 
-from launcher.lease import is_leased
+from launcher.cpu_allocation import is_leased
 from launcher.processes import descendants
 from launcher.topology import parse_cpus
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import compiled  # beside the launcher, whose folder `launching` has put on the path
+import build_launcher as compiled  # beside the launcher, whose folder `launching` has put on the path
 import pytest
 from conftest import random_sequence, sample_pairs, write_fastq
 from launching import LAUNCH, read_records

@@ -13,7 +13,7 @@ from gpd.records import ledger_check
 from gpd.records.ledger import last_attempts
 
 DATABASE = "genomics_db_import"
-outputs = script(ROOT / "workflow/scripts/outputs.py")
+outputs = script(ROOT / "workflow/scripts/checks/outputs.py")
 
 
 def made(plan: Plan, folder: Path) -> dict[str, str | None]:

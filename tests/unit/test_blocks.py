@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT, write_fastq
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
-import blocks
+from tuxedo import lost_reads as blocks
 
 MATE_FLAGS = (69, 133)  # unmapped, of pairs
 

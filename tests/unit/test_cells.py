@@ -513,7 +513,7 @@ def test_what_makes_other_results_has_another_digest_and_where_it_lies_has_not(m
 def test_the_workflows_digests_are_of_its_files(made_with, tmp_path, monkeypatch):
     before = made_with()
     digested = {
-        **dict.fromkeys(("workflow/rules/map.smk", "workflow/scripts/launcher/job.py"), "workflow_digest"),
+        **dict.fromkeys(("workflow/rules/map.smk", "workflow/scripts/launcher/wrapper.py"), "workflow_digest"),
         "envs/bwa.yaml": "environments_digest",
     }
     for name in (*digested, "workflow/Snakefile", "workflow/README.md"):

@@ -13,7 +13,7 @@ from launching import Node
 SCRIPTS = ROOT / "workflow" / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
-import compiled  # noqa: E402
+import build_launcher as compiled  # noqa: E402
 
 
 def lay_out(place: Path, scripts: Path = SCRIPTS) -> Path:
@@ -43,7 +43,7 @@ def test_what_is_there_is_found_again(tmp_path: Path):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("changed", ["launcher/job.py", "outputs.py", "failed_writes.c"])
+@pytest.mark.parametrize("changed", ["launcher/wrapper.py", "checks/outputs.py", "launcher/failed_writes.c"])
 def test_another_version_leaves_the_one_before_to_its_jobs(tmp_path: Path, changed: str):
     scripts = tmp_path / "scripts"
     for name in (*compiled.FILES, compiled.LIBRARY):

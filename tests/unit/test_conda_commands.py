@@ -39,6 +39,13 @@ def rules() -> Iterator[tuple[str, str, str]]:
                     yield path.stem, name, named
 
 
+SOURCES = {  # the scripts that a variable names
+    name: WORKFLOW / "scripts" / path
+    for rules_file in WORKFLOW.rglob("*.smk")
+    for name, path in re.findall(r'GPD_(\w+)=source\("([^"]+\.py)"\)', rules_file.read_text())
+}
+
+
 def commands_of(text: str) -> set[str]:
     """The commands of any package that a rule's text names where a command begins, and those of its scripts."""
     names = "|".join(sorted(map(re.escape, KNOWN), key=len, reverse=True))
@@ -46,8 +53,7 @@ def commands_of(text: str) -> set[str]:
     found = set(re.findall(AT_A_START.format(names=names), shell.replace('"""', "\n").replace('"', "\n"), re.MULTILINE))
     found |= {"java"} if "params.gatk3}" in shell else set()  # its jar is the user's
     for script in re.findall(r"\$GPD_(\w+)", text):
-        source = next((p for p in (WORKFLOW / "scripts").glob("*.py") if p.stem == script.lower()), None)
-        found |= set(re.findall(r'\["([\w-]+)"', source.read_text())) & KNOWN if source else set()
+        found |= set(re.findall(r'\["([\w-]+)"', SOURCES[script].read_text())) & KNOWN if script in SOURCES else set()
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, random_sequence, script, write_fastq
 
-disk = script(ROOT / "workflow" / "scripts" / "disk.py")
+disk = script(ROOT / "workflow" / "scripts" / "resources" / "disk.py")
 MEASURED = ROOT / "tests" / "golden" / "disk" / "measured.tsv"
 WITHIN = 0.25
 GERMLINE = {

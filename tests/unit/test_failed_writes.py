@@ -11,7 +11,7 @@ from launching import Node
 SCRIPTS = ROOT / "workflow" / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
-import compiled  # noqa: E402
+import build_launcher as compiled  # noqa: E402
 
 FULL = "cannot write /dev/full: No space left on device"
 # a C stream whose errors nobody asks for, closed as the program likes
@@ -143,4 +143,4 @@ def test_a_compiler_that_makes_nothing_of_it(tmp_path: Path, monkeypatch, script
     monkeypatch.setattr(compiled, "COMPILERS", (str(compiler),))
     start = lay_out(tmp_path / "place")
     assert why in compiled.without_library(SCRIPTS.__truediv__, start)
-    assert {path.name for path in start.parents[1].iterdir()} == {"launcher", "outputs.pyc"}
+    assert {path.name for path in start.parents[1].iterdir()} == {"launcher", "checks"}

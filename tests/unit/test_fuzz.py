@@ -33,7 +33,9 @@ from gpd.text.formats import visible
 
 SCRIPTS = ROOT / "workflow" / "scripts"
 GOLDEN = ROOT / "tests" / "golden"
-tables, inputs, reads = (script(SCRIPTS / f"{name}.py") for name in ("tables", "inputs", "reads"))
+tables, inputs, reads = (
+    script(SCRIPTS / f"{name}.py") for name in ("checks/tables", "checks/inputs", "reads/count_reads")
+)
 
 
 def said(error: Exception) -> list[str]:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from test_inputs import load
+from conftest import ROOT, script
 
-gatk3_java = load("gatk3_java")
+gatk3_java = script(ROOT / "workflow/scripts/germline/gatk3_java.py")
 SAYS = """#!/bin/sh
 [ "$1" = -version ] && echo '{version}' >&2 && exit 0
 echo '{answer}'

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-SCRIPT = ROOT / "workflow" / "scripts" / "genomics_db.py"
+SCRIPT = ROOT / "workflow" / "scripts" / "germline" / "genomics_db.py"
 # stands in for GATK: a workspace is a list of its samples, which an import writes anew, and a file an import
 GATK = f"""#!{sys.executable}
 import os, sys

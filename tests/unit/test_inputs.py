@@ -21,7 +21,7 @@ SCHEMAS = {name: ROOT / f"workflow/schemas/{name}.schema.yaml" for name in ("con
 
 def load(name):
     """The module alone, loaded by its path as the workflow does."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"workflow/scripts/{name}.py")
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"workflow/scripts/checks/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

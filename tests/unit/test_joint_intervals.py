@@ -8,7 +8,7 @@ from conftest import ROOT, script
 from hypothesis import given
 from hypothesis import strategies as st
 
-joint = script(ROOT / "workflow/scripts/joint_intervals.py")
+joint = script(ROOT / "workflow/scripts/intervals/joint_calling.py")
 MB = 1_000_000
 
 

@@ -5,7 +5,8 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from launcher import allocate, topology
+from launcher import cpu_choice as allocate
+from launcher import topology
 from launching import TOPOLOGIES
 
 SHAPES = {  # name: cores, threads a core, L3 groups, NUMA nodes, sockets

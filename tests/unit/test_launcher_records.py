@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 from launcher import attempt as attempts
-from launcher import diagnose, files, job, ledger, measure
+from launcher import diagnose, files, ledger, measure
+from launcher import wrapper as job
 from launcher.attempt import Attempt
 from launcher.journal import Journal
 from launcher.options import parse

@@ -13,8 +13,8 @@ from gpd.pipelines import PIPELINES
 from gpd.records.ledger import Attempt
 
 SCHEMAS = {name: ROOT / f"workflow/schemas/{name}.schema.yaml" for name in ("config", "samples", "units")}
-tables = script(ROOT / "workflow/scripts/tables.py")
-design = script(ROOT / "workflow/scripts/design.py")
+tables = script(ROOT / "workflow/scripts/checks/tables.py")
+design = script(ROOT / "workflow/scripts/tuxedo/design.py")
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
-import mapping_rates
-from mapping_rates import Rates
+from reads import mapping_rates
+from reads.mapping_rates import Rates
 
 STATS = """\
 # The command line was:  stats x.bam

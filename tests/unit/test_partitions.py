@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from conftest import ROOT, script
 
-partitions = script(ROOT / "workflow/scripts/partitions.py")
+partitions = script(ROOT / "workflow/scripts/resources/partitions.py")
 
 # as Slurm 22.05 prints them, shortened
 NODES = """\

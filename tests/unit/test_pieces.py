@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
-import clip
-import join_gvcf
-import stretches
-from launcher import pieces
-from launcher.pieces import Line
+from intervals import clip, join_gvcf
+from intervals import n_free as stretches
+from launcher import shards as pieces
+from launcher.shards import Line
 
 GENOME = [Line("a", 0, 100, 1, 100), Line("a", 100, 150, 2, 50), Line("b", 0, 80, 3, 80), Line("c", 0, 10, 4, 10)]
 

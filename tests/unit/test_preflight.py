@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, script
 
-preflight = script(ROOT / "workflow" / "scripts" / "preflight.py")
+preflight = script(ROOT / "workflow" / "scripts" / "checks" / "preflight.py")
 GB = 10**9
 JOBS = [preflight.Job("map_and_sort", 4, 10_000), preflight.Job("haplotype_caller", 1, 6_000)]
 

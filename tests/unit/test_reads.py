@@ -8,9 +8,9 @@ import pytest
 from conftest import ROOT, write_fastq
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
-import reads
+from reads import count_reads as reads
 
-SCRIPT = ROOT / "workflow" / "scripts" / "reads.py"
+SCRIPT = ROOT / "workflow" / "scripts" / "reads" / "count_reads.py"
 PAIR = [("a", "ACGT"), ("b", "GGCC")]
 
 

@@ -8,7 +8,7 @@ from conftest import ROOT, script
 
 from gpd.published.figures import STEPS
 
-runtimes = script(ROOT / "workflow/scripts/runtimes.py")
+runtimes = script(ROOT / "workflow/scripts/resources/runtimes.py")
 TABLE = ROOT / "workflow/runtimes.tsv"
 GIGABASES_53X = 3.1 * 53  # of the published genome
 

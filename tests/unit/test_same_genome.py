@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
-import same_genome
+from checks import same_genome
 
 DICT = "@HD\tVN:1.0\n@SQ\tSN:chr1\tLN:500\tM5:aa\tUR:file:x\n@SQ\tSN:HLA-A*01:01\tLN:300\tM5:bb\n"
 

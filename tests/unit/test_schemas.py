@@ -21,7 +21,7 @@ MANUAL = (ROOT / "config/README.md").read_text()
 
 
 def load(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"workflow/scripts/{name}.py")
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"workflow/scripts/checks/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

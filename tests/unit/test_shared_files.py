@@ -8,7 +8,8 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
-from launcher import files, shared
+from launcher import files
+from launcher import network_files as shared
 
 LOCAL = "29 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from conftest import ROOT, script
 
-snakemakes = script(ROOT / "workflow" / "scripts" / "snakemakes.py")
+snakemakes = script(ROOT / "workflow" / "scripts" / "temporary_folders.py")
 
 
 def test_the_folder_of_a_killed_one_goes_and_that_of_one_at_work_stays(tmp_path: Path) -> None:

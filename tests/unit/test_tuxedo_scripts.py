@@ -14,11 +14,11 @@ import pytest
 from gpd.truth.expression import compare_expression
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ("annotation", "design", "expression", "fragments", "skipped_loci", "strandedness")
+SCRIPTS = ("annotation", "design", "cuffdiff_tables", "fragment_lengths", "skipped_loci", "strandedness")
 
 
 def load(name):
-    spec = importlib.util.spec_from_file_location(f"tuxedo_{name}", ROOT / f"workflow/scripts/{name}.py")
+    spec = importlib.util.spec_from_file_location(f"tuxedo_{name}", ROOT / f"workflow/scripts/tuxedo/{name}.py")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -31,7 +31,7 @@ annotation, design, expression, fragments, skipped_loci, strandedness = map(load
 def test_scripts_need_the_standard_library_alone(name):
     from test_architecture import imports
 
-    assert imports(ROOT / f"workflow/scripts/{name}.py") <= sys.stdlib_module_names
+    assert imports(ROOT / f"workflow/scripts/tuxedo/{name}.py") <= sys.stdlib_module_names
 
 
 # ---- annotation

@@ -26,7 +26,7 @@ VQSR = {mode: {"resources": {"0123456789" * 10: BEST}} for mode in ("snps", "ind
 
 
 def load(name: str):
-    spec = importlib.util.spec_from_file_location(f"names_{name}", ROOT / f"workflow/scripts/{name}.py")
+    spec = importlib.util.spec_from_file_location(f"names_{name}", ROOT / f"workflow/scripts/checks/{name}.py")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -39,7 +39,7 @@ def load(path):
 # ---- inputs: what is wrong is refused here, before any job starts ----------------------------------
 
 
-tables, inputs, preflight = map(load, map(source, ("tables.py", "inputs.py", "preflight.py")))
+tables, inputs, preflight = (load(source(f"checks/{name}.py")) for name in ("tables", "inputs", "preflight"))
 # where a module's user has our files, to look at some before Snakemake does
 place = workflow.modifier.path_modifier.replace_prefix
 cohort = tables.read_cohort(
@@ -67,7 +67,7 @@ if cohort.config and workflow.is_main_process and PLANS:
 if errors:
     sys.exit("\n".join(map(tables.one_line, errors)))
 if workflow.is_main_process:
-    own_folder = load(source("snakemakes.py")).note(Path(".snakemake/gpd/temporary"), workflow.snakemake_tmp_dir)
+    own_folder = load(source("temporary_folders.py")).note(Path(".snakemake/gpd/temporary"), workflow.snakemake_tmp_dir)
 config = cohort.config
 units = cohort.units
 
@@ -92,23 +92,23 @@ def run_mem_mb():
     return (told.get("mem_mb_per_cpu").value or 0) * cpus or told.get("mem_mb").value or 0
 
 
-compiled = load(source("compiled.py"))
+compiled = load(source("build_launcher.py"))
 launch = compiled.launcher(source, Path(".snakemake/gpd").absolute())
 unnoticed = compiled.without_library(source, launch)
 environment = dict(
     GPD_PYTHON=sys.executable,
     GPD_LAUNCH=launch,
-    GPD_READS=source("reads.py"),
-    GPD_SAME_GENOME=source("same_genome.py"),
-    GPD_MAPPING_RATES=source("mapping_rates.py"),
+    GPD_READS=source("reads/count_reads.py"),
+    GPD_SAME_GENOME=source("checks/same_genome.py"),
+    GPD_MAPPING_RATES=source("reads/mapping_rates.py"),
     GPD_BOUNDARY=config["binding"]["boundary"],
     GPD_MEMORY=config["binding"]["memory"],
     GPD_SMT=int(config["binding"]["smt"]),
     GPD_STALL_S=config["binding"]["stall_s"],
-    GPD_STRETCHES=source("stretches.py"),
-    GPD_CLIP=source("clip.py"),
-    GPD_JOIN_GVCF=source("join_gvcf.py"),
-    GPD_JOINT_INTERVALS=source("joint_intervals.py"),
+    GPD_STRETCHES=source("intervals/n_free.py"),
+    GPD_CLIP=source("intervals/clip.py"),
+    GPD_JOIN_GVCF=source("intervals/join_gvcf.py"),
+    GPD_JOINT_INTERVALS=source("intervals/joint_calling.py"),
     GPD_SCATTER=config["scatter"],
     GPD_SCATTER_CUTS=config["scatter_cuts"],
     GPD_LOCAL_STORAGE=workflow.storage_settings.local_storage_prefix,
@@ -237,7 +237,7 @@ def index_making_mb(wildcards):
 
 
 def widest_in_order(cores):
-    """The most cores of a job beside which samples go one after the other (order.smk): when it waits for its cores, fewer idle."""
+    """The most cores of a job beside which samples go one after the other (priorities.smk): when it waits for its cores, fewer idle."""
     return max(1, cores // 8)
 
 

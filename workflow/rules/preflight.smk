@@ -1,6 +1,6 @@
 # What of the machine lets a run fail, said before its first job, and how much disk samples will take, noted for who admits
 # them (scripts/snakemake_scheduler_plugin_admission). Included last, for it asks rules what they ask for.
-disk = load(source("disk.py"))
+disk = load(source("resources/disk.py"))
 SORTS = workflow.modifier.modify_rulename("map_and_sort" if config["pipeline"] == "germline" else "align")
 
 
@@ -15,7 +15,7 @@ def look_ahead():
     needs = {sample: disk.predict(of_units, config, sort_mb) for sample, of_units in zip(samples, reads)}
     if memory:
         jobs = {name: with_files(job, needs.values()) for name, job in jobs.items()}
-    found = list(preflight.clock(time.time(), read_files(), source("preflight.py").stat().st_mtime))
+    found = list(preflight.clock(time.time(), read_files(), source("checks/preflight.py").stat().st_mtime))
     found += preflight.unnoticed(unnoticed)
     if here:
         found += preflight.temporary(temporary, os.environ.get("TMPDIR"))

@@ -9,7 +9,7 @@ from typing import Any
 from gpd.asking import ask
 from gpd.paths import ROOT
 
-TABLES = ROOT / "workflow" / "scripts" / "tables.py"
+TABLES = ROOT / "workflow" / "scripts" / "checks" / "tables.py"
 
 Row = dict[str, str]
 

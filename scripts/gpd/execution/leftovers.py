@@ -16,7 +16,7 @@ from gpd.asking import ask
 from gpd.errors import GpdError
 from gpd.paths import ROOT
 
-OUTPUTS = ROOT / "workflow" / "scripts" / "outputs.py"
+OUTPUTS = ROOT / "workflow" / "scripts" / "checks" / "outputs.py"
 RESULTS = "results"
 ASIDE = ".broken"
 KEPT = ".kept"

@@ -16,7 +16,7 @@ from gpd.paths import ROOT
 
 CURES = ROOT / ".tools" / "cufflinks" / "status"  # scripts/setup/cufflinks.sh
 CLASS_ARCHIVE = ROOT / ".tools" / "gatk" / "classes" / "status"  # scripts/setup/gatk.sh
-GATK3_JAVA = ROOT / "workflow" / "scripts" / "gatk3_java.py"
+GATK3_JAVA = ROOT / "workflow" / "scripts" / "germline" / "gatk3_java.py"
 OPEN_FILES = 4096  # sambamba sort and GenomicsDBImport keep hundreds of files open, several jobs run at once
 
 

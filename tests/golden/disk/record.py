@@ -120,7 +120,7 @@ def measure(case: Case, folder: Path) -> dict[str, object]:
         shared = disk_usage.used_mib(run / "results") * MIB
         with watch(run / "results", Path(scratch)) as looks:
             snakemake(case, run, "results", folder, TMPDIR=scratch)
-    predictor = load(ROOT / "workflow/scripts/disk.py")
+    predictor = load(ROOT / "workflow/scripts/resources/disk.py")
     ((*units,),) = predictor.measure([[row for row in source.units if row["sample_name"] == case.sample]])
     return {
         "settings": json.dumps({"pipeline": case.pipeline} | settings),

@@ -92,7 +92,7 @@ def models(callset="{callset}"):
 @functools.cache
 def sites_mb():
     members = samples if config["calling"] == "joint" else samples[:1]
-    return load(source("joint_intervals.py")).sites_mb(called_bases(), len(members))
+    return load(source("intervals/joint_calling.py")).sites_mb(called_bases(), len(members))
 
 
 def vqsr_mb(wildcards):
@@ -163,7 +163,7 @@ def called_bases():
     """About how many bases are called; a contig that is named as a whole counts as the whole genome."""
     if not regions:
         return genome_bytes()
-    found = load(source("stretches.py")).read_regions(config["intervals"], defaultdict(genome_bytes))
+    found = load(source("intervals/n_free.py")).read_regions(config["intervals"], defaultdict(genome_bytes))
     return min(genome_bytes(), sum(end - start for own in found.values() for start, end in own))
 
 

@@ -1,9 +1,9 @@
 # Step 7, of all samples. They go through GenomicsDB rather than CombineGVCFs: its memory and time a sample stay flat
 # as the cohort grows, where CombineGVCFs reads and rewrites every sample's GVCF in one stream. Each interval has a database.
-# A database that is kept takes up new samples alone (scripts/genomics_db.py). Snakemake's own flag for outputs that jobs
+# A database that is kept takes up new samples alone (scripts/germline/genomics_db.py). Snakemake's own flag for outputs that jobs
 # update, update(), would copy all of it before each job, and a copy that a killed run leaves behind stops the next one.
 
-environment |= dict(GPD_GENOMICS_DB=source("genomics_db.py"), GPD_GENOMICSDB=config["genomicsdb"])
+environment |= dict(GPD_GENOMICS_DB=source("germline/genomics_db.py"), GPD_GENOMICSDB=config["genomicsdb"])
 
 
 rule sample_map:

@@ -3,7 +3,7 @@
 
 INTERVALS = config["joint_intervals"]
 if INTERVALS == "auto":
-    INTERVALS = load(source("joint_intervals.py")).how_many(called_bases())
+    INTERVALS = load(source("intervals/joint_calling.py")).how_many(called_bases())
 joint_intervals = [f"{number}of{INTERVALS}" for number in range(1, INTERVALS + 1)]
 INTERVAL = "results/reference/intervals/{interval}.bed"  # a line a contig
 WIDE = "results/reference/intervals/{interval}.wide.bed"  # what is imported and genotyped so that all in it is known

@@ -24,7 +24,7 @@ checked = ["results/reference/bwa_index.txt"] if config["reference"]["bwa_index"
 SIZED = ("map_and_sort", "take_alignment", "haplotype_caller")
 renamed = {name: workflow.modifier.modify_rulename(name) for name in SIZED}
 
-environment |= dict(GPD_BWA_SHM=source("bwa_shm.py"))
+environment |= dict(GPD_BWA_SHM=source("germline/bwa_shm.py"))
 
 
 index_files = [place(path) for path in bwa_files]
@@ -102,7 +102,7 @@ def mapping_threads(wildcards):
 
 @cache
 def fewest_threads(gigabases, hours):
-    """As few as map so much within so many hours, and leave no core idle for want of memory; more than order.smk has room
+    """As few as map so much within so many hours, and leave no core idle for want of memory; more than priorities.smk has room
     for would leave cores idle, too.
     """
     needed = takes[renamed["map_and_sort"]].core_s_per_gigabase * gigabases / 3600 / hours

@@ -3,7 +3,7 @@ import os
 
 from snakemake.settings.types import DeploymentMethod
 
-gatk3_java = load(source("gatk3_java.py"))
+gatk3_java = load(source("germline/gatk3_java.py"))
 
 
 def find_java8():

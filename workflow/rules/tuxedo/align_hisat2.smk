@@ -65,7 +65,7 @@ rule align:
         strandness=hisat2_strandness,
         lanes=lanes,
         min_mapped=min_mapped,
-    # HISAT2 reads through reads.py, which counts records, while flagstat counts what goes to the sorter. The script
+    # HISAT2 reads through count_reads.py, which counts records, while flagstat counts what goes to the sorter. The script
     # named hisat2 takes no pipes, and would hand the paths to a shell unquoted; hisat2-align-s is what it starts.
     shell:
         bound(

@@ -16,7 +16,7 @@ TABLES = (
     *("var_model.info", "read_groups.info", "run.info", "bias_params.info"),
 )
 
-annotation_check, design = map(load, map(source, ("annotation.py", "design.py")))
+annotation_check, design = map(load, map(source, ("tuxedo/annotation.py", "tuxedo/design.py")))
 conditions = design.conditions(units, cohort.samples)
 
 
@@ -58,13 +58,13 @@ if workflow.is_main_process and PLANS:
 
 
 environment |= dict(
-    GPD_ANNOTATION=source("annotation.py"),
-    GPD_BLOCKS=source("blocks.py"),
-    GPD_EXPRESSION=source("expression.py"),
-    GPD_FRAGMENTS=source("fragments.py"),
-    GPD_SKIPPED_LOCI=source("skipped_loci.py"),
-    GPD_STRANDEDNESS=source("strandedness.py"),
-    GPD_CUMMERBUND=source("cummerbund.R"),
+    GPD_ANNOTATION=source("tuxedo/annotation.py"),
+    GPD_BLOCKS=source("tuxedo/lost_reads.py"),
+    GPD_EXPRESSION=source("tuxedo/cuffdiff_tables.py"),
+    GPD_FRAGMENTS=source("tuxedo/fragment_lengths.py"),
+    GPD_SKIPPED_LOCI=source("tuxedo/skipped_loci.py"),
+    GPD_STRANDEDNESS=source("tuxedo/strandedness.py"),
+    GPD_CUMMERBUND=source("tuxedo/cummerbund.R"),
 )
 
 

@@ -1,11 +1,11 @@
 """Run one job of the workflow on CPUs of its own, and leave one exact record of it.
 
-How it works. The *front* (`job.py`, the process that was called) takes the lease and starts a *keeper*, which starts
-bash, adopts whatever the command leaves behind, measures, and writes the record. Each watches the other: when
-one is killed, the other ends the job and records that. A lease is a set of kernel locks on an open file that
-front, keeper and every process of the job inherit, so the kernel frees it when the last of them is gone.
-Where all of them are killed, a journal beside the locks lets the next launcher write the record. A job ends
-with whoever asked for it (bash, and Snakemake behind it), so that no orphan writes where a second run writes.
+How it works. The *front* (`wrapper.py`, the process that was called) takes the lease and starts a *keeper*
+(`supervisor.py`), which starts bash, adopts whatever the command leaves behind, measures, and writes the record. Each
+watches the other: when one is killed, the other ends the job and records that. A lease is a set of kernel locks on an
+open file that front, keeper and every process of the job inherit, so the kernel frees it when the last of them is gone.
+Where all of them are killed, a journal beside the locks lets the next launcher write the record. A job ends with
+whoever asked for it (bash, and Snakemake behind it), so that no orphan writes where a second run writes.
 
 Rules of waiting. Launchers that may use the same CPUs (by affinity, cpuset or Slurm) queue first come, first
 served. Only the head of the queue takes CPUs, and it holds none while it waits, so there is no deadlock, and

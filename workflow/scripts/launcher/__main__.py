@@ -31,8 +31,8 @@ where a value may be empty it is written --name=value:
                                        GPD_RUNTIME_DIR  /tmp/gpd-UID, where leases are kept
 
 One launcher at a time works at a job, on whatever node: LOG.owner says which. Another waits (output_lock.py).
-Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts: outputs.py, which
-lies beside this folder, knows. Both options end the command line.
+Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts: checks/outputs.py,
+beside this folder, knows. Both options end the command line.
 
 Options of `scatter` (see scatter.py):
 
@@ -40,7 +40,7 @@ Options of `scatter` (see scatter.py):
     --scatter-cuts gaps|anywhere  GPD_SCATTER_CUTS  gaps   where the genome is cut; anywhere: with an overlap
     --run-cores N                 GPD_RUN_CORES     0      the most CPUs that jobs with this ledger may have; 0: all
     --run-mem-mb N                GPD_RUN_MEM_MB    0      the most memory, likewise
-    --stretches FILE    where it may be cut (stretches.py)
+    --stretches FILE    where it may be cut (n_free.py)
     --over FILE         what is walked over: its size says how much work it is
     --piece-mib N       the smallest piece worth a job, in MiB of that
     --piece FILE        what is written where the step is run whole
@@ -74,7 +74,7 @@ def main(arguments):
     try:
         settings, rest = parse(words)
         if verb == "run" and not rest:
-            from launcher.job import run
+            from launcher.wrapper import run
 
             return run(settings)
         if verb == "scatter" and not rest:

@@ -54,7 +54,7 @@ def by_traces(code, ended, settings, ooms, statuses, find_full_disk, notes):
     `ended`: why the launcher ended the job, or None. `ooms`: how many processes the kernel killed for want of
     memory, in the job's own cgroup and on the whole node, while it ran. `statuses`: exit codes of the programs of
     each pipe that failed. `find_full_disk` names a file system of the job's that is full. `notes`: what its programs
-    could not write or open (unwritten.py).
+    could not write or open (failed_writes.py).
     """
     if ended == "stalled":
         return "stalled", f"no CPU use and no I/O for {settings.stall_s:g} s"

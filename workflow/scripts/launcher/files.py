@@ -1,9 +1,9 @@
-"""Whether a job's files are whole and their disks full: outputs.py knows, which lies beside this package."""
+"""Whether a job's files are whole and their disks full: checks/outputs.py knows, which lies beside this package."""
 
 import os
 
+from launcher.network_files import shared_mib
 from launcher.scratch import place
-from launcher.shared import shared_mib
 from launcher.system import MIB, say
 
 
@@ -41,6 +41,6 @@ def told(fault, log_fd):
 
 def outputs():
     """Return the module, which takes its time to import."""
-    import outputs
+    from checks import outputs
 
     return outputs

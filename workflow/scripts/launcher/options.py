@@ -3,7 +3,7 @@
 import os
 from types import SimpleNamespace
 
-from launcher.allocate import LEVELS, POLICIES
+from launcher.cpu_choice import LEVELS, POLICIES
 from launcher.system import LauncherError
 
 MEMORY_POLICIES = ("default", "local", "interleave")

@@ -24,13 +24,13 @@ import signal
 import sys
 from collections import namedtuple
 
-from launcher.job import LOOK_S, as_owner, begun, read_command, run_attempt
+from launcher.free_cpus import Lookout, settled_spare
 from launcher.journal import recover
-from launcher.pieces import cut, cut_anywhere, padded, read_lines, spans
 from launcher.requester import ENDINGS
 from launcher.runtime import runtime_dir
-from launcher.spare import Lookout, settled_spare
+from launcher.shards import cut, cut_anywhere, padded, read_lines, spans
 from launcher.system import MIB
+from launcher.wrapper import LOOK_S, as_owner, begun, read_command, run_attempt
 
 GATHER, FINISH = "\nGATHER\n", "\nFINISH\n"
 LARGEST = 2048  # times --piece-mib: some hours of HaplotypeCaller, and the starts of the tool a 500th of them

@@ -3,7 +3,7 @@
 import json
 import os
 
-from launcher.allocate import LEVELS, grouped, slots, units
+from launcher.cpu_choice import LEVELS, grouped, slots, units
 from launcher.journal import read_notes, recover
 from launcher.limits import limits, usable_cpus
 from launcher.runtime import runtime_dir

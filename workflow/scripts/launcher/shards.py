@@ -3,14 +3,14 @@
 from collections import namedtuple
 
 Line = namedtuple("Line", "contig start end stretch bases")
-Line.__doc__ = "A part of a stretch (see stretches.py), counted from 0, the end exclusive; bases: how much work it is."
+Line.__doc__ = "A part of a stretch (see n_free.py), counted from 0, the end exclusive; bases: how much work it is."
 Stretch = namedtuple("Stretch", "lines work")
 Stretch.__doc__ = "The lines of a stretch, how much work they are (1 at least)."
 OVERLAP = 5000  # bases on each side of a cut within a stretch: HaplotypeCaller's regions fall into step within these
 
 
 def read_lines(path):
-    """Return the lines of a file that stretches.py wrote."""
+    """Return the lines of a file that n_free.py wrote."""
     with open(path) as file:
         rows = (line.rstrip("\n").split("\t") for line in file)
         return [Line(contig, *map(int, numbers)) for contig, *numbers in rows]

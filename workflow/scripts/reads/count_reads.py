@@ -5,12 +5,12 @@ shorter of two files. A sample then loses reads and the job still exits with 0. 
 bwa reads them, the alignments while the sorter does, and both are compared when the pipe is done, without a second
 pass over the data.
 
-    reads.py stream --counts DIR FASTQ               decompress FASTQ to stdout, leave its record count in DIR; with
-                                                     --reference FASTA, take the reads of a BAM or CRAM file; with
-                                                     --names, leave a digest of the reads' names, too
-    reads.py unit --counts DIR --output O FASTQ ...  compare a unit's counts with its alignments, write both to O;
-                                                     with --lanes N, those of N units that were mapped at once
-    reads.py sample --bam BAM UNIT.json ...          compare an indexed BAM with what its units counted
+    count_reads.py stream --counts DIR FASTQ               decompress FASTQ to stdout, leave its record count in DIR;
+                                                           with --reference FASTA, take the reads of a BAM or CRAM
+                                                           file; with --names, leave a digest of the reads' names, too
+    count_reads.py unit --counts DIR --output O FASTQ ...  compare a unit's counts with its alignments, write both to O;
+                                                           with --lanes N, those of N units that were mapped at once
+    count_reads.py sample --bam BAM UNIT.json ...          compare an indexed BAM with what its units counted
 
 Standard library only: it runs in whatever environment the rule has.
 """

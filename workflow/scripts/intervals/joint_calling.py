@@ -1,8 +1,8 @@
 """Cut the genome, or the contigs of what is called of it, into the intervals that a cohort is called in.
 
-    joint_intervals.py GENOME.bed CALLED.bed COUNT FOLDER
+    joint_calling.py GENOME.bed CALLED.bed COUNT FOLDER
 
-Both BED files are those of stretches.py. For each interval two BED files go into FOLDER: NofCOUNT.bed, its spans, one
+Both BED files are those of n_free.py. For each interval two BED files go into FOLDER: NofCOUNT.bed, its spans, one
 a contig, and NofCOUNT.wide.bed, which begins LEAD bases earlier where the interval begins within a stretch. A cohort is
 imported and genotyped over the wide one, and records belong to the interval that they start in: where a deletion
 reaches over a border, GATK gives what lies in it the allele `*` only if it has genotyped the deletion before.

@@ -1,7 +1,7 @@
 """How far apart the mates of a library are, from its first pairs, mapped to transcripts.
 
-    fragments.py first --reads N FASTQ     the first N reads of a file, gzip or plain
-    fragments.py distance < SAM            the distance of mates; the SAM has no header
+    fragment_lengths.py first --reads N FASTQ     the first N reads of a file, gzip or plain
+    fragment_lengths.py distance < SAM            the distance of mates; the SAM has no header
 
 distance prints two lines, `inner_distance N` and `inner_distance_sd N`, in bases: the median distance between the inner
 ends of mates, negative where they overlap, and its spread (1.4826 times the median deviation, so that strays do not

@@ -13,7 +13,7 @@
    And where a file could not be opened because too many are, the launcher is told, and nothing else happens: a JVM gives
    that a name that nobody understands. A file is made as long as the limit for it, since none can be opened.
 
-   Needs a compiler and no headers: compiled.py builds it where a workflow starts, and tries it. */
+   Needs a compiler and no headers: build_launcher.py builds it where a workflow starts, and tries it. */
 
 typedef unsigned long size_t;
 typedef long ssize_t;

@@ -1,6 +1,6 @@
 """Find stretches of reads that TopHat lost.
 
-    samtools view UNMAPPED.bam | blocks.py --threads N --lanes N FASTQ ...
+    samtools view UNMAPPED.bam | lost_reads.py --threads N --lanes N FASTQ ...
 
 TopHat cuts its intermediate files into parts, one a thread, at index entries of about 1,000 reads. Where there are
 about as many entries as threads, the reads of a part get lost: they end in unmapped.bam, and TopHat ends with 0. So the

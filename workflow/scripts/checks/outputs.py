@@ -3,9 +3,9 @@
     outputs.py FILE ...    print what is wrong with each that is not, as JSON; exit code 1 if any
 
 What a failed job made, Snakemake removes, and a program that passes over a failed write is made to fail
-(launcher/unwritten.py). Two ways are left: a JVM that swallows the error, and a power cut, which can take the end of a
-file whose job had ended well, or blocks of it. So the launcher looks whether a file is there, is not empty, has no hole
-and ends as its kind does; it looks into small files alone, and reads no data twice: less than a millisecond a file.
+(launcher/failed_writes.py). Two ways are left: a JVM that swallows the error, and a power cut, which can take the end
+of a file whose job had ended well, or blocks of it. So the launcher looks whether a file is there, is not empty, has
+no hole and ends as its kind does; it looks into small files alone, and reads no data twice: less than a millisecond.
 
 Standard library only; the launcher imports this, so that most imports stand where they are used.
 """

@@ -5,14 +5,14 @@ import os
 import time
 from binascii import crc32
 
-from launcher.allocate import units
+from launcher.cpu_allocation import byte_lock, free_units, is_leased
+from launcher.cpu_choice import units
+from launcher.cpu_queue import Releases
 from launcher.journal import noted
-from launcher.lease import byte_lock, free_units, is_leased
 from launcher.limits import limits
 from launcher.node import slurm_job_id
 from launcher.runtime import open_file
 from launcher.topology import format_cpus, machine_cores, parse_cpus
-from launcher.waiting import Releases
 
 SETTLED_S = 0.5  # Snakemake starts the next job within less, and what we start is noted
 WATCH_S, TURN_S = 5.0, 2.0  # how long a step watches for releases, and how often another looks whether it is its turn

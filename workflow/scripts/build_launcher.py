@@ -18,13 +18,14 @@ from pathlib import Path
 
 # by name, for of a workflow on another server nobody can list a folder
 MODULES = (
-    *("__init__", "__main__", "allocate", "attempt", "cgroup", "command", "diagnose", "files", "job", "journal"),
-    *("keeper", "lease", "ledger", "limits", "measure", "node", "options", "output_lock", "pieces", "processes"),
-    *("requester", "retry", "runtime", "scatter", "scratch", "shared", "show", "slurm", "spare", "supervise"),
-    *("system", "topology", "unwritten", "waiting"),
+    *("__init__", "__main__", "attempt", "cgroup", "command", "cpu_allocation", "cpu_choice", "cpu_queue", "diagnose"),
+    *("failed_writes", "files", "free_cpus", "job_watch", "journal", "ledger", "limits", "measure", "network_files"),
+    *("node", "options", "output_lock", "processes", "requester", "retry", "runtime", "scatter", "scratch", "shards"),
+    *("show", "slurm", "supervisor", "system", "topology", "wrapper"),
 )
-FILES = (*(f"launcher/{name}.py" for name in MODULES), "outputs.py")
-LIBRARY = "failed_writes.c"
+FILES = (*(f"launcher/{name}.py" for name in MODULES), "checks/outputs.py")
+LIBRARY = "launcher/failed_writes.c"
+LIBRARY_NAME = Path(LIBRARY).name
 COMPILERS = ("cc", "gcc", "clang")
 
 
@@ -39,7 +40,7 @@ def launcher(source: Callable[[str], Path], place: Path) -> Path:
 
 def without_library(source: Callable[[str], Path], started: Path) -> str:
     """Build the library that notices failed writes, beside the launcher; return why there is none, "" where it is."""
-    made = started.parents[1] / Path(LIBRARY).with_suffix(".so")
+    made = started.parents[1] / Path(LIBRARY_NAME).with_suffix(".so")
     if made.exists():
         return ""
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
@@ -57,9 +58,9 @@ def build(compiler: str, source: Path, made: Path) -> str:
         words = [compiler, "-x", "c", "-O1", "-shared", "-fPIC", "-nostdlib", "-o", part, source]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode:
-            return f"{compiler} cannot compile {LIBRARY}: {' '.join(done.stderr.split())[:200]}"
+            return f"{compiler} cannot compile {LIBRARY_NAME}: {' '.join(done.stderr.split())[:200]}"
         if not works(part):
-            return f"{LIBRARY} does not work on this system"
+            return f"{LIBRARY_NAME} does not work on this system"
         with part.open("rb") as file:
             os.fsync(file.fileno())
         part.rename(made)
@@ -67,8 +68,8 @@ def build(compiler: str, source: Path, made: Path) -> str:
 
 
 def works(library: Path) -> bool:
-    """Tell whether a program is ended where it cannot write; it is loaded as jobs load it (launcher/unwritten.py)."""
-    loaded = os.memfd_create(LIBRARY)
+    """Tell whether a program is ended where it cannot write; it is loaded as in jobs (launcher/failed_writes.py)."""
+    loaded = os.memfd_create(LIBRARY_NAME)
     try:
         os.write(loaded, library.read_bytes())
         named = {"LD_PRELOAD": f"/proc/{os.getpid()}/fd/{loaded}", "LD_BIND_NOW": "1", "LC_ALL": "C"}

@@ -386,7 +386,7 @@ def _shared_files(units: list[Row]) -> list[str]:
 # --- the command line ---
 
 SCHEMAS = {
-    name: Path(__file__).resolve().parents[1] / f"schemas/{name}.schema.yaml" for name in ("config", "samples", "units")
+    name: Path(__file__).resolve().parents[2] / f"schemas/{name}.schema.yaml" for name in ("config", "samples", "units")
 }
 
 

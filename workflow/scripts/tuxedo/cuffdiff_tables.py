@@ -1,6 +1,6 @@
 """Look at what cuffdiff left behind.
 
-    expression.py check --conditions A,B FOLDER     fail unless its tables are whole
+    cuffdiff_tables.py check --conditions A,B FOLDER     fail unless its tables are whole
 
 Builds of cuffdiff that were linked with a recent Boost crash after the last result is computed: tables are then empty,
 or end where a block of the file system ends. Standard library only.

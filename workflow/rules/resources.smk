@@ -6,7 +6,7 @@ import math
 
 from snakemake.iocontainers import InputFiles
 
-runtimes, partitions = load(source("runtimes.py")), load(source("partitions.py"))
+runtimes, partitions = load(source("resources/runtimes.py")), load(source("resources/partitions.py"))
 takes = {
     workflow.modifier.modify_rulename(rule): row
     for rule, row in runtimes.read(

@@ -1,6 +1,6 @@
 """Where a genome may be cut so that no call changes: between contigs, and within long runs of N.
 
-    stretches.py FASTA FAI [--regions FILE] > stretches.bed
+    n_free.py FASTA FAI [--regions FILE] > stretches.bed
 
 A stretch is what lies between two places to cut. Each line of the BED file that is written is a part of one:
 

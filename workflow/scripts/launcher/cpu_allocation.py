@@ -7,14 +7,14 @@ import time
 from binascii import crc32
 from collections import namedtuple
 
-from launcher.allocate import choose, granted, is_split, units
+from launcher.cpu_choice import choose, granted, is_split, units
+from launcher.cpu_queue import Releases, Turn
 from launcher.journal import haunted_cpus, haunting
 from launcher.limits import usable_cpus
 from launcher.requester import end_if_gone
 from launcher.runtime import lifted, open_file
 from launcher.system import digest
 from launcher.topology import format_cpus, machine_cores
-from launcher.waiting import Releases, Turn
 
 Lease = namedtuple("Lease", "cpus held nodes split fd", defaults=(None, None, (), None, None))
 Lease.__doc__ = """The CPUs granted (None: unbound), these and the siblings that stay idle for them, their NUMA nodes,

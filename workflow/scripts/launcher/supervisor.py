@@ -6,12 +6,12 @@ import time
 
 from launcher.cgroup import make_cgroup, planned_cgroups, remove_cgroups
 from launcher.command import sha256, start_shell
+from launcher.failed_writes import Notes
 from launcher.files import full_disk, output_fault, shared_files
+from launcher.job_watch import exit_code, supervise
 from launcher.ledger import utc
 from launcher.measure import Meter
-from launcher.supervise import exit_code, supervise
 from launcher.system import PDEATHSIG, SUBREAPER, LauncherError, prctl
-from launcher.unwritten import Notes
 
 
 def keep(attempt, log_fd, lease):

@@ -1,11 +1,11 @@
 """How many of a sample's reads map, and how well.
 
     mapping_rates.py sample --least 0.2 NAME UNIT.json ...     fail where a smaller share of the sample's reads maps, as
-                                                               reads.py counted them
+                                                               count_reads.py counted them
     mapping_rates.py report --log LOG FILES.tsv > TABLE.tsv    put all samples into one table for the MultiQC page, and
                                                                warn of those that stand out
 
-FILES.tsv has a line for each file, its sample before it: of samtools stats, and counts of reads.py (.json) where
+FILES.tsv has a line for each file, its sample before it: of samtools stats, and counts of count_reads.py (.json) where
 alignments may lack reads that do not map.
 
 Standard library only.
@@ -59,7 +59,7 @@ def require_mapped(sample: str, units: Iterable[dict], least: float) -> None:
 
 
 def read_rates(path: Path, before: Rates) -> Rates:
-    """The rates with what a file says of them: samtools stats, or reads.py, whose counts go before."""
+    """The rates with what a file says of them: samtools stats, or count_reads.py, whose counts go before."""
     if path.suffix == ".json":
         counts = json.loads(path.read_text())
         return replace(before, reads=counts["reads"], mapped=share(counts.get("mapped"), counts["reads"]))

@@ -7,10 +7,10 @@ import time
 
 from launcher.attempt import Attempt
 from launcher.cgroup import planned_cgroups, remove_cgroups
+from launcher.cpu_allocation import Lease, acquire, wait_for_earlier
 from launcher.files import input_fault
+from launcher.job_watch import Ending
 from launcher.journal import recover
-from launcher.keeper import keep
-from launcher.lease import Lease, acquire, wait_for_earlier
 from launcher.ledger import utc
 from launcher.measure import cpu_seconds
 from launcher.node import own_ledger
@@ -18,7 +18,7 @@ from launcher.processes import has_children, reap, stat_fields
 from launcher.requester import ENDINGS, Ended, Requester, end_if_gone
 from launcher.runtime import runtime_dir
 from launcher.scratch import FULL, make_folder
-from launcher.supervise import Ending
+from launcher.supervisor import keep
 from launcher.system import PDEATHSIG, SUBREAPER, TICK_S, LauncherError, prctl, say
 from launcher.topology import format_cpus
 

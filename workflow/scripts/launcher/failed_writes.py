@@ -6,7 +6,7 @@ there no disk is full, nothing forbids to run what lies there, and no name holds
 
 import os
 
-LIBRARY = os.path.join(os.path.dirname(__file__), os.pardir, "failed_writes.so")  # beside the package (compiled.py)
+LIBRARY = os.path.join(os.path.dirname(__file__), os.pardir, "failed_writes.so")  # as build_launcher.py made it
 MOST_BYTES = 8192
 # The job's bash itself goes without: it tells of what it cannot write, and rules pass over some of that.
 PRELOAD = (
