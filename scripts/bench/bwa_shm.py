@@ -10,7 +10,6 @@ and the shared index once. Alignments must be the same. Exits with 1 where they 
 with one index take more than half of the memory of those with their own; `--smallest` only shows that it works.
 """
 
-import argparse
 import hashlib
 import os
 import random
@@ -18,8 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from benches import figures
+from benches.figures import Figure
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
 SHM = Path("/dev/shm")
@@ -36,6 +39,11 @@ class Round:
     cpu_s: float
     memory_mib: float
     digests: frozenset[str]
+
+    def figures(self, what: str) -> Iterator[Figure]:
+        yield Figure(f"{what}: wall time, s", (self.wall_s,), decimals=1)
+        yield Figure(f"{what}: CPU seconds", (self.cpu_s,), decimals=1)
+        yield Figure(f"{what}: memory, MiB", (self.memory_mib,), decimals=0)
 
 
 def write_reference(path: Path, bases: int, seed: int) -> None:
@@ -124,17 +132,15 @@ def digest(sam: Path) -> str:
 
 def main() -> int:
     """Print the figures; return 1 when one is out of bounds."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = figures.parser(__doc__)
     parser.add_argument("--megabases", type=float, default=300)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--reads", type=int, default=20_000)
     parser.add_argument("--index", type=Path, help="prefix of an index that is there, beside its FASTA file")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--smallest", action="store_true", help="whether it works, not what it measures")
     arguments = parser.parse_args()
     if arguments.smallest:
         arguments.megabases, arguments.processes, arguments.reads = 0.2, [1, 2], 2000
-    within = []
+    holds = []
     with tempfile.TemporaryDirectory(prefix="gpd-bench-") as name:
         folder = Path(name)
         prefix = arguments.index or folder / "genome.fa"
@@ -144,20 +150,20 @@ def main() -> int:
         write_reads(folder / "reads.fq", prefix, arguments.reads, arguments.seed)
         bench = Bench(folder, prefix, folder / "reads.fq")
         bench.run(1, shared=False)  # the page cache is warm in all rounds
-        print(f"bwa, {prefix.stat().st_size / 1e6:.1f} Mb: processes, index: wall s, CPU s, memory MiB", flush=True)
+        print(f"bwa, {prefix.stat().st_size / 1e6:.1f} Mb", flush=True)
         digests = set()
         for count in arguments.processes:
             rounds = {index: bench.run(count, index == "one for all") for index in ("its own", "one for all")}
             for index, found in rounds.items():
-                figures = f"{found.wall_s:9.1f} {found.cpu_s:9.1f} {found.memory_mib:9.0f}"
-                print(f"  {count}, {index:12}{figures}", flush=True)
+                holds.append(figures.show(found.figures(f"processes {count}, index {index}")))
                 digests |= found.digests
-        same = len(digests) == 1
         share = rounds["one for all"].memory_mib / rounds["its own"].memory_mib
-        within += [same, share <= MOST_MEMORY or arguments.smallest]
-        print(f"alignments the same: {'yes' if same else 'NO'}")
-        print(f"memory of {count} with one index to that with their own (at most {MOST_MEMORY}): {share:.2f}")
-    return 0 if all(within) else 1
+        last = (
+            Figure("different alignments", (len(digests),), most=1, decimals=0, of_results=True),
+            Figure(f"memory of {count} processes with one index to that with their own", (share,), most=MOST_MEMORY),
+        )
+        holds.append(figures.show(last, arguments.smallest))
+    return figures.finish(arguments, all(holds))
 
 
 if __name__ == "__main__":

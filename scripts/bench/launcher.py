@@ -6,7 +6,6 @@ All comparisons are paired: the bare command and the launched one alternate, so 
 both. Figures are medians. Exits with 1 when one is out of bounds; `--smallest` only shows that it works.
 """
 
-import argparse
 import json
 import os
 import resource
@@ -16,6 +15,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from benches import figures
+from benches.figures import Figure
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
 sys.path.insert(0, str(SCRIPTS))
@@ -182,44 +184,33 @@ def median_accuracy(bench, seconds):
 
 def main():
     """Print the figures; return 1 when one is out of bounds."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = figures.parser(__doc__)
     parser.add_argument("--jobs", type=int, default=100)
     parser.add_argument("--seconds", type=float, nargs="*", default=[1, 15, 60])
     parser.add_argument("--steps", type=int, default=32, help="that wait for spare CPUs with some of their pieces")
-    parser.add_argument("--smallest", action="store_true", help="whether it works, not what it measures")
     arguments = parser.parse_args()
     if arguments.smallest:
         arguments.jobs, arguments.seconds, arguments.steps = 2, [0.2], 2
-    within = []
-
-    def show(what, figure, ok):
-        within.append(ok)
-        print(f"{what:72} {figure:>12}  {'ok' if ok else 'OUT OF BOUNDS'}", flush=True)
-
     with tempfile.TemporaryDirectory(prefix="gpd-bench-") as folder:
-        bench = Bench(folder)
-        wall_ms, cpu_ms = overhead(bench, arguments.jobs)
-        show(
-            f"overhead a job, wall, median of {arguments.jobs} pairs (under 60 ms)",
-            f"{wall_ms:.1f} ms",
-            wall_ms < 60,
-        )
-        show(
-            f"overhead a job, CPU, median of {arguments.jobs} pairs (under 60 ms)",
-            f"{cpu_ms:.1f} ms",
-            cpu_ms < 60,
-        )
-        share = waiters_share(bench, seconds=0.5 if arguments.smallest else 5.0)
-        show("8 jobs waiting for a lease (under 1% of a CPU)", f"{share:.2%}", share < 0.01)
-        share = waiting_steps_share(bench, arguments.steps, seconds=0.5 if arguments.smallest else 10.0)
-        show(
-            f"{arguments.steps} steps with pieces that wait for CPUs (under 2% of a CPU)", f"{share:.2%}", share < 0.02
-        )
-        for seconds in arguments.seconds:
-            for what, ratio in median_accuracy(bench, seconds):
-                bound = 0.02 if "CPU" in what else 0.05
-                show(f"{what} (within {bound:.0%})", f"{ratio:.4f}", abs(ratio - 1) <= bound)
-    return 0 if all(within) or arguments.smallest else 1
+        holds = figures.show(measured(Bench(folder), arguments), arguments.smallest)
+    return figures.finish(arguments, holds)
+
+
+def measured(bench, arguments):
+    """Yield each figure."""
+    wall_ms, cpu_ms = overhead(bench, arguments.jobs)
+    yield Figure(f"overhead a job, median of {arguments.jobs} pairs: wall time, ms", (wall_ms,), most=60, decimals=1)
+    yield Figure(f"overhead a job, median of {arguments.jobs} pairs: CPU time, ms", (cpu_ms,), most=60, decimals=1)
+    share = waiters_share(bench, seconds=0.5 if arguments.smallest else 5.0)
+    yield Figure("8 jobs waiting for CPUs: share of a CPU", (share,), most=0.01, decimals=4)
+    share = waiting_steps_share(bench, arguments.steps, seconds=0.5 if arguments.smallest else 10.0)
+    yield Figure(
+        f"{arguments.steps} steps with parts that wait for CPUs: share of a CPU", (share,), most=0.02, decimals=4
+    )
+    for seconds in arguments.seconds:
+        for what, ratio in median_accuracy(bench, seconds):
+            bound = 0.02 if "CPU" in what else 0.05
+            yield Figure(what, (ratio,), least=1 - bound, most=1 + bound, decimals=4)
 
 
 if __name__ == "__main__":

@@ -7,14 +7,13 @@ megabytes, the group is that of all CPUs, and its count of walks is its own: a c
 takes about a minute. Exits with 1 where medians differ by more than 5%; `--smallest` only shows that it works.
 """
 
-import argparse
 import re
 import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
 
-from benches.figures import Figure, show, show_machine, spread
+from benches.figures import Figure, finish, parser, show, show_machine, spread
 
 from gpd.machines import facts, host, launcher
 from gpd.machines.topology import Policy
@@ -60,12 +59,11 @@ def figures(repeats: int) -> Iterator[Figure]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--smallest", action="store_true", help="show that it works, and nothing more")
-    options = parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--repeats", type=int, default=5)
+    options = made.parse_args()
     show_machine(options.smallest)
-    return 0 if show(figures(1 if options.smallest else options.repeats), options.smallest) else 1
+    return finish(options, show(figures(1 if options.smallest else options.repeats), options.smallest))
 
 
 if __name__ == "__main__":

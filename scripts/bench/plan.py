@@ -6,16 +6,18 @@ is its peak. `--smallest` only shows that it works: one sample.
 """
 
 import os
-import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
+from benches import figures  # noqa: E402
+from benches.figures import Figure  # noqa: E402
 from conftest import SNAKEFILE, tiny_cohort  # noqa: E402
 
 SIZES = ((100, 4, 3), (1_000, 4, 3), (1_000, 1, 3), (5_000, 1, 1), (10_000, 1, 1))  # samples, lanes, runs
@@ -68,27 +70,25 @@ def bare(folder: Path, samples: list[str], lanes: int) -> Path:
     return path
 
 
-def measure(count: int, lanes: int, runs: int) -> None:
+def measure(count: int, lanes: int, runs: int) -> Iterator[Figure]:
     samples = [f"S{number}" for number in range(count)]
     with tempfile.TemporaryDirectory() as folder:
         cohort = tiny_cohort(Path(folder), samples, lanes)
         cohort.write()
         for name, snakefile in (("", SNAKEFILE), (", Snakemake alone", bare(Path(folder), samples, lanes))):
             planned = [plan(Path(folder), snakefile) for _ in range(runs)]
-            times = [each.wall_s for each in planned]
-            cpu_s = statistics.median(each.cpu_s for each in planned)
-            peak_mib = max(each.peak_mib for each in planned)
-            print(
-                f"plan {count} samples x {lanes} lanes{name}: median {statistics.median(times):.1f} s (n = {runs}, "
-                f"{min(times):.1f} to {max(times):.1f} s), {cpu_s:.1f} CPU s, {peak_mib:.0f} MiB",
-                flush=True,
-            )
+            what = f"plan {count} samples x {lanes} lanes{name}"
+            yield Figure(f"{what}: wall time, s", tuple(each.wall_s for each in planned), decimals=1)
+            yield Figure(f"{what}: CPU seconds", tuple(each.cpu_s for each in planned), decimals=1)
+            yield Figure(f"{what}: peak memory, MiB", tuple(each.peak_mib for each in planned), decimals=0)
 
 
-def main() -> None:
-    for size in ((1, 1, 1),) if "--smallest" in sys.argv[1:] else SIZES:
-        measure(*size)
+def main() -> int:
+    arguments = figures.parser(__doc__).parse_args()
+    sizes = ((1, 1, 1),) if arguments.smallest else SIZES
+    holds = [figures.show(measure(*size)) for size in sizes]
+    return figures.finish(arguments, all(holds))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

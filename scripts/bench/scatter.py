@@ -114,7 +114,7 @@ def main() -> int:
                 place.mkdir()
                 found = measure(question, source, place, arguments.pairs)
                 holds.append(figures.show(found, arguments.smallest))
-    return 0 if all(holds) else 1
+    return figures.finish(arguments, all(holds))
 
 
 if __name__ == "__main__":

@@ -214,7 +214,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="bench-") as folder:
             found = measure(CONTESTS[name], Path(folder), arguments.pairs, arguments.seed)
             holds.append(figures.show(found, arguments.smallest))
-    return 0 if all(holds) else 1
+    return figures.finish(arguments, all(holds))
 
 
 if __name__ == "__main__":

@@ -49,7 +49,8 @@ def test_a_recalibration_table_that_is_cut_off(tmp_path: Path, disk) -> None:
     ran = cohort.snakemake("--notemp", "--", str(table.relative_to(tmp_path)))
     record = last_record(tmp_path)
     assert (ran.exit_code, record["rule"], record["cause"]) == (1, "base_recalibrator", "disk_full"), ran.said
-    assert record["message"].startswith("results/base_recalibrator/S1.table is cut off: its last line is incomplete (No space left on device")
+    what = "results/base_recalibrator/S1.table is cut off: its last line is incomplete (No space left on device"
+    assert record["message"].startswith(what)
     assert not table.exists()
     free()
     ran = cohort.snakemake("--notemp", "--", "results/base_recalibration/S1.bam")

@@ -1,12 +1,22 @@
-"""How benches say what they measured: on which machine, the median of a figure over pairs, and its bound."""
+"""How benches say what they measured: on which machine, the median of a figure over pairs, and its bound.
+
+With `--json FILE` all of it goes to a file, too, of which `make docs` makes a page of evidence.
+"""
 
 import argparse
+import json
+import shlex
 import statistics
+import subprocess
+import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 
 from gpd.lab import provenance
 from gpd.machines import host
+from gpd.paths import ROOT
 from gpd.text.formats import listed
 
 
@@ -42,10 +52,14 @@ def spread(values: Iterable[float], decimals: int = 3) -> str:
     return f"{middle} (n = {len(values)}, {least} to {most})"
 
 
+SHOWN: list[Figure] = []  # by this process
+
+
 def show(found: Iterable[Figure], smallest: bool = False) -> bool:
     """Print figures as they come; whether all hold that have to."""
     holds = []
     for figure in found:
+        SHOWN.append(figure)
         print(figure, flush=True)
         holds.append(figure.holds or (smallest and not figure.of_results))
     return all(holds)
@@ -68,4 +82,49 @@ def parser(description: str) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--seed", type=int, default=1, help="of the simulated cohorts (%(default)s)")
     made.add_argument("--smallest", action="store_true", help="whether it works, not what it measures")
+    made.add_argument("--json", type=Path, help="write the figures to this file, too: docs/evidence/data/BENCH.json")
     return made
+
+
+def finish(arguments: argparse.Namespace, holds: bool) -> int:
+    """Write what was shown where --json asks for it; the bench's exit code."""
+    if arguments.json:
+        arguments.json.write_text(json.dumps(record(), indent=1) + "\n", encoding="utf-8")
+    return 0 if holds else 1
+
+
+def record() -> dict[str, object]:
+    """All figures shown, and what they depend on; the host's name is nobody's business."""
+    here = host.look({})
+    script = Path(sys.argv[0]).resolve()
+    return {
+        "bench": script.stem,
+        "about": (sys.modules["__main__"].__doc__ or "").partition("\n")[0],
+        "command": shlex.join(["python", f"scripts/bench/{script.name}", *_options(sys.argv[1:])]),
+        "commit": _git("rev-parse", "--short=12", "HEAD"),
+        "changed": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "machine": {
+            "cpu": here.cpu_model,
+            "threads": here.usable_threads,
+            "memory_gib": round((here.memory_mib or 0) / 1024, 1),
+            "os": here.os,
+            "kernel": here.kernel,
+        },
+        "tools": {tool: version for tool, version in provenance.tool_versions("germline").items() if version},
+        "figures": [asdict(figure) for figure in SHOWN],
+    }
+
+
+def _options(words: list[str]) -> list[str]:
+    """The command's options, but for where its record goes."""
+    if "--json" in words:
+        at = words.index("--json")
+        return words[:at] + words[at + 2 :]
+    return [word for word in words if not word.startswith("--json=")]
+
+
+def _git(*words: str) -> str:
+    """What git says of this tree; empty where it is none of git's."""
+    done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
