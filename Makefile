@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults soak lint format bench lock clean
+.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults soak lint format bench docs docs-serve lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -95,10 +95,25 @@ bench: installed ## measure what the numbers in the documentation say (BENCH_ARG
 	@failed=(); for bench in $(BENCHES); do python "$$bench" $(BENCH_ARGS) || failed+=("$$bench"); done; \
 		if (( $${#failed[@]} )); then echo "make bench: failed: $${failed[*]}" >&2; exit 1; fi
 
-lock: installed ## resolve requirements.lock anew from pyproject.toml
-	@uv pip compile --quiet --universal --python-version 3.11 --extra dev --upgrade --generate-hashes \
-		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock" \
-		--output-file requirements.lock pyproject.toml
+SITE := docs/_build/html
+DOCS_PORT ?= 8000
+
+docs: installed ## write the generated pages of docs/ anew, and build the site in docs/_build; a warning is an error
+	@scripts/setup/docs --quiet
+	@python -m documentation
+	@sphinx-build --quiet --builder html --fail-on-warning --keep-going docs $(SITE)
+	@echo "$(SITE)/index.html"
+
+docs-serve: docs ## build the site and show it on this machine (DOCS_PORT=8000)
+	@python -m http.server --bind 127.0.0.1 --directory $(SITE) $(DOCS_PORT)
+
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
+DOCS_EXTRA := python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; print(*project["optional-dependencies"]["docs"], sep="\n")'
+
+lock: installed ## resolve requirements.lock and docs/requirements.lock anew from pyproject.toml
+	@$(COMPILE) --extra dev --output-file requirements.lock pyproject.toml
+	@$(DOCS_EXTRA) | $(COMPILE) --constraint requirements.lock --output-file docs/requirements.lock -
 
 clean: ## remove what set-up and runs made in this folder
 	@rm -rf .venv .tools .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .snakemake demo-run

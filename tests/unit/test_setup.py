@@ -506,26 +506,45 @@ def test_gatk_refuses_options_that_are_none(gatk, words):
     assert done.stderr.splitlines()[-1].startswith("gatk: --java-options")
 
 
-def test_the_lock_names_no_place():
-    lock = (ROOT / "requirements.lock").read_text()
+LOCKS = {"requirements.lock": "dev", "docs/requirements.lock": "docs"}  # the extra that each of them pins
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_names_no_place(name):
+    lock = (ROOT / name).read_text()
     assert not re.search(r"://|^\s*-|index|find-links|file:|/(home|root|tmp|work)/", lock, re.MULTILINE | re.I) or [
         line for line in lock.splitlines() if not line.startswith(("    --hash=", "#"))
     ]
 
 
-def test_the_lock_pins_and_hashes_everything_that_is_asked_for():
-    lock = (ROOT / "requirements.lock").read_text()
+def pinned(name):
+    """The version of each package that a lock names."""
+    lock = (ROOT / name).read_text()
     entries = re.split(r"\n(?=\S)", "\n".join(line for line in lock.splitlines() if not line.startswith("#")))
-    pinned = {}
+    found = {}
     for entry in entries:
-        name, version = re.match(r"([a-z0-9_-]+)==(\S+)", entry).groups()
-        assert "--hash=sha256:" in entry, name
-        pinned[name] = version
+        package, version = re.match(r"([a-z0-9_-]+)==(\S+)", entry).groups()
+        assert "--hash=sha256:" in entry, package
+        found[package] = version
+    return found
+
+
+@pytest.mark.parametrize(("name", "extra"), LOCKS.items())
+def test_a_lock_pins_and_hashes_everything_that_is_asked_for(name, extra):
+    found = pinned(name)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for requirement in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:
-        name, _, version = requirement.partition("==")
-        assert name in pinned
-        assert version in ("", pinned[name])
+    asked = project["optional-dependencies"][extra] + (project["dependencies"] if extra == "dev" else [])
+    for requirement in asked:
+        package, _, version = requirement.partition("==")
+        assert package in found
+        assert version in ("", found[package])
+
+
+def test_the_documents_packages_are_those_of_the_environment_they_are_installed_into():
+    ours, theirs = pinned("requirements.lock"), pinned("docs/requirements.lock")
+    assert {name: version for name, version in theirs.items() if name in ours} == {
+        name: ours[name] for name in theirs if name in ours
+    }
 
 
 def test_citation_and_package_are_of_one_version():
@@ -544,7 +563,7 @@ def test_every_target_sets_up_first():
 
 
 def test_no_file_of_set_up_names_a_registry():
-    names = ["Makefile", "pyproject.toml", "requirements.lock", "envs/gatk/pom.xml"]
+    names = ["Makefile", "pyproject.toml", "requirements.lock", "docs/requirements.lock", "envs/gatk/pom.xml"]
     files = [ROOT / name for name in names]
     for path in [*files, *(found for found in (ROOT / "scripts/setup").rglob("*") if found.is_file())]:
         assert not re.search(r"https?://", path.read_text()), path
@@ -555,6 +574,7 @@ def test_scripts_are_executable():
         "scripts/setup/install",
         "scripts/setup/gatk",
         "scripts/setup/slurm",
+        "scripts/setup/docs",
         "scripts/setup/class_archive/make",
         ".ci/run",
     ):

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from dataclasses import MISSING, fields, replace
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -24,9 +24,7 @@ from gpd.records.binding import (
     is_binding,
     told_binding,
 )
-from gpd.records.study import PROFILES, Pool, Study
 
-MANUAL = (ROOT / "config/README.md").read_text()
 POOL = [Sample(f"S{n}") for n in range(1, 9)]
 
 
@@ -156,25 +154,6 @@ def test_what_is_no_bindings_name_is_refused(name):
     assert not is_binding(name)
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(name, BindingName)
-
-
-DEFAULTS = {
-    field.name: field.default for field in fields(Study) if field.default is not MISSING and field.default is not None
-} | {"concurrent_samples": study.KNEE}
-
-
-@pytest.mark.parametrize(
-    ("key", "default"),
-    [
-        *DEFAULTS.items(),
-        *((f"profiles.{mode}", profile) for mode, profile in PROFILES.items()),
-        *((f"pipelines.PIPELINE.{field.name}", field.default) for field in fields(Pool)),
-    ],
-)
-def test_the_manual_states_each_default(key, default):
-    (row,) = (line for line in MANUAL.splitlines() if line.startswith(f"| `{key}` |"))
-    stated = f"[{', '.join(map(str, default))}]" if isinstance(default, tuple) else str(default)
-    assert row.strip("|").split(" | ")[1].strip() == f"`{stated.lower() if isinstance(default, bool) else stated}`"
 
 
 def test_faults_are_all_told(tmp_path):

@@ -1,0 +1,12 @@
+"""Write every generated page of docs/ anew, and the figures between markers in README.md.
+
+    python -m documentation
+
+tests/unit/test_docs.py fails where a committed page is another than would be written.
+"""
+
+from documentation import everything
+
+for path, text in everything().items():
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,292 @@
+"""The reference pages: each is made from the one place that the program itself goes by."""
+
+import csv
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+import yaml
+from typer.cli import get_docs_for_click
+
+from documentation import schema
+from documentation.pages import ROOT, code, page, slug, table
+from gpd import cli
+from gpd.bundles import rules
+from gpd.tables import columns
+
+HERE = Path(__file__).parent
+SCHEMAS = "workflow/schemas"
+STUDY_SCHEMA = "scripts/gpd/lab/throughput.schema.yaml"
+
+
+def pages() -> dict[str, str]:
+    """Every page of docs/reference, by its name."""
+    return {
+        "index": index(),
+        "configuration": configuration(),
+        "sample-sheets": sample_sheets(),
+        "study": study(),
+        "command-line": command_line(),
+        "make-targets": make_targets(),
+        "outputs": outputs(),
+        "job-records": job_records(),
+        "tables": tables(),
+        "checks": checks(),
+        "messages": messages(),
+        "profiles": profiles(),
+        "tools": tools(),
+    }
+
+
+ORDER = ("configuration", "sample-sheets", "study", "command-line", "outputs", "messages", "job-records", "tables")
+
+
+def index() -> str:
+    return page(
+        "Reference",
+        "the files that the program itself reads",
+        "Every key, column, option and file. Most of these pages are made from the code, so they say what it does.",
+        f"```{{toctree}}\n:maxdepth: 1\n:glob:\n\n{chr(10).join(ORDER)}\n*\n```",
+    )
+
+
+def yaml_schema(name: str) -> Mapping[str, Any]:
+    return yaml.safe_load((ROOT / SCHEMAS / f"{name}.schema.yaml").read_text(encoding="utf-8"))
+
+
+def configuration() -> str:
+    source = f"{SCHEMAS}/config.schema.yaml"
+    return page(
+        "Configuration",
+        source,
+        "The keys of `config/config.yaml`. Keys of nested parts are written with dots: `reference.fasta` is `fasta:`"
+        " below `reference:`. NAME stands for a name of your choice.",
+        "Paths are relative to the directory that the workflow runs in. They may hold blanks, but neither braces nor"
+        " control characters. `~` and variables are not expanded.",
+        *schema.sections(yaml_schema("config")),
+    )
+
+
+def sample_sheets() -> str:
+    sheets = (
+        ("`config/samples.tsv`", "samples", "One sample per line."),
+        (
+            "`config/units.tsv`",
+            "units",
+            "One unit per line: one lane of one sample. It becomes one read group.",
+        ),
+    )
+    parts = [f"## {title}\n\n{text}\n\n{sheet_columns(name)}" for title, name, text in sheets]
+    return page(
+        "Sample sheets",
+        f"{SCHEMAS}/samples.schema.yaml and units.schema.yaml",
+        "Two tables name the samples and their read files. Tabs separate the columns. Their order does not matter, and "
+        "optional columns may be left out or left empty. Blank lines and lines that start with `#` are ignored.",
+        "Names are made of letters, digits, `.`, `_` and `-`, and start with a letter or digit. They become names of"
+        " files, so two names must differ in more than case. They have 100 characters at most.",
+        *parts,
+    )
+
+
+def sheet_columns(name: str) -> str:
+    found = yaml_schema(name)
+    rows = []
+    for column, part in schema.keys(found):
+        choices = f" One of {', '.join(map(code, part['enum']))}." if "enum" in part else ""
+        needed = "yes" if column in found["required"] else ""
+        rows.append((code(column), needed, part["description"] + choices))
+    return table(("column", "needed", "meaning"), rows)
+
+
+def study_schema() -> Mapping[str, Any]:
+    """The JSON schema of config/throughput.yaml: types and defaults of its keys."""
+    if (ROOT / STUDY_SCHEMA).exists():
+        return yaml.safe_load((ROOT / STUDY_SCHEMA).read_text(encoding="utf-8"))
+    import msgspec
+
+    from gpd.records.study import Study
+
+    return msgspec.json.schema(Study)
+
+
+def study() -> str:
+    """The keys of a study's file; study_keys.yaml explains each of them."""
+    root = study_schema()
+    root = schema.resolve(root, root)
+    texts = yaml.safe_load((HERE / "study_keys.yaml").read_text(encoding="utf-8"))
+    names = list(root["properties"])
+    if set(names) != set(texts):
+        raise ValueError(f"study_keys.yaml and the settings of a study differ in {sorted(set(names) ^ set(texts))}")
+    parts = {name: schema.resolve(root, root["properties"][name]) | {"description": texts[name]} for name in names}
+    return page(
+        "Study file",
+        "the settings of a study and scripts/documentation/study_keys.yaml",
+        "The keys of `config/throughput.yaml`, which `gpd throughput` reads. A study is a grid of runs; the program "
+        "calls a run a cell. Each run takes some samples of a pool through a pipeline once.",
+        schema.overview(parts),
+        *(schema.section(root, name, part, name in root["required"]) for name, part in parts.items()),
+    )
+
+
+def command_line() -> str:
+    """What typer documents of itself, with links in place of cut descriptions."""
+    command = typer.main.get_command(cli.app)
+    text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="gpd")
+    lines, at = [], ""
+    for line in html.unescape(text).splitlines():
+        if heading := re.match(r"#+ `(.*)`", line):
+            at = heading[1]
+        if listed := re.match(r"\* `([a-z]+)`: ", line):
+            line = f"* [`{at} {listed[1]}`](#{slug(f'{at} {listed[1]}')})"
+        lines.append(line)
+    body = "\n".join(lines).partition("\n")[2].strip()
+    return page("Command line", "the help texts of scripts/gpd/commands", body)
+
+
+def make_targets() -> str:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    rows = [
+        (code(f"make {target}"), says)
+        for targets, says in re.findall(r"^([a-z][a-z0-9 -]*):[^#\n]*## (.*)", text, re.MULTILINE)
+        for target in targets.split()
+    ]
+    return page("Make targets", "the Makefile", table(("command", "does"), rows))
+
+
+def outputs() -> str:
+    """outputs.tsv explains the files; each of them has to be some rule's output."""
+    rules_text = "\n".join(
+        path.read_text(encoding="utf-8") for path in sorted((ROOT / "workflow/rules").rglob("*.smk"))
+    )
+    rows = list(rows_of(HERE / "outputs.tsv"))
+    if gone := [row["file"] for row in rows if not is_made(row["file"], rules_text)]:
+        raise ValueError(f"outputs.tsv: no rule makes {', '.join(gone)}")
+    parts = []
+    for part in dict.fromkeys(row["part"] for row in rows):
+        found = [(code(row["file"]), row["when"], row["holds"]) for row in rows if row["part"] == part]
+        parts.append(f"## {part}\n\n{table(('file', 'when', 'holds'), found)}")
+    return page(
+        "Outputs",
+        "scripts/documentation/outputs.tsv",
+        "What a run leaves in its directory. SAMPLE is a sample's name. CALLSET is a sample's name, or `cohort` with "
+        "`calling: joint`.",
+        "Intermediate files are removed when nothing needs them any more. A rule's folder below `results/` and "
+        "`logs/` has the rule's name.",
+        *parts,
+    )
+
+
+def is_made(file: str, rules_text: str) -> bool:
+    """Whether rules name a file: with wildcards in place of SAMPLE and the like, or by its folder and its ending."""
+    if not file.startswith("results/"):
+        return True  # of the launcher, or of a study
+    with_wildcards = re.sub(r"[A-Z]{4,}", lambda found: f"{{{found[0].lower()}}}", file)
+    return f'"{with_wildcards.rstrip("/")}' in rules_text
+
+
+def rows_of(path: Path) -> Iterator[dict[str, str]]:
+    """The lines of a table whose columns are separated by tabs; lines that begin with `#` are passed over."""
+    with path.open(encoding="utf-8") as lines:
+        yield from csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t")
+
+
+def ledger_schema() -> Mapping[str, Any]:
+    return json.loads((ROOT / SCHEMAS / "ledger.schema.json").read_text(encoding="utf-8"))
+
+
+def job_records() -> str:
+    return page(
+        "Job records",
+        f"{SCHEMAS}/ledger.schema.json",
+        "Every attempt of every job leaves one line in `ledger.jsonl`: the execution trace, in JSON Lines. A value "
+        "that is not known is empty (`null`), never zero. `gpd ledger check` checks the file.",
+        "A lease is an exclusive allocation of CPUs. A shard is one part of a scattered step.",
+        schema.fields(ledger_schema()),
+    )
+
+
+def columns_by_table() -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """The columns of each table of a study, then of each table of a scaling study."""
+    yield from columns.TABLES.items()
+    yield from ((f"scaling: {name}", found) for name, found in columns.SCALING.items())
+
+
+def tables() -> str:
+    parts = []
+    for name, found in columns_by_table():
+        rows = ((code(each.name), each.unit, each.description) for each in found)
+        parts.append(f"## {name}\n\n{table(('column', 'unit', 'meaning'), rows)}")
+    return page(
+        "Tables of results",
+        "scripts/gpd/tables/columns.py",
+        "`gpd throughput` and `gpd report` write these tables into `tables/` of a study, as TSV and Parquet. "
+        "Each Parquet column carries its unit and its meaning.",
+        *parts,
+    )
+
+
+def checks() -> str:
+    found = [("digests", "every file is what the manifest says")]
+    found += [(rule.name, rule.says) for rule in (rules.FIGURES, *rules.RULES)]
+    return page(
+        "Checks of a results package",
+        "scripts/gpd/bundles/rules.py",
+        "`gpd bundle check FILE` computes all results of a package again from its job records, and applies these "
+        "checks. Each one holds, fails, or is not known to hold; the output says why.",
+        table(("check", "holds where"), ((code(name), says) for name, says in found)),
+    )
+
+
+def messages() -> str:
+    """Exit codes, and the causes of failed jobs: causes.tsv explains each that a record may have."""
+    rows = list(rows_of(HERE / "causes.tsv"))
+    known = {cause for cause in ledger_schema()["properties"]["cause"]["enum"] if cause}
+    if known != {row["cause"] for row in rows}:
+        raise ValueError(f"causes.tsv and the job record differ in {sorted(known ^ {row['cause'] for row in rows})}")
+    codes = (each.strip(" .").partition(" ") for each in cli.EXIT_CODES.partition(":")[2].split(";"))
+    return page(
+        "Exit codes and messages",
+        "scripts/documentation/causes.tsv",
+        "## Exit codes of `gpd`",
+        table(("code", "meaning"), ((number, meaning) for number, _, meaning in codes)),
+        "An error is one line on stderr: what is wrong, where, and what to do. `snakemake` alone ends with 1 where "
+        "anything failed or the input is wrong.",
+        "## Causes of failed jobs",
+        "A job that failed has one of these causes in its [record](job-records.md), beside the message of the tool. "
+        "`gpd run` prints both at its end.",
+        table(("cause", "meaning", "what to do"), ((code(r["cause"]), r["meaning"], r["do"]) for r in rows)),
+    )
+
+
+def profiles() -> str:
+    parts = []
+    for path in sorted((ROOT / "profiles").glob("*/config*.yaml")):
+        text = path.read_text(encoding="utf-8").strip()
+        parts.append(f"## {code(f'profiles/{path.parent.name}')}\n\n```yaml\n{text}\n```")
+    return page(
+        "Profiles",
+        "the files of profiles/",
+        "A profile is a folder of settings for Snakemake: `snakemake --profile profiles/slurm`. `profiles/default` "
+        "is taken when you name none.",
+        *parts,
+    )
+
+
+def tools() -> str:
+    rows = []
+    for row in rows_of(ROOT / "scripts/gpd/machines/tools.tsv"):
+        cells = {key: "" if value in ("-", ".") else value for key, value in row.items()}
+        package = "`make setup`" if row["apt"] == "." else cells["apt"].replace("|", " or ")
+        environment = code(f"envs/{cells['conda']}") if cells["conda"] else ""
+        needed = cells["needed_by"].replace(",", ", ")
+        rows.append((code(row["command"]), cells["minimum"], package, environment, needed, row["purpose"]))
+    return page(
+        "Tools",
+        "scripts/gpd/machines/tools.tsv",
+        "`make setup` installs what is missing, as far as the distribution has it. `gpd doctor` lists what it finds.",
+        table(("command", "from version", "Debian package", "conda environment", "needed by", "purpose"), rows),
+    )

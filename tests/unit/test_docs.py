@@ -1,0 +1,245 @@
+"""The documents: short, plainly written, current, and true in their links, commands and examples."""
+
+import contextlib
+import io
+import re
+import tempfile
+from collections.abc import Mapping
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from statistics import mean
+from typing import Any, get_args
+
+import pytest
+import typer
+import yaml
+from conftest import ROOT, script
+from documents import Document, documents
+from snakemake.cli import get_argument_parser
+
+from documentation import everything, reference, schema
+from documentation.evidence import FIGURE
+from gpd import cli
+from gpd.lab import study
+
+DOCUMENTS = {document.name: document for document in documents()}
+OF_FOLDERS = re.compile(r"(workflow|profiles|scripts/gpd|tests/\w+)/README\.md")
+BUDGETS = {  # bytes
+    "README.md": 6_000,
+    "config/README.md": 6_000,
+    "CONTRIBUTING.md": 10_000,
+    **{name: 3_000 for name in DOCUMENTS if OF_FOLDERS.fullmatch(name)},
+}
+OUTSIDE_DOCS = 40_000  # bytes of all documents that are not in docs/
+LONGEST_MEAN, LONG, MOST_LONG = 16, 25, 0.10  # words a sentence, words, share of sentences
+MOST_FIGURES = 3  # in README.md
+MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+PASSING = {  # what tells of a day, a machine or an earlier state, and belongs into evidence or into a commit's message
+    "a date": rf"\b20\d\d-\d\d(-\d\d)?\b|\b(\d\d? )?({MONTHS}) 20\d\d\b|\b\d\d? ({MONTHS})\b",
+    "a seed": r"\bseeds? \d+",
+    "today": r"(?i)\btoday\b",
+    "an earlier state": r"(?i)\b(earlier (version|session)s?|the last set)\b",
+    "a set of runs": r"(?i)\bsets? of runs\b",
+    "a host": r"\bip-\d+-\d+|\b[\w-]+\.(local|internal|lan|localdomain)\b|\bhost was slow\b",
+}
+MINIMAL = {"reference": {"fasta": "genome.fa"}, "known_sites": ["dbsnp.vcf.gz"]}
+HISTORY = ("CHANGELOG.md", "docs/evidence/")  # may tell of days and machines
+NOT_PROSE = (*HISTORY, "docs/reference/command-line.md")  # of help texts
+
+prose = pytest.mark.parametrize(
+    "document", [each for name, each in DOCUMENTS.items() if not name.startswith(NOT_PROSE)], ids=lambda each: each.name
+)
+every = pytest.mark.parametrize("document", DOCUMENTS.values(), ids=lambda each: each.name)
+
+
+# ---- how much, and how it is written -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "most"), BUDGETS.items())
+def test_a_page_keeps_to_its_budget(name: str, most: int) -> None:
+    assert DOCUMENTS[name].size <= most
+
+
+def test_documents_outside_of_docs_keep_to_theirs() -> None:
+    sizes = {name: document.size for name, document in DOCUMENTS.items() if not name.startswith("docs/")}
+    assert sum(sizes.values()) < OUTSIDE_DOCS, sizes
+
+
+@prose
+def test_sentences_are_short(document: Document) -> None:
+    lengths = [len(words) for words in document.sentences]
+    long = [" ".join(words) for words in document.sentences if len(words) > LONG]
+    assert not lengths or mean(lengths) <= LONGEST_MEAN, long
+    assert len(long) <= max(1, MOST_LONG * len(lengths)), long
+
+
+@prose
+@pytest.mark.parametrize("what", PASSING)
+def test_no_page_tells_of_what_passes(document: Document, what: str) -> None:
+    found = [match[0] for match in re.finditer(PASSING[what], document.without_code)]
+    assert not found, f"{what}: {found}"
+
+
+# ---- generated pages, and figures --------------------------------------------------------------------
+
+
+@cache
+def generated() -> dict[str, str]:
+    return {path.relative_to(ROOT).as_posix(): text for path, text in everything().items()}
+
+
+def test_generated_pages_are_current_and_no_other_page_says_it_is_generated() -> None:
+    stale = [name for name, text in generated().items() if name not in DOCUMENTS or DOCUMENTS[name].text != text]
+    assert not stale, "make docs writes them anew"
+    marked = {name for name, document in DOCUMENTS.items() if document.is_generated}
+    assert marked == set(generated()) - {"README.md"} | {"docs/evidence/faults.md"}
+
+
+def test_the_readme_has_few_figures_and_all_of_them_between_markers() -> None:
+    text = DOCUMENTS["README.md"].text
+    assert len(FIGURE.findall(text)) <= MOST_FIGURES
+    assert text.count("<!-- figure:") == len(FIGURE.findall(text))
+    assert "±" not in FIGURE.sub("", DOCUMENTS["README.md"].without_fences)
+
+
+def test_every_key_of_the_schemas_is_described() -> None:
+    for name in ("config", "samples", "units"):
+        for key, part in schema.keys(reference.yaml_schema(name)):
+            assert len(part["description"]) > 10, key
+
+
+# ---- links -------------------------------------------------------------------------------------------
+
+
+@every
+def test_links_lead_somewhere(document: Document) -> None:
+    wrong = [link for link in document.links if "://" not in link and not leads_somewhere(document, link)]
+    assert not wrong
+
+
+def leads_somewhere(document: Document, link: str) -> bool:
+    place, _, anchor = link.removeprefix("mailto:").partition("#")
+    target = (document.path.parent / place).resolve() if place else document.path
+    if not target.exists() or not target.is_relative_to(ROOT):
+        return False
+    return not anchor or target.suffix != ".md" or anchor in Document(target).anchors
+
+
+def test_the_catalog_s_page_has_no_heading_of_its_own_and_no_relative_link() -> None:
+    """It is pasted into a page of the workflow catalog, under a heading there."""
+    page = DOCUMENTS["config/README.md"]
+    assert not re.search(r"^# ", page.without_fences, re.MULTILINE)
+    assert all("://" in link or link.startswith("#") for link in page.links), page.links
+
+
+def test_the_workflow_catalog_takes_us() -> None:
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert usage["software-stack-deployment"]["conda"] is True
+    readme = DOCUMENTS["README.md"].text.lower()
+    assert "snakemake" in readme and "workflow" in readme
+
+
+# ---- commands and examples ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "document", [each for name, each in DOCUMENTS.items() if name != "CHANGELOG.md"], ids=lambda each: each.name
+)
+def test_commands_parse(document: Document) -> None:
+    """An option that is only named, as `gpd topology --xml`, stands for one with a value."""
+    wrong = []
+    for program, *words in document.commands:
+        faults = [PARSERS[program]([*words, *value]) for value in ((), ("1",))[: 1 + words[-1].startswith("--")]]
+        if all(faults):
+            wrong.append(f"{program} {' '.join(words)}: {faults[0]}")
+    assert not wrong
+
+
+def fault_of_gpd(words: list[str]) -> str:
+    """What the command line finds wrong in a command; it reads no file and runs nothing."""
+    command, context = typer.main.get_command(cli.app), None
+    try:
+        while hasattr(command, "resolve_command"):
+            if not words or words[0].startswith("-") or words[0].isupper():
+                return ""
+            context = command.context_class(command, parent=context, info_name="gpd")
+            command.parse_args(context, [*words])
+            _, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
+        context = command.context_class(command, parent=context, **command.context_settings)
+        given, rest, _ = command.make_parser(context).parse_args(args=[*words])
+    except Exception as error:  # typer's own, which it does not name
+        return str(error)
+    if rest and context.allow_extra_args:
+        return fault_of_snakemake(rest)
+    if rest:
+        return f"too much: {rest}"
+    return ", ".join(word for parameter in command.params for word in no_choice(parameter, given.get(parameter.name)))
+
+
+def no_choice(parameter: Any, given: Any) -> list[str]:
+    """What is none of the values that a parameter takes; capitals stand for any."""
+    kind = parameter.type_descriptor.annotation
+    kind = (get_args(kind) or (kind,))[0]
+    if given is None or not (isinstance(kind, type) and issubclass(kind, Enum)):
+        return []
+    words = given if isinstance(given, list | tuple) else [given]
+    return [word for word in words if word not in {value.value for value in kind} and not word.isupper()]
+
+
+def fault_of_make(words: list[str]) -> str:
+    targets = set(re.findall(r"^([a-z][a-z0-9 -]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    known = {name for names in targets for name in names.split()}
+    return ", ".join(word for word in words if "=" not in word and not word.isupper() and word not in known)
+
+
+def fault_of_snakemake(words: list[str]) -> str:
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        try:
+            snakemake_parser().parse_args(["4" if word == "N" else word for word in words])
+        except SystemExit:
+            return said.getvalue().strip().splitlines()[-1]
+    return ""
+
+
+@cache
+def snakemake_parser() -> Any:
+    return get_argument_parser()
+
+
+PARSERS = {"gpd": fault_of_gpd, "make": fault_of_make, "snakemake": fault_of_snakemake}
+
+
+@every
+def test_yaml_examples_are_valid(document: Document) -> None:
+    if document.is_generated:
+        return
+    for fence in document.fences:
+        if fence.language in ("yaml", "yml"):
+            example = yaml.safe_load(fence.text)
+            assert isinstance(example, dict), fence.text
+            assert faults_of_yaml(example) == [], fence.text
+
+
+def faults_of_yaml(example: Mapping[str, Any]) -> list[str]:
+    """What is wrong in a part of a configuration, of a study's file, or of a Snakemake profile."""
+    config, settings = reference.yaml_schema("config"), reference.study_schema()
+    if set(example) <= set(config["properties"]):
+        return script(ROOT / "workflow/scripts/tables.py").config_errors(MINIMAL | example, config)
+    if set(example) <= set(schema.resolve(settings, settings)["properties"]):
+        return faults_of_study(example)
+    options = {option.lstrip("-") for action in snakemake_parser()._actions for option in action.option_strings}
+    unknown = set(example) - options
+    return [f"neither a configuration, nor a study, nor a profile: {sorted(unknown)}"] if unknown else []
+
+
+def faults_of_study(example: Mapping[str, Any]) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "throughput.yaml"
+        path.write_text(yaml.safe_dump({"pipelines": {"germline": {}}} | dict(example)))
+        try:
+            study.read_study(path)
+        except study.StudyError as error:
+            return str(error).splitlines()
+    return []
