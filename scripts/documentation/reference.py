@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import typer
 import yaml
 from typer.cli import get_docs_for_click
@@ -16,6 +17,7 @@ from documentation import schema
 from documentation.pages import ROOT, code, page, slug, table
 from gpd import cli
 from gpd.bundles import rules
+from gpd.records.study import Study
 from gpd.tables import columns
 
 HERE = Path(__file__).parent
@@ -103,25 +105,26 @@ def sheet_columns(name: str) -> str:
 
 
 def study_schema() -> Mapping[str, Any]:
-    """The JSON schema of config/throughput.yaml: types and defaults of its keys."""
+    """The JSON schema of config/throughput.yaml: a file's, else that of the settings' types."""
     if (ROOT / STUDY_SCHEMA).exists():
         return yaml.safe_load((ROOT / STUDY_SCHEMA).read_text(encoding="utf-8"))
-    import msgspec
-
-    from gpd.records.study import Study
-
-    return msgspec.json.schema(Study)
+    made = msgspec.json.schema(Study)
+    settings = schema.resolve(made, made)
+    settings["properties"]["concurrent_samples"]["default"] = "knee"  # what an empty list stands for
+    for part in settings["properties"].values():
+        part["values"] = part["description"]  # of a type that is what a value must be
+    return made
 
 
 def study() -> str:
     """The keys of a study's file; study_keys.yaml explains each of them."""
-    root = study_schema()
-    root = schema.resolve(root, root)
+    root = schema.resolve(study_schema(), study_schema())
     texts = yaml.safe_load((HERE / "study_keys.yaml").read_text(encoding="utf-8"))
-    names = list(root["properties"])
-    if set(names) != set(texts):
-        raise ValueError(f"study_keys.yaml and the settings of a study differ in {sorted(set(names) ^ set(texts))}")
-    parts = {name: schema.resolve(root, root["properties"][name]) | {"description": texts[name]} for name in names}
+    if set(texts) != set(root["properties"]):
+        raise ValueError(f"study_keys.yaml and a study's settings differ: {set(texts) ^ set(root['properties'])}")
+    parts = {
+        name: schema.resolve(root, root["properties"][name]) | {"description": text} for name, text in texts.items()
+    }
     return page(
         "Study file",
         "the settings of a study and scripts/documentation/study_keys.yaml",

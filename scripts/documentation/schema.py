@@ -47,6 +47,8 @@ def resolve(root: Part, part: Part) -> Part:
 def values(root: Part, part: Part) -> str:
     """What a key may be, in words."""
     part = resolve(root, part)
+    if "values" in part:
+        return part["values"]
     if part.get("named") in NAMED:
         return NAMED[part["named"]]
     if "const" in part:
