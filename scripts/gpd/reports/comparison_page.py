@@ -26,7 +26,7 @@ def comparison_page(compared: Comparison, layout: Layout, method: str) -> Page:
     notices = (Notice("warning", f"differs: {difference}") for difference in grouped(compared.differences))
     drawn = tuple(shown for at, best in enumerate(compared.best) for shown in _figures(compared, best, at))
     return Page(
-        title=f"Comparison: {', '.join(names)}",
+        title=" against ".join(names),
         notices=tuple(notices),
         sections=(
             Section("Curves and steps", figures=drawn),
