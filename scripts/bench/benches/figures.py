@@ -89,6 +89,7 @@ def parser(description: str) -> argparse.ArgumentParser:
 def finish(arguments: argparse.Namespace, holds: bool) -> int:
     """Write what was shown where --json asks for it; the bench's exit code."""
     if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(record(), indent=1) + "\n", encoding="utf-8")
     return 0 if holds else 1
 
