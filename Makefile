@@ -116,4 +116,4 @@ lock: installed ## resolve requirements.lock and docs/requirements.lock anew fro
 	@$(DOCS_EXTRA) | $(COMPILE) --constraint requirements.lock --output-file docs/requirements.lock -
 
 clean: ## remove what set-up and runs made in this folder
-	@rm -rf .venv .tools .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .snakemake demo-run
+	@rm -rf .venv .tools .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .snakemake demo-run docs/_build
