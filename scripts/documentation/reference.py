@@ -184,11 +184,11 @@ def outputs() -> str:
 
 
 def is_made(file: str, rules_text: str) -> bool:
-    """Whether rules name a file: with wildcards in place of SAMPLE and the like, or by its folder and its ending."""
-    if not file.startswith("results/"):
+    """Whether a rule has the name of the file's folder, as all have, or names the file itself."""
+    folder, _, below = file.partition("/")
+    if folder != "results":
         return True  # of the launcher, or of a study
-    with_wildcards = re.sub(r"[A-Z]{4,}", lambda found: f"{{{found[0].lower()}}}", file)
-    return f'"{with_wildcards.rstrip("/")}' in rules_text
+    return f"rule {below.partition('/')[0]}:" in rules_text or f'"{file}"' in rules_text
 
 
 def rows_of(path: Path) -> Iterator[dict[str, str]]:
