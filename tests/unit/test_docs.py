@@ -75,10 +75,12 @@ def test_sentences_are_short(document: Document) -> None:
 
 
 @prose
-@pytest.mark.parametrize("what", PASSING)
-def test_no_page_tells_of_what_passes(document: Document, what: str) -> None:
-    found = [match[0] for match in re.finditer(PASSING[what], document.without_code)]
-    assert not found, f"{what}: {found}"
+def test_no_page_tells_of_what_passes(document: Document) -> None:
+    """Generated ones aside: fields of records have their history."""
+    if document.is_generated:
+        return
+    found = {what: [each[0] for each in re.finditer(text, document.without_code)] for what, text in PASSING.items()}
+    assert not any(found.values()), found
 
 
 # ---- generated pages, and figures --------------------------------------------------------------------
