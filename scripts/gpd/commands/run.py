@@ -122,7 +122,7 @@ def _refuse_no_config(directory: Path, configfiles: Sequence[Path]) -> None:
     if not configfiles and not (usual := directory / USUAL_CONFIG).exists():
         raise RunError(
             f"{usual}: no such file: a run needs a configuration, and the tables of samples and units that it names; "
-            f"copy {workflow.ROOT / 'config'} here and fill it in (its README.md describes every key), or name a "
+            f"copy {workflow.ROOT / 'config'} here and fill it in (its README.md has the smallest one), or name a "
             "configuration with --configfile"
         )
 

@@ -32,7 +32,7 @@ class Tool:
         ways = ["make setup" if self.apt == (".",) else f"apt-get install {self.apt[0]}"] if self.apt else []
         if self.conda:
             ways.append(f"snakemake --sdm conda (envs/{self.conda})")
-        return ", or ".join(ways) or "yours to bring, or its jar (gatk3_jar in config/README.md)"
+        return ", or ".join(ways) or "yours to bring, or its jar (gatk3_jar in docs/how-to/install.md)"
 
 
 def read_table(path: Path = TABLE) -> list[Tool]:
