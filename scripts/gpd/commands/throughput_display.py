@@ -187,5 +187,3 @@ def follow(console: Console) -> Iterator[runner.Watcher]:
     shown = StudyDisplay(console)
     with Live(shown, console=console, transient=True, refresh_per_second=2) if console.is_terminal else nullcontext():
         yield runner.Watcher(shown.begin, shown.changed, shown.waits, shown.end)
-
-
