@@ -228,7 +228,7 @@ def faults_of_yaml(example: Mapping[str, Any]) -> list[str]:
     """What is wrong in a part of a configuration, of a study's file, or of a Snakemake profile."""
     config, settings = reference.yaml_schema("config"), reference.study_schema()
     if set(example) <= set(config["properties"]):
-        return script(ROOT / "workflow/scripts/tables.py").config_errors(MINIMAL | example, config)
+        return script(ROOT / "workflow/scripts/checks/tables.py").config_errors(MINIMAL | example, config)
     if set(example) <= set(schema.resolve(settings, settings)["properties"]):
         return faults_of_study(example)
     options = {option.lstrip("-") for action in snakemake_parser()._actions for option in action.option_strings}

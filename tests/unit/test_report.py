@@ -280,7 +280,7 @@ def test_no_text_is_markup(golden, written):
     cell = "<b>*cell*</b> [x](y)"
     html, plain = written(replace(golden, unfinished=(cell,), runs=changed(golden.runs, {}, study=cell)))
     assert "<li>&lt;b&gt;*cell*&lt;/b&gt; [x](y)</li>" in html
-    assert f"\n{cell}\n" in plain and f"study: {cell}\n" in plain
+    assert f"\n{cell}\n" in plain and f"Throughput of {cell}\n" in plain
     assert "<b>*" not in html
 
 
