@@ -30,6 +30,12 @@ HEADER = """\
 ##INFO=<ID=RAW_MQandDP,Number=2,Type=Integer,Description="Squares of mapping qualities, and depth">
 ##INFO=<ID=ReadPosRankSum,Number=1,Type=Float,Description="Places in reads">
 """
+DUPLICATES = """finding positions of the duplicate reads in the file...
+  sorted 100 end pairs
+     and 10 single ends (among them 0 unmatched pairs)
+  collecting indices of duplicate reads...   done in 1 ms
+  found 4 duplicates
+"""
 TABLE = "#:GATKReport.v1.1:1\n#:GATKTable:1:1:%s:;\n#:GATKTable:Quantized:None\nCount\n1\n\n"
 COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT"
 
@@ -116,7 +122,8 @@ def write(
     # what is said of alignments, of which there are none
     empty = "".join(f"@SQ\tSN:{name}\tLN:{len(sequence)}\n" for name, sequence in genome.items())
     stats = subprocess.run(["samtools", "stats", "-"], input=empty, capture_output=True, text=True, check=True).stdout
-    for pattern, text in (("base_recalibrator/{}.table", TABLE), ("samtools_stats/{}.txt", stats)):
+    texts = {"base_recalibrator/{}.table": TABLE, "mark_duplicates/{}.txt": DUPLICATES, "samtools_stats/{}.txt": stats}
+    for pattern, text in texts.items():
         for path in (folder / "results" / pattern.format(sample) for sample in samples):
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)

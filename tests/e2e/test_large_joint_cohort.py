@@ -27,7 +27,7 @@ TARGETS = (VQSR_CALLS, "results/multiqc/multiqc.html")
 OF_COHORT = {
     *("sample_map", "genomics_db_import", "genotype_interval", "gather_genotypes", "sites_only", "gather_sites"),
     *("indexed_vcf", "variant_recalibration", "recalibrate_interval", "gather_recalibrated"),
-    *("bcftools_stats", "multiqc_files", "multiqc", "total"),
+    *("bcftools_stats", "mapping_rates_files", "mapping_rates", "multiqc_files", "multiqc", "total"),
 }
 MANY_FILES = 600  # a fresh process may have 1,024: GATK's own files and a batch of 50 GVCFs with their indexes
 LONG_WORD = 4096  # Linux takes no argument above 128 KiB
