@@ -199,10 +199,10 @@ def own_shm() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def leases_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Wait for no CPU that jobs of the other test process hold: a job seldom keeps all that it leases at work."""
+def allocations_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Wait for no CPU that jobs of the other test process hold: a job seldom keeps all its allocated CPUs at work."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GPD_RUNTIME_DIR", str(tmp_path_factory.mktemp("leases")))
+        patch.setenv("GPD_RUNTIME_DIR", str(tmp_path_factory.mktemp("allocations")))
         yield
 
 

@@ -1,4 +1,4 @@
-"""What the launcher's tests share: ways to start jobs on leases of their own, and to look at them."""
+"""What the launcher's tests share: ways to start jobs on allocations of their own, and to look at them."""
 
 import json
 import os
@@ -13,7 +13,7 @@ TOPOLOGIES = ROOT / "resources" / "topologies"
 SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
 sys.path.insert(0, str(LAUNCH.parents[1]))
 
-from launcher.cpu_allocation import is_leased  # noqa: E402
+from launcher.cpu_allocation import is_allocated  # noqa: E402
 
 from gpd.records import ledger_check  # noqa: E402
 from gpd.records.ledger import read_records  # noqa: E402
@@ -37,7 +37,7 @@ class Node:
         return [sys.executable, "-S", "-E", str(self.launch), "run", *fixed, *map(str, options)]
 
     def start(self, command, *options, **settings):
-        """Start a job and return its front."""
+        """Start a job and return its wrapper."""
         process = subprocess.Popen(
             self.command_line(*options, **settings),
             stdin=subprocess.PIPE,
@@ -60,13 +60,13 @@ class Node:
         """Return the ledger's records, those of other nodes among them."""
         return [json.loads(line) for line, _ in read_records(self.ledger)]
 
-    def leased(self):
+    def allocated(self):
         """Return the CPUs whose locks are held."""
         path = self.runtime / "cpus"
         if not path.exists():
             return set()
         with path.open("rb") as file:
-            return {cpu for cpu in os.sched_getaffinity(0) if is_leased(file.fileno(), cpu)}
+            return {cpu for cpu in os.sched_getaffinity(0) if is_allocated(file.fileno(), cpu)}
 
     def check(self):
         """Return what is wrong with the ledger, once the jobs whose launchers were killed are recorded in it."""

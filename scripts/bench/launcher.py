@@ -45,11 +45,11 @@ cli()
 
 
 class Bench:
-    """A working directory with leases of its own."""
+    """A working directory with allocations of its own."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        self.environment = {**os.environ, "GPD_RUNTIME_DIR": f"{folder}/leases"}
+        self.environment = {**os.environ, "GPD_RUNTIME_DIR": f"{folder}/allocations"}
         (self.folder / "job.py").write_text(JOB)
         self.launcher = str(compiled.launcher(SCRIPTS.joinpath, self.folder))  # as the rules run it
 
@@ -87,7 +87,7 @@ def overhead(bench, jobs):
 
 
 def waiters_share(bench, count=8, seconds=5.0):
-    """Return the share of one CPU that launchers use together while they wait for a lease."""
+    """Return the share of one CPU that launchers use together while they wait for an allocation."""
     cpus = len(os.sched_getaffinity(0))
     start = {
         "cwd": bench.folder,

@@ -207,7 +207,7 @@ def job_records() -> str:
         f"{SCHEMAS}/ledger.schema.json",
         "Every attempt of every job leaves one line in `ledger.jsonl`: the execution trace, in JSON Lines. A value "
         "that is not known is empty (`null`), never zero. `gpd ledger check` checks the file.",
-        "A lease is an exclusive allocation of CPUs. A shard is one part of a scattered step.",
+        "An allocation is an exclusive set of CPUs. A shard is one part of a scattered step.",
         schema.fields(ledger_schema()),
     )
 

@@ -1,4 +1,4 @@
-"""The command line `gpd`: it only registers the verbs, each of which is a module of `commands`."""
+"""The command line `gpd`: it only registers the subcommands, each of which is a module of `commands`."""
 
 import os
 import sys
@@ -21,15 +21,15 @@ from gpd.commands import (
     throughput,
     topology,
 )
-from gpd.commands.verbs import Verbs, say
+from gpd.commands.subcommands import Subcommands, say
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 done, and something in it failed or does not hold (the output says what); "
     "2 not done: wrong arguments, settings or input; 130 ended by Ctrl-C (by another signal, 128 and its number)."
 )
-TO_SNAKEMAKE = {"allow_extra_args": True, "ignore_unknown_options": True}  # what a verb does not know
+TO_SNAKEMAKE = {"allow_extra_args": True, "ignore_unknown_options": True}  # what a subcommand does not know
 
-app = typer.Typer(cls=Verbs, no_args_is_help=True, pretty_exceptions_enable=False, epilog=EXIT_CODES)
+app = typer.Typer(cls=Subcommands, no_args_is_help=True, pretty_exceptions_enable=False, epilog=EXIT_CODES)
 
 
 @app.callback()

@@ -1,4 +1,4 @@
-"""What ends a verb without a traceback: the one base of errors, and an interruption. `cli.py` has the one handler."""
+"""What ends a subcommand without a traceback: the base of errors, and an interruption. `cli.py` has the one handler."""
 
 import signal
 from collections.abc import Sequence

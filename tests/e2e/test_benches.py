@@ -13,7 +13,7 @@ BENCHES = sorted((ROOT / "scripts/bench").glob("*.py"))
 @pytest.mark.bench
 @pytest.mark.parametrize("bench", BENCHES, ids=lambda path: path.name)
 def test_a_bench_runs_in_its_smallest_size(bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "leases"))
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "allocations"))
     command = [sys.executable, str(bench), "--smallest"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

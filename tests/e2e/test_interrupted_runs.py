@@ -83,7 +83,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
     held.write_text(HELD.format(bwa=shutil.which("bwa"), hold=tmp_path / "hold"))
     held.chmod(0o755)
     path_variable = f"{held.parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"GPD_RUNTIME_DIR": str(tmp_path / "leases"), "PATH": path_variable}
+    environment = os.environ | {"GPD_RUNTIME_DIR": str(tmp_path / "allocations"), "PATH": path_variable}
     environment.pop("GPD_JOB", None)
     made = Folder(path, environment)
     yield made

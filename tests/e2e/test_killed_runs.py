@@ -22,7 +22,7 @@ VICTIMS = {"snakemake": b"--snakefile", "launcher": b".pyc", "shell": b"-euo", "
 @pytest.fixture
 def cohort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cohort:
     """One sample whose mapping takes a second or more, on CPUs that no other test's jobs are waiting for."""
-    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "leases"))
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "allocations"))
     made, genome = one_contig_cohort(tmp_path, 5000, seed=5)
     first, second = sample_pairs(genome, 20_000, seed=6)
     files = {"fq1": write_fastq(tmp_path / "1.fq", first), "fq2": write_fastq(tmp_path / "2.fq", second)}

@@ -1,4 +1,4 @@
-"""Whatever is killed, in any order: no CPU stays leased for nobody, none is free while a job runs on it."""
+"""Whatever is killed, in any order: no CPU stays allocated for nobody, none is free while a job runs on it."""
 
 import itertools
 import json
@@ -21,7 +21,7 @@ from launching import LAUNCH, SCHEMA, wait_until
 pytestmark = pytest.mark.e2e
 
 CPUS = os.sched_getaffinity(0)
-VICTIMS = ("front", "keeper", "shell", "tool")
+VICTIMS = ("wrapper", "supervisor", "shell", "tool")
 
 
 def job_ids(node):
@@ -38,9 +38,9 @@ def kill(pid):
             return
 
 
-def family(front):
-    """Return the processes of a job by role: front, keeper, shell, tool, and the tool's child."""
-    pids = [front]
+def family(wrapper):
+    """Return the processes of a job by role: wrapper, supervisor, shell, tool, and the tool's child."""
+    pids = [wrapper]
     while len(pids) < 5:
         below = children(pids[-1])
         if not below:
@@ -51,7 +51,7 @@ def family(front):
 
 def is_kept(node):
     """Tell whether a new launcher would find the job's CPUs taken."""
-    return bool(node.leased()) or bool(haunted_cpus(str(node.runtime)))
+    return bool(node.allocated()) or bool(haunted_cpus(str(node.runtime)))
 
 
 # The tool closes all that it inherits when it starts its child, as Java and Python do; nobody heeds SIGTERM, nor the
@@ -62,8 +62,8 @@ STUBBORN = f"trap '' TERM HUP; {sys.executable} -S -E -c '{TOOL}'; true"
 
 @pytest.mark.parametrize("order", list(itertools.permutations(VICTIMS)), ids="-".join)
 def test_any_order_of_kills(node, order):
-    front = node.start(STUBBORN)
-    pids = wait_until(lambda: family(front.pid))
+    wrapper = node.start(STUBBORN)
+    pids = wait_until(lambda: family(wrapper.pid))
     (job_id,) = job_ids(node)
     for role in order:
         kill(pids[role])
@@ -72,8 +72,8 @@ def test_any_order_of_kills(node, order):
             assert is_kept(node), f"CPUs free after {role} was killed, while {survivors(job_id)} run"
     for pid in survivors(job_id):
         kill(int(pid))
-    front.wait(timeout=30)
-    front.stderr.close()
+    wrapper.wait(timeout=30)
+    wrapper.stderr.close()
     wait_until(lambda: not is_kept(node))
     assert node.run("true", name="next")[0] == 0, "the next job gets its CPU"
     records = {record["wildcards"]["sample"]: record for record in node.records()}
@@ -88,21 +88,21 @@ SPIN = "import time; e = time.process_time() + 0.5\nwhile time.process_time() < 
 
 
 @pytest.mark.parametrize("journal", ["whole", "cut short"])
-def test_what_a_killed_keeper_could_not_tell_the_front_does(node, journal):
-    """Also where a full disk kept the keeper from noting when the job began."""
-    # an orphan that the keeper has waited for counts, and so does what bash is still waiting for
+def test_what_a_killed_supervisor_could_not_tell_the_wrapper_does(node, journal):
+    """Also where a full disk kept the supervisor from noting when the job began."""
+    # an orphan that the supervisor has waited for counts, and so does what bash is still waiting for
     spin = f"{sys.executable} -S -E spin.py"
     (node.folder / "spin.py").write_text(SPIN)
-    front = node.start(f"({spin} &) ; {spin}; sleep 0.5; touch ready; sleep 60; true", threads=len(CPUS))
+    wrapper = node.start(f"({spin} &) ; {spin}; sleep 0.5; touch ready; sleep 60; true", threads=len(CPUS))
     wait_until((node.folder / "ready").exists, timeout_s=60)
     (path,) = (node.runtime / "jobs").glob("*")
     if journal == "cut short":
         path.write_bytes(path.read_bytes()[:100])
-    kill(children(front.pid)[0])
-    said = front.communicate(timeout=30)[1].decode()
+    kill(children(wrapper.pid)[0])
+    said = wrapper.communicate(timeout=30)[1].decode()
     (record,) = node.records()
-    assert front.returncode == record["exit_code"] == 137, said
-    assert (record["cause"], record["message"]) == ("killed", "the job's keeper was killed")
+    assert wrapper.returncode == record["exit_code"] == 137, said
+    assert (record["cause"], record["message"]) == ("killed", "the job's supervisor was killed")
     if journal == "whole":
         assert 1.0 <= record["cpu_s"] < record["wall_s"] * len(CPUS) + 0.1
         assert 1.0 < record["wall_s"] < 60
@@ -113,15 +113,15 @@ def test_what_a_killed_keeper_could_not_tell_the_front_does(node, journal):
 
 def test_a_writer_killed_just_after_it_wrote_is_not_repeated(node):
     """Its journal is still there: whoever finds it must not record the attempt again."""
-    front = node.start(STUBBORN)
-    pids = wait_until(lambda: family(front.pid))
+    wrapper = node.start(STUBBORN)
+    pids = wait_until(lambda: family(wrapper.pid))
     (job_id,) = job_ids(node)
     journal = node.runtime / "jobs" / job_id
     for role in VICTIMS:
         os.kill(pids[role], signal.SIGSTOP)
     for pid in pids.values():
         kill(pid)
-    front.communicate()
+    wrapper.communicate()
     kept = journal.read_bytes()
     wait_until(lambda: not [kill(int(pid)) for pid in survivors(job_id)])  # also what was just being started
     assert node.run("true", name="second")[0] == 0
@@ -134,7 +134,7 @@ def test_a_writer_killed_just_after_it_wrote_is_not_repeated(node):
 
 
 def test_a_retry_waits_for_the_attempt_before(node):
-    """Only the front is killed: its job is still ending when Snakemake starts the next attempt."""
+    """Only the wrapper is killed: its job is still ending when Snakemake starts the next attempt."""
     slow = "trap 'sleep 1; echo old >> out; exit 1' TERM; touch began; sleep 60 & wait"
     first = node.start(slow)
     wait_until((node.folder / "began").exists)
@@ -152,15 +152,15 @@ def test_a_retry_waits_for_the_attempt_before(node):
 
 def test_a_survivor_keeps_its_cpus(node):
     """All but a process without any inherited descriptor is killed at once: its CPU is not given away."""
-    front = node.start(STUBBORN, threads=len(CPUS))
-    pids = wait_until(lambda: family(front.pid))
+    wrapper = node.start(STUBBORN, threads=len(CPUS))
+    pids = wait_until(lambda: family(wrapper.pid))
     (job_id,) = job_ids(node)
     for role in VICTIMS:
         os.kill(pids[role], signal.SIGSTOP)
     for role in VICTIMS:
         kill(pids[role])
-    front.communicate()
-    wait_until(lambda: not node.leased())
+    wrapper.communicate()
+    wait_until(lambda: not node.allocated())
     assert survivors(job_id)
     following = node.start("true", name="next")
     retry = node.start("true", name="a", threads=1000)
@@ -180,7 +180,7 @@ def test_a_survivor_keeps_its_cpus(node):
 def test_killed_while_it_waits(node):
     """One behind the head, and the head itself."""
     holder = node.start("sleep 30", name="holder", threads=len(CPUS))
-    wait_until(lambda: node.leased() == CPUS)
+    wait_until(lambda: node.allocated() == CPUS)
     waiters = [node.start("true", name=f"w{n}") for n in range(3)]
     wait_until(lambda: sum(path.name.isdigit() for path in (node.runtime / "queue").rglob("*")) == 3)
     waiters[1].kill()
@@ -199,13 +199,13 @@ def test_killed_while_it_waits(node):
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_are_passed_on(node, signum):
     before = signal.signal(signum, signal.SIG_DFL)  # a test run in the background may ignore it
-    front = node.start("trap 'echo told; exit 0' TERM; sleep 30 & wait")
+    wrapper = node.start("trap 'echo told; exit 0' TERM; sleep 30 & wait")
     signal.signal(signum, before)
-    wait_until(lambda: len(descendants(front.pid)) == 3)
-    front.send_signal(signum)
-    said = front.communicate(timeout=20)[1].decode()
+    wait_until(lambda: len(descendants(wrapper.pid)) == 3)
+    wrapper.send_signal(signum)
+    said = wrapper.communicate(timeout=20)[1].decode()
     record = node.records()[0]
-    assert front.returncode == record["exit_code"] == 143, "a tool that ends in peace was ended all the same"
+    assert wrapper.returncode == record["exit_code"] == 143, "a tool that ends in peace was ended all the same"
     assert record["cause"] == "killed"
     assert signum.name in record["message"]
     assert said.count("\n") == 1
@@ -215,12 +215,12 @@ def test_signals_are_passed_on(node, signum):
 def test_what_was_ignored_stays_ignored(node):
     """Under nohup, the end of the terminal ends nothing."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    front = node.start("touch began; sleep 0.7; echo done")
+    wrapper = node.start("touch began; sleep 0.7; echo done")
     signal.signal(signal.SIGHUP, before)
     wait_until((node.folder / "began").exists)
-    front.send_signal(signal.SIGHUP)
-    assert front.communicate(timeout=20)[1] == b""
-    assert front.returncode == 0
+    wrapper.send_signal(signal.SIGHUP)
+    assert wrapper.communicate(timeout=20)[1] == b""
+    assert wrapper.returncode == 0
 
 
 # Stands for Snakemake, and for the bash by which it starts a job.
@@ -304,7 +304,7 @@ def test_soak(node):
     samples = [record["wildcards"]["sample"] for record in node.records()]
     assert sorted(samples) == sorted(["last", *(f"j{n}" for n in range(JOBS))]), "a line for every attempt"
     assert not (node.folder / "overlaps").exists()
-    assert node.leased() == set()
+    assert node.allocated() == set()
     assert job_ids(node) == []
     assert not any(path.name.isdigit() for path in (node.runtime / "queue").rglob("*"))
     split = sum(record["cause"] == "killed" for record in node.records())
@@ -313,13 +313,13 @@ def test_soak(node):
 
 
 def kill_some_process(node, dice):
-    """Kill one process of one job that has its journal: front, keeper, shell or tool."""
+    """Kill one process of one job that has its journal: wrapper, supervisor, shell or tool."""
     journals = list((node.runtime / "jobs").glob("*"))
     text = read_text(str(dice.choice(journals))) if journals else ""
     if not text:
         return 0
-    front = read_notes(text)["record"]["pid"]
-    if str(LAUNCH) not in read_text(f"/proc/{front}/cmdline"):
+    wrapper = read_notes(text)["record"]["pid"]
+    if str(LAUNCH) not in read_text(f"/proc/{wrapper}/cmdline"):
         return 0  # it has ended, and the number may be another's
-    kill(dice.choice([front, *descendants(front)]))
+    kill(dice.choice([wrapper, *descendants(wrapper)]))
     return 1

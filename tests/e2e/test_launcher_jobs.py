@@ -43,7 +43,7 @@ def test_record(node):
         record["command_sha256"]
         == hashlib.sha256(b"echo hello; echo $GPD_CPUS $GPD_THREADS $GPD_MEM_MB >&2").hexdigest()
     )
-    assert node.leased() == set()
+    assert node.allocated() == set()
     assert list((node.runtime / "jobs").iterdir()) == []
 
 
@@ -67,7 +67,7 @@ def test_sigpipe_reaches_tools(node):
     assert node.run("set +o pipefail; yes | head -n 1")[0] == 0
 
 
-def test_bound_to_the_lease(node):
+def test_bound_to_the_allocation(node):
     record = node.run("grep Cpus_allowed_list /proc/self/status; nproc")[2]
     allowed, count = (node.folder / "logs/a.log").read_text().split("\n")[:2]
     assert allowed.split()[1] == record["cpus"]
@@ -94,9 +94,9 @@ def test_the_affinity_outlives_the_move_into_a_cgroup(node):
     wide = topology.format_cpus(CPUS)
     (node.folder / "old_kernel.py").write_text(
         f"import os, sys; sys.path.insert(0, {str(LAUNCH.parents[1])!r})\n"
-        "from launcher import cgroup, supervisor as keeper\nfrom launcher.__main__ import cli\n"
+        "from launcher import cgroup, supervisor as supervisor\nfrom launcher.__main__ import cli\n"
         f"class Reset(cgroup.Cgroup):\n    def join(self): os.sched_setaffinity(0, {CPUS})\n"
-        "keeper.make_cgroup = lambda planned: Reset('/nowhere', 1)\ncli()\n"
+        "supervisor.make_cgroup = lambda planned: Reset('/nowhere', 1)\ncli()\n"
     )
     words = node.command_line()
     words[words.index(str(LAUNCH))] = "old_kernel.py"
@@ -115,8 +115,8 @@ def test_own_affinity_is_caught(node):
     assert topology.parse_cpus(record["cpus_allowed"]) == CPUS
 
 
-def test_job_within_a_job_leases_nothing(node):
-    """Snakemake run by a job: its jobs share the lease of the one around them, and do not wait for it."""
+def test_job_within_a_job_is_allocated_nothing(node):
+    """Snakemake run by a job: its jobs share the allocation of the one around them, and do not wait for it."""
     inner = " ".join(node.command_line(name="inner"))
     code, _, outer = node.run(f"{inner} <<< 'true'", threads=len(CPUS), name="outer")
     assert code == 0
@@ -438,7 +438,7 @@ def test_what_a_failed_command_leaves_behind_is_ended(node):
     code, _, record = node.run("(sleep 60 &) ; exit 4")
     assert (code, record["cause"]) == (4, "tool_error")
     assert time.monotonic() - began < 10
-    assert node.leased() == set()
+    assert node.allocated() == set()
 
 
 def test_bad_tmpdir(node):
@@ -469,7 +469,7 @@ def test_jobs_wait_in_turn(node):
     """A wide job is not overtaken by narrow ones that came later, and none overlaps."""
     order = "echo $GPD_JOB >> order"
     first = node.start("until [ -e go ]; do sleep 0.1; done", name="first")
-    wait_until(node.leased)
+    wait_until(node.allocated)
     others = []
     for number in range(6):
         threads = len(CPUS) if number == 0 else 1
@@ -486,7 +486,7 @@ def test_jobs_wait_in_turn(node):
 def test_waiters_cost_nothing(node):
     """Eight waiters together use under 1% of a CPU."""
     holder = node.start("sleep 30", name="holder", threads=len(CPUS))
-    wait_until(lambda: node.leased() == CPUS)
+    wait_until(lambda: node.allocated() == CPUS)
     waiters = [node.start("true", name=f"w{n}", threads=1) for n in range(8)]
     wait_until(lambda: tickets(node) == 8)
     time.sleep(1)
@@ -512,7 +512,7 @@ def cpu_ticks(pid):
 
 def test_a_release_is_noticed_at_once(node):
     first = node.start("sleep 1", name="first", threads=len(CPUS))
-    wait_until(lambda: node.leased() == CPUS)
+    wait_until(lambda: node.allocated() == CPUS)
     second = node.start("true", name="second")
     assert first.wait(timeout=30) == second.wait(timeout=30) == 0
     one, other = (next(r for r in node.records() if r["wildcards"]["sample"] == name) for name in ("first", "second"))

@@ -107,7 +107,7 @@ def end(*processes):
 
 
 def kill(process):
-    """Kill a launcher, its keeper and its job at once, as a node that goes down does."""
+    """Kill a launcher, its supervisor and its job at once, as a node that goes down does."""
     mark = f"GPD_RUNTIME_DIR={process_runtime(process)}\0".encode()
     for path in Path("/proc").iterdir():
         try:
@@ -171,8 +171,8 @@ def test_a_job_that_fails_on_another_node_is_done_after_it(cluster):
     assert cluster.made == 2
 
 
-def test_a_front_that_is_stopped_is_not_taken_for_dead(cluster):
-    """Ctrl-Z stops the front, and not the job, whose processes hold the lock."""
+def test_a_wrapper_that_is_stopped_is_not_taken_for_dead(cluster):
+    """Ctrl-Z stops the wrapper, and not the job, whose processes hold the lock."""
     first, second = cluster.node("n1"), cluster.node("n2")
     one = first.start(MAKE, *OUTPUTS)
     at_work(cluster)
@@ -245,8 +245,8 @@ def test_the_dead_of_this_host_are_followed_at_once(cluster, runtime):
     assert ("its launcher on" in lost["message"]) == (runtime == "another")
 
 
-def test_a_keeper_that_ends_its_job_still_is_waited_for_and_records_it(cluster):
-    """Its front was killed."""
+def test_a_supervisor_that_ends_its_job_still_is_waited_for_and_records_it(cluster):
+    """Its wrapper was killed."""
     first, second = Node(cluster.folder), cluster.node("n2")
     one = first.start("trap '' TERM; echo made >> count; until [ -e go ]; do sleep 0.05; done; sleep 1", *OUTPUTS)
     at_work(cluster)
@@ -263,7 +263,7 @@ def test_a_keeper_that_ends_its_job_still_is_waited_for_and_records_it(cluster):
     ]
 
 
-def test_two_runs_on_one_host_that_do_not_share_leases(cluster):
+def test_two_runs_on_one_host_that_do_not_share_allocations(cluster):
     first, second = Node(cluster.folder), cluster.node("n2")
     one = first.start(MAKE, *OUTPUTS)
     at_work(cluster)

@@ -20,26 +20,26 @@ pytestmark = pytest.mark.e2e
 
 
 class Scaling:
-    """A cohort and the studies of its steps, with leases that no other test's jobs share."""
+    """A cohort and the studies of its steps, with allocations that no other test's jobs share."""
 
     def __init__(self, cohort: Cohort) -> None:
         self.folder, self.study = cohort.folder, cohort.folder / "scaling"
         cohort.write()
-        self.environment = {**os.environ, **SHORT_JVMS, "GPD_RUNTIME_DIR": str(self.folder / "leases")}
+        self.environment = {**os.environ, **SHORT_JVMS, "GPD_RUNTIME_DIR": str(self.folder / "allocations")}
 
-    def start(self, *words: str, verb: str = "run") -> subprocess.Popen:
+    def start(self, *words: str, subcommand: str = "run") -> subprocess.Popen:
         fixed = ["--directory", str(self.folder), "--folder", str(self.study), "--repeats", "1"]
-        command = [sys.executable, "-m", "gpd", "scaling", verb, *fixed, *words]
+        command = [sys.executable, "-m", "gpd", "scaling", subcommand, *fixed, *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(command, env=self.environment, **pipes)
 
-    def gpd(self, *words: str, verb: str = "run") -> subprocess.CompletedProcess:
-        with self.start(*words, verb=verb) as process:
+    def gpd(self, *words: str, subcommand: str = "run") -> subprocess.CompletedProcess:
+        with self.start(*words, subcommand=subcommand) as process:
             said, errors = process.communicate(timeout=900)
         return subprocess.CompletedProcess(words, process.returncode, said, errors)
 
     def plan(self, *words: str) -> dict:
-        return json.loads(self.gpd(*words, "--json", verb="plan").stdout)
+        return json.loads(self.gpd(*words, "--json", subcommand="plan").stdout)
 
     def records(self) -> dict[str, int]:
         """When the record of each cell that ended was written."""
@@ -77,9 +77,9 @@ def test_a_steps_widths_are_measured_alone_and_with_the_node_full(scaling):
         assert {(job.rule, job.threads, job.succeeded) for job in jobs} == {("mark_duplicates", threads, True)}
         assert point["step_s_mean"] == pytest.approx(sum(job.wall_s for job in jobs) / point["copies"])
         assert point["cpu_s_mean"] == pytest.approx(sum(job.cpu_s for job in jobs) / point["copies"])
-        leases = [parse_cpus(job.cpus) for job in jobs]
-        assert all(len(lease) == threads for lease in leases)
-        for (one, its), (other, others) in combinations(zip(jobs, leases, strict=True), 2):
+        allocations = [parse_cpus(job.cpus) for job in jobs]
+        assert all(len(allocation) == threads for allocation in allocations)
+        for (one, its), (other, others) in combinations(zip(jobs, allocations, strict=True), 2):
             assert one.end < other.start or other.end < one.start or not its & others, "copies at once share no CPU"
     # what was made up to the step was made once, and the step itself not at all
     rules = {job.rule for job in read_ledger(scaling.study / "reference/germline/ledger.jsonl")}

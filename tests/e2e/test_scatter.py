@@ -162,7 +162,7 @@ def test_a_step_that_another_run_is_at_is_waited_for(step):
 def test_while_others_keep_the_cpus_busy_a_step_is_run_whole(step):
     wide = USABLE - 1
     other = step.node.start("sleep 3", name="other", threads=wide)
-    wait_until(lambda: len(step.node.leased()) == wide)
+    wait_until(lambda: len(step.node.allocated()) == wide)
     code, _, shards = step.run("auto", 'echo whole > "$piece"')
     assert (code, shards) == (0, [None])
     other.communicate(timeout=30)
@@ -174,7 +174,7 @@ def test_on_a_full_node_a_long_step_is_cut_unless_its_pieces_are_copied(step, op
     """Its pieces run one after another there, until CPUs come free."""
     wide = USABLE - 1
     other = step.node.start("until [ -e go ]; do sleep 0.1; done", name="other", threads=wide)
-    wait_until(lambda: len(step.node.leased()) == wide)
+    wait_until(lambda: len(step.node.allocated()) == wide)
     one = 'echo "$GPD_CPUS" >> seen; touch "$piece"; echo x > "$piece"'
     code, _, made = step.run("auto", one, options=["--piece-mib", str(8 / 3.5 / LARGEST), *options])
     (step.node.folder / "go").touch()
@@ -187,14 +187,14 @@ def test_on_a_full_node_a_long_step_is_cut_unless_its_pieces_are_copied(step, op
 def test_pieces_that_wait_take_the_cpus_of_a_job_that_ends(step):
     wide = USABLE - 1
     other = step.node.start("until [ -e go ]; do sleep 0.02; done", name="other", threads=wide)
-    wait_until(lambda: len(step.node.leased()) == wide)
+    wait_until(lambda: len(step.node.allocated()) == wide)
     waits = step.start(8, 'echo x > "$piece"; until [ -e done ]; do sleep 0.05; done')
-    wait_until(lambda: len(step.node.leased()) == USABLE)
+    wait_until(lambda: len(step.node.allocated()) == USABLE)
     time.sleep(1.5)
     (step.node.folder / "go").touch()
     other.communicate(timeout=30)
     began = time.monotonic()
-    wait_until(lambda: len(step.node.leased()) == USABLE, timeout_s=10)
+    wait_until(lambda: len(step.node.allocated()) == USABLE, timeout_s=10)
     took = time.monotonic() - began
     (step.node.folder / "done").touch()
     assert waits.communicate(timeout=30)[1] == b""
@@ -211,7 +211,7 @@ def test_one_step_of_a_run_watches_at_a_time_and_none_of_another_run_is_kept_fro
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_without_leases_as_many_pieces_run_at_once_as_the_step_has_threads(step, threads):
+def test_without_allocations_as_many_pieces_run_at_once_as_the_step_has_threads(step, threads):
     at_once = 'touch "$piece.runs"; sleep 0.5; all=("${piece%/*}"/*.runs); echo ${#all[@]} > "$piece"; rm "$piece.runs"'
     code, _, _ = step.run(6, at_once, finish="", options=["--threads", str(threads), "--binding", "none"])
     assert code == 0
@@ -222,13 +222,13 @@ def test_without_leases_as_many_pieces_run_at_once_as_the_step_has_threads(step,
 def test_what_a_killed_launcher_left_keeps_no_cpu(step):
     """Its journal says that it waits for CPUs, until a later launcher reads it."""
     holder = step.node.start("sleep 30", name="holds")
-    wait_until(step.node.leased)
+    wait_until(step.node.allocated)
     stuck = step.node.start("true", name="stuck", threads=10_000)
     wait_until(lambda: len(list((step.node.runtime / "jobs").iterdir())) == 2)
     for process in (stuck, holder):
         process.kill()
         process.wait()
-    wait_until(lambda: not step.node.leased())
+    wait_until(lambda: not step.node.allocated())
     assert "gather" in step.run("auto", 'echo x > "$piece"')[2]
 
 
@@ -286,11 +286,11 @@ def test_a_failed_gathering_keeps_the_pieces(step):
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
 def test_pieces_end_with_who_runs_them(step, signum):
     process = step.start(2, "sleep 60")
-    wait_until(step.node.leased)
+    wait_until(step.node.allocated)
     process.send_signal(signum)
     process.communicate(timeout=30)
     assert process.returncode == (128 + signum if signum == signal.SIGTERM else -signum)
-    wait_until(lambda: not step.node.leased())
+    wait_until(lambda: not step.node.allocated())
     wait_until(step.node.records)
     assert {record["cause"] for record in step.node.records()} == {"killed"}
 

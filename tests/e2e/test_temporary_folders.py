@@ -65,12 +65,12 @@ def test_files_that_cannot_be_removed_are_named(temporary: Path, node: Node) -> 
     assert said == told + "remove it by hand\n"
 
 
-ROLES = ("front", "keeper", "shell", "tool")
+ROLES = ("wrapper", "supervisor", "shell", "tool")
 
 
-def family(front: int) -> dict[str, int] | None:
+def family(wrapper: int) -> dict[str, int] | None:
     """The processes of a job by role, once it sleeps."""
-    pids = [front]
+    pids = [wrapper]
     while len(pids) < len(ROLES):
         below = children(pids[-1])
         if not below:
@@ -83,26 +83,26 @@ def family(front: int) -> dict[str, int] | None:
 @pytest.mark.parametrize(
     ("signum", "victims"),
     [
-        (signal.SIGINT, ["front"]),
-        (signal.SIGTERM, ["front"]),
+        (signal.SIGINT, ["wrapper"]),
+        (signal.SIGTERM, ["wrapper"]),
         (signal.SIGKILL, ["tool"]),
         (signal.SIGKILL, ["shell"]),
-        (signal.SIGKILL, ["keeper"]),
-        (signal.SIGKILL, ["front"]),
+        (signal.SIGKILL, ["supervisor"]),
+        (signal.SIGKILL, ["wrapper"]),
     ],
 )
 def test_nothing_is_left_where_a_process_of_the_job_is_ended(
     temporary: Path, node: Node, signum: int, victims: list[str]
 ) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background may ignore it
-    front = node.start(f"{LEAVES}touch began; sleep 60; true")
+    wrapper = node.start(f"{LEAVES}touch began; sleep 60; true")
     signal.signal(signal.SIGINT, before)
     wait_until((node.folder / "began").exists)
-    pids = wait_until(lambda: family(front.pid))
+    pids = wait_until(lambda: family(wrapper.pid))
     assert len(left(temporary)) == 1
     for victim in victims:
         os.kill(pids[victim], signum)
-    front.communicate(timeout=30)
+    wrapper.communicate(timeout=30)
     wait_until(node.records)
     wait_until(lambda: not left(temporary), timeout_s=5)
     assert not list((node.runtime / "jobs").iterdir())
@@ -111,15 +111,15 @@ def test_nothing_is_left_where_a_process_of_the_job_is_ended(
 def test_where_all_are_killed_the_next_job_removes_it_and_not_before_the_tool_is_gone(
     temporary: Path, node: Node
 ) -> None:
-    front = node.start(f"{LEAVES}touch began; sleep 60; true")
+    wrapper = node.start(f"{LEAVES}touch began; sleep 60; true")
     wait_until((node.folder / "began").exists)
-    pids = wait_until(lambda: family(front.pid))
+    pids = wait_until(lambda: family(wrapper.pid))
     (job_id,) = (path.name for path in (node.runtime / "jobs").iterdir())
     for role in ROLES[:2]:
         os.kill(pids[role], signal.SIGSTOP)
     for role in ROLES[:2]:
         os.kill(pids[role], signal.SIGKILL)
-    front.communicate(timeout=30)
+    wrapper.communicate(timeout=30)
     (name,) = left(temporary)
     assert node.run("true", name="next")[0] == 0
     assert left(temporary) == [name], "its tool is at work"
@@ -182,7 +182,7 @@ def test_a_disk_that_takes_no_folder_is_the_cause(node: Node, tmp_path: Path) ->
 HELD = """#!/bin/bash
 words=("$@")
 for number in "${{!words[@]}}"; do
-    if [ "${{words[number]}}" = --tmpdir ] && [ "$1" = {verb} ] && [ -e {hold} ]; then
+    if [ "${{words[number]}}" = --tmpdir ] && [ "$1" = {subcommand} ] && [ -e {hold} ]; then
         mkdir -p "${{words[number + 1]}}/sambamba-pid$$"; touch "${{words[number + 1]}}/sambamba-pid$$/chunk" {began}
         while [ -e {hold} ]; do sleep 0.1; done
     fi
@@ -192,7 +192,7 @@ exec {sambamba} "$@"
 
 
 @pytest.mark.parametrize(
-    ("verb", "end"),
+    ("subcommand", "end"),
     [
         ("sort", "Ctrl-C"),
         ("markdup", "Ctrl-C"),
@@ -203,7 +203,7 @@ exec {sambamba} "$@"
 def test_nothing_of_a_run_is_left_among_temporary_files(
     folder: Folder,  # noqa: F811
     temporary: Path,
-    verb: str,
+    subcommand: str,
     end: str,
 ) -> None:
     folder.let_go()
@@ -211,7 +211,7 @@ def test_nothing_of_a_run_is_left_among_temporary_files(
     hold.touch()
     paths = {"hold": f"'{hold}'", "began": f"'{began}'", "sambamba": shutil.which("sambamba")}
     held = temporary.with_name("bin") / "sambamba"
-    held.write_text(HELD.format(verb=verb, **paths))
+    held.write_text(HELD.format(subcommand=subcommand, **paths))
     held.chmod(0o755)
     folder.environment["TMPDIR"] = str(temporary)
     target = "results/mark_duplicates/S1.bam"

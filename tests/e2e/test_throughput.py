@@ -71,7 +71,7 @@ def plan_of(tmp_path, settings, **changes):
 
 
 @pytest.mark.parametrize(("binding", "smt"), [({}, False), ({"binding": {"smt": True}}, True)])
-def test_a_study_takes_hyperthreads_where_threads_lease_them(tmp_path, settings, monkeypatch, binding, smt):
+def test_a_study_takes_hyperthreads_where_threads_are_allocated_them(tmp_path, settings, monkeypatch, binding, smt):
     path = tmp_path / "pool/config/config.yaml"
     path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | binding))
     monkeypatch.setattr(runner.launcher, "usable_cores", lambda smt: 256 if smt else 128)

@@ -40,7 +40,7 @@ ABOVE_CHECKS = 45_000  # pairs of reads, uncompressed within gzip: a file above 
 
 @dataclass
 class Lab:
-    """A pool of samples and a study of it, with leases and temporary files that no other test's jobs share."""
+    """A pool of samples and a study of it, with allocations and temporary files that no other test's jobs share."""
 
     folder: Path
     settings: dict = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Lab:
     def __post_init__(self) -> None:
         self.temp = self.folder / "tmp"
         self.temp.mkdir()
-        self.mark = f"GPD_RUNTIME_DIR={self.folder / 'leases'}"
+        self.mark = f"GPD_RUNTIME_DIR={self.folder / 'allocations'}"
         self.environment = dict([*os.environ.items(), self.mark.split("=", 1), ("TMPDIR", str(self.temp))])
         self.write()
 

@@ -28,11 +28,11 @@ from trial import (
 )
 
 KILLED_BY = {  # process: what is said of it
-    "front": "the launcher was killed",
-    "keeper": "the job's keeper was killed",
+    "wrapper": "the launcher was killed",
+    "supervisor": "the job's supervisor was killed",
     "shell": "SIGKILL",
 }
-ROLES = {"front": "the launcher's front", "keeper": "the launcher's keeper", "shell": "the job's bash"}
+ROLES = {"wrapper": "the launcher's wrapper", "supervisor": "the launcher's supervisor", "shell": "the job's bash"}
 
 
 def short(kind: str) -> str:
@@ -82,19 +82,19 @@ def tool_killed(
     moment: str | int,
     *,
     sample: str = STRUCK,
-    verb: str = "",
+    subcommand: str = "",
     what: str = "tool",
     name: str = "",
     causes: tuple[str, ...] = ("killed",),
     words: tuple[str, ...] = (),
 ) -> Case:
-    whole_name = name or f"{tool} {verb}".strip()
+    whole_name = name or f"{tool} {subcommand}".strip()
     when = {BEGINS: "as it begins", WRITING: "as it writes", ENDS: "when it has written all"}
     return Case(
         f"{short(kind)}.{rule}.{whole_name.replace(' ', '-')}-killed",
         kind,
         rule,
-        strike(kind, rule, sample, tool, "kill", what=what, moment=moment, verb=verb),
+        strike(kind, rule, sample, tool, "kill", what=what, moment=moment, subcommand=subcommand),
         f"kill -9 {whole_name} {when.get(moment, f'{moment} bytes into its output')}",
         causes=causes,
         words=words,
@@ -104,14 +104,14 @@ def tool_killed(
 
 COUNTING = ("tool_error", "broken_pipe", "signal")  # what counts beside the pipe: bash tells nobody of its end
 KILLS = [
-    tool_killed("germline", "reference", "samtools", ENDS, sample="", verb="faidx"),
-    tool_killed("germline", "bwa_index", "bwa", ENDS, sample="", verb="index"),
-    tool_killed("germline", "indexed_vcf", "bcftools", ENDS, sample="", verb="view"),
+    tool_killed("germline", "reference", "samtools", ENDS, sample="", subcommand="faidx"),
+    tool_killed("germline", "bwa_index", "bwa", ENDS, sample="", subcommand="index"),
+    tool_killed("germline", "indexed_vcf", "bcftools", ENDS, sample="", subcommand="view"),
     *killed("germline", "map_and_sort", "sambamba"),
     tool_killed("germline", "map_and_sort", "bwa", 20_000),
-    tool_killed("germline", "map_and_sort", "samtools", 1000, verb="view"),
+    tool_killed("germline", "map_and_sort", "samtools", 1000, subcommand="view"),
     tool_killed("germline", "map_and_sort", "tee", 1000),
-    tool_killed("germline", "map_and_sort", "samtools", BEGINS, verb="flagstat", causes=COUNTING),
+    tool_killed("germline", "map_and_sort", "samtools", BEGINS, subcommand="flagstat", causes=COUNTING),
     tool_killed("germline", "map_and_sort", "gzip", 1000, causes=COUNTING, words=("S1_fq",)),
     tool_killed(
         "germline",
@@ -135,11 +135,11 @@ KILLS = [
     tool_killed("tuxedo", "annotation", "gzip", ENDS, sample=""),
     tool_killed("tuxedo", "hisat2_index", "hisat2-build-s", ENDS, sample=""),
     *killed("tuxedo", "align", "hisat2-align-s", 20_000),
-    tool_killed("tuxedo", "align", "samtools", 1000, verb="view"),
+    tool_killed("tuxedo", "align", "samtools", 1000, subcommand="view"),
     tool_killed("tuxedo", "align", "tee", 1000),
-    tool_killed("tuxedo", "align", "samtools", BEGINS, verb="flagstat", causes=COUNTING),
-    tool_killed("tuxedo", "align", "samtools", WRITING, verb="sort"),
-    tool_killed("tuxedo", "align", "samtools", ENDS, verb="index"),
+    tool_killed("tuxedo", "align", "samtools", BEGINS, subcommand="flagstat", causes=COUNTING),
+    tool_killed("tuxedo", "align", "samtools", WRITING, subcommand="sort"),
+    tool_killed("tuxedo", "align", "samtools", ENDS, subcommand="index"),
     tool_killed("tuxedo", "align", "gzip", 1000, causes=COUNTING, words=("S1_fq",)),
     *killed("tuxedo", "assemble", "cufflinks", ENDS),
     *killed("tuxedo", "merge", "cuffmerge", ENDS, sample=""),
@@ -183,14 +183,14 @@ def halved(
     file: str,
     *,
     sample: str = STRUCK,
-    verb: str = "",
+    subcommand: str = "",
     causes: tuple[str, ...] = ("broken_output",),
 ) -> Case:
     return Case(
         f"{short(kind)}.{rule}.half-a-result",
         kind,
         rule,
-        strike(kind, rule, sample, tool, "halve", what=file, moment=ENDS, verb=verb),
+        strike(kind, rule, sample, tool, "halve", what=file, moment=ENDS, subcommand=subcommand),
         f"half of what {tool} wrote is gone, and it ends with 0",
         causes=causes,
         sample=sample,
@@ -205,11 +205,11 @@ def ended(
     *,
     deed: str = "end",
     sample: str = STRUCK,
-    verb: str = "",
+    subcommand: str = "",
     causes: tuple[str, ...] = ("tool_error", "broken_pipe"),
     words: tuple[str, ...] = (),
 ) -> Case:
-    name = f"{tool} {verb}".strip()
+    name = f"{tool} {subcommand}".strip()
     done = "without having done anything" if moment == BEGINS else f"after {moment} bytes of its output"
     if deed == "read_little":
         done = "once it has read a little (broken pipe)"
@@ -217,7 +217,7 @@ def ended(
         f"{short(kind)}.{rule}.{name.replace(' ', '-')}-ends-too-soon",
         kind,
         rule,
-        strike(kind, rule, sample, tool, deed, moment=moment, verb=verb),
+        strike(kind, rule, sample, tool, deed, moment=moment, subcommand=subcommand),
         f"{name} ends with 0 {done}",
         causes=causes,
         words=words,
@@ -240,7 +240,7 @@ LIES = [
         "results/apply_variant_recalibration/snps/S1.vcf.gz",
         causes=("tool_error", "broken_output"),
     ),
-    halved("tuxedo", "align", "samtools", "results/align/S1.bam", verb="sort", causes=("tool_error",)),
+    halved("tuxedo", "align", "samtools", "results/align/S1.bam", subcommand="sort", causes=("tool_error",)),
     halved("tuxedo", "assemble", "cufflinks", "{-o}/transcripts.gtf"),
     halved("tuxedo", "quantify", "cuffquant", "{-o}/abundances.cxb"),
     halved("tuxedo", "merge", "cuffmerge", "{-o}/merged.gtf", sample=""),
@@ -253,7 +253,7 @@ LIES = [
         causes=("tool_error", "broken_output"),
     ),
     ended("germline", "map_and_sort", "bwa", 20_000),
-    ended("germline", "map_and_sort", "samtools", 1000, verb="view"),
+    ended("germline", "map_and_sort", "samtools", 1000, subcommand="view"),
     ended("germline", "map_and_sort", "tee", 1000),
     ended(
         "germline",
@@ -264,7 +264,7 @@ LIES = [
     ),
     ended("germline", "haplotype_caller", "gatk", causes=("broken_output",), words=("is missing",)),
     ended("tuxedo", "align", "hisat2-align-s", 20_000),
-    ended("tuxedo", "align", "samtools", 1000, verb="view"),
+    ended("tuxedo", "align", "samtools", 1000, subcommand="view"),
     ended("tuxedo", "quantify", "cuffquant", causes=("tool_error",), words=("abundances.cxb",)),
 ]
 
@@ -287,7 +287,7 @@ def starved(
 
 def full(kind: str, rule: str, tool: str, folder: str, disk: str, outcome: str = FAILS, **more: str) -> Case:
     """The disk of a folder is full at ten moments of the tool's work, once the sample beside has been through it."""
-    verb, sample = more.get("verb", ""), more.get("sample", STRUCK)
+    subcommand, sample = more.get("subcommand", ""), more.get("sample", STRUCK)
     temporary = folder == "tmp"
     result = KINDS[kind].results(rule, sample)[0]
     after = (rule, HEALTHY) if sample else None
@@ -295,8 +295,8 @@ def full(kind: str, rule: str, tool: str, folder: str, disk: str, outcome: str =
         f"{kind}.{rule}.{'temporary-folder' if temporary else 'disk'}-full",
         kind,
         rule,
-        Filling(folder, Strike(tool, JOBS.get(rule, result), "watch", verb=verb, after=after), temporary),
-        f"{disk} is full at ten moments of {f'{tool} {verb}'.strip()}",
+        Filling(folder, Strike(tool, JOBS.get(rule, result), "watch", subcommand=subcommand, after=after), temporary),
+        f"{disk} is full at ten moments of {f'{tool} {subcommand}'.strip()}",
         outcome,
         causes=("disk_full",),
         sample=sample,
@@ -345,7 +345,7 @@ STARVED = [
     full("germline", "mark_duplicates", "sambamba", "results/mark_duplicates", "the disk of marked alignments"),
     full("germline", "base_recalibrator", "gatk", "results/base_recalibrator", "the disk of recalibration tables"),
     full("germline", "haplotype_caller", "gatk", "results/haplotype_caller", "the disk of GVCFs"),
-    full("tuxedo", "align", "samtools", "results/align", "the disk of alignments", verb="sort"),
+    full("tuxedo", "align", "samtools", "results/align", "the disk of alignments", subcommand="sort"),
     full(
         "tuxedo",
         "differential_expression",
@@ -357,7 +357,7 @@ STARVED = [
     full("germline", "map_and_sort", "sambamba", *TEMPORARY),
     full("germline", "mark_duplicates", "sambamba", *TEMPORARY),
     full("germline", "haplotype_caller", "gatk", *TEMPORARY, THROUGH),
-    full("tuxedo", "align", "samtools", *TEMPORARY, verb="sort"),
+    full("tuxedo", "align", "samtools", *TEMPORARY, subcommand="sort"),
     full("tuxedo", "assemble", "cufflinks", *TEMPORARY),
     full("tuxedo", "merge", "cuffmerge", *TEMPORARY, sample=""),
     full("tuxedo", "quantify", "cuffquant", *TEMPORARY),

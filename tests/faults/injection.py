@@ -26,10 +26,10 @@ class Strike:
     """What is done, to which tool of which job, and when.
 
     `room`: so many pages are left where a disk is filled.
-    `job`: words that stand in the command of that job alone. `verb`: the tool's first argument, where one job calls the
-    tool more than once. `moment`: when the tool begins, when `file` is there (writing), when it has done all (ends), or
-    once so many bytes have come out of it. `deed`: a function below, `what` its argument. `after`: a rule and a sample
-    whose job must have ended well before.
+    `job`: words that stand in the command of that job alone. `subcommand`: the tool's first argument, where one job
+    calls the tool more than once. `moment`: when the tool begins, when `file` is there (writing), when it has done all
+    (ends), or once so many bytes have come out of it. `deed`: a function below, `what` its argument. `after`: a rule
+    and a sample whose job must have ended well before.
     """
 
     tool: str
@@ -37,7 +37,7 @@ class Strike:
     deed: str
     what: str = ""
     moment: str | int = BEGINS
-    verb: str = ""
+    subcommand: str = ""
     file: str = ""
     after: tuple[str, str] | None = None
     room: int = 1
@@ -49,9 +49,9 @@ class Strike:
         assert real, f"{self.tool} is not installed"
         plan = folder / "plan.json"
         plan.write_text(json.dumps(asdict(self) | {"real": real, "done": str(folder / "done")}))
-        front = folder / self.tool
-        front.write_text(f"#!/bin/sh\nexec '{sys.executable}' -S -E '{__file__}' '{plan}' {self.tool} \"$@\"\n")
-        front.chmod(0o755)
+        wrapper = folder / self.tool
+        wrapper.write_text(f"#!/bin/sh\nexec '{sys.executable}' -S -E '{__file__}' '{plan}' {self.tool} \"$@\"\n")
+        wrapper.chmod(0o755)
         return f"{folder}{os.pathsep}{path}"
 
     def was_done(self, folder: Path) -> bool:
@@ -101,7 +101,7 @@ def relatives():
     if not jobs:
         return {}
     shell = jobs[-1]  # those below are subshells of it
-    found = dict(zip(("shell", "keeper", "front"), line[shell:], strict=False))
+    found = dict(zip(("shell", "supervisor", "wrapper"), line[shell:], strict=False))
     above = line[shell + 3 :]
     snakemake = next(pid for pid in above if not words(pid).split(b"\0")[0].endswith(b"bash"))
     return found | {"tool": line[0], "parent": line[1], "snakemake": snakemake, "child": None}
@@ -116,7 +116,7 @@ def words(pid):
 
 
 def is_meant(plan, family, arguments):
-    return plan["job"].encode() in words(family["shell"]) and plan["verb"] in ("", *arguments[:1])
+    return plan["job"].encode() in words(family["shell"]) and plan["subcommand"] in ("", *arguments[:1])
 
 
 def is_first(plan):

@@ -101,7 +101,7 @@ class Trial:
         for rule in self.kind.from_rule_on(case.rule):
             for path in self.kind.results(rule):
                 remove(self.folder / path)
-        patch.setenv("GPD_RUNTIME_DIR", str(folder / "leases"))
+        patch.setenv("GPD_RUNTIME_DIR", str(folder / "allocations"))
 
     @property
     def proof(self) -> str:
@@ -285,11 +285,11 @@ class Tool:
 
     @contextmanager
     def on(self, trial: Trial) -> Iterator[None]:
-        front = trial.place / "front"
+        wrapper = trial.place / "wrapper"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PATH", self.strike.stand_before(front, os.environ["PATH"]))
+            patch.setenv("PATH", self.strike.stand_before(wrapper, os.environ["PATH"]))
             yield
-        assert self.strike.was_done(front), "the fault did not come"
+        assert self.strike.was_done(wrapper), "the fault did not come"
         if self.strike.what == "snakemake":
             wait_until(lambda: not at_work(trial), timeout_s=60)
             assert snakemake(trial.folder, "--unlock").exit_code == 0
@@ -347,23 +347,23 @@ class Filling:
 
     def rooms(self, trial: Trial) -> list[int]:
         """Run undisturbed; return how many pages are left at each of the moments."""
-        front = trial.place / "front"
-        self.run(trial, replace(self.strike, deed="watch", what=self.folder), front)
-        pages = int((front / "done").read_text())
+        wrapper = trial.place / "wrapper"
+        self.run(trial, replace(self.strike, deed="watch", what=self.folder), wrapper)
+        pages = int((wrapper / "done").read_text())
         return sorted({pages * tenth // 10 for tenth in range(10)})
 
     def run_with(self, trial: Trial, room: int) -> Ran:
         strike = replace(self.strike, deed="fill", what=self.folder, room=room, after=None)
-        ran = self.run(trial, strike, trial.place / f"front_{room}")
+        ran = self.run(trial, strike, trial.place / f"wrapper_{room}")
         (trial.folder / self.folder / "filler").unlink()
         return ran
 
-    def run(self, trial: Trial, strike: Strike, front: Path) -> Ran:
+    def run(self, trial: Trial, strike: Strike, wrapper: Path) -> Ran:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PATH", strike.stand_before(front, os.environ["PATH"]))
+            patch.setenv("PATH", strike.stand_before(wrapper, os.environ["PATH"]))
             ran = trial.run(trial.case.rule)
         trial.recover()
-        assert strike.was_done(front), f"the fault did not come\n{ran.said}"
+        assert strike.was_done(wrapper), f"the fault did not come\n{ran.said}"
         return ran
 
 

@@ -50,8 +50,8 @@ def singles(guest: Guest) -> dict:
         for _ in range(os.cpu_count()):
             jobs.start(1, "--memory=local")
         jobs.at_work()
-        leased = guest.leased()
-    return jobs.told() | {"leased": leased}
+        allocated = guest.allocated()
+    return jobs.told() | {"allocated": allocated}
 
 
 def fours(guest: Guest) -> dict:
@@ -59,9 +59,9 @@ def fours(guest: Guest) -> dict:
     with Round(guest, "fours") as jobs:
         first = [jobs.start(4, "--memory=local", mib=16) for _ in range(4)]
         jobs.at_work()
-        first[0].front.kill()
+        first[0].wrapper.kill()
         first[1].kill()
-        freed_s = wait_until(lambda: len(guest.leased()) == 8)
+        freed_s = wait_until(lambda: len(guest.allocated()) == 8)
         jobs.at_work(*(jobs.start(4, "--memory=default") for _ in range(2)))
     return jobs.told() | {"freed_s": freed_s}
 
@@ -109,7 +109,7 @@ def bwa(guest: Guest) -> dict:
             job = jobs.start(threads, f"--memory={policy}", command=command)
             writing = open_when_read(fifo, lambda job=job: jobs.require(job))  # bwa has its index by then
             try:
-                job.pid = only_bwa(job.front.pid)
+                job.pid = only_bwa(job.wrapper.pid)
                 (path,) = {area["file"] for area in memory_areas(job.pid) if "bwaidx" in area.get("file", "")}
                 segments[policy] = {"job": job.name, "pages": landed(path)}
                 os.write(writing, reads)
@@ -141,9 +141,9 @@ def open_when_read(fifo: Path, still: Callable[[], None]) -> int:
     return found[0]
 
 
-def only_bwa(front: int) -> int:
+def only_bwa(wrapper: int) -> int:
     """The process below a launcher that is bwa."""
-    (pid,) = [pid for pid in descendants(front) if Path(f"/proc/{pid}/comm").read_text() == "bwa\n"]
+    (pid,) = [pid for pid in descendants(wrapper) if Path(f"/proc/{pid}/comm").read_text() == "bwa\n"]
     return pid
 
 
@@ -206,12 +206,12 @@ def whole_cores(guest: Guest) -> dict:
     with Round(guest, "cores") as jobs:
         first = [jobs.start(1, "--memory=local") for _ in range(os.cpu_count() // 2)]
         jobs.at_work(*first)
-        leased = guest.leased()
+        allocated = guest.allocated()
         late = jobs.start(1, "--memory=local")
         wait_until(guest.waits)
         time.sleep(2)
         early = jobs.is_ready(late)
-    return jobs.told() | {"leased": leased, "early": early, "late": late.name}
+    return jobs.told() | {"allocated": allocated, "early": early, "late": late.name}
 
 
 def siblings(guest: Guest) -> dict:
@@ -241,8 +241,8 @@ def half_a_core(guest: Guest) -> dict:
         cores = guest.ask("topology", "--json")["cores"]
         with Round(guest, "half") as jobs:
             jobs.at_work(jobs.start(8))
-            leased = guest.leased()
-    return jobs.told() | {"cores": cores, "leased": leased}
+            allocated = guest.allocated()
+    return jobs.told() | {"cores": cores, "allocated": allocated}
 
 
 # ---- all of it

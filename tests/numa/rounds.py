@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 
-from launcher.cpu_allocation import is_leased
+from launcher.cpu_allocation import is_allocated
 from launcher.processes import descendants
 from launcher.topology import parse_cpus
 
@@ -56,33 +56,33 @@ class Guest:
         """How a process is started: with our environment, in our folder, and in a control group."""
         return {"env": self.environment, "cwd": self.work, "preexec_fn": group and (lambda: join(group))}
 
-    def leased(self) -> list[int]:
+    def allocated(self) -> list[int]:
         """The CPUs whose locks are held."""
         with (self.work / "runtime/cpus").open("rb") as file:
             cpus = range(os.sysconf("SC_NPROCESSORS_CONF"))  # those that are offline, too
-            return [cpu for cpu in cpus if is_leased(file.fileno(), cpu)]
+            return [cpu for cpu in cpus if is_allocated(file.fileno(), cpu)]
 
     def waits(self) -> bool:
         """Tell whether a launcher waits for CPUs."""
         return any(path.name.isdigit() for path in (self.work / "runtime/queue").glob("*/*"))
 
     def left(self) -> dict[str, list]:
-        """What the jobs have left behind: leases, journals, shared memory."""
+        """What the jobs have left behind: allocations, journals, shared memory."""
         journals = [path.name for path in (self.work / "runtime/jobs").iterdir()]
         shared = [path.name for path in Path("/dev/shm").iterdir()]
-        return {"leases": self.leased(), "journals": journals, "shared memory": shared}
+        return {"allocations": self.allocated(), "journals": journals, "shared memory": shared}
 
 
 class Job:
     """A job, from its launcher's start; `pid`: its process that holds memory, once it does."""
 
-    def __init__(self, name: str, front: subprocess.Popen) -> None:
-        self.name, self.front, self.pid = name, front, None
+    def __init__(self, name: str, wrapper: subprocess.Popen) -> None:
+        self.name, self.wrapper, self.pid = name, wrapper, None
         self.seen: dict = {}
 
     def kill(self) -> None:
-        """Kill the launcher, its keeper and all of the job at once, with -9."""
-        for pid in (self.front.pid, *descendants(self.front.pid)):
+        """Kill the launcher, its supervisor and all of the job at once, with -9."""
+        for pid in (self.wrapper.pid, *descendants(self.wrapper.pid)):
             with suppress(ProcessLookupError):  # a launcher that is killed takes its job with it
                 os.kill(pid, signal.SIGKILL)
 
@@ -103,7 +103,7 @@ class Round:
         os.close(self.lock)
         for job in self.jobs:
             try:
-                job.front.wait(PATIENCE_S)
+                job.wrapper.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
                 job.kill()
                 raise
@@ -116,10 +116,10 @@ class Round:
         hold = [*guest.python, HERE / "holder.py", self.ready(name), self.hold, mib]
         with (guest.work / f"{name}.said").open("wb") as said:
             started = {"stdin": subprocess.PIPE, "stdout": said, "stderr": said, **guest.within(group)}
-            front = subprocess.Popen([*guest.python, str(guest.launch), "run", *words], **started)
-        front.stdin.write((command or f"exec {shlex.join(map(str, hold))}").encode())
-        front.stdin.close()
-        self.jobs.append(Job(name, front))
+            wrapper = subprocess.Popen([*guest.python, str(guest.launch), "run", *words], **started)
+        wrapper.stdin.write((command or f"exec {shlex.join(map(str, hold))}").encode())
+        wrapper.stdin.close()
+        self.jobs.append(Job(name, wrapper))
         return self.jobs[-1]
 
     def ready(self, name: str) -> Path:
@@ -133,9 +133,9 @@ class Round:
 
     def require(self, job: Job) -> None:
         """Raise RuntimeError where a job that should be at work has ended."""
-        if job.front.poll() is not None:
+        if job.wrapper.poll() is not None:
             said = (self.guest.work / f"{job.name}.said").read_text()
-            raise RuntimeError(f"{job.name} ended with {job.front.returncode}: {said}")
+            raise RuntimeError(f"{job.name} ended with {job.wrapper.returncode}: {said}")
 
     def is_ready(self, job: Job) -> bool:
         self.require(job)

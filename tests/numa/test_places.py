@@ -1,4 +1,4 @@
-"""Leases and memory on a machine of 2 sockets, 4 L3 groups, 4 NUMA nodes and 16 CPUs: each promise, as seen there."""
+"""Allocations and memory on a machine of 2 sockets, 4 L3 groups, 4 NUMA nodes and 16 CPUs: each promise."""
 
 import json
 import subprocess
@@ -27,11 +27,13 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Visit:
 
 
 def disjoint(jobs: list[Seen]) -> bool:
-    return len(list(chain.from_iterable(job.lease for job in jobs))) == len(frozenset().union(*(j.lease for j in jobs)))
+    return len(list(chain.from_iterable(job.allocation for job in jobs))) == len(
+        frozenset().union(*(j.allocation for j in jobs))
+    )
 
 
 def nodes_of(job: Seen) -> set[int]:
-    return set(map(SHAPE.numa, job.lease))
+    return set(map(SHAPE.numa, job.allocation))
 
 
 # ---- what was built
@@ -83,58 +85,58 @@ def test_the_distances_are_what_was_built(guest: Visit) -> None:
     assert told == {str(one): [SHAPE.distance(one, other) for other in nodes] for one in nodes}
 
 
-# ---- leases
+# ---- allocations
 
 
 def test_sixteen_jobs_at_once_have_a_cpu_each(guest: Visit) -> None:
     jobs = guest.jobs("singles")
-    assert sorted(format_cpus(job.lease) for job in jobs) == sorted(map(str, EVERY))
-    assert guest.scenario("singles")["leased"] == sorted(EVERY)
+    assert sorted(format_cpus(job.allocation) for job in jobs) == sorted(map(str, EVERY))
+    assert guest.scenario("singles")["allocated"] == sorted(EVERY)
 
 
 def test_four_jobs_of_four_threads_lie_within_an_l3_group_and_a_numa_node(guest: Visit) -> None:
     jobs = guest.jobs("fours")[:4]
     assert disjoint(jobs)
-    assert [len(job.lease) for job in jobs] == [4] * 4
-    assert {guest.spans(job.lease) for job in jobs} == {(1, 1, 1)}
+    assert [len(job.allocation) for job in jobs] == [4] * 4
+    assert {guest.spans(job.allocation) for job in jobs} == {(1, 1, 1)}
     assert not any(job.record["split"] for job in jobs)
 
 
 def test_jobs_wider_than_an_l3_group_lie_within_a_socket(guest: Visit) -> None:
     six, eight, two = guest.jobs("widths")
     assert disjoint([six, eight, two])
-    assert [(len(job.lease), guest.spans(job.lease)) for job in (six, eight, two)] == [
+    assert [(len(job.allocation), guest.spans(job.allocation)) for job in (six, eight, two)] == [
         (6, (2, 2, 1)),
         (8, (2, 2, 1)),
         (2, (1, 1, 1)),
     ]
-    assert {SHAPE.socket(min(six.lease)), SHAPE.socket(min(eight.lease))} == {0, 1}
+    assert {SHAPE.socket(min(six.allocation)), SHAPE.socket(min(eight.allocation))} == {0, 1}
     assert not any(job.record["split"] for job in (six, eight, two))
 
 
 def test_a_job_as_wide_as_the_machine_gets_it(guest: Visit) -> None:
     (job,) = guest.jobs("whole")
-    assert job.lease == EVERY
+    assert job.allocation == EVERY
 
 
 def test_scattered_jobs_spread_as_far_as_their_boundary(guest: Visit) -> None:
     jobs = guest.jobs("scatter")
     assert disjoint(jobs)
-    assert {job.record["boundary"]: guest.spans(job.lease) for job in jobs} == {
+    assert {job.record["boundary"]: guest.spans(job.allocation) for job in jobs} == {
         "socket": (2, 2, 1),
         "l3": (1, 1, 1),
         "numa": (1, 1, 1),
     }
-    halves = [SHAPE.l3(cpu) for cpu in jobs[0].lease]
+    halves = [SHAPE.l3(cpu) for cpu in jobs[0].allocation]
     assert {halves.count(half) for half in halves} == {2}, "dealt round"
 
 
-def test_kill_9_frees_leases(guest: Visit, figure: Callable[[str], None]) -> None:
+def test_kill_9_frees_allocations(guest: Visit, figure: Callable[[str], None]) -> None:
     """Of one job the launcher alone, of another every process."""
     told = guest.scenario("fours")
     *first, one, other = guest.jobs("fours")
-    killed = {job.lease for job in first if job.record["cause"] == "killed"}
-    assert killed == {one.lease, other.lease} == {job.lease for job in first[:2]}
+    killed = {job.allocation for job in first if job.record["cause"] == "killed"}
+    assert killed == {one.allocation, other.allocation} == {job.allocation for job in first[:2]}
     assert {job.record["cause"] for job in (*first[2:], one, other)} == {None}
     assert told["freed_s"] < 15, "emulated on a machine that has much else to do"
     figure(f"kill -9 of two jobs: their CPUs were free after {told['freed_s']:.1f} s")
@@ -143,27 +145,27 @@ def test_kill_9_frees_leases(guest: Visit, figure: Callable[[str], None]) -> Non
 # ---- memory
 
 
-def test_local_memory_is_on_the_leases_own_node(guest: Visit) -> None:
+def test_local_memory_is_on_the_allocations_own_node(guest: Visit) -> None:
     jobs = [job for job in guest.jobs("singles") + guest.jobs("fours") if job.record["memory"] == "local"]
     assert len(jobs) == 20
     for job in jobs:
         (node,) = nodes_of(job)
-        assert job.shares()[node] > NEARLY_ALL, (job.lease, job.pages)
+        assert job.shares()[node] > NEARLY_ALL, (job.allocation, job.pages)
 
 
-def test_local_memory_of_a_lease_on_two_nodes_is_on_these(guest: Visit) -> None:
+def test_local_memory_of_a_allocation_on_two_nodes_is_on_these(guest: Visit) -> None:
     (eight,) = [job for job in guest.jobs("widths") if job.record["memory"] == "local"]
     assert sum(eight.shares().get(node, 0) for node in nodes_of(eight)) > NEARLY_ALL, eight.pages
 
 
-def test_interleaved_memory_is_dealt_over_the_leases_nodes_alone(guest: Visit) -> None:
+def test_interleaved_memory_is_dealt_over_the_allocations_nodes_alone(guest: Visit) -> None:
     jobs = [job for job in guest.every_job() if job.record["memory_applied"] == "interleave"]
     assert {len(nodes_of(job)) for job in jobs} == {1, 2, 4}
     for job in jobs:
         fair = 1 / len(nodes_of(job))
         shares = {node: job.shares().get(node, 0) for node in nodes_of(job)}
-        assert sum(shares.values()) > NEARLY_ALL, (job.lease, job.pages)
-        assert all(0.6 * fair < share < 1.4 * fair for share in shares.values()), (job.lease, job.pages)
+        assert sum(shares.values()) > NEARLY_ALL, (job.allocation, job.pages)
+        assert all(0.6 * fair < share < 1.4 * fair for share in shares.values()), (job.allocation, job.pages)
 
 
 def test_a_full_node_gives_way_to_the_next(guest: Visit, figure: Callable[[str], None]) -> None:
@@ -190,14 +192,14 @@ def test_bwas_shared_index_lies_where_the_policy_of_its_loader_puts_it(
     told = guest.scenario("bwa")["segments"][policy]
     record = guest.records()[told["job"]]
     pages = {int(node): count for node, count in told["pages"].items()}
-    lease = Seen(record, frozenset(), "", pages)
+    allocation = Seen(record, frozenset(), "", pages)
     assert record["memory_applied"] == policy
     assert "load the bwa index from shared memory" in told["log"]
-    assert set(pages) <= nodes_of(lease), (record["cpus"], pages)
+    assert set(pages) <= nodes_of(allocation), (record["cpus"], pages)
     if policy == "interleave":
         assert len(pages) == 2
-        assert all(0.4 < share < 0.6 for share in lease.shares().values())
-    figure(f"bwa's shared index, {policy}, lease {record['cpus']}: {in_mib(pages)}")
+        assert all(0.4 < share < 0.6 for share in allocation.shares().values())
+    figure(f"bwa's shared index, {policy}, allocation {record['cpus']}: {in_mib(pages)}")
 
 
 def test_bwas_shared_indexes_are_used_and_freed(guest: Visit) -> None:
@@ -212,16 +214,16 @@ def test_bwas_shared_indexes_are_used_and_freed(guest: Visit) -> None:
 # ---- what a machine takes away
 
 
-def test_offline_cpus_are_never_leased(guest: Visit) -> None:
+def test_offline_cpus_are_never_allocated(guest: Visit) -> None:
     told = guest.scenario("absent")
     without, back = guest.jobs("absent")
     there = EVERY - {5, 6}
     assert {cpu for core in told["cores"] for cpu in core["cpus"]} == there
-    assert without.lease == without.cpus == there
-    assert back.lease == back.cpus == EVERY, "given back, they are"
+    assert without.allocation == without.cpus == there
+    assert back.allocation == back.cpus == EVERY, "given back, they are"
 
 
-def test_a_cpuset_and_a_memory_group_bound_what_is_seen_and_leased(guest: Visit) -> None:
+def test_a_cpuset_and_a_memory_group_bound_what_is_seen_and_allocated(guest: Visit) -> None:
     told = guest.scenario("box")
     *pairs, wide = guest.jobs("box")
     inside = frozenset(range(4, 10))
@@ -230,8 +232,8 @@ def test_a_cpuset_and_a_memory_group_bound_what_is_seen_and_leased(guest: Visit)
     assert told["limits"]["memory_available_mib"] < 256
     assert {cpu for core in told["cores"] for cpu in core["cpus"]} == inside
     assert disjoint(pairs)
-    assert frozenset().union(*(job.lease for job in pairs)) == inside == wide.lease
-    assert {guest.spans(job.lease) for job in pairs} == {(1, 1, 1)}
+    assert frozenset().union(*(job.allocation for job in pairs)) == inside == wide.allocation
+    assert {guest.spans(job.allocation) for job in pairs} == {(1, 1, 1)}
     assert {node for job in (*pairs, wide) for node in job.pages} <= {1, 2}
 
 
@@ -244,7 +246,7 @@ def test_a_job_that_outgrows_its_memory_group_is_recorded_so(guest: Visit) -> No
 def test_memory_that_a_cpuset_forbids_is_not_said_to_be_used(guest: Visit) -> None:
     """CPUs of node 1, memory of node 3: the policy in force is recorded, not the one asked for."""
     local, interleave = guest.jobs("far")
-    assert {SHAPE.numa(cpu) for job in (local, interleave) for cpu in job.lease} == {1}
+    assert {SHAPE.numa(cpu) for job in (local, interleave) for cpu in job.allocation} == {1}
     assert set(local.pages) == set(interleave.pages) == {3}
     assert (local.record["memory_applied"], local.policy) == ("local", "local")
     assert (interleave.record["memory_applied"], interleave.policy) == ("default", "default")
@@ -254,7 +256,7 @@ def test_memory_that_a_cpuset_forbids_is_not_said_to_be_used(guest: Visit) -> No
 
 
 def test_a_clock_that_is_set_meanwhile_changes_no_duration(guest: Visit) -> None:
-    """Back by an hour in one job, forward by a day in the next: leases are freed all the same, as for all others."""
+    """Back by an hour in one job, forward by a day in the next: allocations are freed all the same."""
     records, lasted_s = guest.records(), guest.scenario("clock")["lasted_s"]
     assert set(lasted_s) == {"set-back0", "set-forward0"}
     for name, most_s in lasted_s.items():
@@ -272,7 +274,7 @@ def test_the_record_agrees_with_an_outside_look(guest: Visit) -> None:
     assert len(jobs) == 40
     for job in jobs:
         record = job.record
-        assert job.cpus == job.lease, record
+        assert job.cpus == job.allocation, record
         if record["cause"] == "killed":
             continue  # nobody was left to look at it again
         assert record["binding_ok"] is True, record
@@ -294,4 +296,9 @@ def test_each_job_had_a_memory_group_of_its_own(guest: Visit) -> None:
 
 def test_the_ledger_holds_up_and_nothing_is_left(guest: Visit) -> None:
     assert ledger_check.check(guest.ledger).problems == ()
-    assert guest.scenario("left") | {"seconds": 0} == {"leases": [], "journals": [], "shared memory": [], "seconds": 0}
+    assert guest.scenario("left") | {"seconds": 0} == {
+        "allocations": [],
+        "journals": [],
+        "shared memory": [],
+        "seconds": 0,
+    }

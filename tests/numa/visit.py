@@ -36,7 +36,7 @@ class Seen:
     pages: dict[int, int]
 
     @property
-    def lease(self) -> frozenset[int]:
+    def allocation(self) -> frozenset[int]:
         return parse_cpus(self.record["cpus"])
 
     def shares(self) -> dict[int, float]:

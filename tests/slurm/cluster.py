@@ -217,14 +217,14 @@ class Cluster:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a user of this cluster has in the environment; leases are of its own, as the test's other jobs' are."""
+        """What a user of this cluster has in the environment; allocations are the test's own."""
         kept = {name: text for name, text in os.environ.items() if not name.startswith(("SLURM_", "SBATCH_", "GPD_"))}
         path = os.pathsep.join([f"{self.folder}/bin", str(Path(sys.executable).parent), os.environ["PATH"], *SBIN])
         return {
             **kept,
             "PATH": path,
             "SLURM_CONF": f"{self.folder}/slurm.conf",
-            "GPD_RUNTIME_DIR": f"{self.folder}/leases",
+            "GPD_RUNTIME_DIR": f"{self.folder}/allocations",
         }
 
     def ask(self, *words: object) -> subprocess.CompletedProcess[str]:

@@ -83,7 +83,7 @@ HOLD = "while [ -e hold/{sample} ]; do sleep 0.1; done"
 
 @contextmanager
 def cluster_for_tests(**options: object) -> Iterator[Cluster]:
-    """A cluster whose leases this process sees, too; skips where there can't be one."""
+    """A cluster whose allocations this process sees, too; skips where there can't be one."""
     if lacking := missing():
         pytest.skip(f"a cluster of Slurm needs {', '.join(lacking)}; make test-slurm installs it")
     with Cluster.started(**options) as cluster, pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""What a rule asks for reaches Slurm, and what Slurm grants is all that a job leases."""
+"""What a rule asks for reaches Slurm, and what Slurm grants is all that a job allocations."""
 
 import os
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def test_threads_memory_and_time_reach_slurm(cluster: Cluster, tmp_path: Path) -
     assert len(parse_cpus(record["cpus"])) == 2
 
 
-def test_each_job_leases_what_its_node_granted(cluster: Cluster, tmp_path: Path) -> None:
+def test_each_job_allocations_what_its_node_granted(cluster: Cluster, tmp_path: Path) -> None:
     cohort = Cohort.made(tmp_path, cluster, {"A": HOLD, "B": HOLD})
     cohort.hold("A", "B")
     run = cohort.start()
@@ -48,9 +48,9 @@ def test_each_job_leases_what_its_node_granted(cluster: Cluster, tmp_path: Path)
     cohort.let_go()
     assert run.end() == 0, run.said
     assert nodes == {"n1", "n2"}
-    leases = {node: cpus for sample in "AB" for _, _, node, cpus in cohort.begins(sample)}
+    allocations = {node: cpus for sample in "AB" for _, _, node, cpus in cohort.begins(sample)}
     grants = {node.name: node.cpus for node in cluster.nodes}
-    assert all(parse_cpus(cpus) <= grants[node] for node, cpus in leases.items()), leases
+    assert all(parse_cpus(cpus) <= grants[node] for node, cpus in allocations.items()), allocations
 
 
 def test_two_nodes_that_hand_out_one_cpu_do_not_share_it(cluster: Cluster, tmp_path: Path) -> None:

@@ -164,8 +164,8 @@ def main() -> int:
     folder = (given.folder or Path(tempfile.mkdtemp(prefix="gpd-soak-"))).resolve()
     print(f"seed {seed}, {given.hours:g} hours, in {folder}", flush=True)
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="gpd-soak-leases-") as leases:
-        os.environ |= {"GPD_RUNTIME_DIR": leases, **SHORT_JVMS}
+    with tempfile.TemporaryDirectory(prefix="gpd-soak-allocations-") as allocations:
+        os.environ |= {"GPD_RUNTIME_DIR": allocations, **SHORT_JVMS}
         tally = soak(given.hours, seed, folder)
     rows = [("hours", f"{(time.monotonic() - began) / 3600:.2f}")]
     rows += [(name, tally[name]) for name in [*sorted(tally.keys() - set(INVARIANTS)), *INVARIANTS]]

@@ -390,7 +390,7 @@ def test_outputs_that_disagree_fail(tmp_path):
     [
         ({"binding_ok": False}, rules.FAILS, "had CPUs"),
         ({"cpus_seen": "0-7"}, rules.FAILS, "was seen on others"),
-        ({"cpus": None, "split": None}, rules.FAILS, "no CPUs were leased"),
+        ({"cpus": None, "split": None}, rules.FAILS, "no CPUs were allocated"),
         ({"cpus_seen": None, "cpus_allowed": None, "binding_ok": None}, rules.UNKNOWN, "nobody saw"),
     ],
 )
@@ -460,10 +460,10 @@ def test_a_plan_of_a_million_cells_is_not_drawn(bundle):
     assert found["complete"].why == ("its plan has more than 10,000 cells",)
 
 
-# ---- the verbs -----------------------------------------------------------------------------------------
+# ---- the subcommands -----------------------------------------------------------------------------------------
 
 
-def test_made_and_checked_by_the_verbs(trusted, tmp_path, monkeypatch):
+def test_made_and_checked_by_the_subcommands(trusted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = gpd("bundle", trusted)
     assert made.exit_code == 0, made.output

@@ -172,7 +172,7 @@ BUNDLE, COMPARE = ("bundle", "check"), ("compare", "published")
 
 
 def checked(path, *words):
-    """How much memory a verb took beyond what it began with, MiB, and what it said; it must refuse the bundle."""
+    """How much memory a subcommand took beyond what it began with, MiB, and what it said; it must refuse the bundle."""
     ran = subprocess.run(
         [sys.executable, "-c", CHECK, *words, path], capture_output=True, text=True, timeout=120, check=True
     )
@@ -181,7 +181,7 @@ def checked(path, *words):
     return int(kib) / 1024, said
 
 
-def leased(count):
+def allocated(count):
     """A ledger of so many attempts, each on all CPUs that a list may name."""
     line = json.loads((ROOT / "tests/golden/germline_demo/ledger.jsonl").read_text().splitlines()[0])
     lines = [json.dumps(line | {"id": f"{number:016x}", "cpus": "0-65535"}) for number in range(count)]
@@ -201,18 +201,18 @@ HEADERS = "not a tar file: too many headers before one member"
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    ("verb", "make", "told"),
+    ("subcommand", "make", "told"),
     [
-        *((verb, chained, HEADERS) for verb in (BUNDLE, COMPARE)),
-        (BUNDLE, lambda: leased(500), "more than 2,000,000 CPUs in all its lines"),
+        *((subcommand, chained, HEADERS) for subcommand in (BUNDLE, COMPARE)),
+        (BUNDLE, lambda: allocated(500), "more than 2,000,000 CPUs in all its lines"),
         (BUNDLE, lambda: gzip.compress(bytes(2**29 + 1), 1), "more than 512 MiB when it is unpacked"),
     ],
-    ids=["headers", "headers-compare", "leases", "bomb"],
+    ids=["headers", "headers-compare", "allocations", "bomb"],
 )
-def test_what_would_take_all_memory_is_refused_in_one_line(tmp_path, verb, make, told):
+def test_what_would_take_all_memory_is_refused_in_one_line(tmp_path, subcommand, make, told):
     path = tmp_path / "b.gpd.tar.gz"
     path.write_bytes(make())
-    taken_mib, (line,) = checked(path, *verb)
+    taken_mib, (line,) = checked(path, *subcommand)
     assert line.endswith(f"{path}: no bundle: {told}")
     assert taken_mib < 300
 

@@ -1,4 +1,4 @@
-"""Whatever a user names, a verb ends without a traceback: each fault is a line that begins with the verb."""
+"""Whatever a user names, a subcommand ends without a traceback: each fault is a line that begins with its name."""
 
 import signal
 import stat
@@ -17,7 +17,7 @@ from gpd.published import figures
 
 GOLDEN = recorded_studies.study()
 
-# what stands in place of a file that a verb reads, and verbs with the file's name
+# what stands in place of a file that a subcommand reads, and subcommands with the file's name
 FAULTS = {
     "missing": lambda path: None,
     "a folder": lambda path: path.mkdir(),
@@ -62,18 +62,18 @@ def refused(done, code=2):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if not verb.startswith("run")])
-def test_a_file_that_is_none(tmp_path, monkeypatch, verb, fault):
+@pytest.mark.parametrize("subcommand", [subcommand for subcommand in VERBS if not subcommand.startswith("run")])
+def test_a_file_that_is_none(tmp_path, monkeypatch, subcommand, fault):
     monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
-    words, name = VERBS[verb]
+    words, name = VERBS[subcommand]
     folder = tmp_path / "a folder"
     (folder / name).parent.mkdir(parents=True)
     FAULTS[fault](folder / name)
     done = gpd(*(word.replace("FOLDER", str(folder)) for word in words))
-    if (verb, fault) in HARMLESS:
+    if (subcommand, fault) in HARMLESS:
         assert done.exit_code == 0, done.output
     else:
-        refused(done, 1 if verb == "ledger check" and fault not in ("missing", "a folder") else 2)
+        refused(done, 1 if subcommand == "ledger check" and fault not in ("missing", "a folder") else 2)
         assert name.rpartition("/")[2] in done.output or "no cell" in done.output
 
 
@@ -110,7 +110,7 @@ def test_figures_that_cannot_be_drawn_are_one_line(tmp_path, monkeypatch):
     assert line.endswith("(No such file or directory)")
 
 
-def test_a_runtime_folder_that_is_no_place_for_leases_is_one_line(tmp_path, monkeypatch):
+def test_a_runtime_folder_that_is_no_place_for_allocations_is_one_line(tmp_path, monkeypatch):
     folder = tmp_path / "open to all"
     folder.mkdir()
     folder.chmod(stat.S_IRWXU | stat.S_IRWXO)
@@ -120,7 +120,7 @@ def test_a_runtime_folder_that_is_no_place_for_leases_is_one_line(tmp_path, monk
     assert "not a private folder of this user" in done.stderr
 
 
-def test_an_error_of_many_lines_names_its_verb_on_each(monkeypatch):
+def test_an_error_of_many_lines_names_its_subcommand_on_each(monkeypatch):
     def lay_out(*_):
         raise figures.PublishedError("first\nsecond")
 

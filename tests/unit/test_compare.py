@@ -9,7 +9,7 @@ from conftest import ROOT
 from pages import text_of
 from rich.console import Console
 
-from gpd.commands import compare as verb
+from gpd.commands import compare as subcommand
 from gpd.comparison import grids, reading
 from gpd.comparison.comparability import ALLOWABLE, pooled_differences
 from gpd.comparison.compare import compare as compared_sides
@@ -154,7 +154,7 @@ def compare(capsys):
     def run(*names, allow=(), **options):
         out = io.StringIO()
         try:
-            code = verb.run([str(name) for name in names], allow, Console(file=out, width=140), **options)
+            code = subcommand.run([str(name) for name in names], allow, Console(file=out, width=140), **options)
         except (GpdError, OSError) as error:  # as cli.py tells it
             return 2, "", [f"gpd compare: {line}" for line in str(error).splitlines()]
         told = capsys.readouterr()

@@ -20,7 +20,7 @@ from test_ledger_command import killed, record
 from gpd.bundles import read
 from gpd.bundles.checking import check
 from gpd.commands import ledger as ledger_command
-from gpd.commands.verbs import Terminal
+from gpd.commands.subcommands import Terminal
 from gpd.errors import GpdError
 from gpd.lab import study
 from gpd.pipelines import GERMLINE
@@ -39,7 +39,7 @@ tables, inputs, reads = (
 
 
 def said(error: Exception) -> list[str]:
-    """The one line in which a verb would say it."""
+    """The one line in which a subcommand would say it."""
     return [visible(str(error))]
 
 

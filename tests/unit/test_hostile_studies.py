@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from gpd import files
 from gpd.cli import app
 from gpd.commands import run_display
-from gpd.commands.verbs import Terminal
+from gpd.commands.subcommands import Terminal
 from gpd.lab import cells
 from gpd.tables.summary import Failure
 
@@ -55,7 +55,7 @@ def study(tmp_path, elsewhere, monkeypatch) -> Path:
 
 
 def gpd(*arguments: object) -> tuple[int, str, str]:
-    """A verb's exit code, its output and what it says on stderr: text alone, whatever it read."""
+    """A subcommand's exit code, its output and what it says on stderr: text alone, whatever it read."""
     with within(HANGS_S):
         done = CliRunner().invoke(app, [*map(str, arguments)])
     assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
@@ -64,7 +64,7 @@ def gpd(*arguments: object) -> tuple[int, str, str]:
 
 
 def refused(*arguments: object) -> str:
-    """The one line in which a verb refuses."""
+    """The one line in which a subcommand refuses."""
     code, _, said = gpd(*arguments)
     assert code == 2, said
     (line,) = said.splitlines()
@@ -102,14 +102,16 @@ def test_a_folder_that_is_a_link_is_refused(study, elsewhere):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("verb", ["report", "compare"])
+@pytest.mark.parametrize("subcommand", ["report", "compare"])
 @pytest.mark.parametrize("name", [f"{FIRST}/run.json", "node.json", "study.json"])
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_pipes_and_devices_are_refused_and_never_waited_for(study, verb, name, kind):
+def test_pipes_and_devices_are_refused_and_never_waited_for(study, subcommand, name, kind):
     path = study / name
     path.unlink(missing_ok=True)
     os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
-    assert f"{path}: not a plain file" in refused(verb, study, *(["published:7763"] if verb == "compare" else []))
+    assert f"{path}: not a plain file" in refused(
+        subcommand, study, *(["published:7763"] if subcommand == "compare" else [])
+    )
 
 
 def test_a_ledger_that_is_a_pipe_is_none(study):

@@ -1,4 +1,4 @@
-"""Topologies are read right, and leases over them keep their promises, whatever the sequence."""
+"""Topologies are read right, and allocations over them keep their promises, whatever the sequence."""
 
 import random
 
@@ -95,12 +95,12 @@ def test_slots():
     assert slots("smt-24", 30) == ["0-47"], "wider than the cores: all hyperthreads"
 
 
-# --------------------------------------------------------------------------------- random sequences of leases
+# --------------------------------------------------------------------------------- random sequences of allocations
 
 
 @st.composite
 def sequences(draw):
-    """A machine, leases of random width that come, and whether one ends before the next comes."""
+    """A machine, allocations of random width that come, and whether one ends before the next comes."""
     name = draw(st.sampled_from(sorted(SHAPES)))
     smt = draw(st.booleans())
     every = allocate.units(CORES[name], smt)
@@ -123,7 +123,7 @@ def room(units, level):
 @pytest.mark.deep
 @settings(max_examples=300, deadline=None)
 @given(sequences())
-def test_leases_keep_their_promises(sequence):
+def test_allocations_keep_their_promises(sequence):
     _, every, widths, policy, boundary, dice = sequence
     free, held = list(every), []
     for width in widths:
@@ -142,8 +142,8 @@ def test_leases_keep_their_promises(sequence):
         held.append(chosen)
         if dice.random() < 0.3:
             free += held.pop(dice.randrange(len(held)))
-    for lease in held:
-        free += lease
+    for allocation in held:
+        free += allocation
     assert sorted(free) == sorted(every), "all released"
 
 
@@ -167,7 +167,7 @@ def test_queue_starves_nobody(sequence):
 @pytest.mark.deep
 @given(sequences())
 def test_compact_keeps_groups_whole(sequence):
-    """A lease that fits a group already broken into leaves the whole ones alone."""
+    """An allocation that fits a group already broken into leaves the whole ones alone."""
     _, every, widths, _, boundary, _ = sequence
     first = allocate.choose(every, every, 1, "compact", boundary)
     free = [unit for unit in every if unit not in first]
@@ -190,7 +190,7 @@ def test_scatter_spreads():
 
 
 def test_choice_is_fast():
-    """A lease on 256 CPUs is chosen in a few ms: it is part of every job's overhead."""
+    """An allocation on 256 CPUs is chosen in a few ms: it is part of every job's overhead."""
     import time
 
     every = allocate.units(CORES["epyc-2x64"], smt=True)

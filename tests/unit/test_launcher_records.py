@@ -45,7 +45,7 @@ def test_half_of_the_cpu_went_to_somebody_else():
     assert load({"busy": 1.0}, ours_s=5.0) == {"contended": True, "foreign_cpu_s": 5, "steal_s": 0}
 
 
-def test_the_sibling_that_the_lease_holds_idle_counts():
+def test_the_sibling_that_the_allocation_holds_idle_counts():
     assert load({"busy": 1.0}, {"busy": 0.5, "idle": 0.5}, ours_s=10.0)["contended"]
 
 

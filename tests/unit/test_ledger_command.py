@@ -60,8 +60,8 @@ def write(tmp_path, monkeypatch):
     return write
 
 
-def gpd(verb, *arguments):
-    return CliRunner().invoke(app, ["ledger", verb, *map(str, arguments)])
+def gpd(subcommand, *arguments):
+    return CliRunner().invoke(app, ["ledger", subcommand, *map(str, arguments)])
 
 
 def shown(*arguments):
@@ -155,12 +155,12 @@ def test_a_message_may_hold_any_character(write):
     assert gpd("check", write(odd, record(2, cpus="5"))).exit_code == 0
 
 
-@pytest.mark.parametrize("verb", ["show", "check"])
-def test_a_run_without_ledger_is_refused_in_one_line(tmp_path, verb):
-    done = gpd(verb, tmp_path)
+@pytest.mark.parametrize("subcommand", ["show", "check"])
+def test_a_run_without_ledger_is_refused_in_one_line(tmp_path, subcommand):
+    done = gpd(subcommand, tmp_path)
     assert done.exit_code == 2
     assert done.output == (
-        f"gpd ledger {verb}: {tmp_path}/ledger.jsonl: no such ledger; name a run's folder or its ledger.jsonl\n"
+        f"gpd ledger {subcommand}: {tmp_path}/ledger.jsonl: no such ledger; name a run's folder or its ledger.jsonl\n"
     )
 
 
@@ -256,7 +256,7 @@ def test_times_are_utc(write):
     assert attempt.start == datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def test_a_ledger_that_leases_more_cpus_than_can_be_held_against_each_other_is_told(write):
+def test_a_ledger_that_allocations_more_cpus_than_can_be_held_against_each_other_is_told(write):
     run = write(*(record(number, cpus="0-65535") for number in range(40)))
     (problem,) = gpd("check", run).output.splitlines()
     assert problem.endswith("more than 2,000,000 CPUs in all its lines: not held against each other")

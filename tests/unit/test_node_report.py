@@ -17,7 +17,7 @@ from conftest import ROOT
 from pages import row, text_of
 from rich.console import Console
 
-from gpd.commands import compare as verb
+from gpd.commands import compare as subcommand
 from gpd.commands import node_display
 from gpd.comparison.nodes import described
 from gpd.records.node import Bandwidth, Core, Latency, Place, Remote, read_node
@@ -175,7 +175,7 @@ def studies(tmp_path):
 
 def compared(names, **more):
     out = io.StringIO()
-    code = verb.run(names, (), Console(file=out, width=140), **more)
+    code = subcommand.run(names, (), Console(file=out, width=140), **more)
     return code, "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 

@@ -288,10 +288,12 @@ def test_no_text_is_markup(golden, written):
 def test_a_broken_binding_is_said_at_the_top(golden, written):
     where = {"cell": SCHEDULED, "step": "mark_duplicates", "sample": "HG001"}
     _, plain = written(replace(golden, jobs=changed(golden.jobs, where, binding_ok=False)))
-    said = "Binding was broken: 1 job ran on CPUs outside the lease"
+    said = "Binding was broken: 1 job ran on CPUs outside the allocation"
     assert plain.index(said) < plain.index("Best of germline")
     assert f"mark_duplicates HG001 in {SCHEDULED}." in plain
-    assert "72 of 123 jobs of the steps had a lease of CPUs, disjoint from all others; 71 were seen to keep" in plain
+    assert (
+        "72 of 123 jobs of the steps had an allocation of CPUs, disjoint from all others; 71 were seen to keep" in plain
+    )
 
 
 @pytest.mark.deep
@@ -406,9 +408,9 @@ def test_jobs_whose_end_nobody_saw_are_left_out_and_counted(golden):
     assert "1 attempt whose end nobody saw is not shown." in findings.pipelines[0].series[0].figures[1].note
 
 
-def test_jobs_without_a_lease_have_lanes_by_sample(findings):
+def test_jobs_without_a_allocation_have_lanes_by_sample(findings):
     shown = findings.pipelines[0].series[1].figures[1]
-    assert "Its jobs had no lease of CPUs" in shown.note
+    assert "Its jobs had no allocation of CPUs" in shown.note
     assert ">HG003</text>" in shown.drawing.svg
 
 
@@ -433,7 +435,7 @@ def test_no_two_jobs_share_a_lane_at_one_time(jobs):
 
 
 @given(st.sets(st.integers(0, 300), min_size=1))
-def test_a_lease_is_drawn_once_over_each_stretch_of_neighbours(cpus):
+def test_a_allocation_is_drawn_once_over_each_stretch_of_neighbours(cpus):
     drawn = [range(first, first + count) for first, count in study_figures.stretches(sorted(cpus))]
     assert [cpu for stretch in drawn for cpu in stretch] == sorted(cpus)
     assert all(one.stop < other.start for one, other in pairwise(drawn))

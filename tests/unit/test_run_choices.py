@@ -44,7 +44,7 @@ def test_where_samples_cannot_be_counted_the_workflow_says_why():
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What a run asks before it starts Snakemake: whether threads lease hyperthreads, and how many samples it has."""
+    """What a run asks before it starts Snakemake: whether threads have hyperthreads, and how many samples it has."""
     found = {}
     monkeypatch.setattr(launcher, "usable_cores", lambda smt: found.update(smt=smt) or 4)
     monkeypatch.setattr(run, "choose_profile", lambda samples, cores: found.update(samples=samples) or stop())
@@ -85,7 +85,7 @@ def test_tables_that_cannot_be_read_are_left_to_the_workflow(folder, asked):
         ({"binding": None}, [{"binding": {"smt": True}}], True),
     ],
 )
-def test_a_run_takes_hyperthreads_where_threads_lease_them(folder, asked, usual, added, smt):
+def test_a_run_takes_hyperthreads_where_threads_are_allocated_them(folder, asked, usual, added, smt):
     known = yaml.safe_load((folder / "config/config.yaml").read_text())
     (folder / "config/config.yaml").write_text(yaml.safe_dump(known | usual))
     files = [folder / f"{number}.yaml" for number, _ in enumerate(added)]

@@ -8,7 +8,7 @@ from recording import write_pool
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.commands import run as verb
+from gpd.commands import run as subcommand
 from gpd.commands import run_outcome
 from gpd.execution import leftovers, run_lock, waiting, workflow
 from gpd.execution.said import FailedJob
@@ -62,7 +62,7 @@ def run(folder, monkeypatch, *records, said=(), code=0, words=()):
 
 def asked(folder, *words):
     """Snakemake's command line."""
-    return verb._command("germline", folder, 2, [], None, words)
+    return subcommand._command("germline", folder, 2, [], None, words)
 
 
 # ---- what is asked -----------------------------------------------------------------------------------
@@ -72,10 +72,10 @@ def asked(folder, *words):
 def test_where_jobs_run_elsewhere_this_machine_sets_no_bounds(folder, words):
     """Snakemake would give no job more than is here."""
     profile = None if words else workflow.find_profile("slurm")
-    command = verb._command("germline", folder, None, [], profile, words)
+    command = subcommand._command("germline", folder, None, [], profile, words)
     assert not {"--cores", "--resources", "--set-threads", "--scheduler"} & set(command)
-    assert "--cores" in verb._command("germline", folder, 4, [], profile, words)
-    here = verb._command("germline", folder, None, [], None, ("--executor", "local"))
+    assert "--cores" in subcommand._command("germline", folder, 4, [], profile, words)
+    here = subcommand._command("germline", folder, None, [], None, ("--executor", "local"))
     assert "--resources" in here
     assert here[here.index("--scheduler") + 1] == "admission"
 
@@ -98,7 +98,7 @@ def test_a_target_is_not_swallowed_and_settings_are_added_to_ours(folder, words)
 
 def test_threads_do_not_swallow_a_target_either(folder):
     write_pool(folder, 1)
-    command = verb._command("germline", folder, 64, [], None, ["prepare"])
+    command = subcommand._command("germline", folder, 64, [], None, ["prepare"])
     assert command[-3:] == ["--cores", "64", "prepare"]
     assert "--set-threads" in command
 
@@ -327,7 +327,7 @@ def test_where_nobody_can_go_on_nobody_does(folder, monkeypatch, jobs, code):
 
 @pytest.mark.parametrize("words", [["-n"], ["--dry-run"], ["-np"], ["--unlock"], ["--cores", "2"]], ids=" ".join)
 def test_what_only_asks_renames_nothing(words):
-    assert verb.only_asks(words) == ("--cores" not in words)
+    assert subcommand.only_asks(words) == ("--cores" not in words)
 
 
 def test_what_is_no_longer_whole_is_said_before_the_run(folder, monkeypatch):

@@ -147,12 +147,12 @@ def test_the_plan_as_json(study, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("verb", ["plan", "run"])
-def test_threads_of_a_rule_that_there_is_not_are_refused_in_one_line(study, verb):
+@pytest.mark.parametrize("subcommand", ["plan", "run"])
+def test_threads_of_a_rule_that_there_is_not_are_refused_in_one_line(study, subcommand):
     path = study(threads={"map_and_sort": 1, "map_and_srt": 1})
-    done = gpd("throughput", verb, path)
+    done = gpd("throughput", subcommand, path)
     line = f"{path}: threads: map_and_srt: no rule of germline; did you mean map_and_sort?"
-    assert (done.exit_code, done.stderr) == (2, f"gpd throughput {verb}: {line}\n")
+    assert (done.exit_code, done.stderr) == (2, f"gpd throughput {subcommand}: {line}\n")
 
 
 def test_more_cores_than_there_are_can_be_planned_and_not_run(study, monkeypatch, tmp_path):
@@ -344,8 +344,8 @@ def test_a_profile_that_is_not_there_is_one_line(study):
     assert line.startswith("gpd throughput plan: profile profiles/mine: no such folder with a config.yaml; ")
 
 
-@pytest.mark.parametrize("verb", ["plan", "run"])
-def test_settings_that_are_not_there_are_named(tmp_path, verb):
-    ran = gpd("throughput", verb, tmp_path / "missing.yaml")
+@pytest.mark.parametrize("subcommand", ["plan", "run"])
+def test_settings_that_are_not_there_are_named(tmp_path, subcommand):
+    ran = gpd("throughput", subcommand, tmp_path / "missing.yaml")
     assert ran.exit_code == 2
     assert "missing.yaml" in ran.stderr

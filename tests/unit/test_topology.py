@@ -143,5 +143,5 @@ def test_a_picture_that_cannot_be_written_is_one_line(tmp_path):
     assert "absent/slots.svg" in shown.output
 
 
-def test_a_run_takes_the_cores_that_can_be_leased():
+def test_a_run_takes_the_cores_that_can_be_allocated():
     assert 1 <= launcher.usable_cores() <= len(os.sched_getaffinity(0))

@@ -142,7 +142,7 @@ def min_mapped(wildcards, input):
     return config["min_mapped"]
 
 
-def bound(step, command, rule=None, inputs="{input:q}", before="", verb="run", options=""):
+def bound(step, command, rule=None, inputs="{input:q}", before="", subcommand="run", options=""):
     """The command as a job of the launcher: on CPUs of its own, recorded under its step, output to the rule's log.
 
     The text travels through a quoted here-document, so nothing in it needs escaping. `rule` is named
@@ -151,7 +151,7 @@ def bound(step, command, rule=None, inputs="{input:q}", before="", verb="run", o
     What stands `before` is run outside of the job, and ends with a semicolon.
     """
     return (
-        f'{{params.exports}}; {before}{PYTHON} "$GPD_LAUNCH" {verb} --step {step} --rule {rule or step}'
+        f'{{params.exports}}; {before}{PYTHON} "$GPD_LAUNCH" {subcommand} --step {step} --rule {rule or step}'
         " --wildcards={wildcards:q} --threads {threads} --mem-mb {resources.mem_mb}"
         f" --attempt {{resources.attempt}} --binding={{resources.binding:q}} --log {{log:q}} {options}"
         f" --outputs {{output:q}} --inputs {inputs}"
@@ -170,7 +170,7 @@ def scattered(step, command, gather, over, piece, suffix, stretches, finish="", 
     options += f" --over {over} --piece {piece} --suffix={suffix} --stretches {stretches}"
     options += " --piece-mib {resources.piece_mib}"
     command = f"{command}\nGATHER\n{gather}\nFINISH\n{finish}"
-    return bound(step, command, verb="scatter", options=options, **of_bound)
+    return bound(step, command, subcommand="scatter", options=options, **of_bound)
 
 
 # ---- names, files and arguments that every pipeline shares -------------------------------------------

@@ -32,10 +32,10 @@ def check(name: str, content: bytes) -> list[Attempt]:
         raise ValueError(f"{name}: {error}") from error
 
 
-def check_leased(attempts: Sequence[Attempt]) -> None:
+def check_allocated(attempts: Sequence[Attempt]) -> None:
     """Refuse more CPUs in all ledgers together than can be held against each other. Raises ValueError."""
     for field in ("cpus", "cpus_allowed", "cpus_seen"):
-        ledger.check_leased(getattr(attempt, field) for attempt in attempts)
+        ledger.check_allocated(getattr(attempt, field) for attempt in attempts)
 
 
 def parse(text: str) -> Any:

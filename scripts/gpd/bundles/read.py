@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from gpd.bundles import manifest as described
-from gpd.bundles.checking import check, check_leased
+from gpd.bundles.checking import check, check_allocated
 from gpd.bundles.manifest import (
     MOST_BYTES,
     MOST_FILE_BYTES,
@@ -42,7 +42,7 @@ def read(path: Path) -> Bundle:
     """Read a bundle. Whether it is what its manifest says, differences() tells. Raises BundleError, OSError."""
     try:
         members = dict(_members(_unpacked(path)))
-        check_leased([attempt for name, content in members.items() for attempt in check(name, content)])
+        check_allocated([attempt for name, content in members.items() for attempt in check(name, content)])
         manifest = _manifest(members)
     except ValueError as error:
         raise BundleError(f"{path}: no bundle: {error}") from error

@@ -228,22 +228,22 @@ def pinning(found: Recomputed) -> Found:
         for place, line in found.lines[record.cell.cell]:
             if line.step not in PIPELINES[record.cell.pipeline].steps or not line.start or line.taken_from:
                 continue
-            leased, seen = line.cpus, [line.cpus_allowed, line.cpus_seen]
-            if leased is None:
-                wrong.append(f"{place}: {line.rule}: no CPUs were leased")
-            elif line.binding_ok is False or any(not _within(cpus, leased) for cpus in seen if cpus):
-                wrong.append(f"{place}: {line.rule}: had CPUs {leased}, and was seen on others")
+            allocated, seen = line.cpus, [line.cpus_allowed, line.cpus_seen]
+            if allocated is None:
+                wrong.append(f"{place}: {line.rule}: no CPUs were allocated")
+            elif line.binding_ok is False or any(not _within(cpus, allocated) for cpus in seen if cpus):
+                wrong.append(f"{place}: {line.rule}: had CPUs {allocated}, and was seen on others")
             elif not any(seen):
                 doubts.append(f"{place}: {line.rule}: on which CPUs it was nobody saw")
             else:
                 proved += 1
-    said = f"{counted(proved, 'job')} of the steps were seen on the CPUs leased to them, and on no others"
-    nothing = "no cell leases CPUs (binding none), so there is nothing to prove"
+    said = f"{counted(proved, 'job')} of the steps were seen on the CPUs allocated to them, and on no others"
+    nothing = "no cell is allocated CPUs (binding none), so there is nothing to prove"
     return _found(wrong, [said if proved else nothing], doubts)
 
 
-def _within(cpus: str, leased: str) -> bool:
-    return parse_cpus(cpus) <= parse_cpus(leased)
+def _within(cpus: str, allocated: str) -> bool:
+    return parse_cpus(cpus) <= parse_cpus(allocated)
 
 
 def machine(found: Recomputed) -> Found:
@@ -451,7 +451,7 @@ RULES = (
     Rule("measured", "nothing is extrapolated", measured),
     Rule("warm-up", "warm-up and cache state are said", warm_up),
     Rule("outputs", "samples gave the same results wherever they ran", agreement),
-    Rule("pinning", "jobs were seen on the CPUs leased to them, and on no others", pinning),
+    Rule("pinning", "jobs were seen on the CPUs allocated to them, and on no others", pinning),
     Rule("machine", "the machine and the software are disclosed", machine),
     Rule("one machine", "records and ledgers are of one machine", one_machine),
     Rule("complete", "no cell of the plan is missing, and its samples are those drawn", complete),

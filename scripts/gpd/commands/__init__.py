@@ -1,1 +1,1 @@
-"""The verbs of the command line, one module each, with what they show."""
+"""The subcommands of the command line, one module each, with what they show."""

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpd.commands.verbs import Verbs, say, terminal
+from gpd.commands.subcommands import Subcommands, say, terminal
 from gpd.text.formats import counted
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ SUFFIX = ".gpd.tar.gz"
 STYLES = {"holds": "green", "fails": "bold red", "not known": "yellow"}
 
 
-class BundleVerbs(Verbs):
-    """What is none of its verbs is the study that `make` is to bundle; a study called check is ./check."""
+class BundleSubcommands(Subcommands):
+    """What is none of its subcommands is the study that `make` is to bundle; a study called check is ./check."""
 
     def parse_args(self, ctx, args):  # typer gives its own kind of context
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
@@ -33,7 +33,7 @@ class BundleVerbs(Verbs):
 
 
 app = typer.Typer(
-    cls=BundleVerbs,
+    cls=BundleSubcommands,
     no_args_is_help=True,
     help="Make one file of a study that others can check (gpd bundle STUDY), and check such a file.",
     epilog="Examples: gpd bundle runs/study; gpd bundle check study.gpd.tar.gz",

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gpd.commands.verbs import Terminal, say
+from gpd.commands.subcommands import Terminal, say
 
 DONE, REFUSED = 0, 1  # exit codes
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpd.commands import run, run_display, throughput
-from gpd.commands.verbs import Cores, Terminal, terminal
+from gpd.commands.subcommands import Cores, Terminal, terminal
 from gpd.errors import GpdError
 from gpd.execution import workflow
 from gpd.truth.calls import Comparison, compare_calls

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from gpd.commands.verbs import Pipeline, Terminal, say
+from gpd.commands.subcommands import Pipeline, Terminal, say
 from gpd.machines.examine import Finding, Report, inspect, lacking, warnings
 from gpd.machines.machine import Machine
 from gpd.machines.tools import Tool, read_table

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from gpd.commands.verbs import FILE_WIDTH, Terminal, Verbs, say
+from gpd.commands.subcommands import FILE_WIDTH, Subcommands, Terminal, say
 from gpd.machines import launcher
 from gpd.records import ledger_check
 from gpd.records.ledger import Attempt, LedgerError, files, read_ledger, read_records
@@ -22,7 +22,7 @@ NAME = "ledger.jsonl"
 TABLE_WIDTH = 120  # of the table, at least
 
 app = typer.Typer(
-    cls=Verbs, no_args_is_help=True, help="Look at a run's ledger: one record for every attempt at a job."
+    cls=Subcommands, no_args_is_help=True, help="Look at a run's ledger: one record for every attempt at a job."
 )
 Run = Annotated[Path, typer.Argument(help="A run's folder, or its ledger.jsonl.")]
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gpd.commands.verbs import say, terminal
+from gpd.commands.subcommands import say, terminal
 from gpd.node.plan import REPEATS
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from gpd.commands.verbs import Terminal
+from gpd.commands.subcommands import Terminal
 from gpd.records.node import NodeRecord
 from gpd.reports import node_findings
 from gpd.text.grid import rich_table

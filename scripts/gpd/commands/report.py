@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gpd.commands.verbs import terminal
+from gpd.commands.subcommands import terminal
 
 
 def command(

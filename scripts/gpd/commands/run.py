@@ -14,7 +14,7 @@ from rich.console import Console
 
 from gpd.commands import run_display
 from gpd.commands.run_outcome import Ran, RunError, conclude, print_lines
-from gpd.commands.verbs import Cores, Pipeline, terminal
+from gpd.commands.subcommands import Cores, Pipeline, terminal
 from gpd.errors import Interrupted
 from gpd.execution import (
     configuration,
@@ -76,7 +76,7 @@ def run(
 ) -> int:
     """Run `pipeline` in `directory` and print its tables; 0 where all is done, 1 where something failed, named.
 
-    Without `cores`, all that this process may use: a thread leases a core, or a hyperthread with `binding.smt`; where
+    Without `cores`, all that this process may use: a thread has a core, or a hyperthread with `binding.smt`; where
     jobs run elsewhere, what the profile says. Times are those of this run alone. Raises GpdError where no job ran, as
     where results that samples have would be made again without `yes`, and Interrupted, after the tables, where a
     signal came.

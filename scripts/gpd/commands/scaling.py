@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from gpd.commands.subcommands import Subcommands, say, terminal
 from gpd.commands.throughput import run_cells
-from gpd.commands.verbs import Verbs, say, terminal
 from gpd.files import own_folder, write_text
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TABLES = "tables"
 FIGURES = ("step_s", "steps_per_hour", "cpu_s")
 
-app = typer.Typer(cls=Verbs, no_args_is_help=True, help="Measure how each step scales: its best width and place.")
+app = typer.Typer(cls=Subcommands, no_args_is_help=True, help="Measure how each step scales: its best width and place.")
 
 
 Step = Annotated[list[str] | None, typer.Option(metavar="STEP", help="A step, or all (repeatable). Default: all.")]

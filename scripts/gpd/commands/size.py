@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpd.commands.verbs import Terminal, say
+from gpd.commands.subcommands import Terminal, say
 
 if TYPE_CHECKING:
     from gpd.sizing.machine import Machine

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from gpd.commands import report
-from gpd.commands.verbs import Verbs, say, terminal
+from gpd.commands.subcommands import Subcommands, say, terminal
 from gpd.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 GO_ON = "the cells that have ended are kept, and this one is run again from its start: the same command goes on"
 
-app = typer.Typer(cls=Verbs, no_args_is_help=True, help="Measure how many samples a day this machine runs, for many N.")
+app = typer.Typer(
+    cls=Subcommands, no_args_is_help=True, help="Measure how many samples a day this machine runs, for many N."
+)
 StudyFile = Annotated[Path, typer.Argument(help="The study's settings.")]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gpd.commands.verbs import Terminal, say
+from gpd.commands.subcommands import Terminal, say
 from gpd.errors import GpdError
 from gpd.machines import launcher, topology
 
@@ -20,7 +20,7 @@ class Binding(StrEnum):
 
 
 class Boundary(StrEnum):
-    """The finest boundary that a lease respects."""
+    """The finest boundary that an allocation respects."""
 
     L3 = "l3"
     NUMA = "numa"

@@ -71,7 +71,7 @@ def _caught(signum: int, _frame: object) -> None:
         return
     for pid in list(_state.running):
         with suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)  # each job's keeper sees its launcher gone, and ends the job
+            os.killpg(pid, signal.SIGKILL)  # each job's supervisor sees its launcher gone, and ends the job
     _state.signum = signum
     raise Interrupted(signum)
 

@@ -452,7 +452,7 @@ def _outputs(
 
 
 def memory_applied(attempts: Iterable[list[Attempt]]) -> str | None:
-    """The memory policies that jobs on leased CPUs really had; None where no ledger tells."""
+    """The memory policies that jobs on allocated CPUs really had; None where no ledger tells."""
     told = {attempt.memory_applied for of_process in attempts for attempt in of_process if attempt.cpus}
     return ", ".join(sorted(filter(None, told))) or None
 

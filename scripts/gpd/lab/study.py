@@ -152,7 +152,7 @@ def _told(given: Any) -> str:
 
 
 def series(study: Study, pipeline: PipelineName) -> Iterator[Series]:
-    """The curves of a pipeline. What knows nothing of its neighbours leases no CPUs: independent cells bind nothing."""
+    """The curves of a pipeline. Independent cells know nothing of each other, and have no CPU allocations."""
     for mode in study.modes:
         bindings = (UNBOUND,) if mode == INDEPENDENT else study.bindings
         for binding, nodes in product(bindings, study.nodes if mode == CLUSTER else (1,)):

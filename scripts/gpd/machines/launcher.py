@@ -33,7 +33,7 @@ class Limits:
 
 
 def lay_out(policy: Policy, xml: Path | None = None) -> Layout:
-    """Return the cores that may be leased here, or that an `lstopo --of xml` file describes, with their slots.
+    """Return the cores that may be allocated here, or that an `lstopo --of xml` file describes, with their slots.
 
     Raises LauncherError where the file describes no core.
     """
@@ -46,7 +46,7 @@ def lay_out(policy: Policy, xml: Path | None = None) -> Layout:
 
 
 def usable_cores(smt: bool = False) -> int:
-    """How many threads may run here at once: each leases a core, or with `smt` a hyperthread.
+    """How many threads may run here at once: each is allocated a core, or with `smt` a hyperthread.
 
     Raises LauncherError where no core is found.
     """

@@ -37,7 +37,7 @@ class Core:
 
 @dataclass(frozen=True)
 class Layout:
-    """Cores that may be leased, and the CPUs of each slot, in the order in which jobs would get them."""
+    """Cores that may be allocated, and the CPUs of each slot, in the order in which jobs would get them."""
 
     policy: Policy
     cores: tuple[Core, ...]

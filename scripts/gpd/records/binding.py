@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-UNBOUND: Final = "none"  # the binding of jobs that lease no CPUs
+UNBOUND: Final = "none"  # the binding of jobs that are allocated no CPUs
 POLICIES: Final = ("compact", "scatter", UNBOUND)
 BOUNDARIES: Final = ("l3", "numa", "socket")
 MEMORIES: Final = ("default", "local", "interleave")

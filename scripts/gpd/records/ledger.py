@@ -24,7 +24,7 @@ STEM = "ledger"  # of the names of a ledger's files
 GATHER = "gather"  # the shard of what joins a job's pieces
 LONGEST_TIME = 40  # characters
 MOST_NUMBERS = 5  # of lines, in a warning
-MOST_LEASED = 2_000_000  # CPUs of all lines together, each as often as it is named: of 15,000 jobs on 128 CPUs
+MOST_ALLOCATED = 2_000_000  # CPUs of all lines together, each as often as it is named: of 15,000 jobs on 128 CPUs
 
 Job = tuple[str, tuple[tuple[str, str], ...]]  # a rule and its wildcards
 
@@ -33,13 +33,13 @@ class LedgerError(GpdError):
     """There is no such ledger."""
 
 
-def check_leased(leases: Iterable[str | None]) -> None:
+def check_allocated(allocations: Iterable[str | None]) -> None:
     """Refuse lists of CPUs that nobody could hold against each other, as each is within bounds. Raises ValueError."""
-    leased = 0
-    for cpus in leases:
-        leased += count_cpus(cpus or "")
-        if leased > MOST_LEASED:
-            raise ValueError(f"more than {MOST_LEASED:,} CPUs in all its lines")
+    allocated = 0
+    for cpus in allocations:
+        allocated += count_cpus(cpus or "")
+        if allocated > MOST_ALLOCATED:
+            raise ValueError(f"more than {MOST_ALLOCATED:,} CPUs in all its lines")
 
 
 class LedgerWarning(UserWarning):

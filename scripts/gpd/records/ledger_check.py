@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpd.records.ledger import Attempt, check_leased, files, parse_attempt, read_lines
+from gpd.records.ledger import Attempt, check_allocated, files, parse_attempt, read_lines
 from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import one_line
 
@@ -43,7 +43,7 @@ def check(path: Path) -> Checked:
             problems.append(f"{place}: {error}")
     problems += duplicates(records)
     try:
-        check_leased(attempt.cpus for _, attempt in records)
+        check_allocated(attempt.cpus for _, attempt in records)
         problems += overlaps(records)
     except ValueError as error:
         problems.append(f"{path}: {error}: not held against each other")
@@ -72,7 +72,7 @@ def _both(first: Place, second: Place) -> str:
 
 
 def overlaps(records: Placed) -> list[str]:
-    """Name pairs of jobs that held one CPU at one time. Jobs without lease or known end have no say."""
+    """Name pairs of jobs that held one CPU at one time. Jobs without allocation or known end have no say."""
     held = defaultdict(list)
     for place, attempt in records:
         clock, span = span_of(attempt)

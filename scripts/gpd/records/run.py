@@ -93,8 +93,8 @@ class RunRecord:
     system counted for its processes and their children, `snakemake_cpu_s` that part of Snakemake's own. `peak_disk_mib`
     is the largest size of its folders that was seen, `kept_disk_mib` that of its results once all had ended,
     `waited_for_disk` the samples that it had no room for at once. `genome_mb` is the length of the reference, in
-    million bases. `binding`: how jobs were to be bound beside the policy, None: they leased no CPUs; `memory_applied`:
-    the memory policies that they really had. `pair_hmm`: which one GATK chose.
+    million bases. `binding`: how jobs were to be bound beside the policy, None: no CPUs were allocated;
+    `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
     `host` is the machine that all of it ran on; in mode cluster there is none, and `nodes` are as Slurm describes them.
     """
 

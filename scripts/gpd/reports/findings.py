@@ -185,7 +185,7 @@ def _broken_bindings(jobs: Iterable[JobRow]) -> str:
         return ""
     named = dict.fromkeys(map(_name, broken))
     return (
-        f"Binding was broken: {counted(len(broken), 'job')} ran on CPUs outside the lease, so that jobs may have "
+        f"Binding was broken: {counted(len(broken), 'job')} ran on CPUs outside the allocation, so that jobs may have "
         f"shared CPUs. First: {some(list(named), MOST_NAMED)}."
     )
 

@@ -67,11 +67,11 @@ def _draw(tables: Tables, records: Sequence[RunRecord]) -> str:
 
 def _pinning(tables: Tables) -> str:
     timed = [job for job in tables.jobs if job.timed]
-    leased = sum(job.cpus is not None for job in timed)
+    allocated = sum(job.cpus is not None for job in timed)
     proven = sum(job.binding_ok is True for job in timed)
     split = sum(run.split_jobs or 0 for run in tables.runs)
-    across = f"; {counted(split, 'lease')} crossed a boundary of caches or memory needlessly" if split else ""
+    across = f"; {counted(split, 'allocation')} crossed a boundary of caches or memory needlessly" if split else ""
     return (
-        f"Pinning: {leased:,} of {counted(len(timed), 'job')} of the steps had a lease of CPUs, disjoint from all "
-        f"others; {proven:,} were seen to keep to it{across}."
+        f"Pinning: {allocated:,} of {counted(len(timed), 'job')} of the steps had an allocation of CPUs, disjoint from "
+        f"all others; {proven:,} were seen to keep to it{across}."
     )

@@ -181,7 +181,7 @@ def step_figure(series: Series, steps: Sequence[StepRow], points: Sequence[Point
 
 
 def timeline_figure(series: Series, jobs: Sequence[JobRow]) -> Shown:
-    """Which job held which CPU in one cell: the largest N's first repeat. Jobs without a lease: in lanes by sample."""
+    """Which job held which CPU in one cell: the largest N's first repeat. Without allocations: in lanes by sample."""
     own = [job for job in rows(series, counted_in(jobs)) if job.timed]
     if not own:
         return Shown("No timeline: no job of a step was recorded.")
@@ -197,27 +197,27 @@ def timeline_figure(series: Series, jobs: Sequence[JobRow]) -> Shown:
             f"No timeline: no end of a job is known in cell {cell}, or jobs ran on several hosts, whose clocks differ."
         )
     unit = unit_for(max(job.end_s for job in ended))
-    leased = any(job.cpus for job in ended)
-    bars, lanes = _on_cpus(ended, unit) if leased else by_sample(ended, unit)
+    allocated = any(job.cpus for job in ended)
+    bars, lanes = _on_cpus(ended, unit) if allocated else by_sample(ended, unit)
     drawing = draw_timeline(
         f"{name(series)}-timeline",
-        f"Which job {'held which CPU' if leased else 'ran when'}, cell {cell}",
-        f"{counted(len(ended), 'job')} on {counted(len(lanes), 'CPU' if leased else 'lane')} in "
+        f"Which job {'held which CPU' if allocated else 'ran when'}, cell {cell}",
+        f"{counted(len(ended), 'job')} on {counted(len(lanes), 'CPU' if allocated else 'lane')} in "
         f"{unit.show(max(job.end_s for job in ended))} {unit.name}.",
         bars,
         lanes,
-        (f"{unit.name} since the first job", "CPU" if leased else ""),
+        (f"{unit.name} since the first job", "CPU" if allocated else ""),
         step_numbers(series.pipeline),
     )
-    return Shown(" ".join(_about_timeline(held, ended, len(bars), leased)), drawing)
+    return Shown(" ".join(_about_timeline(held, ended, len(bars), allocated)), drawing)
 
 
-def _about_timeline(held: Sequence[JobRow], ended: Sequence[Span], bars: int, leased: bool) -> Iterable[str]:
+def _about_timeline(held: Sequence[JobRow], ended: Sequence[Span], bars: int, allocated: bool) -> Iterable[str]:
     yield "The largest N, its first repeat."
-    if not leased:
-        yield "Its jobs had no lease of CPUs: a lane is what ran of a sample at one time."
+    if not allocated:
+        yield "Its jobs had no allocation of CPUs: a lane is what ran of a sample at one time."
     elif missing := sum(not job.cpus for job in ended):
-        yield f"{counted(missing, 'job')} without a lease {'is' if missing == 1 else 'are'} not shown."
+        yield f"{counted(missing, 'job')} without an allocation {'is' if missing == 1 else 'are'} not shown."
     if unseen := len(held) - len(ended):
         yield f"{counted(unseen, 'attempt')} whose end nobody saw {'is' if unseen == 1 else 'are'} not shown."
     if bars > MOST_BARS:
@@ -226,11 +226,11 @@ def _about_timeline(held: Sequence[JobRow], ended: Sequence[Span], bars: int, le
 
 def _on_cpus(jobs: Iterable[Span], unit: TimeUnit) -> tuple[list[Bar], list[str]]:
     """A lane for each CPU that any job held; a job on CPUs that are neighbours is one bar."""
-    leases = [(job, parse_cpus(job.cpus)) for job in jobs if job.cpus]
-    lane_of = {cpu: at for at, cpu in enumerate(sorted({cpu for _, cpus in leases for cpu in cpus}))}
+    allocations = [(job, parse_cpus(job.cpus)) for job in jobs if job.cpus]
+    lane_of = {cpu: at for at, cpu in enumerate(sorted({cpu for _, cpus in allocations for cpu in cpus}))}
     bars = [
         _bar(job, first, count, unit)
-        for job, cpus in leases
+        for job, cpus in allocations
         for first, count in stretches(sorted(lane_of[cpu] for cpu in cpus))
     ]
     return bars, [str(cpu) for cpu in lane_of]

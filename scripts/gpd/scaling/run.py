@@ -2,8 +2,9 @@
 
 A cell is a run of Snakemake for each copy of the step, side by side, each in a folder of its own: the same
 configuration and the same sample, the files that the step reads as links, and no rules but the step's. So what is
-measured is what runs: the step's own rule through the launcher, whose leases keep the copies apart. Nothing is renamed,
-so that read groups and names in files are those of the sample, and a cohort's steps have copies as a sample's do.
+measured is what runs: the step's own rule through the launcher, whose allocations keep the copies apart. Nothing is
+renamed, so that read groups and names in files are those of the sample, and a cohort's steps have copies as a
+sample's do.
 """
 
 import tempfile

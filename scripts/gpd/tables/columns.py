@@ -90,7 +90,7 @@ class JobRow(OfCell, frozen=True, kw_only=True):
     shard: Annotated[str | None, means("Which part of a step that was split, where it was.")]
     attempt: Annotated[int | None, means("Which attempt at the job, from 1.")]
     threads: Annotated[int, means("Threads that the rule asked for.", "threads")]
-    cpus: Annotated[str | None, means("CPUs that were leased; empty: none.")]
+    cpus: Annotated[str | None, means("CPUs that were allocated; empty: none.")]
     node: Annotated[str | None, means("The node that it ran on; empty: not known.")]
     slurm_job_id: Annotated[str | None, means("The Slurm job that it was part of; empty: none.")]
     start: Annotated[str | None, means("When the job began, after its wait.", "UTC")]
@@ -118,7 +118,7 @@ class JobRow(OfCell, frozen=True, kw_only=True):
     cause: Annotated[str | None, means("Why it failed, as the ledger says it; empty: it did not.")]
     message: Annotated[str | None, means("What the tool, or the launcher, said about the failure.")]
     binding_ok: Annotated[
-        bool | None, means("Whether it kept to its CPUs; empty: it had no lease, or nothing was seen.")
+        bool | None, means("Whether it kept to its CPUs; empty: it had no allocation, or nothing was seen.")
     ]
     memory_applied: Annotated[str | None, means("The memory policy that it really had; empty: not known.")]
     contended: Annotated[
@@ -246,18 +246,18 @@ class RunRow(OfCell, frozen=True, kw_only=True):
         float | None, means("Outputs of the named steps on network file systems, pieces included.", "MiB")
     ]
     wait_s: Annotated[float | None, means("Time that jobs of the named steps waited for CPUs.", "s")]
-    binding_ok: Annotated[bool | None, means("Whether all jobs kept to their CPUs; empty: none had a lease.")]
+    binding_ok: Annotated[bool | None, means("Whether all jobs kept to their CPUs; empty: none had an allocation.")]
     split_jobs: Annotated[
-        int | None, means("Attempts whose CPUs crossed a boundary needlessly; empty: none had a lease.", "jobs")
+        int | None, means("Attempts whose CPUs crossed a boundary needlessly; empty: none had an allocation.", "jobs")
     ]
     memory_applied: Annotated[
-        str | None, means("The memory policies that jobs on leased CPUs really had; empty: not known.")
+        str | None, means("The memory policies that jobs on allocated CPUs really had; empty: not known.")
     ]
     contended_jobs: Annotated[
         int | None, means("Attempts on whose CPUs processes were at work that are no job of ours.", "jobs")
     ]
-    foreign_cpu_s: Annotated[float | None, means("CPU time that such processes took on leased CPUs.", "s")]
-    steal_s: Annotated[float | None, means("CPU time that the hypervisor gave to others on leased CPUs.", "s")]
+    foreign_cpu_s: Annotated[float | None, means("CPU time that such processes took on allocated CPUs.", "s")]
+    steal_s: Annotated[float | None, means("CPU time that the hypervisor gave to others on allocated CPUs.", "s")]
 
 
 class PointRow(Struct, frozen=True, kw_only=True):
@@ -382,12 +382,14 @@ SCALING_RUNS = (
     Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of a job of the step."),
     Column("peak_memory_mib", NUMBER, "MiB", "Largest sum of peak memory over jobs that ran at once: an upper bound."),
     Column("wait_s", NUMBER, "s", "Time that its jobs waited for CPUs."),
-    Column("binding_ok", TRUTH, "", "Whether all jobs kept to their CPUs; empty: none had a lease."),
-    Column("split_jobs", COUNT, "jobs", "Attempts whose CPUs crossed a boundary needlessly; empty: none had a lease."),
-    Column("memory_applied", TEXT, "", "The memory policies that jobs on leased CPUs really had; empty: not known."),
+    Column("binding_ok", TRUTH, "", "Whether all jobs kept to their CPUs; empty: none had an allocation."),
+    Column(
+        "split_jobs", COUNT, "jobs", "Attempts whose CPUs crossed a boundary needlessly; empty: none had an allocation."
+    ),
+    Column("memory_applied", TEXT, "", "The memory policies that jobs on allocated CPUs really had; empty: not known."),
     Column("contended_jobs", COUNT, "jobs", "Attempts on whose CPUs processes were at work that are no job of ours."),
-    Column("foreign_cpu_s", NUMBER, "s", "CPU time that such processes took on leased CPUs."),
-    Column("steal_s", NUMBER, "s", "CPU time that the hypervisor gave to others on leased CPUs."),
+    Column("foreign_cpu_s", NUMBER, "s", "CPU time that such processes took on allocated CPUs."),
+    Column("steal_s", NUMBER, "s", "CPU time that the hypervisor gave to others on allocated CPUs."),
 )
 REPEATED_OF_SCALING = (STEP_S, MAKESPAN_OF_COPIES, STEPS_PER_HOUR, CPU_OF_STEP)
 SCALING_POINTS = (

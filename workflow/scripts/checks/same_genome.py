@@ -197,16 +197,16 @@ def compare_index(fasta: Path, prefix: str) -> int:
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    verb = verbs.add_parser("header")
-    verb.add_argument("--dict", type=Path, required=True)
-    verb.add_argument("name")
-    verb = verbs.add_parser("index")
-    verb.add_argument("--fasta", type=Path, required=True)
-    verb.add_argument("prefix")
+    subcommands = parser.add_subparsers(dest="subcommand", required=True)
+    subcommand = subcommands.add_parser("header")
+    subcommand.add_argument("--dict", type=Path, required=True)
+    subcommand.add_argument("name")
+    subcommand = subcommands.add_parser("index")
+    subcommand.add_argument("--fasta", type=Path, required=True)
+    subcommand.add_argument("prefix")
     given = parser.parse_args(argv)
     try:
-        if given.verb == "header":
+        if given.subcommand == "header":
             compare_header(given.name, sys.stdin, given.dict)
         else:
             length = compare_index(given.fasta, given.prefix)

@@ -288,11 +288,11 @@ def stand_guard(folder: Path, seat: int, linger_s: float) -> None:
 
 
 def main(argv: list[str]) -> int:
-    verb, *words = argv
-    if verb == "run":
+    subcommand, *words = argv
+    if subcommand == "run":
         run(words[0], words[1:])
     try:
-        if verb == "guard":
+        if subcommand == "guard":
             guard(float(os.environ.get("GPD_BWA_LINGER_S", LINGER_S)))
         else:
             folder = shared_folder()

@@ -1,15 +1,15 @@
 """Run one job of the workflow on CPUs of its own, and leave one exact record of it.
 
-How it works. The *front* (`wrapper.py`, the process that was called) takes the lease and starts a *keeper*
+How it works. The *wrapper* (`wrapper.py`, the process that was called) takes the allocation and starts a *supervisor*
 (`supervisor.py`), which starts bash, adopts whatever the command leaves behind, measures, and writes the record. Each
-watches the other: when one is killed, the other ends the job and records that. A lease is a set of kernel locks on an
-open file that front, keeper and every process of the job inherit, so the kernel frees it when the last of them is gone.
+watches the other: when one is killed, the other ends the job and records that. An allocation is a set of kernel locks
+on an open file that wrapper, supervisor and every process of the job inherit: the kernel frees it when the last ends.
 Where all of them are killed, a journal beside the locks lets the next launcher write the record. A job ends with
 whoever asked for it (bash, and Snakemake behind it), so that no orphan writes where a second run writes.
 
 Rules of waiting. Launchers that may use the same CPUs (by affinity, cpuset or Slurm) queue first come, first
 served. Only the head of the queue takes CPUs, and it holds none while it waits, so there is no deadlock, and
-no narrow job overtakes a wide one, so none starves. A lease that fits within one L3 group (NUMA node, socket)
+no narrow job overtakes a wide one, so none starves. An allocation that fits within one L3 group (NUMA node, socket)
 gets one with room if there is any; if there is none but enough CPUs are free in all, it is split at once
 rather than kept waiting: idle CPUs cost more than a boundary, and the record says `split`. A job wider than
 the machine, or than what a control group or Slurm lets us use of it, gets all of that. A retry waits until

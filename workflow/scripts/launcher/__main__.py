@@ -16,9 +16,9 @@
 Options of `run`, each also an environment variable. The option wins; an empty value counts as absent, and
 where a value may be empty it is written --name=value:
 
-    --binding none|compact|scatter     GPD_BINDING   compact   how CPUs are chosen; none: any CPU, no lease
-    --boundary l3|numa|socket          GPD_BOUNDARY  l3        the finest boundary that a lease respects
-    --memory default|local|interleave  GPD_MEMORY    default   memory policy over the lease's NUMA nodes
+    --binding none|compact|scatter     GPD_BINDING   compact   how CPUs are chosen; none: any CPU, no allocation
+    --boundary l3|numa|socket          GPD_BOUNDARY  l3        the finest boundary that an allocation respects
+    --memory default|local|interleave  GPD_MEMORY    default   memory policy over the allocation's NUMA nodes
     --smt 1|0                          GPD_SMT       0         1: hyperthreads are CPUs; 0: whole cores
     --stall-s N                        GPD_STALL_S   0         end a job that does nothing for N s; 0: never
     --ledger FILE                      GPD_LEDGER    ledger.jsonl    in a batch job ledger.NODE.jsonl beside it
@@ -28,7 +28,7 @@ where a value may be empty it is written --name=value:
     --id ID                                                    of the attempt, where who owns its outputs calls
     --asked-by PID                                             who calls; without it our parent
     --shard NAME                                               which part of its step the job is
-                                       GPD_RUNTIME_DIR  /tmp/gpd-UID, where leases are kept
+                                       GPD_RUNTIME_DIR  /tmp/gpd-UID, where allocations are kept
 
 One launcher at a time works at a job, on whatever node: LOG.owner says which. Another waits (output_lock.py).
 Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts: checks/outputs.py,
@@ -70,22 +70,22 @@ def main(arguments):
     if not arguments or "--help" in arguments:
         print(__doc__)
         return 0 if arguments else 2
-    verb, *words = arguments
+    subcommand, *words = arguments
     try:
         settings, rest = parse(words)
-        if verb == "run" and not rest:
+        if subcommand == "run" and not rest:
             from launcher.wrapper import run
 
             return run(settings)
-        if verb == "scatter" and not rest:
+        if subcommand == "scatter" and not rest:
             from launcher.scatter import scatter
 
             return scatter(settings)
-        if verb in ("topology", "limits", "jobs") and not rest:
+        if subcommand in ("topology", "limits", "jobs") and not rest:
             from launcher import show
 
-            return getattr(show, f"show_{verb}")(settings)
-        raise LauncherError(f"{' '.join([verb, *rest])}: not understood; see launcher --help")
+            return getattr(show, f"show_{subcommand}")(settings)
+        raise LauncherError(f"{' '.join([subcommand, *rest])}: not understood; see launcher --help")
     except (LauncherError, OSError) as error:
         say(f"launcher: {error}")
         return 2

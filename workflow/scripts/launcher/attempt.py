@@ -13,7 +13,7 @@ NEAR, GROWN = 0.9, 1.05  # memory is noted from this share of what was granted o
 
 
 class Attempt:
-    """Front and keeper have one each: a fork parts them, and the journal tells the front what the keeper noted."""
+    """Wrapper and supervisor have one each: a fork parts them, and the journal has what the supervisor noted."""
 
     def __init__(self, settings, command, requester, runtime):
         self.settings, self.command, self.requester, self.runtime = settings, command, requester, runtime

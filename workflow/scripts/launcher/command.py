@@ -1,4 +1,4 @@
-"""Start the job's command: bash, on the lease's CPUs and by its memory policy."""
+"""Start the job's command: bash, on the allocation's CPUs and by its memory policy."""
 
 import ctypes
 import os
@@ -20,7 +20,7 @@ SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "ppc64le": 261}
 def set_memory_policy(policy, nodes):
     """Apply a memory policy to this process and those it starts; return the one in force.
 
-    `local` prefers the lease's nodes and falls back to others when they are full, so that no job dies of it.
+    `local` prefers the allocation's nodes and falls back to others when they are full, so that no job dies of it.
     Kernels without NUMA and containers' system call filters refuse any.
     """
     number = SET_MEMPOLICY.get(os.uname().machine)
@@ -46,18 +46,18 @@ def allow_files():
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def start_shell(attempt, log_fd, lease, cgroup, first=""):
+def start_shell(attempt, log_fd, allocation, cgroup, first=""):
     """Start bash on the command, `first` before it. Return its pid once it runs, the CPU s (user, system) spent before,
     and the memory policy in force.
 
     Raises LauncherError where it cannot run.
     """
-    environment = job_environment(attempt, lease)
+    environment = job_environment(attempt, allocation)
     told, tell = os.pipe()
     shell = os.fork()
     if shell == 0:
         try:
-            policy = confine(attempt.settings, lease, cgroup)
+            policy = confine(attempt.settings, allocation, cgroup)
             redirect(log_fd)
             user, system = spent()
             os.write(tell, f"{user} {system} {policy}".encode())
@@ -97,15 +97,15 @@ def as_argument(command, folder):
     return f'eval "exec {fd}<&-; $(</dev/fd/{fd})"'
 
 
-def confine(settings, lease, cgroup):
+def confine(settings, allocation, cgroup):
     """Keep this process and those it starts to what the job may use; return the memory policy in force."""
-    os.setpgid(0, 0)  # a command that signals its whole group must not reach the keeper
+    os.setpgid(0, 0)  # a command that signals its whole group must not reach the supervisor
     if cgroup:
         cgroup.join()
-    if lease.cpus is not None:
-        os.sched_setaffinity(0, lease.cpus)  # before Linux 6.2 joining one with a cpuset widened it again
+    if allocation.cpus is not None:
+        os.sched_setaffinity(0, allocation.cpus)  # before Linux 6.2 joining one with a cpuset widened it again
     allow_files()
-    return set_memory_policy(settings.memory, lease.nodes)
+    return set_memory_policy(settings.memory, allocation.nodes)
 
 
 def redirect(log_fd):
@@ -126,11 +126,11 @@ def spent():
     return usage.ru_utime, usage.ru_stime
 
 
-def job_environment(attempt, lease):
+def job_environment(attempt, allocation):
     """Return the command's environment: what it may use, and the mark by which it is known."""
     settings = attempt.settings
-    threads = settings.threads if lease.cpus is None else len(lease.cpus)
-    cpus = os.sched_getaffinity(0) if lease.cpus is None else lease.cpus
+    threads = settings.threads if allocation.cpus is None else len(allocation.cpus)
+    cpus = os.sched_getaffinity(0) if allocation.cpus is None else allocation.cpus
     return {
         **os.environ,
         **variables(attempt.folder),

@@ -16,17 +16,17 @@ from launcher.runtime import lifted, open_file
 from launcher.system import digest
 from launcher.topology import format_cpus, machine_cores
 
-Lease = namedtuple("Lease", "cpus held nodes split fd", defaults=(None, None, (), None, None))
-Lease.__doc__ = """The CPUs granted (None: unbound), these and the siblings that stay idle for them, their NUMA nodes,
-is_split(), the descriptor of the locks."""
+Allocation = namedtuple("Allocation", "cpus held nodes split fd", defaults=(None, None, (), None, None))
+Allocation.__doc__ = """The CPUs granted (None: unbound), these and the siblings that stay idle for them, their NUMA
+nodes, is_split(), the descriptor of the locks."""
 OFD_LOCK = "hhqqi4x"  # struct flock
 
 
 def wait_for_earlier(runtime, log, requester):
     """Wait until no process of an earlier attempt at the job with this log is left, and lock out later ones.
 
-    A retry may come while an attempt whose front was killed is still ending, and both would write one output.
-    The lock is held as leases are: a byte of an open file that all of the job's processes inherit.
+    A retry may come while an attempt whose wrapper was killed is still ending, and both would write one output.
+    The lock is held as allocations are: a byte of an open file that all of the job's processes inherit.
     """
     fd = lifted(open_file(f"{runtime}/attempts"))
     log = os.path.abspath(log)
@@ -42,7 +42,7 @@ def byte_lock(fd, command, kind, byte):
     return struct.unpack(OFD_LOCK, reply)[0]
 
 
-def is_leased(fd, cpu):
+def is_allocated(fd, cpu):
     """Tell whether another open file holds the lock of a CPU."""
     return byte_lock(fd, fcntl.F_OFD_GETLK, fcntl.F_WRLCK, cpu) != fcntl.F_UNLCK
 
@@ -60,13 +60,13 @@ def take(fd, cpus):
 
 
 def free_units(runtime, fd, every):
-    """Return the units that nobody has; `fd`: the file of leases, opened anew."""
+    """Return the units that nobody has; `fd`: the file of allocations, opened anew."""
     haunted = haunted_cpus(runtime)
-    return [unit for unit in every if not any(cpu in haunted or is_leased(fd, cpu) for cpu in unit.held)]
+    return [unit for unit in every if not any(cpu in haunted or is_allocated(fd, cpu) for cpu in unit.held)]
 
 
 def acquire(runtime, settings, requester):
-    """Wait for CPUs and return the lease. Raises Ended when a signal comes first, or Snakemake is gone."""
+    """Wait for CPUs and return the allocation. Raises Ended when a signal comes first, or Snakemake is gone."""
     allowed = os.sched_getaffinity(0)
     cores = machine_cores(runtime, allowed)
     every = units(cores, settings.smt)
@@ -84,4 +84,4 @@ def acquire(runtime, settings, requester):
     nodes = {unit.numa for unit in chosen if unit.numa >= 0}
     cpus = granted(chosen, every, cores, threads)
     held = cpus.union(*(unit.held for unit in chosen))
-    return Lease(cpus, held, nodes, is_split(chosen, every, settings.boundary), fd)
+    return Allocation(cpus, held, nodes, is_split(chosen, every, settings.boundary), fd)

@@ -1,4 +1,4 @@
-"""Choose CPUs for a lease. Pure: it looks at lists of cores alone."""
+"""Choose CPUs for an allocation. Pure: it looks at lists of cores alone."""
 
 from collections import namedtuple
 
@@ -9,7 +9,7 @@ Unit.__doc__ = "What one thread is granted: a CPU, and the CPUs that are held fo
 
 
 def units(cores, smt=False):
-    """Cut cores into leasable units, in the order in which compact leases fill the machine."""
+    """Cut cores into leasable units, in the order in which compact allocations fill the machine."""
     ordered = sorted(cores, key=lambda core: (core.socket, core.numa, core.l3, core.cpus))
     if smt:
         return [Unit(cpu, (cpu,), *core[1:]) for core in ordered for cpu in core.cpus]
@@ -25,7 +25,7 @@ def grouped(some, level):
 
 
 def levels(every, boundary):
-    """Return the levels that a lease respects, finest first: on some machines an L3 spans NUMA nodes."""
+    """Return the levels that an allocation respects, finest first: on some machines an L3 spans NUMA nodes."""
     respected = LEVELS[LEVELS.index(boundary) :]
     return sorted(respected, key=lambda level: -len(grouped(every, level)))
 
@@ -35,7 +35,7 @@ def choose(every, free, width, policy, boundary):
 
     The finest respected level that has a group with room provides all of them. `compact` takes the group with
     the least room, to leave whole ones to others; `scatter` the one with the most. Where no group of any
-    level has room, the lease is split.
+    level has room, the allocation is split.
     """
     if len(free) < width:
         return None
@@ -72,7 +72,7 @@ def fill_order(free, policy):
 
 
 def is_split(chosen, every, boundary):
-    """Tell whether a lease lies in several groups of a respected level though one group could hold it."""
+    """Tell whether an allocation lies in several groups of a respected level though one group could hold it."""
 
     def holds(level):
         return max(map(len, grouped(every, level).values())) >= len(chosen)
@@ -81,14 +81,14 @@ def is_split(chosen, every, boundary):
 
 
 def granted(chosen, every, cores, width):
-    """Return the CPUs of a lease; one wider than there are cores gets their hyperthreads too."""
+    """Return the CPUs of an allocation; one wider than there are cores gets their hyperthreads too."""
     if width > len(every):
         return {cpu for core in cores for cpu in core.cpus}
     return {unit.cpu for unit in chosen}
 
 
 def slots(cores, width, policy, boundary, smt=False):
-    """Return the CPU sets that leases of one width would get, one after the other, on an idle machine."""
+    """Return the CPU sets that allocations of one width would get, one after the other, on an idle machine."""
     every = units(cores, smt)
     free, found = list(every), []
     while free and (chosen := choose(every, free, min(width, len(every)), policy, boundary)):

@@ -1,4 +1,4 @@
-"""How launchers wait for CPUs: in a queue, and at its head for the end of a lease."""
+"""How launchers wait for CPUs: in a queue, and at its head for the end of an allocation."""
 
 import fcntl
 import os
@@ -53,7 +53,7 @@ class Turn:
 class Releases:
     """Tells the head of the queue when to look for free CPUs again.
 
-    inotify reports each close of the file of leases, that is, the end of a lease however it came. The kernel
+    inotify reports each close of the file of allocations, that is, the end of an allocation however it came. The kernel
     drops the locks just after that report, and processes that closed the file early make none, so one looks
     again after 1 ms, 2 ms, ... up to 2 s.
     """

@@ -1,6 +1,6 @@
 """Notice what a job's programs could not write or open, whatever they say of it: failed_writes.c is loaded into each.
 
-The library and its notes lie in memory, and programs find them through the keeper, which lives as long as they do:
+The library and its notes lie in memory, and programs find them through the supervisor, which lives as long as they do:
 there no disk is full, nothing forbids to run what lies there, and no name holds a blank, at which LD_PRELOAD ends it.
 """
 
@@ -16,7 +16,7 @@ PRELOAD = (
 
 
 class Notes:
-    """The keeper's ends: the library, the lines of writes that failed, and a file as long as the limit that one met."""
+    """The supervisor's ends: the library, the lines of failed writes, and a file as long as the limit that one met."""
 
     def __init__(self):
         self.fds = ()

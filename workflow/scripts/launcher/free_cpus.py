@@ -5,7 +5,7 @@ import os
 import time
 from binascii import crc32
 
-from launcher.cpu_allocation import byte_lock, free_units, is_leased
+from launcher.cpu_allocation import byte_lock, free_units, is_allocated
 from launcher.cpu_choice import units
 from launcher.cpu_queue import Releases
 from launcher.journal import noted
@@ -22,14 +22,14 @@ LAST = "qc"  # the step of jobs that nothing waits for: where one runs, no other
 def spare(runtime, settings, soon=False):
     """Return how many more jobs of one thread this run could start now, each with the memory of its rule.
 
-    With `soon`, when its jobs of the step LAST are over, as if they were short. Where all CPUs are leased no journal is
-    read. The file of leases is opened for reading: Releases would report the close of one that could be written.
+    With `soon`, when its jobs of the step LAST are over, as if they were short. Where all CPUs are allocated no journal
+    is read. The file of allocations is opened for reading: Releases would report the close of a writable one.
     """
     allowed = os.sched_getaffinity(0)
     fd = os.open(f"{runtime}/cpus", os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         every = units(machine_cores(runtime, allowed), settings.smt)
-        every = [unit for unit in every if not any(is_leased(fd, cpu) for cpu in unit.held)]
+        every = [unit for unit in every if not any(is_allocated(fd, cpu) for cpu in unit.held)]
         if not every and not soon:
             return 0
         free = len(free_units(runtime, fd, every))
@@ -40,12 +40,12 @@ def spare(runtime, settings, soon=False):
     jobs = [job for job in jobs if job not in ending]
     if any(notes["record"]["cpus"] is None and notes["record"]["binding"] != "none" for notes in jobs):
         return 0  # somebody waits for CPUs, or is just about to take them
-    leased = {job["record"]["id"]: width(job) for job in jobs}
+    allocated = {job["record"]["id"]: width(job) for job in jobs}
     own = [job["record"] for job in jobs if job["ledger"] == settings.ledger]
     bounds = limits()
-    rooms = [free + sum(map(width, ending)), int(bounds["cpus"]) - sum(leased.values())]
+    rooms = [free + sum(map(width, ending)), int(bounds["cpus"]) - sum(allocated.values())]
     if settings.run_cores:
-        rooms.append(settings.run_cores - sum(leased[record["id"]] for record in own))
+        rooms.append(settings.run_cores - sum(allocated[record["id"]] for record in own))
     if settings.mem_mb:
         taken = sum(job["record"]["mem_mb"] or 0 for job in jobs)
         rooms.append((bounds["memory_mib"] - taken) // settings.mem_mb)

@@ -69,7 +69,7 @@ class Ending:
 def supervise(shell, sampler, stall_s, began, requester):
     """Watch the job until its last process is gone, and add up what it used.
 
-    The keeper is a subreaper: what outlives its parent becomes the keeper's child, and is waited for and
+    The supervisor is a subreaper: what outlives its parent becomes the supervisor's child, and is waited for and
     counted too. Processes that a command leaves behind are ended, after some seconds if it succeeded, at once
     if it did not.
     """

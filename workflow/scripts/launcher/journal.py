@@ -16,7 +16,7 @@ class Journal:
     """What is known of an unfinished job, in a file that its processes hold locked.
 
     Lines are only ever added, so that one which a full disk cuts short leaves those before it. One that begins
-    with a brace holds notes; the job's bash adds `status` lines (see PIPE_TRAP), its keeper `memory` lines (Attempt).
+    with a brace holds notes; the job's bash adds `status` lines (PIPE_TRAP), its supervisor `memory` lines (Attempt).
     """
 
     def __init__(self, runtime, record):
@@ -56,7 +56,7 @@ class Journal:
 
 
 def abandoned(runtime):
-    """Yield (path, descriptor, notes) of journals that nobody holds: front and keeper were killed together.
+    """Yield (path, descriptor, notes) of journals that nobody holds: wrapper and supervisor were killed together.
 
     The lock is shared, so that two launchers that look at once both see what is abandoned.
     """

@@ -8,7 +8,7 @@ from launcher.processes import descendants, io_counts, stat_fields, threads_of
 from launcher.system import MIB, TICK_S, read_text
 from launcher.topology import format_cpus
 
-FOREIGN_S, FOREIGN_SHARE = 0.5, 0.1  # what others may have of a lease's CPUs; see foreign_load()
+FOREIGN_S, FOREIGN_SHARE = 0.5, 0.1  # what others may have of an allocation's CPUs; see foreign_load()
 
 
 class Sampler:
@@ -64,7 +64,7 @@ class Sampler:
         self.cache, self.kernel = max(self.cache, cache), max(self.kernel, kernel)
 
     def binding_ok(self):
-        """Tell whether all processes stayed on the lease; None where there was none, or nothing was seen."""
+        """Tell whether all processes stayed on the allocation; None where there was none, or nothing was seen."""
         if self.cpus is None or not self.allowed:
             return None
         return self.allowed <= self.cpus and self.seen <= self.cpus
@@ -85,21 +85,21 @@ def cpu_times(cpus):
 
 
 def foreign_load(before, after, ours_s, wall_s, width):
-    """Return the record's fields of what else the CPUs of a lease did, given two cpu_times().
+    """Return the record's fields of what else the CPUs of an allocation did, given two cpu_times().
 
-    `ours_s`: CPU seconds of the job and its keeper. What interrupts took counts for nobody.
+    `ours_s`: CPU seconds of the job and its supervisor. What interrupts took counts for nobody.
 
-    Contended is a lease of which others had more than a tenth. Below it lie, as measured: the kernel's own threads,
+    Contended is an allocation of which others had more than a tenth. Below it lie, as measured: the kernel's threads,
     0.5% of a machine that writes much; what the clock ticks of /proc/stat are wrong by, 0.3% of a job of minutes but
     0.03 s a CPU of any; Snakemake and gpd, which run on any CPU, 20 ms a job and 2.5 s at a start. Those seconds
-    are a tenth of a short job, so half a second is the least that counts, and of shorter leases nothing is said.
+    are a tenth of a short job, so half a second is the least that counts, and of shorter allocations nothing is said.
     """
     spent = [[end - start for start, end in zip(before[cpu], after[cpu], strict=True)] for cpu in before]
     if any((ticks + 4) * TICK_S < wall_s / 2 for _, _, ticks in spent):
         return {}  # not told, or of other CPUs, as in some containers
     foreign_s = max(0.0, sum(busy for busy, _, _ in spent) * TICK_S - ours_s)
-    lease_s = wall_s * width
-    contended = foreign_s > max(FOREIGN_S, FOREIGN_SHARE * lease_s) if lease_s > FOREIGN_S else None
+    allocation_s = wall_s * width
+    contended = foreign_s > max(FOREIGN_S, FOREIGN_SHARE * allocation_s) if allocation_s > FOREIGN_S else None
     steal_s = sum(stolen for _, stolen, _ in spent) * TICK_S
     return {"contended": contended, "foreign_cpu_s": round(foreign_s, 2), "steal_s": round(steal_s, 2)}
 
@@ -107,11 +107,11 @@ def foreign_load(before, after, ours_s, wall_s, width):
 class Meter:
     """What is counted before a job's command starts, and again after its end."""
 
-    def __init__(self, lease, cgroup, note_memory):
-        self.lease, self.cgroup = lease, cgroup
+    def __init__(self, allocation, cgroup, note_memory):
+        self.allocation, self.cgroup = allocation, cgroup
         self.kernel_ooms, self.floor = kernel_oom_kills(), own_maxrss()
-        self.sampler = Sampler(lease.cpus, cgroup, note_memory)
-        self.cpus, self.own_s = cpu_times(lease.held), time.process_time()
+        self.sampler = Sampler(allocation.cpus, cgroup, note_memory)
+        self.cpus, self.own_s = cpu_times(allocation.held), time.process_time()
 
     def ooms(self):
         """Return how many processes the kernel killed for want of memory: in the job's cgroup, and on the node."""
@@ -122,7 +122,7 @@ class Meter:
 
         `spent`: CPU s (user, system) of its bash before that was bash.
         """
-        cpus, own_s = cpu_times(self.lease.held), time.process_time() - self.own_s
+        cpus, own_s = cpu_times(self.allocation.held), time.process_time() - self.own_s
         fields = {
             "end": utc(start_ns + round(outcome.wall_s * 1e9)),
             "wall_s": round(outcome.wall_s, 6),
@@ -134,7 +134,7 @@ class Meter:
             **bytes_moved(),
         }
         if fields["binding_ok"]:  # one that left its CPUs used others' time, too
-            ours_s, width = sum(outcome.usage) + own_s, len(self.lease.cpus)
+            ours_s, width = sum(outcome.usage) + own_s, len(self.allocation.cpus)
             fields |= foreign_load(self.cpus, cpus, ours_s, outcome.wall_s, width)
         return fields
 

@@ -30,16 +30,19 @@ class Requester:
     """
 
     def __init__(self, asked_by=None):
-        self.front, self.shell = os.getpid(), str(asked_by or os.getppid())
+        self.wrapper, self.shell = os.getpid(), str(asked_by or os.getppid())
         self.snakemake = parent_of(self.shell)
 
     def pids(self):
-        """Return who is alive with the job: the launcher's front, the shell that ran it, Snakemake."""
-        return self.front, self.shell, self.snakemake
+        """Return who is alive with the job: the launcher's wrapper, the shell that ran it, Snakemake."""
+        return self.wrapper, self.shell, self.snakemake
 
     def gone(self):
         """Say who is gone, that is, whose child has got another parent; None: nobody, as far as can be read."""
-        chain = (("the shell that ran the launcher", self.front, self.shell), ("Snakemake", self.shell, self.snakemake))
+        chain = (
+            ("the shell that ran the launcher", self.wrapper, self.shell),
+            ("Snakemake", self.shell, self.snakemake),
+        )
         for name, child, parent in chain:
             now = parent_of(child)
             if now and parent and now != parent:  # a read that fails is no proof

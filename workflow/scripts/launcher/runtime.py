@@ -1,4 +1,4 @@
-"""The folder in which the launchers of a user keep leases, queues and journals."""
+"""The folder in which the launchers of a user keep allocations, queues and journals."""
 
 import fcntl
 import os
@@ -9,7 +9,7 @@ INHERITED_FD = 40  # above what shells and scripts take, below what they may whe
 
 
 def runtime_dir():
-    """Return this user's private folder for leases, checked; all runs on a node must use the same.
+    """Return this user's private folder for allocations, checked; all runs on a node must use the same.
 
     Not XDG_RUNTIME_DIR: that vanishes when the user logs out, while a run under nohup goes on, and batch jobs
     lack it.
@@ -19,7 +19,7 @@ def runtime_dir():
         if not os.path.lexists(path):
             os.makedirs(path, 0o700, exist_ok=True)
     except OSError as error:
-        why = f"cannot make it for leases: {error.strerror}"
+        why = f"cannot make it for allocations: {error.strerror}"
         raise LauncherError(f"{path}: {why}; set GPD_RUNTIME_DIR") from error
     found = os.lstat(path)
     if found.st_uid != os.geteuid() or found.st_mode & 0o170077 != 0o040000:

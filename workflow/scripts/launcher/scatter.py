@@ -199,8 +199,8 @@ class Crew:
                 waiting = waiting[room:]
             if not waiting:
                 self.lookout.rest()
-            leased = self.settings.binding != "none"
-            self.attend(min(LOOK_S, self.lookout.next_s()) if waiting and leased else LOOK_S)
+            allocated = self.settings.binding != "none"
+            self.attend(min(LOOK_S, self.lookout.next_s()) if waiting and allocated else LOOK_S)
         self.lookout.leave()
         if not self.code and not self.signum:
             self.start_gathering(gather)
@@ -211,7 +211,7 @@ class Crew:
         return 128 + self.signum if self.signum else self.code
 
     def room(self):
-        """Return how many more pieces may run: one always does, and without leases as many as the step has threads."""
+        """Return how many more pieces may run: one always, and without allocations as many as the step has threads."""
         if self.settings.binding == "none":
             return max(0, self.settings.threads - len(self.running))
         return max(self.lookout.room(), 0 if self.running else 1)

@@ -1,8 +1,8 @@
 """The folder for temporary files that each job has for itself, as TMPDIR: what its tools leave there goes with the job.
 
 It lies below the launcher's own TMPDIR, which Snakemake sets to the rule's resource `tmpdir`. Its path is planned, and
-noted in the journal, before it is made, so that somebody removes it whoever is killed: the keeper, the front that takes
-over, or the next launcher on the node, and none before the last process of the job is gone.
+noted in the journal, before it is made, so that somebody removes it whoever is killed: the supervisor, the wrapper that
+takes over, or the next launcher on the node, and none before the last process of the job is gone.
 """
 
 import errno

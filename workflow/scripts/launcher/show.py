@@ -12,7 +12,7 @@ from launcher.topology import cores_from_xml, format_cpus, machine_cores
 
 
 def show_topology(settings):
-    """Print the cores that may be leased, and the slots that the policy yields; return the exit code."""
+    """Print the cores that may be allocated, and the slots that the policy yields; return the exit code."""
     threads = settings.threads
     if settings.xml:
         cores = read_xml(settings.xml)

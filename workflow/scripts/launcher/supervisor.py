@@ -1,4 +1,4 @@
-"""The keeper: the process that starts the job's command, measures it and writes its record."""
+"""The supervisor: the process that starts the job's command, measures it and writes its record."""
 
 import os
 import signal
@@ -14,17 +14,17 @@ from launcher.measure import Meter
 from launcher.system import PDEATHSIG, SUBREAPER, LauncherError, prctl
 
 
-def keep(attempt, log_fd, lease):
-    """Be the keeper: run the job, record it, return its exit code."""
-    settle(attempt.requester, lease)
+def keep(attempt, log_fd, allocation):
+    """Be the supervisor: run the job, record it, return its exit code."""
+    settle(attempt.requester, allocation)
     planned = planned_cgroups(attempt.record["id"])
     began, start_ns = time.monotonic(), time.time_ns()
     attempt.record.update(start=utc(start_ns), uptime_s=round(began, 6))
     attempt.note(planned)
     cgroup = make_cgroup(planned)
-    meter, notes = Meter(lease, cgroup, attempt.note_memory), Notes()
+    meter, notes = Meter(allocation, cgroup, attempt.note_memory), Notes()
     try:
-        started = start_shell(attempt, log_fd, lease, cgroup, notes.preload())
+        started = start_shell(attempt, log_fd, allocation, cgroup, notes.preload())
         shell, spent, attempt.record["memory_applied"] = started
     except LauncherError as error:
         remove_cgroups(planned)
@@ -40,20 +40,20 @@ def keep(attempt, log_fd, lease):
     return conclude(attempt, outcome, ooms, log_fd, notes)
 
 
-def settle(requester, lease):
-    """Take the keeper's place: the parent of what the job leaves behind, on its CPUs, and not without the front."""
-    os.setsid()  # a Ctrl-C on the terminal reaches the front, which passes it on
+def settle(requester, allocation):
+    """Take the supervisor's place: parent of what the job leaves behind, on its CPUs, and never without the wrapper."""
+    os.setsid()  # a Ctrl-C on the terminal reaches the wrapper, which passes it on
     prctl(SUBREAPER, 1)
     prctl(PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != requester.front:
+    if os.getppid() != requester.wrapper:
         os.kill(os.getpid(), signal.SIGTERM)  # pending until supervise() looks
-    if lease.cpus is not None:
-        os.sched_setaffinity(0, lease.cpus)
+    if allocation.cpus is not None:
+        os.sched_setaffinity(0, allocation.cpus)
 
 
 def conclude(attempt, outcome, ooms, log_fd, notes):
     """Say what came of the job, record it, return its exit code."""
-    if os.getppid() != attempt.requester.front:
+    if os.getppid() != attempt.requester.wrapper:
         outcome = outcome._replace(ended="the launcher was killed")
     outputs, code = attempt.settings.outputs, exit_code(outcome) or int(notes.failed_write() is not None)
     attempt.record.update(shared_files(attempt.settings))

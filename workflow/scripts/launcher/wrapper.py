@@ -1,4 +1,4 @@
-"""Run one job: this is the front, the process that was called, which takes the lease and attends to the keeper."""
+"""Run one job: the wrapper is the process that was called. It takes the allocation and attends to the supervisor."""
 
 import fcntl
 import os
@@ -7,7 +7,7 @@ import time
 
 from launcher.attempt import Attempt
 from launcher.cgroup import planned_cgroups, remove_cgroups
-from launcher.cpu_allocation import Lease, acquire, wait_for_earlier
+from launcher.cpu_allocation import Allocation, acquire, wait_for_earlier
 from launcher.files import input_fault
 from launcher.job_watch import Ending
 from launcher.journal import recover
@@ -22,7 +22,7 @@ from launcher.supervisor import keep
 from launcher.system import PDEATHSIG, SUBREAPER, TICK_S, LauncherError, prctl, say
 from launcher.topology import format_cpus
 
-LOOK_S = 2.0  # how often a front looks whether Snakemake is still there
+LOOK_S = 2.0  # how often a wrapper looks whether Snakemake is still there
 
 
 class BrokenInputError(LauncherError):
@@ -53,7 +53,7 @@ def begun(settings, command):
     try:
         fcntl.flock(folder, fcntl.LOCK_SH)
     except OSError as error:
-        why = f"cannot be locked ({error.strerror}), as leases need it"
+        why = f"cannot be locked ({error.strerror}), as allocations need it"
         raise LauncherError(f"{runtime}: {why}; set GPD_RUNTIME_DIR to a folder on a disk of this machine") from error
     recover(runtime)
     return Attempt(settings, command, requester, runtime)
@@ -104,7 +104,7 @@ def run_attempt(attempt):
     """Run one job; return its exit code."""
     try:
         heed_signals()
-        log_fd, lease = begin(attempt)
+        log_fd, allocation = begin(attempt)
     except Ended as end:
         return end_waiting(attempt, end, "CPUs")
     except BrokenInputError as error:
@@ -112,7 +112,7 @@ def run_attempt(attempt):
     except (LauncherError, OSError) as error:
         full = getattr(error, "errno", None) in FULL
         return attempt.finish("disk_full" if full else "launcher_error", str(error), 1)
-    return attend(start_keeper(attempt, log_fd, lease), attempt)
+    return attend(start_supervisor(attempt, log_fd, allocation), attempt)
 
 
 def heed_signals():
@@ -124,13 +124,13 @@ def heed_signals():
 
 
 def begin(attempt):
-    """Return the job's log and its lease, once nothing stands in its way; from then on signals are waited for.
+    """Return the job's log and its allocation, once nothing stands in its way; from then on signals are waited for.
 
     Raises Ended, BrokenInputError, LauncherError and OSError.
     """
     settings, record, requester, runtime = attempt.settings, attempt.record, attempt.requester, attempt.runtime
     try:
-        if "GPD_JOB" in os.environ:  # within another job (Snakemake run by a job) there is nothing to lease
+        if "GPD_JOB" in os.environ:  # within another job (Snakemake run by a job) there is nothing to allocate
             settings.binding = "none"
         else:
             wait_for_earlier(runtime, settings.log, requester)
@@ -138,14 +138,14 @@ def begin(attempt):
         make_folder(attempt.folder)
         if fault := input_fault(settings.inputs, log_fd):
             raise BrokenInputError(fault)
-        lease = Lease() if settings.binding == "none" else acquire(runtime, settings, requester)
+        allocation = Allocation() if settings.binding == "none" else acquire(runtime, settings, requester)
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD})
         end_if_gone(requester)
     finally:
         record["wait_s"] = round(time.monotonic() - attempt.began, 6)
-    record.update(binding=settings.binding, split=lease.split)
-    record["cpus"] = None if lease.cpus is None else format_cpus(lease.cpus)
-    return log_fd, lease
+    record.update(binding=settings.binding, split=allocation.split)
+    record["cpus"] = None if allocation.cpus is None else format_cpus(allocation.cpus)
+    return log_fd, allocation
 
 
 def raise_ended(signum, _frame):
@@ -160,46 +160,46 @@ def open_log(path):
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
 
 
-def start_keeper(attempt, log_fd, lease):
-    """Start the keeper; return its pid."""
+def start_supervisor(attempt, log_fd, allocation):
+    """Start the supervisor; return its pid."""
     prctl(SUBREAPER, 1)
-    keeper = os.fork()
-    if keeper == 0:
+    supervisor = os.fork()
+    if supervisor == 0:
         code = 1
         try:
-            code = keep(attempt, log_fd, lease)
+            code = keep(attempt, log_fd, allocation)
         except Exception as error:
             say(f"launcher: {type(error).__name__}: {error}")
-            os.kill(os.getpid(), signal.SIGKILL)  # the front takes over
+            os.kill(os.getpid(), signal.SIGKILL)  # the wrapper takes over
         finally:
             os._exit(code)
-    return keeper
+    return supervisor
 
 
-def attend(keeper, attempt):
-    """Be the front while the job runs: pass on signals, end it with Snakemake, return the exit code."""
+def attend(supervisor, attempt):
+    """Be the wrapper while the job runs: pass on signals, end it with Snakemake, return the exit code."""
     while True:
         caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD}, LOOK_S)
-        ended = os.waitid(os.P_PID, keeper, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        ended = os.waitid(os.P_PID, supervisor, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if ended:
-            reaped = stat_fields(keeper)[13:15]  # CPU time of those that it has waited for
+            reaped = stat_fields(supervisor)[13:15]  # CPU time of those that it has waited for
             break
         if (caught and caught.si_signo in ENDINGS) or attempt.requester.gone():
-            os.kill(keeper, caught.si_signo if caught and caught.si_signo in ENDINGS else signal.SIGTERM)
-    os.waitpid(keeper, 0)
+            os.kill(supervisor, caught.si_signo if caught and caught.si_signo in ENDINGS else signal.SIGTERM)
+    os.waitpid(supervisor, 0)
     if ended.si_code == os.CLD_EXITED:
         return ended.si_status
     return take_over(ended.si_status, reaped, attempt)
 
 
 def take_over(signum, reaped, attempt):
-    """The keeper was killed: its processes are ours now. End them, and record what is known.
+    """The supervisor was killed: its processes are ours now. End them, and record what is known.
 
-    `reaped`: clock ticks, user and system, of processes that the keeper had waited for.
+    `reaped`: clock ticks, user and system, of processes that the supervisor had waited for.
     """
     user, system = (int(ticks) * TICK_S for ticks in reaped or (0, 0))
     ending = Ending()
-    ending.begin("keeper")
+    ending.begin("supervisor")
     while has_children():
         signal.sigtimedwait({signal.SIGCHLD}, min(0.1, ending.next_s()))
         for _, _, usage in reap():
@@ -207,10 +207,10 @@ def take_over(signum, reaped, attempt):
         ending.press()
     record, code = attempt.record, 128 + signum
     if not os.path.exists(attempt.journal.path):
-        return code  # the keeper had written the record
+        return code  # the supervisor had written the record
     notes = attempt.journal.notes() or {"record": record, "cgroups": planned_cgroups(record["id"])}
     remove_cgroups(notes["cgroups"])
     record.update(notes["record"], end=utc(time.time_ns()), signal=signum)
     if record["uptime_s"] is not None:
         record.update(wall_s=round(time.monotonic() - record["uptime_s"], 6), **cpu_seconds(user, system))
-    return attempt.finish("killed", "the job's keeper was killed", code, once=True)
+    return attempt.finish("killed", "the job's supervisor was killed", code, once=True)

@@ -199,28 +199,28 @@ def compare_sample(bam: Path, units: dict[Path, dict]) -> None:
 
 def parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    verb = verbs.add_parser("stream")
-    verb.add_argument("--counts", type=Path, required=True)
-    verb.add_argument("--reference", default="")
-    verb.add_argument("--names", action="store_true")
-    verb.add_argument("fastq")
-    verb = verbs.add_parser("unit")
-    verb.add_argument("--counts", type=Path, required=True)
-    verb.add_argument("--output", type=Path, required=True)
-    verb.add_argument("--lanes", type=int, default=1)
-    verb.add_argument("fastq", nargs="*")
-    verb = verbs.add_parser("sample")
-    verb.add_argument("--bam", type=Path, required=True)
-    verb.add_argument("units", nargs="+", type=Path)
+    subcommands = parser.add_subparsers(dest="subcommand", required=True)
+    subcommand = subcommands.add_parser("stream")
+    subcommand.add_argument("--counts", type=Path, required=True)
+    subcommand.add_argument("--reference", default="")
+    subcommand.add_argument("--names", action="store_true")
+    subcommand.add_argument("fastq")
+    subcommand = subcommands.add_parser("unit")
+    subcommand.add_argument("--counts", type=Path, required=True)
+    subcommand.add_argument("--output", type=Path, required=True)
+    subcommand.add_argument("--lanes", type=int, default=1)
+    subcommand.add_argument("fastq", nargs="*")
+    subcommand = subcommands.add_parser("sample")
+    subcommand.add_argument("--bam", type=Path, required=True)
+    subcommand.add_argument("units", nargs="+", type=Path)
     return parser.parse_args(argv)
 
 
 def run(arguments: argparse.Namespace) -> None:
     counts = getattr(arguments, "counts", None)
-    if arguments.verb == "stream":
+    if arguments.subcommand == "stream":
         stream(arguments.fastq, counts, arguments.reference, arguments.names)
-    elif arguments.verb == "unit":
+    elif arguments.subcommand == "unit":
         fastq = {name: counted(counts, name) for name in arguments.fastq}
         unit = compare_unit(fastq, read_flagstat(counts / "flagstat"), arguments.lanes)
         compare_names({name: names_of(counts, name) for name in arguments.fastq}, arguments.lanes)

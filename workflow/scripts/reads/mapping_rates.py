@@ -121,17 +121,17 @@ def report(files: Path, log: Path) -> None:
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    verb = verbs.add_parser("sample")
-    verb.add_argument("--least", type=float, required=True)
-    verb.add_argument("name")
-    verb.add_argument("units", nargs="+", type=Path)
-    verb = verbs.add_parser("report")
-    verb.add_argument("--log", type=Path, required=True)
-    verb.add_argument("files", type=Path)
+    subcommands = parser.add_subparsers(dest="subcommand", required=True)
+    subcommand = subcommands.add_parser("sample")
+    subcommand.add_argument("--least", type=float, required=True)
+    subcommand.add_argument("name")
+    subcommand.add_argument("units", nargs="+", type=Path)
+    subcommand = subcommands.add_parser("report")
+    subcommand.add_argument("--log", type=Path, required=True)
+    subcommand.add_argument("files", type=Path)
     given = parser.parse_args(argv)
     try:
-        if given.verb == "sample":
+        if given.subcommand == "sample":
             require_mapped(given.name, (json.loads(path.read_text()) for path in given.units), given.least)
         else:
             report(given.files, given.log)

@@ -162,13 +162,13 @@ def splice_sites(lines: Iterable[str]) -> list[tuple[str, int, int, str]]:
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    verb = verbs.add_parser("genes")
-    verb.add_argument("--fai", type=Path, required=True)
-    verb.add_argument("--gff3", type=Path)
-    verbs.add_parser("splice-sites")
+    subcommands = parser.add_subparsers(dest="subcommand", required=True)
+    subcommand = subcommands.add_parser("genes")
+    subcommand.add_argument("--fai", type=Path, required=True)
+    subcommand.add_argument("--gff3", type=Path)
+    subcommands.add_parser("splice-sites")
     given = parser.parse_args(argv)
-    if given.verb == "splice-sites":
+    if given.subcommand == "splice-sites":
         sys.stdout.writelines("\t".join(map(str, site)) + "\n" for site in splice_sites(sys.stdin))
         return 0
     with given.fai.open(encoding="utf-8") as index:

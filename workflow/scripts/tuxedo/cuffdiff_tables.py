@@ -51,9 +51,9 @@ def check(folder: Path, conditions: int) -> None:
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    verb = parser.add_subparsers(dest="verb", required=True).add_parser("check")
-    verb.add_argument("--conditions", required=True, help="names, separated by commas")
-    verb.add_argument("folder", type=Path)
+    subcommand = parser.add_subparsers(dest="subcommand", required=True).add_parser("check")
+    subcommand.add_argument("--conditions", required=True, help="names, separated by commas")
+    subcommand.add_argument("folder", type=Path)
     given = parser.parse_args(argv)
     try:
         check(given.folder, len(given.conditions.split(",")))

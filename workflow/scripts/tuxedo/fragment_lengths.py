@@ -50,13 +50,13 @@ def first(fastq: Path, reads: int, sink: BinaryIO) -> None:
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    verb = verbs.add_parser("first")
-    verb.add_argument("--reads", type=int, required=True)
-    verb.add_argument("fastq", type=Path)
-    verbs.add_parser("distance")
+    subcommands = parser.add_subparsers(dest="subcommand", required=True)
+    subcommand = subcommands.add_parser("first")
+    subcommand.add_argument("--reads", type=int, required=True)
+    subcommand.add_argument("fastq", type=Path)
+    subcommands.add_parser("distance")
     given = parser.parse_args(argv)
-    if given.verb == "first":
+    if given.subcommand == "first":
         first(given.fastq, given.reads, sys.stdout.buffer)
         return 0
     distances = inner_distances(sys.stdin)

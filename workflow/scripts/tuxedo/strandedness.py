@@ -110,13 +110,13 @@ def alignments(bam: Path) -> Iterator[str]:
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    verbs = parser.add_subparsers(required=True)
-    sample = verbs.add_parser("sample", help="look at one sample's reads")
+    subcommands = parser.add_subparsers(required=True)
+    sample = subcommands.add_parser("sample", help="look at one sample's reads")
     sample.set_defaults(run=look_at)
     sample.add_argument("--declared", required=True)
     sample.add_argument("--genes", type=Path, required=True)
     sample.add_argument("--bam", type=Path, required=True)
-    all_samples = verbs.add_parser(
+    all_samples = subcommands.add_parser(
         "report", help="put all samples into one table; warn where one contradicts the config"
     )
     all_samples.set_defaults(run=print_report)

@@ -1,4 +1,4 @@
-"""What all verbs share: how they end when something is wrong, and where they print."""
+"""What all subcommands share: how they end when something is wrong, and where they print."""
 
 import signal
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ NOT_DONE = 2  # exit code
 FILE_WIDTH = 200  # of tables where no terminal limits it
 
 
-class Verbs(typer.core.TyperGroup):
-    """Verbs that end without a traceback: what a user's files or arguments do not allow is a line a fault."""
+class Subcommands(typer.core.TyperGroup):
+    """Subcommands that end without a traceback: what a user's files or arguments do not allow is a line a fault."""
 
     def invoke(self, context: typer.Context) -> object:  # type: ignore[override] # typer gives its own kind of context
         try:
@@ -34,11 +34,11 @@ class Verbs(typer.core.TyperGroup):
 
 
 def _tell(context: typer.Context, error: BaseException, code: int) -> int:
-    """Say on stderr what ended a verb, line by line, and return its exit code."""
-    verb = " ".join(["gpd", *context.command_path.split()[1:], context.invoked_subcommand or ""]).strip()
+    """Say on stderr what ended a subcommand, line by line, and return its exit code."""
+    subcommand = " ".join(["gpd", *context.command_path.split()[1:], context.invoked_subcommand or ""]).strip()
     said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
     for line in said.splitlines():
-        say(f"{verb}: {line}", err=True)
+        say(f"{subcommand}: {line}", err=True)
     return code
 
 
@@ -53,7 +53,7 @@ Cores = Annotated[int | None, typer.Option(min=1, help="Cores to use. Default: a
 
 
 class Terminal(Console):
-    """The terminal as all verbs print on it: names and messages are text, neither markup nor orders to a terminal."""
+    """The terminal that all subcommands print on: names and messages are text, no markup, no orders."""
 
     def __init__(self, **named: Any) -> None:
         super().__init__(markup=False, emoji=False, **named)
