@@ -15,7 +15,7 @@ import yaml
 from conftest import ROOT
 from launching import wait_until
 
-from gpd.lab import cells, disk_usage, gatk_log, page_cache, provenance, room
+from gpd.lab import cells, disk_space, disk_usage, gatk_log, page_cache, provenance
 from gpd.lab.cells import CellError, Setup
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
@@ -150,7 +150,7 @@ def test_an_independent_cell_is_a_run_a_sample(cell, setup, snakemake):
 
 def predict(setup, **needs):
     """Have the workflow predict what samples leave, and what they take while they are mapped."""
-    path = setup.prepared / room.PREDICTED
+    path = setup.prepared / disk_space.PREDICTED
     path.parent.mkdir(parents=True, exist_ok=True)
     samples = {name: {"kept": kept, "rules": {"map_and_sort": [most, 0]}} for name, (kept, most) in needs.items()}
     path.write_text(json.dumps({"samples": samples}))
@@ -171,7 +171,7 @@ def test_a_scheduled_cell_names_the_samples_that_waited_for_the_disk(cell, setup
 
 def test_a_cell_that_has_no_room_is_not_begun(cell, setup, snakemake):
     predict(setup, S1=(100, 10**18), S2=(100, 10**18))
-    with pytest.raises(room.RoomError, match="no room on the disk: 2 samples leave"):
+    with pytest.raises(disk_space.RoomError, match="no room on the disk: 2 samples leave"):
         run(cell, setup)
     assert not (setup.folder / cell.cell / "arguments.json").exists()
     assert not cells.is_finished(setup.folder, cell)

@@ -27,7 +27,7 @@ FAULTS = {
     "another kind": lambda path: path.write_text("- a\n- 3: [x\n"),
     "a number": lambda path: path.write_text("3\n"),
 }
-VERBS = {
+SUBCOMMANDS = {
     "ledger show": (["ledger", "show", "FOLDER/ledger.jsonl"], "ledger.jsonl"),
     "ledger show --json": (["ledger", "show", "FOLDER", "--json"], "ledger.jsonl"),
     "ledger check": (["ledger", "check", "FOLDER"], "ledger.jsonl"),
@@ -62,10 +62,10 @@ def refused(done, code=2):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("subcommand", [subcommand for subcommand in VERBS if not subcommand.startswith("run")])
+@pytest.mark.parametrize("subcommand", [subcommand for subcommand in SUBCOMMANDS if not subcommand.startswith("run")])
 def test_a_file_that_is_none(tmp_path, monkeypatch, subcommand, fault):
     monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
-    words, name = VERBS[subcommand]
+    words, name = SUBCOMMANDS[subcommand]
     folder = tmp_path / "a folder"
     (folder / name).parent.mkdir(parents=True)
     FAULTS[fault](folder / name)

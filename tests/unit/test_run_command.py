@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.commands import run as subcommand
 from gpd.commands import run_outcome
-from gpd.execution import leftovers, run_lock, waiting, workflow
-from gpd.execution.said import FailedJob
+from gpd.execution import cpu_waits, incomplete_results, run_lock, workflow
+from gpd.execution.snakemake_log import FailedJob
 from gpd.machines import launcher
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
 from gpd.records.ledger import Attempt
@@ -216,12 +216,12 @@ def test_a_torn_line_of_the_ledger_is_left_out(folder, monkeypatch):
 def test_jobs_of_a_killed_run_are_waited_for(folder, monkeypatch):
     left = [[launcher.Job("map S1", folder, False, 0.0)], [launcher.Job("map S1", folder.parent, False, 0.0)]]
     monkeypatch.setattr(launcher, "jobs", lambda: left.pop(0) if left else [])
-    waiting.await_former(folder)
+    cpu_waits.await_former(folder)
     assert not left
     monkeypatch.setattr(launcher, "jobs", lambda: [launcher.Job("map S1", folder, False, 0.0)])
-    monkeypatch.setattr(waiting, "LONGEST_END_S", 0.0)
-    with pytest.raises(waiting.StillRunningError, match="jobs of an earlier run are still at work: map S1"):
-        waiting.await_former(folder)
+    monkeypatch.setattr(cpu_waits, "LONGEST_END_S", 0.0)
+    with pytest.raises(cpu_waits.StillRunningError, match="jobs of an earlier run are still at work: map S1"):
+        cpu_waits.await_former(folder)
 
 
 PLANNED = ["Job stats:", "job  count", "---  -----", "map_and_sort  2", "hard_filter  1", "total  3"]
@@ -331,7 +331,7 @@ def test_what_only_asks_renames_nothing(words):
 
 
 def test_what_is_no_longer_whole_is_said_before_the_run(folder, monkeypatch):
-    monkeypatch.setattr(leftovers, "set_aside", lambda directory: [f"{directory}: a file [b] is cut off"])
+    monkeypatch.setattr(incomplete_results, "set_aside", lambda directory: [f"{directory}: a file [b] is cut off"])
     done = run(folder, monkeypatch, record("map_and_sort", "map_and_sort", "S1"))
     assert done.stdout.splitlines()[0] == ".: a file [b] is cut off"
 

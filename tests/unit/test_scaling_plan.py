@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.execution import said
-from gpd.execution.said import PlannedJob
+from gpd.execution import snakemake_log
+from gpd.execution.snakemake_log import PlannedJob
 from gpd.lab import runner
 from gpd.lab.runner import Plan
 from gpd.lab.study import StudyError
@@ -272,7 +272,7 @@ localrule sample_map:
 
 
 def test_jobs_are_read_off_a_dry_run():
-    assert said.planned_jobs(DRY_RUN.splitlines()) == [
+    assert snakemake_log.planned_jobs(DRY_RUN.splitlines()) == [
         PlannedJob("map_and_sort", ("results/map_and_sort/S1/L1.bam", "results/map_and_sort/S1/L1.json"), 4, 6002),
         PlannedJob("sample_map", ("results/genomics_db_import/samples.tsv",), 1, None),
     ]
@@ -330,7 +330,7 @@ def test_the_steps_that_use_threads_have_tools_that_are_given_some(pipeline):
 @pytest.mark.deep
 def test_a_dry_run_of_the_workflow_names_every_steps_outputs(tmp_path):
     ran = tiny_cohort(tmp_path, samples=("S1",), lanes=2).snakemake("--dry-run", "results")
-    jobs = said.planned_jobs(ran.lines)
+    jobs = snakemake_log.planned_jobs(ran.lines)
     assert {rule: sum(job.rule == rule for job in jobs) for rule in ("map_and_sort", "haplotype_caller")} == {
         rule: planned_jobs(ran)[rule] for rule in ("map_and_sort", "haplotype_caller")
     }

@@ -14,7 +14,7 @@ from gpd.commands import size, size_display
 from gpd.published import figures
 from gpd.sizing import power, published, sources, study
 from gpd.sizing.machine import Machine, Measured, Range
-from gpd.sizing.needs import GIGABASES_PER_X, Asked, NeedError, need
+from gpd.sizing.nodes_needed import GIGABASES_PER_X, Asked, NeedError, need
 from gpd.statistics.estimates import estimate
 from gpd.tables import collect
 

@@ -11,7 +11,7 @@ from conftest import ROOT
 
 from gpd.published import figures, series
 from gpd.sizing import published, study
-from gpd.sizing.needs import GIGABASES_PER_X, Asked, NeedError, need
+from gpd.sizing.nodes_needed import GIGABASES_PER_X, Asked, NeedError, need
 from gpd.tables import collect
 from gpd.tables.columns import RunRow
 

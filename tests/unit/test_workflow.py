@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpd.execution import hanging, said, workflow
+from gpd.execution import snakemake_log, stalled_snakemake, workflow
 
 SAID = """\
 Building DAG of jobs...
@@ -49,8 +49,8 @@ def test_progress_is_read_off_its_lines():
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(hanging, "LOOK_S", 0.05)
-    monkeypatch.setattr(hanging, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(stalled_snakemake, "LOOK_S", 0.05)
+    monkeypatch.setattr(stalled_snakemake, "PATIENCE_S", 0.3)
 
 
 def run(tmp_path, program, **more):
@@ -61,7 +61,7 @@ def test_one_that_hangs_is_killed_and_says_so(tmp_path, impatient):
     ended = run(tmp_path, "import threading; print('begun', flush=True); threading.Event().wait()")
     assert ended.exit_code == -9
     assert ended.said[0] == "begun"
-    assert said.reason(ended.said)[0].startswith("snakemake: error: it hung")
+    assert snakemake_log.reason(ended.said)[0].startswith("snakemake: error: it hung")
     assert (tmp_path / "log").read_text().endswith(workflow.HUNG)
 
 

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from gpd.comparison.comparability import Difference, grouped
 from gpd.comparison.compare import Best, BestRows, Comparison, PointRows, Row
+from gpd.comparison.compared import Side
 from gpd.comparison.grids import Layout, grids
 from gpd.comparison.nodes import described
-from gpd.comparison.sides import Side
 from gpd.statistics.estimates import Estimate, Ratio
 from gpd.text.grid import rich_table
 

@@ -18,12 +18,12 @@ from gpd.commands.subcommands import Cores, Pipeline, terminal
 from gpd.errors import Interrupted
 from gpd.execution import (
     configuration,
+    cpu_waits,
     deployment,
+    dropped_samples,
+    incomplete_results,
     interruption,
-    isolation,
-    leftovers,
     run_lock,
-    waiting,
     workflow,
 )
 from gpd.execution.configuration import Configuration, ConfigurationError
@@ -86,9 +86,9 @@ def run(
     unlock = "" if "--unlock" in extra else _unlock(pipeline, directory)
     elsewhere = workflow.runs_elsewhere(profile, extra)
     with interruption.catching(), run_lock.hold_folder(directory, unlock) as lock:
-        waiting.await_former(directory)
+        cpu_waits.await_former(directory)
         if not only_asks(extra):
-            print_lines(console, leftovers.set_aside(directory))
+            print_lines(console, incomplete_results.set_aside(directory))
         runs = [_run(directory, command, lock, console, elsewhere, yes)]
         configured = _configuration(directory, configfiles, pipeline) if runs[0].exit_code else None
         while without := _dropped(pipeline, runs, configured, extra):
@@ -111,7 +111,7 @@ def _dropped(pipeline: str, runs: Sequence[Ran], configured: Configuration | Non
         return []
     attempts = [attempt for ran in runs for attempt in ran.attempts(PIPELINES[pipeline])]
     settings, _ = split_settings(extra)
-    names = isolation.dropped(PIPELINES[pipeline], attempts, configured, settings)
+    names = dropped_samples.dropped(PIPELINES[pipeline], attempts, configured, settings)
     return names if set(names) - set(last.without) else []
 
 
@@ -155,7 +155,7 @@ def _command(
             "--config",
             f"pipeline={pipeline}",
             *settings,
-            *([isolation.setting(without)] if without else []),
+            *([dropped_samples.setting(without)] if without else []),
             *threads,
             *deployment.options(pipeline),
             *(workflow.ADMISSION if mem_mb else ()),
@@ -212,7 +212,7 @@ def _run(
 ) -> Ran:
     """Run Snakemake in a folder that is ours alone meanwhile; a signal that ends it is told, not raised."""
     run_id = f"run-{secrets.token_hex(8)}"
-    with run_display.progress(console) as shown, waiting.watch(directory, shown.waits):
+    with run_display.progress(console) as shown, cpu_waits.watch(directory, shown.waits):
 
         def changed(state: workflow.Progress) -> None:
             run_lock.note_snakemakes(directory, lock)

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from gpd.commands import run_display
 from gpd.errors import GpdError, Interrupted
-from gpd.execution import isolation, said, waiting, workflow
+from gpd.execution import cpu_waits, dropped_samples, snakemake_log, workflow
 from gpd.outcomes import COHORT, owner
 from gpd.pipelines import Pipeline
 from gpd.records.ledger import Attempt, last_attempts
@@ -47,7 +47,7 @@ class Ran:
     def attempts(self, pipeline: Pipeline) -> list[Attempt]:
         """At its own jobs."""
         own = [attempt for attempt in self.recorded if attempt.run == self.run_id]
-        return with_failed(pipeline, own, said.failed_jobs(self.said)) if self.exit_code else own
+        return with_failed(pipeline, own, snakemake_log.failed_jobs(self.said)) if self.exit_code else own
 
 
 def conclude(pipeline: Pipeline, runs: Sequence[Ran], samples: Sequence[str], console: Console) -> int:
@@ -64,7 +64,7 @@ def conclude(pipeline: Pipeline, runs: Sequence[Ran], samples: Sequence[str], co
         cut_off = [_name(attempt) for attempt in last_attempts(attempts) if not _ended_by_itself(attempt)]
         raise Interrupted(last.ended.signum, cut_off, GO_ON)
     if attempts:
-        planned = [pipeline.step_of(rule) for rule in said.planned_rules(runs[0].said)]
+        planned = [pipeline.step_of(rule) for rule in snakemake_log.planned_rules(runs[0].said)]
         show(pipeline, attempts, earlier, console, runs[0].exit_code, sum(ran.wall_s for ran in runs), planned)
         begun = {owner(attempt) for attempt in (*attempts, *earlier)}
         if set(planned) & set(pipeline.steps) and (left := [name for name in samples if name not in begun]):
@@ -79,11 +79,13 @@ def _told_of_dropped(pipeline: Pipeline, last: Ran) -> list[str]:
         return []
     attempts = last.attempts(pipeline)
     if last.exit_code and all(attempt.succeeded for attempt in last_attempts(attempts)):
-        return [f"did not go on without {listed(last.without)}:", *said.reason(last.said)]
+        return [f"did not go on without {listed(last.without)}:", *snakemake_log.reason(last.said)]
     made = {attempt.step for attempt in attempts if owner(attempt) == COHORT and attempt.succeeded}
     steps = [step for step in pipeline.steps if step in made]
     what = (
-        f"{listed(steps)}; {isolation.TOLD} names who is missing" if steps else "no step of the cohort was left to do"
+        f"{listed(steps)}; {dropped_samples.TOLD} names who is missing"
+        if steps
+        else "no step of the cohort was left to do"
     )
     return [f"went on without {listed(last.without)}: {what}"]
 
@@ -92,21 +94,25 @@ def _verdict(finished: workflow.Finished, well: bool, attempts: Sequence[Attempt
     """The exit code; one that is not 0 has its reason said. Raises RunError where no job ran."""
     if well:
         if not attempts:
-            print_lines(console, said.plan(finished.said))
+            print_lines(console, snakemake_log.plan(finished.said))
         return DONE
     if failed := sum(not attempt.succeeded for attempt in last_attempts(attempts)):
         print_lines(console, [f"{counted(failed, 'job')} failed"])
         return FAILED
-    if again := said.refused_again(finished.said):
+    if again := snakemake_log.refused_again(finished.said):
         raise RunError(f"{again}; nothing was started: --yes makes them again, --dry-run shows each job")
-    reason = said.reason(finished.said) or [f"Snakemake ended with exit code {finished.exit_code} and said nothing"]
+    reason = snakemake_log.reason(finished.said) or [
+        f"Snakemake ended with exit code {finished.exit_code} and said nothing"
+    ]
     if not attempts:
         raise RunError("\n".join(reason))
     print_lines(console, ["not everything was done:", *reason])
     return FAILED
 
 
-def with_failed(pipeline: Pipeline, attempts: Sequence[Attempt], failed: Iterable[said.FailedJob]) -> list[Attempt]:
+def with_failed(
+    pipeline: Pipeline, attempts: Sequence[Attempt], failed: Iterable[snakemake_log.FailedJob]
+) -> list[Attempt]:
     """The attempts, and beside them the jobs that failed by Snakemake's word alone.
 
     A launcher that never started leaves no record, and one whose command ended well knows of no missing output.
@@ -152,7 +158,7 @@ def show(
     if summary.columns:
         console.print(run_display.step_table(summary))
     if summary.columns and whole:
-        waited_s = waiting.waited_s(attempt for attempt in attempts if attempt.step in steps)
+        waited_s = cpu_waits.waited_s(attempt for attempt in attempts if attempt.step in steps)
         for line in run_display.throughput_lines(summary, waited_s):
             console.print(line, highlight=False)
     failures = summary.failures if whole else summarize(filter(_ended_by_itself, attempts), steps).failures

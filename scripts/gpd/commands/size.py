@@ -13,7 +13,7 @@ from gpd.commands.subcommands import Terminal, say
 
 if TYPE_CHECKING:
     from gpd.sizing.machine import Machine
-    from gpd.sizing.needs import Asked, Need
+    from gpd.sizing.nodes_needed import Asked, Need
 
 PERIODS = {"day": 1, "week": 7, "month": 365.25 / 12, "year": 365.25}  # days
 TIMES = {"m": 1 / 60, "h": 1, "d": 24}  # hours
@@ -76,7 +76,7 @@ def command(
 def answer(asked: "Asked", given: Given) -> list["Need"]:
     """What is needed of each machine, studies first. Raises GpdError."""
     from gpd.sizing import power
-    from gpd.sizing.needs import need
+    from gpd.sizing.nodes_needed import need
 
     watts, price = _number("--watts", given.watts), _number("--price-per-hour", given.price, zero=True)
     table, tdp = power.read_prices(given.prices) if given.prices else {}, power.read_tdp()
@@ -99,7 +99,7 @@ def _of_studies(folders: Sequence[Path]) -> Iterator["Machine"]:
 def _of_published(skus: Sequence[str], has_studies: bool) -> list["Machine"]:
     from gpd.published import figures
     from gpd.sizing import published
-    from gpd.sizing.needs import NeedError
+    from gpd.sizing.nodes_needed import NeedError
 
     if not skus and has_studies:
         return []
@@ -114,7 +114,7 @@ def _of_published(skus: Sequence[str], has_studies: bool) -> list["Machine"]:
 
 
 def _asked(genomes: str, depth: str, deadline: str | None, nodes: str | None, carbon: str | None) -> "Asked":
-    from gpd.sizing.needs import Asked, NeedError
+    from gpd.sizing.nodes_needed import Asked, NeedError
 
     count, _, period = genomes.partition("/")
     period = period.strip() or "week"
@@ -135,7 +135,7 @@ def _asked(genomes: str, depth: str, deadline: str | None, nodes: str | None, ca
 
 
 def _hours(text: str | None) -> float | None:
-    from gpd.sizing.needs import NeedError
+    from gpd.sizing.nodes_needed import NeedError
 
     if text is None:
         return None
@@ -147,7 +147,7 @@ def _hours(text: str | None) -> float | None:
 
 def _number(option: str, text: str | None, zero: bool = False) -> float | None:
     """Read a number above zero, or from zero on; None where none was given. Raises NeedError, a line."""
-    from gpd.sizing.needs import NeedError
+    from gpd.sizing.nodes_needed import NeedError
 
     if text is None:
         return None

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpd.sizing.grids import need_grid, source_grid
-from gpd.sizing.needs import Need
+from gpd.sizing.nodes_needed import Need
 from gpd.sizing.sources import CoreHours
 from gpd.text.grid import rich_table
 

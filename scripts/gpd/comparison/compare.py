@@ -25,7 +25,7 @@ from gpd.comparison.comparability import (
     shared,
     told,
 )
-from gpd.comparison.sides import (
+from gpd.comparison.compared import (
     A_GIGABASE,
     GENOMES,
     GIGABASES,

@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from gpd.comparison.comparability import told
 from gpd.comparison.compare import Best, BestRows, Comparison, Daily, PointRows, Row
-from gpd.comparison.nodes import node_grid
-from gpd.comparison.sides import (
+from gpd.comparison.compared import (
     A_GIGABASE,
     BARRIER,
     BUSY,
@@ -25,6 +24,7 @@ from gpd.comparison.sides import (
     Side,
     same_size,
 )
+from gpd.comparison.nodes import node_grid
 from gpd.pipelines import PIPELINES
 from gpd.statistics.estimates import Estimate, Ratio
 from gpd.tables.columns import CLOCKS

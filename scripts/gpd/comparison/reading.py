@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from gpd.comparison.comparability import told
-from gpd.comparison.sides import Side, curves_of, published_side, study_side
+from gpd.comparison.compared import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
 from gpd.published import figures, series
 from gpd.records.binding import is_binding

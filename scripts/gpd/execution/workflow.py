@@ -16,7 +16,7 @@ import psutil
 import yaml
 
 from gpd.errors import GpdError
-from gpd.execution import hanging, interruption
+from gpd.execution import interruption, stalled_snakemake
 from gpd.paths import ROOT
 
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
@@ -24,8 +24,8 @@ ADMISSION = ("--scheduler", "admission")  # begins no sample that the disk has n
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
 HUNG = (
-    f"snakemake: error: it hung, and was killed: for {hanging.PATIENCE_S:g} s it did nothing, and no job ran. Too"
-    " little memory for a thread of its own does that. Start again: what is done is kept\n"
+    f"snakemake: error: it hung, and was killed: for {stalled_snakemake.PATIENCE_S:g} s it did nothing, and no job ran."
+    " Too little memory for a thread of its own does that. Start again: what is done is kept\n"
 )
 # rules that say what is wanted, or list files for others: no job of a pipeline
 HOUSEKEEPING = ("all", "results", "prepare", "multiqc_files", "sample_map", "left_out")
@@ -199,7 +199,7 @@ def run(
             process_group=0,  # Ctrl-C on the terminal is for us to pass on
         ) as process,
         interruption.reaching(process.pid, elsewhere),
-        nullcontext() if elsewhere else hanging.watch(process.pid) as hung,
+        nullcontext() if elsewhere else stalled_snakemake.watch(process.pid) as hung,
     ):
 
         def lines() -> Iterable[str]:

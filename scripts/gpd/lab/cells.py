@@ -19,9 +19,9 @@ import yaml
 
 from gpd.cluster import slurm
 from gpd.errors import GpdError
-from gpd.execution import said, workflow
+from gpd.execution import snakemake_log, workflow
 from gpd.files import write_text
-from gpd.lab import digests, disk_usage, gatk_log, page_cache, provenance, room
+from gpd.lab import digests, disk_space, disk_usage, gatk_log, page_cache, provenance
 from gpd.lab.placement import Placement, mark
 from gpd.lab.pool import Source, beside_policy, bound, lay_out
 from gpd.machines import host
@@ -163,7 +163,7 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
     _set_cache(cell, setup)
     with scratch_folder(folder) as scratch:
         measured = setup.placement is None and cell.step is None
-        at_once = room.at_once(setup.prepared, cell.samples, folder, scratch) if measured else len(processes)
+        at_once = disk_space.at_once(setup.prepared, cell.samples, folder, scratch) if measured else len(processes)
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
         began, start = time.monotonic(), datetime.now(UTC)
         with disk_usage.watch([folder, scratch]) as disk:
@@ -405,7 +405,7 @@ def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], fold
 
 def reason(finished: workflow.Finished) -> str:
     """Why Snakemake ended without a job."""
-    told = said.reason(finished.said)
+    told = snakemake_log.reason(finished.said)
     return "\n".join(told) or f"Snakemake ended with exit code {finished.exit_code} and said nothing"
 
 

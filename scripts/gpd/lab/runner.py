@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gpd.errors import Interrupted
-from gpd.execution import deployment, interruption, run_lock, waiting, workflow
+from gpd.execution import cpu_waits, deployment, interruption, run_lock, workflow
 from gpd.lab import cells, placement, provenance, study
 from gpd.lab.cells import CellError, Setup
 from gpd.lab.placement import Placement
@@ -253,9 +253,9 @@ def run(plan: Plan, watcher: Watcher) -> list[str]:
     with (
         interruption.catching(),
         run_lock.hold(folder / LOCK, folder, f"gpd {'scaling' if plan.steps else 'throughput'} run") as lock,
-        waiting.watch(folder, watcher.waits),
+        cpu_waits.watch(folder, watcher.waits),
     ):
-        waiting.await_former(folder)
+        cpu_waits.await_former(folder)
         _write_plan(plan)
         for pipeline, source in plan.sources.items():
             setup = _setup(plan, source, lock.descriptor)

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from gpd.comparison.comparability import grouped, told
 from gpd.comparison.compare import BestRows, Comparison, PointRows
+from gpd.comparison.compared import A_GIGABASE, BARRIER, BUSY, GENOMES, HUMAN, SECONDS_PER_HOUR, Figure, Point, Side
 from gpd.comparison.grids import Layout, grids
-from gpd.comparison.sides import A_GIGABASE, BARRIER, BUSY, GENOMES, HUMAN, SECONDS_PER_HOUR, Figure, Point, Side
 from gpd.pipelines import PIPELINES
 from gpd.reports import figures
 from gpd.reports.figures import Curve, Stack, draw_curves, draw_stacks

@@ -8,7 +8,7 @@ from gpd.reports.page import Page, Section
 from gpd.reports.study_figures import Shown
 from gpd.sizing.grids import need_grid, source_grid
 from gpd.sizing.machine import Range
-from gpd.sizing.needs import Need
+from gpd.sizing.nodes_needed import Need
 from gpd.sizing.sources import CoreHours
 from gpd.text.formats import number
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from gpd.execution.said import PlannedJob
+from gpd.execution.snakemake_log import PlannedJob
 from gpd.lab.study import StudyError
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import Binding

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpd.execution import said, workflow
+from gpd.execution import snakemake_log, workflow
 from gpd.lab import cells, runner
 from gpd.lab.cells import CellError
 from gpd.lab.pool import Source, lay_out
@@ -79,7 +79,9 @@ def _planned(source: Source, samples: tuple[str, ...], asked: Asked, node: Node)
     return plan.steps_of(planned, samples, source.config)
 
 
-def _dry_run(source: Source, samples: Sequence[str], threads: int, scatter: str, node: Node) -> list[said.PlannedJob]:
+def _dry_run(
+    source: Source, samples: Sequence[str], threads: int, scatter: str, node: Node
+) -> list[snakemake_log.PlannedJob]:
     """The jobs that the whole pipeline would have, where each rule of a step has so many threads."""
     pipeline = PIPELINES[source.config["pipeline"]]
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
@@ -93,4 +95,4 @@ def _dry_run(source: Source, samples: Sequence[str], threads: int, scatter: str,
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
         if finished.exit_code:
             raise CellError(cells.reason(finished))
-        return said.planned_jobs(finished.said)
+        return snakemake_log.planned_jobs(finished.said)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from gpd.sizing.machine import Range
-from gpd.sizing.needs import Need
+from gpd.sizing.nodes_needed import Need
 from gpd.sizing.sources import CoreHours
 from gpd.text.formats import counted, number
 from gpd.text.grid import Entry, Grid, Group, Line

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gpd.execution.said import PlannedJob
+from gpd.execution.snakemake_log import PlannedJob
 from gpd.lab.cells import LEDGER, PLAN, RECORD
 from gpd.records.cell import ALONE, FULL, Cell
 from gpd.records.host import Cache, Host, NumaNode

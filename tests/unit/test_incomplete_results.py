@@ -6,14 +6,14 @@ import os
 import pytest
 from conftest import ask_here
 
-from gpd.execution import leftovers
+from gpd.execution import incomplete_results
 
 TABLE = "a\tb\n1\t2\n"
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(leftovers, "ask", lambda program, *words, python=(): ask_here(program, *words))
+    monkeypatch.setattr(incomplete_results, "ask", lambda program, *words, python=(): ask_here(program, *words))
     return tmp_path / "my run"
 
 
@@ -34,28 +34,28 @@ def made(folder, name, text, kind="metadata", word=240):
 def test_a_result_that_was_cut_off_is_renamed_and_named(folder, word):
     made(folder, "results/a/whole.diff", TABLE, word=word)
     path = made(folder, "results/a/cut.diff", TABLE[:-2], word=word)
-    (line,) = leftovers.set_aside(folder)
+    (line,) = incomplete_results.set_aside(folder)
     assert line == (
         "results/a/cut.diff is cut off: its last line is incomplete: renamed to cut.diff.broken, and made again where "
         "it is needed"
     )
     assert (path.exists(), path.with_name("cut.diff.broken").read_text()) == (False, TABLE[:-2])
-    assert leftovers.set_aside(folder) == []
+    assert incomplete_results.set_aside(folder) == []
 
 
 @pytest.mark.parametrize(
     ("ago_s", "count"),
-    [(60, 1), (-60, 1), (leftovers.SETTLED_S + 60, 0)],
+    [(60, 1), (-60, 1), (incomplete_results.SETTLED_S + 60, 0)],
     ids=["soon after", "clock was ahead", "late"],
 )
 def test_what_was_long_on_the_disk_when_it_was_looked_at_is_left_alone(folder, monkeypatch, ago_s, count):
     path = made(folder, "results/a/cut.diff", "cut")
     changed = path.stat().st_ctime
-    looked = folder / ".snakemake" / leftovers.LOOKED
+    looked = folder / ".snakemake" / incomplete_results.LOOKED
     looked.touch()
     os.utime(looked, (changed + abs(ago_s), changed + abs(ago_s)))
-    monkeypatch.setattr(leftovers.time, "time", lambda: changed + ago_s)
-    assert len(leftovers.set_aside(folder)) == count
+    monkeypatch.setattr(incomplete_results.time, "time", lambda: changed + ago_s)
+    assert len(incomplete_results.set_aside(folder)) == count
 
 
 def test_a_broken_folder_takes_the_place_of_an_earlier_one(folder):
@@ -65,7 +65,7 @@ def test_a_broken_folder_takes_the_place_of_an_earlier_one(folder):
         key = base64.urlsafe_b64encode(b"results/visualize").decode()
         (folder / ".snakemake/metadata" / key).write_text("{}")
         (folder / ".snakemake/metadata" / base64.urlsafe_b64encode(b"results/visualize/a.png").decode()).unlink()
-        assert len(leftovers.set_aside(folder)) == 2
+        assert len(incomplete_results.set_aside(folder)) == 2
     assert (folder / "results/visualize.broken/a.png").exists()
 
 
@@ -76,7 +76,7 @@ def test_a_kept_database_goes_with_its_link(folder):
     store = path.with_name("cohort.kept")
     (store / "1").mkdir(parents=True)
     path.symlink_to("cohort.kept/1")
-    (line,) = leftovers.set_aside(folder)
+    (line,) = incomplete_results.set_aside(folder)
     assert "holds no files: renamed to cohort.kept.broken" in line
     assert not path.is_symlink()
     assert not store.exists()
@@ -88,7 +88,7 @@ def test_a_link_to_a_file_of_a_user_goes_and_the_file_stays(folder):
     users.write_bytes(b"\x1f\x8b\x08\x04 cut off")
     path.unlink()
     path.symlink_to("../../../known.vcf.gz")
-    (line,) = leftovers.set_aside(folder)
+    (line,) = incomplete_results.set_aside(folder)
     assert "a link to a file of yours" in line
     assert not path.is_symlink()
     assert users.exists()
@@ -102,5 +102,5 @@ def test_what_is_no_result_of_a_finished_job_is_left_alone(folder):
     made(folder, "results/../../outside.diff", "cut")
     (folder / "results/mine.diff").write_text("cut")
     (folder / ".snakemake/metadata/no base64").write_text("{}")
-    assert leftovers.set_aside(folder) == []
-    assert leftovers.set_aside(folder / "new") == []
+    assert incomplete_results.set_aside(folder) == []
+    assert incomplete_results.set_aside(folder / "new") == []

@@ -3,7 +3,7 @@
 import pytest
 from conftest import ROOT
 
-from gpd.execution import said
+from gpd.execution import snakemake_log
 
 # rule a left its output out, b's tool failed, c raised in Python, d's shell was killed; e and f ended well
 RECORDED = (ROOT / "tests/golden/snakemake_failures.txt").read_text().splitlines()
@@ -24,12 +24,12 @@ Error in rule f:
 
 
 def test_what_is_planned_is_in_the_table_that_snakemake_begins_with():
-    assert said.planned_rules(RECORDED) == {*"abcdef", "all"}
-    assert said.planned_rules(["Nothing to be done."]) == frozenset()
+    assert snakemake_log.planned_rules(RECORDED) == {*"abcdef", "all"}
+    assert snakemake_log.planned_rules(["Nothing to be done."]) == frozenset()
 
 
 def test_every_failed_job_is_named_with_cause_and_log():
-    jobs = {job.rule: job for job in said.failed_jobs(RECORDED)}
+    jobs = {job.rule: job for job in snakemake_log.failed_jobs(RECORDED)}
     assert set(jobs) == {"a", "b", "c", "d"}
     assert jobs["a"].message.startswith("MissingOutputException: Job 1  completed successfully, but some output files")
     assert "out/a.txt (missing locally" in jobs["a"].message
@@ -42,15 +42,15 @@ def test_every_failed_job_is_named_with_cause_and_log():
 
 @pytest.mark.parametrize("after", ["Trying to restart job 6.", "Finished jobid: 6 (Rule: f)"])
 def test_a_job_that_is_tried_again_has_not_failed(after):
-    (job,) = said.failed_jobs(RESTARTED.splitlines())
+    (job,) = snakemake_log.failed_jobs(RESTARTED.splitlines())
     assert job.wildcards == {"sample": "S1", "unit": "L1"}
-    assert said.failed_jobs([*RESTARTED.splitlines(), after]) == []
+    assert snakemake_log.failed_jobs([*RESTARTED.splitlines(), after]) == []
 
 
 def test_what_kept_the_launcher_from_starting_a_job_is_its_message():
     lines = RESTARTED.splitlines()
     lines.insert(4, "launcher: /tmp/gpd-0: not a private folder of this user; remove it or set GPD_RUNTIME_DIR")
-    assert said.failed_jobs(lines)[0].message == lines[4]
+    assert snakemake_log.failed_jobs(lines)[0].message == lines[4]
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_what_kept_the_launcher_from_starting_a_job_is_its_message():
     ],
 )
 def test_the_reason_is_among_what_is_shown(lines, reason):
-    assert said.reason(lines) == reason
+    assert snakemake_log.reason(lines) == reason
 
 
 def test_a_plan_is_shown_without_the_banner():
     lines = ["SNAKEMAKE", "Building DAG of jobs...", "Nothing to be done.", "Complete log(s): x"]
-    assert said.plan(lines) == ["Nothing to be done."]
+    assert snakemake_log.plan(lines) == ["Nothing to be done."]

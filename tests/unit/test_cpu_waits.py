@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpd.commands import run_display
-from gpd.execution import waiting
+from gpd.execution import cpu_waits
 from gpd.machines import launcher
 from gpd.machines.launcher import Job
 from gpd.records.ledger import Attempt
@@ -35,7 +35,7 @@ def job(folder, waits, for_s=60.0):
     ],
 )
 def test_in_words(jobs, words):
-    assert waiting.in_words(jobs, HERE, NOW) == words
+    assert cpu_waits.in_words(jobs, HERE, NOW) == words
 
 
 def attempt(sample, start_s, wall_s, wait_s):
@@ -48,7 +48,7 @@ def attempt(sample, start_s, wall_s, wait_s):
 
 def test_seconds_in_which_any_job_waited_count_once():
     jobs = [attempt("A", 100, 10, 40), attempt("B", 90, 10, 10), attempt("C", 200, 5, 20), attempt("D", 0, 1, None)]
-    assert waiting.waited_s(jobs) == 60
+    assert cpu_waits.waited_s(jobs) == 60
 
 
 @pytest.mark.parametrize(("waited_s", "said"), [(4.0, False), (50.0, True)])
