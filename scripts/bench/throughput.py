@@ -1,9 +1,9 @@
-"""Measure how many genomes a day the workflow makes of full cores, against pipelines side by side and a script by hand.
+"""Measure how many genomes a day the workflow makes of full cores, against independent pipelines and a baseline script.
 
     python scripts/bench/throughput.py [--cohorts small large] [--pairs 3] [--seed 1] [--smallest]
 
 Each pair takes the same samples to their calls in three ways: all in one workflow (scheduled), each in one of its own
-with the published study's threads and JVMs as they come (independent), and by by_hand.sh, which is what a clever user
+with the published study's threads and JVMs as they come (independent), and by baseline.sh, which is what a clever user
 would write without any workflow. Ratios are taken within a pair; the median over pairs is held against its bound.
 Exits with 1 when a figure is out of bounds. `--smallest` only shows that it works, and that all calls are the same.
 
@@ -33,7 +33,7 @@ from gpd.records.cell import INDEPENDENT, SCHEDULED
 from gpd.records.run import Settings
 from gpd.tables import collect
 
-BY_HAND = Path(__file__).with_name("by_hand.sh")
+BASELINE = Path(__file__).with_name("baseline.sh")
 LONG_WALK = "HaplotypeCaller"
 WALKERS = ("BaseRecalibrator", "ApplyBQSR", LONG_WALK, "GenotypeGVCFs", "VariantFiltration")
 # the script leaves no statistics either, so that all three ways end with the calls
@@ -70,15 +70,15 @@ class ByHand:
         return self.folder / sample / "calls.vcf.gz"
 
 
-def by_hand(*words: object) -> tuple[float, float]:
+def baseline(*words: object) -> tuple[float, float]:
     """Run the script; wall seconds, and CPU seconds of all that it started. Ends the bench where it failed."""
     began = time.monotonic()
-    process = subprocess.Popen(["bash", BY_HAND, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(["bash", BASELINE, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     complaint = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        sys.exit(f"{BY_HAND.name} {words[0]} failed:\n{complaint.decode(errors='replace')}")
+        sys.exit(f"{BASELINE.name} {words[0]} failed:\n{complaint.decode(errors='replace')}")
     return time.monotonic() - began, usage.ru_utime + usage.ru_stime
 
 
@@ -105,8 +105,8 @@ def prepare(contest: Contest, folder: Path, seed: int) -> None:
     contest.cohort.write(folder / "pool", seed)
     cohorts.TINY.write(folder / "tiny", seed)
     for cohort in ("pool", "tiny"):
-        by_hand("prepare", folder / cohort)
-    by_hand("classes", folder / "tiny", folder / "classes")
+        baseline("prepare", folder / cohort)
+    baseline("classes", folder / "tiny", folder / "classes")
 
 
 def set_up_cells(plan: runner.Plan, lock: int) -> cells.Setup:
@@ -135,8 +135,8 @@ def measure(contest: Contest, folder: Path, pairs: int, seed: int) -> Iterator[F
             print(f"{contest.cohort.name}: {cell.cell}", file=sys.stderr)
             cells.run(cell, setup, lambda *_: None)
             if cell.mode == SCHEDULED:
-                output, lean = folder / f"by_hand-{cell.repeat}", " ".join(contest.first_compiler)
-                took = by_hand("call", folder / "pool", folder / "classes", output, plan.cores, lean)
+                output, lean = folder / f"baseline-{cell.repeat}", " ".join(contest.first_compiler)
+                took = baseline("call", folder / "pool", folder / "classes", output, plan.cores, lean)
                 scripts[cell.repeat] = ByHand(*took, output)
             for alignment in folder.rglob("*.bam"):
                 alignment.unlink()
@@ -163,18 +163,18 @@ def ratios(contest: Contest, tables: collect.Tables, scripts: dict[int, ByHand])
     yield figure("CPU utilisation, scheduled, of all its processes from start to end", system)
     for whose, column in (("the hypervisor gave to others", "steal_s"), ("other processes took", "foreign_cpu_s")):
         yield figure(f"share of the CPUs' time that {whose}, scheduled", ours[column] / (cores * ours["makespan_s"]))
-    yield figure("makespan against the script by hand", ours["makespan_s"] / hand_s, most=MOST_AGAINST_SCRIPT)
-    yield figure("wall time, with Snakemake's own, against the script by hand", ours["wall_s"] / hand_s)
-    yield figure("CPU seconds against the script by hand", ours["os_cpu_s"] / hand_cpu_s)
-    yield figure("genomes a day, the script by hand against independent", apart["makespan_s"] / hand_s)
-    yield figure("CPU seconds a sample, the script by hand against independent", hand_cpu_s / apart["os_cpu_s"])
+    yield figure("makespan against the baseline script", ours["makespan_s"] / hand_s, most=MOST_AGAINST_SCRIPT)
+    yield figure("wall time, with Snakemake's own, against the baseline script", ours["wall_s"] / hand_s)
+    yield figure("CPU seconds against the baseline script", ours["os_cpu_s"] / hand_cpu_s)
+    yield figure("genomes a day, the baseline script against independent", apart["makespan_s"] / hand_s)
+    yield figure("CPU seconds a sample, the baseline script against independent", hand_cpu_s / apart["os_cpu_s"])
     for mode, of_mode in ((SCHEDULED, ours), (INDEPENDENT, apart)):
         yield figure(f"{mode}: makespan, s", of_mode["makespan_s"], decimals=0)
         yield figure(f"{mode}: CPU seconds a sample", of_mode["os_cpu_s"] / n, decimals=0)
         yield figure(f"{mode}: samples that failed", of_mode["failed"], most=0, decimals=0, of_results=True)
-    yield figure("script by hand: makespan, s", hand_s, decimals=0)
-    yield figure("script by hand: CPU seconds a sample", [s / n for s in hand_cpu_s], decimals=0)
-    yield figure("script by hand: CPU utilisation", [c / (cores * s) for s, c in zip(hand_s, hand_cpu_s, strict=True)])
+    yield figure("baseline script: makespan, s", hand_s, decimals=0)
+    yield figure("baseline script: CPU seconds a sample", [s / n for s in hand_cpu_s], decimals=0)
+    yield figure("baseline script: CPU utilisation", [c / (cores * s) for s, c in zip(hand_s, hand_cpu_s, strict=True)])
 
 
 def agreements(plan: runner.Plan, scripts: dict[int, ByHand]) -> Iterator[Figure]:
@@ -183,7 +183,7 @@ def agreements(plan: runner.Plan, scripts: dict[int, ByHand]) -> Iterator[Figure
     samples = [member.name for member in plan.sources["germline"].members]
     for name, path in (
         ("scheduled", lambda repeat, sample: folders[SCHEDULED, repeat] / final(sample)),
-        ("by hand", lambda repeat, sample: scripts[repeat].calls(sample)),
+        ("baseline", lambda repeat, sample: scripts[repeat].calls(sample)),
     ):
         found = []
         for repeat in scripts:

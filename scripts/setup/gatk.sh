@@ -39,7 +39,7 @@ download_gatk() {
 # The classes of GATK's walkers, parsed and verified once for all starts of a JVM. Java takes them for the very jars and
 # the Java that they were made with.
 class_archive_key() {
-    key_of "$setup"/class_archive/* <(.tools/java -version 2>&1) <(stat -c '%n %s %Y' "$root"/.tools/gatk/lib/*)
+    key_of "$setup"/appcds/* <(.tools/java -version 2>&1) <(stat -c '%n %s %Y' "$root"/.tools/gatk/lib/*)
 }
 
 # Made or found not to be: that is tried once.
@@ -52,12 +52,12 @@ make_class_archive() {
     local part=.tools/gatk/classes.part status started=$SECONDS
     rm -rf "$part" .tools/gatk/classes
     mkdir -p "$part"
-    if "$setup/class_archive/make" "$root/.tools/java" "$root/.tools/gatk/lib" "$root/$part/archive.jsa" \
-        </dev/null >.tools/log/class_archive.log 2>&1 9>&-; then
-        status="starts from an archive of its classes"
+    if "$setup/appcds/make" "$root/.tools/java" "$root/.tools/gatk/lib" "$root/$part/archive.jsa" \
+        </dev/null >.tools/log/appcds.log 2>&1 9>&-; then
+        status="starts from an AppCDS archive"
     else
         rm -f "$part/archive.jsa"
-        status="starts without an archive of its classes, some seconds later: $(tail -n 1 .tools/log/class_archive.log)"
+        status="starts without an AppCDS archive, some seconds later: $(tail -n 1 .tools/log/appcds.log)"
     fi
     printf '%s\n' "$status" >"$part/status"
     class_archive_key >"$part/.stamp"

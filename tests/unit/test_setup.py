@@ -407,9 +407,9 @@ echo classes >"$3"
 
 def test_the_class_archive_is_made_anew_where_java_changes(machine):
     machine.add_tools()
-    machine.add("make", MAKE_ARCHIVE, machine.clone / "scripts/setup/class_archive")
+    machine.add("make", MAKE_ARCHIVE, machine.clone / "scripts/setup/appcds")
     made = f"archive of {machine.clone}/.tools/gatk/lib"
-    assert "starts from an archive of its classes" in machine.setup().stdout
+    assert "starts from an AppCDS archive" in machine.setup().stdout
     assert (machine.clone / ".tools/gatk/classes/archive.jsa").read_text() == "classes\n"
     machine.setup()
     assert machine.calls().count(made) == 1
@@ -420,10 +420,10 @@ def test_the_class_archive_is_made_anew_where_java_changes(machine):
 
 def test_set_up_goes_on_without_a_class_archive(machine):
     machine.add_tools()
-    machine.add("make", MAKE_ARCHIVE, machine.clone / "scripts/setup/class_archive")
+    machine.add("make", MAKE_ARCHIVE, machine.clone / "scripts/setup/appcds")
     done = machine.setup(ARCHIVE_FAILS="yes")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "without an archive of its classes, some seconds later: no room (" in done.stdout
+    assert "without an AppCDS archive, some seconds later: no room (" in done.stdout
     assert not (machine.clone / ".tools/gatk/classes/archive.jsa").exists()
     assert (machine.setup("--quiet").stdout, sum("archive of" in call for call in machine.calls())) == ("", 1)
 
@@ -575,7 +575,7 @@ def test_scripts_are_executable():
         "scripts/setup/gatk",
         "scripts/setup/slurm",
         "scripts/setup/docs",
-        "scripts/setup/class_archive/make",
+        "scripts/setup/appcds/make",
         ".ci/run",
     ):
         assert os.access(ROOT / name, os.X_OK), name

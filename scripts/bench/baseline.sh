@@ -3,9 +3,9 @@
 # as there are cores, one thread a job, JVMs as lean as they come. throughput.py runs it beside the workflow and holds
 # the calls of both against each other: it is what the workflow has to beat, and owes nothing to the workflow's rules.
 #
-#   by_hand.sh prepare COHORT                                     once: the indexes of COHORT/genome.fa
-#   by_hand.sh classes COHORT CLASSES                             once, with a small cohort: class-data archives
-#   by_hand.sh call COHORT CLASSES OUTPUT JOBS WALKERS            OUTPUT/SAMPLE/calls.vcf.gz
+#   baseline.sh prepare COHORT                                     once: the indexes of COHORT/genome.fa
+#   baseline.sh classes COHORT CLASSES                             once, with a small cohort: class-data archives
+#   baseline.sh call COHORT CLASSES OUTPUT JOBS WALKERS            OUTPUT/SAMPLE/calls.vcf.gz
 #
 # COHORT is what simulate_cohort.py wrote. WALKERS, in one word with blanks, are those that the JVM's first compiler
 # alone suits. All paths are absolute.
