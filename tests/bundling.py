@@ -68,8 +68,8 @@ def write_study(folder, speed=SPEED, node=None, **settings):
     draw = random.Random(1)
     seen = {}  # by this, as many repeats are there as there are speeds
     ruled = replace(plan.study, repeats=len(speed))
-    for number, cell in enumerate(study.grid(ruled, plan.pools, plan.cores, seen=seen)):
-        write_cell(folder, cell, START + timedelta(minutes=10 * number), speed.get(cell.repeat, 1.0), draw)
+    for number, spec in enumerate(study.grid(ruled, plan.pools, plan.cores, seen=seen)):
+        write_spec(folder, spec, START + timedelta(minutes=10 * number), speed.get(spec.repeat, 1.0), draw)
     if node:
         measured = {"schema": 1, "start": "2026-11-20T07:00:00Z", "wall_s": 100.0}
         measured |= {"host": HOST_RECORD | {"hostname": node}}
@@ -77,32 +77,32 @@ def write_study(folder, speed=SPEED, node=None, **settings):
     return folder
 
 
-def write_cell(folder, cell, start, speed, draw):
-    made = RECORD.Cell("germline", cell.samples, cell.mode, cell.repeat, speed, warm_up=cell.warm_up)
-    jobs = RECORD.schedule(made, random.Random(f"jobs of {cell.n}"))
-    run_id = f"{cell.cell}-0123abcd"
+def write_spec(folder, spec, start, speed, draw):
+    made = RECORD.RunSpec("germline", spec.samples, spec.mode, spec.repeat, speed, warm_up=spec.warm_up)
+    jobs = RECORD.schedule(made, random.Random(f"jobs of {spec.n}"))
+    run_id = f"{spec.name}-0123abcd"
     lines = []
     for job in jobs:
         line = RECORD.record(made, start, job, draw) | {"run": run_id, "host": HOST, "node": HOST.partition(".")[0]}
         line["recorded"] = line["end"]
-        if cell.warm_up and job.rule == "samtools_stats":
+        if spec.warm_up and job.rule == "samtools_stats":
             line |= FAILED
         line["log"] = f"logs/{job.rule}.log"
         lines.append(json.dumps(line))
-    home = folder / cell.cell
+    home = folder / spec.name
     home.mkdir()
     (home / "ledger.jsonl").write_text("\n".join(lines) + "\n")
-    (home / "cell.json").write_text(json.dumps(cell.to_dict(), indent=1))
-    record = RECORD.outcome(made, start, jobs) | {"run": run_id, "cell": cell.to_dict()}
+    (home / "cell.json").write_text(json.dumps(spec.to_dict(), indent=1))
+    record = RECORD.outcome(made, start, jobs) | {"run": run_id, "spec": spec.to_dict()}
     for read in record["inputs"].values():
         read["bases"] = BASES
     record["host"] = HOST_RECORD
-    if cell.warm_up:
+    if spec.warm_up:
         record["settings"] |= {"environment": {"_JAVA_OPTIONS": f"-Duser.name={USER} -I{HOME}/lib"}}
     (home / "run.json").write_text(json.dumps(record, indent=1))
     with (folder / "starts.jsonl").open("a") as starts:
         for what, moment in (("began", start), ("ended", start + timedelta(minutes=5))):
-            starts.write(json.dumps({"cell": cell.cell, "run": run_id, what: moment.isoformat()}) + "\n")
+            starts.write(json.dumps({"name": spec.name, "run": run_id, what: moment.isoformat()}) + "\n")
 
 
 # ---- tampering -----------------------------------------------------------------------------------------

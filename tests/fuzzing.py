@@ -182,7 +182,7 @@ def as_yaml(draw: Callable, documents: st.SearchStrategy) -> bytes:
 
 @st.composite
 def as_table(draw: Callable, header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> bytes:
-    """A table of tabs, perhaps with other columns, cells and separators, its text perhaps changed, too."""
+    """A table of tabs, perhaps with other columns, runs and separators, its text perhaps changed, too."""
     lines = [list(header), *map(list, rows)]
     for _ in range(draw(st.integers(0, 3))):
         line = draw(st.sampled_from(lines))

@@ -10,7 +10,7 @@ UNSEEN = {"style", "svg"}
 class Page(HTMLParser):
     """Elements in order, as (tag, attributes); fails where one is not closed.
 
-    `text`: a line for each paragraph and each row of a table, whose cells stand between `|`; figures are left out.
+    `text`: a line for each paragraph and each row of a table, whose runs stand between `|`; figures are left out.
     """
 
     def __init__(self, page: str) -> None:
@@ -55,6 +55,6 @@ def text_of(page: str) -> str:
 
 
 def row(text: str, head: str) -> list[str]:
-    """The cells of the first row of a table that starts with this head, which a number may stand before."""
-    rows = ([cell.strip() for cell in line[1:].split("|")] for line in text.splitlines() if line.startswith("|"))
-    return next(cells[1:] for cells in rows if cells[0] == head or cells[0].partition(" ")[2] == head)
+    """The runs of the first row of a table that starts with this head, which a number may stand before."""
+    rows = ([spec.strip() for spec in line[1:].split("|")] for line in text.splitlines() if line.startswith("|"))
+    return next(specs[1:] for specs in rows if specs[0] == head or specs[0].partition(" ")[2] == head)

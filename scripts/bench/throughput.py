@@ -27,10 +27,10 @@ from benches.figures import Figure
 from benches.runs import set_up
 
 from gpd.commands import demo
-from gpd.lab import cells, runner
+from gpd.lab import runner, single_run
 from gpd.machines import launcher
-from gpd.records.cell import INDEPENDENT, SCHEDULED
 from gpd.records.run import Settings
+from gpd.records.run_spec import INDEPENDENT, SCHEDULED
 from gpd.tables import collect
 
 BASELINE = Path(__file__).with_name("baseline.sh")
@@ -109,9 +109,9 @@ def prepare(contest: Contest, folder: Path, seed: int) -> None:
     baseline("classes", folder / "tiny", folder / "classes")
 
 
-def set_up_cells(plan: runner.Plan, lock: int) -> cells.Setup:
-    """What all cells have in common; what they share is made."""
-    setup = cells.Setup(
+def set_up_runs(plan: runner.Plan, lock: int) -> single_run.Setup:
+    """What all runs have in common; what they share is made."""
+    setup = single_run.Setup(
         folder=plan.study.folder.resolve(),
         source=plan.sources["germline"],
         settings=Settings(),
@@ -120,24 +120,24 @@ def set_up_cells(plan: runner.Plan, lock: int) -> cells.Setup:
         lock=lock,
         options=CALLS_ALONE,
     )
-    cells.prepare(setup, plan.cores, lambda *_: None)
+    single_run.prepare(setup, plan.cores, lambda *_: None)
     return setup
 
 
 def measure(contest: Contest, folder: Path, pairs: int, seed: int) -> Iterator[Figure]:
-    """Run a cohort's pairs, the script after each scheduled cell, and yield what they came to."""
+    """Run a cohort's pairs, the script after each scheduled run, and yield what they came to."""
     prepare(contest, folder, seed)
     plan = make_plan(contest, folder, pairs, seed)
     scripts: dict[int, ByHand] = {}
     with (folder / "lock").open("w") as lock:
-        setup = set_up_cells(plan, lock.fileno())
-        for cell in plan.cells:
-            print(f"{contest.cohort.name}: {cell.cell}", file=sys.stderr)
-            cells.run(cell, setup, lambda *_: None)
-            if cell.mode == SCHEDULED:
-                output, lean = folder / f"baseline-{cell.repeat}", " ".join(contest.first_compiler)
+        setup = set_up_runs(plan, lock.fileno())
+        for spec in plan.specs:
+            print(f"{contest.cohort.name}: {spec.name}", file=sys.stderr)
+            single_run.run(spec, setup, lambda *_: None)
+            if spec.mode == SCHEDULED:
+                output, lean = folder / f"baseline-{spec.repeat}", " ".join(contest.first_compiler)
                 took = baseline("call", folder / "pool", folder / "classes", output, plan.cores, lean)
-                scripts[cell.repeat] = ByHand(*took, output)
+                scripts[spec.repeat] = ByHand(*took, output)
             for alignment in folder.rglob("*.bam"):
                 alignment.unlink()
     yield from ratios(contest, collect.collect(plan.study.folder), scripts)
@@ -179,7 +179,7 @@ def ratios(contest: Contest, tables: collect.Tables, scripts: dict[int, ByHand])
 
 def agreements(plan: runner.Plan, scripts: dict[int, ByHand]) -> Iterator[Figure]:
     """How many records differ in alleles, filter or genotypes, between the ways of one pair."""
-    folders = {(cell.mode, cell.repeat): plan.study.folder / cell.cell for cell in plan.cells}
+    folders = {(spec.mode, spec.repeat): plan.study.folder / spec.name for spec in plan.specs}
     samples = [member.name for member in plan.sources["germline"].members]
     for name, path in (
         ("scheduled", lambda repeat, sample: folders[SCHEDULED, repeat] / final(sample)),

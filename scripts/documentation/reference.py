@@ -129,7 +129,7 @@ def study() -> str:
         "Study file",
         "the settings of a study and scripts/documentation/study_keys.yaml",
         "The keys of `config/throughput.yaml`, which `gpd throughput` reads. A study is a grid of runs; the program "
-        "calls a run a cell. Each run takes some samples of a pool through a pipeline once.",
+        "calls a run a run. Each run takes some samples of a pool through a pipeline once.",
         schema.overview(parts),
         *(schema.section(root, name, part, name in root["required"]) for name, part in parts.items()),
     )

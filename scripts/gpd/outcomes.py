@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
-from gpd.records.cell import CLUSTER, Cell
 from gpd.records.ledger import Attempt, last_attempts, one_clock
 from gpd.records.run import RunRecord
+from gpd.records.run_spec import CLUSTER, RunSpec
 
 COHORT = "cohort"  # the owner of what all samples of a run share
 NO_JOB_RAN = "no_job_ran"
@@ -27,7 +27,7 @@ JOB_FAILED = 1  # Snakemake's exit code where it came to its end, and not all jo
 
 @dataclass(frozen=True)
 class Process:
-    """One Snakemake process: its working directory (that of a cell's, within the cell), its samples, its ledger."""
+    """One Snakemake process: its working directory (that of a run's, within the run), its samples, its ledger."""
 
     directory: str
     samples: tuple[str, ...]
@@ -35,35 +35,35 @@ class Process:
     attempts: tuple[Attempt, ...]
 
     def path(self, name: str) -> str:
-        """A file of the process, relative to the cell's folder."""
+        """A file of the process, relative to the run's folder."""
         return name if self.directory == "." else f"{self.directory}/{name}"
 
 
 @dataclass(frozen=True)
 class Run:
-    """A cell that ended: its run.json, and its processes."""
+    """A run that ended: its run.json, and its processes."""
 
     record: RunRecord
     processes: tuple[Process, ...]
 
     @property
-    def cell(self) -> Cell:
-        return self.record.cell
+    def spec(self) -> RunSpec:
+        return self.record.spec
 
     @property
     def steps(self) -> tuple[str, ...]:
         """The steps that count; jobs of no named step (reference, QC) are outside of every timing."""
-        return PIPELINES[self.cell.pipeline].steps
+        return PIPELINES[self.spec.pipeline].steps
 
     @property
     def kind(self) -> tuple[str, str | None]:
         """What runs share whose samples have the same steps before them: pipeline and configuration."""
-        return self.cell.pipeline, self.record.settings.config_digest
+        return self.spec.pipeline, self.record.settings.config_digest
 
     @property
     def one_clock(self) -> bool:
         """Whether times of its jobs may be set against each other: those of several nodes have clocks of their own."""
-        return self.cell.mode != CLUSTER and one_clock(each for process in self.processes for each in process.attempts)
+        return self.spec.mode != CLUSTER and one_clock(each for process in self.processes for each in process.attempts)
 
     def timed(self, process: Process) -> list[Attempt]:
         return timed(process, self.steps)
@@ -71,7 +71,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A sample of a cell. `cause` is None where it succeeded; the step is None where no job of it ran.
+    """A sample of a run. `cause` is None where it succeeded; the step is None where no job of it ran.
 
     `own`: a job of its own failed, and not one that it shares with its cohort.
     """
@@ -124,10 +124,10 @@ def passed(processes: Iterable[Process], steps: Sequence[str]) -> Passed:
 
 
 def outcomes(run: Run, wanted: Passed) -> list[Outcome]:
-    """What came of each sample of a cell, in the order of their draw; `wanted` is what all runs of its kind passed."""
+    """What came of each sample of a run, in the order of their draw; `wanted` is what all runs of its kind passed."""
     own = passed(run.processes, run.steps)
     found = {outcome.sample: outcome for process in run.processes for outcome in judge(process, run.steps, own, wanted)}
-    return [found.get(sample) or _no_job(sample, None) for sample in run.cell.samples]
+    return [found.get(sample) or _no_job(sample, None) for sample in run.spec.samples]
 
 
 def judge(process: Process, steps: Sequence[str], own: Passed, wanted: Passed) -> Iterator[Outcome]:

@@ -1,4 +1,4 @@
-"""Studies in which samples fail: for their data, or for the load; by mode, by list and by search. Cells are made up."""
+"""Studies in which samples fail: for their data, or for the load; by mode, by list and by search. Runs are made up."""
 
 import json
 from dataclasses import asdict
@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recording import run_record, write_pool
 
-from gpd.lab import cells, provenance, runner
+from gpd.lab import provenance, runner, single_run
 from gpd.lab.study import Sample, draw
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
-from gpd.records.cell import Series, counted_cells
 from gpd.records.run import Settings
+from gpd.records.run_spec import Series, counted_runs
 from gpd.reports.findings import find
 from gpd.statistics.knee import Observation, find_knee, next_n
 from gpd.statistics.repeats import Repeats
@@ -27,7 +27,7 @@ PROVEN = [step for step in PIPELINES["germline"].steps if step in UNAVOIDABLE]
 SETTINGS = Settings(**dict.fromkeys(runner.MADE_WITH, "same") | {"tools": {}, "environment": {}})
 OWN = {"profile_digest": "p", "binding": {"smt": False}}
 SILENT = runner.Watcher(
-    lambda cell, title, plan: None, lambda sample, state: None, lambda told: None, lambda cell, failed: None
+    lambda spec, title, plan: None, lambda sample, state: None, lambda told: None, lambda spec, failed: None
 )
 MODES = {"scheduled": "compact", "independent": "none"}
 BAD = "S3"
@@ -42,13 +42,13 @@ def attempt(sample, step, start_s, wall_s, cause=None):
     }
 
 
-def write_cell(folder, cell, causes, makespan_s):
-    """What a cell leaves: samples with a cause fail while they are mapped, the others go through all steps."""
-    processes = [(f"samples/{sample}", (sample,)) for sample in cell.samples]
-    processes = processes if cell.mode == "independent" else [(".", cell.samples)]
+def write_spec(folder, spec, causes, makespan_s):
+    """What a run leaves: samples with a cause fail while they are mapped, the others go through all steps."""
+    processes = [(f"samples/{sample}", (sample,)) for sample in spec.samples]
+    processes = processes if spec.mode == "independent" else [(".", spec.samples)]
     described = []
     for directory, samples in processes:
-        place = folder / cell.cell / directory
+        place = folder / spec.name / directory
         place.mkdir(parents=True)
         lines = []
         for sample in samples:
@@ -60,30 +60,30 @@ def write_cell(folder, cell, causes, makespan_s):
         (place / "ledger.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
         code = int(any(sample in causes for sample in samples))
         described.append({"directory": directory, "samples": list(samples), "exit_code": code})
-    (folder / cell.cell / "cell.json").write_text(json.dumps(cell.to_dict()))
+    (folder / spec.name / "cell.json").write_text(json.dumps(spec.to_dict()))
     record = {
-        **{"schema": 1, "run": "run", "cell": cell.to_dict(), "start": BEGIN.isoformat(), "end": BEGIN.isoformat()},
+        **{"schema": 1, "run": "run", "spec": spec.to_dict(), "start": BEGIN.isoformat(), "end": BEGIN.isoformat()},
         **{"wall_s": makespan_s, "host": {"sku": "8358"}, "processes": described, "settings": asdict(SETTINGS), **OWN},
     }
-    (folder / cell.cell / "run.json").write_text(json.dumps(record))
+    (folder / spec.name / "run.json").write_text(json.dumps(record))
 
 
 class Lab:
-    """A study of a pool, whose samples fail as `fails` says: a cause by sample of a cell."""
+    """A study of a pool, whose samples fail as `fails` says: a cause by sample of a run."""
 
     def __init__(self, folder, monkeypatch):
         self.folder, self.ran = folder, []
-        self.fails, self.room = lambda cell: {}, 2
-        monkeypatch.setattr(cells, "prepare", lambda setup, cores, changed: None)
-        monkeypatch.setattr(cells, "made_with", lambda cell, source: OWN)
-        monkeypatch.setattr(cells, "run", self.run_cell)
+        self.fails, self.room = lambda spec: {}, 2
+        monkeypatch.setattr(single_run, "prepare", lambda setup, cores, changed: None)
+        monkeypatch.setattr(single_run, "made_with", lambda spec, source: OWN)
+        monkeypatch.setattr(single_run, "run", self.run_run)
         monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)
 
-    def run_cell(self, cell, setup, changed):
-        self.ran.append(cell.cell)
+    def run_run(self, spec, setup, changed):
+        self.ran.append(spec.name)
         # up to some samples at once take no longer than one, more of them do; one that fails early frees the machine
-        working = cell.n - len(self.fails(cell))
-        write_cell(setup.folder, cell, self.fails(cell), makespan_s=10.0 * max(1, working / self.room))
+        working = spec.n - len(self.fails(spec))
+        write_spec(setup.folder, spec, self.fails(spec), makespan_s=10.0 * max(1, working / self.room))
 
     def plan(self, count=6, **changes):
         pool = write_pool(self.folder / "pool", count)
@@ -104,13 +104,13 @@ def lab(tmp_path, monkeypatch):
     return Lab(tmp_path, monkeypatch)
 
 
-def bad_sample(cell):
-    return {sample: "tool_error" for sample in cell.samples if sample == BAD}
+def bad_sample(spec):
+    return {sample: "tool_error" for sample in spec.samples if sample == BAD}
 
 
 def overload(most):
     """More samples at once than these run out of memory, all but the first."""
-    return lambda cell: dict.fromkeys(cell.samples[1:], "out_of_memory") if cell.n > most else {}
+    return lambda spec: dict.fromkeys(spec.samples[1:], "out_of_memory") if spec.n > most else {}
 
 
 def counted(tables):
@@ -174,14 +174,14 @@ def test_both_modes_draw_the_same_samples_anew(lab):
     tables = lab.run(modes=list(MODES), concurrent_samples=[2, 4], seed=1)
     drawn = {}
     for record in tables.records:
-        if record.cell.cell in {run.cell for run in counted(tables)}:
-            drawn.setdefault((record.cell.n, record.cell.repeat), []).append(record.cell.samples)
+        if record.spec.name in {run.spec for run in counted(tables)}:
+            drawn.setdefault((record.spec.n, record.spec.repeat), []).append(record.spec.samples)
     assert all(one == other and BAD not in one for one, other in drawn.values())
     assert sum("alone" in name for name in lab.ran) == 1, "one mode tells it for both"
 
 
 def test_a_pool_without_another_sample_keeps_the_bad_one_and_its_figures_say_so(lab):
-    lab.fails = lambda cell: {sample: "tool_error" for sample in cell.samples if sample == "S2"}
+    lab.fails = lambda spec: {sample: "tool_error" for sample in spec.samples if sample == "S2"}
     tables = lab.run(count=2, concurrent_samples=[2])
     (point,) = tables.points
     assert (point.n, point.repeats, point.failed, point.failed_data) == (2, 1, 1, 1)
@@ -191,9 +191,9 @@ def test_a_pool_without_another_sample_keeps_the_bad_one_and_its_figures_say_so(
     assert "1 sample failed and left the machine to the others" in headline.reached
 
 
-def test_the_headline_is_of_cells_in_which_no_sample_failed(lab):
+def test_the_headline_is_of_runs_in_which_no_sample_failed(lab):
     """At N = 4 three of four run out of memory at once: the one that is left would be the fastest of all."""
-    lab.fails = lambda cell: dict.fromkeys(cell.samples[1:], "out_of_memory") if cell.n == 4 else {}
+    lab.fails = lambda spec: dict.fromkeys(spec.samples[1:], "out_of_memory") if spec.n == 4 else {}
     tables = lab.run(concurrent_samples=[1, 2, 4])
     daily = {point.n: point.genomes_per_day.mean for point in tables.points}
     headline = find(tables, (), ()).headlines[0]
@@ -203,10 +203,10 @@ def test_the_headline_is_of_cells_in_which_no_sample_failed(lab):
 
 
 def test_a_faster_n_with_failures_is_told_beside_the_headline(lab):
-    lab.fails = lambda cell: {cell.samples[0]: "out_of_memory"} if cell.n == 6 else {}
+    lab.fails = lambda spec: {spec.samples[0]: "out_of_memory"} if spec.n == 6 else {}
     plan = lab.plan(concurrent_samples=[2, 6])
-    for cell in plan.cells:
-        write_cell(plan.study.folder, cell, lab.fails(cell), makespan_s=10.0)
+    for spec in plan.specs:
+        write_spec(plan.study.folder, spec, lab.fails(spec), makespan_s=10.0)
     reached = find(collect.collect(plan.study.folder), (), ()).headlines[0].reached
     assert reached.startswith("N = 2 samples at once")
     assert "N = 6 (scheduled, compact binding) gave 43,200, but there 1 sample failed" in reached
@@ -223,12 +223,12 @@ def test_a_search_ends_where_samples_fail_for_the_load(lab, mode):
     assert {fault for _, fault in faults(tables)} <= {"load", None}
     assert "load" in {fault for _, fault in faults(tables)}
     failing = [n for n in tried(tables) if n > 2]
-    assert sum("alone" in name for name in lab.ran) <= len(failing), "one that succeeds alone is enough of a cell"
+    assert sum("alone" in name for name in lab.ran) <= len(failing), "one that succeeds alone is enough of a run"
     assert not any("without" in name for name in lab.ran)
 
 
 def test_a_bad_sample_and_an_overload_are_told_apart(lab):
-    lab.fails, lab.room = lambda cell: overload(2)(cell) | bad_sample(cell), 16
+    lab.fails, lab.room = lambda spec: overload(2)(spec) | bad_sample(spec), 16
     tables = lab.run(concurrent_samples="knee", count=8, seed=1)
     assert (BAD, "data") in faults(tables)
     assert not any(sample != BAD and fault == "data" for sample, fault in faults(tables))
@@ -237,7 +237,7 @@ def test_a_bad_sample_and_an_overload_are_told_apart(lab):
 
 @pytest.mark.parametrize("cause", ["killed", "disk_full", "tool_not_found"])
 def test_what_came_from_outside_is_not_the_data(lab, cause):
-    lab.fails = lambda cell: {sample: cause for sample in cell.samples if sample == BAD}
+    lab.fails = lambda spec: {sample: cause for sample in spec.samples if sample == BAD}
     tables = lab.run(concurrent_samples=[1, 2, 4])
     assert faults(tables) == {(BAD, "load")}
     assert not any("alone" in name or "without" in name for name in lab.ran)
@@ -245,7 +245,7 @@ def test_what_came_from_outside_is_not_the_data(lab, cause):
 
 def test_where_nothing_works_no_sample_is_bad(lab):
     """Three fail alone and none ever succeeds: the search ends, and does not try the whole pool."""
-    lab.fails = lambda cell: dict.fromkeys(cell.samples, "tool_error")
+    lab.fails = lambda spec: dict.fromkeys(spec.samples, "tool_error")
     tables = lab.run(concurrent_samples="knee", count=50)
     assert len(lab.ran) == 3
     assert {fault for _, fault in faults(tables)} == {None}
@@ -254,15 +254,15 @@ def test_where_nothing_works_no_sample_is_bad(lab):
 def test_of_a_cohort_that_a_bad_sample_keeps_from_its_end_nobody_else_is_bad(lab, monkeypatch):
     """As in joint calling: the others are not finished."""
 
-    def run_cell(cell, setup, changed):
-        lab.ran.append(cell.cell)
-        write_cell(setup.folder, cell, bad_sample(cell), 10.0)
-        if BAD in cell.samples:
-            ledger = setup.folder / cell.cell / "ledger.jsonl"
+    def run_run(spec, setup, changed):
+        lab.ran.append(spec.name)
+        write_spec(setup.folder, spec, bad_sample(spec), 10.0)
+        if BAD in spec.samples:
+            ledger = setup.folder / spec.name / "ledger.jsonl"
             lines = [line for line in ledger.read_text().splitlines() if PROVEN[-1] not in line]
             ledger.write_text("".join(f"{line}\n" for line in lines))
 
-    monkeypatch.setattr(cells, "run", run_cell)
+    monkeypatch.setattr(single_run, "run", run_run)
     tables = lab.run(concurrent_samples=[2, 4], seed=1)
     assert {fault for _, fault in faults(tables)} == {"data", "data_of_cohort"}
     assert {sample for sample, fault in faults(tables) if fault == "data"} == {BAD}
@@ -273,7 +273,7 @@ def test_an_earlier_record_without_the_newer_keys_is_taken_as_it_was(lab):
     lab.run(concurrent_samples=[1, 2])
     for path in (lab.folder / "runs").rglob("*.json"):
         record = json.loads(path.read_text())
-        for part in (record, record.get("cell")):
+        for part in (record, record.get("run")):
             if isinstance(part, dict):
                 part.pop("left_out", None)
                 part.pop("alone", None)
@@ -317,12 +317,12 @@ def test_a_draw_without_bad_samples_differs_by_them_alone(pool_names, data):
 
 
 def test_of_several_draws_of_a_repeat_the_last_counts():
-    def cell(name, left_out=(), **more):
+    def spec(name, left_out=(), **more):
         samples = [f"S{number}" for number in range(more.pop("n", 2))]
-        return run_record({"cell": name, "left_out": list(left_out), "samples": samples, **more}).cell
+        return run_record({"name": name, "left_out": list(left_out), "samples": samples, **more}).spec
 
-    drawn = [cell("a"), cell("c", "XY"), cell("b", "X"), cell("d", repeat=2), cell("w", warm_up=True, repeat=0)]
-    assert counted_cells([*drawn, cell("alone", alone=True, repeat=0, n=1)]) == {"c", "d"}
+    drawn = [spec("a"), spec("c", "XY"), spec("b", "X"), spec("d", repeat=2), spec("w", warm_up=True, repeat=0)]
+    assert counted_runs([*drawn, spec("alone", alone=True, repeat=0, n=1)]) == {"c", "d"}
 
 
 def test_a_series_is_observed_without_what_does_not_count(lab):

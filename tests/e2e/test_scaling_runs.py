@@ -42,14 +42,14 @@ class Scaling:
         return json.loads(self.gpd(*words, "--json", subcommand="plan").stdout)
 
     def records(self) -> dict[str, int]:
-        """When the record of each cell that ended was written."""
+        """When the record of each run that ended was written."""
         return {path.parent.name: path.stat().st_mtime_ns for path in self.study.glob("*/run.json")}
 
     def table(self, name: str) -> pd.DataFrame:
         return pd.read_csv(self.study / "tables" / f"{name}.tsv", sep="\t")
 
-    def jobs(self, cell: str) -> list:
-        return [job for path in sorted((self.study / cell).glob("copies/*/ledger.jsonl")) for job in read_ledger(path)]
+    def jobs(self, spec: str) -> list:
+        return [job for path in sorted((self.study / spec).glob("copies/*/ledger.jsonl")) for job in read_ledger(path)]
 
 
 def copies_held(told: dict, mem_mb: int, threads: int = 1) -> int:
@@ -106,7 +106,7 @@ def test_what_was_killed_goes_on_and_what_ended_stays(scaling):
         process.communicate()
     before = scaling.records()
     planned = scaling.plan(*words)
-    assert sum(point["cells"] for point in planned["points"]) == 1 + 2 * 2
+    assert sum(point["runs"] for point in planned["points"]) == 1 + 2 * 2
     ran = scaling.gpd(*words)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     after = scaling.records()
@@ -126,7 +126,7 @@ def test_ctrl_c_ends_within_seconds_and_says_how_to_go_on(scaling):
 
 
 @pytest.mark.long
-def test_a_cell_that_fails_is_named_with_its_cause_and_run_again(scaling):
+def test_a_run_that_fails_is_named_with_its_cause_and_run_again(scaling):
     words = ("--step", "mark_duplicates", "--threads", "1", "--alone")
     assert scaling.gpd("--step", "mark_duplicates", "--threads", "1", "--full").returncode == 0
     made = scaling.study / "reference/germline/results/map_and_sort/S1/L1.bam"

@@ -1,4 +1,4 @@
-"""A study's plan, its order and its resumption; cells are made up, no workflow runs."""
+"""A study's plan, its order and its resumption; runs are made up, no workflow runs."""
 
 import json
 import os
@@ -12,12 +12,12 @@ import yaml
 from gpd.execution import run_lock
 from gpd.execution.run_lock import LockError
 from gpd.execution.workflow import ProfileError
-from gpd.lab import cells, provenance, runner
-from gpd.lab.cells import CellError
+from gpd.lab import provenance, runner, single_run
+from gpd.lab.single_run import StudyRunError
 from gpd.lab.study import StudyError
 from gpd.machines import launcher
-from gpd.records.cell import Series
 from gpd.records.run import RecordError, Settings
+from gpd.records.run_spec import Series
 from gpd.statistics.repeats import Repeats
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
@@ -85,7 +85,7 @@ def test_two_bindings_that_come_to_the_same_are_refused(tmp_path, settings):
     ):
         plan_of(tmp_path, settings, bindings=twice)
     told = plan_of(tmp_path, settings, bindings=["compact", {"policy": "compact", "boundary": "numa"}], warm_up=0)
-    assert {cell.binding for cell in told.cells} == {"compact", "compact-numa"}
+    assert {spec.binding for spec in told.specs} == {"compact", "compact-numa"}
 
 
 def attempt(sample, wall_s, cpu_s=1.0, step="haplotype_caller", run="run"):
@@ -96,38 +96,38 @@ def attempt(sample, wall_s, cpu_s=1.0, step="haplotype_caller", run="run"):
     }
 
 
-def made_with(cell, source):
+def made_with(spec, source):
     return {"profile_digest": "p", "binding": {"smt": False}}
 
 
-def write_cell(folder, cell, makespan_s=10.0, wall_s=12.0, sku="8358"):
-    """What a cell leaves whose jobs took that long, each sample one."""
-    place = folder / cell.cell
+def write_spec(folder, spec, makespan_s=10.0, wall_s=12.0, sku="8358"):
+    """What a run leaves whose jobs took that long, each sample one."""
+    place = folder / spec.name
     place.mkdir(parents=True)
-    lines = [json.dumps(attempt(sample, makespan_s)) for sample in cell.samples]
+    lines = [json.dumps(attempt(sample, makespan_s)) for sample in spec.samples]
     (place / "ledger.jsonl").write_text("".join(f"{line}\n" for line in lines))
     record = {
-        **{"schema": 1, "run": "run", "cell": cell.to_dict(), "start": BEGIN.isoformat()},
+        **{"schema": 1, "run": "run", "spec": spec.to_dict(), "start": BEGIN.isoformat()},
         **{"end": (BEGIN + timedelta(seconds=wall_s)).isoformat(), "wall_s": wall_s, "host": {"sku": sku}},
-        "processes": [{"directory": ".", "samples": list(cell.samples), "exit_code": 0}],
+        "processes": [{"directory": ".", "samples": list(spec.samples), "exit_code": 0}],
         "settings": asdict(SETTINGS),
-        **made_with(cell, None),
+        **made_with(spec, None),
     }
     (place / "run.json").write_text(json.dumps(record))
 
 
 @pytest.fixture
 def runs(monkeypatch, tmp_path):
-    """Cells are made up in place of runs: the list of those that were, whose makespan grows from N = 3 on."""
+    """Runs are made up in place of runs: the list of those that were, whose makespan grows from N = 3 on."""
     ran = []
 
-    def run(cell, setup, changed):
-        ran.append(cell.cell)
-        write_cell(setup.folder, cell, makespan_s=10.0 * max(1, cell.n - 2))
+    def run(spec, setup, changed):
+        ran.append(spec.name)
+        write_spec(setup.folder, spec, makespan_s=10.0 * max(1, spec.n - 2))
 
-    monkeypatch.setattr(cells, "prepare", lambda setup, cores, changed: None)
-    monkeypatch.setattr(cells, "run", run)
-    monkeypatch.setattr(cells, "made_with", made_with)
+    monkeypatch.setattr(single_run, "prepare", lambda setup, cores, changed: None)
+    monkeypatch.setattr(single_run, "run", run)
+    monkeypatch.setattr(single_run, "made_with", made_with)
     monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)
     monkeypatch.setattr(launcher, "jobs", list)
     return ran
@@ -139,26 +139,26 @@ class Told:
     def __init__(self):
         self.lines = []
         self.watcher = runner.Watcher(
-            begin=lambda cell, title, plan: self.lines.append(f"begin {title}"),
+            begin=lambda spec, title, plan: self.lines.append(f"begin {title}"),
             changed=lambda sample, state: None,
             waits=lambda told: None,
-            end=lambda cell, failed: self.lines.append(f"end {cell.cell}"),
+            end=lambda spec, failed: self.lines.append(f"end {spec.name}"),
         )
 
 
 SILENT = runner.Watcher(
-    lambda cell, title, plan: None, lambda sample, state: None, lambda told: None, lambda cell, failed: None
+    lambda spec, title, plan: None, lambda sample, state: None, lambda told: None, lambda spec, failed: None
 )
 
 
 # ---- the plan ----------------------------------------------------------------------------------------
 
 
-def test_a_plan_has_its_pools_and_its_cells(tmp_path, settings):
+def test_a_plan_has_its_pools_and_its_runs(tmp_path, settings):
     plan = plan_of(tmp_path, settings)
     assert [member.name for member in plan.sources["germline"].members] == [f"S{number}" for number in range(1, 7)]
     assert plan.cores == 4
-    assert len(plan.cells) == 1 + 2 * 2
+    assert len(plan.specs) == 1 + 2 * 2
 
 
 def test_more_samples_than_the_pool_has(tmp_path, settings):
@@ -200,7 +200,7 @@ def test_a_comparison_of_conditions_needs_two_samples_a_run(tmp_path, settings, 
 
 def test_what_stops_before_the_comparison_runs_with_any_number(tmp_path, settings):
     plan = tuxedo(tmp_path, settings, {"stop_after": "quantify"}, concurrent_samples=[1], modes=["independent"])
-    assert {cell.n for cell in plan.cells} == {1}
+    assert {spec.n for spec in plan.specs} == {1}
 
 
 def test_a_profile_that_is_not_there(tmp_path, settings):
@@ -212,14 +212,14 @@ def test_a_profile_that_is_not_there(tmp_path, settings):
 
 
 def estimates(plan):
-    return {cell.n: seconds for cell, seconds in zip(plan.cells, runner.estimates_s(plan, plan.cells), strict=True)}
+    return {spec.n: seconds for spec, seconds in zip(plan.specs, runner.estimates_s(plan, plan.specs), strict=True)}
 
 
 def test_without_any_run_nobody_knows_how_long_it_takes(tmp_path, settings):
     assert estimates(plan_of(tmp_path, settings)) == {1: None, 2: None}
 
 
-def test_the_ledger_of_the_pool_stands_in_for_cells(tmp_path, settings):
+def test_the_ledger_of_the_pool_stands_in_for_runs(tmp_path, settings):
     plan = plan_of(tmp_path, settings, concurrent_samples=[2, 6])
     records = [attempt("S1", 1, cpu_s=30), attempt("S1", 1, cpu_s=10), attempt("S2", 1, cpu_s=20)]
     records.append(attempt("S3", 1, cpu_s=1000, step="reference"))  # outside every timing
@@ -228,11 +228,11 @@ def test_the_ledger_of_the_pool_stands_in_for_cells(tmp_path, settings):
     assert estimates(plan) == {2: 30, 6: 45}
 
 
-def test_cells_that_have_ended_tell_it_better(tmp_path, settings):
+def test_runs_that_have_ended_tell_it_better(tmp_path, settings):
     plan = plan_of(tmp_path, settings, concurrent_samples=[1, 2, 6], repeats=3, warm_up=0)
-    of_two = [cell for cell in plan.cells if cell.n == 2]
-    for cell, wall_s in zip(of_two, (10, 14, 30), strict=True):
-        write_cell(plan.study.folder, cell, wall_s=wall_s)
+    of_two = [spec for spec in plan.specs if spec.n == 2]
+    for spec, wall_s in zip(of_two, (10, 14, 30), strict=True):
+        write_spec(plan.study.folder, spec, wall_s=wall_s)
     assert estimates(plan) == {1: 14, 2: 14, 6: 42}
     other = replace(of_two[0], mode="independent")
     assert runner.estimates_s(plan, [other]) == [None], "another mode tells nothing"
@@ -241,30 +241,30 @@ def test_cells_that_have_ended_tell_it_better(tmp_path, settings):
 # ---- running -----------------------------------------------------------------------------------------
 
 
-def test_each_cell_runs_once_in_the_order_of_the_grid(tmp_path, settings, runs):
+def test_each_run_runs_once_in_the_order_of_the_grid(tmp_path, settings, runs):
     plan, told = plan_of(tmp_path, settings), Told()
     runner.run(plan, told.watcher)
-    assert runs == [cell.cell for cell in plan.cells]
+    assert runs == [spec.name for spec in plan.specs]
     assert told.lines[0] == "begin germline: indexes and dictionaries"
-    assert told.lines[1:] == [line for cell in runs for line in (f"begin {cell}", f"end {cell}")]
+    assert told.lines[1:] == [line for spec in runs for line in (f"begin {spec}", f"end {spec}")]
     runner.run(plan_of(tmp_path, settings), SILENT)
-    assert len(runs) == len(plan.cells), "a finished study runs nothing"
+    assert len(runs) == len(plan.specs), "a finished study runs nothing"
 
 
 def test_what_was_interrupted_goes_on_where_it_was(tmp_path, settings, runs, monkeypatch):
-    whole, fake = plan_of(tmp_path, settings), cells.run
+    whole, fake = plan_of(tmp_path, settings), single_run.run
 
-    def fail_at_the_third(cell, setup, changed):
+    def fail_at_the_third(spec, setup, changed):
         if len(runs) == 2:
-            raise CellError("no job ran")
-        fake(cell, setup, changed)
+            raise StudyRunError("no job ran")
+        fake(spec, setup, changed)
 
-    monkeypatch.setattr(cells, "run", fail_at_the_third)
-    with pytest.raises(CellError):
+    monkeypatch.setattr(single_run, "run", fail_at_the_third)
+    with pytest.raises(StudyRunError):
         runner.run(whole, SILENT)
-    monkeypatch.setattr(cells, "run", fake)
+    monkeypatch.setattr(single_run, "run", fake)
     runner.run(plan_of(tmp_path, settings), SILENT)
-    assert runs == [cell.cell for cell in whole.cells]
+    assert runs == [spec.name for spec in whole.specs]
 
 
 def hold(folder):
@@ -301,7 +301,7 @@ def test_the_lock_is_held_as_long_as_anything_that_was_started_lives(tmp_path):
 
 
 @pytest.mark.parametrize("wanted", [[1, 2], [2, 4], "knee"], ids=str)
-def test_another_seed_is_refused_while_cells_of_the_old_one_are_there(tmp_path, settings, runs, wanted):
+def test_another_seed_is_refused_while_runs_of_the_old_one_are_there(tmp_path, settings, runs, wanted):
     runner.run(plan_of(tmp_path, settings), SILENT)
     with pytest.raises(StudyError) as error:
         plan_of(tmp_path, settings, seed=2, concurrent_samples=wanted)
@@ -312,24 +312,24 @@ def test_another_seed_is_refused_while_cells_of_the_old_one_are_there(tmp_path, 
     plan_of(tmp_path, settings, concurrent_samples=wanted)
 
 
-def test_warm_up_cells_are_known_by_their_number(tmp_path, settings, runs):
+def test_warm_up_runs_are_known_by_their_number(tmp_path, settings, runs):
     runner.run(plan_of(tmp_path, settings, warm_up=2), SILENT)
-    assert plan_of(tmp_path, settings, warm_up=2).cells
-    assert [cell for cell in runs if "warmup" in cell] == [
+    assert plan_of(tmp_path, settings, warm_up=2).specs
+    assert [spec for spec in runs if "warmup" in spec] == [
         "germline-n1-scheduled-compact-warmup1",
         "germline-n1-scheduled-compact-warmup2",
     ]
 
 
-def test_cells_of_a_pipeline_that_is_left_out_now_stay_as_they_are(tmp_path, settings, runs):
+def test_runs_of_a_pipeline_that_is_left_out_now_stay_as_they_are(tmp_path, settings, runs):
     runner.run(plan_of(tmp_path, settings), SILENT)
     folder = tmp_path / "tuxedo"
     write_pool(folder, {"stop_after": "quantify"}, [("A1", "a"), ("B1", "b")])
-    assert plan_of(tmp_path, settings, pipelines={"tuxedo": {"directory": str(folder)}}).cells
+    assert plan_of(tmp_path, settings, pipelines={"tuxedo": {"directory": str(folder)}}).specs
 
 
 @pytest.mark.parametrize(("key", "word"), runner.MADE_WITH.items())
-def test_cells_made_with_something_else_come_into_no_table_together(tmp_path, settings, runs, monkeypatch, key, word):
+def test_runs_made_with_something_else_come_into_no_table_together(tmp_path, settings, runs, monkeypatch, key, word):
     runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     before = list(runs)
     monkeypatch.setattr(
@@ -341,16 +341,16 @@ def test_cells_made_with_something_else_come_into_no_table_together(tmp_path, se
     assert runs == before
 
 
-@pytest.mark.parametrize(("key", "word"), runner.MADE_WITH_BY_CELL.items())
-def test_cells_bound_otherwise_or_of_another_profile_come_into_no_table_together(
+@pytest.mark.parametrize(("key", "word"), runner.MADE_WITH_BY_RUN.items())
+def test_runs_bound_otherwise_or_of_another_profile_come_into_no_table_together(
     tmp_path, settings, runs, monkeypatch, key, word
 ):
     runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     before = list(runs)
     monkeypatch.setattr(
-        cells,
+        single_run,
         "made_with",
-        lambda cell, source: made_with(cell, source) | {key: OTHER[key]},
+        lambda spec, source: made_with(spec, source) | {key: OTHER[key]},
     )
     runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     with pytest.raises(StudyError, match=f"was made with another {word}: give the study another name"):
@@ -363,7 +363,7 @@ def test_cells_bound_otherwise_or_of_another_profile_come_into_no_table_together
     [("profile_digest", "a content of the profile"), ("settings", "a configuration that it .* and a r")],
 )
 def test_what_a_record_does_not_tell_is_not_taken_for_equal(tmp_path, settings, runs, key, said):
-    """As where an earlier version of gpd ran the cells."""
+    """As where an earlier version of gpd ran the runs."""
     runner.run(plan_of(tmp_path, settings, repeats=1, warm_up=0), SILENT)
     for path in (tmp_path / "runs").rglob("run.json"):
         record = json.loads(path.read_text())
@@ -387,7 +387,7 @@ def test_a_record_that_is_none_is_named(tmp_path, settings, runs):
 
 def numbers(runs):
     """N and repeat of each run; 0: a warm-up."""
-    names = (cell.removeprefix("germline-n").split("-scheduled-compact-") for cell in runs)
+    names = (spec.removeprefix("germline-n").split("-scheduled-compact-") for spec in runs)
     return [(int(n), 0 if "warmup" in when else int(when[1:])) for n, when in names]
 
 
@@ -403,8 +403,8 @@ def test_the_search_doubles_narrows_and_ends(tmp_path, settings, runs):
 def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path, settings, runs, kept):
     runner.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
     whole = list(runs)
-    for cell in whole[kept:]:
-        (tmp_path / "runs/study" / cell).rename(tmp_path / cell)
+    for spec in whole[kept:]:
+        (tmp_path / "runs/study" / spec).rename(tmp_path / spec)
     runs.clear()
     runner.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
     assert runs == whole[kept:]
@@ -424,9 +424,9 @@ def test_each_series_has_its_search_and_the_pipeline_its_warm_up(tmp_path, setti
 def test_a_curve_of_two_processors_is_none(tmp_path, settings, runs, monkeypatch):
     runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     plan = plan_of(tmp_path, settings, concurrent_samples="knee", repeats=1)
-    (later,) = (cell for cell in plan_of(tmp_path, settings, concurrent_samples=[4], warm_up=0, repeats=1).cells)
-    write_cell(plan.study.folder, later, sku="8352Y")
-    with pytest.raises(StudyError, match="its cells ran on different processors: 8352Y, 8358"):
+    (later,) = (spec for spec in plan_of(tmp_path, settings, concurrent_samples=[4], warm_up=0, repeats=1).specs)
+    write_spec(plan.study.folder, later, sku="8352Y")
+    with pytest.raises(StudyError, match="its runs ran on different processors: 8352Y, 8358"):
         runner.run(plan, SILENT)
 
 

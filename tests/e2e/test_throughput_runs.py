@@ -1,4 +1,4 @@
-"""Studies with the real tools: run to their end, measured by an outside clock, failing, and killed in mid-cell."""
+"""Studies with the real tools: run to their end, measured by an outside clock, failing, and killed in mid-run."""
 
 import json
 import os
@@ -23,15 +23,15 @@ from tuxedo_cohort import Experiment, tiny_experiment
 
 from gpd.lab import runner
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import Series
 from gpd.records.run import RunRecord
+from gpd.records.run_spec import Series
 from gpd.statistics.knee import next_n
 from gpd.statistics.repeats import Repeats
 
 pytestmark = pytest.mark.e2e
 
 BOTH_MODES = ["scheduled", "independent"]
-KILLED_CELL = "tuxedo-n1-scheduled-compact-r2"
+KILLED_RUN = "tuxedo-n1-scheduled-compact-r2"
 
 LARGE = 120_000  # pairs of reads, which take some seconds
 MIDDLE = 60_000  # pairs of reads, which take a second: time enough to be killed in
@@ -80,20 +80,20 @@ class Lab:
         return pd.read_csv(self.study / "tables" / f"{name}.tsv", sep="\t")
 
     def records(self) -> dict[str, dict]:
-        """The run.json of every cell that has one."""
+        """The run.json of every run that has one."""
         paths = sorted(self.study.glob("*/run.json"))
         return {path.parent.name: json.loads(path.read_text()) for path in paths}
 
     def written(self) -> dict[str, tuple[int, int]]:
         """Which file each run.json is, and when it was written: the same only where nobody wrote it anew."""
         found = {path.parent.name: path.stat() for path in self.study.glob("*/run.json")}
-        return {cell: (stat.st_ino, stat.st_mtime_ns) for cell, stat in found.items()}
+        return {spec: (stat.st_ino, stat.st_mtime_ns) for spec, stat in found.items()}
 
-    def ledgers(self, cell: str) -> list[Path]:
-        return sorted((self.study / cell).rglob("ledger.jsonl"))
+    def ledgers(self, spec: str) -> list[Path]:
+        return sorted((self.study / spec).rglob("ledger.jsonl"))
 
-    def check_ledgers(self, cell: str) -> None:
-        for path in self.ledgers(cell):
+    def check_ledgers(self, spec: str) -> None:
+        for path in self.ledgers(spec):
             checked = self.gpd("ledger", "check", path.parent)
             assert checked.returncode == 0, checked.stdout
 
@@ -175,14 +175,14 @@ def test_a_study_runs_to_its_end(twice: Twice) -> None:
     assert set(records) == {
         f"tuxedo-n{n}-{mode}-r1" for n in (1, 2) for mode in ("scheduled-compact", "independent-none")
     }
-    for cell, record in records.items():
-        assert RunRecord.from_json(json.dumps(record)).cell.cell == cell
+    for spec, record in records.items():
+        assert RunRecord.from_json(json.dumps(record)).spec.name == spec
         assert {each["exit_code"] for each in record["processes"]} == {0}
-        assert len(record["processes"]) == (record["cell"]["n"] if record["cell"]["mode"] == "independent" else 1)
-        assert not [path for path in (study / cell).rglob("*") if path.name in ("results", ".snakemake", "tmp")]
-        for ledger in lab.ledgers(cell):
+        assert len(record["processes"]) == (record["spec"]["n"] if record["spec"]["mode"] == "independent" else 1)
+        assert not [path for path in (study / spec).rglob("*") if path.name in ("results", ".snakemake", "tmp")]
+        for ledger in lab.ledgers(spec):
             assert (ledger.parent / "logs").is_dir()
-    assert set(lab.table("runs").cell) == set(records)
+    assert set(lab.table("runs").spec) == set(records)
     assert list(lab.table("runs").succeeded) == list(lab.table("runs").n)
     assert lab.table("jobs").exit_code.eq(0).all()
     assert "tuxedo" in (study / "report.html").read_text()
@@ -191,10 +191,10 @@ def test_a_study_runs_to_its_end(twice: Twice) -> None:
 
 def test_samples_agree_between_modes(twice: Twice) -> None:
     found: dict[tuple, dict[str, str]] = {}
-    for cell, record in twice.lab.records().items():
+    for spec, record in twice.lab.records().items():
         for output in record["outputs"]:
-            found.setdefault((output["kind"], *output["samples"]), {})[cell] = output["digest"]
-    # the sample of N = 1 ran in all cells, the other of N = 2 in two
+            found.setdefault((output["kind"], *output["samples"]), {})[spec] = output["digest"]
+    # the sample of N = 1 ran in all runs, the other of N = 2 in two
     assert sorted(map(len, found.values())) == [2, 4]
     assert all(len(set(digests.values())) == 1 for digests in found.values())
     assert "disagree" not in twice.first.stdout
@@ -205,8 +205,8 @@ def test_scheduled_jobs_have_cpus_of_their_own_and_independent_ones_none(twice: 
     scheduled, independent = (jobs[jobs["mode"] == mode] for mode in BOTH_MODES)
     assert len(scheduled) and scheduled.binding_ok.eq(True).all() and scheduled.cpus.notna().all()
     assert len(independent) and independent.binding_ok.isna().all() and independent.cpus.isna().all()
-    for cell in twice.lab.records():
-        twice.lab.check_ledgers(cell)
+    for spec in twice.lab.records():
+        twice.lab.check_ledgers(spec)
 
 
 def test_a_study_at_work_is_not_run_twice(twice: Twice) -> None:
@@ -214,7 +214,7 @@ def test_a_study_at_work_is_not_run_twice(twice: Twice) -> None:
     assert "another gpd throughput run is at work here (pid " in one_line(twice.meanwhile.stderr)
 
 
-def test_other_settings_are_not_mixed_with_finished_cells(twice: Twice) -> None:
+def test_other_settings_are_not_mixed_with_finished_runs(twice: Twice) -> None:
     lab = twice.lab
     lab.write(seed=2)
     refused = lab.run()
@@ -230,7 +230,7 @@ def test_a_finished_study_is_left_as_it_is(twice: Twice) -> None:
     before = twice.lab.written()
     again = twice.lab.run()
     assert again.returncode == 0, again.stderr
-    assert "cell " not in again.stdout
+    assert "run " not in again.stdout
     assert twice.lab.written() == before
 
 
@@ -291,12 +291,12 @@ class Measured:
     lab: Lab
     clock: OutsideClock
     ran: subprocess.CompletedProcess
-    cell = "tuxedo-n2-scheduled-compact-r1"
+    spec = "tuxedo-n2-scheduled-compact-r1"
 
     def table(self, name: str) -> pd.DataFrame:
-        """What the cell of both samples left in a table of the study."""
+        """What the run of both samples left in a table of the study."""
         table = self.lab.table(name)
-        return table[table["cell"] == self.cell]
+        return table[table["run"] == self.name]
 
 
 @pytest.fixture(scope="module")
@@ -316,19 +316,19 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 
 def test_the_makespan_is_that_of_an_outside_clock(measured: Measured, figure: Callable[[str], None]) -> None:
     (run,) = measured.table("runs").itertuples()
-    (ledger,) = measured.lab.ledgers(measured.cell)
+    (ledger,) = measured.lab.ledgers(measured.run)
     timed = {record["id"] for record in records_of(ledger) if record["step"] in PIPELINES["tuxedo"].steps}
     assert len(timed) == 3
     outside_s, gap_s = measured.clock.makespan_s(timed)
     clocks = f"{run.makespan_s:.3f} s, by an outside clock {outside_s:.3f} s, give or take {gap_s:.3f} s"
-    figure(f"makespan of a cell: {clocks}")
+    figure(f"makespan of a run: {clocks}")
     assert run.makespan_s == pytest.approx(outside_s, abs=0.01 * outside_s + 0.05 + gap_s)
 
 
 def test_the_ledgers_cpu_time_is_that_of_the_operating_system(
     measured: Measured, figure: Callable[[str], None], tmp_path: Path
 ) -> None:
-    record = measured.lab.records()[measured.cell]
+    record = measured.lab.records()[measured.run]
     (run,) = measured.table("runs").itertuples()
     jobs = len(measured.table("jobs"))
     below_s = record["cpu_s"] - record["snakemake_cpu_s"]
@@ -365,16 +365,16 @@ def test_a_sample_that_fails_is_named_and_counts_nothing(measured: Measured) -> 
     assert "BAD_L1_R1.fq.gz: damaged or truncated" in bad.message
     report = (measured.lab.study / "report.html").read_text()
     assert any("BAD" in line and "damaged or truncated" in line for line in report.splitlines())
-    record = measured.lab.records()[measured.cell]
+    record = measured.lab.records()[measured.run]
     assert {tuple(output["samples"]) for output in record["outputs"]} == {("GOOD",)}
 
 
 def test_a_sample_that_fails_is_run_alone_to_see_whether_it_is_its_data(measured: Measured) -> None:
     """The pool has no other sample to be drawn in its place, so that the figure is said to be of one with failures."""
     alone = "tuxedo-n1-scheduled-compact-alone-BAD"
-    assert set(measured.lab.records()) == {measured.cell, alone}
-    samples = measured.lab.table("samples").set_index(["cell", "sample"])
-    assert samples.loc[measured.cell, "BAD"].fault == samples.loc[alone, "BAD"].fault == "data"
+    assert set(measured.lab.records()) == {measured.run, alone}
+    samples = measured.lab.table("samples").set_index(["run", "sample"])
+    assert samples.loc[measured.run, "BAD"].fault == samples.loc[alone, "BAD"].fault == "data"
     (point,) = measured.lab.table("points").itertuples()
     assert (point.n, point.repeats, point.failed, point.failed_data) == (2, 1, 1, 1)
     report = (measured.lab.study / "report.html").read_text()
@@ -382,7 +382,7 @@ def test_a_sample_that_fails_is_run_alone_to_see_whether_it_is_its_data(measured
     assert "samples a day of the samples that succeeded, while others failed" in report
 
 
-def test_reads_that_the_checks_refuse_stop_the_study_before_its_first_cell(tmp_path: Path) -> None:
+def test_reads_that_the_checks_refuse_stop_the_study_before_its_first_run(tmp_path: Path) -> None:
     pool(tmp_path, ("A1", "B1"))
     cut(tmp_path / "reads" / "B1_L1_R2.fq.gz")
     lab = Lab(tmp_path, {"concurrent_samples": [1]})
@@ -400,17 +400,17 @@ def test_reads_that_the_checks_refuse_stop_the_study_before_its_first_cell(tmp_p
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
-    """A study of two cells, each with a job of a second or more; what a failed test leaves running is ended."""
+    """A study of two runs, each with a job of a second or more; what a failed test leaves running is ended."""
     enlarge(pool(tmp_path, ("A1",)), "A1", MIDDLE, level=1)
     made = Lab(tmp_path, {"concurrent_samples": [1], "repeats": 2})
     yield made
     kill_at_once(made.processes())
 
 
-def start_until_second_cell(lab: Lab) -> subprocess.Popen:
-    """Run the study until a tool is at work in its second cell."""
+def start_until_second_run(lab: Lab) -> subprocess.Popen:
+    """Run the study until a tool is at work in its second run."""
     process = lab.start("throughput", "run", lab.file)
-    marks = (f"GPD_RUN={KILLED_CELL}", "GPD_JOB=")
+    marks = (f"GPD_RUN={KILLED_RUN}", "GPD_JOB=")
     wait_until(lambda: lab.processes(*marks) or process.poll() is not None, timeout_s=120)
     assert process.poll() is None, process.communicate()
     return process
@@ -426,41 +426,41 @@ def kill_at_once(pids: list[int]) -> None:
 
 @pytest.mark.long
 def test_a_killed_study_resumes_and_its_tables_say_nothing_false(lab: Lab) -> None:
-    first_cell = KILLED_CELL.removesuffix("2") + "1"
-    with start_until_second_cell(lab) as process:
+    first_run = KILLED_RUN.removesuffix("2") + "1"
+    with start_until_second_run(lab) as process:
         process.kill()
     wait_until(lambda: not lab.processes(), timeout_s=5)
     before = lab.written()
-    assert list(before) == [first_cell]
+    assert list(before) == [first_run]
     assert list(lab.temp.iterdir()), "it was cut off, and left its temporary files"
 
     assert lab.gpd("report", lab.study).returncode == 0
     for name in ("jobs", "samples", "steps", "runs"):
-        assert set(lab.table(name).cell) == {first_cell}
-    assert KILLED_CELL in (lab.study / "report.html").read_text().partition("<h2>Not finished")[2]
+        assert set(lab.table(name).spec) == {first_run}
+    assert KILLED_RUN in (lab.study / "report.html").read_text().partition("<h2>Not finished")[2]
 
-    with start_until_second_cell(lab) as process:
+    with start_until_second_run(lab) as process:
         kill_at_once(lab.processes())
-    assert not (lab.study / KILLED_CELL / "run.json").exists()
+    assert not (lab.study / KILLED_RUN / "run.json").exists()
 
     ran = lab.run()
     assert ran.returncode == 0, ran.stderr
-    assert lab.written()[first_cell] == before[first_cell]
-    assert list(lab.table("runs").cell) == [first_cell, KILLED_CELL]
+    assert lab.written()[first_run] == before[first_run]
+    assert list(lab.table("runs").spec) == [first_run, KILLED_RUN]
     assert not list(lab.temp.iterdir())
     check_that_only_the_last_run_counts(lab)
 
 
 def check_that_only_the_last_run_counts(lab: Lab) -> None:
-    """The job that was killed with its launcher was recorded before its cell was cleared, and run again."""
-    (ledger,) = lab.ledgers(KILLED_CELL)
-    record = lab.records()[KILLED_CELL]
+    """The job that was killed with its launcher was recorded before its run was cleared, and run again."""
+    (ledger,) = lab.ledgers(KILLED_RUN)
+    record = lab.records()[KILLED_RUN]
     assert {each["run"] for each in records_of(ledger)} == {record["run"]}
     jobs = lab.table("jobs")
     assert jobs.exit_code.eq(0).all()
-    assert len(jobs[jobs.cell == KILLED_CELL]) == len(records_of(ledger))
-    run = lab.table("runs").set_index("cell").loc[KILLED_CELL]
+    assert len(jobs[jobs.run == KILLED_RUN]) == len(records_of(ledger))
+    run = lab.table("runs").set_index("run").loc[KILLED_RUN]
     assert (run.succeeded, run.failed) == (1, 0)
     assert run.makespan_s < run.wall_s
-    for cell in lab.records():
-        lab.check_ledgers(cell)
+    for spec in lab.records():
+        lab.check_ledgers(spec)

@@ -28,10 +28,10 @@ HEADER = "| case | injected | where | must | seen |\n|---|---|---|---|---|\n"
 
 
 def row(case: Case, seen: str) -> str:
-    return "| " + " | ".join([*map(cell, (case.id, case.injected, case.where, case.must)), seen]) + " |\n"
+    return "| " + " | ".join([*map(spec, (case.id, case.injected, case.where, case.must)), seen]) + " |\n"
 
 
-def cell(text: str) -> str:
+def spec(text: str) -> str:
     for plain, shown in (("\\", "\\\\"), ("|", "\\|"), ("`", "\\`"), ("*", "\\*"), ("<", "&lt;"), ("$", "\\$")):
         text = text.replace(plain, shown)
     return text
@@ -77,7 +77,7 @@ def read_seen(report: Path) -> dict[str, str]:
     for test in ElementTree.parse(report).iter("testcase"):
         told = {each.get("name", ""): each.get("value", "") for each in test.iter("property")}
         if "seen" in told:
-            found[told["case"]] = cell(told["seen"])
+            found[told["case"]] = spec(told["seen"])
     return found
 
 

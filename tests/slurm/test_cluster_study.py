@@ -80,7 +80,7 @@ def test_each_type_of_node_runs_the_study_and_they_stand_side_by_side(lab: Lab) 
         (path,) = (lab.folder / "runs/types" / partition).glob("*/run.json")
         record = read_run(path)
         assert (record.host.node, record.host.partition) == (node, partition)
-        assert record.cell.cores == 1, "the CPU that the node hands out, of those that the host has"
+        assert record.spec.cores == 1, "the CPU that the node hands out, of those that the host has"
     # a tool that does not say its version in time, on a busy host, has none in the record
     compared, table = lab.gpd("compare", "runs/types/left", "runs/types/right", "--allow", "tools")
     assert compared == 0, table
@@ -142,6 +142,6 @@ def test_one_workflow_over_one_node_and_over_two(lab: Lab, figure) -> None:
 
 
 def nodes_of_jobs(cluster: Cluster, folder: Path) -> set[str]:
-    """The nodes on which Slurm placed the jobs of a cell."""
+    """The nodes on which Slurm placed the jobs of a run."""
     numbers = re.findall(r"SLURM jobid (\d+)", (folder / "snakemake.log").read_text())
     return {cluster.job(int(number))["NodeList"] for number in numbers}

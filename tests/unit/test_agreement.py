@@ -1,14 +1,14 @@
-"""Outputs of samples that ran in several cells: which agree, which do not, and which were seen once alone."""
+"""Outputs of samples that ran in several runs: which agree, which do not, and which were seen once alone."""
 
 from recording import run_record
 
 from gpd.comparison.agreement import Disagreement, by_input, compared, differing, disagreements, seen_twice
 
 
-def record(cell, *outputs, pipeline="germline", inputs=None):
+def record(spec, *outputs, pipeline="germline", inputs=None):
     """A record with outputs of (kind, samples, digest)."""
     told = [{"kind": kind, "samples": samples.split(), "digest": digest} for kind, samples, digest in outputs]
-    return run_record({"cell": cell, "pipeline": pipeline}, inputs=inputs, outputs=told)
+    return run_record({"name": spec, "pipeline": pipeline}, inputs=inputs, outputs=told)
 
 
 def test_equal_outputs_agree():
@@ -17,13 +17,13 @@ def test_equal_outputs_agree():
     assert compared(records) == 1
 
 
-def test_a_difference_names_the_cells():
-    records = [record(cell, ("calls", "S1", digest)) for cell, digest in (("a", "x"), ("b", "y"), ("c", "x"))]
+def test_a_difference_names_the_runs():
+    records = [record(spec, ("calls", "S1", digest)) for spec, digest in (("a", "x"), ("b", "y"), ("c", "x"))]
     assert disagreements(records) == [Disagreement("calls", ("S1",), {"x": ("a", "c"), "y": ("b",)}, "germline")]
     assert compared(records) == 1
 
 
-def test_what_one_cell_alone_has_is_not_compared():
+def test_what_one_run_alone_has_is_not_compared():
     records = [record("a", ("calls", "S1", "x")), record("b", ("calls", "S2", "y"))]
     assert (disagreements(records), compared(records)) == ([], 0)
 
@@ -53,11 +53,11 @@ def test_an_output_without_a_digest_says_nothing():
 
 
 def test_outputs_that_are_not_recorded_are_none():
-    unknown, missing = run_record({"cell": "a"}, outputs=None), run_record({"cell": "b"})
+    unknown, missing = run_record({"name": "a"}, outputs=None), run_record({"name": "b"})
     assert (disagreements([unknown, missing]), compared([unknown, missing])) == ([], 0)
 
 
-def test_one_output_recorded_twice_by_one_cell_is_in_one_cell():
+def test_one_output_recorded_twice_by_one_run_is_in_one_run():
     assert compared([record("a", ("calls", "S1", "x"), ("calls", "S1", "x"))]) == 0
 
 

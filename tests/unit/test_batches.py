@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.cluster import slurm
-from gpd.lab import batches, cells, runner
+from gpd.lab import batches, runner, single_run
 from gpd.lab.batches import BatchError, NodeType
 
 # each takes what it says from the folder $STATE: sbatch counts jobs from 17, squeue says a job's next line each time
@@ -84,7 +84,7 @@ def cluster(tmp_path, monkeypatch) -> Cluster:
     monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("STATE", str(state))
     monkeypatch.setattr(batches, "LOOK_S", 0.0)
-    monkeypatch.setattr(cells, "plan_dry", lambda source: None)
+    monkeypatch.setattr(single_run, "plan_dry", lambda source: None)
     return Cluster(state)
 
 
@@ -191,7 +191,7 @@ def test_studies_of_one_name_in_two_folders_have_jobs_of_their_own(cluster, sett
 def test_a_study_with_nothing_left_asks_for_no_node(cluster, settings, monkeypatch):
     batch = one_batch(settings)
     batch.folder.mkdir(parents=True)
-    monkeypatch.setattr(cells, "is_finished", lambda folder, cell: folder == batch.folder)
+    monkeypatch.setattr(single_run, "is_finished", lambda folder, spec: folder == batch.folder)
     assert batches.submit(batch, settings) == ""
     assert cluster.asked == []
 
@@ -231,12 +231,12 @@ def test_each_change_is_told_once_in_slurms_words(cluster, settings):
     ("log", "said"),
     [
         ("started\ngpd run: no bwa here\nsome last words\n", "gpd run: no bwa here; "),
-        ("cell 1\nslurmstepd: error: *** JOB 17 ON n1 CANCELLED AT x DUE TO TIME LIMIT ***\n", "slurmstepd: error: "),
-        ("cell 1 of 4: germline-n1\n\n", "cell 1 of 4: germline-n1; "),
-        ("", "it is over, and cells are left; "),
+        ("run 1\nslurmstepd: error: *** JOB 17 ON n1 CANCELLED AT x DUE TO TIME LIMIT ***\n", "slurmstepd: error: "),
+        ("run 1 of 4: germline-n1\n\n", "run 1 of 4: germline-n1; "),
+        ("", "it is over, and runs are left; "),
     ],
 )
-def test_where_cells_are_left_the_log_tells_why(settings, log, said):
+def test_where_runs_are_left_the_log_tells_why(settings, log, said):
     batch = one_batch(settings)
     batch.folder.mkdir(parents=True)
     batch.log("17").write_text(log)
@@ -245,9 +245,9 @@ def test_where_cells_are_left_the_log_tells_why(settings, log, said):
     assert why.endswith(f"; its log: {batch.log('17')}")
 
 
-def test_a_job_ended_well_where_no_cell_is_left_and_outputs_agree(settings, monkeypatch):
+def test_a_job_ended_well_where_no_run_is_left_and_outputs_agree(settings, monkeypatch):
     batch = one_batch(settings)
-    monkeypatch.setattr(cells, "is_finished", lambda folder, cell: True)
+    monkeypatch.setattr(single_run, "is_finished", lambda folder, spec: True)
     assert batches.failure(batch, "17") == ""
     batch.folder.mkdir(parents=True)
     batch.log("17").write_text("outputs disagree: variants of S1\nreport: x\n")
@@ -259,12 +259,12 @@ def test_a_job_ended_well_where_no_cell_is_left_and_outputs_agree(settings, monk
 
 @pytest.fixture
 def finishing(cluster, monkeypatch):
-    """Jobs whose studies have no cell left when they are over, but those of a partition `broken`."""
+    """Jobs whose studies have no run left when they are over, but those of a partition `broken`."""
 
-    def is_finished(folder, cell):
+    def is_finished(folder, spec):
         return folder.name != "broken" and not any(f"-{folder.name}-" in name for name in cluster.queue)
 
-    monkeypatch.setattr(cells, "is_finished", is_finished)
+    monkeypatch.setattr(single_run, "is_finished", is_finished)
     for number in (17, 18):
         cluster.says(number, "RUNNING n1", "over")
     return cluster
@@ -301,7 +301,7 @@ def test_where_all_are_refused_nothing_was_done(cluster, settings):
 def test_one_that_failed_makes_the_exit_code_1(finishing, settings):
     ran = gpd(settings, "--slurm", "main,broken")
     assert ran.exit_code == 1
-    assert "broken: job 18 failed: it is over, and cells are left; its log: " in ran.stdout
+    assert "broken: job 18 failed: it is over, and runs are left; its log: " in ran.stdout
     assert "main: job 17 is done" in ran.stdout
 
 
@@ -331,7 +331,7 @@ def test_ctrl_c_leaves_the_jobs_and_says_how_to_go_on(cluster, settings, monkeyp
 
 
 def test_a_machine_without_slurm_is_told_so(settings, monkeypatch, tmp_path):
-    monkeypatch.setattr(cells, "plan_dry", lambda source: None)
+    monkeypatch.setattr(single_run, "plan_dry", lambda source: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(slurm.SlurmError, match="squeue: no such command here"):
         batches.submit(one_batch(settings), settings)

@@ -68,7 +68,7 @@ def test_reads_that_are_poor_all_over_are_none(tmp_path, pairs, poor, seed):
     assert found([lane(tmp_path, pairs)], unmapped(scattered(pairs, poor, seed))) == []
 
 
-def test_a_part_of_a_flow_cell_that_is_half_as_good_is_none(tmp_path):
+def test_a_part_of_a_flow_run_that_is_half_as_good_is_none(tmp_path):
     bad = [name for name in scattered(6000, 0.4) if 2000 < int(name[4:]) <= 3000]
     assert found([lane(tmp_path, 6000)], unmapped(bad)) == []
 

@@ -75,10 +75,10 @@ def test_every_rule_holds_of_a_study_that_was_made_as_it_should_be(bundle):
 
 
 def test_it_holds_what_figures_follow_from_and_nothing_else(bundle, trusted):
-    cells = [path.parent.name for path in trusted.glob("*/cell.json")]
-    assert len(cells) == 7
-    of_cells = {f"{cell}/{name}" for cell in cells for name in ("cell.json", "run.json", "ledger.jsonl")}
-    assert set(bundle.members) == {"study.json", "starts.jsonl", "node.json", *TABLES.values(), *of_cells}
+    specs = [path.parent.name for path in trusted.glob("*/cell.json")]
+    assert len(specs) == 7
+    of_runs = {f"{spec}/{name}" for spec in specs for name in ("cell.json", "run.json", "ledger.jsonl")}
+    assert set(bundle.members) == {"study.json", "starts.jsonl", "node.json", *TABLES.values(), *of_runs}
 
 
 def test_nothing_in_it_tells_of_a_host_a_user_or_a_folder(bundle, trusted):
@@ -257,12 +257,12 @@ def test_every_field_that_is_measured_is_in_the_figures(bundle, field, value):
     assert not follow(bundle, bundle.members | {LEDGER: changed})
 
 
-def without(members, cell):
-    return {name: content for name, content in members.items() if not name.startswith(f"{cell}/")}
+def without(members, spec):
+    return {name: content for name, content in members.items() if not name.startswith(f"{spec}/")}
 
 
 @pytest.mark.deep
-def test_a_cell_that_was_dropped_is_missed(bundle):
+def test_a_run_that_was_dropped_is_missed(bundle):
     left = without(bundle.members, TWO)
     assert failing(replace(bundle, members=left))["digests"] == rules.FAILS
     assert failing(sealed(bundle, left))["figures"] == rules.FAILS
@@ -373,7 +373,7 @@ def test_a_warm_up_that_is_not_there_fails(tmp_path):
     assert {name: state for name, (state, _) in found.items()} == dict.fromkeys(
         ("warm-up", "complete", "every run"), rules.FAILS
     )
-    assert found["warm-up"][1] == ("germline: 0 of 1 warm-up before the first cell",)
+    assert found["warm-up"][1] == ("germline: 0 of 1 warm-up before the first run",)
 
 
 @pytest.mark.deep
@@ -420,11 +420,11 @@ def test_a_node_record_of_another_machine_fails(tmp_path):
 
 
 @pytest.mark.deep
-def test_a_cell_that_was_run_again_is_told(tmp_path):
+def test_a_run_that_was_run_again_is_told(tmp_path):
     def again(folder, *moments):
         with (folder / "starts.jsonl").open("a") as starts:
             for what in moments:
-                starts.write(json.dumps({"cell": TWO, "run": f"{TWO}-again", what: "2026-11-21T08:00:00+00:00"}) + "\n")
+                starts.write(json.dumps({"name": TWO, "run": f"{TWO}-again", what: "2026-11-21T08:00:00+00:00"}) + "\n")
 
     found = of_study(tmp_path, lambda folder: again(folder, "began", "ended"))
     assert found == {"every run": (rules.FAILS, (f"{TWO}: was run to its end 2 times, and one of them is here",))}
@@ -453,11 +453,11 @@ def test_repeats_that_are_chosen_by_precision_are_what_the_rule_gives(tmp_path):
     assert "had enough repeats with 3, and went on to 5" in found["every run"][1][0]
 
 
-def test_a_plan_of_a_million_cells_is_not_drawn(bundle):
+def test_a_plan_of_a_million_runs_is_not_drawn(bundle):
     plan = json.loads(bundle.members["study.json"])
     plan["study"] |= {"repeats": 1000, "concurrent_samples": [*range(1, 20)]}
     found = verdicts(recomputed(bundle, bundle.members | {"study.json": json.dumps(plan).encode()}))
-    assert found["complete"].why == ("its plan has more than 10,000 cells",)
+    assert found["complete"].why == ("its plan has more than 10,000 runs",)
 
 
 # ---- the subcommands -----------------------------------------------------------------------------------------
@@ -495,7 +495,7 @@ def test_exit_codes_tell_what_fails_from_what_is_none(bundle, tmp_path):
     assert gpd("bundle", "check", tmp_path / "nowhere").exit_code == 2
     assert (
         gpd("bundle", tmp_path).stderr
-        == f"gpd bundle make: {tmp_path}: not a study: no cell in it; name the folder of a study\n"
+        == f"gpd bundle make: {tmp_path}: not a study: no run in it; name the folder of a study\n"
     )
 
 

@@ -20,7 +20,7 @@ from gpd.bundles import manifest as described
 from gpd.bundles.manifest import BundleError, may_be
 from gpd.errors import GpdError
 
-CELL = "germline-n1-scheduled-compact-r1"
+RUN = "germline-n1-scheduled-compact-r1"
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def tar_of(*members, **options):
     return gzip.compress(buffer.getvalue(), mtime=0)
 
 
-def special(kind, name=f"{CELL}/run.json", target="/etc/passwd"):
+def special(kind, name=f"{RUN}/run.json", target="/etc/passwd"):
     info = tarfile.TarInfo(name)
     info.type, info.linkname = kind, target
     return info
@@ -75,21 +75,21 @@ def special(kind, name=f"{CELL}/run.json", target="/etc/passwd"):
         *(
             "/etc/passwd",
             "../x",
-            f"{CELL}/../../x.json",
-            f"{CELL}/samples/../ledger.jsonl",
+            f"{RUN}/../../x.json",
+            f"{RUN}/samples/../ledger.jsonl",
             "./manifest.json",
             "a/./run.json",
         ),
         *(
             ".ssh/run.json",
             "-x/run.json",
-            f"{CELL}/run.json/x",
-            f"{CELL}/results/reads.fq",
+            f"{RUN}/run.json/x",
+            f"{RUN}/results/reads.fq",
             "report.html",
             "tables/x.tsv",
         ),
-        *("tables/run.json", "a\\..\\run.json", "a b/run.json", "é/run.json", "a\n/run.json", f"{CELL}/ledger..jsonl"),
-        *(f"{CELL}/samples/a/b/ledger.jsonl", f"{'x' * 300}/run.json", ""),
+        *("tables/run.json", "a\\..\\run.json", "a b/run.json", "é/run.json", "a\n/run.json", f"{RUN}/ledger..jsonl"),
+        *(f"{RUN}/samples/a/b/ledger.jsonl", f"{'x' * 300}/run.json", ""),
     ],
 )
 def test_names_that_a_bundle_does_not_have_are_refused(refused, name):
@@ -185,7 +185,7 @@ def allocated(count):
     """A ledger of so many attempts, each on all CPUs that a list may name."""
     line = json.loads((ROOT / "tests/golden/germline_demo/ledger.jsonl").read_text().splitlines()[0])
     lines = [json.dumps(line | {"id": f"{number:016x}", "cpus": "0-65535"}) for number in range(count)]
-    return tar_of((f"{CELL}/ledger.jsonl", "\n".join(lines).encode()))
+    return tar_of((f"{RUN}/ledger.jsonl", "\n".join(lines).encode()))
 
 
 def chained():
@@ -250,13 +250,13 @@ def test_what_is_no_file_is_none(tmp_path):
         ("study.json", b'{"a": ' + b"9" * 5000 + b"}", "study.json: a number beyond reason: 9999"),
         ("starts.jsonl", b"{}\n\n", "starts.jsonl: not JSON"),
         (
-            f"{CELL}/run.json",
+            f"{RUN}/run.json",
             b'{"start": "0001-01-01T00:00:00Z"}',
             "start: '0001-01-01T00:00:00Z': no time of this age",
         ),
-        (f"{CELL}/ledger.jsonl", b'{"schema": 1}', "ledger.jsonl: line 1: "),
-        (f"{CELL}/ledger.jsonl", b'{"cpus": "0-99999999999"}', "'0-99999999999': no list of CPUs"),
-        (f"{CELL}/ledger.jsonl", b'{"cpus": "0-9,0-9"}', "'0-9,0-9': no list of CPUs"),
+        (f"{RUN}/ledger.jsonl", b'{"schema": 1}', "ledger.jsonl: line 1: "),
+        (f"{RUN}/ledger.jsonl", b'{"cpus": "0-99999999999"}', "'0-99999999999': no list of CPUs"),
+        (f"{RUN}/ledger.jsonl", b'{"cpus": "0-9,0-9"}', "'0-9,0-9': no list of CPUs"),
         ("manifest.json", b"{}", "manifest.json: Object missing required field `study`"),
         ("manifest.json", b'{"format": "other", "study": "s", "members": {}}', "manifest.json: Invalid enum value"),
         ("manifest.json", b'{"study": "../s", "members": {}}', "manifest.json: Expected `str` matching regex"),
@@ -270,7 +270,7 @@ def test_members_that_are_no_records_are_refused(refused, name, content, told):
 def test_a_record_that_points_elsewhere_is_not_followed(bundle, tmp_path):
     """A process whose folder is another would have a ledger of this machine read as its own."""
     (tmp_path / "ledger.jsonl").write_text("secret")
-    name = f"{CELL}/run.json"
+    name = f"{RUN}/run.json"
     for place in ("..", str(tmp_path), "samples/../..", "samples/HG001/..", "other"):
         record = json.loads(bundle.members[name])
         record["processes"][0]["directory"] = place
@@ -293,7 +293,7 @@ def test_nothing_is_left_behind(bundle, monkeypatch, tmp_path):
 
 names = st.one_of(
     st.sampled_from(
-        ["manifest.json", "study.json", "starts.jsonl", f"{CELL}/run.json", f"{CELL}/ledger.jsonl", "../x", "/x"]
+        ["manifest.json", "study.json", "starts.jsonl", f"{RUN}/run.json", f"{RUN}/ledger.jsonl", "../x", "/x"]
     ),
     st.text(st.characters(codec="ascii", exclude_characters="\0"), min_size=1, max_size=60),
 )

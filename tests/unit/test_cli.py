@@ -23,7 +23,7 @@ FAULTS = {
     "a folder": lambda path: path.mkdir(),
     "empty": lambda path: path.touch(),
     "binary": lambda path: path.write_bytes(bytes(range(256)) * 8),
-    "torn JSON": lambda path: path.write_text('{"schema": 1, "cell": {'),
+    "torn JSON": lambda path: path.write_text('{"schema": 1, "run": {'),
     "another kind": lambda path: path.write_text("- a\n- 3: [x\n"),
     "a number": lambda path: path.write_text("3\n"),
 }
@@ -34,8 +34,8 @@ SUBCOMMANDS = {
     "topology": (["topology", "--xml", "FOLDER/machine.xml"], "machine.xml"),
     "throughput plan": (["throughput", "plan", "FOLDER/study.yaml"], "study.yaml"),
     "throughput run": (["throughput", "run", "FOLDER/study.yaml"], "study.yaml"),
-    "report": (["report", "FOLDER"], "cell/run.json"),
-    "compare": (["compare", "FOLDER"], "cell/run.json"),
+    "report": (["report", "FOLDER"], "run/run.json"),
+    "compare": (["compare", "FOLDER"], "run/run.json"),
     "run": (["run", "germline", "--directory", "FOLDER"], "config/config.yaml"),
     "run, samples": (["run", "germline", "--directory", "FOLDER", "-n"], "samples.tsv"),
     "run --profile": (["run", "germline", "--profile", "FOLDER/profile"], "profile/config.yaml"),
@@ -74,7 +74,7 @@ def test_a_file_that_is_none(tmp_path, monkeypatch, subcommand, fault):
         assert done.exit_code == 0, done.output
     else:
         refused(done, 1 if subcommand == "ledger check" and fault not in ("missing", "a folder") else 2)
-        assert name.rpartition("/")[2] in done.output or "no cell" in done.output
+        assert name.rpartition("/")[2] in done.output or "no run" in done.output
 
 
 def test_a_run_without_a_configuration_says_what_to_do_next(tmp_path):

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from gpd.errors import GpdError
 from gpd.records.ledger import Attempt, LedgerWarning
-from gpd.records.run import RunRecord, read_cell, read_run
+from gpd.records.run import RunRecord, read_run, read_spec
 from gpd.tables import collect, columns
 from gpd.tables.rows import peak_memory_mib
 
@@ -53,7 +53,7 @@ def test_records_are_read_as_they_were_written(path):
     kept = json.loads(record.to_json())
     assert {key for key, value in told.items() if value is not None} <= set(kept)
     assert kept["wall_s"] == told["wall_s"]
-    assert record.cell == read_cell(path.with_name("cell.json"))
+    assert record.spec == read_spec(path.with_name("cell.json"))
 
 
 def test_the_recorded_ledgers_follow_their_schema():
@@ -78,10 +78,10 @@ RUNS_BY_HAND = {
 }
 
 
-@pytest.mark.parametrize("cell", RUNS_BY_HAND)
-def test_a_run_by_hand(golden, cell):
-    makespan_s, succeeded, gigabases, cpu_s = RUNS_BY_HAND[cell]
-    run = row(golden.runs, cell=cell)
+@pytest.mark.parametrize("run", RUNS_BY_HAND)
+def test_a_run_by_hand(golden, spec):
+    makespan_s, succeeded, gigabases, cpu_s = RUNS_BY_HAND[spec]
+    run = row(golden.runs, run=spec)
     assert run.makespan_s == pytest.approx(makespan_s)
     assert (run.succeeded, run.samples) == (succeeded, run.n)
     assert run.genomes_per_day == pytest.approx(succeeded * DAY_S / makespan_s)
@@ -94,25 +94,25 @@ def test_a_run_by_hand(golden, cell):
 
 
 def test_a_failed_sample_costs_its_time_and_counts_nothing(golden):
-    run = row(golden.runs, cell="germline-n2-independent-none-r2")
+    run = row(golden.runs, run="germline-n2-independent-none-r2")
     assert run.failed == 1
     assert run.failures == "HG004: haplotype_caller: out_of_memory"
     assert run.os_cpu_s == 264.7
     assert run.ledger_cpu_s == pytest.approx(257.9 + 0.5)  # and samtools stats, which is QC
     assert run.peak_memory_mib == 1200 + 1900  # both haplotype callers
-    failed = row(golden.samples, cell=run.cell, sample="HG004")
+    failed = row(golden.samples, run=run.spec, sample="HG004")
     assert not failed.succeeded
     assert failed.log == "samples/HG004/logs/haplotype_caller/HG004.log"
     assert failed.message == "java.lang.OutOfMemoryError: Java heap space"
     assert failed.busy_s == pytest.approx(27.4 + 5.5 + 16.1 + 10.9 + 20 + 20)
-    step = row(golden.steps, cell=run.cell, step="haplotype_caller")
+    step = row(golden.steps, run=run.spec, step="haplotype_caller")
     assert (step.jobs, step.failed_jobs) == (2, 1)
     assert step.busy_h == pytest.approx((20 + 20 + 68.2) / 3600)
     assert step.barrier_h == pytest.approx((128.8 - 60.0) / 3600)
 
 
 def test_steps_that_were_not_run_are_there_and_empty(golden):
-    step = row(golden.steps, cell="germline-n1-scheduled-compact-r1", step="realign_indels")
+    step = row(golden.steps, run="germline-n1-scheduled-compact-r1", step="realign_indels")
     assert step.jobs == 0
     assert step.barrier_h is None
     assert step.busy_h is None
@@ -163,12 +163,12 @@ def test_warm_ups_are_rows_and_in_no_point(golden):
     assert len(golden.points) == len(POINTS_BY_HAND) + 1
 
 
-def test_a_cell_that_did_not_end_is_named_and_counts_nowhere(golden):
+def test_a_run_that_did_not_end_is_named_and_counts_nowhere(golden):
     (name,) = golden.unfinished
     assert name == "germline-n4-scheduled-compact-r1"
     for table in ("jobs", "samples", "steps", "runs"):
-        assert name not in {row.cell for row in getattr(golden, table)}
-    assert name not in {run.cell.cell for run in golden.records}
+        assert name not in {row.run for row in getattr(golden, table)}
+    assert name not in {run.spec.name for run in golden.records}
     assert 4 not in {point.n for point in golden.points}
 
 
@@ -185,10 +185,10 @@ def test_text_has_all_that_is_known_and_nothing_else(golden, tmp_path):
     lines = (tmp_path / "runs.tsv").read_text().splitlines()
     rows = [dict(zip(columns.names("runs"), line.split("\t"), strict=True)) for line in lines[1:]]
     assert lines[0].split("\t") == columns.names("runs")
-    assert {row["cell"]: float(row["makespan_s"]) for row in rows} == pytest.approx(
-        {cell: by_hand[0] for cell, by_hand in RUNS_BY_HAND.items()}
+    assert {row["run"]: float(row["makespan_s"]) for row in rows} == pytest.approx(
+        {spec: by_hand[0] for spec, by_hand in RUNS_BY_HAND.items()}
     )
-    whole = next(row for row in rows if row["cell"] == "germline-n2-scheduled-compact-r2")
+    whole = next(row for row in rows if row["run"] == "germline-n2-scheduled-compact-r2")
     shown = [whole[name] for name in ("makespan_s", "failures", "warm_up", "counted")]
     assert shown == ["126.2", "", "False", "True"]
 
@@ -227,7 +227,7 @@ def test_a_table_is_replaced_at_once_or_not_at_all(golden, tmp_path, monkeypatch
 
 
 @pytest.mark.deep
-def test_a_folder_without_cells_has_empty_tables(tmp_path):
+def test_a_folder_without_runs_has_empty_tables(tmp_path):
     tables = collect.collect(tmp_path)
     collect.write(tables, tmp_path / "tables")
     for table in columns.TABLES:
@@ -267,7 +267,7 @@ def proven(sample: str, begin: float = 0) -> list[dict]:
 
 @pytest.fixture
 def study(tmp_path):
-    """A study's folder; cell() adds a cell to it, from ledgers by process."""
+    """A study's folder; run() adds a run to it, from ledgers by process."""
     return Study(tmp_path / "study")
 
 
@@ -276,12 +276,12 @@ class Study:
         self.folder = folder
         folder.mkdir()
 
-    def cell(self, *samples: str, exit_code: int | None = 0, repeat: int = 1, **changed) -> "Written":
+    def spec(self, *samples: str, exit_code: int | None = 0, repeat: int = 1, **changed) -> "Written":
         name = f"germline-n{len(samples)}-scheduled-compact-r{repeat}"
         plan = json.loads((GOLDEN / "germline-n1-scheduled-compact-r1" / "cell.json").read_text())
-        plan |= {"cell": name, "n": len(samples), "repeat": repeat, "samples": list(samples)}
+        plan |= {"name": name, "n": len(samples), "repeat": repeat, "samples": list(samples)}
         record = json.loads((GOLDEN / "germline-n1-scheduled-compact-r1" / "run.json").read_text())
-        record |= {"run": None, "cell": plan, "start": START.isoformat()}
+        record |= {"run": None, "spec": plan, "start": START.isoformat()}
         record["processes"] = [{"directory": ".", "samples": list(samples), "exit_code": exit_code}]
         record["inputs"] = {sample: {"digest": "0", "reads": 1, "bases": 10**9} for sample in samples}
         return Written(self.folder / name, record | changed)
@@ -297,12 +297,12 @@ class Study:
 
 
 class Written:
-    """A cell on disk."""
+    """A run on disk."""
 
     def __init__(self, folder: Path, record: dict) -> None:
         self.folder = folder
         folder.mkdir()
-        (folder / "cell.json").write_text(json.dumps(record["cell"]))
+        (folder / "cell.json").write_text(json.dumps(record["spec"]))
         (folder / "run.json").write_text(json.dumps(record))
 
     def ledger(self, *records: dict, process: str = ".") -> "Written":
@@ -313,7 +313,7 @@ class Written:
 
 
 def test_a_retry_that_succeeds_is_no_failure_but_costs_time(study):
-    study.cell("A").ledger(broken("map_and_sort", "A", 0), job("map_and_sort", "A", 10, attempt=2))
+    study.run("A").ledger(broken("map_and_sort", "A", 0), job("map_and_sort", "A", 10, attempt=2))
     tables = study.collect()
     assert row(tables.samples, sample="A").succeeded
     assert row(tables.samples, sample="A").busy_s == 20
@@ -324,28 +324,28 @@ def test_a_retry_that_succeeds_is_no_failure_but_costs_time(study):
 
 
 def test_samples_are_told_apart_by_name_and_not_by_likeness(study):
-    study.cell("S1", "S10", exit_code=1).ledger(*proven("S1"), broken("map_and_sort", "S10"))
+    study.run("S1", "S10", exit_code=1).ledger(*proven("S1"), broken("map_and_sort", "S10"))
     assert study.causes() == {"S1": None, "S10": ("map_and_sort", "tool_error")}
 
 
 def test_a_failed_cohort_step_fails_every_sample(study):
-    study.cell("A", "B", exit_code=1).ledger(*whole("A"), *whole("B"), broken("genotype_gvcfs", None, 20))
+    study.run("A", "B", exit_code=1).ledger(*whole("A"), *whole("B"), broken("genotype_gvcfs", None, 20))
     assert study.causes() == dict.fromkeys("AB", ("genotype_gvcfs", "tool_error"))
     assert row(study.collect().runs).genomes_per_day == 0
     assert row(study.collect().runs).failures == "A: genotype_gvcfs: tool_error; B: genotype_gvcfs: tool_error"
 
 
 def test_work_that_all_samples_share_needs_no_name(study):
-    study.cell("A", exit_code=1).ledger(*whole("A"), broken("genotype_gvcfs", None, 20, wildcards={}))
+    study.run("A", exit_code=1).ledger(*whole("A"), broken("genotype_gvcfs", None, 20, wildcards={}))
     assert study.causes() == {"A": ("genotype_gvcfs", "tool_error")}
     assert [each.sample for each in study.collect().jobs] == ["A", "A", "cohort"]
 
 
 def test_independent_processes_have_cohorts_of_their_own(study):
     processes = [{"directory": f"samples/{name}", "samples": [name], "exit_code": int(name == "B")} for name in "AB"]
-    cell = study.cell("A", "B", processes=processes)
-    cell.ledger(*whole("A"), job("genotype_gvcfs", None, 20), process="samples/A")
-    cell.ledger(*whole("B"), broken("genotype_gvcfs", None, 20), process="samples/B")
+    spec = study.run("A", "B", processes=processes)
+    spec.ledger(*whole("A"), job("genotype_gvcfs", None, 20), process="samples/A")
+    spec.ledger(*whole("B"), broken("genotype_gvcfs", None, 20), process="samples/B")
     assert study.causes() == {"A": None, "B": ("genotype_gvcfs", "tool_error")}
     step = row(study.collect().steps, step="genotype_gvcfs")
     assert (step.jobs, step.failed_jobs) == (2, 1)
@@ -355,7 +355,7 @@ def test_independent_processes_have_cohorts_of_their_own(study):
 def test_an_attempt_that_was_killed_has_no_end_and_no_figures(study):
     unknown = dict.fromkeys(("end", "wall_s", "exit_code", "cpu_s", "peak_rss_mib", "read_mib", "write_mib"))
     killed = job("map_and_sort", "B", 5) | unknown | {"cause": "killed", "message": "it was killed"}
-    study.cell("A", "B", exit_code=1).ledger(*proven("A"), killed)
+    study.run("A", "B", exit_code=1).ledger(*proven("A"), killed)
     tables = study.collect()
     assert study.causes() == {"A": None, "B": ("map_and_sort", "killed")}
     killed = row(tables.jobs, sample="B")
@@ -367,13 +367,13 @@ def test_an_attempt_that_was_killed_has_no_end_and_no_figures(study):
 
 def test_a_sample_without_a_job_has_failed(study):
     processes = [{"directory": f"samples/{name}", "samples": [name], "exit_code": int(name == "B")} for name in "AB"]
-    study.cell("A", "B", processes=processes).ledger(*whole("A"), process="samples/A")
+    study.run("A", "B", processes=processes).ledger(*whole("A"), process="samples/A")
     assert study.causes() == {"A": None, "B": (None, "no_job_ran")}
     assert row(study.collect().runs).failures == "B: no_job_ran"
 
 
-def test_a_cell_without_a_job_is_a_run_of_nothing(study):
-    study.cell("A", exit_code=1)
+def test_a_run_without_a_job_is_a_run_of_nothing(study):
+    study.run("A", exit_code=1)
     run = row(study.collect().runs)
     assert (run.succeeded, run.failed, run.genomes_per_day) == (0, 1, 0)
     unknown = ("makespan_s", "cpu_utilisation", "cpu_s", "peak_memory_mib", "cpu_s_per_gigabase")
@@ -382,21 +382,21 @@ def test_a_cell_without_a_job_is_a_run_of_nothing(study):
 
 
 def test_a_sample_that_stopped_half_way_did_not_succeed(study):
-    study.cell("A", "B").ledger(*whole("A"), job("map_and_sort", "B"))
+    study.run("A", "B").ledger(*whole("A"), job("map_and_sort", "B"))
     assert study.causes() == {"A": None, "B": ("haplotype_caller", "not_finished")}
 
 
-def test_other_cells_tell_which_steps_a_run_that_was_broken_off_did_not_reach(study):
-    study.cell("A", repeat=1).ledger(*whole("A"))
-    study.cell("B", repeat=2, exit_code=137).ledger(job("map_and_sort", "B"))
+def test_other_runs_tell_which_steps_a_run_that_was_broken_off_did_not_reach(study):
+    study.run("A", repeat=1).ledger(*whole("A"))
+    study.run("B", repeat=2, exit_code=137).ledger(job("map_and_sort", "B"))
     assert study.causes() == {"A": None, "B": ("mark_duplicates", "not_finished")}
     said = row(study.collect().samples, sample="B").message
     assert said == "it never went through mark_duplicates; Snakemake ended with exit code 137"
 
 
 def test_a_sample_is_not_whole_before_its_cohort_is(study):
-    study.cell("A", repeat=1).ledger(*proven("A"), job("hard_filter", None, 20))
-    study.cell("B", "C", repeat=2, exit_code=1).ledger(*proven("B"), broken("map_and_sort", "C"))
+    study.run("A", repeat=1).ledger(*proven("A"), job("hard_filter", None, 20))
+    study.run("B", "C", repeat=2, exit_code=1).ledger(*proven("B"), broken("map_and_sort", "C"))
     assert study.causes() == {
         "A": None,
         "B": ("hard_filter", "not_finished"),
@@ -405,27 +405,27 @@ def test_a_sample_is_not_whole_before_its_cohort_is(study):
 
 
 def test_settings_that_differ_may_have_other_steps(study):
-    study.cell("A", repeat=1).ledger(*proven("A"), job("hard_filter", "A", 20))
-    cell = study.cell("B", "C", repeat=2, exit_code=1, settings={"config_digest": "another"})
-    cell.ledger(*proven("B"), broken("map_and_sort", "C"))
+    study.run("A", repeat=1).ledger(*proven("A"), job("hard_filter", "A", 20))
+    spec = study.run("B", "C", repeat=2, exit_code=1, settings={"config_digest": "another"})
+    spec.ledger(*proven("B"), broken("map_and_sort", "C"))
     assert study.causes()["B"] is None
 
 
 @pytest.mark.parametrize("exit_code", [1, -9, None])
 def test_an_error_that_no_job_explains_leaves_no_sample_whole(study, exit_code):
-    study.cell("A", "B", exit_code=exit_code).ledger(*proven("A"), *proven("B"))
+    study.run("A", "B", exit_code=exit_code).ledger(*proven("A"), *proven("B"))
     assert study.causes() == dict.fromkeys("AB", (None, "not_finished"))
     assert row(study.collect().runs).genomes_per_day == 0
 
 
 def test_a_step_that_was_not_reached_explains_an_error(study):
-    study.cell("A", repeat=1).ledger(*proven("A"))
-    study.cell("B", "C", repeat=2, exit_code=1).ledger(*proven("B"), job("map_and_sort", "C"))
+    study.run("A", repeat=1).ledger(*proven("A"))
+    study.run("B", "C", repeat=2, exit_code=1).ledger(*proven("B"), job("map_and_sort", "C"))
     assert study.causes() == {"A": None, "B": None, "C": ("mark_duplicates", "not_finished")}
 
 
 def test_failed_quality_control_is_outside(study):
-    study.cell("A", exit_code=1).ledger(*proven("A"), broken("qc", "A", 20))
+    study.run("A", exit_code=1).ledger(*proven("A"), broken("qc", "A", 20))
     assert study.causes() == {"A": None}
     tables = study.collect()
     assert row(tables.runs).makespan_s == 20
@@ -436,7 +436,7 @@ def test_failed_quality_control_is_outside(study):
 
 def test_what_run_json_does_not_know_is_empty_and_not_zero(study):
     unknown = dict.fromkeys(("cpu_s", "peak_disk_mib", "inputs", "outputs", "settings", "host"))
-    study.cell("A", **unknown).ledger(*whole("A"))
+    study.run("A", **unknown).ledger(*whole("A"))
     tables = study.collect()
     missing = ["host", "sku", "os_cpu_s", "peak_disk_mib", "gigabases", "gigabases_per_day", "human_30x_per_day"]
     assert {getattr(row(tables.runs), name) for name in (*missing, "cpu_s_per_gigabase", "failures")} == {None}
@@ -454,7 +454,7 @@ def read_tsv(study: Study, table: str) -> list[str]:
 
 def test_bases_of_one_sample_that_are_not_known_make_the_sum_unknown(study):
     inputs = {"A": {"bases": 10**9}, "B": {}}
-    study.cell("A", "B", inputs=inputs).ledger(*whole("A"), *whole("B"))
+    study.run("A", "B", inputs=inputs).ledger(*whole("A"), *whole("B"))
     assert row(study.collect().runs).gigabases is None
 
 
@@ -464,7 +464,7 @@ def test_waiting_moved_bytes_and_bindings_of_a_run(study):
         job("haplotype_caller", "A", 10, read_mib=2.0, write_mib=20.0, shared_inputs_mib=4.0, binding_ok=False),
         job("qc", "A", 20, read_mib=400.0, write_mib=400.0, binding_ok=False, split=True),
     ]
-    study.cell("A").ledger(*records)
+    study.run("A").ledger(*records)
     run = row(study.collect().runs)
     assert (run.read_mib, run.write_mib, run.wait_s) == (3, 30, 1)
     assert run.shared_inputs_mib == 12
@@ -474,7 +474,7 @@ def test_waiting_moved_bytes_and_bindings_of_a_run(study):
 
 
 def test_jobs_stand_in_the_order_in_which_they_began(study):
-    study.cell("A", "B").ledger(
+    study.run("A", "B").ledger(
         job("map_and_sort", "B", 5), job("map_and_sort", "A", 3), *whole("A", 20), *whole("B", 40)
     )
     jobs = study.collect().jobs
@@ -484,7 +484,7 @@ def test_jobs_stand_in_the_order_in_which_they_began(study):
 
 def test_processors_are_not_pooled(study):
     for repeat, sku in ((1, "7763"), (2, "8352Y")):
-        study.cell("A", repeat=repeat, host={"hostname": sku, "sku": sku}).ledger(*whole("A"))
+        study.run("A", repeat=repeat, host={"hostname": sku, "sku": sku}).ledger(*whole("A"))
     points = study.collect().points
     assert [(point.sku, point.repeats) for point in points] == [("7763", 1), ("8352Y", 1)]
 
@@ -539,42 +539,42 @@ NAME = "germline-n1-scheduled-compact-r1"
         ({"start": "today"}, "run.json: not a valid run.json: Invalid RFC3339 encoded datetime - at `$.start`"),
         (
             {"processes": [{"directory": ".", "samples": ["A", "X"]}]},
-            "run.json: not a valid run.json: processes: X: no sample of this cell",
+            "run.json: not a valid run.json: processes: X: no sample of this run",
         ),
     ],
 )
 def test_a_run_json_that_is_none(study, changed, said):
-    study.cell("A", **changed)
+    study.run("A", **changed)
     assert refused(study).startswith(f"{NAME}/{said}")
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"mode": "both"}, "run.json: not a valid run.json: Invalid enum value 'both' - at `$.cell.mode`"),
-        ({"cores": None}, "run.json: not a valid run.json: Object missing required field `cores` - at `$.cell`"),
+        ({"mode": "both"}, "run.json: not a valid run.json: Invalid enum value 'both' - at `$.run.mode`"),
+        ({"cores": None}, "run.json: not a valid run.json: Object missing required field `cores` - at `$.run`"),
         ({"n": 3}, "run.json: not a valid run.json: n is 3, but it names 1 samples"),
-        ({"cell": "another"}, "run.json: it is of the cell another; a cell's folder keeps its name"),
+        ({"name": "another"}, "run.json: it is of the run another; a run's folder keeps its name"),
     ],
 )
-def test_a_cell_that_contradicts_itself(study, changed, said):
-    cell = study.cell("A")
-    record = json.loads((cell.folder / "run.json").read_text())
-    record["cell"] |= changed
-    (cell.folder / "run.json").write_text(json.dumps(record))
+def test_a_run_that_contradicts_itself(study, changed, said):
+    spec = study.run("A")
+    record = json.loads((spec.folder / "run.json").read_text())
+    record["spec"] |= changed
+    (spec.folder / "run.json").write_text(json.dumps(record))
     assert refused(study).startswith(f"{NAME}/{said}")
 
 
 def test_a_file_that_is_cut_off(study):
-    cell = study.cell("A")
-    text = json.dumps(json.loads((cell.folder / "run.json").read_text()), indent=1)
-    (cell.folder / "run.json").write_text(text[:100])
+    spec = study.run("A")
+    text = json.dumps(json.loads((spec.folder / "run.json").read_text()), indent=1)
+    (spec.folder / "run.json").write_text(text[:100])
     assert re.match(rf"{NAME}/run\.json line \d+: not JSON: ", refused(study))
 
 
 def test_a_broken_line_of_a_ledger(study):
-    cell = study.cell("A").ledger(*whole("A"))
-    with (cell.folder / "ledger.jsonl").open("a") as ledger:
+    spec = study.run("A").ledger(*whole("A"))
+    with (spec.folder / "ledger.jsonl").open("a") as ledger:
         ledger.write('{"schema": 1, "rule"')
     with pytest.warns(LedgerWarning, match=r"left out: 1 of its lines \(number 3\)"):
         collected = study.collect()
@@ -582,7 +582,7 @@ def test_a_broken_line_of_a_ledger(study):
 
 
 def test_a_ledger_of_other_samples(study):
-    study.cell("A").ledger(*whole("A"), *whole("B"))
+    study.run("A").ledger(*whole("A"), *whole("B"))
     assert refused(study) == f"{NAME}/ledger.jsonl line 3: B: no sample of this process, says run.json"
 
 
@@ -601,8 +601,8 @@ def test_a_record_of_an_earlier_run_in_the_same_place_is_none_of_this_one(tmp_pa
 
 def test_a_ledger_that_goes_on_from_an_interrupted_run(study):
     before = job("map_and_sort", "A", -3600, host="node1")
-    study.cell("A").ledger(before, job("haplotype_caller", "A", 5, host="node1"))
-    said = "a job that began before its run did; remove the cell and run it again"
+    study.run("A").ledger(before, job("haplotype_caller", "A", 5, host="node1"))
+    said = "a job that began before its run did; remove the run and run it again"
     assert refused(study) == f"{NAME}/ledger.jsonl line 1: {said}"
 
 
@@ -610,7 +610,7 @@ def test_a_ledger_that_goes_on_from_an_interrupted_run(study):
 
 
 def test_over_several_hosts_no_time_is_since_another_hosts(study):
-    study.cell("A", "B").ledger(job("map_and_sort", "A", 0), job("map_and_sort", "B", -7200, host="node2", node="n2"))
+    study.run("A", "B").ledger(job("map_and_sort", "A", 0), job("map_and_sort", "B", -7200, host="node2", node="n2"))
     tables = study.collect()
     assert {(each.start_s, each.end_s) for each in tables.jobs} == {(None, None)}
     assert {step.barrier_h for step in tables.steps} == {None}

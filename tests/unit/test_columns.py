@@ -23,8 +23,8 @@ def test_a_unit_stands_in_the_name():
         assert not wrong, f"{table}.{column.name}: {column.unit}"
 
 
-def test_every_row_says_which_cell_and_every_point_which_point():
-    keys = list(columns.OfCell.__struct_fields__)
+def test_every_row_says_which_run_and_every_point_which_point():
+    keys = list(columns.OfRun.__struct_fields__)
     for table in ("jobs", "samples", "steps", "runs"):
         assert columns.names(table)[: len(keys)] == keys
     assert columns.names("points")[:6] == ["study", "pipeline", "mode", "binding", "nodes", "n"]

@@ -44,21 +44,21 @@ def attempt(sample, step, start, end, exit_code=0):
     }
 
 
-def cell(n, makespan_s, repeat=1, failed=0, **changes):
-    """A cell that ran: N samples from start to end of the makespan, mapped in a quarter of it; the last ones failed."""
+def spec(n, makespan_s, repeat=1, failed=0, **changes):
+    """A run that ran: N samples from start to end of the makespan, mapped in a quarter of it; the last ones failed."""
     samples = [f"S{number}" for number in range(1, n + 1)]
     return {"n": n, "makespan_s": makespan_s, "repeat": repeat, "failed": failed, "samples": samples} | changes
 
 
-def write_study(folder, *cells, **everywhere):
-    """A study's folder with these cells; `everywhere` changes each of them."""
+def write_study(folder, *specs, **everywhere):
+    """A study's folder with these runs; `everywhere` changes each of them."""
     folder.mkdir(parents=True)
-    for one in cells:
-        write_cell(folder, {"mode": "scheduled", "binding": "compact"} | one | everywhere)
+    for one in specs:
+        write_spec(folder, {"mode": "scheduled", "binding": "compact"} | one | everywhere)
     return folder
 
 
-def write_cell(study, given):
+def write_spec(study, given):
     warm_up = given["repeat"] == 0
     when = "warmup1" if warm_up else f"r{given['repeat']}"
     pipeline = given.get("pipeline", "germline")
@@ -66,7 +66,7 @@ def write_cell(study, given):
     folder = study / name
     folder.mkdir()
     made = {name: given.get(name) for name in ("n", "repeat", "mode", "binding", "samples")} | {
-        **{"schema": 1, "study": study.name, "cell": name, "pipeline": pipeline, "warm_up": warm_up, "seed": 1},
+        **{"schema": 1, "study": study.name, "name": name, "pipeline": pipeline, "warm_up": warm_up, "seed": 1},
         **{"cache": given.get("cache", "as_is"), "cores": given.get("cores", 2), "config": "config/config.yaml"},
         **{"threads": given.get("threads", {MAP: 1}), "profile": given.get("profile", "profiles/throughput")},
     }
@@ -85,7 +85,7 @@ def ledger(given):
         yield attempt(sample, last, mapped, ended, int(number > given["n"] - given["failed"]))
 
 
-def record(cell, given):
+def record(spec, given):
     ok = given["samples"][: given["n"] - given["failed"]]
     settings = {
         **{"workflow_commit": "abc123", "workflow_digest": "d" * 64},
@@ -95,7 +95,7 @@ def record(cell, given):
     bound = {"boundary": "l3", "memory": "default", "smt": False, "stall_s": 0}
     own = {"profile_digest": None, "binding": bound, "memory_applied": "default", "pair_hmm": AVX512}
     return {
-        **{"schema": 1, "cell": cell, "start": time(0), "end": time(given["makespan_s"]), "cpu_s": None},
+        **{"schema": 1, "spec": spec, "start": time(0), "end": time(given["makespan_s"]), "cpu_s": None},
         **{"wall_s": given["makespan_s"], "peak_disk_mib": None},
         "processes": [{"directory": ".", "samples": given["samples"], "exit_code": 0}],
         "inputs": given.get("inputs", {s: {"digest": digest(s), "bases": 1_000_000_000} for s in given["samples"]}),
@@ -117,8 +117,8 @@ def digest(text):
 # relative errors are both 50 / 950 = 60 / 1140 = 0.0526316, so that of the ratio is that x sqrt(2) = 0.0744323
 # degrees of freedom: (2 u^2)^2 / (u^4 / 1 + u^4 / 1) = 2, for which a table of Student's t has 4.30265 at 95%
 # exp(4.30265 x 0.0744323) = 1.37748: 1.2 / 1.37748 = 0.87116 and 1.2 x 1.37748 = 1.65298
-A = (cell(1, 86.4), cell(1, 96, 2))
-B = (cell(1, 72), cell(1, 80, 2))
+A = (spec(1, 86.4), spec(1, 96, 2))
+B = (spec(1, 72), spec(1, 80, 2))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -142,8 +142,8 @@ def read_once():
 @pytest.fixture
 def study(tmp_path):
     """Write a study and return its folder; those of one host each, so that hosts differ."""
-    return lambda name, *cells, **everywhere: write_study(
-        tmp_path / name, *cells, **{"host": f"node of {name}"} | everywhere
+    return lambda name, *specs, **everywhere: write_study(
+        tmp_path / name, *specs, **{"host": f"node of {name}"} | everywhere
     )
 
 
@@ -189,7 +189,7 @@ def test_ratio_and_interval_by_hand(study, compare):
 
 def test_figures_of_a_point_by_hand(study, compare):
     """2 samples of 1 Gb on 2 cores for 80 s: a quarter of it mapping, a quarter of each CPU used."""
-    _, told = as_json(compare, study("A", cell(2, 80)), study("B", cell(2, 40)))
+    _, told = as_json(compare, study("A", spec(2, 80)), study("B", spec(2, 40)))
     (point,) = told["points"]
     expected = {
         ("genomes_per_day", None): 86400 * 2 / 80,
@@ -220,8 +220,8 @@ def test_without_repeats_no_interval_is_invented(study, compare):
     assert "1.14 (no CI)" in compare(*names)[1]
 
 
-def test_warm_ups_and_unfinished_cells_count_nothing(study, compare):
-    more = (cell(1, 500, 0), cell(1, 9, 3, unfinished=True))
+def test_warm_ups_and_unfinished_runs_count_nothing(study, compare):
+    more = (spec(1, 500, 0), spec(1, 9, 3, unfinished=True))
     _, told = as_json(compare, study("A", *A, *more), study("B", *B))
     _, plain = as_json(compare, study("x/A", *A), study("x/B", *B))
     assert (told["points"], told["best"]) == (plain["points"], plain["best"])
@@ -231,7 +231,7 @@ def test_warm_ups_and_unfinished_cells_count_nothing(study, compare):
 
 def test_what_is_not_recorded_is_missing_and_not_0(study, compare):
     unread = {"S1": {"digest": digest("S1"), "bases": None}}
-    names = study("A", cell(1, 80, inputs=unread)), study("B", cell(1, 40))
+    names = study("A", spec(1, 80, inputs=unread)), study("B", spec(1, 40))
     _, told = as_json(compare, *names)
     found = figures(told["points"][0], "gigabases_per_day")
     assert (found["A"]["n"], found["A"]["mean"], found["B"]["ratio"]["value"]) == (0, None, None)
@@ -241,7 +241,7 @@ def test_what_is_not_recorded_is_missing_and_not_0(study, compare):
 
 def test_best_n_against_best_n(study, compare):
     """A: 86400 / 80 = 1080 and 172800 / 100 = 1728 at 2; B: 2160 at 1, and 86400 / 50 = 1728 at 2, one failed."""
-    names = study("A", cell(1, 80), cell(2, 100)), study("B", cell(1, 40), cell(2, 50, failed=1))
+    names = study("A", spec(1, 80), spec(2, 100)), study("B", spec(1, 40), spec(2, 50, failed=1))
     (curve,) = as_json(compare, *names)[1]["best"]
     a, b = curve["sides"]["A"], curve["sides"]["B"]
     assert (a["knee"]["n"], a["most"]["genomes_per_day"]["mean"]) == (2, pytest.approx(1728))
@@ -252,14 +252,14 @@ def test_best_n_against_best_n(study, compare):
 
 
 def test_of_three_each_is_held_against_the_first(study, compare):
-    names = study("A", cell(1, 80)), study("B", cell(1, 40)), study("C", cell(1, 20), cell(2, 80))
+    names = study("A", spec(1, 80)), study("B", spec(1, 40)), study("C", spec(1, 20), spec(2, 80))
     _, told = as_json(compare, *names)
     found = figures(told["points"][0], "makespan_s")
     assert [found[name]["ratio"] and found[name]["ratio"]["value"] for name in "ABC"] == [None, 0.5, 0.25]
 
 
 def test_a_point_that_the_first_lacks_is_held_against_the_first_that_has_it(study, compare):
-    names = study("A", cell(1, 80)), study("B", cell(1, 40), cell(2, 80)), study("C", cell(1, 20), cell(2, 60))
+    names = study("A", spec(1, 80)), study("B", spec(1, 40), spec(2, 80)), study("C", spec(1, 20), spec(2, 60))
     _, told = as_json(compare, *names)
     found = figures(told["points"][1], "makespan_s")
     assert list(found) == ["B", "C"]
@@ -416,14 +416,14 @@ def test_all_differences_are_told_at_once(study, compare):
 
 
 def test_one_difference_at_many_n_is_told_once(study, compare):
-    a = study("A", cell(1, 80), cell(2, 90))
-    b = study("B", *(cell(n, 80, samples=["T1", "T2"][:n]) for n in (1, 2)))
+    a = study("A", spec(1, 80), spec(2, 90))
+    b = study("B", *(spec(n, 80, samples=["T1", "T2"][:n]) for n in (1, 2)))
     (line,) = compare(a, b)[2]
     assert line.startswith("gpd compare: not comparable: inputs: S1 533100000000 (A), S2 533200000000 (A), T1 ")
 
 
 def test_samples_are_what_was_read_and_not_how_they_are_called(study, compare):
-    renamed = cell(1, 72, samples=["HG1"], inputs={"HG1": {"digest": digest("S1"), "bases": 1}}, outputs=[])
+    renamed = spec(1, 72, samples=["HG1"], inputs={"HG1": {"digest": digest("S1"), "bases": 1}}, outputs=[])
     assert compare(study("A", *A), study("B", renamed))[0] == 0
 
 
@@ -435,12 +435,12 @@ def test_outputs_of_other_inputs_are_not_held_against_each_other(study, compare)
 
 
 def test_outputs_that_agree_are_counted(study, compare):
-    _, out, _ = compare(study("A", cell(2, 80)), study("B", cell(2, 40)))
+    _, out, _ = compare(study("A", spec(2, 80)), study("B", spec(2, 40)))
     assert "outputs: 2 outputs of the same input on two sides or more, all equal" in out
 
 
 def test_outputs_count_also_where_they_ran_at_another_n(study, compare):
-    b = study("B", cell(1, 72), cell(2, 80, outputs=OTHER_CALLS))
+    b = study("B", spec(1, 72), spec(2, 80, outputs=OTHER_CALLS))
     assert compare(study("A", *A), b)[2][0].startswith("gpd compare: not comparable: outputs: calls of S1")
 
 
@@ -467,8 +467,8 @@ def records(folder):
 
 
 def test_repeats_made_alike_have_no_differences(study):
-    redrawn = cell(1, 80, 3, samples=["S7"])
-    assert pooled_differences(records(study("A", *A, redrawn, cell(1, 9, 0, cache="cold")))) == []
+    redrawn = spec(1, 80, 3, samples=["S7"])
+    assert pooled_differences(records(study("A", *A, redrawn, spec(1, 9, 0, cache="cold")))) == []
 
 
 @pytest.mark.deep
@@ -515,7 +515,7 @@ def test_outputs_that_differ_within_one_study_are_refused(study, compare):
 
 # ---- parts of one study --------------------------------------------------------------------------------
 
-BOTH_MODES = (cell(1, 90, mode="independent", binding="none", profile="profiles/published", threads={}), cell(1, 60))
+BOTH_MODES = (spec(1, 90, mode="independent", binding="none", profile="profiles/published", threads={}), spec(1, 60))
 
 
 def test_one_study_is_compared_within_itself(study, compare):
@@ -533,7 +533,7 @@ def test_one_study_is_compared_within_itself(study, compare):
 
 @pytest.mark.deep
 def test_parts_of_a_study_are_compared_as_they_are_named(study, compare):
-    a = study("A", *BOTH_MODES, cell(1, 45, binding="scatter"))
+    a = study("A", *BOTH_MODES, spec(1, 45, binding="scatter"))
     _, told = as_json(compare, f"{a}:scheduled:compact", f"{a}:independent")
     assert [side["name"] for side in told["sides"]] == ["A:scheduled:compact", "A:independent"]
     assert figures(told["points"][0], "makespan_s")["A:independent"]["ratio"]["value"] == pytest.approx(1.5)
@@ -546,9 +546,9 @@ def test_parts_of_a_study_are_compared_as_they_are_named(study, compare):
 @pytest.mark.deep
 def test_bindings_that_differ_in_boundary_or_memory_alone_are_sides(study, compare):
     near, far = (
-        cell(1, makespan, binding=f"compact-numa-{memory}") for makespan, memory in ((30, "local"), (45, "interleave"))
+        spec(1, makespan, binding=f"compact-numa-{memory}") for makespan, memory in ((30, "local"), (45, "interleave"))
     )
-    a = study("A", near, far, cell(1, 60))
+    a = study("A", near, far, spec(1, 60))
     _, told = as_json(compare, a)
     assert {side["name"] for side in told["sides"]} == {
         *("A:scheduled:compact", "A:scheduled:compact-numa-local", "A:scheduled:compact-numa-interleave")
@@ -593,7 +593,7 @@ def test_no_run_is_on_both_sides(study, compare):
 def test_a_part_that_a_study_does_not_have_is_refused_with_those_there_are(study, compare):
     a = study("A", *BOTH_MODES)
     said = refused(compare, f"{a}:scatter")
-    assert said == f"{a}: no finished cell is scatter; there are independent:none, scheduled:compact"
+    assert said == f"{a}: no finished run is scatter; there are independent:none, scheduled:compact"
 
 
 def test_a_folder_may_have_a_colon_in_its_name(study, compare):
@@ -649,7 +649,7 @@ def test_samples_of_about_one_size_have_both_ratios(study, compare, gigabases):
 
 
 def test_a_step_of_a_run_without_a_genome_has_no_hours_a_gigabase(study, compare):
-    _, told = as_json(compare, study("A", cell(1, 80, failed=1)), study("B", cell(1, 40)))
+    _, told = as_json(compare, study("A", spec(1, 80, failed=1)), study("B", spec(1, 40)))
     found = figures(told["points"][0], "barrier_h_per_gigabase", MAP)
     assert (found["A"]["mean"], found["B"]["mean"]) == (None, pytest.approx(10 / 3600))
 
@@ -658,7 +658,7 @@ def test_a_step_of_a_run_without_a_genome_has_no_hours_a_gigabase(study, compare
 
 
 def test_no_point_in_common_is_refused_with_those_that_there_are(study, compare):
-    assert compare(study("A", cell(1, 80), cell(2, 90)), study("B", cell(3, 80))) == (
+    assert compare(study("A", spec(1, 80), spec(2, 90)), study("B", spec(3, 80))) == (
         1,
         "",
         [
@@ -670,7 +670,7 @@ def test_no_point_in_common_is_refused_with_those_that_there_are(study, compare)
 
 
 def test_what_one_study_alone_has_is_said(study, compare):
-    _, out, _ = compare(study("A", cell(1, 80), cell(2, 90), cell(4, 95)), study("B", cell(1, 40)))
+    _, out, _ = compare(study("A", spec(1, 80), spec(2, 90), spec(4, 95)), study("B", spec(1, 40)))
     assert "only in A: germline, scheduled, compact binding: N = 2, 4\n" in out
 
 
@@ -691,8 +691,8 @@ def test_rna_seq_has_samples_a_day_and_no_30x(study, compare):
 
 def test_a_curve_is_held_against_its_own_kind_first(study, compare):
     """Binding may differ, but compact has a partner of its own, so scatter has none left."""
-    a = study("A", cell(1, 80), cell(1, 60, binding="scatter"))
-    b = study("B", cell(1, 40))
+    a = study("A", spec(1, 80), spec(1, 60, binding="scatter"))
+    b = study("B", spec(1, 40))
     code, told = as_json(compare, a, b, allow=["binding"])
     assert code == 0
     assert [(one["binding"], figures(one, "makespan_s")["B"]["mean"]) for one in told["points"]] == [("compact", 40)]
@@ -759,7 +759,7 @@ def test_published_figures_come_in_the_order_in_which_they_are_named(study, comp
 @pytest.mark.deep
 def test_an_overview_of_all_that_was_published_is_short(study, compare):
     """All SKUs at their best N, and the steps where most can be seen, at N = 1, as far as there is room."""
-    lines = compare(study("A", *BOTH_MODES, cell(2, 90)), "published")[1].splitlines()
+    lines = compare(study("A", *BOTH_MODES, spec(2, 90)), "published")[1].splitlines()
     assert len(lines) < 80
     assert max(len(line) for line in lines if line[:1] in tuple("┃│")) <= 140
     assert [line.strip() for line in lines if line.startswith("germline, N")] == ["germline, N = 1"]
@@ -804,12 +804,12 @@ def test_what_is_no_study_is_refused(study, compare, tmp_path):
     (tmp_path / "empty").mkdir()
     for name in ("empty", "nowhere"):
         said = refused(compare, study("A", *A) if name == "empty" else tmp_path / "A", tmp_path / name)
-        assert said == (f"{tmp_path / name}: not a study: no cell in it; name the folder of a study")
+        assert said == (f"{tmp_path / name}: not a study: no run in it; name the folder of a study")
 
 
-def test_a_study_without_a_finished_cell_is_refused(study, compare):
-    begun = study("B", cell(1, 80, unfinished=True), cell(1, 80, 0))
-    assert refused(compare, study("A", *A), begun).startswith(f"{begun}: no finished cell but warm-ups")
+def test_a_study_without_a_finished_run_is_refused(study, compare):
+    begun = study("B", spec(1, 80, unfinished=True), spec(1, 80, 0))
+    assert refused(compare, study("A", *A), begun).startswith(f"{begun}: no finished run but warm-ups")
 
 
 def test_a_broken_record_is_refused_with_its_file(study, compare):
@@ -856,7 +856,7 @@ def rows_of(out, caption):
 
 def test_the_first_table_has_a_row_a_side_at_its_best_n(study, compare):
     """A: 1000 and 900 a day at N = 1, and 172800 / 100 = 1728 at 2; the published figures: see test_series.py."""
-    names = study("A", *A, cell(2, 100)), "published:8352Y"
+    names = study("A", *A, spec(2, 100)), "published:8352Y"
     assert rows_of(compare(*names)[1], "germline, scheduled, compact binding: each at its best N") == [
         ["A", "8352Y", "2", "2", "0", "2", "1,728", "1,728", "18.6", ""],
         ["published:8352Y", "8352Y", "64", "16", "2", "12", "6.02", "990", "10.6", "0.573 (no CI)"],
@@ -870,7 +870,7 @@ def test_the_table_of_a_point_has_each_figure_beside_its_ratio(study, compare):
     """
     code, out, _ = compare(study("A", *A), study("B", *B))
     assert code == 0
-    rows = {cells[0]: cells[1:] for cells in rows_of(out, "germline, N = 1, scheduled, compact binding ")}
+    rows = {specs[0]: specs[1:] for specs in rows_of(out, "germline, N = 1, scheduled, compact binding ")}
     assert rows["makespan, s"][:2] == ["91.2 \u00b1 4.8", "76.0 \u00b1 4.0"]
     assert rows["makespan, s"][2].startswith("0.833 (")
     assert rows["genomes a day"][:2] == ["950 \u00b1 50", "1,140 \u00b1 60"]

@@ -1,4 +1,4 @@
-"""How many samples at once a cell of the lab may have, by predictions and free bytes that are given."""
+"""How many samples at once a run of the lab may have, by predictions and free bytes that are given."""
 
 import json
 

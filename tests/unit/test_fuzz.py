@@ -240,8 +240,8 @@ def judge_ledger(folder: Path):
     return judge
 
 
-CELL = "germline-n1-scheduled-compact-r1"
-RUN, PLANNED = (json.loads((recorded_studies.study() / CELL / name).read_text()) for name in ("run.json", "cell.json"))
+RUN = "germline-n1-scheduled-compact-r1"
+RUN, PLANNED = (json.loads((recorded_studies.study() / RUN / name).read_text()) for name in ("run.json", "cell.json"))
 NODE = json.loads((GOLDEN / "nodes" / "epyc-2x64.json").read_text())
 NODE |= {"latency": None, "cores": NODE["cores"][:2]}
 STUDY = {
@@ -258,20 +258,20 @@ RECORDS = {
     "cell.json": PLANNED,
     "node.json": NODE,
     "study.json": STUDY,
-    "starts.jsonl": {"cell": "c", "run": "r"},
+    "starts.jsonl": {"name": "c", "run": "r"},
 }
-LEDGER = (recorded_studies.study() / CELL / "ledger.jsonl").read_bytes()
+LEDGER = (recorded_studies.study() / RUN / "ledger.jsonl").read_bytes()
 
 
 def judge_records(folder: Path):
-    """Collect a study of one cell with it."""
-    study_folder, cell = folder / "study", folder / "study" / CELL
-    cell.mkdir(parents=True)
-    (cell / "ledger.jsonl").write_bytes(LEDGER)
+    """Collect a study of one run with it."""
+    study_folder, spec = folder / "study", folder / "study" / RUN
+    spec.mkdir(parents=True)
+    (spec / "ledger.jsonl").write_bytes(LEDGER)
 
     def judge(file: tuple[str, bytes]) -> list[str]:
         name, content = file
-        places = {one: (cell if one in ("run.json", "cell.json") else study_folder) / one for one in RECORDS}
+        places = {one: (spec if one in ("run.json", "cell.json") else study_folder) / one for one in RECORDS}
         for place in places.values():
             place.unlink(missing_ok=True)
         for one in ("run.json", "cell.json"):

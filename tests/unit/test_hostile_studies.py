@@ -19,12 +19,12 @@ from gpd import files
 from gpd.cli import app
 from gpd.commands import run_display
 from gpd.commands.subcommands import Terminal
-from gpd.lab import cells
+from gpd.lab import single_run
 from gpd.tables.summary import Failure
 
 GOLDEN = recorded_studies.study()
-CELLS = ("germline-n1-scheduled-compact-r1", "germline-n1-scheduled-compact-r2")
-FIRST = CELLS[0]
+RUNS = ("germline-n1-scheduled-compact-r1", "germline-n1-scheduled-compact-r2")
+FIRST = RUNS[0]
 ORDERS = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"  # a terminal would clear itself, rename itself, turn text around
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 HANGS_S = 60
@@ -43,12 +43,12 @@ def elsewhere(tmp_path) -> Path:
 
 @pytest.fixture
 def study(tmp_path, elsewhere, monkeypatch) -> Path:
-    """Two cells of a study; afterwards all outside of it is as it was."""
+    """Two runs of a study; afterwards all outside of it is as it was."""
     monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "study"
-    for cell in CELLS:
-        shutil.copytree(GOLDEN / cell, folder / cell)
+    for spec in RUNS:
+        shutil.copytree(GOLDEN / spec, folder / spec)
     yield folder
     assert {path.name: path.read_text() for path in elsewhere.iterdir()} == {"precious.html": "precious"}
     assert not list(tmp_path.rglob("fuzzed")), "something in it was run"
@@ -123,8 +123,8 @@ def test_a_ledger_that_is_a_pipe_is_none(study):
 
 
 def test_a_scratch_folder_elsewhere_is_not_removed(study, elsewhere):
-    (study / FIRST / cells.SCRATCH).symlink_to(elsewhere)
-    cells.clear(study / FIRST)
+    (study / FIRST / single_run.SCRATCH).symlink_to(elsewhere)
+    single_run.clear(study / FIRST)
     assert not (study / FIRST).exists()
 
 
@@ -141,11 +141,11 @@ def test_a_process_that_is_elsewhere_is_refused(study, directory):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", ["../x", "..", "/etc/passwd", "", "x" * 300, ORDERS, "a\nb", "\ud800", "\0"])
-@pytest.mark.parametrize("field", ["samples", "cell", "study"])
+@pytest.mark.parametrize("field", ["samples", "run", "study"])
 def test_a_name_that_leads_elsewhere_is_refused(study, field, name):
     path = study / FIRST / "run.json"
-    cell = json.loads(path.read_text())["cell"]
-    change(path, cell=cell | {field: [name] if field == "samples" else name})
+    spec = json.loads(path.read_text())["spec"]
+    change(path, spec=spec | {field: [name] if field == "samples" else name})
     refused("report", study)
 
 
@@ -211,12 +211,12 @@ def test_records_beyond_reason_are_left_out_and_named(tmp_path, monkeypatch, cha
 
 @pytest.mark.deep
 def test_pages_escape_what_records_say(study, tmp_path):
-    for cell in CELLS:
-        path = study / cell / "run.json"
+    for spec in RUNS:
+        path = study / spec / "run.json"
         told = json.loads(path.read_text())
         host = told["host"] | {"cpu_model": SCRIPT, "hostname": SCRIPT, "kernel": f"{ORDERS}|[x](javascript:x)"}
         change(path, host=host, settings=told["settings"] | {"tools": {SCRIPT: SCRIPT, "bwa": "$x$|`y`"}})
-        ledger = study / cell / "ledger.jsonl"
+        ledger = study / spec / "ledger.jsonl"
         lines = [json.loads(line) | {"host": SCRIPT} for line in ledger.read_text().splitlines()]
         lines[0] |= {"exit_code": 1, "cause": "tool_error", "message": f"{SCRIPT}{ORDERS}", "attempt": 1}
         ledger.write_text("".join(f"{json.dumps(line)}\n" for line in lines))

@@ -171,8 +171,8 @@ def test_a_row_an_attempt_with_what_it_took(write):
     told = {"cpu_s": 15.0, "peak_rss_mib": 2048.4, "read_mib": 12.25, "write_mib": 0.0, "wait_s": 0.04}
     title, heading, row = shown(write(record(1, **told)))
     assert title.strip().startswith("1 attempt, 2026-11-20 (UTC)")
-    cells = "20 12:00:00 map_and_sort S1/L1 1 0-1 0.0 10.0 15.0 1.50 2,048 12.2 0.0 yes ok"
-    assert row.split() == cells.split()
+    specs = "20 12:00:00 map_and_sort S1/L1 1 0-1 0.0 10.0 15.0 1.50 2,048 12.2 0.0 yes ok"
+    assert row.split() == specs.split()
     names = "start rule sample/unit try CPUs wait wall CPU s use peak read written bound outcome"
     assert heading.split() == names.split()
 

@@ -64,12 +64,12 @@ def test_a_condition_that_loses_all_its_samples_is_refused():
     assert design.errors(compared, units, groups) == []
 
 
-def test_a_study_draws_none_that_is_left_out_and_its_cells_do_not_name_them(folder, tmp_path):
+def test_a_study_draws_none_that_is_left_out_and_its_runs_do_not_name_them(folder, tmp_path):
     (folder / "config/config.yaml").write_text(yaml.safe_dump(configured(leave_out=["S2"])))
     source = pool.read_source(folder, folder / "config/config.yaml")
     assert [member.name for member in source.members] == ["S1", "S3"]
-    pool.lay_out(source, ["S1"], tmp_path / "cell")
-    assert yaml.safe_load((tmp_path / "cell/config/config.yaml").read_text())["leave_out"] == []
+    pool.lay_out(source, ["S1"], tmp_path / "run")
+    assert yaml.safe_load((tmp_path / "run/config/config.yaml").read_text())["leave_out"] == []
     plain = pool.settings_without_paths(source.config)
     assert pool.settings_without_paths({**source.config, "leave_out": [], "failed_samples": "drop"}) == plain
 

@@ -183,8 +183,8 @@ def compared(names, **more):
 def test_nodes_stand_side_by_side(studies):
     code, text = compared(studies)
     assert code == 0
-    told = [[cell.strip() for cell in line.strip("│").split("│")] for line in text.splitlines() if line.startswith("│")]
-    rows = {cells[0]: cells[1:] for cells in told}
+    told = [[spec.strip() for spec in line.strip("│").split("│")] for line in text.splitlines() if line.startswith("│")]
+    rows = {specs[0]: specs[1:] for specs in told}
     for scope, shown in (("core", "one core"), ("node", "the node")):
         medians = [number(record(name).bandwidth.place(scope).median("triad") / 1000) for name in NAMES]
         assert rows[f"triad, {shown}, GB/s"] == medians

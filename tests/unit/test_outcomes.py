@@ -156,7 +156,7 @@ def test_a_job_that_failed_for_good_fails_its_sample_whatever_else_happened(atte
     assert judged(exit_code, *attempts, attempt("map_and_sort", sample, 1, "tool_error"))[sample] is not None
 
 
-def test_the_judge_of_a_process_is_that_of_a_cell():
+def test_the_judge_of_a_process_is_that_of_a_run():
     process = Process("samples/A", ("A",), JOB_FAILED, (*WHOLE_A, attempt("qc", "A", 1)))
     own = passed([process], GERMLINE)
     assert [one.cause for one in judge(process, GERMLINE, own, own)] == [None]

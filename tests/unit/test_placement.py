@@ -1,4 +1,4 @@
-"""A study whose jobs Slurm places on nodes: which nodes, which cells, and figures without a common clock."""
+"""A study whose jobs Slurm places on nodes: which nodes, which runs, and figures without a common clock."""
 
 import json
 from dataclasses import replace
@@ -9,9 +9,9 @@ import yaml
 from recording import write_pool
 
 from gpd.cluster import slurm
-from gpd.lab import cells, placement, runner, study
+from gpd.lab import placement, runner, single_run, study
 from gpd.lab.study import Sample, StudyError
-from gpd.records.cell import Series
+from gpd.records.run_spec import Series
 from gpd.tables import collect
 
 # what Slurm 22.05 prints of a node of two CPUs, one of which it keeps from jobs
@@ -98,20 +98,20 @@ def test_nodes_of_two_kinds_are_refused_where_both_are_wanted(monkeypatch):
         place(monkeypatch, *nodes, most=3)
 
 
-# ---- cells -------------------------------------------------------------------------------------------
+# ---- runs -------------------------------------------------------------------------------------------
 
 
-def test_each_number_of_nodes_is_a_curve_and_a_cell_has_the_cores_of_all(settings, monkeypatch):
+def test_each_number_of_nodes_is_a_curve_and_a_run_has_the_cores_of_all(settings, monkeypatch):
     place(monkeypatch, node("a"), node("b"))
     plan = runner.make_plan(settings)
-    found = {cell.cell: (cell.series, cell.nodes, cell.cores, cell.threads) for cell in plan.cells}
+    found = {spec.name: (spec.series, spec.nodes, spec.cores, spec.threads) for spec in plan.specs}
     assert found == {
         f"germline-n2-cluster{count}-compact-r1": (
             *(Series("germline", "cluster", "compact", count), count, 16 * count, {}),
         )
         for count in (1, 2)
     }
-    assert len({cell.samples for cell in plan.cells}) == 1, "the same samples, whatever the nodes"
+    assert len({spec.samples for spec in plan.specs}) == 1, "the same samples, whatever the nodes"
 
 
 @pytest.mark.parametrize(
@@ -133,18 +133,18 @@ def test_other_modes_have_one_node(tmp_path, settings):
     assert {line.nodes for line in lines} == {1}
 
 
-def test_a_cell_has_its_nodes_in_its_profile(settings, monkeypatch, tmp_path):
+def test_a_run_has_its_nodes_in_its_profile(settings, monkeypatch, tmp_path):
     place(monkeypatch, node("a"), node("b"))
     plan = runner.make_plan(settings)
-    (cell,) = (cell for cell in plan.cells if cell.nodes == 1)
-    process = cells.Process(tmp_path / "cell", cell.samples)
-    cells._set_up(process, cell, runner._setup(plan, plan.sources["germline"], -1))
-    written = cells.read_profile(process.folder / "profile" / "config.yaml")
+    (spec,) = (spec for spec in plan.specs if spec.nodes == 1)
+    process = single_run.Process(tmp_path / "run", spec.samples)
+    single_run._set_up(process, spec, runner._setup(plan, plan.sources["germline"], -1))
+    written = single_run.read_profile(process.folder / "profile" / "config.yaml")
     mark = placement.mark(process.folder)
     assert written == {"executor": "slurm", "slurm-exclude-failed-nodes": "b", "slurm-jobname-prefix": mark}
 
 
-def test_jobs_of_a_run_that_was_killed_end_before_its_cell_is_run_again_and_so_where_it_breaks_off(
+def test_jobs_of_a_run_that_was_killed_end_before_its_run_is_run_again_and_so_where_it_breaks_off(
     settings, monkeypatch
 ):
     place(monkeypatch, node("a"), node("b"))
@@ -152,24 +152,24 @@ def test_jobs_of_a_run_that_was_killed_end_before_its_cell_is_run_again_and_so_w
     ended = []
     monkeypatch.setattr(slurm, "end", ended.append)
 
-    def break_off(cell, setup, folder, changed):
+    def break_off(spec, setup, folder, changed):
         ended.append("broken off")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cells, "_run", break_off)
+    monkeypatch.setattr(single_run, "_run", break_off)
     setup = runner._setup(plan, plan.sources["germline"], -1)
     with pytest.raises(KeyboardInterrupt):
-        cells.run(plan.cells[0], setup, lambda *_: None)
-    mark = placement.mark(setup.folder / plan.cells[0].cell)
+        single_run.run(plan.specs[0], setup, lambda *_: None)
+    mark = placement.mark(setup.folder / plan.specs[0].name)
     assert ended == [mark, "broken off", mark]
 
 
 # ---- figures -----------------------------------------------------------------------------------------
 
 
-def write_cell(folder: Path, cell, wall_s: float) -> None:
-    """A cell whose nodes' clocks are a day apart."""
-    home = folder / cell.cell
+def write_spec(folder: Path, spec, wall_s: float) -> None:
+    """A run whose nodes' clocks are a day apart."""
+    home = folder / spec.name
     home.mkdir(parents=True)
     lines = [
         {
@@ -178,13 +178,13 @@ def write_cell(folder: Path, cell, wall_s: float) -> None:
             **{"start": begin, "end": END, "message": None, "log": "x.log", "peak_rss_mib": 100.0},
             "host": host,
         }
-        for sample, begin, host in zip(cell.samples, (BEGIN, BEGIN.replace("20T", "19T")), "ab", strict=True)
+        for sample, begin, host in zip(spec.samples, (BEGIN, BEGIN.replace("20T", "19T")), "ab", strict=True)
     ]
     (home / "ledger.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     record = {
-        **{"schema": 1, "run": "run", "cell": cell.to_dict(), "start": BEGIN, "end": END, "wall_s": wall_s},
-        "processes": [{"directory": ".", "samples": list(cell.samples), "exit_code": 0}],
-        "nodes": [{"hostname": name, "node": name} for name in "ab"[: cell.nodes]],
+        **{"schema": 1, "run": "run", "spec": spec.to_dict(), "start": BEGIN, "end": END, "wall_s": wall_s},
+        "processes": [{"directory": ".", "samples": list(spec.samples), "exit_code": 0}],
+        "nodes": [{"hostname": name, "node": name} for name in "ab"[: spec.nodes]],
     }
     (home / "run.json").write_text(json.dumps(record))
 
@@ -192,8 +192,8 @@ def write_cell(folder: Path, cell, wall_s: float) -> None:
 def test_no_duration_is_taken_across_two_nodes(settings, monkeypatch):
     place(monkeypatch, node("a"), node("b"))
     plan = runner.make_plan(settings)
-    for cell in plan.cells:
-        write_cell(plan.study.folder, cell, wall_s=100.0 if cell.nodes == 1 else 80.0)
+    for spec in plan.specs:
+        write_spec(plan.study.folder, spec, wall_s=100.0 if spec.nodes == 1 else 80.0)
     tables = collect.collect(plan.study.folder)
     runs = {run.nodes: run for run in tables.runs}
     assert {n: run.makespan_s for n, run in runs.items()} == {1: 100.0, 2: 80.0}, (

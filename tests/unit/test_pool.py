@@ -48,7 +48,7 @@ def test_paths_become_absolute_and_what_is_left_out_has_its_default(folder):
 
 
 def test_a_run_of_some_samples_is_laid_out_with_their_rows_alone(folder, tmp_path):
-    target = tmp_path / "cell"
+    target = tmp_path / "run"
     pool.lay_out(read(folder), ["S2"], target, binding={"policy": "none"})
     config = yaml.safe_load((target / "config/config.yaml").read_text())
     assert (config["samples"], config["binding"]) == ("config/samples.tsv", {"policy": "none"})

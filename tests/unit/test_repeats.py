@@ -71,21 +71,21 @@ def settings(tmp_path):
 POOLS = {"germline": [Sample(f"S{number}") for number in range(1, 9)]}
 
 
-def cells(settings, seen=None):
-    return [(cell.n, cell.repeat) for cell in study.grid(settings, POOLS, 8, seen=seen)]
+def specs(settings, seen=None):
+    return [(spec.n, spec.repeat) for spec in study.grid(settings, POOLS, 8, seen=seen)]
 
 
 def test_each_point_has_as_many_repeats_as_it_takes(settings):
     (line,) = study.series(settings, "germline")
     seen = {(line, 1): Seen(3, 100.0, 1.0), (line, 2): Seen(3, 100.0, 9.0), (line, 4): Seen(5, 100.0, 9.0)}
-    found = cells(settings, seen)
+    found = specs(settings, seen)
     assert {n: max(repeat for at, repeat in found if at == n) for n in (1, 2, 4)} == {1: 3, 2: 4, 4: 5}
     assert len(found) == 3 + 4 + 5
 
 
 def test_what_repeats_came_to_does_not_change_the_order_of_the_others(settings):
     (line,) = study.series(settings, "germline")
-    before, later = cells(settings), cells(settings, {(line, 2): Seen(3, 100.0, 9.0)})
-    assert later[: len(before)] == before == sorted(before, key=lambda cell: cell[1])
+    before, later = specs(settings), specs(settings, {(line, 2): Seen(3, 100.0, 9.0)})
+    assert later[: len(before)] == before == sorted(before, key=lambda spec: spec[1])
     assert later[len(before) :] == [(2, 4)]
     assert {tuple(n for n, repeat in before if repeat == round_) for round_ in (1, 2, 3)} != {(1, 2, 4)}

@@ -18,8 +18,8 @@ from pages import Page, row, text_of
 
 from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import Series
 from gpd.records.host import Load
+from gpd.records.run_spec import Series
 from gpd.reports import figures, report, study_figures
 from gpd.reports.findings import find
 from gpd.statistics.estimates import Estimate
@@ -89,7 +89,7 @@ def only(tables: collect.Tables, **where) -> collect.Tables:
         name: [row for row in getattr(tables, name) if all(getattr(row, key) == value for key, value in where.items())]
         for name in ("jobs", "samples", "steps", "runs", "points")
     }
-    records = (run for run in tables.records if all(getattr(run.cell, key) == value for key, value in where.items()))
+    records = (run for run in tables.records if all(getattr(run.spec, key) == value for key, value in where.items()))
     return replace(tables, **kept, records=tuple(records))
 
 
@@ -246,10 +246,10 @@ def test_what_users_and_tools_wrote_is_no_markup(golden, written):
 
 @pytest.mark.deep
 def test_outputs_that_differ_are_an_error_above_all_else(golden, written):
-    found = Disagreement("calls", ("HG003",), {"a" * 64: (SCHEDULED,), "b" * 64: ("other-cell",)}, "germline")
+    found = Disagreement("calls", ("HG003",), {"a" * 64: (SCHEDULED,), "b" * 64: ("other-run",)}, "germline")
     html, plain = written(golden, disagreements=[found])
     for text in (html, plain):
-        said = "Samples that ran in several cells gave different results: calls of HG003 (germline)"
+        said = "Samples that ran in several runs gave different results: calls of HG003 (germline)"
         assert text.index(said) < text.index("Best of germline")
         for digest in ("aaaaaaaaaaaa", "bbbbbbbbbbbb"):
             assert digest in text
@@ -257,36 +257,36 @@ def test_outputs_that_differ_are_an_error_above_all_else(golden, written):
 
 
 @pytest.mark.deep
-def test_the_records_of_the_cells_are_compared(golden, written):
+def test_the_records_of_the_runs_are_compared(golden, written):
     run, *others = golden.records
     outputs = tuple(replace(output, digest="0" * 64) for output in run.outputs)
     _, plain = written(replace(golden, records=(replace(run, outputs=outputs), *others)))
-    assert plain.index("error Samples that ran in several cells gave different results") < plain.index("Best of")
+    assert plain.index("error Samples that ran in several runs gave different results") < plain.index("Best of")
 
 
 def test_how_many_outputs_agree_is_said(plain):
-    assert "3 outputs came from more than one cell each, and were the same in all of them." in plain
+    assert "3 outputs came from more than one run each, and were the same in all of them." in plain
 
 
-def test_cells_that_did_not_end_are_named_and_in_no_figure(html, plain):
+def test_runs_that_did_not_end_are_named_and_in_no_figure(html, plain):
     for text in (html, plain):
         assert text.count("germline-n4-scheduled-compact-r1") == 1
-        assert "1 cell did not end" in text
+        assert "1 run did not end" in text
         assert not re.search(r"N = 4(</th>| \|)", text)
 
 
 @pytest.mark.deep
 def test_no_text_is_markup(golden, written):
-    cell = "<b>*cell*</b> [x](y)"
-    html, plain = written(replace(golden, unfinished=(cell,), runs=changed(golden.runs, {}, study=cell)))
-    assert "<li>&lt;b&gt;*cell*&lt;/b&gt; [x](y)</li>" in html
-    assert f"\n{cell}\n" in plain and f"Throughput of {cell}\n" in plain
+    spec = "<b>*run*</b> [x](y)"
+    html, plain = written(replace(golden, unfinished=(spec,), runs=changed(golden.runs, {}, study=spec)))
+    assert "<li>&lt;b&gt;*run*&lt;/b&gt; [x](y)</li>" in html
+    assert f"\n{spec}\n" in plain and f"Throughput of {spec}\n" in plain
     assert "<b>*" not in html
 
 
 @pytest.mark.deep
 def test_a_broken_binding_is_said_at_the_top(golden, written):
-    where = {"cell": SCHEDULED, "step": "mark_duplicates", "sample": "HG001"}
+    where = {"run": SCHEDULED, "step": "mark_duplicates", "sample": "HG001"}
     _, plain = written(replace(golden, jobs=changed(golden.jobs, where, binding_ok=False)))
     said = "Binding was broken: 1 job ran on CPUs outside the allocation"
     assert plain.index(said) < plain.index("Best of germline")
@@ -299,7 +299,7 @@ def test_a_broken_binding_is_said_at_the_top(golden, written):
 @pytest.mark.deep
 def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
     """What the ledgers tell of it, and nothing where they tell nothing."""
-    where = {"cell": SCHEDULED, "step": "mark_duplicates"}
+    where = {"run": SCHEDULED, "step": "mark_duplicates"}
     jobs = changed(golden.jobs, where, contended=True, foreign_cpu_s=1.25)
     _, plain = written(replace(golden, jobs=jobs))
     said = f"busy by processes that are no job of ours, in {SCHEDULED}: such processes took 2.50 s. Figures"
@@ -315,7 +315,7 @@ def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
 @pytest.mark.deep
 def test_a_bad_sample_and_a_job_outside_of_the_steps_are_named(golden, written):
     samples = changed(golden.samples, {"sample": "HG004", "succeeded": False}, fault="data")
-    jobs = changed(golden.jobs, {"cell": SCHEDULED, "rule": "samtools_stats", "sample": "HG001"}, exit_code=1)
+    jobs = changed(golden.jobs, {"run": SCHEDULED, "rule": "samtools_stats", "sample": "HG001"}, exit_code=1)
     _, plain = written(replace(golden, samples=samples, jobs=jobs))
     assert "1 sample has bad data, for it fails wherever drawn, alone too: HG004." in plain
     assert f"1 job of no named step failed: samtools_stats HG001 in {SCHEDULED}." in plain
@@ -323,9 +323,9 @@ def test_a_bad_sample_and_a_job_outside_of_the_steps_are_named(golden, written):
 
 
 @pytest.mark.deep
-def test_a_cell_whose_samples_waited_for_the_disk_is_named(golden, written):
+def test_a_run_whose_samples_waited_for_the_disk_is_named(golden, written):
     records = [
-        replace(record, waited_for_disk=("HG002",)) if record.cell.cell == SCHEDULED else record
+        replace(record, waited_for_disk=("HG002",)) if record.spec.name == SCHEDULED else record
         for record in golden.records
     ]
     _, plain = written(replace(golden, records=tuple(records)))
@@ -334,7 +334,7 @@ def test_a_cell_whose_samples_waited_for_the_disk_is_named(golden, written):
 
 @pytest.mark.deep
 def test_a_job_outside_of_the_steps_that_was_mended_by_a_retry_is_not_named(golden, written):
-    again = {"cell": SCHEDULED, "rule": "samtools_stats", "sample": "HG001"}
+    again = {"run": SCHEDULED, "rule": "samtools_stats", "sample": "HG001"}
     failed = changed(golden.jobs, again, exit_code=1)
     both = [*failed, *golden.jobs]
     assert "of no named step" not in written(replace(golden, jobs=both))[1]
@@ -346,10 +346,10 @@ def test_a_busy_node_and_repeats_on_different_nodes_are_said(golden, written):
     run, *others = (replace(run, host=replace(run.host, load=idle)) for run in golden.records)
     host = replace(run.host, hostname="node2", load=busy)
     _, plain = written(replace(golden, records=(replace(run, host=host), *others)))
-    assert f"The node was busy before the start of 1 cell: {run.cell.cell}." in plain
+    assert f"The node was busy before the start of 1 run: {run.spec.name}." in plain
     assert "Repeats that go into one mean differ" in plain
     assert row(plain, "machine") == ["node2", "node1"]
-    assert "at most 1.5 CPUs at work; busy before 1 of 1 cell" in plain
+    assert "at most 1.5 CPUs at work; busy before 1 of 1 run" in plain
 
 
 # ---- figures -----------------------------------------------------------------------------------------
@@ -380,17 +380,17 @@ def test_one_n_has_no_curve_and_that_is_said(golden, written):
     assert "germline-scheduled-compact-steps" in html
 
 
-def test_a_study_of_which_no_cell_has_ended(golden, written):
+def test_a_study_of_which_no_run_has_ended(golden, written):
     html, plain = written(only(golden, pipeline="none"))
     for text in (html, plain):
-        assert "No cell of this study has ended" in text
+        assert "No run of this study has ended" in text
         assert "germline-n4-scheduled-compact-r1" in text
     assert "<svg" not in html
 
 
 @pytest.mark.deep
 def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
-    own = [job for job in golden.jobs if job.cell == SCHEDULED and job.timed]
+    own = [job for job in golden.jobs if job.run == SCHEDULED and job.timed]
     many = [
         structs.replace(job, start_s=job.start_s + 130 * at, end_s=job.end_s + 130 * at)
         for at in range(100)
@@ -403,7 +403,7 @@ def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
 
 @pytest.mark.deep
 def test_jobs_whose_end_nobody_saw_are_left_out_and_counted(golden):
-    where = {"cell": SCHEDULED, "step": "apply_variant_recalibration", "sample": "HG001"}
+    where = {"run": SCHEDULED, "step": "apply_variant_recalibration", "sample": "HG001"}
     findings = find(replace(golden, jobs=changed(golden.jobs, where, end_s=None)), (), ())
     assert "1 attempt whose end nobody saw is not shown." in findings.pipelines[0].series[0].figures[1].note
 

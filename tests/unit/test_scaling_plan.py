@@ -1,4 +1,4 @@
-"""Which cells a scaling study has, in which order, and how long they take: all of it without running anything."""
+"""Which runs a scaling study has, in which order, and how long they take: all of it without running anything."""
 
 import re
 from dataclasses import replace
@@ -20,8 +20,8 @@ from gpd.lab.runner import Plan
 from gpd.lab.study import StudyError
 from gpd.machines import launcher, topology
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import ALONE, FULL
 from gpd.records.run import read_run
+from gpd.records.run_spec import ALONE, FULL
 from gpd.records.study import Pool, Study
 from gpd.scaling import plan, run
 from gpd.scaling.plan import Asked, Node, Step
@@ -44,8 +44,8 @@ def grid(asked, steps, node):
     return plan.grid(asked, steps, node, "scaling")
 
 
-def counted(cells):
-    return [cell for cell in cells if not cell.warm_up]
+def counted(specs):
+    return [spec for spec in specs if not spec.warm_up]
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +59,14 @@ def epyc():
 # ---- what a node holds -------------------------------------------------------------------------------
 
 
-def test_no_cell_asks_for_more_than_two_sockets_of_64_cores_have(epyc):
-    cells, left_out = grid(asked(threads=(1, 13, 64, 128, 192, 256)), [step()], epyc)
+def test_no_run_asks_for_more_than_two_sockets_of_64_cores_have(epyc):
+    specs, left_out = grid(asked(threads=(1, 13, 64, 128, 192, 256)), [step()], epyc)
     assert epyc.cores == 128
-    assert {(cell.step.threads, cell.step.copies) for cell in cells if cell.step.occupancy == FULL} == {
+    assert {(spec.step.threads, spec.step.copies) for spec in specs if spec.step.occupancy == FULL} == {
         *((1, 128), (13, 9), (64, 2), (128, 1))
     }
-    assert all(cell.step.threads * cell.step.copies <= 128 for cell in cells)
-    assert {cell.step.copies for cell in cells if cell.step.occupancy == ALONE} == {1}
+    assert all(spec.step.threads * spec.step.copies <= 128 for spec in specs)
+    assert {spec.step.copies for spec in specs if spec.step.occupancy == ALONE} == {1}
     assert left_out == ["haplotype_caller: 192, 256 threads are more than the node's 128 cores"]
 
 
@@ -102,18 +102,18 @@ def test_widths_are_powers_of_two_and_all_cores_where_none_are_named(epyc):
     wanted=st.sets(st.integers(1, 300), max_size=5),
     job_mb=st.integers(0, 70_000),
 )
-def test_a_cell_never_overfills_its_node(cores, mem_mb, wanted, job_mb):
-    cells, _ = grid(asked(threads=tuple(wanted)), [step(mem_mb=job_mb, widths=range(1, 301))], Node(cores, mem_mb))
-    for cell in cells:
-        assert cell.step.threads * cell.step.copies <= cores
-        assert cell.step.copies == 1 or cell.step.copies * job_mb <= mem_mb, (
+def test_a_run_never_overfills_its_node(cores, mem_mb, wanted, job_mb):
+    specs, _ = grid(asked(threads=tuple(wanted)), [step(mem_mb=job_mb, widths=range(1, 301))], Node(cores, mem_mb))
+    for spec in specs:
+        assert spec.step.threads * spec.step.copies <= cores
+        assert spec.step.copies == 1 or spec.step.copies * job_mb <= mem_mb, (
             "one alone gets what there is, as from Snakemake"
         )
 
 
 def test_memory_holds_fewer_copies_than_cores_do_and_that_is_said():
-    cells, left_out = grid(asked(threads=(1, 4)), [step()], Node(16, 20_000))
-    assert {(cell.step.threads, cell.step.copies) for cell in cells if cell.step.occupancy == FULL} == {(1, 3), (4, 3)}
+    specs, left_out = grid(asked(threads=(1, 4)), [step()], Node(16, 20_000))
+    assert {(spec.step.threads, spec.step.copies) for spec in specs if spec.step.occupancy == FULL} == {(1, 3), (4, 3)}
     assert left_out == [
         f"haplotype_caller: the node's 20000 MB of memory hold 3 of {most} copies of {width} threads: each asks for "
         "6000 MB"
@@ -122,8 +122,8 @@ def test_memory_holds_fewer_copies_than_cores_do_and_that_is_said():
 
 
 def test_a_step_of_one_thread_is_measured_over_occupancy_alone():
-    cells, left_out = grid(asked(), [step("base_recalibration", uses_threads=False)], Node(8, 64_000))
-    assert {(cell.step.threads, cell.step.occupancy, cell.step.copies) for cell in cells} == {
+    specs, left_out = grid(asked(), [step("base_recalibration", uses_threads=False)], Node(8, 64_000))
+    assert {(spec.step.threads, spec.step.occupancy, spec.step.copies) for spec in specs} == {
         (1, ALONE, 1),
         (1, FULL, 8),
     }
@@ -131,9 +131,9 @@ def test_a_step_of_one_thread_is_measured_over_occupancy_alone():
 
 
 def test_in_pieces_any_step_has_all_widths():
-    cells, _ = grid(asked(scatter="auto"), [step("base_recalibration", uses_threads=False)], Node(4, 64_000))
-    assert {cell.step.threads for cell in cells} == {1, 2, 4}
-    assert all("-pieces_auto-" in cell.cell for cell in cells)
+    specs, _ = grid(asked(scatter="auto"), [step("base_recalibration", uses_threads=False)], Node(4, 64_000))
+    assert {spec.step.threads for spec in specs} == {1, 2, 4}
+    assert all("-pieces_auto-" in spec.name for spec in specs)
 
 
 # ---- the order ---------------------------------------------------------------------------------------
@@ -141,22 +141,22 @@ def test_in_pieces_any_step_has_all_widths():
 
 def test_each_point_is_in_each_repeat_and_a_warm_up_of_each_step_comes_first():
     steps = [step("map_and_sort"), step()]
-    cells, _ = grid(asked(bindings=("compact", "scatter-numa-local")), steps, Node(4, 64_000))
-    assert [(cell.step.name, cell.step.threads, cell.step.occupancy) for cell in cells if cell.warm_up] == [
+    specs, _ = grid(asked(bindings=("compact", "scatter-numa-local")), steps, Node(4, 64_000))
+    assert [(spec.step.name, spec.step.threads, spec.step.occupancy) for spec in specs if spec.warm_up] == [
         *(("map_and_sort", 4, ALONE), ("haplotype_caller", 4, ALONE))
     ]
-    assert [cell.warm_up for cell in cells] == [True] * 2 + [False] * (2 * 3 * 2 * 2 * 3)
+    assert [spec.warm_up for spec in specs] == [True] * 2 + [False] * (2 * 3 * 2 * 2 * 3)
     for repeat in (1, 2, 3):
-        own = [(cell.step, cell.binding) for cell in cells if cell.repeat == repeat]
+        own = [(spec.step, spec.binding) for spec in specs if spec.repeat == repeat]
         assert len(set(own)) == len(own) == 2 * 3 * 2 * 2
-    assert len({cell.cell for cell in cells}) == len(cells)
-    assert all(re.fullmatch(r"[a-z0-9_-]+", cell.cell) for cell in cells)
+    assert len({spec.name for spec in specs}) == len(specs)
+    assert all(re.fullmatch(r"[a-z0-9_-]+", spec.name) for spec in specs)
 
 
 def test_the_order_of_a_repeat_is_shuffled_and_follows_from_the_seed():
     def order(seed, repeat):
-        cells, _ = grid(asked(seed=seed), [step()], Node(8, 64_000))
-        return [(cell.step.threads, cell.step.occupancy) for cell in cells if cell.repeat == repeat]
+        specs, _ = grid(asked(seed=seed), [step()], Node(8, 64_000))
+        return [(spec.step.threads, spec.step.occupancy) for spec in specs if spec.repeat == repeat]
 
     assert order(1, 1) == order(1, 1)
     assert len({tuple(order(seed, 1)) for seed in range(20)}) > 15
@@ -164,56 +164,56 @@ def test_the_order_of_a_repeat_is_shuffled_and_follows_from_the_seed():
     assert sorted(order(1, 1)) == sorted(order(2, 1))
 
 
-# ---- with cells that have ended ----------------------------------------------------------------------
+# ---- with runs that have ended ----------------------------------------------------------------------
 
 
-def planned(folder, cells):
+def planned(folder, specs):
     settings = Study(name=folder.name, directory=str(folder.parent), pipelines={"germline": Pool()})
-    return Plan(settings, {}, cores=16, steps=tuple(cells))
+    return Plan(settings, {}, cores=16, steps=tuple(specs))
 
 
-def recorded_cells(**changes):
-    return [replace(cell, **changes) for cell in recorded_studies.script("scaling").cells()]
+def recorded_runs(**changes):
+    return [replace(spec, **changes) for spec in recorded_studies.script("scaling").specs()]
 
 
-def test_another_seed_changes_no_cell_but_its_place(monkeypatch):
+def test_another_seed_changes_no_run_but_its_place(monkeypatch):
     script = recorded_studies.script("scaling")
     monkeypatch.setattr(script, "ASKED", tuple(replace(asked, seed=2) for asked in script.ASKED))
-    runner.refuse_changed(planned(recorded_studies.study("scaling"), script.cells()))
+    runner.refuse_changed(planned(recorded_studies.study("scaling"), script.specs()))
 
 
-def test_a_finished_cell_that_would_be_another_now_is_refused():
+def test_a_finished_run_that_would_be_another_now_is_refused():
     folder = recorded_studies.study("scaling")
     with pytest.raises(StudyError, match=r"was run with another (samples and cores|cores and samples)") as error:
-        runner.refuse_changed(planned(folder, recorded_cells(samples=("S2",), cores=17)))
+        runner.refuse_changed(planned(folder, recorded_runs(samples=("S2",), cores=17)))
     assert "another --folder" in str(error.value)
 
 
 def test_seconds_are_told_of_what_was_measured_and_of_nothing_else():
-    folder, cells = recorded_studies.study("scaling"), recorded_cells()
+    folder, specs = recorded_studies.study("scaling"), recorded_runs()
     walls: dict[tuple, list[float]] = {}
     for path in folder.glob("*/run.json"):
         record = read_run(path)
-        walls.setdefault(record.cell.step.width, []).append(record.wall_s)
-    of_both_bindings = [cell for cell in cells if cell.step.threads == 16 and cell.step.occupancy == FULL]
-    assert len({cell.binding for cell in of_both_bindings}) == 2
-    told = runner.estimates_s(planned(folder, cells), cells)
-    assert told == [median(walls[cell.step.width]) for cell in cells]
-    never = replace(cells[0], step=replace(cells[0].step, threads=3))
-    assert runner.estimates_s(planned(folder, cells), [never]) == [None]
+        walls.setdefault(record.spec.step.width, []).append(record.wall_s)
+    of_both_bindings = [spec for spec in specs if spec.step.threads == 16 and spec.step.occupancy == FULL]
+    assert len({spec.binding for spec in of_both_bindings}) == 2
+    told = runner.estimates_s(planned(folder, specs), specs)
+    assert told == [median(walls[spec.step.width]) for spec in specs]
+    never = replace(specs[0], step=replace(specs[0].step, threads=3))
+    assert runner.estimates_s(planned(folder, specs), [never]) == [None]
 
 
 def test_a_record_of_an_earlier_version_is_told_in_one_line(tmp_path):
-    (tmp_path / "cell").mkdir()
-    (tmp_path / "cell/scaling.json").write_text("{}")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/scaling.json").write_text("{}")
     with pytest.raises(StudyError, match=r"scaling\.json: written by an earlier version.*name another --folder$"):
         run.make_plan(None, Pool(), "", asked(), tmp_path)
 
 
-def test_the_throughput_report_refuses_cells_of_single_steps():
+def test_the_throughput_report_refuses_runs_of_single_steps():
     done = CliRunner().invoke(app, ["report", str(recorded_studies.study("scaling"))])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "its cells are single steps: gpd scaling run writes their tables and report" in done.stderr
+    assert "its runs are single steps: gpd scaling run writes their tables and report" in done.stderr
 
 
 # ---- what is asked for -------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a scaling study's cells came to: held against their ledgers, and the tables of a recorded study."""
+"""What a scaling study's runs came to: held against their ledgers, and the tables of a recorded study."""
 
 import json
 import math
@@ -67,7 +67,7 @@ def test_the_report_says_that_the_machine_is_made_up(golden, tmp_path):
 @pytest.mark.parametrize("step", ["map_and_sort", "base_recalibration", "haplotype_caller"])
 def test_the_figures_of_a_run_are_those_of_its_ledgers(golden, step):
     for run in rows(golden.runs, step=step):
-        ledgers = [read_ledger(path) for path in sorted((STUDY / run["cell"]).glob("copies/*/ledger.jsonl"))]
+        ledgers = [read_ledger(path) for path in sorted((STUDY / run["run"]).glob("copies/*/ledger.jsonl"))]
         jobs = [job for ledger in ledgers for job in ledger]
         between = (max(job.end for job in jobs) - min(job.start for job in jobs)).total_seconds()
         assert len(ledgers) == run["copies"]
@@ -128,7 +128,7 @@ def section(made, title):
     return found
 
 
-def some_cell(folder, name="haplotype_caller-t2-compact-full-r1"):
+def some_run(folder, name="haplotype_caller-t2-compact-full-r1"):
     shutil.copytree(STUDY / name, folder / name)
     return folder / name
 
@@ -140,26 +140,26 @@ def change_ledger(path, **changes):
 
 @pytest.mark.parametrize(("name", "figure"), [("wall_s", "step_s"), ("cpu_s", "cpu_s")])
 def test_a_figure_that_one_copy_lacks_is_missing(tmp_path, name, figure):
-    cell = some_cell(tmp_path)
-    change_ledger(cell / "copies/2/ledger.jsonl", **{name: None})
+    spec = some_run(tmp_path)
+    change_ledger(spec / "copies/2/ledger.jsonl", **{name: None})
     run = row(results.read(tmp_path).runs)
     assert run[figure] is None
     assert run["makespan_s"] > 0
 
 
 def test_records_of_another_run_in_a_ledger_are_left_out(tmp_path):
-    cell = some_cell(tmp_path)
+    spec = some_run(tmp_path)
     before = row(results.read(tmp_path).runs)
-    ledger = cell / "copies/1/ledger.jsonl"
+    ledger = spec / "copies/1/ledger.jsonl"
     own = ledger.read_text()
     ledger.write_text(own + json.dumps(json.loads(own) | {"run": "killed", "wall_s": 1e6, "id": "f" * 16}) + "\n")
     assert row(results.read(tmp_path).runs) == before
 
 
 def test_one_width_has_no_fit_and_two_have_one_without_errors(tmp_path):
-    some_cell(tmp_path, "haplotype_caller-t1-compact-alone-r1")
+    some_run(tmp_path, "haplotype_caller-t1-compact-alone-r1")
     assert results.read(tmp_path).fits.empty
-    some_cell(tmp_path, "haplotype_caller-t4-compact-alone-r1")
+    some_run(tmp_path, "haplotype_caller-t4-compact-alone-r1")
     found = results.read(tmp_path)
     fit = row(found.fits)
     assert (fit["widths"], fit["serial_fraction_se"]) == (2, None)
@@ -169,18 +169,18 @@ def test_one_width_has_no_fit_and_two_have_one_without_errors(tmp_path):
 
 def test_processors_are_not_pooled(tmp_path):
     for name, sku in (("r1", "A"), ("r2", "B")):
-        cell = some_cell(tmp_path, f"haplotype_caller-t1-compact-alone-{name}")
-        record = json.loads((cell / "run.json").read_text())
+        spec = some_run(tmp_path, f"haplotype_caller-t1-compact-alone-{name}")
+        record = json.loads((spec / "run.json").read_text())
         record["host"]["sku"] = sku
-        (cell / "run.json").write_text(json.dumps(record))
+        (spec / "run.json").write_text(json.dumps(record))
     found = results.read(tmp_path)
     assert [(point["sku"], point["repeats"]) for point in row_dicts(found.points)] == [("A", 1), ("B", 1)]
     assert any("different processors" in notice.text for notice in page.find(found, ()).notices)
 
 
-def test_a_record_in_another_cells_folder_is_refused(tmp_path):
-    some_cell(tmp_path).rename(tmp_path / "other")
-    with pytest.raises(RecordError, match="it is of the cell haplotype_caller-t2"):
+def test_a_record_in_another_runs_folder_is_refused(tmp_path):
+    some_run(tmp_path).rename(tmp_path / "other")
+    with pytest.raises(RecordError, match="it is of the run haplotype_caller-t2"):
         results.read(tmp_path)
 
 

@@ -69,7 +69,7 @@ def test_it_says_what_a_study_measured(recorded):
         "samples at once (N)",
         "limited by what was measured",
         "watts: given",
-        "measured: 4 cells of scheduled",
+        "measured: 4 runs of scheduled",
     ):
         assert words in told
     rows = collect.collect(STUDY).runs

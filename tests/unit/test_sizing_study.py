@@ -1,4 +1,4 @@
-"""A machine from the tables of a study: which cells count, and what is not known of them."""
+"""A machine from the tables of a study: which runs count, and what is not known of them."""
 
 from statistics import median
 
@@ -29,51 +29,51 @@ KNOWN = {
 }
 
 
-def cell(n, gigabases_per_day=10.0, **changed):
+def spec(n, gigabases_per_day=10.0, **changed):
     known = KNOWN | {"n": n, "gigabases": 5.0 * n, "gigabases_per_day": gigabases_per_day} | changed
     return RunRow(**dict.fromkeys(RunRow.__struct_fields__) | known)
 
 
-def machine(*cells):
+def machine(*specs):
     empty = dict.fromkeys(("jobs", "samples", "steps", "points"), ())
-    return study.machine("made up", Tables(**empty, runs=cells, unfinished=(), records=()))
+    return study.machine("made up", Tables(**empty, runs=specs, unfinished=(), records=()))
 
 
 def test_repeats_of_an_n_have_a_mean_and_an_interval_and_a_single_run_has_none():
-    one, two = machine(cell(1), cell(2, 18.0), cell(2, 22.0, peak_memory_mib=300.0)).measured
+    one, two = machine(spec(1), spec(2, 18.0), spec(2, 22.0, peak_memory_mib=300.0)).measured
     assert (one.n, one.gigabases, one.gigabases_per_day.mid, one.gigabases_per_day.low) == (1, 5, 10, None)
     assert (two.n, two.gigabases_per_day.mid, two.memory_mib) == (2, 20, 300)
     assert two.gigabases_per_day.low < 18 < 22 < two.gigabases_per_day.high
-    assert any("N = 1 ran once" in note for note in machine(cell(1), cell(2), cell(2)).notes)
+    assert any("N = 1 ran once" in note for note in machine(spec(1), spec(2), spec(2)).notes)
 
 
 def test_what_some_runs_do_not_tell_is_not_known():
-    (one,) = machine(cell(1)).measured
+    (one,) = machine(spec(1)).measured
     assert (one.disk_mib_per_gb, one.shared_mib_per_gb, one.kept_mib_per_gb) == (None, None, 10)
 
 
 def test_an_n_at_which_a_sample_failed_for_the_load_is_not_used_though_other_repeats_were_well():
-    found = machine(cell(1), cell(2), cell(2, 20.0, failed=1), cell(4, failed=2))
+    found = machine(spec(1), spec(2), spec(2, 20.0, failed=1), spec(4, failed=2))
     assert [one.n for one in found.measured] == [1]
     assert found.n_failed == 2
     with pytest.raises(study.StudyError, match="at each N samples failed for the load"):
-        machine(cell(1), cell(1, failed=1))
+        machine(spec(1), spec(1, failed=1))
 
 
-def test_a_cell_whose_sample_had_bad_data_is_left_out_and_others_of_its_n_are_not():
-    found = machine(cell(1), cell(2, 20.0), cell(2, 30.0, failed=1, failed_data=1))
+def test_a_run_whose_sample_had_bad_data_is_left_out_and_others_of_its_n_are_not():
+    found = machine(spec(1), spec(2, 20.0), spec(2, 30.0, failed=1, failed_data=1))
     assert [one.gigabases_per_day.mid for one in found.measured] == [10, 20]
     assert found.n_failed is None
 
 
-def test_cells_are_of_one_machine_and_one_way_of_running():
-    others = [cell(n, mode="independent") for n in (1, 2, 4)]
-    slower = cell(1, 7.0, sku="another")
-    found = machine(cell(1), cell(2), slower, *others, cell(8, mode="cluster"), cell(8, counted=False))
+def test_runs_are_of_one_machine_and_one_way_of_running():
+    others = [spec(n, mode="independent") for n in (1, 2, 4)]
+    slower = spec(1, 7.0, sku="another")
+    found = machine(spec(1), spec(2), slower, *others, spec(8, mode="cluster"), spec(8, counted=False))
     assert [(one.n, one.gigabases_per_day.mid) for one in found.measured] == [(1, 10), (2, 10)]
     assert found.skus == ("made up",)
-    with pytest.raises(study.StudyError, match="no cell of the germline pipeline on one machine"):
-        machine(cell(2, mode="cluster"), cell(2, pipeline="tuxedo"))
+    with pytest.raises(study.StudyError, match="no run of the germline pipeline on one machine"):
+        machine(spec(2, mode="cluster"), spec(2, pipeline="tuxedo"))
 
 
 def test_figures_of_a_node_are_taken_from_its_record():

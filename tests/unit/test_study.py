@@ -99,8 +99,8 @@ def test_a_binding_is_a_policy_or_sets_boundary_and_memory_too(tmp_path):
     names = ("compact", "compact-numa-local", "scatter-interleave", "none")
     settings = read(tmp_path, BOTH_POLICIES)
     assert settings.bindings == names
-    cells = study.grid(replace(settings, concurrent_samples=(1,), repeats=1, warm_up=0), {"germline": POOL}, 8)
-    assert {cell.cell: cell.series.binding for cell in cells} == {
+    specs = study.grid(replace(settings, concurrent_samples=(1,), repeats=1, warm_up=0), {"germline": POOL}, 8)
+    assert {spec.name: spec.series.binding for spec in specs} == {
         f"germline-n1-scheduled-{name}-r1": name for name in names
     }
 
@@ -164,16 +164,16 @@ def test_faults_are_all_told(tmp_path):
 
 def test_the_grid_has_each_point_in_each_repeat_and_the_warm_up_first(settings):
     both = replace(settings, modes=("scheduled", "independent"), bindings=("compact", "scatter"))
-    cells = study.grid(both, {"germline": POOL}, 8)
-    assert [cell.warm_up for cell in cells] == [True] + [False] * (len(cells) - 1)
-    points = Counter((cell.n, cell.mode, cell.binding) for cell in cells[1:])
+    specs = study.grid(both, {"germline": POOL}, 8)
+    assert [spec.warm_up for spec in specs] == [True] + [False] * (len(specs) - 1)
+    points = Counter((spec.n, spec.mode, spec.binding) for spec in specs[1:])
     assert points == {
         (n, mode, binding): 2
         for n in (1, 2, 4)
         for mode, binding in (("scheduled", "compact"), ("scheduled", "scatter"), ("independent", "none"))
     }
-    assert len({cell.cell for cell in cells}) == len(cells)
-    assert all(re.fullmatch(r"[a-z0-9-]+", cell.cell) for cell in cells)
+    assert len({spec.name for spec in specs}) == len(specs)
+    assert all(re.fullmatch(r"[a-z0-9-]+", spec.name) for spec in specs)
 
 
 def test_the_same_seed_gives_the_same_grid_and_another_seed_another(settings):
@@ -184,21 +184,21 @@ def test_the_same_seed_gives_the_same_grid_and_another_seed_another(settings):
 
 def test_the_order_within_a_repeat_is_not_that_of_n(settings):
     orders = {
-        tuple(cell.n for cell in study.grid(replace(settings, seed=seed, repeats=1, warm_up=0), {"germline": POOL}, 8))
+        tuple(spec.n for spec in study.grid(replace(settings, seed=seed, repeats=1, warm_up=0), {"germline": POOL}, 8))
         for seed in range(20)
     }
     assert len(orders) == 6
 
 
-def test_where_the_knee_is_sought_no_cell_is_known_beforehand(settings):
+def test_where_the_knee_is_sought_no_run_is_known_beforehand(settings):
     assert study.grid(replace(settings, concurrent_samples=()), {"germline": POOL}, 8) == []
 
 
 def test_modes_and_bindings_of_a_repeat_draw_the_same_samples(settings):
     both = replace(settings, modes=("scheduled", "independent"))
     drawn = {}
-    for cell in study.grid(both, {"germline": POOL}, 8):
-        drawn.setdefault((cell.n, cell.repeat), set()).add(cell.samples)
+    for spec in study.grid(both, {"germline": POOL}, 8):
+        drawn.setdefault((spec.n, spec.repeat), set()).add(spec.samples)
     assert all(len(samples) == 1 for samples in drawn.values())
     assert drawn[4, 1] != drawn[4, 2]
 
@@ -223,7 +223,7 @@ def test_more_than_the_pool_cannot_be_drawn():
         study.draw(POOL, 9, "seed")
 
 
-def test_scheduled_cells_share_the_cores_and_independent_ones_take_the_profiles_threads(settings):
+def test_scheduled_runs_share_the_cores_and_independent_ones_take_the_profiles_threads(settings):
     assert study.threads(settings, "scheduled", 2, 8)["map_and_sort"] == 4
     assert study.threads(settings, "scheduled", 16, 8)["map_and_sort"] == 1
     assert study.threads(settings, "independent", 2, 8) == {}

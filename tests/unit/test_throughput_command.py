@@ -1,4 +1,4 @@
-"""`gpd throughput plan|run` and `gpd report`, with cells that are made up."""
+"""`gpd throughput plan|run` and `gpd report`, with runs that are made up."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.commands import report, throughput_display
-from gpd.lab import cells, provenance, runner
+from gpd.lab import provenance, runner, single_run
 from gpd.lab.study import read_study
 from gpd.records.run import Settings
 from gpd.records.study import read_study_record
@@ -42,8 +42,8 @@ def study(tmp_path):
     return write
 
 
-def write_cell(folder, cell, digest="d", wall_s=60.0, took_s=10):
-    place, end = folder / cell.cell, END.replace("10Z", f"{took_s}Z")
+def write_spec(folder, spec, digest="d", wall_s=60.0, took_s=10):
+    place, end = folder / spec.name, END.replace("10Z", f"{took_s}Z")
     place.mkdir(parents=True)
     lines = [
         {
@@ -51,22 +51,22 @@ def write_cell(folder, cell, digest="d", wall_s=60.0, took_s=10):
             **{"wildcards": {"sample": sample}, "threads": 1, "start": BEGIN, "end": end, "wall_s": took_s},
             **{"cpu_s": 5.0, "exit_code": 0, "message": None, "log": f"logs/{sample}.log"},
         }
-        for sample in cell.samples
+        for sample in spec.samples
     ]
     (place / "ledger.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     record = {
-        **{"schema": 1, "run": "run", "cell": cell.to_dict(), "start": BEGIN, "end": END, "wall_s": wall_s},
-        "processes": [{"directory": ".", "samples": list(cell.samples), "exit_code": 0}],
-        "outputs": [{"kind": "calls", "samples": [sample], "digest": digest} for sample in cell.samples],
+        **{"schema": 1, "run": "run", "spec": spec.to_dict(), "start": BEGIN, "end": END, "wall_s": wall_s},
+        "processes": [{"directory": ".", "samples": list(spec.samples), "exit_code": 0}],
+        "outputs": [{"kind": "calls", "samples": [sample], "digest": digest} for sample in spec.samples],
     }
     (place / "run.json").write_text(json.dumps(record))
 
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """Cells are written in place of run."""
-    monkeypatch.setattr(cells, "prepare", lambda setup, cores, changed: None)
-    monkeypatch.setattr(cells, "run", lambda cell, setup, changed: write_cell(setup.folder, cell))
+    """Runs are written in place of run."""
+    monkeypatch.setattr(single_run, "prepare", lambda setup, cores, changed: None)
+    monkeypatch.setattr(single_run, "run", lambda spec, setup, changed: write_spec(setup.folder, spec))
     monkeypatch.setattr(provenance, "settings", lambda source, dictionary: Settings())
 
 
@@ -85,59 +85,59 @@ def shown(plan):
 
 def test_the_plan_is_the_grid_and_how_long_it_takes(study):
     plan = runner.make_plan(study())
-    write_cell(plan.study.folder, plan.cells[0])
+    write_spec(plan.study.folder, plan.specs[0])
     text = shown(plan)
     assert text.startswith("Study first: 2 cores, seed 1")
     points = {line.split()[3]: [word for word in line.split() if word != "│"] for line in text.splitlines()[4:6]}
-    finished = {str(plan.cells[0].n): "1"}
+    finished = {str(plan.specs[0].n): "1"}
     assert points == {
         "1": ["germline", "1", "scheduled", "compact", "2", finished.get("1", "0"), points["1"][-1]],
         "4": ["germline", "4", "scheduled", "compact", "2", finished.get("4", "0"), points["4"][-1]],
     }
     assert "germline: a pool of 4 samples\n" in text
-    assert text.splitlines()[-1].startswith("3 cells are left, about 0:0")
+    assert text.splitlines()[-1].startswith("3 runs are left, about 0:0")
 
 
-def test_what_is_left_is_summed_over_cells(study):
+def test_what_is_left_is_summed_over_runs(study):
     plan = runner.make_plan(study())
-    one = next(cell for cell in plan.cells if cell.n == 1)
-    write_cell(plan.study.folder, one)
+    one = next(spec for spec in plan.specs if spec.n == 1)
+    write_spec(plan.study.folder, one)
     # one of N = 1 at 60 s, two of N = 4 in proportion
-    assert shown(plan).splitlines()[-1] == f"3 cells are left, about {timedelta(seconds=60 + 2 * 240)}"
+    assert shown(plan).splitlines()[-1] == f"3 runs are left, about {timedelta(seconds=60 + 2 * 240)}"
 
 
-def test_nothing_is_known_before_the_first_cell(study):
+def test_nothing_is_known_before_the_first_run(study):
     lines = shown(runner.make_plan(study())).splitlines()
-    assert lines[-1].startswith("how long it takes shows when the first cells have ended: no run of this pool")
+    assert lines[-1].startswith("how long it takes shows when the first runs have ended: no run of this pool")
 
 
 def test_nothing_is_left(study):
     plan = runner.make_plan(study())
-    for cell in plan.cells:
-        write_cell(plan.study.folder, cell)
+    for spec in plan.specs:
+        write_spec(plan.study.folder, spec)
     assert shown(plan).splitlines()[-1] == "nothing is left to run"
 
 
 def test_a_search_has_no_grid(study):
     lines = shown(runner.make_plan(study(concurrent_samples="knee"))).splitlines()
     assert lines == [
-        "germline: a pool of 4 samples; its knee is sought, so the cells are not known beforehand",
-        "how long it takes shows when the first cells have ended",
+        "germline: a pool of 4 samples; its knee is sought, so the runs are not known beforehand",
+        "how long it takes shows when the first runs have ended",
     ]
 
 
 def test_the_plan_as_json(study, tmp_path):
     path = study(modes=["scheduled", "independent"])
     plan = runner.make_plan(path)
-    scheduled = next(cell for cell in plan.cells if (cell.n, cell.mode) == (4, "scheduled"))
-    write_cell(plan.study.folder, scheduled, wall_s=100.0)
+    scheduled = next(spec for spec in plan.specs if (spec.n, spec.mode) == (4, "scheduled"))
+    write_spec(plan.study.folder, scheduled, wall_s=100.0)
     ran = gpd("throughput", "plan", path, "--json")
     assert ran.exit_code == 0
     told = json.loads(ran.stdout)
     points = told.pop("points")
     assert told == {"study": "first", "folder": str(tmp_path / "runs/first"), "cores": 2, "pools": {"germline": 4}}
     assert points == [
-        {"pipeline": "germline", "n": n, "mode": mode, "binding": binding, "nodes": 1, "cells": 2, **known}
+        {"pipeline": "germline", "n": n, "mode": mode, "binding": binding, "nodes": 1, "runs": 2, **known}
         for n, mode, binding, known in (
             (1, "independent", "none", {"finished": 0, "estimate_s": None}),
             (1, "scheduled", "compact", {"finished": 0, "estimate_s": 100.0}),
@@ -186,7 +186,7 @@ def test_run_ends_with_figures_and_where_the_report_is(study, made_up, tmp_path)
 @pytest.mark.deep
 def test_outputs_that_disagree_are_named_and_the_exit_code_is_1(study, made_up, monkeypatch):
     monkeypatch.setattr(
-        cells, "run", lambda cell, setup, changed: write_cell(setup.folder, cell, digest=f"of {cell.repeat}")
+        single_run, "run", lambda spec, setup, changed: write_spec(setup.folder, spec, digest=f"of {spec.repeat}")
     )
     ran = gpd("throughput", "run", study(concurrent_samples=[4]))
     assert ran.exit_code == 1
@@ -195,7 +195,7 @@ def test_outputs_that_disagree_are_named_and_the_exit_code_is_1(study, made_up, 
 
 def test_a_dry_run_checks_the_pool_and_leaves_nothing(study, monkeypatch, tmp_path):
     checked = []
-    monkeypatch.setattr(cells, "plan_dry", lambda source: checked.append(source.config["pipeline"]))
+    monkeypatch.setattr(single_run, "plan_dry", lambda source: checked.append(source.config["pipeline"]))
     ran = gpd("throughput", "run", study(), "--dry-run")
     assert ran.exit_code == 0, ran.output
     assert checked == ["germline"]
@@ -205,9 +205,9 @@ def test_a_dry_run_checks_the_pool_and_leaves_nothing(study, monkeypatch, tmp_pa
 
 def test_what_the_workflow_refuses_in_a_dry_run_is_a_line_each(study, monkeypatch):
     def refuse(source):
-        raise cells.CellError("units.tsv line 2: wrong\nunits.tsv line 3: wrong too")
+        raise single_run.StudyRunError("units.tsv line 2: wrong\nunits.tsv line 3: wrong too")
 
-    monkeypatch.setattr(cells, "plan_dry", refuse)
+    monkeypatch.setattr(single_run, "plan_dry", refuse)
     ran = gpd("throughput", "run", study(), "--dry-run")
     assert ran.exit_code == 2
     assert ran.stderr.splitlines() == [
@@ -219,20 +219,20 @@ def test_what_the_workflow_refuses_in_a_dry_run_is_a_line_each(study, monkeypatc
 @pytest.mark.deep
 def test_a_report_of_a_half_done_study_counts_what_has_ended(study, tmp_path):
     plan = runner.make_plan(study())
-    done, cut_off, *_ = plan.cells
-    write_cell(plan.study.folder, done)
-    (plan.study.folder / cut_off.cell).mkdir()
-    (plan.study.folder / cut_off.cell / "cell.json").write_text(json.dumps(cut_off.to_dict()))
+    done, cut_off, *_ = plan.specs
+    write_spec(plan.study.folder, done)
+    (plan.study.folder / cut_off.name).mkdir()
+    (plan.study.folder / cut_off.name / "cell.json").write_text(json.dumps(cut_off.to_dict()))
     ran = gpd("report", plan.study.folder)
     assert ran.exit_code == 0, ran.output
-    assert cut_off.cell not in (plan.study.folder / "tables/runs.tsv").read_text()
-    assert cut_off.cell in (plan.study.folder / "report.html").read_text().partition("<h2>Not finished")[2]
+    assert cut_off.name not in (plan.study.folder / "tables/runs.tsv").read_text()
+    assert cut_off.name in (plan.study.folder / "report.html").read_text().partition("<h2>Not finished")[2]
 
 
-def test_where_no_cell_has_ended_there_is_nothing_to_report(tmp_path):
+def test_where_no_run_has_ended_there_is_nothing_to_report(tmp_path):
     ran = gpd("report", tmp_path)
     assert ran.exit_code == 2
-    assert ran.stderr == f"gpd report: {tmp_path}: no cell of a study has ended here\n"
+    assert ran.stderr == f"gpd report: {tmp_path}: no run of a study has ended here\n"
     assert not list(tmp_path.iterdir())
     with pytest.raises(CollectError):
         report.write(tmp_path, Console(file=io.StringIO()))
@@ -243,15 +243,15 @@ def test_where_no_cell_has_ended_there_is_nothing_to_report(tmp_path):
 
 @pytest.fixture
 def unsteady(study, made_up, monkeypatch, tmp_path):
-    """Settings of a study whose N = 4 takes 10 s and 20 s by turns; and the cells that were run, in their order."""
+    """Settings of a study whose N = 4 takes 10 s and 20 s by turns; and the runs that were run, in their order."""
     ran = []
 
-    def run(cell, setup, changed):
-        ran.append(cell.cell)
-        write_cell(setup.folder, cell, took_s=20 if cell.n == 4 and cell.repeat % 2 else 10)
+    def run(spec, setup, changed):
+        ran.append(spec.name)
+        write_spec(setup.folder, spec, took_s=20 if spec.n == 4 and spec.repeat % 2 else 10)
 
-    monkeypatch.setattr(cells, "run", run)
-    monkeypatch.setattr(cells, "made_with", lambda cell, source: {})
+    monkeypatch.setattr(single_run, "run", run)
+    monkeypatch.setattr(single_run, "made_with", lambda spec, source: {})
     return study(repeats="auto", most_repeats=5), ran
 
 
@@ -276,7 +276,7 @@ def test_each_point_is_measured_until_it_is_precise_or_at_the_limit(unsteady, tm
 
 
 @pytest.mark.deep
-def test_what_comes_next_follows_from_the_cells_that_ended(unsteady, tmp_path):
+def test_what_comes_next_follows_from_the_runs_that_ended(unsteady, tmp_path):
     settings, ran = unsteady
     gpd("throughput", "run", settings)
     whole = list(ran)

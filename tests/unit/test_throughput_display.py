@@ -1,4 +1,4 @@
-"""What is shown of a study while it runs, on a terminal and elsewhere: a recorded study whose last cell is left."""
+"""What is shown of a study while it runs, on a terminal and elsewhere: a recorded study whose last run is left."""
 
 import io
 import re
@@ -19,22 +19,22 @@ WAIT = "1 job waits for CPUs that another run holds (/data/theirs)"
 
 @pytest.fixture(scope="module")
 def plan():
-    """All cells of the recorded study, of which one was cut off."""
+    """All runs of the recorded study, of which one was cut off."""
     folder = recorded_studies.study("scaling")
     settings = Study(name=folder.name, directory=str(folder.parent), pipelines={"germline": Pool()})
-    return Plan(settings, {}, cores=16, steps=tuple(recorded_studies.script("scaling").cells()))
+    return Plan(settings, {}, cores=16, steps=tuple(recorded_studies.script("scaling").specs()))
 
 
 @pytest.fixture(scope="module")
 def left(plan):
-    """The cell that was cut off, its title, and how long it takes."""
-    (cell,) = (cell for cell in plan.steps if cell.cell == recorded_studies.script("scaling").CUT_OFF)
-    paths = plan.study.folder.glob(f"{cell.step.name}-t{cell.step.threads}-*-{cell.step.occupancy}-*/run.json")
+    """The run that was cut off, its title, and how long it takes."""
+    (spec,) = (spec for spec in plan.steps if spec.name == recorded_studies.script("scaling").CUT_OFF)
+    paths = plan.study.folder.glob(f"{spec.step.name}-t{spec.step.threads}-*-{spec.step.occupancy}-*/run.json")
     wall_s = median(read_run(path).wall_s for path in paths)
     minutes, seconds = divmod(round(wall_s), 60)
     return (
-        cell,
-        f"cell {len(plan.steps)} of {len(plan.steps)}: {cell.cell}",
+        spec,
+        f"run {len(plan.steps)} of {len(plan.steps)}: {spec.name}",
         f"; about 0:{minutes:02}:{seconds:02} to go",
     )
 
@@ -55,25 +55,25 @@ def progress(done, total, *running):
 
 @pytest.fixture
 def shown(plan, left):
-    """What a terminal shows, when the cell has begun."""
+    """What a terminal shows, when the run has begun."""
     made = throughput_display.StudyDisplay(console(terminal=True))
-    made.begin(left[0], left[0].cell, plan)
+    made.begin(left[0], left[0].name, plan)
     return made
 
 
-def test_elsewhere_a_cell_is_a_line_at_its_start_and_one_at_its_end(plan, left):
-    cell, title, to_go = left
+def test_elsewhere_a_run_is_a_line_at_its_start_and_one_at_its_end(plan, left):
+    spec, title, to_go = left
     log = console(terminal=False)
     with throughput_display.follow(log) as watcher:
         watcher.begin(None, "map_and_sort: its inputs", plan)
-        watcher.begin(cell, cell.cell, plan)
+        watcher.begin(spec, spec.name, plan)
         watcher.changed("S1", progress(1, 4, "align S1"))
-        watcher.end(cell, [])
-        watcher.end(cell, ["map_and_sort: no space", "align: [1] too"])
+        watcher.end(spec, [])
+        watcher.end(spec, ["map_and_sort: no space", "align: [1] too"])
     *lines, took, why, more = log.file.getvalue().splitlines()
     assert lines == [f"map_and_sort: its inputs{to_go}", f"{title}{to_go}"]
-    assert re.fullmatch(rf"{cell.cell}: 0:00:0\d", took)
-    assert (why, more) == (f"{cell.cell} failed: map_and_sort: no space", f"{cell.cell} failed: align: [1] too")
+    assert re.fullmatch(rf"{spec.name}: 0:00:0\d", took)
+    assert (why, more) == (f"{spec.name} failed: map_and_sort: no space", f"{spec.name} failed: align: [1] too")
 
 
 def test_what_runs_note_is_printed_once():
@@ -94,7 +94,7 @@ def test_on_a_terminal_jobs_are_summed_over_samples_and_clocks_go_on(shown, left
     assert head.startswith(f"{left[1]}, 3 of 9 jobs, 3 running, 1:00:0")
     assert head.endswith("; about 0:00:00 to go")
     assert jobs == ["  align S1", "  assemble S1", "  quantify S2"]
-    assert shown.console.file.getvalue() == "", "a live display prints no line of its own at a cell's start"
+    assert shown.console.file.getvalue() == "", "a live display prints no line of its own at a run's start"
 
 
 def test_jobs_that_wait_for_another_run_are_told(shown):
@@ -113,10 +113,10 @@ def test_elsewhere_that_jobs_wait_is_a_line_when_they_begin_to():
     assert log.file.getvalue().splitlines() == [WAIT, WAIT]
 
 
-def test_a_new_cell_starts_from_nothing(shown, plan, left):
+def test_a_new_run_starts_from_nothing(shown, plan, left):
     shown.changed("", progress(4, 4))
     shown.began -= 50
-    shown.begin(left[0], left[0].cell, plan)
+    shown.begin(left[0], left[0].name, plan)
     assert rendered(shown)[0].startswith(f"{left[1]}, 0 of 0 jobs, 0 running, 0:00:0")
 
 
@@ -131,11 +131,11 @@ def test_of_many_jobs_as_many_are_named_as_find_room(shown):
 def test_how_long_it_takes_is_left_out_where_nothing_has_ended(plan, tmp_path):
     new = Plan(Study(name="new", directory=str(tmp_path), pipelines={"germline": Pool()}), {}, 16, steps=plan.steps)
     shown = throughput_display.StudyDisplay(console(terminal=False))
-    shown.begin(new.steps[0], new.steps[0].cell, new)
-    assert shown.console.file.getvalue() == f"cell 1 of {len(plan.steps)}: {plan.steps[0].cell}\n"
+    shown.begin(new.steps[0], new.steps[0].name, new)
+    assert shown.console.file.getvalue() == f"run 1 of {len(plan.steps)}: {plan.steps[0].name}\n"
 
 
-def test_in_a_search_for_the_knee_nobody_knows_how_many_cells_there_are(plan, tmp_path):
+def test_in_a_search_for_the_knee_nobody_knows_how_many_runs_there_are(plan, tmp_path):
     search = Plan(Study(name="new", directory=str(tmp_path), pipelines={}), {}, 16)
     shown = throughput_display.StudyDisplay(console(terminal=False))
     shown.begin(plan.steps[0], "n4", search)
@@ -145,7 +145,7 @@ def test_in_a_search_for_the_knee_nobody_knows_how_many_cells_there_are(plan, tm
 def test_a_terminal_is_followed_live(plan, left):
     live = console(terminal=True)
     with throughput_display.follow(live) as watcher:
-        watcher.begin(left[0], left[0].cell, plan)
+        watcher.begin(left[0], left[0].name, plan)
         watcher.changed("", progress(1, 4, "align S1"))
         watcher.end(left[0], [])
-    assert f"{left[0].cell}: 0:00:0" in live.file.getvalue()
+    assert f"{left[0].name}: 0:00:0" in live.file.getvalue()

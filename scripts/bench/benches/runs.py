@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpd.execution import workflow
-from gpd.lab.cells import LEDGER
 from gpd.lab.pool import Source, lay_out
+from gpd.lab.single_run import LEDGER
 from gpd.machines import launcher
 from gpd.pipelines import GERMLINE
 from gpd.records.ledger import Attempt, read_ledger

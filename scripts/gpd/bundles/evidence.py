@@ -27,7 +27,7 @@ class Recomputed:
     """A study as its ledgers tell it: tables, records and what else lies in its folder.
 
     `differing` are figures that the bundle has otherwise, `not_held` columns of another version; `node_name` is the
-    host that node.json is of. `lines` has what each ledger holds, by the name of its cell.
+    host that node.json is of. `lines` has what each ledger holds, by the name of its run.
     """
 
     tables: Tables
@@ -116,12 +116,12 @@ def _rows(table: bytes) -> list[list[str]]:
 
 
 def _lines(folder: Path, records: Sequence[RunRecord]) -> Iterator[tuple[str, tuple[tuple[Place, Attempt], ...]]]:
-    """What the ledgers of each cell hold, each line with the place where it stands."""
+    """What the ledgers of each run hold, each line with the place where it stands."""
     for record in records:
-        own = folder / record.cell.cell
+        own = folder / record.spec.name
         paths = [path for each in record.processes for path in ledger.files(own / each.directory / "ledger.jsonl")]
         yield (
-            record.cell.cell,
+            record.spec.name,
             tuple(
                 (Place(path.relative_to(folder), number), ledger.parse_attempt(line))
                 for path in paths

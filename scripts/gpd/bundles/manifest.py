@@ -30,7 +30,7 @@ MOST_MEMBERS = 20_000
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}"
 LEDGER = rf"ledger(\.{NAME})?\.jsonl"
 OF_STUDY = (FILE, study.FILE, study.STARTS, node.FILE, *TABLES.values())
-OF_CELL = re.compile(rf"(?P<cell>{NAME})/(cell\.json|run\.json|(samples/{NAME}/)?{LEDGER})")
+OF_RUN = re.compile(rf"(?P<run>{NAME})/(run\.json|run\.json|(samples/{NAME}/)?{LEDGER})")
 
 Text = Annotated[str, Meta(max_length=1000)]
 Count = Annotated[int, Meta(ge=0)]
@@ -81,7 +81,7 @@ def schema() -> dict[str, Any]:
 
 def may_be(name: str) -> bool:
     """Whether a bundle may have a member of this name."""
-    return name in OF_STUDY or (OF_CELL.fullmatch(name) is not None and not name.startswith(f"{collect.FOLDER}/"))
+    return name in OF_STUDY or (OF_RUN.fullmatch(name) is not None and not name.startswith(f"{collect.FOLDER}/"))
 
 
 def describe(content: bytes) -> Member:

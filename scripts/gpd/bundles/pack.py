@@ -22,13 +22,13 @@ from gpd.bundles.manifest import TABLES, BundleError, Manifest, Replaced, may_be
 from gpd.bundles.pseudonyms import Pseudonyms, hosts_in, users_in
 from gpd.files import read_text
 from gpd.records import ledger, node, study
-from gpd.records.cell import Cell
-from gpd.records.run import RecordError, read_cell
+from gpd.records.run import RecordError, read_spec
+from gpd.records.run_spec import RunSpec
 from gpd.tables import collect
 from gpd.tables.collect import Tables
 from gpd.text.formats import counted
 
-LOGS_AND_MORE = "logs, configurations, profiles and results of cells, and what a report is made of beside the tables"
+LOGS_AND_MORE = "logs, configurations, profiles and results of runs, and what a report is made of beside the tables"
 JSON, LINES = ".json", ".jsonl"
 
 
@@ -45,17 +45,17 @@ class Bundle:
 
 def make(folder: Path, host_names: bool = False) -> Bundle:
     """Bundle a study; `host_names`: they stay as they are. Raises BundleError, and as collect() does."""
-    cells = _cells(folder)
+    specs = _runs(folder)
     torn: list[str] = []
-    documents = {name: _documents(path, torn) for name, path in sorted(_files(folder, cells).items())}
-    names = _pseudonyms(folder, cells, documents, host_names)
+    documents = {name: _documents(path, torn) for name, path in sorted(_files(folder, specs).items())}
+    names = _pseudonyms(folder, specs, documents, host_names)
     members = {_renamed(name, names): _written(name, documents[name], names) for name in documents}
     members |= tables_of(members)
     _refuse(folder, members)
     left_out = [LOGS_AND_MORE, *([f"{counted(len(torn), 'line')} that are no records"] if torn else [])]
     manifest = Manifest(
         gpd_version=version("gpd"),
-        study=cells[0].study,
+        study=specs[0].study,
         host_names=host_names,
         replaced=Replaced(
             hosts=len(names.used & set(names.hosts.values())),
@@ -115,21 +115,21 @@ def archive(members: Mapping[str, bytes]) -> bytes:
 # ---- what goes in --------------------------------------------------------------------------------------
 
 
-def _cells(folder: Path) -> list[Cell]:
-    """The cells of a study, those that did not end, too. Raises BundleError where there is none."""
-    cells = [read_cell(path) for path in sorted(folder.glob("*/cell.json"))]
-    if not cells:
-        raise BundleError(f"{folder}: not a study: no cell in it; name the folder of a study")
-    return cells
+def _runs(folder: Path) -> list[RunSpec]:
+    """The runs of a study, those that did not end, too. Raises BundleError where there is none."""
+    specs = [read_spec(path) for path in sorted(folder.glob("*/cell.json"))]
+    if not specs:
+        raise BundleError(f"{folder}: not a study: no run in it; name the folder of a study")
+    return specs
 
 
-def _files(folder: Path, cells: list[Cell]) -> dict[str, Path]:
+def _files(folder: Path, specs: list[RunSpec]) -> dict[str, Path]:
     """What figures follow from, by the name that it has in the study's folder."""
     paths = [folder / name for name in (study.FILE, study.STARTS, node.FILE)]
-    for cell in cells:
-        own = folder / cell.cell
+    for spec in specs:
+        own = folder / spec.name
         paths += [own / "cell.json", own / "run.json", *ledger.files(own / "ledger.jsonl")]
-        paths += [file for sample in cell.samples for file in ledger.files(own / "samples" / sample / "ledger.jsonl")]
+        paths += [file for sample in spec.samples for file in ledger.files(own / "samples" / sample / "ledger.jsonl")]
     return {path.relative_to(folder).as_posix(): path for path in paths if path.is_file()}
 
 
@@ -152,11 +152,11 @@ def _documents(path: Path, torn: list[str]) -> list[Any]:
     return found
 
 
-def _pseudonyms(folder: Path, cells: list[Cell], documents: Mapping[str, list[Any]], host_names: bool) -> Pseudonyms:
+def _pseudonyms(folder: Path, specs: list[RunSpec], documents: Mapping[str, list[Any]], host_names: bool) -> Pseudonyms:
     every = [document for of_file in documents.values() for document in of_file]
     hosts = [name for document in every for name in hosts_in(document)]
     users = [name for document in every for name in users_in(document)]
-    folders = [str(folder.resolve()), str(Path.home()), *(cell.directory for cell in cells if cell.directory)]
+    folders = [str(folder.resolve()), str(Path.home()), *(spec.directory for spec in specs if spec.directory)]
     return Pseudonyms([*hosts, platform.node()], [*users, *_user()], folders, host_names)
 
 

@@ -29,7 +29,7 @@ from gpd.bundles.manifest import (
 from gpd.bundles.pack import Bundle, lay_out
 from gpd.errors import GpdError
 from gpd.records import ledger
-from gpd.records.run import read_cell, read_run
+from gpd.records.run import read_run, read_spec
 from gpd.text.formats import counted
 
 GZIP = 31  # zlib's number for gzip's format
@@ -165,7 +165,7 @@ def _manifest(members: Mapping[str, bytes]) -> Manifest:
 
 
 def _check_places(folder: Path) -> None:
-    """Refuse records without what they tell of: each process has a ledger, and each run its cell.
+    """Refuse records without what they tell of: each process has a ledger, and each run its run.
 
     Raises BundleError, RecordError.
     """
@@ -173,6 +173,6 @@ def _check_places(folder: Path) -> None:
         record = read_run(path)
         for process in record.processes:
             if not ledger.files(path.parent / process.directory / "ledger.jsonl"):
-                raise BundleError(f"{record.cell.cell}: the ledger of {process.directory} is not there")
-        if not path.with_name("cell.json").is_file() or read_cell(path.with_name("cell.json")) != record.cell:
-            raise BundleError(f"{record.cell.cell}: cell.json and run.json do not tell the same")
+                raise BundleError(f"{record.spec.name}: the ledger of {process.directory} is not there")
+        if not path.with_name("cell.json").is_file() or read_spec(path.with_name("cell.json")) != record.spec:
+            raise BundleError(f"{record.spec.name}: run.json and run.json do not tell the same")

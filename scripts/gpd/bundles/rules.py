@@ -17,10 +17,10 @@ from gpd.lab import study
 from gpd.lab.study import StudyError
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.records.binding import UNBOUND
-from gpd.records.cell import CLUSTER, Cell, Series
 from gpd.records.host import TRAITS
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place, duplicates, overlaps
+from gpd.records.run_spec import CLUSTER, RunSpec, Series
 from gpd.records.study import AUTO, Start, StudyRecord
 from gpd.statistics.estimates import estimate
 from gpd.statistics.knee import next_n
@@ -34,10 +34,10 @@ from gpd.text.formats import counted, listed, number, percent, some
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "not known"
 EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake looks for jobs that have ended
 OUT_OF_ORDER = timedelta(seconds=1)  # by which a clock that is being set may go back
-MOST_CELLS = 10_000  # of a plan
+MOST_RUNS = 10_000  # of a plan
 MOST_SHOWN = 5
 NO_PLAN = "study.json is not in it, as in studies of earlier versions: what was planned nobody can say"
-NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a cell was run nobody can say"
+NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a run was run nobody can say"
 
 # what has to be told of a machine, and of the software that was run on it
 DISCLOSED = (
@@ -156,15 +156,15 @@ def duration(found: Recomputed) -> Found:
         return UNKNOWN, [NO_PLAN]
     least = EDGE_S / found.plan.study.precision
     runs = [run for run in found.tables.runs if run.counted]
-    took = {run.cell: run.makespan_s for run in runs if run.makespan_s is not None}
+    took = {run.run: run.makespan_s for run in runs if run.makespan_s is not None}
     wrong = [
-        f"{cell}: {number(makespan_s)} s; {number(least)} s are needed for a precision of "
+        f"{spec}: {number(makespan_s)} s; {number(least)} s are needed for a precision of "
         f"{percent(found.plan.study.precision)}, where edges are known to {number(EDGE_S, 1)} s"
-        for cell, makespan_s in took.items()
+        for spec, makespan_s in took.items()
         if makespan_s < least
     ]
     shortest = f"the shortest run took {number(min(took.values(), default=None))} s, {number(least)} s are needed"
-    silent = [f"{run.cell}: its makespan is not known" for run in runs if run.cell not in took]
+    silent = [f"{run.run}: its makespan is not known" for run in runs if run.run not in took]
     return _found(wrong, [shortest], silent or ([] if took else ["no run has ended"]))
 
 
@@ -172,10 +172,10 @@ def measured(found: Recomputed) -> Found:
     wrong, doubts = [], []
     samples = found.tables.samples
     for record in found.counted:
-        cell, rows = record.cell, [sample for sample in samples if sample.cell == record.cell.cell]
+        spec, rows = record.spec, [sample for sample in samples if sample.run == record.spec.name]
         ran = {name for process in record.processes for name in process.samples}
-        if len(rows) != cell.n or ran != set(cell.samples):
-            wrong.append(f"{cell.cell}: says {counted(cell.n, 'sample')} at once, and {len(ran)} were run")
+        if len(rows) != spec.n or ran != set(spec.samples):
+            wrong.append(f"{spec.name}: says {counted(spec.n, 'sample')} at once, and {len(ran)} were run")
     for where, series, point in _points(found):
         if not PIPELINES[series.pipeline].genomes or point.human_30x_per_day.mean is None:
             continue
@@ -196,14 +196,14 @@ def warm_up(found: Recomputed) -> Found:
     wrong, said = [], []
     settings = found.plan.study
     for pipeline in settings.pipelines:
-        own = [record for record in found.tables.records if record.cell.pipeline == pipeline]
-        first = min((record.start for record in found.counted if record.cell.pipeline == pipeline), default=None)
-        before = [record for record in own if record.cell.warm_up and (first is None or record.end <= first)]
+        own = [record for record in found.tables.records if record.spec.pipeline == pipeline]
+        first = min((record.start for record in found.counted if record.spec.pipeline == pipeline), default=None)
+        before = [record for record in own if record.spec.warm_up and (first is None or record.end <= first)]
         if len(before) < settings.warm_up:
-            wrong.append(f"{pipeline}: {len(before)} of {counted(settings.warm_up, 'warm-up')} before the first cell")
+            wrong.append(f"{pipeline}: {len(before)} of {counted(settings.warm_up, 'warm-up')} before the first run")
         warm = counted(len(before), "warm-up") if before else "no warm-up"
-        said.append(f"{pipeline}: {warm} before the first measured cell; page cache {settings.cache.replace('_', ' ')}")
-    others = sorted({record.cell.cell for record in found.tables.records if record.cell.cache != settings.cache})
+        said.append(f"{pipeline}: {warm} before the first measured run; page cache {settings.cache.replace('_', ' ')}")
+    others = sorted({record.spec.name for record in found.tables.records if record.spec.cache != settings.cache})
     wrong += [f"{name}: its page cache was not {settings.cache}, as the study says" for name in others]
     return _found(wrong, said)
 
@@ -213,8 +213,8 @@ def agreement(found: Recomputed) -> Found:
         f"{one.kind} of {some(one.samples, MOST_SHOWN)} ({one.pipeline}): {len(one.digests)} different results"
         for one in found.disagreements
     ]
-    doubts = [] if found.compared else ["no output is recorded of a sample that ran in several cells"]
-    return _found(wrong, [f"{counted(found.compared, 'output')} of several cells, the same in all of them"], doubts)
+    doubts = [] if found.compared else ["no output is recorded of a sample that ran in several runs"]
+    return _found(wrong, [f"{counted(found.compared, 'output')} of several runs, the same in all of them"], doubts)
 
 
 # ---- CPUs and machines ---------------------------------------------------------------------------------
@@ -223,10 +223,10 @@ def agreement(found: Recomputed) -> Found:
 def pinning(found: Recomputed) -> Found:
     wrong, doubts, proved = [], [], 0
     for record in found.counted:
-        if record.cell.binding == UNBOUND:
+        if record.spec.binding == UNBOUND:
             continue
-        for place, line in found.lines[record.cell.cell]:
-            if line.step not in PIPELINES[record.cell.pipeline].steps or not line.start or line.taken_from:
+        for place, line in found.lines[record.spec.name]:
+            if line.step not in PIPELINES[record.spec.pipeline].steps or not line.start or line.taken_from:
                 continue
             allocated, seen = line.cpus, [line.cpus_allowed, line.cpus_seen]
             if allocated is None:
@@ -238,7 +238,7 @@ def pinning(found: Recomputed) -> Found:
             else:
                 proved += 1
     said = f"{counted(proved, 'job')} of the steps were seen on the CPUs allocated to them, and on no others"
-    nothing = "no cell is allocated CPUs (binding none), so there is nothing to prove"
+    nothing = "no run is allocated CPUs (binding none), so there is nothing to prove"
     return _found(wrong, [said if proved else nothing], doubts)
 
 
@@ -256,7 +256,7 @@ def machine(found: Recomputed) -> Found:
             names = DISCLOSED if record.host else DISCLOSED_BY_SLURM
             silent += [name for name in names if getattr(host, name) in (None, {}, ())]
         if silent:
-            wrong.append(f"{record.cell.cell}: does not tell {listed(dict.fromkeys(silent))}")
+            wrong.append(f"{record.spec.name}: does not tell {listed(dict.fromkeys(silent))}")
     models = sorted({host.cpu_model or "a CPU not named" for record in found.counted for host in record.machines})
     told = "with memory, kernel, file systems, versions of tools and digests of settings"
     return _found(wrong, [f"{listed(models)}, {told}"], [] if found.counted else ["no run has ended"])
@@ -267,19 +267,19 @@ def one_machine(found: Recomputed) -> Found:
     wrong = []
     for trait in (trait for trait in TRAITS if trait.pooled):
         told = {tuple(sorted(str(trait.of(host)) for host in record.machines)) for record in found.counted}
-        if len(told) > 1 and not any(record.cell.mode == CLUSTER for record in found.counted):
+        if len(told) > 1 and not any(record.spec.mode == CLUSTER for record in found.counted):
             wrong.append(f"{trait.name}: {listed(sorted(some(values, MOST_SHOWN) for values in told))}")
     for record in found.tables.records:
         known = {host.hostname for host in record.machines} | {host.node for host in record.machines}
         if record.host is not None:
-            ran_on = {line.host for _, line in found.lines[record.cell.cell]}
+            ran_on = {line.host for _, line in found.lines[record.spec.name]}
             if strangers := sorted(map(str, ran_on - known)):
                 wrong.append(
-                    f"{record.cell.cell}: run.json says {record.host.hostname}, its ledger {listed(strangers)}"
+                    f"{record.spec.name}: run.json says {record.host.hostname}, its ledger {listed(strangers)}"
                 )
     names = {host.hostname for record in found.tables.records for host in record.machines}
     if found.node_name and found.node_name not in names:
-        wrong.append(f"node.json is of {found.node_name}, and no cell ran there")
+        wrong.append(f"node.json is of {found.node_name}, and no run ran there")
     runs = counted(len(found.tables.records), "run")
     return _found(wrong, [f"{runs} and their ledgers name {listed(sorted(filter(None, names))) or 'none'}"])
 
@@ -288,31 +288,31 @@ def one_machine(found: Recomputed) -> Found:
 
 
 def complete(found: Recomputed) -> Found:
-    """Every cell that follows from the plan is there, with the samples that the seed draws."""
+    """Every run that follows from the plan is there, with the samples that the seed draws."""
     plan = found.plan
     if plan is None:
         return UNKNOWN, [NO_PLAN]
-    ended = {record.cell.cell: record.cell for record in found.tables.records}
+    ended = {record.spec.name: record.spec for record in found.tables.records}
     try:
         planned = list(_planned(plan, found))
     except StudyError as error:
         return FAILS, str(error).splitlines()
     except (LookupError, ValueError) as error:
         return FAILS, [f"its plan contradicts itself: {error}"]
-    missing = [cell.cell for cell in planned if cell.cell not in ended]
+    missing = [spec.name for spec in planned if spec.name not in ended]
     wrong = [f"{name}: it is planned, and did not end" for name in missing]
     wrong += [f"{name}: it did not end" for name in found.tables.unfinished if name not in missing]
-    for cell in planned:
-        if cell.cell in ended and ended[cell.cell] != cell:
-            wrong.append(f"{cell.cell}: {listed(_unlike(ended[cell.cell], cell))} are not those of the plan")
+    for spec in planned:
+        if spec.name in ended and ended[spec.name] != spec:
+            wrong.append(f"{spec.name}: {listed(_unlike(ended[spec.name], spec))} are not those of the plan")
     wrong += _searches(plan, found)
     besides = len(ended) - len(planned)
-    more = f", and {counted(besides, 'cell')} besides" if besides > 0 else ""
-    return _found(wrong, [f"all {counted(len(planned), 'cell')} of the plan ended{more}"])
+    more = f", and {counted(besides, 'run')} besides" if besides > 0 else ""
+    return _found(wrong, [f"all {counted(len(planned), 'run')} of the plan ended{more}"])
 
 
-def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[Cell]:
-    """The cells that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
+def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
+    """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
     bad = _bad_samples(found)
     seen = {(series, point.n): repeats.seen(point) for _, series, point in _points(found)}
     settings, total = plan.study, 0
@@ -323,14 +323,14 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[Cell]:
         ]
         wanted = {point: repeats.rule(settings).wanted(seen.get(point, Seen())) for point in points}
         total += settings.warm_up + sum(wanted.values())
-        if total > MOST_CELLS:
-            raise StudyError(f"its plan has more than {MOST_CELLS:,} cells")
+        if total > MOST_RUNS:
+            raise StudyError(f"its plan has more than {MOST_RUNS:,} runs")
         for warm in range(1, settings.warm_up + 1):
             first = next(iter(settings.concurrent_samples), 1)
-            yield study.cell(settings, lines[0], first, 0, pool, plan.cores, known, warm_up=warm)
+            yield study.spec(settings, lines[0], first, 0, pool, plan.cores, known, warm_up=warm)
         for (line, n), times in wanted.items():
             for repeat in range(1, times + 1):
-                yield study.cell(settings, line, n, repeat, pool, plan.cores, known)
+                yield study.spec(settings, line, n, repeat, pool, plan.cores, known)
 
 
 def _bad_samples(found: Recomputed) -> Mapping[str, frozenset[str]]:
@@ -342,7 +342,7 @@ def _bad_samples(found: Recomputed) -> Mapping[str, frozenset[str]]:
     return {pipeline: frozenset(samples) for pipeline, samples in bad.items()}
 
 
-def _unlike(one: Cell, other: Cell) -> list[str]:
+def _unlike(one: RunSpec, other: RunSpec) -> list[str]:
     return [name for name in vars(one) if getattr(one, name) != getattr(other, name)]
 
 
@@ -358,7 +358,7 @@ def _searches(plan: StudyRecord, found: Recomputed) -> Iterator[str]:
                 (point for point in found.tables.points if point.series == line), repeats.rule(plan.study)
             )
             if len({seen.n for seen in tried}) < len(tried):
-                yield f"{_at(line, tried[0].n)}: its cells ran on different processors"
+                yield f"{_at(line, tried[0].n)}: its runs ran on different processors"
                 continue
             n = next_n(tried, limit) if limit > 0 else None
             if n is not None:
@@ -366,12 +366,12 @@ def _searches(plan: StudyRecord, found: Recomputed) -> Iterator[str]:
 
 
 def chosen(found: Recomputed) -> Found:
-    """Every time that a cell was begun is told of, and each was run to its end once."""
+    """Every time that a run was begun is told of, and each was run to its end once."""
     if found.starts is None:
         return UNKNOWN, [NO_STARTS]
-    runs = {record.cell.cell: record.run for record in found.tables.records}
+    runs = {record.spec.name: record.run for record in found.tables.records}
     wrong, doubts = [], []
-    for name, starts in _by_cell(found.starts).items():
+    for name, starts in _by_run(found.starts).items():
         ended = [start for start in starts if start.ended is not None or start.run == runs.get(name)]
         if len(ended) > 1:
             wrong.append(f"{name}: was run to its end {len(ended)} times, and one of them is here")
@@ -382,16 +382,16 @@ def chosen(found: Recomputed) -> Found:
         elif len(starts) > len(ended):
             broken_off = counted(len(starts) - len(ended), "run")
             doubts.append(f"{name}: {broken_off} of it did not end, and what would have come of that nobody knows")
-    known = {start.cell for start in found.starts}
+    known = {start.name for start in found.starts}
     doubts += [f"{name}: that it was begun is not recorded" for name in runs if name not in known]
     wrong += _went_on(found)
-    return _found(wrong, [f"{counted(len(runs), 'cell')}, each begun once, and every run counts"], doubts)
+    return _found(wrong, [f"{counted(len(runs), 'run')}, each begun once, and every run counts"], doubts)
 
 
-def _by_cell(starts: Iterable[Start]) -> dict[str, list[Start]]:
+def _by_run(starts: Iterable[Start]) -> dict[str, list[Start]]:
     found: dict[str, list[Start]] = {}
     for start in starts:
-        found.setdefault(start.cell, []).append(start)
+        found.setdefault(start.name, []).append(start)
     return found
 
 
@@ -400,13 +400,13 @@ def _went_on(found: Recomputed) -> Iterator[str]:
     if found.plan is None or found.plan.study.repeats != AUTO:
         return
     rule = repeats.rule(found.plan.study)
-    drawn_anew = {record.cell.cell for record in found.tables.records if record.cell.left_out}
+    drawn_anew = {record.spec.name for record in found.tables.records if record.spec.left_out}
     of_points: dict[tuple[Series, int], list[RunRow]] = {}
     for run in found.tables.runs:
         if run.counted:
             of_points.setdefault((run.series, run.n), []).append(run)
     for (series, n), own in of_points.items():
-        if any(run.cell in drawn_anew for run in own):
+        if any(run.run in drawn_anew for run in own):
             continue  # what the first draws came to is in no figure
         daily = [run.genomes_per_day for run in sorted(own, key=lambda run: run.repeat)]
         for ended in range(1, len(daily)):
@@ -454,7 +454,7 @@ RULES = (
     Rule("pinning", "jobs were seen on the CPUs allocated to them, and on no others", pinning),
     Rule("machine", "the machine and the software are disclosed", machine),
     Rule("one machine", "records and ledgers are of one machine", one_machine),
-    Rule("complete", "no cell of the plan is missing, and its samples are those drawn", complete),
-    Rule("every run", "no cell is chosen among several runs of it", chosen),
+    Rule("complete", "no run of the plan is missing, and its samples are those drawn", complete),
+    Rule("every run", "no run is chosen among several runs of it", chosen),
     Rule("latency", "the time of one sample stands beside samples a day", latency),
 )

@@ -12,9 +12,9 @@ from gpd.commands.subcommands import terminal
 def command(
     study: Annotated[Path, typer.Argument(help="A study's folder, as runs/study.", exists=True, file_okay=False)],
 ) -> None:
-    """Write a study's tables and its report anew from the cells that have ended.
+    """Write a study's tables and its report anew from the runs that have ended.
 
-    The exit code is 1 where samples that ran in several cells gave different results, 2 where no cell has ended.
+    The exit code is 1 where samples that ran in several runs gave different results, 2 where no run has ended.
 
     Example: gpd report runs/study
     """
@@ -22,9 +22,9 @@ def command(
 
 
 def write(study: Path, console: Console) -> int:
-    """Collect a study's cells, write tables and report, and print the figures; 1 where outputs disagree.
+    """Collect a study's runs, write tables and report, and print the figures; 1 where outputs disagree.
 
-    Raises CollectError where no cell has ended.
+    Raises CollectError where no run has ended.
     """
     from gpd.comparison import agreement
     from gpd.reports import grids, report
@@ -33,7 +33,7 @@ def write(study: Path, console: Console) -> int:
 
     tables = collect.collect(study)
     if not tables.records:
-        raise collect.CollectError(f"{study}: no cell of a study has ended here")
+        raise collect.CollectError(f"{study}: no run of a study has ended here")
     collect.write(tables, study / collect.FOLDER)
     html = report.write(tables, study)
     for series in grids.all_series(tables.points):

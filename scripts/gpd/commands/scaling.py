@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpd.commands.subcommands import Subcommands, say, terminal
-from gpd.commands.throughput import run_cells
+from gpd.commands.throughput import run_runs
 from gpd.files import own_folder, write_text
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ Bindings = Annotated[
 ]
 Alone = Annotated[bool, typer.Option("--alone", help="Only one copy on the node. Default: this and --full.")]
 Full = Annotated[bool, typer.Option("--full", help="Only with the node full of copies.")]
-Repeats = Annotated[int, typer.Option(min=1, help="How often each cell is measured.")]
+Repeats = Annotated[int, typer.Option(min=1, help="How often each run is measured.")]
 Config = Annotated[Path, typer.Option("--config", help="The pipeline's configuration, as seen from --directory.")]
 Directory = Annotated[
     Path, typer.Option(help="Folder that paths in the configuration start from.", exists=True, file_okay=False)
 ]
 Sample = Annotated[str, typer.Option(help="The sample. Default: the configuration's first.")]
 Folder = Annotated[Path, typer.Option(help="Where it is run, and where its tables and report are.", file_okay=False)]
-Seed = Annotated[int, typer.Option(help="Seed of the order of cells.")]
+Seed = Annotated[int, typer.Option(help="Seed of the order of runs.")]
 Scatter = Annotated[str, typer.Option(help="In how many pieces GATK's steps are cut: none, auto or a number.")]
 
 CONFIG, FOLDER = Path("config/config.yaml"), Path("runs/scaling")
@@ -61,7 +61,7 @@ def plan_command(
     scatter: Scatter = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show which cells there would be, what of them is done, and about how long the rest takes. Nothing runs.
+    """Show which runs there would be, what of them is done, and about how long the rest takes. Nothing runs.
 
     Example: gpd scaling plan --step haplotype_caller --threads 1,2,4
     """
@@ -95,7 +95,7 @@ def run_command(
 ) -> None:
     """Run each step at each width, alone and with the node full of its like; write tables, a report and profiles.
 
-    Inputs are made once, by running the pipeline up to the step. Each cell runs the step's own rule through the
+    Inputs are made once, by running the pipeline up to the step. Each run runs the step's own rule through the
     launcher. What was cut off, or failed, the same command runs again.
 
     Example: gpd scaling run --step map_and_sort --threads 1,2,4,8 --bindings compact,scatter-numa
@@ -138,7 +138,7 @@ def _study(
     from gpd.execution.configuration import ConfigurationError
     from gpd.lab.pool import read_source
     from gpd.lab.study import StudyError
-    from gpd.records.cell import ALONE, FULL, OCCUPANCIES
+    from gpd.records.run_spec import ALONE, FULL, OCCUPANCIES
     from gpd.records.study import Pool
     from gpd.scaling import run
     from gpd.scaling.plan import EVERY_STEP, Asked, bindings_of, numbers_of, pieces_of
@@ -160,8 +160,8 @@ def _study(
 
 
 def measure(study: "Scaling", console: Console) -> int:
-    """Run what is left of a study, write tables, report and profiles, and print the figures; 1 where a cell failed."""
-    failed = run_cells(study.plan, console, lambda: _write(study, console))
+    """Run what is left of a study, write tables, report and profiles, and print the figures; 1 where a run failed."""
+    failed = run_runs(study.plan, console, lambda: _write(study, console))
     _write(study, console)
     for name in failed:
         console.print(f"failed: {name}", highlight=False, markup=False, soft_wrap=True)

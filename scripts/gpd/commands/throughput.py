@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpd.lab.batches import Batch
     from gpd.lab.runner import Plan
 
-GO_ON = "the cells that have ended are kept, and this one is run again from its start: the same command goes on"
+GO_ON = "the runs that have ended are kept, and this one is run again from its start: the same command goes on"
 
 app = typer.Typer(
     cls=Subcommands, no_args_is_help=True, help="Measure how many samples a day this machine runs, for many N."
@@ -60,7 +60,7 @@ def run(
 ) -> None:
     """Run a study, or what is left of it, and write its tables and report.
 
-    A sample that fails is part of the result: the exit code is 0. It is 1 where samples that ran in several cells gave
+    A sample that fails is part of the result: the exit code is 0. It is 1 where samples that ran in several runs gave
     different results, and 2 where the study can't be run.
 
     With --slurm or --constraint each type of node runs the study as a batch job of its own, in a folder of its own
@@ -87,30 +87,30 @@ def run(
 def measure(plan: "Plan", console: Console) -> int:
     """Run what is left of a study, write its tables and report, and print what it came to; 1 where outputs disagree.
 
-    Where a signal ends it, so do the cells that have ended, before Interrupted is raised.
+    Where a signal ends it, so do the runs that have ended, before Interrupted is raised.
     """
     from gpd.lab import node_record
 
     folder = plan.study.folder
     if not plan.study.on_nodes and (said := node_record.take(folder)):
         console.print(said, highlight=False, markup=False, soft_wrap=True)
-    run_cells(plan, console, lambda: report.write(folder, console))
+    run_runs(plan, console, lambda: report.write(folder, console))
     return report.write(folder, console)
 
 
-def run_cells(plan: "Plan", console: Console, write: Callable[[], object]) -> list[str]:
-    """Run what is left of a study, shown live; the names of cells that failed.
+def run_runs(plan: "Plan", console: Console, write: Callable[[], object]) -> list[str]:
+    """Run what is left of a study, shown live; the names of runs that failed.
 
     Where a signal ends it, what has ended is written before Interrupted is raised.
     """
     from gpd.commands import throughput_display
-    from gpd.lab import cells, runner
+    from gpd.lab import runner, single_run
 
     try:
         with throughput_display.follow(console) as watcher:
             return runner.run(plan, watcher)
     except Interrupted as interrupted:
-        if any(plan.study.folder.glob(f"*/{cells.RECORD}")):
+        if any(plan.study.folder.glob(f"*/{single_run.RECORD}")):
             write()
         raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON) from interrupted
 

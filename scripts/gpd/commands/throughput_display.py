@@ -1,4 +1,4 @@
-"""What a person sees of a study: its plan, which cell runs and how long it may take, and what it came to."""
+"""What a person sees of a study: its plan, which run runs and how long it may take, and what it came to."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,9 @@ from rich.text import Text
 
 from gpd.commands.run_display import notes
 from gpd.execution import workflow
-from gpd.lab import cells, runner
+from gpd.lab import runner, single_run
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import Cell
+from gpd.records.run_spec import RunSpec
 from gpd.records.study import AUTO
 from gpd.tables import repeats
 from gpd.text.formats import counted
@@ -22,7 +22,7 @@ from gpd.text.formats import counted
 MOST_LINES = 16  # of running jobs
 WORDS = ("pipeline", "mode", "binding", "step", "occupancy")
 COLUMNS_OF_STEPS = {
-    **{name: name for name in ("step", "threads", "binding", "occupancy", "copies", "cells", "finished")},
+    **{name: name for name in ("step", "threads", "binding", "occupancy", "copies", "runs", "finished")},
     "each about": "estimate_s",
 }
 COLUMNS = {
@@ -31,7 +31,7 @@ COLUMNS = {
     "mode": "mode",
     "binding": "binding",
     "nodes": "nodes",
-    "cells": "cells",
+    "runs": "runs",
     "finished": "finished",
     "each about": "estimate_s",
 }
@@ -47,11 +47,11 @@ def show_plan(plan: runner.Plan, console: Console) -> None:
     for column in shown:
         table.add_column(column, justify="left" if column in WORDS else "right")
     for point in described(plan)["points"]:
-        table.add_row(*(_cell(point[key]) for key in shown.values()))
+        table.add_row(*(_run(point[key]) for key in shown.values()))
     if table.row_count:
         console.print(table)
     for name, source in plan.sources.items():
-        seeks = "" if settings.concurrent_samples else "; its knee is sought, so the cells are not known beforehand"
+        seeks = "" if settings.concurrent_samples else "; its knee is sought, so the runs are not known beforehand"
         console.print(f"{name}: a pool of {len(source.members)} samples{seeks}", highlight=False, soft_wrap=True)
     if settings.repeats == AUTO:
         console.print(f"repeats: {repeats.in_words(settings)}", highlight=False, soft_wrap=True)
@@ -61,10 +61,10 @@ def show_plan(plan: runner.Plan, console: Console) -> None:
 
 
 def described(plan: runner.Plan) -> dict:
-    """Return the plan for JSON: its points with cells planned and finished, and an estimate where there is one."""
-    points: dict[tuple, list[Cell]] = {}
-    for cell in plan.cells:
-        points.setdefault(_place(cell), []).append(cell)
+    """Return the plan for JSON: its points with runs planned and finished, and an estimate where there is one."""
+    points: dict[tuple, list[RunSpec]] = {}
+    for spec in plan.specs:
+        points.setdefault(_place(spec), []).append(spec)
     ordered = [members for _, members in sorted(points.items())]
     estimates = runner.estimates_s(plan, [members[0] for members in ordered])
     return {
@@ -75,8 +75,8 @@ def described(plan: runner.Plan) -> dict:
         "points": [
             {
                 **_point(members[0]),
-                "cells": len(members),
-                "finished": sum(cells.is_finished(plan.study.folder, cell) for cell in members),
+                "runs": len(members),
+                "finished": sum(single_run.is_finished(plan.study.folder, spec) for spec in members),
                 "estimate_s": estimate_s,
             }
             for members, estimate_s in zip(ordered, estimates, strict=True)
@@ -84,22 +84,22 @@ def described(plan: runner.Plan) -> dict:
     }
 
 
-def _place(cell: Cell) -> tuple:
-    """What the repeats of a cell share, in the order in which it is shown: steps in that of the pipeline."""
-    if step := cell.step:
-        at = PIPELINES[cell.pipeline].steps.index(step.name)
-        return at, cell.binding, step.occupancy, step.threads, step.scatter
-    return cell.pipeline, cell.n, cell.mode, cell.binding, cell.nodes
+def _place(spec: RunSpec) -> tuple:
+    """What the repeats of a run share, in the order in which it is shown: steps in that of the pipeline."""
+    if step := spec.step:
+        at = PIPELINES[spec.pipeline].steps.index(step.name)
+        return at, spec.binding, step.occupancy, step.threads, step.scatter
+    return spec.pipeline, spec.n, spec.mode, spec.binding, spec.nodes
 
 
-def _point(cell: Cell) -> dict[str, object]:
-    if step := cell.step:
+def _point(spec: RunSpec) -> dict[str, object]:
+    if step := spec.step:
         own = {name: getattr(step, name) for name in ("scatter", "occupancy", "threads", "copies")}
-        return {"pipeline": cell.pipeline, "step": step.name, "binding": cell.binding, **own}
-    return {name: getattr(cell, name) for name in ("pipeline", "n", "mode", "binding", "nodes")}
+        return {"pipeline": spec.pipeline, "step": step.name, "binding": spec.binding, **own}
+    return {name: getattr(spec, name) for name in ("pipeline", "n", "mode", "binding", "nodes")}
 
 
-def _cell(value: object) -> str:
+def _run(value: object) -> str:
     if isinstance(value, float):
         return str(timedelta(seconds=round(value)))
     return "" if value is None else str(value)
@@ -108,13 +108,13 @@ def _cell(value: object) -> str:
 def _outlook(plan: runner.Plan) -> str:
     """Say how long what is left may take, and by what that is judged."""
     points = described(plan)["points"]
-    left = [(point["estimate_s"], point["cells"] - point["finished"]) for point in points]
+    left = [(point["estimate_s"], point["runs"] - point["finished"]) for point in points]
     if not sum(count for _, count in left):
-        return "nothing is left to run" if points else "how long it takes shows when the first cells have ended"
+        return "nothing is left to run" if points else "how long it takes shows when the first runs have ended"
     if None in (estimate_s for estimate_s, count in left if count):
-        return "how long it takes shows when the first cells have ended: no run of this pool has left a ledger"
+        return "how long it takes shows when the first runs have ended: no run of this pool has left a ledger"
     total = timedelta(seconds=round(sum(estimate_s * count for estimate_s, count in left)))
-    return f"{sum(count for _, count in left)} cells are left, about {total}"
+    return f"{sum(count for _, count in left)} runs are left, about {total}"
 
 
 # ---- while it runs -----------------------------------------------------------------------------------
@@ -132,14 +132,14 @@ class StudyDisplay:
         self.waiting = ""
         self.note = notes(console)
 
-    def begin(self, cell: Cell | None, title: str, plan: runner.Plan) -> None:
-        """A cell starts, or without one the preparations."""
-        planned = plan.cells
-        cells_left = [member for member in planned if not cells.is_finished(plan.study.folder, member)]
-        times = runner.estimates_s(plan, cells_left)
+    def begin(self, spec: RunSpec | None, title: str, plan: runner.Plan) -> None:
+        """A run starts, or without one the preparations."""
+        planned = plan.specs
+        runs_left = [member for member in planned if not single_run.is_finished(plan.study.folder, member)]
+        times = runner.estimates_s(plan, runs_left)
         known = [seconds for seconds in times if seconds is not None]
-        done = len(planned) - len(cells_left)
-        place = f"cell {done + 1} of {len(planned)}: " if cell in planned else ""
+        done = len(planned) - len(runs_left)
+        place = f"run {done + 1} of {len(planned)}: " if spec in planned else ""
         self.states, self.began, self.title = {}, time.monotonic(), f"{place}{title}"
         self.left_s = sum(known) if times and len(known) == len(times) else None
         if not self.console.is_terminal:
@@ -155,14 +155,14 @@ class StudyDisplay:
             self.console.print(told, highlight=False, markup=False, soft_wrap=True)
         self.waiting = told
 
-    def end(self, cell: Cell, failed: Sequence[str]) -> None:
-        """A cell has ended: how long it took, or why it failed."""
+    def end(self, spec: RunSpec, failed: Sequence[str]) -> None:
+        """A run has ended: how long it took, or why it failed."""
         took = timedelta(seconds=round(time.monotonic() - self.began))
-        for line in [f"{cell.cell} failed: {line}" for line in failed] or [f"{cell.cell}: {took}"]:
+        for line in [f"{spec.name} failed: {line}" for line in failed] or [f"{spec.name}: {took}"]:
             self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def eta(self) -> str:
-        """How long what is left takes, as far as finished cells tell."""
+        """How long what is left takes, as far as finished runs tell."""
         if self.left_s is None:
             return ""
         left = max(0, round(self.left_s - (time.monotonic() - self.began)))
@@ -183,7 +183,7 @@ class StudyDisplay:
 
 @contextmanager
 def follow(console: Console) -> Iterator[runner.Watcher]:
-    """Show a study live on a terminal; elsewhere a line for each cell's start and end."""
+    """Show a study live on a terminal; elsewhere a line for each run's start and end."""
     shown = StudyDisplay(console)
     with Live(shown, console=console, transient=True, refresh_per_second=2) if console.is_terminal else nullcontext():
         yield runner.Watcher(shown.begin, shown.changed, shown.waits, shown.end)

@@ -1,4 +1,4 @@
-"""Whether samples that ran in several cells came to the same results. Pure: it compares what run.json says."""
+"""Whether samples that ran in several runs came to the same results. Pure: it compares what run.json says."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from gpd.records.run import RunRecord
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An output of one kind, from the same samples, with more than one digest: in which cells each was found."""
+    """An output of one kind, from the same samples, with more than one digest: in which runs each was found."""
 
     kind: str
     samples: tuple[str, ...]
@@ -27,13 +27,13 @@ def by_input(record: RunRecord, sample: str) -> str:
 
 
 def disagreements(records: Iterable[RunRecord]) -> list[Disagreement]:
-    """Return the outputs of one study that differ between its cells."""
-    return differing([(record.cell.cell, record) for record in records])
+    """Return the outputs of one study that differ between its runs."""
+    return differing([(record.spec.name, record) for record in records])
 
 
 def compared(records: Iterable[RunRecord]) -> int:
-    """Return how many outputs were seen in at least two cells of one study."""
-    return seen_twice([(record.cell.cell, record) for record in records])
+    """Return how many outputs were seen in at least two runs of one study."""
+    return seen_twice([(record.spec.name, record) for record in records])
 
 
 def differing(
@@ -66,7 +66,7 @@ def _grouped(named: Iterable[tuple[str, RunRecord]], identity: Callable[[RunReco
     """Gather outputs by pipeline, kind and samples; one without a digest says nothing and is left out."""
     groups: dict[tuple, _Group] = {}
     for name, record in named:
-        pipeline = record.cell.pipeline
+        pipeline = record.spec.pipeline
         for output in record.outputs:
             if output.digest is None:
                 continue

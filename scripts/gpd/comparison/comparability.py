@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from gpd.comparison.agreement import by_input, differing
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import UNBOUND, told_binding
-from gpd.records.cell import CLUSTER, Series, counted_cells
 from gpd.records.host import TRAITS, Host
 from gpd.records.run import RunRecord, Settings
+from gpd.records.run_spec import CLUSTER, Series, counted_runs
 from gpd.text.formats import counted, some
 
 # what may differ between two studies if it is asked for
@@ -38,14 +38,14 @@ MOST_SHOWN = 4  # values a line
 NOT_RECORDED = "not recorded"
 PAIR_HMM = "pair-HMM"
 
-Named = Sequence[tuple[str, RunRecord]]  # records, each with the name of its study or cell
+Named = Sequence[tuple[str, RunRecord]]  # records, each with the name of its study or run
 Key = tuple[str, str]  # what, and which of its kind: ("tools", "bwa")
 Holders = dict[str | None, tuple[str, ...]]  # each value with the names of those that have it
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A thing that is not the same: each value with the studies, or the cells, that have it; None: not recorded.
+    """A thing that is not the same: each value with the studies, or the runs, that have it; None: not recorded.
 
     `name` is what --allow names. `by_machine`: it follows from the machine, which may differ. `point` says where.
     """
@@ -127,7 +127,7 @@ def output_differences(named: Named) -> list[Difference]:
 
 def doubts(named: Named) -> list[str]:
     """Return what records do not tell, so that it may differ unseen."""
-    bound = [(name, record) for name, record in named if record.cell.binding != UNBOUND]
+    bound = [(name, record) for name, record in named if record.spec.binding != UNBOUND]
     silent = [
         f"{name} {detail}".rstrip()
         for (name, detail), holders in (*_holders(named, conditions).items(), *_holders(bound, binding).items())
@@ -135,7 +135,7 @@ def doubts(named: Named) -> list[str]:
     ]
     if not any(record.settings.tools for _, record in named):
         silent.append("tools")
-    if any(_digest(record, sample) is None for _, record in named for sample in record.cell.samples):
+    if any(_digest(record, sample) is None for _, record in named for sample in record.spec.samples):
         silent.append("inputs of some samples")
     return [f"not recorded, so it may differ: {', '.join(silent)}"] if silent else []
 
@@ -145,7 +145,7 @@ def _differing_inputs(named: Named) -> list[Difference]:
     holders: dict[str, list[str]] = {}
     titles: dict[str, str] = {}
     for name, record in named:
-        for sample in record.cell.samples:
+        for sample in record.spec.samples:
             identity = by_input(record, sample)
             titles.setdefault(identity, f"{sample} {_shown(_digest(record, sample))}")
             if name not in holders.setdefault(identity, []):
@@ -165,8 +165,8 @@ def pooled_differences(records: Iterable[RunRecord]) -> list[Difference]:
     """
     points: dict[tuple[Series, int], list[tuple[str, RunRecord]]] = {}
     for record in counted_records(records):
-        cell = record.cell
-        points.setdefault((cell.series, cell.n), []).append((cell.cell, record))
+        spec = record.spec
+        points.setdefault((spec.series, spec.n), []).append((spec.name, record))
     return [
         replace(difference, point=told(series, n))
         for (series, n), named in points.items()
@@ -182,7 +182,7 @@ def pooled_differences(records: Iterable[RunRecord]) -> list[Difference]:
 def _changed_inputs(named: Named) -> list[Difference]:
     digests: dict[str, dict[str | None, tuple[str, ...]]] = {}
     for name, record in named:
-        for sample in record.cell.samples:
+        for sample in record.spec.samples:
             held = digests.setdefault(sample, {})
             held[_digest(record, sample)] = (*held.get(_digest(record, sample), ()), name)
     return [Difference("inputs", sample, held) for sample, held in digests.items() if len(held) > 1]
@@ -191,8 +191,8 @@ def _changed_inputs(named: Named) -> list[Difference]:
 def counted_records(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Return the records of one study that are in its statistics."""
     every = list(records)
-    counted = counted_cells(record.cell for record in every)
-    return [record for record in every if record.cell.cell in counted]
+    counted = counted_runs(record.spec for record in every)
+    return [record for record in every if record.spec.name in counted]
 
 
 def told(series: Series | Shared, n: int | None = None) -> str:
@@ -207,17 +207,17 @@ def told(series: Series | Shared, n: int | None = None) -> str:
 
 def conditions(record: RunRecord) -> dict[Key, str | None]:
     """Return what has to be the same in two records; inputs and outputs are looked at apart."""
-    cell, settings = record.cell, record.settings
+    spec, settings = record.spec, record.settings
     return {
         ("reference", ""): settings.reference_digest,
         **{("tools", tool): version for tool, version in (settings.tools or {}).items()},
-        **({("tools", PAIR_HMM): record.pair_hmm} if PIPELINES[cell.pipeline].genomes else {}),
+        **({("tools", PAIR_HMM): record.pair_hmm} if PIPELINES[spec.pipeline].genomes else {}),
         ("environment", ""): _variables(settings.environment),
         ("settings", ""): settings.config_digest,
         **_workflow(settings),
-        **{("threads", rule): _text(threads) for rule, threads in cell.threads.items()},
+        **{("threads", rule): _text(threads) for rule, threads in spec.threads.items()},
         **_profile(record),
-        ("cache", ""): cell.cache,
+        ("cache", ""): spec.cache,
     }
 
 
@@ -231,12 +231,12 @@ def _profile(record: RunRecord) -> dict[Key, str | None]:
     """Its content says which profile it was; where that is not recorded, its name."""
     if digest := record.profile_digest:
         return {("profile", "content"): digest}
-    return {("profile", ""): record.cell.profile}
+    return {("profile", ""): record.spec.profile}
 
 
 def _binding_differences(named: Named) -> list[Difference]:
     """Return in what bindings differ beside their policy, where jobs are bound at all."""
-    return _differing([(name, record) for name, record in named if record.cell.binding != UNBOUND], binding)
+    return _differing([(name, record) for name, record in named if record.spec.binding != UNBOUND], binding)
 
 
 def binding(record: RunRecord) -> dict[Key, str | None]:
@@ -259,7 +259,7 @@ def _workflow(settings: Settings) -> dict[Key, str | None]:
 def _machine(record: RunRecord) -> dict[Key, str | None]:
     host = record.host or Host()
     traits = {("host", trait.name): _text(trait.of(host)) for trait in TRAITS if trait.pooled}
-    return traits | {("host", "cores"): _text(record.cell.cores)}
+    return traits | {("host", "cores"): _text(record.spec.cores)}
 
 
 def _set_up(record: RunRecord) -> dict[Key, str | None]:

@@ -39,8 +39,8 @@ from gpd.comparison.compared import (
 )
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import Series
 from gpd.records.run import RunRecord
+from gpd.records.run_spec import Series
 from gpd.statistics.estimates import Estimate, Ratio, ratio
 from gpd.statistics.knee import Knee
 from gpd.text.formats import counted, listed, number, some
@@ -262,7 +262,7 @@ def _named(sides: Sequence[Side], match: PointMatch) -> Named:
 
 
 def _is_of(record: RunRecord, point: Point) -> bool:
-    return record.cell.n == point.n and record.cell.series == point.series
+    return record.spec.n == point.n and record.spec.series == point.series
 
 
 def _output_differences(sides: Sequence[Side]) -> list[Difference]:

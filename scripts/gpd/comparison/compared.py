@@ -8,19 +8,19 @@ from typing import TypeVar
 from gpd.comparison.comparability import told
 from gpd.pipelines import GERMLINE
 from gpd.published.series import DIFFERENCES, GIGABASES_A_SAMPLE, ReferencePoint, ReferenceSeries
-from gpd.records.cell import INDEPENDENT, Series
 from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
+from gpd.records.run_spec import INDEPENDENT, Series
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.knee import Knee, Observation, find_knee
 from gpd.tables.collect import Tables
-from gpd.tables.columns import OfCell, PointRow, SampleRow, StepRow
+from gpd.tables.columns import OfRun, PointRow, SampleRow, StepRow
 from gpd.text.formats import some
 
-Row = TypeVar("Row", bound=OfCell)
+Row = TypeVar("Row", bound=OfRun)
 SECONDS_PER_HOUR = 3600
 PUBLISHED_AS = Series(GERMLINE.name, INDEPENDENT, "none")  # N whole pipelines side by side
-MOST_NAMED = 4  # cells that did not end
+MOST_NAMED = 4  # runs that did not end
 BARRIER, BUSY = "barrier_h", "busy_h"
 A_GIGABASE = {clock: f"{clock}_per_gigabase" for clock in (BARRIER, BUSY)}  # of the samples that succeeded
 SAME_SIZE = 0.05  # by how much more gigabases a sample may have where figures a sample are held against each other
@@ -135,9 +135,9 @@ def curves_of(tables: Tables) -> list[Series]:
 
 
 def study_side(name: str, tables: Tables, curves: Collection[Series], study: str) -> Side:
-    """Return these curves of a study. Warm-ups count nothing, and cells that did not end are named."""
+    """Return these curves of a study. Warm-ups count nothing, and runs that did not end are named."""
     runs = [run for run in tables.runs if run.counted and run.series in curves]
-    gigabases = {run.cell: run.gigabases for run in runs}
+    gigabases = {run.run: run.gigabases for run in runs}
     steps, samples = _by_point(tables.steps), _by_point(tables.samples)
     points = sorted(
         (row for row in tables.points if row.series in curves), key=lambda row: (astuple(row.series), row.n)
@@ -151,7 +151,7 @@ def study_side(name: str, tables: Tables, curves: Collection[Series], study: str
             (at := Point(row.series, row.n)): _measured(row, steps.get(at, ()), samples.get(at, ()), gigabases)
             for row in points
         },
-        records=tuple(record for record in tables.records if record.cell.series in curves),
+        records=tuple(record for record in tables.records if record.spec.series in curves),
         notes=(f"{study}: not finished, so in no figure: {unfinished}",) if unfinished else (),
         study=study,
         node=tables.node,
@@ -182,14 +182,14 @@ def published_side(series: ReferenceSeries) -> Side:
 def _measured(
     point: PointRow, steps: Sequence[StepRow], samples: Sequence[SampleRow], gigabases: Mapping[str, float | None]
 ) -> Measured:
-    """`gigabases`: of the samples that succeeded, by cell, over which a step's hours a gigabase are."""
+    """`gigabases`: of the samples that succeeded, by run, over which a step's hours a gigabase are."""
     estimates = {figure: getattr(point, figure.column) for figure in TOTALS}
     of_step: dict[str, list[StepRow]] = {}
     for row in steps:
         of_step.setdefault(row.step, []).append(row)
     for step, own in of_step.items():
         for clock, name in A_GIGABASE.items():
-            hours = [(getattr(row, clock), gigabases[row.cell]) for row in own]
+            hours = [(getattr(row, clock), gigabases[row.run]) for row in own]
             estimates[Figure(clock, step)] = estimate(taken for taken, _ in hours)
             estimates[Figure(name, step)] = estimate(
                 taken / size if taken is not None and size else None for taken, size in hours

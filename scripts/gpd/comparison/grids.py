@@ -85,7 +85,7 @@ def _best_grid(sides: Sequence[Side], rows: BestRows) -> Grid:
     of = GENOMES if rows.same_size else GIGABASES
     pipeline = rows.shared.pipeline
     daily = [figure for figure in (GENOMES, GIGABASES, HUMAN) if figure != HUMAN or PIPELINES[pipeline].genomes]
-    cells: dict[str, Sequence[Entry]] = {
+    runs: dict[str, Sequence[Entry]] = {
         "processor": [Entry(", ".join(side.processors)) for side, _ in shown],
         "cores": [Entry(", ".join(map(str, side.cores))) for side, _ in shown],
         "best N": [_entry(best.knee.n) for _, best in shown],
@@ -94,7 +94,7 @@ def _best_grid(sides: Sequence[Side], rows: BestRows) -> Grid:
         **{_stacked(_name(figure, pipeline)): [_mean_of(best, figure) for _, best in shown] for figure in daily},
         _stacked(f"ratio of {_name(of, pipeline)}"): [_ratio_of(best, of) for _, best in shown],
     }
-    known = {head: entries for head, entries in cells.items() if any(entry.text for entry in entries)}
+    known = {head: entries for head, entries in runs.items() if any(entry.text for entry in entries)}
     lines = [Line(side.name, tuple(entries[at] for entries in known.values())) for at, (side, _) in enumerate(shown)]
     caption = f"{told(rows.shared)}: each at its best N"
     return Grid(caption, ("", *known), (Group(tuple(lines)),), tuple(_knees(shown)))

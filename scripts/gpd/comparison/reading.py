@@ -11,7 +11,7 @@ from gpd.comparison.compared import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
 from gpd.published import figures, series
 from gpd.records.binding import is_binding
-from gpd.records.cell import Mode, Series
+from gpd.records.run_spec import Mode, Series
 from gpd.tables import collect
 from gpd.tables.columns import PointRow
 from gpd.text.formats import listed
@@ -110,15 +110,15 @@ def _read_published(name: str) -> list[Side]:
 
 def _read_study(asked: _Asked, alone: bool) -> list[Side]:
     if not any(asked.folder.glob("*/cell.json")):
-        raise SideError(f"{asked.path}: not a study: no cell in it; name the folder of a study")
+        raise SideError(f"{asked.path}: not a study: no run in it; name the folder of a study")
     tables = collect.collect(asked.folder)
     finished = curves_of(tables)
     if not finished:
-        raise SideError(f"{asked.path}: no finished cell but warm-ups; 'gpd throughput run' goes on where it stopped")
+        raise SideError(f"{asked.path}: no finished run but warm-ups; 'gpd throughput run' goes on where it stopped")
     curves = [series for series in finished if asked.has(series)]
     if not curves:
         there = ", ".join(dict.fromkeys(f"{series.mode}:{series.binding}" for series in finished))
-        raise SideError(f"{asked.path}: no finished cell is {':'.join(asked.parts)}; there are {there}")
+        raise SideError(f"{asked.path}: no finished run is {':'.join(asked.parts)}; there are {there}")
     _one_processor(asked.path, [point for point in tables.points if point.series in curves])
     whole = {":".join((asked.name, *asked.parts)): curves}
     parts = dict(_parts(asked.name, curves)) if alone else {}

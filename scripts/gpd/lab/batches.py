@@ -23,7 +23,7 @@ from gpd.lab import runner
 from gpd.lab.pool import Source
 from gpd.lab.runner import Plan
 from gpd.lab.study import Study
-from gpd.records.cell import PipelineName
+from gpd.records.run_spec import PipelineName
 
 SETTINGS, LOG = "throughput.yaml", "slurm-%j.out"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -174,12 +174,12 @@ def follow(numbers: Mapping[Batch, str], tell: Callable[[Batch, str], None]) -> 
 
 
 def failure(batch: Batch, number: str) -> str:
-    """Why a job that is over did not run its study to a good end; empty where it did. The cells tell, and the log."""
+    """Why a job that is over did not run its study to a good end; empty where it did. The runs tell, and the log."""
     log = batch.log(number)
     lines = _tail(log)
     if runner.nothing_left(batch.plan) and not any(line.startswith(DISAGREE) for line in lines):
         return ""
-    why = [line for line in lines if ERROR.match(line)][-1:] or lines[-1:] or ["it is over, and cells are left"]
+    why = [line for line in lines if ERROR.match(line)][-1:] or lines[-1:] or ["it is over, and runs are left"]
     return f"{why[0]}; its log: {log}"
 
 

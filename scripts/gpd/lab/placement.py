@@ -1,4 +1,4 @@
-"""Where Slurm places the jobs of a cell: on so many nodes of a partition, by leaving out the others.
+"""Where Slurm places the jobs of a run: on so many nodes of a partition, by leaving out the others.
 
 The partition is that of the profile, or Slurm's default. Snakemake's plugin has an option for nodes that no job is to
 be on; it was made for those that failed.

@@ -1,4 +1,4 @@
-"""Run a study: its cells one after the other, each once, whatever interrupted it before."""
+"""Run a study: its runs one after the other, each once, whatever interrupted it before."""
 
 import re
 import statistics
@@ -13,17 +13,17 @@ from typing import Any
 
 from gpd.errors import Interrupted
 from gpd.execution import cpu_waits, deployment, interruption, run_lock, workflow
-from gpd.lab import cells, placement, provenance, study
-from gpd.lab.cells import CellError, Setup
+from gpd.lab import placement, provenance, single_run, study
 from gpd.lab.placement import Placement
 from gpd.lab.pool import Source, bound, read_pool
+from gpd.lab.single_run import Setup, StudyRunError
 from gpd.lab.study import Sample, Study, StudyError
 from gpd.machines import launcher, machine
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import CLUSTER, INDEPENDENT, Cell, PipelineName, Series
 from gpd.records.ledger import read_ledger
-from gpd.records.run import RunRecord, Settings, read_cell, read_run
+from gpd.records.run import RunRecord, Settings, read_run, read_spec
+from gpd.records.run_spec import CLUSTER, INDEPENDENT, PipelineName, RunSpec, Series
 from gpd.records.study import AUTO, FILE, StudyRecord
 from gpd.statistics.knee import Observation, next_n
 from gpd.statistics.repeats import Repeats, Seen
@@ -32,10 +32,10 @@ from gpd.tables.columns import PointRow, SampleRow
 from gpd.tables.faults import DATA, LOAD
 
 LOCK = ".lock"
-WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a cell
+WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a run
 UNREACHED = (NO_JOB_RAN, NOT_FINISHED)  # causes of samples of which no job failed
 
-# of a record's settings, with the words for them: what has to be the same in all cells of a study
+# of a record's settings, with the words for them: what has to be the same in all runs of a study
 MADE_WITH = {
     "config_digest": "configuration",
     "reference_digest": "reference",
@@ -44,8 +44,8 @@ MADE_WITH = {
     "tools": "version of a tool",
     "environment": "set of environment variables",
 }
-# of the record itself, what each cell has of its own
-MADE_WITH_BY_CELL = {"profile_digest": "content of the profile", "binding": "binding"}
+# of the record itself, what each run has of its own
+MADE_WITH_BY_RUN = {"profile_digest": "content of the profile", "binding": "binding"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Plan:
     """A study with the samples of its pools: what can be said before anything runs.
 
     `cores` are those of one node; which nodes Slurm places jobs on, `placement` says. `usable` are the cores of this
-    machine, where it is to run the study. `steps` are cells of single steps, in place of those that follow from the
+    machine, where it is to run the study. `steps` are runs of single steps, in place of those that follow from the
     settings, and `mem_mb` is what all of their jobs may take together.
     """
 
@@ -62,7 +62,7 @@ class Plan:
     cores: int
     placement: Placement | None = None
     usable: int | None = None
-    steps: tuple[Cell, ...] = ()
+    steps: tuple[RunSpec, ...] = ()
     mem_mb: int | None = None
 
     @property
@@ -73,12 +73,12 @@ class Plan:
         return f"cores: {self.cores} are more than the {self.usable} that may be used here"
 
     @property
-    def cells(self) -> list[Cell]:
-        """The cells whose N is known; where the knee is sought, there are none yet."""
+    def specs(self) -> list[RunSpec]:
+        """The runs whose N is known; where the knee is sought, there are none yet."""
         return self.without(_bad_samples(_failed(self)))
 
-    def without(self, bad: Mapping[str, Collection[str]]) -> list[Cell]:
-        """The cells whose N is known, where these samples of each pipeline have bad data."""
+    def without(self, bad: Mapping[str, Collection[str]]) -> list[RunSpec]:
+        """The runs whose N is known, where these samples of each pipeline have bad data."""
         if self.steps:
             return list(self.steps)
         return study.grid(self.study, self.pools, self.cores, bad, _seen(self) if self.study.repeats == AUTO else None)
@@ -91,15 +91,15 @@ class Plan:
 
 @dataclass(frozen=True)
 class Watcher:
-    """Who is told how a study goes on: before and after each cell, at each change within, and of jobs that wait.
+    """Who is told how a study goes on: before and after each run, at each change within, and of jobs that wait.
 
-    Of a cell that could not be run to its end, the lines that say why come with its end.
+    Of a run that could not be run to its end, the lines that say why come with its end.
     """
 
-    begin: Callable[[Cell | None, str, Plan], None]
-    changed: cells.Changed
+    begin: Callable[[RunSpec | None, str, Plan], None]
+    changed: single_run.Changed
     waits: Callable[[str], None]
-    end: Callable[[Cell, Sequence[str]], None]
+    end: Callable[[RunSpec, Sequence[str]], None]
 
 
 def read(path: Path) -> tuple[Study, dict[PipelineName, Source]]:
@@ -123,7 +123,7 @@ def make_plan(path: Path) -> Plan:
     """Read a study that is to run here, or on nodes that Slurm tells of. Raises StudyError as read() does."""
     settings, sources = read(path)
     if settings.on_nodes:
-        profile = cells.read_profile(workflow.find_profile(settings.profiles[CLUSTER]) / "config.yaml")
+        profile = single_run.read_profile(workflow.find_profile(settings.profiles[CLUSTER]) / "config.yaml")
         placed = placement.find(profile, max(settings.nodes))
         plan = Plan(settings, sources, settings.cores or placed.cores, placed)
     else:
@@ -175,45 +175,45 @@ def _too_few(settings: Study, pipeline: str, source: Source) -> Iterator[str]:
 
 
 def refuse_changed(plan: Plan) -> None:
-    """Raise StudyError where a finished cell was run with other settings than the study has now."""
+    """Raise StudyError where a finished run was run with other settings than the study has now."""
     for folder, record in _finished(plan):
-        before = record.cell
-        cell = _cell_now(plan, before, before.left_out)
-        names = [field.name for field in fields(Cell)] if cell else []
-        if changed := [name for name in names if getattr(before, name) != getattr(cell, name)]:
+        before = record.spec
+        spec = _run_now(plan, before, before.left_out)
+        names = [field.name for field in fields(RunSpec)] if spec else []
+        if changed := [name for name in names if getattr(before, name) != getattr(spec, name)]:
             raise StudyError(
                 f"{folder}: was run with another {' and '.join(changed)}: "
                 "give the study another name (of steps: another --folder), or remove that folder"
             )
 
 
-def _cell_now(plan: Plan, before: Cell, bad: Collection[str]) -> Cell | None:
-    """What a finished cell would be by the settings of now, were these samples `bad`; None: there is no such cell."""
+def _run_now(plan: Plan, before: RunSpec, bad: Collection[str]) -> RunSpec | None:
+    """What a finished run would be by the settings of now, were these samples `bad`; None: there is no such run."""
     if plan.steps:
-        return next((cell for cell in plan.steps if cell.cell == before.cell), None)
+        return next((spec for spec in plan.steps if spec.name == before.name), None)
     source = plan.sources.get(before.pipeline)
     if source is None or before.n > len(source.members):
         return None
     if before.alone:
         return study.alone(plan.study, before.series, before.samples[0], plan.cores)
-    numbered = WARM_UP.search(before.cell)
+    numbered = WARM_UP.search(before.name)
     warm_up = int(numbered[1]) if numbered else 0
-    return study.cell(plan.study, before.series, before.n, before.repeat, source.members, plan.cores, bad, warm_up)
+    return study.spec(plan.study, before.series, before.n, before.repeat, source.members, plan.cores, bad, warm_up)
 
 
 def _refuse_other(plan: Plan, pipeline: str, settings: Settings) -> None:
-    """Raise StudyError where a finished cell was made with what is another now, or does not say with what.
+    """Raise StudyError where a finished run was made with what is another now, or does not say with what.
 
     No table may hold both.
     """
     for folder, record in _finished(plan):
-        if record.cell.pipeline != pipeline:
+        if record.spec.pipeline != pipeline:
             continue
-        own = _made_with_now(plan, record.cell)
-        of_cell = in_words(
-            (MADE_WITH_BY_CELL[key], getattr(record, key)) for key, now in own.items() if getattr(record, key) != now
+        own = _made_with_now(plan, record.spec)
+        of_run = in_words(
+            (MADE_WITH_BY_RUN[key], getattr(record, key)) for key, now in own.items() if getattr(record, key) != now
         )
-        if differing := " and ".join(filter(None, (made_otherwise(record.settings, settings), of_cell))):
+        if differing := " and ".join(filter(None, (made_otherwise(record.settings, settings), of_run))):
             raise StudyError(f"{folder}: was made with {differing}: give the study another name, or remove that folder")
 
 
@@ -231,22 +231,22 @@ def in_words(differing: Iterable[tuple[str, object]]) -> str:
     return " and ".join(filter(None, (other, unknown)))
 
 
-def _made_with_now(plan: Plan, before: Cell) -> dict[str, Any]:
-    """What of a finished cell's record would be its own by the settings of now; empty where they have no such cell."""
-    cell = _cell_now(plan, before, before.left_out)
-    return {} if cell is None else cells.made_with(cell, plan.sources[cell.pipeline])
+def _made_with_now(plan: Plan, before: RunSpec) -> dict[str, Any]:
+    """What of a finished run's record would be its own by the settings of now; empty where they have no such run."""
+    spec = _run_now(plan, before, before.left_out)
+    return {} if spec is None else single_run.made_with(spec, plan.sources[spec.pipeline])
 
 
 def _finished(plan: Plan) -> Iterator[tuple[Path, RunRecord]]:
-    """The folder and the record of each cell that has one. Raises RecordError."""
-    for path in sorted(plan.study.folder.glob(f"*/{cells.RECORD}")):
+    """The folder and the record of each run that has one. Raises RecordError."""
+    for path in sorted(plan.study.folder.glob(f"*/{single_run.RECORD}")):
         yield path.parent, read_run(path)
 
 
 def run(plan: Plan, watcher: Watcher) -> list[str]:
-    """Run what is left of a study. Raises GpdError, or Interrupted for a signal, with all finished cells kept.
+    """Run what is left of a study. Raises GpdError, or Interrupted for a signal, with all finished runs kept.
 
-    A cell of a single step that fails is told, and the others are run: returned are the names of those that failed.
+    A run of a single step that fails is told, and the others are run: returned are the names of those that failed.
     """
     folder = plan.study.folder
     failed: list[str] = []
@@ -263,34 +263,34 @@ def run(plan: Plan, watcher: Watcher) -> list[str]:
                 watcher.begin(None, title, plan)
                 with _at_work(title):
                     prepare(watcher.changed)
-            for number, cell in enumerate(_left(plan, pipeline, failed)):
+            for number, spec in enumerate(_left(plan, pipeline, failed)):
                 if not number:
-                    dictionary = setup.prepared / cells.REFERENCE / "genome.dict"
+                    dictionary = setup.prepared / single_run.REFERENCE / "genome.dict"
                     setup = replace(setup, settings=provenance.settings(source, dictionary))
                     _refuse_other(plan, pipeline, setup.settings)
-                watcher.begin(cell, cell.cell, plan)
-                with _at_work(cell.cell):
-                    lines = _try(cell, setup, watcher)
-                failed += [cell.cell] if lines else []
-                watcher.end(cell, lines)
+                watcher.begin(spec, spec.name, plan)
+                with _at_work(spec.name):
+                    lines = _try(spec, setup, watcher)
+                failed += [spec.name] if lines else []
+                watcher.end(spec, lines)
     return failed
 
 
-def _preparations(plan: Plan, setup: Setup) -> Iterator[tuple[str, Callable[[cells.Changed], None]]]:
-    """What is made before a pipeline's cells, by its title: what all of them share, or what each step starts from."""
+def _preparations(plan: Plan, setup: Setup) -> Iterator[tuple[str, Callable[[single_run.Changed], None]]]:
+    """What is made before a pipeline's runs, by its title: what all of them share, or what each step starts from."""
     if not plan.steps:
-        yield f"{setup.pipeline}: indexes and dictionaries", partial(cells.prepare, setup, plan.cores)
-    left = [cell for cell in plan.steps if not cells.is_finished(plan.study.folder, cell)]
-    for name, (cell, step) in {cell.step.name: (cell, cell.step) for cell in left if cell.step}.items():
-        yield f"{name}: its inputs", partial(cells.prepare_step, cell, step, setup)
+        yield f"{setup.pipeline}: indexes and dictionaries", partial(single_run.prepare, setup, plan.cores)
+    left = [spec for spec in plan.steps if not single_run.is_finished(plan.study.folder, spec)]
+    for name, (spec, step) in {spec.step.name: (spec, spec.step) for spec in left if spec.step}.items():
+        yield f"{name}: its inputs", partial(single_run.prepare_step, spec, step, setup)
 
 
-def _try(cell: Cell, setup: Setup, watcher: Watcher) -> list[str]:
-    """Run a cell; of a single step the lines that say why it failed. Raises CellError where it is no step's."""
+def _try(spec: RunSpec, setup: Setup, watcher: Watcher) -> list[str]:
+    """Run a run; of a single step the lines that say why it failed. Raises CellError where it is no step's."""
     try:
-        cells.run(cell, setup, watcher.changed)
-    except CellError as error:
-        if cell.step is None:
+        single_run.run(spec, setup, watcher.changed)
+    except StudyRunError as error:
+        if spec.step is None:
             raise
         return str(error).splitlines()
     return []
@@ -299,7 +299,7 @@ def _try(cell: Cell, setup: Setup, watcher: Watcher) -> list[str]:
 def _write_plan(plan: Plan) -> None:
     """Record what the study is to measure, as far as that is known before it is."""
     pools = {name: tuple(members) for name, members in plan.pools.items()}
-    cells.write_record(plan.study.folder / FILE, StudyRecord(study=plan.study, pools=pools, cores=plan.cores))
+    single_run.write_record(plan.study.folder / FILE, StudyRecord(study=plan.study, pools=pools, cores=plan.cores))
 
 
 @contextmanager
@@ -314,11 +314,11 @@ def _at_work(name: str) -> Iterator[None]:
 def check(sources: Iterable[Source]) -> None:
     """Have the workflow check each pool and plan its jobs; nothing runs. Raises CellError with what it says."""
     for source in sources:
-        cells.plan_dry(source)
+        single_run.plan_dry(source)
 
 
 def nothing_left(plan: Plan) -> bool:
-    """Whether all cells of a study have ended, on whatever machine: their names do not hang on its cores."""
+    """Whether all runs of a study have ended, on whatever machine: their names do not hang on its cores."""
     return all(_next(plan, pipeline) is None for pipeline in plan.sources)
 
 
@@ -338,45 +338,45 @@ def _setup(plan: Plan, source: Source, lock: int) -> Setup:
     )
 
 
-def _left(plan: Plan, pipeline: PipelineName, failed: Collection[str]) -> Iterator[Cell]:
-    """The cells of a pipeline that have no record, in the order in which they are run; `failed` grows meanwhile.
+def _left(plan: Plan, pipeline: PipelineName, failed: Collection[str]) -> Iterator[RunSpec]:
+    """The runs of a pipeline that have no record, in the order in which they are run; `failed` grows meanwhile.
 
     Which is next follows from the records alone, so that a study that was interrupted goes on as if it had not been.
     """
-    while (cell := _next(plan, pipeline, failed)) is not None:
-        yield cell
+    while (spec := _next(plan, pipeline, failed)) is not None:
+        yield spec
 
 
-def _next(plan: Plan, pipeline: PipelineName, passed_over: Collection[str] = ()) -> Cell | None:
-    """The next cell: what failed samples ask for comes before what is planned; None where nothing is left."""
+def _next(plan: Plan, pipeline: PipelineName, passed_over: Collection[str] = ()) -> RunSpec | None:
+    """The next run: what failed samples ask for comes before what is planned; None where nothing is left."""
     failed = _failed(plan)
     bad = _bad_samples(failed)
     own = bad.get(pipeline, frozenset())
-    planned = [cell for cell in plan.without(bad) if cell.pipeline == pipeline]
+    planned = [spec for spec in plan.without(bad) if spec.pipeline == pipeline]
     after = _after_failures(plan, [row for row in failed if row.pipeline == pipeline], own)
     wanted = chain(after, planned or _towards_knee(plan, pipeline, own))
-    left = (cell for cell in wanted if not cells.is_finished(plan.study.folder, cell))
-    return next((cell for cell in left if cell.cell not in passed_over), None)
+    left = (spec for spec in wanted if not single_run.is_finished(plan.study.folder, spec))
+    return next((spec for spec in left if spec.name not in passed_over), None)
 
 
-def _towards_knee(plan: Plan, pipeline: PipelineName, bad: Collection[str]) -> Iterator[Cell]:
-    """The cells by which each curve's knee is found, after warm-ups: which N comes next, those before it tell."""
+def _towards_knee(plan: Plan, pipeline: PipelineName, bad: Collection[str]) -> Iterator[RunSpec]:
+    """The runs by which each curve's knee is found, after warm-ups: which N comes next, those before it tell."""
     settings, pool = plan.study, plan.sources[pipeline].members
     lines, limit = list(study.series(settings, pipeline)), len(pool) - len(bad)
     for number in range(1, settings.warm_up + 1):
-        yield study.cell(settings, lines[0], 1, 0, pool, plan.cores, bad, warm_up=number)
+        yield study.spec(settings, lines[0], 1, 0, pool, plan.cores, bad, warm_up=number)
     for line in lines if limit else ():
         if (n := next_n(observe(settings.folder, line, repeats.rule(settings)), limit)) is not None:
             seen = {} if settings.repeats != AUTO else _seen(plan)
             for repeat in range(1, repeats.rule(settings).wanted(seen.get((line, n), Seen())) + 1):
-                yield study.cell(settings, line, n, repeat, pool, plan.cores, bad)
+                yield study.spec(settings, line, n, repeat, pool, plan.cores, bad)
 
 
 # ---- samples that failed -----------------------------------------------------------------------------
 
 
 def _bad_samples(failed: Iterable[SampleRow]) -> dict[str, frozenset[str]]:
-    """The samples of each pipeline that have bad data, as far as cells that have ended tell."""
+    """The samples of each pipeline that have bad data, as far as runs that have ended tell."""
     bad: dict[str, set[str]] = {}
     for row in failed:
         if row.fault == DATA:
@@ -384,29 +384,29 @@ def _bad_samples(failed: Iterable[SampleRow]) -> dict[str, frozenset[str]]:
     return {pipeline: frozenset(samples) for pipeline, samples in bad.items()}
 
 
-def _after_failures(plan: Plan, failed: Sequence[SampleRow], bad: Collection[str]) -> Iterator[Cell]:
-    """What cells with failed samples ask for: to run a sample alone, and to draw others for those with bad data.
+def _after_failures(plan: Plan, failed: Sequence[SampleRow], bad: Collection[str]) -> Iterator[RunSpec]:
+    """What runs with failed samples ask for: to run a sample alone, and to draw others for those with bad data.
 
-    One sample that failed for the load tells enough of a cell. What compares conditions can't run a sample alone.
+    One sample that failed for the load tells enough of a run. What compares conditions can't run a sample alone.
     """
     ran_alone = {row.sample for row in failed if row.n == 1}
-    of_cells: dict[str, list[SampleRow]] = {}
+    of_runs: dict[str, list[SampleRow]] = {}
     for row in failed:
-        of_cells.setdefault(row.cell, []).append(row)
-    for name, rows in of_cells.items():
-        before = read_cell(plan.study.folder / name / cells.PLAN)
+        of_runs.setdefault(row.run, []).append(row)
+    for name, rows in of_runs.items():
+        before = read_spec(plan.study.folder / name / single_run.PLAN)
         if before.alone or not _is_wanted(plan, before):
             continue
         line = before.series
         if not plan.sources[line.pipeline].needs_conditions and not any(row.fault == LOAD for row in rows):
             suspects = [row.sample for row in rows if row.fault is None and row.cause not in UNREACHED]
             yield from (study.alone(plan.study, line, each, plan.cores) for each in suspects if each not in ran_alone)
-        if cell := _cell_now(plan, before, bad):
-            yield cell
+        if spec := _run_now(plan, before, bad):
+            yield spec
 
 
-def _is_wanted(plan: Plan, before: Cell) -> bool:
-    """Whether a finished cell is one of those that the settings of now ask for."""
+def _is_wanted(plan: Plan, before: RunSpec) -> bool:
+    """Whether a finished run is one of those that the settings of now ask for."""
     settings, line = plan.study, before.series
     counts = settings.concurrent_samples or (before.n,)
     return (
@@ -422,11 +422,11 @@ def _failed(plan: Plan) -> Sequence[SampleRow]:
     return [] if all(code == 0 for code in codes) else collect.failures(plan.study.folder)
 
 
-# ---- what finished cells tell ------------------------------------------------------------------------
+# ---- what finished runs tell ------------------------------------------------------------------------
 
 
 def observe(folder: Path, line: Series, rule: Repeats) -> list[Observation]:
-    """What the finished cells of a series came to, N by N; an N counts when all of its repeats have ended.
+    """What the finished runs of a series came to, N by N; an N counts when all of its repeats have ended.
 
     Raises StudyError where they were run on different processors.
     """
@@ -447,42 +447,42 @@ def _points(folder: Path) -> Sequence[PointRow]:
         processors.setdefault(point.series, set()).add(point.sku or "an unknown one")
     if mixed := [found for found in processors.values() if len(found) > 1]:
         found = ", ".join(sorted(mixed[0]))
-        raise StudyError(f"{folder}: its cells ran on different processors: {found}: give the study another name")
+        raise StudyError(f"{folder}: its runs ran on different processors: {found}: give the study another name")
     return points
 
 
-def estimates_s(plan: Plan, wanted: Sequence[Cell]) -> list[float | None]:
-    """Seconds that each of these cells will take: the median of its like, else of the nearest N in proportion.
+def estimates_s(plan: Plan, wanted: Sequence[RunSpec]) -> list[float | None]:
+    """Seconds that each of these runs will take: the median of its like, else of the nearest N in proportion.
 
-    Before the first cell has ended, the CPU seconds a sample in the pool's own ledger stand in, as if cores were full.
+    Before the first run has ended, the CPU seconds a sample in the pool's own ledger stand in, as if cores were full.
     None is not known.
     """
     walls: dict[tuple, dict[int, list[float]]] = {}
     for _, record in _finished(plan):
-        done = record.cell
+        done = record.spec
         if done.alone:
             continue  # it may have failed early, and is no point of the grid
         walls.setdefault(_alike(done), {}).setdefault(done.n, []).append(record.wall_s)
     cpu_s = {} if plan.steps else {pipeline: _cpu_s_a_sample(plan, pipeline) for pipeline in plan.sources}
-    known = [walls.get(_alike(cell), {}) for cell in wanted]
-    return [_estimate_s(cell, own, cpu_s.get(cell.pipeline)) for cell, own in zip(wanted, known, strict=True)]
+    known = [walls.get(_alike(spec), {}) for spec in wanted]
+    return [_estimate_s(spec, own, cpu_s.get(spec.pipeline)) for spec, own in zip(wanted, known, strict=True)]
 
 
-def _alike(cell: Cell) -> tuple:
-    return cell.pipeline, cell.mode, cell.nodes, cell.step and cell.step.width
+def _alike(spec: RunSpec) -> tuple:
+    return spec.pipeline, spec.mode, spec.nodes, spec.step and spec.step.width
 
 
-def _estimate_s(cell: Cell, walls: Mapping[int, Sequence[float]], cpu_s: float | None) -> float | None:
-    """Seconds that a cell will take, by the wall times of cells of its mode by N, else by the CPU time of a sample."""
+def _estimate_s(spec: RunSpec, walls: Mapping[int, Sequence[float]], cpu_s: float | None) -> float | None:
+    """Seconds that a run will take, by the wall times of runs of its mode by N, else by the CPU time of a sample."""
     if walls:
-        nearest = min(walls, key=lambda n: abs(n - cell.n))
-        return statistics.median(walls[nearest]) * max(1.0, cell.n / nearest)
-    return None if cpu_s is None else cpu_s * cell.n / min(cell.cores, cell.n)
+        nearest = min(walls, key=lambda n: abs(n - spec.n))
+        return statistics.median(walls[nearest]) * max(1.0, spec.n / nearest)
+    return None if cpu_s is None else cpu_s * spec.n / min(spec.cores, spec.n)
 
 
 def _cpu_s_a_sample(plan: Plan, pipeline: PipelineName) -> float | None:
     """CPU seconds of a sample, by the ledger that a run in the pool's folder left; None where there was none."""
-    ledger = Path(plan.study.pipelines[pipeline].directory) / cells.LEDGER
+    ledger = Path(plan.study.pipelines[pipeline].directory) / single_run.LEDGER
     attempts = [each for each in read_ledger(ledger) if each.step in PIPELINES[pipeline].steps]
     samples = {each.owner for each in attempts if "sample" in each.wildcards}
     cpu_s = sum(each.cpu_s or 0.0 for each in attempts)

@@ -1,4 +1,4 @@
-"""A throughput study: its settings, the grid of its cells, and the samples that each of them draws. Pure."""
+"""A throughput study: its settings, the grid of its runs, and the samples that each of them draws. Pure."""
 
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ import yaml
 from gpd.errors import GpdError
 from gpd.pipelines import share
 from gpd.records.binding import UNBOUND, Binding
-from gpd.records.cell import CLUSTER, INDEPENDENT, SCHEDULED, Cell, Mode, PipelineName, Series
+from gpd.records.run_spec import CLUSTER, INDEPENDENT, SCHEDULED, Mode, PipelineName, RunSpec, Series
 from gpd.records.study import PROFILES, Pool, Sample, Study
 from gpd.statistics.repeats import Seen
 from gpd.tables.repeats import rule
@@ -152,7 +152,7 @@ def _told(given: Any) -> str:
 
 
 def series(study: Study, pipeline: PipelineName) -> Iterator[Series]:
-    """The curves of a pipeline. Independent cells know nothing of each other, and have no CPU allocations."""
+    """The curves of a pipeline. Independent runs know nothing of each other, and have no CPU allocations."""
     for mode in study.modes:
         bindings = (UNBOUND,) if mode == INDEPENDENT else study.bindings
         for binding, nodes in product(bindings, study.nodes if mode == CLUSTER else (1,)):
@@ -165,28 +165,28 @@ def grid(
     cores: int,
     bad: Mapping[str, Collection[str]] | None = None,
     seen: Mapping[tuple[Series, int], Seen] | None = None,
-) -> list[Cell]:
-    """The cells whose N is known before the first is run, in the order in which they are run; `cores` are a node's.
+) -> list[RunSpec]:
+    """The runs whose N is known before the first is run, in the order in which they are run; `cores` are a node's.
 
     Within a repeat the order is shuffled, so that what changes meanwhile (heat, other users) does not fall on one N.
     `bad` names the samples of each pipeline that are known to have bad data, and `seen` says what the repeats of points
     came to that have ended: by that `repeats: auto` says how many there are to be.
     """
-    cells = []
+    specs = []
     for pipeline in study.pipelines:
         pool, known = pools[pipeline], (bad or {}).get(pipeline, ())
         points = list(product(series(study, pipeline), study.concurrent_samples))
         for number in range(1, study.warm_up + 1 if points else 1):
-            cells.append(cell(study, *points[0], 0, pool, cores, known, warm_up=number))
+            specs.append(spec(study, *points[0], 0, pool, cores, known, warm_up=number))
         wanted = {point: rule(study).wanted((seen or {}).get(point, Seen())) for point in points}
         for repeat in range(1, max(wanted.values(), default=0) + 1):
             order = random.Random(f"{study.seed}/{pipeline}/{repeat}/order").sample(points, len(points))
             left = [point for point in order if repeat <= wanted[point]]
-            cells += [cell(study, line, n, repeat, pool, cores, known) for line, n in left]
-    return cells
+            specs += [spec(study, line, n, repeat, pool, cores, known) for line, n in left]
+    return specs
 
 
-def cell(
+def spec(
     study: Study,
     line: Series,
     n: int,
@@ -195,28 +195,28 @@ def cell(
     cores: int,
     bad: Collection[str] = (),
     warm_up: int = 0,
-) -> Cell:
-    """The cell of a series at N, in one of its repeats; `warm_up` numbers those that come before them.
+) -> RunSpec:
+    """The run of a series at N, in one of its repeats; `warm_up` numbers those that come before them.
 
     Where it would draw samples with bad data, it draws others, and its name says so.
     """
     when = f"warmup{warm_up}" if warm_up else f"r{repeat}"
     samples, left_out = draw(pool, n, f"{study.seed}/{line.pipeline}/{when}", bad)
     without = f"-without{len(left_out)}" if left_out else ""
-    drawn = _cell(study, line, f"{when}{without}", samples, cores)
+    drawn = _run(study, line, f"{when}{without}", samples, cores)
     return replace(drawn, repeat=repeat, warm_up=bool(warm_up), left_out=left_out)
 
 
-def alone(study: Study, line: Series, sample: str, cores: int) -> Cell:
-    """The cell that tells whether a sample, which failed beside others, fails alone, too."""
-    return replace(_cell(study, line, f"alone-{sample}", (sample,), cores), alone=True)
+def alone(study: Study, line: Series, sample: str, cores: int) -> RunSpec:
+    """The run that tells whether a sample, which failed beside others, fails alone, too."""
+    return replace(_run(study, line, f"alone-{sample}", (sample,), cores), alone=True)
 
 
-def _cell(study: Study, line: Series, when: str, samples: tuple[str, ...], cores: int) -> Cell:
+def _run(study: Study, line: Series, when: str, samples: tuple[str, ...], cores: int) -> RunSpec:
     n, place = len(samples), f"{line.mode}{line.nodes}" if line.mode == CLUSTER else line.mode
-    return Cell(
+    return RunSpec(
         study=study.name,
-        cell=f"{line.pipeline}-n{n}-{place}-{line.binding}-{when}",
+        name=f"{line.pipeline}-n{n}-{place}-{line.binding}-{when}",
         pipeline=line.pipeline,
         n=n,
         mode=line.mode,
@@ -240,7 +240,7 @@ def draw(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """N different samples at random, evenly from the conditions; those of a smaller N are among those of a larger.
 
-    Whatever its mode and binding, a repeat's cell draws the same samples, so that they can be compared pair by pair.
+    Whatever its mode and binding, a repeat's run draws the same samples, so that they can be compared pair by pair.
     Where samples with `bad` data are drawn, it is drawn again without them, as long as there are enough others; which
     were left out comes with the draw. Raises StudyError where the pool is too small.
     """
@@ -268,5 +268,5 @@ def _first(n: int, samples: Sequence[Sample]) -> tuple[str, ...]:
 
 
 def threads(study: Study, mode: Mode, n: int, cores: int) -> dict[str, int]:
-    """Threads by rule: those of the settings, and for scheduled cells an even share of the cores."""
+    """Threads by rule: those of the settings, and for scheduled runs an even share of the cores."""
     return (share(n, cores) if mode == SCHEDULED else {}) | dict(study.threads)

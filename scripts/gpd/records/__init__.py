@@ -1,1 +1,1 @@
-"""What crosses the borders of modules: the records of cells, runs and jobs."""
+"""What crosses the borders of modules: the records of runs, runs and jobs."""

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Meta
 
 from gpd.errors import GpdError
-from gpd.records.cell import AtLeastOne
 from gpd.records.run import YEARS, Amount
+from gpd.records.run_spec import AtLeastOne
 from gpd.text.cpu_lists import check_cpus, count_cpus
 
 SCHEMA_VERSION = 1

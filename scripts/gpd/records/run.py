@@ -1,4 +1,4 @@
-"""The record of a run, that is of a cell that ended: run.json, written once and read by everyone.
+"""The record of a run, that is of a run that ended: run.json, written once and read by everyone.
 
 Keys that this version does not know are passed over, and those that an earlier one did not write have their defaults:
 here, and nowhere else.
@@ -17,17 +17,17 @@ from msgspec import Meta
 
 from gpd.errors import GpdError
 from gpd.files import read_text
-from gpd.records.cell import SCHEMA_VERSION, Cell, Count, FileName, Name
 from gpd.records.decoding import decode
 from gpd.records.host import Host
+from gpd.records.run_spec import SCHEMA_VERSION, Count, FileName, Name, RunSpec
 
 Amount = Annotated[float, Meta(ge=0, le=1e15)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Time = Annotated[datetime, Meta(tz=True)]
 YEARS = range(1971, 9000)  # of a run
-# of a process in its cell's folder
+# of a process in its run's folder
 PLACE = re.compile(r"\.|samples/[A-Za-z0-9][A-Za-z0-9._-]{0,254}|copies/[1-9][0-9]{0,6}")
-REMEDY = "remove the cell's folder, and it is run again"
+REMEDY = "remove the run's folder, and it is run again"
 
 
 class RecordError(GpdError):
@@ -36,7 +36,7 @@ class RecordError(GpdError):
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessRecord:
-    """A Snakemake process: its folder within the cell's, its samples, its exit code (negative for a signal)."""
+    """A Snakemake process: its folder within the run's, its samples, its exit code (negative for a signal)."""
 
     directory: Name
     samples: tuple[FileName, ...]
@@ -87,7 +87,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """A cell that ended. Raises ValueError where it contradicts itself.
+    """A run that ended. Raises ValueError where it contradicts itself.
 
     `run` is the mark of its ledgers' records. `wall_s` is by a clock that is never set; `cpu_s` is what the operating
     system counted for its processes and their children, `snakemake_cpu_s` that part of Snakemake's own. `peak_disk_mib`
@@ -100,7 +100,7 @@ class RunRecord:
 
     schema: Literal[1] = SCHEMA_VERSION
     run: str | None = None
-    cell: Cell
+    spec: RunSpec
     start: Time
     end: Time
     wall_s: Amount
@@ -125,9 +125,9 @@ class RunRecord:
         check_years(self.start, self.end)
         if elsewhere := [one.directory for one in self.processes if not PLACE.fullmatch(one.directory)]:
             raise ValueError(f"processes: {elsewhere[0]!r}: no folder of a sample or of a copy")
-        strangers = {name for process in self.processes for name in process.samples} - set(self.cell.samples)
+        strangers = {name for process in self.processes for name in process.samples} - set(self.spec.samples)
         if strangers:
-            raise ValueError(f"processes: {', '.join(sorted(strangers))}: no sample of this cell")
+            raise ValueError(f"processes: {', '.join(sorted(strangers))}: no sample of this run")
 
     @property
     def machines(self) -> tuple[Host, ...]:
@@ -150,15 +150,15 @@ class RunRecord:
 def read_run(path: Path) -> RunRecord:
     """Read a run.json. Raises RecordError."""
     record = read_json(path, RunRecord.from_json)
-    check_place(path, record.cell.cell)
+    check_place(path, record.spec.name)
     return record
 
 
-def read_cell(path: Path) -> Cell:
+def read_spec(path: Path) -> RunSpec:
     """Read a cell.json. Raises RecordError."""
-    cell = read_json(path, Cell.from_json)
-    check_place(path, cell.cell)
-    return cell
+    spec = read_json(path, RunSpec.from_json)
+    check_place(path, spec.name)
+    return spec
 
 
 Kind = TypeVar("Kind")
@@ -182,7 +182,7 @@ def check_years(*times: datetime) -> None:
         raise ValueError(f"{beyond[0].isoformat()}: no time of this age")
 
 
-def check_place(path: Path, cell: str) -> None:
-    """Raise RecordError where a file lies in the folder of another cell."""
-    if cell != path.parent.name:
-        raise RecordError(f"{path}: it is of the cell {cell}; a cell's folder keeps its name")
+def check_place(path: Path, name: str) -> None:
+    """Raise RecordError where a file lies in the folder of another run."""
+    if name != path.parent.name:
+        raise RecordError(f"{path}: it is of the run {name}; a run's folder keeps its name")

@@ -1,6 +1,6 @@
-"""What a study is to measure, study.json: its settings, the samples of its pools and the cores that its cells have.
+"""What a study is to measure, study.json: its settings, the samples of its pools and the cores that its runs have.
 
-Beside it starts.jsonl has a line for each time that a cell was begun, and one for each time that it ended: a cell that
+Beside it starts.jsonl has a line for each time that a run was begun, and one for each time that it ended: a run that
 was run again after it was removed shows there.
 """
 
@@ -15,9 +15,9 @@ from msgspec import Meta
 
 from gpd.files import read_bytes
 from gpd.records.binding import BindingName
-from gpd.records.cell import CLUSTER, AtLeastOne, CacheState, FileName, Mode, Name, PipelineName
 from gpd.records.decoding import parse
 from gpd.records.run import RecordError, Time
+from gpd.records.run_spec import CLUSTER, AtLeastOne, CacheState, FileName, Mode, Name, PipelineName
 
 SCHEMA_VERSION: Final = 1
 FILE, STARTS = "study.json", "starts.jsonl"
@@ -131,9 +131,9 @@ class StudyRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """One time that a cell was begun. `run` is the mark of that run; `ended` is None where it was broken off."""
+    """One time that a run was begun. `run` is the mark of that run; `ended` is None where it was broken off."""
 
-    cell: FileName
+    name: FileName
     run: Name
     began: Time | None = None
     ended: Time | None = None
@@ -146,7 +146,7 @@ def read_study_record(folder: Path) -> StudyRecord | None:
 
 
 def read_starts(folder: Path) -> tuple[Start, ...] | None:
-    """Read how often each cell of a study was begun; None where an earlier version left no starts.jsonl.
+    """Read how often each run of a study was begun; None where an earlier version left no starts.jsonl.
 
     Raises RecordError.
     """
@@ -156,8 +156,8 @@ def read_starts(folder: Path) -> tuple[Start, ...] | None:
     found: dict[tuple[str, str], Start] = {}
     for number, line in enumerate(read_bytes(path).splitlines(), 1):
         told = _decoded(f"{path} line {number}", line, Start)
-        known = found.get((told.cell, told.run), told)
-        found[told.cell, told.run] = replace(known, began=known.began or told.began, ended=known.ended or told.ended)
+        known = found.get((told.name, told.run), told)
+        found[told.name, told.run] = replace(known, began=known.began or told.began, ended=known.ended or told.ended)
     return tuple(found.values())
 
 

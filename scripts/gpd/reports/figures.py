@@ -28,7 +28,7 @@ HEADROOM = 1.06  # above the highest point, for its ring and error bar
 HALF_W, FULL_W = 4.5, 9.4  # inches; two halves stand beside each other, and a half alone fits a phone
 MOST_BARS = 1500  # of a timeline: past that they are thinner than a line
 MOST_LANES_NAMED = 32
-MOST_CELLS_NUMBERED = 16  # a side of a map
+MOST_RUNS_NUMBERED = 16  # a side of a map
 LEAST_PIXELS = 512
 LEGEND_ROW = 0.2  # inches
 SAMPLES_AT_ONCE = "samples at once (N)"
@@ -192,12 +192,10 @@ def draw_curves(
         return Drawing(name, title, description, _svg(figure, name, title, description))
 
 
-def draw_map(
-    name: str, title: str, description: str, cells: Sequence[Sequence[float | None]], look: MapLook
-) -> Drawing:
-    """A square of colours, row by row from above; each cell bears its figure where there is room for it."""
-    wide = len(cells) > MOST_CELLS_NUMBERED
-    values = np.ma.masked_invalid(np.array([[np.nan if v is None else v for v in row] for row in cells]))
+def draw_map(name: str, title: str, description: str, runs: Sequence[Sequence[float | None]], look: MapLook) -> Drawing:
+    """A square of colours, row by row from above; each run bears its figure where there is room for it."""
+    wide = len(runs) > MOST_RUNS_NUMBERED
+    values = np.ma.masked_invalid(np.array([[np.nan if v is None else v for v in row] for row in runs]))
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name, "axes.grid": False}):
         side = FULL_W * 0.72 if wide else HALF_W * 0.74
         figure = Figure(figsize=(FULL_W if wide else HALF_W, side + 0.75))
@@ -205,16 +203,16 @@ def draw_map(
         width, height = figure.get_size_inches()
         axes = figure.add_axes((0.62 / width, 0.55 / height, side / width, side / height))
         axes.set_facecolor("#f2f2f2")
-        image = axes.imshow(_enlarged(values), cmap="cividis_r", interpolation="none", extent=_edges(len(cells)))
+        image = axes.imshow(_enlarged(values), cmap="cividis_r", interpolation="none", extent=_edges(len(runs)))
         bar = figure.add_axes(((0.62 + side + 0.12) / width, 0.55 / height, 0.13 / width, side / height))
         figure.colorbar(image, cax=bar).outline.set_visible(False)
         bar.set_title(look.unit, fontsize=8.5, loc="left")
         if not wide:
-            _number_cells(axes, values, look)
+            _number_runs(axes, values, look)
         for at in look.edges:
             for line in (axes.axhline, axes.axvline):
                 line(at - 0.5, color="#fff", lw=1.0)
-        named = range(0, len(cells), -(-len(cells) // MOST_LANES_NAMED))
+        named = range(0, len(runs), -(-len(runs) // MOST_LANES_NAMED))
         axes.set_xticks(named, [look.labels[at] for at in named], rotation=90 if wide else 0)
         axes.set_yticks(named, [look.labels[at] for at in named])
         axes.tick_params(length=0, labelsize=7.5 if wide else 9)
@@ -398,18 +396,18 @@ def _number_bars(axes: Axes, bars: Iterable[Bar], numbers: Mapping[str, str], la
 
 
 def _enlarged(values: np.ma.MaskedArray) -> np.ma.MaskedArray:
-    """Many pixels a cell: some viewers smooth what they scale up."""
+    """Many pixels a run: some viewers smooth what they scale up."""
     times = max(1, LEAST_PIXELS // len(values))
     return np.ma.masked_invalid(np.kron(values.filled(np.nan), np.ones((times, times))))
 
 
-def _edges(cells: int) -> tuple[float, float, float, float]:
-    """Where a square picture lies so that cells have whole numbers, counted from above."""
-    return -0.5, cells - 0.5, cells - 0.5, -0.5
+def _edges(runs: int) -> tuple[float, float, float, float]:
+    """Where a square picture lies so that runs have whole numbers, counted from above."""
+    return -0.5, runs - 0.5, runs - 0.5, -0.5
 
 
-def _number_cells(axes: Axes, values: np.ma.MaskedArray, look: MapLook) -> None:
-    """Write each figure on its cell: white where the colour is dark, which the greatest are."""
+def _number_runs(axes: Axes, values: np.ma.MaskedArray, look: MapLook) -> None:
+    """Write each figure on its run: white where the colour is dark, which the greatest are."""
     dark = (values.min() + values.max()) / 2
     for (row, column), value in np.ndenumerate(values):
         if value is not np.ma.masked:

@@ -8,8 +8,8 @@ from gpd.comparison.agreement import Disagreement, compared
 from gpd.comparison.comparability import Difference, doubts, pooled_differences
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.published.series import ReferenceSeries
-from gpd.records.cell import Series
 from gpd.records.run import RunRecord
+from gpd.records.run_spec import Series
 from gpd.reports import node_findings
 from gpd.reports.grids import (
     MOST_FAILURES,
@@ -23,7 +23,7 @@ from gpd.reports.grids import (
     rows,
     step_grids,
 )
-from gpd.reports.host_grid import busy_cells, cpu_names, host_grid, software_grid
+from gpd.reports.host_grid import busy_runs, cpu_names, host_grid, software_grid
 from gpd.reports.method import method_lines
 from gpd.reports.node_findings import NodeFindings
 from gpd.reports.study_figures import (
@@ -133,7 +133,7 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
 
 
 def _study(tables: Tables) -> str:
-    return listed(dict.fromkeys(run.study for run in tables.runs)) or "no cell has ended"
+    return listed(dict.fromkeys(run.study for run in tables.runs)) or "no run has ended"
 
 
 # -------------------------------------------------------------------------------------------- notices
@@ -142,15 +142,15 @@ def _study(tables: Tables) -> str:
 def _notices(tables: Tables, records: Sequence[RunRecord], differing: Sequence[Disagreement]) -> Iterator[Notice]:
     if differing:
         outputs = [f"{output.kind} of {some(output.samples, MOST_NAMED)} ({output.pipeline})" for output in differing]
-        said = f"Samples that ran in several cells gave different results: {some(outputs, MOST_NAMED)}."
+        said = f"Samples that ran in several runs gave different results: {some(outputs, MOST_NAMED)}."
         yield Notice("error", f"{said} Speed does not count where outputs differ; see Output agreement.")
     if broken := _broken_bindings(tables.jobs):
         yield Notice("error", broken)
     if not tables.runs:
-        yield Notice("error", "No cell of this study has ended: there is nothing to report. Run the study again.")
+        yield Notice("error", "No run of this study has ended: there is nothing to report. Run the study again.")
     yield from (Notice("warning", text) for text in _mixtures(records))
-    if busy := busy_cells(records):
-        yield Notice("warning", f"The node was busy before the start of {counted(len(busy), 'cell')}: {some(busy, 5)}.")
+    if busy := busy_runs(records):
+        yield Notice("warning", f"The node was busy before the start of {counted(len(busy), 'run')}: {some(busy, 5)}.")
     if bad := sorted({sample.sample for sample in tables.samples if sample.fault == DATA}):
         yield Notice("warning", _bad_data(bad))
     if failed := sum(run.failed for run in counted_in(tables.runs)):
@@ -162,7 +162,7 @@ def _notices(tables: Tables, records: Sequence[RunRecord], differing: Sequence[D
     if contended := _contended(tables.jobs):
         yield Notice("warning", contended)
     if tables.unfinished:
-        count = counted(len(tables.unfinished), "cell")
+        count = counted(len(tables.unfinished), "run")
         yield Notice(
             "warning", f"{count} did not end and {_are(len(tables.unfinished))} in no figure; see Not finished."
         )
@@ -199,21 +199,21 @@ def _bad_data(samples: Sequence[str]) -> str:
 
 
 def _waited_for_disk(records: Iterable[RunRecord]) -> str:
-    """Cells whose samples were not all at work at once, for the disk had no room for that."""
+    """Runs whose samples were not all at work at once, for the disk had no room for that."""
     held = [record for record in records if record.waited_for_disk]
-    named = [f"{len(record.waited_for_disk)} of {record.cell.n} in {record.cell.cell}" for record in held]
+    named = [f"{len(record.waited_for_disk)} of {record.spec.n} in {record.spec.name}" for record in held]
     return (
         f"Fewer samples than N ran at once, for the disk had no room: {some(named, MOST_NAMED)} waited." if held else ""
     )
 
 
 def _name(job: JobRow) -> str:
-    return f"{job.rule} {job.sample or ''}".strip() + f" in {job.cell}"
+    return f"{job.rule} {job.sample or ''}".strip() + f" in {job.run}"
 
 
 def _failed_outside(jobs: Iterable[JobRow]) -> str:
     """Jobs of no named step that failed for good: no sample fails for them, but what they make is missing."""
-    last = {(job.cell, job.rule, job.sample, job.unit, job.shard): job for job in jobs if not job.timed}
+    last = {(job.run, job.rule, job.sample, job.unit, job.shard): job for job in jobs if not job.timed}
     named = [_name(job) for job in last.values() if job.exit_code != 0]
     return f"{counted(len(named), 'job')} of no named step failed: {some(named, MOST_NAMED)}." if named else ""
 
@@ -223,7 +223,7 @@ def _contended(jobs: Iterable[JobRow]) -> str:
     met = [job for job in jobs if job.contended]
     if not met:
         return ""
-    cells = list(dict.fromkeys(job.cell for job in met))
+    runs = list(dict.fromkeys(job.run for job in met))
     parts = (
         ([job.foreign_cpu_s for job in met], "such processes"),
         ([job.steal_s for job in met], "the hypervisor's other guests"),
@@ -232,12 +232,12 @@ def _contended(jobs: Iterable[JobRow]) -> str:
     taken = [f"{whose} took {number(sum(values))} s" for whose, values in known if values]
     return (
         f"CPUs of {counted(len(met), 'job')} were kept busy by processes that are no job of ours, in "
-        f"{some(cells, MOST_NAMED)}{': ' + listed(taken) if taken else ''}. Figures of these cells are too low."
+        f"{some(runs, MOST_NAMED)}{': ' + listed(taken) if taken else ''}. Figures of these runs are too low."
     )
 
 
 def _named(records: Iterable[RunRecord]) -> list[tuple[str, RunRecord]]:
-    return [(record.cell.cell, record) for record in records]
+    return [(record.spec.name, record) for record in records]
 
 
 def _are(count: int) -> str:
@@ -297,8 +297,8 @@ def _freed(point: PointRow) -> str:
 def _reached(point: PointRow, tables: Tables, records: Sequence[RunRecord]) -> str:
     runs = counted_in(rows(point.series, tables.runs))
     cores = list(dict.fromkeys(run.cores for run in runs))
-    own = {run.cell for run in runs if run.n == point.n}
-    names = cpu_names(record for record in records if record.cell.cell in own)
+    own = {run.run for run in runs if run.n == point.n}
+    names = cpu_names(record for record in records if record.spec.name in own)
     cpu = f"on {listed(names) or point.sku or 'a CPU whose name is not known'}"
     used = f", {' or '.join(map(str, cores))} cores" if cores else ""
     repeats = counted(point.repeats, "repeat")
@@ -390,14 +390,14 @@ def _about_failures(tables: Tables) -> str:
     more = f" The first {MOST_FAILURES} are listed; all are in samples.tsv." if failed > MOST_FAILURES else ""
     return (
         f"{failed:,} of {ran} failed, warm-ups included. A failed sample costs its "
-        f"time and counts nothing. Logs are relative to the cell's folder.{more}"
+        f"time and counts nothing. Logs are relative to the run's folder.{more}"
     )
 
 
 def _agreement(records: Sequence[RunRecord], differing: Sequence[Disagreement]) -> str:
     count = compared(records)
     if differing:
-        return f"{len(differing):,} of {counted(count, 'output')} that several cells came to differ between them."
+        return f"{len(differing):,} of {counted(count, 'output')} that several runs came to differ between them."
     if not count:
-        return "No output was compared: no sample ran in more than one cell with its output recorded."
-    return f"{counted(count, 'output')} came from more than one cell each, and were the same in all of them."
+        return "No output was compared: no sample ran in more than one run with its output recorded."
+    return f"{counted(count, 'output')} came from more than one run each, and were the same in all of them."

@@ -9,9 +9,9 @@ import pandas as pd
 from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import ALTERNATIVES, PIPELINES
 from gpd.records.binding import told_binding
-from gpd.records.cell import CLUSTER, Series
+from gpd.records.run_spec import CLUSTER, Series
 from gpd.statistics.estimates import Estimate
-from gpd.tables.columns import CLOCKS, OfCell, PointRow, RunRow, SampleRow, StepRow
+from gpd.tables.columns import CLOCKS, OfRun, PointRow, RunRow, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
 from gpd.text.formats import TimeUnit, counted, number, some, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, line
@@ -22,9 +22,9 @@ MOST_FAILURES = 100
 NOT_RUN = "not run"
 SHORT_DIGEST = 12
 FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
-MOST_CELLS = 4
-Of = TypeVar("Of", bound=OfCell | PointRow)
-Counted = TypeVar("Counted", bound=OfCell)
+MOST_RUNS = 4
+Of = TypeVar("Of", bound=OfRun | PointRow)
+Counted = TypeVar("Counted", bound=OfRun)
 
 
 def name(series: Series) -> str:
@@ -247,29 +247,29 @@ def _share(value: float | None) -> str:
 def failure_grid(samples: Iterable[SampleRow]) -> Grid | None:
     """The samples that failed, with step, cause, message and log; warm-ups too. None where none did."""
     failed = [sample for sample in samples if not sample.succeeded]
-    heads = ("sample", "cell", "step", "cause", "fault", "message", "log")
+    heads = ("sample", "run", "step", "cause", "fault", "message", "log")
     lines = tuple(Line(one.sample, tuple(Entry(text or "") for text in _told(one))) for one in failed[:MOST_FAILURES])
     return Grid("Samples that failed", heads, (Group(lines),), figures=False) if lines else None
 
 
 def _told(sample: SampleRow) -> tuple[str | None, ...]:
-    return sample.cell, sample.failed_step, sample.cause, FAULTS[sample.fault], sample.message, sample.log
+    return sample.run, sample.failed_step, sample.cause, FAULTS[sample.fault], sample.message, sample.log
 
 
 # ------------------------------------------------------------------------------------------ agreement
 
 
 def disagreement_grid(differing: Iterable[Disagreement]) -> Grid:
-    """Each result of an output that differs, with the cells that came to it."""
+    """Each result of an output that differs, with the runs that came to it."""
     lines = tuple(
         Line(
             ", ".join(output.samples),
-            tuple(map(Entry, (output.pipeline, output.kind, short(digest), some(cells, MOST_CELLS)))),
+            tuple(map(Entry, (output.pipeline, output.kind, short(digest), some(runs, MOST_RUNS)))),
         )
         for output in differing
-        for digest, cells in output.digests.items()
+        for digest, runs in output.digests.items()
     )
-    heads = ("sample", "pipeline", "output", "digest", "cells")
+    heads = ("sample", "pipeline", "output", "digest", "runs")
     return Grid("Outputs that differ", heads, (Group(lines),), figures=False)
 
 

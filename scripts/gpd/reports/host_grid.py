@@ -1,4 +1,4 @@
-"""The machines and the software of a study, as tables of a report, from the records of its cells. Pure.
+"""The machines and the software of a study, as tables of a report, from the records of its runs. Pure.
 
 Shown is what a reader must know to place a figure. Names of folders and mounts are not: they say nothing of speed.
 """
@@ -20,7 +20,7 @@ ELSEWHERE = (LIMITS, "Slurm node", "Slurm partition")  # not to have them is not
 
 
 def machines(records: Iterable[RunRecord]) -> list[tuple[Host, list[RunRecord]]]:
-    """Return each machine once, as its first cell saw it, with the records of its cells."""
+    """Return each machine once, as its first run saw it, with the records of its runs."""
     found: list[tuple[Host, list[RunRecord]]] = []
     for record in records:
         for machine in record.machines:
@@ -34,7 +34,7 @@ def machines(records: Iterable[RunRecord]) -> list[tuple[Host, list[RunRecord]]]
 
 
 def _lasting(host: Host) -> Host:
-    """What stays the same on one machine from cell to cell."""
+    """What stays the same on one machine from run to run."""
     disks = {name: replace(disk, free_gib=None) for name, disk in host.file_systems.items()}
     return replace(host, load=None, memory_available_mib=None, swap_used_mib=None, file_systems=disks)
 
@@ -48,15 +48,15 @@ def host_grid(records: Iterable[RunRecord]) -> tuple[Grid | None, str]:
     lines = tuple(Line(name, tuple(map(Entry, texts))) for name, texts in told.items())
     silent = [name for name in values if name not in told and name not in ELSEWHERE]
     if not lines:
-        return None, "No cell has a record of its machine."
+        return None, "No run has a record of its machine."
     heads = ("machine", *(host.hostname or "unnamed" for host, _ in found))
     said = f"Not told by {'the machine' if len(found) == 1 else 'any machine'}: {some(silent, len(silent))}."
     return Grid("Machines", heads, (Group(lines),), figures=False), said if silent else ""
 
 
-def busy_cells(records: Iterable[RunRecord]) -> list[str]:
-    """Return the cells before whose start others were at work on the node."""
-    return [record.cell.cell for record in records if record.host and record.host.load and record.host.load.busy]
+def busy_runs(records: Iterable[RunRecord]) -> list[str]:
+    """Return the runs before whose start others were at work on the node."""
+    return [record.spec.name for record in records if record.host and record.host.load and record.host.load.busy]
 
 
 def cpu_names(records: Iterable[RunRecord]) -> list[str]:
@@ -170,12 +170,12 @@ FIELDS: Mapping[str, Callable[[Host], str]] = {
 
 
 def _load(own: Sequence[RunRecord]) -> str:
-    """The most that was at work before any cell of a machine."""
+    """The most that was at work before any run of a machine."""
     loads = (record.host.load for record in own if record.host and record.host.load)
     most = max((load.busy_cpus for load in loads if load.busy_cpus is not None), default=None)
     if most is None:
         return ""
-    busy = f"busy before {len(busy_cells(own))} of {counted(len(own), 'cell')}"
+    busy = f"busy before {len(busy_runs(own))} of {counted(len(own), 'run')}"
     return f"at most {number(most, 2)} CPUs at work; {busy}"
 
 
@@ -183,9 +183,9 @@ def _load(own: Sequence[RunRecord]) -> str:
 
 
 def software_grid(records: Sequence[RunRecord]) -> Grid | None:
-    """A column a pipeline: the workflow's commit, its configuration and the tools; all values where cells differ."""
-    pipelines = list(dict.fromkeys(record.cell.pipeline for record in records))
-    told = [_software([r for r in records if r.cell.pipeline == pipeline]) for pipeline in pipelines]
+    """A column a pipeline: the workflow's commit, its configuration and the tools; all values where runs differ."""
+    pipelines = list(dict.fromkeys(record.spec.pipeline for record in records))
+    told = [_software([r for r in records if r.spec.pipeline == pipeline]) for pipeline in pipelines]
     names = dict.fromkeys(name for values in told for name in values)
     lines = tuple(Line(name, tuple(Entry(some(values.get(name, []), MOST_SHOWN)) for values in told)) for name in names)
     return Grid("Software", ("software", *pipelines), (Group(lines),), figures=False) if lines else None

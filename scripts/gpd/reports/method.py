@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from gpd.pipelines import HUMAN_30X_GIGABASES
-from gpd.records.cell import CLUSTER
 from gpd.records.run import RunRecord
+from gpd.records.run_spec import CLUSTER
 from gpd.records.study import Study
 from gpd.reports.grids import counted_in
 from gpd.tables.collect import Tables
@@ -13,9 +13,9 @@ from gpd.text.formats import counted, listed
 
 DEFINITIONS = (
     "Clocks: the launcher of each job records its start and end (UTC). A step's barrier time goes from its first job's "
-    "start to its last job's end over all samples; steps overlap in scheduled cells, so barriers need not add up.",
+    "start to its last job's end over all samples; steps overlap in scheduled runs, so barriers need not add up.",
     "Busy time of a step is the sum of its jobs' wall times, failed attempts included.",
-    "Makespan: from the first start of a step's job to the last end, over all samples of the cell.",
+    "Makespan: from the first start of a step's job to the last end, over all samples of the run.",
     "A day's genomes = 24 x samples that succeeded / makespan in hours. Gigabases count what was sequenced of them; "
     f"human genomes at 30x are gigabases / {HUMAN_30X_GIGABASES:g}.",
     "Errors are standard errors of the mean over repeats: sample standard deviation (n - 1) / square root of n. One "
@@ -28,7 +28,7 @@ DEFINITIONS = (
 
 
 def method_lines(tables: Tables, records: Sequence[RunRecord]) -> Iterator[str]:
-    yield _cells(tables)
+    yield _runs(tables)
     if tables.plan and (stopped := stops(tables.plan, tables.points)):
         yield _repeats(tables.plan.study, stopped)
     yield _draw(tables, records)
@@ -36,19 +36,19 @@ def method_lines(tables: Tables, records: Sequence[RunRecord]) -> Iterator[str]:
     yield _pinning(tables)
 
 
-def _cells(tables: Tables) -> str:
+def _runs(tables: Tables) -> str:
     counting, ended = counted_in(tables.runs), tables.runs
     counts = listed(str(n) for n in sorted({run.n for run in counting}))
     warm_ups = sum(run.warm_up for run in ended)
     others = len(ended) - len(counting) - warm_ups
-    said = f"{counted(len(counting), 'cell')} that ended, N = {counts or 'none'}. Means are over repeats."
+    said = f"{counted(len(counting), 'run')} that ended, N = {counts or 'none'}. Means are over repeats."
     modes = "Scheduled: one workflow for all samples; independent: one for each, side by side."
     if any(run.mode == CLUSTER for run in ended):
         modes += (
             " Cluster: one workflow whose jobs Slurm places on nodes; its makespan is the wall time of the whole run, "
             "on the clock of the machine that submits, start and end and waiting in Slurm's queue included."
         )
-    besides = [counted(warm_ups, "warm-up"), *([f"{counted(others, 'cell')} for bad samples"] if others else [])]
+    besides = [counted(warm_ups, "warm-up"), *([f"{counted(others, 'run')} for bad samples"] if others else [])]
     return f"{said} {modes} {listed(besides)} besides, in no statistics."
 
 
@@ -57,10 +57,10 @@ def _repeats(study: Study, stopped: Sequence[Stop]) -> str:
 
 
 def _draw(tables: Tables, records: Sequence[RunRecord]) -> str:
-    seeds = listed(sorted({str(record.cell.seed) for record in records}))
+    seeds = listed(sorted({str(record.spec.seed) for record in records}))
     caches = listed(sorted({run.cache for run in tables.runs})).replace("_", " ")
     return (
-        f"Samples of a cell are all different, drawn from the pool with seed {seeds or 'none'}, and recorded. Page "
+        f"Samples of a run are all different, drawn from the pool with seed {seeds or 'none'}, and recorded. Page "
         f"cache at the start: {caches or 'not known'}."
     )
 

@@ -190,12 +190,12 @@ def figures(record: NodeRecord) -> Iterator[Shown]:
 
 def _penalty_map(drawn: Bandwidth, nodes: Sequence[int]) -> Shown:
     told = {(remote.cpus_of, remote.memory_of): drawn.penalty(remote) for remote in drawn.matrix}
-    cells = [[None if (share := told.get((row, column))) is None else 100 * share for column in nodes] for row in nodes]
+    runs = [[None if (share := told.get((row, column))) is None else 100 * share for column in nodes] for row in nodes]
     lost = drawn.penalties()
     said = f"Cores lose {percent(min(lost))} to {percent(max(lost))} of their local bandwidth" if lost else "No figure"
     look = MapLook([str(node) for node in nodes], "cores of NUMA node", "memory of NUMA node", "% lost")
     description = f"{said} on the memory of another of {counted(len(nodes), 'NUMA node')}."
-    drawing = draw_map("node-penalty", "Bandwidth lost on remote memory", description, cells, look)
+    drawing = draw_map("node-penalty", "Bandwidth lost on remote memory", description, runs, look)
     return Shown(f"{description} Triad, all cores of a NUMA node; the diagonal is local memory.", drawing)
 
 
@@ -204,15 +204,15 @@ def _latency_map(record: NodeRecord, latency: Latency) -> Shown:
     levels = nearest(record.cores)[::-1]
     cores = sorted(record.cores, key=lambda core: ([getattr(core, level) or 0 for level in levels], core.cpus))
     place = {cpu: at for at, core in enumerate(cores) for cpu in core.cpus}
-    cells: list[list[float | None]] = [[None] * len(cores) for _ in cores]
+    runs: list[list[float | None]] = [[None] * len(cores) for _ in cores]
     for first, second, ns, _, _ in latency.pairs:
         if first in place and second in place:
-            cells[place[first]][place[second]] = cells[place[second]][place[first]] = ns
+            runs[place[first]][place[second]] = runs[place[second]][place[first]] = ns
     edges = [at for at in range(1, len(cores)) if _groups(cores[at - 1]) != _groups(cores[at])]
     labels = [str(core.cpus[0]) for core in cores]
     blocks = [f"{found.block} {number(found.ns)} ns" for found in record.blocks()]
     look = MapLook(labels, "CPU", "CPU", "ns", edges)
-    drawing = draw_map("node-latency", "Latency from core to core", f"Medians: {listed(blocks)}.", cells, look)
+    drawing = draw_map("node-latency", "Latency from core to core", f"Medians: {listed(blocks)}.", runs, look)
     siblings = " The diagonal has the two threads of a core." if any(len(core.cpus) > 1 for core in cores) else ""
     return Shown(f"Medians: {listed(blocks)}.{siblings} Grey: not measured. Lines part groups.", drawing)
 

@@ -30,7 +30,7 @@ def write(
 ) -> Path:
     """Write the report of a study into a folder; return its path.
 
-    Without `disagreements` the records of the cells are compared; without `references` the published curves are shown.
+    Without `disagreements` the records of the runs are compared; without `references` the published curves are shown.
     Raises OSError, and PublishedError where a published table is broken.
     """
     if disagreements is None:

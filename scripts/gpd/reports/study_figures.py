@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpd.pipelines import PIPELINES
 from gpd.published.series import ReferenceSeries
-from gpd.records.cell import Series
+from gpd.records.run_spec import Series
 from gpd.reports.figures import MOST_BARS, Bar, Curve, Drawing, Point, Stack, draw_curves, draw_stacks, draw_timeline
 from gpd.reports.grids import (
     SECONDS_PER_HOUR,
@@ -36,7 +36,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Span:
-    """An attempt whose start and end are known, s since the first job of its cell."""
+    """An attempt whose start and end are known, s since the first job of its run."""
 
     sample: str | None
     step: str
@@ -181,12 +181,12 @@ def step_figure(series: Series, steps: Sequence[StepRow], points: Sequence[Point
 
 
 def timeline_figure(series: Series, jobs: Sequence[JobRow]) -> Shown:
-    """Which job held which CPU in one cell: the largest N's first repeat. Without allocations: in lanes by sample."""
+    """Which job held which CPU in one run: the largest N's first repeat. Without allocations: in lanes by sample."""
     own = [job for job in rows(series, counted_in(jobs)) if job.timed]
     if not own:
         return Shown("No timeline: no job of a step was recorded.")
-    cell = min(own, key=lambda job: (-job.n, job.repeat)).cell
-    held = [job for job in own if job.cell == cell]
+    spec = min(own, key=lambda job: (-job.n, job.repeat)).run
+    held = [job for job in own if job.run == spec]
     ended = [
         Span(job.sample, job.step, job.cpus, job.start_s, job.end_s, job.exit_code != 0)
         for job in held
@@ -194,14 +194,14 @@ def timeline_figure(series: Series, jobs: Sequence[JobRow]) -> Shown:
     ]
     if not ended:
         return Shown(
-            f"No timeline: no end of a job is known in cell {cell}, or jobs ran on several hosts, whose clocks differ."
+            f"No timeline: no end of a job is known in run {spec}, or jobs ran on several hosts, whose clocks differ."
         )
     unit = unit_for(max(job.end_s for job in ended))
     allocated = any(job.cpus for job in ended)
     bars, lanes = _on_cpus(ended, unit) if allocated else by_sample(ended, unit)
     drawing = draw_timeline(
         f"{name(series)}-timeline",
-        f"Which job {'held which CPU' if allocated else 'ran when'}, cell {cell}",
+        f"Which job {'held which CPU' if allocated else 'ran when'}, run {spec}",
         f"{counted(len(ended), 'job')} on {counted(len(lanes), 'CPU' if allocated else 'lane')} in "
         f"{unit.show(max(job.end_s for job in ended))} {unit.name}.",
         bars,

@@ -7,12 +7,12 @@ from pathlib import Path
 from gpd.files import write_text
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import told_binding
-from gpd.records.cell import ALONE, FULL, WHOLE
+from gpd.records.run_spec import ALONE, FULL, WHOLE
 from gpd.reports import report
 from gpd.reports.figures import Curve, Drawing, Point, draw_curves
 from gpd.reports.findings import Notice
 from gpd.reports.grids import row_dicts
-from gpd.reports.host_grid import busy_cells, host_grid, software_grid
+from gpd.reports.host_grid import busy_runs, host_grid, software_grid
 from gpd.reports.page import Page, Section, render
 from gpd.reports.study_figures import Shown
 from gpd.scaling.results import Results
@@ -28,7 +28,7 @@ HEADS = (
     *("peak of a job, MiB", "peak together, MiB"),
 )
 METHOD = (
-    "A cell runs one step through its own rule and the launcher, on inputs that were made once. Alone: one copy on the "
+    "A run runs one step through its own rule and the launcher, on inputs that were made once. Alone: one copy on the "
     "node; full: as many side by side as the node's cores and memory hold, each a run of its own of the same sample.",
     "Step: the wall time of its jobs by the launcher's records, one after the other, without what the workflow takes "
     "between them; of several copies the mean. All done: from the first start to the last end, over all copies, which "
@@ -37,7 +37,7 @@ METHOD = (
     "Efficiency = T(1) / (n x T(n)) of the step's mean wall time, at the same binding and occupancy; in brackets its "
     "95% confidence interval.",
     "Errors are standard errors of the mean over repeats: sample standard deviation (n - 1) / square root of n. "
-    "Warm-ups are in no figure, and the order of cells within a repeat was shuffled by the seed.",
+    "Warm-ups are in no figure, and the order of runs within a repeat was shuffled by the seed.",
     "Amdahl's law, T(n) = T(1) x (s + (1 - s) / n), is fitted to the wall times of all repeats (least squares of "
     "relative errors); its standard error says how well these times fix s if the law is the step's, not that it is.",
     "The memory bandwidth that a step draws, which ends the scaling of many, is not measured.",
@@ -64,7 +64,7 @@ def find(results: Results, profiles: Sequence[Profile]) -> Page:
         sections=(
             *_steps(points, fits),
             Section("Profiles", lines=tuple(f"For {each.aim}: {_told(each)}." for each in profiles)),
-            Section("Not finished", lines=results.unfinished or ("Every cell that was begun has ended.",)),
+            Section("Not finished", lines=results.unfinished or ("Every run that was begun has ended.",)),
             Section("Machine and software", about_machines, grids=grids),
             Section("Method", lines=METHOD),
         ),
@@ -83,9 +83,9 @@ def write(page: Page, folder: Path) -> Path:
 
 
 def _title(results: Results) -> str:
-    pipelines = listed(dict.fromkeys(record.cell.pipeline for record in results.records))
-    samples = list(dict.fromkeys(sample for record in results.records for sample in record.cell.samples))
-    return f"{pipelines or 'no cell has ended'}{f', {some(samples, MOST_NAMED)}' if samples else ''}"
+    pipelines = listed(dict.fromkeys(record.spec.pipeline for record in results.records))
+    samples = list(dict.fromkeys(sample for record in results.records for sample in record.spec.samples))
+    return f"{pipelines or 'no spec has ended'}{f', {some(samples, MOST_NAMED)}' if samples else ''}"
 
 
 # ---- notices -----------------------------------------------------------------------------------------
@@ -94,16 +94,16 @@ def _title(results: Results) -> str:
 def _notices(results: Results) -> Iterator[Notice]:
     runs = row_dicts(results.runs)
     if results.unfinished:
-        count = counted(len(results.unfinished), "cell")
+        count = counted(len(results.unfinished), "run")
         yield Notice("warning", f"In no figure, for not ended: {count}; see Not finished.")
-    if broken := [run["cell"] for run in runs if run["binding_ok"] is False]:
+    if broken := [run["run"] for run in runs if run["binding_ok"] is False]:
         yield Notice("error", f"Binding was broken in {some(broken, MOST_NAMED)}: jobs may have shared CPUs.")
-    if busy := busy_cells(results.records):
+    if busy := busy_runs(results.records):
         yield Notice("warning", f"The node was busy before the start of {some(busy, MOST_NAMED)}.")
     if met := [run for run in runs if run["contended_jobs"]]:
         yield Notice("warning", _contended(met))
     if len({run["sku"] for run in runs}) > 1:
-        yield Notice("warning", "Cells ran on different processors, which are not pooled: each has points of its own.")
+        yield Notice("warning", "Runs ran on different processors, which are not pooled: each has points of its own.")
     kinds = {host.virtual_machine or "none" for record in results.records for host in record.machines}
     if guests := kinds - {"none"}:
         yield Notice(
@@ -116,7 +116,7 @@ def _notices(results: Results) -> Iterator[Notice]:
 def _contended(met: Sequence[Row]) -> str:
     taken = sum((run["foreign_cpu_s"] or 0) + (run["steal_s"] or 0) for run in met)
     return (
-        f"CPUs of jobs in {some([run['cell'] for run in met], MOST_NAMED)} were kept busy by what is no job of ours, "
+        f"CPUs of jobs in {some([run['run'] for run in met], MOST_NAMED)} were kept busy by what is no job of ours, "
         f"for {number(taken)} CPU seconds: times there are too long."
     )
 

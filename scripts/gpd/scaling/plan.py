@@ -1,4 +1,4 @@
-"""Which cells a scaling study has: steps, widths, bindings, occupancies and repeats, in a seeded order. Pure."""
+"""Which runs a scaling study has: steps, widths, bindings, occupancies and repeats, in a seeded order. Pure."""
 
 import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from gpd.execution.snakemake_log import PlannedJob
 from gpd.lab.study import StudyError
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import Binding
-from gpd.records.cell import ALONE, FULL, SCHEDULED, WHOLE, Cell, Occupancy, PipelineName, StepCopies
+from gpd.records.run_spec import ALONE, FULL, SCHEDULED, WHOLE, Occupancy, PipelineName, RunSpec, StepCopies
 
 EVERY_STEP = "all"
 PROFILE = "profiles/default"
@@ -132,13 +132,13 @@ def copies(step: Step, threads: int, node: Node, occupancy: Occupancy) -> int:
     return max(1, min(node.cores // threads, by_memory))
 
 
-def grid(asked: Asked, steps: Iterable[Step], node: Node, study: str) -> tuple[list[Cell], list[str]]:
-    """The cells, in the order in which they are run, and a line for each part of what was asked for that is none.
+def grid(asked: Asked, steps: Iterable[Step], node: Node, study: str) -> tuple[list[RunSpec], list[str]]:
+    """The runs, in the order in which they are run, and a line for each part of what was asked for that is none.
 
     A warm-up of each step comes first, at its widest, which takes the least time. Within a repeat the order of all
-    cells is shuffled, so that what changes meanwhile (heat, other users) does not fall on one width.
+    runs is shuffled, so that what changes meanwhile (heat, other users) does not fall on one width.
     """
-    warm_ups: list[Cell] = []
+    warm_ups: list[RunSpec] = []
     points: list[tuple[Step, StepCopies, str]] = []
     left_out: list[str] = []
     for step in steps:
@@ -147,16 +147,16 @@ def grid(asked: Asked, steps: Iterable[Step], node: Node, study: str) -> tuple[l
         points += own
         if own:
             widest = max(own, key=lambda point: (point[1].threads, point[1].occupancy == ALONE))
-            warm_ups.append(_cell(study, *widest, node, 0))
+            warm_ups.append(_run(study, *widest, node, 0))
     repeated = []
     for repeat in range(1, asked.repeats + 1):
         shuffled = random.Random(f"{asked.seed}/{repeat}").sample(points, len(points))
-        repeated += [_cell(study, *point, node, repeat) for point in shuffled]
+        repeated += [_run(study, *point, node, repeat) for point in shuffled]
     return [*warm_ups, *repeated], left_out
 
 
 def _points(asked: Asked, step: Step, node: Node) -> Iterator[tuple[StepCopies, str]]:
-    """What the repeats of a step's cells share: its copies, and how they are bound."""
+    """What the repeats of a step's runs share: its copies, and how they are bound."""
     for threads, binding, occupancy in product(_own_widths(asked, step, node), asked.bindings, asked.occupancies):
         held = copies(step, threads, node, occupancy)
         yield (
@@ -196,13 +196,13 @@ def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _cell(study: str, step: Step, run: StepCopies, binding: str, node: Node, repeat: int) -> Cell:
-    """A cell of a point; repeat 0 is the warm-up."""
+def _run(study: str, step: Step, run: StepCopies, binding: str, node: Node, repeat: int) -> RunSpec:
+    """A run of a point; repeat 0 is the warm-up."""
     when = f"r{repeat}" if repeat else "warmup"
     pieces = "" if run.scatter == WHOLE else f"-pieces_{run.scatter}"
-    return Cell(
+    return RunSpec(
         study=study,
-        cell=f"{run.name}-t{run.threads}-{binding}{pieces}-{run.occupancy}-{when}",
+        name=f"{run.name}-t{run.threads}-{binding}{pieces}-{run.occupancy}-{when}",
         pipeline=step.pipeline,
         n=len(step.samples),
         mode=SCHEDULED,

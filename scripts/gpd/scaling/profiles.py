@@ -11,7 +11,7 @@ from math import hypot
 import yaml
 
 from gpd.pipelines import PIPELINES
-from gpd.records.cell import ALONE, FULL
+from gpd.records.run_spec import ALONE, FULL
 from gpd.reports.grids import row_dicts
 from gpd.scaling.results import Results
 from gpd.tables.rows import Row

@@ -1,4 +1,4 @@
-"""What the cells of a scaling study came to: rows from their records and ledgers, points over repeats, fits. Pure."""
+"""What the runs of a scaling study came to: rows from their records and ledgers, points over repeats, fits. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ import pandas as pd
 
 from gpd.files import own_folder
 from gpd.outcomes import Run
-from gpd.records.cell import WHOLE, StepCopies
 from gpd.records.ledger import Attempt
 from gpd.records.run import RunRecord
+from gpd.records.run_spec import WHOLE, StepCopies
 from gpd.statistics import amdahl
 from gpd.statistics.estimates import Estimate, estimate, ratio
 from gpd.tables import collect, columns
-from gpd.tables.rows import Row, cell_rows
+from gpd.tables.rows import Row, rows_of_run
 
 SECONDS_PER_HOUR = 3600
 POINT = [column.name for column in columns.POINT_OF_SCALING]
@@ -26,7 +26,7 @@ AS_OF_A_RUN = {column.name for column in columns.SCALING_RUNS} & {column.name fo
 
 @dataclass(frozen=True)
 class Results:
-    """A scaling study in tables (columns.SCALING spells them), its records, and the cells that did not end."""
+    """A scaling study in tables (columns.SCALING spells them), its records, and the runs that did not end."""
 
     runs: pd.DataFrame
     points: pd.DataFrame
@@ -36,10 +36,10 @@ class Results:
 
 
 def read(folder: Path) -> Results:
-    """Collect the cells in a folder. Raises CollectError and RecordError where a file is broken."""
+    """Collect the runs in a folder. Raises CollectError and RecordError where a file is broken."""
     ran, unfinished = collect.read_runs(folder)
     runs = sorted(
-        (_run(one, one.cell.step) for one in ran if one.cell.step),
+        (_run(one, one.spec.step) for one in ran if one.spec.step),
         key=lambda row: (*_place(row), row["warm_up"], row["repeat"]),
     )
     points = _with_efficiency([_point(own) for own in _by_point(runs)])
@@ -60,7 +60,7 @@ def write(results: Results, folder: Path) -> None:
 
 def _run(run: Run, step: StepCopies) -> Row:
     """A run's row as any study has it, and what there is of its step; other jobs than the step's it has none."""
-    own = cell_rows(run, (), {}, counted=True).run
+    own = rows_of_run(run, (), {}, counted=True).run
     copies = [process.attempts for process in run.processes]
     return {name: getattr(own, name) for name in AS_OF_A_RUN} | {
         "step": step.name,

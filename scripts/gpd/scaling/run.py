@@ -1,6 +1,6 @@
-"""Plan a scaling study, by dry runs of the workflow; the lab runs its cells as those of any other study.
+"""Plan a scaling study, by dry runs of the workflow; the lab runs its runs as those of any other study.
 
-A cell is a run of Snakemake for each copy of the step, side by side, each in a folder of its own: the same
+A run is a run of Snakemake for each copy of the step, side by side, each in a folder of its own: the same
 configuration and the same sample, the files that the step reads as links, and no rules but the step's. So what is
 measured is what runs: the step's own rule through the launcher, whose allocations keep the copies apart. Nothing is
 renamed, so that read groups and names in files are those of the sample, and a cohort's steps have copies as a
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpd.execution import snakemake_log, workflow
-from gpd.lab import cells, runner
-from gpd.lab.cells import CellError
+from gpd.lab import runner, single_run
 from gpd.lab.pool import Source, lay_out
 from gpd.lab.runner import Plan
+from gpd.lab.single_run import StudyRunError
 from gpd.lab.study import StudyError
 from gpd.machines import launcher
 from gpd.pipelines import PIPELINES
@@ -24,7 +24,7 @@ from gpd.records.study import Pool, Study
 from gpd.scaling import plan
 from gpd.scaling.plan import Asked, Node, Step
 
-EARLIER = "scaling.json"  # the record of a cell by earlier versions
+EARLIER = "scaling.json"  # the record of a run by earlier versions
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,13 @@ def _dry_run(
     pipeline = PIPELINES[source.config["pipeline"]]
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
         folder = Path(scratch)
-        lay_out(source, samples, folder, **cells.of_step(source, samples, scatter))
+        lay_out(source, samples, folder, **single_run.of_step(source, samples, scatter))
         every = [rule for step in pipeline.steps for rule in pipeline.rules_of(step)]
-        profile = cells.read_profile(workflow.PROFILES / "default" / "config.yaml")
-        written = cells.write_profile({**profile, "set-threads": dict.fromkeys(every, threads)}, folder)
-        options = ["--dry-run", "--nolock", "--", str(cells.RESULTS)]
+        profile = single_run.read_profile(workflow.PROFILES / "default" / "config.yaml")
+        written = single_run.write_profile({**profile, "set-threads": dict.fromkeys(every, threads)}, folder)
+        options = ["--dry-run", "--nolock", "--", str(single_run.RESULTS)]
         arguments = workflow.command(folder, node.cores, node.mem_mb, written, [], options)
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
         if finished.exit_code:
-            raise CellError(cells.reason(finished))
+            raise StudyRunError(single_run.reason(finished))
         return snakemake_log.planned_jobs(finished.said)

@@ -1,4 +1,4 @@
-"""The machine of a study, from the cells of one series of the germline pipeline. Pure."""
+"""The machine of a study, from the runs of one series of the germline pipeline. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Any
 
 from gpd.errors import GpdError
 from gpd.pipelines import GERMLINE
-from gpd.records.cell import CLUSTER, SCHEDULED
 from gpd.records.node import NodeRecord
+from gpd.records.run_spec import CLUSTER, SCHEDULED
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import estimate
 from gpd.tables import columns
@@ -16,7 +16,7 @@ from gpd.tables.collect import Tables
 from gpd.tables.columns import RunRow
 from gpd.text.formats import counted, listed
 
-# what is the same in all cells of a curve: of one machine
+# what is the same in all runs of a curve: of one machine
 CURVE = (*(column.name for column in columns.SERIES), "sku", "cores")
 
 
@@ -43,40 +43,40 @@ def node_figures(node: NodeRecord | None) -> NodeFigures:
 
 
 def machine(name: str, tables: Tables) -> Machine:
-    """What the curve with most cells tells, one of `scheduled` before others; clusters are no single node.
+    """What the curve with most runs tells, one of `scheduled` before others; clusters are no single node.
 
-    Raises StudyError where no cell ended without failures.
+    Raises StudyError where no run ended without failures.
     """
-    runs = _curve(name, tables)
+    rows_of_curve = _curve(name, tables)
     host = next((record.host for record in tables.records if record.host), None)
     node = node_figures(tables.node)
-    of_n = {n: [row for row in runs if row.n == n] for n in sorted({int(row.n) for row in runs})}
+    of_n = {n: [row for row in rows_of_curve if row.n == n] for n in sorted({int(row.n) for row in rows_of_curve})}
     overloaded = [n for n, rows in of_n.items() if any(row.failed > row.failed_data for row in rows)]
-    cells = {n: whole for n, rows in of_n.items() if n not in overloaded and (whole := _whole(rows))}
-    if not cells:
+    runs = {n: whole for n, rows in of_n.items() if n not in overloaded and (whole := _whole(rows))}
+    if not runs:
         raise StudyError(f"{name}: at each N samples failed for the load; measure fewer at once")
-    first = runs[0]
+    first = rows_of_curve[0]
     return Machine(
         name=name,
         source="study",
         skus=(first.sku,) if first.sku else (),
         sockets=host.sockets if host and host.virtual_machine == "none" else None,  # of others' processors, too
         cores=int(first.cores),
-        measured=tuple(_measured(n, rows) for n, rows in cells.items()),
+        measured=tuple(_measured(n, rows) for n, rows in runs.items()),
         n_failed=min(overloaded, default=None),
         memory_mib=(host.memory_limit_mib or host.memory_mib) if host else None,
         watts=node.watts,
         bandwidth_mb_s=node.bandwidth_mb_s,
-        notes=tuple(_notes(first, cells)),
+        notes=tuple(_notes(first, runs)),
     )
 
 
 def _curve(name: str, tables: Tables) -> list[RunRow]:
-    """The counted cells of one curve."""
+    """The counted runs of one curve."""
     rows = [row for row in tables.runs if row.counted and row.pipeline == GERMLINE.name and row.mode != CLUSTER]
     kinds = [_kind(row) for row in _whole(rows)]
     if not kinds:
-        raise StudyError(f"{name}: no cell of the germline pipeline on one machine ended without failures")
+        raise StudyError(f"{name}: no run of the germline pipeline on one machine ended without failures")
     chosen = max(dict.fromkeys(kinds), key=lambda kind: (SCHEDULED in kind, kinds.count(kind), str(kind)))
     return [row for row in rows if _kind(row) == chosen]
 
@@ -86,28 +86,28 @@ def _kind(row: RunRow) -> tuple[Any, ...]:
 
 
 def _whole(rows: Iterable[RunRow]) -> list[RunRow]:
-    """The cells without failures; one in which a sample had bad data was done earlier for it."""
+    """The runs without failures; one in which a sample had bad data was done earlier for it."""
     return [row for row in rows if not row.failed and row.gigabases_per_day]
 
 
 def _gigabases(whole: RunRow) -> float:
-    assert whole.gigabases, "a cell that has gigabases a day has gigabases"
+    assert whole.gigabases, "a run that has gigabases a day has gigabases"
     return whole.gigabases
 
 
-def _measured(n: int, cells: Sequence[RunRow]) -> Measured:
-    daily = estimate(row.gigabases_per_day for row in cells)
-    shared = [_sum(row.shared_inputs_mib, row.shared_outputs_mib) for row in cells]
+def _measured(n: int, runs: Sequence[RunRow]) -> Measured:
+    daily = estimate(row.gigabases_per_day for row in runs)
+    shared = [_sum(row.shared_inputs_mib, row.shared_outputs_mib) for row in runs]
     return Measured(
         n=n,
-        gigabases=mean(_gigabases(row) / n for row in cells),
+        gigabases=mean(_gigabases(row) / n for row in runs),
         gigabases_per_day=Range.of(daily.mean or 0.0, daily),
         se=daily.se,
-        cpu_utilisation=_middle(row.cpu_utilisation for row in cells),
-        memory_mib=max((row.peak_memory_mib for row in cells if row.peak_memory_mib), default=None),
-        disk_mib_per_gb=_a_gigabase(cells, [row.peak_disk_mib for row in cells]),
-        kept_mib_per_gb=_a_gigabase(cells, [row.kept_disk_mib for row in cells]),
-        shared_mib_per_gb=_a_gigabase(cells, shared),
+        cpu_utilisation=_middle(row.cpu_utilisation for row in runs),
+        memory_mib=max((row.peak_memory_mib for row in runs if row.peak_memory_mib), default=None),
+        disk_mib_per_gb=_a_gigabase(runs, [row.peak_disk_mib for row in runs]),
+        kept_mib_per_gb=_a_gigabase(runs, [row.kept_disk_mib for row in runs]),
+        shared_mib_per_gb=_a_gigabase(runs, shared),
     )
 
 
@@ -122,13 +122,13 @@ def _middle(values: Iterable[float | None]) -> float | None:
     return median(known) if known else None
 
 
-def _a_gigabase(cells: Sequence[RunRow], amounts: Sequence[float | None]) -> float | None:
-    pairs = zip(cells, amounts, strict=True)
+def _a_gigabase(runs: Sequence[RunRow], amounts: Sequence[float | None]) -> float | None:
+    pairs = zip(runs, amounts, strict=True)
     return _middle(None if amount is None else amount / _gigabases(row) for row, amount in pairs)
 
 
-def _notes(first: RunRow, cells: Mapping[int, Sequence[RunRow]]) -> Iterable[str]:
-    runs, numbers = counted(sum(map(len, cells.values())), "cell"), listed(str(n) for n in cells)
-    yield f"measured: {runs} of {first.mode}, {first.binding} binding; N = {numbers}"
-    if single := [str(n) for n, rows in cells.items() if len(rows) == 1]:
+def _notes(first: RunRow, runs: Mapping[int, Sequence[RunRow]]) -> Iterable[str]:
+    count, numbers = counted(sum(map(len, runs.values())), "run"), listed(str(n) for n in runs)
+    yield f"measured: {count} of {first.mode}, {first.binding} binding; N = {numbers}"
+    if single := [str(n) for n, rows in runs.items() if len(rows) == 1]:
         yield f"N = {listed(single)} ran once: repeats would give an interval"

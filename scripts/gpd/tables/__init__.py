@@ -1,1 +1,1 @@
-"""The tables of a study: collected from the files that its cells left."""
+"""The tables of a study: collected from the files that its runs left."""

@@ -1,4 +1,4 @@
-"""Tables of a study: collected from the files that its cells left, written as TSV and Parquet. No clock.
+"""Tables of a study: collected from the files that its runs left, written as TSV and Parquet. No clock.
 
 Rows are of the types in columns.py; pandas and pyarrow have them only to write them.
 """
@@ -20,10 +20,10 @@ from gpd.files import own_folder, replace
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.pipelines import PIPELINES
 from gpd.records import node
-from gpd.records.cell import CLUSTER, Cell, counted_cells
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.node import NodeRecord
-from gpd.records.run import ProcessRecord, RunRecord, read_cell, read_run
+from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
+from gpd.records.run_spec import CLUSTER, RunSpec, counted_runs
 from gpd.records.study import StudyRecord, read_study_record
 from gpd.statistics.estimates import Estimate
 from gpd.tables import columns, faults, rows
@@ -41,7 +41,7 @@ class CollectError(GpdError):
 
 @dataclass(frozen=True)
 class Tables:
-    """A study in tables (columns.py has the types of their rows), the run.json of each run, the cells that did not end.
+    """A study in tables (columns.py has the types of their rows), the run.json of each run, the runs that did not end.
 
     `node` is the record of the node that it ran on, where it has one; `plan` is what it was to measure, None where an
     earlier version left none.
@@ -66,21 +66,21 @@ class Tables:
 
 
 def collect(study: Path) -> Tables:
-    """Collect the cells in a study's folder; a cell that did not end counts nowhere.
+    """Collect the runs in a study's folder; a run that did not end counts nowhere.
 
     Raises CollectError where a file is broken, and NodeRecordError.
     """
     runs, unfinished = read_runs(study)
-    if any(run.cell.step for run in runs):
-        raise CollectError(f"{study}: its cells are single steps: gpd scaling run writes their tables and report")
-    of_cells = list(_rows(runs))
-    of_runs = [of_cell.run for of_cell in of_cells]
+    if any(run.spec.step for run in runs):
+        raise CollectError(f"{study}: its runs are single steps: gpd scaling run writes their tables and report")
+    of_runs = list(_rows(runs))
+    run_rows = [of_run.run for of_run in of_runs]
     return Tables(
-        jobs=[job for of_cell in of_cells for job in of_cell.jobs],
-        samples=[sample for of_cell in of_cells for sample in of_cell.samples],
-        steps=[step for of_cell in of_cells for step in of_cell.steps],
-        runs=of_runs,
-        points=rows.points(of_runs),
+        jobs=[job for of_run in of_runs for job in of_run.jobs],
+        samples=[sample for of_run in of_runs for sample in of_run.samples],
+        steps=[step for of_run in of_runs for step in of_run.steps],
+        runs=run_rows,
+        points=rows.points(run_rows),
         unfinished=unfinished,
         records=tuple(run.record for run in runs),
         node=_node(study),
@@ -89,8 +89,8 @@ def collect(study: Path) -> Tables:
 
 
 def read_runs(study: Path) -> tuple[list[Run], tuple[str, ...]]:
-    """The cells of a study that ended, with their ledgers, and the names of those that did not. Raises CollectError."""
-    finished, unfinished = _cells(study)
+    """The runs of a study that ended, with their ledgers, and the names of those that did not. Raises CollectError."""
+    finished, unfinished = _runs(study)
     return [_read_run(folder, record) for folder, record in finished], unfinished
 
 
@@ -100,13 +100,13 @@ def _node(study: Path) -> NodeRecord | None:
 
 
 def failures(study: Path) -> list[SampleRow]:
-    """The rows of the samples that failed in any cell of a study, without the tables. Raises CollectError, too."""
-    runs = [_read_run(folder, record) for folder, record in _cells(study)[0]]
-    return [sample for of_cell in _rows(runs) for sample in of_cell.samples if not sample.succeeded]
+    """The rows of the samples that failed in any run of a study, without the tables. Raises CollectError, too."""
+    runs = [_read_run(folder, record) for folder, record in _runs(study)[0]]
+    return [sample for of_run in _rows(runs) for sample in of_run.samples if not sample.succeeded]
 
 
-def _rows(runs: Sequence[Run]) -> Iterator[rows.CellRows]:
-    """The rows of each cell; what came of its samples, all cells together tell."""
+def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
+    """The rows of each run; what came of its samples, all runs together tell."""
     kinds: dict[Any, list[Run]] = {}
     for run in runs:
         kinds.setdefault(run.kind, []).append(run)
@@ -115,25 +115,25 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.CellRows]:
         for kind, of_kind in kinds.items()
     }
     judged = [(run, outcomes(run, wanted[run.kind])) for run in runs]
-    evidence, counted = faults.gather(judged), counted_cells(run.cell for run in runs)
+    evidence, counted = faults.gather(judged), counted_runs(run.spec for run in runs)
     for run, of_run in judged:
-        why = faults.faults(run, of_run, evidence[run.cell.pipeline])
-        yield rows.cell_rows(run, of_run, why, counted=run.cell.cell in counted)
+        why = faults.faults(run, of_run, evidence[run.spec.pipeline])
+        yield rows.rows_of_run(run, of_run, why, counted=run.spec.name in counted)
 
 
-def _cells(study: Path) -> tuple[list[tuple[Path, RunRecord]], tuple[str, ...]]:
-    """The cells with a run.json, as (folder, record), and the names of those without; in the order of the grid."""
+def _runs(study: Path) -> tuple[list[tuple[Path, RunRecord]], tuple[str, ...]]:
+    """The runs with a run.json, as (folder, record), and the names of those without; in the order of the grid."""
     if not study.is_dir():
         raise CollectError(f"{study}: no such folder; name the folder of a study")
     finished = [(path.parent, read_run(path)) for path in study.glob("*/run.json")]
     ended = {folder for folder, _ in finished}
-    unfinished = [read_cell(path) for path in study.glob("*/cell.json") if path.parent not in ended]
-    finished.sort(key=lambda found: _order(found[1].cell))
-    return finished, tuple(cell.cell for cell in sorted(unfinished, key=_order))
+    unfinished = [read_spec(path) for path in study.glob("*/cell.json") if path.parent not in ended]
+    finished.sort(key=lambda found: _order(found[1].spec))
+    return finished, tuple(spec.name for spec in sorted(unfinished, key=_order))
 
 
-def _order(cell: Cell) -> tuple[str, str, str, int, int, int, str]:
-    return cell.pipeline, cell.mode, cell.binding, cell.nodes, cell.n, cell.repeat, cell.cell
+def _order(spec: RunSpec) -> tuple[str, str, str, int, int, int, str]:
+    return spec.pipeline, spec.mode, spec.binding, spec.nodes, spec.n, spec.repeat, spec.name
 
 
 def _read_run(folder: Path, record: RunRecord) -> Run:
@@ -149,7 +149,7 @@ def _read_process(folder: Path, record: RunRecord, process: ProcessRecord) -> Pr
 
 def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], attempts: Sequence[Attempt]) -> None:
     """Refuse a ledger with jobs of another run, too: from before an interruption until after it is no makespan."""
-    steps = PIPELINES[record.cell.pipeline].steps
+    steps = PIPELINES[record.spec.pipeline].steps
     began = record.start - CLOCK_TOLERANCE
     here = record.host.hostname if record.host else None
     for number, attempt in enumerate(attempts, 1):
@@ -158,9 +158,9 @@ def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], atte
         if attempt.owner not in owners:
             raise CollectError(f"{path} line {number}: {attempt.owner}: no sample of this process, says run.json")
         elsewhere = here not in (attempt.host, None) and attempt.host  # by a clock that says nothing of this one
-        if attempt.start is not None and attempt.start < began and not (elsewhere or record.cell.mode == CLUSTER):
+        if attempt.start is not None and attempt.start < began and not (elsewhere or record.spec.mode == CLUSTER):
             raise CollectError(
-                f"{path} line {number}: a job that began before its run did; remove the cell and run it again"
+                f"{path} line {number}: a job that began before its run did; remove the run and run it again"
             )
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 from msgspec import Meta, Struct
 
-from gpd.records.cell import Series
+from gpd.records.run_spec import Series
 from gpd.statistics.estimates import Estimate
 from gpd.statistics.knee import Observation
 
@@ -57,18 +57,18 @@ SkuName = Annotated[str | None, means("The processor's short name.")]
 FailedForData = Annotated[int, means("Of these, those that failed for bad data.", "samples")]
 
 
-class OfCell(Struct, frozen=True, kw_only=True):
-    """What every row of a cell begins with."""
+class OfRun(Struct, frozen=True, kw_only=True):
+    """What every row of a run begins with."""
 
     study: StudyName
-    cell: Annotated[str, means("The cell: one point of the study's grid, one repeat of it, one folder.")]
+    run: Annotated[str, means("The run: one point of the study's grid, one repeat of it, one folder.")]
     pipeline: PipelineName
     mode: ModeName
     binding: BindingName
     nodes: NodeCount
     n: SamplesAtOnce
     repeat: Annotated[int, means("Which repeat, from 1; 0: a warm-up, or a sample alone to be looked at.")]
-    warm_up: Annotated[bool, means("Whether it only warmed the machine up; such a cell is in no statistics.")]
+    warm_up: Annotated[bool, means("Whether it only warmed the machine up; such a run is in no statistics.")]
     counted: Annotated[
         bool, means("Whether it is in statistics: no warm-up, no sample alone to be looked at, not drawn anew.")
     ]
@@ -78,7 +78,7 @@ class OfCell(Struct, frozen=True, kw_only=True):
         return _series(self)
 
 
-class JobRow(OfCell, frozen=True, kw_only=True):
+class JobRow(OfRun, frozen=True, kw_only=True):
     """An attempt at a job."""
 
     sample: Annotated[
@@ -97,9 +97,7 @@ class JobRow(OfCell, frozen=True, kw_only=True):
     end: Annotated[str | None, means("When its last process ended; empty: nobody saw it.", "UTC")]
     start_s: Annotated[
         float | None,
-        means(
-            "Start, since the first job of a step began in the cell; empty too where jobs ran on several hosts.", "s"
-        ),
+        means("Start, since the first job of a step began in the run; empty too where jobs ran on several hosts.", "s"),
     ]
     end_s: Annotated[float | None, means("End, likewise.", "s")]
     wait_s: Annotated[float | None, means("Time waited for CPUs.", "s")]
@@ -127,11 +125,11 @@ class JobRow(OfCell, frozen=True, kw_only=True):
     foreign_cpu_s: Annotated[float | None, means("CPU time that these processes took on its CPUs.", "s")]
     steal_s: Annotated[float | None, means("CPU time that the hypervisor gave to others on its CPUs.", "s")]
     timed: Annotated[bool, means("Whether it belongs to one of the pipeline's named steps.")]
-    log: Annotated[str, means("Log of the job, relative to the cell's folder.")]
+    log: Annotated[str, means("Log of the job, relative to the run's folder.")]
 
 
-class SampleRow(OfCell, frozen=True, kw_only=True):
-    """A sample of a cell."""
+class SampleRow(OfRun, frozen=True, kw_only=True):
+    """A sample of a run."""
 
     sample: Annotated[str, means("The sample.")]
     input_digest: Annotated[str | None, means("Digest of the sample's reads.")]
@@ -153,20 +151,20 @@ class SampleRow(OfCell, frozen=True, kw_only=True):
         ),
     ]
     message: Annotated[str | None, means("What the tool, or the launcher, said about the failure.")]
-    log: Annotated[str | None, means("Log of the job, relative to the cell's folder.")]
+    log: Annotated[str | None, means("Log of the job, relative to the run's folder.")]
     start_s: Annotated[
-        float | None, means("Start of its own first job, since the first job of a step began in the cell.", "s")
+        float | None, means("Start of its own first job, since the first job of a step began in the run.", "s")
     ]
     end_s: Annotated[
-        float | None, means("End of its own last job, since the first job of a step began in the cell.", "s")
+        float | None, means("End of its own last job, since the first job of a step began in the run.", "s")
     ]
     busy_s: Annotated[float | None, means("Sum of its own jobs' wall times, failed attempts included.", "s")]
     cpu_s: Annotated[float | None, means("CPU time of its own jobs, failed attempts included.", "s")]
     peak_rss_mib: Annotated[float | None, means("The largest peak memory of its own jobs.", "MiB")]
 
 
-class StepRow(OfCell, frozen=True, kw_only=True):
-    """A step of a cell."""
+class StepRow(OfRun, frozen=True, kw_only=True):
+    """A step of a run."""
 
     step: Annotated[str, means("The pipeline's step.")]
     jobs: Annotated[int, means("Jobs of the step; attempts at one job count once.", "jobs")]
@@ -196,14 +194,14 @@ DISK_A_SAMPLE = means(
 )
 
 
-class RunRow(OfCell, frozen=True, kw_only=True):
-    """A cell that ended."""
+class RunRow(OfRun, frozen=True, kw_only=True):
+    """A run that ended."""
 
     host: Annotated[str | None, means("The node's name; in mode cluster those of all.")]
     sku: SkuName
-    cores: Annotated[int, means("Cores that the cell was given.", "cores")]
+    cores: Annotated[int, means("Cores that the run was given.", "cores")]
     cache: Annotated[str, means("State of the page cache at the start: as_is, warm or cold.")]
-    samples: Annotated[int, means("Samples that the cell was given.", "samples")]
+    samples: Annotated[int, means("Samples that the run was given.", "samples")]
     succeeded: Annotated[int, means("Samples that succeeded.", "samples")]
     failed: Annotated[int, means("Samples that failed.", "samples")]
     failed_data: FailedForData
@@ -228,9 +226,9 @@ class RunRow(OfCell, frozen=True, kw_only=True):
     peak_memory_mib: Annotated[
         float | None, means("Largest sum of peak memory over jobs that ran at once: an upper bound.", "MiB")
     ]
-    peak_disk_mib: Annotated[float | None, means("Largest size of the cell's folder that was seen.", "MiB")]
+    peak_disk_mib: Annotated[float | None, means("Largest size of the run's folder that was seen.", "MiB")]
     kept_disk_mib: Annotated[
-        float | None, means("Size of the results when the cell had ended, without what cells share.", "MiB")
+        float | None, means("Size of the results when the run had ended, without what runs share.", "MiB")
     ]
     disk_per_sample_mib: Annotated[float | None, DISK_A_SAMPLE]
     disk_per_input: Annotated[float | None, means("peak_disk_mib / the size of the samples' read files.")]
@@ -369,7 +367,7 @@ STEPS_PER_HOUR = Column("steps_per_hour", NUMBER, "1/h", "3600 x copies / makesp
 CPU_OF_STEP = Column("cpu_s", NUMBER, "s", "CPU time of the step's jobs; of several copies the mean over them.")
 
 SCALING_RUNS = (
-    _column("jobs", "cell"),
+    _column("jobs", "run"),
     *POINT_OF_SCALING,
     COPIES,
     _column("jobs", "repeat"),

@@ -1,4 +1,4 @@
-"""Why samples of a study failed: for their data, or for the load. Pure: it looks at what came of them in all cells.
+"""Why samples of a study failed: for their data, or for the load. Pure: it looks at what came of them in all runs.
 
 A sample has bad data where it fails wherever it is drawn, and alone too: nobody was in its way there. One that
 succeeded anywhere fails for the load, and so does any whose job was ended from outside, or found no disk or no tool:
@@ -24,7 +24,7 @@ Judged = tuple[Run, Sequence[Outcome]]
 
 @dataclass(frozen=True)
 class Evidence:
-    """Samples of a pipeline that succeeded in any of its cells, and those that failed alone."""
+    """Samples of a pipeline that succeeded in any of its runs, and those that failed alone."""
 
     succeeded: frozenset[str]
     failed_alone: frozenset[str]
@@ -38,21 +38,21 @@ class Evidence:
 
 
 def gather(judged: Iterable[Judged]) -> dict[str, Evidence]:
-    """Gather the evidence by pipeline; warm-ups and cells of a sample alone tell as much as any other."""
+    """Gather the evidence by pipeline; warm-ups and runs of a sample alone tell as much as any other."""
     succeeded: dict[str, set[str]] = {}
     alone: dict[str, set[str]] = {}
     for run, outcomes in judged:
-        own = succeeded.setdefault(run.cell.pipeline, set()), alone.setdefault(run.cell.pipeline, set())
+        own = succeeded.setdefault(run.spec.pipeline, set()), alone.setdefault(run.spec.pipeline, set())
         for outcome in outcomes:
             if outcome.succeeded:
                 own[0].add(outcome.sample)
-            elif outcome.own and outcome.cause not in OUTSIDE and run.cell.n == 1:
+            elif outcome.own and outcome.cause not in OUTSIDE and run.spec.n == 1:
                 own[1].add(outcome.sample)
     return {name: Evidence(frozenset(succeeded[name]), frozenset(alone[name])) for name in succeeded}
 
 
 def faults(run: Run, outcomes: Sequence[Outcome], evidence: Evidence) -> dict[str, str | None]:
-    """Return by sample of a cell why it failed; None: it did not, or is not told apart."""
+    """Return by sample of a run why it failed; None: it did not, or is not told apart."""
     found = {one.sample: _own_fault(one, evidence) for one in outcomes if one.own}
     for process in run.processes:
         others = {found[sample] for sample in process.samples if sample in found}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpd.records.cell import Series
+from gpd.records.run_spec import Series
 from gpd.records.study import AUTO, Study, StudyRecord
 from gpd.statistics.knee import Observation
 from gpd.statistics.repeats import LEAST, Repeats, Seen, relative

@@ -1,4 +1,4 @@
-"""Rows of a study's tables, from its records: jobs, samples, steps and run of a cell, points over cells. Pure.
+"""Rows of a study's tables, from its records: jobs, samples, steps and run of a run, points over runs. Pure.
 
 Here is every figure of a study computed. A sum leaves out what is not known: nobody measured an attempt that was killed
 together with its launcher.
@@ -15,27 +15,27 @@ from msgspec import structs
 
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, HUMAN_30X_GIGABASES
-from gpd.records.cell import CLUSTER
 from gpd.records.host import Host
 from gpd.records.ledger import Attempt, last_attempts, one_clock
+from gpd.records.run_spec import CLUSTER
 from gpd.statistics.estimates import estimate
-from gpd.tables.columns import JobRow, OfCell, PointRow, RunRow, SampleRow, StepRow
+from gpd.tables.columns import JobRow, OfRun, PointRow, RunRow, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA
 
 Row = dict[str, Any]  # of a scaling study
-Key = Mapping[str, Any]  # what each row of a cell begins with
+Key = Mapping[str, Any]  # what each row of a run begins with
 Job = tuple[Process, Attempt]
 
 SECONDS_PER_DAY = 24 * 3600
 SECONDS_PER_HOUR = 3600
 BASES_PER_GIGABASE = 1e9
-KEYS = [name for name in OfCell.__struct_fields__ if name != "counted"]
+KEYS = [name for name in OfRun.__struct_fields__ if name not in ("run", "counted")]
 POINT = ("study", "pipeline", "mode", "binding", "nodes", "n", "sku")  # what repeats that are pooled share
 
 
 @dataclass(frozen=True)
-class CellRows:
-    """The rows of one cell."""
+class RowsOfRun:
+    """The rows of one run."""
 
     jobs: list[JobRow]
     samples: list[SampleRow]
@@ -43,13 +43,13 @@ class CellRows:
     run: RunRow
 
 
-def cell_rows(run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str | None], counted: bool) -> CellRows:
-    """The rows of one cell; `faults` has for each sample why it failed."""
-    key = {name: getattr(run.cell, name) for name in KEYS} | {"counted": counted}
+def rows_of_run(run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str | None], counted: bool) -> RowsOfRun:
+    """The rows of one run; `faults` has for each sample why it failed."""
+    key = {"run": run.spec.name, **{name: getattr(run.spec, name) for name in KEYS}, "counted": counted}
     jobs = sorted(((process, attempt) for process in run.processes for attempt in process.attempts), key=_when)
     timed = [(process, attempt) for process, attempt in jobs if attempt.step in run.steps]
     zero = _first(attempt for _, attempt in timed) if run.one_clock else None
-    return CellRows(
+    return RowsOfRun(
         jobs=[_job(key, process, attempt, zero, attempt.step in run.steps) for process, attempt in jobs],
         samples=list(_samples(key, run, outcomes, faults, timed, zero)),
         steps=list(_steps(key, run, timed)),
@@ -196,13 +196,13 @@ def _run(
     known = [amount for sample in whole if (amount := gigabases(run, sample)) is not None]
     total = fsum(known) if len(known) == len(whole) else None
     gigabases_per_day = a_day(total, makespan_s)
-    cores = run.cell.cores
+    cores = run.spec.cores
     return RunRow(
         **key,
         host=", ".join(filter(None, (machine.hostname for machine in run.record.machines))) or None,
         sku=host.sku,
         cores=cores,
-        cache=run.cell.cache,
+        cache=run.spec.cache,
         samples=len(outcomes),
         succeeded=len(whole),
         failed=len(outcomes) - len(whole),

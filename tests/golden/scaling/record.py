@@ -1,4 +1,4 @@
-"""A scaling study for tests: cells as a run leaves them, on a machine that does not exist. Tests write it anew.
+"""A scaling study for tests: runs as a run leaves them, on a machine that does not exist. Tests write it anew.
 
     python tests/golden/scaling/record.py      write its tables and profiles beside this file
 
@@ -15,10 +15,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gpd.execution.snakemake_log import PlannedJob
-from gpd.lab.cells import LEDGER, PLAN, RECORD
-from gpd.records.cell import ALONE, FULL, Cell
+from gpd.lab.single_run import LEDGER, PLAN, RECORD
 from gpd.records.host import Cache, Host, NumaNode
 from gpd.records.run import ProcessRecord, RunRecord, Settings
+from gpd.records.run_spec import ALONE, FULL, RunSpec
 from gpd.scaling import page, plan, profiles, results
 from gpd.scaling.plan import Asked, Node
 
@@ -60,8 +60,8 @@ ASKED = (
 )
 
 
-def cells() -> list[Cell]:
-    """The cells, as they would be planned."""
+def specs() -> list[RunSpec]:
+    """The runs, as they would be planned."""
     found = []
     for asked in ASKED:
         planned = {
@@ -73,12 +73,12 @@ def cells() -> list[Cell]:
     return found
 
 
-def seconds(law: Law, cell: Cell, draw: random.Random) -> float:
+def seconds(law: Law, spec: RunSpec, draw: random.Random) -> float:
     """What a job takes: Amdahl's law, more on a crowded node, with noise; a binding over all sockets costs a tenth."""
-    threads = cell.step.threads
+    threads = spec.step.threads
     alone = law.t1_s * (law.serial + (1 - law.serial) / threads)
-    crowd = 1 + law.crowded * threads * (cell.step.copies - 1)
-    far = 1.1 if cell.binding.startswith("scatter") else 1.0
+    crowd = 1 + law.crowded * threads * (spec.step.copies - 1)
+    far = 1.1 if spec.binding.startswith("scatter") else 1.0
     return round(alone * crowd * far * draw.gauss(1, NOISE), 6)
 
 
@@ -87,24 +87,24 @@ def clock(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
 
 
-def ledger(cell: Cell, copy: int, start: datetime, draw: random.Random) -> tuple[list[dict], datetime]:
+def ledger(spec: RunSpec, copy: int, start: datetime, draw: random.Random) -> tuple[list[dict], datetime]:
     """The records of one copy's jobs, one after the other, a tenth of a second between them; and when they ended."""
     lines, at = [], start + timedelta(milliseconds=100 * copy)
-    threads = cell.step.threads
+    threads = spec.step.threads
     cpus = f"{copy * threads}-{(copy + 1) * threads - 1}" if threads > 1 else str(copy)
     for law in LAWS:
-        if law.step != cell.step.name:
+        if law.step != spec.step.name:
             continue
-        wall_s = seconds(law, cell, draw)
+        wall_s = seconds(law, spec, draw)
         end = at + timedelta(seconds=wall_s)
         cpu_s = round(law.t1_s * draw.gauss(1.02, NOISE), 6)
         line = {
-            **{"id": f"{draw.getrandbits(64):016x}", "run": cell.cell, "rule": law.rule, "step": law.step},
+            **{"id": f"{draw.getrandbits(64):016x}", "run": spec.name, "rule": law.rule, "step": law.step},
             **{"wildcards": {"sample": SAMPLE}, "threads": threads, "mem_mb": law.mem_mb, "cpus": cpus},
-            **{"binding": cell.binding.split("-")[0], "start": clock(at), "end": clock(end), "wall_s": wall_s},
+            **{"binding": spec.binding.split("-")[0], "start": clock(at), "end": clock(end), "wall_s": wall_s},
             **{"cpu_s": cpu_s, "cpu_user_s": cpu_s, "cpu_system_s": 0.0, "wait_s": 0.001, "binding_ok": True},
             **{"peak_rss_mib": law.rss_mib + law.rss_a_thread_mib * threads, "host": "synthetic"},
-            **{"memory_applied": memory(cell), "split": False, "contended": False, "foreign_cpu_s": 0.0},
+            **{"memory_applied": memory(spec), "split": False, "contended": False, "foreign_cpu_s": 0.0},
             **{"cpus_allowed": cpus, "cpus_seen": cpus, "log": f"logs/{law.rule}/{SAMPLE}.log"},
         }
         lines.append(TEMPLATE | line)
@@ -112,8 +112,8 @@ def ledger(cell: Cell, copy: int, start: datetime, draw: random.Random) -> tuple
     return lines, at
 
 
-def memory(cell: Cell) -> str:
-    return "interleave" if cell.binding.endswith("interleave") else "default"
+def memory(spec: RunSpec) -> str:
+    return "interleave" if spec.binding.endswith("interleave") else "default"
 
 
 HOST = Host(
@@ -147,35 +147,35 @@ SETTINGS = Settings(
 
 
 def write(folder: Path) -> None:
-    """Write all cells; one was cut off, and has no record."""
+    """Write all runs; one was cut off, and has no record."""
     draw, start = random.Random(SEED), START
-    for cell in cells():
-        home = folder / cell.cell
+    for spec in specs():
+        home = folder / spec.name
         ends = []
-        for copy, name in enumerate(cell.step.folders):
-            lines, end = ledger(cell, copy, start, draw)
+        for copy, name in enumerate(spec.step.folders):
+            lines, end = ledger(spec, copy, start, draw)
             ends.append(end)
             (home / name).mkdir(parents=True)
             (home / name / LEDGER).write_text("".join(json.dumps(line) + "\n" for line in lines))
-        (home / PLAN).write_text(json.dumps(cell.to_dict()))
+        (home / PLAN).write_text(json.dumps(spec.to_dict()))
         wall_s = (max(ends) - start).total_seconds() + 4
         record = RunRecord(
-            run=cell.cell,
-            cell=cell,
+            run=spec.name,
+            spec=spec,
             start=start,
             end=start + timedelta(seconds=wall_s),
             wall_s=wall_s,
-            cpu_s=2.4 * cell.step.copies,
-            snakemake_cpu_s=2.4 * cell.step.copies,
+            cpu_s=2.4 * spec.step.copies,
+            snakemake_cpu_s=2.4 * spec.step.copies,
             settings=SETTINGS,
-            binding={"boundary": "l3", "memory": memory(cell), "smt": False, "stall_s": 0},
-            memory_applied=memory(cell),
+            binding={"boundary": "l3", "memory": memory(spec), "smt": False, "stall_s": 0},
+            memory_applied=memory(spec),
             processes=tuple(
-                ProcessRecord(directory=name, samples=(SAMPLE,), exit_code=0) for name in cell.step.folders
+                ProcessRecord(directory=name, samples=(SAMPLE,), exit_code=0) for name in spec.step.folders
             ),
             host=HOST,
         )
-        if cell.cell != CUT_OFF:
+        if spec.name != CUT_OFF:
             (home / RECORD).write_text(record.to_json())
         start += timedelta(seconds=wall_s + 60)
 

@@ -1,4 +1,4 @@
-"""A study for tests: cells as a run leaves them, with times short enough to add up by hand. Tests write it anew.
+"""A study for tests: runs as a run leaves them, with times short enough to add up by hand. Tests write it anew.
 
 Every record of a job starts from a real one of ../germline_demo/ledger.jsonl; a small list scheduler on two CPUs gives
 it its times, in whole tenths of a second. The same seed writes the same bytes.
@@ -78,8 +78,8 @@ class Job:
 
 
 @dataclass
-class Cell:
-    """A cell: its plan, and what happens in it. `slow` stretches every job; `out_of_memory` is a sample that fails."""
+class RunSpec:
+    """A run: its plan, and what happens in it. `slow` stretches every job; `out_of_memory` is a sample that fails."""
 
     pipeline: str
     samples: tuple[str, ...]
@@ -105,18 +105,18 @@ class Cell:
         return {".": self.samples} if self.mode == "scheduled" else {f"samples/{s}": (s,) for s in self.samples}
 
 
-CELLS = (
-    Cell("germline", ("HG002",), "scheduled", 0, 1.1, warm_up=True),
-    Cell("germline", ("HG003",), "scheduled", 1),
-    Cell("germline", ("HG001",), "scheduled", 2, 1.04),
-    Cell("germline", ("HG003", "HG001"), "scheduled", 1, 1.1),
-    Cell("germline", ("HG002", "HG004"), "scheduled", 2, 1.06),
-    Cell("germline", ("HG003",), "independent", 1, 1.06),
-    Cell("germline", ("HG001",), "independent", 2, 1.12),
-    Cell("germline", ("HG003", "HG001"), "independent", 1, 1.3),
-    Cell("germline", ("HG002", "HG004"), "independent", 2, 1.38, out_of_memory="HG004"),
-    Cell("germline", ("HG001", "HG002", "HG003", "HG004"), "scheduled", 1, finished=False),
-    Cell("tuxedo", ("HG001", "HG002"), "scheduled", 1),
+RUNS = (
+    RunSpec("germline", ("HG002",), "scheduled", 0, 1.1, warm_up=True),
+    RunSpec("germline", ("HG003",), "scheduled", 1),
+    RunSpec("germline", ("HG001",), "scheduled", 2, 1.04),
+    RunSpec("germline", ("HG003", "HG001"), "scheduled", 1, 1.1),
+    RunSpec("germline", ("HG002", "HG004"), "scheduled", 2, 1.06),
+    RunSpec("germline", ("HG003",), "independent", 1, 1.06),
+    RunSpec("germline", ("HG001",), "independent", 2, 1.12),
+    RunSpec("germline", ("HG003", "HG001"), "independent", 1, 1.3),
+    RunSpec("germline", ("HG002", "HG004"), "independent", 2, 1.38, out_of_memory="HG004"),
+    RunSpec("germline", ("HG001", "HG002", "HG003", "HG004"), "scheduled", 1, finished=False),
+    RunSpec("tuxedo", ("HG001", "HG002"), "scheduled", 1),
 )
 
 
@@ -124,30 +124,30 @@ def digest(*names: object) -> str:
     return sha256(" ".join(map(str, names)).encode()).hexdigest()
 
 
-def plan_jobs(cell: Cell, draw: random.Random) -> Iterator[Job]:
-    """The jobs of a cell, each sample's in the order of the pipeline, those of the cohort last."""
+def plan_jobs(spec: RunSpec, draw: random.Random) -> Iterator[Job]:
+    """The jobs of a run, each sample's in the order of the pipeline, those of the cohort last."""
 
     def stretched(tenths: int) -> int:
-        return round(tenths * cell.slow * draw.uniform(0.97, 1.03))
+        return round(tenths * spec.slow * draw.uniform(0.97, 1.03))
 
-    for sample in cell.samples:
-        for rule, step, more, wall, rss_mib, after in GERMLINE if cell.pipeline == "germline" else TUXEDO:
+    for sample in spec.samples:
+        for rule, step, more, wall, rss_mib, after in GERMLINE if spec.pipeline == "germline" else TUXEDO:
             kind = "callset" if rule in CALLSET_RULES else "sample"
             job = Job(rule, step, sample, {kind: sample, **more}, stretched(wall), rss_mib, after)
-            if sample != cell.out_of_memory or rule != "haplotype_caller":
+            if sample != spec.out_of_memory or rule != "haplotype_caller":
                 yield job
                 continue
             for attempt in (1, 2):  # a retry, and then the sample is given up
                 yield Job(rule, step, sample, job.wildcards, 200, 1900.0, after, attempt, "out_of_memory")
             break
-    if cell.pipeline == "tuxedo":
+    if spec.pipeline == "tuxedo":
         for rule, step, more, wall, rss_mib, after in TUXEDO_COHORT:
             yield Job(rule, step, None, dict(more), stretched(wall), rss_mib, after)
 
 
-def schedule(cell: Cell, draw: random.Random) -> list[Job]:
+def schedule(spec: RunSpec, draw: random.Random) -> list[Job]:
     """Give every job its time and CPU: one job a CPU; the sample first that began first. Returns them as they end."""
-    waiting, done = list(plan_jobs(cell, draw)), []
+    waiting, done = list(plan_jobs(spec, draw)), []
     free = [1] * CORES  # a moment passes before the first job
     while waiting:
         ready = [job for job in waiting if not any(job.waits_for(other) for other in waiting)]
@@ -171,18 +171,18 @@ def clock(start: datetime, tenths: float) -> str:
     return (start + timedelta(milliseconds=100 * tenths)).strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
 
 
-def record(cell: Cell, start: datetime, job: Job, draw: random.Random) -> dict:
+def record(spec: RunSpec, start: datetime, job: Job, draw: random.Random) -> dict:
     """One line of a ledger."""
-    bound = cell.binding != "none"
+    bound = spec.binding != "none"
     cpus = str(job.cpu) if bound else None
     cpu_s = job.wall / 10 - (0.1 if job.wall > 10 else 0)
     name = "/".join(job.wildcards.values()) or "cohort"
     failed = {"exit_code": 137, "signal": 9, "cause": job.cause, "message": OUT_OF_MEMORY} if job.cause else {}
     return TEMPLATE | {
         "id": f"{draw.getrandbits(64):016x}",
-        "run": cell.name,
+        "run": spec.name,
         **{"rule": job.rule, "step": job.step, "wildcards": job.wildcards, "attempt": job.attempt},
-        **{"threads": 1, "mem_mb": 2000, "binding": cell.binding, "cpus": cpus, "split": False if bound else None},
+        **{"threads": 1, "mem_mb": 2000, "binding": spec.binding, "cpus": cpus, "split": False if bound else None},
         **{"wait_s": 0.001 if bound else 0.0, "start": clock(start, job.start), "end": clock(start, job.end)},
         **{"wall_s": job.wall / 10, "cpu_s": cpu_s, "cpu_user_s": cpu_s, "cpu_system_s": 0.0},
         **{"peak_rss_mib": job.rss_mib, "peak_cgroup_mib": job.rss_mib + 10},
@@ -194,36 +194,36 @@ def record(cell: Cell, start: datetime, job: Job, draw: random.Random) -> dict:
     }
 
 
-def plan(cell: Cell) -> dict:
+def plan(spec: RunSpec) -> dict:
     """What cell.json holds."""
     return {
-        **{"schema": 1, "study": "first", "cell": cell.name, "pipeline": cell.pipeline, "n": len(cell.samples)},
-        **{"mode": cell.mode, "binding": cell.binding, "repeat": cell.repeat, "warm_up": cell.warm_up},
-        **{"samples": list(cell.samples), "seed": 1, "cache": "as_is", "cores": CORES, "threads": {}},
+        **{"schema": 1, "study": "first", "name": spec.name, "pipeline": spec.pipeline, "n": len(spec.samples)},
+        **{"mode": spec.mode, "binding": spec.binding, "repeat": spec.repeat, "warm_up": spec.warm_up},
+        **{"samples": list(spec.samples), "seed": 1, "cache": "as_is", "cores": CORES, "threads": {}},
         **{"profile": "profiles/throughput", "config": "config/config.yaml", "directory": "."},
     }
 
 
-def outcome(cell: Cell, start: datetime, jobs: list[Job]) -> dict:
+def outcome(spec: RunSpec, start: datetime, jobs: list[Job]) -> dict:
     """What run.json holds."""
     wall = max(job.end for job in jobs) + 25  # Snakemake's start and end
-    cpu_s = sum(job.wall / 10 for job in jobs) + 2.4 * len(cell.processes)
-    whole = [sample for sample in cell.samples if sample != cell.out_of_memory]
-    kinds = [("calls", [sample]) for sample in whole] if cell.pipeline == "germline" else [("expression", whole)]
+    cpu_s = sum(job.wall / 10 for job in jobs) + 2.4 * len(spec.processes)
+    whole = [sample for sample in spec.samples if sample != spec.out_of_memory]
+    kinds = [("calls", [sample]) for sample in whole] if spec.pipeline == "germline" else [("expression", whole)]
     return {
-        **{"schema": 1, "run": cell.name, "cell": plan(cell)},
+        **{"schema": 1, "run": spec.name, "spec": plan(spec)},
         **{"start": moment(start, -20), "end": moment(start, wall - 20)},
-        **{"wall_s": wall / 10, "cpu_s": round(cpu_s, 1), "snakemake_cpu_s": round(2.4 * len(cell.processes), 1)},
-        "peak_disk_mib": 300.0 * len(cell.samples),
-        "kept_disk_mib": 120.0 * len(cell.samples),
+        **{"wall_s": wall / 10, "cpu_s": round(cpu_s, 1), "snakemake_cpu_s": round(2.4 * len(spec.processes), 1)},
+        "peak_disk_mib": 300.0 * len(spec.samples),
+        "kept_disk_mib": 120.0 * len(spec.samples),
         "processes": [
-            {"directory": name, "samples": list(samples), "exit_code": int(cell.out_of_memory in samples)}
-            for name, samples in cell.processes.items()
+            {"directory": name, "samples": list(samples), "exit_code": int(spec.out_of_memory in samples)}
+            for name, samples in spec.processes.items()
         ],
         "inputs": {
             sample: {"digest": digest("reads", sample), "mib": READS[sample] / 10_000}
             | {"reads": READS[sample], "bases": READS[sample] * READ_LENGTH}
-            for sample in cell.samples
+            for sample in spec.samples
         },
         "outputs": [{"kind": kind, "samples": samples, "digest": digest(kind, *samples)} for kind, samples in kinds],
         "settings": {
@@ -234,11 +234,11 @@ def outcome(cell: Cell, start: datetime, jobs: list[Job]) -> dict:
         },
         "profile_digest": digest("profile"),
         "binding": {"boundary": "l3", "memory": "default", "smt": False, "stall_s": 0}
-        if cell.binding != "none"
+        if spec.binding != "none"
         else None,
-        "memory_applied": "default" if cell.binding != "none" else None,
-        "pair_hmm": PAIR_HMM if cell.pipeline == "germline" else None,
-        "host": HOST | {"load": load(cell)},
+        "memory_applied": "default" if spec.binding != "none" else None,
+        "pair_hmm": PAIR_HMM if spec.pipeline == "germline" else None,
+        "host": HOST | {"load": load(spec)},
     }
 
 
@@ -268,9 +268,9 @@ HOST = {
 }
 
 
-def load(cell: Cell) -> dict:
-    """What else was at work before the start: the node was busy before the last cell."""
-    busy = cell.pipeline == "tuxedo"
+def load(spec: RunSpec) -> dict:
+    """What else was at work before the start: the node was busy before the last run."""
+    busy = spec.pipeline == "tuxedo"
     return {
         **{"load_1min": 0.9 if busy else 0.02, "load_5min": 0.4, "load_15min": 0.3, "window_s": 1.0},
         **{"busy_share": 0.45 if busy else 0.01, "steal_share": 0.0, "iowait_share": 0.0},
@@ -283,18 +283,18 @@ def dumps(record: dict) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write all cells; a cell that was killed in its middle has the start of a ledger and no run.json."""
+    """Write all runs; a run that was killed in its middle has the start of a ledger and no run.json."""
     draw = random.Random(1)
-    for number, cell in enumerate(CELLS):
+    for number, spec in enumerate(RUNS):
         start = START + timedelta(minutes=10 * number)
-        jobs = schedule(cell, draw)
-        jobs = jobs if cell.finished else jobs[:5]
-        home = folder / cell.name
-        for name, samples in cell.processes.items():
+        jobs = schedule(spec, draw)
+        jobs = jobs if spec.finished else jobs[:5]
+        home = folder / spec.name
+        for name, samples in spec.processes.items():
             own = [job for job in jobs if job.sample in (*samples, None)]
-            lines = [json.dumps(record(cell, start, job, draw)) for job in own]
+            lines = [json.dumps(record(spec, start, job, draw)) for job in own]
             (home / name).mkdir(parents=True, exist_ok=True)
             (home / name / "ledger.jsonl").write_text("\n".join(lines) + "\n")
-        (home / "cell.json").write_text(dumps(plan(cell)))
-        if cell.finished:
-            (home / "run.json").write_text(dumps(outcome(cell, start, jobs)))
+        (home / "cell.json").write_text(dumps(plan(spec)))
+        if spec.finished:
+            (home / "run.json").write_text(dumps(outcome(spec, start, jobs)))

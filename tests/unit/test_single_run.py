@@ -1,4 +1,4 @@
-"""One cell: how its folder is laid out, what is recorded and when; a small script stands in for Snakemake."""
+"""One run: how its folder is laid out, what is recorded and when; a small script stands in for Snakemake."""
 
 import errno
 import json
@@ -15,12 +15,12 @@ import yaml
 from conftest import ROOT
 from launching import wait_until
 
-from gpd.lab import cells, disk_space, disk_usage, gatk_log, page_cache, provenance
-from gpd.lab.cells import CellError, Setup
+from gpd.lab import disk_space, disk_usage, gatk_log, page_cache, provenance, single_run
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
-from gpd.records.cell import Cell, StepCopies
+from gpd.lab.single_run import Setup, StudyRunError
 from gpd.records.run import read_run
+from gpd.records.run_spec import RunSpec, StepCopies
 from gpd.records.study import read_starts
 
 # `python -m snakemake`, with what the workflow would write: a record a step and sample, one by a stranger, and a call
@@ -69,16 +69,16 @@ def setup(tmp_path):
     config = {"pipeline": "germline", "binding": {"smt": True, "policy": "none"}}
     source = Source(config, tuple({"sample_name": name} for name in reads), tuple(units))
     made = Setup(tmp_path / "study", source, {"tools": {}}, mem_mb=1000, keep_results=False, lock=0)
-    reference = made.prepared / cells.REFERENCE
+    reference = made.prepared / single_run.REFERENCE
     reference.mkdir(parents=True)
     (reference / "genome.fa").write_text(">chr1\nA\n")
     return made
 
 
 @pytest.fixture
-def cell(setup):
-    return Cell(
-        **{"study": "study", "cell": "germline-n2-scheduled-compact-r1", "pipeline": "germline", "n": 2},
+def spec(setup):
+    return RunSpec(
+        **{"study": "study", "run": "germline-n2-scheduled-compact-r1", "pipeline": "germline", "n": 2},
         **{"mode": "scheduled", "binding": "compact", "repeat": 1, "warm_up": False, "samples": ("S2", "S1")},
         **{"seed": 1, "cache": "as_is", "cores": 2, "threads": {"map_and_sort": 7}, "profile": "profiles/throughput"},
         **{"config": "config/config.yaml", "directory": "."},
@@ -92,28 +92,28 @@ def snakemake(tmp_path, monkeypatch):
     (tmp_path / "modules" / "snakemake.py").write_text(SNAKEMAKE)
     (tmp_path / "temp").mkdir()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "modules"))
-    monkeypatch.setattr(cells.tempfile, "tempdir", str(tmp_path / "temp"))
+    monkeypatch.setattr(single_run.tempfile, "tempdir", str(tmp_path / "temp"))
     return monkeypatch.setenv
 
 
-def independent(cell):
-    return replace(cell, cell="germline-n2-independent-none-r1", mode="independent", binding="none", threads={})
+def independent(spec):
+    return replace(spec, name="germline-n2-independent-none-r1", mode="independent", binding="none", threads={})
 
 
-def run(cell, setup):
-    cells.run(cell, setup, lambda sample, state: None)
-    return json.loads((setup.folder / cell.cell / "run.json").read_text())
+def run(spec, setup):
+    single_run.run(spec, setup, lambda sample, state: None)
+    return json.loads((setup.folder / spec.name / "run.json").read_text())
 
 
 # ---- the record --------------------------------------------------------------------------------------
 
 
-def test_a_scheduled_cell_is_one_run_and_its_record_is_whole(cell, setup, snakemake):
-    record = run(cell, setup)
-    assert read_run(setup.folder / record["cell"]["cell"] / "run.json").run == record["run"]
-    assert record["cell"] == json.loads((setup.folder / cell.cell / "cell.json").read_text())
+def test_a_scheduled_run_is_one_run_and_its_record_is_whole(spec, setup, snakemake):
+    record = run(spec, setup)
+    assert read_run(setup.folder / record["spec"]["name"] / "run.json").run == record["run"]
+    assert record["spec"] == json.loads((setup.folder / spec.name / "cell.json").read_text())
     assert record["processes"] == [{"directory": ".", "samples": ["S2", "S1"], "exit_code": 0}]
-    assert record["run"].startswith(f"{cell.cell}-")
+    assert record["run"].startswith(f"{spec.name}-")
     assert record["host"]["hostname"] == socket.gethostname()
     assert set(record["inputs"]) == {"S1", "S2"}
     assert record["inputs"]["S1"]["mib"] == pytest.approx(16 / 1024**2, abs=1e-3)
@@ -122,25 +122,25 @@ def test_a_scheduled_cell_is_one_run_and_its_record_is_whole(cell, setup, snakem
 
 
 @pytest.mark.parametrize(("index", "genome_mb"), [("chr1\t1500000\t6\nchr2\t250000\t9\n", 1.75), (None, None)])
-def test_the_length_of_the_genome_is_recorded_where_it_is_known(cell, setup, snakemake, index, genome_mb):
+def test_the_length_of_the_genome_is_recorded_where_it_is_known(spec, setup, snakemake, index, genome_mb):
     if index:
-        (setup.prepared / cells.REFERENCE / "genome.fa.fai").write_text(index)
-    assert run(cell, setup).get("genome_mb") == genome_mb
+        (setup.prepared / single_run.REFERENCE / "genome.fa.fai").write_text(index)
+    assert run(spec, setup).get("genome_mb") == genome_mb
 
 
-def test_a_binding_that_sets_boundary_and_memory_is_configured_and_recorded(cell, setup, snakemake):
-    bound = replace(cell, cell="germline-n2-scheduled-scatter-numa-local-r1", binding="scatter-numa-local")
+def test_a_binding_that_sets_boundary_and_memory_is_configured_and_recorded(spec, setup, snakemake):
+    bound = replace(spec, name="germline-n2-scheduled-scatter-numa-local-r1", binding="scatter-numa-local")
     record = run(bound, setup)
-    config = yaml.safe_load((setup.folder / bound.cell / "config/config.yaml").read_text())
+    config = yaml.safe_load((setup.folder / bound.name / "config/config.yaml").read_text())
     assert config["binding"] == {"smt": True, "policy": "scatter", "boundary": "numa", "memory": "local"}
     assert record["binding"] == {"smt": True, "boundary": "numa", "memory": "local"}
-    assert record["cell"]["binding"] == "scatter-numa-local"
-    assert run(cell, setup)["binding"] == {"smt": True}
+    assert record["spec"]["binding"] == "scatter-numa-local"
+    assert run(spec, setup)["binding"] == {"smt": True}
 
 
-def test_an_independent_cell_is_a_run_a_sample(cell, setup, snakemake):
-    record = run(independent(cell), setup)
-    assert read_run(setup.folder / record["cell"]["cell"] / "run.json").run == record["run"]
+def test_an_independent_run_is_a_run_a_sample(spec, setup, snakemake):
+    record = run(independent(spec), setup)
+    assert read_run(setup.folder / record["spec"]["name"] / "run.json").run == record["run"]
     assert [(process["directory"], process["samples"]) for process in record["processes"]] == [
         ("samples/S2", ["S2"]),
         ("samples/S1", ["S1"]),
@@ -156,100 +156,102 @@ def predict(setup, **needs):
     path.write_text(json.dumps({"samples": samples}))
 
 
-def test_independent_runs_are_no_more_at_once_than_the_disk_holds(cell, setup, snakemake, tmp_path):
+def test_independent_runs_are_no_more_at_once_than_the_disk_holds(spec, setup, snakemake, tmp_path):
     free = shutil.disk_usage(tmp_path).free
     predict(setup, S1=(0, int(0.6 * free)), S2=(0, int(0.6 * free)))
-    assert run(independent(cell), setup)["waited_for_disk"] == ["S1"]
+    assert run(independent(spec), setup)["waited_for_disk"] == ["S1"]
     predict(setup, S1=(0, 1), S2=(0, 1))
-    assert run(independent(cell), setup)["waited_for_disk"] == []
+    assert run(independent(spec), setup)["waited_for_disk"] == []
 
 
-def test_a_scheduled_cell_names_the_samples_that_waited_for_the_disk(cell, setup, snakemake):
+def test_a_scheduled_run_names_the_samples_that_waited_for_the_disk(spec, setup, snakemake):
     snakemake("AT_START", "print('disk: S1 waits: S1 takes up to 2.0 GB more')")
-    assert run(cell, setup)["waited_for_disk"] == ["S1"]
+    assert run(spec, setup)["waited_for_disk"] == ["S1"]
 
 
-def test_a_cell_that_has_no_room_is_not_begun(cell, setup, snakemake):
+def test_a_run_that_has_no_room_is_not_begun(spec, setup, snakemake):
     predict(setup, S1=(100, 10**18), S2=(100, 10**18))
     with pytest.raises(disk_space.RoomError, match="no room on the disk: 2 samples leave"):
-        run(cell, setup)
-    assert not (setup.folder / cell.cell / "arguments.json").exists()
-    assert not cells.is_finished(setup.folder, cell)
+        run(spec, setup)
+    assert not (setup.folder / spec.name / "arguments.json").exists()
+    assert not single_run.is_finished(setup.folder, spec)
 
 
-def test_jvms_of_independent_pipelines_start_as_they_come(cell, setup, snakemake):
-    for one in (cell, independent(cell)):
+def test_jvms_of_independent_pipelines_start_as_they_come(spec, setup, snakemake):
+    for one in (spec, independent(spec)):
         run(one, setup)
     told = {path.parent.name: path.read_text() for path in setup.folder.rglob("class_archive")}
-    assert told == {cell.cell: "as set up", "S1": "", "S2": ""}
+    assert told == {spec.name: "as set up", "S1": "", "S2": ""}
 
 
-def test_only_jobs_of_this_run_say_what_came_of_a_sample(cell, setup, snakemake):
+def test_only_jobs_of_this_run_say_what_came_of_a_sample(spec, setup, snakemake):
     """After each of its records there is one, of a failure, that a launcher wrote for an earlier run."""
-    assert [output["samples"] for output in run(cell, setup)["outputs"]] == [["S1"], ["S2"]]
+    assert [output["samples"] for output in run(spec, setup)["outputs"]] == [["S1"], ["S2"]]
 
 
-def test_a_sample_that_fails_is_part_of_the_result(cell, setup, snakemake):
+def test_a_sample_that_fails_is_part_of_the_result(spec, setup, snakemake):
     snakemake("FAILS", "S1")
-    record = run(cell, setup)
+    record = run(spec, setup)
     assert record["processes"][0]["exit_code"] == 1
     assert [output["samples"] for output in record["outputs"]] == [["S2"]]
 
 
-def test_of_a_run_that_was_killed_no_output_is_recorded(cell, setup, snakemake):
+def test_of_a_run_that_was_killed_no_output_is_recorded(spec, setup, snakemake):
     """Its samples may have been cut off anywhere, although no job of theirs failed."""
     snakemake("AT_END", "os.kill(os.getpid(), 9)")
-    record = run(cell, setup)
+    record = run(spec, setup)
     assert (record["processes"][0]["exit_code"], record["outputs"]) == (-9, [])
 
 
 @pytest.mark.parametrize("keep", [False, True])
-def test_results_go_unless_they_are_kept(cell, setup, snakemake, keep):
-    run(cell, replace(setup, keep_results=keep))
-    folder = setup.folder / cell.cell
+def test_results_go_unless_they_are_kept(spec, setup, snakemake, keep):
+    run(spec, replace(setup, keep_results=keep))
+    folder = setup.folder / spec.name
     assert (folder / "results").exists() == keep
     assert (folder / "ledger.jsonl").exists()
-    assert (setup.prepared / cells.REFERENCE / "genome.fa").exists(), "the link to the reference goes, not what it is"
+    assert (setup.prepared / single_run.REFERENCE / "genome.fa").exists(), (
+        "the link to the reference goes, not what it is"
+    )
 
 
-def test_a_run_without_a_single_job_is_a_fault_and_leaves_no_record(cell, setup, snakemake):
+def test_a_run_without_a_single_job_is_a_fault_and_leaves_no_record(spec, setup, snakemake):
     snakemake("FAILS", "all")
-    with pytest.raises(CellError) as error:
-        run(cell, setup)
+    with pytest.raises(StudyRunError) as error:
+        run(spec, setup)
     assert str(error.value) == "units.tsv line 2: sample S1: fq1 S1_1.fq is cut off"
-    assert not cells.is_finished(setup.folder, cell)
+    assert not single_run.is_finished(setup.folder, spec)
 
 
-def test_a_run_that_says_nothing_is_a_fault_with_its_exit_code(cell, setup, snakemake):
+def test_a_run_that_says_nothing_is_a_fault_with_its_exit_code(spec, setup, snakemake):
     snakemake("AT_START", "os._exit(7)")
-    with pytest.raises(CellError, match="Snakemake ended with exit code 7 and said nothing"):
-        run(cell, setup)
+    with pytest.raises(StudyRunError, match="Snakemake ended with exit code 7 and said nothing"):
+        run(spec, setup)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("broken", [(os, "fsync"), (Path, "replace")], ids=str)
-def test_a_record_is_there_whole_or_not_at_all(cell, setup, snakemake, monkeypatch, broken):
+def test_a_record_is_there_whole_or_not_at_all(spec, setup, snakemake, monkeypatch, broken):
     def fail(*arguments, **options):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(*broken, fail)
         with pytest.raises(OSError, match="No space left"):
-            run(cell, setup)
-    assert not cells.is_finished(setup.folder, cell)
-    assert run(cell, setup), "and the cell runs again"
+            run(spec, setup)
+    assert not single_run.is_finished(setup.folder, spec)
+    assert run(spec, setup), "and the run runs again"
 
 
-def test_results_are_checked_before_the_record_and_each_start_and_end_is_noted(cell, setup, snakemake):
-    runs = [run(cell, setup)["run"]]
+def test_results_are_checked_before_the_record_and_each_start_and_end_is_noted(spec, setup, snakemake):
+    runs = [run(spec, setup)["run"]]
     snakemake("AT_END", "calls.write_bytes(bytes.fromhex('1f8b0800'))")
     with pytest.raises(DigestError, match="damaged or cut short"):
-        run(cell, setup)
-    assert not cells.is_finished(setup.folder, cell)
+        run(spec, setup)
+    assert not single_run.is_finished(setup.folder, spec)
     snakemake("AT_END", "")
-    runs.append(run(cell, setup)["run"])
+    runs.append(run(spec, setup)["run"])
     first, cut_off, last = read_starts(setup.folder)
-    assert {start.cell for start in (first, cut_off, last)} == {cell.cell}
+    assert {start.name for start in (first, cut_off, last)} == {spec.name}
     assert [first.run, last.run] == runs
     assert first.began < first.ended < cut_off.began < last.began < last.ended
     assert cut_off.ended is None
@@ -259,7 +261,7 @@ def test_results_are_checked_before_the_record_and_each_start_and_end_is_noted(c
 
 
 @pytest.fixture
-def copies(cell, setup):
+def copies(spec, setup):
     """Two copies of a step of one sample, with what the rules before it have made."""
     (setup.prepared / "results/map_and_sort").mkdir()
     (setup.prepared / "results/mark_duplicates").mkdir()
@@ -271,7 +273,7 @@ def copies(cell, setup):
         rules=("mark_duplicates",),
         targets=("results/mark_duplicates/S1.bam",),
     )
-    return replace(cell, cell="mark_duplicates-t1-compact-full-r1", n=1, samples=("S1",), step=step)
+    return replace(spec, name="mark_duplicates-t1-compact-full-r1", n=1, samples=("S1",), step=step)
 
 
 def test_each_copy_of_a_step_is_a_run_of_its_own_with_its_share(copies, setup, snakemake):
@@ -279,11 +281,11 @@ def test_each_copy_of_a_step_is_a_run_of_its_own_with_its_share(copies, setup, s
         "AT_START", "print('linked:', *sorted(path.name for path in folder.glob('results/*') if path.is_symlink()))"
     )
     record = run(copies, setup)
-    folder = setup.folder / copies.cell
+    folder = setup.folder / copies.name
     assert [(each["directory"], each["samples"]) for each in record["processes"]] == [
         *(("copies/1", ["S1"]), ("copies/2", ["S1"]))
     ]
-    assert read_run(folder / "run.json").cell == copies
+    assert read_run(folder / "run.json").spec == copies
     for copy in ("copies/1", "copies/2"):
         words = json.loads((folder / copy / "arguments.json").read_text())
         assert words[words.index("--allowed-rules") :] == [
@@ -298,27 +300,27 @@ def test_each_copy_of_a_step_is_a_run_of_its_own_with_its_share(copies, setup, s
 
 def test_a_step_that_fails_is_told_with_its_log_and_has_no_record(copies, setup, snakemake):
     snakemake("FAILS", "S1")
-    with pytest.raises(CellError, match=r"mark_duplicates: None \(log: .*copies/1/l\)"):
+    with pytest.raises(StudyRunError, match=r"mark_duplicates: None \(log: .*copies/1/l\)"):
         run(copies, setup)
-    assert not cells.is_finished(setup.folder, copies)
+    assert not single_run.is_finished(setup.folder, copies)
 
 
 # ---- the folder --------------------------------------------------------------------------------------
 
 
-def test_each_run_has_its_samples_the_cells_binding_and_threads_and_the_reference(cell, setup, snakemake):
+def test_each_run_has_its_samples_the_runs_binding_and_threads_and_the_reference(spec, setup, snakemake):
     setup = replace(setup, keep_results=True, options=("--sdm", "conda"))
-    run(cell, setup)
-    folder = setup.folder / cell.cell
+    run(spec, setup)
+    folder = setup.folder / spec.name
     config = yaml.safe_load((folder / "config/config.yaml").read_text())
     assert config["binding"] == {"smt": True, "policy": "compact"}
     assert (folder / "config/samples.tsv").read_text().split() == ["sample_name", "S1", "S2"]
     profile, given = (
-        yaml.safe_load((path / "config.yaml").read_text()) for path in (folder / "profile", ROOT / cell.profile)
+        yaml.safe_load((path / "config.yaml").read_text()) for path in (folder / "profile", ROOT / spec.profile)
     )
     assert profile["set-threads"] == given["set-threads"] | {"map_and_sort": 7}
     assert profile["keep-going"] is True
-    assert (folder / cells.REFERENCE / "genome.fa").samefile(setup.prepared / cells.REFERENCE / "genome.fa")
+    assert (folder / single_run.REFERENCE / "genome.fa").samefile(setup.prepared / single_run.REFERENCE / "genome.fa")
     words = json.loads((folder / "arguments.json").read_text())
     given = {word: words[words.index(word) + 1] for word in ("--directory", "--resources", "--cores", "--scheduler")}
     assert given == {
@@ -330,37 +332,37 @@ def test_each_run_has_its_samples_the_cells_binding_and_threads_and_the_referenc
     assert words[-2:] == ["--", "results"]
 
 
-def test_temporary_files_go_elsewhere_and_are_removed(cell, setup, snakemake, tmp_path):
-    run(cell, setup)
+def test_temporary_files_go_elsewhere_and_are_removed(spec, setup, snakemake, tmp_path):
+    run(spec, setup)
     assert not list((tmp_path / "temp").iterdir())
-    assert not (setup.folder / cell.cell / cells.SCRATCH).is_symlink()
+    assert not (setup.folder / spec.name / single_run.SCRATCH).is_symlink()
 
 
-def test_what_a_killed_cell_left_is_removed_elsewhere_too(cell, setup, snakemake, tmp_path):
-    folder, scratch = setup.folder / cell.cell, tmp_path / "temp" / "gpd-scratch-abc"
+def test_what_a_killed_run_left_is_removed_elsewhere_too(spec, setup, snakemake, tmp_path):
+    folder, scratch = setup.folder / spec.name, tmp_path / "temp" / "gpd-scratch-abc"
     folder.mkdir(parents=True)
     (folder / "old").write_text("of the run before")
     scratch.mkdir()
     (scratch / "sorted.bam").write_text("x")
-    (folder / cells.SCRATCH).symlink_to(scratch)
-    run(cell, setup)
+    (folder / single_run.SCRATCH).symlink_to(scratch)
+    run(spec, setup)
     assert not scratch.exists()
     assert not (folder / "old").exists()
 
 
 def test_clearing_what_is_not_there_is_no_error(tmp_path):
-    cells.clear(tmp_path / "never")
-    (tmp_path / "cell").mkdir()
-    (tmp_path / "cell" / cells.SCRATCH).symlink_to(tmp_path / "gone")
-    cells.clear(tmp_path / "cell")
-    assert not (tmp_path / "cell").exists()
+    single_run.clear(tmp_path / "never")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / single_run.SCRATCH).symlink_to(tmp_path / "gone")
+    single_run.clear(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 # ---- preparations ------------------------------------------------------------------------------------
 
 
 def prepare(setup):
-    cells.prepare(setup, 2, lambda sample, state: None)
+    single_run.prepare(setup, 2, lambda sample, state: None)
 
 
 def test_preparations_are_of_the_whole_pool(setup, snakemake):
@@ -372,7 +374,7 @@ def test_preparations_are_of_the_whole_pool(setup, snakemake):
 
 def test_a_fault_of_the_pool_is_told_in_the_workflows_words(setup, snakemake):
     snakemake("FAILS", "all")
-    with pytest.raises(CellError) as error:
+    with pytest.raises(StudyRunError) as error:
         prepare(setup)
     assert str(error.value) == "units.tsv line 2: sample S1: fq1 S1_1.fq is cut off"
 
@@ -388,7 +390,7 @@ def test_a_preparation_that_fails_is_told_with_its_tools_words(setup, snakemake)
     snakemake(
         "AT_START", "open(folder / 'ledger.jsonl', 'a').write(os.environ['NOW']); print('Job stats:'); sys.exit(1)"
     )
-    with pytest.raises(CellError) as error:
+    with pytest.raises(StudyRunError) as error:
         prepare(setup)
     assert str(error.value) == f"bwa_index: no space (log: {setup.prepared / 'logs/bwa_index/genome.log'})"
 
@@ -432,14 +434,14 @@ def test_files_are_loaded_into_the_page_cache(files):
 
 
 @pytest.mark.parametrize(("cache", "cached"), [("warm", True), ("cold", False)])
-def test_reads_and_reference_are_brought_into_the_state_of_the_cell(cell, setup, snakemake, files, cache, cached):
-    own = [*setup.source.reads("S2"), setup.prepared / cells.REFERENCE / "genome.fa"]
+def test_reads_and_reference_are_brought_into_the_state_of_the_run(spec, setup, snakemake, files, cache, cached):
+    own = [*setup.source.reads("S2"), setup.prepared / single_run.REFERENCE / "genome.fa"]
     for path in own:
         with path.open("rb+") as file:
             os.fsync(file.fileno())
     if cache == "warm":
         page_cache.drop(own)
-    run(replace(cell, n=1, samples=("S2",), cache=cache), setup)
+    run(replace(spec, n=1, samples=("S2",), cache=cache), setup)
     assert [is_cached(path) for path in own] == [cached] * len(own)
 
 
@@ -556,7 +558,7 @@ PROFILE = {"keep-going": True, "set-threads": {"align": 4, "quantify": 2}, "cond
     [
         ({"conda-prefix": "/scratch/conda"}, {}, True),
         ({"set-threads": {"align": 8, "quantify": 2}}, {}, False),
-        ({"set-threads": {"align": 8, "quantify": 2}}, {"align": 1}, True),  # the cell's threads stand in their place
+        ({"set-threads": {"align": 8, "quantify": 2}}, {"align": 1}, True),  # the run's threads stand in their place
         ({"set-resources": {"align": {"mem_mb": 1}}}, {}, False),
         ({"keep-going": False}, {}, False),
     ],
@@ -638,16 +640,16 @@ def test_the_pair_hmm_is_what_the_log_says(log, told):
     assert gatk_log.pair_hmm(log) == told
 
 
-def test_a_record_tells_profile_binding_and_what_gatk_chose(cell, setup, snakemake, tmp_path):
+def test_a_record_tells_profile_binding_and_what_gatk_chose(spec, setup, snakemake, tmp_path):
     snakemake("GATK", UNSUPPORTED + FALLS_BACK)
     snakemake("AT_START", "folder.joinpath('l').write_text(os.environ['GATK'])")
-    record = run(cell, setup)
+    record = run(spec, setup)
     assert record["pair_hmm"] == "Java LOGLESS_CACHING, the slow way"
     assert record["binding"] == {"smt": True}
     assert record["memory_applied"] == "local"
-    unbound = run(replace(independent(cell), threads=cell.threads), setup)
+    unbound = run(replace(independent(spec), threads=spec.threads), setup)
     assert (unbound["binding"], unbound["profile_digest"]) == (None, record["profile_digest"])
     mine = tmp_path / "mine" / "config.yaml"
     mine.parent.mkdir()
-    mine.write_text((ROOT / cell.profile / "config.yaml").read_text() + "retries: 1\n")
-    assert run(replace(cell, profile=str(mine.parent)), setup)["profile_digest"] != record["profile_digest"]
+    mine.write_text((ROOT / spec.profile / "config.yaml").read_text() + "retries: 1\n")
+    assert run(replace(spec, profile=str(mine.parent)), setup)["profile_digest"] != record["profile_digest"]

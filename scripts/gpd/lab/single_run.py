@@ -1,4 +1,4 @@
-"""Run one cell of a study, and record what it came to: here its folder is laid out, timed and closed."""
+"""Run one run of a study, and record what it came to: here its folder is laid out, timed and closed."""
 
 import json
 import os
@@ -27,9 +27,9 @@ from gpd.lab.pool import Source, beside_policy, bound, lay_out
 from gpd.machines import host
 from gpd.pipelines import PIPELINES, share
 from gpd.records.binding import UNBOUND
-from gpd.records.cell import INDEPENDENT, Cell, StepCopies
 from gpd.records.ledger import Attempt, last_attempts, read_ledger
 from gpd.records.run import InputRecord, OutputRecord, ProcessRecord, RunRecord, Settings
+from gpd.records.run_spec import INDEPENDENT, RunSpec, StepCopies
 from gpd.records.study import BEGAN, ENDED, STARTS, StudyRecord
 from gpd.tables.summary import summarize
 
@@ -47,13 +47,13 @@ HEAD_BYTES = 2**18  # of a log: what a tool says of itself comes before its prog
 Changed = Callable[[str, workflow.Progress], None]
 
 
-class CellError(GpdError):
-    """A cell, or what it needs, could not be run at all; the message says why."""
+class StudyRunError(GpdError):
+    """A run, or what it needs, could not be run at all; the message says why."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What is the same for every cell of a pipeline in a study.
+    """What is the same for every run of a pipeline in a study.
 
     `settings` is that part of a run's record; `lock` a descriptor that everything started here inherits; `options`
     are Snakemake's. `placement` is there where Slurm places the jobs, and `mem_mb` where they are on this machine.
@@ -74,25 +74,25 @@ class Setup:
 
     @property
     def prepared(self) -> Path:
-        """The folder of what all cells share: indexes, dictionaries, the annotation."""
+        """The folder of what all runs share: indexes, dictionaries, the annotation."""
         return self.folder / "reference" / self.pipeline
 
 
 @dataclass(frozen=True)
 class Process:
-    """One Snakemake run of a cell: its folder, and the samples that it takes through the pipeline."""
+    """One Snakemake run of a run: its folder, and the samples that it takes through the pipeline."""
 
     folder: Path
     samples: tuple[str, ...]
 
 
-def is_finished(study: Path, cell: Cell) -> bool:
-    """Whether the cell has its record. Without one it counts nothing, and is run from its start."""
-    return (study / cell.cell / RECORD).exists()
+def is_finished(study: Path, spec: RunSpec) -> bool:
+    """Whether the run has its record. Without one it counts nothing, and is run from its start."""
+    return (study / spec.name / RECORD).exists()
 
 
 def prepare(setup: Setup, cores: int, changed: Changed) -> None:
-    """Make what all cells of a pipeline share, and have the workflow check all of its pool. Raises CellError."""
+    """Make what all runs of a pipeline share, and have the workflow check all of its pool. Raises CellError."""
     lay_out(setup.source, [member.name for member in setup.source.members], setup.prepared)
     profile = workflow.PROFILES / "default"
     if setup.placement:
@@ -100,18 +100,18 @@ def prepare(setup: Setup, cores: int, changed: Changed) -> None:
     _make(setup, _snakemake(setup, setup.prepared, cores, profile, ["prepare"], "--nolock"), changed)
 
 
-def prepare_step(cell: Cell, step: StepCopies, setup: Setup, changed: Changed) -> None:
+def prepare_step(spec: RunSpec, step: StepCopies, setup: Setup, changed: Changed) -> None:
     """Run the workflow up to a step, on all cores, and keep what it makes on the way. Raises CellError."""
     everyone = [member.name for member in setup.source.members]
-    lay_out(setup.source, everyone if PIPELINES[cell.pipeline].of_cohort else cell.samples, setup.prepared)
-    profile = read_profile(workflow.PROFILES / "default" / "config.yaml") | {"set-threads": share(1, cell.cores)}
+    lay_out(setup.source, everyone if PIPELINES[spec.pipeline].of_cohort else spec.samples, setup.prepared)
+    profile = read_profile(workflow.PROFILES / "default" / "config.yaml") | {"set-threads": share(1, spec.cores)}
     options = ["--nolock", "--notemp", "--omit-from", *step.rules]
     written = write_profile(profile, setup.prepared)
-    _make(setup, _snakemake(setup, setup.prepared, cell.cores, written, step.targets, *options), changed)
+    _make(setup, _snakemake(setup, setup.prepared, spec.cores, written, step.targets, *options), changed)
 
 
 def _make(setup: Setup, arguments: Sequence[str], changed: Changed) -> None:
-    """Run Snakemake in the folder that all cells share. Raises CellError where it does not end well."""
+    """Run Snakemake in the folder that all runs share. Raises CellError where it does not end well."""
     ledger = setup.prepared / LEDGER
     earlier = len(read_ledger(ledger))
     with _jobs_elsewhere(setup, setup.prepared):
@@ -136,49 +136,49 @@ def plan_dry(source: Source) -> None:
         arguments = workflow.command(folder, 1, None, workflow.PROFILES / "default", [], options)
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None, NO_PREFLIGHT)
         if finished.exit_code:
-            raise CellError(reason(finished))
+            raise StudyRunError(reason(finished))
 
 
-def run(cell: Cell, setup: Setup, changed: Changed) -> None:
-    """Run a cell in a folder made anew. Its record comes last, and at once: a cell that has one ran to its end.
+def run(spec: RunSpec, setup: Setup, changed: Changed) -> None:
+    """Run a run in a folder made anew. Its record comes last, and at once: a run that has one ran to its end.
 
     A sample that fails is part of the result. Raises CellError where no job ran.
     """
-    folder = setup.folder / cell.cell
+    folder = setup.folder / spec.name
     with _jobs_elsewhere(setup, folder):
         clear(folder)
         folder.mkdir(parents=True)
-        _run(cell, setup, folder, changed)
+        _run(spec, setup, folder, changed)
 
 
-def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
-    (folder / PLAN).write_text(json.dumps(cell.to_dict(), indent=2) + "\n", encoding="utf-8")
+def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
+    (folder / PLAN).write_text(json.dumps(spec.to_dict(), indent=2) + "\n", encoding="utf-8")
     # a launcher that is killed may leave its record to a later one, which then writes it here
-    run_id = f"{cell.cell}-{secrets.token_hex(4)}"
-    _note(setup.folder, cell, run_id, BEGAN)
-    processes = list(_processes(cell, folder))
+    run_id = f"{spec.name}-{secrets.token_hex(4)}"
+    _note(setup.folder, spec, run_id, BEGAN)
+    processes = list(_processes(spec, folder))
     for process in processes:
-        _set_up(process, cell, setup)
-    inputs = {sample: _input(setup.source, sample) for sample in cell.samples}
-    _set_cache(cell, setup)
+        _set_up(process, spec, setup)
+    inputs = {sample: _input(setup.source, sample) for sample in spec.samples}
+    _set_cache(spec, setup)
     with scratch_folder(folder) as scratch:
-        measured = setup.placement is None and cell.step is None
-        at_once = disk_space.at_once(setup.prepared, cell.samples, folder, scratch) if measured else len(processes)
+        measured = setup.placement is None and spec.step is None
+        at_once = disk_space.at_once(setup.prepared, spec.samples, folder, scratch) if measured else len(processes)
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
         began, start = time.monotonic(), datetime.now(UTC)
         with disk_usage.watch([folder, scratch]) as disk:
             temporary = {} if setup.placement else {"TMPDIR": str(scratch)}
-            environment = {**temporary, "GPD_RUN": run_id, **ENVIRONMENT.get(cell.mode, {})}
-            finished = _run_all(processes, at_once, cell, setup, environment, changed)
+            environment = {**temporary, "GPD_RUN": run_id, **ENVIRONMENT.get(spec.mode, {})}
+            finished = _run_all(processes, at_once, spec, setup, environment, changed)
         wall_s, end = time.monotonic() - began, datetime.now(UTC)
     attempts = [_attempts(process, run_id) for process in processes]
     _refuse_nothing(attempts, finished)
-    if cell.step:
+    if spec.step:
         for process, each, own in zip(processes, finished, attempts, strict=True):
             refuse_failed(each, own, process.folder)
     record = RunRecord(
         run=run_id,
-        cell=cell,
+        spec=spec,
         start=start,
         end=end,
         wall_s=round(wall_s, 6),
@@ -189,24 +189,24 @@ def _run(cell: Cell, setup: Setup, folder: Path, changed: Changed) -> None:
         genome_mb=_genome_mb(processes[0].folder / REFERENCE / "genome.fa.fai"),
         waited_for_disk=tuple(_waited_for_disk(processes, at_once, finished)),
         processes=tuple(_describe(process, each, folder) for process, each in zip(processes, finished, strict=True)),
-        inputs=inputs if cell.step else dict(chain.from_iterable(_inputs(each, setup, inputs) for each in processes)),
-        outputs=() if cell.step else tuple(_outputs(setup, processes, attempts, finished)),
+        inputs=inputs if spec.step else dict(chain.from_iterable(_inputs(each, setup, inputs) for each in processes)),
+        outputs=() if spec.step else tuple(_outputs(setup, processes, attempts, finished)),
         settings=setup.settings,
-        **made_with(cell, setup.source),
+        **made_with(spec, setup.source),
         memory_applied=memory_applied(attempts),
         pair_hmm=pair_hmm([process.folder for process in processes], attempts),
         host=node,
-        nodes=tuple(each.host for each in setup.placement.chosen(cell.nodes)) if setup.placement else (),
+        nodes=tuple(each.host for each in setup.placement.chosen(spec.nodes)) if setup.placement else (),
     )
     if not setup.keep_results:
         _remove_results(processes)
     write_record(folder / RECORD, record)
-    _note(setup.folder, cell, run_id, ENDED)
+    _note(setup.folder, spec, run_id, ENDED)
 
 
-def _note(study: Path, cell: Cell, run_id: str, what: str) -> None:
-    """Note in the study's folder when a cell began or ended, whatever becomes of the cell's own."""
-    line = {"cell": cell.cell, "run": run_id, what: datetime.now(UTC).isoformat()}
+def _note(study: Path, spec: RunSpec, run_id: str, what: str) -> None:
+    """Note in the study's folder when a run began or ended, whatever becomes of the run's own."""
+    line = {"name": spec.name, "run": run_id, what: datetime.now(UTC).isoformat()}
     with (study / STARTS).open("ab+") as file:
         file.seek(max(file.seek(0, os.SEEK_END) - 1, 0))
         cut = file.read(1) not in (b"", b"\n")  # a power cut left half a line
@@ -219,7 +219,7 @@ def write_record(path: Path, record: RunRecord | StudyRecord) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Remove a cell that was cut off, and its scratch folder elsewhere."""
+    """Remove a run that was cut off, and its scratch folder elsewhere."""
     scratch = folder / SCRATCH
     if scratch.is_symlink() and _is_scratch(scratch.readlink()):
         shutil.rmtree(scratch.readlink(), ignore_errors=True)
@@ -249,37 +249,37 @@ def _jobs_elsewhere(setup: Setup, folder: Path) -> Iterator[None]:
 # ---- before ------------------------------------------------------------------------------------------
 
 
-def _processes(cell: Cell, folder: Path) -> Iterator[Process]:
-    if cell.step:
-        for copy in cell.step.folders:
-            yield Process(folder / copy, cell.samples)
-    elif cell.mode == INDEPENDENT:
-        for sample in cell.samples:
+def _processes(spec: RunSpec, folder: Path) -> Iterator[Process]:
+    if spec.step:
+        for copy in spec.step.folders:
+            yield Process(folder / copy, spec.samples)
+    elif spec.mode == INDEPENDENT:
+        for sample in spec.samples:
             yield Process(folder / "samples" / sample, (sample,))
     else:
-        yield Process(folder, cell.samples)
+        yield Process(folder, spec.samples)
 
 
-def _set_up(process: Process, cell: Cell, setup: Setup) -> None:
+def _set_up(process: Process, spec: RunSpec, setup: Setup) -> None:
     """Lay out one run: configuration, tables, profile, and links to what is made already.
 
     That is the reference; of a step all that rules before it have made. A rule's name is its output folder, so that
     all folders but those of the step's rules are its inputs, or of no use.
     """
-    settings = {"binding": bound(setup.source.config, cell.binding), **CONFIG.get(cell.mode, {})}
+    settings = {"binding": bound(setup.source.config, spec.binding), **CONFIG.get(spec.mode, {})}
     made = [REFERENCE.name]
-    if cell.step:
-        settings |= of_step(setup.source, cell.samples, cell.step.scatter)
-        made = [path.name for path in (setup.prepared / RESULTS).iterdir() if path.name not in cell.step.rules]
+    if spec.step:
+        settings |= of_step(setup.source, spec.samples, spec.step.scatter)
+        made = [path.name for path in (setup.prepared / RESULTS).iterdir() if path.name not in spec.step.rules]
     lay_out(setup.source, process.samples, process.folder, **settings)
     (process.folder / RESULTS).mkdir(exist_ok=True)
     for name in made:
         (process.folder / RESULTS / name).symlink_to((setup.prepared / RESULTS / name).resolve())
     if setup.placement:
-        profile = setup.placement.confined(cell.nodes, process.folder)
+        profile = setup.placement.confined(spec.nodes, process.folder)
     else:
-        profile = read_profile(workflow.find_profile(cell.profile) / "config.yaml")
-    if threads := {**(profile.get("set-threads") or {}), **cell.threads}:
+        profile = read_profile(workflow.find_profile(spec.profile) / "config.yaml")
+    if threads := {**(profile.get("set-threads") or {}), **spec.threads}:
         profile["set-threads"] = threads  # which Snakemake does not take empty
     write_profile(profile, process.folder)
 
@@ -302,12 +302,12 @@ def read_profile(path: Path) -> dict[str, Any]:
     return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
 
 
-def made_with(cell: Cell, source: Source) -> dict[str, Any]:
-    """What a cell is made with of its own: its profile's content, and how its jobs are bound, if they are."""
-    profile = read_profile(workflow.find_profile(cell.profile) / "config.yaml")
+def made_with(spec: RunSpec, source: Source) -> dict[str, Any]:
+    """What a run is made with of its own: its profile's content, and how its jobs are bound, if they are."""
+    profile = read_profile(workflow.find_profile(spec.profile) / "config.yaml")
     return {
-        "profile_digest": provenance.profile_digest(profile, cell.threads),
-        "binding": None if cell.binding == UNBOUND else beside_policy(bound(source.config, cell.binding)),
+        "profile_digest": provenance.profile_digest(profile, spec.threads),
+        "binding": None if spec.binding == UNBOUND else beside_policy(bound(source.config, spec.binding)),
     }
 
 
@@ -316,17 +316,17 @@ def _input(source: Source, sample: str) -> InputRecord:
     return InputRecord(digest=digests.input_digest(source.units_of(sample)), mib=round(size / 1024**2, 3))
 
 
-def _set_cache(cell: Cell, setup: Setup) -> None:
-    """Bring the page cache into the state that the cell names, for reads and reference."""
-    change = {"warm": page_cache.load, "cold": page_cache.drop}.get(cell.cache)
+def _set_cache(spec: RunSpec, setup: Setup) -> None:
+    """Bring the page cache into the state that the run names, for reads and reference."""
+    change = {"warm": page_cache.load, "cold": page_cache.drop}.get(spec.cache)
     if change:
-        change(path for sample in cell.samples for path in setup.source.reads(sample))
+        change(path for sample in spec.samples for path in setup.source.reads(sample))
         change(path for path in sorted((setup.prepared / REFERENCE).rglob("*")) if path.is_file())
 
 
 @contextmanager
 def scratch_folder(folder: Path) -> Iterator[Path]:
-    """A folder for temporary files, where they go here; a link in the cell's folder tells a later run of it."""
+    """A folder for temporary files, where they go here; a link in the run's folder tells a later run of it."""
     scratch = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX))
     (folder / SCRATCH).symlink_to(scratch)
     try:
@@ -342,17 +342,17 @@ def scratch_folder(folder: Path) -> Iterator[Path]:
 def _run_all(
     processes: Sequence[Process],
     at_once: int,
-    cell: Cell,
+    spec: RunSpec,
     setup: Setup,
     environment: Mapping[str, str],
     changed: Changed,
 ) -> list[workflow.Finished]:
-    """Run a cell's Snakemake processes side by side, to their ends; no more than the disk has room for."""
+    """Run a run's Snakemake processes side by side, to their ends; no more than the disk has room for."""
 
     def start(process: Process) -> workflow.Finished:
         alone = process.folder.name if len(processes) > 1 else ""
         return workflow.run(
-            _of_process(process, cell, setup),
+            _of_process(process, spec, setup),
             process.folder / workflow.LOG,
             lambda state: changed(alone, state),
             environment=environment,
@@ -364,14 +364,14 @@ def _run_all(
         return list(pool.map(start, processes))
 
 
-def _of_process(process: Process, cell: Cell, setup: Setup) -> list[str]:
-    """The command of one of a cell's runs; a copy of a step has its share of the memory, and the step's rules alone."""
+def _of_process(process: Process, spec: RunSpec, setup: Setup) -> list[str]:
+    """The command of one of a run's runs; a copy of a step has its share of the memory, and the step's rules alone."""
     folder, profile = process.folder, process.folder / "profile"
-    if step := cell.step:
+    if step := spec.step:
         own = replace(setup, mem_mb=setup.mem_mb and setup.mem_mb // step.copies)
         return _snakemake(own, folder, step.threads, profile, step.targets, "--nolock", "--allowed-rules", *step.rules)
-    admission = workflow.ADMISSION if setup.placement is None and cell.mode != INDEPENDENT else ()
-    return _snakemake(setup, folder, cell.cores, profile, ["results"], "--printshellcmds", *admission)
+    admission = workflow.ADMISSION if setup.placement is None and spec.mode != INDEPENDENT else ()
+    return _snakemake(setup, folder, spec.cores, profile, ["results"], "--printshellcmds", *admission)
 
 
 def _snakemake(
@@ -392,7 +392,7 @@ def _refuse_nothing(attempts: Iterable[list[Attempt]], finished: Iterable[workfl
     """Raise CellError where a run ended without a single job: that is no failed sample, but a fault to be mended."""
     for of_process, each in zip(attempts, finished, strict=True):
         if each.exit_code and not of_process:
-            raise CellError(reason(each))
+            raise StudyRunError(reason(each))
 
 
 def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], folder: Path) -> None:
@@ -400,7 +400,7 @@ def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], fold
     if finished.exit_code:
         failed = [attempt for attempt in last_attempts(attempts) if not attempt.succeeded]
         told = [f"{each.rule}: {each.message} (log: {folder / each.log})" for each in failed]
-        raise CellError("\n".join(told) or reason(finished))
+        raise StudyRunError("\n".join(told) or reason(finished))
 
 
 def reason(finished: workflow.Finished) -> str:

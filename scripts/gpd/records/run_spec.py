@@ -1,4 +1,4 @@
-"""A cell of a study: one point of its grid, run once. As cell.json, and within run.json."""
+"""A run of a study: one point of its grid, run once. As run.json, and within run.json."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -26,12 +26,12 @@ FULL: Final = "full"  # as many copies of it as the node holds
 WHOLE: Final = "none"  # of a step's `scatter`: it is not cut in pieces
 Occupancy = Literal["alone", "full"]
 OCCUPANCIES: Final[tuple[Occupancy, ...]] = (ALONE, FULL)
-CacheState = Literal["as_is", "warm", "cold"]  # of reads and reference in the page cache, before the cell
+CacheState = Literal["as_is", "warm", "cold"]  # of reads and reference in the page cache, before the run
 
 
 @dataclass(frozen=True)
 class Series:
-    """What is the same along a curve: N is all that differs between its cells."""
+    """What is the same along a curve: N is all that differs between its runs."""
 
     pipeline: PipelineName
     mode: Mode
@@ -43,7 +43,7 @@ class Series:
 class StepCopies:
     """One step of a pipeline, run alone: its rules, with so many threads, `copies` of it side by side.
 
-    Each copy is a run of its own of the cell's samples, and makes `targets`.
+    Each copy is a run of its own of the run's samples, and makes `targets`.
     """
 
     name: Name
@@ -61,15 +61,15 @@ class StepCopies:
 
     @property
     def folders(self) -> list[str]:
-        """Where its copies run, within the cell's folder."""
+        """Where its copies run, within the run's folder."""
         return [f"copies/{number}" for number in range(1, self.copies + 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class RunSpec:
     """One point of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
 
-    `left_out` are samples that would have been drawn, but have bad data. A cell that runs a sample `alone`, to see
+    `left_out` are samples that would have been drawn, but have bad data. A run that runs a sample `alone`, to see
     whether it fails for its data, is no point of the grid; its repeat is 0. `nodes` is more than one in mode cluster
     alone, and `cores` are those of all of them. With `step` it runs that step alone. Raises ValueError where it
     contradicts itself.
@@ -77,7 +77,7 @@ class Cell:
 
     schema: Literal[1] = SCHEMA_VERSION
     study: FileName
-    cell: FileName
+    name: FileName
     pipeline: PipelineName
     n: AtLeastOne
     mode: Mode
@@ -106,7 +106,7 @@ class Cell:
         return Series(self.pipeline, self.mode, self.binding, self.nodes)
 
     @classmethod
-    def from_json(cls, text: str) -> "Cell":
+    def from_json(cls, text: str) -> "RunSpec":
         """As decode()."""
         return decode(text, cls)
 
@@ -114,15 +114,15 @@ class Cell:
         return asdict(self) | {"samples": list(self.samples), "left_out": list(self.left_out)}
 
 
-def counted_cells(cells: Iterable[Cell]) -> frozenset[str]:
-    """Return the names of the cells that count: no warm-ups, no sample that ran alone only to see whether it fails.
+def counted_runs(specs: Iterable[RunSpec]) -> frozenset[str]:
+    """Return the names of the runs that count: no warm-ups, no sample that ran alone only to see whether it fails.
 
     Of a repeat that was drawn anew, because a sample of it has bad data, the last draw counts: the one that leaves most
     samples out.
     """
     latest: dict[tuple[Series, int, int], tuple[int, str]] = {}
-    for cell in cells:
-        if not cell.warm_up and not cell.alone:
-            repeat = (cell.series, cell.n, cell.repeat)
-            latest[repeat] = max(latest.get(repeat, (-1, "")), (len(cell.left_out), cell.cell))
+    for spec in specs:
+        if not spec.warm_up and not spec.alone:
+            repeat = (spec.series, spec.n, spec.repeat)
+            latest[repeat] = max(latest.get(repeat, (-1, "")), (len(spec.left_out), spec.name))
     return frozenset(name for _, name in latest.values())
