@@ -9,7 +9,7 @@ from gpd.records.run import RunRecord
 def run_record(spec: dict, **told) -> RunRecord:
     """A record that tells this of its run and of itself."""
     samples = spec.get("samples", ["S1"])
-    known = {"study": "study", "name": "run", "pipeline": "germline", "mode": "scheduled", "binding": "compact"}
+    known = {"study": "study", "name": "run", "pipeline": "germline", "mode": "shared", "binding": "compact"}
     known |= {"schema": 1, "n": len(samples), "repeat": 1, "warm_up": False, "samples": samples}
     known |= {"cache": "as_is", "cores": 2, "profile": "profiles/throughput"}
     times = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:00:01Z", "wall_s": 1.0}

@@ -5,12 +5,12 @@
 What rounding explains is let pass (gpd/published/figures.py). The exit code is 0 all the same.
 """
 
-from gpd.published import figures, series
+from gpd.published import curves, figures
 
 
 def main() -> None:
     runs = figures.read()
-    for note in (note for run in runs for note in series.notes(run)):
+    for note in (note for run in runs for note in curves.notes(run)):
         print(note)
     followed = [figure.follows for figure in figures.figures(runs)].count(True)
     print(f"{followed} of {sum(len(run.printed) for run in runs)} printed figures follow from the steps' hours")

@@ -2,7 +2,7 @@
 
     python scripts/bench/throughput.py [--cohorts small large] [--pairs 3] [--seed 1] [--smallest]
 
-Each pair takes the same samples to their calls in three ways: all in one workflow (scheduled), each in one of its own
+Each pair takes the same samples to their calls in three ways: all in one workflow (shared), each in one of its own
 with the published study's threads and JVMs as they come (independent), and by baseline.sh, which is what a clever user
 would write without any workflow. Ratios are taken within a pair; the median over pairs is held against its bound.
 Exits with 1 when a figure is out of bounds. `--smallest` only shows that it works, and that all calls are the same.
@@ -30,7 +30,7 @@ from gpd.commands import demo
 from gpd.lab import runner, single_run
 from gpd.machines import launcher
 from gpd.records.run import Settings
-from gpd.records.run_spec import INDEPENDENT, SCHEDULED
+from gpd.records.run_spec import INDEPENDENT, SHARED
 from gpd.tables import collect
 
 BASELINE = Path(__file__).with_name("baseline.sh")
@@ -91,7 +91,7 @@ def make_plan(contest: Contest, folder: Path, pairs: int, seed: int) -> runner.P
         "directory": str(folder),
         "pipelines": {"germline": {"directory": str(folder / "pool"), "config": cohorts.CONFIG}},
         "concurrent_samples": [contest.cohort.samples],
-        "modes": [SCHEDULED, INDEPENDENT],
+        "modes": [SHARED, INDEPENDENT],
         "repeats": pairs,
         "warm_up": 0,
         "seed": seed,
@@ -125,7 +125,7 @@ def set_up_runs(plan: runner.Plan, lock: int) -> single_run.Setup:
 
 
 def measure(contest: Contest, folder: Path, pairs: int, seed: int) -> Iterator[Figure]:
-    """Run a cohort's pairs, the script after each scheduled run, and yield what they came to."""
+    """Run a cohort's pairs, the script after each shared run, and yield what they came to."""
     prepare(contest, folder, seed)
     plan = make_plan(contest, folder, pairs, seed)
     scripts: dict[int, ByHand] = {}
@@ -134,7 +134,7 @@ def measure(contest: Contest, folder: Path, pairs: int, seed: int) -> Iterator[F
         for spec in plan.specs:
             print(f"{contest.cohort.name}: {spec.name}", file=sys.stderr)
             single_run.run(spec, setup, lambda *_: None)
-            if spec.mode == SCHEDULED:
+            if spec.mode == SHARED:
                 output, lean = folder / f"baseline-{spec.repeat}", " ".join(contest.first_compiler)
                 took = baseline("call", folder / "pool", folder / "classes", output, plan.cores, lean)
                 scripts[spec.repeat] = ByHand(*took, output)
@@ -147,7 +147,7 @@ def measure(contest: Contest, folder: Path, pairs: int, seed: int) -> Iterator[F
 def ratios(contest: Contest, tables: collect.Tables, scripts: dict[int, ByHand]) -> Iterator[Figure]:
     """What the three ways took, and how they compare within each pair."""
     runs = tables.frame("runs").set_index(["mode", "repeat"]).sort_index()
-    ours, apart, hand = runs.loc[SCHEDULED], runs.loc[INDEPENDENT], [scripts[r] for r in sorted(scripts)]
+    ours, apart, hand = runs.loc[SHARED], runs.loc[INDEPENDENT], [scripts[r] for r in sorted(scripts)]
     n, cores = contest.cohort.samples, ours["cores"].iloc[0]
 
     def figure(what: str, values, **traits) -> Figure:
@@ -155,20 +155,20 @@ def ratios(contest: Contest, tables: collect.Tables, scripts: dict[int, ByHand])
 
     hand_s, hand_cpu_s = [each.wall_s for each in hand], [each.cpu_s for each in hand]
     gain = ours["genomes_per_day"] / apart["genomes_per_day"]
-    yield figure("genomes a day, scheduled against independent", gain, least=contest.least_gain)
+    yield figure("genomes a day, shared against independent", gain, least=contest.least_gain)
     cpu = ours["os_cpu_s"] / apart["os_cpu_s"]
-    yield figure("CPU seconds a sample, scheduled against independent", cpu, most=contest.most_cpu)
-    yield figure("CPU utilisation, scheduled", ours["cpu_utilisation"], least=LEAST_UTILISATION)
+    yield figure("CPU seconds a sample, shared against independent", cpu, most=contest.most_cpu)
+    yield figure("CPU utilisation, shared", ours["cpu_utilisation"], least=LEAST_UTILISATION)
     system = ours["os_cpu_s"] / (cores * ours["wall_s"])
-    yield figure("CPU utilisation, scheduled, of all its processes from start to end", system)
+    yield figure("CPU utilisation, shared, of all its processes from start to end", system)
     for whose, column in (("the hypervisor gave to others", "steal_s"), ("other processes took", "foreign_cpu_s")):
-        yield figure(f"share of the CPUs' time that {whose}, scheduled", ours[column] / (cores * ours["makespan_s"]))
+        yield figure(f"share of the CPUs' time that {whose}, shared", ours[column] / (cores * ours["makespan_s"]))
     yield figure("makespan against the baseline script", ours["makespan_s"] / hand_s, most=MOST_AGAINST_SCRIPT)
     yield figure("wall time, with Snakemake's own, against the baseline script", ours["wall_s"] / hand_s)
     yield figure("CPU seconds against the baseline script", ours["os_cpu_s"] / hand_cpu_s)
     yield figure("genomes a day, the baseline script against independent", apart["makespan_s"] / hand_s)
     yield figure("CPU seconds a sample, the baseline script against independent", hand_cpu_s / apart["os_cpu_s"])
-    for mode, of_mode in ((SCHEDULED, ours), (INDEPENDENT, apart)):
+    for mode, of_mode in ((SHARED, ours), (INDEPENDENT, apart)):
         yield figure(f"{mode}: makespan, s", of_mode["makespan_s"], decimals=0)
         yield figure(f"{mode}: CPU seconds a sample", of_mode["os_cpu_s"] / n, decimals=0)
         yield figure(f"{mode}: samples that failed", of_mode["failed"], most=0, decimals=0, of_results=True)
@@ -182,7 +182,7 @@ def agreements(plan: runner.Plan, scripts: dict[int, ByHand]) -> Iterator[Figure
     folders = {(spec.mode, spec.repeat): plan.study.folder / spec.name for spec in plan.specs}
     samples = [member.name for member in plan.sources["germline"].members]
     for name, path in (
-        ("scheduled", lambda repeat, sample: folders[SCHEDULED, repeat] / final(sample)),
+        ("shared", lambda repeat, sample: folders[SHARED, repeat] / final(sample)),
         ("baseline", lambda repeat, sample: scripts[repeat].calls(sample)),
     ):
         found = []

@@ -16,7 +16,7 @@ from typer.cli import get_docs_for_click
 from documentation import schema
 from documentation.pages import ROOT, code, page, slug, table
 from gpd import cli
-from gpd.bundles import rules
+from gpd.packages import rules
 from gpd.records.study import Study
 from gpd.tables import columns
 
@@ -110,7 +110,7 @@ def study_schema() -> Mapping[str, Any]:
         return yaml.safe_load((ROOT / STUDY_SCHEMA).read_text(encoding="utf-8"))
     made = msgspec.json.schema(Study)
     settings = schema.resolve(made, made)
-    settings["properties"]["concurrent_samples"]["default"] = "knee"  # what an empty list stands for
+    settings["properties"]["concurrent_samples"]["default"] = "saturation"  # what an empty list stands for
     for part in settings["properties"].values():
         part["values"] = part["description"]  # of a type that is what a value must be
     return made
@@ -237,8 +237,8 @@ def checks() -> str:
     found += [(rule.name, rule.says) for rule in (rules.FIGURES, *rules.RULES)]
     return page(
         "Checks of a results package",
-        "scripts/gpd/bundles/rules.py",
-        "`gpd bundle check FILE` computes all results of a package again from its job records, and applies these "
+        "scripts/gpd/packages/rules.py",
+        "`gpd package check FILE` computes all results of a package again from its job records, and applies these "
         "checks. Each one holds, fails, or is not known to hold; the output says why.",
         table(("check", "holds where"), ((code(name), says) for name, says in found)),
     )

@@ -8,12 +8,12 @@ from pathlib import Path
 import typer
 
 from gpd.commands import (
-    bundle,
     compare,
     demo,
     doctor,
     ledger,
     node,
+    package,
     report,
     run,
     scaling,
@@ -50,5 +50,5 @@ app.add_typer(scaling.app, name="scaling")
 app.command("report")(report.command)
 app.command("compare")(compare.command)
 app.command("size")(size.command)
-app.add_typer(bundle.app, name="bundle")
+app.add_typer(package.app, name="package")
 app.add_typer(ledger.app, name="ledger")

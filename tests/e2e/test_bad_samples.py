@@ -14,10 +14,10 @@ from gpd.lab import provenance, runner, single_run
 from gpd.lab.study import Sample, draw
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
 from gpd.records.run import Settings
-from gpd.records.run_spec import Series, counted_runs
+from gpd.records.run_spec import CurveKey, counted_runs
 from gpd.reports.findings import find
-from gpd.statistics.knee import Observation, find_knee, next_n
 from gpd.statistics.repeats import Repeats
+from gpd.statistics.saturation import Observation, find_saturation, next_n
 from gpd.tables import collect
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
@@ -29,7 +29,7 @@ OWN = {"profile_digest": "p", "binding": {"smt": False}}
 SILENT = runner.Watcher(
     lambda spec, title, plan: None, lambda sample, state: None, lambda told: None, lambda spec, failed: None
 )
-MODES = {"scheduled": "compact", "independent": "none"}
+MODES = {"shared": "compact", "independent": "none"}
 BAD = "S3"
 
 
@@ -129,7 +129,7 @@ def faults(tables):
 
 
 EACH = pytest.mark.parametrize(
-    ("mode", "wanted"), [(mode, wanted) for mode in MODES for wanted in ("knee", [1, 2, 4])], ids=str
+    ("mode", "wanted"), [(mode, wanted) for mode in MODES for wanted in ("saturation", [1, 2, 4])], ids=str
 )
 
 
@@ -141,18 +141,18 @@ def test_a_bad_sample_neither_ends_a_study_nor_is_in_its_figures(lab, mode, want
     tables = collect.collect(plan.study.folder)
     assert faults(tables) == {(BAD, "data")}
     assert {run.failed for run in counted(tables)} == {0}
-    assert tried(tables) == ([1, 2, 3, 4] if wanted == "knee" else wanted)
+    assert tried(tables) == ([1, 2, 3, 4] if wanted == "saturation" else wanted)
     expected = [
-        8640 * n / max(1, n / 2) for n in (point.n for point in tables.points)
+        8640 * n / max(1, n / 2) for n in (point.n for point in tables.configurations)
     ]  # as if there were no bad sample in the pool
-    assert [point.genomes_per_day.mean for point in tables.points] == pytest.approx(expected)
+    assert [point.genomes_per_day.mean for point in tables.configurations] == pytest.approx(expected)
     assert sum("alone" in name for name in lab.ran) <= 1
     before = list(lab.ran)
     runner.run(plan, SILENT)
     assert lab.ran == before, "a study that has ended runs nothing"
 
 
-@pytest.mark.parametrize(("mode", "wanted"), [("scheduled", "knee"), ("independent", [1, 2, 4])], ids=str)
+@pytest.mark.parametrize(("mode", "wanted"), [("shared", "saturation"), ("independent", [1, 2, 4])], ids=str)
 def test_it_goes_on_after_any_interruption_as_if_there_had_been_none(lab, mode, wanted):
     lab.fails = bad_sample
     plan = lab.plan(modes=[mode], concurrent_samples=wanted, seed=1, warm_up=1)
@@ -183,9 +183,9 @@ def test_both_modes_draw_the_same_samples_anew(lab):
 def test_a_pool_without_another_sample_keeps_the_bad_one_and_its_figures_say_so(lab):
     lab.fails = lambda spec: {sample: "tool_error" for sample in spec.samples if sample == "S2"}
     tables = lab.run(count=2, concurrent_samples=[2])
-    (point,) = tables.points
+    (point,) = tables.configurations
     assert (point.n, point.repeats, point.failed, point.failed_data) == (2, 1, 1, 1)
-    assert lab.ran == ["germline-n2-scheduled-compact-r1", "germline-n1-scheduled-compact-alone-S2"]
+    assert lab.ran == ["germline-n2-shared-compact-r1", "germline-n1-shared-compact-alone-S2"]
     headline = find(tables, (), ()).headlines[0]
     assert "of the samples that succeeded" in headline.counts
     assert "1 sample failed and left the machine to the others" in headline.reached
@@ -195,7 +195,7 @@ def test_the_headline_is_of_runs_in_which_no_sample_failed(lab):
     """At N = 4 three of four run out of memory at once: the one that is left would be the fastest of all."""
     lab.fails = lambda spec: dict.fromkeys(spec.samples[1:], "out_of_memory") if spec.n == 4 else {}
     tables = lab.run(concurrent_samples=[1, 2, 4])
-    daily = {point.n: point.genomes_per_day.mean for point in tables.points}
+    daily = {point.n: point.genomes_per_day.mean for point in tables.configurations}
     headline = find(tables, (), ()).headlines[0]
     assert headline.reached.startswith("N = 2 samples at once")
     assert "failed" not in headline.counts
@@ -209,7 +209,7 @@ def test_a_faster_n_with_failures_is_told_beside_the_headline(lab):
         write_spec(plan.study.folder, spec, lab.fails(spec), makespan_s=10.0)
     reached = find(collect.collect(plan.study.folder), (), ()).headlines[0].reached
     assert reached.startswith("N = 2 samples at once")
-    assert "N = 6 (scheduled, compact binding) gave 43,200, but there 1 sample failed" in reached
+    assert "N = 6 (shared, compact binding) gave 43,200, but there 1 sample failed" in reached
 
 
 # ---- the load ----------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_a_faster_n_with_failures_is_told_beside_the_headline(lab):
 @pytest.mark.parametrize("mode", MODES)
 def test_a_search_ends_where_samples_fail_for_the_load(lab, mode):
     lab.fails, lab.room = overload(most=2), 16
-    tables = lab.run(modes=[mode], concurrent_samples="knee", count=8)
+    tables = lab.run(modes=[mode], concurrent_samples="saturation", count=8)
     assert tried(tables) == [1, 2, 3, 4]
     assert {fault for _, fault in faults(tables)} <= {"load", None}
     assert "load" in {fault for _, fault in faults(tables)}
@@ -229,7 +229,7 @@ def test_a_search_ends_where_samples_fail_for_the_load(lab, mode):
 
 def test_a_bad_sample_and_an_overload_are_told_apart(lab):
     lab.fails, lab.room = lambda spec: overload(2)(spec) | bad_sample(spec), 16
-    tables = lab.run(concurrent_samples="knee", count=8, seed=1)
+    tables = lab.run(concurrent_samples="saturation", count=8, seed=1)
     assert (BAD, "data") in faults(tables)
     assert not any(sample != BAD and fault == "data" for sample, fault in faults(tables))
     assert max(tried(tables)) == 4
@@ -246,7 +246,7 @@ def test_what_came_from_outside_is_not_the_data(lab, cause):
 def test_where_nothing_works_no_sample_is_bad(lab):
     """Three fail alone and none ever succeeds: the search ends, and does not try the whole pool."""
     lab.fails = lambda spec: dict.fromkeys(spec.samples, "tool_error")
-    tables = lab.run(concurrent_samples="knee", count=50)
+    tables = lab.run(concurrent_samples="saturation", count=50)
     assert len(lab.ran) == 3
     assert {fault for _, fault in faults(tables)} == {None}
 
@@ -289,10 +289,10 @@ def test_an_earlier_record_without_the_newer_keys_is_taken_as_it_was(lab):
 def test_an_n_with_bad_data_does_not_end_the_search_and_is_not_the_best():
     seen = [Observation(1, 10.0), Observation(2, 11.0, failed=1, failed_data=1)]
     assert next_n(seen, limit=8) == 4
-    assert find_knee(seen).n == 1
-    assert "1 for bad data" not in find_knee(seen[:1]).reason
+    assert find_saturation(seen).n == 1
+    assert "1 for bad data" not in find_saturation(seen[:1]).reason
     assert next_n([seen[0], Observation(2, 11.0, failed=2, failed_data=1)], limit=8) is None
-    assert find_knee(seen[1:]).n == 2, "where there is nothing else"
+    assert find_saturation(seen[1:]).n == 2, "where there is nothing else"
 
 
 names = st.lists(st.sampled_from([f"S{n}" for n in range(12)]), unique=True, min_size=1)
@@ -325,10 +325,10 @@ def test_of_several_draws_of_a_repeat_the_last_counts():
     assert counted_runs([*drawn, spec("alone", alone=True, repeat=0, n=1)]) == {"c", "d"}
 
 
-def test_a_series_is_observed_without_what_does_not_count(lab):
+def test_a_curve_is_observed_without_what_does_not_count(lab):
     lab.fails = bad_sample
     lab.run(concurrent_samples=[1, 2, 4], seed=1)
     seen = runner.observe(
-        lab.folder / "runs" / "study", Series("germline", "scheduled", "compact"), Repeats(1, 0.025, 10)
+        lab.folder / "runs" / "study", CurveKey("germline", "shared", "compact"), Repeats(1, 0.025, 10)
     )
     assert [(one.n, one.failed, one.failed_data) for one in seen] == [(1, 0, 0), (2, 0, 0), (4, 0, 0)]

@@ -191,7 +191,7 @@ def test_ctrl_c_on_a_study_and_the_study_that_goes_on(folder: Folder) -> None:
     os.killpg(study.pid, signal.SIGINT)
     said, _ = study.communicate(timeout=120)
     assert study.returncode == 130
-    name = "germline-n1-scheduled-compact-r1"
+    name = "germline-n1-shared-compact-r1"
     assert f"gpd throughput run: ended by SIGINT while at work: {name}\n" in said
     assert "the same command goes on" in said
     assert not (folder.path / "runs/study" / name / "run.json").exists()

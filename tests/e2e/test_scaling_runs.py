@@ -66,11 +66,11 @@ def test_a_steps_widths_are_measured_alone_and_with_the_node_full(scaling):
     words = ("--step", "mark_duplicates", "--threads", "1,2")
     ran = scaling.gpd(*words)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    points = scaling.table("points").set_index(["occupancy", "threads"])
+    points = scaling.table("configurations").set_index(["occupancy", "threads"])
     told = scaling.plan(*words)
     assert {key: row["copies"] for key, row in points.iterrows()} == {
         **{("alone", 1): 1, ("alone", 2): 1},
-        **{("full", width): copies_held(told, 8000, width) for width in (1, 2)},
+        **{("full", threads): copies_held(told, 8000, threads) for threads in (1, 2)},
     }
     for (occupancy, threads), point in points.iterrows():
         jobs = scaling.jobs(f"mark_duplicates-t{threads}-compact-{occupancy}-r1")
@@ -106,13 +106,13 @@ def test_what_was_killed_goes_on_and_what_ended_stays(scaling):
         process.communicate()
     before = scaling.records()
     planned = scaling.plan(*words)
-    assert sum(point["runs"] for point in planned["points"]) == 1 + 2 * 2
+    assert sum(point["runs"] for point in planned["configurations"]) == 1 + 2 * 2
     ran = scaling.gpd(*words)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     after = scaling.records()
     assert {name: after[name] for name in before} == before
     assert len(after) == 1 + 2 * 2
-    assert set(scaling.table("points")["binding"]) == {"compact", "none"}
+    assert set(scaling.table("configurations")["binding"]) == {"compact", "none"}
 
 
 def test_ctrl_c_ends_within_seconds_and_says_how_to_go_on(scaling):
@@ -152,7 +152,12 @@ def test_a_run_that_fails_is_named_with_its_cause_and_run_again(scaling):
 def test_steps_of_a_cohort_have_all_samples_and_copies_too(tmp_path):
     scaling = Scaling(tiny_experiment(tmp_path, lanes=1))
     told = scaling.plan()
-    assert {point["step"] for point in told["points"]} >= {"align", "quantify", "merge", "differential_expression"}
+    assert {point["step"] for point in told["configurations"]} >= {
+        "align",
+        "quantify",
+        "merge",
+        "differential_expression",
+    }
     ran = scaling.gpd("--step", "align", "--step", "merge", "--threads", "1", "--full")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     held = copies_held(told, 16_000), copies_held(told, 8000)
@@ -183,10 +188,10 @@ def test_gatk_3_is_planned(tmp_path):
     ran = scaling.gpd("--dry-run", "--threads", "1,2")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     told = scaling.plan("--threads", "1,2")
-    widths: dict[str, set[int]] = {}
-    for point in told["points"]:
-        widths.setdefault(point["step"], set()).add(point["threads"])
+    thread_counts: dict[str, set[int]] = {}
+    for point in told["configurations"]:
+        thread_counts.setdefault(point["step"], set()).add(point["threads"])
     both = ("map_and_sort", "mark_duplicates", "realigner_targets", "base_recalibration", "haplotype_caller")
-    assert {step for step, of_step in widths.items() if of_step == {1, 2}} == {*both, "genotype_gvcfs"}
-    assert widths["realign_indels"] == {1}
+    assert {step for step, of_step in thread_counts.items() if of_step == {1, 2}} == {*both, "genotype_gvcfs"}
+    assert thread_counts["realign_indels"] == {1}
     assert not scaling.study.exists()

@@ -17,7 +17,7 @@ from gpd.lab.single_run import StudyRunError
 from gpd.lab.study import StudyError
 from gpd.machines import launcher
 from gpd.records.run import RecordError, Settings
-from gpd.records.run_spec import Series
+from gpd.records.run_spec import CurveKey
 from gpd.statistics.repeats import Repeats
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
@@ -35,7 +35,7 @@ OTHER = {
     **{"tools": {"bwa": "0.7.18"}, "environment": {"OMP_NUM_THREADS": "4"}},
     **{"profile_digest": "other", "binding": {"smt": True}},
 }
-LINE = Series("germline", "scheduled", "compact")
+LINE = CurveKey("germline", "shared", "compact")
 
 
 @pytest.fixture
@@ -179,9 +179,12 @@ def tuxedo(tmp_path, settings, config, **changes):
     ("changes", "starts"),
     [
         ({"concurrent_samples": [1, 2]}, ["concurrent_samples: tuxedo compares conditions, so list numbers from 2"]),
-        ({"concurrent_samples": "knee"}, ["concurrent_samples: tuxedo compares conditions, so list numbers from 2"]),
         (
-            {"concurrent_samples": [2], "modes": ["scheduled", "independent"]},
+            {"concurrent_samples": "saturation"},
+            ["concurrent_samples: tuxedo compares conditions, so list numbers from 2"],
+        ),
+        (
+            {"concurrent_samples": [2], "modes": ["shared", "independent"]},
             ["modes: independent runs take one sample each, and tuxedo compares conditions"],
         ),
         (
@@ -205,7 +208,7 @@ def test_what_stops_before_the_comparison_runs_with_any_number(tmp_path, setting
 
 def test_a_profile_that_is_not_there(tmp_path, settings):
     with pytest.raises(ProfileError, match="profile profiles/fastest: no such folder"):
-        plan_of(tmp_path, settings, profiles={"scheduled": "profiles/fastest"})
+        plan_of(tmp_path, settings, profiles={"shared": "profiles/fastest"})
 
 
 # ---- how long it takes -------------------------------------------------------------------------------
@@ -300,13 +303,13 @@ def test_the_lock_is_held_as_long_as_anything_that_was_started_lives(tmp_path):
 # ---- settings that changed ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wanted", [[1, 2], [2, 4], "knee"], ids=str)
+@pytest.mark.parametrize("wanted", [[1, 2], [2, 4], "saturation"], ids=str)
 def test_another_seed_is_refused_while_runs_of_the_old_one_are_there(tmp_path, settings, runs, wanted):
     runner.run(plan_of(tmp_path, settings), SILENT)
     with pytest.raises(StudyError) as error:
         plan_of(tmp_path, settings, seed=2, concurrent_samples=wanted)
     (line,) = str(error.value).splitlines()
-    assert line.startswith(f"{tmp_path / 'runs/study/germline-n1-scheduled-compact-'}")
+    assert line.startswith(f"{tmp_path / 'runs/study/germline-n1-shared-compact-'}")
     assert "seed" in line
     plan_of(tmp_path, settings, seed=2, name="other")
     plan_of(tmp_path, settings, concurrent_samples=wanted)
@@ -316,8 +319,8 @@ def test_warm_up_runs_are_known_by_their_number(tmp_path, settings, runs):
     runner.run(plan_of(tmp_path, settings, warm_up=2), SILENT)
     assert plan_of(tmp_path, settings, warm_up=2).specs
     assert [spec for spec in runs if "warmup" in spec] == [
-        "germline-n1-scheduled-compact-warmup1",
-        "germline-n1-scheduled-compact-warmup2",
+        "germline-n1-shared-compact-warmup1",
+        "germline-n1-shared-compact-warmup2",
     ]
 
 
@@ -375,55 +378,55 @@ def test_what_a_record_does_not_tell_is_not_taken_for_equal(tmp_path, settings, 
 
 def test_a_record_that_is_none_is_named(tmp_path, settings, runs):
     runner.run(plan_of(tmp_path, settings, repeats=1, warm_up=0), SILENT)
-    broken = tmp_path / "runs/study/germline-n2-scheduled-compact-r1/run.json"
+    broken = tmp_path / "runs/study/germline-n2-shared-compact-r1/run.json"
     broken.write_text("{")
     with pytest.raises(RecordError, match="not JSON") as error:
         plan_of(tmp_path, settings)
     assert str(broken) in str(error.value)
 
 
-# ---- the search for the knee -------------------------------------------------------------------------
+# ---- the search for the saturation point -------------------------------------------------------------------------
 
 
 def numbers(runs):
     """N and repeat of each run; 0: a warm-up."""
-    names = (spec.removeprefix("germline-n").split("-scheduled-compact-") for spec in runs)
+    names = (spec.removeprefix("germline-n").split("-shared-compact-") for spec in runs)
     return [(int(n), 0 if "warmup" in when else int(when[1:])) for n, when in names]
 
 
 def test_the_search_doubles_narrows_and_ends(tmp_path, settings, runs):
     """The makespan is 10 s up to N = 3 and grows from there by 10 s a sample: N = 3 is best."""
-    runner.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
+    runner.run(plan_of(tmp_path, settings, concurrent_samples="saturation"), SILENT)
     assert numbers(runs) == [(1, 0)] + [(n, repeat) for n in (1, 2, 4, 3) for repeat in (1, 2)]
-    runner.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
+    runner.run(plan_of(tmp_path, settings, concurrent_samples="saturation"), SILENT)
     assert len(runs) == 9, "a search that has ended runs nothing"
 
 
 @pytest.mark.parametrize("kept", range(9))
 def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path, settings, runs, kept):
-    runner.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
+    runner.run(plan_of(tmp_path, settings, concurrent_samples="saturation"), SILENT)
     whole = list(runs)
     for spec in whole[kept:]:
         (tmp_path / "runs/study" / spec).rename(tmp_path / spec)
     runs.clear()
-    runner.run(plan_of(tmp_path, settings, concurrent_samples="knee"), SILENT)
+    runner.run(plan_of(tmp_path, settings, concurrent_samples="saturation"), SILENT)
     assert runs == whole[kept:]
 
 
-def test_each_series_has_its_search_and_the_pipeline_its_warm_up(tmp_path, settings, runs):
-    both = {"concurrent_samples": "knee", "modes": ["scheduled", "independent"], "repeats": 1}
+def test_each_curve_has_its_search_and_the_pipeline_its_warm_up(tmp_path, settings, runs):
+    both = {"concurrent_samples": "saturation", "modes": ["shared", "independent"], "repeats": 1}
     runner.run(plan_of(tmp_path, settings, **both), SILENT)
     searched = ["n1", "n2", "n4", "n3"]
     assert runs == [
-        "germline-n1-scheduled-compact-warmup1",
-        *(f"germline-{n}-scheduled-compact-r1" for n in searched),
+        "germline-n1-shared-compact-warmup1",
+        *(f"germline-{n}-shared-compact-r1" for n in searched),
         *(f"germline-{n}-independent-none-r1" for n in searched),
     ]
 
 
 def test_a_curve_of_two_processors_is_none(tmp_path, settings, runs, monkeypatch):
     runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
-    plan = plan_of(tmp_path, settings, concurrent_samples="knee", repeats=1)
+    plan = plan_of(tmp_path, settings, concurrent_samples="saturation", repeats=1)
     (later,) = (spec for spec in plan_of(tmp_path, settings, concurrent_samples=[4], warm_up=0, repeats=1).specs)
     write_spec(plan.study.folder, later, sku="8352Y")
     with pytest.raises(StudyError, match="its runs ran on different processors: 8352Y, 8358"):

@@ -24,14 +24,14 @@ from tuxedo_cohort import Experiment, tiny_experiment
 from gpd.lab import runner
 from gpd.pipelines import PIPELINES
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import Series
-from gpd.statistics.knee import next_n
+from gpd.records.run_spec import CurveKey
 from gpd.statistics.repeats import Repeats
+from gpd.statistics.saturation import next_n
 
 pytestmark = pytest.mark.e2e
 
-BOTH_MODES = ["scheduled", "independent"]
-KILLED_RUN = "tuxedo-n1-scheduled-compact-r2"
+BOTH_MODES = ["shared", "independent"]
+KILLED_RUN = "tuxedo-n1-shared-compact-r2"
 
 LARGE = 120_000  # pairs of reads, which take some seconds
 MIDDLE = 60_000  # pairs of reads, which take a second: time enough to be killed in
@@ -172,9 +172,7 @@ def test_a_study_runs_to_its_end(twice: Twice) -> None:
     lab, study = twice.lab, twice.lab.study
     assert twice.first.returncode == 0, twice.first.stderr
     records = lab.records()
-    assert set(records) == {
-        f"tuxedo-n{n}-{mode}-r1" for n in (1, 2) for mode in ("scheduled-compact", "independent-none")
-    }
+    assert set(records) == {f"tuxedo-n{n}-{mode}-r1" for n in (1, 2) for mode in ("shared-compact", "independent-none")}
     for spec, record in records.items():
         assert RunRecord.from_json(json.dumps(record)).spec.name == spec
         assert {each["exit_code"] for each in record["processes"]} == {0}
@@ -200,10 +198,10 @@ def test_samples_agree_between_modes(twice: Twice) -> None:
     assert "disagree" not in twice.first.stdout
 
 
-def test_scheduled_jobs_have_cpus_of_their_own_and_independent_ones_none(twice: Twice) -> None:
+def test_shared_jobs_have_cpus_of_their_own_and_independent_ones_none(twice: Twice) -> None:
     jobs = twice.lab.table("jobs")
-    scheduled, independent = (jobs[jobs["mode"] == mode] for mode in BOTH_MODES)
-    assert len(scheduled) and scheduled.binding_ok.eq(True).all() and scheduled.cpus.notna().all()
+    shared, independent = (jobs[jobs["mode"] == mode] for mode in BOTH_MODES)
+    assert len(shared) and shared.binding_ok.eq(True).all() and shared.cpus.notna().all()
     assert len(independent) and independent.binding_ok.isna().all() and independent.cpus.isna().all()
     for spec in twice.lab.records():
         twice.lab.check_ledgers(spec)
@@ -234,18 +232,18 @@ def test_a_finished_study_is_left_as_it_is(twice: Twice) -> None:
     assert twice.lab.written() == before
 
 
-def test_the_search_for_the_knee_takes_what_is_there_and_goes_on(twice: Twice) -> None:
+def test_the_search_for_the_saturation_takes_what_is_there_and_goes_on(twice: Twice) -> None:
     """Last of this study's tests, for it adds to it."""
-    lab, line = twice.lab, Series("tuxedo", "scheduled", "compact")
+    lab, line = twice.lab, CurveKey("tuxedo", "shared", "compact")
     before = lab.written()
-    lab.write(concurrent_samples="knee", modes=["scheduled"])
+    lab.write(concurrent_samples="saturation", modes=["shared"])
     searched = lab.run()
     assert searched.returncode == 0, searched.stderr
     curve = runner.observe(lab.study, line, Repeats(1, 0.025, 10))
     assert next_n(curve, limit=3) is None
     assert next_n([seen for seen in curve if seen.n < 3], limit=3) == (3 if len(curve) == 3 else None)
     assert before.items() <= lab.written().items()
-    assert set(lab.written()) - set(before) <= {"tuxedo-n3-scheduled-compact-r1"}
+    assert set(lab.written()) - set(before) <= {"tuxedo-n3-shared-compact-r1"}
 
 
 # ---- an outside clock, and a sample that fails while it runs -----------------------------------------
@@ -286,12 +284,12 @@ def job_of(variables: bytes) -> str:
 
 @dataclass(frozen=True)
 class Measured:
-    """A study of one point, some seconds long, with a good sample and a bad one, watched from without."""
+    """A study of one configuration, some seconds long, with a good sample and a bad one, watched from without."""
 
     lab: Lab
     clock: OutsideClock
     ran: subprocess.CompletedProcess
-    spec = "tuxedo-n2-scheduled-compact-r1"
+    spec = "tuxedo-n2-shared-compact-r1"
 
     def table(self, name: str) -> pd.DataFrame:
         """What the run of both samples left in a table of the study."""
@@ -371,11 +369,11 @@ def test_a_sample_that_fails_is_named_and_counts_nothing(measured: Measured) -> 
 
 def test_a_sample_that_fails_is_run_alone_to_see_whether_it_is_its_data(measured: Measured) -> None:
     """The pool has no other sample to be drawn in its place, so that the figure is said to be of one with failures."""
-    alone = "tuxedo-n1-scheduled-compact-alone-BAD"
+    alone = "tuxedo-n1-shared-compact-alone-BAD"
     assert set(measured.lab.records()) == {measured.run, alone}
     samples = measured.lab.table("samples").set_index(["run", "sample"])
     assert samples.loc[measured.run, "BAD"].fault == samples.loc[alone, "BAD"].fault == "data"
-    (point,) = measured.lab.table("points").itertuples()
+    (point,) = measured.lab.table("configurations").itertuples()
     assert (point.n, point.repeats, point.failed, point.failed_data) == (2, 1, 1, 1)
     report = (measured.lab.study / "report.html").read_text()
     assert "1 sample has bad data, for it fails wherever drawn, alone too: BAD." in report

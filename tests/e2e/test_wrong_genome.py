@@ -107,7 +107,7 @@ def test_calls_are_right_whatever_genome_somebody_loaded(cohort: Cohort, shm: No
 
 
 def test_what_lies_beside_a_users_index_is_not_taken_in_its_place(cohort: Cohort) -> None:
-    """bwa prefers PREFIX.64.bwt and its like, as the GATK bundle has them, to PREFIX.bwt."""
+    """bwa prefers PREFIX.64.bwt and its like, as the GATK package has them, to PREFIX.bwt."""
     make_index(cohort.folder / "own/genome.fa", genome_of(cohort))
     make_index(cohort.folder / "own/genome.fa.64", drawn(genome_of(cohort)))
     cohort.config["reference"]["bwa_index"] = "own/genome.fa"

@@ -1,4 +1,4 @@
-"""Amdahl's law fitted: known answers, and what too few widths do not tell."""
+"""Amdahl's law fitted: known answers, and what too few thread counts do not tell."""
 
 import random
 
@@ -14,7 +14,7 @@ WIDTHS = (1, 2, 4, 8, 16)
 @pytest.mark.parametrize(("t1_s", "serial"), [(100.0, 0.0), (100.0, 1.0), (3600.0, 0.05), (0.5, 0.7)])
 def test_exact_times_give_the_law_back(t1_s, serial):
     found = fit((threads, law(threads, t1_s, serial)) for threads in WIDTHS)
-    assert found.widths == 5
+    assert found.thread_counts == 5
     assert (found.t1_s, found.serial) == pytest.approx((t1_s, serial), abs=1e-6)
     assert (found.t1_se, found.serial_se) == pytest.approx((0, 0), abs=1e-6)
     assert found.at(4) == pytest.approx(law(4, t1_s, serial))
@@ -24,11 +24,11 @@ def test_exact_times_give_the_law_back(t1_s, serial):
 @given(
     t1_s=st.floats(0.1, 1e5),
     serial=st.floats(0, 1),
-    widths=st.sets(st.integers(1, 128), min_size=3, max_size=8),
+    thread_counts=st.sets(st.integers(1, 128), min_size=3, max_size=8),
     repeats=st.integers(1, 3),
 )
-def test_any_law_is_found_in_exact_times(t1_s, serial, widths, repeats):
-    found = fit([(threads, law(threads, t1_s, serial)) for threads in widths] * repeats)
+def test_any_law_is_found_in_exact_times(t1_s, serial, thread_counts, repeats):
+    found = fit([(threads, law(threads, t1_s, serial)) for threads in thread_counts] * repeats)
     assert found.at(1) == pytest.approx(t1_s, rel=1e-3)
     assert found.serial == pytest.approx(serial, abs=1e-3)
 
@@ -63,7 +63,7 @@ def test_two_widths_are_met_exactly_and_have_no_uncertainty():
 def test_one_width_has_no_law(times):
     found = fit(times)
     assert found.serial is found.t1_s is found.serial_se is found.at(2) is None
-    assert found.widths == len({threads for threads, _ in times})
+    assert found.thread_counts == len({threads for threads, _ in times})
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_what_the_law_is_not_is_not_hidden(times, beyond):
 
 
 def test_times_of_nothing_are_left_out():
-    assert fit([(1, 0.0), (2, 5.0), (4, 3.0)]).widths == 2
+    assert fit([(1, 0.0), (2, 5.0), (4, 3.0)]).thread_counts == 2

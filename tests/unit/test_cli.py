@@ -146,6 +146,6 @@ def test_an_interruption_is_told_and_has_the_shells_exit_code(monkeypatch, raise
 
 @pytest.mark.deep
 def test_who_reads_no_further_is_no_fault():
-    show = subprocess.Popen([sys.executable, "-m", "gpd", "bundle", "schema"], stdout=subprocess.PIPE)
+    show = subprocess.Popen([sys.executable, "-m", "gpd", "package", "schema"], stdout=subprocess.PIPE)
     show.stdout.close()
     assert show.wait() in (0, 1)

@@ -67,14 +67,14 @@ def test_the_recorded_ledgers_follow_their_schema():
 RUNS_BY_HAND = {
     "germline-n1-independent-none-r1": (117.7 - 0.1, 1, 0.042, 121.1),
     "germline-n1-independent-none-r2": (124.9 - 0.1, 1, 0.040, 128.3),
-    "germline-n1-scheduled-compact-r1": (111.4 - 0.1, 1, 0.042, 114.4),
-    "germline-n1-scheduled-compact-r2": (116.5 - 0.1, 1, 0.040, 119.7),
+    "germline-n1-shared-compact-r1": (111.4 - 0.1, 1, 0.042, 114.4),
+    "germline-n1-shared-compact-r2": (116.5 - 0.1, 1, 0.040, 119.7),
     "germline-n2-independent-none-r1": (156.6 - 0.1, 2, 0.042 + 0.040, 300.2),
     "germline-n2-independent-none-r2": (154.0 - 0.1, 1, 0.038, 257.9),
-    "germline-n2-scheduled-compact-r1": (129.8 - 0.1, 2, 0.042 + 0.040, 255.5),
-    "germline-n2-scheduled-compact-r2": (126.3 - 0.1, 2, 0.038 + 0.040, 242.5),
-    "germline-n1-scheduled-compact-warmup1": (123.1 - 0.1, 1, 0.038, 126.4),
-    "tuxedo-n2-scheduled-compact-r1": (55.2 - 0.1, 2, 0.038 + 0.040, 85.0),
+    "germline-n2-shared-compact-r1": (129.8 - 0.1, 2, 0.042 + 0.040, 255.5),
+    "germline-n2-shared-compact-r2": (126.3 - 0.1, 2, 0.038 + 0.040, 242.5),
+    "germline-n1-shared-compact-warmup1": (123.1 - 0.1, 1, 0.038, 126.4),
+    "tuxedo-n2-shared-compact-r1": (55.2 - 0.1, 2, 0.038 + 0.040, 85.0),
 }
 
 
@@ -104,18 +104,18 @@ def test_a_failed_sample_costs_its_time_and_counts_nothing(golden):
     assert not failed.succeeded
     assert failed.log == "samples/HG004/logs/haplotype_caller/HG004.log"
     assert failed.message == "java.lang.OutOfMemoryError: Java heap space"
-    assert failed.busy_s == pytest.approx(27.4 + 5.5 + 16.1 + 10.9 + 20 + 20)
+    assert failed.summed_s == pytest.approx(27.4 + 5.5 + 16.1 + 10.9 + 20 + 20)
     step = row(golden.steps, run=run.spec, step="haplotype_caller")
     assert (step.jobs, step.failed_jobs) == (2, 1)
-    assert step.busy_h == pytest.approx((20 + 20 + 68.2) / 3600)
-    assert step.barrier_h == pytest.approx((128.8 - 60.0) / 3600)
+    assert step.summed_h == pytest.approx((20 + 20 + 68.2) / 3600)
+    assert step.elapsed_h == pytest.approx((128.8 - 60.0) / 3600)
 
 
 def test_steps_that_were_not_run_are_there_and_empty(golden):
-    step = row(golden.steps, run="germline-n1-scheduled-compact-r1", step="realign_indels")
+    step = row(golden.steps, run="germline-n1-shared-compact-r1", step="realign_indels")
     assert step.jobs == 0
-    assert step.barrier_h is None
-    assert step.busy_h is None
+    assert step.elapsed_h is None
+    assert step.summed_h is None
     assert "hard_filter" not in {row.step for row in golden.steps}  # an alternative, which did not run
 
 
@@ -123,16 +123,16 @@ def test_steps_that_were_not_run_are_there_and_empty(golden):
 POINTS_BY_HAND = {
     ("germline", "independent", 1): (0, [117.6, 124.8], [1, 1], [0.042, 0.040], [121.1, 128.3]),
     ("germline", "independent", 2): (1, [156.5, 153.9], [2, 1], [0.082, 0.038], [300.2, 257.9]),
-    ("germline", "scheduled", 1): (0, [111.3, 116.4], [1, 1], [0.042, 0.040], [114.4, 119.7]),
-    ("germline", "scheduled", 2): (0, [129.7, 126.2], [2, 2], [0.082, 0.078], [255.5, 242.5]),
+    ("germline", "shared", 1): (0, [111.3, 116.4], [1, 1], [0.042, 0.040], [114.4, 119.7]),
+    ("germline", "shared", 2): (0, [129.7, 126.2], [2, 2], [0.082, 0.078], [255.5, 242.5]),
 }
 
 
-@pytest.mark.parametrize("point", POINTS_BY_HAND)
+@pytest.mark.parametrize("configuration", POINTS_BY_HAND)
 def test_a_point_by_hand(golden, point):
     """Of two values the standard deviation is their difference / sqrt(2), the standard error half of it."""
     failed, makespans, genomes, gigabases, cpu = POINTS_BY_HAND[point]
-    found = row(golden.points, **dict(zip(("pipeline", "mode", "n"), point, strict=True)))
+    found = row(golden.configurations, **dict(zip(("pipeline", "mode", "n"), point, strict=True)))
     assert (found.repeats, found.failed, found.sku) == (2, failed, "7763")
     expected = {
         "makespan_s": makespans,
@@ -150,7 +150,7 @@ def test_a_point_by_hand(golden, point):
 
 
 def test_one_repeat_has_a_mean_and_no_error(golden):
-    point = row(golden.points, pipeline="tuxedo")
+    point = row(golden.configurations, pipeline="tuxedo")
     assert point.repeats == 1
     assert point.genomes_per_day.mean == pytest.approx(2 * DAY_S / 55.1)
     assert point.genomes_per_day.sd is None
@@ -159,17 +159,17 @@ def test_one_repeat_has_a_mean_and_no_error(golden):
 
 def test_warm_ups_are_rows_and_in_no_point(golden):
     assert row(golden.runs, repeat=0).warm_up
-    assert row(golden.points, pipeline="germline", mode="scheduled", n=1).repeats == 2
-    assert len(golden.points) == len(POINTS_BY_HAND) + 1
+    assert row(golden.configurations, pipeline="germline", mode="shared", n=1).repeats == 2
+    assert len(golden.configurations) == len(POINTS_BY_HAND) + 1
 
 
 def test_a_run_that_did_not_end_is_named_and_counts_nowhere(golden):
     (name,) = golden.unfinished
-    assert name == "germline-n4-scheduled-compact-r1"
+    assert name == "germline-n4-shared-compact-r1"
     for table in ("jobs", "samples", "steps", "runs"):
         assert name not in {row.run for row in getattr(golden, table)}
     assert name not in {run.spec.name for run in golden.records}
-    assert 4 not in {point.n for point in golden.points}
+    assert 4 not in {point.n for point in golden.configurations}
 
 
 def test_tables_are_the_same_wherever_the_study_lies(golden, tmp_path):
@@ -188,7 +188,7 @@ def test_text_has_all_that_is_known_and_nothing_else(golden, tmp_path):
     assert {row["run"]: float(row["makespan_s"]) for row in rows} == pytest.approx(
         {spec: by_hand[0] for spec, by_hand in RUNS_BY_HAND.items()}
     )
-    whole = next(row for row in rows if row["run"] == "germline-n2-scheduled-compact-r2")
+    whole = next(row for row in rows if row["run"] == "germline-n2-shared-compact-r2")
     shown = [whole[name] for name in ("makespan_s", "failures", "warm_up", "counted")]
     assert shown == ["126.2", "", "False", "True"]
 
@@ -277,10 +277,10 @@ class Study:
         folder.mkdir()
 
     def spec(self, *samples: str, exit_code: int | None = 0, repeat: int = 1, **changed) -> "Written":
-        name = f"germline-n{len(samples)}-scheduled-compact-r{repeat}"
-        plan = json.loads((GOLDEN / "germline-n1-scheduled-compact-r1" / "cell.json").read_text())
+        name = f"germline-n{len(samples)}-shared-compact-r{repeat}"
+        plan = json.loads((GOLDEN / "germline-n1-shared-compact-r1" / "cell.json").read_text())
         plan |= {"name": name, "n": len(samples), "repeat": repeat, "samples": list(samples)}
-        record = json.loads((GOLDEN / "germline-n1-scheduled-compact-r1" / "run.json").read_text())
+        record = json.loads((GOLDEN / "germline-n1-shared-compact-r1" / "run.json").read_text())
         record |= {"run": None, "spec": plan, "start": START.isoformat()}
         record["processes"] = [{"directory": ".", "samples": list(samples), "exit_code": exit_code}]
         record["inputs"] = {sample: {"digest": "0", "reads": 1, "bases": 10**9} for sample in samples}
@@ -316,10 +316,10 @@ def test_a_retry_that_succeeds_is_no_failure_but_costs_time(study):
     study.run("A").ledger(broken("map_and_sort", "A", 0), job("map_and_sort", "A", 10, attempt=2))
     tables = study.collect()
     assert row(tables.samples, sample="A").succeeded
-    assert row(tables.samples, sample="A").busy_s == 20
+    assert row(tables.samples, sample="A").summed_s == 20
     step = row(tables.steps, step="map_and_sort")
     assert (step.jobs, step.failed_jobs) == (1, 0)
-    assert step.busy_h == pytest.approx(20 / 3600)
+    assert step.summed_h == pytest.approx(20 / 3600)
     assert [each.attempt for each in tables.jobs] == [1, 2]
 
 
@@ -362,7 +362,7 @@ def test_an_attempt_that_was_killed_has_no_end_and_no_figures(study):
     assert (killed.end, killed.end_s, killed.wall_s, killed.cpu_s, killed.exit_code) == (None,) * 5
     assert row(tables.runs).makespan_s == 20
     assert row(tables.runs).cpu_s == 20
-    assert row(tables.samples, sample="B").busy_s is None
+    assert row(tables.samples, sample="B").summed_s is None
 
 
 def test_a_sample_without_a_job_has_failed(study):
@@ -441,7 +441,7 @@ def test_what_run_json_does_not_know_is_empty_and_not_zero(study):
     missing = ["host", "sku", "os_cpu_s", "peak_disk_mib", "gigabases", "gigabases_per_day", "human_30x_per_day"]
     assert {getattr(row(tables.runs), name) for name in (*missing, "cpu_s_per_gigabase", "failures")} == {None}
     assert row(tables.runs).genomes_per_day == pytest.approx(DAY_S / 20)
-    point = row(tables.points)
+    point = row(tables.configurations)
     assert (point.sku, point.gigabases_per_day.mean, point.genomes_per_day.sd) == (None, None, None)
     collect.write(tables, study.folder / "tables")
     line = dict(zip(*map(str.split, read_tsv(study, "runs"), "\t\t"), strict=True))
@@ -485,7 +485,7 @@ def test_jobs_stand_in_the_order_in_which_they_began(study):
 def test_processors_are_not_pooled(study):
     for repeat, sku in ((1, "7763"), (2, "8352Y")):
         study.run("A", repeat=repeat, host={"hostname": sku, "sku": sku}).ledger(*whole("A"))
-    points = study.collect().points
+    points = study.collect().configurations
     assert [(point.sku, point.repeats) for point in points] == [("7763", 1), ("8352Y", 1)]
 
 
@@ -526,7 +526,7 @@ def test_a_folder_that_is_not_there(tmp_path):
         collect.collect(tmp_path / "none")
 
 
-NAME = "germline-n1-scheduled-compact-r1"
+NAME = "germline-n1-shared-compact-r1"
 
 
 @pytest.mark.parametrize(
@@ -590,7 +590,7 @@ def test_a_record_of_an_earlier_run_in_the_same_place_is_none_of_this_one(tmp_pa
     """A killed launcher's record is written by a later one, into what is by then another run's ledger."""
     study = tmp_path / "study"
     shutil.copytree(GOLDEN, study)
-    ledger = study / "germline-n1-scheduled-compact-r1" / "ledger.jsonl"
+    ledger = study / "germline-n1-shared-compact-r1" / "ledger.jsonl"
     lines = ledger.read_text().splitlines()
     foreign = json.loads(lines[0]) | {"run": "earlier", "start": "2020-01-01T00:00:00Z", "end": None, "wall_s": None}
     ledger.write_text("\n".join([*lines, json.dumps(foreign | {"exit_code": None, "cause": "killed"})]) + "\n")
@@ -613,8 +613,8 @@ def test_over_several_hosts_no_time_is_since_another_hosts(study):
     study.run("A", "B").ledger(job("map_and_sort", "A", 0), job("map_and_sort", "B", -7200, host="node2", node="n2"))
     tables = study.collect()
     assert {(each.start_s, each.end_s) for each in tables.jobs} == {(None, None)}
-    assert {step.barrier_h for step in tables.steps} == {None}
-    assert row(tables.steps, step="map_and_sort").busy_h == pytest.approx(20 / 3600)
+    assert {step.elapsed_h for step in tables.steps} == {None}
+    assert row(tables.steps, step="map_and_sort").summed_h == pytest.approx(20 / 3600)
     run = row(tables.runs)
     assert run.makespan_s == run.wall_s
     assert [each.node or "" for each in tables.jobs] == ["n2", ""]

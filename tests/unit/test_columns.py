@@ -27,10 +27,10 @@ def test_every_row_says_which_run_and_every_point_which_point():
     keys = list(columns.OfRun.__struct_fields__)
     for table in ("jobs", "samples", "steps", "runs"):
         assert columns.names(table)[: len(keys)] == keys
-    assert columns.names("points")[:6] == ["study", "pipeline", "mode", "binding", "nodes", "n"]
+    assert columns.names("configurations")[:6] == ["study", "pipeline", "mode", "binding", "nodes", "n"]
 
 
 def test_what_is_repeated_has_a_mean_and_its_errors():
     for name in ("genomes_per_day", "gigabases_per_day", "makespan_s", "cpu_utilisation", "cpu_s_per_gigabase"):
         assert name in columns.names("runs")
-        assert {f"{name}_mean", f"{name}_sd", f"{name}_se"} <= set(columns.names("points"))
+        assert {f"{name}_mean", f"{name}_sd", f"{name}_se"} <= set(columns.names("configurations"))

@@ -54,7 +54,7 @@ def write_study(folder, *specs, **everywhere):
     """A study's folder with these runs; `everywhere` changes each of them."""
     folder.mkdir(parents=True)
     for one in specs:
-        write_spec(folder, {"mode": "scheduled", "binding": "compact"} | one | everywhere)
+        write_spec(folder, {"mode": "shared", "binding": "compact"} | one | everywhere)
     return folder
 
 
@@ -179,7 +179,7 @@ def figures(point, name, step=None):
 def test_ratio_and_interval_by_hand(study, compare):
     code, told = as_json(compare, study("A", *A), study("B", *B))
     assert code == 0
-    (point,) = told["points"]
+    (point,) = told["configurations"]
     found = figures(point, "genomes_per_day")
     assert (found["A"]["n"], found["A"]["mean"], found["A"]["se"]) == pytest.approx((2, 950, 50))
     assert (found["B"]["mean"], found["B"]["sd"], found["B"]["se"]) == pytest.approx((1140, 84.853, 60), rel=1e-5)
@@ -190,7 +190,7 @@ def test_ratio_and_interval_by_hand(study, compare):
 def test_figures_of_a_point_by_hand(study, compare):
     """2 samples of 1 Gb on 2 cores for 80 s: a quarter of it mapping, a quarter of each CPU used."""
     _, told = as_json(compare, study("A", spec(2, 80)), study("B", spec(2, 40)))
-    (point,) = told["points"]
+    (point,) = told["configurations"]
     expected = {
         ("genomes_per_day", None): 86400 * 2 / 80,
         ("gigabases_per_day", None): 86400 * 2 / 80,
@@ -198,10 +198,10 @@ def test_figures_of_a_point_by_hand(study, compare):
         ("makespan_s", None): 80,
         ("cpu_s_per_gigabase", None): 0.25 * 80,
         ("cpu_utilisation", None): 0.25,
-        ("barrier_h", MAP): 20 / 3600,
-        ("busy_h", MAP): 40 / 3600,
-        ("barrier_h", CALL): 60 / 3600,
-        ("busy_h", CALL): 120 / 3600,
+        ("elapsed_h", MAP): 20 / 3600,
+        ("summed_h", MAP): 40 / 3600,
+        ("elapsed_h", CALL): 60 / 3600,
+        ("summed_h", CALL): 120 / 3600,
         ("barrier_h_per_gigabase", MAP): 10 / 3600,
         ("busy_h_per_gigabase", MAP): 20 / 3600,
         ("barrier_h_per_gigabase", CALL): 30 / 3600,
@@ -214,7 +214,7 @@ def test_figures_of_a_point_by_hand(study, compare):
 def test_without_repeats_no_interval_is_invented(study, compare):
     names = study("A", A[0]), study("B", *B)
     _, told = as_json(compare, *names)
-    found = figures(told["points"][0], "genomes_per_day")
+    found = figures(told["configurations"][0], "genomes_per_day")
     assert (found["A"]["sd"], found["A"]["se"]) == (None, None)
     assert found["B"]["ratio"] == {"value": pytest.approx(1.14), "low": None, "high": None}
     assert "1.14 (no CI)" in compare(*names)[1]
@@ -224,8 +224,8 @@ def test_warm_ups_and_unfinished_runs_count_nothing(study, compare):
     more = (spec(1, 500, 0), spec(1, 9, 3, unfinished=True))
     _, told = as_json(compare, study("A", *A, *more), study("B", *B))
     _, plain = as_json(compare, study("x/A", *A), study("x/B", *B))
-    assert (told["points"], told["best"]) == (plain["points"], plain["best"])
-    said = "A: not finished, so in no figure: germline-n1-scheduled-compact-r3"
+    assert (told["configurations"], told["best"]) == (plain["configurations"], plain["best"])
+    said = "A: not finished, so in no figure: germline-n1-shared-compact-r3"
     assert [note for note in told["notes"] if note not in plain["notes"]] == [said]
 
 
@@ -233,7 +233,7 @@ def test_what_is_not_recorded_is_missing_and_not_0(study, compare):
     unread = {"S1": {"digest": digest("S1"), "bases": None}}
     names = study("A", spec(1, 80, inputs=unread)), study("B", spec(1, 40))
     _, told = as_json(compare, *names)
-    found = figures(told["points"][0], "gigabases_per_day")
+    found = figures(told["configurations"][0], "gigabases_per_day")
     assert (found["A"]["n"], found["A"]["mean"], found["B"]["ratio"]["value"]) == (0, None, None)
     (row,) = [line.split("│") for line in compare(*names)[1].splitlines() if "gigabases a day" in line]
     assert [text.strip() for text in row[2:-1]] == ["", "2,160", ""]
@@ -244,24 +244,24 @@ def test_best_n_against_best_n(study, compare):
     names = study("A", spec(1, 80), spec(2, 100)), study("B", spec(1, 40), spec(2, 50, failed=1))
     (curve,) = as_json(compare, *names)[1]["best"]
     a, b = curve["sides"]["A"], curve["sides"]["B"]
-    assert (a["knee"]["n"], a["most"]["genomes_per_day"]["mean"]) == (2, pytest.approx(1728))
-    assert (b["knee"]["n"], b["most"]["genomes_per_day"]["mean"]) == (1, pytest.approx(2160))
+    assert (a["saturation"]["n"], a["most"]["genomes_per_day"]["mean"]) == (2, pytest.approx(1728))
+    assert (b["saturation"]["n"], b["most"]["genomes_per_day"]["mean"]) == (1, pytest.approx(2160))
     assert b["most"]["genomes_per_day"]["ratio"]["value"] == pytest.approx(2160 / 1728)
     assert b["most"]["human_30x_per_day"]["mean"] == pytest.approx(2160 / 93)
-    assert (b["knee"]["n_without_failures"], b["safe"]["genomes_per_day"]["mean"]) == (1, pytest.approx(2160))
+    assert (b["saturation"]["n_without_failures"], b["safe"]["genomes_per_day"]["mean"]) == (1, pytest.approx(2160))
 
 
 def test_of_three_each_is_held_against_the_first(study, compare):
     names = study("A", spec(1, 80)), study("B", spec(1, 40)), study("C", spec(1, 20), spec(2, 80))
     _, told = as_json(compare, *names)
-    found = figures(told["points"][0], "makespan_s")
+    found = figures(told["configurations"][0], "makespan_s")
     assert [found[name]["ratio"] and found[name]["ratio"]["value"] for name in "ABC"] == [None, 0.5, 0.25]
 
 
 def test_a_point_that_the_first_lacks_is_held_against_the_first_that_has_it(study, compare):
     names = study("A", spec(1, 80)), study("B", spec(1, 40), spec(2, 80)), study("C", spec(1, 20), spec(2, 60))
     _, told = as_json(compare, *names)
-    found = figures(told["points"][1], "makespan_s")
+    found = figures(told["configurations"][1], "makespan_s")
     assert list(found) == ["B", "C"]
     assert (found["B"]["ratio"], found["C"]["ratio"]["value"]) == (None, 0.75)
 
@@ -293,7 +293,7 @@ REFUSALS = {
     "profile": ({"profile": "profiles/big"}, ["profile: profiles/throughput (A) and profiles/big (B)"]),
     "cache": ({"cache": "cold"}, ["cache: as_is (A) and cold (B)"]),
     "binding": ({"binding": "scatter"}, ["binding: compact (A) and scatter (B)"]),
-    "mode": ({"mode": "independent"}, ["mode: scheduled (A) and independent (B)"]),
+    "mode": ({"mode": "independent"}, ["mode: shared (A) and independent (B)"]),
     "outputs": ({"outputs": OTHER_CALLS}, ["outputs: calls of S1: 63616c6c7320 (A) and 0123456789ab (B)"]),
 }
 
@@ -385,7 +385,7 @@ def test_no_other_allowance_permits_a_difference(study, compare, name):
 
 def test_refused_as_json(study, compare):
     code, told = as_json(compare, study("A", *A), study("B", *B, cache="cold"))
-    assert (code, told["comparable"], told["points"], told["best"]) == (1, False, [], [])
+    assert (code, told["comparable"], told["configurations"], told["best"]) == (1, False, [], [])
     values = [{"value": "as_is", "in": ["A"]}, {"value": "cold", "in": ["B"]}]
     assert told["refused"] == [{"name": "cache", "detail": None, "values": values}]
 
@@ -475,7 +475,7 @@ def test_repeats_made_alike_have_no_differences(study):
 def test_repeats_on_several_processors_have_no_one_mean(tmp_path, compare):
     """The tables pool none, and so does no comparison."""
     folder = write_study(tmp_path / "A", A[0], A[1] | {"sku": "7763"})
-    said = "germline, N = 1, scheduled, compact binding: its repeats ran on different processors: 7763 and 8352Y"
+    said = "germline, N = 1, shared, compact binding: its repeats ran on different processors: 7763 and 8352Y"
     assert compare(folder, "published:6248")[::2] == (2, [f"gpd compare: {folder}: {said}"])
 
 
@@ -495,7 +495,7 @@ def test_repeats_on_several_processors_have_no_one_mean(tmp_path, compare):
 )
 def test_repeats_made_unlike_are_told(tmp_path, compare, changes, line):
     folder = write_study(tmp_path / "A", A[0] | {"host": "node of A"}, A[1] | {"host": "node of A"} | changes)
-    told = f"germline, N = 1, scheduled, compact binding: {line.format('germline-n1-scheduled-compact')}"
+    told = f"germline, N = 1, shared, compact binding: {line.format('germline-n1-shared-compact')}"
     assert [str(one) for one in pooled_differences(records(folder))] == [told]
     assert f"A: repeats that differ are in one mean: {told}" in compare(folder, "published:6248")[1]
 
@@ -523,24 +523,24 @@ def test_one_study_is_compared_within_itself(study, compare):
     code, told = as_json(compare, study("A", *BOTH_MODES))
     assert code == 0
     assert [one["name"] for one in told["differences"]] == ["mode", "binding", "profile", "threads"]
-    (point,) = told["points"]
+    (point,) = told["configurations"]
     assert (point["pipeline"], point["mode"], point["binding"], point["n"]) == ("germline", None, None, 1)
     found = figures(point, "genomes_per_day")
-    assert list(found) == ["A:independent", "A:scheduled"]
-    assert found["A:scheduled"]["ratio"]["value"] == pytest.approx(1.5)
+    assert list(found) == ["A:independent", "A:shared"]
+    assert found["A:shared"]["ratio"]["value"] == pytest.approx(1.5)
     assert "outputs: 1 output of the same input on two sides or more, all equal" in told["notes"]
 
 
 @pytest.mark.deep
 def test_parts_of_a_study_are_compared_as_they_are_named(study, compare):
     a = study("A", *BOTH_MODES, spec(1, 45, binding="scatter"))
-    _, told = as_json(compare, f"{a}:scheduled:compact", f"{a}:independent")
-    assert [side["name"] for side in told["sides"]] == ["A:scheduled:compact", "A:independent"]
-    assert figures(told["points"][0], "makespan_s")["A:independent"]["ratio"]["value"] == pytest.approx(1.5)
+    _, told = as_json(compare, f"{a}:shared:compact", f"{a}:independent")
+    assert [side["name"] for side in told["sides"]] == ["A:shared:compact", "A:independent"]
+    assert figures(told["configurations"][0], "makespan_s")["A:independent"]["ratio"]["value"] == pytest.approx(1.5)
     _, told = as_json(compare, a)
-    assert [side["name"] for side in told["sides"]] == ["A:independent", "A:scheduled:compact", "A:scheduled:scatter"]
-    _, told = as_json(compare, f"{a}:scheduled")
-    assert [side["name"] for side in told["sides"]] == ["A:scheduled:compact", "A:scheduled:scatter"]
+    assert [side["name"] for side in told["sides"]] == ["A:independent", "A:shared:compact", "A:shared:scatter"]
+    _, told = as_json(compare, f"{a}:shared")
+    assert [side["name"] for side in told["sides"]] == ["A:shared:compact", "A:shared:scatter"]
 
 
 @pytest.mark.deep
@@ -551,10 +551,10 @@ def test_bindings_that_differ_in_boundary_or_memory_alone_are_sides(study, compa
     a = study("A", near, far, spec(1, 60))
     _, told = as_json(compare, a)
     assert {side["name"] for side in told["sides"]} == {
-        *("A:scheduled:compact", "A:scheduled:compact-numa-local", "A:scheduled:compact-numa-interleave")
+        *("A:shared:compact", "A:shared:compact-numa-local", "A:shared:compact-numa-interleave")
     }
     _, told = as_json(compare, f"{a}:compact-numa-local", f"{a}:compact-numa-interleave")
-    found = figures(told["points"][0], "makespan_s")
+    found = figures(told["configurations"][0], "makespan_s")
     assert found["A:compact-numa-interleave"]["ratio"]["value"] == pytest.approx(1.5)
     _, said, _ = compare(f"{a}:compact-numa-local", f"{a}:compact")
     assert "binding: compact-numa-local (A:compact-numa-local) and compact (A:compact)" in said
@@ -575,30 +575,30 @@ def test_what_a_study_did_not_ask_for_is_refused_within_it(study, compare, name,
     assert code == 1
     assert error.startswith(f"gpd compare: not comparable: {name}: ")
     assert "(A:independent)" in error
-    assert "(A:scheduled)" in error
+    assert "(A:shared)" in error
 
 
 def test_modes_of_two_studies_are_not_compared_unasked(study, compare):
     a, b = study("A", *BOTH_MODES), study("B", *BOTH_MODES)
-    errors = compare(f"{a}:independent", f"{b}:scheduled")[2]
+    errors = compare(f"{a}:independent", f"{b}:shared")[2]
     assert [line.split(": ")[2] for line in errors] == ["mode", "binding", "profile", "threads"]
-    assert compare(f"{a}:scheduled", f"{b}:scheduled")[0] == 0
+    assert compare(f"{a}:shared", f"{b}:shared")[0] == 0
 
 
 def test_no_run_is_on_both_sides(study, compare):
     a = study("A", *BOTH_MODES)
-    assert refused(compare, a, f"{a}:scheduled") == "A and A:scheduled: the same runs would be on both sides"
+    assert refused(compare, a, f"{a}:shared") == "A and A:shared: the same runs would be on both sides"
 
 
 def test_a_part_that_a_study_does_not_have_is_refused_with_those_there_are(study, compare):
     a = study("A", *BOTH_MODES)
     said = refused(compare, f"{a}:scatter")
-    assert said == f"{a}: no finished run is scatter; there are independent:none, scheduled:compact"
+    assert said == f"{a}: no finished run is scatter; there are independent:none, shared:compact"
 
 
 def test_a_folder_may_have_a_colon_in_its_name(study, compare):
-    _, told = as_json(compare, study("A:scheduled", *A), study("B", *B))
-    assert [side["name"] for side in told["sides"]] == ["A:scheduled", "B"]
+    _, told = as_json(compare, study("A:shared", *A), study("B", *B))
+    assert [side["name"] for side in told["sides"]] == ["A:shared", "B"]
 
 
 # ---- sizes of samples ----------------------------------------------------------------------------------
@@ -609,14 +609,14 @@ def sized(gigabases):
     return {"inputs": {"S1": {"digest": digest("S1"), "bases": gigabases and int(gigabases * 1e9)}}}
 
 
-PER_SAMPLE = [("genomes_per_day", None), ("makespan_s", None), ("barrier_h", MAP), ("busy_h", CALL)]
+PER_SAMPLE = [("genomes_per_day", None), ("makespan_s", None), ("elapsed_h", MAP), ("summed_h", CALL)]
 
 
 @pytest.mark.parametrize("gigabases", [0.9, 1.1, 0.003, None])
 def test_figures_a_sample_have_no_ratio_where_samples_are_of_another_size(study, compare, gigabases):
     names = study("A", *A), study("B", *B, **sized(gigabases))
     _, told = as_json(compare, *names)
-    (point,) = told["points"]
+    (point,) = told["configurations"]
     assert [figures(point, *one)["B"]["ratio"] for one in PER_SAMPLE] == [None] * 4
     assert told["best"][0]["sides"]["B"]["most"]["genomes_per_day"]["ratio"] is None
     size = f"{gigabases:#.3g} Gb" if gigabases else "not recorded"
@@ -627,14 +627,14 @@ def test_figures_a_gigabase_have_a_ratio_whatever_the_size(study, compare):
     """Half as many gigabases in 1 / 1.2 of the time: of each figure a gigabase the ratio is 0.6, or 2 / 1.2."""
     names = study("A", *A), study("B", *B, **sized(0.5))
     _, told = as_json(compare, *names)
-    (point,) = told["points"]
+    (point,) = told["configurations"]
     for one in [("gigabases_per_day", None), ("human_30x_per_day", None)]:
         assert figures(point, *one)["B"]["ratio"]["value"] == pytest.approx(0.6)
     for one in [("barrier_h_per_gigabase", MAP), ("busy_h_per_gigabase", CALL), ("cpu_s_per_gigabase", None)]:
         assert figures(point, *one)["B"]["ratio"]["value"] == pytest.approx(2 * 76 / 91.2)
     out = compare(*names)[1]
     assert "ratio of" in out
-    assert "barrier time, s a gigabase" in out
+    assert "elapsed step time, s a gigabase" in out
     assert "1.20 (" not in out
 
 
@@ -642,7 +642,7 @@ def test_figures_a_gigabase_have_a_ratio_whatever_the_size(study, compare):
 def test_samples_of_about_one_size_have_both_ratios(study, compare, gigabases):
     names = study("A", *A), study("B", *B, **sized(gigabases))
     _, told = as_json(compare, *names)
-    (point,) = told["points"]
+    (point,) = told["configurations"]
     assert figures(point, "genomes_per_day")["B"]["ratio"]["value"] == pytest.approx(1.2)
     assert figures(point, "gigabases_per_day")["B"]["ratio"]["value"] == pytest.approx(1.2 * gigabases)
     assert not any("gigabases a sample" in note for note in told["notes"])
@@ -650,7 +650,7 @@ def test_samples_of_about_one_size_have_both_ratios(study, compare, gigabases):
 
 def test_a_step_of_a_run_without_a_genome_has_no_hours_a_gigabase(study, compare):
     _, told = as_json(compare, study("A", spec(1, 80, failed=1)), study("B", spec(1, 40)))
-    found = figures(told["points"][0], "barrier_h_per_gigabase", MAP)
+    found = figures(told["configurations"][0], "barrier_h_per_gigabase", MAP)
     assert (found["A"]["mean"], found["B"]["mean"]) == (None, pytest.approx(10 / 3600))
 
 
@@ -662,22 +662,22 @@ def test_no_point_in_common_is_refused_with_those_that_there_are(study, compare)
         1,
         "",
         [
-            "gpd compare: no point is in two of these:",
-            "gpd compare: A has germline, scheduled, compact binding: N = 1, 2",
-            "gpd compare: B has germline, scheduled, compact binding: N = 3",
+            "gpd compare: no configuration is in two of these:",
+            "gpd compare: A has germline, shared, compact binding: N = 1, 2",
+            "gpd compare: B has germline, shared, compact binding: N = 3",
         ],
     )
 
 
 def test_what_one_study_alone_has_is_said(study, compare):
     _, out, _ = compare(study("A", spec(1, 80), spec(2, 90), spec(4, 95)), study("B", spec(1, 40)))
-    assert "only in A: germline, scheduled, compact binding: N = 2, 4\n" in out
+    assert "only in A: germline, shared, compact binding: N = 2, 4\n" in out
 
 
 def test_pipelines_are_never_matched(study, compare):
     names = study("A", *A), study("B", *B, pipeline="tuxedo")
     code, _, errors = compare(*names, allow=ALLOWABLE)
-    assert (code, errors[0]) == (1, "gpd compare: no point is in two of these:")
+    assert (code, errors[0]) == (1, "gpd compare: no configuration is in two of these:")
 
 
 def test_rna_seq_has_samples_a_day_and_no_30x(study, compare):
@@ -695,8 +695,10 @@ def test_a_curve_is_held_against_its_own_kind_first(study, compare):
     b = study("B", spec(1, 40))
     code, told = as_json(compare, a, b, allow=["binding"])
     assert code == 0
-    assert [(one["binding"], figures(one, "makespan_s")["B"]["mean"]) for one in told["points"]] == [("compact", 40)]
-    assert "only in A: germline, scheduled, scatter binding: N = 1" in told["notes"]
+    assert [(one["binding"], figures(one, "makespan_s")["B"]["mean"]) for one in told["configurations"]] == [
+        ("compact", 40)
+    ]
+    assert "only in A: germline, shared, scatter binding: N = 1" in told["notes"]
 
 
 # ---- published figures -------------------------------------------------------------------------------
@@ -720,8 +722,8 @@ def test_published_figures_have_no_interval_and_no_repeats(study, compare):
     Mapping took 2.44 h, and of 86.4 s and 96 s a quarter.
     """
     _, told = as_json(compare, study("A", *A), "published:7763")
-    (point,) = told["points"]
-    assert (point["mode"], point["binding"], point["n"]) == ("scheduled", "compact", 1)
+    (point,) = told["configurations"]
+    assert (point["mode"], point["binding"], point["n"]) == ("shared", "compact", 1)
     found = figures(point, "genomes_per_day")["published:7763"]
     assert (found["n"], found["mean"], found["se"]) == (1, pytest.approx(0.9375), None)
     assert found["ratio"] is None
@@ -731,27 +733,27 @@ def test_published_figures_have_no_interval_and_no_repeats(study, compare):
     assert human["A"]["mean"] == pytest.approx(950 / 93)
     ratio = {"value": pytest.approx(0.9375 * 53 * 3.1 / 950), "low": None, "high": None}
     assert human["published:7763"]["ratio"] == ratio
-    assert figures(point, "barrier_h", MAP)["published:7763"]["mean"] == pytest.approx(2.44)
-    assert figures(point, "barrier_h", MAP)["published:7763"]["ratio"] is None
+    assert figures(point, "elapsed_h", MAP)["published:7763"]["mean"] == pytest.approx(2.44)
+    assert figures(point, "elapsed_h", MAP)["published:7763"]["ratio"] is None
     mapping = figures(point, "barrier_h_per_gigabase", MAP)["published:7763"]
     assert mapping["mean"] == pytest.approx(2.44 / (53 * 3.1))
     assert mapping["ratio"]["value"] == pytest.approx(2.44 / (53 * 3.1) / (91.2 / 4 / 3600))
     assert figures(point, "cpu_utilisation")["published:7763"]["mean"] is None
-    assert figures(point, "busy_h", MAP)["published:7763"]["mean"] is None
+    assert figures(point, "summed_h", MAP)["published:7763"]["mean"] is None
 
 
 def test_published_figures_stand_beside_each_mode(study, compare):
     names = study("A", *BOTH_MODES), study("B", *BOTH_MODES), "published:7763"
-    assert [(one["mode"], list(one["sides"])) for one in as_json(compare, *names)[1]["points"]] == [
+    assert [(one["mode"], list(one["sides"])) for one in as_json(compare, *names)[1]["configurations"]] == [
         ("independent", ["A", "B", "published:7763"]),
-        ("scheduled", ["A", "B", "published:7763"]),
+        ("shared", ["A", "B", "published:7763"]),
     ]
     assert compare(*names)[1].count("published:7763: most genomes a day") == 1
 
 
 def test_published_figures_come_in_the_order_in_which_they_are_named(study, compare):
     _, told = as_json(compare, "published:7763", study("A", *A))
-    found = figures(told["points"][0], "gigabases_per_day")
+    found = figures(told["configurations"][0], "gigabases_per_day")
     expected = pytest.approx(950 / (0.9375 * 53 * 3.1))
     assert (found["published:7763"]["ratio"], found["A"]["ratio"]["value"]) == (None, expected)
 
@@ -782,11 +784,11 @@ def test_published_alone_is_all_of_it(compare):
     code, told = as_json(compare, "published")
     assert code == 0
     assert len(told["sides"]) == 10
-    assert [(point["n"], len(point["sides"])) for point in told["points"]] == [
+    assert [(point["n"], len(point["sides"])) for point in told["configurations"]] == [
         *((1, 10), (2, 2), (4, 2), (8, 2), (12, 2), (16, 2))
     ]
     (curve,) = told["best"]
-    assert [curve["sides"][f"published:{sku}"]["knee"]["n"] for sku in ("8352Y", "8358", "7763", "6248")] == [
+    assert [curve["sides"][f"published:{sku}"]["saturation"]["n"] for sku in ("8352Y", "8358", "7763", "6248")] == [
         *(16, 14, 6, 1)
     ]
 
@@ -814,7 +816,7 @@ def test_a_study_without_a_finished_run_is_refused(study, compare):
 
 def test_a_broken_record_is_refused_with_its_file(study, compare):
     a = study("A", *A)
-    path = a / "germline-n1-scheduled-compact-r1" / "run.json"
+    path = a / "germline-n1-shared-compact-r1" / "run.json"
     path.write_text("{")
     assert refused(compare, a, "published").startswith(f"{path} line 1: not JSON")
 
@@ -855,9 +857,9 @@ def rows_of(out, caption):
 
 
 def test_the_first_table_has_a_row_a_side_at_its_best_n(study, compare):
-    """A: 1000 and 900 a day at N = 1, and 172800 / 100 = 1728 at 2; the published figures: see test_series.py."""
+    """A: 1000 and 900 a day at N = 1, and 172800 / 100 = 1728 at 2; the published figures: see test_curve.py."""
     names = study("A", *A, spec(2, 100)), "published:8352Y"
-    assert rows_of(compare(*names)[1], "germline, scheduled, compact binding: each at its best N") == [
+    assert rows_of(compare(*names)[1], "germline, shared, compact binding: each at its best N") == [
         ["A", "8352Y", "2", "2", "0", "2", "1,728", "1,728", "18.6", ""],
         ["published:8352Y", "8352Y", "64", "16", "2", "12", "6.02", "990", "10.6", "0.573 (no CI)"],
     ]
@@ -870,7 +872,7 @@ def test_the_table_of_a_point_has_each_figure_beside_its_ratio(study, compare):
     """
     code, out, _ = compare(study("A", *A), study("B", *B))
     assert code == 0
-    rows = {specs[0]: specs[1:] for specs in rows_of(out, "germline, N = 1, scheduled, compact binding ")}
+    rows = {specs[0]: specs[1:] for specs in rows_of(out, "germline, N = 1, shared, compact binding ")}
     assert rows["makespan, s"][:2] == ["91.2 \u00b1 4.8", "76.0 \u00b1 4.0"]
     assert rows["makespan, s"][2].startswith("0.833 (")
     assert rows["genomes a day"][:2] == ["950 \u00b1 50", "1,140 \u00b1 60"]
@@ -881,7 +883,7 @@ def test_the_table_of_a_point_has_each_figure_beside_its_ratio(study, compare):
 
 
 def test_modes_of_one_study_stand_beside_each_other_and_beside_what_was_published(study, compare):
-    name, modes = study("first", *BOTH_MODES), ["first:independent", "first:scheduled"]
+    name, modes = study("first", *BOTH_MODES), ["first:independent", "first:shared"]
     for others, published in (((), []), (("published",), [f"published:{sku}" for sku in SKUS])):
         code, out, _ = compare(name, *others)
         assert code == 0
@@ -895,7 +897,7 @@ def test_a_processor_without_a_sku_is_what_it_calls_itself(tmp_path, compare):
         path.write_text(json.dumps(told | {"host": {"cpu_model": "AMD EPYC"}}))
     assert [row[:2] for row in rows_of(compare(folder)[1], "each at its best N")] == [
         ["A:independent", "AMD EPYC"],
-        ["A:scheduled", "AMD EPYC"],
+        ["A:shared", "AMD EPYC"],
     ]
 
 

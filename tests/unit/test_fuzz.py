@@ -11,18 +11,18 @@ import pytest
 import recorded_studies
 from conftest import ROOT, script
 from fuzzing import FEW, MANY, SEED, YAML, Target, as_json, as_table, as_yaml, changed_bytes, nearly
+from gpd.packages.checking import check
 from hypothesis import strategies as st
 from launcher import show
 from launching import TOPOLOGIES as FOLDER
 from test_inputs import SCHEMAS, bam, bgzip, cram, fastq, tabix
 from test_ledger_command import killed, record
 
-from gpd.bundles import read
-from gpd.bundles.checking import check
 from gpd.commands import ledger as ledger_command
 from gpd.commands.subcommands import Terminal
 from gpd.errors import GpdError
 from gpd.lab import study
+from gpd.packages import read
 from gpd.pipelines import GERMLINE
 from gpd.records import ledger_check
 from gpd.records.ledger import LedgerWarning, read_ledger
@@ -61,7 +61,7 @@ THROUGHPUT = {
     "name": "study",
     "pipelines": {"germline": {"directory": ".", "config": "config.yaml"}},
     "concurrent_samples": [1, 2],
-    "modes": ["scheduled"],
+    "modes": ["shared"],
     "bindings": ["compact", {"policy": "scatter", "memory": "local"}],
     "repeats": "auto",
     "precision": 0.025,
@@ -240,7 +240,7 @@ def judge_ledger(folder: Path):
     return judge
 
 
-RUN = "germline-n1-scheduled-compact-r1"
+RUN = "germline-n1-shared-compact-r1"
 RUN, PLANNED = (json.loads((recorded_studies.study() / RUN / name).read_text()) for name in ("run.json", "cell.json"))
 NODE = json.loads((GOLDEN / "nodes" / "epyc-2x64.json").read_text())
 NODE |= {"latency": None, "cores": NODE["cores"][:2]}
@@ -248,9 +248,9 @@ STUDY = {
     **{"schema": 1, "cores": 2, "pools": {"germline": [{"name": "S1"}]}},
     "study": {
         **{"name": "s", "directory": ".", "pipelines": {"germline": {"directory": ".", "config": "c"}}},
-        **{"concurrent_samples": [1], "modes": ["scheduled"], "bindings": ["compact"], "nodes": [1], "repeats": 3},
+        **{"concurrent_samples": [1], "modes": ["shared"], "bindings": ["compact"], "nodes": [1], "repeats": 3},
         **{"precision": 0.025, "most_repeats": 10, "warm_up": 1, "seed": 1, "cache": "as_is", "cores": None},
-        **{"threads": {}, "profiles": {"scheduled": "p"}, "keep_results": False},
+        **{"threads": {}, "profiles": {"shared": "p"}, "keep_results": False},
     },
 }
 RECORDS = {
@@ -291,7 +291,7 @@ def judge_records(folder: Path):
 
 
 MANIFEST = {
-    **{"format": "gpd-bundle", "schema": 1, "gpd_version": "0.1.0", "study": "s"},
+    **{"format": "gpd-package", "schema": 1, "gpd_version": "0.1.0", "study": "s"},
     **{"replaced": {"hosts": 0, "users": 0, "paths": 0}, "left_out": [], "members": {}},
 }
 

@@ -7,7 +7,7 @@ GRID = Grid(
     ("step", "N = 1\n(first)", "a|b"),
     (
         Group((Line("align", (Entry("1.50", "± 0.20"), Entry("007")), number="1"),)),
-        Group((Line("total", (Entry("1,000"), Entry(""))),), title="barrier time, h"),
+        Group((Line("total", (Entry("1,000"), Entry(""))),), title="elapsed step time, h"),
     ),
     notes=("a note",),
 )

@@ -354,7 +354,7 @@ def test_cpu_shares():
 
 
 @pytest.mark.parametrize(
-    ("cpus", "busy_s", "threshold", "busy"),
+    ("cpus", "summed_s", "threshold", "busy"),
     [
         (2, 0.1, 0.1, False),  # a tenth of a CPU: not more than that
         (2, 0.11, 0.1, True),
@@ -362,10 +362,10 @@ def test_cpu_shares():
         (64, 1.0, 0.5, True),  # one job on one of 64 CPUs
     ],
 )
-def test_a_busy_node_is_said(cpus, busy_s, threshold, busy):
-    after = IDLE | {"idle": IDLE["idle"] + cpus - busy_s, "user": IDLE["user"] + busy_s}
+def test_a_busy_node_is_said(cpus, summed_s, threshold, busy):
+    after = IDLE | {"idle": IDLE["idle"] + cpus - summed_s, "user": IDLE["user"] + summed_s}
     load = host.describe(facts(lscpu_parse(1, cpus, 1, cpus), cpu_times=(IDLE, after))).load
-    assert (load.threshold_cpus, load.busy, load.busy_cpus) == (threshold, busy, pytest.approx(busy_s, abs=0.01))
+    assert (load.threshold_cpus, load.busy, load.busy_cpus) == (threshold, busy, pytest.approx(summed_s, abs=0.01))
     assert (load.load_1min, load.load_5min, load.load_15min) == (0.1, 0.2, 0.3)
 
 

@@ -23,7 +23,7 @@ from gpd.lab import single_run
 from gpd.tables.summary import Failure
 
 GOLDEN = recorded_studies.study()
-RUNS = ("germline-n1-scheduled-compact-r1", "germline-n1-scheduled-compact-r2")
+RUNS = ("germline-n1-shared-compact-r1", "germline-n1-shared-compact-r2")
 FIRST = RUNS[0]
 ORDERS = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"  # a terminal would clear itself, rename itself, turn text around
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -166,8 +166,8 @@ def test_a_name_that_leads_elsewhere_is_refused(study, field, name):
 @pytest.mark.parametrize("name", ["run.json", "../study.json", "../node.json", "../starts.jsonl"])
 def test_json_beyond_reason_is_refused(study, name, text):
     (study / FIRST / name).write_text(text)
-    if name == "../starts.jsonl":  # of no concern to a report, but to a bundle
-        code, _, said = gpd("bundle", study)
+    if name == "../starts.jsonl":  # of no concern to a report, but to a package
+        code, _, said = gpd("package", study)
         assert code == 0 or len(said.splitlines()) == 1
     else:
         refused("report", study)

@@ -11,7 +11,7 @@ from recording import write_pool
 from gpd.cluster import slurm
 from gpd.lab import placement, runner, single_run, study
 from gpd.lab.study import Sample, StudyError
-from gpd.records.run_spec import Series
+from gpd.records.run_spec import CurveKey
 from gpd.tables import collect
 
 # what Slurm 22.05 prints of a node of two CPUs, one of which it keeps from jobs
@@ -104,10 +104,10 @@ def test_nodes_of_two_kinds_are_refused_where_both_are_wanted(monkeypatch):
 def test_each_number_of_nodes_is_a_curve_and_a_run_has_the_cores_of_all(settings, monkeypatch):
     place(monkeypatch, node("a"), node("b"))
     plan = runner.make_plan(settings)
-    found = {spec.name: (spec.series, spec.nodes, spec.cores, spec.threads) for spec in plan.specs}
+    found = {spec.name: (spec.curve, spec.nodes, spec.cores, spec.threads) for spec in plan.specs}
     assert found == {
         f"germline-n2-cluster{count}-compact-r1": (
-            *(Series("germline", "cluster", "compact", count), count, 16 * count, {}),
+            *(CurveKey("germline", "cluster", "compact", count), count, 16 * count, {}),
         )
         for count in (1, 2)
     }
@@ -117,7 +117,7 @@ def test_each_number_of_nodes_is_a_curve_and_a_run_has_the_cores_of_all(settings
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"modes": ["cluster", "scheduled"]}, "modes: cluster stands alone in a study"),
+        ({"modes": ["cluster", "shared"]}, "modes: cluster stands alone in a study"),
         ({"cache": "warm"}, "cache: the page cache of other machines can't be made warm"),
     ],
 )
@@ -129,7 +129,7 @@ def test_what_does_not_go_with_other_machines_is_refused(settings, changes, faul
 
 def test_other_modes_have_one_node(tmp_path, settings):
     own = study.read_study(settings)
-    lines = study.series(replace(own, modes=("scheduled", "independent")), "germline")
+    lines = study.curve(replace(own, modes=("shared", "independent")), "germline")
     assert {line.nodes for line in lines} == {1}
 
 
@@ -202,8 +202,8 @@ def test_no_duration_is_taken_across_two_nodes(settings, monkeypatch):
     assert {n: run.host for n, run in runs.items()} == {1: "a", 2: "a, b"}
     assert {run.peak_memory_mib for run in tables.runs} == {None}
     assert {job.start_s for job in tables.jobs} == {sample.end_s for sample in tables.samples} == {None}
-    assert {step.barrier_h for step in tables.steps} == {None}
+    assert {step.elapsed_h for step in tables.steps} == {None}
     assert {job.wall_s for job in tables.jobs} == {10.0}, "that is one node's own"
-    assert {point.nodes: point.genomes_per_day.mean for point in tables.points} == {1: 1728.0, 2: 2160.0}
-    assert {point.nodes: point.node_efficiency for point in tables.points} == {1: 1.0, 2: 0.625}
+    assert {point.nodes: point.genomes_per_day.mean for point in tables.configurations} == {1: 1728.0, 2: 2160.0}
+    assert {point.nodes: point.node_efficiency for point in tables.configurations} == {1: 1.0, 2: 0.625}
     assert (runs[1].cpu_utilisation, runs[2].cpu_utilisation) == pytest.approx((16 / 1600, 16 / 2560))

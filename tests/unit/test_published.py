@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpd.pipelines import ALTERNATIVES, PIPELINES
-from gpd.published import figures, series
+from gpd.published import curves, figures
 from gpd.published.figures import SINGLE, THROUGHPUT, TOTALS, PublishedError, PublishedRun
 
 HEADS = {
@@ -246,5 +246,5 @@ def test_check_of_the_published_figures(capsys):
 def test_what_cannot_be_recomputed_is_said(folder):
     totals = [["X1", 1, 0, "24.00", "1.00"], ["X2", 4, 0, "30.00", ""]]
     place = folder(**{THROUGHPUT: step_rows(), TOTALS: totals})
-    notes = [series.notes(run) for run in figures.read(place)]
+    notes = [curves.notes(run) for run in figures.read(place)]
     assert notes == [[], ["X2, N = 4: total hours: printed 30.00, which the rows do not suffice to recompute"]]

@@ -19,7 +19,7 @@ from pages import Page, row, text_of
 from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import PIPELINES
 from gpd.records.host import Load
-from gpd.records.run_spec import Series
+from gpd.records.run_spec import CurveKey
 from gpd.reports import figures, report, study_figures
 from gpd.reports.findings import find
 from gpd.statistics.estimates import Estimate
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("drawn_once")
 
 GOLDEN = recorded_studies.study()
 SVG = "{http://www.w3.org/2000/svg}"
-SCHEDULED = "germline-n2-scheduled-compact-r1"
+SHARED = "germline-n2-shared-compact-r1"
 NASTY = "<script>alert(1)</script> a | b `c` **d** [e](f) &lt; $x$\nsecond line"
 
 
@@ -128,9 +128,9 @@ def test_it_names_no_path_and_no_time_of_its_own(html, folder):
 
 def test_every_figure_says_in_words_what_it_shows(findings):
     shown = [figure for pipeline in findings.pipelines for figure in pipeline.figures]
-    shown += [figure for pipeline in findings.pipelines for line in pipeline.series for figure in line.figures]
+    shown += [figure for pipeline in findings.pipelines for line in pipeline.curve for figure in line.figures]
     drawings = [figure.drawing for figure in shown if figure.drawing]
-    assert len(drawings) == 8  # two curves of germline; steps and timeline of three series
+    assert len(drawings) == 8  # two curves of germline; steps and timeline of three curve
     for drawing in drawings:
         root = ElementTree.fromstring(drawing.svg)
         assert root.get("role") == "img"
@@ -150,7 +150,7 @@ def test_a_small_genome_does_not_pass_for_a_human_one(findings):
     assert headline.counts == "genomes a day, of 0.040 gigabases each"
     assert ("0.581", "human genomes at 30x a day") in [(entry.text, name) for entry, name in headline.others]
     assert "not whole human genomes: a sample has 0.043% of the bases" in headline.scale
-    assert headline.reached.startswith("N = 2 samples at once, scheduled, compact binding, on AMD EPYC 7763")
+    assert headline.reached.startswith("N = 2 samples at once, shared, compact binding, on AMD EPYC 7763")
 
 
 @pytest.mark.deep
@@ -167,7 +167,7 @@ def test_samples_of_rna_are_no_genomes(findings):
 
 @pytest.mark.deep
 def test_where_no_sample_succeeded_there_is_no_best(golden):
-    points = changed(golden.points, {}, genomes_per_day=Estimate(2, 0.0, 0.0, 0.0))
+    points = changed(golden.configurations, {}, genomes_per_day=Estimate(2, 0.0, 0.0, 0.0))
     assert find(replace(golden, points=points), (), ()).headlines[0].best.text == "none"
 
 
@@ -182,8 +182,8 @@ def test_one_repeat_has_no_error(findings):
 
 @pytest.mark.deep
 def test_a_missing_value_is_blank(golden, written):
-    where = {"step": "mark_duplicates", "n": 2, "mode": "scheduled"}
-    html, plain = written(replace(golden, steps=changed(golden.steps, where, barrier_h=None)))
+    where = {"step": "mark_duplicates", "n": 2, "mode": "shared"}
+    html, plain = written(replace(golden, steps=changed(golden.steps, where, elapsed_h=None)))
     assert row(plain, "mark_duplicates") == ["4.1", ""]
     assert row(plain, "realign_indels") == ["not run", "not run"]
     for text in (html, plain):
@@ -191,8 +191,8 @@ def test_a_missing_value_is_blank(golden, written):
 
 
 def test_times_are_means_over_repeats_without_the_warm_up(golden, plain):
-    own = [one for one in golden.steps if (one.mode, one.step, one.n) == ("scheduled", "haplotype_caller", 1)]
-    counting = [one.barrier_h for one in own if not one.warm_up]
+    own = [one for one in golden.steps if (one.mode, one.step, one.n) == ("shared", "haplotype_caller", 1)]
+    counting = [one.elapsed_h for one in own if not one.warm_up]
     assert len(counting) == 2 < len(own)
     assert row(plain, "haplotype_caller")[0] == f"{fmean(counting) * 3600:.1f}"
 
@@ -218,7 +218,7 @@ def test_many_n_are_parted_evenly(golden):
 
     one = only(golden, pipeline="tuxedo")
     many = replace(one, **{name: spread(getattr(one, name)) for name in ("steps", "runs", "points")})
-    grids = find(many, (), ()).pipelines[0].series[0].grids
+    grids = find(many, (), ()).pipelines[0].curve[0].grids
     assert [grid.heads[1:] for grid in grids[:2]] == [
         tuple(f"N = {n}" for n in counts) for counts in (range(1, 7), range(7, 13))
     ]
@@ -246,7 +246,7 @@ def test_what_users_and_tools_wrote_is_no_markup(golden, written):
 
 @pytest.mark.deep
 def test_outputs_that_differ_are_an_error_above_all_else(golden, written):
-    found = Disagreement("calls", ("HG003",), {"a" * 64: (SCHEDULED,), "b" * 64: ("other-run",)}, "germline")
+    found = Disagreement("calls", ("HG003",), {"a" * 64: (SHARED,), "b" * 64: ("other-run",)}, "germline")
     html, plain = written(golden, disagreements=[found])
     for text in (html, plain):
         said = "Samples that ran in several runs gave different results: calls of HG003 (germline)"
@@ -270,7 +270,7 @@ def test_how_many_outputs_agree_is_said(plain):
 
 def test_runs_that_did_not_end_are_named_and_in_no_figure(html, plain):
     for text in (html, plain):
-        assert text.count("germline-n4-scheduled-compact-r1") == 1
+        assert text.count("germline-n4-shared-compact-r1") == 1
         assert "1 run did not end" in text
         assert not re.search(r"N = 4(</th>| \|)", text)
 
@@ -286,11 +286,11 @@ def test_no_text_is_markup(golden, written):
 
 @pytest.mark.deep
 def test_a_broken_binding_is_said_at_the_top(golden, written):
-    where = {"run": SCHEDULED, "step": "mark_duplicates", "sample": "HG001"}
+    where = {"run": SHARED, "step": "mark_duplicates", "sample": "HG001"}
     _, plain = written(replace(golden, jobs=changed(golden.jobs, where, binding_ok=False)))
     said = "Binding was broken: 1 job ran on CPUs outside the allocation"
     assert plain.index(said) < plain.index("Best of germline")
-    assert f"mark_duplicates HG001 in {SCHEDULED}." in plain
+    assert f"mark_duplicates HG001 in {SHARED}." in plain
     assert (
         "72 of 123 jobs of the steps had an allocation of CPUs, disjoint from all others; 71 were seen to keep" in plain
     )
@@ -299,10 +299,10 @@ def test_a_broken_binding_is_said_at_the_top(golden, written):
 @pytest.mark.deep
 def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
     """What the ledgers tell of it, and nothing where they tell nothing."""
-    where = {"run": SCHEDULED, "step": "mark_duplicates"}
+    where = {"run": SHARED, "step": "mark_duplicates"}
     jobs = changed(golden.jobs, where, contended=True, foreign_cpu_s=1.25)
     _, plain = written(replace(golden, jobs=jobs))
-    said = f"busy by processes that are no job of ours, in {SCHEDULED}: such processes took 2.50 s. Figures"
+    said = f"busy by processes that are no job of ours, in {SHARED}: such processes took 2.50 s. Figures"
     assert f"CPUs of 2 jobs were kept {said}" in plain
     assert plain.index(said) < plain.index("Best of germline")
     assert "hypervisor" not in plain
@@ -315,26 +315,26 @@ def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
 @pytest.mark.deep
 def test_a_bad_sample_and_a_job_outside_of_the_steps_are_named(golden, written):
     samples = changed(golden.samples, {"sample": "HG004", "succeeded": False}, fault="data")
-    jobs = changed(golden.jobs, {"run": SCHEDULED, "rule": "samtools_stats", "sample": "HG001"}, exit_code=1)
+    jobs = changed(golden.jobs, {"run": SHARED, "rule": "samtools_stats", "sample": "HG001"}, exit_code=1)
     _, plain = written(replace(golden, samples=samples, jobs=jobs))
     assert "1 sample has bad data, for it fails wherever drawn, alone too: HG004." in plain
-    assert f"1 job of no named step failed: samtools_stats HG001 in {SCHEDULED}." in plain
+    assert f"1 job of no named step failed: samtools_stats HG001 in {SHARED}." in plain
     assert row(plain, "HG004")[3] == "its data"
 
 
 @pytest.mark.deep
 def test_a_run_whose_samples_waited_for_the_disk_is_named(golden, written):
     records = [
-        replace(record, waited_for_disk=("HG002",)) if record.spec.name == SCHEDULED else record
+        replace(record, waited_for_disk=("HG002",)) if record.spec.name == SHARED else record
         for record in golden.records
     ]
     _, plain = written(replace(golden, records=tuple(records)))
-    assert f"Fewer samples than N ran at once, for the disk had no room: 1 of 2 in {SCHEDULED} waited." in plain
+    assert f"Fewer samples than N ran at once, for the disk had no room: 1 of 2 in {SHARED} waited." in plain
 
 
 @pytest.mark.deep
 def test_a_job_outside_of_the_steps_that_was_mended_by_a_retry_is_not_named(golden, written):
-    again = {"run": SCHEDULED, "rule": "samtools_stats", "sample": "HG001"}
+    again = {"run": SHARED, "rule": "samtools_stats", "sample": "HG001"}
     failed = changed(golden.jobs, again, exit_code=1)
     both = [*failed, *golden.jobs]
     assert "of no named step" not in written(replace(golden, jobs=both))[1]
@@ -355,10 +355,10 @@ def test_a_busy_node_and_repeats_on_different_nodes_are_said(golden, written):
 # ---- figures -----------------------------------------------------------------------------------------
 
 
-def test_the_knee_is_marked_and_said(findings):
-    (throughput, *_), series = (part := findings.pipelines[0]).figures, part.series
-    assert ">knee</text>" in throughput.drawing.svg
-    assert series[0].knee.startswith("Knee: N = 2. ")
+def test_the_saturation_is_marked_and_said(findings):
+    (throughput, *_), curve = (part := findings.pipelines[0]).figures, part.curve
+    assert ">saturation point</text>" in throughput.drawing.svg
+    assert curve[0].saturation.startswith("Knee: N = 2. ")
 
 
 @pytest.mark.deep
@@ -375,41 +375,41 @@ def test_one_n_has_no_curve_and_that_is_said(golden, written):
     html, plain = written(only(golden, pipeline="germline", n=1), references=())
     for text in (html, plain):
         assert "No curve of genomes a day: it takes more than one N" in text
-        assert "No knee: one N alone was run." in text
+        assert "No saturation point: one N alone was run." in text
     assert "germline-throughput" not in html
-    assert "germline-scheduled-compact-steps" in html
+    assert "germline-shared-compact-steps" in html
 
 
 def test_a_study_of_which_no_run_has_ended(golden, written):
     html, plain = written(only(golden, pipeline="none"))
     for text in (html, plain):
         assert "No run of this study has ended" in text
-        assert "germline-n4-scheduled-compact-r1" in text
+        assert "germline-n4-shared-compact-r1" in text
     assert "<svg" not in html
 
 
 @pytest.mark.deep
 def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
-    own = [job for job in golden.jobs if job.run == SCHEDULED and job.timed]
+    own = [job for job in golden.jobs if job.run == SHARED and job.timed]
     many = [
         structs.replace(job, start_s=job.start_s + 130 * at, end_s=job.end_s + 130 * at)
         for at in range(100)
         for job in own
     ]
-    shown = study_figures.timeline_figure(Series("germline", "scheduled", "compact"), many)
+    shown = study_figures.timeline_figure(CurveKey("germline", "shared", "compact"), many)
     assert f"The longest 1,500 of {len(many):,} bars are shown." in shown.note
     assert shown.drawing.svg.count("<path") < 1600
 
 
 @pytest.mark.deep
 def test_jobs_whose_end_nobody_saw_are_left_out_and_counted(golden):
-    where = {"run": SCHEDULED, "step": "apply_variant_recalibration", "sample": "HG001"}
+    where = {"run": SHARED, "step": "apply_variant_recalibration", "sample": "HG001"}
     findings = find(replace(golden, jobs=changed(golden.jobs, where, end_s=None)), (), ())
-    assert "1 attempt whose end nobody saw is not shown." in findings.pipelines[0].series[0].figures[1].note
+    assert "1 attempt whose end nobody saw is not shown." in findings.pipelines[0].curve[0].figures[1].note
 
 
 def test_jobs_without_a_allocation_have_lanes_by_sample(findings):
-    shown = findings.pipelines[0].series[1].figures[1]
+    shown = findings.pipelines[0].curve[1].figures[1]
     assert "Its jobs had no allocation of CPUs" in shown.note
     assert ">HG003</text>" in shown.drawing.svg
 

@@ -31,8 +31,8 @@ RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |^\S|\Z)", re.MULTILINE | re.DOT
 STEP = re.compile(r'(?:bound|scattered)\(\s*"(\w+)"')
 
 
-def step(name="haplotype_caller", uses_threads=True, mem_mb=6000, widths=range(1, 129)):
-    return Step("germline", name, ("S1",), (f"results/{name}/S1",), uses_threads, dict.fromkeys(widths, mem_mb))
+def step(name="haplotype_caller", uses_threads=True, mem_mb=6000, thread_counts=range(1, 129)):
+    return Step("germline", name, ("S1",), (f"results/{name}/S1",), uses_threads, dict.fromkeys(thread_counts, mem_mb))
 
 
 def asked(**changes):
@@ -72,10 +72,10 @@ def test_no_run_asks_for_more_than_two_sockets_of_64_cores_have(epyc):
 
 def test_widths_none_of_which_the_node_has_are_refused_in_one_line():
     with pytest.raises(StudyError) as error:
-        plan.refuse_too_wide(asked(threads=(64, 128)), Node(2, 8000))
+        plan.refuse_too_many(asked(threads=(64, 128)), Node(2, 8000))
     assert str(error.value) == "--threads 64, 128: more than the 2 cores that may be used here: name fewer"
     for threads in ((), (2, 64)):
-        plan.refuse_too_wide(asked(threads=threads), Node(2, 8000))
+        plan.refuse_too_many(asked(threads=threads), Node(2, 8000))
 
 
 def test_scaling_run_with_more_threads_than_there_are_ends_with_2(tmp_path, monkeypatch):
@@ -89,10 +89,10 @@ def test_scaling_run_with_more_threads_than_there_are_ends_with_2(tmp_path, monk
 
 
 def test_widths_are_powers_of_two_and_all_cores_where_none_are_named(epyc):
-    assert plan.widths((), epyc.cores) == (1, 2, 4, 8, 16, 32, 64, 128)
-    assert plan.widths((), 24) == (1, 2, 4, 8, 16, 24)
-    assert plan.widths((), 1) == (1,)
-    assert plan.widths((4, 2, 4), 8) == (2, 4)
+    assert plan.thread_counts((), epyc.cores) == (1, 2, 4, 8, 16, 32, 64, 128)
+    assert plan.thread_counts((), 24) == (1, 2, 4, 8, 16, 24)
+    assert plan.thread_counts((), 1) == (1,)
+    assert plan.thread_counts((4, 2, 4), 8) == (2, 4)
 
 
 @pytest.mark.deep
@@ -103,7 +103,9 @@ def test_widths_are_powers_of_two_and_all_cores_where_none_are_named(epyc):
     job_mb=st.integers(0, 70_000),
 )
 def test_a_run_never_overfills_its_node(cores, mem_mb, wanted, job_mb):
-    specs, _ = grid(asked(threads=tuple(wanted)), [step(mem_mb=job_mb, widths=range(1, 301))], Node(cores, mem_mb))
+    specs, _ = grid(
+        asked(threads=tuple(wanted)), [step(mem_mb=job_mb, thread_counts=range(1, 301))], Node(cores, mem_mb)
+    )
     for spec in specs:
         assert spec.step.threads * spec.step.copies <= cores
         assert spec.step.copies == 1 or spec.step.copies * job_mb <= mem_mb, (
@@ -115,9 +117,9 @@ def test_memory_holds_fewer_copies_than_cores_do_and_that_is_said():
     specs, left_out = grid(asked(threads=(1, 4)), [step()], Node(16, 20_000))
     assert {(spec.step.threads, spec.step.copies) for spec in specs if spec.step.occupancy == FULL} == {(1, 3), (4, 3)}
     assert left_out == [
-        f"haplotype_caller: the node's 20000 MB of memory hold 3 of {most} copies of {width} threads: each asks for "
+        f"haplotype_caller: the node's 20000 MB of memory hold 3 of {most} copies of {threads} threads: each asks for "
         "6000 MB"
-        for width, most in ((1, 16), (4, 4))
+        for threads, most in ((1, 16), (4, 4))
     ]
 
 
@@ -127,7 +129,7 @@ def test_a_step_of_one_thread_is_measured_over_occupancy_alone():
         (1, ALONE, 1),
         (1, FULL, 8),
     }
-    assert left_out == ["base_recalibration: its tools use one thread alone: one width, alone and with the node full"]
+    assert left_out == ["base_recalibration: its tools use one thread alone: one threads, alone and with the node full"]
 
 
 def test_in_pieces_any_step_has_all_widths():
@@ -194,11 +196,11 @@ def test_seconds_are_told_of_what_was_measured_and_of_nothing_else():
     walls: dict[tuple, list[float]] = {}
     for path in folder.glob("*/run.json"):
         record = read_run(path)
-        walls.setdefault(record.spec.step.width, []).append(record.wall_s)
+        walls.setdefault(record.spec.step.setting, []).append(record.wall_s)
     of_both_bindings = [spec for spec in specs if spec.step.threads == 16 and spec.step.occupancy == FULL]
     assert len({spec.binding for spec in of_both_bindings}) == 2
     told = runner.estimates_s(planned(folder, specs), specs)
-    assert told == [median(walls[spec.step.width]) for spec in specs]
+    assert told == [median(walls[spec.step.setting]) for spec in specs]
     never = replace(specs[0], step=replace(specs[0].step, threads=3))
     assert runner.estimates_s(planned(folder, specs), [never]) == [None]
 

@@ -79,7 +79,7 @@ def test_the_figures_of_a_run_are_those_of_its_ledgers(golden, step):
 
 
 def test_a_point_is_its_repeats_without_warm_ups(golden):
-    point = row(golden.points, **MAPPING, occupancy="full", threads=4)
+    point = row(golden.configurations, **MAPPING, occupancy="full", threads=4)
     runs = [run for run in rows(golden.runs, **MAPPING, occupancy="full", threads=4) if not run["warm_up"]]
     times = [run["step_s"] for run in runs]
     assert point["repeats"] == len(runs) == 2
@@ -88,21 +88,21 @@ def test_a_point_is_its_repeats_without_warm_ups(golden):
     assert point["step_s_se"] == pytest.approx(stdev(times) / math.sqrt(2))
     warm_ups = [run for run in row_dicts(golden.runs) if run["warm_up"]]
     assert warm_ups
-    assert sum(point["repeats"] for point in row_dicts(golden.points)) == len(golden.runs) - len(warm_ups)
+    assert sum(point["repeats"] for point in row_dicts(golden.configurations)) == len(golden.runs) - len(warm_ups)
 
 
 def test_efficiency_is_that_of_one_thread_over_as_many(golden):
-    one, four = (row(golden.points, **MAPPING, occupancy="alone", threads=threads) for threads in (1, 4))
+    one, four = (row(golden.configurations, **MAPPING, occupancy="alone", threads=threads) for threads in (1, 4))
     assert four["efficiency"] == pytest.approx(one["step_s_mean"] / 4 / four["step_s_mean"])
     assert four["efficiency_low"] < four["efficiency"] < four["efficiency_high"]
     assert (one["efficiency"], one["efficiency_low"]) == (1.0, None)
-    assert row(golden.points, **MAPPING, occupancy="full", threads=4)["efficiency"] is None, (
+    assert row(golden.configurations, **MAPPING, occupancy="full", threads=4)["efficiency"] is None, (
         "one thread was not measured"
     )
 
 
 def test_bindings_that_differ_in_boundary_and_memory_alone_are_points_of_their_own(golden):
-    names = {point["binding"] for point in rows(golden.points, step="map_and_sort", threads=16)}
+    names = {point["binding"] for point in rows(golden.configurations, step="map_and_sort", threads=16)}
     assert names == {"compact", "scatter-numa-interleave"}
 
 
@@ -116,7 +116,7 @@ def test_the_law_that_was_put_in_is_found_again(golden):
 
 def test_what_was_cut_off_is_named_and_in_no_figure(golden):
     assert golden.unfinished == ("map_and_sort-t8-scatter-numa-interleave-alone-r2",)
-    point = row(golden.points, binding="scatter-numa-interleave", occupancy="alone", threads=8)
+    point = row(golden.configurations, binding="scatter-numa-interleave", occupancy="alone", threads=8)
     assert (point["repeats"], point["step_s_sd"]) == (1, None)
 
 
@@ -162,9 +162,9 @@ def test_one_width_has_no_fit_and_two_have_one_without_errors(tmp_path):
     some_run(tmp_path, "haplotype_caller-t4-compact-alone-r1")
     found = results.read(tmp_path)
     fit = row(found.fits)
-    assert (fit["widths"], fit["serial_fraction_se"]) == (2, None)
+    assert (fit["thread_counts"], fit["serial_fraction_se"]) == (2, None)
     (line,) = section(page.find(found, ()), "haplotype_caller").lines
-    assert line.endswith("met exactly by 2 widths, so without an uncertainty, which takes 3.")
+    assert line.endswith("met exactly by 2 thread counts, so without an uncertainty, which takes 3.")
 
 
 def test_processors_are_not_pooled(tmp_path):
@@ -196,17 +196,17 @@ def test_time_in_pieces_is_when_any_of_them_ran(golden):
 
 def test_parquet_says_what_each_column_is(golden, tmp_path):
     results.write(golden, tmp_path)
-    schema = pq.read_table(tmp_path / "points.parquet").schema
+    schema = pq.read_table(tmp_path / "configurations.parquet").schema
     assert schema.names == [column.name for column in columns.SCALING_POINTS]
     assert schema.field("steps_per_hour_mean").metadata[b"unit"] == b"1/h"
     pd.testing.assert_frame_equal(
-        pd.read_csv(tmp_path / "points.tsv", sep="\t")[["step", "threads"]].astype({"step": "object"}),
-        golden.points[["step", "threads"]].astype({"step": "object", "threads": "int64"}),
+        pd.read_csv(tmp_path / "configurations.tsv", sep="\t")[["step", "threads"]].astype({"step": "object"}),
+        golden.configurations[["step", "threads"]].astype({"step": "object", "threads": "int64"}),
         check_dtype=False,
     )
 
 
-# ---- which width is best -----------------------------------------------------------------------------
+# ---- which threads is best -----------------------------------------------------------------------------
 
 
 def point(threads, value, se=None, step="map_and_sort", goal=THROUGHPUT):
@@ -216,7 +216,7 @@ def point(threads, value, se=None, step="map_and_sort", goal=THROUGHPUT):
 
 
 @pytest.mark.parametrize(
-    ("figures", "width"),
+    ("figures", "threads"),
     [
         ({1: (10.0, 0.1), 2: (12.0, 0.1), 4: (11.0, 0.1)}, 2),
         ({1: (11.9, 0.1), 2: (12.0, 0.1), 4: (11.0, 0.1)}, 1),  # within the standard error of the difference
@@ -226,11 +226,11 @@ def point(threads, value, se=None, step="map_and_sort", goal=THROUGHPUT):
         ({1: (None, None), 2: (3.0, None)}, 2),
     ],
 )
-def test_the_best_width_is_the_narrowest_within_the_standard_error(figures, width):
+def test_the_best_width_is_the_narrowest_within_the_standard_error(figures, threads):
     most = [point(threads, *figure) for threads, figure in figures.items()]
-    assert profiles.best(most, THROUGHPUT)["threads"] == width
+    assert profiles.best(most, THROUGHPUT)["threads"] == threads
     least = [point(n, value and 24 - value, se, goal=SINGLE) for n, (value, se) in figures.items()]
-    assert profiles.best(least, SINGLE)["threads"] == width
+    assert profiles.best(least, SINGLE)["threads"] == threads
 
 
 @pytest.mark.deep
@@ -282,7 +282,7 @@ def test_figures_have_what_their_description_says(golden):
         *("map_and_sort-seconds", "map_and_sort-hourly", "haplotype_caller-seconds", "haplotype_caller-hourly")
     ]
     assert "threads" in drawn[0].svg
-    assert "No curve over threads: one width was measured." in [one.note for one in shown]
+    assert "No curve over threads: one threads was measured." in [one.note for one in shown]
 
 
 @pytest.mark.deep

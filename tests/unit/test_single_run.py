@@ -78,8 +78,8 @@ def setup(tmp_path):
 @pytest.fixture
 def spec(setup):
     return RunSpec(
-        **{"study": "study", "run": "germline-n2-scheduled-compact-r1", "pipeline": "germline", "n": 2},
-        **{"mode": "scheduled", "binding": "compact", "repeat": 1, "warm_up": False, "samples": ("S2", "S1")},
+        **{"study": "study", "run": "germline-n2-shared-compact-r1", "pipeline": "germline", "n": 2},
+        **{"mode": "shared", "binding": "compact", "repeat": 1, "warm_up": False, "samples": ("S2", "S1")},
         **{"seed": 1, "cache": "as_is", "cores": 2, "threads": {"map_and_sort": 7}, "profile": "profiles/throughput"},
         **{"config": "config/config.yaml", "directory": "."},
     )
@@ -108,7 +108,7 @@ def run(spec, setup):
 # ---- the record --------------------------------------------------------------------------------------
 
 
-def test_a_scheduled_run_is_one_run_and_its_record_is_whole(spec, setup, snakemake):
+def test_a_shared_run_is_one_run_and_its_record_is_whole(spec, setup, snakemake):
     record = run(spec, setup)
     assert read_run(setup.folder / record["spec"]["name"] / "run.json").run == record["run"]
     assert record["spec"] == json.loads((setup.folder / spec.name / "cell.json").read_text())
@@ -129,7 +129,7 @@ def test_the_length_of_the_genome_is_recorded_where_it_is_known(spec, setup, sna
 
 
 def test_a_binding_that_sets_boundary_and_memory_is_configured_and_recorded(spec, setup, snakemake):
-    bound = replace(spec, name="germline-n2-scheduled-scatter-numa-local-r1", binding="scatter-numa-local")
+    bound = replace(spec, name="germline-n2-shared-scatter-numa-local-r1", binding="scatter-numa-local")
     record = run(bound, setup)
     config = yaml.safe_load((setup.folder / bound.name / "config/config.yaml").read_text())
     assert config["binding"] == {"smt": True, "policy": "scatter", "boundary": "numa", "memory": "local"}
@@ -164,7 +164,7 @@ def test_independent_runs_are_no_more_at_once_than_the_disk_holds(spec, setup, s
     assert run(independent(spec), setup)["waited_for_disk"] == []
 
 
-def test_a_scheduled_run_names_the_samples_that_waited_for_the_disk(spec, setup, snakemake):
+def test_a_shared_run_names_the_samples_that_waited_for_the_disk(spec, setup, snakemake):
     snakemake("AT_START", "print('disk: S1 waits: S1 takes up to 2.0 GB more')")
     assert run(spec, setup)["waited_for_disk"] == ["S1"]
 

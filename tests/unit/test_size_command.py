@@ -69,11 +69,11 @@ def test_it_says_what_a_study_measured(recorded):
         "samples at once (N)",
         "limited by what was measured",
         "watts: given",
-        "measured: 4 runs of scheduled",
+        "measured: 4 runs of shared",
     ):
         assert words in told
     rows = collect.collect(STUDY).runs
-    rows = [row for row in rows if (row.pipeline, row.mode, row.n, row.counted) == ("germline", "scheduled", 2, True)]
+    rows = [row for row in rows if (row.pipeline, row.mode, row.n, row.counted) == ("germline", "shared", 2, True)]
     found = needed(recorded, depth=DEPTH)
     assert found.n == 2
     assert found.genomes_per_day.mid == pytest.approx(

@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from gpd.published import figures, series
+from gpd.published import curves, figures
 from gpd.sizing import published, study
 from gpd.sizing.nodes_needed import GIGABASES_PER_X, Asked, NeedError, need
 from gpd.tables import collect
 from gpd.tables.columns import RunRow
 
 RUNS = pd.read_csv(ROOT / "tests" / "golden" / "sizes" / "runs.tsv", sep="\t")
-CURVES = series.curves(figures.read())
+CURVES = curves.curves(figures.read())
 
 
 def machine(name, rows):
@@ -24,7 +24,7 @@ def machine(name, rows):
     runs = runs.astype(object).where(runs.notna(), None).to_dict("records")
     unknown = dict.fromkeys(RunRow.__struct_fields__)
     typed = [RunRow(**unknown | {key: value for key, value in row.items() if key in unknown}) for row in runs]
-    empty = dict.fromkeys(("jobs", "samples", "steps", "points"), ())
+    empty = dict.fromkeys(("jobs", "samples", "steps", "configurations"), ())
     return study.machine(name, collect.Tables(**empty, runs=typed, unfinished=(), records=()))
 
 

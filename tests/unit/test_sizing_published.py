@@ -3,7 +3,7 @@
 import pytest
 
 from gpd.published import figures
-from gpd.published.series import GIGABASES_A_SAMPLE, ReferencePoint
+from gpd.published.curves import GIGABASES_A_SAMPLE, PublishedPoint
 from gpd.sizing import published
 from gpd.sizing.sources import core_hours
 
@@ -29,7 +29,7 @@ def test_its_figures_are_those_that_follow_from_the_printed_hours(machines):
 
 
 def point(n, hours):
-    return ReferencePoint("made up", n, 0, None, hours, {}, ())
+    return PublishedPoint("made up", n, 0, None, hours, {}, ())
 
 
 def test_curves_that_are_lines_have_no_scatter_and_two_runs_tell_none():

@@ -12,7 +12,7 @@ from gpd.tables.columns import RunRow
 
 KNOWN = {
     "pipeline": "germline",
-    "mode": "scheduled",
+    "mode": "shared",
     "binding": "compact",
     "nodes": 1,
     "sku": "made up",
@@ -35,7 +35,7 @@ def spec(n, gigabases_per_day=10.0, **changed):
 
 
 def machine(*specs):
-    empty = dict.fromkeys(("jobs", "samples", "steps", "points"), ())
+    empty = dict.fromkeys(("jobs", "samples", "steps", "configurations"), ())
     return study.machine("made up", Tables(**empty, runs=specs, unfinished=(), records=()))
 
 

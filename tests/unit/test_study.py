@@ -42,7 +42,7 @@ def settings(tmp_path):
 def test_what_is_left_out_has_its_default(settings):
     assert (settings.name, settings.repeats, settings.warm_up, settings.cache) == ("study", 2, 1, "as_is")
     assert settings.pipelines["germline"] == study.Pool(".", "config/config.yaml")
-    usual = {"scheduled": "throughput", "independent": "published", "cluster": "slurm"}
+    usual = {"shared": "throughput", "independent": "published", "cluster": "slurm"}
     assert settings.profiles == {mode: f"profiles/{name}" for mode, name in usual.items()}
 
 
@@ -58,16 +58,25 @@ def test_the_file_in_config_is_a_study():
         ("pipelines: {germline: {config: 'a{b'}}", "without braces or control characters"),
         ("pipelines: {}", "pipelines: {}: must be germline, tuxedo or both"),
         ("repeats: 2", "settings: pipelines is needed"),
-        ("pipelines: {germline: {}}\nconcurrent_samples: []", "must be knee or a list of whole numbers from 1"),
+        (
+            "pipelines: {germline: {}}\nconcurrent_samples: []",
+            "must be saturation point or a list of whole numbers from 1",
+        ),
         ("pipelines: {germline: {}}\nconcurrent_samples: [2, 2]", "concurrent_samples: [2, 2]: names one twice"),
-        ("pipelines: {germline: {}}\nprofiles: {local: x}", "profiles: {'local': 'x'}: must be scheduled, independent"),
+        ("pipelines: {germline: {}}\nprofiles: {local: x}", "profiles: {'local': 'x'}: must be shared, independent"),
         ("pipelines: {germline: {}}\nthreads: {Align: 1}", "threads: {'Align': 1}: must be rules with a whole number"),
         ("pipelines: {germline: {}}\nprecision: .nan", "precision: nan: must be a number between 0 and 1"),
         ("pipelines: {germline: {}}\nkeep_results: 1", "keep_results: 1: must be true or false"),
-        ("pipelines: {germline: {}}\nconcurrent_samples: [0]", "must be knee or a list of whole numbers from 1"),
-        ("pipelines: {germline: {}}\nconcurrent_samples: all", "must be knee or a list of whole numbers from 1"),
+        (
+            "pipelines: {germline: {}}\nconcurrent_samples: [0]",
+            "must be saturation point or a list of whole numbers from 1",
+        ),
+        (
+            "pipelines: {germline: {}}\nconcurrent_samples: all",
+            "must be saturation point or a list of whole numbers from 1",
+        ),
         ("pipelines: {germline: {}}\nname: ../x", "name: '../x': must be a name of letters"),
-        ("pipelines: {germline: {}}\nmodes: [parallel]", "modes: ['parallel']: must be a list of scheduled"),
+        ("pipelines: {germline: {}}\nmodes: [parallel]", "modes: ['parallel']: must be a list of shared"),
         ("pipelines: {germline: {}}\nrepeats: 0", "repeats: 0: must be auto or a whole number from 1 to 1000"),
         ("pipelines: {germline: {}}\nrepeat: 3", "settings: unknown: repeat; known are name"),
         ("pipelines: [", "not YAML"),
@@ -100,8 +109,8 @@ def test_a_binding_is_a_policy_or_sets_boundary_and_memory_too(tmp_path):
     settings = read(tmp_path, BOTH_POLICIES)
     assert settings.bindings == names
     specs = study.grid(replace(settings, concurrent_samples=(1,), repeats=1, warm_up=0), {"germline": POOL}, 8)
-    assert {spec.name: spec.series.binding for spec in specs} == {
-        f"germline-n1-scheduled-{name}-r1": name for name in names
+    assert {spec.name: spec.curve.binding for spec in specs} == {
+        f"germline-n1-shared-{name}-r1": name for name in names
     }
 
 
@@ -163,14 +172,14 @@ def test_faults_are_all_told(tmp_path):
 
 
 def test_the_grid_has_each_point_in_each_repeat_and_the_warm_up_first(settings):
-    both = replace(settings, modes=("scheduled", "independent"), bindings=("compact", "scatter"))
+    both = replace(settings, modes=("shared", "independent"), bindings=("compact", "scatter"))
     specs = study.grid(both, {"germline": POOL}, 8)
     assert [spec.warm_up for spec in specs] == [True] + [False] * (len(specs) - 1)
     points = Counter((spec.n, spec.mode, spec.binding) for spec in specs[1:])
     assert points == {
         (n, mode, binding): 2
         for n in (1, 2, 4)
-        for mode, binding in (("scheduled", "compact"), ("scheduled", "scatter"), ("independent", "none"))
+        for mode, binding in (("shared", "compact"), ("shared", "scatter"), ("independent", "none"))
     }
     assert len({spec.name for spec in specs}) == len(specs)
     assert all(re.fullmatch(r"[a-z0-9-]+", spec.name) for spec in specs)
@@ -190,12 +199,12 @@ def test_the_order_within_a_repeat_is_not_that_of_n(settings):
     assert len(orders) == 6
 
 
-def test_where_the_knee_is_sought_no_run_is_known_beforehand(settings):
+def test_where_the_saturation_is_sought_no_run_is_known_beforehand(settings):
     assert study.grid(replace(settings, concurrent_samples=()), {"germline": POOL}, 8) == []
 
 
 def test_modes_and_bindings_of_a_repeat_draw_the_same_samples(settings):
-    both = replace(settings, modes=("scheduled", "independent"))
+    both = replace(settings, modes=("shared", "independent"))
     drawn = {}
     for spec in study.grid(both, {"germline": POOL}, 8):
         drawn.setdefault((spec.n, spec.repeat), set()).add(spec.samples)
@@ -223,11 +232,11 @@ def test_more_than_the_pool_cannot_be_drawn():
         study.draw(POOL, 9, "seed")
 
 
-def test_scheduled_runs_share_the_cores_and_independent_ones_take_the_profiles_threads(settings):
-    assert study.threads(settings, "scheduled", 2, 8)["map_and_sort"] == 4
-    assert study.threads(settings, "scheduled", 16, 8)["map_and_sort"] == 1
+def test_shared_runs_share_the_cores_and_independent_ones_take_the_profiles_threads(settings):
+    assert study.threads(settings, "shared", 2, 8)["map_and_sort"] == 4
+    assert study.threads(settings, "shared", 16, 8)["map_and_sort"] == 1
     assert study.threads(settings, "independent", 2, 8) == {}
-    assert study.threads(replace(settings, threads={"map_and_sort": 3}), "scheduled", 2, 8)["map_and_sort"] == 3
+    assert study.threads(replace(settings, threads={"map_and_sort": 3}), "shared", 2, 8)["map_and_sort"] == 3
 
 
 def test_the_rules_of_a_pipeline_are_those_of_its_files():

@@ -56,8 +56,8 @@ def test_makespan_busy_time_and_throughput():
     ]
     summary = summarize([*jobs, attempt("index", None, -500, 400), attempt("join", "cohort", 100, 20)], STEPS_OF_TEST)
     assert summary.makespan_s == 120
-    assert summary.busy_s("A") == 100
-    assert summary.busy_s("B") == 50
+    assert summary.summed_s("A") == 100
+    assert summary.summed_s("B") == 50
     assert summary.columns == ("A", "B", "cohort")
     assert [row.total_s for row in summary.steps] == [90, 60, 20]
     assert summary.succeeded == ("A", "B")
@@ -75,7 +75,7 @@ def test_a_failed_sample_costs_its_time_and_counts_nothing():
 def test_a_retry_that_succeeds_is_no_failure_but_costs_time():
     summary = summarize([attempt("map", "A", 0, 60, exit_code=1), attempt("map", "A", 60, 60)], STEPS_OF_TEST)
     assert summary.succeeded == ("A",)
-    assert summary.busy_s("A") == 120
+    assert summary.summed_s("A") == 120
     assert not summary.failures
 
 

@@ -91,8 +91,8 @@ def test_the_plan_is_the_grid_and_how_long_it_takes(study):
     points = {line.split()[3]: [word for word in line.split() if word != "│"] for line in text.splitlines()[4:6]}
     finished = {str(plan.specs[0].n): "1"}
     assert points == {
-        "1": ["germline", "1", "scheduled", "compact", "2", finished.get("1", "0"), points["1"][-1]],
-        "4": ["germline", "4", "scheduled", "compact", "2", finished.get("4", "0"), points["4"][-1]],
+        "1": ["germline", "1", "shared", "compact", "2", finished.get("1", "0"), points["1"][-1]],
+        "4": ["germline", "4", "shared", "compact", "2", finished.get("4", "0"), points["4"][-1]],
     }
     assert "germline: a pool of 4 samples\n" in text
     assert text.splitlines()[-1].startswith("3 runs are left, about 0:0")
@@ -119,30 +119,30 @@ def test_nothing_is_left(study):
 
 
 def test_a_search_has_no_grid(study):
-    lines = shown(runner.make_plan(study(concurrent_samples="knee"))).splitlines()
+    lines = shown(runner.make_plan(study(concurrent_samples="saturation"))).splitlines()
     assert lines == [
-        "germline: a pool of 4 samples; its knee is sought, so the runs are not known beforehand",
+        "germline: a pool of 4 samples; its saturation point is sought, so the runs are not known beforehand",
         "how long it takes shows when the first runs have ended",
     ]
 
 
 def test_the_plan_as_json(study, tmp_path):
-    path = study(modes=["scheduled", "independent"])
+    path = study(modes=["shared", "independent"])
     plan = runner.make_plan(path)
-    scheduled = next(spec for spec in plan.specs if (spec.n, spec.mode) == (4, "scheduled"))
-    write_spec(plan.study.folder, scheduled, wall_s=100.0)
+    shared = next(spec for spec in plan.specs if (spec.n, spec.mode) == (4, "shared"))
+    write_spec(plan.study.folder, shared, wall_s=100.0)
     ran = gpd("throughput", "plan", path, "--json")
     assert ran.exit_code == 0
     told = json.loads(ran.stdout)
-    points = told.pop("points")
+    points = told.pop("configurations")
     assert told == {"study": "first", "folder": str(tmp_path / "runs/first"), "cores": 2, "pools": {"germline": 4}}
     assert points == [
         {"pipeline": "germline", "n": n, "mode": mode, "binding": binding, "nodes": 1, "runs": 2, **known}
         for n, mode, binding, known in (
             (1, "independent", "none", {"finished": 0, "estimate_s": None}),
-            (1, "scheduled", "compact", {"finished": 0, "estimate_s": 100.0}),
+            (1, "shared", "compact", {"finished": 0, "estimate_s": 100.0}),
             (4, "independent", "none", {"finished": 0, "estimate_s": None}),
-            (4, "scheduled", "compact", {"finished": 1, "estimate_s": 100.0}),
+            (4, "shared", "compact", {"finished": 1, "estimate_s": 100.0}),
         )
     ]
 
@@ -179,7 +179,7 @@ def test_run_ends_with_figures_and_where_the_report_is(study, made_up, tmp_path)
     assert [row[:4] for row in figures] == [["1", "2", "0", "8,640"], ["4", "2", "0", "34,560"]]
     assert [row[-3:] for row in figures] == [["0.250", "±", "0.000"], ["1.00", "±", "0.00"]], "CPU utilisation"
     assert f"report: {folder / 'report.html'}" in ran.stdout
-    for name in ("report.html", "tables/runs.tsv", "tables/points.parquet"):
+    for name in ("report.html", "tables/runs.tsv", "tables/configurations.parquet"):
         assert (folder / name).exists()
 
 
@@ -260,15 +260,15 @@ def test_each_point_is_measured_until_it_is_precise_or_at_the_limit(unsteady, tm
     settings, ran = unsteady
     done = gpd("throughput", "run", settings)
     assert done.exit_code == 0, done.output
-    assert [f"germline-n{n}-scheduled-compact-r{repeat}" in ran for n in (1, 4) for repeat in (3, 4, 5)] == [
+    assert [f"germline-n{n}-shared-compact-r{repeat}" in ran for n in (1, 4) for repeat in (3, 4, 5)] == [
         *(True, False, False),
         *(True, True, True),
     ]
     assert [int(name[-1]) for name in ran] == [1, 1, 2, 2, 3, 3, 4, 5]
     told = done.stdout.splitlines()
-    assert "germline N = 1 (scheduled, compact): 3 repeats, precise enough (standard error 0%)" in told
+    assert "germline N = 1 (shared, compact): 3 repeats, precise enough (standard error 0%)" in told
     # 17,280 and 34,560 by turns, five times: their standard deviation over the root of 5, over their mean
-    limit = "germline N = 4 (scheduled, compact): 5 repeats, at the limit, and not as precise (standard error 17%)"
+    limit = "germline N = 4 (shared, compact): 5 repeats, at the limit, and not as precise (standard error 17%)"
     assert limit in told
     method = (tmp_path / "runs/first/report.html").read_text()
     assert "within 2.5% of the mean, 3 times at least and 5 at most; every run counts." in method
@@ -291,8 +291,10 @@ def test_what_comes_next_follows_from_the_runs_that_ended(unsteady, tmp_path):
 @pytest.mark.deep
 def test_a_search_goes_on_when_a_point_has_its_repeats(unsteady, study):
     _, ran = unsteady
-    assert gpd("throughput", "run", study(repeats="auto", most_repeats=4, concurrent_samples="knee")).exit_code == 0
-    points = [name.removeprefix("germline-").replace("-scheduled-compact", "") for name in ran]
+    assert (
+        gpd("throughput", "run", study(repeats="auto", most_repeats=4, concurrent_samples="saturation")).exit_code == 0
+    )
+    points = [name.removeprefix("germline-").replace("-shared-compact", "") for name in ran]
     assert points[:9] == [*(f"n{n}-r{repeat}" for n in (1, 2) for repeat in (1, 2, 3)), "n4-r1", "n4-r2", "n4-r3"]
     assert points[9] == "n4-r4"
 
@@ -301,7 +303,9 @@ def test_a_search_goes_on_when_a_point_has_its_repeats(unsteady, study):
 def test_the_plan_of_a_study_is_recorded(unsteady, tmp_path):
     settings, _ = unsteady
     lines = shown(runner.make_plan(settings)).splitlines()
-    assert lines[-2].startswith("repeats: each point until the standard error of its figure a day is within 2.5%")
+    assert lines[-2].startswith(
+        "repeats: each configuration until the standard error of its figure a day is within 2.5%"
+    )
     gpd("throughput", "run", settings)
     record = read_study_record(tmp_path / "runs/first")
     assert record.study == read_study(settings)

@@ -135,7 +135,7 @@ def test_how_long_it_takes_is_left_out_where_nothing_has_ended(plan, tmp_path):
     assert shown.console.file.getvalue() == f"run 1 of {len(plan.steps)}: {plan.steps[0].name}\n"
 
 
-def test_in_a_search_for_the_knee_nobody_knows_how_many_runs_there_are(plan, tmp_path):
+def test_in_a_search_for_the_saturation_nobody_knows_how_many_runs_there_are(plan, tmp_path):
     search = Plan(Study(name="new", directory=str(tmp_path), pipelines={}), {}, 16)
     shown = throughput_display.StudyDisplay(console(terminal=False))
     shown.begin(plan.steps[0], "n4", search)

@@ -117,9 +117,9 @@ def mask_as_gff3(experiment: Experiment) -> str:
     return "config: mask mask.gff is GFF3: give GTF (gffread -T makes it)"
 
 
-def bundles_of_none(experiment: Experiment) -> str:
-    experiment.config["max_bundle_frags"] = 0
-    return "config: max_bundle_frags: 0 must be at least 1"
+def packages_of_none(experiment: Experiment) -> str:
+    experiment.config["max_package_frags"] = 0
+    return "config: max_package_frags: 0 must be at least 1"
 
 
 def aligned_unit(experiment: Experiment) -> str:
@@ -154,7 +154,7 @@ def distance_in_words(experiment: Experiment) -> str:
 CASES: list[Callable[[Experiment], str]] = [
     *(one_condition, no_condition, condition_with_comma, condition_with_space, conditions_alike),
     *(no_annotation, missing_annotation, other_build, no_transcript_ids, no_exons, no_gtf, cut_annotation),
-    *(missing_mask, mask_of_other_build, mask_as_gff3, bundles_of_none),
+    *(missing_mask, mask_of_other_build, mask_as_gff3, packages_of_none),
     *(aligned_unit, mixed_ends, unknown_strandedness, distance_in_words),
 ]
 

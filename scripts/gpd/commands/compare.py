@@ -16,7 +16,7 @@ def command(
     sides: Annotated[
         list[str],
         typer.Argument(
-            help="Studies (folders or bundles), whole or a part as STUDY:scheduled; published or published:SKU.",
+            help="Studies (folders or packages), whole or a part as STUDY:shared; published or published:SKU.",
             metavar="A B ...",
         ),
     ],
@@ -26,7 +26,7 @@ def command(
     html: Annotated[Path | None, typer.Option(help="Also write a page to this file.", dir_okay=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Put studies, or bundles of them, side by side: genomes a day, totals and steps, with ratios to the first.
+    """Put studies, or packages of them, side by side: genomes a day, totals and steps, with ratios to the first.
 
     Ratios have 95% intervals.
 
@@ -50,7 +50,7 @@ def run(
     as_json: bool = False,
     page: Path | None = None,
 ) -> int:
-    """Compare studies (folders or bundles), parts of them, `published` or `published:SKU`.
+    """Compare studies (folders or packages), parts of them, `published` or `published:SKU`.
 
     `page` gets HTML.
 
@@ -58,12 +58,12 @@ def run(
 
     0: compared; 1: not comparable, and why. Raises GpdError for an argument that is no study, or has nothing in it.
     """
-    from gpd.bundles.read import studies
     from gpd.commands import compare_display
     from gpd.comparison.comparability import grouped
     from gpd.comparison.compare import CompareError, compare
     from gpd.comparison.grids import Layout
     from gpd.comparison.reading import PUBLISHED, read_sides
+    from gpd.packages.read import studies
 
     try:
         with studies() as folder:

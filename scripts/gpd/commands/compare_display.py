@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpd.comparison.comparability import Difference, grouped
-from gpd.comparison.compare import Best, BestRows, Comparison, PointRows, Row
+from gpd.comparison.compare import Best, BestRows, Comparison, ConfigurationRows, Row
 from gpd.comparison.compared import Side
 from gpd.comparison.grids import Layout, grids
 from gpd.comparison.nodes import described
@@ -17,8 +17,8 @@ from gpd.text.grid import rich_table
 
 METHOD = (
     "Mean \u00b1 standard error over repeats. Ratio: of the means, to those of the first side, with its 95% confidence"
-    " interval (CI), which takes two repeats of each. A gigabase: of the samples that succeeded. Barrier time is from a"
-    " step's first start to its last end over all samples, busy time the sum over its jobs."
+    " interval (CI), which takes two repeats of each. A gigabase: of the samples that succeeded. Elapsed step time is"
+    " from a step's first start to its last end over all samples, summed step time the sum over its jobs."
 )
 
 
@@ -60,7 +60,7 @@ def to_json(compared: Comparison) -> str:
         "differences": [_difference(difference) for difference in compared.differences],
         "notes": list(compared.notes),
         "sides": [_side(side) for side in compared.sides],
-        "points": [_point(compared.sides, point) for point in compared.points if shown],
+        "configurations": [_point(compared.sides, point) for point in compared.points if shown],
         "best": [_best(compared.sides, rows) for rows in compared.best if shown],
     }
     return json.dumps(described, indent=2, ensure_ascii=False)
@@ -77,7 +77,7 @@ def _side(side: Side) -> dict:
     return {"name": side.name, "study": side.study or None, "published": side.published, **machine, "node": node}
 
 
-def _point(sides: Sequence[Side], point: PointRows) -> dict:
+def _point(sides: Sequence[Side], point: ConfigurationRows) -> dict:
     counts = {
         side.name: {"repeats": result.repeats, "failed": result.failed, "gigabases_per_sample": result.gigabases}
         for side, result in zip(sides, point.measured, strict=True)
@@ -106,7 +106,7 @@ def _best_of_side(best: Best) -> dict:
         name: {figure.column: _with_ratio(daily.estimate, daily.ratio) for figure, daily in at_best.items()}
         for name, at_best in (("most", best.most), ("safe", best.safe))
     }
-    return {"series": asdict(best.series), "knee": asdict(best.knee), **figures}
+    return {"curve": asdict(best.curve_key), "saturation": asdict(best.saturation), **figures}
 
 
 def _with_ratio(estimate: Estimate, ratio: Ratio | None) -> dict:

@@ -36,9 +36,9 @@ def write(study: Path, console: Console) -> int:
         raise collect.CollectError(f"{study}: no run of a study has ended here")
     collect.write(tables, study / collect.FOLDER)
     html = report.write(tables, study)
-    for series in grids.all_series(tables.points):
-        console.print(rich_table(grids.points_grid(series, tables.points)))
-    for stop in repeats.stops(tables.plan, tables.points):
+    for curve_key in grids.all_curves(tables.configurations):
+        console.print(rich_table(grids.points_grid(curve_key, tables.configurations)))
+    for stop in repeats.stops(tables.plan, tables.configurations):
         console.print(str(stop), highlight=False, markup=False, soft_wrap=True)
     disagreements = agreement.disagreements(tables.records)
     for output in disagreements:

@@ -116,23 +116,23 @@ def step_table(summary: Summary) -> Table:
     if COHORT in summary.columns:
         columns[COHORT] = [COHORT]
 
-    def of_columns(busy_s: Mapping[str, float]) -> list[str]:
-        return [seconds(_median(busy_s, names)) for names in columns.values()]
+    def of_columns(summed_s: Mapping[str, float]) -> list[str]:
+        return [seconds(_median(summed_s, names)) for names in columns.values()]
 
     steps = [
-        (row.step, *of_columns(row.busy_s), NOT_RUN if row.total_s is None else seconds(row.total_s))
+        (row.step, *of_columns(row.summed_s), NOT_RUN if row.total_s is None else seconds(row.total_s))
         for row in summary.steps
         if row.total_s is not None or row.step not in ALTERNATIVES
     ]
-    busy = {column: summary.busy_s(column) for column in summary.columns}
+    busy = {column: summary.summed_s(column) for column in summary.columns}
     total = ("total", *of_columns(busy), seconds(sum(busy.values())))
     caption = "Runtime a step, seconds (the sum over its jobs)"
     return rich_table(Grid(caption, ("step", *columns, "total"), (group(steps), group([total]))))
 
 
-def _median(busy_s: Mapping[str, float], names: Sequence[str]) -> float | None:
+def _median(summed_s: Mapping[str, float], names: Sequence[str]) -> float | None:
     """The median over those of `names` that have a value."""
-    values = [busy_s[name] for name in names if name in busy_s]
+    values = [summed_s[name] for name in names if name in summed_s]
     return statistics.median(values) if values else None
 
 

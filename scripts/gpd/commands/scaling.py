@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 TABLES = "tables"
 FIGURES = ("step_s", "steps_per_hour", "cpu_s")
 
-app = typer.Typer(cls=Subcommands, no_args_is_help=True, help="Measure how each step scales: its best width and place.")
+app = typer.Typer(
+    cls=Subcommands, no_args_is_help=True, help="Measure how each step scales: its best number of threads and place."
+)
 
 
 Step = Annotated[list[str] | None, typer.Option(metavar="STEP", help="A step, or all (repeatable). Default: all.")]
-Threads = Annotated[str, typer.Option(metavar="N,...", help="Widths. Default: 1, 2, 4, ... and all cores.")]
+Threads = Annotated[str, typer.Option(metavar="N,...", help="Thread counts. Default: 1, 2, 4, ... and all cores.")]
 Bindings = Annotated[
     str,
     typer.Option(metavar="NAME,...", help="As compact or scatter-numa-local. Default: the configuration's own policy."),
@@ -93,7 +95,7 @@ def run_command(
         bool, typer.Option("--dry-run", help="Show the plan, which checks the input; run nothing.")
     ] = False,
 ) -> None:
-    """Run each step at each width, alone and with the node full of its like; write tables, a report and profiles.
+    """Run each step with each number of threads, alone and on a fully loaded node; write tables, a report, profiles.
 
     Inputs are made once, by running the pipeline up to the step. Each run runs the step's own rule through the
     launcher. What was cut off, or failed, the same command runs again.
@@ -201,7 +203,7 @@ def _write_profiles(found: "Results", study: "Scaling") -> "list[page.Profile]":
 
 
 def points_table(found: "Results") -> Table:
-    """What each point came to: means over its repeats, and their standard errors."""
+    """What each configuration came to: means over its repeats, and their standard errors."""
     from gpd.reports.grids import row_dicts
     from gpd.text.formats import number, with_error
 
@@ -210,7 +212,7 @@ def points_table(found: "Results") -> Table:
         table.add_column(head)
     for head in ("threads", "copies", "runs", "step, s", "steps/hour", "CPU s", "efficiency", "peak, MiB"):
         table.add_column(head, justify="right")
-    for point in row_dicts(found.points):
+    for point in row_dicts(found.configurations):
         errors = [with_error(point[f"{name}_mean"], point[f"{name}_se"]) for name in FIGURES]
         table.add_row(
             *(str(point[name]) for name in ("step", "binding", "occupancy", "threads", "copies", "repeats")),

@@ -78,8 +78,8 @@ def run(
     if dry_run:
         throughput_display.show_plan(planned, terminal())
         runner.check(planned.sources.values())
-    elif planned.too_wide:
-        raise StudyError(f"{settings}: {planned.too_wide}: leave cores out, or name no more")
+    elif planned.too_many:
+        raise StudyError(f"{settings}: {planned.too_many}: leave cores out, or name no more")
     else:
         raise typer.Exit(measure(planned, terminal()))
 

@@ -38,7 +38,7 @@ COLUMNS = {
 
 
 def show_plan(plan: runner.Plan, console: Console) -> None:
-    """Print the grid, a row a point, and how long it may take."""
+    """Print the grid, a row a configuration, and how long it may take."""
     settings = plan.study
     cores = f"{counted(plan.cores, 'core')}{' a node' if settings.on_nodes else ''}"
     table = Table(title=f"Study {settings.name}: {cores}, seed {settings.seed}", title_justify="left")
@@ -46,22 +46,26 @@ def show_plan(plan: runner.Plan, console: Console) -> None:
     shown = {head: key for head, key in every.items() if key != "nodes" or settings.on_nodes}
     for column in shown:
         table.add_column(column, justify="left" if column in WORDS else "right")
-    for point in described(plan)["points"]:
+    for point in described(plan)["configurations"]:
         table.add_row(*(_run(point[key]) for key in shown.values()))
     if table.row_count:
         console.print(table)
     for name, source in plan.sources.items():
-        seeks = "" if settings.concurrent_samples else "; its knee is sought, so the runs are not known beforehand"
+        seeks = (
+            ""
+            if settings.concurrent_samples
+            else "; its saturation point is sought, so the runs are not known beforehand"
+        )
         console.print(f"{name}: a pool of {len(source.members)} samples{seeks}", highlight=False, soft_wrap=True)
     if settings.repeats == AUTO:
         console.print(f"repeats: {repeats.in_words(settings)}", highlight=False, soft_wrap=True)
-    if plan.too_wide:
-        console.print(f"{plan.too_wide}: a plan for another machine", highlight=False, soft_wrap=True)
+    if plan.too_many:
+        console.print(f"{plan.too_many}: a plan for another machine", highlight=False, soft_wrap=True)
     console.print(_outlook(plan), highlight=False, soft_wrap=True)
 
 
 def described(plan: runner.Plan) -> dict:
-    """Return the plan for JSON: its points with runs planned and finished, and an estimate where there is one."""
+    """The plan for JSON: its configurations with runs planned and finished, and an estimate where there is one."""
     points: dict[tuple, list[RunSpec]] = {}
     for spec in plan.specs:
         points.setdefault(_place(spec), []).append(spec)
@@ -72,7 +76,7 @@ def described(plan: runner.Plan) -> dict:
         "folder": str(plan.study.folder),
         "cores": plan.cores,
         "pools": {name: len(source.members) for name, source in plan.sources.items()},
-        "points": [
+        "configurations": [
             {
                 **_point(members[0]),
                 "runs": len(members),
@@ -107,7 +111,7 @@ def _run(value: object) -> str:
 
 def _outlook(plan: runner.Plan) -> str:
     """Say how long what is left may take, and by what that is judged."""
-    points = described(plan)["points"]
+    points = described(plan)["configurations"]
     left = [(point["estimate_s"], point["runs"] - point["finished"]) for point in points]
     if not sum(count for _, count in left):
         return "nothing is left to run" if points else "how long it takes shows when the first runs have ended"

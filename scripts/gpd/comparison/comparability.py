@@ -12,7 +12,7 @@ from gpd.pipelines import PIPELINES
 from gpd.records.binding import UNBOUND, told_binding
 from gpd.records.host import TRAITS, Host
 from gpd.records.run import RunRecord, Settings
-from gpd.records.run_spec import CLUSTER, Series, counted_runs
+from gpd.records.run_spec import CLUSTER, CurveKey, counted_runs
 from gpd.text.formats import counted, some
 
 # what may differ between two studies if it is asked for
@@ -47,7 +47,7 @@ Holders = dict[str | None, tuple[str, ...]]  # each value with the names of thos
 class Difference:
     """A thing that is not the same: each value with the studies, or the runs, that have it; None: not recorded.
 
-    `name` is what --allow names. `by_machine`: it follows from the machine, which may differ. `point` says where.
+    `name` is what --allow names. `by_machine`: it follows from the machine, which may differ. `configuration`: where.
     """
 
     name: str
@@ -71,10 +71,10 @@ class Shared:
     nodes: int | None
 
 
-def shared(curves: Sequence[Series]) -> Shared:
+def shared(curves: Sequence[CurveKey]) -> Shared:
     """Return what curves of one pipeline have in common."""
-    (pipeline,) = {series.pipeline for series in curves}
-    every = ({getattr(series, name) for series in curves} for name in ("mode", "binding", "nodes"))
+    (pipeline,) = {curve_key.pipeline for curve_key in curves}
+    every = ({getattr(curve_key, name) for curve_key in curves} for name in ("mode", "binding", "nodes"))
     return Shared(pipeline, *(one.pop() if len(one) == 1 else None for one in every))
 
 
@@ -159,17 +159,17 @@ def _differing_inputs(named: Named) -> list[Difference]:
 
 
 def pooled_differences(records: Iterable[RunRecord]) -> list[Difference]:
-    """Return what differs between the repeats of a point of one study, whose figures go into one mean.
+    """Return what differs between the repeats of a configuration of one study, whose figures go into one mean.
 
     The machine counts here. That another repeat draws other samples is meant; that a sample changed is not.
     """
-    points: dict[tuple[Series, int], list[tuple[str, RunRecord]]] = {}
+    points: dict[tuple[CurveKey, int], list[tuple[str, RunRecord]]] = {}
     for record in counted_records(records):
         spec = record.spec
-        points.setdefault((spec.series, spec.n), []).append((spec.name, record))
+        points.setdefault((spec.curve_key, spec.n), []).append((spec.name, record))
     return [
-        replace(difference, point=told(series, n))
-        for (series, n), named in points.items()
+        replace(difference, point=told(curve_key, n))
+        for (curve_key, n), named in points.items()
         for difference in (
             *_differing(named, conditions),
             *_binding_differences(named),
@@ -195,11 +195,11 @@ def counted_records(records: Iterable[RunRecord]) -> list[RunRecord]:
     return [record for record in every if record.spec.name in counted]
 
 
-def told(series: Series | Shared, n: int | None = None) -> str:
-    """Say which point, or which curve."""
-    binding = series.binding and told_binding(series.binding)
-    nodes = counted(series.nodes, "node") if series.mode == CLUSTER and series.nodes else ""
-    return ", ".join(filter(None, (series.pipeline, f"N = {n}" if n else "", series.mode, nodes, binding)))
+def told(curve_key: CurveKey | Shared, n: int | None = None) -> str:
+    """Say which configuration, or which curve."""
+    binding = curve_key.binding and told_binding(curve_key.binding)
+    nodes = counted(curve_key.nodes, "node") if curve_key.mode == CLUSTER and curve_key.nodes else ""
+    return ", ".join(filter(None, (curve_key.pipeline, f"N = {n}" if n else "", curve_key.mode, nodes, binding)))
 
 
 # ------------------------------------------------------------------------------------- what is compared

@@ -1,6 +1,7 @@
 """Studies side by side, and beside published figures: what each came to, and ratios to the first. Pure.
 
-Curves are matched by pipeline, mode and binding, their points by N; parts of one study may differ in mode and binding.
+Curves are matched by pipeline, mode and binding, their configurations by N. Parts of one study may differ in mode and
+binding.
 What is not the same is found, and what of it was not asked for is refused: `Comparison.refused`.
 
 A figure a sample tells nothing of samples of another size, so between such there is no ratio of it.
@@ -40,9 +41,9 @@ from gpd.comparison.compared import (
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import Series
+from gpd.records.run_spec import CurveKey
 from gpd.statistics.estimates import Estimate, Ratio, ratio
-from gpd.statistics.knee import Knee
+from gpd.statistics.saturation import Saturation
 from gpd.text.formats import counted, listed, number, some
 
 CURVE = ("mode", "binding")  # what sets the curves of a pipeline apart; published figures stand beside any
@@ -56,12 +57,12 @@ class CompareError(GpdError):
     """Nothing can be compared; the message says why, a line for each study."""
 
 
-Match = tuple[Series | None, ...]  # one curve of each side
+Match = tuple[CurveKey | None, ...]  # one curve of each side
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of each side, None: no point; and its ratio to the first that has the point, with its 95% interval.
+    """A figure of each side (None: has none) and its ratio to the first that has it, with its 95% interval.
 
     There is no ratio of a figure a sample where samples are of another size, or of a size that is not known.
     """
@@ -72,13 +73,13 @@ class Row:
 
     @property
     def present(self) -> dict[int, Estimate]:
-        """The figures of those sides that have the point, by their places."""
+        """The figures of those sides that have the configuration, by their places."""
         return {at: estimate for at, estimate in enumerate(self.estimates) if estimate is not None}
 
 
 @dataclass(frozen=True)
-class PointRows:
-    """The figures of N samples at once; `measured` has what each side came to there, None where it has no such point.
+class ConfigurationRows:
+    """The figures of N samples at once; `measured` has what each side came to there (None: not measured).
 
     `match` has the curve of each side, and `shared` what those of studies have in common.
     """
@@ -91,7 +92,7 @@ class PointRows:
 
     @property
     def present(self) -> dict[int, Measured]:
-        """What those sides came to that have the point, by their places."""
+        """What those sides came to that have the configuration, by their places."""
         return {at: result for at, result in enumerate(self.measured) if result is not None}
 
 
@@ -110,9 +111,9 @@ class Best:
     `tried` is how many N the curve has.
     """
 
-    series: Series
+    curve_key: CurveKey
     tried: int
-    knee: Knee
+    saturation: Saturation
     gigabases: float | None
     most: Mapping[Figure, Daily]
     safe: Mapping[Figure, Daily]
@@ -136,18 +137,18 @@ class Comparison:
     differences: tuple[Difference, ...]
     refused: tuple[Difference, ...]
     notes: tuple[str, ...]
-    points: tuple[PointRows, ...]
+    points: tuple[ConfigurationRows, ...]
     best: tuple[BestRows, ...]
 
 
 def compare(sides: Sequence[Side], allowed: Collection[str] = ()) -> Comparison:
-    """Compare sides; `allowed` of ALLOWABLE may differ. Raises CompareError where no point is in two of them."""
+    """Compare sides; `allowed` of ALLOWABLE may differ. Raises CompareError where no two have one in common."""
     allowed = {*allowed, *(ASKED_OF_A_STUDY if _are_of_one_study(sides) else ())}
     matches = _matches(sides, allowed)
     if not _points(sides, matches):
         matches = _matches(sides, CURVE)  # then mode or binding differ, or N does
         if not _points(sides, matches):
-            raise CompareError("\n".join(["no point is in two of these:", *map(_has, sides)]))
+            raise CompareError("\n".join(["no configuration is in two of these:", *map(_has, sides)]))
     matched = _points(sides, matches)
     points = tuple(_point_rows(sides, curves, match) for curves in matches for match in _points_of(sides, curves))
     best = tuple(_best_rows(sides, match) for match in matches)
@@ -175,54 +176,54 @@ def _matches(sides: Sequence[Side], dropped: Collection[str]) -> list[Match]:
     """Return for each curve of the first study, or of the first side where there is none, that of every other side."""
     anchor = next((side for side in sides if not side.published), sides[0])
     partners = [_partners(anchor, side, dropped) for side in sides]
-    matches = [tuple(of_side.get(series) for of_side in partners) for series in anchor.curves]
-    return [match for match in matches if sum(series is not None for series in match) > 1]
+    matches = [tuple(of_side.get(curve_key) for of_side in partners) for curve_key in anchor.curves]
+    return [match for match in matches if sum(curve_key is not None for curve_key in match) > 1]
 
 
-def _partners(anchor: Side, side: Side, dropped: Collection[str]) -> dict[Series, Series]:
+def _partners(anchor: Side, side: Side, dropped: Collection[str]) -> dict[CurveKey, CurveKey]:
     """Return the side's curve for each of the anchor's: the same one, or the only one but for what was dropped."""
-    same = {series: series for series in anchor.curves if series in side.curves}
-    free = [series for series in side.curves if side.published or series not in same]
+    same = {curve_key: curve_key for curve_key in anchor.curves if curve_key in side.curves}
+    free = [curve_key for curve_key in side.curves if side.published or curve_key not in same]
     partners = dict(same)
-    for series in anchor.curves:
-        fits = [other for other in free if _fits(series, other, CURVE if side.published else dropped)]
-        if series not in same and len(fits) == 1:
-            partners[series] = fits[0]
+    for curve_key in anchor.curves:
+        fits = [other for other in free if _fits(curve_key, other, CURVE if side.published else dropped)]
+        if curve_key not in same and len(fits) == 1:
+            partners[curve_key] = fits[0]
     return partners
 
 
-def _fits(series: Series, other: Series, dropped: Collection[str]) -> bool:
+def _fits(curve_key: CurveKey, other: CurveKey, dropped: Collection[str]) -> bool:
     kept = ["pipeline", *(name for name in CURVE if name not in dropped)]
-    return all(getattr(series, name) == getattr(other, name) for name in kept)
+    return all(getattr(curve_key, name) == getattr(other, name) for name in kept)
 
 
-PointMatch = tuple[Point | None, ...]
+ConfigurationMatch = tuple[Point | None, ...]
 
 
-def _points(sides: Sequence[Side], matches: Sequence[Match]) -> list[PointMatch]:
-    """Return the points that are in two sides at least."""
+def _points(sides: Sequence[Side], matches: Sequence[Match]) -> list[ConfigurationMatch]:
+    """Return the configurations that are in two sides at least."""
     return [match for curves in matches for match in _points_of(sides, curves)]
 
 
-def _points_of(sides: Sequence[Side], curves: Match) -> Iterator[PointMatch]:
-    own = [{} if series is None else _by_n(side, series) for side, series in zip(sides, curves, strict=True)]
+def _points_of(sides: Sequence[Side], curves: Match) -> Iterator[ConfigurationMatch]:
+    own = [{} if curve_key is None else _by_n(side, curve_key) for side, curve_key in zip(sides, curves, strict=True)]
     for n in sorted({n for points in own for n in points}):
         match = tuple(points.get(n) for points in own)
         if sum(point is not None for point in match) > 1:
             yield match
 
 
-def _by_n(side: Side, series: Series) -> dict[int, Point]:
-    return {n: Point(series, n) for n in side.numbers(series)}
+def _by_n(side: Side, curve_key: CurveKey) -> dict[int, Point]:
+    return {n: Point(curve_key, n) for n in side.numbers(curve_key)}
 
 
 def _has(side: Side) -> str:
-    """Say which points a side has."""
-    return f"{side.name} has {'; '.join(_curve(series, side.numbers(series)) for series in side.curves)}"
+    """Say which configurations a side has."""
+    return f"{side.name} has {'; '.join(_curve(curve_key, side.numbers(curve_key)) for curve_key in side.curves)}"
 
 
-def _curve(series: Series, numbers: Sequence[int]) -> str:
-    return f"{told(series)}: N = {', '.join(map(str, numbers))}"
+def _curve(curve_key: CurveKey, numbers: Sequence[int]) -> str:
+    return f"{told(curve_key)}: N = {', '.join(map(str, numbers))}"
 
 
 # ------------------------------------------------------------------------------------------ differences
@@ -234,15 +235,15 @@ def _curve_differences(sides: Sequence[Side], matches: Sequence[Match]) -> list[
     for match in matches:
         for name in CURVE:
             holders: Holders = {}
-            for side, series in zip(sides, match, strict=True):
-                if series is not None and not side.published:
-                    holders[getattr(series, name)] = (*holders.get(getattr(series, name), ()), side.name)
+            for side, curve_key in zip(sides, match, strict=True):
+                if curve_key is not None and not side.published:
+                    holders[getattr(curve_key, name)] = (*holders.get(getattr(curve_key, name), ()), side.name)
             if len(holders) > 1:
                 differing.append(Difference(name, "", holders))
     return _merged(differing)
 
 
-def _record_differences(sides: Sequence[Side], points: Sequence[PointMatch]) -> list[Difference]:
+def _record_differences(sides: Sequence[Side], points: Sequence[ConfigurationMatch]) -> list[Difference]:
     recorded = [_named(sides, match) for match in points]
     return _merged([difference for named in recorded if _are_several(named) for difference in differences(named)])
 
@@ -251,8 +252,8 @@ def _are_several(named: Named) -> bool:
     return len({name for name, _ in named}) > 1
 
 
-def _named(sides: Sequence[Side], match: PointMatch) -> Named:
-    """Return the records behind a point, each with its study's name."""
+def _named(sides: Sequence[Side], match: ConfigurationMatch) -> Named:
+    """Return the records behind a configuration, each with its study's name."""
     return [
         (side.name, record)
         for side, point in zip(sides, match, strict=True)
@@ -262,7 +263,7 @@ def _named(sides: Sequence[Side], match: PointMatch) -> Named:
 
 
 def _is_of(record: RunRecord, point: Point) -> bool:
-    return record.spec.n == point.n and record.spec.series == point.series
+    return record.spec.n == point.n and record.spec.curve_key == point.curve_key
 
 
 def _output_differences(sides: Sequence[Side]) -> list[Difference]:
@@ -286,7 +287,7 @@ def _merged(differing: Sequence[Difference]) -> list[Difference]:
 # ------------------------------------------------------------------------------------------------ notes
 
 
-def _sizes(sides: Sequence[Side], points: Sequence[PointRows], best: Sequence[BestRows]) -> Iterator[str]:
+def _sizes(sides: Sequence[Side], points: Sequence[ConfigurationRows], best: Sequence[BestRows]) -> Iterator[str]:
     """Say which samples are of another size, by pipeline."""
     unlike: dict[str, dict[str, float | None]] = {}
     for rows in points:
@@ -312,7 +313,10 @@ def _note_sizes(
 
 
 def _notes(
-    sides: Sequence[Side], matches: Sequence[Match], points: Sequence[PointMatch], differing: Sequence[Difference]
+    sides: Sequence[Side],
+    matches: Sequence[Match],
+    points: Sequence[ConfigurationMatch],
+    differing: Sequence[Difference],
 ) -> Iterator[str]:
     yield from dict.fromkeys(note for side in sides for note in side.notes)
     studies = [side for side in sides if not side.published]
@@ -334,31 +338,35 @@ def _agreement(studies: Sequence[Side], differing: Sequence[Difference]) -> Iter
         yield f"outputs: {counted(outputs, 'output')} of the same input on two sides or more, all equal"
 
 
-def _left_out(sides: Sequence[Side], points: Sequence[PointMatch]) -> Iterator[str]:
+def _left_out(sides: Sequence[Side], points: Sequence[ConfigurationMatch]) -> Iterator[str]:
     """Say what only one study has, so that no one takes it for missing."""
     for at, side in enumerate(sides):
         shown = {match[at] for match in points}
-        for series in [] if side.published else side.curves:
-            if alone := [n for n in side.numbers(series) if Point(series, n) not in shown]:
-                yield f"only in {side.name}: {_curve(series, alone)}"
+        for curve_key in [] if side.published else side.curves:
+            if alone := [n for n in side.numbers(curve_key) if Point(curve_key, n) not in shown]:
+                yield f"only in {side.name}: {_curve(curve_key, alone)}"
 
 
 # ----------------------------------------------------------------------------------------------- tables
 
 
-def _point_rows(sides: Sequence[Side], curves: Match, match: PointMatch) -> PointRows:
+def _point_rows(sides: Sequence[Side], curves: Match, match: ConfigurationMatch) -> ConfigurationRows:
     measured = tuple(side.points[point] if point else None for side, point in zip(sides, match, strict=True))
     (n,) = {point.n for point in match if point is not None}
-    common = _shared(sides, tuple(point.series if point else None for point in match))
+    common = _shared(sides, tuple(point.curve_key if point else None for point in match))
     rows = (_row(figure, measured) for figure in _figures(common.pipeline))
     known = tuple(row for row in rows if any(estimate and estimate.n for estimate in row.estimates))
-    return PointRows(curves, common, n, measured, known)
+    return ConfigurationRows(curves, common, n, measured, known)
 
 
 def _shared(sides: Sequence[Side], match: Match) -> Shared:
     """Return what the curves have in common; published figures have a mode of their own, which a study's stands for."""
-    present = [(side.published, series) for side, series in zip(sides, match, strict=True) if series is not None]
-    return shared([series for published, series in present if not published] or [series for _, series in present])
+    present = [
+        (side.published, curve_key) for side, curve_key in zip(sides, match, strict=True) if curve_key is not None
+    ]
+    return shared(
+        [curve_key for published, curve_key in present if not published] or [curve_key for _, curve_key in present]
+    )
 
 
 def _figures(pipeline: str) -> Iterator[Figure]:
@@ -389,15 +397,19 @@ def _first(measured: Sequence[Measured | None]) -> Measured | None:
 
 
 def _best_rows(sides: Sequence[Side], match: Match) -> BestRows:
-    knees = [side.knee(series) if series else None for side, series in zip(sides, match, strict=True)]
-    most = _measured_at(sides, match, [knee.n if knee else None for knee in knees])
-    safe = _measured_at(sides, match, [knee.n_without_failures if knee else None for knee in knees])
+    saturations = [
+        side.saturation(curve_key) if curve_key else None for side, curve_key in zip(sides, match, strict=True)
+    ]
+    most = _measured_at(sides, match, [saturation.n if saturation else None for saturation in saturations])
+    safe = _measured_at(
+        sides, match, [saturation.n_without_failures if saturation else None for saturation in saturations]
+    )
     daily = zip(_daily(most), _daily(safe), strict=True)
     best = tuple(
-        Best(series, len(side.numbers(series)), knee, at_most.gigabases if at_most else None, *of_side)
-        if series and knee
+        Best(curve_key, len(side.numbers(curve_key)), saturation, at_most.gigabases if at_most else None, *of_side)
+        if curve_key and saturation
         else None
-        for side, series, knee, at_most, of_side in zip(sides, match, knees, most, daily, strict=True)
+        for side, curve_key, saturation, at_most, of_side in zip(sides, match, saturations, most, daily, strict=True)
     )
     return BestRows(match, _shared(sides, match), same_size(most), best)
 
@@ -405,8 +417,8 @@ def _best_rows(sides: Sequence[Side], match: Match) -> BestRows:
 def _measured_at(sides: Sequence[Side], match: Match, numbers: Sequence[int | None]) -> list[Measured | None]:
     """Return what each side came to at an N of its own."""
     return [
-        None if series is None or n is None else side.points[Point(series, n)]
-        for side, series, n in zip(sides, match, numbers, strict=True)
+        None if curve_key is None or n is None else side.points[Point(curve_key, n)]
+        for side, curve_key, n in zip(sides, match, numbers, strict=True)
     ]
 
 

@@ -1,4 +1,4 @@
-"""What stands on one side of a comparison: points of a study from its tables, or what was published of a SKU. Pure."""
+"""One side of a comparison: configurations of a study from its tables, or what was published of a SKU. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -7,22 +7,22 @@ from typing import TypeVar
 
 from gpd.comparison.comparability import told
 from gpd.pipelines import GERMLINE
-from gpd.published.series import DIFFERENCES, GIGABASES_A_SAMPLE, ReferencePoint, ReferenceSeries
+from gpd.published.curves import DIFFERENCES, GIGABASES_A_SAMPLE, PublishedCurve, PublishedPoint
 from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import INDEPENDENT, Series
+from gpd.records.run_spec import INDEPENDENT, CurveKey
 from gpd.statistics.estimates import Estimate, estimate
-from gpd.statistics.knee import Knee, Observation, find_knee
+from gpd.statistics.saturation import Observation, Saturation, find_saturation
 from gpd.tables.collect import Tables
-from gpd.tables.columns import OfRun, PointRow, SampleRow, StepRow
+from gpd.tables.columns import ConfigurationRow, OfRun, SampleRow, StepRow
 from gpd.text.formats import some
 
 Row = TypeVar("Row", bound=OfRun)
 SECONDS_PER_HOUR = 3600
-PUBLISHED_AS = Series(GERMLINE.name, INDEPENDENT, "none")  # N whole pipelines side by side
+PUBLISHED_AS = CurveKey(GERMLINE.name, INDEPENDENT, "none")  # N whole pipelines side by side
 MOST_NAMED = 4  # runs that did not end
-BARRIER, BUSY = "barrier_h", "busy_h"
-A_GIGABASE = {clock: f"{clock}_per_gigabase" for clock in (BARRIER, BUSY)}  # of the samples that succeeded
+ELAPSED, SUMMED = "elapsed_h", "summed_h"
+A_GIGABASE = {clock: f"{clock}_per_gigabase" for clock in (ELAPSED, SUMMED)}  # of the samples that succeeded
 SAME_SIZE = 0.05  # by how much more gigabases a sample may have where figures a sample are held against each other
 
 
@@ -36,7 +36,7 @@ class Figure:
     @property
     def a_sample(self) -> bool:
         """Whether it follows the size of a sample, so that it tells nothing of samples of another size."""
-        return self.column in ("genomes_per_day", "makespan_s", BARRIER, BUSY)
+        return self.column in ("genomes_per_day", "makespan_s", ELAPSED, SUMMED)
 
 
 GENOMES, MAKESPAN = Figure("genomes_per_day"), Figure("makespan_s")
@@ -49,16 +49,16 @@ TOTALS = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_A_GIGABASE, CPU_UTILISATION)
 class Point:
     """What repeats share: a curve and its N."""
 
-    series: Series
+    curve_key: CurveKey
     n: int
 
     def __str__(self) -> str:
-        return told(self.series, self.n)
+        return told(self.curve_key, self.n)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a point came to: figures over its repeats, and the samples that failed in all of them; None: not known.
+    """Figures of a configuration over its repeats, and the samples that failed in all of them; None: not known.
 
     `failed_data` of them failed for bad data. `gigabases` is what a sample has, on average.
     """
@@ -113,34 +113,35 @@ class Side:
         return self.skus or _distinct(record.host and record.host.cpu_model for record in self.records)
 
     @property
-    def curves(self) -> list[Series]:
-        """Its series, each once, in the order of its points."""
-        return list(dict.fromkeys(point.series for point in self.points))
+    def curves(self) -> list[CurveKey]:
+        """Its curve, each once, in the order of its configurations."""
+        return list(dict.fromkeys(point.curve_key for point in self.points))
 
-    def numbers(self, series: Series) -> list[int]:
+    def numbers(self, curve_key: CurveKey) -> list[int]:
         """The N of a curve, ascending."""
-        return sorted(point.n for point in self.points if point.series == series)
+        return sorted(point.n for point in self.points if point.curve_key == curve_key)
 
-    def knee(self, series: Series) -> Knee:
-        points = [(n, self.points[Point(series, n)]) for n in self.numbers(series)]
+    def saturation(self, curve_key: CurveKey) -> Saturation:
+        points = [(n, self.points[Point(curve_key, n)]) for n in self.numbers(curve_key)]
         daily = [(n, point.estimate(GENOMES), point) for n, point in points]
-        return find_knee(
+        return find_saturation(
             Observation(n, genomes.mean, genomes.se, point.failed, point.failed_data) for n, genomes, point in daily
         )
 
 
-def curves_of(tables: Tables) -> list[Series]:
-    """Return the series of a study that have a figure: warm-ups have none."""
-    return sorted({point.series for point in tables.points}, key=astuple)
+def curves_of(tables: Tables) -> list[CurveKey]:
+    """Return the curve of a study that have a figure: warm-ups have none."""
+    return sorted({point.curve_key for point in tables.configurations}, key=astuple)
 
 
-def study_side(name: str, tables: Tables, curves: Collection[Series], study: str) -> Side:
+def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: str) -> Side:
     """Return these curves of a study. Warm-ups count nothing, and runs that did not end are named."""
-    runs = [run for run in tables.runs if run.counted and run.series in curves]
+    runs = [run for run in tables.runs if run.counted and run.curve_key in curves]
     gigabases = {run.run: run.gigabases for run in runs}
     steps, samples = _by_point(tables.steps), _by_point(tables.samples)
     points = sorted(
-        (row for row in tables.points if row.series in curves), key=lambda row: (astuple(row.series), row.n)
+        (row for row in tables.configurations if row.curve_key in curves),
+        key=lambda row: (astuple(row.curve_key), row.n),
     )
     unfinished = some(tables.unfinished, MOST_NAMED)
     return Side(
@@ -148,10 +149,10 @@ def study_side(name: str, tables: Tables, curves: Collection[Series], study: str
         skus=_distinct(run.sku for run in runs),
         cores=_distinct(run.cores for run in runs),
         points={
-            (at := Point(row.series, row.n)): _measured(row, steps.get(at, ()), samples.get(at, ()), gigabases)
+            (at := Point(row.curve_key, row.n)): _measured(row, steps.get(at, ()), samples.get(at, ()), gigabases)
             for row in points
         },
-        records=tuple(record for record in tables.records if record.spec.series in curves),
+        records=tuple(record for record in tables.records if record.spec.curve_key in curves),
         notes=(f"{study}: not finished, so in no figure: {unfinished}",) if unfinished else (),
         study=study,
         node=tables.node,
@@ -159,28 +160,31 @@ def study_side(name: str, tables: Tables, curves: Collection[Series], study: str
 
 
 def _by_point(table: Iterable[Row]) -> dict[Point, list[Row]]:
-    """The rows that count, by point."""
+    """The rows that count, by configuration."""
     found: dict[Point, list[Row]] = {}
     for row in table:
         if row.counted:
-            found.setdefault(Point(row.series, row.n), []).append(row)
+            found.setdefault(Point(row.curve_key, row.n), []).append(row)
     return found
 
 
-def published_side(series: ReferenceSeries) -> Side:
+def published_side(curve_key: PublishedCurve) -> Side:
     """Return the side of a SKU that others measured; what they did not print is missing."""
-    notes = [*DIFFERENCES, *(note for point in series.points for note in point.notes)]
+    notes = [*DIFFERENCES, *(note for point in curve_key.points for note in point.notes)]
     return Side(
-        name=f"published:{series.sku}",
-        skus=(series.sku,),
-        cores=() if series.cores is None else (series.cores,),
-        points={Point(PUBLISHED_AS, point.n): _referred(point) for point in series.points},
+        name=f"published:{curve_key.sku}",
+        skus=(curve_key.sku,),
+        cores=() if curve_key.cores is None else (curve_key.cores,),
+        points={Point(PUBLISHED_AS, point.n): _referred(point) for point in curve_key.points},
         notes=tuple(notes),
     )
 
 
 def _measured(
-    point: PointRow, steps: Sequence[StepRow], samples: Sequence[SampleRow], gigabases: Mapping[str, float | None]
+    point: ConfigurationRow,
+    steps: Sequence[StepRow],
+    samples: Sequence[SampleRow],
+    gigabases: Mapping[str, float | None],
 ) -> Measured:
     """`gigabases`: of the samples that succeeded, by run, over which a step's hours a gigabase are."""
     estimates = {figure: getattr(point, figure.column) for figure in TOTALS}
@@ -198,7 +202,7 @@ def _measured(
     return Measured(point.repeats, point.failed, fmean(sizes) if sizes else None, estimates, point.failed_data)
 
 
-def _referred(point: ReferencePoint) -> Measured:
+def _referred(point: PublishedPoint) -> Measured:
     hours = point.total_hours
     known = {
         GENOMES: point.genomes_per_day,
@@ -207,8 +211,8 @@ def _referred(point: ReferencePoint) -> Measured:
         MAKESPAN: None if hours is None else hours * SECONDS_PER_HOUR,
     }
     for step, value in point.hours.items():
-        known[Figure(BARRIER, step)] = value
-        known[Figure(A_GIGABASE[BARRIER], step)] = value / point.gigabases if value and point.gigabases else None
+        known[Figure(ELAPSED, step)] = value
+        known[Figure(A_GIGABASE[ELAPSED], step)] = value / point.gigabases if value and point.gigabases else None
     estimates = {figure: estimate([value]) for figure, value in known.items()}
     return Measured(1, point.failed, GIGABASES_A_SAMPLE, estimates)
 

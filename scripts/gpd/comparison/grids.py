@@ -1,6 +1,6 @@
 """The tables of a comparison, as text: a row a side at its best N; then for each N a row a figure. Pure.
 
-The first table says which machine gives how much; those of the points say in which step.
+The first table says which machine gives how much; those of the configurations say in which step.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from gpd.comparison.comparability import told
-from gpd.comparison.compare import Best, BestRows, Comparison, Daily, PointRows, Row
+from gpd.comparison.compare import Best, BestRows, Comparison, ConfigurationRows, Daily, Row
 from gpd.comparison.compared import (
     A_GIGABASE,
-    BARRIER,
-    BUSY,
     CPU_A_GIGABASE,
     CPU_UTILISATION,
+    ELAPSED,
     GENOMES,
     GIGABASES,
     HUMAN,
     MAKESPAN,
     SECONDS_PER_HOUR,
+    SUMMED,
     Figure,
     Side,
     same_size,
@@ -33,7 +33,7 @@ from gpd.text.grid import Entry, Grid, Group, Line
 
 T = TypeVar("T")
 RATIO, NO_INTERVAL = "ratio", "(no CI)"
-HOURS = {MAKESPAN.column: 1, BARRIER: SECONDS_PER_HOUR, BUSY: SECONDS_PER_HOUR}  # seconds of the unit in the tables
+HOURS = {MAKESPAN.column: 1, ELAPSED: SECONDS_PER_HOUR, SUMMED: SECONDS_PER_HOUR}  # seconds of the unit in the tables
 HOURS_A_GIGABASE = dict.fromkeys(A_GIGABASE.values(), SECONDS_PER_HOUR)
 EPSILON = 1e-9  # of a mean: below it an error is that of the arithmetic
 NAMES = {
@@ -59,7 +59,7 @@ class Layout:
 
 
 def grids(compared: Comparison, layout: Layout) -> Iterator[Grid]:
-    """All tables: best N against best N, then point by point, and what was measured of the nodes."""
+    """All tables: best N against best N, then configuration by configuration, and what was measured of the nodes."""
     noted: set[str] = set()
     for best in compared.best:
         grid = _best_grid(compared.sides, best)
@@ -88,8 +88,8 @@ def _best_grid(sides: Sequence[Side], rows: BestRows) -> Grid:
     runs: dict[str, Sequence[Entry]] = {
         "processor": [Entry(", ".join(side.processors)) for side, _ in shown],
         "cores": [Entry(", ".join(map(str, side.cores))) for side, _ in shown],
-        "best N": [_entry(best.knee.n) for _, best in shown],
-        "failed\nthere": [_entry(best.knee.failed) for _, best in shown],
+        "best N": [_entry(best.saturation.n) for _, best in shown],
+        "failed\nthere": [_entry(best.saturation.failed) for _, best in shown],
         "best N\nwithout\nfailures": _safe_numbers([best for _, best in shown]),
         **{_stacked(_name(figure, pipeline)): [_mean_of(best, figure) for _, best in shown] for figure in daily},
         _stacked(f"ratio of {_name(of, pipeline)}"): [_ratio_of(best, of) for _, best in shown],
@@ -97,7 +97,7 @@ def _best_grid(sides: Sequence[Side], rows: BestRows) -> Grid:
     known = {head: entries for head, entries in runs.items() if any(entry.text for entry in entries)}
     lines = [Line(side.name, tuple(entries[at] for entries in known.values())) for at, (side, _) in enumerate(shown)]
     caption = f"{told(rows.shared)}: each at its best N"
-    return Grid(caption, ("", *known), (Group(tuple(lines)),), tuple(_knees(shown)))
+    return Grid(caption, ("", *known), (Group(tuple(lines)),), tuple(_saturations(shown)))
 
 
 def _narrowed(grid: Grid) -> Grid:
@@ -110,18 +110,18 @@ def _narrowed(grid: Grid) -> Grid:
     return replace(grid, groups=(Group(tuple(lines)),))
 
 
-def _knees(shown: Sequence[tuple[Side, Best]]) -> Iterator[str]:
+def _saturations(shown: Sequence[tuple[Side, Best]]) -> Iterator[str]:
     """Why each best N is the best, where several were tried."""
-    yield from (f"{side.name}: {best.knee.reason}" for side, best in shown if best.tried > 1)
+    yield from (f"{side.name}: {best.saturation.reason}" for side, best in shown if best.tried > 1)
     if once := [side.name for side, best in shown if best.tried == 1]:
         yield f"only one N was tried: {listed(once)}"
 
 
 def _safe_numbers(shown: Sequence[Best]) -> list[Entry]:
     """Return the best N without failures; nothing where it is the best N for all."""
-    if all(best.knee.n == best.knee.n_without_failures for best in shown):
+    if all(best.saturation.n == best.saturation.n_without_failures for best in shown):
         return []
-    return [_entry(best.knee.n_without_failures or "none") for best in shown]
+    return [_entry(best.saturation.n_without_failures or "none") for best in shown]
 
 
 def _mean_of(best: Best, figure: Figure) -> Entry:
@@ -139,10 +139,10 @@ def _stacked(head: str) -> str:
     return head.replace(" a day", "\na day").replace("human ", "human\n").replace("ratio of ", "ratio of\n")
 
 
-# ------------------------------------------------------------------------------------------- point by point
+# ---------------------------------------------------------------------------------- by configuration
 
 
-def _overview(sides: Sequence[Side], points: Sequence[PointRows], layout: Layout) -> Iterator[Grid]:
+def _overview(sides: Sequence[Side], points: Sequence[ConfigurationRows], layout: Layout) -> Iterator[Grid]:
     """The N that most sides have, the smallest of them: for there each one's steps can be seen."""
     if not points:
         return
@@ -152,12 +152,12 @@ def _overview(sides: Sequence[Side], points: Sequence[PointRows], layout: Layout
         grid,
         notes=(
             *grid.notes,
-            "an overview: for busy time and other N name SKUs, as published:8352Y, instead of published",
+            "an overview: for summed step time and other N name SKUs, as published:8352Y, instead of published",
         ),
     )
 
 
-def _point_grids(sides: Sequence[Side], point: PointRows, layout: Layout) -> Iterator[Grid]:
+def _point_grids(sides: Sequence[Side], point: ConfigurationRows, layout: Layout) -> Iterator[Grid]:
     """Spread the sides over tables that fit; the first stands in each. An overview is one table, and names the rest."""
     first, *others = point.present
     if layout.overview:
@@ -182,10 +182,10 @@ def _taken(others: Sequence[int], fit: Callable[[Sequence[int]], bool]) -> int:
 
 @dataclass(frozen=True)
 class _Page:
-    """What a table of a point shows: which sides, which of them with a ratio, hours or hours a gigabase, the units."""
+    """What a configuration's table shows: which sides, which of them with a ratio, hours or hours a gigabase, units."""
 
     sides: Sequence[Side]
-    point: PointRows
+    point: ConfigurationRows
     places: Sequence[int]
     with_ratio: frozenset[int]
     clocks: Mapping[str, str]
@@ -198,7 +198,7 @@ class _Page:
         return tuple(value for pair in pairs for value in pair)
 
 
-def _point_grid(sides: Sequence[Side], point: PointRows, places: Sequence[int], layout: Layout) -> Grid:
+def _point_grid(sides: Sequence[Side], point: ConfigurationRows, places: Sequence[int], layout: Layout) -> Grid:
     page = _page(sides, point, places, layout)
     blank = dict.fromkeys(places, Entry(""))
     repeats = {at: _entry(point.present[at].repeats) for at in places}
@@ -213,14 +213,14 @@ def _point_grid(sides: Sequence[Side], point: PointRows, places: Sequence[int], 
     return Grid(told(point.shared, point.n), ("", *heads), tuple(groups))
 
 
-def _page(sides: Sequence[Side], point: PointRows, places: Sequence[int], layout: Layout) -> _Page:
+def _page(sides: Sequence[Side], point: ConfigurationRows, places: Sequence[int], layout: Layout) -> _Page:
     """Steps are in hours where samples are of one size, and else in hours a gigabase if that is known of two sides."""
     measured = [point.present[at] for at in places]
     a_gigabase = not same_size(measured) and sum(bool(result.gigabases) for result in measured) > 1
     unit = unit_for(max(_longest(point, places, [MAKESPAN.column] if a_gigabase else HOURS)))
     # a small sample's time a gigabase is far longer than that of a large one, whose digits shall be seen
     clock_unit = unit_for(min(_longest(point, places, HOURS_A_GIGABASE))) if a_gigabase else unit
-    clocks = [BARRIER] if layout.overview else [BARRIER, BUSY]
+    clocks = [ELAPSED] if layout.overview else [ELAPSED, SUMMED]
     titles = {clock: f"{CLOCKS[clock].lower()}, {clock_unit.symbol}" for clock in clocks}
     return _Page(
         sides=sides,
@@ -233,7 +233,7 @@ def _page(sides: Sequence[Side], point: PointRows, places: Sequence[int], layout
     )
 
 
-def _longest(point: PointRows, places: Sequence[int], names: Collection[str]) -> list[float]:
+def _longest(point: ConfigurationRows, places: Sequence[int], names: Collection[str]) -> list[float]:
     """Return the longest of these times of each side that has any, in seconds."""
     seconds = HOURS | HOURS_A_GIGABASE
     rows = [row for row in point.rows if row.figure.column in names]

@@ -9,11 +9,11 @@ from typing import get_args
 from gpd.comparison.comparability import told
 from gpd.comparison.compared import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
-from gpd.published import figures, series
+from gpd.published import curves, figures
 from gpd.records.binding import is_binding
-from gpd.records.run_spec import Mode, Series
+from gpd.records.run_spec import CurveKey, Mode
 from gpd.tables import collect
-from gpd.tables.columns import PointRow
+from gpd.tables.columns import ConfigurationRow
 from gpd.text.formats import listed
 
 PUBLISHED = "published"
@@ -35,15 +35,15 @@ class _Asked:
     name: str
     parts: tuple[str, ...]
 
-    def has(self, series: Series) -> bool:
-        return set(self.parts) <= {series.mode, series.binding}
+    def has(self, curve_key: CurveKey) -> bool:
+        return set(self.parts) <= {curve_key.mode, curve_key.binding}
 
 
 def read_sides(names: Sequence[str], folder: Callable[[Path], Path] = Path) -> list[Side]:
     """Read what is to be compared, in order. Raises SideError, and as collect() and figures.read() do.
 
     A study that is the only one is compared within itself: each of its modes and bindings is a side. `folder` gives
-    that of a study, which may be somewhere else than in the path that was named: in a bundle.
+    that of a study, which may be somewhere else than in the path that was named: in a package.
     """
     studies = _named([name for name in names if not _is_published(name)], folder)
     sides: list[Side] = []
@@ -71,7 +71,7 @@ def _named(names: Sequence[str], folder: Callable[[Path], Path]) -> dict[str, _A
 
 
 def _split(name: str) -> tuple[Path, tuple[str, ...]]:
-    """Return the path and the parts of the study that a name such as `runs/study:scheduled:scatter` asks for."""
+    """Return the path and the parts of the study that a name such as `runs/study:shared:scatter` asks for."""
     head, *parts = name.split(":")
     while parts and not _is_part(parts[0]):  # a folder may have a colon in its name
         head = f"{head}:{parts.pop(0)}"
@@ -93,7 +93,7 @@ def _check(sides: Sequence[Side]) -> None:
     if len(sides) < 2:
         modes = " with one mode and one binding" if sides else ""
         what = f", and this is a study{modes}" if sides and not sides[0].published else ""
-        raise SideError(f"two at least are needed: folders or bundles of studies, published or published:SKU{what}")
+        raise SideError(f"two at least are needed: folders or packages of studies, published or published:SKU{what}")
 
 
 def _is_published(name: str) -> bool:
@@ -101,7 +101,7 @@ def _is_published(name: str) -> bool:
 
 
 def _read_published(name: str) -> list[Side]:
-    published = series.by_sku(figures.read())
+    published = curves.by_sku(figures.read())
     sku = name.partition(":")[2]
     if sku and sku not in (known := [curve.sku for curve in published]):
         raise SideError(f"{name}: the SKUs are {', '.join(known)}")
@@ -115,30 +115,30 @@ def _read_study(asked: _Asked, alone: bool) -> list[Side]:
     finished = curves_of(tables)
     if not finished:
         raise SideError(f"{asked.path}: no finished run but warm-ups; 'gpd throughput run' goes on where it stopped")
-    curves = [series for series in finished if asked.has(series)]
+    curves = [curve_key for curve_key in finished if asked.has(curve_key)]
     if not curves:
-        there = ", ".join(dict.fromkeys(f"{series.mode}:{series.binding}" for series in finished))
+        there = ", ".join(dict.fromkeys(f"{curve_key.mode}:{curve_key.binding}" for curve_key in finished))
         raise SideError(f"{asked.path}: no finished run is {':'.join(asked.parts)}; there are {there}")
-    _one_processor(asked.path, [point for point in tables.points if point.series in curves])
+    _one_processor(asked.path, [point for point in tables.configurations if point.curve_key in curves])
     whole = {":".join((asked.name, *asked.parts)): curves}
     parts = dict(_parts(asked.name, curves)) if alone else {}
     return [study_side(name, tables, of, asked.name) for name, of in (parts if len(parts) > 1 else whole).items()]
 
 
-def _one_processor(path: Path, points: Sequence[PointRow]) -> None:
-    """Refuse repeats of one point on several processors: the tables do not pool these, so that it has no one mean."""
-    skus: dict[tuple[Series, int], list[str]] = {}
+def _one_processor(path: Path, points: Sequence[ConfigurationRow]) -> None:
+    """Refuse repeats of one configuration on several processors: the tables do not pool these."""
+    skus: dict[tuple[CurveKey, int], list[str]] = {}
     for point in points:
-        skus.setdefault((point.series, point.n), []).append(point.sku or "unknown")
+        skus.setdefault((point.curve_key, point.n), []).append(point.sku or "unknown")
     for (curve, n), found in skus.items():
         if len(found) > 1:
             raise SideError(f"{path}: {told(curve, n)}: its repeats ran on different processors: {listed(found)}")
 
 
-def _parts(study: str, curves: Sequence[Series]) -> Iterator[tuple[str, list[Series]]]:
+def _parts(study: str, curves: Sequence[CurveKey]) -> Iterator[tuple[str, list[CurveKey]]]:
     """Split a study's curves by mode and binding, under names that can be asked for."""
-    kinds = list(dict.fromkeys((series.mode, series.binding) for series in curves))
+    kinds = list(dict.fromkeys((curve_key.mode, curve_key.binding) for curve_key in curves))
     modes = Counter(mode for mode, _ in kinds)
     for mode, binding in kinds:
         name = ":".join((study, mode, *([binding] if modes[mode] > 1 else [])))
-        yield name, [series for series in curves if (series.mode, series.binding) == (mode, binding)]
+        yield name, [curve_key for curve_key in curves if (curve_key.mode, curve_key.binding) == (mode, binding)]

@@ -1,1 +1,1 @@
-"""The throughput lab: a study is planned, run run by run, and its knee sought."""
+"""The throughput lab: a study is planned, run run by run, and its saturation point sought."""

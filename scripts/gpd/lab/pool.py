@@ -91,7 +91,7 @@ def bound(config: Mapping[str, Any], binding: BindingName) -> dict[str, Any]:
 
 
 def beside_policy(binding: Mapping[str, Any]) -> dict[str, Any]:
-    """How jobs are bound, but for the policy, by which series are told apart."""
+    """How jobs are bound, but for the policy, by which curve are told apart."""
     return {key: value for key, value in binding.items() if key != "policy"}
 
 

@@ -23,12 +23,12 @@ from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
 from gpd.pipelines import PIPELINES
 from gpd.records.ledger import read_ledger
 from gpd.records.run import RunRecord, Settings, read_run, read_spec
-from gpd.records.run_spec import CLUSTER, INDEPENDENT, PipelineName, RunSpec, Series
+from gpd.records.run_spec import CLUSTER, INDEPENDENT, CurveKey, PipelineName, RunSpec
 from gpd.records.study import AUTO, FILE, StudyRecord
-from gpd.statistics.knee import Observation, next_n
 from gpd.statistics.repeats import Repeats, Seen
+from gpd.statistics.saturation import Observation, next_n
 from gpd.tables import collect, repeats
-from gpd.tables.columns import PointRow, SampleRow
+from gpd.tables.columns import ConfigurationRow, SampleRow
 from gpd.tables.faults import DATA, LOAD
 
 LOCK = ".lock"
@@ -66,7 +66,7 @@ class Plan:
     mem_mb: int | None = None
 
     @property
-    def too_wide(self) -> str | None:
+    def too_many(self) -> str | None:
         """Why this machine can't run the study, if so; its plan is one for another machine."""
         if self.usable is None or self.cores <= self.usable:
             return None
@@ -74,7 +74,7 @@ class Plan:
 
     @property
     def specs(self) -> list[RunSpec]:
-        """The runs whose N is known; where the knee is sought, there are none yet."""
+        """The runs whose N is known; where the saturation point is sought, there are none yet."""
         return self.without(_bad_samples(_failed(self)))
 
     def without(self, bad: Mapping[str, Collection[str]]) -> list[RunSpec]:
@@ -153,7 +153,7 @@ def _no_rules(settings: Study) -> Iterator[str]:
 
 
 def _same_bindings(settings: Study, pipeline: str, source: Source) -> Iterator[str]:
-    """Lines about bindings that come to the same with the pipeline's configuration: one series would be run twice."""
+    """Lines about bindings that come to the same with the pipeline's configuration: one curve would be run twice."""
     known: dict[tuple, str] = {}
     for name in settings.bindings:
         same = known.setdefault(tuple(sorted(bound(source.config, name).items())), name)
@@ -195,10 +195,10 @@ def _run_now(plan: Plan, before: RunSpec, bad: Collection[str]) -> RunSpec | Non
     if source is None or before.n > len(source.members):
         return None
     if before.alone:
-        return study.alone(plan.study, before.series, before.samples[0], plan.cores)
+        return study.alone(plan.study, before.curve_key, before.samples[0], plan.cores)
     numbered = WARM_UP.search(before.name)
     warm_up = int(numbered[1]) if numbered else 0
-    return study.spec(plan.study, before.series, before.n, before.repeat, source.members, plan.cores, bad, warm_up)
+    return study.spec(plan.study, before.curve_key, before.n, before.repeat, source.members, plan.cores, bad, warm_up)
 
 
 def _refuse_other(plan: Plan, pipeline: str, settings: Settings) -> None:
@@ -354,15 +354,15 @@ def _next(plan: Plan, pipeline: PipelineName, passed_over: Collection[str] = ())
     own = bad.get(pipeline, frozenset())
     planned = [spec for spec in plan.without(bad) if spec.pipeline == pipeline]
     after = _after_failures(plan, [row for row in failed if row.pipeline == pipeline], own)
-    wanted = chain(after, planned or _towards_knee(plan, pipeline, own))
+    wanted = chain(after, planned or _towards_saturation(plan, pipeline, own))
     left = (spec for spec in wanted if not single_run.is_finished(plan.study.folder, spec))
     return next((spec for spec in left if spec.name not in passed_over), None)
 
 
-def _towards_knee(plan: Plan, pipeline: PipelineName, bad: Collection[str]) -> Iterator[RunSpec]:
-    """The runs by which each curve's knee is found, after warm-ups: which N comes next, those before it tell."""
+def _towards_saturation(plan: Plan, pipeline: PipelineName, bad: Collection[str]) -> Iterator[RunSpec]:
+    """The runs that seek each curve's saturation point, after warm-ups: the N before tell which N comes next."""
     settings, pool = plan.study, plan.sources[pipeline].members
-    lines, limit = list(study.series(settings, pipeline)), len(pool) - len(bad)
+    lines, limit = list(study.curve_key(settings, pipeline)), len(pool) - len(bad)
     for number in range(1, settings.warm_up + 1):
         yield study.spec(settings, lines[0], 1, 0, pool, plan.cores, bad, warm_up=number)
     for line in lines if limit else ():
@@ -397,7 +397,7 @@ def _after_failures(plan: Plan, failed: Sequence[SampleRow], bad: Collection[str
         before = read_spec(plan.study.folder / name / single_run.PLAN)
         if before.alone or not _is_wanted(plan, before):
             continue
-        line = before.series
+        line = before.curve_key
         if not plan.sources[line.pipeline].needs_conditions and not any(row.fault == LOAD for row in rows):
             suspects = [row.sample for row in rows if row.fault is None and row.cause not in UNREACHED]
             yield from (study.alone(plan.study, line, each, plan.cores) for each in suspects if each not in ran_alone)
@@ -407,10 +407,10 @@ def _after_failures(plan: Plan, failed: Sequence[SampleRow], bad: Collection[str
 
 def _is_wanted(plan: Plan, before: RunSpec) -> bool:
     """Whether a finished run is one of those that the settings of now ask for."""
-    settings, line = plan.study, before.series
+    settings, line = plan.study, before.curve_key
     counts = settings.concurrent_samples or (before.n,)
     return (
-        line in study.series(settings, line.pipeline)
+        line in study.curve_key(settings, line.pipeline)
         and before.n in counts
         and (before.warm_up or before.repeat <= repeats.rule(settings).limit)
     )
@@ -425,26 +425,26 @@ def _failed(plan: Plan) -> Sequence[SampleRow]:
 # ---- what finished runs tell ------------------------------------------------------------------------
 
 
-def observe(folder: Path, line: Series, rule: Repeats) -> list[Observation]:
-    """What the finished runs of a series came to, N by N; an N counts when all of its repeats have ended.
+def observe(folder: Path, line: CurveKey, rule: Repeats) -> list[Observation]:
+    """What the finished runs of a curve came to, N by N; an N counts when all of its repeats have ended.
 
     Raises StudyError where they were run on different processors.
     """
-    return repeats.curve((point for point in _points(folder) if point.series == line), rule)
+    return repeats.curve((point for point in _points(folder) if point.curve_key == line), rule)
 
 
-def _seen(plan: Plan) -> dict[tuple[Series, int], Seen]:
-    """What the repeats of each point came to that have ended. Raises StudyError as observe() does."""
+def _seen(plan: Plan) -> dict[tuple[CurveKey, int], Seen]:
+    """What the repeats of each configuration came to that have ended. Raises StudyError as observe() does."""
     folder = plan.study.folder
-    return {(point.series, point.n): repeats.seen(point) for point in _points(folder)} if folder.is_dir() else {}
+    return {(point.curve_key, point.n): repeats.seen(point) for point in _points(folder)} if folder.is_dir() else {}
 
 
-def _points(folder: Path) -> Sequence[PointRow]:
-    """The points of a study. Raises StudyError where a series has several processors."""
-    points = collect.collect(folder).points
-    processors: dict[Series, set[str]] = {}
+def _points(folder: Path) -> Sequence[ConfigurationRow]:
+    """The configurations of a study. Raises StudyError where a curve has several processors."""
+    points = collect.collect(folder).configurations
+    processors: dict[CurveKey, set[str]] = {}
     for point in points:
-        processors.setdefault(point.series, set()).add(point.sku or "an unknown one")
+        processors.setdefault(point.curve_key, set()).add(point.sku or "an unknown one")
     if mixed := [found for found in processors.values() if len(found) > 1]:
         found = ", ".join(sorted(mixed[0]))
         raise StudyError(f"{folder}: its runs ran on different processors: {found}: give the study another name")
@@ -461,7 +461,7 @@ def estimates_s(plan: Plan, wanted: Sequence[RunSpec]) -> list[float | None]:
     for _, record in _finished(plan):
         done = record.spec
         if done.alone:
-            continue  # it may have failed early, and is no point of the grid
+            continue  # it may have failed early, and is no configuration of the grid
         walls.setdefault(_alike(done), {}).setdefault(done.n, []).append(record.wall_s)
     cpu_s = {} if plan.steps else {pipeline: _cpu_s_a_sample(plan, pipeline) for pipeline in plan.sources}
     known = [walls.get(_alike(spec), {}) for spec in wanted]
@@ -469,7 +469,7 @@ def estimates_s(plan: Plan, wanted: Sequence[RunSpec]) -> list[float | None]:
 
 
 def _alike(spec: RunSpec) -> tuple:
-    return spec.pipeline, spec.mode, spec.nodes, spec.step and spec.step.width
+    return spec.pipeline, spec.mode, spec.nodes, spec.step and spec.step.setting
 
 
 def _estimate_s(spec: RunSpec, walls: Mapping[int, Sequence[float]], cpu_s: float | None) -> float | None:

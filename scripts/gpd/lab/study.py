@@ -13,13 +13,13 @@ import yaml
 from gpd.errors import GpdError
 from gpd.pipelines import share
 from gpd.records.binding import UNBOUND, Binding
-from gpd.records.run_spec import CLUSTER, INDEPENDENT, SCHEDULED, Mode, PipelineName, RunSpec, Series
+from gpd.records.run_spec import CLUSTER, INDEPENDENT, SHARED, CurveKey, Mode, PipelineName, RunSpec
 from gpd.records.study import PROFILES, Pool, Sample, Study
 from gpd.statistics.repeats import Seen
 from gpd.tables.repeats import rule
 from gpd.text.formats import visible
 
-KNEE = "knee"
+SATURATION = "saturation"
 MOST_VALUES = 10_000  # of the settings
 LARGEST = 10**15  # number
 LONGEST_LINE = 1000
@@ -73,10 +73,10 @@ def _as_it_is(given: Any) -> Any:
 
 
 def _numbers(given: Any) -> Any:
-    """Of `concurrent_samples`: a study has none where the knee is sought."""
+    """Of `concurrent_samples`: a study has none where the saturation point is sought."""
     if given == []:
         raise ValueError(given)
-    return [] if given == KNEE else given
+    return [] if given == SATURATION else given
 
 
 def _bindings(given: Any) -> list[str]:
@@ -151,12 +151,12 @@ def _told(given: Any) -> str:
 # ---- the grid ----------------------------------------------------------------------------------------
 
 
-def series(study: Study, pipeline: PipelineName) -> Iterator[Series]:
+def curve_key(study: Study, pipeline: PipelineName) -> Iterator[CurveKey]:
     """The curves of a pipeline. Independent runs know nothing of each other, and have no CPU allocations."""
     for mode in study.modes:
         bindings = (UNBOUND,) if mode == INDEPENDENT else study.bindings
         for binding, nodes in product(bindings, study.nodes if mode == CLUSTER else (1,)):
-            yield Series(pipeline, mode, binding, nodes)
+            yield CurveKey(pipeline, mode, binding, nodes)
 
 
 def grid(
@@ -164,18 +164,18 @@ def grid(
     pools: Mapping[PipelineName, Sequence[Sample]],
     cores: int,
     bad: Mapping[str, Collection[str]] | None = None,
-    seen: Mapping[tuple[Series, int], Seen] | None = None,
+    seen: Mapping[tuple[CurveKey, int], Seen] | None = None,
 ) -> list[RunSpec]:
     """The runs whose N is known before the first is run, in the order in which they are run; `cores` are a node's.
 
     Within a repeat the order is shuffled, so that what changes meanwhile (heat, other users) does not fall on one N.
-    `bad` names the samples of each pipeline that are known to have bad data, and `seen` says what the repeats of points
+    `bad` names the samples of each pipeline that are known to have bad data; `seen` says what repeats of configurations
     came to that have ended: by that `repeats: auto` says how many there are to be.
     """
     specs = []
     for pipeline in study.pipelines:
         pool, known = pools[pipeline], (bad or {}).get(pipeline, ())
-        points = list(product(series(study, pipeline), study.concurrent_samples))
+        points = list(product(curve_key(study, pipeline), study.concurrent_samples))
         for number in range(1, study.warm_up + 1 if points else 1):
             specs.append(spec(study, *points[0], 0, pool, cores, known, warm_up=number))
         wanted = {point: rule(study).wanted((seen or {}).get(point, Seen())) for point in points}
@@ -188,7 +188,7 @@ def grid(
 
 def spec(
     study: Study,
-    line: Series,
+    line: CurveKey,
     n: int,
     repeat: int,
     pool: Sequence[Sample],
@@ -196,7 +196,7 @@ def spec(
     bad: Collection[str] = (),
     warm_up: int = 0,
 ) -> RunSpec:
-    """The run of a series at N, in one of its repeats; `warm_up` numbers those that come before them.
+    """The run of a curve at N, in one of its repeats; `warm_up` numbers those that come before them.
 
     Where it would draw samples with bad data, it draws others, and its name says so.
     """
@@ -207,12 +207,12 @@ def spec(
     return replace(drawn, repeat=repeat, warm_up=bool(warm_up), left_out=left_out)
 
 
-def alone(study: Study, line: Series, sample: str, cores: int) -> RunSpec:
+def alone(study: Study, line: CurveKey, sample: str, cores: int) -> RunSpec:
     """The run that tells whether a sample, which failed beside others, fails alone, too."""
     return replace(_run(study, line, f"alone-{sample}", (sample,), cores), alone=True)
 
 
-def _run(study: Study, line: Series, when: str, samples: tuple[str, ...], cores: int) -> RunSpec:
+def _run(study: Study, line: CurveKey, when: str, samples: tuple[str, ...], cores: int) -> RunSpec:
     n, place = len(samples), f"{line.mode}{line.nodes}" if line.mode == CLUSTER else line.mode
     return RunSpec(
         study=study.name,
@@ -268,5 +268,5 @@ def _first(n: int, samples: Sequence[Sample]) -> tuple[str, ...]:
 
 
 def threads(study: Study, mode: Mode, n: int, cores: int) -> dict[str, int]:
-    """Threads by rule: those of the settings, and for scheduled runs an even share of the cores."""
-    return (share(n, cores) if mode == SCHEDULED else {}) | dict(study.threads)
+    """Threads by rule: those of the settings, and for shared runs an even share of the cores."""
+    return (share(n, cores) if mode == SHARED else {}) | dict(study.threads)

@@ -1,4 +1,4 @@
-"""A run of a study: one point of its grid, run once. As run.json, and within run.json."""
+"""A run of a study: one configuration of its grid, run once. As run.json, and within run.json."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -10,7 +10,7 @@ from gpd.records.binding import BindingName
 from gpd.records.decoding import decode
 
 SCHEMA_VERSION: Final = 1
-SCHEDULED: Final = "scheduled"
+SHARED: Final = "shared"
 INDEPENDENT: Final = "independent"
 CLUSTER: Final = "cluster"
 
@@ -20,7 +20,7 @@ FileName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}\Z)[^/\x00-\x1f\x7f-\x9f]{1,
 Count = Annotated[int, Meta(ge=0, le=10**15)]
 AtLeastOne = Annotated[int, Meta(ge=1, le=10**15)]
 PipelineName = Literal["germline", "tuxedo"]
-Mode = Literal["scheduled", "independent", "cluster"]
+Mode = Literal["shared", "independent", "cluster"]
 ALONE: Final = "alone"  # of a step: nothing else runs on the node
 FULL: Final = "full"  # as many copies of it as the node holds
 WHOLE: Final = "none"  # of a step's `scatter`: it is not cut in pieces
@@ -30,7 +30,7 @@ CacheState = Literal["as_is", "warm", "cold"]  # of reads and reference in the p
 
 
 @dataclass(frozen=True)
-class Series:
+class CurveKey:
     """What is the same along a curve: N is all that differs between its runs."""
 
     pipeline: PipelineName
@@ -55,7 +55,7 @@ class StepCopies:
     targets: tuple[Name, ...]
 
     @property
-    def width(self) -> tuple[str, int, str, str]:
+    def setting(self) -> tuple[str, int, str, str]:
         """What is the same over repeats and bindings."""
         return self.name, self.threads, self.occupancy, self.scatter
 
@@ -67,10 +67,10 @@ class StepCopies:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
-    """One point of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
+    """One configuration of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
 
     `left_out` are samples that would have been drawn, but have bad data. A run that runs a sample `alone`, to see
-    whether it fails for its data, is no point of the grid; its repeat is 0. `nodes` is more than one in mode cluster
+    whether it fails for its data, is no configuration of the grid; its repeat is 0. `nodes` is above 1 in mode cluster
     alone, and `cores` are those of all of them. With `step` it runs that step alone. Raises ValueError where it
     contradicts itself.
     """
@@ -102,8 +102,8 @@ class RunSpec:
             raise ValueError(f"n is {self.n}, but it names {len(set(self.samples))} samples")
 
     @property
-    def series(self) -> Series:
-        return Series(self.pipeline, self.mode, self.binding, self.nodes)
+    def curve_key(self) -> CurveKey:
+        return CurveKey(self.pipeline, self.mode, self.binding, self.nodes)
 
     @classmethod
     def from_json(cls, text: str) -> "RunSpec":
@@ -120,9 +120,9 @@ def counted_runs(specs: Iterable[RunSpec]) -> frozenset[str]:
     Of a repeat that was drawn anew, because a sample of it has bad data, the last draw counts: the one that leaves most
     samples out.
     """
-    latest: dict[tuple[Series, int, int], tuple[int, str]] = {}
+    latest: dict[tuple[CurveKey, int, int], tuple[int, str]] = {}
     for spec in specs:
         if not spec.warm_up and not spec.alone:
-            repeat = (spec.series, spec.n, spec.repeat)
+            repeat = (spec.curve_key, spec.n, spec.repeat)
             latest[repeat] = max(latest.get(repeat, (-1, "")), (len(spec.left_out), spec.name))
     return frozenset(name for _, name in latest.values())

@@ -30,7 +30,7 @@ PathName = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f-\x9f{}]+\Z")]
 RuleName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z")]
 Often = Annotated[int, Meta(ge=1, le=1000)]
 PROFILES: Final[dict[Mode, str]] = {
-    "scheduled": "profiles/throughput",
+    "shared": "profiles/throughput",
     "independent": "profiles/published",
     "cluster": "profiles/slurm",
 }
@@ -64,7 +64,7 @@ _A_PATH = "without braces or control characters"
 class Study:
     """The settings of throughput.yaml: every key, its type and its default; config/README.md explains them.
 
-    `concurrent_samples` is empty where the knee is sought.
+    `concurrent_samples` is empty where the saturation point is sought.
     """
 
     name: Annotated[
@@ -78,10 +78,12 @@ class Study:
         Meta(min_length=1),
         _must_be(f"germline, tuxedo or both, each {{}} or with the paths directory and config, {_A_PATH}"),
     ]
-    concurrent_samples: Annotated[tuple[AtLeastOne, ...], _must_be("knee or a list of whole numbers from 1")] = ()
+    concurrent_samples: Annotated[
+        tuple[AtLeastOne, ...], _must_be("saturation point or a list of whole numbers from 1")
+    ] = ()
     modes: Annotated[
-        tuple[Mode, ...], Meta(min_length=1), _must_be("a list of scheduled and independent, or of cluster alone")
-    ] = ("scheduled",)
+        tuple[Mode, ...], Meta(min_length=1), _must_be("a list of shared and independent, or of cluster alone")
+    ] = ("shared",)
     bindings: Annotated[
         tuple[BindingName, ...],
         Meta(min_length=1),
@@ -102,7 +104,7 @@ class Study:
         Mapping[RuleName, AtLeastOne], _must_be("rules with a whole number from 1 each, such as {map_and_sort: 8}")
     ] = field(default_factory=dict)
     profiles: Annotated[
-        Mapping[Mode, PathName], _must_be(f"scheduled, independent or cluster, each with a folder, {_A_PATH}")
+        Mapping[Mode, PathName], _must_be(f"shared, independent or cluster, each with a folder, {_A_PATH}")
     ] = field(default_factory=PROFILES.copy)
     keep_results: Annotated[bool, _must_be("true or false")] = False
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from gpd.comparison.comparability import grouped, told
-from gpd.comparison.compare import BestRows, Comparison, PointRows
-from gpd.comparison.compared import A_GIGABASE, BARRIER, BUSY, GENOMES, HUMAN, SECONDS_PER_HOUR, Figure, Point, Side
+from gpd.comparison.compare import BestRows, Comparison, ConfigurationRows
+from gpd.comparison.compared import A_GIGABASE, ELAPSED, GENOMES, HUMAN, SECONDS_PER_HOUR, SUMMED, Figure, Point, Side
 from gpd.comparison.grids import Layout, grids
 from gpd.pipelines import PIPELINES
 from gpd.reports import figures
@@ -16,7 +16,7 @@ from gpd.reports.study_figures import Shown
 from gpd.statistics.estimates import Estimate
 from gpd.text.formats import number, unit_for
 
-INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a point without has one repeat."
+INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a configuration without has one repeat."
 MOST_SIDES = 8  # in a figure: past that lines can't be told apart
 
 
@@ -44,8 +44,8 @@ def _figures(compared: Comparison, best: BestRows, at: int) -> Iterator[Shown]:
     name = pipeline.daily if of == GENOMES else "30x human equivalents a day"
     curves = [
         curve
-        for side, series in zip(compared.sides, best.match, strict=True)
-        if series and (curve := _curve(side, [Point(series, n) for n in side.numbers(series)], of)).points
+        for side, curve_key in zip(compared.sides, best.match, strict=True)
+        if curve_key and (curve := _curve(side, [Point(curve_key, n) for n in side.numbers(curve_key)], of)).points
     ][:MOST_SIDES]
     if any(len(curve.points) > 1 for curve in curves):
         title = f"{name.capitalize()} against samples at once, {told(best.shared)}"
@@ -77,11 +77,11 @@ def _in_words(curves: Sequence[Curve]) -> str:
     )
 
 
-def _steps(sides: Sequence[Side], point: PointRows, at: int) -> Shown:
-    """What each step took on each side, at the N that most sides have; published figures have barrier times alone."""
+def _steps(sides: Sequence[Side], point: ConfigurationRows, at: int) -> Shown:
+    """What each step took on each side, at the N that most have; published figures have elapsed step times alone."""
     places = list(point.present)[:MOST_SIDES]
     measured = [point.present[place] for place in places]
-    clock = BARRIER if any(sides[place].published for place in places) else BUSY
+    clock = ELAPSED if any(sides[place].published for place in places) else SUMMED
     a_gigabase = not all(one.same_size(measured[0]) for one in measured)
     column = A_GIGABASE[clock] if a_gigabase else clock
     steps = step_numbers(point.shared.pipeline)
@@ -97,12 +97,12 @@ def _steps(sides: Sequence[Side], point: PointRows, at: int) -> Shown:
         for place, of in zip(places, hours, strict=True)
     ]
     y_label = f"{unit.name}{' a gigabase' if a_gigabase else ''}"
-    what = f"{'Barrier' if clock == BARRIER else 'Busy'} time of each step{' a gigabase' if a_gigabase else ''}"
+    what = f"{'Barrier' if clock == ELAPSED else 'Busy'} time of each step{' a gigabase' if a_gigabase else ''}"
     words = "; ".join(f"{s.label}: " + ", ".join(f"{n} {number(v)}" for n, v in s.parts.items()) for s in stacks)
     title = f"{what}, {told(point.shared, point.n)}"
     drawing = draw_stacks(f"steps-{at}", title, words, stacks, y_label, steps, x_label="side")
     overlap = (
-        " Steps overlap within a workflow, so that these do not add up to its makespan." if clock == BARRIER else ""
+        " Steps overlap within a workflow, so that these do not add up to its makespan." if clock == ELAPSED else ""
     )
     return Shown(f"Means over repeats.{overlap}", drawing)
 

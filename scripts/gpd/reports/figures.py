@@ -118,11 +118,11 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """Points in order of N; `knee` is the N past which more samples at once do not help."""
+    """Points in order of N; `saturation point` is the N past which more samples at once do not help."""
 
     label: str
     points: tuple[Point, ...]
-    knee: int | None = None
+    saturation: int | None = None
 
 
 @dataclass(frozen=True)
@@ -174,9 +174,9 @@ def draw_curves(
     muted: bool = False,
     x_label: str = SAMPLES_AT_ONCE,
 ) -> Drawing:
-    """Lines against N with error bars; knees are ringed. `muted` draws them in grey: they are for reference."""
-    knees = any(curve.knee is not None for curve in curves)
-    rows = -(-(len(curves) + knees) // 2)
+    """Lines against N with error bars; saturation points are ringed. `muted` draws lines for reference in grey."""
+    saturations = any(curve.saturation is not None for curve in curves)
+    rows = -(-(len(curves) + saturations) // 2)
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name}):
         figure, axes = _axes(HALF_W, 3.0 + rows * LEGEND_ROW, bottom=0.62 + rows * LEGEND_ROW)
         for at, curve in enumerate(curves):
@@ -185,9 +185,9 @@ def draw_curves(
         axes.set_ylim(0, HEADROOM * axes.get_ylim()[1])
         axes.set_ylabel(y_label)
         handles, labels = axes.get_legend_handles_labels()
-        if knees:
+        if saturations:
             handles.append(Line2D([], [], ls="", marker="o", ms=11, mfc="none", mec=TEXT))
-            labels.append("knee")
+            labels.append("saturation")
         _legend(figure, handles, labels, columns=2)
         return Drawing(name, title, description, _svg(figure, name, title, description))
 
@@ -323,7 +323,7 @@ def _draw_curve(axes: Axes, curve: Curve, at: int, muted: bool) -> None:
     if known:
         x, y, bars = zip(*known, strict=True)
         axes.errorbar(x, y, yerr=list(zip(*bars, strict=True)), fmt="none", ecolor=colour, elinewidth=1.2)
-    ringed = [point for point in curve.points if point.n == curve.knee]
+    ringed = [point for point in curve.points if point.n == curve.saturation]
     axes.plot([p.n for p in ringed], [p.value for p in ringed], ls="", marker="o", ms=13, mfc="none", mec=colour)
 
 

@@ -7,13 +7,13 @@ from statistics import fmean
 from gpd.comparison.agreement import Disagreement, compared
 from gpd.comparison.comparability import Difference, doubts, pooled_differences
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
-from gpd.published.series import ReferenceSeries
+from gpd.published.curves import PublishedCurve
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import Series
+from gpd.records.run_spec import CurveKey
 from gpd.reports import node_findings
 from gpd.reports.grids import (
     MOST_FAILURES,
-    all_series,
+    all_curves,
     counted_in,
     disagreement_grid,
     failure_grid,
@@ -28,16 +28,16 @@ from gpd.reports.method import method_lines
 from gpd.reports.node_findings import NodeFindings
 from gpd.reports.study_figures import (
     Shown,
-    knee_of,
     reference_figure,
+    saturation_of,
     step_figure,
     throughput_figure,
     timeline_figure,
     utilisation_figure,
 )
-from gpd.statistics.knee import Knee
+from gpd.statistics.saturation import Saturation
 from gpd.tables.collect import Tables
-from gpd.tables.columns import CLOCKS, JobRow, PointRow, SampleRow
+from gpd.tables.columns import CLOCKS, ConfigurationRow, JobRow, SampleRow
 from gpd.tables.faults import DATA
 from gpd.text.formats import counted, listed, number, some
 from gpd.text.grid import Entry, Grid
@@ -66,23 +66,23 @@ class Headline:
 
 
 @dataclass(frozen=True)
-class SeriesFindings:
+class CurveFindings:
     """One mode and binding of a pipeline."""
 
     title: str
-    knee: str
+    saturation: str
     grids: tuple[Grid, ...]
     figures: tuple[Shown, ...]
 
 
 @dataclass(frozen=True)
 class PipelineFindings:
-    """One pipeline: the curves of all its series beside each other, what more nodes bring, then each series."""
+    """One pipeline: the curves of all its curve beside each other, what more nodes bring, then each curve."""
 
     name: str
     figures: tuple[Shown, ...]
     nodes: Grid | None
-    series: tuple[SeriesFindings, ...]
+    curve_key: tuple[CurveFindings, ...]
 
 
 @dataclass(frozen=True)
@@ -105,20 +105,20 @@ class Findings:
     method: tuple[str, ...]
 
 
-def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequence[ReferenceSeries]) -> Findings:
+def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequence[PublishedCurve]) -> Findings:
     """Say what the tables of a study say. The same tables give the same findings."""
     records = list(tables.records)
     machines, about_machines = host_grid(records)
-    series = all_series(tables.points)
+    curve_key = all_curves(tables.configurations)
     return Findings(
         study=_study(tables),
         notices=tuple(_notices(tables, records, disagreements)),
         headlines=tuple(
             _headline(pipeline, tables, records)
             for pipeline in PIPELINES
-            if any(curve.pipeline == pipeline for curve in series)
+            if any(curve.pipeline == pipeline for curve in curve_key)
         ),
-        pipelines=tuple(_pipelines(series, tables, references)),
+        pipelines=tuple(_pipelines(curve_key, tables, references)),
         failures=failure_grid(tables.samples),
         about_failures=_about_failures(tables),
         disagreements=disagreement_grid(disagreements) if disagreements else None,
@@ -170,7 +170,7 @@ def _notices(tables: Tables, records: Sequence[RunRecord], differing: Sequence[D
 
 
 def _mixtures(records: Sequence[RunRecord]) -> Iterator[str]:
-    """Say in what the repeats of points differ, a line each thing that differs: many points may share it."""
+    """Say in what the repeats of configurations differ, a line each thing that differs."""
     alike: dict[tuple[str, str], list[Difference]] = {}
     for difference in pooled_differences(records):
         alike.setdefault((difference.name, difference.detail), []).append(difference)
@@ -252,11 +252,11 @@ def _sentence(text: str) -> str:
 
 
 def _headline(pipeline: str, tables: Tables, records: Sequence[RunRecord]) -> Headline:
-    """The point with the most genomes a day, of all series: one in which no sample failed, where there is any.
+    """The configuration with the most genomes a day, of all curve: one in which no sample failed, where there is any.
 
     A sample that fails early frees the machine for the others, so that a figure with failures is not one of N samples.
     """
-    points = [point for point in tables.points if point.pipeline == pipeline and point.genomes_per_day.mean]
+    points = [point for point in tables.configurations if point.pipeline == pipeline and point.genomes_per_day.mean]
     if not points:
         return Headline(pipeline, Entry("none"), PIPELINES[pipeline].daily, "No sample succeeded at any N.", (), "")
     best = max(points, key=lambda point: (not point.failed, _daily(point)))
@@ -274,28 +274,28 @@ def _headline(pipeline: str, tables: Tables, records: Sequence[RunRecord]) -> He
     )
 
 
-def _daily(point: PointRow) -> float:
+def _daily(point: ConfigurationRow) -> float:
     return point.genomes_per_day.mean or 0.0
 
 
-def _counts(pipeline: str, best: PointRow, size: float | None) -> str:
+def _counts(pipeline: str, best: ConfigurationRow, size: float | None) -> str:
     """What the figure counts; where it is not one of all samples that ran, that comes first."""
     whole = " of the samples that succeeded, while others failed" if best.failed else ""
     return f"{PIPELINES[pipeline].daily}{whole}{'' if size is None else f', of {number(size, 2)} gigabases each'}"
 
 
-def _faster(point: PointRow) -> str:
-    """Say that another point gave more, and why it is not the best."""
-    where = f"N = {point.n} ({label(point.series)})"
+def _faster(point: ConfigurationRow) -> str:
+    """Say that another configuration gave more, and why it is not the best."""
+    where = f"N = {point.n} ({label(point.curve_key)})"
     return f"{where} gave {number(point.genomes_per_day.mean)}, but there {_freed(point)}."
 
 
-def _freed(point: PointRow) -> str:
+def _freed(point: ConfigurationRow) -> str:
     return f"{counted(point.failed, 'sample')} failed and left the machine to the others"
 
 
-def _reached(point: PointRow, tables: Tables, records: Sequence[RunRecord]) -> str:
-    runs = counted_in(rows(point.series, tables.runs))
+def _reached(point: ConfigurationRow, tables: Tables, records: Sequence[RunRecord]) -> str:
+    runs = counted_in(rows(point.curve_key, tables.runs))
     cores = list(dict.fromkeys(run.cores for run in runs))
     own = {run.run for run in runs if run.n == point.n}
     names = cpu_names(record for record in records if record.spec.name in own)
@@ -308,12 +308,12 @@ def _reached(point: PointRow, tables: Tables, records: Sequence[RunRecord]) -> s
         else "one repeat, no error known"
     )
     failed = f"; no N was without failures, and here {_freed(point)}" if point.failed else ""
-    return f"N = {point.n} samples at once, {label(point.series)}, {cpu}{used}; {error}{failed}."
+    return f"N = {point.n} samples at once, {label(point.curve_key)}, {cpu}{used}; {error}{failed}."
 
 
-def _mean_gigabases(point: PointRow, samples: Iterable[SampleRow]) -> float | None:
-    """What a sample that succeeded at a point holds on average."""
-    own = [sample for sample in counted_in(rows(point.series, samples)) if sample.n == point.n and sample.succeeded]
+def _mean_gigabases(point: ConfigurationRow, samples: Iterable[SampleRow]) -> float | None:
+    """What a sample that succeeded at a configuration holds on average."""
+    own = [sample for sample in counted_in(rows(point.curve_key, samples)) if sample.n == point.n and sample.succeeded]
     known = [sample.gigabases for sample in own if sample.gigabases is not None]
     return fmean(known) if known else None
 
@@ -338,45 +338,47 @@ def _scale(pipeline: str, gigabases: float | None) -> str:
 
 
 def _pipelines(
-    series: Sequence[Series], tables: Tables, references: Sequence[ReferenceSeries]
+    curve_key: Sequence[CurveKey], tables: Tables, references: Sequence[PublishedCurve]
 ) -> Iterator[PipelineFindings]:
-    for pipeline in dict.fromkeys(curve.pipeline for curve in series):
-        own = [curve for curve in series if curve.pipeline == pipeline]
+    for pipeline in dict.fromkeys(curve.pipeline for curve in curve_key):
+        own = [curve for curve in curve_key if curve.pipeline == pipeline]
         published = reference_figure(references) if PIPELINES[pipeline].genomes else None
         figures = (
-            throughput_figure(pipeline, own, tables.points),
-            utilisation_figure(pipeline, own, tables.points),
+            throughput_figure(pipeline, own, tables.configurations),
+            utilisation_figure(pipeline, own, tables.configurations),
             published,
         )
         yield PipelineFindings(
             pipeline,
             tuple(filter(None, figures)),
-            nodes_grid(pipeline, tables.points),
-            tuple(_series_findings(curve, tables) for curve in own),
+            nodes_grid(pipeline, tables.configurations),
+            tuple(_curve_key_findings(curve, tables) for curve in own),
         )
 
 
-def _series_findings(series: Series, tables: Tables) -> SeriesFindings:
-    return SeriesFindings(
-        title=label(series).capitalize(),
-        knee=_knee(knee_of(series, tables.points)),
+def _curve_key_findings(curve_key: CurveKey, tables: Tables) -> CurveFindings:
+    return CurveFindings(
+        title=label(curve_key).capitalize(),
+        saturation=_saturation(saturation_of(curve_key, tables.configurations)),
         grids=tuple(
-            grid for clock in CLOCKS for grid in step_grids(series, clock, tables.steps, tables.runs, tables.points)
+            grid
+            for clock in CLOCKS
+            for grid in step_grids(curve_key, clock, tables.steps, tables.runs, tables.configurations)
         ),
-        figures=(step_figure(series, tables.steps, tables.points), timeline_figure(series, tables.jobs)),
+        figures=(step_figure(curve_key, tables.steps, tables.configurations), timeline_figure(curve_key, tables.jobs)),
     )
 
 
-def _knee(knee: Knee | None) -> str:
-    if knee is None:
-        return "No knee: one N alone was run."
-    if knee.n is None:
-        return f"No knee: {knee.reason}."
-    failed = f", where {counted(knee.failed, 'sample')} failed" if knee.failed else ""
+def _saturation(saturation: Saturation | None) -> str:
+    if saturation is None:
+        return "No saturation point: one N alone was run."
+    if saturation.n is None:
+        return f"No saturation point: {saturation.reason}."
+    failed = f", where {counted(saturation.failed, 'sample')} failed" if saturation.failed else ""
     safe = ""
-    if knee.n_without_failures not in (None, knee.n):
-        safe = f"; N = {knee.n_without_failures} without failures"
-    return f"Knee: N = {knee.n}{failed}{safe}. {_sentence(knee.reason)}"
+    if saturation.n_without_failures not in (None, saturation.n):
+        safe = f"; N = {saturation.n_without_failures} without failures"
+    return f"Knee: N = {saturation.n}{failed}{safe}. {_sentence(saturation.reason)}"
 
 
 # --------------------------------------------------------------------------------- failures, agreement

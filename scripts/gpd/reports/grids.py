@@ -9,9 +9,9 @@ import pandas as pd
 from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import ALTERNATIVES, PIPELINES
 from gpd.records.binding import told_binding
-from gpd.records.run_spec import CLUSTER, Series
+from gpd.records.run_spec import CLUSTER, CurveKey
 from gpd.statistics.estimates import Estimate
-from gpd.tables.columns import CLOCKS, OfRun, PointRow, RunRow, SampleRow, StepRow
+from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
 from gpd.text.formats import TimeUnit, counted, number, some, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, line
@@ -23,38 +23,38 @@ NOT_RUN = "not run"
 SHORT_DIGEST = 12
 FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
 MOST_RUNS = 4
-Of = TypeVar("Of", bound=OfRun | PointRow)
+Of = TypeVar("Of", bound=OfRun | ConfigurationRow)
 Counted = TypeVar("Counted", bound=OfRun)
 
 
-def name(series: Series) -> str:
-    nodes = [str(series.nodes)] if series.mode == CLUSTER else []
-    return "-".join((series.pipeline, series.mode, *nodes, series.binding))
+def name(curve_key: CurveKey) -> str:
+    nodes = [str(curve_key.nodes)] if curve_key.mode == CLUSTER else []
+    return "-".join((curve_key.pipeline, curve_key.mode, *nodes, curve_key.binding))
 
 
-def label(series: Series) -> str:
-    """Say what sets a series of a pipeline apart."""
-    nodes = [counted(series.nodes, "node")] if series.mode == CLUSTER else []
-    return ", ".join((series.mode, *nodes, told_binding(series.binding)))
+def label(curve_key: CurveKey) -> str:
+    """Say what sets a curve of a pipeline apart."""
+    nodes = [counted(curve_key.nodes, "node")] if curve_key.mode == CLUSTER else []
+    return ", ".join((curve_key.mode, *nodes, told_binding(curve_key.binding)))
 
 
-def rows(series: Series, table: Iterable[Of]) -> list[Of]:
-    """Return the rows of a series in a table."""
-    return [row for row in table if row.series == series]
+def rows(curve_key: CurveKey, table: Iterable[Of]) -> list[Of]:
+    """Return the rows of a curve in a table."""
+    return [row for row in table if row.curve_key == curve_key]
 
 
-def points_of(series: Series, points: Iterable[PointRow]) -> list[PointRow]:
-    """Return the points of a series by N."""
-    return sorted(rows(series, points), key=lambda point: point.n)
+def points_of(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> list[ConfigurationRow]:
+    """Return the configurations of a curve by N."""
+    return sorted(rows(curve_key, points), key=lambda point: point.n)
 
 
-def all_series(points: Iterable[PointRow]) -> list[Series]:
-    """Return the series of a study: pipelines in the order of their steps, `scheduled` before `independent`."""
+def all_curves(points: Iterable[ConfigurationRow]) -> list[CurveKey]:
+    """Return the curve of a study: pipelines in the order of their steps, `shared` before `independent`."""
 
-    def place(curve: Series) -> tuple:
-        return list(PIPELINES).index(curve.pipeline), curve.mode != "scheduled", curve.binding, curve.nodes
+    def place(curve: CurveKey) -> tuple:
+        return list(PIPELINES).index(curve.pipeline), curve.mode != "shared", curve.binding, curve.nodes
 
-    return sorted({point.series for point in points}, key=place)
+    return sorted({point.curve_key for point in points}, key=place)
 
 
 def counted_in(table: Iterable[Counted]) -> list[Counted]:
@@ -82,22 +82,26 @@ def step_numbers(pipeline: str) -> dict[str, str]:
 
 
 def step_grids(
-    series: Series, clock: str, steps: Iterable[StepRow], runs: Iterable[RunRow], points: Iterable[PointRow]
+    curve_key: CurveKey,
+    clock: str,
+    steps: Iterable[StepRow],
+    runs: Iterable[RunRow],
+    points: Iterable[ConfigurationRow],
 ) -> list[Grid]:
-    """The published-style table of a series by one of CLOCKS: rows are steps, columns are N, means over repeats."""
-    own = points_of(series, points)
-    hours = step_means(series, clock, steps)
+    """The published-style table of a curve by one of CLOCKS: rows are steps, columns are N, means over repeats."""
+    own = points_of(curve_key, points)
+    hours = step_means(curve_key, clock, steps)
     makespans = [point.makespan_s.mean for point in own if point.makespan_s.mean is not None]
     longest = max([*makespans, *(hour * SECONDS_PER_HOUR for hour in hours.values())], default=0)
     unit = unit_for(longest)
-    failed = _failed(series, runs)
+    failed = _failed(curve_key, runs)
     pages = _pages(own)
     return [
         Grid(
             caption=f"{CLOCKS[clock]} a step, {unit.name}{_page(page) if len(pages) > 1 else ''}",
             heads=("step", *(f"N = {point.n}" for point in page)),
             groups=(
-                Group(tuple(_step_lines(series.pipeline, page, hours, unit))),
+                Group(tuple(_step_lines(curve_key.pipeline, page, hours, unit))),
                 Group(tuple(_sums(clock, page, hours, unit, failed))),
             ),
         )
@@ -105,28 +109,28 @@ def step_grids(
     ]
 
 
-def step_means(series: Series, clock: str, steps: Iterable[StepRow]) -> dict[tuple[str, int], float]:
+def step_means(curve_key: CurveKey, clock: str, steps: Iterable[StepRow]) -> dict[tuple[str, int], float]:
     """Return the mean over repeats of each step's hours, by step and N; warm-ups are left out."""
     hours: dict[tuple[str, int], list[float]] = {}
-    for row in rows(series, counted_in(steps)):
+    for row in rows(curve_key, counted_in(steps)):
         if (known := getattr(row, clock)) is not None:
             hours.setdefault((row.step, row.n), []).append(known)
     return {place: fmean(own) for place, own in hours.items()}
 
 
-def _pages(points: Sequence[PointRow]) -> list[Sequence[PointRow]]:
+def _pages(points: Sequence[ConfigurationRow]) -> list[Sequence[ConfigurationRow]]:
     """Part columns evenly where they are too many for one table."""
     count = -(-len(points) // WIDEST)
     width = -(-len(points) // max(count, 1))
     return [points[start : start + width] for start in range(0, len(points), max(width, 1))]
 
 
-def _page(points: Sequence[PointRow]) -> str:
+def _page(points: Sequence[ConfigurationRow]) -> str:
     return f", N = {points[0].n} to {points[-1].n}"
 
 
 def _step_lines(
-    pipeline: str, points: Sequence[PointRow], hours: Mapping[tuple[str, int], float], unit: TimeUnit
+    pipeline: str, points: Sequence[ConfigurationRow], hours: Mapping[tuple[str, int], float], unit: TimeUnit
 ) -> Iterator[Line]:
     """Lines of the steps in order; a step that ran at no N says so, one that is missing at some N is blank there."""
     ran = {step for step, _ in hours}
@@ -143,13 +147,13 @@ def _time(hours: float | None, unit: TimeUnit) -> Entry:
 
 def _sums(
     clock: str,
-    points: Sequence[PointRow],
+    points: Sequence[ConfigurationRow],
     hours: Mapping[tuple[str, int], float],
     unit: TimeUnit,
     failed: Mapping[int, str],
 ) -> Iterator[Line]:
     yield Line("samples failed", tuple(Entry(failed.get(point.n, "")) for point in points))
-    if clock == "busy_h":
+    if clock == "summed_h":
         sums = ([h for (_, n), h in hours.items() if n == point.n] for point in points)
         yield Line("total busy", tuple(_time(sum(own) if own else None, unit) for own in sums))
     else:
@@ -162,12 +166,12 @@ def _sums(
 
 
 def _daily(pipeline: str) -> list[tuple[str, str]]:
-    """What a series gives a day; reads of RNA are no part of a genome, and have no equivalent in human ones."""
+    """What a curve gives a day; reads of RNA are no part of a genome, and have no equivalent in human ones."""
     daily = [("genomes_per_day", PIPELINES[pipeline].daily), ("gigabases_per_day", "gigabases a day")]
     return [*daily, ("human_30x_per_day", "30x human genomes a day")] if PIPELINES[pipeline].genomes else daily
 
 
-def _makespan(point: PointRow, unit: TimeUnit) -> Entry:
+def _makespan(point: ConfigurationRow, unit: TimeUnit) -> Entry:
     known = point.makespan_s.mean, point.makespan_s.se
     mean, error = (None if value is None else unit.of(value) for value in known)
     return Entry(*with_error(mean, error, least=unit.decimals))
@@ -178,10 +182,10 @@ def mean_entry(of: Estimate) -> Entry:
     return Entry(*with_error(of.mean, of.se))
 
 
-def _failed(series: Series, runs: Iterable[RunRow]) -> dict[int, str]:
+def _failed(curve_key: CurveKey, runs: Iterable[RunRow]) -> dict[int, str]:
     """`2 of 8` by N: samples that failed over all repeats, of those that were run."""
     of_n: dict[int, list[RunRow]] = {}
-    for run in rows(series, counted_in(runs)):
+    for run in rows(curve_key, counted_in(runs)):
         of_n.setdefault(run.n, []).append(run)
     return {n: f"{sum(run.failed for run in own)} of {sum(run.samples for run in own)}" for n, own in of_n.items()}
 
@@ -189,8 +193,8 @@ def _failed(series: Series, runs: Iterable[RunRow]) -> dict[int, str]:
 # ---------------------------------------------------------------------------------------- more nodes
 
 
-def nodes_grid(pipeline: str, points: Iterable[PointRow]) -> Grid | None:
-    """What more nodes bring, a row a point of mode cluster; None where the pipeline has none."""
+def nodes_grid(pipeline: str, points: Iterable[ConfigurationRow]) -> Grid | None:
+    """What more nodes bring, a row a configuration of mode cluster; None where the pipeline has none."""
     own = [point for point in points if (point.pipeline, point.mode) == (pipeline, CLUSTER)]
     heads = ("nodes", "binding", "N", PIPELINES[pipeline].daily, "of as many single nodes at their best")
     lines = tuple(
@@ -208,7 +212,7 @@ def nodes_grid(pipeline: str, points: Iterable[PointRow]) -> Grid | None:
     return Grid("More nodes", heads, (Group(lines),)) if lines else None
 
 
-# --------------------------------------------------------------------------------------- points by N
+# --------------------------------------------------------------------------------------- configurations by N
 
 POINT_FIGURES = {
     "genomes/day": "genomes_per_day",
@@ -218,22 +222,22 @@ POINT_FIGURES = {
 }
 
 
-def points_grid(series: Series, points: Iterable[PointRow]) -> Grid:
-    """What a series came to, a row an N: means over its repeats, and their standard errors."""
-    shares = ["of as many single nodes"] if series.mode == CLUSTER else []
+def points_grid(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> Grid:
+    """What a curve came to, a row an N: means over its repeats, and their standard errors."""
+    shares = ["of as many single nodes"] if curve_key.mode == CLUSTER else []
     lines = [
         line(
             *(str(point.n), str(point.repeats), _failed_of(point)),
             *(mean_entry(getattr(point, name)) for name in POINT_FIGURES.values()),
             *(_share(point.node_efficiency) for _ in shares),
         )
-        for point in points_of(series, points)
+        for point in points_of(curve_key, points)
     ]
-    caption = f"{series.pipeline}, {label(series)}: mean \u00b1 standard error over repeats"
+    caption = f"{curve_key.pipeline}, {label(curve_key)}: mean \u00b1 standard error over repeats"
     return Grid(caption, ("N", "runs", "failed", *POINT_FIGURES, *shares), (Group(tuple(lines)),), words=0)
 
 
-def _failed_of(point: PointRow) -> str:
+def _failed_of(point: ConfigurationRow) -> str:
     return f"{point.failed} ({point.failed_data} for bad data)" if point.failed_data else str(point.failed)
 
 

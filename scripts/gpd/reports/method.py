@@ -12,9 +12,9 @@ from gpd.tables.repeats import Stop, in_words, stops
 from gpd.text.formats import counted, listed
 
 DEFINITIONS = (
-    "Clocks: the launcher of each job records its start and end (UTC). A step's barrier time goes from its first job's "
-    "start to its last job's end over all samples; steps overlap in scheduled runs, so barriers need not add up.",
-    "Busy time of a step is the sum of its jobs' wall times, failed attempts included.",
+    "Clocks: the launcher of each job records its start and end (UTC). A step's elapsed time goes from its first job's "
+    "start to its last job's end over all samples; steps overlap in a shared workflow, so these need not add up.",
+    "Summed step time of a step is the sum of its jobs' wall times, failed attempts included.",
     "Makespan: from the first start of a step's job to the last end, over all samples of the run.",
     "A day's genomes = 24 x samples that succeeded / makespan in hours. Gigabases count what was sequenced of them; "
     f"human genomes at 30x are gigabases / {HUMAN_30X_GIGABASES:g}.",
@@ -29,7 +29,7 @@ DEFINITIONS = (
 
 def method_lines(tables: Tables, records: Sequence[RunRecord]) -> Iterator[str]:
     yield _runs(tables)
-    if tables.plan and (stopped := stops(tables.plan, tables.points)):
+    if tables.plan and (stopped := stops(tables.plan, tables.configurations)):
         yield _repeats(tables.plan.study, stopped)
     yield _draw(tables, records)
     yield from DEFINITIONS
@@ -42,7 +42,7 @@ def _runs(tables: Tables) -> str:
     warm_ups = sum(run.warm_up for run in ended)
     others = len(ended) - len(counting) - warm_ups
     said = f"{counted(len(counting), 'run')} that ended, N = {counts or 'none'}. Means are over repeats."
-    modes = "Scheduled: one workflow for all samples; independent: one for each, side by side."
+    modes = "Shared: one workflow for all samples; independent: one for each, side by side."
     if any(run.mode == CLUSTER for run in ended):
         modes += (
             " Cluster: one workflow whose jobs Slurm places on nodes; its makespan is the wall time of the whole run, "

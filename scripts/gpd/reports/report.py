@@ -13,8 +13,8 @@ from markupsafe import Markup
 from gpd.comparison import agreement
 from gpd.comparison.agreement import Disagreement
 from gpd.files import write_text
-from gpd.published import figures, series
-from gpd.published.series import ReferenceSeries
+from gpd.published import curves, figures
+from gpd.published.curves import PublishedCurve
 from gpd.reports.findings import Findings, find
 from gpd.tables.collect import Tables
 
@@ -26,7 +26,7 @@ def write(
     tables: Tables,
     folder: Path,
     disagreements: Sequence[Disagreement] | None = None,
-    references: Sequence[ReferenceSeries] | None = None,
+    references: Sequence[PublishedCurve] | None = None,
 ) -> Path:
     """Write the report of a study into a folder; return its path.
 
@@ -36,7 +36,7 @@ def write(
     if disagreements is None:
         disagreements = agreement.disagreements(tables.records)
     if references is None:
-        references = series.curves(figures.read())
+        references = curves.curves(figures.read())
     findings = find(tables, disagreements, references)
     page = folder / HTML
     write_text(page, render_html(findings))

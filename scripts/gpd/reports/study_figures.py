@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpd.pipelines import PIPELINES
-from gpd.published.series import ReferenceSeries
-from gpd.records.run_spec import Series
+from gpd.published.curves import PublishedCurve
+from gpd.records.run_spec import CurveKey
 from gpd.reports.figures import MOST_BARS, Bar, Curve, Drawing, Point, Stack, draw_curves, draw_stacks, draw_timeline
 from gpd.reports.grids import (
     SECONDS_PER_HOUR,
@@ -17,8 +17,8 @@ from gpd.reports.grids import (
     step_means,
     step_numbers,
 )
-from gpd.statistics.knee import Knee, find_knee
-from gpd.tables.columns import JobRow, PointRow, StepRow
+from gpd.statistics.saturation import Saturation, find_saturation
+from gpd.tables.columns import ConfigurationRow, JobRow, StepRow
 from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import TimeUnit, counted, number, unit_for
 
@@ -46,33 +46,35 @@ class Span:
     failed: bool
 
 
-def knee_of(series: Series, points: Iterable[PointRow]) -> Knee | None:
-    """Return what the knee finder says of a series; None where it has one N alone, and so no curve."""
-    own = rows(series, points)
-    return find_knee(point.observation for point in own) if len(own) > 1 else None
+def saturation_of(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> Saturation | None:
+    """Return what the saturation point finder says of a curve; None where it has one N alone, and so no curve."""
+    own = rows(curve_key, points)
+    return find_saturation(point.observation for point in own) if len(own) > 1 else None
 
 
 # --------------------------------------------------------------------------------------------- curves
 
 
-def throughput_figure(pipeline: str, lines: Sequence[Series], points: Sequence[PointRow]) -> Shown:
-    """Genomes a day against N, a curve a series, knees ringed."""
-    curves = [_curve(series, points, "genomes_per_day", knee=knee_of(series, points)) for series in lines]
+def throughput_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> Shown:
+    """Genomes a day against N, a curve a curve, saturation points ringed."""
+    curves = [
+        _curve(curve_key, points, "genomes_per_day", saturation=saturation_of(curve_key, points)) for curve_key in lines
+    ]
     daily = PIPELINES[pipeline].daily
     what = daily.capitalize()
     if not any(len(curve.points) > 1 for curve in curves):
         return Shown(f"No curve of {daily}: it takes more than one N, and this study has one alone.")
     drawn = [curve for curve in curves if curve.points]
-    rings = "A ring marks the knee. " if any(curve.knee for curve in drawn) else ""
+    rings = "A ring marks the saturation point. " if any(curve.saturation for curve in drawn) else ""
     drawing = draw_curves(
         f"{pipeline}-throughput", f"{what} against samples at once, {pipeline}", _told(drawn), drawn, what.lower()
     )
     return Shown(f"{rings}{_about_errors(drawn)}", drawing)
 
 
-def utilisation_figure(pipeline: str, lines: Sequence[Series], points: Sequence[PointRow]) -> Shown:
-    """CPU utilisation in per cent against N, a curve a series."""
-    curves = [curve for series in lines if (curve := _curve(series, points, "cpu_utilisation", PERCENT)).points]
+def utilisation_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> Shown:
+    """CPU utilisation in per cent against N, a curve a curve."""
+    curves = [curve for curve_key in lines if (curve := _curve(curve_key, points, "cpu_utilisation", PERCENT)).points]
     if not curves:
         return Shown("No figure of CPU utilisation: CPU seconds or makespans are missing.")
     if all(len(curve.points) == 1 for curve in curves):
@@ -91,7 +93,7 @@ def utilisation_figure(pipeline: str, lines: Sequence[Series], points: Sequence[
     )
 
 
-def reference_figure(references: Sequence[ReferenceSeries]) -> Shown | None:
+def reference_figure(references: Sequence[PublishedCurve]) -> Shown | None:
     """The published curves in a panel of their own: their samples, tools and storage are not the study's."""
     known = [
         Curve(sku.sku, tuple(Point(p.n, p.genomes_per_day) for p in sku.points if p.genomes_per_day is not None))
@@ -111,17 +113,21 @@ def reference_figure(references: Sequence[ReferenceSeries]) -> Shown | None:
 
 
 def _curve(
-    series: Series, points: Sequence[PointRow], column: str, scale: float = 1, knee: Knee | None = None
+    curve_key: CurveKey,
+    points: Sequence[ConfigurationRow],
+    column: str,
+    scale: float = 1,
+    saturation: Saturation | None = None,
 ) -> Curve:
-    estimates = [(point.n, getattr(point, column)) for point in points_of(series, points)]
+    estimates = [(point.n, getattr(point, column)) for point in points_of(curve_key, points)]
     return Curve(
-        label(series),
+        label(curve_key),
         tuple(
             Point(n, one.mean * scale, None if one.se is None else one.se * scale)
             for n, one in estimates
             if one.mean is not None
         ),
-        knee.n if knee else None,
+        saturation.n if saturation else None,
     )
 
 
@@ -145,15 +151,15 @@ def _told(curves: Iterable[Curve], unit: str = "") -> str:
 # --------------------------------------------------------------------------------------------- stacks
 
 
-def step_figure(series: Series, steps: Sequence[StepRow], points: Sequence[PointRow]) -> Shown:
-    """Busy time a sample, stacked by step, a bar an N."""
-    hours = step_means(series, "busy_h", steps)
+def step_figure(curve_key: CurveKey, steps: Sequence[StepRow], points: Sequence[ConfigurationRow]) -> Shown:
+    """Summed step time a sample, stacked by step, a bar an N."""
+    hours = step_means(curve_key, "summed_h", steps)
     if not hours:
-        return Shown("No figure of busy times: no job of a step is known to have ended.")
+        return Shown("No figure of summed step times: no job of a step is known to have ended.")
     counts = sorted({n for _, n in hours})
     seconds = {key: hour * SECONDS_PER_HOUR / key[1] for key, hour in hours.items()}
     unit = unit_for(max(sum(s for (_, n), s in seconds.items() if n == count) for count in counts))
-    numbers = step_numbers(series.pipeline)
+    numbers = step_numbers(curve_key.pipeline)
     stacks = [
         Stack(str(n), {step: unit.of(seconds[step, n]) for step in numbers if (step, n) in seconds}) for n in counts
     ]
@@ -162,16 +168,16 @@ def step_figure(series: Series, steps: Sequence[StepRow], points: Sequence[Point
         for stack in stacks
     )
     drawing = draw_stacks(
-        f"{name(series)}-steps",
-        f"Busy time of each step a sample, {series.pipeline}, {label(series)}",
+        f"{name(curve_key)}-steps",
+        f"Summed step time of each step a sample, {curve_key.pipeline}, {label(curve_key)}",
         f"{unit.name.capitalize()} a sample. {'; '.join(words)}",
         stacks,
         f"busy {unit.name} a sample",
         numbers,
     )
-    failed = any(point.failed for point in rows(series, points))
+    failed = any(point.failed for point in rows(curve_key, points))
     return Shown(
-        "Each step's busy time over N, mean over repeats: where bars grow with N, samples are in each other's way."
+        "Each step's summed step time over N, mean over repeats: bars that grow with N: samples slow each other down."
         f"{' Samples that failed did not go through all steps.' if failed else ''}",
         drawing,
     )
@@ -180,9 +186,9 @@ def step_figure(series: Series, steps: Sequence[StepRow], points: Sequence[Point
 # ------------------------------------------------------------------------------------------- timeline
 
 
-def timeline_figure(series: Series, jobs: Sequence[JobRow]) -> Shown:
+def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow]) -> Shown:
     """Which job held which CPU in one run: the largest N's first repeat. Without allocations: in lanes by sample."""
-    own = [job for job in rows(series, counted_in(jobs)) if job.timed]
+    own = [job for job in rows(curve_key, counted_in(jobs)) if job.timed]
     if not own:
         return Shown("No timeline: no job of a step was recorded.")
     spec = min(own, key=lambda job: (-job.n, job.repeat)).run
@@ -200,14 +206,14 @@ def timeline_figure(series: Series, jobs: Sequence[JobRow]) -> Shown:
     allocated = any(job.cpus for job in ended)
     bars, lanes = _on_cpus(ended, unit) if allocated else by_sample(ended, unit)
     drawing = draw_timeline(
-        f"{name(series)}-timeline",
+        f"{name(curve_key)}-timeline",
         f"Which job {'held which CPU' if allocated else 'ran when'}, run {spec}",
         f"{counted(len(ended), 'job')} on {counted(len(lanes), 'CPU' if allocated else 'lane')} in "
         f"{unit.show(max(job.end_s for job in ended))} {unit.name}.",
         bars,
         lanes,
         (f"{unit.name} since the first job", "CPU" if allocated else ""),
-        step_numbers(series.pipeline),
+        step_numbers(curve_key.pipeline),
     )
     return Shown(" ".join(_about_timeline(held, ended, len(bars), allocated)), drawing)
 

@@ -16,7 +16,7 @@ from gpd.reports.host_grid import busy_runs, host_grid, software_grid
 from gpd.reports.page import Page, Section, render
 from gpd.reports.study_figures import Shown
 from gpd.scaling.results import Results
-from gpd.statistics.amdahl import LEAST_WIDTHS
+from gpd.statistics.amdahl import LEAST_THREAD_COUNTS
 from gpd.tables.rows import Row
 from gpd.text.formats import counted, listed, number, some, with_error
 from gpd.text.grid import Entry, Grid, Group, Line
@@ -56,7 +56,7 @@ class Profile:
 def find(results: Results, profiles: Sequence[Profile]) -> Page:
     """Say what the tables of a scaling study say."""
     machines, about_machines = host_grid(results.records)
-    points, fits = row_dicts(results.points), row_dicts(results.fits)
+    points, fits = row_dicts(results.configurations), row_dicts(results.fits)
     grids = tuple(grid for grid in (machines, software_grid(results.records)) if grid)
     return Page(
         title=f"Scaling of steps: {_title(results)}",
@@ -103,13 +103,15 @@ def _notices(results: Results) -> Iterator[Notice]:
     if met := [run for run in runs if run["contended_jobs"]]:
         yield Notice("warning", _contended(met))
     if len({run["sku"] for run in runs}) > 1:
-        yield Notice("warning", "Runs ran on different processors, which are not pooled: each has points of its own.")
+        yield Notice(
+            "warning", "Runs ran on different processors, which are not pooled: each has configurations of its own."
+        )
     kinds = {host.virtual_machine or "none" for record in results.records for host in record.machines}
     if guests := kinds - {"none"}:
         yield Notice(
             "warning",
             f"The machine is virtual ({listed(sorted(guests))}): how its CPUs lie on cores, caches and memory of the "
-            "real one is not known here, so that widths and bindings may come out otherwise there.",
+            "real one is not known here, so that thread counts and bindings may come out otherwise there.",
         )
 
 
@@ -139,7 +141,7 @@ def _steps(points: Sequence[Row], fits: Sequence[Row]) -> Iterator[Section]:
 
 
 def _curves(points: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    """The points of each curve over threads, under what sets it apart."""
+    """The configurations of each curve over threads, under what sets it apart."""
     found: dict[str, list[Row]] = {}
     several = len({point["sku"] for point in points}) > 1
     for point in points:
@@ -184,16 +186,16 @@ def _statistic(point: Row, column: str) -> Entry:
 
 def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[Shown]:
     if all(len(own) < 2 for _, own in curves):
-        yield Shown("No curve over threads: one width was measured.")
+        yield Shown("No curve over threads: one number of threads was measured.")
         return
-    about = "Bars: one standard error of the mean, to both sides; a point without has one repeat."
+    about = "Bars: one standard error of the mean, to both sides; a configuration without has one repeat."
     full = [(label, own) for label, own in curves if own[0]["occupancy"] == FULL]
     seconds = _drawing(f"{step}-seconds", f"Seconds of {step} against threads", "step_s", curves, "s")
     yield Shown(f"{about} Half as long at each doubling would be efficiency 100%.", seconds)
     if any(len(own) > 1 for _, own in full):
         title = f"Steps an hour of {step} against threads, node full"
         hourly = _drawing(f"{step}-hourly", title, "steps_per_hour", full, "steps an hour")
-        yield Shown(f"{about} The highest point: most samples a day of this step.", hourly)
+        yield Shown(f"{about} The highest configuration: most samples a day of this step.", hourly)
 
 
 def _drawing(name: str, title: str, column: str, curves: Sequence[tuple[str, list[Row]]], unit: str) -> Drawing:
@@ -218,11 +220,12 @@ def _fit(fit: Row) -> str:
     where = _sentence(_label(fit))
     if fit["serial_fraction_se"] is None:
         known = (
-            f"met exactly by {counted(fit['widths'], 'width')}, so without an uncertainty, which takes {LEAST_WIDTHS}"
+            f"met exactly by {counted(fit['thread_counts'], 'thread count')}, so without an uncertainty, "
+            f"which takes {LEAST_THREAD_COUNTS}"
         )
         return f"{where}: Amdahl's serial fraction {number(fit['serial_fraction'], 2)}, {known}."
     value, error = with_error(fit["serial_fraction"], fit["serial_fraction_se"])
     t1, t1_error = with_error(fit["t1_s"], fit["t1_se"])
-    over = counted(fit["widths"], "width")
+    over = counted(fit["thread_counts"], "thread count")
     beyond = "" if 0 <= fit["serial_fraction"] <= 1 else " Beyond 0 to 1: this law is not the step's."
     return f"{where}: Amdahl's serial fraction {value} {error}, T(1) {t1} {t1_error} s, over {over}.{beyond}"

@@ -1,4 +1,4 @@
-"""Which runs a scaling study has: steps, widths, bindings, occupancies and repeats, in a seeded order. Pure."""
+"""Which runs a scaling study has: steps, thread counts, bindings, occupancies and repeats, in a seeded order. Pure."""
 
 import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from gpd.execution.snakemake_log import PlannedJob
 from gpd.lab.study import StudyError
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import Binding
-from gpd.records.run_spec import ALONE, FULL, SCHEDULED, WHOLE, Occupancy, PipelineName, RunSpec, StepCopies
+from gpd.records.run_spec import ALONE, FULL, SHARED, WHOLE, Occupancy, PipelineName, RunSpec, StepCopies
 
 EVERY_STEP = "all"
 PROFILE = "profiles/default"
@@ -18,7 +18,7 @@ PROFILE = "profiles/default"
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for. `threads` is empty where widths are 1, 2, 4, ... up to the node's cores."""
+    """What is asked for. `threads` is empty where thread counts are 1, 2, 4, ... up to the node's cores."""
 
     steps: tuple[str, ...]
     threads: tuple[int, ...]
@@ -39,7 +39,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Step:
-    """A step as the workflow plans it for its samples: what it makes, and by width the memory that a job asks for."""
+    """A step as the workflow plans it for its samples: what it makes, and by threads the memory that a job asks for."""
 
     pipeline: PipelineName
     name: str
@@ -54,7 +54,7 @@ class Step:
 
 
 def numbers_of(text: str) -> tuple[int, ...]:
-    """The widths of a list with commas. Raises StudyError."""
+    """The thread counts of a list with commas. Raises StudyError."""
     words = [word.strip() for word in text.split(",")] if text else []
     if wrong := [word for word in words if not (word.isdecimal() and int(word))]:
         raise StudyError(f"--threads {text}: {wrong[0]!r} is no whole number from 1")
@@ -77,14 +77,14 @@ def pieces_of(text: str) -> str:
     return text
 
 
-def widths(asked: Sequence[int], cores: int) -> tuple[int, ...]:
-    """The widths to try: those asked for, else 1, 2, 4, ... and all cores."""
+def thread_counts(asked: Sequence[int], cores: int) -> tuple[int, ...]:
+    """The thread counts to try: those asked for, else 1, 2, 4, ... and all cores."""
     doubled = {2**power for power in range(cores.bit_length()) if 2**power <= cores}
     return tuple(sorted(set(asked) or doubled | {cores}))
 
 
-def refuse_too_wide(asked: Asked, node: Node) -> None:
-    """Raise StudyError where the node has none of the widths that are asked for; grid() leaves single ones out."""
+def refuse_too_many(asked: Asked, node: Node) -> None:
+    """Raise StudyError where the node has none of these thread counts; grid() leaves single ones out."""
     if asked.threads and min(asked.threads) > node.cores:
         wanted = _listed(asked.threads)
         raise StudyError(f"--threads {wanted}: more than the {node.cores} cores that may be used here: name fewer")
@@ -107,14 +107,14 @@ def chosen_steps(pipeline: str, names: Sequence[str], there: Collection[str]) ->
 def steps_of(
     planned: Mapping[int, Sequence[PlannedJob]], samples: Sequence[str], config: Mapping[str, Any]
 ) -> list[Step]:
-    """The steps that a configuration has for these samples, by what dry runs plan at each width."""
+    """The steps that a configuration has for these samples, by what dry runs plan with each number of threads."""
     pipeline: PipelineName = config["pipeline"]
     found = []
     for step in PIPELINES[pipeline].steps:
         rules = PIPELINES[pipeline].rules_of(step)
-        own = {width: [job for job in jobs if job.rule in rules] for width, jobs in planned.items()}
+        own = {threads: [job for job in jobs if job.rule in rules] for threads, jobs in planned.items()}
         targets = tuple(path for job in own[min(own)] for path in job.outputs)
-        memory = {width: max((job.mem_mb or 0 for job in jobs), default=0) for width, jobs in own.items()}
+        memory = {threads: max((job.mem_mb or 0 for job in jobs), default=0) for threads, jobs in own.items()}
         threaded = PIPELINES[pipeline].uses_threads(step, config)
         if targets:
             found.append(Step(pipeline, step, tuple(samples), targets, threaded, memory))
@@ -135,8 +135,8 @@ def copies(step: Step, threads: int, node: Node, occupancy: Occupancy) -> int:
 def grid(asked: Asked, steps: Iterable[Step], node: Node, study: str) -> tuple[list[RunSpec], list[str]]:
     """The runs, in the order in which they are run, and a line for each part of what was asked for that is none.
 
-    A warm-up of each step comes first, at its widest, which takes the least time. Within a repeat the order of all
-    runs is shuffled, so that what changes meanwhile (heat, other users) does not fall on one width.
+    A warm-up of each step comes first, with most threads, which takes the least time. Within a repeat the order of all
+    runs is shuffled, so that what changes meanwhile (heat, other users) does not fall on one number of threads.
     """
     warm_ups: list[RunSpec] = []
     points: list[tuple[Step, StepCopies, str]] = []
@@ -146,8 +146,8 @@ def grid(asked: Asked, steps: Iterable[Step], node: Node, study: str) -> tuple[l
         left_out += [f"{step.name}: {what}" for what in _left_out(asked, step, node)]
         points += own
         if own:
-            widest = max(own, key=lambda point: (point[1].threads, point[1].occupancy == ALONE))
-            warm_ups.append(_run(study, *widest, node, 0))
+            with_most_threads = max(own, key=lambda point: (point[1].threads, point[1].occupancy == ALONE))
+            warm_ups.append(_run(study, *with_most_threads, node, 0))
     repeated = []
     for repeat in range(1, asked.repeats + 1):
         shuffled = random.Random(f"{asked.seed}/{repeat}").sample(points, len(points))
@@ -157,7 +157,9 @@ def grid(asked: Asked, steps: Iterable[Step], node: Node, study: str) -> tuple[l
 
 def _points(asked: Asked, step: Step, node: Node) -> Iterator[tuple[StepCopies, str]]:
     """What the repeats of a step's runs share: its copies, and how they are bound."""
-    for threads, binding, occupancy in product(_own_widths(asked, step, node), asked.bindings, asked.occupancies):
+    for threads, binding, occupancy in product(
+        _own_thread_counts(asked, step, node), asked.bindings, asked.occupancies
+    ):
         held = copies(step, threads, node, occupancy)
         yield (
             StepCopies(
@@ -173,22 +175,28 @@ def _points(asked: Asked, step: Step, node: Node) -> Iterator[tuple[StepCopies, 
         )
 
 
-def _own_widths(asked: Asked, step: Step, node: Node) -> list[int]:
-    """The widths that a step is measured at: one thread alone where it uses no more, none that the node lacks."""
+def _own_thread_counts(asked: Asked, step: Step, node: Node) -> list[int]:
+    """The thread counts that a step is measured with: 1 where it uses no more, none that the node lacks."""
     several = step.uses_threads or asked.scatter != WHOLE
-    return [width for width in (widths(asked.threads, node.cores) if several else (1,)) if width <= node.cores]
+    return [
+        threads for threads in (thread_counts(asked.threads, node.cores) if several else (1,)) if threads <= node.cores
+    ]
 
 
 def _left_out(asked: Asked, step: Step, node: Node) -> Iterator[str]:
-    wanted, own = widths(asked.threads, node.cores), _own_widths(asked, step, node)
-    if too_wide := [width for width in wanted if width > node.cores and (step.uses_threads or asked.scatter != WHOLE)]:
-        yield f"{_listed(too_wide)} threads are more than the node's {node.cores} cores"
+    wanted, own = thread_counts(asked.threads, node.cores), _own_thread_counts(asked, step, node)
+    if too_many := [
+        threads for threads in wanted if threads > node.cores and (step.uses_threads or asked.scatter != WHOLE)
+    ]:
+        yield f"{_listed(too_many)} threads are more than the node's {node.cores} cores"
     elif set(wanted) - set(own):
-        yield "its tools use one thread alone: one width, alone and with the node full"
-    for width in own:
-        held = copies(step, width, node, FULL)
-        if FULL in asked.occupancies and held < node.cores // width:
-            asks = f"{held} of {node.cores // width} copies of {width} threads: each asks for {step.mem_mb[width]} MB"
+        yield "its tools use one thread alone: one number of threads, alone and with the node full"
+    for threads in own:
+        held = copies(step, threads, node, FULL)
+        if FULL in asked.occupancies and held < node.cores // threads:
+            asks = (
+                f"{held} of {node.cores // threads} copies of {threads} threads: each wants {step.mem_mb[threads]} MB"
+            )
             yield f"the node's {node.mem_mb} MB of memory hold {asks}"
 
 
@@ -197,7 +205,7 @@ def _listed(numbers: Iterable[int]) -> str:
 
 
 def _run(study: str, step: Step, run: StepCopies, binding: str, node: Node, repeat: int) -> RunSpec:
-    """A run of a point; repeat 0 is the warm-up."""
+    """A run of a configuration; repeat 0 is the warm-up."""
     when = f"r{repeat}" if repeat else "warmup"
     pieces = "" if run.scatter == WHOLE else f"-pieces_{run.scatter}"
     return RunSpec(
@@ -205,7 +213,7 @@ def _run(study: str, step: Step, run: StepCopies, binding: str, node: Node, repe
         name=f"{run.name}-t{run.threads}-{binding}{pieces}-{run.occupancy}-{when}",
         pipeline=step.pipeline,
         n=len(step.samples),
-        mode=SCHEDULED,
+        mode=SHARED,
         binding=binding,
         repeat=repeat,
         warm_up=not repeat,

@@ -1,7 +1,7 @@
-"""Which width is best for each step, and the profile that says so to Snakemake. Pure.
+"""Which number of threads is best for each step, and the profile that says so to Snakemake. Pure.
 
-A width is as good as the best where the difference is within its standard error; of those the narrowest is taken, for
-threads that bring nothing cost memory and caches (the rule of one standard error, as for the knee of a study).
+A number of threads is as good as the best where the difference is within its standard error. Of those the smallest is
+taken, for threads that bring nothing cost memory and caches (the rule of one standard error, as for a saturation point).
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ PROFILE = "config.yaml"
 
 @dataclass(frozen=True)
 class Goal:
-    """What widths are chosen for: the name of the profile, and the figure that counts."""
+    """What thread counts are chosen for: the name of the profile, and the figure that counts."""
 
     profile: str
     occupancy: str
@@ -32,7 +32,7 @@ class Goal:
     unit: str
 
     def better(self, one: Row, other: Row) -> float:
-        """By how much one point is better than another, above 0 where it is."""
+        """By how much one configuration is better than another, above 0 where it is."""
         difference = one[f"{self.column}_mean"] - other[f"{self.column}_mean"]
         return difference if self.more else -difference
 
@@ -43,7 +43,7 @@ GOALS = (THROUGHPUT, SINGLE)
 
 
 def best(points: Iterable[Row], goal: Goal) -> Row | None:
-    """The narrowest of one step's points that are as good as the best; None where none was measured."""
+    """The narrowest of one step's configurations that are as good as the best; None where none was measured."""
     known = [point for point in points if point[f"{goal.column}_mean"] is not None]
     if not known:
         return None
@@ -57,7 +57,7 @@ def _error(one: Row, other: Row, goal: Goal) -> float:
 
 
 def chosen(points: Sequence[Row], goal: Goal, binding: str, scatter: str) -> list[tuple[Row, list[Row]]]:
-    """For each step that was measured for a goal, with this binding and in so many pieces: its best point, and all."""
+    """For each step measured for a goal, with this binding and so many shards: its best configuration, and all."""
     found = []
     wanted = {"occupancy": goal.occupancy, "binding": binding, "scatter": scatter}
     own = [point for point in points if all(point[key] == value for key, value in wanted.items())]
@@ -70,8 +70,8 @@ def chosen(points: Sequence[Row], goal: Goal, binding: str, scatter: str) -> lis
 
 
 def rows(found: Results) -> list[Row]:
-    """The points of a study, as they are chosen from."""
-    return row_dicts(found.points)
+    """The configurations of a study, as they are chosen from."""
+    return row_dicts(found.configurations)
 
 
 def profile(points: Sequence[Row], goal: Goal, binding: str, scatter: str) -> str:
@@ -80,15 +80,15 @@ def profile(points: Sequence[Row], goal: Goal, binding: str, scatter: str) -> st
     if not steps:
         return ""
     lines = [
-        f"# Widths for {goal.aim}, as gpd scaling measured them:",
+        f"# Thread counts for {goal.aim}, as gpd scaling measured them:",
         f"# {_comment(steps[0][0], scatter)}.",
         "# Steps that are not here were not measured, and keep the threads of their rules.",
         "set-threads:",
     ]
     for one, every in steps:
         lines.append(f"  # {_measured(one, every, goal)}")
-        widths = {rule: int(one["threads"]) for rule in PIPELINES[one["pipeline"]].rules_of(one["step"])}
-        lines += [f"  {line}" for line in yaml.safe_dump(widths, sort_keys=False).splitlines()]
+        thread_counts = {rule: int(one["threads"]) for rule in PIPELINES[one["pipeline"]].rules_of(one["step"])}
+        lines += [f"  {line}" for line in yaml.safe_dump(thread_counts, sort_keys=False).splitlines()]
     return "\n".join(lines) + "\n"
 
 
@@ -99,7 +99,7 @@ def _comment(point: Row, scatter: str) -> str:
 
 
 def _measured(one: Row, every: Sequence[Row], goal: Goal) -> str:
-    """What was measured of a step at the width that is taken, and which widths there were."""
+    """What was measured of a step at the number of threads that is taken, and which thread counts there were."""
     mean, error = with_error(one[f"{goal.column}_mean"], one[f"{goal.column}_se"])
     figure = " ".join(filter(None, (mean, error, goal.unit)))
     copies = f", {one['copies']} at once" if goal.occupancy == FULL else ""

@@ -1,4 +1,4 @@
-"""What the runs of a scaling study came to: rows from their records and ledgers, points over repeats, fits. Pure."""
+"""Results of a scaling study: rows from its records and ledgers, configurations over repeats, fits. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from gpd.tables.rows import Row, rows_of_run
 
 SECONDS_PER_HOUR = 3600
 POINT = [column.name for column in columns.POINT_OF_SCALING]
-SERIES = POINT[:-1]  # what is the same along a curve over threads
+CURVE_COLUMNS = POINT[:-1]  # what is the same along a curve over threads
 AS_OF_A_RUN = {column.name for column in columns.SCALING_RUNS} & {column.name for column in columns.TABLES["runs"]}
 
 
@@ -29,7 +29,7 @@ class Results:
     """A scaling study in tables (columns.SCALING spells them), its records, and the runs that did not end."""
 
     runs: pd.DataFrame
-    points: pd.DataFrame
+    configurations: pd.DataFrame
     fits: pd.DataFrame
     records: tuple[RunRecord, ...]
     unfinished: tuple[str, ...]
@@ -43,7 +43,7 @@ def read(folder: Path) -> Results:
         key=lambda row: (*_place(row), row["warm_up"], row["repeat"]),
     )
     points = _with_efficiency([_point(own) for own in _by_point(runs)])
-    made = {"runs": runs, "points": points, "fits": list(_fits(runs))}
+    made = {"runs": runs, "configurations": points, "fits": list(_fits(runs))}
     frames = {name: collect.frame_of(rows, columns.SCALING[name]) for name, rows in made.items()}
     return Results(**frames, records=tuple(one.record for one in ran), unfinished=unfinished)
 
@@ -102,7 +102,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return None if total is None else total / len(values)
 
 
-# ---- points ------------------------------------------------------------------------------------------
+# ---- configurations ------------------------------------------------------------------------------------------
 
 
 def _place(row: Row) -> tuple:
@@ -110,7 +110,7 @@ def _place(row: Row) -> tuple:
 
 
 def _by_point(runs: Iterable[Row]) -> Iterator[list[Row]]:
-    """The runs of each point, without warm-ups; different processors are not pooled."""
+    """The runs of each configuration, without warm-ups; different processors are not pooled."""
     return (list(own) for _, own in groupby((row for row in runs if not row["warm_up"]), key=_place))
 
 
@@ -125,13 +125,13 @@ def _point(runs: Sequence[Row]) -> Row:
 
 
 def _with_efficiency(points: Sequence[Row]) -> list[Row]:
-    """Points with T(1) / (n x T(n)): of one thread it is 1, without any error."""
-    ones = {_series(point): point for point in points if point["threads"] == 1}
-    return [point | _efficiency(ones.get(_series(point)), point) for point in points]
+    """Configurations with T(1) / (n x T(n)): of one thread it is 1, without any error."""
+    ones = {_curve_key(point): point for point in points if point["threads"] == 1}
+    return [point | _efficiency(ones.get(_curve_key(point)), point) for point in points]
 
 
-def _series(point: Row) -> tuple:
-    return (*(point[name] for name in SERIES), point["sku"])
+def _curve_key(point: Row) -> tuple:
+    return (*(point[name] for name in CURVE_COLUMNS), point["sku"])
 
 
 def _efficiency(one: Row | None, point: Row) -> Row:
@@ -154,13 +154,13 @@ def _step_s(point: Row) -> Estimate:
 def _fits(runs: Iterable[Row]) -> Iterator[Row]:
     """Amdahl's law for each curve of one step alone or with the node full, of one processor."""
     counted = [row for row in runs if not row["warm_up"] and row["step_s"] is not None]
-    for _, own in groupby(counted, key=lambda row: tuple(row[name] for name in SERIES)):
+    for _, own in groupby(counted, key=lambda row: tuple(row[name] for name in CURVE_COLUMNS)):
         rows = list(own)
         if len({row["sku"] for row in rows}) > 1 or len({row["threads"] for row in rows}) < 2:
             continue
         found = amdahl.fit((row["threads"], row["step_s"]) for row in rows)
-        yield {name: rows[0][name] for name in SERIES} | {
-            "widths": found.widths,
+        yield {name: rows[0][name] for name in CURVE_COLUMNS} | {
+            "thread_counts": found.thread_counts,
             "t1_s": found.t1_s,
             "t1_se": found.t1_se,
             "serial_fraction": found.serial,

@@ -47,7 +47,7 @@ def make_plan(source: Source, pool: Pool, sample: str, asked: Asked, folder: Pat
     if sample and sample not in members:
         raise StudyError(f"--sample {sample}: no such sample; there are {', '.join(members)}")
     node = Node(launcher.usable_cores(source.config["binding"]["smt"]), int(launcher.limits().memory_mib))
-    plan.refuse_too_wide(asked, node)
+    plan.refuse_too_many(asked, node)
     pipeline = source.config["pipeline"]
     of_cohort = PIPELINES[pipeline].of_cohort
     own = _planned(source, (sample or members[0],), asked, node)
@@ -73,9 +73,9 @@ def make_plan(source: Source, pool: Pool, sample: str, asked: Asked, folder: Pat
 
 
 def _planned(source: Source, samples: tuple[str, ...], asked: Asked, node: Node) -> list[Step]:
-    """The steps of these samples, by a dry run at each width: some jobs ask for memory by their threads."""
-    tried = {1, *(width for width in plan.widths(asked.threads, node.cores) if width <= node.cores)}
-    planned = {width: _dry_run(source, samples, width, asked.scatter, node) for width in sorted(tried)}
+    """The steps of these samples, by a dry run with each number of threads, which memory may follow."""
+    tried = {1, *(threads for threads in plan.thread_counts(asked.threads, node.cores) if threads <= node.cores)}
+    planned = {threads: _dry_run(source, samples, threads, asked.scatter, node) for threads in sorted(tried)}
     return plan.steps_of(planned, samples, source.config)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpd.statistics.estimates import Estimate
-from gpd.statistics.knee import Observation
+from gpd.statistics.saturation import Observation
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from gpd.errors import GpdError
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.sizing.power import Power
-from gpd.statistics.knee import Knee, find_knee
+from gpd.statistics.saturation import Saturation, find_saturation
 from gpd.text.formats import number
 
 HOURS_PER_DAY = 24
@@ -63,9 +63,9 @@ class Need:
         return self.at.n
 
     @cached_property
-    def knee(self) -> Knee:
+    def saturation(self) -> Saturation:
         """Of all these N, whatever the deadline."""
-        return find_knee(one.observation for one in self.measured)
+        return find_saturation(one.observation for one in self.measured)
 
     @property
     def genomes_per_day(self) -> Range:
@@ -156,8 +156,8 @@ class Need:
         most, failed = self.machine.n_most, self.machine.n_failed
         if not self.within:
             return f"the deadline: no N that was measured keeps {self.asked.deadline_h:g} h"
-        if self.knee.n != self.n:
-            return f"the deadline: without it N = {self.knee.n} gives most"
+        if self.saturation.n != self.n:
+            return f"the deadline: without it N = {self.saturation.n} gives most"
         if self.n < most:
             return f"the machine: up to N = {most} more samples at once gave no more"
         if failed and failed > self.n:
@@ -191,7 +191,7 @@ def need(asked: Asked, machine: Machine, power: Power | None, price: float | Non
         raise NeedError(_not_known(asked, machine))
     answers = [Need(asked, machine, alike, one, power, price) for one in alike]
     kept = [one for one in answers if one.within] or [min(answers, key=lambda one: one.makespan_h.worst)]
-    best = find_knee(one.at.observation for one in kept).n
+    best = find_saturation(one.at.observation for one in kept).n
     return next(one for one in kept if one.n == best)
 
 

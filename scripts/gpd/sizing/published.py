@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from gpd.published.curves import COVERAGE, GIGABASES_A_SAMPLE, SOCKETS, PublishedCurve, PublishedPoint, curves
 from gpd.published.figures import PublishedRun
-from gpd.published.series import COVERAGE, GIGABASES_A_SAMPLE, SOCKETS, ReferencePoint, ReferenceSeries, curves
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import Estimate
 
@@ -24,23 +24,23 @@ NOTES = (
 
 def machines(runs: Iterable[PublishedRun]) -> dict[str, Machine]:
     """The machine of each SKU of which a curve was published."""
-    series = [one for one in curves(runs) if one.cores]
-    spread = scatter([whole(one) for one in series])
-    return {one.sku: _machine(one, spread) for one in series}
+    curve_key = [one for one in curves(runs) if one.cores]
+    spread = scatter([whole(one) for one in curve_key])
+    return {one.sku: _machine(one, spread) for one in curve_key}
 
 
-def whole(series: ReferenceSeries) -> list[ReferencePoint]:
+def whole(curve_key: PublishedCurve) -> list[PublishedPoint]:
     """The runs without failures whose steps are all printed, N ascending."""
-    return [point for point in series.points if point.failed == 0 and point.total_hours]
+    return [point for point in curve_key.points if point.failed == 0 and point.total_hours]
 
 
-def line(points: Sequence[ReferencePoint]) -> np.poly1d:
+def line(points: Sequence[PublishedPoint]) -> np.poly1d:
     """Hours = a + bN, by least squares of relative errors."""
     n, hours = (np.array([getattr(point, name) for point in points]) for name in ("n", "total_hours"))
     return np.poly1d(np.polyfit(n, hours, TERMS - 1, w=1 / hours))
 
 
-def scatter(curves: Iterable[Sequence[ReferencePoint]]) -> Estimate:
+def scatter(curves: Iterable[Sequence[PublishedPoint]]) -> Estimate:
     """A single run relative to its curve's line: 1, and its standard error from the residuals of all curves."""
     fitted = [(points, line(points)) for points in curves if len(points) > TERMS]
     residuals = [point.total_hours / of(point.n) - 1 for points, of in fitted for point in points]
@@ -49,17 +49,17 @@ def scatter(curves: Iterable[Sequence[ReferencePoint]]) -> Estimate:
     return Estimate(freedom + 1, 1.0, error, error)
 
 
-def _machine(series: ReferenceSeries, spread: Estimate) -> Machine:
-    failed = [point.n for point in series.points if point.failed]
+def _machine(curve_key: PublishedCurve, spread: Estimate) -> Machine:
+    failed = [point.n for point in curve_key.points if point.failed]
     return Machine(
-        name=f"{PREFIX}{series.sku}",
+        name=f"{PREFIX}{curve_key.sku}",
         source="published",
-        skus=(series.sku,),
+        skus=(curve_key.sku,),
         sockets=SOCKETS,
-        cores=series.cores or 0,
+        cores=curve_key.cores or 0,
         measured=tuple(
             Measured(point.n, GIGABASES_A_SAMPLE, Range.of(point.gigabases_per_day or 0.0, spread))
-            for point in whole(series)
+            for point in whole(curve_key)
         ),
         n_failed=min(failed, default=None),
         notes=NOTES,

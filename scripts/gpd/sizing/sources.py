@@ -6,8 +6,8 @@ They are for reading beside an answer, not to be held against it: other tools, d
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gpd.published.curves import COVERAGE, curves
 from gpd.published.figures import PublishedRun
-from gpd.published.series import COVERAGE, curves
 from gpd.sizing.published import whole
 
 
@@ -41,14 +41,14 @@ def core_hours(runs: Iterable[PublishedRun]) -> tuple[CoreHours, ...]:
     """Those that are cited, and the least that follows from the throughput tables, at an N without failures."""
     found = [
         CoreHours(
-            series.cores * point.total_hours / point.n,
+            curve_key.cores * point.total_hours / point.n,
             COVERAGE,
-            f"resources/published ({series.published})",
-            f"GATK 3.6; {series.sku}, {series.cores} cores x {point.total_hours:.2f} h / {point.n} genomes at once, the"
-            " least of all",
+            f"resources/published ({curve_key.published})",
+            f"GATK 3.6; {curve_key.sku}, {curve_key.cores} cores x {point.total_hours:.2f} h / {point.n} genomes"
+            " at once, least of all",
         )
-        for series in curves(runs)
-        for point in whole(series)
-        if series.cores and point.total_hours
+        for curve_key in curves(runs)
+        for point in whole(curve_key)
+        if curve_key.cores and point.total_hours
     ]
     return (min(found, key=lambda one: one.core_hours), *CITED)

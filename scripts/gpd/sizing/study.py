@@ -1,4 +1,4 @@
-"""The machine of a study, from the runs of one series of the germline pipeline. Pure."""
+"""The machine of a study, from the runs of one curve of the germline pipeline. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 from gpd.errors import GpdError
 from gpd.pipelines import GERMLINE
 from gpd.records.node import NodeRecord
-from gpd.records.run_spec import CLUSTER, SCHEDULED
+from gpd.records.run_spec import CLUSTER, SHARED
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import estimate
 from gpd.tables import columns
@@ -17,7 +17,7 @@ from gpd.tables.columns import RunRow
 from gpd.text.formats import counted, listed
 
 # what is the same in all runs of a curve: of one machine
-CURVE = (*(column.name for column in columns.SERIES), "sku", "cores")
+CURVE = (*(column.name for column in columns.CURVE_COLUMNS), "sku", "cores")
 
 
 class StudyError(GpdError):
@@ -43,7 +43,7 @@ def node_figures(node: NodeRecord | None) -> NodeFigures:
 
 
 def machine(name: str, tables: Tables) -> Machine:
-    """What the curve with most runs tells, one of `scheduled` before others; clusters are no single node.
+    """What the curve with most runs tells, one of `shared` before others; clusters are no single node.
 
     Raises StudyError where no run ended without failures.
     """
@@ -77,7 +77,7 @@ def _curve(name: str, tables: Tables) -> list[RunRow]:
     kinds = [_kind(row) for row in _whole(rows)]
     if not kinds:
         raise StudyError(f"{name}: no run of the germline pipeline on one machine ended without failures")
-    chosen = max(dict.fromkeys(kinds), key=lambda kind: (SCHEDULED in kind, kinds.count(kind), str(kind)))
+    chosen = max(dict.fromkeys(kinds), key=lambda kind: (SHARED in kind, kinds.count(kind), str(kind)))
     return [row for row in rows if _kind(row) == chosen]
 
 

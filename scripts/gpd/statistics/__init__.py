@@ -1,1 +1,1 @@
-"""Estimates with their errors, and the knee of a curve. Pure."""
+"""Estimates with their errors, and the saturation point of a curve. Pure."""

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from scipy.optimize import curve_fit
 
 Numbers = NDArray[np.float64]
-LEAST_WIDTHS = 3  # for an uncertainty: two are met exactly, whatever the law
+LEAST_THREAD_COUNTS = 3  # for an uncertainty: two are met exactly, whatever the law
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Amdahl's law for one step; None is what so few widths do not tell.
+    """Amdahl's law for one step; None is what so few thread counts do not tell.
 
     `t1_s` is the fitted time of one thread, `serial` the serial fraction, each with its standard error.
     """
 
-    widths: int
+    thread_counts: int
     t1_s: float | None = None
     t1_se: float | None = None
     serial: float | None = None
@@ -42,23 +42,23 @@ def law(threads: float, t1_s: float, serial: float) -> float:
 def fit(times: Iterable[tuple[int, float]]) -> Fit:
     """Fit the law to (threads, seconds), one pair a repeat, by least squares of relative errors.
 
-    Below two widths there is nothing to fit, below LEAST_WIDTHS no uncertainty. Fitted is T = a + b / n, in which the
-    law is linear; T(1) = a + b and s = a / (a + b), whose errors follow from those of a and b to first order.
+    Below two thread counts there is nothing to fit, below LEAST_THREAD_COUNTS no uncertainty. Fitted is T = a + b / n, in
+    which the law is linear; T(1) = a + b and s = a / (a + b), whose errors follow from those of a and b to first order.
     """
     known = sorted((threads, seconds) for threads, seconds in times if seconds > 0)
-    widths = len({threads for threads, _ in known})
-    if widths < 2:
-        return Fit(widths)
-    if widths < LEAST_WIDTHS:
+    thread_counts = len({threads for threads, _ in known})
+    if thread_counts < 2:
+        return Fit(thread_counts)
+    if thread_counts < LEAST_THREAD_COUNTS:
         a, b = _through(known)
-        return Fit(widths, a + b, None, a / (a + b), None)
+        return Fit(thread_counts, a + b, None, a / (a + b), None)
     threads, seconds = (np.array(column, dtype=float) for column in zip(*known, strict=True))
     # noise grows with the time that is measured: each residual counts as a share of it
     (a, b), covariance = curve_fit(_line, threads, seconds, sigma=seconds, jac=_slopes)
     t1_s = float(a + b)
     gradients = np.array([[1.0, 1.0], [b / t1_s**2, -a / t1_s**2]])
     t1_se, serial_se = map(float, np.sqrt(np.diag(gradients @ covariance @ gradients.T).clip(min=0)))
-    return Fit(widths, t1_s, t1_se, float(a) / t1_s, serial_se)
+    return Fit(thread_counts, t1_s, t1_se, float(a) / t1_s, serial_se)
 
 
 def _line(threads: Numbers, a: float, b: float) -> Numbers:
@@ -71,7 +71,7 @@ def _slopes(threads: Numbers, a: float, b: float) -> Numbers:
 
 
 def _through(known: Sequence[tuple[int, float]]) -> tuple[float, float]:
-    """The line through two widths; of several repeats the mean counts."""
+    """The line through two thread counts; of several repeats the mean counts."""
     times: dict[int, list[float]] = {}
     for threads, seconds in known:
         times.setdefault(threads, []).append(seconds)

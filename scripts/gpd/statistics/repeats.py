@@ -1,4 +1,4 @@
-"""How often a point is measured: so many times, or until its figure is known well enough. Pure.
+"""How often a configuration is measured: so many times, or until its figure is known well enough. Pure.
 
 A rule that looks at the figure before it stops flatters its error a little: it stops where chance made the spread
 small. LEAST repeats at the least keep that small, and every repeat counts, whatever it came to.
@@ -16,7 +16,7 @@ def relative(mean: float | None, se: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the repeats of a point came to: how many have ended, the mean figure and its standard error."""
+    """What the repeats of a configuration came to: how many have ended, the mean figure and its standard error."""
 
     ended: int = 0
     mean: float | None = None
@@ -30,15 +30,15 @@ class Seen:
 
 @dataclass(frozen=True)
 class Repeats:
-    """How often a point is measured: `number` times; None: until the error is within `precision` of the mean, and no
-    more than `most` times."""
+    """How often a configuration is measured: `number` times; None: until its error is within `precision` of the mean,
+    and no more than `most` times."""
 
     number: int | None
     precision: float
     most: int
 
     def wanted(self, seen: Seen) -> int:
-        """How many repeats a point is to have, by those that have ended."""
+        """How many repeats a configuration is to have, by those that have ended."""
         if self.number is not None:
             return self.number
         if seen.ended < min(LEAST, self.most):
@@ -48,5 +48,5 @@ class Repeats:
 
     @property
     def limit(self) -> int:
-        """No point has more."""
+        """No configuration has more."""
         return self.most if self.number is None else self.number

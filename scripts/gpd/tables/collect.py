@@ -27,7 +27,7 @@ from gpd.records.run_spec import CLUSTER, RunSpec, counted_runs
 from gpd.records.study import StudyRecord, read_study_record
 from gpd.statistics.estimates import Estimate
 from gpd.tables import columns, faults, rows
-from gpd.tables.columns import JobRow, PointRow, RunRow, SampleRow, StepRow
+from gpd.tables.columns import ConfigurationRow, JobRow, RunRow, SampleRow, StepRow
 
 FOLDER = "tables"  # of a study's tables, in its folder
 FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digits
@@ -51,7 +51,7 @@ class Tables:
     samples: Sequence[SampleRow]
     steps: Sequence[StepRow]
     runs: Sequence[RunRow]
-    points: Sequence[PointRow]
+    configurations: Sequence[ConfigurationRow]
     unfinished: tuple[str, ...]
     records: tuple[RunRecord, ...]
     node: NodeRecord | None = None
@@ -80,7 +80,7 @@ def collect(study: Path) -> Tables:
         samples=[sample for of_run in of_runs for sample in of_run.samples],
         steps=[step for of_run in of_runs for step in of_run.steps],
         runs=run_rows,
-        points=rows.points(run_rows),
+        configurations=rows.points(run_rows),
         unfinished=unfinished,
         records=tuple(run.record for run in runs),
         node=_node(study),

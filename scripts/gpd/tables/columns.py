@@ -10,9 +10,9 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 from msgspec import Meta, Struct
 
-from gpd.records.run_spec import Series
+from gpd.records.run_spec import CurveKey
 from gpd.statistics.estimates import Estimate
-from gpd.statistics.knee import Observation
+from gpd.statistics.saturation import Observation
 
 TEXT, COUNT, NUMBER, TRUTH = "string", "Int64", "Float64", "boolean"
 DTYPES = {str: TEXT, int: COUNT, float: NUMBER, bool: TRUTH}
@@ -40,7 +40,7 @@ PipelineName = Annotated[str, means("germline or tuxedo.")]
 ModeName = Annotated[
     str,
     means(
-        "scheduled: one workflow for all samples; independent: one a sample, side by side; cluster: one whose jobs "
+        "shared: one workflow for all samples; independent: one a sample, side by side; cluster: one whose jobs "
         "Slurm places on nodes."
     ),
 ]
@@ -61,7 +61,7 @@ class OfRun(Struct, frozen=True, kw_only=True):
     """What every row of a run begins with."""
 
     study: StudyName
-    run: Annotated[str, means("The run: one point of the study's grid, one repeat of it, one folder.")]
+    run: Annotated[str, means("The run: one configuration of the study's grid, one repeat of it, one folder.")]
     pipeline: PipelineName
     mode: ModeName
     binding: BindingName
@@ -74,8 +74,8 @@ class OfRun(Struct, frozen=True, kw_only=True):
     ]
 
     @property
-    def series(self) -> Series:
-        return _series(self)
+    def curve_key(self) -> CurveKey:
+        return _curve_key(self)
 
 
 class JobRow(OfRun, frozen=True, kw_only=True):
@@ -158,7 +158,7 @@ class SampleRow(OfRun, frozen=True, kw_only=True):
     end_s: Annotated[
         float | None, means("End of its own last job, since the first job of a step began in the run.", "s")
     ]
-    busy_s: Annotated[float | None, means("Sum of its own jobs' wall times, failed attempts included.", "s")]
+    summed_s: Annotated[float | None, means("Sum of its own jobs' wall times, failed attempts included.", "s")]
     cpu_s: Annotated[float | None, means("CPU time of its own jobs, failed attempts included.", "s")]
     peak_rss_mib: Annotated[float | None, means("The largest peak memory of its own jobs.", "MiB")]
 
@@ -169,15 +169,15 @@ class StepRow(OfRun, frozen=True, kw_only=True):
     step: Annotated[str, means("The pipeline's step.")]
     jobs: Annotated[int, means("Jobs of the step; attempts at one job count once.", "jobs")]
     failed_jobs: Annotated[int, means("Jobs whose last attempt failed.", "jobs")]
-    barrier_h: Annotated[
+    elapsed_h: Annotated[
         float | None, means("From its first job's start to its last job's end, over all samples.", "h")
     ]
-    busy_h: Annotated[float | None, means("Sum of its jobs' wall times, failed attempts included.", "h")]
+    summed_h: Annotated[float | None, means("Sum of its jobs' wall times, failed attempts included.", "h")]
     cpu_s: Annotated[float | None, means("CPU time, failed attempts included.", "s")]
     peak_rss_mib: Annotated[float | None, means("The largest peak memory of its jobs.", "MiB")]
 
 
-CLOCKS = {"barrier_h": "Barrier time", "busy_h": "Busy time"}  # of a step, by column
+CLOCKS = {"elapsed_h": "Elapsed step time", "summed_h": "Summed step time"}  # of a step, by column
 
 GENOMES = means("24 x samples that succeeded / makespan in hours.", "1/d")
 GIGABASES = means("24 x gigabases of those samples / makespan in hours.", "Gb/d")
@@ -258,8 +258,8 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     steal_s: Annotated[float | None, means("CPU time that the hypervisor gave to others on allocated CPUs.", "s")]
 
 
-class PointRow(Struct, frozen=True, kw_only=True):
-    """What the repeats of a point came to; each Estimate is three columns: mean, sd and se."""
+class ConfigurationRow(Struct, frozen=True, kw_only=True):
+    """What the repeats of a configuration came to; each Estimate is three columns: mean, sd and se."""
 
     study: StudyName
     pipeline: PipelineName
@@ -287,18 +287,18 @@ class PointRow(Struct, frozen=True, kw_only=True):
     ]
 
     @property
-    def series(self) -> Series:
-        return _series(self)
+    def curve_key(self) -> CurveKey:
+        return _curve_key(self)
 
     @property
     def observation(self) -> Observation:
-        """What the search for the knee sees of it."""
+        """What the search for the saturation point sees of it."""
         daily = self.genomes_per_day
         return Observation(self.n, daily.mean, daily.se, self.failed, self.failed_data)
 
 
-def _series(row: Any) -> Series:
-    return Series(row.pipeline, row.mode, row.binding, row.nodes)
+def _curve_key(row: Any) -> CurveKey:
+    return CurveKey(row.pipeline, row.mode, row.binding, row.nodes)
 
 
 # ---- columns -----------------------------------------------------------------------------------------
@@ -330,12 +330,14 @@ ROWS: Mapping[str, type[Struct]] = {
     "samples": SampleRow,
     "steps": StepRow,
     "runs": RunRow,
-    "points": PointRow,
+    "configurations": ConfigurationRow,
 }
 TABLES: Mapping[str, tuple[Column, ...]] = {table: columns_of(row) for table, row in ROWS.items()}
 
 
-SERIES = tuple(column for column in TABLES["points"] if column.name in ("pipeline", "mode", "binding", "nodes"))
+CURVE_COLUMNS = tuple(
+    column for column in TABLES["configurations"] if column.name in ("pipeline", "mode", "binding", "nodes")
+)
 
 
 def names(table: str) -> list[str]:
@@ -346,7 +348,7 @@ def _column(table: str, name: str) -> Column:
     return next(column for column in TABLES[table] if column.name == name)
 
 
-# ---- of a scaling study: one step at a time, over its width ------------------------------------------
+# ---- of a scaling study: one step at a time, over its threads ------------------------------------------
 
 POINT_OF_SCALING = (
     _column("jobs", "pipeline"),
@@ -363,7 +365,9 @@ STEP_S = Column(
 MAKESPAN_OF_COPIES = Column(
     "makespan_s", NUMBER, "s", "From the first start of a job to the last end, over all copies."
 )
-STEPS_PER_HOUR = Column("steps_per_hour", NUMBER, "1/h", "3600 x copies / makespan: what the node gives at this width.")
+STEPS_PER_HOUR = Column(
+    "steps_per_hour", NUMBER, "1/h", "3600 x copies / makespan: what the node gives at so many threads."
+)
 CPU_OF_STEP = Column("cpu_s", NUMBER, "s", "CPU time of the step's jobs; of several copies the mean over them.")
 
 SCALING_RUNS = (
@@ -404,10 +408,19 @@ SCALING_POINTS = (
 )
 SCALING_FITS = (
     *POINT_OF_SCALING[:-1],
-    Column("widths", COUNT, "", "Widths that were measured; with two the law is met exactly, and has no errors."),
+    Column(
+        "thread_counts",
+        COUNT,
+        "",
+        "Thread counts that were measured; with two the law is met exactly, and has no errors.",
+    ),
     Column("t1_s", NUMBER, "s", "Time of one thread by Amdahl's law, fitted to step_s of all repeats."),
-    Column("t1_se", NUMBER, "s", "Its standard error; empty: fewer than three widths."),
+    Column("t1_se", NUMBER, "s", "Its standard error; empty: fewer than three thread counts."),
     Column("serial_fraction", NUMBER, "", "The part of one thread's time that no further thread shortens."),
-    Column("serial_fraction_se", NUMBER, "", "Its standard error; empty: fewer than three widths."),
+    Column("serial_fraction_se", NUMBER, "", "Its standard error; empty: fewer than three thread counts."),
 )
-SCALING: Mapping[str, tuple[Column, ...]] = {"runs": SCALING_RUNS, "points": SCALING_POINTS, "fits": SCALING_FITS}
+SCALING: Mapping[str, tuple[Column, ...]] = {
+    "runs": SCALING_RUNS,
+    "configurations": SCALING_POINTS,
+    "fits": SCALING_FITS,
+}

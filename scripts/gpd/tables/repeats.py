@@ -1,21 +1,21 @@
-"""How often the points of a study are measured by its settings, and what ended the repeats of each. Pure."""
+"""How often the configurations of a study are measured by its settings, and what ended the repeats of each. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpd.records.run_spec import Series
+from gpd.records.run_spec import CurveKey
 from gpd.records.study import AUTO, Study, StudyRecord
-from gpd.statistics.knee import Observation
 from gpd.statistics.repeats import LEAST, Repeats, Seen, relative
-from gpd.tables.columns import PointRow
+from gpd.statistics.saturation import Observation
+from gpd.tables.columns import ConfigurationRow
 from gpd.text.formats import counted, percent
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Where the repeats of a point stand under `repeats: auto`."""
+    """Where the repeats of a configuration stand under `repeats: auto`."""
 
-    series: Series
+    curve_key: CurveKey
     n: int
     seen: Seen
     rule: Repeats
@@ -32,38 +32,38 @@ class Stop:
             why = "goes on"
         else:
             why = "precise enough" if self.seen.within(self.rule.precision) else "at the limit, and not as precise"
-        line = self.series
+        line = self.curve_key
         place = f"{line.pipeline} N = {self.n} ({line.mode}, {line.binding})"
         return f"{place}: {counted(self.seen.ended, 'repeat')}, {why} (standard error {error})"
 
 
 def rule(study: Study) -> Repeats:
-    """When a point of a study has been measured often enough."""
+    """When a configuration of a study has been measured often enough."""
     return Repeats(None if study.repeats == AUTO else study.repeats, study.precision, study.most_repeats)
 
 
-def seen(point: PointRow) -> Seen:
-    """What the repeats of a point came to."""
+def seen(point: ConfigurationRow) -> Seen:
+    """What the repeats of a configuration came to."""
     return Seen(point.repeats, point.genomes_per_day.mean, point.genomes_per_day.se)
 
 
-def curve(points: Iterable[PointRow], rule: Repeats) -> list[Observation]:
-    """What the points of a series came to, N by N; an N counts when it has all of its repeats."""
+def curve(points: Iterable[ConfigurationRow], rule: Repeats) -> list[Observation]:
+    """What the configurations of a curve came to, N by N; an N counts when it has all of its repeats."""
     return [point.observation for point in points if point.repeats >= rule.wanted(seen(point))]
 
 
-def stops(plan: StudyRecord | None, points: Iterable[PointRow]) -> list[Stop]:
-    """Where each point stands; none where its repeats were fixed beforehand, or nobody knows."""
+def stops(plan: StudyRecord | None, points: Iterable[ConfigurationRow]) -> list[Stop]:
+    """Where each configuration stands; none where its repeats were fixed beforehand, or nobody knows."""
     if plan is None or plan.study.repeats != AUTO:
         return []
-    return [Stop(point.series, point.n, seen(point), rule(plan.study)) for point in points]
+    return [Stop(point.curve_key, point.n, seen(point), rule(plan.study)) for point in points]
 
 
 def in_words(study: Study) -> str:
-    """Say how often each point is measured."""
+    """Say how often each configuration is measured."""
     if study.repeats != AUTO:
-        return f"each point {counted(study.repeats, 'time')}"
+        return f"each configuration {counted(study.repeats, 'time')}"
     return (
-        f"each point until the standard error of its figure a day is within {percent(study.precision)} of the mean, "
-        f"{min(LEAST, study.most_repeats)} times at least and {study.most_repeats} at most"
+        f"each configuration until the standard error of genomes a day is within {percent(study.precision)} of the "
+        f"mean, {min(LEAST, study.most_repeats)} times at least and {study.most_repeats} at most"
     )

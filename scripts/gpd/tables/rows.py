@@ -1,4 +1,4 @@
-"""Rows of a study's tables, from its records: jobs, samples, steps and run of a run, points over runs. Pure.
+"""Rows of a study's tables, from its records: jobs, samples, steps and run of a run, configurations over runs. Pure.
 
 Here is every figure of a study computed. A sum leaves out what is not known: nobody measured an attempt that was killed
 together with its launcher.
@@ -19,7 +19,7 @@ from gpd.records.host import Host
 from gpd.records.ledger import Attempt, last_attempts, one_clock
 from gpd.records.run_spec import CLUSTER
 from gpd.statistics.estimates import estimate
-from gpd.tables.columns import JobRow, OfRun, PointRow, RunRow, SampleRow, StepRow
+from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA
 
 Row = dict[str, Any]  # of a scaling study
@@ -132,7 +132,7 @@ def _samples(
             log=outcome.log,
             start_s=_since(zero, _first(attempts)),
             end_s=_since(zero, _last(attempts)),
-            busy_s=_sum(attempt.wall_s for attempt in attempts),
+            summed_s=_sum(attempt.wall_s for attempt in attempts),
             cpu_s=_sum(attempt.cpu_s for attempt in attempts),
             peak_rss_mib=_max(attempt.peak_rss_mib for attempt in attempts),
         )
@@ -163,15 +163,15 @@ def _steps(key: Key, run: Run, timed: Sequence[Job]) -> Iterator[StepRow]:
             continue
         attempts = [attempt for _, attempt in jobs]
         final = [last for process in run.processes for last in last_attempts(a for p, a in jobs if p is process)]
-        barrier_s = span_s(attempts) if run.one_clock else None
-        busy_s = _sum(attempt.wall_s for attempt in attempts)
+        elapsed_s = span_s(attempts) if run.one_clock else None
+        summed_s = _sum(attempt.wall_s for attempt in attempts)
         yield StepRow(
             **key,
             step=step,
             jobs=len(final),
             failed_jobs=sum(not attempt.succeeded for attempt in final),
-            barrier_h=_over(barrier_s, SECONDS_PER_HOUR),
-            busy_h=_over(busy_s, SECONDS_PER_HOUR),
+            elapsed_h=_over(elapsed_s, SECONDS_PER_HOUR),
+            summed_h=_over(summed_s, SECONDS_PER_HOUR),
             cpu_s=_sum(attempt.cpu_s for attempt in attempts),
             peak_rss_mib=_max(attempt.peak_rss_mib for attempt in attempts),
         )
@@ -270,11 +270,11 @@ def _peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
     return peak if changes else None
 
 
-# ---- points ------------------------------------------------------------------------------------------
+# ---- configurations ------------------------------------------------------------------------------------------
 
 
-def points(runs: Iterable[RunRow]) -> list[PointRow]:
-    """The statistics over the repeats of each point that count; different processors are not pooled."""
+def points(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
+    """The statistics over the repeats of each configuration that count; different processors are not pooled."""
 
     def place(row: RunRow) -> tuple:
         return tuple((value is None, value or "") for value in (getattr(row, name) for name in POINT))
@@ -284,7 +284,7 @@ def points(runs: Iterable[RunRow]) -> list[PointRow]:
     return [structs.replace(point, node_efficiency=_node_efficiency(point, found)) for point in found]
 
 
-def _node_efficiency(point: PointRow, points: Iterable[PointRow]) -> float | None:
+def _node_efficiency(point: ConfigurationRow, points: Iterable[ConfigurationRow]) -> float | None:
     """What each node of a cluster gives, over what one gives that has all samples for itself, at its best N."""
     if point.mode != CLUSTER:
         return None
@@ -297,8 +297,8 @@ def _node_efficiency(point: PointRow, points: Iterable[PointRow]) -> float | Non
     return _over(point.genomes_per_day.mean, of_one and point.nodes * of_one)
 
 
-def _point(runs: Sequence[RunRow]) -> PointRow:
-    return PointRow(
+def _point(runs: Sequence[RunRow]) -> ConfigurationRow:
+    return ConfigurationRow(
         **{name: getattr(runs[0], name) for name in POINT},
         repeats=len(runs),
         failed=sum(run.failed for run in runs),

@@ -13,11 +13,11 @@ class StepTimes:
     """Busy seconds (the sum over jobs) of one step by sample; a sample whose step did not run has no entry."""
 
     step: str
-    busy_s: dict[str, float]
+    summed_s: dict[str, float]
 
     @property
     def total_s(self) -> float | None:
-        return sum(self.busy_s.values()) if self.busy_s else None
+        return sum(self.summed_s.values()) if self.summed_s else None
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Summary:
         """
         return None if self.resumed or not self.makespan_s else a_day(len(self.succeeded), self.makespan_s)
 
-    def busy_s(self, column: str) -> float:
-        return sum(row.busy_s.get(column, 0.0) for row in self.steps)
+    def summed_s(self, column: str) -> float:
+        return sum(row.summed_s.get(column, 0.0) for row in self.steps)
 
 
 def summarize(

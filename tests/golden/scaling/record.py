@@ -65,8 +65,8 @@ def specs() -> list[RunSpec]:
     found = []
     for asked in ASKED:
         planned = {
-            width: [PlannedJob(law.rule, (f"results/{law.rule}/{SAMPLE}",), width, law.mem_mb) for law in LAWS]
-            for width in (1, *asked.threads)
+            threads: [PlannedJob(law.rule, (f"results/{law.rule}/{SAMPLE}",), threads, law.mem_mb) for law in LAWS]
+            for threads in (1, *asked.threads)
         }
         steps = [step for step in plan.steps_of(planned, (SAMPLE,), CONFIG) if step.name in asked.steps]
         found += plan.grid(asked, steps, NODE, "scaling")[0]

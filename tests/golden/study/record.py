@@ -53,7 +53,7 @@ TUXEDO_COHORT = (
 
 @dataclass
 class Job:
-    """One attempt at a job to be scheduled; times in tenths of a second."""
+    """One attempt at a job to be shared; times in tenths of a second."""
 
     rule: str
     step: str
@@ -93,7 +93,7 @@ class RunSpec:
 
     @property
     def binding(self) -> str:
-        return "compact" if self.mode == "scheduled" else "none"
+        return "compact" if self.mode == "shared" else "none"
 
     @property
     def name(self) -> str:
@@ -102,21 +102,21 @@ class RunSpec:
 
     @property
     def processes(self) -> dict[str, tuple[str, ...]]:
-        return {".": self.samples} if self.mode == "scheduled" else {f"samples/{s}": (s,) for s in self.samples}
+        return {".": self.samples} if self.mode == "shared" else {f"samples/{s}": (s,) for s in self.samples}
 
 
 RUNS = (
-    RunSpec("germline", ("HG002",), "scheduled", 0, 1.1, warm_up=True),
-    RunSpec("germline", ("HG003",), "scheduled", 1),
-    RunSpec("germline", ("HG001",), "scheduled", 2, 1.04),
-    RunSpec("germline", ("HG003", "HG001"), "scheduled", 1, 1.1),
-    RunSpec("germline", ("HG002", "HG004"), "scheduled", 2, 1.06),
+    RunSpec("germline", ("HG002",), "shared", 0, 1.1, warm_up=True),
+    RunSpec("germline", ("HG003",), "shared", 1),
+    RunSpec("germline", ("HG001",), "shared", 2, 1.04),
+    RunSpec("germline", ("HG003", "HG001"), "shared", 1, 1.1),
+    RunSpec("germline", ("HG002", "HG004"), "shared", 2, 1.06),
     RunSpec("germline", ("HG003",), "independent", 1, 1.06),
     RunSpec("germline", ("HG001",), "independent", 2, 1.12),
     RunSpec("germline", ("HG003", "HG001"), "independent", 1, 1.3),
     RunSpec("germline", ("HG002", "HG004"), "independent", 2, 1.38, out_of_memory="HG004"),
-    RunSpec("germline", ("HG001", "HG002", "HG003", "HG004"), "scheduled", 1, finished=False),
-    RunSpec("tuxedo", ("HG001", "HG002"), "scheduled", 1),
+    RunSpec("germline", ("HG001", "HG002", "HG003", "HG004"), "shared", 1, finished=False),
+    RunSpec("tuxedo", ("HG001", "HG002"), "shared", 1),
 )
 
 

@@ -1,4 +1,4 @@
-"""Make a bundle of a study: the files that its figures follow from, with other names for hosts, users and folders.
+"""Make a package of a study: the files that its figures follow from, with other names for hosts, users and folders.
 
 The same study gives the same bytes, but for what another version of zlib makes of them.
 """
@@ -16,11 +16,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from gpd.bundles import manifest as described
-from gpd.bundles.checking import check, parse
-from gpd.bundles.manifest import TABLES, BundleError, Manifest, Replaced, may_be
-from gpd.bundles.pseudonyms import Pseudonyms, hosts_in, users_in
 from gpd.files import read_text
+from gpd.packages import manifest as described
+from gpd.packages.checking import check, parse
+from gpd.packages.manifest import TABLES, Manifest, PackageError, Replaced, may_be
+from gpd.packages.pseudonyms import Pseudonyms, hosts_in, users_in
 from gpd.records import ledger, node, study
 from gpd.records.run import RecordError, read_spec
 from gpd.records.run_spec import RunSpec
@@ -33,8 +33,8 @@ JSON, LINES = ".json", ".jsonl"
 
 
 @dataclass(frozen=True)
-class Bundle:
-    """A bundle in the making: its manifest, and its members without it."""
+class Package:
+    """A package in the making: its manifest, and its members without it."""
 
     manifest: Manifest
     members: Mapping[str, bytes]
@@ -43,8 +43,8 @@ class Bundle:
         return archive({**self.members, described.FILE: self.manifest.to_json()})
 
 
-def make(folder: Path, host_names: bool = False) -> Bundle:
-    """Bundle a study; `host_names`: they stay as they are. Raises BundleError, and as collect() does."""
+def make(folder: Path, host_names: bool = False) -> Package:
+    """Package a study; `host_names`: they stay as they are. Raises PackageError, and as collect() does."""
     specs = _runs(folder)
     torn: list[str] = []
     documents = {name: _documents(path, torn) for name, path in sorted(_files(folder, specs).items())}
@@ -65,18 +65,18 @@ def make(folder: Path, host_names: bool = False) -> Bundle:
         left_out=tuple(left_out),
         members={name: described.describe(content) for name, content in sorted(members.items())},
     )
-    return Bundle(manifest, members)
+    return Package(manifest, members)
 
 
 def _refuse(folder: Path, members: Mapping[str, bytes]) -> None:
-    """Raise BundleError where somebody who reads the bundle would refuse it."""
+    """Raise PackageError where somebody who reads the package would refuse it."""
     try:
         for name, content in members.items():
             if not may_be(name):
-                raise ValueError(f"{name}: no name of a file in a bundle")
+                raise ValueError(f"{name}: no name of a file in a package")
             check(name, content)
     except ValueError as error:
-        raise BundleError(f"{folder}: can't be bundled: {error}") from error
+        raise PackageError(f"{folder}: can't be packed: {error}") from error
 
 
 def tables_of(members: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -108,7 +108,7 @@ def archive(members: Mapping[str, bytes]) -> bytes:
             try:
                 tar.addfile(info, io.BytesIO(content))
             except ValueError as error:
-                raise BundleError(f"{name}: {error}: a bundle can't hold it") from error
+                raise PackageError(f"{name}: {error}: a package can't hold it") from error
     return gzip.compress(buffer.getvalue(), compresslevel=9, mtime=0)
 
 
@@ -116,10 +116,10 @@ def archive(members: Mapping[str, bytes]) -> bytes:
 
 
 def _runs(folder: Path) -> list[RunSpec]:
-    """The runs of a study, those that did not end, too. Raises BundleError where there is none."""
+    """The runs of a study, those that did not end, too. Raises PackageError where there is none."""
     specs = [read_spec(path) for path in sorted(folder.glob("*/cell.json"))]
     if not specs:
-        raise BundleError(f"{folder}: not a study: no run in it; name the folder of a study")
+        raise PackageError(f"{folder}: not a study: no run in it; name the folder of a study")
     return specs
 
 
@@ -161,7 +161,7 @@ def _pseudonyms(folder: Path, specs: list[RunSpec], documents: Mapping[str, list
 
 
 def _user() -> Iterator[str]:
-    """Who makes the bundle, where the machine knows."""
+    """Who makes the package, where the machine knows."""
     try:
         yield getpass.getuser()
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""Bundles from anybody: what is none is refused in a line, nothing is written elsewhere or grows without bound."""
+"""Packages from anybody: what is none is refused in a line, nothing is written elsewhere or grows without bound."""
 
 import gzip
 import io
@@ -10,39 +10,39 @@ import zlib
 from pathlib import Path
 
 import pytest
-from bundling import RECORD, raw, sealed, write_study
 from conftest import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from packing import RECORD, raw, sealed, write_study
 
-from gpd.bundles import checking, evidence, pack, read, rules
-from gpd.bundles import manifest as described
-from gpd.bundles.manifest import BundleError, may_be
 from gpd.errors import GpdError
+from gpd.packages import checking, evidence, pack, read, rules
+from gpd.packages import manifest as described
+from gpd.packages.manifest import PackageError, may_be
 
-RUN = "germline-n1-scheduled-compact-r1"
+RUN = "germline-n1-shared-compact-r1"
 
 
 @pytest.fixture(scope="module")
-def bundle(tmp_path_factory):
+def package(tmp_path_factory):
     folder = write_study(tmp_path_factory.mktemp("runs") / "trusted", repeats=1, speed={1: 1.0}, warm_up=0)
     return pack.make(folder)
 
 
 @pytest.fixture
 def refused(tmp_path):
-    """Read these bytes, which are no bundle; the one line that says why."""
+    """Read these bytes, which are no package; the one line that says why."""
 
     def line(content):
         path = tmp_path / "b.tar.gz"
         path.write_bytes(content)
         before = sorted(tmp_path.rglob("*"))
-        with pytest.raises(BundleError) as error:
+        with pytest.raises(PackageError) as error:
             read.read(path)
         assert sorted(tmp_path.rglob("*")) == before
         (said,) = str(error.value).splitlines()
         assert said.startswith(f"{path}: ")
-        return said.removeprefix(f"{path}: no bundle: ")
+        return said.removeprefix(f"{path}: no package: ")
 
     return line
 
@@ -92,10 +92,10 @@ def special(kind, name=f"{RUN}/run.json", target="/etc/passwd"):
         *(f"{RUN}/samples/a/b/ledger.jsonl", f"{'x' * 300}/run.json", ""),
     ],
 )
-def test_names_that_a_bundle_does_not_have_are_refused(refused, name):
+def test_names_that_a_package_does_not_have_are_refused(refused, name):
     assert not may_be(name)
     if 0 < len(name) < 250:
-        assert refused(tar_of((name, b"{}"))).endswith("no name of a file in a bundle")
+        assert refused(tar_of((name, b"{}"))).endswith("no name of a file in a package")
 
 
 @pytest.mark.parametrize(
@@ -125,15 +125,15 @@ def test_a_name_twice_or_out_of_order_is_refused(refused):
     assert "twice, or not in the order" in refused(tar_of(("study.json", b"{}"), ("manifest.json", b"[]")))
 
 
-def test_bounds_are_kept_before_anything_is_looked_at(refused, monkeypatch, bundle):
-    whole = bundle.to_bytes()
+def test_bounds_are_kept_before_anything_is_looked_at(refused, monkeypatch, package):
+    whole = package.to_bytes()
     monkeypatch.setattr(read, "MOST_MEMBERS", 3)
     assert refused(whole) == "more than 3 members"
     monkeypatch.setattr(read, "MOST_MEMBERS", 10**6)
     monkeypatch.setattr(read, "MOST_MEMBER_BYTES", 100)
     assert "more than 0 MiB" in refused(whole)
     monkeypatch.setattr(read, "MOST_FILE_BYTES", 1000)
-    assert "and no bundle has more than 0" in refused(whole)
+    assert "and no package has more than 0" in refused(whole)
 
 
 @pytest.mark.deep
@@ -168,11 +168,11 @@ before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 done = CliRunner().invoke(app, sys.argv[1:])
 print(done.exit_code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, done.stderr, sep="\\n", end="")
 """
-BUNDLE, COMPARE = ("bundle", "check"), ("compare", "published")
+PACKAGE, COMPARE = ("package", "check"), ("compare", "published")
 
 
 def checked(path, *words):
-    """How much memory a subcommand took beyond what it began with, MiB, and what it said; it must refuse the bundle."""
+    """Memory that a subcommand took beyond its start, MiB, and what it said; it must refuse the package."""
     ran = subprocess.run(
         [sys.executable, "-c", CHECK, *words, path], capture_output=True, text=True, timeout=120, check=True
     )
@@ -203,9 +203,9 @@ HEADERS = "not a tar file: too many headers before one member"
 @pytest.mark.parametrize(
     ("subcommand", "make", "told"),
     [
-        *((subcommand, chained, HEADERS) for subcommand in (BUNDLE, COMPARE)),
-        (BUNDLE, lambda: allocated(500), "more than 2,000,000 CPUs in all its lines"),
-        (BUNDLE, lambda: gzip.compress(bytes(2**29 + 1), 1), "more than 512 MiB when it is unpacked"),
+        *((subcommand, chained, HEADERS) for subcommand in (PACKAGE, COMPARE)),
+        (PACKAGE, lambda: allocated(500), "more than 2,000,000 CPUs in all its lines"),
+        (PACKAGE, lambda: gzip.compress(bytes(2**29 + 1), 1), "more than 512 MiB when it is unpacked"),
     ],
     ids=["headers", "headers-compare", "allocations", "bomb"],
 )
@@ -213,12 +213,12 @@ def test_what_would_take_all_memory_is_refused_in_one_line(tmp_path, subcommand,
     path = tmp_path / "b.gpd.tar.gz"
     path.write_bytes(make())
     taken_mib, (line,) = checked(path, *subcommand)
-    assert line.endswith(f"{path}: no bundle: {told}")
+    assert line.endswith(f"{path}: no package: {told}")
     assert taken_mib < 300
 
 
-def test_what_is_cut_or_has_more_behind_it_is_refused(refused, bundle):
-    whole = bundle.to_bytes()
+def test_what_is_cut_or_has_more_behind_it_is_refused(refused, package):
+    whole = package.to_bytes()
     assert refused(whole[: len(whole) // 2]) == "it is cut short"
     assert refused(whole + b"more") == "4 bytes behind its end"
     assert refused(whole + whole).endswith("bytes behind its end")
@@ -231,7 +231,7 @@ def test_what_is_cut_or_has_more_behind_it_is_refused(refused, bundle):
 
 def test_what_is_no_file_is_none(tmp_path):
     for path in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(BundleError, match="no such file; name a bundle"):
+        with pytest.raises(PackageError, match="no such file; name a package"):
             read.read(path)
 
 
@@ -267,23 +267,23 @@ def test_members_that_are_no_records_are_refused(refused, name, content, told):
     assert told in refused(tar_of((name, content)))
 
 
-def test_a_record_that_points_elsewhere_is_not_followed(bundle, tmp_path):
+def test_a_record_that_points_elsewhere_is_not_followed(package, tmp_path):
     """A process whose folder is another would have a ledger of this machine read as its own."""
     (tmp_path / "ledger.jsonl").write_text("secret")
     name = f"{RUN}/run.json"
     for place in ("..", str(tmp_path), "samples/../..", "samples/HG001/..", "other"):
-        record = json.loads(bundle.members[name])
+        record = json.loads(package.members[name])
         record["processes"][0]["directory"] = place
-        tampered = sealed(bundle, bundle.members | {name: json.dumps(record).encode()})
+        tampered = sealed(package, package.members | {name: json.dumps(record).encode()})
         found = {verdict.rule: verdict for verdict in rules.judge(evidence.gather(tampered))}
         assert found["figures"].state == rules.FAILS
         assert "no folder of a sample or of a copy" in found["figures"].why[0]
 
 
-def test_nothing_is_left_behind(bundle, monkeypatch, tmp_path):
+def test_nothing_is_left_behind(package, monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    evidence.gather(bundle)
-    with read.laid_out(bundle) as folder:
+    evidence.gather(package)
+    with read.laid_out(package) as folder:
         assert folder.is_relative_to(tmp_path)
         assert folder.parent.stat().st_mode & 0o077 == 0
     assert list(tmp_path.iterdir()) == []
@@ -325,7 +325,7 @@ hostile = settings(max_examples=50, deadline=None, suppress_health_check=SLOW)
 
 @hostile
 @given(members=st.lists(st.tuples(names, contents, kinds), max_size=5))
-def test_any_tar_is_a_bundle_or_one_line(tmp_path, members):
+def test_any_tar_is_a_package_or_one_line(tmp_path, members):
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for name, content, kind in members:
@@ -338,8 +338,8 @@ def test_any_tar_is_a_bundle_or_one_line(tmp_path, members):
 @pytest.mark.deep
 @hostile
 @given(data=st.data())
-def test_a_bundle_with_any_bytes_changed_is_a_bundle_or_one_line(tmp_path, bundle, data):
-    tar = bytearray(gzip.decompress(bundle.to_bytes()))
+def test_a_package_with_any_bytes_changed_is_a_package_or_one_line(tmp_path, package, data):
+    tar = bytearray(gzip.decompress(package.to_bytes()))
     for _ in range(data.draw(st.integers(1, 4))):
         # headers are where a tar file can be made to lie
         at = data.draw(st.one_of(st.integers(0, 511), st.integers(0, len(tar) - 1)))
@@ -356,10 +356,10 @@ def test_any_bytes_are_one_line(tmp_path, content):
 @pytest.mark.deep
 @hostile
 @given(data=st.data())
-def test_records_of_any_content_are_judged_or_refused(tmp_path, bundle, data):
+def test_records_of_any_content_are_judged_or_refused(tmp_path, package, data):
     """With a manifest that fits: a field of a record, whichever, is something else."""
-    name = data.draw(st.sampled_from([n for n in sorted(bundle.members) if n.endswith((".json", ".jsonl"))]))
-    lines = bundle.members[name].decode().split("\n") if name.endswith("l") else [bundle.members[name].decode()]
+    name = data.draw(st.sampled_from([n for n in sorted(package.members) if n.endswith((".json", ".jsonl"))]))
+    lines = package.members[name].decode().split("\n") if name.endswith("l") else [package.members[name].decode()]
     at = data.draw(st.integers(0, max(len(lines) - 2, 0)))
     document = json.loads(lines[at])
     place = document
@@ -371,7 +371,7 @@ def test_records_of_any_content_are_judged_or_refused(tmp_path, bundle, data):
         place[key] = data.draw(documents)
         break
     lines[at] = json.dumps(document)
-    tampered = sealed(bundle, bundle.members | {name: "\n".join(lines).encode()})
+    tampered = sealed(package, package.members | {name: "\n".join(lines).encode()})
     reads_or_refuses(tmp_path / "b.tar.gz", tampered.to_bytes())
 
 
@@ -384,9 +384,9 @@ def test_what_is_parsed_has_nothing_beyond_reason(document):
         assert "\n" not in str(error)
 
 
-def test_the_manifest_of_any_members_is_read_again(bundle, tmp_path):
+def test_the_manifest_of_any_members_is_read_again(package, tmp_path):
     path = tmp_path / "b.tar.gz"
-    path.write_bytes(raw(bundle.members, bundle.manifest))
-    assert read.read(path).manifest == bundle.manifest
-    assert described.differences(bundle.manifest, bundle.members) == []
+    path.write_bytes(raw(package.members, package.manifest))
+    assert read.read(path).manifest == package.manifest
+    assert described.differences(package.manifest, package.members) == []
     assert RECORD.CORES == 2

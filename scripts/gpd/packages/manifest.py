@@ -1,6 +1,6 @@
-"""What a bundle holds: its manifest, the names that its members may have, and how large all of it may be. Pure.
+"""What a package holds: its manifest, the names that its members may have, and how large all of it may be. Pure.
 
-`gpd bundle schema` prints the JSON schema of the manifest, made of these types.
+`gpd package schema` prints the JSON schema of the manifest, made of these types.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ SCHEMA_VERSION: Final = 1
 FILE = "manifest.json"
 TABLES = {table: f"{collect.FOLDER}/{table}.tsv" for table in columns.TABLES}
 
-MOST_FILE_BYTES = 2**28  # of a bundle
+MOST_FILE_BYTES = 2**28  # of a package
 MOST_BYTES = 2**29  # of all that is in it
 MOST_MEMBER_BYTES = 2**28
 MOST_MEMBERS = 20_000
@@ -36,13 +36,13 @@ Text = Annotated[str, Meta(max_length=1000)]
 Count = Annotated[int, Meta(ge=0)]
 
 
-class BundleError(GpdError):
-    """A file that is no bundle, or a study that can't become one; the message is a line a fault."""
+class PackageError(GpdError):
+    """A file that is no package, or a study that can't become one; the message is a line a fault."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """The digest (SHA-256) and the size of a file in a bundle."""
+    """The digest (SHA-256) and the size of a file in a package."""
 
     sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
     size: Count
@@ -59,9 +59,9 @@ class Replaced:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """A bundle: `study` is its name, `left_out` says what is in the study's folder, and not here."""
+    """A package: `study` is its name, `left_out` says what is in the study's folder, and not here."""
 
-    format: Literal["gpd-bundle"] = "gpd-bundle"
+    format: Literal["gpd-package"] = "gpd-package"
     schema: Literal[1] = SCHEMA_VERSION
     gpd_version: Text | None = None
     study: Annotated[str, Meta(pattern=rf"^{NAME}$")]
@@ -76,11 +76,11 @@ class Manifest:
 
 def schema() -> dict[str, Any]:
     """The JSON schema of the manifest."""
-    return msgspec.json.schema(Manifest) | {"title": "manifest.json of a gpd bundle"}
+    return msgspec.json.schema(Manifest) | {"title": "manifest.json of a gpd package"}
 
 
 def may_be(name: str) -> bool:
-    """Whether a bundle may have a member of this name."""
+    """Whether a package may have a member of this name."""
     return name in OF_STUDY or (OF_RUN.fullmatch(name) is not None and not name.startswith(f"{collect.FOLDER}/"))
 
 

@@ -17,7 +17,7 @@ TIME_FIELDS = ("start", "end", "recorded", "began", "ended")
 
 
 def check(name: str, content: bytes) -> list[Attempt]:
-    """Refuse a file of a bundle that is no record; return the attempts of a ledger. Raises ValueError, in one line."""
+    """Refuse a file of a package that is no record; return the attempts of a ledger. Raises ValueError, in one line."""
     try:
         text = content.decode()
         if name.endswith(".json"):

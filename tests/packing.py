@@ -1,4 +1,4 @@
-"""A made-up study of which every rule of a bundle holds, and bundles that were tampered with."""
+"""A made-up study of which every rule of a package holds, and packages that were tampered with."""
 
 import json
 import random
@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import recorded_studies
+from gpd.packages.manifest import FILE, TABLES, Manifest, describe
+from gpd.packages.pack import Package, archive
 
-from gpd.bundles import pack
-from gpd.bundles.manifest import FILE, TABLES, Manifest, describe
-from gpd.bundles.pack import Bundle, archive
 from gpd.lab import study
+from gpd.packages import pack
 from gpd.records.study import Pool, Sample, Study, StudyRecord
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,7 +27,7 @@ SETTINGS = Study(
     directory=f"{HOME}/My Work/runs",
     pipelines={"germline": Pool(f"{HOME}/My Work/cohort", "config/config.yaml")},
     concurrent_samples=(1, 2),
-    modes=("scheduled",),
+    modes=("shared",),
     bindings=("compact",),
     nodes=(1,),
     repeats=3,
@@ -38,7 +38,7 @@ SETTINGS = Study(
     cache="warm",
     cores=2,
     threads={},
-    profiles={"scheduled": f"{HOME}/profiles/lean", "independent": "profiles/published", "cluster": "profiles/slurm"},
+    profiles={"shared": f"{HOME}/profiles/lean", "independent": "profiles/published", "cluster": "profiles/slurm"},
     keep_results=False,
 )
 
@@ -108,16 +108,16 @@ def write_spec(folder, spec, start, speed, draw):
 # ---- tampering -----------------------------------------------------------------------------------------
 
 
-def sealed(bundle, members):
-    """The bundle with other members, and a manifest that fits them."""
+def sealed(package, members):
+    """The package with other members, and a manifest that fits them."""
     named = {name: describe(content) for name, content in members.items()}
-    return Bundle(replace(bundle.manifest, members=named), members)
+    return Package(replace(package.manifest, members=named), members)
 
 
-def recomputed(bundle, members):
+def recomputed(package, members):
     """The same, with tables that follow from these members, too: all that somebody without the machine can do."""
     plain = {name: content for name, content in members.items() if name not in TABLES.values()}
-    return sealed(bundle, plain | pack.tables_of(plain))
+    return sealed(package, plain | pack.tables_of(plain))
 
 
 def changed_line(content, number, **fields):
@@ -128,6 +128,6 @@ def changed_line(content, number, **fields):
 
 
 def raw(members, manifest=None):
-    """A bundle's bytes from members and any manifest."""
+    """A package's bytes from members and any manifest."""
     manifest = manifest or Manifest(study="s", members={})
     return archive({**members, FILE: manifest.to_json()})

@@ -1,4 +1,4 @@
-"""`gpd bundle STUDY` and `gpd bundle check FILE`: a study as one file, and whether such a file can be trusted."""
+"""`gpd package STUDY` and `gpd package check FILE`: a study as one file, and whether such a file can be trusted."""
 
 import json
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ from gpd.commands.subcommands import Subcommands, say, terminal
 from gpd.text.formats import counted
 
 if TYPE_CHECKING:
-    from gpd.bundles.rules import Verdict
+    from gpd.packages.rules import Verdict
 
 MAKE = "make"
 SUFFIX = ".gpd.tar.gz"
 STYLES = {"holds": "green", "fails": "bold red", "not known": "yellow"}
 
 
-class BundleSubcommands(Subcommands):
-    """What is none of its subcommands is the study that `make` is to bundle; a study called check is ./check."""
+class PackageSubcommands(Subcommands):
+    """What is none of its subcommands is the study that `make` is to package; a study called check is ./check."""
 
     def parse_args(self, ctx, args):  # typer gives its own kind of context
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
@@ -33,20 +33,20 @@ class BundleSubcommands(Subcommands):
 
 
 app = typer.Typer(
-    cls=BundleSubcommands,
+    cls=PackageSubcommands,
     no_args_is_help=True,
-    help="Make one file of a study that others can check (gpd bundle STUDY), and check such a file.",
-    epilog="Examples: gpd bundle runs/study; gpd bundle check study.gpd.tar.gz",
+    help="Make one file of a study that others can check (gpd package STUDY), and check such a file.",
+    epilog="Examples: gpd package runs/study; gpd package check study.gpd.tar.gz",
 )
 
 
 @app.command()
 def schema() -> None:
-    """Print the JSON schema of a bundle's manifest.
+    """Print the JSON schema of a package's manifest.
 
-    Example: gpd bundle schema
+    Example: gpd package schema
     """
-    from gpd.bundles import manifest
+    from gpd.packages import manifest
 
     say(json.dumps(manifest.schema(), indent=1))
 
@@ -59,28 +59,30 @@ def make(
         bool, typer.Option("--with-host-names", help="Leave the names of hosts as they are.")
     ] = False,
 ) -> None:
-    """Bundle all that a study's figures follow from: its plan, records, ledgers and tables. `make` may be left out.
+    """Package all that a study's figures follow from: its plan, records, ledgers and tables. `make` may be left out.
 
     No reads, no logs, no paths and no names of users are in it, and hosts are host-1, host-2. Names of samples are.
 
-    Example: gpd bundle runs/study
+    Example: gpd package runs/study
     """
-    from gpd.bundles import pack
-    from gpd.bundles.manifest import MOST_FILE_BYTES, BundleError
+    from gpd.packages import pack
+    from gpd.packages.manifest import MOST_FILE_BYTES, PackageError
 
-    bundle = pack.make(study, with_host_names)
-    content = bundle.to_bytes()
+    package = pack.make(study, with_host_names)
+    content = package.to_bytes()
     if len(content) > MOST_FILE_BYTES:
-        raise BundleError(f"{study}: its bundle would have {len(content):,} bytes, and {MOST_FILE_BYTES:,} are allowed")
-    path = out or Path(f"{bundle.manifest.study}{SUFFIX}")
+        raise PackageError(
+            f"{study}: its package would have {len(content):,} bytes, and {MOST_FILE_BYTES:,} are allowed"
+        )
+    path = out or Path(f"{package.manifest.study}{SUFFIX}")
     path.write_bytes(content)
-    replaced = asdict(bundle.manifest.replaced)
+    replaced = asdict(package.manifest.replaced)
     told = ", ".join(counted(count, kind.removesuffix("s")) for kind, count in replaced.items())
     lines = (
-        f"{path}: {counted(len(bundle.members), 'file')}, {len(content):,} bytes",
-        f"manifest: sha256 {_digest(bundle.manifest.to_json())}",
+        f"{path}: {counted(len(package.members), 'file')}, {len(content):,} bytes",
+        f"manifest: sha256 {_digest(package.manifest.to_json())}",
         f"other names for: {told}" if any(replaced.values()) else "no name was replaced",
-        *(f"left out: {what}" for what in bundle.manifest.left_out),
+        *(f"left out: {what}" for what in package.manifest.left_out),
     )
     for line in lines:
         terminal().print(line, highlight=False, markup=False, soft_wrap=True)
@@ -88,23 +90,27 @@ def make(
 
 @app.command()
 def check(
-    file: Annotated[Path, typer.Argument(help="A bundle.", dir_okay=False)],
+    file: Annotated[Path, typer.Argument(help="A package.", dir_okay=False)],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compute every figure of a bundle anew from its ledgers, and hold the study against the rules.
+    """Compute every figure of a package anew from its ledgers, and hold the study against the rules.
 
-    The exit code is 0 where all rules hold; 1 where the bundle was altered, a figure does not follow, a rule fails or
-    nobody can know whether it holds; 2 where it is no bundle. Nothing in it is run.
+    The exit code is 0 where all rules hold; 1 where the package was altered, a figure does not follow, a rule fails or
+    nobody can know whether it holds; 2 where it is no package. Nothing in it is run.
 
-    Example: gpd bundle check study.gpd.tar.gz
+    Example: gpd package check study.gpd.tar.gz
     """
-    from gpd.bundles import evidence, read, rules
+    from gpd.packages import evidence, read, rules
 
-    bundle = read.read(file)
-    verdicts = rules.judge(evidence.gather(bundle))
-    digest = _digest(bundle.manifest.to_json())
+    package = read.read(file)
+    verdicts = rules.judge(evidence.gather(package))
+    digest = _digest(package.manifest.to_json())
     if as_json:
-        told = {"study": bundle.manifest.study, "manifest_sha256": digest, "rules": [asdict(each) for each in verdicts]}
+        told = {
+            "study": package.manifest.study,
+            "manifest_sha256": digest,
+            "rules": [asdict(each) for each in verdicts],
+        }
         say(json.dumps(told, indent=2, ensure_ascii=False))
     else:
         show(verdicts, terminal())
@@ -113,7 +119,7 @@ def check(
 
 
 def _digest(manifest: bytes) -> str:
-    """The digest that stands for a whole bundle: the manifest has those of all its files."""
+    """The digest that stands for a whole package: the manifest has those of all its files."""
     return sha256(manifest).hexdigest()
 
 

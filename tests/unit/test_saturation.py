@@ -1,11 +1,11 @@
-"""Which N the knee finder tries next, and what it says of curves: recorded ones, and made up ones of every shape."""
+"""Which N the search for saturation tries next, and what it says of curves: recorded ones and made up ones."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpd.published import figures, series
-from gpd.statistics.knee import TOLERANCE, Knee, Observation, find_knee, next_n
+from gpd.published import curves, figures
+from gpd.statistics.saturation import TOLERANCE, Observation, Saturation, find_saturation, next_n
 
 # what the published rows give, by hand: 24 x (N - failed) / total hours
 # 8352Y: 24 x 12 / 48.20 = 5.975, 24 x 14 / 55.79 = 6.023; 8358: 24 x 14 / 49.86 = 6.739, 24 x 14 / 51.48 = 6.527
@@ -33,24 +33,26 @@ def search(throughput, limit, failed=lambda n: 0, se=None):
 
 @pytest.mark.parametrize("sku", PUBLISHED)
 def test_published_curves(sku):
-    (curve,) = [one for one in series.by_sku(figures.read()) if one.sku == sku]
-    assert (curve.knee.n, curve.knee.failed, curve.knee.n_without_failures) == PUBLISHED[sku]
+    (curve,) = [one for one in curves.by_sku(figures.read()) if one.sku == sku]
+    assert (curve.saturation.n, curve.saturation.failed, curve.saturation.n_without_failures) == PUBLISHED[sku]
 
 
 def test_what_was_published_of_one_sample_alone_is_no_curve():
-    alone = {one.sku: one.knee for one in series.by_sku(figures.read()) if one.sku not in PUBLISHED}
+    alone = {one.sku: one.saturation for one in curves.by_sku(figures.read()) if one.sku not in PUBLISHED}
     assert list(alone) == ["7713", "7543", "7702", "7502", "7402", "6248R", "6248"]
-    assert {(knee.n, knee.failed, knee.n_without_failures) for knee in alone.values()} == {(1, 0, 1)}
+    assert {(saturation.n, saturation.failed, saturation.n_without_failures) for saturation in alone.values()} == {
+        (1, 0, 1)
+    }
     assert alone["6248"].reason == "most genomes a day at N = 1: 0.94; more than N = 1 was not tried"
 
 
 def test_the_reason_says_what_is_not_known():
-    knees = {one.sku: one.knee for one in series.curves(figures.read())}
-    assert knees["8352Y"].reason == (
+    saturations = {one.sku: one.saturation for one in curves.curves(figures.read())}
+    assert saturations["8352Y"].reason == (
         "most genomes a day at N = 16: 6.02 (2 failed); without failures N = 12: 5.98; more than N = 16 was not tried; "
         "nothing was tried between N = 12 and 16"
     )
-    assert knees["8358"].reason == (
+    assert saturations["8358"].reason == (
         "most genomes a day at N = 14: 6.74; no more at N = 16: 6.53 (2 failed); "
         "nothing was tried between N = 12 and 14, 14 and 16"
     )
@@ -59,57 +61,57 @@ def test_the_reason_says_what_is_not_known():
 # what a curve says
 
 
-def test_of_what_is_equally_good_the_smallest_n_is_the_knee():
-    knee = find_knee(curve(5.0, 9.99, 10.0, 9.98))
-    assert (knee.n, knee.n_without_failures) == (2, 2)
+def test_of_what_is_equally_good_the_smallest_n_is_the_saturation():
+    saturation = find_saturation(curve(5.0, 9.99, 10.0, 9.98))
+    assert (saturation.n, saturation.n_without_failures) == (2, 2)
     assert (
-        knee.reason
+        saturation.reason
         == "most genomes a day at N = 2: 9.99; N = 3: 10.00 is within the noise of it; no more at N = 4: 9.98"
     )
 
 
 def test_more_than_the_tolerance_is_better():
-    assert find_knee(curve(10.0, 10.0 / (1 - 1.01 * TOLERANCE))).n == 2
-    assert find_knee(curve(10.0, 10.0 / (1 - 0.99 * TOLERANCE))).n == 1
+    assert find_saturation(curve(10.0, 10.0 / (1 - 1.01 * TOLERANCE))).n == 2
+    assert find_saturation(curve(10.0, 10.0 / (1 - 0.99 * TOLERANCE))).n == 1
 
 
 def test_noise_that_repeats_tell_is_no_rise():
     # the standard error of a difference of two means of 0.3 is 0.3 x sqrt(2) = 0.424
-    assert find_knee(curve(10.0, 10.4, se=0.3)).n == 1
-    assert find_knee(curve(10.0, 10.45, se=0.3)).n == 2
+    assert find_saturation(curve(10.0, 10.4, se=0.3)).n == 1
+    assert find_saturation(curve(10.0, 10.45, se=0.3)).n == 2
 
 
-def test_of_what_is_equally_good_one_without_failures_is_the_knee():
-    knee = find_knee(curve(5.0, 10.0, 10.0, failed={2: 1}))
-    assert (knee.n, knee.failed, knee.n_without_failures) == (3, 0, 3)
+def test_of_what_is_equally_good_one_without_failures_is_the_saturation():
+    saturation = find_saturation(curve(5.0, 10.0, 10.0, failed={2: 1}))
+    assert (saturation.n, saturation.failed, saturation.n_without_failures) == (3, 0, 3)
 
 
 def test_where_all_n_have_failures_none_is_without():
-    knee = find_knee(curve(5.0, 8.0, failed={1: 1, 2: 3}))
-    assert (knee.n, knee.failed, knee.n_without_failures) == (2, 3, None)
-    assert "no N without failures" in knee.reason
+    saturation = find_saturation(curve(5.0, 8.0, failed={1: 1, 2: 3}))
+    assert (saturation.n, saturation.failed, saturation.n_without_failures) == (2, 3, None)
+    assert "no N without failures" in saturation.reason
 
 
 def test_failed_samples_that_are_not_known_are_not_none():
-    knee = find_knee([Observation(1, 5.0), Observation(2, 8.0, failed=None)])
-    assert (knee.n, knee.failed, knee.n_without_failures) == (2, None, 1)
+    saturation = find_saturation([Observation(1, 5.0), Observation(2, 8.0, failed=None)])
+    assert (saturation.n, saturation.failed, saturation.n_without_failures) == (2, None, 1)
 
 
-def test_without_a_genome_there_is_no_knee():
-    assert find_knee([]) == Knee(None, None, None, "no N was tried")
-    assert find_knee([Observation(1, 0.0, failed=1), Observation(2, None, failed=2)]) == Knee(
+def test_without_a_genome_there_is_no_saturation():
+    assert find_saturation([]) == Saturation(None, None, None, "no N was tried")
+    assert find_saturation([Observation(1, 0.0, failed=1), Observation(2, None, failed=2)]) == Saturation(
         None, None, None, "no sample succeeded"
     )
 
 
 def test_the_order_of_a_curve_does_not_matter():
     seen = curve(1.0, 1.9, 2.5, 2.4, failed={4: 1})
-    assert find_knee(seen[::-1]) == find_knee(seen)
+    assert find_saturation(seen[::-1]) == find_saturation(seen)
 
 
 def test_repeats_have_to_be_pooled_first():
     with pytest.raises(ValueError, match="pool the repeats"):
-        find_knee([Observation(1, 5.0), Observation(1, 5.1)])
+        find_saturation([Observation(1, 5.0), Observation(1, 5.1)])
 
 
 # which N to try
@@ -119,27 +121,27 @@ def test_the_search_doubles_and_then_narrows():
     # rises to 11 and falls from there: 8 and 16 are the rungs around it
     tried, seen = search(lambda n: float(n if n <= 11 else 22 - n), 40)
     assert tried == [1, 2, 4, 8, 16, 12, 10, 9, 11]
-    assert find_knee(seen).n == 11
+    assert find_saturation(seen).n == 11
 
 
 def test_the_search_ends_where_the_pool_does():
     tried, seen = search(float, 11)
     assert tried == [1, 2, 4, 8, 11, 9, 10]
-    assert find_knee(seen).n == 11
+    assert find_saturation(seen).n == 11
 
 
 def test_the_search_goes_no_further_where_samples_fail():
     tried, seen = search(lambda n: 10.0 * n if n < 6 else 55.0, 64, failed=lambda n: int(n >= 6))
     assert tried == [1, 2, 4, 8, 6, 5, 7]
-    knee = find_knee(seen)
-    assert (knee.n, knee.failed, knee.n_without_failures) == (6, 1, 5)
+    saturation = find_saturation(seen)
+    assert (saturation.n, saturation.failed, saturation.n_without_failures) == (6, 1, 5)
 
 
 def test_the_best_without_failures_is_narrowed_too():
     # the best N is 16, with failures; up to 13 none fails
     tried, seen = search(float, 64, failed=lambda n: int(n > 13))
-    assert find_knee(seen).n == 16
-    assert find_knee(seen).n_without_failures == 13
+    assert find_saturation(seen).n == 16
+    assert find_saturation(seen).n_without_failures == 13
     assert max(tried) == 16
 
 
@@ -177,9 +179,9 @@ def test_the_search_ends_on_any_curve(limit, data):
         assert all(n != one.n for one in seen)
         seen.append(Observation(n, data.draw(daily), data.draw(errors), data.draw(st.sampled_from([0, 0, 0, 1, None]))))
     assert seen[0].n == 1
-    knee = find_knee(seen)
-    assert knee.n in {None, *(one.n for one in seen)}
-    assert knee.n_without_failures in {None, *(one.n for one in seen if one.failed == 0)}
+    saturation = find_saturation(seen)
+    assert saturation.n in {None, *(one.n for one in seen)}
+    assert saturation.n_without_failures in {None, *(one.n for one in seen if one.failed == 0)}
 
 
 @pytest.mark.deep
@@ -187,14 +189,14 @@ def test_the_search_ends_on_any_curve(limit, data):
 def test_the_search_finds_a_single_peak_and_the_last_n_without_failures(limit, peak, failing):
     """Rises by 1% up to the peak, falls by as much behind it, and fails from some N on."""
     tried, seen = search(lambda n: 1.01 ** (peak - abs(n - peak)), limit, failed=lambda n: int(n >= failing))
-    knee = find_knee(seen)
+    saturation = find_saturation(seen)
     best = min(peak, limit)
-    assert knee.n_without_failures == min(best, failing - 1)
+    assert saturation.n_without_failures == min(best, failing - 1)
     if best < failing:
-        assert knee.n == best
+        assert saturation.n == best
     assert len(tried) <= 8 + 1 + 3 * 8  # rungs up to 200, and halves of a gap around two answers
 
 
 @given(limit=st.integers(1, 150))
 def test_a_rising_curve_is_followed_to_its_end(limit):
-    assert find_knee(search(float, limit)[1]).n == limit
+    assert find_saturation(search(float, limit)[1]).n == limit

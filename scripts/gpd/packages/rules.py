@@ -12,21 +12,21 @@ from datetime import timedelta
 from itertools import pairwise
 from statistics import fmean
 
-from gpd.bundles.evidence import Evidence, Recomputed
 from gpd.lab import study
 from gpd.lab.study import StudyError
+from gpd.packages.evidence import Evidence, Recomputed
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.records.binding import UNBOUND
 from gpd.records.host import TRAITS
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place, duplicates, overlaps
-from gpd.records.run_spec import CLUSTER, RunSpec, Series
+from gpd.records.run_spec import CLUSTER, CurveKey, RunSpec
 from gpd.records.study import AUTO, Start, StudyRecord
 from gpd.statistics.estimates import estimate
-from gpd.statistics.knee import next_n
 from gpd.statistics.repeats import LEAST, Seen, relative
+from gpd.statistics.saturation import next_n
 from gpd.tables import repeats
-from gpd.tables.columns import PointRow, RunRow
+from gpd.tables.columns import ConfigurationRow, RunRow
 from gpd.tables.faults import DATA
 from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import counted, listed, number, percent, some
@@ -71,7 +71,7 @@ class Rule:
 
 
 def judge(evidence: Evidence) -> list[Verdict]:
-    """Hold a bundle against every rule, in the order of the table."""
+    """Hold a package against every rule, in the order of the table."""
     found = [_verdict("digests", "every file is what the manifest says", _found(evidence.altered, ["all of them are"]))]
     if evidence.study is None:
         found.append(Verdict("figures", FIGURES.says, FAILS, tuple(evidence.broken.splitlines())))
@@ -94,22 +94,22 @@ def _found(faults: Iterable[str], otherwise: Sequence[str], doubts: Iterable[str
     return (UNKNOWN, unknown) if unknown else (HOLDS, otherwise)
 
 
-def _at(series: Series, n: int) -> str:
-    nodes = f", {counted(series.nodes, 'node')}" if series.mode == CLUSTER else ""
-    return f"{series.pipeline} N = {n} ({series.mode}, {series.binding}{nodes})"
+def _at(curve_key: CurveKey, n: int) -> str:
+    nodes = f", {counted(curve_key.nodes, 'node')}" if curve_key.mode == CLUSTER else ""
+    return f"{curve_key.pipeline} N = {n} ({curve_key.mode}, {curve_key.binding}{nodes})"
 
 
-def _points(found: Recomputed) -> Iterator[tuple[str, Series, PointRow]]:
-    """The points of a study, each with its words and its series."""
-    for point in found.tables.points:
-        yield _at(point.series, point.n), point.series, point
+def _points(found: Recomputed) -> Iterator[tuple[str, CurveKey, ConfigurationRow]]:
+    """The configurations of a study, each with its words and its curve."""
+    for point in found.tables.configurations:
+        yield _at(point.curve_key, point.n), point.curve_key, point
 
 
 # ---- figures and ledgers -------------------------------------------------------------------------------
 
 
 def figures(found: Recomputed) -> Found:
-    rows = sum(len(getattr(found.tables, table)) for table in ("jobs", "samples", "steps", "runs", "points"))
+    rows = sum(len(getattr(found.tables, table)) for table in ("jobs", "samples", "steps", "runs", "configurations"))
     same = f"{counted(rows, 'row')} of tables, computed anew, are the same to the last digit"
     return _found(found.differing, [same, *found.not_held])
 
@@ -148,7 +148,7 @@ def precision(found: Recomputed) -> Found:
             wrong.append(f"{said}; {percent(claimed)} is claimed")
         else:
             well.append(said)
-    return _found(wrong, well, [] if well else ["no point has a figure"])
+    return _found(wrong, well, [] if well else ["no configuration has a figure"])
 
 
 def duration(found: Recomputed) -> Found:
@@ -176,10 +176,10 @@ def measured(found: Recomputed) -> Found:
         ran = {name for process in record.processes for name in process.samples}
         if len(rows) != spec.n or ran != set(spec.samples):
             wrong.append(f"{spec.name}: says {counted(spec.n, 'sample')} at once, and {len(ran)} were run")
-    for where, series, point in _points(found):
-        if not PIPELINES[series.pipeline].genomes or point.human_30x_per_day.mean is None:
+    for where, curve_key, point in _points(found):
+        if not PIPELINES[curve_key.pipeline].genomes or point.human_30x_per_day.mean is None:
             continue
-        own = [one for one in samples if one.pipeline == series.pipeline and one.n == point.n and one.counted]
+        own = [one for one in samples if one.pipeline == curve_key.pipeline and one.n == point.n and one.counted]
         size = _mean(one.gigabases for one in own)
         if size is None:
             doubts.append(f"{where}: how much was sequenced of its samples is not recorded")
@@ -314,10 +314,14 @@ def complete(found: Recomputed) -> Found:
 def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
     bad = _bad_samples(found)
-    seen = {(series, point.n): repeats.seen(point) for _, series, point in _points(found)}
+    seen = {(curve_key, point.n): repeats.seen(point) for _, curve_key, point in _points(found)}
     settings, total = plan.study, 0
     for pipeline in settings.pipelines:
-        pool, known, lines = plan.pools.get(pipeline, ()), bad.get(pipeline, ()), list(study.series(settings, pipeline))
+        pool, known, lines = (
+            plan.pools.get(pipeline, ()),
+            bad.get(pipeline, ()),
+            list(study.curve_key(settings, pipeline)),
+        )
         points = [
             (line, n) for line in lines for n in settings.concurrent_samples or [n for at, n in seen if at == line]
         ]
@@ -347,22 +351,22 @@ def _unlike(one: RunSpec, other: RunSpec) -> list[str]:
 
 
 def _searches(plan: StudyRecord, found: Recomputed) -> Iterator[str]:
-    """Name the searches for a knee that were broken off."""
+    """Name the searches for a saturation point that were broken off."""
     if plan.study.concurrent_samples:
         return
     bad = _bad_samples(found)
     for pipeline in plan.study.pipelines:
         limit = len(plan.pools.get(pipeline, ())) - len(bad.get(pipeline, ()))
-        for line in study.series(plan.study, pipeline):
+        for line in study.curve_key(plan.study, pipeline):
             tried = repeats.curve(
-                (point for point in found.tables.points if point.series == line), repeats.rule(plan.study)
+                (point for point in found.tables.configurations if point.curve_key == line), repeats.rule(plan.study)
             )
             if len({seen.n for seen in tried}) < len(tried):
                 yield f"{_at(line, tried[0].n)}: its runs ran on different processors"
                 continue
             n = next_n(tried, limit) if limit > 0 else None
             if n is not None:
-                yield f"{_at(line, n)}: the search for the knee would go on with it"
+                yield f"{_at(line, n)}: the search for the saturation point would go on with it"
 
 
 def chosen(found: Recomputed) -> Found:
@@ -396,23 +400,23 @@ def _by_run(starts: Iterable[Start]) -> dict[str, list[Start]]:
 
 
 def _went_on(found: Recomputed) -> Iterator[str]:
-    """Name the points of `repeats: auto` that went on after they were precise enough: where to stop was chosen."""
+    """Name the configurations of `repeats: auto` that went on after they were precise enough."""
     if found.plan is None or found.plan.study.repeats != AUTO:
         return
     rule = repeats.rule(found.plan.study)
     drawn_anew = {record.spec.name for record in found.tables.records if record.spec.left_out}
-    of_points: dict[tuple[Series, int], list[RunRow]] = {}
+    of_configurations: dict[tuple[CurveKey, int], list[RunRow]] = {}
     for run in found.tables.runs:
         if run.counted:
-            of_points.setdefault((run.series, run.n), []).append(run)
-    for (series, n), own in of_points.items():
+            of_configurations.setdefault((run.curve_key, run.n), []).append(run)
+    for (curve_key, n), own in of_configurations.items():
         if any(run.run in drawn_anew for run in own):
             continue  # what the first draws came to is in no figure
         daily = [run.genomes_per_day for run in sorted(own, key=lambda run: run.repeat)]
         for ended in range(1, len(daily)):
             before = estimate(daily[:ended])
             if rule.wanted(Seen(ended, before.mean, before.se)) == ended:
-                yield f"{_at(series, n)}: had enough repeats with {ended}, and went on to {len(daily)}"
+                yield f"{_at(curve_key, n)}: had enough repeats with {ended}, and went on to {len(daily)}"
                 break
 
 
@@ -423,19 +427,19 @@ def latency(found: Recomputed) -> Found:
     """What one sample takes stands beside how many a day there are."""
     counting = [sample for sample in found.tables.samples if sample.counted and sample.succeeded]
     said, doubts = [], []
-    for where, series, point in _points(found):
+    for where, curve_key, point in _points(found):
         if not point.genomes_per_day.mean:
             continue
-        own = [sample for sample in counting if sample.n == point.n and sample.series == series]
+        own = [sample for sample in counting if sample.n == point.n and sample.curve_key == curve_key]
         took = _mean(
             sample.end_s - sample.start_s for sample in own if sample.end_s is not None and sample.start_s is not None
         )
-        daily = f"{where}: {number(point.genomes_per_day.mean)} {PIPELINES[series.pipeline].daily}"
+        daily = f"{where}: {number(point.genomes_per_day.mean)} {PIPELINES[curve_key.pipeline].daily}"
         if took is None or not math.isfinite(took):
             doubts.append(f"{daily}, and what one sample takes is not known")
         else:
             said.append(f"{daily}; one sample takes {number(took)} s")
-    return _found([], said, doubts or ([] if said else ["no point has a figure"]))
+    return _found([], said, doubts or ([] if said else ["no configuration has a figure"]))
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -1,4 +1,4 @@
-"""Published figures as reference series, for the curve of a report and for a comparison. Pure.
+"""Published figures as reference curve, for the curve of a report and for a comparison. Pure.
 
 Every figure is recomputed from its own rows; where the printed one does not follow from them, a note says so.
 """
@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from gpd.pipelines import HUMAN_30X_GIGABASES
 from gpd.published.figures import SINGLE, THROUGHPUT, PublishedRun, Recomputed, figures, skus
-from gpd.statistics.knee import Knee, Observation, find_knee
+from gpd.statistics.saturation import Observation, Saturation, find_saturation
 
 # what sets every published figure apart from one that is measured here (resources/published/README.md)
 DIFFERENCES = (
@@ -30,7 +30,7 @@ NAMES = {"total_hours": "total hours", "genomes_per_day": "genomes a day"}
 
 
 @dataclass(frozen=True)
-class ReferencePoint:
+class PublishedPoint:
     """N samples at once, one run: genomes a day and total hours that follow from the hours a step; None: not known."""
 
     sku: str
@@ -58,12 +58,12 @@ class ReferencePoint:
 
 
 @dataclass(frozen=True)
-class ReferenceSeries:
+class PublishedCurve:
     """What was published of one SKU, N ascending. `table` names the file, `cores` are of both CPUs; None: not told."""
 
     sku: str
     table: str
-    points: tuple[ReferencePoint, ...]
+    points: tuple[PublishedPoint, ...]
     published: str | None
     server: str | None
     cpu: str | None
@@ -71,38 +71,38 @@ class ReferenceSeries:
 
     @property
     def observations(self) -> tuple[Observation, ...]:
-        """The curve, for the knee finder; it was run once, so no standard error is known."""
+        """The curve, for the saturation point finder; it was run once, so no standard error is known."""
         return tuple(Observation(point.n, point.genomes_per_day, None, point.failed) for point in self.points)
 
     @property
-    def knee(self) -> Knee:
-        return find_knee(self.observations)
+    def saturation(self) -> Saturation:
+        return find_saturation(self.observations)
 
 
-def by_sku(runs: Iterable[PublishedRun]) -> list[ReferenceSeries]:
-    """Return a series a SKU: its runs of several samples at once; where there are none, that of the lone sample.
+def by_sku(runs: Iterable[PublishedRun]) -> list[PublishedCurve]:
+    """Return a curve a SKU: its runs of several samples at once; where there are none, that of the lone sample.
 
     The two tables are never joined: they were run with different cores a step and differ at one sample.
     """
     read = list(runs)
-    return [_series([run for run in read if run.sku == sku]) for sku in skus(read)]
+    return [_curve([run for run in read if run.sku == sku]) for sku in skus(read)]
 
 
-def curves(runs: Iterable[PublishedRun]) -> list[ReferenceSeries]:
-    """Return the series that have more than one N."""
+def curves(runs: Iterable[PublishedRun]) -> list[PublishedCurve]:
+    """Return the curve that have more than one N."""
     return [one for one in by_sku(runs) if len(one.points) > 1]
 
 
-def _series(runs: list[PublishedRun]) -> ReferenceSeries:
+def _curve(runs: list[PublishedRun]) -> PublishedCurve:
     table = THROUGHPUT if any(run.table == THROUGHPUT for run in runs) else SINGLE
     own = sorted((run for run in runs if run.table == table), key=lambda run: run.n_samples)
     first = own[0]
     cores = next((SOCKETS * run.cores_per_socket for run in runs if run.cores_per_socket), None)
-    return ReferenceSeries(first.sku, table, tuple(map(_point, own)), first.published, first.server, first.cpu, cores)
+    return PublishedCurve(first.sku, table, tuple(map(_point, own)), first.published, first.server, first.cpu, cores)
 
 
-def _point(run: PublishedRun) -> ReferencePoint:
-    return ReferencePoint(
+def _point(run: PublishedRun) -> PublishedPoint:
+    return PublishedPoint(
         sku=run.sku,
         n=run.n_samples,
         failed=run.n_failed,

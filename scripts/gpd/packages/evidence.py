@@ -1,16 +1,16 @@
-"""What rules look at: what a bundle says, and what follows from its ledgers. Gathered in one place, and not judged."""
+"""What rules look at: what a package says, and what follows from its ledgers. Gathered in one place, and not judged."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpd.bundles import manifest as described
-from gpd.bundles import read
-from gpd.bundles.pack import Bundle, as_files
 from gpd.comparison import agreement
 from gpd.comparison.agreement import Disagreement
 from gpd.comparison.comparability import counted_records
 from gpd.errors import GpdError
+from gpd.packages import manifest as described
+from gpd.packages import read
+from gpd.packages.pack import Package, as_files
 from gpd.records import ledger, study
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place
@@ -26,7 +26,7 @@ MOST_SHOWN = 5  # differences of a kind
 class Recomputed:
     """A study as its ledgers tell it: tables, records and what else lies in its folder.
 
-    `differing` are figures that the bundle has otherwise, `not_held` columns of another version; `node_name` is the
+    `differing` are figures that the package has otherwise, `not_held` columns of another version; `node_name` is the
     host that node.json is of. `lines` has what each ledger holds, by the name of its run.
     """
 
@@ -59,23 +59,23 @@ class Evidence:
     broken: str = ""
 
 
-def gather(bundle: Bundle) -> Evidence:
-    """Lay a bundle out in a private folder and compute everything anew."""
-    altered = tuple(described.differences(bundle.manifest, bundle.members))
+def gather(package: Package) -> Evidence:
+    """Lay a package out in a private folder and compute everything anew."""
+    altered = tuple(described.differences(package.manifest, package.members))
     try:
-        with read.laid_out(bundle) as folder:
-            return Evidence(altered, _recompute(bundle, folder))
+        with read.laid_out(package) as folder:
+            return Evidence(altered, _recompute(package, folder))
     except GpdError as error:
         return Evidence(altered, None, str(error))
 
 
-def _recompute(bundle: Bundle, folder: Path) -> Recomputed:
+def _recompute(package: Package, folder: Path) -> Recomputed:
     tables = collect.collect(folder)
     anew = as_files(tables)
     return Recomputed(
         tables=tables,
-        differing=tuple(line for name in anew for line in _differing(name, bundle.members.get(name), anew[name])),
-        not_held=tuple(line for name in anew for line in _not_held(name, bundle.members.get(name), anew[name])),
+        differing=tuple(line for name in anew for line in _differing(name, package.members.get(name), anew[name])),
+        not_held=tuple(line for name in anew for line in _not_held(name, package.members.get(name), anew[name])),
         lines=dict(_lines(folder, tables.records)),
         starts=study.read_starts(folder),
         node_name=tables.node.host.hostname if tables.node else None,
@@ -95,7 +95,7 @@ def _differing(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
         return
     shared = [(head, told[0].index(head), at) for at, head in enumerate(follows[0]) if head in told[0]]
     found = [
-        f"line {number}: {head}: {one[theirs] or 'nothing'} in the bundle, {other[ours] or 'nothing'} from the ledgers"
+        f"line {number}: {head}: {one[theirs] or 'nothing'} in the package, {other[ours] or 'nothing'} from the ledgers"
         for number, (one, other) in enumerate(zip(told, follows, strict=True), 1)
         for head, theirs, ours in shared
         if one[theirs] != other[ours]
@@ -106,7 +106,7 @@ def _differing(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
 
 
 def _not_held(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
-    """Name the columns that one of two versions alone has: of the bundle, or of who checks it."""
+    """Name the columns that one of two versions alone has: of the package, or of who checks it."""
     if stored is not None and (alone := set(_rows(stored)[0]) ^ set(_rows(anew)[0])):
         yield f"{name}: not held, for columns of another version: {', '.join(sorted(alone))}"
 

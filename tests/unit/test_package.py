@@ -1,4 +1,4 @@
-"""Bundles: what is in them, what tampering is caught by what, and each rule."""
+"""Packages: what is in them, what tampering is caught by what, and each rule."""
 
 import gzip
 import json
@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 import recorded_studies
-from bundling import HOME, HOST, SAMPLES, SPEED, USER, changed_line, recomputed, sealed, write_study
+from gpd.packages.manifest import TABLES
+from gpd.packages.pseudonyms import Pseudonyms
 from jsonschema import Draft202012Validator
+from packing import HOME, HOST, SAMPLES, SPEED, USER, changed_line, recomputed, sealed, write_study
 from typer.testing import CliRunner
 
-from gpd.bundles import evidence, manifest, pack, read, rules
-from gpd.bundles.manifest import TABLES
-from gpd.bundles.pseudonyms import Pseudonyms
 from gpd.cli import app
 from gpd.errors import GpdError
+from gpd.packages import evidence, manifest, pack, read, rules
 from gpd.tables import columns
 
 GOLDEN = recorded_studies.study()
-ONE, TWO = "germline-n1-scheduled-compact-r1", "germline-n2-scheduled-compact-r2"
+ONE, TWO = "germline-n1-shared-compact-r1", "germline-n2-shared-compact-r2"
 LEDGER, RUN = f"{TWO}/ledger.jsonl", f"{TWO}/run.json"
 
 
@@ -30,21 +30,21 @@ def trusted(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def bundle(trusted):
+def package(trusted):
     return pack.make(trusted)
 
 
-def verdicts(bundle):
-    return {verdict.rule: verdict for verdict in rules.judge(evidence.gather(bundle))}
+def verdicts(package):
+    return {verdict.rule: verdict for verdict in rules.judge(evidence.gather(package))}
 
 
-def failing(bundle):
+def failing(package):
     """The rules that do not hold, with the state of each."""
-    return {name: verdict.state for name, verdict in verdicts(bundle).items() if verdict.state != rules.HOLDS}
+    return {name: verdict.state for name, verdict in verdicts(package).items() if verdict.state != rules.HOLDS}
 
 
 def of_study(tmp_path, change=None, **settings):
-    """The rules that do not hold of a study that was changed before it was bundled, with why."""
+    """The rules that do not hold of a study that was changed before it was packed, with why."""
     folder = write_study(tmp_path / "trusted", **settings)
     if change:
         change(folder)
@@ -66,23 +66,23 @@ def gpd(*words):
 
 
 @pytest.mark.deep
-def test_every_rule_holds_of_a_study_that_was_made_as_it_should_be(bundle):
-    found = verdicts(bundle)
+def test_every_rule_holds_of_a_study_that_was_made_as_it_should_be(package):
+    found = verdicts(package)
     assert {name: (verdict.state, verdict.why) for name, verdict in found.items() if verdict.state != rules.HOLDS} == {}
     assert list(found) == ["digests", "figures", *(rule.name for rule in rules.RULES)]
     assert all(verdict.why and verdict.says for verdict in found.values())
     assert any("one sample takes" in line for line in found["latency"].why)
 
 
-def test_it_holds_what_figures_follow_from_and_nothing_else(bundle, trusted):
+def test_it_holds_what_figures_follow_from_and_nothing_else(package, trusted):
     specs = [path.parent.name for path in trusted.glob("*/cell.json")]
     assert len(specs) == 7
     of_runs = {f"{spec}/{name}" for spec in specs for name in ("cell.json", "run.json", "ledger.jsonl")}
-    assert set(bundle.members) == {"study.json", "starts.jsonl", "node.json", *TABLES.values(), *of_runs}
+    assert set(package.members) == {"study.json", "starts.jsonl", "node.json", *TABLES.values(), *of_runs}
 
 
-def test_nothing_in_it_tells_of_a_host_a_user_or_a_folder(bundle, trusted):
-    unpacked = gzip.decompress(bundle.to_bytes()).decode("latin-1")
+def test_nothing_in_it_tells_of_a_host_a_user_or_a_folder(package, trusted):
+    unpacked = gzip.decompress(package.to_bytes()).decode("latin-1")
     secrets = [HOST, HOST.partition(".")[0], USER, HOME, "/home", "My Work", str(trusted.parent)]
     assert [
         secret for secret in (*secrets, "secretstore", "10.11.12.13", "export", "/scratch") if secret in unpacked
@@ -91,7 +91,7 @@ def test_nothing_in_it_tells_of_a_host_a_user_or_a_folder(bundle, trusted):
     assert [
         secret for secret in (*secrets[:-1], "secretstore", "10.11.12.13", "export") if secret not in everything
     ] == []
-    assert (bundle.manifest.replaced.hosts, bundle.manifest.replaced.users) == (1, 1)
+    assert (package.manifest.replaced.hosts, package.manifest.replaced.users) == (1, 1)
     assert "relatime" in unpacked
     assert "rsize=1048576" in unpacked
 
@@ -106,22 +106,22 @@ def test_names_of_hosts_stay_where_that_is_asked_for(trusted):
 
 
 @pytest.mark.deep
-def test_a_study_gives_the_same_bytes_wherever_it_lies(bundle, trusted, tmp_path):
-    assert pack.make(trusted).to_bytes() == bundle.to_bytes()
+def test_a_study_gives_the_same_bytes_wherever_it_lies(package, trusted, tmp_path):
+    assert pack.make(trusted).to_bytes() == package.to_bytes()
     copied = tmp_path / "elsewhere" / "trusted"
     shutil.copytree(trusted, copied)
-    assert pack.make(copied).to_bytes() == bundle.to_bytes()
+    assert pack.make(copied).to_bytes() == package.to_bytes()
 
 
-def test_what_is_read_is_what_was_written(bundle, tmp_path):
+def test_what_is_read_is_what_was_written(package, tmp_path):
     path = tmp_path / "b.tar.gz"
-    path.write_bytes(bundle.to_bytes())
-    assert read.read(path) == bundle
+    path.write_bytes(package.to_bytes())
+    assert read.read(path) == package
 
 
-def test_the_manifest_follows_its_schema(bundle):
-    shown = CliRunner().invoke(app, ["bundle", "schema"])
-    Draft202012Validator(json.loads(shown.output)).validate(json.loads(bundle.manifest.to_json()))
+def test_the_manifest_follows_its_schema(package):
+    shown = CliRunner().invoke(app, ["package", "schema"])
+    Draft202012Validator(json.loads(shown.output)).validate(json.loads(package.manifest.to_json()))
 
 
 @pytest.mark.deep
@@ -132,7 +132,7 @@ def test_an_old_study_can_be_bundled_and_what_nobody_knows_is_said():
         rules.UNKNOWN
     }
     assert {found[name].state for name in ("digests", "figures", "outputs", "pinning", "machine")} == {rules.HOLDS}
-    rows = {"jobs": 135, "samples": 15, "steps": 87, "runs": 10, "points": 5}
+    rows = {"jobs": 135, "samples": 15, "steps": 87, "runs": 10, "configurations": 5}
     assert {table: old.members[f"tables/{table}.tsv"].count(b"\n") - 1 for table in columns.TABLES} == rows
 
 
@@ -170,78 +170,80 @@ def test_the_same_name_has_the_same_other_name_everywhere():
 # ---- tampering -----------------------------------------------------------------------------------------
 
 
-def test_every_byte_of_every_file_is_in_a_digest(bundle):
-    for name, content in bundle.members.items():
-        changed = bundle.members | {name: content[:-2] + bytes([content[-2] ^ 1]) + content[-1:]}
-        assert manifest.differences(bundle.manifest, changed) == [f"{name}: its digest is another than the manifest's"]
+def test_every_byte_of_every_file_is_in_a_digest(package):
+    for name, content in package.members.items():
+        changed = package.members | {name: content[:-2] + bytes([content[-2] ^ 1]) + content[-1:]}
+        assert manifest.differences(package.manifest, changed) == [f"{name}: its digest is another than the manifest's"]
 
 
-def test_a_bundle_that_was_altered_fails(bundle):
-    altered = replace(bundle, members=bundle.members | {LEDGER: changed_line(bundle.members[LEDGER], 0, wall_s=1.0)})
+def test_a_package_that_was_altered_fails(package):
+    altered = replace(package, members=package.members | {LEDGER: changed_line(package.members[LEDGER], 0, wall_s=1.0)})
     assert failing(altered) == {"digests": rules.FAILS, "figures": rules.FAILS}
 
 
 @pytest.mark.deep
-def test_every_stored_figure_is_held_against_the_ledgers(bundle):
+def test_every_stored_figure_is_held_against_the_ledgers(package):
     """With a manifest that fits: each value of each table."""
     tried = 0
     for name in TABLES.values():
-        lines = bundle.members[name].decode().split("\n")
+        lines = package.members[name].decode().split("\n")
         heads = lines[0].split("\t")
         for at, line in enumerate(lines[1:-1], 1):
             values = line.split("\t")
             for column, head in enumerate(heads):
                 other = [*values[:column], f"{values[column]}1", *values[column + 1 :]]
                 table = "\n".join([*lines[:at], "\t".join(other), *lines[at + 1 :]]).encode()
-                (told,) = evidence._differing(name, table, bundle.members[name])
-                assert told.startswith(f"{name} line {at + 1}: {head}: {values[column]}1 in the bundle, ")
+                (told,) = evidence._differing(name, table, package.members[name])
+                assert told.startswith(f"{name} line {at + 1}: {head}: {values[column]}1 in the package, ")
                 tried += 1
     assert tried > 5000
 
 
-def test_a_figure_that_does_not_follow_fails_with_its_place(bundle):
-    changed = bundle.members["tables/points.tsv"].replace(b"germline", b"tuxedo", 1)
-    found = verdicts(sealed(bundle, {**bundle.members, "tables/points.tsv": changed}))
+def test_a_figure_that_does_not_follow_fails_with_its_place(package):
+    changed = package.members["tables/configurations.tsv"].replace(b"germline", b"tuxedo", 1)
+    found = verdicts(sealed(package, {**package.members, "tables/configurations.tsv": changed}))
     assert {name for name, verdict in found.items() if verdict.state == rules.FAILS} == {"figures"}
     assert found["figures"].why == (
-        "tables/points.tsv line 2: pipeline: tuxedo in the bundle, germline from the ledgers",
+        "tables/configurations.tsv line 2: pipeline: tuxedo in the package, germline from the ledgers",
     )
 
 
-def test_columns_of_another_version_are_not_held_and_named(bundle):
-    """A bundle of an earlier version has fewer columns, one of a later version more."""
-    rows = [line.split("\t") for line in bundle.members["tables/points.tsv"].decode().splitlines()]
+def test_columns_of_another_version_are_not_held_and_named(package):
+    """A package of an earlier version has fewer columns, one of a later version more."""
+    rows = [line.split("\t") for line in package.members["tables/configurations.tsv"].decode().splitlines()]
     other = "".join("\t".join([*row[1:], "new" if at == 0 else "7"]) + "\n" for at, row in enumerate(rows)).encode()
-    found = verdicts(sealed(bundle, {**bundle.members, "tables/points.tsv": other}))["figures"]
+    found = verdicts(sealed(package, {**package.members, "tables/configurations.tsv": other}))["figures"]
     assert found.state == rules.HOLDS
-    assert found.why[1:] == (f"tables/points.tsv: not held, for columns of another version: new, {rows[0][0]}",)
+    assert found.why[1:] == (f"tables/configurations.tsv: not held, for columns of another version: new, {rows[0][0]}",)
 
 
 @pytest.mark.parametrize("added", ["\tn", ""])
-def test_a_column_twice_and_a_short_row_are_no_table(bundle, added):
-    lines = bundle.members["tables/points.tsv"].decode().splitlines()
+def test_a_column_twice_and_a_short_row_are_no_table(package, added):
+    lines = package.members["tables/configurations.tsv"].decode().splitlines()
     lines = [f"{line}{added}" for line in lines] if added else [*lines[:-1], lines[-1].rpartition("\t")[0]]
-    (told,) = evidence._differing("points", "\n".join(lines).encode(), bundle.members["tables/points.tsv"])
+    (told,) = evidence._differing(
+        "configurations", "\n".join(lines).encode(), package.members["tables/configurations.tsv"]
+    )
     assert "another number of rows or columns" in told
 
 
-def follow(bundle, members):
-    """Whether the tables that the bundle has follow from these members."""
+def follow(package, members):
+    """Whether the tables that the package has follow from these members."""
     try:
         tables = pack.tables_of(members)
     except GpdError:
         return False
-    return all(bundle.members[name] == table for name, table in tables.items())
+    return all(package.members[name] == table for name, table in tables.items())
 
 
 @pytest.mark.deep
-def test_every_line_of_a_ledger_is_in_the_figures(bundle):
-    assert follow(bundle, bundle.members)
-    lines = bundle.members[LEDGER].decode().splitlines()
+def test_every_line_of_a_ledger_is_in_the_figures(package):
+    assert follow(package, package.members)
+    lines = package.members[LEDGER].decode().splitlines()
     assert len(lines) == 20
     for number in range(len(lines)):
-        changed = changed_line(bundle.members[LEDGER], number, wall_s=7.7)
-        assert not follow(bundle, bundle.members | {LEDGER: changed}), number
+        changed = changed_line(package.members[LEDGER], number, wall_s=7.7)
+        assert not follow(package, package.members | {LEDGER: changed}), number
 
 
 @pytest.mark.deep
@@ -252,9 +254,9 @@ def test_every_line_of_a_ledger_is_in_the_figures(bundle):
         *(("peak_rss_mib", 7.7), ("exit_code", 1), ("cpus", "7"), ("binding_ok", False), ("attempt", 2)),
     ],
 )
-def test_every_field_that_is_measured_is_in_the_figures(bundle, field, value):
-    changed = changed_line(bundle.members[LEDGER], 3, **{field: value})
-    assert not follow(bundle, bundle.members | {LEDGER: changed})
+def test_every_field_that_is_measured_is_in_the_figures(package, field, value):
+    changed = changed_line(package.members[LEDGER], 3, **{field: value})
+    assert not follow(package, package.members | {LEDGER: changed})
 
 
 def without(members, spec):
@@ -262,11 +264,11 @@ def without(members, spec):
 
 
 @pytest.mark.deep
-def test_a_run_that_was_dropped_is_missed(bundle):
-    left = without(bundle.members, TWO)
-    assert failing(replace(bundle, members=left))["digests"] == rules.FAILS
-    assert failing(sealed(bundle, left))["figures"] == rules.FAILS
-    found = verdicts(recomputed(bundle, left))
+def test_a_run_that_was_dropped_is_missed(package):
+    left = without(package.members, TWO)
+    assert failing(replace(package, members=left))["digests"] == rules.FAILS
+    assert failing(sealed(package, left))["figures"] == rules.FAILS
+    found = verdicts(recomputed(package, left))
     assert {name: found[name].state for name in ("digests", "figures", "complete", "every run")} == {
         **{"digests": rules.HOLDS, "figures": rules.HOLDS},
         **{"complete": rules.FAILS, "every run": rules.FAILS},
@@ -275,62 +277,62 @@ def test_a_run_that_was_dropped_is_missed(bundle):
     assert found["every run"].why == (f"{TWO}: was begun, and is not here",)
 
 
-def test_a_repeat_that_was_dropped_with_the_plan_is_missed_by_its_start(bundle):
-    plan = json.loads(bundle.members["study.json"])
+def test_a_repeat_that_was_dropped_with_the_plan_is_missed_by_its_start(package):
+    plan = json.loads(package.members["study.json"])
     plan["study"]["repeats"] = 2
-    left = bundle.members | {"study.json": json.dumps(plan).encode()}
+    left = package.members | {"study.json": json.dumps(plan).encode()}
     for n in (1, 2):
-        left = without(left, f"germline-n{n}-scheduled-compact-r3")
-    assert failing(recomputed(bundle, left)) == {"precision": rules.FAILS, "every run": rules.FAILS}
+        left = without(left, f"germline-n{n}-shared-compact-r3")
+    assert failing(recomputed(package, left)) == {"precision": rules.FAILS, "every run": rules.FAILS}
 
 
 @pytest.mark.deep
-def test_a_host_that_was_swapped_is_another_than_the_ledgers(bundle):
-    record = json.loads(bundle.members[RUN])
+def test_a_host_that_was_swapped_is_another_than_the_ledgers(package):
+    record = json.loads(package.members[RUN])
     record["host"] |= {"hostname": "host-9", "sku": "9755"}
     everywhere = {}
-    for name in bundle.members:
+    for name in package.members:
         if name.endswith("/run.json"):
-            everywhere[name] = json.dumps(json.loads(bundle.members[name]) | {"host": record["host"]}).encode()
-    one = failing(recomputed(bundle, bundle.members | {RUN: everywhere[RUN]}))
-    every = failing(recomputed(bundle, bundle.members | everywhere))
+            everywhere[name] = json.dumps(json.loads(package.members[name]) | {"host": record["host"]}).encode()
+    one = failing(recomputed(package, package.members | {RUN: everywhere[RUN]}))
+    every = failing(recomputed(package, package.members | everywhere))
     assert one["one machine"] == every["one machine"] == rules.FAILS
-    assert failing(sealed(bundle, bundle.members | {RUN: everywhere[RUN]}))["figures"] == rules.FAILS
+    assert failing(sealed(package, package.members | {RUN: everywhere[RUN]}))["figures"] == rules.FAILS
 
 
 @pytest.mark.deep
-def test_lines_that_were_reordered_or_repeated_are_named(bundle):
-    lines = bundle.members[LEDGER].decode().splitlines(keepends=True)
+def test_lines_that_were_reordered_or_repeated_are_named(package):
+    lines = package.members[LEDGER].decode().splitlines(keepends=True)
     for other, told in (
         ([lines[5], *lines[:5], *lines[6:]], "line 2: was recorded before the line above it"),
         ([*lines, lines[-1]], f"line {len(lines) + 1}: the same attempt as line {len(lines)}"),
     ):
-        tampered = recomputed(bundle, bundle.members | {LEDGER: "".join(other).encode()})
+        tampered = recomputed(package, package.members | {LEDGER: "".join(other).encode()})
         found = verdicts(tampered)["ledgers"]
         assert found.state == rules.FAILS
         assert any(told in line for line in found.why), found.why
 
 
-def test_a_file_that_was_added_or_renamed_is_named(bundle):
-    added = bundle.members | {f"{TWO}/ledger.node7.jsonl": bundle.members[LEDGER]}
-    assert manifest.differences(bundle.manifest, added) == [
+def test_a_file_that_was_added_or_renamed_is_named(package):
+    added = package.members | {f"{TWO}/ledger.node7.jsonl": package.members[LEDGER]}
+    assert manifest.differences(package.manifest, added) == [
         f"{TWO}/ledger.node7.jsonl: it is there, and the manifest does not name it"
     ]
-    renamed = {name.replace("-r2/run", "-r9/run"): content for name, content in bundle.members.items()}
-    found = verdicts(replace(bundle, members=renamed))
+    renamed = {name.replace("-r2/run", "-r9/run"): content for name, content in package.members.items()}
+    found = verdicts(replace(package, members=renamed))
     assert len(found["digests"].why) == 4
     assert found["figures"].state == rules.FAILS
     assert found["latency"].state == rules.UNKNOWN
 
 
 @pytest.mark.deep
-def test_samples_that_the_seed_does_not_draw_are_named(bundle):
+def test_samples_that_the_seed_does_not_draw_are_named(package):
     changed = {}
     for name in (f"{ONE}/cell.json", f"{ONE}/run.json", f"{ONE}/ledger.jsonl"):
-        (drawn,) = json.loads(bundle.members[f"{ONE}/cell.json"])["samples"]
+        (drawn,) = json.loads(package.members[f"{ONE}/cell.json"])["samples"]
         other = next(sample for sample in SAMPLES if sample != drawn)
-        changed[name] = bundle.members[name].replace(drawn.encode(), other.encode())
-    found = verdicts(recomputed(bundle, bundle.members | changed))["complete"]
+        changed[name] = package.members[name].replace(drawn.encode(), other.encode())
+    found = verdicts(recomputed(package, package.members | changed))["complete"]
     assert (found.state, found.why) == (rules.FAILS, (f"{ONE}: samples are not those of the plan",))
 
 
@@ -341,7 +343,7 @@ def test_samples_that_the_seed_does_not_draw_are_named(bundle):
 def test_too_few_repeats_and_too_wide_an_error_fail(tmp_path):
     found = of_study(tmp_path, speed={1: 1.0, 2: 1.01}, repeats=2)
     assert set(found) == {"precision"}
-    assert found["precision"][1][0].startswith("germline N = 1 (scheduled, compact): 2 repeats, standard error 0.5")
+    assert found["precision"][1][0].startswith("germline N = 1 (shared, compact): 2 repeats, standard error 0.5")
     assert found["precision"][1][0].endswith("; at least 3 repeats are needed")
     found = of_study(tmp_path / "wide", speed={1: 1.0, 2: 1.2, 3: 1.4})
     assert set(found) == {"precision"}
@@ -369,7 +371,7 @@ def test_small_samples_are_no_human_genomes(tmp_path):
 
 @pytest.mark.deep
 def test_a_warm_up_that_is_not_there_fails(tmp_path):
-    found = of_study(tmp_path, lambda folder: shutil.rmtree(folder / "germline-n1-scheduled-compact-warmup1"))
+    found = of_study(tmp_path, lambda folder: shutil.rmtree(folder / "germline-n1-shared-compact-warmup1"))
     assert {name: state for name, (state, _) in found.items()} == dict.fromkeys(
         ("warm-up", "complete", "every run"), rules.FAILS
     )
@@ -439,7 +441,7 @@ def test_a_search_that_was_broken_off_is_told(tmp_path):
     folder = tmp_path / "trusted"
     edit(folder / "study.json", lambda plan: plan["study"].update(concurrent_samples=[]))
     (why,) = verdicts(pack.make(folder))["complete"].why
-    assert why == "germline N = 4 (scheduled, compact): the search for the knee would go on with it"
+    assert why == "germline N = 4 (shared, compact): the search for the saturation point would go on with it"
 
 
 @pytest.mark.deep
@@ -453,10 +455,10 @@ def test_repeats_that_are_chosen_by_precision_are_what_the_rule_gives(tmp_path):
     assert "had enough repeats with 3, and went on to 5" in found["every run"][1][0]
 
 
-def test_a_plan_of_a_million_runs_is_not_drawn(bundle):
-    plan = json.loads(bundle.members["study.json"])
+def test_a_plan_of_a_million_runs_is_not_drawn(package):
+    plan = json.loads(package.members["study.json"])
     plan["study"] |= {"repeats": 1000, "concurrent_samples": [*range(1, 20)]}
-    found = verdicts(recomputed(bundle, bundle.members | {"study.json": json.dumps(plan).encode()}))
+    found = verdicts(recomputed(package, package.members | {"study.json": json.dumps(plan).encode()}))
     assert found["complete"].why == ("its plan has more than 10,000 runs",)
 
 
@@ -465,10 +467,10 @@ def test_a_plan_of_a_million_runs_is_not_drawn(bundle):
 
 def test_made_and_checked_by_the_subcommands(trusted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    made = gpd("bundle", trusted)
+    made = gpd("package", trusted)
     assert made.exit_code == 0, made.output
     assert made.stdout.startswith("trusted.gpd.tar.gz: ")
-    checked = gpd("bundle", "check", "trusted.gpd.tar.gz")
+    checked = gpd("package", "check", "trusted.gpd.tar.gz")
     assert checked.exit_code == 0, checked.output
     digests = [
         line for ran in (made, checked) for line in ran.stdout.splitlines() if line.startswith("manifest: sha256")
@@ -476,50 +478,50 @@ def test_made_and_checked_by_the_subcommands(trusted, tmp_path, monkeypatch):
     assert len(digests) == 2
     assert len(set(digests)) == 1
     assert f"{len(rules.RULES) + 2} rules: {len(rules.RULES) + 2} hold" in checked.stdout
-    told = json.loads(gpd("bundle", "check", "trusted.gpd.tar.gz", "--json").stdout)
+    told = json.loads(gpd("package", "check", "trusted.gpd.tar.gz", "--json").stdout)
     assert {rule["state"] for rule in told["rules"]} == {"holds"}
-    assert gpd("bundle", "--out", "other.tar.gz", trusted).exit_code == 0
+    assert gpd("package", "--out", "other.tar.gz", trusted).exit_code == 0
     assert (tmp_path / "other.tar.gz").read_bytes() == (tmp_path / "trusted.gpd.tar.gz").read_bytes()
 
 
 @pytest.mark.deep
-def test_exit_codes_tell_what_fails_from_what_is_none(bundle, tmp_path):
+def test_exit_codes_tell_what_fails_from_what_is_none(package, tmp_path):
     path = tmp_path / "b.tar.gz"
-    changed = changed_line(bundle.members[LEDGER], 0, wall_s=1.0)
-    path.write_bytes(replace(bundle, members=bundle.members | {LEDGER: changed}).to_bytes())
-    assert gpd("bundle", "check", path).exit_code == 1
-    path.write_text("no bundle")
-    ran = gpd("bundle", "check", path)
+    changed = changed_line(package.members[LEDGER], 0, wall_s=1.0)
+    path.write_bytes(replace(package, members=package.members | {LEDGER: changed}).to_bytes())
+    assert gpd("package", "check", path).exit_code == 1
+    path.write_text("no package")
+    ran = gpd("package", "check", path)
     assert (ran.exit_code, ran.stdout) == (2, "")
-    assert ran.stderr.startswith(f"gpd bundle check: {path}: no bundle: not compressed by gzip")
-    assert gpd("bundle", "check", tmp_path / "nowhere").exit_code == 2
+    assert ran.stderr.startswith(f"gpd package check: {path}: no package: not compressed by gzip")
+    assert gpd("package", "check", tmp_path / "nowhere").exit_code == 2
     assert (
-        gpd("bundle", tmp_path).stderr
-        == f"gpd bundle make: {tmp_path}: not a study: no run in it; name the folder of a study\n"
+        gpd("package", tmp_path).stderr
+        == f"gpd package make: {tmp_path}: not a study: no run in it; name the folder of a study\n"
     )
 
 
 @pytest.mark.deep
-def test_a_bundle_stands_beside_a_study(trusted, bundle, tmp_path):
+def test_a_package_stands_beside_a_study(trusted, package, tmp_path):
     path = tmp_path / "theirs.tar.gz"
-    path.write_bytes(bundle.to_bytes())
+    path.write_bytes(package.to_bytes())
     other = write_study(tmp_path / "mine", name="mine", speed={repeat: 2 * by for repeat, by in SPEED.items()})
     ran = gpd("compare", other, path, "published:7763", "--json")
     assert ran.exit_code == 0, ran.output
     told = json.loads(ran.stdout)
     assert [side["name"] for side in told["sides"]] == ["mine", "trusted", "published:7763"]
-    (figure,) = (one for one in told["points"][0]["figures"] if one["figure"] == "genomes_per_day")
+    (figure,) = (one for one in told["configurations"][0]["figures"] if one["figure"] == "genomes_per_day")
     assert figure["sides"]["trusted"]["ratio"]["value"] == pytest.approx(2, rel=0.01)
     alike = gpd("compare", trusted, path, "--json")
     assert [side["name"] for side in json.loads(alike.stdout)["sides"]] == [str(trusted), str(path)]
-    part = gpd("compare", f"{path}:scheduled", other, "--json")
-    assert [side["name"] for side in json.loads(part.stdout)["sides"]] == ["trusted:scheduled", "mine"]
+    part = gpd("compare", f"{path}:shared", other, "--json")
+    assert [side["name"] for side in json.loads(part.stdout)["sides"]] == ["trusted:shared", "mine"]
 
 
-def test_a_bundle_that_was_altered_stands_beside_nothing(bundle, trusted, tmp_path):
+def test_a_package_that_was_altered_stands_beside_nothing(package, trusted, tmp_path):
     path = tmp_path / "theirs.tar.gz"
-    changed = changed_line(bundle.members[LEDGER], 0, wall_s=1.0)
-    path.write_bytes(replace(bundle, members=bundle.members | {LEDGER: changed}).to_bytes())
+    changed = changed_line(package.members[LEDGER], 0, wall_s=1.0)
+    path.write_bytes(replace(package, members=package.members | {LEDGER: changed}).to_bytes())
     ran = gpd("compare", trusted, path)
     assert ran.exit_code == 2
     assert ran.stderr == f"gpd compare: {path}: {LEDGER}: its digest is another than the manifest's\n"

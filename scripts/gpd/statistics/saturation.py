@@ -44,7 +44,7 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class Knee:
+class Saturation:
     """The best N of a curve with the samples that failed there, the best N at which none did, and why.
 
     None: no N gave a genome, or none without failures.
@@ -75,14 +75,14 @@ def next_n(curve: Iterable[Observation], limit: int) -> int | None:
     return _narrowed(tried)
 
 
-def find_knee(curve: Iterable[Observation]) -> Knee:
+def find_saturation(curve: Iterable[Observation]) -> Saturation:
     """Return the best N of a curve, and the best without failures."""
     tried = _by_n(curve)
     best = _best(tried.values())
     if best is None:
-        return Knee(None, None, None, "no sample succeeded" if tried else "no N was tried")
+        return Saturation(None, None, None, "no sample succeeded" if tried else "no N was tried")
     safe = _best(seen for seen in tried.values() if seen.without_failures)
-    return Knee(best.n, best.failed, safe.n if safe else None, _reason(best, safe, tried))
+    return Saturation(best.n, best.failed, safe.n if safe else None, _reason(best, safe, tried))
 
 
 def _by_n(curve: Iterable[Observation]) -> dict[int, Observation]:
@@ -134,8 +134,8 @@ def _top(curve: Iterable[Observation]) -> Observation:
 
 
 def _narrowed(tried: Mapping[int, Observation]) -> int | None:
-    knee = find_knee(tried.values())
-    for n in (knee.n, knee.n_without_failures):
+    saturation = find_saturation(tried.values())
+    for n in (saturation.n, saturation.n_without_failures):
         if n is not None and (gaps := _gaps(n, tried)):
             low, high = max(gaps, key=lambda gap: gap[1] - gap[0])
             return (low + high) // 2

@@ -1,4 +1,4 @@
-"""Read a bundle that may come from anybody: nothing in it is run, and nothing is written but to a folder of our own.
+"""Read a package that may come from anybody: nothing in it is run, and nothing is written but to a folder of our own.
 
 All of it is unpacked in memory, within the bounds of manifest.py; only then are its members looked at, one by one.
 """
@@ -14,20 +14,20 @@ from pathlib import Path
 
 import msgspec
 
-from gpd.bundles import manifest as described
-from gpd.bundles.checking import check, check_allocated
-from gpd.bundles.manifest import (
+from gpd.errors import GpdError
+from gpd.packages import manifest as described
+from gpd.packages.checking import check, check_allocated
+from gpd.packages.manifest import (
     MOST_BYTES,
     MOST_FILE_BYTES,
     MOST_MEMBER_BYTES,
     MOST_MEMBERS,
-    BundleError,
     Manifest,
+    PackageError,
     differences,
     may_be,
 )
-from gpd.bundles.pack import Bundle, lay_out
-from gpd.errors import GpdError
+from gpd.packages.pack import Package, lay_out
 from gpd.records import ledger
 from gpd.records.run import read_run, read_spec
 from gpd.text.formats import counted
@@ -38,47 +38,47 @@ BLOCK = MIB  # bytes that are unpacked at a time
 NOWHERE = "/nowhere"  # a folder that names are held against; nothing is written there
 
 
-def read(path: Path) -> Bundle:
-    """Read a bundle. Whether it is what its manifest says, differences() tells. Raises BundleError, OSError."""
+def read(path: Path) -> Package:
+    """Read a package. Whether it is what its manifest says, differences() tells. Raises PackageError, OSError."""
     try:
         members = dict(_members(_unpacked(path)))
         check_allocated([attempt for name, content in members.items() for attempt in check(name, content)])
         manifest = _manifest(members)
     except ValueError as error:
-        raise BundleError(f"{path}: no bundle: {error}") from error
-    return Bundle(manifest, {name: content for name, content in members.items() if name != described.FILE})
+        raise PackageError(f"{path}: no package: {error}") from error
+    return Package(manifest, {name: content for name, content in members.items() if name != described.FILE})
 
 
 @contextmanager
-def laid_out(bundle: Bundle) -> Iterator[Path]:
-    """A private folder with the study, under its name, until the end. Raises BundleError where records do not fit."""
+def laid_out(package: Package) -> Iterator[Path]:
+    """A private folder with the study, under its name, until the end. Raises PackageError where records do not fit."""
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
-        folder = Path(scratch) / bundle.manifest.study
-        lay_out(bundle.members, folder)
+        folder = Path(scratch) / package.manifest.study
+        lay_out(package.members, folder)
         try:
             _check_places(folder)
             yield folder
         except GpdError as error:
             if str(folder) not in str(error):
                 raise
-            raise BundleError(str(error).replace(f"{folder}/", "")) from error  # where it lies says nothing to anybody
+            raise PackageError(str(error).replace(f"{folder}/", "")) from error  # where it lies says nothing to anybody
 
 
 @contextmanager
 def studies() -> Iterator[Callable[[Path], Path]]:
-    """Give what gives the folder of a study: its own, or one that a bundle of it is laid out in until the end.
+    """Give what gives the folder of a study: its own, or one that a package of it is laid out in until the end.
 
-    Raises BundleError where a bundle is not what its manifest says.
+    Raises PackageError where a package is not what its manifest says.
     """
     with ExitStack() as until_the_end:
 
         def folder(path: Path) -> Path:
             if not path.is_file():
                 return path
-            bundle = read(path)
-            if changed := differences(bundle.manifest, bundle.members):
-                raise BundleError("\n".join(f"{path}: {line}" for line in changed))
-            return until_the_end.enter_context(laid_out(bundle))
+            package = read(path)
+            if changed := differences(package.manifest, package.members):
+                raise PackageError("\n".join(f"{path}: {line}" for line in changed))
+            return until_the_end.enter_context(laid_out(package))
 
         yield folder
 
@@ -89,9 +89,9 @@ def studies() -> Iterator[Callable[[Path], Path]]:
 def _unpacked(path: Path) -> bytes:
     """The tar file within, no larger than it may be. Raises ValueError."""
     if not path.is_file():
-        raise BundleError(f"{path}: no such file; name a bundle, as gpd bundle writes it")
+        raise PackageError(f"{path}: no such file; name a package, as gpd package writes it")
     if (size := path.stat().st_size) > MOST_FILE_BYTES:
-        raise ValueError(f"{size / MIB:,.0f} MiB, and no bundle has more than {MOST_FILE_BYTES // MIB}")
+        raise ValueError(f"{size / MIB:,.0f} MiB, and no package has more than {MOST_FILE_BYTES // MIB}")
     packed = path.read_bytes()
     return zlib.decompress(packed, GZIP, _unpacked_size(packed))
 
@@ -139,12 +139,12 @@ def _members(unpacked: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _check_member(member: tarfile.TarInfo, before: list[str]) -> None:
-    """Refuse a member that gpd bundle does not write: a link, a device, a name elsewhere. Raises ValueError."""
+    """Refuse a member that gpd package does not write: a link, a device, a name elsewhere. Raises ValueError."""
     name = repr(member.name[:100])
     if not member.isreg() or member.pax_headers or member.issparse():
-        raise ValueError(f"{name}: not a plain file: a bundle has no links, devices and folders")
+        raise ValueError(f"{name}: not a plain file: a package has no links, devices and folders")
     if not may_be(member.name):
-        raise ValueError(f"{name}: no name of a file in a bundle")
+        raise ValueError(f"{name}: no name of a file in a package")
     if member.size > MOST_MEMBER_BYTES:
         raise ValueError(f"{name}: more than {MOST_MEMBER_BYTES // MIB} MiB")
     if before and before[0] >= member.name:
@@ -167,12 +167,12 @@ def _manifest(members: Mapping[str, bytes]) -> Manifest:
 def _check_places(folder: Path) -> None:
     """Refuse records without what they tell of: each process has a ledger, and each run its run.
 
-    Raises BundleError, RecordError.
+    Raises PackageError, RecordError.
     """
     for path in sorted(folder.glob("*/run.json")):
         record = read_run(path)
         for process in record.processes:
             if not ledger.files(path.parent / process.directory / "ledger.jsonl"):
-                raise BundleError(f"{record.spec.name}: the ledger of {process.directory} is not there")
+                raise PackageError(f"{record.spec.name}: the ledger of {process.directory} is not there")
         if not path.with_name("cell.json").is_file() or read_spec(path.with_name("cell.json")) != record.spec:
-            raise BundleError(f"{record.spec.name}: run.json and run.json do not tell the same")
+            raise PackageError(f"{record.spec.name}: run.json and run.json do not tell the same")
