@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import recorded_studies
-from gpd.packages.manifest import FILE, TABLES, Manifest, describe
-from gpd.packages.pack import Package, archive
 
 from gpd.lab import study
 from gpd.packages import pack
+from gpd.packages.manifest import FILE, TABLES, Manifest, describe
+from gpd.packages.pack import Package, archive
 from gpd.records.study import Pool, Sample, Study, StudyRecord
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -92,7 +92,7 @@ def write_spec(folder, spec, start, speed, draw):
     home = folder / spec.name
     home.mkdir()
     (home / "ledger.jsonl").write_text("\n".join(lines) + "\n")
-    (home / "cell.json").write_text(json.dumps(spec.to_dict(), indent=1))
+    (home / "spec.json").write_text(json.dumps(spec.to_dict(), indent=1))
     record = RECORD.outcome(made, start, jobs) | {"run": run_id, "spec": spec.to_dict()}
     for read in record["inputs"].values():
         read["bases"] = BASES

@@ -174,7 +174,7 @@ WAY = (  # what it is, what does it (a place in scripts/gpd), as what it goes on
     ("records are read and checked", "records", "typed records"),
     ("failures are judged", "outcomes", "which samples count"),
     ("each run becomes a row", "tables", "tables/runs.tsv"),
-    ("repeats become mean and error", "statistics", "tables/points.tsv"),
+    ("repeats become mean and error", "statistics", "tables/configurations.tsv"),
     ("figures are shown", "reports", "report.html, terminal"),
 )
 

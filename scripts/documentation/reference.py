@@ -16,7 +16,7 @@ from typer.cli import get_docs_for_click
 from documentation import schema
 from documentation.pages import ROOT, code, page, slug, table
 from gpd import cli
-from gpd.packages import rules
+from gpd.packages import checks as package_checks
 from gpd.records.study import Study
 from gpd.tables import columns
 
@@ -128,8 +128,8 @@ def study() -> str:
     return page(
         "Study file",
         "the settings of a study and scripts/documentation/study_keys.yaml",
-        "The keys of `config/throughput.yaml`, which `gpd throughput` reads. A study is a grid of runs; the program "
-        "calls a run a run. Each run takes some samples of a pool through a pipeline once.",
+        "The keys of `config/throughput.yaml`, which `gpd throughput` reads. A study is a grid of runs. "
+        "Each run takes some samples of a pool through a pipeline once.",
         schema.overview(parts),
         *(schema.section(root, name, part, name in root["required"]) for name, part in parts.items()),
     )
@@ -234,10 +234,10 @@ def tables() -> str:
 
 def checks() -> str:
     found = [("digests", "every file is what the manifest says")]
-    found += [(rule.name, rule.says) for rule in (rules.FIGURES, *rules.RULES)]
+    found += [(check.name, check.says) for check in (package_checks.FIGURES, *package_checks.CHECKS)]
     return page(
         "Checks of a results package",
-        "scripts/gpd/packages/rules.py",
+        "scripts/gpd/packages/checks.py",
         "`gpd package check FILE` computes all results of a package again from its job records, and applies these "
         "checks. Each one holds, fails, or is not known to hold; the output says why.",
         table(("check", "holds where"), ((code(name), says) for name, says in found)),

@@ -51,4 +51,5 @@ app.command("report")(report.command)
 app.command("compare")(compare.command)
 app.command("size")(size.command)
 app.add_typer(package.app, name="package")
+app.add_typer(package.app, name="bundle", hidden=True, deprecated=True)  # what it was called
 app.add_typer(ledger.app, name="ledger")

@@ -60,7 +60,7 @@ def write_spec(folder, spec, causes, makespan_s):
         (place / "ledger.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
         code = int(any(sample in causes for sample in samples))
         described.append({"directory": directory, "samples": list(samples), "exit_code": code})
-    (folder / spec.name / "cell.json").write_text(json.dumps(spec.to_dict()))
+    (folder / spec.name / "spec.json").write_text(json.dumps(spec.to_dict()))
     record = {
         **{"schema": 1, "run": "run", "spec": spec.to_dict(), "start": BEGIN.isoformat(), "end": BEGIN.isoformat()},
         **{"wall_s": makespan_s, "host": {"sku": "8358"}, "processes": described, "settings": asdict(SETTINGS), **OWN},

@@ -390,7 +390,7 @@ def test_reads_that_the_checks_refuse_stop_the_study_before_its_first_run(tmp_pa
     line = one_line(refused.stderr)
     assert "sample B1" in line
     assert str(tmp_path / "reads" / "B1_L1_R2.fq.gz") in line
-    assert not list(lab.study.glob("*/cell.json"))
+    assert not list(lab.study.glob("*/spec.json"))
 
 
 # ---- kill -9 -----------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ def test_records_are_read_as_they_were_written(path):
     kept = json.loads(record.to_json())
     assert {key for key, value in told.items() if value is not None} <= set(kept)
     assert kept["wall_s"] == told["wall_s"]
-    assert record.spec == read_spec(path.with_name("cell.json"))
+    assert record.spec == read_spec(path.with_name("spec.json"))
 
 
 def test_the_recorded_ledgers_follow_their_schema():
@@ -278,7 +278,7 @@ class Study:
 
     def spec(self, *samples: str, exit_code: int | None = 0, repeat: int = 1, **changed) -> "Written":
         name = f"germline-n{len(samples)}-shared-compact-r{repeat}"
-        plan = json.loads((GOLDEN / "germline-n1-shared-compact-r1" / "cell.json").read_text())
+        plan = json.loads((GOLDEN / "germline-n1-shared-compact-r1" / "spec.json").read_text())
         plan |= {"name": name, "n": len(samples), "repeat": repeat, "samples": list(samples)}
         record = json.loads((GOLDEN / "germline-n1-shared-compact-r1" / "run.json").read_text())
         record |= {"run": None, "spec": plan, "start": START.isoformat()}
@@ -302,7 +302,7 @@ class Written:
     def __init__(self, folder: Path, record: dict) -> None:
         self.folder = folder
         folder.mkdir()
-        (folder / "cell.json").write_text(json.dumps(record["spec"]))
+        (folder / "spec.json").write_text(json.dumps(record["spec"]))
         (folder / "run.json").write_text(json.dumps(record))
 
     def ledger(self, *records: dict, process: str = ".") -> "Written":

@@ -70,7 +70,7 @@ def write_spec(study, given):
         **{"cache": given.get("cache", "as_is"), "cores": given.get("cores", 2), "config": "config/config.yaml"},
         **{"threads": given.get("threads", {MAP: 1}), "profile": given.get("profile", "profiles/throughput")},
     }
-    (folder / "cell.json").write_text(json.dumps(made))
+    (folder / "spec.json").write_text(json.dumps(made))
     if given.get("unfinished"):
         return
     (folder / "ledger.jsonl").write_text("".join(json.dumps(one) + "\n" for one in ledger(given)))

@@ -241,7 +241,7 @@ def judge_ledger(folder: Path):
 
 
 RUN = "germline-n1-shared-compact-r1"
-RUN, PLANNED = (json.loads((recorded_studies.study() / RUN / name).read_text()) for name in ("run.json", "cell.json"))
+RUN, PLANNED = (json.loads((recorded_studies.study() / RUN / name).read_text()) for name in ("run.json", "spec.json"))
 NODE = json.loads((GOLDEN / "nodes" / "epyc-2x64.json").read_text())
 NODE |= {"latency": None, "cores": NODE["cores"][:2]}
 STUDY = {
@@ -255,7 +255,7 @@ STUDY = {
 }
 RECORDS = {
     "run.json": RUN,
-    "cell.json": PLANNED,
+    "spec.json": PLANNED,
     "node.json": NODE,
     "study.json": STUDY,
     "starts.jsonl": {"name": "c", "run": "r"},
@@ -271,12 +271,12 @@ def judge_records(folder: Path):
 
     def judge(file: tuple[str, bytes]) -> list[str]:
         name, content = file
-        places = {one: (spec if one in ("run.json", "cell.json") else study_folder) / one for one in RECORDS}
+        places = {one: (spec if one in ("run.json", "spec.json") else study_folder) / one for one in RECORDS}
         for place in places.values():
             place.unlink(missing_ok=True)
-        for one in ("run.json", "cell.json"):
+        for one in ("run.json", "spec.json"):
             places[one].write_text(json.dumps(RECORDS[one]))
-        if name == "cell.json":
+        if name == "spec.json":
             places["run.json"].unlink()
         places[name].write_bytes(content)
         try:
@@ -378,7 +378,7 @@ ONCE_FAILED: dict[str, tuple] = {
     ),
     "formats": (("x.cram", cram({"a": "x"})), ("x.vcf", VCF.replace(b"length=12", b"length=" + b"9" * 5000))),
     "records": (
-        *(("node.json", b'{"schema": 1, "start": "\x80"}'), ("run.json", b"[" * 100_000), ("cell.json", b'{"n": NaN}')),
+        *(("node.json", b'{"schema": 1, "start": "\x80"}'), ("run.json", b"[" * 100_000), ("spec.json", b'{"n": NaN}')),
         *(("study.json", b"\xff"), ("starts.jsonl", b"{" * 100_000), ("run.json", b'{"wall_s": ' + b"9" * 5000 + b"}")),
     ),
     "topology": (b"<a", b'<object type="PU" cpuset="%s"/>' % b",".join([b"0xf"] * 100_000)),

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 import recorded_studies
-from gpd.packages.manifest import TABLES
-from gpd.packages.pseudonyms import Pseudonyms
 from jsonschema import Draft202012Validator
 from packing import HOME, HOST, SAMPLES, SPEED, USER, changed_line, recomputed, sealed, write_study
 from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.errors import GpdError
-from gpd.packages import evidence, manifest, pack, read, rules
+from gpd.packages import checks, evidence, manifest, pack, read
+from gpd.packages.manifest import TABLES
+from gpd.packages.pseudonyms import Pseudonyms
 from gpd.tables import columns
 
 GOLDEN = recorded_studies.study()
@@ -35,12 +35,12 @@ def package(trusted):
 
 
 def verdicts(package):
-    return {verdict.rule: verdict for verdict in rules.judge(evidence.gather(package))}
+    return {verdict.check: verdict for verdict in checks.judge(evidence.gather(package))}
 
 
 def failing(package):
     """The rules that do not hold, with the state of each."""
-    return {name: verdict.state for name, verdict in verdicts(package).items() if verdict.state != rules.HOLDS}
+    return {name: verdict.state for name, verdict in verdicts(package).items() if verdict.state != checks.HOLDS}
 
 
 def of_study(tmp_path, change=None, **settings):
@@ -49,7 +49,7 @@ def of_study(tmp_path, change=None, **settings):
     if change:
         change(folder)
     found = verdicts(pack.make(folder)).values()
-    return {verdict.rule: (verdict.state, verdict.why) for verdict in found if verdict.state != rules.HOLDS}
+    return {verdict.check: (verdict.state, verdict.why) for verdict in found if verdict.state != checks.HOLDS}
 
 
 def edit(path, change):
@@ -68,16 +68,18 @@ def gpd(*words):
 @pytest.mark.deep
 def test_every_rule_holds_of_a_study_that_was_made_as_it_should_be(package):
     found = verdicts(package)
-    assert {name: (verdict.state, verdict.why) for name, verdict in found.items() if verdict.state != rules.HOLDS} == {}
-    assert list(found) == ["digests", "figures", *(rule.name for rule in rules.RULES)]
+    assert {
+        name: (verdict.state, verdict.why) for name, verdict in found.items() if verdict.state != checks.HOLDS
+    } == {}
+    assert list(found) == ["digests", "figures", *(check.name for check in checks.CHECKS)]
     assert all(verdict.why and verdict.says for verdict in found.values())
     assert any("one sample takes" in line for line in found["latency"].why)
 
 
 def test_it_holds_what_figures_follow_from_and_nothing_else(package, trusted):
-    specs = [path.parent.name for path in trusted.glob("*/cell.json")]
+    specs = [path.parent.name for path in trusted.glob("*/spec.json")]
     assert len(specs) == 7
-    of_runs = {f"{spec}/{name}" for spec in specs for name in ("cell.json", "run.json", "ledger.jsonl")}
+    of_runs = {f"{spec}/{name}" for spec in specs for name in ("spec.json", "run.json", "ledger.jsonl")}
     assert set(package.members) == {"study.json", "starts.jsonl", "node.json", *TABLES.values(), *of_runs}
 
 
@@ -129,9 +131,9 @@ def test_an_old_study_can_be_bundled_and_what_nobody_knows_is_said():
     old = pack.make(GOLDEN)
     found = verdicts(old)
     assert {found[name].state for name in ("precision", "duration", "warm-up", "complete", "every run")} == {
-        rules.UNKNOWN
+        checks.UNKNOWN
     }
-    assert {found[name].state for name in ("digests", "figures", "outputs", "pinning", "machine")} == {rules.HOLDS}
+    assert {found[name].state for name in ("digests", "figures", "outputs", "pinning", "machine")} == {checks.HOLDS}
     rows = {"jobs": 135, "samples": 15, "steps": 87, "runs": 10, "configurations": 5}
     assert {table: old.members[f"tables/{table}.tsv"].count(b"\n") - 1 for table in columns.TABLES} == rows
 
@@ -178,7 +180,7 @@ def test_every_byte_of_every_file_is_in_a_digest(package):
 
 def test_a_package_that_was_altered_fails(package):
     altered = replace(package, members=package.members | {LEDGER: changed_line(package.members[LEDGER], 0, wall_s=1.0)})
-    assert failing(altered) == {"digests": rules.FAILS, "figures": rules.FAILS}
+    assert failing(altered) == {"digests": checks.FAILS, "figures": checks.FAILS}
 
 
 @pytest.mark.deep
@@ -202,7 +204,7 @@ def test_every_stored_figure_is_held_against_the_ledgers(package):
 def test_a_figure_that_does_not_follow_fails_with_its_place(package):
     changed = package.members["tables/configurations.tsv"].replace(b"germline", b"tuxedo", 1)
     found = verdicts(sealed(package, {**package.members, "tables/configurations.tsv": changed}))
-    assert {name for name, verdict in found.items() if verdict.state == rules.FAILS} == {"figures"}
+    assert {name for name, verdict in found.items() if verdict.state == checks.FAILS} == {"figures"}
     assert found["figures"].why == (
         "tables/configurations.tsv line 2: pipeline: tuxedo in the package, germline from the ledgers",
     )
@@ -213,7 +215,7 @@ def test_columns_of_another_version_are_not_held_and_named(package):
     rows = [line.split("\t") for line in package.members["tables/configurations.tsv"].decode().splitlines()]
     other = "".join("\t".join([*row[1:], "new" if at == 0 else "7"]) + "\n" for at, row in enumerate(rows)).encode()
     found = verdicts(sealed(package, {**package.members, "tables/configurations.tsv": other}))["figures"]
-    assert found.state == rules.HOLDS
+    assert found.state == checks.HOLDS
     assert found.why[1:] == (f"tables/configurations.tsv: not held, for columns of another version: new, {rows[0][0]}",)
 
 
@@ -266,12 +268,12 @@ def without(members, spec):
 @pytest.mark.deep
 def test_a_run_that_was_dropped_is_missed(package):
     left = without(package.members, TWO)
-    assert failing(replace(package, members=left))["digests"] == rules.FAILS
-    assert failing(sealed(package, left))["figures"] == rules.FAILS
+    assert failing(replace(package, members=left))["digests"] == checks.FAILS
+    assert failing(sealed(package, left))["figures"] == checks.FAILS
     found = verdicts(recomputed(package, left))
     assert {name: found[name].state for name in ("digests", "figures", "complete", "every run")} == {
-        **{"digests": rules.HOLDS, "figures": rules.HOLDS},
-        **{"complete": rules.FAILS, "every run": rules.FAILS},
+        **{"digests": checks.HOLDS, "figures": checks.HOLDS},
+        **{"complete": checks.FAILS, "every run": checks.FAILS},
     }
     assert found["complete"].why == (f"{TWO}: it is planned, and did not end",)
     assert found["every run"].why == (f"{TWO}: was begun, and is not here",)
@@ -283,7 +285,7 @@ def test_a_repeat_that_was_dropped_with_the_plan_is_missed_by_its_start(package)
     left = package.members | {"study.json": json.dumps(plan).encode()}
     for n in (1, 2):
         left = without(left, f"germline-n{n}-shared-compact-r3")
-    assert failing(recomputed(package, left)) == {"precision": rules.FAILS, "every run": rules.FAILS}
+    assert failing(recomputed(package, left)) == {"precision": checks.FAILS, "every run": checks.FAILS}
 
 
 @pytest.mark.deep
@@ -296,8 +298,8 @@ def test_a_host_that_was_swapped_is_another_than_the_ledgers(package):
             everywhere[name] = json.dumps(json.loads(package.members[name]) | {"host": record["host"]}).encode()
     one = failing(recomputed(package, package.members | {RUN: everywhere[RUN]}))
     every = failing(recomputed(package, package.members | everywhere))
-    assert one["one machine"] == every["one machine"] == rules.FAILS
-    assert failing(sealed(package, package.members | {RUN: everywhere[RUN]}))["figures"] == rules.FAILS
+    assert one["one machine"] == every["one machine"] == checks.FAILS
+    assert failing(sealed(package, package.members | {RUN: everywhere[RUN]}))["figures"] == checks.FAILS
 
 
 @pytest.mark.deep
@@ -309,7 +311,7 @@ def test_lines_that_were_reordered_or_repeated_are_named(package):
     ):
         tampered = recomputed(package, package.members | {LEDGER: "".join(other).encode()})
         found = verdicts(tampered)["ledgers"]
-        assert found.state == rules.FAILS
+        assert found.state == checks.FAILS
         assert any(told in line for line in found.why), found.why
 
 
@@ -321,19 +323,19 @@ def test_a_file_that_was_added_or_renamed_is_named(package):
     renamed = {name.replace("-r2/run", "-r9/run"): content for name, content in package.members.items()}
     found = verdicts(replace(package, members=renamed))
     assert len(found["digests"].why) == 4
-    assert found["figures"].state == rules.FAILS
-    assert found["latency"].state == rules.UNKNOWN
+    assert found["figures"].state == checks.FAILS
+    assert found["latency"].state == checks.UNKNOWN
 
 
 @pytest.mark.deep
 def test_samples_that_the_seed_does_not_draw_are_named(package):
     changed = {}
-    for name in (f"{ONE}/cell.json", f"{ONE}/run.json", f"{ONE}/ledger.jsonl"):
-        (drawn,) = json.loads(package.members[f"{ONE}/cell.json"])["samples"]
+    for name in (f"{ONE}/spec.json", f"{ONE}/run.json", f"{ONE}/ledger.jsonl"):
+        (drawn,) = json.loads(package.members[f"{ONE}/spec.json"])["samples"]
         other = next(sample for sample in SAMPLES if sample != drawn)
         changed[name] = package.members[name].replace(drawn.encode(), other.encode())
     found = verdicts(recomputed(package, package.members | changed))["complete"]
-    assert (found.state, found.why) == (rules.FAILS, (f"{ONE}: samples are not those of the plan",))
+    assert (found.state, found.why) == (checks.FAILS, (f"{ONE}: samples are not those of the plan",))
 
 
 # ---- rules ---------------------------------------------------------------------------------------------
@@ -365,7 +367,7 @@ def test_small_samples_are_no_human_genomes(tmp_path):
 
     found = of_study(tmp_path, shrink)
     assert set(found) == {"measured"}
-    assert found["measured"][0] == rules.FAILS
+    assert found["measured"][0] == checks.FAILS
     assert "extrapolated from samples with 1.1% of their bases" in found["measured"][1][0]
 
 
@@ -373,7 +375,7 @@ def test_small_samples_are_no_human_genomes(tmp_path):
 def test_a_warm_up_that_is_not_there_fails(tmp_path):
     found = of_study(tmp_path, lambda folder: shutil.rmtree(folder / "germline-n1-shared-compact-warmup1"))
     assert {name: state for name, (state, _) in found.items()} == dict.fromkeys(
-        ("warm-up", "complete", "every run"), rules.FAILS
+        ("warm-up", "complete", "every run"), checks.FAILS
     )
     assert found["warm-up"][1] == ("germline: 0 of 1 warm-up before the first run",)
 
@@ -383,17 +385,17 @@ def test_outputs_that_disagree_fail(tmp_path):
     def differ(folder):
         edit(folder / ONE / "run.json", lambda record: record["outputs"][0].update(digest="0" * 64))
 
-    assert of_study(tmp_path, differ)["outputs"][0] == rules.FAILS
+    assert of_study(tmp_path, differ)["outputs"][0] == checks.FAILS
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("fields", "state", "told"),
     [
-        ({"binding_ok": False}, rules.FAILS, "had CPUs"),
-        ({"cpus_seen": "0-7"}, rules.FAILS, "was seen on others"),
-        ({"cpus": None, "split": None}, rules.FAILS, "no CPUs were allocated"),
-        ({"cpus_seen": None, "cpus_allowed": None, "binding_ok": None}, rules.UNKNOWN, "nobody saw"),
+        ({"binding_ok": False}, checks.FAILS, "had CPUs"),
+        ({"cpus_seen": "0-7"}, checks.FAILS, "was seen on others"),
+        ({"cpus": None, "split": None}, checks.FAILS, "no CPUs were allocated"),
+        ({"cpus_seen": None, "cpus_allowed": None, "binding_ok": None}, checks.UNKNOWN, "nobody saw"),
     ],
 )
 def test_pinning_is_proved_by_every_job(tmp_path, fields, state, told):
@@ -411,7 +413,7 @@ def test_a_machine_that_is_not_told_fails(tmp_path):
         edit(folder / RUN, lambda record: record["host"].update(cpu_model=None, kernel=None))
 
     found = of_study(tmp_path, hide)
-    assert found["machine"] == (rules.FAILS, (f"{TWO}: does not tell cpu_model and kernel",))
+    assert found["machine"] == (checks.FAILS, (f"{TWO}: does not tell cpu_model and kernel",))
 
 
 @pytest.mark.deep
@@ -429,9 +431,9 @@ def test_a_run_that_was_run_again_is_told(tmp_path):
                 starts.write(json.dumps({"name": TWO, "run": f"{TWO}-again", what: "2026-11-21T08:00:00+00:00"}) + "\n")
 
     found = of_study(tmp_path, lambda folder: again(folder, "began", "ended"))
-    assert found == {"every run": (rules.FAILS, (f"{TWO}: was run to its end 2 times, and one of them is here",))}
+    assert found == {"every run": (checks.FAILS, (f"{TWO}: was run to its end 2 times, and one of them is here",))}
     found = of_study(tmp_path / "broken-off", lambda folder: again(folder, "began"))
-    assert {name: state for name, (state, _) in found.items()} == {"every run": rules.UNKNOWN}
+    assert {name: state for name, (state, _) in found.items()} == {"every run": checks.UNKNOWN}
 
 
 @pytest.mark.deep
@@ -449,9 +451,9 @@ def test_repeats_that_are_chosen_by_precision_are_what_the_rule_gives(tmp_path):
     assert of_study(tmp_path, repeats="auto") == {}
     wide = {1: 1.0, 2: 1.2, 3: 1.1, 4: 1.1}
     found = of_study(tmp_path / "short", repeats="auto", speed=wide)
-    assert {name: state for name, (state, _) in found.items()} == {"precision": rules.FAILS, "complete": rules.FAILS}
+    assert {name: state for name, (state, _) in found.items()} == {"precision": checks.FAILS, "complete": checks.FAILS}
     found = of_study(tmp_path / "long", repeats="auto", speed=SPEED | {4: 1.02, 5: 0.98})
-    assert {name: state for name, (state, _) in found.items()} == {"every run": rules.FAILS}
+    assert {name: state for name, (state, _) in found.items()} == {"every run": checks.FAILS}
     assert "had enough repeats with 3, and went on to 5" in found["every run"][1][0]
 
 
@@ -477,9 +479,9 @@ def test_made_and_checked_by_the_subcommands(trusted, tmp_path, monkeypatch):
     ]
     assert len(digests) == 2
     assert len(set(digests)) == 1
-    assert f"{len(rules.RULES) + 2} rules: {len(rules.RULES) + 2} hold" in checked.stdout
+    assert f"{len(checks.RULES) + 2} rules: {len(checks.RULES) + 2} hold" in checked.stdout
     told = json.loads(gpd("package", "check", "trusted.gpd.tar.gz", "--json").stdout)
-    assert {rule["state"] for rule in told["rules"]} == {"holds"}
+    assert {rule["state"] for rule in told["checks"]} == {"holds"}
     assert gpd("package", "--out", "other.tar.gz", trusted).exit_code == 0
     assert (tmp_path / "other.tar.gz").read_bytes() == (tmp_path / "trusted.gpd.tar.gz").read_bytes()
 

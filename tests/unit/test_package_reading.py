@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from packing import RECORD, raw, sealed, write_study
 
 from gpd.errors import GpdError
-from gpd.packages import checking, evidence, pack, read, rules
+from gpd.packages import checks, evidence, pack, read, untrusted_json
 from gpd.packages import manifest as described
 from gpd.packages.manifest import PackageError, may_be
 
@@ -275,8 +275,8 @@ def test_a_record_that_points_elsewhere_is_not_followed(package, tmp_path):
         record = json.loads(package.members[name])
         record["processes"][0]["directory"] = place
         tampered = sealed(package, package.members | {name: json.dumps(record).encode()})
-        found = {verdict.rule: verdict for verdict in rules.judge(evidence.gather(tampered))}
-        assert found["figures"].state == rules.FAILS
+        found = {verdict.check: verdict for verdict in checks.judge(evidence.gather(tampered))}
+        assert found["figures"].state == checks.FAILS
         assert "no folder of a sample or of a copy" in found["figures"].why[0]
 
 
@@ -313,7 +313,7 @@ def reads_or_refuses(path: Path, content: bytes) -> None:
     before = sorted(path.parent.rglob("*"))
     try:
         found = read.read(path)
-        rules.judge(evidence.gather(found))
+        checks.judge(evidence.gather(found))
     except GpdError as error:
         assert "\n" not in str(error)
     assert sorted(path.parent.rglob("*")) == before
@@ -379,7 +379,7 @@ def test_records_of_any_content_are_judged_or_refused(tmp_path, package, data):
 @given(documents)
 def test_what_is_parsed_has_nothing_beyond_reason(document):
     try:
-        assert checking.parse(json.dumps(document)) == document
+        assert untrusted_json.parse(json.dumps(document)) == document
     except ValueError as error:
         assert "\n" not in str(error)
 

@@ -104,7 +104,7 @@ def test_nodes_of_two_kinds_are_refused_where_both_are_wanted(monkeypatch):
 def test_each_number_of_nodes_is_a_curve_and_a_run_has_the_cores_of_all(settings, monkeypatch):
     place(monkeypatch, node("a"), node("b"))
     plan = runner.make_plan(settings)
-    found = {spec.name: (spec.curve, spec.nodes, spec.cores, spec.threads) for spec in plan.specs}
+    found = {spec.name: (spec.curve_key, spec.nodes, spec.cores, spec.threads) for spec in plan.specs}
     assert found == {
         f"germline-n2-cluster{count}-compact-r1": (
             *(CurveKey("germline", "cluster", "compact", count), count, 16 * count, {}),
@@ -129,7 +129,7 @@ def test_what_does_not_go_with_other_machines_is_refused(settings, changes, faul
 
 def test_other_modes_have_one_node(tmp_path, settings):
     own = study.read_study(settings)
-    lines = study.curve(replace(own, modes=("shared", "independent")), "germline")
+    lines = study.curves(replace(own, modes=("shared", "independent")), "germline")
     assert {line.nodes for line in lines} == {1}
 
 

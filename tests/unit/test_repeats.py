@@ -76,7 +76,7 @@ def specs(settings, seen=None):
 
 
 def test_each_point_has_as_many_repeats_as_it_takes(settings):
-    (line,) = study.curve(settings, "germline")
+    (line,) = study.curves(settings, "germline")
     seen = {(line, 1): Seen(3, 100.0, 1.0), (line, 2): Seen(3, 100.0, 9.0), (line, 4): Seen(5, 100.0, 9.0)}
     found = specs(settings, seen)
     assert {n: max(repeat for at, repeat in found if at == n) for n in (1, 2, 4)} == {1: 3, 2: 4, 4: 5}
@@ -84,7 +84,7 @@ def test_each_point_has_as_many_repeats_as_it_takes(settings):
 
 
 def test_what_repeats_came_to_does_not_change_the_order_of_the_others(settings):
-    (line,) = study.curve(settings, "germline")
+    (line,) = study.curves(settings, "germline")
     before, later = specs(settings), specs(settings, {(line, 2): Seen(3, 100.0, 9.0)})
     assert later[: len(before)] == before == sorted(before, key=lambda spec: spec[1])
     assert later[len(before) :] == [(2, 4)]

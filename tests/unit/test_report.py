@@ -128,7 +128,7 @@ def test_it_names_no_path_and_no_time_of_its_own(html, folder):
 
 def test_every_figure_says_in_words_what_it_shows(findings):
     shown = [figure for pipeline in findings.pipelines for figure in pipeline.figures]
-    shown += [figure for pipeline in findings.pipelines for line in pipeline.curve for figure in line.figures]
+    shown += [figure for pipeline in findings.pipelines for line in pipeline.curves for figure in line.figures]
     drawings = [figure.drawing for figure in shown if figure.drawing]
     assert len(drawings) == 8  # two curves of germline; steps and timeline of three curve
     for drawing in drawings:
@@ -218,7 +218,7 @@ def test_many_n_are_parted_evenly(golden):
 
     one = only(golden, pipeline="tuxedo")
     many = replace(one, **{name: spread(getattr(one, name)) for name in ("steps", "runs", "points")})
-    grids = find(many, (), ()).pipelines[0].curve[0].grids
+    grids = find(many, (), ()).pipelines[0].curves[0].grids
     assert [grid.heads[1:] for grid in grids[:2]] == [
         tuple(f"N = {n}" for n in counts) for counts in (range(1, 7), range(7, 13))
     ]
@@ -356,7 +356,7 @@ def test_a_busy_node_and_repeats_on_different_nodes_are_said(golden, written):
 
 
 def test_the_saturation_is_marked_and_said(findings):
-    (throughput, *_), curve = (part := findings.pipelines[0]).figures, part.curve
+    (throughput, *_), curve = (part := findings.pipelines[0]).figures, part.curves
     assert ">saturation point</text>" in throughput.drawing.svg
     assert curve[0].saturation.startswith("Knee: N = 2. ")
 
@@ -405,11 +405,11 @@ def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
 def test_jobs_whose_end_nobody_saw_are_left_out_and_counted(golden):
     where = {"run": SHARED, "step": "apply_variant_recalibration", "sample": "HG001"}
     findings = find(replace(golden, jobs=changed(golden.jobs, where, end_s=None)), (), ())
-    assert "1 attempt whose end nobody saw is not shown." in findings.pipelines[0].curve[0].figures[1].note
+    assert "1 attempt whose end nobody saw is not shown." in findings.pipelines[0].curves[0].figures[1].note
 
 
 def test_jobs_without_a_allocation_have_lanes_by_sample(findings):
-    shown = findings.pipelines[0].curve[1].figures[1]
+    shown = findings.pipelines[0].curves[1].figures[1]
     assert "Its jobs had no allocation of CPUs" in shown.note
     assert ">HG003</text>" in shown.drawing.svg
 

@@ -78,7 +78,7 @@ def setup(tmp_path):
 @pytest.fixture
 def spec(setup):
     return RunSpec(
-        **{"study": "study", "run": "germline-n2-shared-compact-r1", "pipeline": "germline", "n": 2},
+        **{"study": "study", "name": "germline-n2-shared-compact-r1", "pipeline": "germline", "n": 2},
         **{"mode": "shared", "binding": "compact", "repeat": 1, "warm_up": False, "samples": ("S2", "S1")},
         **{"seed": 1, "cache": "as_is", "cores": 2, "threads": {"map_and_sort": 7}, "profile": "profiles/throughput"},
         **{"config": "config/config.yaml", "directory": "."},
@@ -111,7 +111,7 @@ def run(spec, setup):
 def test_a_shared_run_is_one_run_and_its_record_is_whole(spec, setup, snakemake):
     record = run(spec, setup)
     assert read_run(setup.folder / record["spec"]["name"] / "run.json").run == record["run"]
-    assert record["spec"] == json.loads((setup.folder / spec.name / "cell.json").read_text())
+    assert record["spec"] == json.loads((setup.folder / spec.name / "spec.json").read_text())
     assert record["processes"] == [{"directory": ".", "samples": ["S2", "S1"], "exit_code": 0}]
     assert record["run"].startswith(f"{spec.name}-")
     assert record["host"]["hostname"] == socket.gethostname()

@@ -60,7 +60,7 @@ def test_the_file_in_config_is_a_study():
         ("repeats: 2", "settings: pipelines is needed"),
         (
             "pipelines: {germline: {}}\nconcurrent_samples: []",
-            "must be saturation point or a list of whole numbers from 1",
+            "must be saturation or a list of whole numbers from 1",
         ),
         ("pipelines: {germline: {}}\nconcurrent_samples: [2, 2]", "concurrent_samples: [2, 2]: names one twice"),
         ("pipelines: {germline: {}}\nprofiles: {local: x}", "profiles: {'local': 'x'}: must be shared, independent"),
@@ -69,11 +69,11 @@ def test_the_file_in_config_is_a_study():
         ("pipelines: {germline: {}}\nkeep_results: 1", "keep_results: 1: must be true or false"),
         (
             "pipelines: {germline: {}}\nconcurrent_samples: [0]",
-            "must be saturation point or a list of whole numbers from 1",
+            "must be saturation or a list of whole numbers from 1",
         ),
         (
             "pipelines: {germline: {}}\nconcurrent_samples: all",
-            "must be saturation point or a list of whole numbers from 1",
+            "must be saturation or a list of whole numbers from 1",
         ),
         ("pipelines: {germline: {}}\nname: ../x", "name: '../x': must be a name of letters"),
         ("pipelines: {germline: {}}\nmodes: [parallel]", "modes: ['parallel']: must be a list of shared"),
@@ -109,7 +109,7 @@ def test_a_binding_is_a_policy_or_sets_boundary_and_memory_too(tmp_path):
     settings = read(tmp_path, BOTH_POLICIES)
     assert settings.bindings == names
     specs = study.grid(replace(settings, concurrent_samples=(1,), repeats=1, warm_up=0), {"germline": POOL}, 8)
-    assert {spec.name: spec.curve.binding for spec in specs} == {
+    assert {spec.name: spec.curve_key.binding for spec in specs} == {
         f"germline-n1-shared-{name}-r1": name for name in names
     }
 

@@ -222,7 +222,7 @@ def test_a_report_of_a_half_done_study_counts_what_has_ended(study, tmp_path):
     done, cut_off, *_ = plan.specs
     write_spec(plan.study.folder, done)
     (plan.study.folder / cut_off.name).mkdir()
-    (plan.study.folder / cut_off.name / "cell.json").write_text(json.dumps(cut_off.to_dict()))
+    (plan.study.folder / cut_off.name / "spec.json").write_text(json.dumps(cut_off.to_dict()))
     ran = gpd("report", plan.study.folder)
     assert ran.exit_code == 0, ran.output
     assert cut_off.name not in (plan.study.folder / "tables/runs.tsv").read_text()

@@ -16,7 +16,7 @@ from gpd.commands.subcommands import Subcommands, say, terminal
 from gpd.text.formats import counted
 
 if TYPE_CHECKING:
-    from gpd.packages.rules import Verdict
+    from gpd.packages.checks import Verdict
 
 MAKE = "make"
 SUFFIX = ".gpd.tar.gz"
@@ -93,29 +93,29 @@ def check(
     file: Annotated[Path, typer.Argument(help="A package.", dir_okay=False)],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compute every figure of a package anew from its ledgers, and hold the study against the rules.
+    """Compute every figure of a package anew from its ledgers, and hold the study against the checks.
 
-    The exit code is 0 where all rules hold; 1 where the package was altered, a figure does not follow, a rule fails or
-    nobody can know whether it holds; 2 where it is no package. Nothing in it is run.
+    The exit code is 0 where all checks hold; 1 where the package was altered, a figure does not follow, a check fails
+    or nobody can know whether it holds; 2 where it is no package. Nothing in it is run.
 
     Example: gpd package check study.gpd.tar.gz
     """
-    from gpd.packages import evidence, read, rules
+    from gpd.packages import checks, evidence, read
 
     package = read.read(file)
-    verdicts = rules.judge(evidence.gather(package))
+    verdicts = checks.judge(evidence.gather(package))
     digest = _digest(package.manifest.to_json())
     if as_json:
         told = {
             "study": package.manifest.study,
             "manifest_sha256": digest,
-            "rules": [asdict(each) for each in verdicts],
+            "checks": [asdict(each) for each in verdicts],
         }
         say(json.dumps(told, indent=2, ensure_ascii=False))
     else:
         show(verdicts, terminal())
         terminal().print(f"manifest: sha256 {digest}", highlight=False, soft_wrap=True)
-    raise typer.Exit(0 if all(verdict.state == rules.HOLDS for verdict in verdicts) else 1)
+    raise typer.Exit(0 if all(verdict.state == checks.HOLDS for verdict in verdicts) else 1)
 
 
 def _digest(manifest: bytes) -> str:
@@ -124,15 +124,15 @@ def _digest(manifest: bytes) -> str:
 
 
 def show(verdicts: "Sequence[Verdict]", console: Console) -> None:
-    """Print each rule with its verdict, and why."""
+    """Print each check with its verdict, and why."""
     table = Table(title_justify="left", show_lines=False, pad_edge=False)
-    for head in ("rule", "", "why"):
+    for head in ("check", "", "why"):
         table.add_column(head, overflow="fold")
     for verdict in verdicts:
         why = Text("\n".join((verdict.says, *(f"- {line}" for line in verdict.why))))
-        table.add_row(Text(verdict.rule), Text(verdict.state, STYLES[verdict.state]), why)
+        table.add_row(Text(verdict.check), Text(verdict.state, STYLES[verdict.state]), why)
     console.print(table)
     states = [verdict.state for verdict in verdicts]
     words = {"holds": "hold", "fails": "fail", "not known": "not known"}
     told = ", ".join(f"{states.count(state)} {word}" for state, word in words.items() if state in states)
-    console.print(f"{counted(len(states), 'rule')}: {told}", highlight=False)
+    console.print(f"{counted(len(states), 'check')}: {told}", highlight=False)

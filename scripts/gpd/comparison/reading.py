@@ -10,6 +10,7 @@ from gpd.comparison.comparability import told
 from gpd.comparison.compared import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
 from gpd.published import curves, figures
+from gpd.records import old_names
 from gpd.records.binding import is_binding
 from gpd.records.run_spec import CurveKey, Mode
 from gpd.tables import collect
@@ -75,6 +76,7 @@ def _split(name: str) -> tuple[Path, tuple[str, ...]]:
     head, *parts = name.split(":")
     while parts and not _is_part(parts[0]):  # a folder may have a colon in its name
         head = f"{head}:{parts.pop(0)}"
+    parts = [old_names.value_of("mode", part) for part in parts]
     return (Path(name), ()) if Path(name).exists() else (Path(head), tuple(parts))
 
 
@@ -109,7 +111,7 @@ def _read_published(name: str) -> list[Side]:
 
 
 def _read_study(asked: _Asked, alone: bool) -> list[Side]:
-    if not any(asked.folder.glob("*/cell.json")):
+    if not any(old_names.spec_paths(asked.folder)):
         raise SideError(f"{asked.path}: not a study: no run in it; name the folder of a study")
     tables = collect.collect(asked.folder)
     finished = curves_of(tables)

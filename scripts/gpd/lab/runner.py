@@ -22,6 +22,7 @@ from gpd.machines import launcher, machine
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
 from gpd.pipelines import PIPELINES
 from gpd.records.ledger import read_ledger
+from gpd.records.old_names import spec_path
 from gpd.records.run import RunRecord, Settings, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, CurveKey, PipelineName, RunSpec
 from gpd.records.study import AUTO, FILE, StudyRecord
@@ -362,7 +363,7 @@ def _next(plan: Plan, pipeline: PipelineName, passed_over: Collection[str] = ())
 def _towards_saturation(plan: Plan, pipeline: PipelineName, bad: Collection[str]) -> Iterator[RunSpec]:
     """The runs that seek each curve's saturation point, after warm-ups: the N before tell which N comes next."""
     settings, pool = plan.study, plan.sources[pipeline].members
-    lines, limit = list(study.curve_key(settings, pipeline)), len(pool) - len(bad)
+    lines, limit = list(study.curves(settings, pipeline)), len(pool) - len(bad)
     for number in range(1, settings.warm_up + 1):
         yield study.spec(settings, lines[0], 1, 0, pool, plan.cores, bad, warm_up=number)
     for line in lines if limit else ():
@@ -394,7 +395,7 @@ def _after_failures(plan: Plan, failed: Sequence[SampleRow], bad: Collection[str
     for row in failed:
         of_runs.setdefault(row.run, []).append(row)
     for name, rows in of_runs.items():
-        before = read_spec(plan.study.folder / name / single_run.PLAN)
+        before = read_spec(spec_path(plan.study.folder / name))
         if before.alone or not _is_wanted(plan, before):
             continue
         line = before.curve_key
@@ -410,7 +411,7 @@ def _is_wanted(plan: Plan, before: RunSpec) -> bool:
     settings, line = plan.study, before.curve_key
     counts = settings.concurrent_samples or (before.n,)
     return (
-        line in study.curve_key(settings, line.pipeline)
+        line in study.curves(settings, line.pipeline)
         and before.n in counts
         and (before.warm_up or before.repeat <= repeats.rule(settings).limit)
     )

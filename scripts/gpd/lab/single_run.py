@@ -28,12 +28,13 @@ from gpd.machines import host
 from gpd.pipelines import PIPELINES, share
 from gpd.records.binding import UNBOUND
 from gpd.records.ledger import Attempt, last_attempts, read_ledger
+from gpd.records.old_names import SPEC
 from gpd.records.run import InputRecord, OutputRecord, ProcessRecord, RunRecord, Settings
 from gpd.records.run_spec import INDEPENDENT, RunSpec, StepCopies
 from gpd.records.study import BEGAN, ENDED, STARTS, StudyRecord
 from gpd.tables.summary import summarize
 
-PLAN, RECORD, LEDGER = "cell.json", "run.json", "ledger.jsonl"
+RECORD, LEDGER = "run.json", "ledger.jsonl"
 RESULTS = Path("results")
 REFERENCE = RESULTS / "reference"
 # independent pipelines are those of the published studies: gatk starts its JVMs as they come
@@ -152,7 +153,7 @@ def run(spec: RunSpec, setup: Setup, changed: Changed) -> None:
 
 
 def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
-    (folder / PLAN).write_text(json.dumps(spec.to_dict(), indent=2) + "\n", encoding="utf-8")
+    (folder / SPEC).write_text(json.dumps(spec.to_dict(), indent=2) + "\n", encoding="utf-8")
     # a launcher that is killed may leave its record to a later one, which then writes it here
     run_id = f"{spec.name}-{secrets.token_hex(4)}"
     _note(setup.folder, spec, run_id, BEGAN)

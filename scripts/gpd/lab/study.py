@@ -1,6 +1,7 @@
 """A throughput study: its settings, the grid of its runs, and the samples that each of them draws. Pure."""
 
 import random
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import product, zip_longest
@@ -12,6 +13,7 @@ import yaml
 
 from gpd.errors import GpdError
 from gpd.pipelines import share
+from gpd.records import old_names
 from gpd.records.binding import UNBOUND, Binding
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, SHARED, CurveKey, Mode, PipelineName, RunSpec
 from gpd.records.study import PROFILES, Pool, Sample, Study
@@ -32,7 +34,10 @@ class StudyError(GpdError):
 
 def read_study(path: Path) -> Study:
     """Read throughput.yaml. Raises StudyError with a line for each fault, OSError where there is no such file."""
-    given = _read_yaml(path)
+    read = _read_yaml(path)
+    given = old_names.record(read)
+    if given != read:
+        warnings.warn(f"{path}: {old_names.NOTE}", stacklevel=2)
     if not isinstance(given, dict):
         raise StudyError(f"{path}: {_told(given)}: must be keys with values, at least `pipelines: {{germline: {{}}}}`")
     values, faults = _values(given)
@@ -151,7 +156,7 @@ def _told(given: Any) -> str:
 # ---- the grid ----------------------------------------------------------------------------------------
 
 
-def curve_key(study: Study, pipeline: PipelineName) -> Iterator[CurveKey]:
+def curves(study: Study, pipeline: PipelineName) -> Iterator[CurveKey]:
     """The curves of a pipeline. Independent runs know nothing of each other, and have no CPU allocations."""
     for mode in study.modes:
         bindings = (UNBOUND,) if mode == INDEPENDENT else study.bindings
@@ -175,7 +180,7 @@ def grid(
     specs = []
     for pipeline in study.pipelines:
         pool, known = pools[pipeline], (bad or {}).get(pipeline, ())
-        points = list(product(curve_key(study, pipeline), study.concurrent_samples))
+        points = list(product(curves(study, pipeline), study.concurrent_samples))
         for number in range(1, study.warm_up + 1 if points else 1):
             specs.append(spec(study, *points[0], 0, pool, cores, known, warm_up=number))
         wanted = {point: rule(study).wanted((seen or {}).get(point, Seen())) for point in points}

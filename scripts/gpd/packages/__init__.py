@@ -1,1 +1,1 @@
-"""A study as one file that strangers can check: made, read without trust, and held against rules."""
+"""A study as one file that strangers can check: made, read without trust, and held against checks."""

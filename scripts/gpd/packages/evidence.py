@@ -1,4 +1,4 @@
-"""What rules look at: what a package says, and what follows from its ledgers. Gathered in one place, and not judged."""
+"""What checks look at: what a package says, and what follows from its ledgers. Gathered here, judged elsewhere."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from gpd.errors import GpdError
 from gpd.packages import manifest as described
 from gpd.packages import read
 from gpd.packages.pack import Package, as_files
-from gpd.records import ledger, study
+from gpd.records import ledger, old_names, study
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place
 from gpd.records.run import RunRecord
@@ -74,8 +74,8 @@ def _recompute(package: Package, folder: Path) -> Recomputed:
     anew = as_files(tables)
     return Recomputed(
         tables=tables,
-        differing=tuple(line for name in anew for line in _differing(name, package.members.get(name), anew[name])),
-        not_held=tuple(line for name in anew for line in _not_held(name, package.members.get(name), anew[name])),
+        differing=tuple(line for name in anew for line in _differing(name, _stored(package, name), anew[name])),
+        not_held=tuple(line for name in anew for line in _not_held(name, _stored(package, name), anew[name])),
         lines=dict(_lines(folder, tables.records)),
         starts=study.read_starts(folder),
         node_name=tables.node.host.hostname if tables.node else None,
@@ -84,12 +84,17 @@ def _recompute(package: Package, folder: Path) -> Recomputed:
     )
 
 
+def _stored(package: Package, name: str) -> bytes | None:
+    """A table as the package has it, which an earlier version may have called otherwise."""
+    return package.members.get(name, package.members.get(described.OLD_TABLES.get(name, name)))
+
+
 def _differing(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
     """Say where a table is another one than the ledgers give, in the columns that both have."""
     if stored is None or stored == anew:
         yield from [f"{name}: it is not there"] if stored is None else []
         return
-    told, follows = _rows(stored), _rows(anew)
+    told, follows = old_names.table(_rows(stored)), _rows(anew)
     if len(told) != len(follows) or any(len(row) != len(set(told[0])) for row in told):
         yield f"{name}: has another number of rows or columns than it says, or than the ledgers give"
         return
@@ -107,7 +112,7 @@ def _differing(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
 
 def _not_held(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
     """Name the columns that one of two versions alone has: of the package, or of who checks it."""
-    if stored is not None and (alone := set(_rows(stored)[0]) ^ set(_rows(anew)[0])):
+    if stored is not None and (alone := set(old_names.table(_rows(stored)[:1])[0]) ^ set(_rows(anew)[0])):
         yield f"{name}: not held, for columns of another version: {', '.join(sorted(alone))}"
 
 

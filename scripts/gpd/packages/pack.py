@@ -18,10 +18,11 @@ from typing import Any
 
 from gpd.files import read_text
 from gpd.packages import manifest as described
-from gpd.packages.checking import check, parse
 from gpd.packages.manifest import TABLES, Manifest, PackageError, Replaced, may_be
 from gpd.packages.pseudonyms import Pseudonyms, hosts_in, users_in
+from gpd.packages.untrusted_json import check, parse
 from gpd.records import ledger, node, study
+from gpd.records.old_names import spec_path, spec_paths
 from gpd.records.run import RecordError, read_spec
 from gpd.records.run_spec import RunSpec
 from gpd.tables import collect
@@ -117,7 +118,7 @@ def archive(members: Mapping[str, bytes]) -> bytes:
 
 def _runs(folder: Path) -> list[RunSpec]:
     """The runs of a study, those that did not end, too. Raises PackageError where there is none."""
-    specs = [read_spec(path) for path in sorted(folder.glob("*/cell.json"))]
+    specs = [read_spec(path) for path in spec_paths(folder)]
     if not specs:
         raise PackageError(f"{folder}: not a study: no run in it; name the folder of a study")
     return specs
@@ -128,7 +129,7 @@ def _files(folder: Path, specs: list[RunSpec]) -> dict[str, Path]:
     paths = [folder / name for name in (study.FILE, study.STARTS, node.FILE)]
     for spec in specs:
         own = folder / spec.name
-        paths += [own / "cell.json", own / "run.json", *ledger.files(own / "ledger.jsonl")]
+        paths += [spec_path(own), own / "run.json", *ledger.files(own / "ledger.jsonl")]
         paths += [file for sample in spec.samples for file in ledger.files(own / "samples" / sample / "ledger.jsonl")]
     return {path.relative_to(folder).as_posix(): path for path in paths if path.is_file()}
 

@@ -16,7 +16,6 @@ import msgspec
 
 from gpd.errors import GpdError
 from gpd.packages import manifest as described
-from gpd.packages.checking import check, check_allocated
 from gpd.packages.manifest import (
     MOST_BYTES,
     MOST_FILE_BYTES,
@@ -28,7 +27,9 @@ from gpd.packages.manifest import (
     may_be,
 )
 from gpd.packages.pack import Package, lay_out
+from gpd.packages.untrusted_json import check, check_allocated
 from gpd.records import ledger
+from gpd.records.old_names import spec_path
 from gpd.records.run import read_run, read_spec
 from gpd.text.formats import counted
 
@@ -165,7 +166,7 @@ def _manifest(members: Mapping[str, bytes]) -> Manifest:
 
 
 def _check_places(folder: Path) -> None:
-    """Refuse records without what they tell of: each process has a ledger, and each run its run.
+    """Refuse records without what they tell of: each process has a ledger, and each run its specification.
 
     Raises PackageError, RecordError.
     """
@@ -174,5 +175,5 @@ def _check_places(folder: Path) -> None:
         for process in record.processes:
             if not ledger.files(path.parent / process.directory / "ledger.jsonl"):
                 raise PackageError(f"{record.spec.name}: the ledger of {process.directory} is not there")
-        if not path.with_name("cell.json").is_file() or read_spec(path.with_name("cell.json")) != record.spec:
-            raise PackageError(f"{record.spec.name}: run.json and run.json do not tell the same")
+        if not (spec := spec_path(path.parent)).is_file() or read_spec(spec) != record.spec:
+            raise PackageError(f"{record.spec.name}: spec.json and run.json do not tell the same")

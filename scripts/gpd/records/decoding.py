@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from gpd.records import old_names
+
 Kind = TypeVar("Kind")
 
 LEVELS = 2  # of keys that are ours; below are names of samples, rules and tools
@@ -15,7 +17,7 @@ LARGEST = 1e15  # number
 
 def decode(text: str, kind: type[Kind]) -> Kind:
     """Raises ValueError where the text is no JSON of a record, msgspec.ValidationError where it is no such record."""
-    return msgspec.convert(_told(parse(text), LEVELS), kind)
+    return msgspec.convert(_told(old_names.record(parse(text)), LEVELS), kind)
 
 
 def _told(value: Any, levels: int) -> Any:

@@ -155,7 +155,7 @@ def read_run(path: Path) -> RunRecord:
 
 
 def read_spec(path: Path) -> RunSpec:
-    """Read a cell.json. Raises RecordError."""
+    """Read a spec.json. Raises RecordError."""
     spec = read_json(path, RunSpec.from_json)
     check_place(path, spec.name)
     return spec

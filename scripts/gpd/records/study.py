@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from gpd.files import read_bytes
+from gpd.records import old_names
 from gpd.records.binding import BindingName
 from gpd.records.decoding import parse
 from gpd.records.run import RecordError, Time
@@ -78,9 +79,7 @@ class Study:
         Meta(min_length=1),
         _must_be(f"germline, tuxedo or both, each {{}} or with the paths directory and config, {_A_PATH}"),
     ]
-    concurrent_samples: Annotated[
-        tuple[AtLeastOne, ...], _must_be("saturation point or a list of whole numbers from 1")
-    ] = ()
+    concurrent_samples: Annotated[tuple[AtLeastOne, ...], _must_be("saturation or a list of whole numbers from 1")] = ()
     modes: Annotated[
         tuple[Mode, ...], Meta(min_length=1), _must_be("a list of shared and independent, or of cluster alone")
     ] = ("shared",)
@@ -165,6 +164,6 @@ def read_starts(folder: Path) -> tuple[Start, ...] | None:
 
 def _decoded(place: object, text: bytes, kind: type[Kind]) -> Kind:
     try:
-        return msgspec.convert(parse(text.decode()), kind)
+        return msgspec.convert(old_names.record(parse(text.decode())), kind)
     except ValueError as error:  # of msgspec, too
         raise RecordError(f"{place}: not a record of a study: {' '.join(str(error).split())}") from error

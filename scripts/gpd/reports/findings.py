@@ -82,7 +82,7 @@ class PipelineFindings:
     name: str
     figures: tuple[Shown, ...]
     nodes: Grid | None
-    curve_key: tuple[CurveFindings, ...]
+    curves: tuple[CurveFindings, ...]
 
 
 @dataclass(frozen=True)
@@ -109,16 +109,16 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
     """Say what the tables of a study say. The same tables give the same findings."""
     records = list(tables.records)
     machines, about_machines = host_grid(records)
-    curve_key = all_curves(tables.configurations)
+    curves = all_curves(tables.configurations)
     return Findings(
         study=_study(tables),
         notices=tuple(_notices(tables, records, disagreements)),
         headlines=tuple(
             _headline(pipeline, tables, records)
             for pipeline in PIPELINES
-            if any(curve.pipeline == pipeline for curve in curve_key)
+            if any(curve.pipeline == pipeline for curve in curves)
         ),
-        pipelines=tuple(_pipelines(curve_key, tables, references)),
+        pipelines=tuple(_pipelines(curves, tables, references)),
         failures=failure_grid(tables.samples),
         about_failures=_about_failures(tables),
         disagreements=disagreement_grid(disagreements) if disagreements else None,
@@ -338,10 +338,10 @@ def _scale(pipeline: str, gigabases: float | None) -> str:
 
 
 def _pipelines(
-    curve_key: Sequence[CurveKey], tables: Tables, references: Sequence[PublishedCurve]
+    curves: Sequence[CurveKey], tables: Tables, references: Sequence[PublishedCurve]
 ) -> Iterator[PipelineFindings]:
-    for pipeline in dict.fromkeys(curve.pipeline for curve in curve_key):
-        own = [curve for curve in curve_key if curve.pipeline == pipeline]
+    for pipeline in dict.fromkeys(curve.pipeline for curve in curves):
+        own = [curve for curve in curves if curve.pipeline == pipeline]
         published = reference_figure(references) if PIPELINES[pipeline].genomes else None
         figures = (
             throughput_figure(pipeline, own, tables.configurations),

@@ -1,7 +1,7 @@
 """Which number of threads is best for each step, and the profile that says so to Snakemake. Pure.
 
 A number of threads is as good as the best where the difference is within its standard error. Of those the smallest is
-taken, for threads that bring nothing cost memory and caches (the rule of one standard error, as for a saturation point).
+taken, for threads that bring nothing cost memory and caches (the one-standard-error rule, as for a saturation point).
 """
 
 from collections.abc import Iterable, Sequence

@@ -42,8 +42,8 @@ def law(threads: float, t1_s: float, serial: float) -> float:
 def fit(times: Iterable[tuple[int, float]]) -> Fit:
     """Fit the law to (threads, seconds), one pair a repeat, by least squares of relative errors.
 
-    Below two thread counts there is nothing to fit, below LEAST_THREAD_COUNTS no uncertainty. Fitted is T = a + b / n, in
-    which the law is linear; T(1) = a + b and s = a / (a + b), whose errors follow from those of a and b to first order.
+    Below two thread counts there is nothing to fit, below LEAST_THREAD_COUNTS no uncertainty. T = a + b / n is fitted,
+    which is linear; T(1) = a + b and s = a / (a + b), whose errors follow from those of a and b to first order.
     """
     known = sorted((threads, seconds) for threads, seconds in times if seconds > 0)
     thread_counts = len({threads for threads, _ in known})

@@ -22,6 +22,7 @@ from gpd.pipelines import PIPELINES
 from gpd.records import node
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.node import NodeRecord
+from gpd.records.old_names import spec_paths
 from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, RunSpec, counted_runs
 from gpd.records.study import StudyRecord, read_study_record
@@ -127,7 +128,7 @@ def _runs(study: Path) -> tuple[list[tuple[Path, RunRecord]], tuple[str, ...]]:
         raise CollectError(f"{study}: no such folder; name the folder of a study")
     finished = [(path.parent, read_run(path)) for path in study.glob("*/run.json")]
     ended = {folder for folder, _ in finished}
-    unfinished = [read_spec(path) for path in study.glob("*/cell.json") if path.parent not in ended]
+    unfinished = [read_spec(path) for path in spec_paths(study) if path.parent not in ended]
     finished.sort(key=lambda found: _order(found[1].spec))
     return finished, tuple(spec.name for spec in sorted(unfinished, key=_order))
 

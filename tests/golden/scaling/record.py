@@ -15,8 +15,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gpd.execution.snakemake_log import PlannedJob
-from gpd.lab.single_run import LEDGER, PLAN, RECORD
+from gpd.lab.single_run import LEDGER, RECORD
 from gpd.records.host import Cache, Host, NumaNode
+from gpd.records.old_names import SPEC
 from gpd.records.run import ProcessRecord, RunRecord, Settings
 from gpd.records.run_spec import ALONE, FULL, RunSpec
 from gpd.scaling import page, plan, profiles, results
@@ -157,7 +158,7 @@ def write(folder: Path) -> None:
             ends.append(end)
             (home / name).mkdir(parents=True)
             (home / name / LEDGER).write_text("".join(json.dumps(line) + "\n" for line in lines))
-        (home / PLAN).write_text(json.dumps(spec.to_dict()))
+        (home / SPEC).write_text(json.dumps(spec.to_dict()))
         wall_s = (max(ends) - start).total_seconds() + 4
         record = RunRecord(
             run=spec.name,

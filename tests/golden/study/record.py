@@ -195,7 +195,7 @@ def record(spec: RunSpec, start: datetime, job: Job, draw: random.Random) -> dic
 
 
 def plan(spec: RunSpec) -> dict:
-    """What cell.json holds."""
+    """What spec.json holds."""
     return {
         **{"schema": 1, "study": "first", "name": spec.name, "pipeline": spec.pipeline, "n": len(spec.samples)},
         **{"mode": spec.mode, "binding": spec.binding, "repeat": spec.repeat, "warm_up": spec.warm_up},
@@ -295,6 +295,6 @@ def write(folder: Path) -> None:
             lines = [json.dumps(record(spec, start, job, draw)) for job in own]
             (home / name).mkdir(parents=True, exist_ok=True)
             (home / name / "ledger.jsonl").write_text("\n".join(lines) + "\n")
-        (home / "cell.json").write_text(dumps(plan(spec)))
+        (home / "spec.json").write_text(dumps(plan(spec)))
         if spec.finished:
             (home / "run.json").write_text(dumps(outcome(spec, start, jobs)))

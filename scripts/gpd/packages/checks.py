@@ -1,13 +1,13 @@
-"""What a result has to be for strangers to trust it: each rule a function of the evidence, all in one table. Pure.
+"""What a result has to be for strangers to trust it: each check a function of the evidence, all in one table. Pure.
 
-A rule holds, fails, or it is not known whether it holds, and says why in each case. They are what MLPerf's checks of
+A check holds, fails, or it is not known whether it holds, and says why in each case. They are what MLPerf's checks of
 submissions and SPEC's run rules are for: a figure is measured and not chosen, long enough, often enough, on a machine
 that is told, and what it took for one sample stands beside it.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
 from statistics import fmean
@@ -16,6 +16,7 @@ from gpd.lab import study
 from gpd.lab.study import StudyError
 from gpd.packages.evidence import Evidence, Recomputed
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
+from gpd.records import old_names
 from gpd.records.binding import UNBOUND
 from gpd.records.host import TRAITS
 from gpd.records.ledger import Attempt
@@ -50,9 +51,9 @@ DISCLOSED_SOFTWARE = ("workflow_digest", "environments_digest", "config_digest",
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a rule holds, and why: where it fails, or what shows that it holds."""
+    """Whether a check holds, and why: where it fails, or what shows that it holds."""
 
-    rule: str
+    check: str
     says: str
     state: str
     why: tuple[str, ...]
@@ -62,8 +63,8 @@ Found = tuple[str, Sequence[str]]  # a state, and why
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A rule of a study that was computed anew."""
+class Check:
+    """A check of a study that was computed anew."""
 
     name: str
     says: str
@@ -71,13 +72,15 @@ class Rule:
 
 
 def judge(evidence: Evidence) -> list[Verdict]:
-    """Hold a package against every rule, in the order of the table."""
+    """Hold a package against every check, in the order of the table."""
     found = [_verdict("digests", "every file is what the manifest says", _found(evidence.altered, ["all of them are"]))]
     if evidence.study is None:
         found.append(Verdict("figures", FIGURES.says, FAILS, tuple(evidence.broken.splitlines())))
-        unknown = (Verdict(rule.name, rule.says, UNKNOWN, ("nothing follows from these records",)) for rule in RULES)
+        unknown = (
+            Verdict(check.name, check.says, UNKNOWN, ("nothing follows from these records",)) for check in CHECKS
+        )
         return [*found, *unknown]
-    return found + [_verdict(rule.name, rule.says, rule.judge(evidence.study)) for rule in (FIGURES, *RULES)]
+    return found + [_verdict(check.name, check.says, check.judge(evidence.study)) for check in (FIGURES, *CHECKS)]
 
 
 def _verdict(name: str, says: str, found: Found) -> Verdict:
@@ -292,7 +295,7 @@ def complete(found: Recomputed) -> Found:
     plan = found.plan
     if plan is None:
         return UNKNOWN, [NO_PLAN]
-    ended = {record.spec.name: record.spec for record in found.tables.records}
+    ended = {old_names.run_name(record.spec.name): record.spec for record in found.tables.records}
     try:
         planned = list(_planned(plan, found))
     except StudyError as error:
@@ -303,7 +306,7 @@ def complete(found: Recomputed) -> Found:
     wrong = [f"{name}: it is planned, and did not end" for name in missing]
     wrong += [f"{name}: it did not end" for name in found.tables.unfinished if name not in missing]
     for spec in planned:
-        if spec.name in ended and ended[spec.name] != spec:
+        if spec.name in ended and replace(ended[spec.name], name=spec.name) != spec:
             wrong.append(f"{spec.name}: {listed(_unlike(ended[spec.name], spec))} are not those of the plan")
     wrong += _searches(plan, found)
     besides = len(ended) - len(planned)
@@ -320,7 +323,7 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
         pool, known, lines = (
             plan.pools.get(pipeline, ()),
             bad.get(pipeline, ()),
-            list(study.curve_key(settings, pipeline)),
+            list(study.curves(settings, pipeline)),
         )
         points = [
             (line, n) for line in lines for n in settings.concurrent_samples or [n for at, n in seen if at == line]
@@ -357,7 +360,7 @@ def _searches(plan: StudyRecord, found: Recomputed) -> Iterator[str]:
     bad = _bad_samples(found)
     for pipeline in plan.study.pipelines:
         limit = len(plan.pools.get(pipeline, ())) - len(bad.get(pipeline, ()))
-        for line in study.curve_key(plan.study, pipeline):
+        for line in study.curves(plan.study, pipeline):
             tried = repeats.curve(
                 (point for point in found.tables.configurations if point.curve_key == line), repeats.rule(plan.study)
             )
@@ -447,18 +450,18 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
-FIGURES = Rule("figures", "every figure follows from the ledgers", figures)
-RULES = (
-    Rule("ledgers", "every attempt is recorded once, and no two jobs shared a CPU", ledgers),
-    Rule("precision", "there are enough repeats for the precision that is claimed", precision),
-    Rule("duration", "runs are long enough for it", duration),
-    Rule("measured", "nothing is extrapolated", measured),
-    Rule("warm-up", "warm-up and cache state are said", warm_up),
-    Rule("outputs", "samples gave the same results wherever they ran", agreement),
-    Rule("pinning", "jobs were seen on the CPUs allocated to them, and on no others", pinning),
-    Rule("machine", "the machine and the software are disclosed", machine),
-    Rule("one machine", "records and ledgers are of one machine", one_machine),
-    Rule("complete", "no run of the plan is missing, and its samples are those drawn", complete),
-    Rule("every run", "no run is chosen among several runs of it", chosen),
-    Rule("latency", "the time of one sample stands beside samples a day", latency),
+FIGURES = Check("figures", "every figure follows from the ledgers", figures)
+CHECKS = (
+    Check("ledgers", "every attempt is recorded once, and no two jobs shared a CPU", ledgers),
+    Check("precision", "there are enough repeats for the precision that is claimed", precision),
+    Check("duration", "runs are long enough for it", duration),
+    Check("measured", "nothing is extrapolated", measured),
+    Check("warm-up", "warm-up and cache state are said", warm_up),
+    Check("outputs", "samples gave the same results wherever they ran", agreement),
+    Check("pinning", "jobs were seen on the CPUs allocated to them, and on no others", pinning),
+    Check("machine", "the machine and the software are disclosed", machine),
+    Check("one machine", "records and ledgers are of one machine", one_machine),
+    Check("complete", "no run of the plan is missing, and its samples are those drawn", complete),
+    Check("every run", "no run is chosen among several runs of it", chosen),
+    Check("latency", "the time of one sample stands beside samples a day", latency),
 )
