@@ -23,6 +23,7 @@ from types import ModuleType
 import planning
 import pytest
 import yaml
+from hypothesis import settings
 from launching import Node
 
 from gpd import asking
@@ -31,6 +32,10 @@ from gpd.execution import configuration
 ROOT = Path(__file__).resolve().parents[1]
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
 SHARED = ROOT.parent / "shared" / "data"
+
+# a busy machine is no fault of the code; a failing case is printed so that it can be run again
+settings.register_profile("gpd", deadline=None, print_blob=True)
+settings.load_profile("gpd")
 
 CLONE_NEWNS = 0x00020000  # of unshare(2): mounts of one's own
 UNIT_COLUMNS = ("sample_name", "unit_name", "fq1", "fq2", "bam", "platform", "library")

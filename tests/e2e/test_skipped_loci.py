@@ -31,7 +31,7 @@ def experiment(tmp_path: Path) -> Experiment:
     (tmp_path / "genes.gtf").write_text(gtf(*GENES))
     (tmp_path / "mask.gtf").write_text(gtf("G2"))
     config = {"pipeline": "tuxedo", "reference": {"fasta": "genome.fa"}, "annotation": "genes.gtf"}
-    config |= {"max_package_frags": MOST, "cuffdiff": {"dispersion_method": "poisson"}}
+    config |= {"max_bundle_frags": MOST, "cuffdiff": {"dispersion_method": "poisson"}}
     made = Experiment(tmp_path, config, conditions={sample: sample[0].lower() for sample in PAIRS})
     for sample, counts in PAIRS.items():
         mates: tuple[list, list] = ([], [])

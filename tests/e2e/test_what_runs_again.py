@@ -101,7 +101,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "fragment_length_sd": (50, {"assemble"}),
         "bias_correction": (False, {"assemble"}),
         "multi_read_correction": (True, {"assemble"}),
-        "max_package_frags": (1000, {"assemble"}),
+        "max_bundle_frags": (1000, {"assemble"}),
         "mask": ("others.gtf", {"mask"}),
         "cuffdiff.library_norm_method": ("quartile", {"differential_expression"}),
         "cuffdiff.dispersion_method": ("blind", {"differential_expression"}),

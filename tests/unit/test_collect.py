@@ -79,9 +79,9 @@ RUNS_BY_HAND = {
 
 
 @pytest.mark.parametrize("run", RUNS_BY_HAND)
-def test_a_run_by_hand(golden, spec):
-    makespan_s, succeeded, gigabases, cpu_s = RUNS_BY_HAND[spec]
-    run = row(golden.runs, run=spec)
+def test_a_run_by_hand(golden, run):
+    makespan_s, succeeded, gigabases, cpu_s = RUNS_BY_HAND[run]
+    run = row(golden.runs, run=run)
     assert run.makespan_s == pytest.approx(makespan_s)
     assert (run.succeeded, run.samples) == (succeeded, run.n)
     assert run.genomes_per_day == pytest.approx(succeeded * DAY_S / makespan_s)
@@ -100,12 +100,12 @@ def test_a_failed_sample_costs_its_time_and_counts_nothing(golden):
     assert run.os_cpu_s == 264.7
     assert run.ledger_cpu_s == pytest.approx(257.9 + 0.5)  # and samtools stats, which is QC
     assert run.peak_memory_mib == 1200 + 1900  # both haplotype callers
-    failed = row(golden.samples, run=run.spec, sample="HG004")
+    failed = row(golden.samples, run=run.run, sample="HG004")
     assert not failed.succeeded
     assert failed.log == "samples/HG004/logs/haplotype_caller/HG004.log"
     assert failed.message == "java.lang.OutOfMemoryError: Java heap space"
     assert failed.summed_s == pytest.approx(27.4 + 5.5 + 16.1 + 10.9 + 20 + 20)
-    step = row(golden.steps, run=run.spec, step="haplotype_caller")
+    step = row(golden.steps, run=run.run, step="haplotype_caller")
     assert (step.jobs, step.failed_jobs) == (2, 1)
     assert step.summed_h == pytest.approx((20 + 20 + 68.2) / 3600)
     assert step.elapsed_h == pytest.approx((128.8 - 60.0) / 3600)
@@ -128,7 +128,7 @@ POINTS_BY_HAND = {
 }
 
 
-@pytest.mark.parametrize("configuration", POINTS_BY_HAND)
+@pytest.mark.parametrize("point", POINTS_BY_HAND)
 def test_a_point_by_hand(golden, point):
     """Of two values the standard deviation is their difference / sqrt(2), the standard error half of it."""
     failed, makespans, genomes, gigabases, cpu = POINTS_BY_HAND[point]
@@ -276,7 +276,7 @@ class Study:
         self.folder = folder
         folder.mkdir()
 
-    def spec(self, *samples: str, exit_code: int | None = 0, repeat: int = 1, **changed) -> "Written":
+    def run(self, *samples: str, exit_code: int | None = 0, repeat: int = 1, **changed) -> "Written":
         name = f"germline-n{len(samples)}-shared-compact-r{repeat}"
         plan = json.loads((GOLDEN / "germline-n1-shared-compact-r1" / "spec.json").read_text())
         plan |= {"name": name, "n": len(samples), "repeat": repeat, "samples": list(samples)}
@@ -551,8 +551,8 @@ def test_a_run_json_that_is_none(study, changed, said):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"mode": "both"}, "run.json: not a valid run.json: Invalid enum value 'both' - at `$.run.mode`"),
-        ({"cores": None}, "run.json: not a valid run.json: Object missing required field `cores` - at `$.run`"),
+        ({"mode": "both"}, "run.json: not a valid run.json: Invalid enum value 'both' - at `$.spec.mode`"),
+        ({"cores": None}, "run.json: not a valid run.json: Object missing required field `cores` - at `$.spec`"),
         ({"n": 3}, "run.json: not a valid run.json: n is 3, but it names 1 samples"),
         ({"name": "another"}, "run.json: it is of the run another; a run's folder keeps its name"),
     ],

@@ -202,10 +202,10 @@ def test_figures_of_a_point_by_hand(study, compare):
         ("summed_h", MAP): 40 / 3600,
         ("elapsed_h", CALL): 60 / 3600,
         ("summed_h", CALL): 120 / 3600,
-        ("barrier_h_per_gigabase", MAP): 10 / 3600,
-        ("busy_h_per_gigabase", MAP): 20 / 3600,
-        ("barrier_h_per_gigabase", CALL): 30 / 3600,
-        ("busy_h_per_gigabase", CALL): 60 / 3600,
+        ("elapsed_h_per_gigabase", MAP): 10 / 3600,
+        ("summed_h_per_gigabase", MAP): 20 / 3600,
+        ("elapsed_h_per_gigabase", CALL): 30 / 3600,
+        ("summed_h_per_gigabase", CALL): 60 / 3600,
     }
     found = {(one["figure"], one["step"]): one["sides"]["A"]["mean"] for one in point["figures"]}
     assert found == pytest.approx(expected)
@@ -630,7 +630,7 @@ def test_figures_a_gigabase_have_a_ratio_whatever_the_size(study, compare):
     (point,) = told["configurations"]
     for one in [("gigabases_per_day", None), ("human_30x_per_day", None)]:
         assert figures(point, *one)["B"]["ratio"]["value"] == pytest.approx(0.6)
-    for one in [("barrier_h_per_gigabase", MAP), ("busy_h_per_gigabase", CALL), ("cpu_s_per_gigabase", None)]:
+    for one in [("elapsed_h_per_gigabase", MAP), ("summed_h_per_gigabase", CALL), ("cpu_s_per_gigabase", None)]:
         assert figures(point, *one)["B"]["ratio"]["value"] == pytest.approx(2 * 76 / 91.2)
     out = compare(*names)[1]
     assert "ratio of" in out
@@ -650,7 +650,7 @@ def test_samples_of_about_one_size_have_both_ratios(study, compare, gigabases):
 
 def test_a_step_of_a_run_without_a_genome_has_no_hours_a_gigabase(study, compare):
     _, told = as_json(compare, study("A", spec(1, 80, failed=1)), study("B", spec(1, 40)))
-    found = figures(told["configurations"][0], "barrier_h_per_gigabase", MAP)
+    found = figures(told["configurations"][0], "elapsed_h_per_gigabase", MAP)
     assert (found["A"]["mean"], found["B"]["mean"]) == (None, pytest.approx(10 / 3600))
 
 
@@ -735,7 +735,7 @@ def test_published_figures_have_no_interval_and_no_repeats(study, compare):
     assert human["published:7763"]["ratio"] == ratio
     assert figures(point, "elapsed_h", MAP)["published:7763"]["mean"] == pytest.approx(2.44)
     assert figures(point, "elapsed_h", MAP)["published:7763"]["ratio"] is None
-    mapping = figures(point, "barrier_h_per_gigabase", MAP)["published:7763"]
+    mapping = figures(point, "elapsed_h_per_gigabase", MAP)["published:7763"]
     assert mapping["mean"] == pytest.approx(2.44 / (53 * 3.1))
     assert mapping["ratio"]["value"] == pytest.approx(2.44 / (53 * 3.1) / (91.2 / 4 / 3600))
     assert figures(point, "cpu_utilisation")["published:7763"]["mean"] is None

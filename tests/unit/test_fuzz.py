@@ -11,7 +11,6 @@ import pytest
 import recorded_studies
 from conftest import ROOT, script
 from fuzzing import FEW, MANY, SEED, YAML, Target, as_json, as_table, as_yaml, changed_bytes, nearly
-from gpd.packages.checking import check
 from hypothesis import strategies as st
 from launcher import show
 from launching import TOPOLOGIES as FOLDER
@@ -23,6 +22,7 @@ from gpd.commands.subcommands import Terminal
 from gpd.errors import GpdError
 from gpd.lab import study
 from gpd.packages import read
+from gpd.packages.untrusted_json import check
 from gpd.pipelines import GERMLINE
 from gpd.records import ledger_check
 from gpd.records.ledger import LedgerWarning, read_ledger
@@ -240,8 +240,8 @@ def judge_ledger(folder: Path):
     return judge
 
 
-RUN = "germline-n1-shared-compact-r1"
-RUN, PLANNED = (json.loads((recorded_studies.study() / RUN / name).read_text()) for name in ("run.json", "spec.json"))
+NAME = "germline-n1-shared-compact-r1"
+RUN, PLANNED = (json.loads((recorded_studies.study() / NAME / name).read_text()) for name in ("run.json", "spec.json"))
 NODE = json.loads((GOLDEN / "nodes" / "epyc-2x64.json").read_text())
 NODE |= {"latency": None, "cores": NODE["cores"][:2]}
 STUDY = {
@@ -260,12 +260,12 @@ RECORDS = {
     "study.json": STUDY,
     "starts.jsonl": {"name": "c", "run": "r"},
 }
-LEDGER = (recorded_studies.study() / RUN / "ledger.jsonl").read_bytes()
+LEDGER = (recorded_studies.study() / NAME / "ledger.jsonl").read_bytes()
 
 
 def judge_records(folder: Path):
     """Collect a study of one run with it."""
-    study_folder, spec = folder / "study", folder / "study" / RUN
+    study_folder, spec = folder / "study", folder / "study" / NAME
     spec.mkdir(parents=True)
     (spec / "ledger.jsonl").write_bytes(LEDGER)
 

@@ -83,7 +83,7 @@ def test_reports_replace_links_and_write_nothing_through_them(study, elsewhere):
     victim = elsewhere / "precious.html"
     (study / "report.html").symlink_to(victim)
     (study / "tables").mkdir()
-    for name in ("points.tsv", "points.parquet", ".points.tsv.tmp"):
+    for name in ("configurations.tsv", "configurations.parquet", ".configurations.tsv.tmp"):
         (study / "tables" / name).symlink_to(victim)
     (study / FIRST / "results").symlink_to(elsewhere)
     (study / FIRST / "config").mkdir()
@@ -93,7 +93,7 @@ def test_reports_replace_links_and_write_nothing_through_them(study, elsewhere):
     code, _, said = gpd("report", study)
     assert code == 0, said
     assert not (study / "report.html").is_symlink()
-    assert not (study / "tables" / "points.tsv").is_symlink()
+    assert not (study / "tables" / "configurations.tsv").is_symlink()
 
 
 def test_a_folder_that_is_a_link_is_refused(study, elsewhere):
@@ -141,7 +141,7 @@ def test_a_process_that_is_elsewhere_is_refused(study, directory):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", ["../x", "..", "/etc/passwd", "", "x" * 300, ORDERS, "a\nb", "\ud800", "\0"])
-@pytest.mark.parametrize("field", ["samples", "run", "study"])
+@pytest.mark.parametrize("field", ["samples", "name", "study"])
 def test_a_name_that_leads_elsewhere_is_refused(study, field, name):
     path = study / FIRST / "run.json"
     spec = json.loads(path.read_text())["spec"]

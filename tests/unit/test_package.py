@@ -479,7 +479,7 @@ def test_made_and_checked_by_the_subcommands(trusted, tmp_path, monkeypatch):
     ]
     assert len(digests) == 2
     assert len(set(digests)) == 1
-    assert f"{len(checks.RULES) + 2} rules: {len(checks.RULES) + 2} hold" in checked.stdout
+    assert f"{len(checks.CHECKS) + 2} checks: {len(checks.CHECKS) + 2} hold" in checked.stdout
     told = json.loads(gpd("package", "check", "trusted.gpd.tar.gz", "--json").stdout)
     assert {rule["state"] for rule in told["checks"]} == {"holds"}
     assert gpd("package", "--out", "other.tar.gz", trusted).exit_code == 0

@@ -87,7 +87,7 @@ def only(tables: collect.Tables, **where) -> collect.Tables:
     """The part of a study that has these keys."""
     kept = {
         name: [row for row in getattr(tables, name) if all(getattr(row, key) == value for key, value in where.items())]
-        for name in ("jobs", "samples", "steps", "runs", "points")
+        for name in ("jobs", "samples", "steps", "runs", "configurations")
     }
     records = (run for run in tables.records if all(getattr(run.spec, key) == value for key, value in where.items()))
     return replace(tables, **kept, records=tuple(records))
@@ -168,7 +168,7 @@ def test_samples_of_rna_are_no_genomes(findings):
 @pytest.mark.deep
 def test_where_no_sample_succeeded_there_is_no_best(golden):
     points = changed(golden.configurations, {}, genomes_per_day=Estimate(2, 0.0, 0.0, 0.0))
-    assert find(replace(golden, points=points), (), ()).headlines[0].best.text == "none"
+    assert find(replace(golden, configurations=points), (), ()).headlines[0].best.text == "none"
 
 
 def test_one_repeat_has_no_error(findings):
@@ -217,7 +217,7 @@ def test_many_n_are_parted_evenly(golden):
         return [row for n in range(1, 13) for row in changed(rows, {}, n=n)]
 
     one = only(golden, pipeline="tuxedo")
-    many = replace(one, **{name: spread(getattr(one, name)) for name in ("steps", "runs", "points")})
+    many = replace(one, **{name: spread(getattr(one, name)) for name in ("steps", "runs", "configurations")})
     grids = find(many, (), ()).pipelines[0].curves[0].grids
     assert [grid.heads[1:] for grid in grids[:2]] == [
         tuple(f"N = {n}" for n in counts) for counts in (range(1, 7), range(7, 13))

@@ -117,7 +117,7 @@ def test_memory_holds_fewer_copies_than_cores_do_and_that_is_said():
     specs, left_out = grid(asked(threads=(1, 4)), [step()], Node(16, 20_000))
     assert {(spec.step.threads, spec.step.copies) for spec in specs if spec.step.occupancy == FULL} == {(1, 3), (4, 3)}
     assert left_out == [
-        f"haplotype_caller: the node's 20000 MB of memory hold 3 of {most} copies of {threads} threads: each asks for "
+        f"haplotype_caller: the node's 20000 MB of memory hold 3 of {most} copies of {threads} threads: each wants "
         "6000 MB"
         for threads, most in ((1, 16), (4, 4))
     ]
@@ -129,7 +129,9 @@ def test_a_step_of_one_thread_is_measured_over_occupancy_alone():
         (1, ALONE, 1),
         (1, FULL, 8),
     }
-    assert left_out == ["base_recalibration: its tools use one thread alone: one threads, alone and with the node full"]
+    assert left_out == [
+        "base_recalibration: its tools use one thread alone: one number of threads, alone and with the node full"
+    ]
 
 
 def test_in_pieces_any_step_has_all_widths():

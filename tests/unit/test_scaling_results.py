@@ -174,7 +174,7 @@ def test_processors_are_not_pooled(tmp_path):
         record["host"]["sku"] = sku
         (spec / "run.json").write_text(json.dumps(record))
     found = results.read(tmp_path)
-    assert [(point["sku"], point["repeats"]) for point in row_dicts(found.points)] == [("A", 1), ("B", 1)]
+    assert [(point["sku"], point["repeats"]) for point in row_dicts(found.configurations)] == [("A", 1), ("B", 1)]
     assert any("different processors" in notice.text for notice in page.find(found, ()).notices)
 
 
@@ -282,7 +282,7 @@ def test_figures_have_what_their_description_says(golden):
         *("map_and_sort-seconds", "map_and_sort-hourly", "haplotype_caller-seconds", "haplotype_caller-hourly")
     ]
     assert "threads" in drawn[0].svg
-    assert "No curve over threads: one threads was measured." in [one.note for one in shown]
+    assert "No curve over threads: one number of threads was measured." in [one.note for one in shown]
 
 
 @pytest.mark.deep

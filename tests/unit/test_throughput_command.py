@@ -303,9 +303,7 @@ def test_a_search_goes_on_when_a_point_has_its_repeats(unsteady, study):
 def test_the_plan_of_a_study_is_recorded(unsteady, tmp_path):
     settings, _ = unsteady
     lines = shown(runner.make_plan(settings)).splitlines()
-    assert lines[-2].startswith(
-        "repeats: each configuration until the standard error of its figure a day is within 2.5%"
-    )
+    assert lines[-2].startswith("repeats: each configuration until the standard error of genomes a day is within 2.5%")
     gpd("throughput", "run", settings)
     record = read_study_record(tmp_path / "runs/first")
     assert record.study == read_study(settings)

@@ -236,7 +236,7 @@ def test_loci_that_are_passed_over_are_listed_counted_and_warned_of(compared):
         "B1\t0\t0\t0\t1",
         "a vs b\t\t0\t1\t1",
     ]
-    many = "for max_package_frags (1000) fragments or more: raise that key where they matter, or mask them"
+    many = "for max_bundle_frags (1000) fragments or more: raise that key where they matter, or mask them"
     listed = "; results/skipped_loci/skipped_loci.tsv names all"
     assert warnings == [
         f"Cufflinks assembled nothing of 1 locus (chr1:6001-8000) of A.1, {many}{listed}",

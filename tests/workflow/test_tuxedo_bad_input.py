@@ -118,8 +118,8 @@ def mask_as_gff3(experiment: Experiment) -> str:
 
 
 def packages_of_none(experiment: Experiment) -> str:
-    experiment.config["max_package_frags"] = 0
-    return "config: max_package_frags: 0 must be at least 1"
+    experiment.config["max_bundle_frags"] = 0
+    return "config: max_bundle_frags: 0 must be at least 1"
 
 
 def aligned_unit(experiment: Experiment) -> str:

@@ -16,7 +16,7 @@ from gpd.reports.study_figures import Shown
 from gpd.statistics.estimates import Estimate
 from gpd.text.formats import number, unit_for
 
-INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a configuration without has one repeat."
+INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a point without has one repeat."
 MOST_SIDES = 8  # in a figure: past that lines can't be told apart
 
 

@@ -187,7 +187,7 @@ def draw_curves(
         handles, labels = axes.get_legend_handles_labels()
         if saturations:
             handles.append(Line2D([], [], ls="", marker="o", ms=11, mfc="none", mec=TEXT))
-            labels.append("saturation")
+            labels.append("saturation point")
         _legend(figure, handles, labels, columns=2)
         return Drawing(name, title, description, _svg(figure, name, title, description))
 

@@ -188,14 +188,14 @@ def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[Sho
     if all(len(own) < 2 for _, own in curves):
         yield Shown("No curve over threads: one number of threads was measured.")
         return
-    about = "Bars: one standard error of the mean, to both sides; a configuration without has one repeat."
+    about = "Bars: one standard error of the mean, to both sides; a point without has one repeat."
     full = [(label, own) for label, own in curves if own[0]["occupancy"] == FULL]
     seconds = _drawing(f"{step}-seconds", f"Seconds of {step} against threads", "step_s", curves, "s")
     yield Shown(f"{about} Half as long at each doubling would be efficiency 100%.", seconds)
     if any(len(own) > 1 for _, own in full):
         title = f"Steps an hour of {step} against threads, node full"
         hourly = _drawing(f"{step}-hourly", title, "steps_per_hour", full, "steps an hour")
-        yield Shown(f"{about} The highest configuration: most samples a day of this step.", hourly)
+        yield Shown(f"{about} The highest point: most samples a day of this step.", hourly)
 
 
 def _drawing(name: str, title: str, column: str, curves: Sequence[tuple[str, list[Row]]], unit: str) -> Drawing:
