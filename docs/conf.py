@@ -15,6 +15,7 @@ extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 nitpicky = True
+highlight_language = "none"  # of blocks that name no language: most are output
 smartquotes = False  # `--option` stays two dashes
 
 myst_heading_anchors = 4  # headings are link targets under the names that GitHub gives them
