@@ -11,110 +11,94 @@ On 2 cores 3 pairs take some 25 minutes with the cohort `large`, and 10 with `sm
 """
 
 import sys
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from benches import calls, cohorts, figures
-from benches.figures import Figure
-from benches.runs import Run, Runner, set_up
+from benches import calls, cohorts, measurements
+from benches.measurements import Measurement
+from benches.runs import Runner, run_bench
 
 from gpd.commands import demo
 from gpd.lab.pool import Source
 from gpd.text.formats import counted
 
+COHORTS = {cohort.name: cohort for cohort in (cohorts.SMALL, cohorts.LARGE, cohorts.TINY)}
+SETTINGS = {"auto": {"scatter": "auto", "joint_intervals": "auto"}, "none": {"scatter": "none", "joint_intervals": 1}}
+
 
 @dataclass(frozen=True)
-class Question:
-    """Some samples of a cohort, what of them is there when the clock starts, and what scattering is to reach."""
+class Part:
+    """Steps of some samples: what exists before the clock starts, the rule that scatters, and the bounds."""
 
-    what: str
+    title: str
     samples: int
     calling: str
-    before: tuple[str, ...]
-    cut: str  # a rule that is to be in pieces
+    before: str
+    cut: str
     least_gain: float
     most_cpu: float | None = None
 
-    @property
-    def title(self) -> str:
-        return f"{counted(self.samples, 'sample')}, {self.what}"
 
-
-QUESTIONS = (
-    Question(
-        "the steps after mapping",
-        samples=1,
-        calling="per_sample",
-        before=("results/map_and_sort/{sample}/{unit}.bam", "results/map_and_sort/{sample}/{unit}.bam.bai"),
-        cut="haplotype_caller",
-        least_gain=1.8,
-        most_cpu=1.08,
-    ),
-    Question(
-        "joint calling, all after the last HaplotypeCaller",
-        samples=4,
-        calling="joint",
-        before=("results/haplotype_caller/{sample}.g.vcf.gz", "results/haplotype_caller/{sample}.g.vcf.gz.tbi"),
-        cut="genotype_interval",
-        least_gain=1.7,
-    ),
+AFTER_MAPPING = Part(
+    "the steps after mapping",
+    samples=1,
+    calling="per_sample",
+    before="results/map_and_sort/{sample}/{unit}.bam results/map_and_sort/{sample}/{unit}.bam.bai",
+    cut="haplotype_caller",
+    least_gain=1.8,
+    most_cpu=1.08,
 )
-SMALLEST = (replace(QUESTIONS[-1], samples=1),)  # it starts the fewest JVMs
-WAYS: dict[str, dict[str, object]] = {
-    "auto": {"scatter": "auto", "joint_intervals": "auto"},
-    "none": {"scatter": "none", "joint_intervals": 1},
-}
+JOINT = Part(
+    "joint calling, all after the last HaplotypeCaller",
+    samples=4,
+    calling="joint",
+    before="results/haplotype_caller/{sample}.g.vcf.gz results/haplotype_caller/{sample}.g.vcf.gz.tbi",
+    cut="genotype_interval",
+    least_gain=1.7,
+)
 
 
-def measure(question: Question, source: Source, folder: Path, pairs: int) -> Iterator[Figure]:
-    """Run a question's pairs, and yield what they came to."""
-    samples = tuple(member.name for member in source.members[: question.samples])
-    runner = Runner(source, samples, demo.CALLING | {"calling": question.calling})
-    runner.begin(folder / "before", question.before)
-    taken: list[dict[str, Run]] = []
+def measure(part: Part, source: Source, folder: Path, pairs: int) -> Iterator[Measurement]:
+    samples = tuple(member.name for member in source.members[: part.samples])
+    title = f"{counted(len(samples), 'sample')}, {part.title}"
+    runner = Runner(source, samples, demo.CALLING | {"calling": part.calling})
+    runner.begin(folder / "before", part.before.split())
+    runs = []
     for pair in range(pairs):
-        ways = list(WAYS) if pair % 2 else list(WAYS)[::-1]
-        print(f"{question.title}: pair {pair + 1}", file=sys.stderr)
-        taken.append({way: runner.go_on(folder / "before", folder / way, **WAYS[way]) for way in ways})
-    gains = tuple(pair["none"].makespan_s / pair["auto"].makespan_s for pair in taken)
-    costs = tuple(pair["auto"].cpu_s / pair["none"].cpu_s for pair in taken)
-    yield Figure(f"{question.title}: times shorter in pieces", gains, least=question.least_gain)
-    yield Figure(f"{question.title}: CPU seconds in pieces", costs, most=question.most_cpu)
-    for way in WAYS:
-        pieces = taken[0][way].pieces(question.cut)
-        walls = tuple(pair[way].makespan_s for pair in taken)
-        yield Figure(f"scatter: {way}: {question.cut} in {pieces}, wall time, s", walls, decimals=1)
-        yield Figure(f"scatter: {way}: CPU seconds", tuple(pair[way].cpu_s for pair in taken), decimals=1)
-    differing = [calls.compare(folder / "none" / path, folder / "auto" / path) for path in runner.calls]
-    found = sum(each.in_results for each in differing)
-    records = sum(each.records for each in differing)
-    yield Figure(
-        f"calls in pieces that differ from the {records:,} in one", (found,), most=0, decimals=0, of_results=True
-    )
+        print(f"{title}: pair {pair + 1}", file=sys.stderr)
+        order = list(SETTINGS) if pair % 2 else list(SETTINGS)[::-1]
+        runs.append({name: runner.go_on(folder / "before", folder / name, **SETTINGS[name]) for name in order})
+    gains = tuple(pair["none"].makespan_s / pair["auto"].makespan_s for pair in runs)
+    costs = tuple(pair["auto"].cpu_s / pair["none"].cpu_s for pair in runs)
+    yield Measurement(f"{title}: times shorter in pieces", gains, least=part.least_gain)
+    yield Measurement(f"{title}: CPU seconds in pieces", costs, most=part.most_cpu)
+    for name in SETTINGS:
+        what = f"scatter: {name}: {part.cut} in {runs[0][name].pieces(part.cut)}, wall time, s"
+        yield Measurement(what, tuple(pair[name].makespan_s for pair in runs), decimals=1)
+        yield Measurement(f"scatter: {name}: CPU seconds", tuple(pair[name].cpu_s for pair in runs), decimals=1)
+    found = calls.Difference()
+    for path in runner.calls:
+        found.update(calls.compare(folder / "none" / path, folder / "auto" / path))
+    what = f"calls in pieces that differ from the {found['records']:,} in one"
+    yield Measurement(what, (found.in_results,), most=0, decimals=0, of_results=True)
 
 
 def main() -> int:
-    parser = figures.parser(__doc__)
-    parser.add_argument("--cohorts", nargs="+", choices=("small", "large", "tiny"), default=["large"])
+    parser = measurements.parser(__doc__)
+    parser.add_argument("--cohorts", nargs="+", choices=list(COHORTS), default=["large"])
     parser.add_argument("--pairs", type=int, default=3)
     arguments = parser.parse_args()
     if arguments.smallest:
         vars(arguments).update(cohorts=["tiny"], pairs=1)
-    set_up(arguments.smallest)
-    figures.show_machine(arguments.smallest)
-    holds = []
-    for name in arguments.cohorts:
-        print(cohorts.COHORTS[name], flush=True)
-        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-            source = cohorts.COHORTS[name].write(Path(folder) / "pool", arguments.seed)
-            for number, question in enumerate(SMALLEST if arguments.smallest else QUESTIONS):
-                place = Path(folder) / str(number)
-                place.mkdir()
-                found = measure(question, source, place, arguments.pairs)
-                holds.append(figures.show(found, arguments.smallest))
-    return figures.finish(arguments, all(holds))
+    parts = (JOINT,) if arguments.smallest else (AFTER_MAPPING, JOINT)  # the smallest starts the fewest JVMs
+
+    def measure_all(cohort: str, folder: Path) -> Iterator[Measurement]:
+        source = COHORTS[cohort].write(folder / "pool", arguments.seed)
+        for part in parts:
+            yield from measure(part, source, folder / part.calling, arguments.pairs)
+
+    return run_bench(arguments, COHORTS, measure_all)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Call sets held against each other, as benches do: what counts as a difference, and of what kind."""
+"""Benches compare call sets: what counts as a difference, and of what kind."""
 
 import shutil
 import sys
@@ -20,45 +20,47 @@ chr2\t10\tA\tG\tPASS\t99\tDP=3\t0|1\t1/1
 
 def test_a_call_set_is_as_itself() -> None:
     found = difference(parse(ONE), parse(ONE))
-    assert found == Difference(records=3)
+    assert found == {"records": 3}
     assert (found.in_results, str(found)) == (0, "none")
 
 
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        ("chr2\t10\tA\tG", "chr2\t11\tA\tG", Difference(3, missing=1, added=1)),
-        ("chr2\t10\tA\tG", "chr1\t10\tA\tT", Difference(3, missing=1, added=1)),
-        ("C\tCT", "C\tCTT", Difference(3, missing=1, added=1)),
-        ("SNP_QD2", "PASS", Difference(3, filters=1)),
-        ("0|1", "0/1", Difference(3, genotypes=1)),
-        ("0/1\t1/1", "0/1\t0/1", Difference(3, genotypes=1)),
-        ("./.", "0/0", Difference(3, genotypes=1)),
+        ("chr2\t10\tA\tG", "chr2\t11\tA\tG", {"missing": 1, "added": 1}),
+        ("chr2\t10\tA\tG", "chr1\t10\tA\tT", {"missing": 1, "added": 1}),
+        ("C\tCT", "C\tCTT", {"missing": 1, "added": 1}),
+        ("SNP_QD2", "PASS", {"FILTER": 1}),
+        ("0|1", "0/1", {"genotypes": 1}),
+        ("0/1\t1/1", "0/1\t0/1", {"genotypes": 1}),
+        ("./.", "0/0", {"genotypes": 1}),
     ],
 )
-def test_what_changes_results_is_told_by_its_kind(before: str, after: str, expected: Difference) -> None:
+def test_what_changes_results_is_counted_by_its_kind(before: str, after: str, expected: dict[str, int]) -> None:
     assert before in ONE
     found = difference(parse(ONE), parse(ONE.replace(before, after)))
-    assert found == expected
+    assert found == {"records": 3, **expected}
     assert found.in_results
 
 
 def test_quality_and_info_are_counted_beside_the_results() -> None:
     other = ONE.replace("50.1", "50.2").replace("DP=9", "DP=8").replace("DP=3", "DP=4").replace(";DB", "")
     found = difference(parse(ONE), parse(other))
-    assert found == Difference(3, qualities=1, info={"DP": 2, "DB": 1})
+    assert found == {"records": 3, "QUAL": 1, "DP": 2, "DB": 1}
     assert (found.in_results, str(found)) == (0, "DB 1, DP 2, QUAL 1")
 
 
 def test_a_record_that_is_there_twice_is_seen() -> None:
     line = ONE.splitlines(keepends=True)[0]
-    assert difference(parse(ONE), parse(line + ONE)) == Difference(3, added=1)
-    assert difference(parse(line + ONE), parse(ONE)) == Difference(4, missing=1)
+    assert difference(parse(ONE), parse(line + ONE)) == {"records": 3, "added": 1}
+    assert difference(parse(line + ONE), parse(ONE)) == {"records": 4, "missing": 1}
 
 
 def test_differences_of_several_call_sets_add_up() -> None:
-    added = Difference(3, 1, 2, 3, 4, 5, {"DP": 1, "QD": 2}) + Difference(10, 0, 1, 0, 1, 0, {"DP": 3})
-    assert added == Difference(13, 1, 3, 3, 5, 5, {"DP": 4, "QD": 2})
+    total = Difference(records=3, missing=1, DP=1)
+    total.update(Difference(records=10, missing=1, FILTER=2))
+    assert total == {"records": 13, "missing": 2, "FILTER": 2, "DP": 1}
+    assert total.in_results == 4
 
 
 @pytest.mark.skipif(shutil.which("bcftools") is None, reason="bcftools is not installed")
@@ -78,4 +80,4 @@ def test_files_are_compared_by_their_records(tmp_path: Path) -> None:
         text = "\n".join([*header, *("\t".join(record) for record in records)]) + "\n"
         (tmp_path / f"{name}.vcf").write_text(text)
     found = compare(tmp_path / "one.vcf", tmp_path / "other.vcf")
-    assert found == Difference(2, filters=1, genotypes=1, info={"DP": 1})
+    assert found == {"records": 2, "FILTER": 1, "genotypes": 1, "DP": 1}

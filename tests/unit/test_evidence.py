@@ -10,37 +10,37 @@ from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts" / "bench"))
 
-from benches import figures
-from benches.figures import Figure
+from benches import measurements
+from benches.measurements import Measurement
 
 from documentation import evidence
 
 
 @pytest.fixture(autouse=True)
 def no_tool_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures.provenance, "tool_versions", lambda pipeline: {"bwa": "0.7.17", "gatk3": None})
+    monkeypatch.setattr(measurements.provenance, "tool_versions", lambda pipeline: {"bwa": "0.7.17", "gatk3": None})
 
 
 @pytest.fixture
 def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
     """What a bench of two figures writes."""
-    monkeypatch.setattr(figures, "SHOWN", [])
+    monkeypatch.setattr(measurements, "SHOWN", [])
     monkeypatch.setattr(sys, "argv", ["scripts/bench/gain.py", "--pairs", "3", "--json", "x.json"])
-    found = [Figure("large: gain", (1.5, 1.25, 2.0), least=1.2), Figure("time | s", (1234.5,), decimals=1)]
+    found = [Measurement("large: gain", (1.5, 1.25, 2.0), least=1.2), Measurement("time | s", (1234.5,), decimals=1)]
     path = tmp_path / "data" / "gain.json"
-    assert figures.finish(Namespace(json=path), figures.show(found)) == 0
+    assert measurements.finish(Namespace(json=path), measurements.show(found)) == 0
     return json.loads(path.read_text()) | {"about": "What is gained."}
 
 
 def test_a_bench_writes_what_its_figures_depend_on(record: dict) -> None:
-    assert (record["bench"], record["command"]) == ("gain", "python scripts/bench/gain.py --pairs 3")
+    assert (record["bench"], record["command"]) == ("gain", "python scripts/bench/gain.py --pairs 3 --json x.json")
     assert record["machine"]["threads"] >= 1 and record["commit"] is not None
     assert [figure["values"] for figure in record["figures"]] == [[1.5, 1.25, 2.0], [1234.5]]
 
 
 def test_a_bench_out_of_bounds_fails_with_a_record_and_without(tmp_path: Path) -> None:
-    assert figures.finish(Namespace(json=None), holds=False) == 1
-    assert figures.finish(Namespace(json=tmp_path / "a.json"), holds=False) == 1
+    assert measurements.finish(Namespace(json=None), holds=False) == 1
+    assert measurements.finish(Namespace(json=tmp_path / "a.json"), holds=False) == 1
 
 
 def test_a_page_has_each_figure_with_median_n_and_spread(record: dict) -> None:

@@ -1,97 +1,59 @@
-"""Two call sets held against each other, record by record: not only which alleles, but what is said of them."""
+"""Compares two call sets record by record: alleles, filters, genotypes, and what else records say."""
 
 import subprocess
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 COLUMNS = r"%CHROM\t%POS\t%REF\t%ALT\t%FILTER\t%QUAL\t%INFO[\t%GT]\n"
+IN_RESULTS = ("missing", "added", "FILTER", "genotypes")
 
-# CHROM, POS, REF, ALT, and which of equal records it is: none is to be there twice, but then it shall be seen
-Key = tuple[str, int, str, str, int]
-
-
-@dataclass(frozen=True)
-class Call:
-    """What is said of a record: FILTER, a genotype a sample, QUAL, INFO by key."""
-
-    filter: str
-    genotypes: tuple[str, ...]
-    quality: str
-    info: Mapping[str, str]
+# CHROM, POS, REF, ALT, number among equal records -> a value a field; INFO also by key
+Calls = Mapping[tuple[str, ...], Mapping[str, str]]
 
 
-@dataclass(frozen=True)
-class Difference:
-    """How a call set differs from the one it is held against, which has `records`.
-
-    `missing` and `added` are records; of those that both have, `filters`, `genotypes`, `qualities` and, by key, `info`
-    count the ones in which that differs.
-    """
-
-    records: int
-    missing: int = 0
-    added: int = 0
-    filters: int = 0
-    genotypes: int = 0
-    qualities: int = 0
-    info: Mapping[str, int] = field(default_factory=dict)
+class Difference(Counter[str]):
+    """How many of the first call set's `records` are missing, added or differ in a field; sums up."""
 
     @property
     def in_results(self) -> int:
-        """Differences in what a reader of calls goes by: none means the same records, filters and genotypes."""
-        return self.missing + self.added + self.filters + self.genotypes
+        """Differences that change results; 0 means the same records, filters and genotypes."""
+        return sum(self[name] for name in IN_RESULTS)
 
     def __str__(self) -> str:
-        """What differs beside the results: QUAL, and keys of INFO."""
-        parts = {"QUAL": self.qualities, **self.info}
-        return ", ".join(f"{name} {count:,}" for name, count in sorted(parts.items()) if count) or "none"
-
-    def __add__(self, other: "Difference") -> "Difference":
-        """Of two pairs of call sets together."""
-        names = ("records", "missing", "added", "filters", "genotypes", "qualities")
-        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
-        return Difference(**sums, info=dict(Counter(self.info) + Counter(other.info)))
-
-
-def difference(first: Mapping[Key, Call], second: Mapping[Key, Call]) -> Difference:
-    """How the second call set differs from the first."""
-    both = [(first[key], second[key]) for key in first if key in second]
-    info: Counter[str] = Counter()
-    for one, other in both:
-        info.update(key for key in one.info.keys() | other.info.keys() if one.info.get(key) != other.info.get(key))
-    return Difference(
-        records=len(first),
-        missing=len(first) - len(both),
-        added=len(second) - len(both),
-        filters=sum(one.filter != other.filter for one, other in both),
-        genotypes=sum(one.genotypes != other.genotypes for one, other in both),
-        qualities=sum(one.quality != other.quality for one, other in both),
-        info=dict(info),
-    )
+        """What differs besides: QUAL, and keys of INFO."""
+        others = sorted(name for name in self.keys() - {"records", *IN_RESULTS} if self[name])
+        return ", ".join(f"{name} {self[name]:,}" for name in others) or "none"
 
 
 def compare(first: Path, second: Path) -> Difference:
-    """How the call set in the second VCF differs from that in the first; both are of the same samples."""
-    return difference(read(first), read(second))
+    """How the second VCF differs from the first; both are of the same samples."""
+    return difference(*(parse(_query(vcf)) for vcf in (first, second)))
 
 
-def read(vcf: Path) -> dict[Key, Call]:
-    """The records of a VCF."""
-    done = subprocess.run(["bcftools", "query", "-f", COLUMNS, vcf], stdout=subprocess.PIPE, text=True, check=True)
-    return parse(done.stdout)
+def difference(first: Calls, second: Calls) -> Difference:
+    both = first.keys() & second.keys()
+    found = Difference(records=len(first), missing=len(first) - len(both), added=len(second) - len(both))
+    for key in both:
+        one, other = first[key], second[key]
+        found.update(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+    return found
 
 
-def parse(table: str) -> dict[Key, Call]:
-    """The records that bcftools query printed in COLUMNS."""
-    found: dict[Key, Call] = {}
-    seen: Counter[tuple[str, int, str, str]] = Counter()
+def _query(vcf: Path) -> str:
+    return subprocess.run(
+        ["bcftools", "query", "-f", COLUMNS, vcf], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+
+
+def parse(table: str) -> Calls:
+    """The records that bcftools query printed in COLUMNS; equal ones are numbered."""
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    repeated: Counter[tuple[str, ...]] = Counter()
     for line in table.splitlines():
-        chrom, pos, ref, alt, verdict, quality, info, *genotypes = line.split("\t")
-        record = (chrom, int(pos), ref, alt)
-        pairs = (entry.partition("=") for entry in info.split(";"))
-        call = Call(verdict, tuple(genotypes), quality, {key: value for key, _, value in pairs})
-        found[*record, seen[record]] = call
-        seen[record] += 1
+        *key, verdict, quality, info, genotypes = line.split("\t", 7)
+        fields = dict(entry.partition("=")[::2] for entry in info.split(";"))
+        fields |= {"FILTER": verdict, "QUAL": quality, "genotypes": genotypes}
+        found[*key, str(repeated[*key])] = fields
+        repeated[*key] += 1
     return found

@@ -1,6 +1,5 @@
-"""The cohorts that benches run: simulated ones, whose genome has contigs and gaps, and regions of real samples."""
+"""The cohorts of the benches: simulated ones, whose genome has contigs and gaps, and regions of real samples."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,10 +30,9 @@ class Simulated:
     variants_every: int = 340
 
     def write(self, folder: Path, seed: int) -> Source:
-        sizes = ("--samples", self.samples, "--length", self.length, "--coverage", self.coverage)
-        apart = ("--gaps-every", self.gaps_every, "--variants-every", self.variants_every)
-        options = [str(word) for word in (*sizes, *apart)]
-        demo.simulate(demo.DEMOS["germline"].simulator, folder, seed, *options)
+        options = ("samples", "length", "coverage", "gaps_every", "variants_every")
+        words = (word for name in options for word in (f"--{name.replace('_', '-')}", str(getattr(self, name))))
+        demo.simulate(demo.DEMOS["germline"].simulator, folder, seed, *words)
         return read_pool("germline", Pool(str(folder), CONFIG))
 
     def __str__(self) -> str:
@@ -43,35 +41,29 @@ class Simulated:
 
 @dataclass(frozen=True)
 class Real:
-    """A region of NA12878 in the shared data; `config` names files of its folder."""
+    """A region of NA12878 in the shared data; `config` is the YAML of its files below `data`."""
 
     name: str
     title: str
-    config: Mapping[str, object]
+    config: str
 
     @property
     def data(self) -> Path:
         return SHARED / self.name
 
     def write(self, folder: Path, seed: int) -> Source:
-        """As Simulated.write(); nothing is drawn here."""
+        """As Simulated.write(), without a seed."""
         folder.mkdir()
-        lanes = sorted((self.data / "reads").glob("*_R1.fastq.gz"))
+        (folder / "data").symlink_to(self.data)
         rows = ["sample_name\tunit_name\tfq1\tfq2"]
-        for fq1 in lanes:
+        for fq1 in sorted((folder / "data/reads").glob("*_R1.fastq.gz")):
             sample, _, lane = fq1.name.removesuffix("_R1.fastq.gz").partition("_")
             rows.append(f"{sample}\t{lane}\t{fq1}\t{fq1.with_name(fq1.name.replace('_R1.', '_R2.'))}")
         (folder / UNITS).write_text("\n".join(rows) + "\n")
         (folder / SAMPLES).write_text(f"sample_name\n{sample}\n")
-        config = {"samples": SAMPLES, "units": UNITS, **self._absolute(self.config)}
+        config = {"samples": SAMPLES, "units": UNITS, **yaml.safe_load(self.config)}
         (folder / CONFIG).write_text(yaml.safe_dump(config))
         return read_pool("germline", Pool(str(folder), CONFIG))
-
-    def _absolute(self, value: object) -> object:
-        """The configuration with the names of files made paths."""
-        if isinstance(value, Mapping):
-            return {key: self._absolute(each) for key, each in value.items()}
-        return [self._absolute(each) for each in value] if isinstance(value, list) else str(self.data / str(value))
 
     def __str__(self) -> str:
         return f"{self.name}: {self.title}"
@@ -80,25 +72,22 @@ class Real:
 SMALL = Simulated("small", samples=4, length=1_000_000, coverage=20)
 LARGE = Simulated("large", samples=4, length=4_900_000, coverage=21)
 TINY = Simulated("tiny", samples=1, length=20_000, coverage=10, gaps_every=10_000, variants_every=100)
-
 CHR20 = Real(
     "germline_chr20",
     "NA12878, 100 kb of chr20 x 52x",
-    {
-        "reference": {"fasta": "chr20_1100kb.fa.gz"},
-        "known_sites": ["known_sites/HG002_only.sites.1100kb.vcf.gz"],
-        "known_indels": ["known_sites/HG002_only.indels.1100kb.vcf.gz"],
-        "intervals": "truth/calling_region.1100kb.bed",
-    },
+    """
+    reference: {fasta: data/chr20_1100kb.fa.gz}
+    known_sites: [data/known_sites/HG002_only.sites.1100kb.vcf.gz]
+    known_indels: [data/known_sites/HG002_only.indels.1100kb.vcf.gz]
+    intervals: data/truth/calling_region.1100kb.bed
+    """,
 )
 CHR22 = Real(
     "germline_chr22",
     "NA12878, 40 kb of chr22 x 33x",
-    {
-        "reference": {"fasta": "chr22_40kb.fa.gz"},
-        "known_sites": ["known_sites/dbsnp_146.hg38.vcf.gz"],
-        "known_indels": ["known_sites/mills_and_1000G.indels.vcf.gz"],
-    },
+    """
+    reference: {fasta: data/chr22_40kb.fa.gz}
+    known_sites: [data/known_sites/dbsnp_146.hg38.vcf.gz]
+    known_indels: [data/known_sites/mills_and_1000G.indels.vcf.gz]
+    """,
 )
-
-COHORTS = {cohort.name: cohort for cohort in (SMALL, LARGE, TINY, CHR20, CHR22)}

@@ -1,12 +1,16 @@
 """Runs of the germline workflow outside of a study: up to some files, and on from there with other settings."""
 
+import argparse
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benches.cohorts import Real, Simulated
+from benches.measurements import Measurement, finish, show, show_machine
 from gpd.execution import workflow
 from gpd.lab.pool import Source, lay_out
 from gpd.lab.single_run import LEDGER
@@ -16,7 +20,6 @@ from gpd.records.ledger import Attempt, read_ledger
 from gpd.tables.rows import span_s
 
 CALLS = "results/hard_filter/{callset}.vcf.gz"
-LAST_LINES = 30
 GATHER = "gather"  # the shard of the job that joins the pieces
 
 
@@ -37,9 +40,9 @@ class Run:
         shards: dict[object, set[str | None]] = {}
         for attempt in self.attempts:
             if attempt.rule == rule:
-                whole = tuple(sorted(set(attempt.wildcards) - {"interval"}))
-                of_job = tuple(attempt.wildcards[name] for name in whole)
-                shards.setdefault(of_job, set()).add(attempt.shard or attempt.wildcards.get("interval"))
+                names = sorted(attempt.wildcards.keys() - {"interval"})
+                job = tuple(attempt.wildcards[name] for name in names)
+                shards.setdefault(job, set()).add(attempt.shard or attempt.wildcards.get("interval"))
         return max(max(1, len(of_job - {None, GATHER})) for of_job in shards.values())
 
 
@@ -51,21 +54,17 @@ class Runner:
     samples: tuple[str, ...]
     settings: dict[str, object]
 
-    def files(self, patterns: Iterable[str]) -> list[str]:
-        """What patterns name, of each sample and, where {unit} is in them, of each of its units."""
-        units = [(row["sample_name"], row["unit_name"]) for row in self.source.units]
-        found = [p.format(sample=s, unit=u) for p in patterns for s, u in units if s in self.samples]
-        return list(dict.fromkeys(found))
-
     @property
     def calls(self) -> list[str]:
         """The final call sets."""
         callsets = ["cohort"] if self.settings["calling"] == "joint" else self.samples
         return [CALLS.format(callset=callset) for callset in callsets]
 
-    def begin(self, folder: Path, patterns: Iterable[str], **settings: object) -> Run:
-        """Run from the reads to these files; they stay, also where the workflow would remove them later."""
-        return self._run(folder, self.files(patterns), settings)
+    def begin(self, folder: Path, patterns: Iterable[str]) -> Run:
+        """Run from the reads to these files of each sample or unit, and keep them."""
+        units = [(row["sample_name"], row["unit_name"]) for row in self.source.units]
+        files = [p.format(sample=s, unit=u) for p in patterns for s, u in units if s in self.samples]
+        return self._run(folder, list(dict.fromkeys(files)), {})
 
     def go_on(self, before: Path, folder: Path, **settings: object) -> Run:
         """Run from a copy of an earlier run's folder to the calls."""
@@ -81,15 +80,31 @@ class Runner:
         command = workflow.command(folder, limits.cpus, memory, profile, [], ["--", *targets])
         finished = workflow.run(command, folder / workflow.LOG, lambda state: None)
         if finished.exit_code:
-            sys.exit(
-                "\n".join([*finished.said[-LAST_LINES:], f"{folder}: the workflow failed: its last lines are above"])
-            )
+            sys.exit("\n".join([*finished.said[-30:], f"{folder}: the workflow failed: its last lines are above"]))
         attempts = [each for each in read_ledger(folder / LEDGER)[earlier:] if each.step in GERMLINE.steps]
         return Run(tuple(attempts), finished.cpu.below_s)
 
 
-def set_up(smallest: bool) -> None:
-    """Put the tools of .venv before those of the system, as `make` does; JVMs of the smallest size start quickly."""
+def run_bench(
+    arguments: argparse.Namespace,
+    of_cohorts: Mapping[str, Simulated | Real],
+    measure: Callable[[str, Path], Iterator[Measurement]],
+) -> int:
+    """Measure each cohort of the arguments in a folder of its own; return the bench's exit code.
+
+    The tools of .venv go before those of the system, as in `make`. With --smallest JVMs start quickly.
+    """
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    if smallest:
+    if arguments.smallest:
         os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"
+    show_machine(arguments.smallest)
+    holds = True
+    for name in arguments.cohorts:
+        cohort = of_cohorts[name]
+        if isinstance(cohort, Real) and not cohort.data.is_dir():
+            print(f"{cohort}: not here: ../shared/data/{name}", flush=True)
+            continue
+        print(cohort, flush=True)
+        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+            holds &= show(measure(name, Path(folder)), arguments.smallest)
+    return finish(arguments, holds)

@@ -1,4 +1,4 @@
-"""What benches say of figures and runs: medians, bounds, how long a run took and in how many pieces."""
+"""Measurements and runs of benches: medians, bounds, how long a run took and in how many pieces."""
 
 import sys
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ from gpd.records.ledger import Attempt
 
 sys.path.insert(0, str(ROOT / "scripts" / "bench"))
 
-from benches.figures import Figure, show, spread
+from benches.measurements import Measurement, show
 from benches.runs import Run
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
@@ -29,23 +29,22 @@ MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
 def test_the_median_is_held_against_the_bound(
     values: tuple[float, ...], bounds: dict[str, float], holds: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    figure = Figure("gain", values, **bounds)
-    assert figure.holds == holds
-    assert show([figure, Figure("sound", (1.0,))]) == holds
+    measured = Measurement("gain", values, **bounds)
+    assert measured.holds == holds
+    assert show([measured, Measurement("sound", (1.0,))]) == holds
     assert capsys.readouterr().out.splitlines()[0].endswith("OUT OF BOUNDS") == (not holds)
 
 
 def test_in_the_smallest_size_results_have_to_hold_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    slow, wrong = Figure("gain", (1.0,), least=2.0), Figure("differing", (1.0,), most=0, of_results=True)
+    slow, wrong = Measurement("gain", (1.0,), least=2.0), Measurement("differing", (1.0,), most=0, of_results=True)
     assert show([slow], smallest=True)
     assert not show([slow, wrong], smallest=True)
     assert capsys.readouterr().out.count("OUT OF BOUNDS") == 3
 
 
-def test_a_figure_says_its_goal_its_median_and_how_far_it_spreads() -> None:
-    assert str(Figure("gain", (2.5, 1.25, 2.0), least=1.9)) == "gain (>= 1.9): 2.000 (n = 3, 1.250 to 2.500)"
-    assert str(Figure("time, s", (12345.6,), decimals=0)) == "time, s: 12,346 (n = 1, 12,346 to 12,346)"
-    assert spread(iter((3.0, 1.0, 2.0)), 1) == "2.0 (n = 3, 1.0 to 3.0)"
+def test_a_measurement_shows_its_bounds_median_and_spread() -> None:
+    assert str(Measurement("gain", (2.5, 1.25, 2.0), least=1.9)) == "gain (>= 1.9): 2.000 (n = 3, 1.250 to 2.500)"
+    assert str(Measurement("time, s", (12345.6,), decimals=0)) == "time, s: 12,346 (n = 1, 12,346 to 12,346)"
 
 
 def job(rule: str, sample: str, start: float, end: float, shard: str | None = None) -> Attempt:

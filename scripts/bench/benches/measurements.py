@@ -1,7 +1,4 @@
-"""How benches say what they measured: on which machine, the median of a figure over pairs, and its bound.
-
-With `--json FILE` all of it goes to a file, too, of which `make docs` makes a page of evidence.
-"""
+"""What benches print: the machine, each measurement's median and bound. `--json FILE` records it for `make docs`."""
 
 import argparse
 import json
@@ -21,10 +18,10 @@ from gpd.text.formats import listed
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A figure, a value a pair; `least` and `most` are what the goal allows for its median.
+class Measurement:
+    """A value per repeat; `least` and `most` bound the median.
 
-    `of_results`: it is about results, not about speed, so that it has to hold in the smallest size, too.
+    `of_results`: it is about results, not speed, so the bound also holds with `--smallest`.
     """
 
     what: str
@@ -40,45 +37,45 @@ class Figure:
         return (self.least is None or median >= self.least) and (self.most is None or median <= self.most)
 
     def __str__(self) -> str:
+        """Bounds, median, number of values, smallest and largest value."""
         bounds = ((">=", self.least), ("<=", self.most))
         goal = "".join(f" ({sign} {bound:g})" for sign, bound in bounds if bound is not None)
-        return f"{self.what}{goal}: {spread(self.values, self.decimals)}{'' if self.holds else '  OUT OF BOUNDS'}"
+        numbers = (statistics.median(self.values), min(self.values), max(self.values))
+        median, least, most = (f"{value:,.{self.decimals}f}" for value in numbers)
+        spread = f"{median} (n = {len(self.values)}, {least} to {most})"
+        return f"{self.what}{goal}: {spread}{'' if self.holds else '  OUT OF BOUNDS'}"
 
 
-def spread(values: Iterable[float], decimals: int = 3) -> str:
-    """Median, number, least and most."""
-    values = sorted(values)
-    least, middle, most = (f"{value:,.{decimals}f}" for value in (values[0], statistics.median(values), values[-1]))
-    return f"{middle} (n = {len(values)}, {least} to {most})"
+SHOWN: list[Measurement] = []  # by this process
 
 
-SHOWN: list[Figure] = []  # by this process
-
-
-def show(found: Iterable[Figure], smallest: bool = False) -> bool:
-    """Print figures as they come; whether all hold that have to."""
-    holds = []
-    for figure in found:
-        SHOWN.append(figure)
-        print(figure, flush=True)
-        holds.append(figure.holds or (smallest and not figure.of_results))
-    return all(holds)
+def show(found: Iterable[Measurement], smallest: bool = False) -> bool:
+    """Print measurements as they come; return whether all bounds that count hold."""
+    holds = True
+    for each in found:
+        SHOWN.append(each)
+        print(each, flush=True)
+        holds &= each.holds or (smallest and not each.of_results)
+    return holds
 
 
 def show_machine(smallest: bool) -> None:
-    """Print what figures depend on: the machine, how busy it is just now, and, unless time is short, the tools."""
+    """Print the machine, its load, and, unless time is short, the tools."""
     here = host.look({})
     memory = f"{(here.memory_mib or 0) / 1024:.1f} GiB"
     print(f"machine: {here.cpu_model}, {here.usable_threads} usable threads, {memory}, Linux {here.kernel}, {here.os}")
     if here.load and here.load.busy_cpus is not None:
-        print(f"others kept {here.load.busy_cpus:.2f} CPUs busy before the start")
+        print(f"other processes used {here.load.busy_cpus:.2f} CPUs before the start")
     if not smallest:
-        versions = provenance.tool_versions("germline").items()
-        print(f"tools: {listed(f'{tool} {version}' for tool, version in versions if version)}", flush=True)
+        print(f"tools: {listed(f'{tool} {version}' for tool, version in tool_versions().items())}", flush=True)
+
+
+def tool_versions() -> dict[str, str]:
+    return {tool: version for tool, version in provenance.tool_versions("germline").items() if version}
 
 
 def parser(description: str) -> argparse.ArgumentParser:
-    """The options that all of these benches have."""
+    """The options that all benches have."""
     made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--seed", type=int, default=1, help="of the simulated cohorts (%(default)s)")
     made.add_argument("--smallest", action="store_true", help="whether it works, not what it measures")
@@ -87,7 +84,7 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 def finish(arguments: argparse.Namespace, holds: bool) -> int:
-    """Write what was shown where --json asks for it; the bench's exit code."""
+    """Write the record where --json asks for it; return the bench's exit code."""
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(record(), indent=1) + "\n", encoding="utf-8")
@@ -95,13 +92,13 @@ def finish(arguments: argparse.Namespace, holds: bool) -> int:
 
 
 def record() -> dict[str, object]:
-    """All figures shown, and what they depend on; the host's name is nobody's business."""
+    """All measurements, and what they depend on; no host name."""
     here = host.look({})
-    script = Path(sys.argv[0]).resolve()
+    script = Path(sys.argv[0])
     return {
         "bench": script.stem,
         "about": (sys.modules["__main__"].__doc__ or "").partition("\n")[0],
-        "command": shlex.join(["python", f"scripts/bench/{script.name}", *_options(sys.argv[1:])]),
+        "command": shlex.join(["python", f"scripts/bench/{script.name}", *sys.argv[1:]]),
         "commit": _git("rev-parse", "--short=12", "HEAD"),
         "changed": bool(_git("status", "--porcelain", "--untracked-files=no")),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
@@ -112,20 +109,12 @@ def record() -> dict[str, object]:
             "os": here.os,
             "kernel": here.kernel,
         },
-        "tools": {tool: version for tool, version in provenance.tool_versions("germline").items() if version},
-        "figures": [asdict(figure) for figure in SHOWN],
+        "tools": tool_versions(),
+        "figures": [asdict(each) for each in SHOWN],
     }
 
 
-def _options(words: list[str]) -> list[str]:
-    """The command's options, but for where its record goes."""
-    if "--json" in words:
-        at = words.index("--json")
-        return words[:at] + words[at + 2 :]
-    return [word for word in words if not word.startswith("--json=")]
-
-
 def _git(*words: str) -> str:
-    """What git says of this tree; empty where it is none of git's."""
+    """git's output; empty outside of a repository."""
     done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=False)
     return done.stdout.strip()
