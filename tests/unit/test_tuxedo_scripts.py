@@ -68,7 +68,7 @@ def test_usable_lines_get_a_gene_name():
         exon("1", 1, 9, feature="start_codon"),
         "# comment\n",
     ]
-    names = [annotation.attribute("gene_name", line) for line in annotation.usable(lines, {"1"})]
+    names = [annotation.attribute("gene_name", line) for line in annotation.usable(lines, {"1"}, {})]
     assert names == ["abc", "def", "G3"]
 
 

@@ -9,21 +9,18 @@ made from GFF3, the Name that the gene has there.
 Standard library only; the workflow loads this file by its path as well.
 """
 
-import argparse
 import gzip
 import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
-from types import MappingProxyType
+from typing import NamedTuple
 from urllib.parse import unquote
 
 COLUMNS = 9
 FEATURES = ("exon", "CDS")
-SYMBOLS = ("gene_symbol", "gene_id")  # what stands in for a gene_name, the better first
 MIN_INTRON = 5  # bases; a smaller gap between exons is no intron to an aligner
 SHOWN = 3
 
@@ -32,8 +29,7 @@ class AnnotationError(Exception):
     """The file is no annotation that can be used; the message is a phrase that follows its path."""
 
 
-@dataclass(frozen=True)
-class Annotation:
+class Annotation(NamedTuple):
     """What a file holds: `exons` a contig, in the order of the file; `format` is GTF or GFF3."""
 
     format: str
@@ -103,10 +99,8 @@ def compare(annotation: Annotation, contigs: Iterable[str], fasta: str) -> tuple
     if annotation.format == "GFF3":
         warnings.append("is GFF3, where the Tuxedo tools want GTF: gffread converts it to results/reference/genes.gtf")
     if len(lacking) == len(annotation.exons):
-        return [
-            f"is on contigs {_few(lacking)}, none of which the reference {fasta} has (it has {_few(known)}): "
-            "use files of one genome build"
-        ], warnings
+        has = f"is on contigs {_few(lacking)}, none of which the reference {fasta} has (it has {_few(known)})"
+        return [f"{has}: use files of one genome build"], warnings
     if lacking:
         lost = sum(annotation.exons[name] for name in lacking)
         warnings.append(
@@ -132,7 +126,7 @@ def gene_names(lines: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def usable(lines: Iterable[str], contigs: set[str], names: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
+def usable(lines: Iterable[str], contigs: set[str], names: Mapping[str, str]) -> Iterator[str]:
     """The lines of a GTF that the tools use, each with a gene_name; `names` has some by gene_id."""
     for line in lines:
         fields = line.rstrip("\n").rstrip().split("\t")
@@ -140,7 +134,7 @@ def usable(lines: Iterable[str], contigs: set[str], names: Mapping[str, str] = M
             continue
         if not attribute("gene_name", fields[8]):
             gene = attribute("gene_id", fields[8])
-            name = names.get(gene) or next(filter(None, (attribute(key, fields[8]) for key in SYMBOLS)), "")
+            name = names.get(gene) or attribute("gene_symbol", fields[8]) or gene
             fields[8] = f'{fields[8].rstrip("; ")}; gene_name "{name}";'
         yield "\t".join(fields) + "\n"
 
@@ -161,29 +155,20 @@ def splice_sites(lines: Iterable[str]) -> list[tuple[str, int, int, str]]:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    subcommands = parser.add_subparsers(dest="subcommand", required=True)
-    subcommand = subcommands.add_parser("genes")
-    subcommand.add_argument("--fai", type=Path, required=True)
-    subcommand.add_argument("--gff3", type=Path)
-    subcommands.add_parser("splice-sites")
-    given = parser.parse_args(argv)
-    if given.subcommand == "splice-sites":
+    if argv == ["splice-sites"]:
         sys.stdout.writelines("\t".join(map(str, site)) + "\n" for site in splice_sites(sys.stdin))
         return 0
-    with given.fai.open(encoding="utf-8") as index:
-        contigs = {line.split("\t", 1)[0] for line in index}
+    _, _, fai, *gff3 = argv
+    contigs = {line.split("\t", 1)[0] for line in Path(fai).read_text(encoding="utf-8").splitlines()}
     names: dict[str, str] = {}
-    if given.gff3:
-        with given.gff3.open(encoding="utf-8") as lines:
+    if gff3:
+        with Path(gff3[1]).open(encoding="utf-8") as lines:
             names = gene_names(lines)
-    written = 0
-    for line in usable(sys.stdin, contigs, names):
-        sys.stdout.write(line)
-        written += 1
-    if not written:
+    found = usable(sys.stdin, contigs, names)
+    if (first := next(found, None)) is None:
         print("error: no exon of the annotation lies on a contig of the reference", file=sys.stderr)
         return 1
+    sys.stdout.writelines(chain([first], found))
     return 0
 
 

@@ -6,7 +6,6 @@ Builds of cuffdiff that were linked with a recent Boost crash after the last res
 or end where a block of the file system ends. Standard library only.
 """
 
-import argparse
 import sys
 from math import comb
 from pathlib import Path
@@ -50,19 +49,12 @@ def check(folder: Path, conditions: int) -> None:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    subcommand = parser.add_subparsers(dest="subcommand", required=True).add_parser("check")
-    subcommand.add_argument("--conditions", required=True, help="names, separated by commas")
-    subcommand.add_argument("folder", type=Path)
-    given = parser.parse_args(argv)
+    _, _, conditions, folder = argv
     try:
-        check(given.folder, len(given.conditions.split(",")))
+        check(Path(folder), len(conditions.split(",")))
     except TableBrokenError as broken:
-        print(
-            f"error: cuffdiff did not finish its tables: {broken}. If it crashed at its end: make setup "
-            "cures that, make doctor shows it",
-            file=sys.stderr,
-        )
+        cure = "If it crashed at its end: make setup cures that, make doctor shows it"
+        print(f"error: cuffdiff did not finish its tables: {broken}. {cure}", file=sys.stderr)
         return 1
     return 0
 

@@ -10,9 +10,6 @@ suppressPackageStartupMessages({
   library(ggplot2)
 })
 
-WIDTH_IN <- 7
-HEIGHT_IN <- 6
-PNG_DPI <- 150
 MIN_EXPRESSED <- 3 # genes a replicate, for a density, a spread or a principal component
 MIN_SIGNIFICANT <- 2 # genes, for a heat map
 LEAST_COUNT <- 0.1 # fragments
@@ -71,18 +68,6 @@ few_expressed <- function(fpkm) {
   sprintf("%s has %d expressed genes, %d are needed", names(expressed)[least], expressed[[least]], MIN_EXPRESSED)
 }
 
-few_tested <- function(tests, pair) {
-  tested <- sum(tests$status == "OK" & tests$sample_1 == pair[1] & tests$sample_2 == pair[2])
-  if (tested > 0) "" else "no gene has enough fragments for a test"
-}
-
-# Symmetric, and wide enough for all genes that were tested.
-fold_change_limits <- function(tests, pair) {
-  tested <- tests$status == "OK" & tests$sample_1 == pair[1] & tests$sample_2 == pair[2]
-  change <- abs(tests$log2_fold_change[tested])
-  c(-1, 1) * max(1, ceiling(change[is.finite(change)]))
-}
-
 few_significant <- function(genes) {
   if (length(genes) >= MIN_SIGNIFICANT) return("")
   sprintf("%d significant genes, %d are needed", length(genes), MIN_SIGNIFICANT)
@@ -116,24 +101,20 @@ summary_plots <- function(cuff, fpkm) {
 
 # cummeRbund spells conditions in its own way (wt-2h is wt_2h); `own` holds its names in the order of `conditions`.
 pair_plots <- function(cuff, tests, conditions, own, fdr) {
-  plots <- list()
-  for (pair in combn(seq_along(conditions), 2, simplify = FALSE)) {
+  plots_of <- function(pair) {
     suffix <- if (length(conditions) > 2) paste0(".", paste(conditions[pair], collapse = ".")) else ""
-    reason <- few_tested(tests, conditions[pair])
-    plots <- c(plots, local({ # a scope of its own a pair: R draws only once all are listed
-      x <- own[pair[1]]
-      y <- own[pair[2]]
-      limits <- fold_change_limits(tests, conditions[pair])
-      list(
-        plot_of(paste0("volcano", suffix), reason,
-                function() {
-                  csVolcano(genes(cuff), x, y, alpha = fdr, showSignificant = TRUE, xlimits = limits)
-                }),
-        plot_of(paste0("scatter", suffix), reason, function() csScatter(genes(cuff), x, y))
-      )
-    }))
+    tested <- tests$status == "OK" & tests$sample_1 == conditions[pair[1]] & tests$sample_2 == conditions[pair[2]]
+    reason <- if (any(tested)) "" else "no gene has enough fragments for a test"
+    change <- abs(tests$log2_fold_change[tested])
+    limits <- c(-1, 1) * max(1, ceiling(change[is.finite(change)])) # symmetric, wide enough for all tested genes
+    list(
+      plot_of(paste0("volcano", suffix), reason, function() {
+        csVolcano(genes(cuff), own[pair[1]], own[pair[2]], alpha = fdr, showSignificant = TRUE, xlimits = limits)
+      }),
+      plot_of(paste0("scatter", suffix), reason, function() csScatter(genes(cuff), own[pair[1]], own[pair[2]]))
+    )
   }
-  plots
+  unlist(combn(seq_along(conditions), 2, plots_of, simplify = FALSE), recursive = FALSE)
 }
 
 gene_plots <- function(cuff, significant, top_genes) {
@@ -147,31 +128,26 @@ gene_plots <- function(cuff, significant, top_genes) {
   bars <- lapply(top, function(i) {
     plot_of(names[i], "", function() expressionBarplot(getGene(cuff, ids[i]), replicates = TRUE), summary = FALSE)
   })
-  if (length(top) == 0) {
-    bars <- list(plot_of("expression", "no significant genes", NULL, summary = FALSE))
-  }
+  if (length(top) == 0) bars <- list(plot_of("expression", "no significant genes", NULL, summary = FALSE))
   c(list(heat_map), bars)
 }
 
 save_plot <- function(plot, folder) {
   if (nzchar(plot$reason)) {
     message("skipped ", plot$name, ": ", plot$reason)
-    return(invisible())
+    return()
   }
   drawn <- plot$draw()
   png <- file.path(folder, paste0(plot$name, ".png"))
-  ggsave(png, drawn, width = WIDTH_IN, height = HEIGHT_IN, dpi = PNG_DPI)
-  ggsave(file.path(folder, paste0(plot$name, ".pdf")), drawn, width = WIDTH_IN, height = HEIGHT_IN)
+  ggsave(png, drawn, width = 7, height = 6, dpi = 150)
+  ggsave(file.path(folder, paste0(plot$name, ".pdf")), drawn, width = 7, height = 6)
   if (plot$summary) file.copy(png, file.path(folder, "multiqc", paste0(file_safe(plot$name), "_mqc.png")))
-  invisible()
 }
 
 main <- function(arguments) {
   source <- arguments[1]
   folder <- arguments[2]
   fdr <- as.numeric(arguments[3])
-  top_genes <- as.integer(arguments[4])
-
   dir.create(file.path(folder, "multiqc"), recursive = TRUE, showWarnings = FALSE)
   tests <- read_tests(source)
   significant <- significant_tests(tests, fdr)
@@ -185,7 +161,7 @@ main <- function(arguments) {
   plots <- c(
     summary_plots(cuff, repFpkmMatrix(genes(cuff))),
     pair_plots(cuff, tests, conditions, as.character(samples(genes(cuff))), fdr),
-    gene_plots(cuff, significant, top_genes)
+    gene_plots(cuff, significant, as.integer(arguments[4]))
   )
   for (plot in plots) save_plot(plot, folder)
   reasons <- vapply(plots, function(plot) plot$reason, "")

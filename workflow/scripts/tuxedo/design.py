@@ -32,8 +32,18 @@ def errors(
 
     `counted`: the folder of what cuffdiff compares, a file a sample.
     """
-    lost = _lost_conditions(config, groups, left_out)
-    return [*_unit_errors(units), *(lost or _condition_errors(config, groups, counted))]
+    if config["stop_after"] == "quantify":
+        return [*_unit_errors(units)]
+    lost: Conditions = {}
+    for row in left_out:
+        if row["condition"] not in groups:
+            lost.setdefault(row["condition"], []).append(row["sample_name"])
+    of_lost = [
+        f"samples.tsv: condition {name}: all its samples are left out ({', '.join(members)}): take the condition out "
+        "of the table, too, or set stop_after: quantify"
+        for name, members in lost.items()
+    ]
+    return [*_unit_errors(units), *(of_lost or _condition_errors(groups, counted))]
 
 
 def _unit_errors(units: Mapping[str, Mapping]) -> Iterator[str]:
@@ -48,22 +58,7 @@ def _unit_errors(units: Mapping[str, Mapping]) -> Iterator[str]:
             yield f"units.tsv: sample {sample}: has lanes with fq2 and lanes without: make two samples of them"
 
 
-def _lost_conditions(config: Mapping[str, Any], groups: Conditions, left_out: Iterable[Mapping[str, Any]]) -> list[str]:
-    lost: Conditions = {}
-    for row in left_out:
-        if row["condition"] not in groups:
-            lost.setdefault(row["condition"], []).append(row["sample_name"])
-    return [
-        f"samples.tsv: condition {name}: all its samples are left out ({', '.join(members)}): take the condition out "
-        "of the table, too, or set stop_after: quantify"
-        for name, members in lost.items()
-        if config["stop_after"] != "quantify"
-    ]
-
-
-def _condition_errors(config: Mapping[str, Any], groups: Conditions, counted: str) -> Iterator[str]:
-    if config["stop_after"] == "quantify":
-        return
+def _condition_errors(groups: Conditions, counted: str) -> Iterator[str]:
     if unnamed := groups.get(""):
         yield (
             f"samples.tsv: sample {unnamed[0]}: has no condition ({len(unnamed)} of the samples have none); "
@@ -74,25 +69,20 @@ def _condition_errors(config: Mapping[str, Any], groups: Conditions, counted: st
             f"samples.tsv: {', '.join(groups)} is the only condition: differential expression compares two or more; "
             "add samples of another, or set stop_after: quantify"
         )
-    yield from _name_errors(groups)
+    first: dict[str, str] = {}
+    for name in groups:  # cummeRbund spells them with letters, digits and _ alone, in a database that ignores case
+        earlier = first.setdefault(re.sub(r"[^a-z0-9]", "_", name.lower()), name)
+        if earlier != name:
+            yield (
+                f"samples.tsv: conditions {earlier} and {name} differ only in case or punctuation, which cummeRbund "
+                "does not tell apart: rename one"
+            )
     for condition, members in groups.items():
         if (length := len(",".join(f"{counted}{sample}.cxb" for sample in members))) > MOST_BYTES:
             yield (
                 f"samples.tsv: condition {condition}: the names of its {len(members)} samples are too long together: "
                 f"cuffdiff takes their files as one argument, of {length} bytes here, and Linux {MOST_BYTES} at most; "
                 "shorten the names, or set stop_after: quantify"
-            )
-
-
-def _name_errors(groups: Conditions) -> Iterator[str]:
-    """cummeRbund spells conditions with letters, digits and _ alone, in a database that does not see case."""
-    first: dict[str, str] = {}
-    for name in groups:
-        earlier = first.setdefault(re.sub(r"[^a-z0-9]", "_", name.lower()), name)
-        if earlier != name:
-            yield (
-                f"samples.tsv: conditions {earlier} and {name} differ only in case or punctuation, which cummeRbund "
-                "does not tell apart: rename one"
             )
 
 

@@ -8,7 +8,6 @@ ends of mates, negative where they overlap, and its spread (1.4826 times the med
 count). Standard library only.
 """
 
-import argparse
 import gzip
 import sys
 from collections.abc import Iterable
@@ -49,15 +48,8 @@ def first(fastq: Path, reads: int, sink: BinaryIO) -> None:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    subcommands = parser.add_subparsers(dest="subcommand", required=True)
-    subcommand = subcommands.add_parser("first")
-    subcommand.add_argument("--reads", type=int, required=True)
-    subcommand.add_argument("fastq", type=Path)
-    subcommands.add_parser("distance")
-    given = parser.parse_args(argv)
-    if given.subcommand == "first":
-        first(given.fastq, given.reads, sys.stdout.buffer)
+    if argv[0] == "first":
+        first(Path(argv[3]), int(argv[2]), sys.stdout.buffer)
         return 0
     distances = inner_distances(sys.stdin)
     if len(distances) < ENOUGH_PAIRS:

@@ -1,27 +1,26 @@
-"""Find stretches of reads that TopHat lost.
+"""Find blocks of reads that TopHat lost.
 
     samtools view UNMAPPED.bam | lost_reads.py --threads N --lanes N FASTQ ...
 
 TopHat cuts its intermediate files into parts, one a thread, at index entries of about 1,000 reads. Where there are
 about as many entries as threads, the reads of a part get lost: they end in unmapped.bam, and TopHat ends with 0. So the
-share of mapped reads is compared along the FASTQ files, in stretches of 500 reads. A stretch far below the others fails
+share of mapped reads is compared along the FASTQ files, in windows of 500 reads. A block far below the others fails
 the job. With one thread TopHat loses none: such reads are bad then, as from a faulty part of a flow cell, and a warning
 says so.
 
 Reads are known by their name without /1 and /2, and by their mate. Standard library only.
 """
 
-import argparse
 import gzip
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from math import sqrt
 from pathlib import Path
+from typing import NamedTuple
 
 STEP = 100  # reads of one mate
-STRETCH = 5  # steps: any 600 lost in a row hold a whole stretch
+WINDOW = 5  # steps: any 600 lost in a row hold a whole window
 FAR_BELOW = 0.5  # of what is usual; the least seen in real data is 0.8 of it
 SIGMAS = 6.0
 MARKS = 1 << 30  # bits, of which each unmapped read sets one: 5% of 50 million share theirs with another
@@ -30,20 +29,16 @@ LINES_PER_RECORD = 4
 
 
 class ReadsLostError(Exception):
-    """A stretch of reads is lost, or cannot be looked for; the message says which."""
+    """A block of reads is lost, or cannot be looked for; the message says which."""
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Block(NamedTuple):
     """Reads `first` to `last` of the input, counted from 1 over all lanes, of which a share is mapped."""
 
     first: int
     last: int
     share: float
     usual: float
-
-    def __str__(self) -> str:
-        return f"{self.share:.0%} of reads {self.first} to {self.last}, but {self.usual:.0%} of others"
 
 
 def plain(name: str) -> str:
@@ -96,61 +91,55 @@ def count(lanes: list[list[Path]], marks: Marks) -> tuple[list[int], list[int]]:
     return unmapped, reads
 
 
-def shares(unmapped: list[int], reads: list[int]) -> list[tuple[float, int]]:
-    """The share of mapped reads of each stretch, and the number of its reads."""
-    sizes = [sum(reads[at : at + STRETCH]) for at in range(max(1, len(reads) - STRETCH + 1))]
-    lost = [sum(unmapped[at : at + STRETCH]) for at in range(len(sizes))]
-    return [(1 - n / size, size) for n, size in zip(lost, sizes, strict=True) if size]
-
-
-def find(unmapped: list[int], reads: list[int]) -> list[Stretch]:
-    """Stretches that are far below what is usual: their upper quartile, since half of a small input can be lost.
+def find(unmapped: list[int], reads: list[int]) -> list[Block]:
+    """Blocks that are far below what is usual: their upper quartile, since half of a small input can be lost.
 
     Mates are mapped or not together, so that there are half as many chances as reads.
     """
-    found = shares(unmapped, reads)
-    usual = sorted(share for share, _ in found)[len(found) * 3 // 4] if found else 0
-    low = [
-        at
-        for at, (share, size) in enumerate(found)
+    windows = [slice(at, at + WINDOW) for at in range(max(1, len(reads) - WINDOW + 1))] if reads else []
+    sizes = [sum(reads[window]) for window in windows]
+    shares = [1 - sum(unmapped[window]) / size for window, size in zip(windows, sizes, strict=True)]
+    usual = sorted(shares)[len(shares) * 3 // 4] if shares else 0
+    low = {
+        step
+        for window, size, share in zip(windows, sizes, shares, strict=True)
         if share < FAR_BELOW * usual and usual - share > SIGMAS * sqrt(2 * usual * (1 - usual) / size)
-    ]
-    stretches = []
-    for start in (at for at in low if at - 1 not in low):
-        end = next(at for at in range(start, len(found) + 1) if at not in low) + STRETCH - 1
-        steps = [at for at in range(start, min(end, len(reads))) if unmapped[at] > (1 - FAR_BELOW * usual) * reads[at]]
-        steps = range(steps[0], steps[-1] + 1)
-        share = 1 - sum(unmapped[at] for at in steps) / sum(reads[at] for at in steps)
-        last = steps[-1] * STEP + STEP * reads[steps[-1]] // max(reads)  # the input's last step may be shorter
-        stretches.append(Stretch(steps[0] * STEP + 1, last, share, usual))
-    return stretches
+        for step in range(len(reads))[window]
+    }
+    blocks = []
+    for is_low, group in groupby(range(len(reads)), low.__contains__):
+        if is_low:
+            steps = [at for at in group if unmapped[at] > (1 - FAR_BELOW * usual) * reads[at]]
+            inside = slice(steps[0], steps[-1] + 1)
+            share = 1 - sum(unmapped[inside]) / sum(reads[inside])
+            last = steps[-1] * STEP + STEP * reads[steps[-1]] // max(reads)  # the input's last step may be shorter
+            blocks.append(Block(steps[0] * STEP + 1, last, share, usual))
+    return blocks
 
 
 def check(lanes: list[list[Path]], sam: Iterable[str], threads: int) -> None:
-    """Raise ReadsLostError where TopHat lost reads; warn of stretches that it cannot have lost."""
-    stretches = find(*count(lanes, Marks(sam)))
-    if not stretches:
+    """Raise ReadsLostError where TopHat lost reads; warn of blocks that it cannot have lost."""
+    blocks = find(*count(lanes, Marks(sam)))
+    if not blocks:
         return
-    more = f" (and {len(stretches) - 1} more such stretches)" if len(stretches) > 1 else ""
-    said = f"TopHat mapped {stretches[0]}{more}"
+    one = blocks[0]
+    found = f"TopHat mapped {one.share:.0%} of reads {one.first} to {one.last}, but {one.usual:.0%} of others"
+    if len(blocks) > 1:
+        found += f" (and {len(blocks) - 1} more such blocks)"
     if threads > 1:
         raise ReadsLostError(
-            f"{said}: with {threads} threads it can lose reads. Run it with one: --set-threads tophat2=1, or in the "
+            f"{found}: with {threads} threads it can lose reads. Run it with one: --set-threads tophat2=1, or in the "
             "profile, and --forcerun tophat2"
         )
-    print(f"warning: {said}: with one thread it loses none, so these reads are bad", file=sys.stderr)
+    print(f"warning: {found}: with one thread it loses none, so these reads are bad", file=sys.stderr)
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--lanes", type=int, required=True)
-    parser.add_argument("fastq", nargs="+", type=Path, help="lane by lane, R1 before R2")
-    given = parser.parse_args(argv)
-    mates = len(given.fastq) // given.lanes
-    lanes = [given.fastq[at : at + mates] for at in range(0, len(given.fastq), mates)]
+    _, threads, _, lanes, *fastq = argv
+    mates = len(fastq) // int(lanes)
+    by_lane = [list(map(Path, fastq[at : at + mates])) for at in range(0, len(fastq), mates)]
     try:
-        check(lanes, sys.stdin, given.threads)
+        check(by_lane, sys.stdin, int(threads))
     except ReadsLostError as lost:
         print(f"error: {lost}", file=sys.stderr)
         return 1

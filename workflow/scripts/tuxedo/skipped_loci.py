@@ -11,14 +11,13 @@ import argparse
 import csv
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-SKIPPED, TOO_MANY, TOO_FEW, FAILED = "skipped", "HIDATA", "LOWDATA", "FAIL"
-STATUSES = (TOO_MANY, TOO_FEW, FAILED)
+SKIPPED, TOO_MANY = "skipped", "HIDATA"
+STATUSES = (TOO_MANY, "LOWDATA", "FAIL")
 NAMED = 3  # loci in a warning
-HEADER = ("step", "of", "gene", "locus", "status")
 MULTIQC_HEADER = (
     "# id: skipped_loci",
     "# section_name: Loci without a result",
@@ -82,24 +81,23 @@ def table(found: Iterable[Locus], samples: Iterable[str], assembled: bool, compa
     return "".join(f"{line}\n" for line in lines)
 
 
-def warnings(found: Iterable[Locus], most: int) -> list[str]:
+def warnings(found: Sequence[Locus], most: int) -> list[str]:
     """A line for each thing that was passed over, where there is any."""
-    found = list(found)
     many = f"for max_bundle_frags ({most}) fragments or more: raise that key where they matter, or mask them"
     kinds = {
-        f"Cufflinks assembled nothing of {{}}, {many}": [each for each in found if each.status == SKIPPED],
-        f"Cuffquant counted nothing of {{}}, {many}": [
-            each for each in found if (each.step, each.status) == ("quantify", TOO_MANY)
-        ],
-        f"Cuffdiff has no test of {{}}, which are {TOO_MANY}, {TOO_FEW} or {FAILED} in gene_exp.diff": [
-            each for each in found if each.step == "differential_expression"
-        ],
+        f"Cufflinks assembled nothing of {{}}, {many}": ("assemble", (SKIPPED,)),
+        f"Cuffquant counted nothing of {{}}, {many}": ("quantify", (TOO_MANY,)),
+        "Cuffdiff has no test of {}, which are HIDATA, LOWDATA or FAIL in gene_exp.diff": (
+            "differential_expression",
+            STATUSES,
+        ),
     }
-    return [
-        f"{text.format(_counted(loci))}; results/skipped_loci/skipped_loci.tsv names all"
-        for text, loci in kinds.items()
-        if loci
-    ]
+    of_kinds = {
+        text: [each for each in found if each.step == step and each.status in statuses]
+        for text, (step, statuses) in kinds.items()
+    }
+    listed = "; results/skipped_loci/skipped_loci.tsv names all"
+    return [f"{text.format(_counted(loci))}{listed}" for text, loci in of_kinds.items() if loci]
 
 
 def _counted(loci: list[Locus]) -> str:
@@ -121,7 +119,7 @@ def report(samples: Mapping[str, str], folder: Path | None, most: int) -> tuple[
     return found, table(found, samples, any(samples.values()), compared), warnings(found, most)
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--most", type=int, required=True)
     parser.add_argument("--compared", type=Path)
@@ -129,14 +127,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--log", type=Path, required=True)
     given = parser.parse_args(argv)
     samples = {sample: path for sample, _, path in (line.rstrip("\n").partition("\t") for line in sys.stdin)}
-    found, text, said = report(samples, given.compared, given.most)
-    given.loci.write_text("".join("\t".join(row) + "\n" for row in (HEADER, *found)), encoding="utf-8")
-    given.log.write_text("".join(f"{line}\n" for line in said), encoding="utf-8")
-    for line in said:
-        print(f"warning: {line}", file=sys.stderr)
+    found, text, lines = report(samples, given.compared, given.most)
+    given.loci.write_text("".join("\t".join(row) + "\n" for row in (Locus._fields, *found)), encoding="utf-8")
+    given.log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    sys.stderr.writelines(f"warning: {line}\n" for line in lines)
     sys.stdout.write(text)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

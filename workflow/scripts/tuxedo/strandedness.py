@@ -8,7 +8,6 @@ first read tells it, lies on the gene's own strand: 1 for fr-secondstrand, 0 for
 fr-unstranded. Standard library only; samtools reads the alignments, and the workflow loads this file by its path.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -75,16 +74,6 @@ def verdict(sense: int, total: int) -> str:
     return "fr-unstranded" if larger <= UNSTRANDED else ""
 
 
-def warning(sample: str, record: dict) -> str:
-    """The line that says that the data contradict the config; empty where they do not."""
-    if not record["found"] or record["found"] == record["declared"]:
-        return ""
-    return (
-        f"sample {sample}: strandedness is {record['declared']} in the config, but {record['sense']:.0%} of its "
-        f"{record['reads']} reads in genes lie on the gene's strand, as in {record['found']} libraries"
-    )
-
-
 def report(records: Mapping[str, Path | str]) -> tuple[str, list[str]]:
     """All samples' records as a table that MultiQC shows, and the warnings; `records` maps samples to JSON files."""
     lines, warnings = [*MULTIQC_HEADER, "Sample\tdeclared\tfound\treads\tsense"], []
@@ -92,7 +81,11 @@ def report(records: Mapping[str, Path | str]) -> tuple[str, list[str]]:
         record = json.loads(Path(path).read_text())
         sense = "" if record["sense"] is None else f"{record['sense']:.4f}"
         lines.append("\t".join([sample, record["declared"], record["found"], str(record["reads"]), sense]))
-        warnings += filter(None, [warning(sample, record)])
+        if record["found"] not in ("", record["declared"]):
+            warnings.append(
+                f"sample {sample}: strandedness is {record['declared']} in the config, but {record['sense']:.0%} of "
+                f"its {record['reads']} reads in genes lie on the gene's strand, as in {record['found']} libraries"
+            )
     return "".join(f"{line}\n" for line in lines), warnings
 
 
@@ -108,47 +101,24 @@ def alignments(bam: Path) -> Iterator[str]:
         raise subprocess.CalledProcessError(view.returncode, command)
 
 
-def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    subcommands = parser.add_subparsers(required=True)
-    sample = subcommands.add_parser("sample", help="look at one sample's reads")
-    sample.set_defaults(run=look_at)
-    sample.add_argument("--declared", required=True)
-    sample.add_argument("--genes", type=Path, required=True)
-    sample.add_argument("--bam", type=Path, required=True)
-    all_samples = subcommands.add_parser(
-        "report", help="put all samples into one table; warn where one contradicts the config"
-    )
-    all_samples.set_defaults(run=print_report)
-    all_samples.add_argument("--log", type=Path, required=True)
-    given = parser.parse_args(argv)
-    given.run(given)
-    return 0
+def look_at(declared: str, genes: Path, bam: Path) -> dict[str, object]:
+    """A sample's record."""
+    with genes.open(encoding="utf-8") as lines:
+        segments = one_sided(lines)
+    found = list(sides(alignments(bam), segments))
+    sense = sum(found) / len(found) if found else None
+    return {"declared": declared, "found": verdict(sum(found), len(found)), "reads": len(found), "sense": sense}
 
 
-def print_report(given: argparse.Namespace) -> None:
+def main(argv: list[str]) -> None:
+    if argv[0] == "sample":
+        json.dump(look_at(argv[2], Path(argv[4]), Path(argv[6])), sys.stdout)
+        return
     table, warnings = report(dict(line.rstrip("\n").split("\t") for line in sys.stdin))
-    given.log.write_text("".join(f"{line}\n" for line in warnings))
-    for line in warnings:
-        print(f"warning: {line}", file=sys.stderr)
+    Path(argv[2]).write_text("".join(f"{line}\n" for line in warnings))
+    sys.stderr.writelines(f"warning: {line}\n" for line in warnings)
     sys.stdout.write(table)
 
 
-def look_at(given: argparse.Namespace) -> None:
-    with given.genes.open(encoding="utf-8") as lines:
-        segments = one_sided(lines)
-    found = list(sides(alignments(given.bam), segments))
-    share = sum(found) / len(found) if found else None
-    json.dump(
-        {
-            "declared": given.declared,
-            "found": verdict(sum(found), len(found)),
-            "reads": len(found),
-            "sense": share,
-        },
-        sys.stdout,
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])
