@@ -17,7 +17,7 @@ EIGHT, SEVENTEEN = 'openjdk version "1.8.0_412"', 'openjdk version "17.0.12" 202
 @pytest.fixture
 def put(tmp_path: Path, monkeypatch):
     """Put a stand-in for Java into a folder; nothing else is to be found."""
-    monkeypatch.setattr(gatk3_java, "PLACES", (str(tmp_path / "jvm" / "*"),))
+    monkeypatch.setattr(gatk3_java, "FOLDERS", (str(tmp_path / "jvm"),))
 
     def make(folder: str, version: str = EIGHT, answer: str = "") -> str:
         java = tmp_path / folder / "bin" / "java"

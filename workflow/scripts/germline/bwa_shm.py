@@ -1,8 +1,8 @@
 """One copy of bwa's index in memory, for all bwa processes of a node.
 
     bwa_shm.py run PREFIX bwa mem ...   run bwa with the index PREFIX, shared where that can be, else its own
-    bwa_shm.py guard                    see to it that a process frees what nobody uses, while the caller's shell is
-                                        there and until nothing is left; outside of jobs, which end with their processes
+    bwa_shm.py guard                    start the guard, outside of jobs, which end with their processes: it frees what
+                                        nobody uses, as long as the caller's shell is there or an index
     bwa_shm.py free                     free now what nobody uses
 
 bwa finds an index in shared memory by the name of its files alone, keeps a list of names (/dev/shm/bwactl) without any
@@ -41,12 +41,13 @@ from launcher.runtime import lifted, open_file, runtime_dir
 from launcher.system import LauncherError, boot_id, read_text, say
 
 SHM = Path("/dev/shm")  # where glibc's shm_open looks
+CONTROL = SHM / "bwactl"  # bwa's list
 ENDINGS = ("amb", "ann", "bwt", "pac", "sa")
 LEAST_BYTES = 1 << 26  # what is left to others in /dev/shm and in memory
 LINGER_S = 60.0  # how long an index stays that nobody uses: the next job may be about to start
 LOOK_S = 1.0  # how often the guard looks
 HEADER = struct.Struct("<HH")  # of bwa's list: how many entries, where they end; an entry: size, name, NUL
-SIZE = struct.Struct("<q")
+SIZE = 8  # bytes
 
 
 class NotSharedError(Exception):
@@ -61,17 +62,16 @@ def segment(name: str) -> Path:
 
 
 def forget(name: str) -> None:
-    """Remove an index from memory and from bwa's list, and the list, if it is empty and in nobody's hands."""
+    """Remove an index from memory and from bwa's list, and the list, if it is empty."""
     segment(name).unlink(missing_ok=True)
-    path = SHM / "bwactl"
     try:
-        fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+        fd = os.open(CONTROL, os.O_RDWR | os.O_NOFOLLOW)
     except OSError:
         return  # there is none, or it is another user's, which never held a name of ours
     try:
         with mmap.mmap(fd, 0) as control:
-            if strike(control, name) == 0 and is_ours_alone(fd):
-                path.unlink()
+            if strike(control, name) == 0:
+                CONTROL.unlink()
     finally:
         os.close(fd)
 
@@ -81,8 +81,8 @@ def strike(control: mmap.mmap, name: str) -> int:
     count, end = HEADER.unpack_from(control)
     start = HEADER.size
     for _ in range(count):
-        after = control.find(b"\0", start + SIZE.size, end) + 1
-        if control[start + SIZE.size : after - 1] == name.encode():
+        after = control.find(b"\0", start + SIZE, end) + 1
+        if control[start + SIZE : after - 1] == name.encode():
             control[start : end - (after - start)] = control[after:end]
             HEADER.pack_into(control, 0, count - 1, end - (after - start))
             return count - 1
@@ -90,26 +90,13 @@ def strike(control: mmap.mmap, name: str) -> int:
     return count
 
 
-def is_ours_alone(fd: int) -> bool:
-    """Tell whether no other process has a file open: bwa takes its list long before it adds a name to it."""
-    try:
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    except OSError:
-        return False
-    return True
-
-
 # --- names and locks ---
 
 
 def files_of(prefix: str) -> dict[str, Path]:
     """The index's files by their endings, all that there are."""
-    return {
-        ending: Path(f"{prefix}.{ending}").resolve()
-        for ending in (*ENDINGS, "alt")
-        if Path(f"{prefix}.{ending}").exists()
-    }
+    files = {ending: Path(f"{prefix}.{ending}") for ending in (*ENDINGS, "alt")}
+    return {ending: path.resolve() for ending, path in files.items() if path.exists()}
 
 
 def name_of(files: dict[str, Path], folder: Path) -> str:
@@ -166,14 +153,9 @@ def is_loaded(folder: Path, name: str) -> bool:
 
 def require_room(size: int) -> None:
     """Fail where the index, or the copy that bwa makes while it loads it, would not fit in."""
-    try:
-        disk = os.statvfs(SHM)
-    except OSError as error:
-        raise NotSharedError(f"{SHM}: {error.strerror}") from None
-    control = SHM / "bwactl"
-    if not os.access(SHM, os.W_OK | os.X_OK) or (control.exists() and not os.access(control, os.W_OK)):
-        raise NotSharedError(f"{SHM}/bwactl is another user's" if control.exists() else f"{SHM} may not be written to")
-    memory = limits()["memory_available_mib"]
+    if not os.access(CONTROL if CONTROL.exists() else SHM, os.W_OK):
+        raise NotSharedError(f"{CONTROL} is another user's, or {SHM} may not be written to")
+    disk, memory = os.statvfs(SHM), limits()["memory_available_mib"]
     for place, room, needed in ((SHM, disk.f_bavail * disk.f_frsize >> 20, size), ("memory", int(memory), 2 * size)):
         if room << 20 < needed + LEAST_BYTES:
             raise NotSharedError(f"{place} has {room} MiB left, and bwa's index takes {needed >> 20}")
@@ -195,8 +177,8 @@ def load(folder: Path, name: str, files: dict[str, Path], users: int) -> None:
         done = subprocess.run(loading, capture_output=True, text=True, errors="replace", pass_fds=[users], check=False)
         if done.returncode != 0 or not segment(name).exists():
             forget(name)
-            said = [line for line in done.stderr.splitlines() if line.startswith("[E::")]
-            raise NotSharedError(f"bwa shm ended with {done.returncode}: {' '.join(said) or 'it gave no reason'}")
+            errors = [line for line in done.stderr.splitlines() if line.startswith("[E::")]
+            raise NotSharedError(f"bwa shm ended with {done.returncode}: {' '.join(errors) or 'it gave no reason'}")
         (folder / f"{name}.loaded").write_text(mark(name))
 
 
@@ -240,49 +222,41 @@ def free_unused(folder: Path, linger_s: float) -> int:
     return left
 
 
-def asker(folder: Path, pid: int) -> Path:
+def client(folder: Path, pid: int) -> Path:
     """The file that stands for a job's shell: its pid may become another process's, which started later."""
-    return folder / f"asker-{pid}-{(stat_fields(pid) or [0] * 20)[19]}"
+    return folder / f"client-{pid}-{(stat_fields(pid) or [0] * 20)[19]}"
 
 
-def is_awaited(folder: Path) -> bool:
-    """Tell whether a job that asked for the guard is still there: its bwa may be about to start."""
-    for path in folder.glob("asker-*"):
-        if path != asker(folder, int(path.name.split("-")[1])):
+def has_clients(folder: Path) -> bool:
+    """Tell whether a job that started the guard is still there: its bwa may be about to start."""
+    for path in folder.glob("client-*"):
+        if path != client(folder, int(path.name.split("-")[1])):
             path.unlink()
-    return any(folder.glob("asker-*"))
+    return any(folder.glob("client-*"))
 
 
-def guard(linger_s: float) -> None:
+def start_guard() -> None:
     """Start the guard, if there is none: a process of nobody's, that neither a job nor a run takes with it."""
     folder = shared_folder()
     with alone(folder):
-        asker(folder, os.getppid()).touch()
-        seat = lifted(open_file(folder / "guard"))
+        client(folder, os.getppid()).touch()
+        seat = open_file(folder / "guard")
         try:
             fcntl.flock(seat, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        if os.fork():
-            return
-    os.setsid()
-    if os.fork() == 0:
-        stand_guard(folder, seat, linger_s)
-    os._exit(0)
+        command = [sys.executable, "-S", "-E", str(Path(__file__).absolute()), "stand_guard", str(seat)]
+        null = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.Popen(command, **null, cwd="/", start_new_session=True, pass_fds=[seat])
 
 
-def stand_guard(folder: Path, seat: int, linger_s: float) -> None:
-    """Free what falls out of use, until nothing is left and no job that asked for the guard is there."""
-    os.chdir("/")
-    null = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
-    os.closerange(3, seat)
-    os.closerange(seat + 1, os.sysconf("SC_OPEN_MAX"))
+def stand_guard(seat: int) -> None:
+    """Free what falls out of use, until nothing is left and no job that started the guard is there."""
+    folder, linger_s = shared_folder(), float(os.environ.get("GPD_BWA_LINGER_S", LINGER_S))
     while True:
         time.sleep(min(LOOK_S, linger_s / 4))
         with alone(folder):
-            if not free_unused(folder, linger_s) and not is_awaited(folder):
+            if not free_unused(folder, linger_s) and not has_clients(folder):
                 os.close(seat)
                 return
 
@@ -293,7 +267,9 @@ def main(argv: list[str]) -> int:
         run(words[0], words[1:])
     try:
         if subcommand == "guard":
-            guard(float(os.environ.get("GPD_BWA_LINGER_S", LINGER_S)))
+            start_guard()
+        elif subcommand == "stand_guard":
+            stand_guard(int(words[0]))
         else:
             folder = shared_folder()
             with alone(folder):

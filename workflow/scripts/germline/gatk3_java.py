@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-PLACES = ("/usr/lib/jvm/*", "/usr/java/*", "/opt/*", "~/.sdkman/candidates/java/*", "~/.jdks/*")
+FOLDERS = ("/usr/lib/jvm", "/opt")
 WALKER = "RealignerTargetCreator"
 WANTED = "GATK 3 runs under Java 8 alone: name one in gatk3_java or JAVA8_HOME, or let conda bring it (--sdm conda)"
 JAR = "name GenomeAnalysisTK.jar of GATK 3.8 there"
@@ -45,23 +45,36 @@ def _command_fault(environment: Mapping[str, str], by_conda: bool) -> str:
 def _jar_fault(jar: str) -> str:
     try:
         with zipfile.ZipFile(jar) as archive:
-            walkers = [name for name in archive.namelist() if name.endswith(f"/{WALKER}.class")]
+            has_walker = any(name.endswith(f"/{WALKER}.class") for name in archive.namelist())
     except (OSError, zipfile.BadZipFile) as error:
         return f"is no jar that can be read: {error}"
-    return "" if walkers else f"has no {WALKER}: it is not GATK 3"
+    return "" if has_walker else f"has no {WALKER}: it is not GATK 3"
 
 
 def find(named: str, environment: Mapping[str, str]) -> tuple[str, str]:
     """The Java 8 that is named, or the first of those that are here; else an empty path and why there is none."""
     others = []
-    for origin, java in _candidates(named, environment):
-        version = version_of(java)
-        if version.startswith("1.8."):
+    for setting, java in _candidates(named, environment):
+        found = re.search(r'version "([^"]+)"', _output([java, "-version"]))
+        if found and found[1].startswith("1.8."):
             return java, ""
-        others.append(f"{origin} {java} {f'is Java {version}' if version else 'is no Java that runs'}")
-        if origin:
-            return "", f"{others[-1].lstrip()}; {WANTED}"
-    return "", f"no Java 8 is here ({'; '.join(each.lstrip() for each in others[:3]) or 'nor any other'}); {WANTED}"
+        others.append(f"{setting} {java} {f'is Java {found[1]}' if found else 'is no Java that runs'}".lstrip())
+        if setting:
+            return "", f"{others[-1]}; {WANTED}"
+    return "", f"no Java 8 is here ({'; '.join(others[:3]) or 'nor any other'}); {WANTED}"
+
+
+def _candidates(named: str, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Programs to try, each with the setting that names it; one that is named leaves no choice."""
+    if named:
+        yield "gatk3_java", named
+    for setting, shown in (("JAVA8_HOME", "JAVA8_HOME"), ("JAVA_HOME", "")):
+        if home := environment.get(setting):
+            yield shown, f"{home}/bin/java"
+    if on_path := shutil.which("java", path=environment.get("PATH")):
+        yield "", on_path
+    for folder in FOLDERS:
+        yield from (("", str(java)) for java in sorted(Path(folder).glob("*/bin/java")))
 
 
 def fault(java: str, jar: str) -> str:
@@ -71,50 +84,18 @@ def fault(java: str, jar: str) -> str:
 
 
 def _walker_fault(command: list[str]) -> str:
-    said = _said([command[0], "-Xmx500m", *command[1:], "-T", WALKER])
-    messages = re.findall(r"ERROR MESSAGE: *(.*)", said)
+    output = _output([command[0], "-Xmx500m", *command[1:], "-T", WALKER])
+    messages = re.findall(r"ERROR MESSAGE: *(.*)", output)
     if messages and "Could not find walker" not in messages[0]:
         return ""
-    return (messages or said.strip().splitlines()[-1:] or ["no answer"])[0]
+    return (messages or output.strip().splitlines()[-1:] or ["no answer"])[0]
 
 
-def version_of(java: str) -> str:
-    """What the program says of itself, such as 1.8.0_402 or 17.0.12; empty where it is none or does not answer."""
-    found = re.search(r'version "([^"]+)"', _said([java, "-version"]))
-    return found[1] if found else ""
-
-
-def _candidates(named: str, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Programs to try, each with the setting that names it; one that is named leaves no choice."""
-    if named:
-        yield "gatk3_java", named
-    if home := environment.get("JAVA8_HOME"):
-        yield "JAVA8_HOME", f"{home}/bin/java"
-    if home := environment.get("JAVA_HOME"):
-        yield "", f"{home}/bin/java"
-    on_path = shutil.which("java", path=environment.get("PATH"))
-    folders = [Path(place).expanduser() for place in PLACES]
-    homes = [home for folder in folders for home in sorted(folder.parent.glob(folder.name))]
-    seen = set()
-    for java in (*filter(None, [on_path]), *(home / part for home in homes for part in ("bin/java", "jre/bin/java"))):
-        if os.access(java, os.X_OK) and Path(java).resolve() not in seen:
-            seen.add(Path(java).resolve())
-            yield "", str(java)
-
-
-def _said(command: list[str]) -> str:
-    """All that a program says; nothing where it cannot be run or does not end."""
+def _output(command: list[str]) -> str:
+    """All that a program prints; nothing where it cannot be run or does not end."""
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     try:
-        return subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_S,
-            check=False,
-        ).stdout
+        return subprocess.run(command, **pipes, text=True, errors="replace", timeout=TIMEOUT_S, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
 

@@ -14,7 +14,6 @@ one too. Snakemake removes an output before its job, but of a link it removes no
 Unless GPD_GENOMICSDB is kept, all are imported, and nothing is kept. Standard library only.
 """
 
-import argparse
 import hashlib
 import json
 import os
@@ -25,42 +24,35 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-KEPT, WORKSPACE = "current", "workspace"
+CONTENTS = "workspace.json"  # beside a workspace: what it holds
 
 
-def main(arguments=None):
-    """Be the command line; return GATK's exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--samples", type=Path, required=True)
-    parser.add_argument("-L", dest="regions", type=Path, required=True)
-    parser.add_argument("importer", nargs="+")
-    given = parser.parse_args(arguments)
+def main(folder, _samples, table, _l, regions, _end, *importer):
+    """Make the database, and keep it where that is asked for; return GATK's exit code."""
+    folder, regions = Path(folder), Path(regions)
+    samples = dict(line.split("\t") for line in Path(table).read_text().splitlines())
     is_kept = os.environ.get("GPD_GENOMICSDB") == "kept"
-    code = grow(given, is_kept)
-    if is_kept and code == 0:
-        keep(given.folder)
+    clear(folder)  # of an attempt that was cut off
+    folder.mkdir(parents=True)
+    if not is_kept:
+        return run_import(importer, ["--genomicsdb-workspace-path", folder / "workspace", "-L", regions], samples)
+    wanted = contents(importer[0], regions, samples)
+    if (code := grow(folder, regions, samples, wanted, importer)) == 0:
+        (folder / CONTENTS).write_text(json.dumps(wanted, indent=1) + "\n")
+        keep(folder)
     return code
 
 
-def grow(given, is_kept):
+def grow(folder, regions, samples, wanted, importer):
     """Make a workspace of all samples, from what is kept of it if that serves; return GATK's exit code."""
-    clear(given.folder)  # of an attempt that was cut off
-    given.folder.mkdir(parents=True)
-    workspace, kept = given.folder / WORKSPACE, store_of(given.folder) / KEPT / WORKSPACE
-    wanted = contents(given) if is_kept else None
-    held = is_kept and read_contents(kept)
-    samples = read_samples(given.samples)
-    where = ["--genomicsdb-workspace-path", workspace, "-L", given.regions]
-    if held and can_grow(held, wanted):
-        copy(kept, workspace)
-        samples = {name: path for name, path in samples.items() if name not in held["samples"]}
-        where = ["--genomicsdb-update-workspace-path", workspace]
-        print(f"{kept} holds {len(held['samples'])} samples; added to a copy of it: {len(samples)}", flush=True)
-    code = run_import(given.importer, where, samples) if samples else 0
-    if is_kept and code == 0:
-        beside(workspace).write_text(json.dumps(wanted, indent=1) + "\n")
-    return code
+    workspace, kept = folder / "workspace", store_of(folder) / "current"
+    held = json.loads((kept / CONTENTS).read_text()) if (kept / CONTENTS).exists() else None
+    if not held or not can_grow(held, wanted):
+        return run_import(importer, ["--genomicsdb-workspace-path", workspace, "-L", regions], samples)
+    copy(kept / "workspace", workspace)
+    added = {name: path for name, path in samples.items() if name not in held["samples"]}
+    print(f"{kept}/workspace holds {len(held['samples'])} samples; added to a copy of it: {len(added)}", flush=True)
+    return run_import(importer, ["--genomicsdb-update-workspace-path", workspace], added) if added else 0
 
 
 def run_import(importer, where, samples):
@@ -72,27 +64,14 @@ def run_import(importer, where, samples):
         return code if code >= 0 else 128 - code
 
 
-def read_samples(table):
-    """Return {name: path of its GVCF}."""
-    return dict(line.split("\t") for line in table.read_text().splitlines())
-
-
-def contents(given):
+def contents(gatk, regions, samples):
     """Return what a workspace of these samples holds, by all that must be equal for it to be taken up again."""
-    files = {name: Path(path).stat() for name, path in read_samples(given.samples).items()}
+    files = {name: Path(path).stat() for name, path in samples.items()}
     return {
-        "gatk": subprocess.run([given.importer[0], "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout,
-        "regions": hashlib.sha256(given.regions.read_bytes()).hexdigest(),
+        "gatk": subprocess.run([gatk, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout,
+        "regions": hashlib.sha256(regions.read_bytes()).hexdigest(),
         "samples": {name: [found.st_size, found.st_mtime_ns] for name, found in files.items()},
     }
-
-
-def read_contents(workspace):
-    """Return what a kept workspace holds, or None where there is none."""
-    try:
-        return json.loads(beside(workspace).read_text())
-    except FileNotFoundError:
-        return None
 
 
 def can_grow(held, wanted):
@@ -100,11 +79,6 @@ def can_grow(held, wanted):
     return (held["gatk"], held["regions"]) == (wanted["gatk"], wanted["regions"]) and (
         held["samples"].items() <= wanted["samples"].items()
     )
-
-
-def beside(workspace):
-    """Return the path of the file that says what a workspace holds."""
-    return workspace.with_name(f"{workspace.name}.json")
 
 
 def clear(folder):
@@ -133,25 +107,20 @@ def store_of(folder):
 
 
 def keep(folder):
-    """Make a database the one that is kept, in place of an earlier one."""
+    """Make a database the one that is kept, in place of an earlier one; all of it is on the disk before the links."""
     store = store_of(folder)
     store.mkdir(exist_ok=True)
     earlier = [path for path in store.iterdir() if path.name.isdigit()]
     number = 1 + max((int(path.name) for path in earlier), default=0)
     for path in folder.rglob("*"):
         if path.is_file():
-            write_through(path)
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
     folder.rename(store / str(number))
-    link(str(number), store / KEPT)
+    link(str(number), store / "current")
     link(f"{store.name}/{number}", folder)
     for path in earlier:
         shutil.rmtree(path)
-
-
-def write_through(path):
-    """Have a file on the disk: a power cut must not leave the link to it alone."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def link(target, path):
@@ -163,4 +132,4 @@ def link(target, path):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
