@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # Variant calling as somebody writes it who knows the tools well and wants no workflow manager: as many samples at once
-# as there are cores, one thread a job, JVMs as lean as they come. throughput.py runs it beside the workflow and holds
-# the calls of both against each other: it is what the workflow has to beat, and owes nothing to the workflow's rules.
+# as there are cores, one thread a job, JVMs as lean as they come. throughput.py runs it beside the workflow and compares
+# the calls of both: it is what the workflow has to beat, and owes nothing to the workflow's rules.
 #
-#   baseline.sh prepare COHORT                                     once: the indexes of COHORT/genome.fa
-#   baseline.sh classes COHORT CLASSES                             once, with a small cohort: class-data archives
-#   baseline.sh call COHORT CLASSES OUTPUT JOBS WALKERS            OUTPUT/SAMPLE/calls.vcf.gz
+#   baseline.sh prepare COHORT                             once: the indexes of COHORT/genome.fa
+#   baseline.sh call COHORT OUTPUT JOBS WALKERS            OUTPUT/SAMPLE/calls.vcf.gz
 #
 # COHORT is what simulate_cohort.py wrote. WALKERS, in one word with blanks, are those that the JVM's first compiler
 # alone suits. All paths are absolute.
@@ -15,10 +14,6 @@ set -euo pipefail
 walk() {
     local options="-Xmx3g -XX:+UseSerialGC"
     case " $first_compiler " in *" $1 "*) options+=" -XX:TieredStopAtLevel=1" ;; esac
-    case $archives in
-        make) options+=" \"-XX:ArchiveClassesAtExit=$classes/$1.jsa\"" ;;
-        use) options+=" \"-XX:SharedArchiveFile=$classes/$1.jsa\"" ;;
-    esac
     gatk --java-options "$options" "$@"
 }
 
@@ -56,38 +51,22 @@ call() {
         --filter-name INDEL_ReadPosRankSum-20 --filter-expression "!vc.isSNP() && (ReadPosRankSum < -20.0)"
 }
 
-# All samples of the cohort, so many at once: call_all OUTPUT JOBS
-call_all() {
-    mkdir -p "$1"
-    cd "$1"
-    export -f walk call
-    export cohort genome classes archives first_compiler
-    tail -n +2 "$cohort/samples.tsv" \
-    | xargs -P "$2" -I {} bash -euo pipefail -c 'call "$1" > "$1.log" 2>&1' - {} \
-    || { tail -n 5 ./*.log >&2; exit 1; }
-}
-
 cohort=$2
 genome=$cohort/genome.fa
-classes=${3:-}
-archives=
-first_compiler=
 case $1 in
     prepare)
         samtools faidx "$genome"
         samtools dict -o "$cohort/genome.dict" "$genome"
         bwa index "$genome"
         ;;
-    classes)
-        # an installed gatk that brings its own archive needs none of ours
-        if grep -q SharedArchiveFile "$(command -v gatk)"; then exit; fi
-        mkdir "$classes"
-        archives=make
-        call_all "$classes/run" 1
-        ;;
     call)
-        [ ! -d "$classes" ] || archives=use
-        first_compiler=$6
-        call_all "$4" "$5"
+        first_compiler=$5
+        mkdir -p "$3"
+        cd "$3"
+        export -f walk call
+        export cohort genome first_compiler
+        tail -n +2 "$cohort/samples.tsv" \
+        | xargs -P "$4" -I {} bash -euo pipefail -c 'call "$1" > "$1.log" 2>&1' - {} \
+        || { tail -n 5 ./*.log >&2; exit 1; }
         ;;
 esac

@@ -96,10 +96,8 @@ def make_plan(cohort: str, folder: Path, pairs: int, seed: int) -> runner.Plan:
 
 def measure(cohort: str, folder: Path, pairs: int, seed: int) -> Iterator[Measurement]:
     """Run a cohort's pairs, the script after each shared run, and yield what they came to."""
-    for name, simulated in (("pool", COHORTS[cohort]), ("tiny", cohorts.TINY)):
-        simulated.write(folder / name, seed)
-        baseline("prepare", folder / name)
-    baseline("classes", folder / "tiny", folder / "classes")
+    COHORTS[cohort].write(folder / "pool", seed)
+    baseline("prepare", folder / "pool")
     plan = make_plan(cohort, folder, pairs, seed)
     scripts: dict[int, Baseline] = {}
     with (folder / "lock").open("w") as lock:
@@ -118,7 +116,7 @@ def measure(cohort: str, folder: Path, pairs: int, seed: int) -> Iterator[Measur
             single_run.run(spec, setup, lambda *_: None)
             if spec.mode == SHARED:
                 output, walkers = folder / f"baseline-{spec.repeat}", " ".join(BOUNDS[cohort].first_compiler)
-                took = baseline("call", folder / "pool", folder / "classes", output, plan.cores, walkers)
+                took = baseline("call", folder / "pool", output, plan.cores, walkers)
                 scripts[spec.repeat] = Baseline(*took, output)
             for alignment in folder.rglob("*.bam"):
                 alignment.unlink()

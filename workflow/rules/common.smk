@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from snakemake.common import get_function_params, overwrite_function_params
+from snakemake.iocontainers import InputFiles
 from snakemake.logging import logger
 
 # What planning makes stays until the end: Python would look through it for garbage after each 700 objects.
@@ -239,6 +240,12 @@ def index_making_mb(wildcards):
 def widest_in_order(cores):
     """The most cores of a job beside which samples go one after the other (priorities.smk): when it waits for its cores, fewer idle."""
     return max(1, cores // 8)
+
+
+def resource_of(rule, name, wildcards, **more):
+    """What a job of the rule asks for at its first attempt."""
+    arguments = dict(input=InputFiles(), attempt=1, rulename=rule.name, async_run=workflow.async_run, **more)
+    return rule.resources[name].evaluate(wildcards, **arguments).value
 
 
 def repeat(flag, values):

@@ -14,16 +14,10 @@ def places():
     """How many jobs run side by side: a cluster's, or one a core; 0 where a sample's jobs take much of the machine."""
     machine = workflow.resource_settings
     of_samples = [rule for rule in in_order if {"sample", "callset"} & rule.wildcard_names]
-    narrow = machine.cores and all(cores_of(rule) <= widest_in_order(machine.cores) for rule in of_samples)
-    return machine.nodes or (machine.cores if narrow else 0) or 0
-
-
-def cores_of(rule):
-    """What the rule's job with the most reads asks for."""
-    asked = rule.resources["_cores"].evaluate(
-        largest(rule), input=InputFiles(), attempt=1, rulename=rule.name, async_run=workflow.async_run
-    )
-    return asked.value
+    if machine.nodes or not machine.cores:
+        return machine.nodes or 0
+    most = widest_in_order(machine.cores)
+    return machine.cores if all(resource_of(rule, "_cores", largest(rule)) <= most for rule in of_samples) else 0
 
 
 @functools.cache

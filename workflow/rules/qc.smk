@@ -1,7 +1,21 @@
 # One page for all samples. The list of its files goes through a file: a cohort's would not fit on a command line.
 
-
 RATES = "results/mapping_rates/mapping_rates_mqc.tsv"
+
+
+rule samtools_stats:
+    input:
+        bam=FINAL_BAM,
+    output:
+        "results/samtools_stats/{sample}.txt",
+    log:
+        "logs/samtools_stats/{sample}.log",
+    conda:
+        "../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound("qc", "samtools stats {input.bam:q} > {output:q}", rule="samtools_stats")
 
 
 rule mapping_rates_files:

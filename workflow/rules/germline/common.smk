@@ -5,6 +5,7 @@ GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
 FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": "genotype_gvcfs"}
 
 callsets = ["cohort"] if config["calling"] == "joint" else samples
+FINAL_BAM = "results/base_recalibration/{sample}.bam"
 deduplicated_by = "mark_duplicates" if config["realigner"] == "none" else "realign_indels"
 sexes = {row["sample_name"]: row["sex"] for row in cohort.samples}
 
@@ -57,11 +58,6 @@ def kept_alignment(path):
     return path if config["alignment_format"] == "bam" else temp(path)
 
 
-def kept_database(path):
-    """A GenomicsDB to which later samples are added, where that is asked for."""
-    return path if config["genomicsdb"] == "kept" else temp(path)
-
-
 def ploidy_regions(wildcards):
     """The files, one or none, of the regions where the sample is not diploid."""
     files = config["ploidy_regions"]
@@ -90,14 +86,10 @@ def models(callset="{callset}"):
 
 
 @functools.cache
-def sites_mb():
-    members = samples if config["calling"] == "joint" else samples[:1]
-    return load(source("intervals/joint_calling.py")).sites_mb(called_bases(), len(members))
-
-
-def vqsr_mb(wildcards):
+def vqsr_mb():
     """Memory for VQSR, of which four fifths are Java's; it holds all sites of a call set."""
-    return max(8000, sites_mb() * 5 // 4)
+    members = len(samples) if config["calling"] == "joint" else 1
+    return max(8000, load(source("intervals/joint_calling.py")).sites_mb(called_bases(), members) * 5 // 4)
 
 
 def vqsr_resources(wildcards):
@@ -146,9 +138,8 @@ def mapping_statistics():
 def statistics():
     """What the MultiQC page is made of."""
     return [
-        *expand("results/samtools_stats/{sample}.txt", sample=samples),
-        *expand("results/mark_duplicates/{sample}.txt", sample=samples),
-        *expand("results/base_recalibrator/{sample}.table", sample=samples),
+        *mapping_statistics(),
+        *expand(["results/mark_duplicates/{sample}.txt", "results/base_recalibrator/{sample}.table"], sample=samples),
         *expand("results/bcftools_stats/{of}{callset}.txt", of=["", "all_records/"], callset=callsets),
     ]
 
@@ -167,22 +158,15 @@ def called_bases():
     return min(genome_bytes(), sum(end - start for own in found.values() for start, end in own))
 
 
-def intervals(wildcards, input):
-    return repeat("-L", input.intervals)
-
-
 def resource_arguments(flag):
     """VQSR's training sets: flag:name,known=..,training=..,truth=..,prior=.. file."""
 
-    def argument(name, entry, vcf):
-        traits = ",".join(f"{trait}={str(entry[trait]).lower()}" for trait in ("known", "training", "truth", "prior"))
-        return f"{flag}:{name},{traits} {shlex.quote(str(vcf))}"
-
     def arguments(wildcards, input):
-        entries = config["vqsr"][wildcards.mode]["resources"]
-        return " ".join(
-            argument(name, entries[name], vcf) for name, vcf in zip(training[wildcards.mode], input.resources)
-        )
+        words = []
+        for (name, entry), vcf in zip(config["vqsr"][wildcards.mode]["resources"].items(), input.resources):
+            traits = (f"{trait}={str(entry[trait]).lower()}" for trait in ("known", "training", "truth", "prior"))
+            words += [f"{flag}:{name},{','.join(traits)}", shlex.quote(str(vcf))]
+        return " ".join(words)
 
     return arguments
 

@@ -4,6 +4,7 @@
 # update, update(), would copy all of it before each job, and a copy that a killed run leaves behind stops the next one.
 
 environment |= dict(GPD_GENOMICS_DB=source("germline/genomics_db.py"), GPD_GENOMICSDB=config["genomicsdb"])
+DATABASE = directory("results/genomics_db_import/{interval}")
 
 
 rule sample_map:
@@ -30,7 +31,7 @@ rule genomics_db_import:
         tbis=expand("results/haplotype_caller/{sample}.g.vcf.gz.tbi", sample=samples),
         wide=WIDE,
     output:
-        kept_database(directory("results/genomics_db_import/{interval}")),
+        DATABASE if config["genomicsdb"] == "kept" else temp(DATABASE),
     log:
         "logs/genomics_db_import/{interval}.log",
     conda:

@@ -1,8 +1,8 @@
 # What mapping asks for: bwa's index, in memory once or for each job, the reads, and threads by their size.
+import bisect
 import os
 from functools import cache
-
-from snakemake.iocontainers import InputFiles
+from itertools import accumulate
 
 BATCH_BASES = 100_000_000  # what bwa takes at once, whatever its threads (-K): its results depend on it
 INDEX_BYTES_A_BASE = {"bwa": 1.75, "bwa-mem2": 5.5}
@@ -11,23 +11,18 @@ TO_BAM = {"sambamba": "samtools view -u -", "samtools": "samtools fixmate -m -p 
 LARGE_LANE = 20  # gigabases
 SHARED_BYTES = 1 << 30  # how large an index is shared by itself: loading a smaller one again costs little
 
-bwa_index = config["reference"]["bwa_index"] or "results/reference/genome.fa"
+own_index = config["reference"]["bwa_index"]
+bwa_index = own_index or "results/reference/genome.fa"
 bwa_files = [f"{bwa_index}.{part}" for part in inputs.INDEX_ENDINGS[config["mapper"]]]
-if not config["reference"]["bwa_index"]:
-    bwa_files.append(f"{bwa_index}.alt")
-else:
-    bwa_files += filter(None, [inputs.alt_file(config["reference"])])
+bwa_files += filter(None, [inputs.alt_file(config["reference"]) if own_index else f"{bwa_index}.alt"])
 # what a job that maps wants besides, where the index is not ours
-checked = ["results/reference/bwa_index.txt"] if config["reference"]["bwa_index"] else []
+checked = ["results/reference/bwa_index.txt"] if own_index else []
 
 # rules of which jobs are asked what they ask for, by the names that they have in a workflow which uses this as a module
 SIZED = ("map_and_sort", "take_alignment", "haplotype_caller")
 renamed = {name: workflow.modifier.modify_rulename(name) for name in SIZED}
 
 environment |= dict(GPD_BWA_SHM=source("germline/bwa_shm.py"))
-
-
-index_files = [place(path) for path in bwa_files]
 
 
 def mapped(sample, unit):
@@ -38,15 +33,14 @@ def mapped(sample, unit):
 
 
 @cache
-def group_of(bam):
-    """What the read group of a BAM or CRAM file says, of which inputs.py allows one."""
-    return next(iter(inputs.read_groups(bam)), {}) if bam else {}
+def read_group_of(bam):
+    return next(iter(inputs.read_groups(bam)), {})  # inputs.py allows one
 
 
 def read_group(wildcards):
     """The unit's read group as bwa wants it, with tabs spelled out: what the tables say, else its file, else its names."""
     unit = units[wildcards.sample][wildcards.unit]
-    own = group_of(unit["bam"])
+    own = read_group_of(unit["bam"]) if unit["bam"] else {}
     fields = {
         "ID": f"{wildcards.sample}.{wildcards.unit}",
         "SM": wildcards.sample,
@@ -68,18 +62,17 @@ def streams(wildcards, input):
 @cache
 def index_bytes():
     """What the mapper's index takes in memory; where it is still to be made, what it will take."""
-    if all(os.path.exists(path) for path in index_files):
-        return sum(os.path.getsize(path) for path in index_files)
+    files = [place(path) for path in bwa_files]
+    if all(map(os.path.exists, files)):
+        return sum(map(os.path.getsize, files))
     return round(genome_bytes() * INDEX_BYTES_A_BASE[config["mapper"]])
 
 
 @cache
 def memory_mb():
     """What jobs on this machine may take: what Snakemake was told, else what there is."""
-    told = workflow.global_resources.get("mem_mb")
-    if told is not None and told.value is not None:
-        return told.value
-    return limits()["memory_mib"] * 1.048576
+    limit = workflow.global_resources.get("mem_mb")
+    return limits()["memory_mib"] * 1.048576 if limit is None or limit.value is None else limit.value
 
 
 def own_mb(threads):
@@ -125,29 +118,20 @@ def mapping_jobs():
 
 @cache
 def threads_of_jobs():
-    """The threads of each job that maps, or takes what is mapped, the fewest first."""
-    return sorted(threads_of(name, dict(sample=sample, unit=unit)) for name, sample, unit in mapping_jobs())
+    """The threads of each job that maps, or takes what is mapped, the fewest first: chosen here, or by who runs it."""
+    threads = (
+        resource_of(workflow.get_rule(renamed[name]), "_cores", dict(sample=sample, unit=unit))
+        for name, sample, unit in mapping_jobs()
+    )
+    return sorted(min(each, workflow.cores or 1) for each in threads)
 
 
 @cache
 def mapped_at_once():
     """The threads of the jobs that may map at once on this machine: as many as may, so of those with the fewest threads."""
-    left, found = workflow.cores or 1, []
-    for threads in threads_of_jobs():
-        if found and threads > left:
-            break
-        left -= threads
-        found.append(threads)
-    return found
-
-
-def threads_of(name, wildcards):
-    """The threads of a rule's job: chosen here, or by who runs it."""
-    of_rule = workflow.get_rule(renamed[name])
-    asked = of_rule.resources["_cores"].evaluate(
-        wildcards, input=InputFiles(), attempt=1, rulename=of_rule.name, async_run=workflow.async_run
-    )
-    return min(asked.value, workflow.cores or 1)
+    fewest = threads_of_jobs()
+    count = bisect.bisect_right(list(accumulate(fewest)), workflow.cores or 1)
+    return fewest[: max(1, count)]
 
 
 @cache
@@ -173,26 +157,21 @@ def mapping_mem_mb(wildcards, threads):
 
 def chosen():
     """What was chosen by the size of lanes and what this machine has for each core, in a line; empty where nothing was."""
-    said, widest = [], threads_of_jobs()[-1]
-    names = {renamed[name] for name, *_ in mapping_jobs()} - {renamed["take_alignment"]}
-    ours = [workflow.get_rule(name) for name in names - set(workflow.resource_settings.overwrite_threads)]
-    hours = [each.resources["within_h"].value for each in ours]
-    if any(hours) and widest > 1:
+    choices, most_threads, mapping = [], threads_of_jobs()[-1], renamed["map_and_sort"]
+    hours = workflow.get_rule(mapping).resources["within_h"].value
+    maps = any(name == "map_and_sort" for name, *_ in mapping_jobs())
+    if maps and hours and most_threads > 1 and mapping not in workflow.resource_settings.overwrite_threads:
         largest = max(gigabases(sample, unit) for sample in units for unit in units[sample])
-        said.append(
-            f"mapping takes up to {widest} threads (the largest lane has about {largest:.0f} Gb, to be mapped within "
-            f"{max(hours)} h), {len(mapped_at_once())} at most at once"
+        choices.append(
+            f"mapping takes up to {most_threads} threads (the largest lane has about {largest:.0f} Gb, to be mapped "
+            f"within {hours} h), {len(mapped_at_once())} at most at once"
         )
-    caller = workflow.get_rule(renamed["haplotype_caller"])
-    asked = caller.resources["mem_mb"].evaluate(
-        {}, input=InputFiles(), threads=1, attempt=1, rulename=caller.name, async_run=workflow.async_run
-    )
-    called = asked.value
-    if called < USUAL_CALLING_MB and called == calling_mb({}, 1):
-        said.append(
-            f"haplotype_caller takes {called:,} MB, by what there is for each core, in place of {USUAL_CALLING_MB:,}"
+    calling = resource_of(workflow.get_rule(renamed["haplotype_caller"]), "mem_mb", {}, threads=1)
+    if calling < USUAL_CALLING_MB and calling == calling_mb({}, 1):
+        choices.append(
+            f"haplotype_caller takes {calling:,} MB, by what there is for each core, in place of {USUAL_CALLING_MB:,}"
         )
-    return f"chosen: {'; '.join(said)}; set-threads and set-resources of a profile go before" if said else ""
+    return f"chosen: {'; '.join(choices)}; set-threads and set-resources of a profile go before" if choices else ""
 
 
 def bwa(wildcards, input, threads):

@@ -1,21 +1,6 @@
 # Statistics for the MultiQC page. None of them holds up a step.
 
 
-rule samtools_stats:
-    input:
-        bam="results/base_recalibration/{sample}.bam",
-    output:
-        "results/samtools_stats/{sample}.txt",
-    log:
-        "logs/samtools_stats/{sample}.log",
-    conda:
-        "../../../envs/samtools.yaml"
-    resources:
-        mem_mb=1000,
-    shell:
-        bound("qc", "samtools stats {input.bam:q} > {output:q}", rule="samtools_stats")
-
-
 rule bcftools_stats:
     """Of variants that pass the filters, and of all records: of those Ti/Tv tells nothing of the calls that are used."""
     input:

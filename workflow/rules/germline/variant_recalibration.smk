@@ -16,7 +16,7 @@ rule variant_recalibration:
         "../../../envs/gatk4.yaml"
     threads: 1
     resources:
-        mem_mb=vqsr_mb,
+        mem_mb=lambda wildcards: vqsr_mb(),
     params:
         java=java,
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],

@@ -20,7 +20,7 @@ rule base_recalibrator:
     params:
         **GATK3,
         known=lambda wildcards, input: repeat("-knownSites", input.known),
-        intervals=intervals,
+        intervals=lambda wildcards, input: repeat("-L", input.intervals),
     shell:
         bound(
             "base_recalibration",

@@ -19,7 +19,7 @@ rule assemble:
         mem_mb=8000,
     params:
         guide='--GTF-guide "$genes"' if config["assembly"] == "guided" else "",
-        library=library_arguments(CORRECTIONS),
+        library=LIBRARY,
         passed_over=PASSED_OVER,
     shell:
         bound(

@@ -2,6 +2,7 @@
 from snakemake.logging import logger
 
 GENES, MASK = "results/reference/genes.gtf", "results/reference/mask.gtf"
+FINAL_BAM = "results/align/{sample}.bam"
 # what MultiQC tells an aligner's summary by: HISAT2's by its content, TopHat's by its name
 SUMMARY = {"hisat2": "results/align/{sample}.summary.txt", "tophat2": "results/align/{sample}.align_summary.txt"}
 HISAT2_INDEX = [f".{part}.ht2" for part in range(1, 9)]
@@ -18,15 +19,8 @@ TABLES = (
 
 annotation_check, design = map(load, map(source, ("tuxedo/annotation.py", "tuxedo/design.py")))
 conditions = design.conditions(units, cohort.samples)
-
-
-def refuse(errors):
-    """End with the lines that say what is wrong, and nothing around them."""
-    if errors:
-        sys.exit("\n".join(errors))
-
-
-refuse(design.errors(config, units, conditions, cohort.left_out, place("results/quantify/")))
+if errors := design.errors(config, units, conditions, cohort.left_out, place("results/quantify/")):
+    sys.exit("\n".join(errors))
 
 
 def read_annotation(key, made):
@@ -37,18 +31,19 @@ def read_annotation(key, made):
     try:
         found = annotation_check.read(config[key])
     except annotation_check.AnnotationError as error:
-        refuse([f"config: {key} {path} {error}"])
+        sys.exit(f"config: {key} {path} {error}")
     if key == "mask" and found.format != "GTF":
-        refuse([f"config: {key} {path} is {found.format}: give GTF (gffread -T makes it)"])
+        sys.exit(f"config: {key} {path} is {found.format}: give GTF (gffread -T makes it)")
     contigs, _ = inputs.read_reference(config["reference"], reference["fai"])
     errors, warnings = annotation_check.compare(found, contigs, config["reference"]["fasta"])
-    refuse([f"config: {key} {path} {error}" for error in errors])
+    if errors:
+        sys.exit("\n".join(f"config: {key} {path} {error}" for error in errors))
     for warning in warnings:
         logger.warning(f"warning: config: {key} {path} {warning}")
 
 
 if PLANS and not config["annotation"]:
-    refuse(["config: annotation: missing: the tuxedo pipeline needs the genes, as GTF or GFF3"])
+    sys.exit("config: annotation: missing: the tuxedo pipeline needs the genes, as GTF or GFF3")
 if workflow.is_main_process and PLANS:
     read_annotation("annotation", GENES)
     if config["mask"]:
@@ -85,29 +80,22 @@ assembled = config["assembly"] != "reference_only"
 compared = config["stop_after"] != "quantify"
 mask = [MASK] if config["mask"] else []
 
+tests = ["results/differential_expression/gene_exp.diff"] if compared else []
+plots = ["results/visualize"] if config["stop_after"] == "visualize" else []
+
 # What is counted and compared: with reference_only, the annotation itself, so that steps 2 and 3 fall away.
-transcripts = GENES if config["assembly"] == "reference_only" else "results/merge/transcripts.gtf"
+transcripts = "results/merge/transcripts.gtf" if assembled else GENES
 
 
 def final_results():
     """What a run leaves: alignments, counted expression, and as far as it goes tables and plots."""
-    wanted = [
-        *expand(["results/align/{sample}.bam", "results/align/{sample}.bam.bai"], sample=samples),
-        *expand("results/quantify/{sample}.cxb", sample=samples),
-        transcripts,
-    ]
-    if config["stop_after"] != "quantify":
-        wanted += ["results/differential_expression/gene_exp.diff"]
-    if config["stop_after"] == "visualize":
-        wanted += ["results/visualize"]
-    return wanted
+    of_samples = ["results/align/{sample}.bam", "results/align/{sample}.bam.bai", "results/quantify/{sample}.cxb"]
+    return [*expand(of_samples, sample=samples), transcripts, *tests, *plots]
 
 
 def cohort_results():
     """What is made of all samples at once."""
-    merged = [transcripts] if config["assembly"] != "reference_only" else []
-    compared = ["results/differential_expression/gene_exp.diff"] if config["stop_after"] != "quantify" else []
-    return merged + compared
+    return [*([transcripts] if assembled else []), *tests]
 
 
 def preparations():
@@ -129,36 +117,24 @@ def mapping_statistics():
 
 def statistics():
     """What the MultiQC page is made of."""
-    wanted = [
-        *expand(SUMMARY[config["aligner"]], sample=samples),
-        *expand("results/samtools_stats/{sample}.txt", sample=samples),
+    return [
+        *expand([SUMMARY[config["aligner"]], "results/samtools_stats/{sample}.txt"], sample=samples),
         "results/strandedness/strandedness_mqc.tsv",
         *(["results/skipped_loci/skipped_loci_mqc.tsv"] if assembled or compared else []),
+        *plots,
     ]
-    return wanted + (["results/visualize"] if config["stop_after"] == "visualize" else [])
 
 
 # ---- arguments ---------------------------------------------------------------------------------------
 
 
-def library_arguments(flags):
-    """Arguments of Cufflinks' tools for how the libraries were made; `flags` maps a config key to its flag."""
-    chosen = [flag for key, flag in flags.items() if config[key]]
-    return " ".join(
-        [
-            f"--library-type {config['strandedness']}",
-            f"--frag-len-mean {config['fragment_length']} --frag-len-std-dev {config['fragment_length_sd']}",
-            *chosen,
-        ]
-    )
-
-
-CORRECTIONS = {
-    "bias_correction": '--frag-bias-correct "$fasta"',
-    "multi_read_correction": "--multi-read-correct",
-}
-
-
+# Of Cufflinks' tools: how the libraries were made, and which corrections are made
+LIBRARY = (
+    f"--library-type {config['strandedness']}"
+    f" --frag-len-mean {config['fragment_length']} --frag-len-std-dev {config['fragment_length_sd']}"
+    + (' --frag-bias-correct "$fasta"' if config["bias_correction"] else "")
+    + (" --multi-read-correct" if config["multi_read_correction"] else "")
+)
 # Which loci Cufflinks and Cuffquant pass over. Cuffdiff has that of their files.
 PASSED_OVER = f"--max-bundle-frags {config['max_bundle_frags']}" + (' --mask-file "$mask"' if mask else "")
 
@@ -166,8 +142,7 @@ PASSED_OVER = f"--max-bundle-frags {config['max_bundle_frags']}" + (' --mask-fil
 def replicates(wildcards, input):
     """Cuffdiff's arguments for the samples: a comma list a condition."""
     counted = dict(zip(samples, input.cxb))
-    groups = [[counted[sample] for sample in members] for members in conditions.values()]
-    return " ".join(shlex.quote(",".join(group)) for group in groups)
+    return " ".join(shlex.quote(",".join(counted[sample] for sample in group)) for group in conditions.values())
 
 
 def hisat2_reads(wildcards):
@@ -180,11 +155,9 @@ def hisat2_reads(wildcards):
 
 
 def hisat2_strandness(wildcards):
-    """The library type in HISAT2's letters: that of single-end reads, or of both mates."""
-    single, paired = {"fr-firststrand": ("R", "RF"), "fr-secondstrand": ("F", "FR")}.get(
-        config["strandedness"], ("", "")
-    )
-    letters = paired if is_paired(wildcards.sample) else single
+    """The library type in HISAT2's letters: that of both mates, or of single-end reads, the first letter."""
+    letters = {"fr-firststrand": "RF", "fr-secondstrand": "FR"}.get(config["strandedness"], "")
+    letters = letters if is_paired(wildcards.sample) else letters[:1]
     return f"--rna-strandness {letters}" if letters else ""
 
 

@@ -21,7 +21,7 @@ rule differential_expression:
         groups=list(conditions.values()),
         replicates=replicates,
         folder=lambda wildcards, output: str(Path(output[0]).parent),
-        library=library_arguments(CORRECTIONS),
+        library=LIBRARY,
         normalization=config["cuffdiff"]["library_norm_method"],
         dispersion=config["cuffdiff"]["dispersion_method"],
         fdr=config["cuffdiff"]["fdr"],

@@ -17,7 +17,7 @@ rule quantify:
     resources:
         mem_mb=8000,
     params:
-        library=library_arguments(CORRECTIONS),
+        library=LIBRARY,
         passed_over=PASSED_OVER,
     shell:
         bound(

@@ -1,21 +1,6 @@
 # Statistics for the MultiQC page, and what the reads say about their library. None of them holds up a step.
 
 
-rule samtools_stats:
-    input:
-        bam="results/align/{sample}.bam",
-    output:
-        "results/samtools_stats/{sample}.txt",
-    log:
-        "logs/samtools_stats/{sample}.log",
-    conda:
-        "../../../envs/samtools.yaml"
-    resources:
-        mem_mb=1000,
-    shell:
-        bound("qc", "samtools stats {input.bam:q} > {output:q}", rule="samtools_stats")
-
-
 rule read_strands:
     """The strand of its genes that a sample's reads come from."""
     input:
