@@ -1,13 +1,12 @@
 """Measure what one shared index of bwa's saves, in memory and time, for 1 to 8 processes side by side.
 
-    python scripts/bench/bwa_shm.py [--megabases 300] [--processes 1 2 4 8] [--reads 20000] [--index PREFIX]
-        [--smallest]
+    python scripts/bench/bwa_shm.py [--megabases 300] [--processes 1 2 4 8] [--reads 20000] [--smallest]
 
-The reference is random; its index takes 10 minutes and more for 300 Mb, so one that is there may be named. All
-processes of a round start at once, each with an index of its own or all with one that is loaded for the round, map the
-same reads on one thread, and wait at their end until memory was looked at: what is theirs alone, and the shared index
-once. Alignments must be the same. Exits with 1 where they are not, or where the most processes with one index take more
-than half of the memory of those with their own; `--smallest` only shows that it works.
+The reference is random; its index takes 10 minutes and more for 300 Mb. All processes of a round start at once, each
+with an index of its own or all with one that is loaded for the round, map the same reads on one thread, and wait at
+their end until memory was looked at: what is theirs alone, and the shared index once. Exits with 1 where alignments
+differ, or where the most processes with one index take more than half of the memory of those with their own;
+`--smallest` only shows that it works.
 """
 
 import hashlib
@@ -30,34 +29,24 @@ READ = 100
 MOST_MEMORY = 0.5
 
 
-def write_reference(path: Path, bases: int, seed: int) -> None:
-    """A random genome of one contig, on one line."""
+def write_genome_and_reads(folder: Path, megabases: float, reads: int, seed: int) -> None:
+    """A random genome of one contig, and reads from all over it."""
     draw = random.Random(seed)
-    with path.open("wb") as out:
-        out.write(b">chr1\n")
-        for start in range(0, bases, 1_000_000):
-            out.write(draw.randbytes(min(1_000_000, bases - start)).translate(BASES))
-        out.write(b"\n")
+    genome = b"".join(draw.randbytes(10_000) for _ in range(round(megabases * 100))).translate(BASES)
+    (folder / "genome.fa").write_bytes(b">chr1\n%s\n" % genome)
+    with (folder / "reads.fq").open("wb") as out:
+        for number in range(reads):
+            start = draw.randrange(len(genome) - READ)
+            out.write(b"@r%d\n%s\n+\n%s\n" % (number, genome[start : start + READ], b"I" * READ))
 
 
-def write_reads(path: Path, fasta: Path, count: int, seed: int) -> None:
-    """Reads from all over a genome; fewer where lines with a contig's name are drawn."""
-    draw = random.Random(seed)
-    with fasta.open("rb") as genome, path.open("wb") as out:
-        for number in range(count):
-            genome.seek(draw.randrange(fasta.stat().st_size - 2 * READ))
-            bases = genome.read(2 * READ).replace(b"\n", b"")[:READ]
-            if set(bases) <= set(b"ACGTN"):
-                out.write(b"@r%d\n%s\n+\n%s\n" % (number, bases, b"I" * READ))
-
-
-def map_reads(folder: Path, prefix: Path, count: int, shared: bool) -> tuple[float, float, float, set[str]]:
+def map_reads(folder: Path, count: int, shared: bool) -> tuple[float, float, float, set[str]]:
     """Run so many processes side by side: wall and CPU seconds, MiB, and the digests of their alignments."""
-    launcher = SCRIPTS / "launcher" / "__main__.py"
+    launcher, prefix = SCRIPTS / "launcher" / "__main__.py", str(folder / "genome.fa")
     environment = os.environ | {"GPD_RUNTIME_DIR": f"{folder}/runtime", "GPD_LAUNCH": str(launcher)}
     script = [sys.executable, "-S", "-E", str(SCRIPTS / "germline" / "bwa_shm.py")]
-    bwa = ["bwa", "mem", "-t", "1", "-v", "1", str(prefix), "/dev/stdin"]
-    command = [*script, "run", str(prefix), *bwa] if shared else bwa
+    bwa = ["bwa", "mem", "-t", "1", "-v", "1", prefix, "/dev/stdin"]
+    command = [*script, "run", prefix, *bwa] if shared else bwa
     outputs = [folder / f"{number}.sam" for number in range(count)]
     settings = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL, "env": environment}
     reads = (folder / "reads.fq").read_bytes()
@@ -95,12 +84,12 @@ def digest(sam: Path) -> str:
     return hashlib.sha256(b"\n".join(lines)).hexdigest()
 
 
-def measure(folder: Path, prefix: Path, counts: list[int]) -> Iterator[Measurement]:
-    map_reads(folder, prefix, 1, shared=False)  # the page cache is warm in all rounds
+def measure(folder: Path, counts: list[int]) -> Iterator[Measurement]:
+    map_reads(folder, 1, shared=False)  # the page cache is warm in all rounds
     digests, memory = set(), {}
     for count in counts:
         for index, shared in (("its own", False), ("one for all", True)):
-            wall_s, cpu_s, memory[shared], found = map_reads(folder, prefix, count, shared)
+            wall_s, cpu_s, memory[shared], found = map_reads(folder, count, shared)
             digests |= found
             what = f"processes {count}, index {index}"
             yield Measurement(f"{what}: wall time, s", (wall_s,), decimals=1)
@@ -117,19 +106,14 @@ def main() -> int:
     parser.add_argument("--megabases", type=float, default=300)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--reads", type=int, default=20_000)
-    parser.add_argument("--index", type=Path, help="prefix of an index that is there, beside its FASTA file")
     arguments = parser.parse_args()
     if arguments.smallest:
         arguments.megabases, arguments.processes, arguments.reads = 0.2, [1, 2], 2000
     with tempfile.TemporaryDirectory(prefix="gpd-bench-") as name:
         folder = Path(name)
-        prefix = arguments.index or folder / "genome.fa"
-        if not arguments.index:
-            write_reference(prefix, round(arguments.megabases * 1e6), arguments.seed)
-            subprocess.run(["bwa", "index", prefix], check=True, capture_output=True)
-        write_reads(folder / "reads.fq", prefix, arguments.reads, arguments.seed)
-        print(f"bwa, {prefix.stat().st_size / 1e6:.1f} Mb", flush=True)
-        holds = measurements.show(measure(folder, prefix, arguments.processes), arguments.smallest)
+        write_genome_and_reads(folder, arguments.megabases, arguments.reads, arguments.seed)
+        subprocess.run(["bwa", "index", folder / "genome.fa"], check=True, capture_output=True)
+        holds = measurements.show(measure(folder, arguments.processes), arguments.smallest)
     return measurements.finish(arguments, holds)
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from gpd.lab import provenance
 from gpd.machines import host
 from gpd.paths import ROOT
-from gpd.text.formats import listed
 
 
 @dataclass(frozen=True)
@@ -59,19 +58,23 @@ def show(found: Iterable[Measurement], smallest: bool = False) -> bool:
     return holds
 
 
-def show_machine(smallest: bool) -> None:
-    """Print the machine, its load, and, unless time is short, the tools."""
+def show_machine() -> None:
+    """Print the machine and its load."""
+    print("machine:", ", ".join(f"{name} {value}" for name, value in machine().items()))
+    load = host.look({}).load
+    if load and load.busy_cpus is not None:
+        print(f"other processes used {load.busy_cpus:.2f} CPUs before the start", flush=True)
+
+
+def machine() -> dict[str, object]:
     here = host.look({})
-    memory = f"{(here.memory_mib or 0) / 1024:.1f} GiB"
-    print(f"machine: {here.cpu_model}, {here.usable_threads} usable threads, {memory}, Linux {here.kernel}, {here.os}")
-    if here.load and here.load.busy_cpus is not None:
-        print(f"other processes used {here.load.busy_cpus:.2f} CPUs before the start")
-    if not smallest:
-        print(f"tools: {listed(f'{tool} {version}' for tool, version in tool_versions().items())}", flush=True)
-
-
-def tool_versions() -> dict[str, str]:
-    return {tool: version for tool, version in provenance.tool_versions("germline").items() if version}
+    return {
+        "cpu": here.cpu_model,
+        "threads": here.usable_threads,
+        "memory_gib": round((here.memory_mib or 0) / 1024, 1),
+        "os": here.os,
+        "kernel": here.kernel,
+    }
 
 
 def parser(description: str) -> argparse.ArgumentParser:
@@ -93,8 +96,8 @@ def finish(arguments: argparse.Namespace, holds: bool) -> int:
 
 def record() -> dict[str, object]:
     """All measurements, and what they depend on; no host name."""
-    here = host.look({})
     script = Path(sys.argv[0])
+    versions = provenance.tool_versions("germline").items()
     return {
         "bench": script.stem,
         "about": (sys.modules["__main__"].__doc__ or "").partition("\n")[0],
@@ -102,14 +105,8 @@ def record() -> dict[str, object]:
         "commit": _git("rev-parse", "--short=12", "HEAD"),
         "changed": bool(_git("status", "--porcelain", "--untracked-files=no")),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
-        "machine": {
-            "cpu": here.cpu_model,
-            "threads": here.usable_threads,
-            "memory_gib": round((here.memory_mib or 0) / 1024, 1),
-            "os": here.os,
-            "kernel": here.kernel,
-        },
-        "tools": tool_versions(),
+        "machine": machine(),
+        "tools": {tool: version for tool, version in versions if version},
         "figures": [asdict(each) for each in SHOWN],
     }
 

@@ -97,7 +97,7 @@ def run_bench(
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     if arguments.smallest:
         os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"
-    show_machine(arguments.smallest)
+    show_machine()
     holds = True
     for name in arguments.cohorts:
         cohort = of_cohorts[name]
