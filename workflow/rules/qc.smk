@@ -8,8 +8,6 @@ rule samtools_stats:
         bam=FINAL_BAM,
     output:
         "results/samtools_stats/{sample}.txt",
-    log:
-        "logs/samtools_stats/{sample}.log",
     conda:
         "../../envs/samtools.yaml"
     resources:

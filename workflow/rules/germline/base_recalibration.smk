@@ -11,8 +11,6 @@ rule base_recalibrator:
         called=CALLED,
     output:
         "results/base_recalibrator/{sample}.table",
-    log:
-        "logs/base_recalibrator/{sample}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1
@@ -51,8 +49,6 @@ rule base_recalibration:
     output:
         bam=kept_alignment("results/base_recalibration/{sample}.bam"),
         bai=kept_alignment("results/base_recalibration/{sample}.bai"),
-    log:
-        "logs/base_recalibration/{sample}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1

@@ -32,8 +32,6 @@ rule genomics_db_import:
         wide=WIDE,
     output:
         DATABASE if config["genomicsdb"] == "kept" else temp(DATABASE),
-    log:
-        "logs/genomics_db_import/{interval}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1
@@ -67,8 +65,6 @@ rule genotype_interval:
         wide=WIDE,
     output:
         temp("results/genotype_interval/{interval}.vcf.gz"),
-    log:
-        "logs/genotype_interval/{interval}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1

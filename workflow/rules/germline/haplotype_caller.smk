@@ -12,8 +12,6 @@ rule haplotype_caller:
     output:
         gvcf="results/haplotype_caller/{sample}.g.vcf.gz",
         tbi="results/haplotype_caller/{sample}.g.vcf.gz.tbi",
-    log:
-        "logs/haplotype_caller/{sample}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1

@@ -13,8 +13,6 @@ rule map_and_sort:
         bam=temp("results/map_and_sort/{sample}/{unit}.bam"),
         bai=temp("results/map_and_sort/{sample}/{unit}.bam.bai"),
         counts="results/map_and_sort/{sample}/{unit}.json",
-    log:
-        "logs/map_and_sort/{sample}/{unit}.log",
     conda:
         f"../../../envs/{config['mapper']}.yaml"
     threads: mapping_threads
@@ -64,8 +62,6 @@ rule take_alignment:
     output:
         bam=temp("results/take_alignment/{sample}/{unit}.bam"),
         counts="results/take_alignment/{sample}/{unit}.json",
-    log:
-        "logs/take_alignment/{sample}/{unit}.log",
     conda:
         "../../../envs/bwa.yaml"
     threads: 4

@@ -10,8 +10,6 @@ rule mark_duplicates:
         bam=temp("results/mark_duplicates/{sample}.bam"),
         bai=temp("results/mark_duplicates/{sample}.bam.bai"),
         metrics="results/mark_duplicates/{sample}.txt",
-    log:
-        "logs/mark_duplicates/{sample}.log",
     conda:
         "../../../envs/sambamba.yaml"
     threads: 13

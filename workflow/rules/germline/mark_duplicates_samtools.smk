@@ -13,8 +13,6 @@ rule mark_duplicates:
         bam=temp("results/mark_duplicates/{sample}.bam"),
         bai=temp("results/mark_duplicates/{sample}.bam.bai"),
         metrics="results/mark_duplicates/{sample}.txt",
-    log:
-        "logs/mark_duplicates/{sample}.log",
     conda:
         "../../../envs/samtools.yaml"
     threads: 13

@@ -12,8 +12,6 @@ rule sites_only:
         interval=INTERVAL,
     output:
         temp("results/sites_only/{interval}.vcf.gz"),
-    log:
-        "logs/sites_only/{interval}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1

@@ -8,8 +8,6 @@ rule bcftools_stats:
     output:
         passed="results/bcftools_stats/{callset}.txt",
         all="results/bcftools_stats/all_records/{callset}.txt",
-    log:
-        "logs/bcftools_stats/{callset}.log",
     conda:
         "../../../envs/bcftools.yaml"
     resources:

@@ -10,8 +10,6 @@ rule variant_recalibration:
         recal="results/variant_recalibration/{callset}.{mode}.recal",
         idx="results/variant_recalibration/{callset}.{mode}.recal.idx",
         tranches="results/variant_recalibration/{callset}.{mode}.tranches",
-    log:
-        "logs/variant_recalibration/{callset}.{mode}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1

@@ -10,8 +10,6 @@ rule base_recalibrator:
         intervals=regions,
     output:
         "results/base_recalibrator/{sample}.table",
-    log:
-        "logs/base_recalibrator/{sample}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 32
@@ -42,8 +40,6 @@ rule base_recalibration:
     output:
         bam=kept_alignment("results/base_recalibration/{sample}.bam"),
         bai=kept_alignment("results/base_recalibration/{sample}.bai"),
-    log:
-        "logs/base_recalibration/{sample}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 32

@@ -10,8 +10,6 @@ rule genotype_gvcfs:
         called=CALLED,
     output:
         **calls_of("genotype_gvcfs"),
-    log:
-        "logs/genotype_gvcfs/{callset}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 32

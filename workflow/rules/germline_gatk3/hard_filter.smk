@@ -8,8 +8,6 @@ rule hard_filter:
         **calls_of("genotype_gvcfs"),
     output:
         **calls_of("hard_filter"),
-    log:
-        "logs/hard_filter/{callset}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 1

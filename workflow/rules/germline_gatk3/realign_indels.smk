@@ -11,8 +11,6 @@ rule realigner_targets:
         called=CALLED,
     output:
         "results/realigner_targets/{sample}.intervals",
-    log:
-        "logs/realigner_targets/{sample}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 32
@@ -51,8 +49,6 @@ rule realign_indels:
     output:
         bam=temp("results/realign_indels/{sample}.bam"),
         bai=temp("results/realign_indels/{sample}.bai"),
-    log:
-        "logs/realign_indels/{sample}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 1

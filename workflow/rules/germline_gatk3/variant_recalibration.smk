@@ -10,8 +10,6 @@ rule variant_recalibration:
         recal="results/variant_recalibration/{callset}.{mode}.recal",
         idx="results/variant_recalibration/{callset}.{mode}.recal.idx",
         tranches="results/variant_recalibration/{callset}.{mode}.tranches",
-    log:
-        "logs/variant_recalibration/{callset}.{mode}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 1
@@ -45,8 +43,6 @@ rule apply_variant_recalibration:
         **calls_of("apply_variant_recalibration"),
         snps=temp("results/apply_variant_recalibration/snps/{callset}.vcf.gz"),
         snps_tbi=temp("results/apply_variant_recalibration/snps/{callset}.vcf.gz.tbi"),
-    log:
-        "logs/apply_variant_recalibration/{callset}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 1

@@ -59,8 +59,6 @@ rule inner_distance:
         index=bowtie2_index("transcripts"),
     output:
         "results/inner_distance/{sample}.txt",
-    log:
-        "logs/inner_distance/{sample}.log",
     conda:
         "../../../envs/tophat.yaml"
     threads: 4
@@ -94,8 +92,6 @@ rule tophat2:
         unmapped=temp("results/tophat2/{sample}/unmapped.bam"),
         summary=SUMMARY["tophat2"],
         threads=temp("results/tophat2/{sample}/threads.txt"),
-    log:
-        "logs/tophat2/{sample}.log",
     conda:
         "../../../envs/tophat.yaml"
     # With more, TopHat loses reads of small inputs.
@@ -137,8 +133,6 @@ rule align:
         bam="results/align/{sample}.bam",
         bai="results/align/{sample}.bam.bai",
         counts="results/align/{sample}.json",
-    log:
-        "logs/align/{sample}.log",
     conda:
         "../../../envs/samtools.yaml"
     resources:

@@ -9,8 +9,6 @@ rule quantify:
         mask=mask,
     output:
         "results/quantify/{sample}.cxb",
-    log:
-        "logs/quantify/{sample}.log",
     conda:
         "../../../envs/cufflinks.yaml"
     threads: 16

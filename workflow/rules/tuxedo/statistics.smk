@@ -9,8 +9,6 @@ rule read_strands:
         genes=GENES,
     output:
         "results/read_strands/{sample}.json",
-    log:
-        "logs/read_strands/{sample}.log",
     conda:
         "../../../envs/samtools.yaml"
     resources:
