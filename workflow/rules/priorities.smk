@@ -10,7 +10,7 @@
 in_order = [rule for rule in workflow.rules if rule in workflow.modifier.rules]
 
 
-def places():
+def jobs_at_once():
     """How many jobs run side by side: a cluster's, or one a core; 0 where a sample's jobs take much of the machine."""
     machine = workflow.resource_settings
     of_samples = [rule for rule in in_order if {"sample", "callset"} & rule.wildcard_names]
@@ -22,11 +22,11 @@ def places():
 
 @functools.cache
 def positions():
-    """Each sample's place in the order, by the bases of its reads."""
+    """Each sample's position in the order, by the bases of its reads."""
     return {sample: position for position, sample in enumerate(sorted(samples, key=gigabases, reverse=True))}
 
 
-def starts(number, together):
+def priority_of(number, together):
     """The priority of the jobs of rule `number`, where the last samples, `together` of them, go side by side."""
 
     def priority(wildcards):
@@ -40,6 +40,6 @@ def starts(number, together):
     return priority
 
 
-if workflow.is_main_process and places():
+if workflow.is_main_process and (at_once := jobs_at_once()):
     for number, each in enumerate(in_order):
-        each.priority = noted(starts(number, 2 * places()))
+        each.priority = noted(priority_of(number, 2 * at_once))

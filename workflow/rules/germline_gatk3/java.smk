@@ -6,17 +6,12 @@ from snakemake.settings.types import DeploymentMethod
 gatk3_java = load(source("germline/gatk3_java.py"))
 
 
-def find_java8():
-    """The Java that the jar of GATK 3 runs under. What does not start is refused before any job, not after all mapping."""
-    by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-    jar = config["gatk3_jar"]
-    java, reason = gatk3_java.start(jar, config["gatk3_java"], os.environ, by_conda, workflow.is_main_process)
-    if reason:
-        sys.exit(f"config: gatk3_jar{jar and f' {jar}'}: {reason}")
-    return java
-
-
-environment |= dict(GPD_JAVA8=find_java8())
+jar, by_conda = config["gatk3_jar"], DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+# What does not start is refused before any job, not after all mapping.
+java8, reason = gatk3_java.start(jar, config["gatk3_java"], os.environ, by_conda, workflow.is_main_process)
+if reason:
+    sys.exit(f"config: gatk3_jar{jar and f' {jar}'}: {reason}")
+environment |= dict(GPD_JAVA8=java8)
 
 
 def gatk3(wildcards, threads, resources):
@@ -25,9 +20,8 @@ def gatk3(wildcards, threads, resources):
     Where its Java is depends on the machine, so that comes through the environment.
     """
     options = f'{java(wildcards, threads, resources)} -Djava.io.tmpdir="$TMPDIR"'
-    jar = config["gatk3_jar"]
     return f'"$GPD_JAVA8" {options} -jar {shlex.quote(jar)}' if jar else f"gatk3 {options}"
 
 
 # parameters of every rule here; another jar makes other results
-GATK3 = dict(gatk3=gatk3, gatk3_jar=config["gatk3_jar"])
+GATK3 = dict(gatk3=gatk3, gatk3_jar=jar)
