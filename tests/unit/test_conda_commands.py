@@ -17,6 +17,7 @@ OF_COREUTILS = {
     "multiqc_files",
     "sample_map",
 }  # rules of bash and coreutils alone
+CHOICES = {"mapper": ("bwa", "bwa-mem2"), "gatk": ("gatk4", "gatk3")}  # each its own environment
 # those that make one of pieces
 GATHERING = {
     name: command
@@ -32,8 +33,11 @@ def rules() -> Iterator[tuple[str, str, str]]:
         _, *parts = re.split(r"^ *rule (\w+):", path.read_text(), flags=re.MULTILINE)
         for name, text in zip(parts[::2], parts[1::2], strict=True):
             if "envs/" in text:
-                for mapper in ("bwa", "bwa-mem2") if "config['mapper']" in text else ("",):
-                    named = text.replace("{config['mapper']}", mapper).replace("{params.bwa}", mapper)
+                key = re.search(r"envs/{config\['(\w+)'\]}", text)
+                for tool in CHOICES[key[1]] if key else ("",):
+                    named = re.sub(r"{config\['\w+'\]}", tool, text).replace("{params.bwa}", tool)
+                    for other in set(CHOICES["gatk"]) - {tool}:
+                        named = re.sub(rf'{other}=""".*?"""', "", named, flags=re.DOTALL)
                     for word, command in GATHERING.items():
                         named = named.replace(word, command)
                     yield path.stem, name, named

@@ -11,18 +11,19 @@ rule apply_variant_recalibration:
         snps=temp("results/apply_variant_recalibration/snps/{callset}.vcf.gz"),
         snps_tbi=temp("results/apply_variant_recalibration/snps/{callset}.vcf.gz.tbi"),
     conda:
-        "../../../envs/gatk4.yaml"
+        f"../../../envs/{config['gatk']}.yaml"
     threads: 1
     resources:
         mem_mb=4000,
     params:
-        java=java,
+        **GATK,
         snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
         indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],
     shell:
         bound(
             "apply_variant_recalibration",
-            """
+            by_gatk(
+                gatk4="""
             gatk --java-options "{params.java}" ApplyVQSR -R {input.fasta:q} -V {input.vcf:q} -mode SNP \\
                 --recal-file {input.snps_recal:q} --tranches-file {input.snps_tranches:q} \\
                 --truth-sensitivity-filter-level {params.snp_sensitivity} \\
@@ -32,4 +33,13 @@ rule apply_variant_recalibration:
                 --truth-sensitivity-filter-level {params.indel_sensitivity} \\
                 --tmp-dir "$TMPDIR" -O {output.vcf:q}
             """,
+                gatk3="""
+            {params.gatk3} -T ApplyRecalibration -R {input.fasta:q} -input {input.vcf:q} \\
+                -recalFile {input.snps_recal:q} -tranchesFile {input.snps_tranches:q} -mode SNP \\
+                --ts_filter_level {params.snp_sensitivity} -o {output.snps:q}
+            {params.gatk3} -T ApplyRecalibration -R {input.fasta:q} -input {output.snps:q} \\
+                -recalFile {input.indels_recal:q} -tranchesFile {input.indels_tranches:q} -mode INDEL \\
+                --ts_filter_level {params.indel_sensitivity} -o {output.vcf:q}
+            """,
+            ),
         )

@@ -207,11 +207,14 @@ def with_fewer_gaussians(command):
             """.replace("COMMAND", command.strip())
 
 
-def filter_arguments(name_flag, expression_flag):
+def filter_arguments():
     """Hard filters, each guarded by the kind of variant it is meant for; indels are all that is no SNP.
 
     The kind is part of a filter's name, too: of two filters with one name GATK keeps the last, in silence.
     """
+    name_flag, expression_flag = by_gatk(
+        ("--filter-name", "--filter-expression"), ("--filterName", "--filterExpression")
+    )
     guards = {"snps": "vc.isSNP()", "indels": "!vc.isSNP()"}
     return " ".join(
         f"{name_flag} {shlex.quote(f'{GATK_MODE[kind]}_{name}')} "

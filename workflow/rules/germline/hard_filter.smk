@@ -9,18 +9,23 @@ rule hard_filter:
     output:
         **calls_of("hard_filter"),
     conda:
-        "../../../envs/gatk4.yaml"
+        f"../../../envs/{config['gatk']}.yaml"
     threads: 1
     resources:
         mem_mb=4000,
     params:
-        java=java,
-        filters=filter_arguments("--filter-name", "--filter-expression"),
+        **GATK,
+        filters=filter_arguments(),
     shell:
         bound(
             "hard_filter",
-            """
+            by_gatk(
+                gatk4="""
             gatk --java-options "{params.java}" VariantFiltration -R {input.fasta:q} -V {input.vcf:q} \\
                 {params.filters} --tmp-dir "$TMPDIR" -O {output.vcf:q}
             """,
+                gatk3="""
+            {params.gatk3} -T VariantFiltration -R {input.fasta:q} -V {input.vcf:q} {params.filters} -o {output.vcf:q}
+            """,
+            ),
         )

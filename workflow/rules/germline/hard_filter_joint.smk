@@ -15,7 +15,7 @@ rule hard_filter_interval:
         mem_mb=4000,
     params:
         java=java,
-        filters=filter_arguments("--filter-name", "--filter-expression"),
+        filters=filter_arguments(),
     shell:
         bound(
             "hard_filter",

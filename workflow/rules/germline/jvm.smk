@@ -24,6 +24,13 @@ def calling_mb(wildcards, threads):
     return round(min(USUAL_CALLING_MB, max(least, threads * memory_mb() / (workflow.cores or 1))))
 
 
+GATK = dict(java=java)  # parameters of a rule with either GATK
+
+
+def by_gatk(gatk4, gatk3):
+    return gatk3 if config["gatk"] == "gatk3" else gatk4
+
+
 def java_native(wildcards, threads, resources):
     """Options of a walker whose work is native code, outside of the heap: that gets half as much."""
     return java(wildcards, threads, resources, heap_fifths=2)

@@ -11,14 +11,14 @@ rule variant_recalibration:
         idx="results/variant_recalibration/{callset}.{mode}.recal.idx",
         tranches="results/variant_recalibration/{callset}.{mode}.tranches",
     conda:
-        "../../../envs/gatk4.yaml"
+        f"../../../envs/{config['gatk']}.yaml"
     threads: 1
     resources:
         mem_mb=lambda wildcards: vqsr_mb(),
     params:
-        java=java,
+        **GATK,
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
-        resources=resource_arguments("--resource"),
+        resources=resource_arguments(by_gatk("--resource", "-resource")),
         resource_settings=lambda wildcards: config["vqsr"][wildcards.mode]["resources"],
         annotations=lambda wildcards: repeat("-an", config["vqsr"][wildcards.mode]["annotations"]),
         tranches=tranches,
@@ -26,10 +26,19 @@ rule variant_recalibration:
     shell:
         bound(
             "variant_recalibration",
-            with_fewer_gaussians("""
+            with_fewer_gaussians(
+                by_gatk(
+                    gatk4="""
                 gatk --java-options "{params.java}" VariantRecalibrator -R {input.fasta:q} -V {input.vcf:q} \\
                     {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \\
                     --max-gaussians $gaussians --tmp-dir "$TMPDIR" \\
                     -O {output.recal:q} --tranches-file {output.tranches:q}
-                """),
+                """,
+                    gatk3="""
+                {params.gatk3} -T VariantRecalibrator -R {input.fasta:q} -input {input.vcf:q} \\
+                    {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \\
+                    --maxGaussians $gaussians -recalFile {output.recal:q} -tranchesFile {output.tranches:q}
+                """,
+                )
+            ),
         )

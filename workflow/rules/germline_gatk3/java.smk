@@ -25,3 +25,4 @@ def gatk3(wildcards, threads, resources):
 
 # parameters of every rule here; another jar makes other results
 GATK3 = dict(gatk3=gatk3, gatk3_jar=jar)
+GATK = by_gatk(GATK, GATK3)
