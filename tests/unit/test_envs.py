@@ -13,13 +13,13 @@ ENVS = {path.stem: path for path in (ROOT / "envs").glob("*.yaml")}
 
 # environments of rules that are still to be written
 AHEAD = {"cufflinks", "cummerbund", "gffread", "hisat2", "tophat"}
-MAPPERS = ("bwa", "bwa-mem2")  # of which the config names one
+CHOICES = (("mapper", "bwa"), ("mapper", "bwa-mem2"), ("gatk", "gatk3"), ("gatk", "gatk4"))
 
 
 def used_by_rules() -> set[str]:
     rules = (ROOT / "workflow").rglob("*.smk")
-    texts = (rule.read_text().replace("{config['mapper']}", mapper) for rule in rules for mapper in MAPPERS)
-    return {Path(name).stem for text in texts for name in re.findall(r"envs/(\S+?\.yaml)", text)}
+    texts = (rule.read_text().replace(f"{{config['{key}']}}", tool) for rule in rules for key, tool in CHOICES)
+    return {Path(name).stem for text in texts for name in re.findall(r"envs/([\w-]+\.yaml)", text)}
 
 
 @pytest.mark.parametrize("name", sorted(ENVS))
