@@ -93,13 +93,13 @@ def _scan(lines: Iterable[str]) -> Annotation:
 
 def compare(annotation: Annotation, contigs: Iterable[str], fasta: str) -> tuple[list[str], list[str]]:
     """Errors and warnings, as phrases that follow the annotation's path."""
-    known = list(contigs)
-    lacking = [name for name in annotation.exons if name not in set(known)]
+    known = dict.fromkeys(contigs)
+    lacking = [name for name in annotation.exons if name not in known]
     warnings = []
     if annotation.format == "GFF3":
         warnings.append("is GFF3, where the Tuxedo tools want GTF: gffread converts it to results/reference/genes.gtf")
     if len(lacking) == len(annotation.exons):
-        has = f"is on contigs {_few(lacking)}, none of which the reference {fasta} has (it has {_few(known)})"
+        has = f"is on contigs {_few(lacking)}, none of which the reference {fasta} has (it has {_few(list(known))})"
         return [f"{has}: use files of one genome build"], warnings
     if lacking:
         lost = sum(annotation.exons[name] for name in lacking)
