@@ -4,16 +4,16 @@
 # the calls of both: it is what the workflow has to beat, and owes nothing to the workflow's rules.
 #
 #   baseline.sh prepare COHORT                             once: the indexes of COHORT/genome.fa
-#   baseline.sh call COHORT OUTPUT JOBS WALKERS            OUTPUT/SAMPLE/calls.vcf.gz
+#   baseline.sh call COHORT OUTPUT JOBS TINY               OUTPUT/SAMPLE/calls.vcf.gz
 #
-# COHORT is what simulate_cohort.py wrote. WALKERS, in one word with blanks, are those that the JVM's first compiler
-# alone suits. All paths are absolute.
+# COHORT is what simulate_cohort.py wrote. TINY: True where the JVM's first compiler alone suits HaplotypeCaller, too.
+# All paths are absolute.
 set -euo pipefail
 
 # GATK on one thread: walk WALKER ARGUMENTS...
 walk() {
     local options="-Xmx3g -XX:+UseSerialGC"
-    case " $first_compiler " in *" $1 "*) options+=" -XX:TieredStopAtLevel=1" ;; esac
+    [ "$1 $tiny" = "HaplotypeCaller False" ] || options+=" -XX:TieredStopAtLevel=1"
     gatk --java-options "$options" "$@"
 }
 
@@ -60,11 +60,11 @@ case $1 in
         bwa index "$genome"
         ;;
     call)
-        first_compiler=$5
+        tiny=$5
         mkdir -p "$3"
         cd "$3"
         export -f walk call
-        export cohort genome first_compiler
+        export cohort genome tiny
         tail -n +2 "$cohort/samples.tsv" \
         | xargs -P "$4" -I {} bash -euo pipefail -c 'call "$1" > "$1.log" 2>&1' - {} \
         || { tail -n 5 ./*.log >&2; exit 1; }

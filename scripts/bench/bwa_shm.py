@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 from benches import measurements
 from benches.measurements import Measurement
 
@@ -56,7 +57,8 @@ def map_reads(folder: Path, count: int, shared: bool) -> tuple[float, float, flo
         process.stdin.write(reads)
         process.stdin.flush()
     # bwa takes its reads when its index is loaded, and waits for more: what a pipe holds is less than the rest
-    memory_mib = sum(anonymous_mib(process.pid) for process in processes)
+    memory = [psutil.Process(process.pid).memory_info() for process in processes]
+    memory_mib = sum((each.rss - each.shared) / 2**20 for each in memory)
     memory_mib += sum(segment.stat().st_size / 2**20 for segment in SHM.glob("bwaidx-gpd-*"))
     for process in processes:
         process.stdin.close()
@@ -70,12 +72,6 @@ def map_reads(folder: Path, count: int, shared: bool) -> tuple[float, float, flo
     wall_s = time.perf_counter() - began
     subprocess.run([*script, "free"], env=environment, check=True)
     return wall_s, cpu_s, memory_mib, set(map(digest, outputs))
-
-
-def anonymous_mib(pid: int) -> float:
-    """The memory that a process has for itself."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("RssAnon:")[2].split()[0]) / 1024
 
 
 def digest(sam: Path) -> str:

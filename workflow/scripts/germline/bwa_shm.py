@@ -36,9 +36,8 @@ from typing import NoReturn
 sys.path.insert(0, str(Path(os.environ["GPD_LAUNCH"]).parents[1]))
 
 from launcher.limits import limits
-from launcher.processes import stat_fields
 from launcher.runtime import lifted, open_file, runtime_dir
-from launcher.system import LauncherError, boot_id, read_text, say
+from launcher.system import LauncherError, say
 
 SHM = Path("/dev/shm")  # where glibc's shm_open looks
 CONTROL = SHM / "bwactl"  # bwa's list
@@ -141,14 +140,10 @@ def lock_of_users(folder: Path, name: str) -> int:
 # --- loading ---
 
 
-def mark(name: str) -> str:
-    """What tells a segment that was loaded to its end from any other under its name."""
-    stat = segment(name).stat()
-    return f"{boot_id()} {stat.st_ino} {stat.st_size} {stat.st_ctime_ns}"
-
-
 def is_loaded(folder: Path, name: str) -> bool:
-    return segment(name).exists() and read_text(folder / f"{name}.loaded") == mark(name)
+    """Tell whether an index was loaded to its end: a file is made then, and no segment that is younger is that one."""
+    shared, loaded = segment(name), folder / f"{name}.loaded"
+    return shared.exists() and loaded.exists() and loaded.stat().st_mtime_ns >= shared.stat().st_ctime_ns
 
 
 def require_room(size: int) -> None:
@@ -179,7 +174,7 @@ def load(folder: Path, name: str, files: dict[str, Path], users: int) -> None:
             forget(name)
             errors = [line for line in done.stderr.splitlines() if line.startswith("[E::")]
             raise NotSharedError(f"bwa shm ended with {done.returncode}: {' '.join(errors) or 'it gave no reason'}")
-        (folder / f"{name}.loaded").write_text(mark(name))
+        (folder / f"{name}.loaded").touch()
 
 
 def run(prefix: str, command: list[str]) -> NoReturn:
@@ -222,15 +217,10 @@ def free_unused(folder: Path, linger_s: float) -> int:
     return left
 
 
-def client(folder: Path, pid: int) -> Path:
-    """The file that stands for a job's shell: its pid may become another process's, which started later."""
-    return folder / f"client-{pid}-{(stat_fields(pid) or [0] * 20)[19]}"
-
-
 def has_clients(folder: Path) -> bool:
-    """Tell whether a job that started the guard is still there: its bwa may be about to start."""
+    """Tell whether the shell of a job that started the guard is still there: its bwa may be about to start."""
     for path in folder.glob("client-*"):
-        if path != client(folder, int(path.name.split("-")[1])):
+        if not Path("/proc", path.name.removeprefix("client-")).exists():
             path.unlink()
     return any(folder.glob("client-*"))
 
@@ -239,7 +229,7 @@ def start_guard() -> None:
     """Start the guard, if there is none: a process of nobody's, that neither a job nor a run takes with it."""
     folder = shared_folder()
     with alone(folder):
-        client(folder, os.getppid()).touch()
+        (folder / f"client-{os.getppid()}").touch()
         seat = open_file(folder / "guard")
         try:
             fcntl.flock(seat, fcntl.LOCK_EX | fcntl.LOCK_NB)
