@@ -1,4 +1,4 @@
-"""Stretches of reads that TopHat lost: found wherever they lie, and nothing found where reads are merely poor."""
+"""Blocks of reads that TopHat lost: found wherever they lie, and nothing found where reads are merely poor."""
 
 import random
 import sys

@@ -30,7 +30,7 @@ def priority_of(number, together):
     """The priority of the jobs of rule `number`, where the last samples, `together` of them, go side by side."""
 
     def priority(wildcards):
-        refuse_groups()  # once: the first that is asked when groups are known, and before any job
+        refuse_groups()  # once: priorities are the first that Snakemake evaluates when groups are known
         position = positions().get(wildcards.get("sample", wildcards.get("callset")))
         if position is None:
             return len(samples) ** 2 * len(in_order)

@@ -131,7 +131,7 @@ def preparations():
 
 
 def mapping_statistics():
-    """What says how each sample's reads map; a file of each sample, in their order."""
+    """Files with each sample's mapping rate, in the order of the samples."""
     return expand("results/samtools_stats/{sample}.txt", sample=samples)
 
 

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 BATCH_BASES = 100_000_000  # what bwa takes at once, whatever its threads (-K): its results depend on it
 INDEX_BYTES_A_BASE = {"bwa": 1.75, "bwa-mem2": 5.5}
-# samtools markdup goes by what fixmate notes of mates; whether they are a proper pair, bwa has said
+# samtools markdup needs the mate tags of fixmate, which keeps bwa's flag for proper pairs (-p)
 TO_BAM = {"sambamba": "samtools view -u -", "samtools": "samtools fixmate -m -p -O bam,level=0 - -"}
 LARGE_LANE = 20  # gigabases
 SHARED_BYTES = 1 << 30  # how large an index is shared by itself: loading a smaller one again costs little
@@ -18,7 +18,7 @@ bwa_files += filter(None, [inputs.alt_file(config["reference"]) if own_index els
 # what a job that maps wants besides, where the index is not ours
 checked = ["results/reference/bwa_index.txt"] if own_index else []
 
-# rules of which jobs are asked what they ask for, by the names that they have in a workflow which uses this as a module
+# rules whose resources are looked up, by the names that they have in a workflow which uses this as a module
 SIZED = ("map_and_sort", "take_alignment", "haplotype_caller")
 renamed = {name: workflow.modifier.modify_rulename(name) for name in SIZED}
 
@@ -70,7 +70,7 @@ def index_bytes():
 
 @cache
 def memory_mb():
-    """What jobs on this machine may take: what Snakemake was told, else what there is."""
+    """Memory for jobs on this machine: the limit of --resources, else all that there is."""
     limit = workflow.global_resources.get("mem_mb")
     return limits()["memory_mib"] * 1.048576 if limit is None or limit.value is None else limit.value
 
@@ -136,11 +136,7 @@ def mapped_at_once():
 
 @cache
 def shares_index():
-    """Whether bwa's index is one for all (bwa_shm).
-
-    By itself only where it is large and each job's own would not fit in: bwa maps more slowly with a shared one
-    (profiles/README.md). And only for jobs on this machine.
-    """
+    """Whether bwa's index is one for all (bwa_shm); `auto` shares a large one where each job's own would not fit in."""
     if config["mapper"] != "bwa":
         return False
     if config["bwa_shm"] != "auto":
@@ -180,7 +176,7 @@ def bwa(wildcards, input, threads):
 
 
 def index_guard(wildcards, threads):
-    """What starts the process that frees the shared index when nobody uses it."""
+    """The command that starts the guard of the shared index."""
     return f'{PYTHON} "$GPD_BWA_SHM" guard;' if shares_index() else ""
 
 

@@ -17,7 +17,7 @@ rule mark_duplicates:
         mem_mb=8000,
     params:
         min_mapped=min_mapped,
-    # The larger tables keep a human genome from spilling into thousands of temporary files. What it counts it only says.
+    # The larger tables keep a human genome from spilling into thousands of temporary files. It prints its counts and writes no file of them.
     shell:
         bound(
             "mark_duplicates",

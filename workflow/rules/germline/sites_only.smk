@@ -1,6 +1,6 @@
 # What VQSR sees of a joint call set: its sites without genotypes, for models need no more, and a cohort's genotypes are nearly
 # all of its call set. Sites where more samples are heterozygous than chance allows, as where reads of two loci are mapped
-# to one, are marked, and VQSR passes over them. No filter for single samples: one alone says nothing of that.
+# to one, are marked, and VQSR passes over them. Single samples have no such filter: one alone shows no excess.
 
 EXCESS_HET = f"--filter-name ExcessHet --filter-expression 'ExcessHet > {config['excess_het']:f}'"
 

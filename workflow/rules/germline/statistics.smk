@@ -2,7 +2,7 @@
 
 
 rule bcftools_stats:
-    """Of variants that pass the filters, and of all records: of those Ti/Tv tells nothing of the calls that are used."""
+    """Of variants that pass the filters, and of all records, whose Ti/Tv is not that of the calls in use."""
     input:
         calls,
     output:

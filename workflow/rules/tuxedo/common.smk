@@ -3,7 +3,7 @@ from snakemake.logging import logger
 
 GENES, MASK = "results/reference/genes.gtf", "results/reference/mask.gtf"
 FINAL_BAM = "results/align/{sample}.bam"
-# what MultiQC tells an aligner's summary by: HISAT2's by its content, TopHat's by its name
+# MultiQC recognises HISAT2's summary by its content, TopHat's by its name
 SUMMARY = {"hisat2": "results/align/{sample}.summary.txt", "tophat2": "results/align/{sample}.align_summary.txt"}
 HISAT2_INDEX = [f".{part}.ht2" for part in range(1, 9)]
 TABLES = (
@@ -108,7 +108,7 @@ def preparations():
 
 
 def mapping_statistics():
-    """What says how each sample's reads map, a file of each sample, and another: TopHat's alignments lack reads."""
+    """Files with each sample's mapping rate, and counts of all its reads: TopHat's alignments lack some."""
     return [
         *expand("results/samtools_stats/{sample}.txt", sample=samples),
         *expand("results/align/{sample}.json", sample=samples),
