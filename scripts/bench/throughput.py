@@ -24,10 +24,10 @@ from benches.measurements import Measurement
 from benches.runs import CALLS, run_bench
 
 from gpd.commands import demo
-from gpd.lab import single_run, runner
+from gpd.lab import runner, single_run
 from gpd.machines import launcher
-from gpd.records.run_spec import INDEPENDENT, SHARED
 from gpd.records.run import Settings
+from gpd.records.run_spec import INDEPENDENT, SHARED
 from gpd.tables import collect
 
 BASELINE = Path(__file__).with_name("baseline.sh")
