@@ -14,7 +14,7 @@ from fuzzing import FEW, MANY, SEED, YAML, Target, as_json, as_table, as_yaml, c
 from hypothesis import strategies as st
 from launcher import show
 from launching import TOPOLOGIES as FOLDER
-from test_inputs import SCHEMAS, bam, bgzip, cram, fastq, tabix
+from test_inputs import SCHEMAS, bam, bgzip, cram, fastq
 from test_ledger_command import killed, record
 
 from gpd.commands import ledger as ledger_command
@@ -103,7 +103,7 @@ def judge_sheets(folder: Path):
             path.write_bytes(content)
         given = {"samples": str(paths[0]), "units": str(paths[1]), "reference": {"fasta": "x"}, "known_sites": ["x"]}
         cohort = tables.read_cohort(given, SCHEMAS)
-        errors = cohort.errors or inputs.file_errors(cohort.units, cohort.config, {})
+        errors = cohort.errors or inputs.read_file_errors(cohort.units, cohort.config, {})
         assert errors or (cohort.samples and all(cohort.units.values()))
         return [tables.one_line(error) for error in errors]
 
@@ -155,10 +155,10 @@ def judge_reads(folder: Path):
         for path, content in zip(paths.values(), files, strict=True):
             Path(path).write_bytes(content)
         row = {"table": "units.tsv", "line": 2, "sample_name": "S1", "bam": "", **paths}
-        yield from map(tables.one_line, inputs.file_errors({"S1": {"L1": row}}, {}, {}))
+        yield from map(tables.one_line, inputs.read_file_errors({"S1": {"L1": row}}, {}, {}))
         for path in paths.values():
             try:
-                with inputs._opened(path) as text:
+                with inputs.opened(path) as text:
                     reads.require_whole("r.fq", reads.copy(text, io.BytesIO(), reads.Names()))
             except (reads.ReadsLostError, inputs.InputError) as error:
                 yield tables.one_line(str(error))
@@ -175,7 +175,6 @@ FORMATS = {
     "x.bed": (b"chr1\t0\t5\t1\n",),
     "x.interval_list": (b"@HD\nchr1\t1\t5\t+\t2\n",),
     "x.list": (b"chr1:1-5\nchr2\n",),
-    "x.tbi": (tabix("chr1"),),
     "x.ann": (b"16 2 11\n0 chr1 (null)\n0 12 0\n0 chr2 (null)\n12 4 0\n",),
 }
 
@@ -186,26 +185,21 @@ def judge_formats(folder: Path):
         path = folder / name
         path.write_bytes(content)
         (folder / "x.fa").exists() or (folder / "x.fa").write_bytes(FASTA)
-        (folder / "i.vcf.gz").write_bytes(bgzip(VCF) + inputs.BGZF_END)
-        (folder / "i.vcf.gz.tbi").write_bytes(content if name == "x.tbi" else b"")
         contigs = {"chr1": 12, "chr2": 4}
         config = {"reference": {"fasta": str(folder / "x.fa"), "bwa_index": ""}, "bam_input": "keep", "filter": "none"}
         config |= {"known_sites": [], "known_indels": [], "intervals": "", "ploidy_regions": ""}
         row = {"table": "units.tsv", "line": 2, "sample_name": "S1", "fq1": "", "fq2": "", "bam": str(path)}
         match path.suffix:
             case ".bam" | ".cram":
-                errors = inputs.file_errors({"S1": {"L1": row}}, config, contigs)
+                errors = inputs.read_file_errors({"S1": {"L1": row}}, config, contigs)
             case ".vcf" | ".gz":
                 errors = inputs.vcf_errors(config | {"known_sites": [str(path)]}, contigs)
-            case ".tbi":
-                errors = inputs.vcf_errors(config | {"known_sites": [str(folder / "i.vcf.gz")]}, contigs)
             case ".fa":
                 errors = inputs.read_reference(config["reference"])[1]
             case ".ann":
                 errors = inputs.index_errors(config["reference"] | {"bwa_index": str(folder / "x")}, contigs)
             case _:
-                errors = inputs.interval_errors(config | {"intervals": str(path)}, contigs)
-                errors += inputs.ploidy_errors(config | {"ploidy_regions": str(path)}, contigs)
+                errors = inputs.interval_errors(config | {"intervals": str(path), "ploidy_regions": str(path)}, contigs)
         return [tables.one_line(error) for error in errors]
 
     return judge

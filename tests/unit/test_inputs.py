@@ -102,17 +102,6 @@ def vcf(*contigs, header=()):
     return "\n".join(lines + [f"{contig}\t10\t.\tA\tC\t50\tPASS\t." for contig in contigs]).encode() + b"\n"
 
 
-def tabix(*contigs, empty=()):
-    """An index of one bin a contig; `empty` contigs are named but have none."""
-    names = b"".join(name.encode() + b"\0" for name in (*contigs, *empty))
-    data = b"TBI\1" + struct.pack("<8i", len(contigs) + len(empty), 2, 1, 2, 0, 35, 0, len(names)) + names
-    for _ in contigs:
-        data += struct.pack("<i", 1) + struct.pack("<Ii", 4681, 1) + struct.pack("<QQ", 0, 100)
-        data += struct.pack("<iQ", 1, 0)
-    data += struct.pack("<ii", 0, 0) * len(empty)
-    return bgzip(data) + inputs.BGZF_END
-
-
 class Project:
     """A working directory with good inputs, of which a test spoils one."""
 
@@ -155,6 +144,7 @@ FQ2 = "units.tsv line 2: sample S1: fq2 r2.fq.gz "
 BAM = "units.tsv line 2: sample S1: bam s1.bam "
 KNOWN = "config: known_sites dbsnp.vcf "
 NAMED = "a name is made of letters, digits, '.', '_' and '-', and starts with a letter or digit"
+SAME = ": they must hold the same reads in the same order"
 CUT = "is cut off: its compressed data ends too early; copy or create it again"
 BUILD = ": use files of one genome build"
 LACKS = f"that the reference genome.fa lacks (it has chr20, chr21){BUILD}"
@@ -501,24 +491,21 @@ def test_mates_of_different_number(project, kept):
     names = [f"read{number}" for number in range(1, 41)]
     for mate, count in zip((1, 2), kept, strict=True):
         project.write(f"r{mate}.fq.gz", gzip.compress(fastq(names[:count], mate)))
-    assert project.errors() == [
-        f"{FQ2}has {kept[1]} reads, but fq1 r1.fq.gz has {kept[0]}: they must hold the same reads"
-    ]
+    one, two = ("read read16" if count > 15 else "no read" for count in kept)
+    assert project.errors() == [f"{FQ2}has {two} in record 16, but fq1 r1.fq.gz has {one}{SAME}"]
 
 
-def test_a_read_lost_in_the_middle_is_reported_by_both_counts(project):
+def test_a_read_lost_in_the_middle_is_reported_where_it_was(project):
     names = [f"read{number}" for number in range(1, 41) if number != 9]
     project.write("r1.fq.gz", gzip.compress(fastq(names, 1)))
-    assert project.errors() == [FQ2 + "has 40 reads, but fq1 r1.fq.gz has 39: they must hold the same reads"]
+    assert project.errors() == [f"{FQ2}has read read9 in record 9, but fq1 r1.fq.gz has read read10{SAME}"]
 
 
 def test_mates_in_different_order(project):
     names = [f"read{number}" for number in range(1, 41)]
     names[4], names[5] = names[5], names[4]
     project.write("r2.fq.gz", gzip.compress(fastq(names, 2)))
-    assert project.errors() == [
-        FQ2 + "has read read6 in record 5, but fq1 r1.fq.gz has read5: they must be in the same order"
-    ]
+    assert project.errors() == [f"{FQ2}has read read6 in record 5, but fq1 r1.fq.gz has read read5{SAME}"]
 
 
 def test_both_files_of_a_pair_are_reported(project):
@@ -534,11 +521,10 @@ def test_every_bad_unit_is_reported(project):
 
 
 class TestLargeFiles:
-    """Files over the limit are looked at in their head and tail only."""
+    """Of each file the head and the tail are looked at."""
 
     @pytest.fixture(autouse=True)
     def low_limits(self, monkeypatch):
-        monkeypatch.setattr(inputs, "WHOLE_FILE", 100)
         monkeypatch.setattr(inputs, "HEAD_READS", 10)
 
     def test_good(self, project):
@@ -550,15 +536,11 @@ class TestLargeFiles:
 
     def test_faults_in_the_head(self, project):
         project.write("r1.fq.gz", gzip.compress(project.reads[1].replace(b"@read7/", b"@other/")))
-        assert project.errors() == [
-            FQ2 + "has read read7 in record 7, but fq1 r1.fq.gz has other: they must be in the same order"
-        ]
+        assert project.errors() == [f"{FQ2}has read read7 in record 7, but fq1 r1.fq.gz has read other{SAME}"]
 
     def test_few_mates(self, project):
         project.write("r2.fq.gz", gzip.compress(fastq(["read1", "read2"], 2)))
-        assert project.errors() == [
-            FQ2 + "has 2 reads, but fq1 r1.fq.gz has at least 10: they must hold the same reads"
-        ]
+        assert project.errors() == [f"{FQ2}has no read in record 3, but fq1 r1.fq.gz has read read3{SAME}"]
 
     def test_cut_in_its_first_block(self, project):
         project.write("r1.fq.gz", gzip.compress(project.reads[1])[:30])
@@ -571,20 +553,6 @@ class TestLargeFiles:
         assert project.errors() == []
         project.write("r2.fq.gz", bgzip(fastq(many, 2))[:-5])
         assert project.errors() == [FQ2 + "is cut off: it ends inside a compressed block; copy or create it again"]
-
-
-def test_sum_of_files_that_are_read_whole_is_bounded(project, monkeypatch):
-    monkeypatch.setattr(inputs, "HEAD_READS", 10)
-    packed = gzip.compress(project.reads[1][:-300])
-    for lane in (1, 2):
-        project.write(f"lane{lane}.fq.gz", packed)
-    project.write("units.tsv", "sample_name\tunit_name\tfq1\nS1\tL1\tlane1.fq.gz\nS1\tL2\tlane2.fq.gz\n")
-    for total, lanes in ((2 * len(packed), [1, 2]), (2 * len(packed) - 1, [1]), (len(packed) - 1, [])):
-        monkeypatch.setattr(inputs, "WHOLE_TOTAL", total)
-        fault = "is cut off inside record 38"
-        assert project.errors() == [
-            f"units.tsv line {lane + 1}: sample S1: fq1 lane{lane}.fq.gz {fault}" for lane in lanes
-        ]
 
 
 # --- BAM and CRAM ---
@@ -630,17 +598,13 @@ def test_alignments(project, form, header, faults):
         (bam(REFERENCE)[:-28], ["is cut off: the end marker of BAM is missing; copy or create it again"]),
         (bam(REFERENCE)[:60], [CUT]),
         (cram(REFERENCE)[:-38], ["is cut off: the end marker of CRAM is missing; copy or create it again"]),
-        (cram(REFERENCE)[:60], ["is cut off: the end marker of CRAM is missing; copy or create it again"]),
-        (
-            cram(REFERENCE)[:60] + inputs.CRAM_ENDS[0],
-            ["is damaged: its header cannot be read; copy or create it again"],
-        ),
+        (cram(REFERENCE)[:60], ["is damaged or cut off: its header cannot be read; copy or create it again"]),
         (
             cram(REFERENCE, version=1),
             ["is CRAM version 1, of which no header can be read here: convert it to version 3"],
         ),
     ],
-    ids=["SAM", "BAM without end", "cut BAM", "CRAM without end", "cut CRAM", "damaged CRAM", "old CRAM"],
+    ids=["SAM", "BAM without end", "cut BAM", "CRAM without end", "cut CRAM", "old CRAM"],
 )
 def test_files_that_are_no_whole_alignments(project, content, faults):
     project.write_bam(content)
@@ -653,9 +617,9 @@ def test_files_that_are_no_whole_alignments(project, content, faults):
 def test_headers_of_cram_however_they_are_packed(project, version, method, count):
     contigs = {f"chr{number}": 1000 + number for number in range(count)}
     project.write("s1.cram", cram(contigs, version=version, method=method))
-    header, found = inputs.read_cram_header("s1.cram")
-    assert found == contigs
-    assert ["@RG", "ID:0", "SM:S1"] in header
+    header = inputs.read_header("s1.cram")
+    assert {fields["SN"]: int(fields["LN"]) for kind, fields in header if kind == "@SQ"} == contigs
+    assert ("@RG", {"ID": "0", "SM": "S1"}) in header
 
 
 @pytest.mark.parametrize("form", [bam, cram])
@@ -782,12 +746,7 @@ ANNOTATION = "800 2 11\n0 chr20 (null)\n0 500 0\n0 chr21 a comment\n500 300 0\n"
             f"gives contig chr20 a length of 499, but the reference genome.fa 500{BUILD}",
         ),
         ("chr20", "20", f"names contig 20 {LACKS}"),
-        (
-            "2 11\n0 chr20 (null)\n0 500 0\n0 chr21 a comment\n500 300 0\n",
-            "1 11\n0 chr20 (null)\n0 500 0\n",
-            f"lacks contig chr21 of the reference genome.fa{BUILD}",
-        ),
-        ("0 chr21 a comment\n500 300 0\n", "", "is not the .ann file of a whole index: make the index again"),
+        ("0 chr21 a comment\n500 300 0\n", "", f"lacks contig chr21 of the reference genome.fa{BUILD}"),
         ("500 300 0\n", "", "is not the .ann file of a whole index: make the index again"),
         ("300", "?", "is not the .ann file of a whole index: make the index again"),
     ],
@@ -812,25 +771,24 @@ def test_an_index_of_another_reference(project, old, new, fault):
         (gzip.compress(vcf("chr20"), mtime=0), []),
         (bgzip(vcf("chr20")) + inputs.BGZF_END, []),
         (bgzip(vcf("chr20")), ["is cut off: the end marker of bgzip is missing; copy or create it again"]),
-        (cut(gzip.compress(vcf("chr20"), mtime=0)), [CUT]),
         (b"", ["is empty (0 bytes)"]),
         (b"chr20\t1\n", ["is not VCF: it starts with 'chr20\\t1'"]),
         (b"##fileformat=VCFv4.2\nchr20\t1\n", ["is not VCF: it has no line that starts with #CHROM"]),
-        (vcf("chr20", "chr21")[:-20], ["is damaged or cut off: record 2 has fewer than 8 columns"]),
+        (vcf("chr20", "chr21")[:-20], ["is damaged or cut off: its last line has fewer than 8 columns"]),
         (
             vcf("20", "chr21"),
             [f"names contig 20 {LACKS}"],
         ),
         (
-            vcf("1", "2", "3", "4"),
-            [f"names contigs 1, 2, 3, ... {LACKS}"],
+            vcf("20", header=("19", "20")),
+            [f"names contig 20 {LACKS}"],
         ),
         (
             vcf("chr20", header=("chr20,length=64444167",)),
             [f"gives contig chr20 a length of 64444167, but the reference genome.fa 500{BUILD}"],
         ),
         (
-            vcf("chr21", "chr20"),
+            vcf("chr20", header=("chr21", "chr20")),
             ["has contig chr21 where the reference genome.fa has chr20: sort it by the order of the reference"],
         ),
     ],
@@ -851,40 +809,6 @@ def test_only_the_files_of_the_chosen_route_are_checked(project):
     assert project.errors(vqsr=vqsr, filter="vqsr") == [
         f"config: vqsr.{kind}.resources.hapmap.vcf hapmap.vcf does not exist" for kind in ("snps", "indels")
     ]
-
-
-def test_index_names_the_contigs_of_a_vcf(project):
-    project.write("dbsnp.vcf", bgzip(vcf("chr20")) + inputs.BGZF_END)
-    project.write("dbsnp.vcf.tbi", tabix("chr20", "chr7", empty=("chr8",)))
-    assert project.errors() == [f"{KNOWN}names contig chr7 {LACKS}"]
-    os.utime("dbsnp.vcf.tbi", (1, 1))
-    assert project.errors() == []
-
-
-@pytest.mark.parametrize(
-    "content", [tabix("chr20")[:28], b"TBI", bgzip(b"TBI\1"), bgzip(gzip.decompress(tabix("chr20"))[:60])]
-)
-def test_damaged_index_of_a_vcf(project, content):
-    project.write("dbsnp.vcf.tbi", content)
-    assert project.errors() == [KNOWN + "has an index dbsnp.vcf.tbi that is damaged or not of tabix: delete the index"]
-
-
-@pytest.mark.parametrize(
-    ("content", "faults"),
-    [
-        (vcf("chr20", header=("chr1", "chr20", "chr21")), []),
-        (vcf("chr20", "20"), []),
-        (vcf("20"), ["contig 20"]),
-        (vcf("20", header=("19", "20")), ["contig 20"]),
-        (vcf("chr20", header=("chr21", "chr20")), ["where"]),
-    ],
-)
-def test_large_vcf_without_an_index(project, monkeypatch, content, faults):
-    monkeypatch.setattr(inputs, "WHOLE_FILE", 10)
-    project.write("dbsnp.vcf", content)
-    lines = project.errors()
-    assert len(lines) == len(faults)
-    assert all(fault in line for fault, line in zip(faults, lines, strict=True))
 
 
 # --- intervals, jar ---
@@ -932,7 +856,7 @@ COLUMN = "has no ploidy, a whole number from 1, in column"
         ("p.bed", "", "is empty (0 bytes)"),
         ("p.interval_list", "@HD\tVN:1.6\nchr20\t1\t500\t+\t1\n", None),
         ("p.interval_list", "chr20\t1\t500\t+\tx\n", f"{COLUMN} 5 of line 1"),
-        ("p.list", "chr20\n", "has a name that GATK does not know: end it in .bed or .interval_list"),
+        ("p.list", "chr20\n", "must end in what it is, as GATK expects: .bed, .interval_list"),
     ],
 )
 def test_ploidy_regions(project, name, content, fault):
@@ -1002,13 +926,6 @@ def test_of_a_named_index_its_own_alt_file_counts(project):
     assert "there is no index.alt" in alt_lines(project, "chr1_alt", bwa_index="index")[1][0]
     project.write("index.alt", "chr1_alt\t0\tchr20\t1\n")
     assert alt_lines(project, "chr1_alt", bwa_index="index") == ([], [])
-
-
-def test_an_alt_file_of_another_genome_is_refused(project):
-    project.write("genome.fa.alt", "alt9\t0\tchr20\t1\n")
-    assert alt_lines(project, "chr1_alt")[0] == [
-        "config: reference genome.fa.alt names no contig of genome.fa: take the one of this genome, or remove it"
-    ]
 
 
 def test_missing_intervals_and_jar(project):
