@@ -55,7 +55,7 @@ def test_a_nasty_name_is_let_through(name):
         ("cohort", "is what all samples together are called; give the sample another name"),
         ("A" * 100, "must not end in the same letters 20 times over"),
         ("S1_" + "01" * 20, "must not end in the same letters 20 times over"),
-        ("".join(f"{n:02}" for n in range(51)), "is longer than 100 characters"),
+        ("".join(f"{n:02}" for n in range(51)), "is too long"),
         ("..", "starts with a letter or digit"),
         ("S 1", "is made of letters"),
     ],

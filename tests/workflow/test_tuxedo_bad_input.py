@@ -119,7 +119,7 @@ def mask_as_gff3(experiment: Experiment) -> str:
 
 def packages_of_none(experiment: Experiment) -> str:
     experiment.config["max_bundle_frags"] = 0
-    return "config: max_bundle_frags: 0 must be at least 1"
+    return "config: max_bundle_frags: 0 is less than the minimum of 1"
 
 
 def aligned_unit(experiment: Experiment) -> str:
