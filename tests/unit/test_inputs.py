@@ -409,7 +409,10 @@ def cut(data, part=0.6):
         (lambda reads: gzip.compress(reads[:-60]), "is cut off inside record 40"),
         (lambda reads: gzip.compress(reads[:-3]), "is cut off inside record 40"),
         (lambda reads: gzip.compress(b">chr1\nACGT\n"), "is FASTA, not FASTQ: it holds no base qualities"),
-        (lambda reads: gzip.compress(b"PK\x03\x04 zip\n"), "is not FASTQ: it starts with 'PK\\x03\\x04 zip'"),
+        (
+            lambda reads: gzip.compress(b"PK\x03\x04 zip\n"),
+            "is not FASTQ at record 1, which starts with 'PK\\x03\\x04 zip', not with @",
+        ),
         (lambda reads: gzip.compress(b"@a\nACGT\n+\nIII\n"), "has 4 bases but 3 base qualities in record 1"),
         (
             lambda reads: gzip.compress(b"@a\nACGT\nACGT\n+\nIIII\nIIII\n"),

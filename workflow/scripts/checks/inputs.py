@@ -226,9 +226,7 @@ def _fastq_names(stream: io.BufferedIOBase) -> Iterator[bytes]:
 def _record_fault(number: int, header: bytes, sequence: bytes, plus: bytes, quality: bytes) -> str:
     if number == 1 and header[:1] == b">":
         return "is FASTA, not FASTQ: it holds no base qualities"
-    if number == 1 and header[:1] != b"@":
-        return f"is not FASTQ: it starts with {_shown(header)}"
-    if not quality.endswith(b"\n"):
+    if header[:1] == b"@" and not quality.endswith(b"\n"):
         return f"is cut off inside record {number}"
     if header[:1] != b"@":
         return f"is not FASTQ at record {number}, which starts with {_shown(header)}, not with @"

@@ -76,11 +76,11 @@ def unpacked(fastq: str) -> Iterator[BinaryIO]:
     pipe = subprocess.PIPE
     with subprocess.Popen(["gzip", "-cdf", "--", fastq], CHUNK_BYTES, stdout=pipe, stderr=pipe) as gzip:
         yield gzip.stdout
-        said = gzip.stderr.read().decode(errors="replace").strip()
+        complaint = gzip.stderr.read().decode(errors="replace").strip()
     if gzip.returncode < 0:
         raise ReadsLostError(f"{fastq}: not read to its end: {signal.Signals(-gzip.returncode).name} to gzip")
     if gzip.returncode != 0:
-        raise ReadsLostError(f"{fastq}: damaged or truncated: {said}")
+        raise ReadsLostError(f"{fastq}: damaged or truncated: {complaint}")
 
 
 @contextmanager
@@ -197,7 +197,7 @@ def compare_sample(bam: Path, units: dict[Path, dict]) -> None:
         raise ReadsLostError(f"{bam} holds {found} alignments, its units {expected}")
 
 
-def parse(argv: list[str]) -> argparse.Namespace:
+def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     subcommands = parser.add_subparsers(dest="subcommand", required=True)
     subcommand = subcommands.add_parser("stream")
@@ -213,25 +213,17 @@ def parse(argv: list[str]) -> argparse.Namespace:
     subcommand = subcommands.add_parser("sample")
     subcommand.add_argument("--bam", type=Path, required=True)
     subcommand.add_argument("units", nargs="+", type=Path)
-    return parser.parse_args(argv)
-
-
-def run(arguments: argparse.Namespace) -> None:
-    counts = getattr(arguments, "counts", None)
-    if arguments.subcommand == "stream":
-        stream(arguments.fastq, counts, arguments.reference, arguments.names)
-    elif arguments.subcommand == "unit":
-        fastq = {name: counted(counts, name) for name in arguments.fastq}
-        unit = compare_unit(fastq, read_flagstat(counts / "flagstat"), arguments.lanes)
-        compare_names({name: names_of(counts, name) for name in arguments.fastq}, arguments.lanes)
-        arguments.output.write_text(json.dumps(unit) + "\n")
-    else:
-        compare_sample(arguments.bam, {path: json.loads(path.read_text()) for path in arguments.units})
-
-
-def main(argv: list[str]) -> int:
+    given = parser.parse_args(argv)
     try:
-        run(parse(argv))
+        if given.subcommand == "stream":
+            stream(given.fastq, given.counts, given.reference, given.names)
+        elif given.subcommand == "unit":
+            fastq = {name: counted(given.counts, name) for name in given.fastq}
+            unit = compare_unit(fastq, read_flagstat(given.counts / "flagstat"), given.lanes)
+            compare_names({name: names_of(given.counts, name) for name in given.fastq}, given.lanes)
+            given.output.write_text(json.dumps(unit) + "\n")
+        else:
+            compare_sample(given.bam, {path: json.loads(path.read_text()) for path in given.units})
     except ReadsLostError as lost:
         print(f"error: {lost}", file=sys.stderr)
         return 1

@@ -16,7 +16,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -37,8 +37,8 @@ MULTIQC_HEADER = (
 class Rates:
     """Of a sample: its reads, the share of them that maps, and that of their aligned bases that differ, where known."""
 
-    reads: int = 0
-    mapped: float | None = None
+    reads: int
+    mapped: float | None
     mismatches: float | None = None
 
 
@@ -58,17 +58,18 @@ def require_mapped(sample: str, units: Iterable[dict], least: float) -> None:
         )
 
 
-def read_rates(path: Path, before: Rates) -> Rates:
-    """The rates with what a file says of them: samtools stats, or count_reads.py, whose counts go before."""
-    if path.suffix == ".json":
-        counts = json.loads(path.read_text())
-        return replace(before, reads=counts["reads"], mapped=share(counts.get("mapped"), counts["reads"]))
-    said = {name: int(value) for name, value in NUMBER.findall(path.read_text(encoding="utf-8"))}
-    found = replace(before, mismatches=share(said["mismatches"], said["bases mapped (cigar)"]))
-    if before.reads:
-        return found
-    reads = said["raw total sequences"]
-    return replace(found, reads=reads, mapped=share(said["reads mapped"], reads))
+def read_rates(paths: Iterable[Path]) -> Rates:
+    """A sample's rates by its samtools stats; counts of count_reads.py take precedence."""
+    stats, counts = {}, {}
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".json":
+            counts = json.loads(text)
+        else:
+            stats = {name: int(value) for name, value in NUMBER.findall(text)}
+    reads = counts.get("reads", stats["raw total sequences"])
+    mapped = counts.get("mapped") if counts else stats["reads mapped"]
+    return Rates(reads, share(mapped, reads), share(stats["mismatches"], stats["bases mapped (cigar)"]))
 
 
 def share(part: int | None, whole: int) -> float | None:
@@ -101,20 +102,15 @@ def table(rates: Mapping[str, Rates]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def collect(lines: Iterable[str]) -> dict[str, Rates]:
-    """The rates of all samples, in their order."""
-    rates: dict[str, Rates] = {}
-    files = sorted((line.rstrip("\n").split("\t") for line in lines), key=lambda row: Path(row[1]).suffix != ".json")
-    for sample, path in files:
-        rates[sample] = read_rates(Path(path), rates.get(sample, Rates()))
-    return rates
-
-
 def report(files: Path, log: Path) -> None:
-    rates = collect(files.read_text(encoding="utf-8").splitlines())
-    said = list(warnings(rates))
-    log.write_text("".join(f"{line}\n" for line in said))
-    for line in said:
+    paths: dict[str, list[Path]] = {}
+    for line in files.read_text(encoding="utf-8").splitlines():
+        sample, path = line.split("\t")
+        paths.setdefault(sample, []).append(Path(path))
+    rates = {sample: read_rates(of_sample) for sample, of_sample in paths.items()}
+    lines = list(warnings(rates))
+    log.write_text("".join(f"{line}\n" for line in lines))
+    for line in lines:
         print(f"warning: {line}", file=sys.stderr)
     sys.stdout.write(table(rates))
 
