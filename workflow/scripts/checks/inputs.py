@@ -1,9 +1,7 @@
 """The files that the configuration and the tables name, opened and checked before any job starts.
 
-Every fault is a phrase that follows the file's path ("does not exist"); functions return all lines they find.
-They never print, never exit and start no process. Of large files only the head and the tail are read: the job that
-maps them checks the rest as it reads. The workflow loads this file by its path, so it imports no sibling and nothing
-beyond the standard library.
+A fault is a phrase that follows the file's path. Of large files only the head and the tail are read: jobs check the
+rest as they read. The workflow loads this file by its path, so it imports no sibling.
 """
 
 import bz2
@@ -51,10 +49,9 @@ class InputError(Exception):
 def check(
     config: dict, units: dict[str, dict[str, dict]], cached_fai: str = "", warn: Callable[[str], object] = str
 ) -> list[str]:
-    """Everything wrong with the files that a configuration (complete with its defaults) and the units name.
+    """Errors of all files that a complete configuration and the units of tables.read_cohort name.
 
-    `units` are those of tables.read_cohort; `cached_fai` may name an index that an earlier run made; `warn` is called
-    with each line about what works, but hardly as it is meant.
+    `cached_fai` may name an index that an earlier run made; `warn` is called with each warning.
     """
     contigs, errors = read_reference(config["reference"], cached_fai, INDEX_ENDINGS[config["mapper"]])
     if config["pipeline"] == "germline":
@@ -106,14 +103,11 @@ def path_fault(path: str) -> str | None:
         return f"cannot be read: {error.strerror}"
 
 
-def require_readable(path: str) -> None:
-    if fault := path_fault(path):
-        raise InputError(fault)
-
-
 @contextmanager
 def opened(path: str) -> Iterator[io.BufferedIOBase]:
     """The file's bytes, unpacked where it is gzip or BGZF. Damage found while reading becomes InputError."""
+    if fault := path_fault(path):
+        raise InputError(fault)
     try:
         with Path(path).open("rb") as raw:
             packed = raw.peek(2)[:2] == GZIP
@@ -128,10 +122,6 @@ def opened(path: str) -> Iterator[io.BufferedIOBase]:
         raise InputError(f"cannot be read: {error.strerror}") from None
 
 
-def _size(path: str) -> int:
-    return Path(path).stat().st_size
-
-
 def _start(path: str, size: int) -> bytes:
     with Path(path).open("rb") as file:
         return file.read(size)
@@ -139,7 +129,7 @@ def _start(path: str, size: int) -> bytes:
 
 def _end(path: str, size: int) -> bytes:
     with Path(path).open("rb") as file:
-        file.seek(max(0, _size(path) - size))
+        file.seek(max(0, Path(path).stat().st_size - size))
         return file.read(size)
 
 
@@ -148,7 +138,6 @@ def _is_bgzf(path: str) -> bool:
 
 
 def _ends_inside_block(path: str) -> bool:
-    """Whether a BGZF file ends in the middle of a block."""
     tail = _end(path, 1 << 16)
     blocks = BGZF_BLOCK.finditer(tail)
     return all(block.start() + int.from_bytes(block[1], "little") + 1 != len(tail) for block in blocks)
@@ -345,7 +334,8 @@ def read_reference(
         if fault := path_fault(f"{prefix}.{suffix}"):
             errors.append(f"config: reference.bwa_index {prefix}.{suffix} {fault}")
     try:
-        require_readable(fasta)
+        if fault := path_fault(fasta):
+            raise InputError(fault)
         contigs = _indexed_contigs(fasta, cached_fai) or scan_fasta(fasta)
         if long := [f"{name} ({length:,})" for name, length in contigs.items() if length > LONGEST_CONTIG]:
             raise InputError(
@@ -372,10 +362,7 @@ def index_errors(reference: dict, contigs: Contigs) -> list[str]:
 
 
 def alt_file(reference: dict) -> str:
-    """The file that tells bwa which contigs are alternatives of others; empty where there is none.
-
-    It lies beside an index that is named, or else beside the FASTA file, whose name it may take without its .gz.
-    """
+    """The file that names ALT contigs to bwa, beside the index that is named, else beside the FASTA; "" if none is."""
     fasta, prefix = reference["fasta"], reference["bwa_index"]
     beside = [f"{path}{suffix}" for path in (fasta, fasta.removesuffix(".gz")) for suffix in (".alt", ".64.alt")]
     return next((file for file in ([f"{prefix}.alt"] if prefix else beside) if Path(file).exists()), "")
@@ -405,12 +392,11 @@ def depth_warnings(config: dict) -> list[str]:
 
 
 def _indexed_contigs(fasta: str, cached_fai: str) -> Contigs | None:
-    """Contigs from an index that is current and fits the file's size, if there is one.
+    """Contigs from an index that is current and fits the file's size, which of BGZF is not known.
 
-    The size of a BGZF file's content is not known. An index beside it is believed all the same, but not one
-    from an earlier run, whose reference may have been another.
+    An index of an earlier run may be of another reference, so it must fit.
     """
-    size = None if _is_bgzf(fasta) else _size(fasta)
+    size = None if _is_bgzf(fasta) else Path(fasta).stat().st_size
     if size and _start(fasta, 2) == GZIP:
         size = int.from_bytes(_end(fasta, 4), "little")
     for index in map(Path, filter(None, (f"{fasta}.fai", cached_fai if size else ""))):
@@ -434,7 +420,7 @@ def _read_fai(path: Path, size: int | None) -> Contigs | None:
 
 
 def scan_fasta(path: str) -> Contigs:
-    """The contigs of a FASTA file in order, with their lengths in bases."""
+    """The contigs of a FASTA file."""
     contigs: Contigs = {}
     name = ""
     with opened(path) as stream:
@@ -463,10 +449,7 @@ def _bases(lines: bytes) -> int:
 
 
 def _contig_faults(found: dict[str, int | None], contigs: Contigs, fasta: str, complete: bool = False) -> Iterator[str]:
-    """How contigs of another file (lengths None where unknown) disagree with the reference's.
-
-    `complete`: the file must name all of them.
-    """
+    """How contigs of another file, with lengths where known, disagree with the reference's; all if `complete`."""
     build = "use files of one genome build"
     if unknown := [name for name in found if name not in contigs]:
         yield f"names contig {_few(unknown)} that the reference {fasta} lacks (it has {_few(contigs)}): {build}"
@@ -486,22 +469,14 @@ def _contig_faults(found: dict[str, int | None], contigs: Contigs, fasta: str, c
 # --- known sites, training sets, intervals ---
 
 
-def named_vcfs(config: dict) -> Iterator[tuple[str, str]]:
-    """Key and path of each VCF file that the chosen route through the pipeline reads."""
-    for key in ("known_sites", "known_indels"):
-        yield from ((key, path) for path in config[key])
-    if config["filter"] == "vqsr":
-        for kind, model in config["vqsr"].items():
-            for name, resource in model["resources"].items():
-                yield f"vqsr.{kind}.resources.{name}.vcf", resource["vcf"]
-
-
 def vcf_errors(config: dict, contigs: Contigs) -> list[str]:
-    """What is wrong with the VCF files, which need no index. Without contigs, they are not compared."""
+    """What is wrong with the VCF files that the pipeline will read. Without contigs, they are not compared."""
+    named = [(key, path) for key in ("known_sites", "known_indels") for path in config[key]]
+    for kind, model in config["vqsr"].items() if config["filter"] == "vqsr" else ():
+        named += [(f"vqsr.{kind}.resources.{name}.vcf", each["vcf"]) for name, each in model["resources"].items()]
     errors = []
-    for key, path in named_vcfs(config):
+    for key, path in named:
         try:
-            require_readable(path)
             found = read_vcf_contigs(path, contigs)
             tail = _end(path, 1 << 20)
             if _is_bgzf(path) and not tail.endswith(BGZF_END):
@@ -516,10 +491,7 @@ def vcf_errors(config: dict, contigs: Contigs) -> list[str]:
 
 
 def read_vcf_contigs(path: str, contigs: Contigs) -> dict[str, int | None]:
-    """The first record's contig, and those of the header that the reference has, with the lengths given there.
-
-    A header may well name contigs without records.
-    """
+    """The first record's contig, and of the header's, which may have no records, those that the reference has."""
     header: dict[str, int | None] = {}
     with opened(path) as stream:
         line = stream.readline()
@@ -554,7 +526,6 @@ def interval_errors(config: dict, contigs: Contigs) -> list[str]:
 
 def _interval_faults(path: str, contigs: Contigs, fasta: str, has_ploidies: bool) -> list[str]:
     """Faults of a file of intervals; like GATK it tells the format by the name."""
-    require_readable(path)
     suffix = Path(path).suffix
     formats = PLOIDY_COLUMNS if has_ploidies else INTERVAL_FORMATS
     if suffix not in formats:

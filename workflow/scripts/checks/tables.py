@@ -5,9 +5,7 @@
 prints them as JSON, complete with their defaults: config, samples and units; or the errors, and exits with 1. Paths are
 relative to the folder; a later file's keys go before an earlier's, as with Snakemake's --configfile.
 
-Nothing here opens a read file or a reference (inputs.py does). Functions return error lines, all of them and
-not only the first, so that one look mends everything. They never print and never exit, but for the command line.
-The workflow loads this file by its path, so it imports no sibling; PyYAML and jsonschema come with Snakemake.
+inputs.py opens the files that they name. The workflow loads this file by its path, so it imports no sibling.
 """
 
 import argparse
@@ -17,6 +15,7 @@ import json
 import os
 import re
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,18 +30,13 @@ Units = dict[str, dict[str, Row]]
 
 @dataclass(frozen=True)
 class Cohort:
-    """What configuration and tables say, with all that is wrong in them.
+    """What configuration and tables say, with all that is wrong in them."""
 
-    `config` is complete with its defaults, and empty where it is not valid; `samples` holds their rows, `units` each
-    sample's units by name, both in the tables' order. `left_out`: rows of samples that the configuration leaves out, of
-    which nothing else here tells.
-    """
-
-    config: dict
+    config: dict  # complete with its defaults; empty where it is not valid
     samples: list[Row]
-    units: Units
+    units: Units  # by sample and name, in the tables' order
     errors: list[str]
-    left_out: list[Row] = field(default_factory=list)
+    left_out: list[Row] = field(default_factory=list)  # samples that the configuration leaves out of the others
 
 
 LARGEST = 10**15  # number
@@ -62,6 +56,16 @@ CHECKER = Draft202012Validator.TYPE_CHECKER.redefine_many(
     }
 )
 Validator = validators.extend(Draft202012Validator, type_checker=CHECKER)
+
+
+def _fill(validator: Any, properties: dict, value: dict, schema: dict) -> Iterator[ValidationError]:
+    for key, part in properties.items():
+        if "default" in part:
+            value.setdefault(key, copy.deepcopy(part["default"]))
+    yield from Draft202012Validator.VALIDATORS["properties"](validator, properties, value, schema)
+
+
+Filler = validators.extend(Draft202012Validator, {"properties": _fill})  # sets defaults as it validates
 
 
 class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # in C, where PyYAML has it: ten times as fast
@@ -117,22 +121,9 @@ def config_errors(config: dict, schema: dict) -> list[str]:
 
 def with_defaults(config: dict, schema: dict) -> dict:
     """A copy of a valid configuration where every missing key has its schema's default, nested ones too."""
-    return _filled(copy.deepcopy(config), schema, schema)
-
-
-def _filled(value: Any, schema: dict, root: dict) -> Any:
-    if "$ref" in schema:
-        schema = {**root["$defs"][schema["$ref"].rsplit("/", 1)[1]], **schema}
-    if isinstance(value, dict):
-        for key, part in schema.get("properties", {}).items():
-            if "default" in part:
-                value.setdefault(key, copy.deepcopy(part["default"]))
-        for key in value:
-            part = schema.get("properties", {}).get(key) or schema.get("additionalProperties")
-            if isinstance(part, dict):
-                # a copy of its own: two keys may share a value (an alias in YAML), and their defaults may differ
-                value[key] = _filled(copy.deepcopy(value[key]), part, root)
-    return value
+    complete = json.loads(json.dumps(config))  # no two keys share a value any longer, as by an alias in YAML
+    deque(Filler(schema).iter_errors(complete), maxlen=0)
+    return complete
 
 
 def _explain(error: ValidationError) -> Iterator[str]:
@@ -196,9 +187,8 @@ def _contradictions(config: dict) -> Iterator[str]:
 def read_table(path: str | Path, schema: dict) -> tuple[list[Row], list[str]]:
     """The rows of a tab-separated table whose row the schema describes, and what is wrong with it.
 
-    A row maps every column of the schema to a string ("" where there is neither a value nor a default),
-    `table` to the file's name and `line` to its line number (from 1). Lines that are blank or start with #
-    are left out, as are rows whose number of fields is wrong. Columns of fixed choices may be in any case.
+    A row has a string for each column of the schema, its table's name and its line. Columns of fixed choices may be in
+    any case.
     """
     table = Path(path).name
     try:
@@ -254,7 +244,6 @@ def _read_row(cells: dict[str, str], validator: Any) -> tuple[Row, list[str]]:
 
 
 def where(row: Row) -> str:
-    """The place of a row as it stands at the start of an error line, with its sample."""
     return f"{row['table']} line {row['line']}: sample {row['sample_name']}"
 
 
@@ -367,11 +356,6 @@ def merge(config: dict, later: dict) -> dict:
     return config | later | nested
 
 
-def _columns(rows: Iterable[Row]) -> list[Row]:
-    """The rows without their places in the tables."""
-    return [{name: value for name, value in row.items() if name not in ("table", "line")} for row in rows]
-
-
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--directory", type=Path, default=Path())
@@ -396,7 +380,9 @@ def main(argv: list[str]) -> int:
         print(*map(one_line, errors), sep="\n", file=sys.stderr)
         return 1
     units = [row for rows in cohort.units.values() for row in rows.values()]
-    json.dump({"config": cohort.config, "samples": _columns(cohort.samples), "units": _columns(units)}, sys.stdout)
+    for row in [*cohort.samples, *units]:
+        del row["table"], row["line"]
+    json.dump({"config": cohort.config, "samples": cohort.samples, "units": units}, sys.stdout)
     return 0
 
 
