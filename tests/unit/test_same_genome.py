@@ -2,7 +2,6 @@
 
 import io
 import sys
-from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -13,21 +12,26 @@ from checks import same_genome
 DICT = "@HD\tVN:1.0\n@SQ\tSN:chr1\tLN:500\tM5:aa\tUR:file:x\n@SQ\tSN:HLA-A*01:01\tLN:300\tM5:bb\n"
 
 
-def compare(folder: Path, header: str) -> str:
+@pytest.fixture
+def compare(tmp_path, monkeypatch, capsys):
     """What is wrong with a header; empty where nothing is."""
-    (folder / "genome.dict").write_text(DICT)
-    try:
-        same_genome.compare_header("s1.bam", io.StringIO(header), folder / "genome.dict")
-    except same_genome.OtherGenomeError as error:
-        return str(error)
-    return ""
+
+    def run(header: str) -> str:
+        (tmp_path / "genome.dict").write_text(DICT)
+        monkeypatch.setattr("sys.stdin", io.StringIO(header))
+        failed = same_genome.main(["header", "--dict", str(tmp_path / "genome.dict"), "s1.bam"])
+        complaint = capsys.readouterr().err
+        assert failed == bool(complaint)
+        return complaint
+
+    return run
 
 
 @pytest.mark.parametrize(
     "header", [DICT, DICT.replace("\tM5:aa", ""), DICT.replace("M5:aa", "M5:AA"), f"{DICT}@RG\tID:1\n@CO\tSN:x\n"]
 )
-def test_alignments_to_the_reference(tmp_path, header):
-    assert compare(tmp_path, header) == ""
+def test_alignments_to_the_reference(compare, header):
+    assert compare(header) == ""
 
 
 @pytest.mark.parametrize(
@@ -46,7 +50,8 @@ def test_alignments_to_the_reference(tmp_path, header):
     ],
     ids=["length", "name", "order", "too few", "too many", "sum", "nothing"],
 )
-def test_alignments_to_another_genome(tmp_path, header, fault):
-    said = compare(tmp_path, header)
-    assert said.startswith(f"s1.bam: its alignments are to another genome than {tmp_path / 'genome.fa'}: {fault}")
-    assert "\n" not in said
+def test_alignments_to_another_genome(compare, tmp_path, header, fault):
+    complaint = compare(header)
+    genome = tmp_path / "genome.fa"
+    assert complaint.startswith(f"error: s1.bam: its alignments are to another genome than {genome}: {fault}")
+    assert complaint.count("\n") == 1
