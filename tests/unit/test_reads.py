@@ -28,7 +28,7 @@ def test_stream_copies_and_counts(tmp_path, name):
     command = [sys.executable, SCRIPT, "stream", "--counts", tmp_path, fastq]
     done = subprocess.run(command, capture_output=True, check=True)
     assert done.stdout == b"@a\nACGT\n+\nIIII\n@b\nGGCC\n+\nIIII\n"
-    assert reads.counted(tmp_path, str(fastq)) == 2
+    assert reads.counted(tmp_path, str(fastq)) == (2, "")
 
 
 def test_a_truncated_stream_leaves_no_count(tmp_path):
@@ -38,7 +38,7 @@ def test_a_truncated_stream_leaves_no_count(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert f"error: {fastq}: damaged or truncated" in done.stderr
-    assert reads.counted(tmp_path, str(fastq)) is None
+    assert reads.counted(tmp_path, str(fastq)) == (None, "")
 
 
 def test_a_reader_that_stops_leaves_no_count(tmp_path):
@@ -49,7 +49,7 @@ def test_a_reader_that_stops_leaves_no_count(tmp_path):
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
-    assert reads.counted(tmp_path, str(fastq)) is None
+    assert reads.counted(tmp_path, str(fastq)) == (None, "")
 
 
 def test_the_last_line_needs_no_line_feed():
@@ -80,7 +80,7 @@ def test_mates_in_another_order_are_an_error(tmp_path):
     for name, order in (("1.fq", PAIR), ("2.fq", PAIR[::-1])):
         write_fastq(tmp_path / name, order)
         reads.stream(str(tmp_path / name), tmp_path, with_names=True)
-    digests = {name: reads.names_of(tmp_path, str(tmp_path / name)) for name in ("1.fq", "2.fq")}
+    digests = {name: reads.counted(tmp_path, str(tmp_path / name))[1] for name in ("1.fq", "2.fq")}
     with pytest.raises(reads.ReadsLostError, match=r"same order: 1\.fq and 2\.fq do not"):
         reads.compare_names(digests, lanes=1)
     reads.compare_names(digests, lanes=2)

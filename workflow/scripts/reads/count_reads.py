@@ -20,7 +20,6 @@ import hashlib
 import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,7 +29,6 @@ from typing import BinaryIO
 
 CHUNK_BYTES = 1 << 20
 LINES_PER_RECORD = 4  # as sequencers write FASTQ
-COUNTS_BIN = 37450  # of BAI: where a contig's reads lie, then how many are mapped and how many are not
 
 
 class ReadsLostError(Exception):
@@ -100,7 +98,6 @@ def unaligned(alignments: str, reference: str, scratch: Path) -> Iterator[Binary
 
 
 def require_whole(fastq: str, lines: int) -> None:
-    """Fail where a file ends within a record."""
     if lines % LINES_PER_RECORD:
         raise ReadsLostError(f"{fastq}: its last record is incomplete ({lines} lines)")
 
@@ -108,8 +105,7 @@ def require_whole(fastq: str, lines: int) -> None:
 def stream(fastq: str, counts: Path, reference: str = "", with_names: bool = False) -> None:
     """Feed bwa, and leave the number of records in `counts`, unless the file is damaged or bwa stopped before its end.
 
-    With a reference it is a file of alignments. The count is there before stdout is closed, so whoever has seen the end
-    of the stream finds it.
+    With a reference it is a file of alignments. The count is there before stdout is closed.
     """
     names = Names() if with_names else None
     with unaligned(fastq, reference, counts) if reference else unpacked(fastq) as source:
@@ -119,16 +115,11 @@ def stream(fastq: str, counts: Path, reference: str = "", with_names: bool = Fal
     count_file(counts, fastq).write_text(f"{' '.join(found)}\n")
 
 
-def counted(counts: Path, fastq: str) -> int | None:
-    """What `stream` counted, or None where it did not get to the end."""
+def counted(counts: Path, fastq: str) -> tuple[int | None, str]:
+    """The records, and the digest of their names, that `stream` left; None where it did not get to the end."""
     path = count_file(counts, fastq)
-    return int(path.read_text().split()[0]) if path.exists() else None
-
-
-def names_of(counts: Path, fastq: str) -> str:
-    """The digest of names that `stream` left, "" where it left none."""
-    path = count_file(counts, fastq)
-    return "".join(path.read_text().split()[1:]) if path.exists() else ""
+    records, _, digest = path.read_text().strip().partition(" ") if path.exists() else ("", "", "")
+    return int(records) if records else None, digest
 
 
 def compare_names(digests: dict[str, str], lanes: int) -> None:
@@ -153,8 +144,7 @@ def read_flagstat(path: Path) -> dict:
 def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1) -> dict:
     """The unit's counts, checked: R1 and R2 alike and read to their ends, and one primary alignment a read.
 
-    `fastq` maps each file to its records, lane by lane where there are several; `flagstat` is samtools' JSON of that
-    name.
+    `fastq` maps each file to its records, lane by lane; `flagstat` is samtools' JSON.
     """
     records, mates = list(fastq.values()), max(1, len(fastq) // lanes)
     if None in records or any(len(set(records[i : i + mates])) > 1 for i in range(0, len(records), mates)):
@@ -169,24 +159,11 @@ def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1) -
 
 
 def indexed_alignments(bam: Path) -> int:
-    """Alignment records in a BAM file, from its BAI alone; GATK's environments have no samtools to ask.
-
-    A bin of its own counts those of each contig, and a number at the end those without a place.
-    """
-    index = next(path for path in (bam.with_suffix(".bai"), bam.with_name(f"{bam.name}.bai")) if path.exists())
-    data = index.read_bytes()
-    records, at = 0, 8
-    for _ in range(*struct.unpack_from("<i", data, 4)):
-        (bins,) = struct.unpack_from("<i", data, at)
-        at += 4
-        for _ in range(bins):
-            number, chunks = struct.unpack_from("<Ii", data, at)
-            if number == COUNTS_BIN:
-                records += sum(struct.unpack_from("<QQ", data, at + 24))
-            at += 8 + 16 * chunks
-        (windows,) = struct.unpack_from("<i", data, at)
-        at += 4 + 8 * windows
-    return records + (struct.unpack_from("<Q", data, at)[0] if at < len(data) else 0)
+    """Alignment records in a BAM file, by its index."""
+    done = subprocess.run(["samtools", "idxstats", bam], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ReadsLostError(f"{bam}: samtools idxstats failed: {' '.join(done.stderr.split())}")
+    return sum(int(count) for row in done.stdout.splitlines() for count in row.split("\t")[2:])
 
 
 def compare_sample(bam: Path, units: dict[Path, dict]) -> None:
@@ -218,9 +195,10 @@ def main(argv: list[str]) -> int:
         if given.subcommand == "stream":
             stream(given.fastq, given.counts, given.reference, given.names)
         elif given.subcommand == "unit":
-            fastq = {name: counted(given.counts, name) for name in given.fastq}
-            unit = compare_unit(fastq, read_flagstat(given.counts / "flagstat"), given.lanes)
-            compare_names({name: names_of(given.counts, name) for name in given.fastq}, given.lanes)
+            found = {name: counted(given.counts, name) for name in given.fastq}
+            records = {name: count for name, (count, _) in found.items()}
+            unit = compare_unit(records, read_flagstat(given.counts / "flagstat"), given.lanes)
+            compare_names({name: digest for name, (_, digest) in found.items()}, given.lanes)
             given.output.write_text(json.dumps(unit) + "\n")
         else:
             compare_sample(given.bam, {path: json.loads(path.read_text()) for path in given.units})
