@@ -189,26 +189,28 @@ def test_only_results_of_ours_are_looked_at_before_a_job(tmp_path, monkeypatch):
     for folder in ("reads", "results/a"):
         Path(folder).mkdir(parents=True)
         Path(folder, "x.bam").touch()
-    assert outputs.found_fault(["reads/x.bam", str(tmp_path / "results/a/x.bam"), "results/a/gone.bam"]) is None
-    assert outputs.found_fault(["results/a/x.bam"]).startswith("results/a/x.bam is empty (0 bytes)")
+    assert outputs.first_input_fault(["reads/x.bam", str(tmp_path / "results/a/x.bam"), "results/a/gone.bam"]) is None
+    assert outputs.first_input_fault(["results/a/x.bam"]).startswith("results/a/x.bam is empty (0 bytes)")
     Path("table.tsv").write_text("reads/x.bam\nS1\tresults/a/x.bam\n")
-    assert "delete it and start again" in outputs.found_fault(["@table.tsv"])
+    assert "delete it and start again" in outputs.first_input_fault(["@table.tsv"])
 
 
 def test_a_full_disk_is_named(tmp_path, monkeypatch):
     (tmp_path / "x.bam").write_bytes(WHOLE["x.bam"])
-    assert outputs.made_fault([str(tmp_path / "x.bam")]) is None
+    assert outputs.first_output_fault([str(tmp_path / "x.bam")]) is None
     monkeypatch.setattr(outputs, "full_place", lambda places: next(iter(places)))
-    assert "x.bam may be cut off (No space left on device" in outputs.made_fault([str(tmp_path / "x.bam")])
+    assert "x.bam may be cut off (No space left on device" in outputs.first_output_fault([str(tmp_path / "x.bam")])
 
 
 def test_a_full_folder_for_temporary_files_is_named_where_something_is_wrong(tmp_path, monkeypatch):
     (tmp_path / "x.bam").write_bytes(WHOLE["x.bam"])
     monkeypatch.setenv("TMPDIR", "/elsewhere")
     monkeypatch.setattr(outputs, "is_full", lambda place, room: place == "/elsewhere")
-    assert outputs.made_fault([str(tmp_path / "x.bam")]) is None
+    assert outputs.first_output_fault([str(tmp_path / "x.bam")]) is None
     (tmp_path / "x.bam").write_bytes(WHOLE["x.bam"][:-3])
-    assert "(No space left on device: make room where /elsewhere lies" in outputs.made_fault([str(tmp_path / "x.bam")])
+    assert "(No space left on device: make room where /elsewhere lies" in outputs.first_output_fault(
+        [str(tmp_path / "x.bam")]
+    )
 
 
 def test_a_job_that_leaves_half_a_file_fails(node):

@@ -2,12 +2,9 @@
 
     outputs.py FILE ...    print what is wrong with each that is not, as JSON; exit code 1 if any
 
-What a failed job made, Snakemake removes, and a program that passes over a failed write is made to fail
-(launcher/failed_writes.py). Two ways are left: a JVM that swallows the error, and a power cut, which can take the end
-of a file whose job had ended well, or blocks of it. So the launcher looks whether a file is there, is not empty, has
-no hole and ends as its kind does; it looks into small files alone, and reads no data twice: less than a millisecond.
-
-Standard library only; the launcher imports this, so that most imports stand where they are used.
+A JVM may swallow a failed write, and a power cut can take the end of a finished file, or blocks of it. So the launcher
+checks that a file is there, is not empty, has no hole and ends as its kind does, in less than a millisecond; it reads
+small files alone. The launcher imports this, so that most imports stand where they are used.
 """
 
 import os
@@ -39,10 +36,7 @@ def read(path, last=None):
 
 
 def has_hole(path):
-    """Tell whether blocks of a file were never written: a power cut may leave its size on the disk, and not its data.
-
-    A file system that compresses may keep written zeros as holes, too.
-    """
+    """Tell whether blocks of a file were never written, as after a power cut, or are zeros that are compressed."""
     with open(path, "rb") as file:
         try:
             return os.lseek(file.fileno(), 0, os.SEEK_HOLE) < os.fstat(file.fileno()).st_size
@@ -54,10 +48,7 @@ def has_hole(path):
 
 
 def gatk_report(path):
-    """A table of recalibration: GATK 4 ends with 0 where it could not write it, and no library is loaded into JVMs.
-
-    Its first line says how many tables there are, and each table how many rows.
-    """
+    """A table of recalibration: its first line says how many tables there are, and each table how many rows."""
     lines = read(path).decode("utf-8", "replace").split("\n")
     try:
         at = 1
@@ -86,10 +77,7 @@ def fai(path):
 
 
 def cxb(path):
-    """Cuffquant's archive ends with a locus: one without counts, or with one of a read group, as Boost 18 writes them.
-
-    Cuffdiff crashes on half of an archive, and names no file.
-    """
+    """Cuffquant's archive ends with a locus, without counts or with one of a read group, as Boost 18 writes them."""
     data = read(path)
     no_counts, one_count = struct.pack("<QIQI", 0, 1, 0, 0), struct.pack("<QI", 1, 0)
     other = data[30:32] != b"\x12\0" and len(data) > 32  # of another Boost no end is known
@@ -97,14 +85,12 @@ def cxb(path):
 
 
 def json_text(path):
-    """JSON."""
     import json
 
     json.loads(read(path))
 
 
 def gzipped(path):
-    """A small file of gzip."""
     import gzip
 
     gzip.decompress(read(path))
@@ -163,10 +149,7 @@ def data_of(path):
 
 
 def is_full(place, room):
-    """Tell whether a file system that can be written to has less room than this, or none for another file.
-
-    Some network file systems do not know how much they have.
-    """
+    """Tell whether a file system that can be written to has less room than this, or none for another file."""
     try:
         found = os.statvfs(place)
     except OSError:
@@ -187,7 +170,7 @@ def full_disk(places):
     return full and f"{NO_SPACE}: make room where {full} lies, and start again"
 
 
-def made_fault(paths):
+def first_output_fault(paths):
     """Return what is wrong with what a job made, in one line, or None."""
     places = [os.path.dirname(path) or "." for path in paths]
     for path in paths:
@@ -209,7 +192,7 @@ def listed(paths):
             yield path
 
 
-def found_fault(paths):
+def first_input_fault(paths):
     """Return what is wrong with results that a job starts from, in one line, or None; users' own files are not ours."""
     for path in listed(paths):
         ours = not path.startswith("/") and "results" in path.split("/")
@@ -219,7 +202,6 @@ def found_fault(paths):
 
 
 def main(paths):
-    """Tell of the files that are not whole; return the exit code."""
     import json
 
     faults = {path: fault for path in paths if (fault := file_fault(path))}

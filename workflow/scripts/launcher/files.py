@@ -9,12 +9,12 @@ from launcher.system import MIB, say
 
 def input_fault(paths, log_fd):
     """Return what is wrong with files that a job starts from, or None; it goes to the log, too."""
-    return told(paths and outputs().found_fault(paths), log_fd)
+    return told(paths and outputs().first_input_fault(paths), log_fd)
 
 
 def output_fault(paths, log_fd):
     """Return (cause, message) of what is wrong with files that a job has made, or None; it goes to the log, too."""
-    fault = told(paths and outputs().made_fault(paths), log_fd)
+    fault = told(paths and outputs().first_output_fault(paths), log_fd)
     return fault and ("disk_full" if outputs().NO_SPACE in fault else "broken_output", fault)
 
 
