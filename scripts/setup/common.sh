@@ -45,12 +45,3 @@ side_by_side() {
     set +m
     [ "$failed" = 0 ] || exit 1
 }
-
-# Prints the path of the first of these commands that is on PATH.
-first_command() {
-    local command
-    for command in "$@"; do
-        type -P "$command" && return
-    done
-    return 1
-}

@@ -55,7 +55,7 @@ install_conda() {
     local conda
     type -P conda >/dev/null && find_python >/dev/null && return
     [ -x .tools/conda/bin/conda ] && return
-    conda=$(first_command conda micromamba mamba)
+    conda=$(type -P conda micromamba mamba | head -n 1 || true)
     say "conda          conda and Python into .tools/conda"
     : >.tools/log/conda.log
     run conda "$conda" create -y -q -p "$root/.tools/conda" --override-channels -c conda-forge 'conda>=24.7.1' 'python=3.12'

@@ -11,7 +11,7 @@ install_system_tools() {
     if type -P apt-get >/dev/null && become_root; then
         install_with_apt "$missing"
         missing=$(missing_tools)
-    elif blocking "$missing" && first_command conda mamba micromamba >/dev/null; then
+    elif blocking "$missing" && [ -n "$(type -P conda mamba micromamba)" ]; then
         route=conda
         [ "$quiet" = --quiet ] || say "system tools   none through apt here: 'snakemake --sdm conda' takes them from envs/"
         return
