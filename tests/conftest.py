@@ -268,7 +268,7 @@ def laid_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiled = script(ROOT / "workflow" / "scripts" / "build_launcher.py")
     sources = (ROOT / "workflow" / "scripts").__truediv__
     start = compiled.launcher(sources, tmp_path_factory.mktemp("laid out"))
-    assert compiled.without_library(sources, start) == ""
+    assert compiled.build_library(sources, start) == ""
     return start
 
 

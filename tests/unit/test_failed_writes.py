@@ -121,7 +121,7 @@ def test_a_library_of_the_users_is_loaded_too(node: Node) -> None:
 def test_without_a_compiler_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: Node) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     start = lay_out(tmp_path / "place")
-    said = compiled.without_library(SCRIPTS.__truediv__, start)
+    said = compiled.build_library(SCRIPTS.__truediv__, start)
     assert said.count("\n") == 0
     assert said.endswith("there is no C compiler here: install gcc")
     monkeypatch.undo()
@@ -142,5 +142,5 @@ def test_a_compiler_that_makes_nothing_of_it(tmp_path: Path, monkeypatch, script
     compiler.chmod(0o755)
     monkeypatch.setattr(compiled, "COMPILERS", (str(compiler),))
     start = lay_out(tmp_path / "place")
-    assert why in compiled.without_library(SCRIPTS.__truediv__, start)
+    assert why in compiled.build_library(SCRIPTS.__truediv__, start)
     assert {path.name for path in start.parents[1].iterdir()} == {"launcher", "checks"}

@@ -19,9 +19,8 @@ from snakemake.logging import logger
 gc.set_threshold(50_000)
 
 # ---- scripts of this workflow ----------------------------------------------------------------------
-# Snakemake copies sources into a cache whose path differs in every run. A path like that in a rule
-# would look like changed code and repeat finished work, so commands find the scripts through the
-# environment, which `exports` sets and rerun triggers do not see.
+# Snakemake copies sources into a cache whose path differs in every run. In a rule's text it would repeat finished work, so
+# commands find the scripts through the environment, which `exports` sets.
 
 
 def source(name):
@@ -52,8 +51,7 @@ if workflow.is_main_process and workflow.modifier.is_main_snakefile():
     errors += tables.read_errors(workflow.configfiles)
 # none: jobs will run on another machine; machine: what samples share is made alone, so how much disk they take is not said
 PREFLIGHT = os.environ.get("GPD_PREFLIGHT", "all")
-# Not where Snakemake lints, for which it wants nothing from outside, environment variables neither: what the shipped
-# configuration names nobody has yet
+# not where Snakemake lints, which wants no environment variables: nobody has the files of the shipped configuration yet
 PLANS = workflow.check_envvars
 if not PLANS:
     logger.warning("warning: nothing is planned, so the files that the configuration names are not looked at")
@@ -93,9 +91,9 @@ def run_mem_mb():
     return (told.get("mem_mb_per_cpu").value or 0) * cpus or told.get("mem_mb").value or 0
 
 
-compiled = load(source("build_launcher.py"))
-launch = compiled.launcher(source, Path(".snakemake/gpd").absolute())
-unnoticed = compiled.without_library(source, launch)
+build_launcher = load(source("build_launcher.py"))
+launch = build_launcher.launcher(source, Path(".snakemake/gpd").absolute())
+failed_writes_fault = build_launcher.build_library(source, launch)
 environment = dict(
     GPD_PYTHON=sys.executable,
     GPD_LAUNCH=launch,
@@ -119,10 +117,10 @@ environment = dict(
 
 
 def exports(wildcards, input):
-    """The shell's words that put `environment` into a command's, and into no other rule's.
+    """The shell's words that put `environment` into a command's.
 
-    Every rule has them as a parameter (defaults.smk). Snakemake counts a parameter that depends on inputs as derived,
-    and runs nothing again where it changes: scripts that lie elsewhere and another binding leave results as they are.
+    Every rule has them as a parameter (defaults.smk). Snakemake runs nothing again where a parameter changes that depends
+    on inputs.
     """
     return exported()
 

@@ -1,9 +1,7 @@
-"""Lay out the job launcher, compiled, where every job of a run finds it, and what it loads into a job's programs.
+"""Compile the job launcher, which saves each job a third of its cost, and the library that notices failed writes.
 
-Jobs start it from a folder of files without sources: that saves each of them a third of the launcher's cost. The folder
-lies below the run's, so that jobs on other hosts find it, and jobs that outlive Snakemake, whose cache of sources goes
-with it. It bears a digest of what it was made of. Another version gets a folder of its own, and jobs of the one before
-keep theirs.
+The folder lies below the run's, so that jobs on other hosts find it, and jobs that outlive Snakemake. Its name is a
+digest of the sources: another version gets a folder of its own, and jobs of the one before keep theirs.
 """
 
 import hashlib
@@ -38,20 +36,22 @@ def launcher(source: Callable[[str], Path], place: Path) -> Path:
     return folder / "launcher" / "__main__.pyc"
 
 
-def without_library(source: Callable[[str], Path], started: Path) -> str:
+def build_library(source: Callable[[str], Path], launcher: Path) -> str:
     """Build the library that notices failed writes, beside the launcher; return why there is none, "" where it is."""
-    made = started.parents[1] / Path(LIBRARY_NAME).with_suffix(".so")
+    made = launcher.parents[1] / Path(LIBRARY_NAME).with_suffix(".so")
     if made.exists():
         return ""
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
     try:
-        why = build(compiler, source(LIBRARY), made) if compiler else "there is no C compiler here: install gcc"
+        why = (
+            compile_library(compiler, source(LIBRARY), made) if compiler else "there is no C compiler here: install gcc"
+        )
     except OSError as error:
         why = str(error)
     return why and f"failed writes: a tool that passes over a full disk and ends well goes unnoticed, for {why}"
 
 
-def build(compiler: str, source: Path, made: Path) -> str:
+def compile_library(compiler: str, source: Path, made: Path) -> str:
     """Compile the library and try it; return what is wrong, "" where it was put in its place."""
     with tempfile.TemporaryDirectory(dir=made.parent, prefix="build.") as folder:
         part = Path(folder) / made.name

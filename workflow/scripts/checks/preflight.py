@@ -5,6 +5,7 @@ and what to do. No process is started. The workflow loads this file by its path.
 """
 
 import os
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

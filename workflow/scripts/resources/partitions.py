@@ -23,9 +23,6 @@ class Partition:
     minutes: float
     nodes: tuple[tuple[int, int], ...]
 
-    def holds(self, cpus: int, mem_mb: int) -> bool:
-        return any(cpus <= has_cpus and mem_mb <= has_mb for has_cpus, has_mb in self.nodes)
-
     def most_mb(self, cpus: int) -> int:
         """The memory of its largest node that has so many CPUs; 0 where none has."""
         return max((has_mb for has_cpus, has_mb in self.nodes if cpus <= has_cpus), default=0)
@@ -149,7 +146,7 @@ def _refusal(rule: Asked, partitions: list[Partition]) -> list[str]:
     if not partitions:
         return []  # refused by name, or for Slurm to choose
     names = ", ".join(partition.name for partition in partitions)
-    roomy = [partition for partition in partitions if partition.holds(rule.cpus, rule.mem_mb)]
+    roomy = [partition for partition in partitions if max(1, rule.mem_mb) <= partition.most_mb(rule.cpus)]
     if not roomy:
         cpus, mem_mb = max(node for partition in partitions for node in partition.nodes)
         return [
