@@ -26,7 +26,6 @@ import yaml
 from hypothesis import settings
 from launching import Node
 
-from gpd import asking
 from gpd.execution import configuration
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -215,16 +214,16 @@ def allocations_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def tables_are_read_here() -> Iterator[None]:
     """Ask the workflow what tables say in this process: to start another takes longer than most tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(configuration, "ask", ask_here)
+        patch.setattr(configuration, "run_script", run_script_here)
         yield
 
 
-def ask_here(program: Path, *arguments: str) -> asking.Answer:
-    """What asking.ask() would say of a script whose main() takes its arguments and returns its exit status."""
-    output, complaint = io.StringIO(), io.StringIO()
-    with contextlib.chdir("."), redirect_stdout(output), redirect_stderr(complaint):
-        status = script(program).main([*arguments])
-    return asking.Answer(status, output.getvalue(), complaint.getvalue().strip())
+def run_script_here(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What run_script() would return of a script whose main() takes its arguments and returns its exit status."""
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.chdir("."), redirect_stdout(output), redirect_stderr(errors):
+        status = script(path).main([*arguments])
+    return subprocess.CompletedProcess(arguments, status, output.getvalue(), errors.getvalue())
 
 
 @cache

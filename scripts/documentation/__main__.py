@@ -1,12 +1,12 @@
-"""Write every generated page of docs/ anew, the drawings, and the figures between markers in README.md.
+"""Write every generated page of docs/ anew, and the figures between markers in README.md.
 
     python -m documentation
 
-tests/unit/test_docs.py and tests/workflow/test_drawings.py fail where a committed file is another than would be.
+tests/unit/test_docs.py fails where a committed file differs from what would be written.
 """
 
-from documentation import drawings, everything
+from documentation import everything
 
-for path, text in (everything() | dict(drawings.drawings())).items():
+for path, text in everything().items():
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

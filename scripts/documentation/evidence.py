@@ -29,7 +29,7 @@ Record = Mapping[str, Any]
 def pages() -> dict[str, str]:
     """Every generated page of docs/evidence, by its name; faults.md is written by tests/faults/matrix.py."""
     made = {record["bench"]: bench_page(record) for record in records()}
-    return made | {"disk": disk_page(), "index": index()}
+    return made | {"disk": disk_page()}
 
 
 def records() -> Iterator[Record]:
@@ -120,16 +120,4 @@ def disk_page() -> str:
         "Each sample ran alone, once (n = 1), one job after the other. Sizes of files do not depend on the machine. "
         "The tests hold the predictions that `gpd run` makes against this table.",
         table(heads, rows),
-    )
-
-
-def index() -> str:
-    return page(
-        "Evidence",
-        "scripts/documentation/evidence.py",
-        "What was measured: each figure with its command, commit, machine, number of repeats and spread. A figure "
-        "that has no page here has not been measured.",
-        "`make bench` measures. `python scripts/bench/BENCH.py --json docs/evidence/data/BENCH.json` writes a page's"
-        " data, `make docs` makes the page.",
-        "```{toctree}\n:maxdepth: 1\n:glob:\n\n*\n```",
     )

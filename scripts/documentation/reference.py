@@ -22,13 +22,11 @@ from gpd.tables import columns
 
 HERE = Path(__file__).parent
 SCHEMAS = "workflow/schemas"
-STUDY_SCHEMA = "scripts/gpd/lab/throughput.schema.yaml"
 
 
 def pages() -> dict[str, str]:
     """Every page of docs/reference, by its name."""
     return {
-        "index": index(),
         "configuration": configuration(),
         "sample-sheets": sample_sheets(),
         "study": study(),
@@ -44,45 +42,29 @@ def pages() -> dict[str, str]:
     }
 
 
-ORDER = ("configuration", "sample-sheets", "study", "command-line", "outputs", "messages", "job-records", "tables")
-
-
-def index() -> str:
-    return page(
-        "Reference",
-        "the files that the program itself reads",
-        "Every key, column, option and file. Most of these pages are made from the code, so they say what it does.",
-        f"```{{toctree}}\n:maxdepth: 1\n:glob:\n\n{chr(10).join(ORDER)}\n*\n```",
-    )
-
-
 def yaml_schema(name: str) -> Mapping[str, Any]:
     return yaml.safe_load((ROOT / SCHEMAS / f"{name}.schema.yaml").read_text(encoding="utf-8"))
 
 
 def configuration() -> str:
-    source = f"{SCHEMAS}/config.schema.yaml"
+    root = yaml_schema("config")
     return page(
         "Configuration",
-        source,
+        f"{SCHEMAS}/config.schema.yaml",
         "The keys of `config/config.yaml`. Keys of nested parts are written with dots: `reference.fasta` is `fasta:`"
         " below `reference:`. NAME stands for a name of your choice.",
         "Paths are relative to the directory that the workflow runs in. They may hold blanks, but neither braces nor"
         " control characters. `~` and variables are not expanded.",
-        *schema.sections(yaml_schema("config")),
+        *schema.sections(root, dict(schema.keys(root))),
     )
 
 
 def sample_sheets() -> str:
-    sheets = (
-        ("`config/samples.tsv`", "samples", "One sample per line."),
-        (
-            "`config/units.tsv`",
-            "units",
-            "One unit per line: one lane of one sample. It becomes one read group.",
-        ),
-    )
-    parts = [f"## {title}\n\n{text}\n\n{sheet_columns(name)}" for title, name, text in sheets]
+    sheets = {
+        "samples": "One sample per line.",
+        "units": "One unit per line: one lane of one sample. It becomes one read group.",
+    }
+    parts = [f"## {code(f'config/{name}.tsv')}\n\n{text}\n\n{sheet_columns(name)}" for name, text in sheets.items()]
     return page(
         "Sample sheets",
         f"{SCHEMAS}/samples.schema.yaml and units.schema.yaml",
@@ -95,43 +77,35 @@ def sample_sheets() -> str:
 
 
 def sheet_columns(name: str) -> str:
-    found = yaml_schema(name)
     rows = []
-    for column, part in schema.keys(found):
+    for column, part in schema.keys(yaml_schema(name)):
         choices = f" One of {', '.join(map(code, part['enum']))}." if "enum" in part else ""
-        needed = "yes" if column in found["required"] else ""
-        rows.append((code(column), needed, part["description"] + choices))
+        rows.append((code(column), "yes" if part["needed"] else "", part["description"] + choices))
     return table(("column", "needed", "meaning"), rows)
 
 
-def study_schema() -> Mapping[str, Any]:
-    """The JSON schema of config/throughput.yaml: a file's, else that of the settings' types."""
-    if (ROOT / STUDY_SCHEMA).exists():
-        return yaml.safe_load((ROOT / STUDY_SCHEMA).read_text(encoding="utf-8"))
-    made = msgspec.json.schema(Study)
-    settings = schema.resolve(made, made)
-    settings["properties"]["concurrent_samples"]["default"] = "saturation"  # what an empty list stands for
-    for part in settings["properties"].values():
-        part["values"] = part["description"]  # of a type that is what a value must be
-    return made
+def study_keys() -> dict[str, schema.Part]:
+    """The keys of config/throughput.yaml, by the types of a study's settings; study_keys.yaml explains each."""
+    root = msgspec.json.schema(Study)
+    texts = yaml.safe_load((HERE / "study_keys.yaml").read_text(encoding="utf-8"))
+    found = {name: part for name, part in schema.keys(root) if "." not in name}
+    if set(texts) != set(found):
+        raise ValueError(f"study_keys.yaml and a study's settings differ: {set(texts) ^ set(found)}")
+    found["concurrent_samples"] = {
+        **found["concurrent_samples"],
+        "default": "saturation",
+    }  # what an empty list stands for
+    # the description of a setting's type is what its value must be
+    return {name: {**found[name], "values": found[name]["description"], "description": texts[name]} for name in texts}
 
 
 def study() -> str:
-    """The keys of a study's file; study_keys.yaml explains each of them."""
-    root = schema.resolve(study_schema(), study_schema())
-    texts = yaml.safe_load((HERE / "study_keys.yaml").read_text(encoding="utf-8"))
-    if set(texts) != set(root["properties"]):
-        raise ValueError(f"study_keys.yaml and a study's settings differ: {set(texts) ^ set(root['properties'])}")
-    parts = {
-        name: schema.resolve(root, root["properties"][name]) | {"description": text} for name, text in texts.items()
-    }
     return page(
         "Study file",
         "the settings of a study and scripts/documentation/study_keys.yaml",
-        "The keys of `config/throughput.yaml`, which `gpd throughput` reads. A study is a grid of runs. "
-        "Each run takes some samples of a pool through a pipeline once.",
-        schema.overview(parts),
-        *(schema.section(root, name, part, name in root["required"]) for name, part in parts.items()),
+        "The keys of `config/throughput.yaml`, which `gpd throughput` reads. A study is a grid of runs; the program "
+        "calls a run a run. Each run takes some samples of a pool through a pipeline once.",
+        *schema.sections({}, study_keys()),
     )
 
 
@@ -282,11 +256,11 @@ def profiles() -> str:
 def tools() -> str:
     rows = []
     for row in rows_of(ROOT / "scripts/gpd/machines/tools.tsv"):
-        cells = {key: "" if value in ("-", ".") else value for key, value in row.items()}
-        package = "`make setup`" if row["apt"] == "." else cells["apt"].replace("|", " or ")
-        environment = code(f"envs/{cells['conda']}") if cells["conda"] else ""
-        needed = cells["needed_by"].replace(",", ", ")
-        rows.append((code(row["command"]), cells["minimum"], package, environment, needed, row["purpose"]))
+        specs = {key: "" if value in ("-", ".") else value for key, value in row.items()}
+        package = "`make setup`" if row["apt"] == "." else specs["apt"].replace("|", " or ")
+        environment = code(f"envs/{specs['conda']}") if specs["conda"] else ""
+        needed = specs["needed_by"].replace(",", ", ")
+        rows.append((code(row["command"]), specs["minimum"], package, environment, needed, row["purpose"]))
     return page(
         "Tools",
         "scripts/gpd/machines/tools.tsv",

@@ -30,7 +30,7 @@ def keys(root: Part, part: Part | None = None, prefix: str = "") -> Iterator[tup
     """Each key's dotted name and its part, in the schema's order; NAME stands for a name that users choose."""
     part = resolve(root, root if part is None else part)
     for name, each in part.get("properties", {}).items():
-        yield prefix + name, resolve(root, each)
+        yield prefix + name, {**resolve(root, each), "needed": name in part.get("required", ())}
         yield from keys(root, each, f"{prefix}{name}.")
     if isinstance(part.get("additionalProperties"), Mapping):
         yield from keys(root, part["additionalProperties"], f"{prefix}NAME.")
@@ -71,11 +71,8 @@ def _either(words: list[str]) -> str:
 
 
 def bounds(part: Part) -> str:
-    least, most = part.get("minimum"), part.get("maximum")
-    words = [f" from {least}" if least is not None else "", f" to {most:,}" if most is not None else ""]
-    words += [f" above {part['exclusiveMinimum']}"] if "exclusiveMinimum" in part else []
-    words += [f" below {part['exclusiveMaximum']}"] if "exclusiveMaximum" in part else []
-    return "".join(words)
+    words = {"minimum": "from", "maximum": "to", "exclusiveMinimum": "above", "exclusiveMaximum": "below"}
+    return "".join(f" {word} {part[key]:,}" for key, word in words.items() if key in part)
 
 
 def default(part: Part) -> str | None:
@@ -95,32 +92,23 @@ def overview(found: Mapping[str, Part]) -> str:
     return table(("key", "default"), rows)
 
 
-def section(root: Part, name: str, part: Part, needed: bool) -> str:
+def section(root: Part, name: str, part: Part) -> str:
     """A heading, what the key may be, and its description."""
-    usual = default(part)
+    usual, long = default(part), isinstance(part.get("default"), dict)
     facts = [f"Value: {values(root, part)}."]
-    facts += (
-        ["Needed."] if needed else [f"Default: {usual}."] if usual and not isinstance(part["default"], dict) else []
-    )
+    if part["needed"]:
+        facts.append("Needed.")
+    elif usual and not long:
+        facts.append(f"Default: {usual}.")
     text = [f"## {code(name)}", " ".join(facts), part.get("description", "")]
-    if usual and isinstance(part["default"], dict):
+    if usual and long:
         lines = "\n".join(f"{key}: {json.dumps(value)}" for key, value in part["default"].items())
         text.append(f"Default:\n\n```yaml\n{lines}\n```")
     return "\n\n".join(filter(None, text))
 
 
-def is_needed(root: Part, name: str) -> bool:
-    """Whether a key stands in the list of required ones of what holds it."""
-    holder, _, last = name.rpartition(".")
-    part = root if not holder else dict(keys(root)).get(holder, {})
-    if holder.endswith("NAME"):
-        part = resolve(root, dict(keys(root))[holder.rpartition(".")[0]].get("additionalProperties", {}))
-    return last in part.get("required", ())
-
-
-def sections(root: Part) -> list[str]:
-    found = dict(keys(root))
-    return [overview(found), *(section(root, name, part, is_needed(root, name)) for name, part in found.items())]
+def sections(root: Part, found: Mapping[str, Part]) -> list[str]:
+    return [overview(found), *(section(root, name, part) for name, part in found.items())]
 
 
 def fields(root: Part) -> str:

@@ -9,9 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
+from gpd.errors import GpdError
 from gpd.execution import run_lock
-from gpd.execution.run_lock import LockError
-from gpd.execution.workflow import ProfileError
 from gpd.lab import provenance, runner, single_run
 from gpd.lab.single_run import StudyRunError
 from gpd.lab.study import StudyError
@@ -207,7 +206,7 @@ def test_what_stops_before_the_comparison_runs_with_any_number(tmp_path, setting
 
 
 def test_a_profile_that_is_not_there(tmp_path, settings):
-    with pytest.raises(ProfileError, match="profile profiles/fastest: no such folder"):
+    with pytest.raises(GpdError, match="profile profiles/fastest: no such folder"):
         plan_of(tmp_path, settings, profiles={"shared": "profiles/fastest"})
 
 
@@ -277,7 +276,7 @@ def hold(folder):
 def test_only_one_at_a_time_is_at_work_on_a_study(tmp_path, settings, runs):
     plan = plan_of(tmp_path, settings)
     plan.study.folder.mkdir(parents=True)
-    with hold(plan.study.folder), pytest.raises(LockError) as error:
+    with hold(plan.study.folder), pytest.raises(GpdError) as error:
         runner.run(plan, SILENT)
     said = f"{plan.study.folder}: another gpd throughput run is at work here (pid {os.getpid()}, since 20"
     assert str(error.value).startswith(said)
@@ -291,7 +290,7 @@ def test_the_lock_is_held_as_long_as_anything_that_was_started_lives(tmp_path):
     with hold(tmp_path) as lock:
         left = subprocess.Popen(["sleep", "60"], pass_fds=[lock.descriptor])
     try:
-        with pytest.raises(LockError), hold(tmp_path):
+        with pytest.raises(GpdError), hold(tmp_path):
             pass
     finally:
         left.kill()

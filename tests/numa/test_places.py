@@ -74,7 +74,7 @@ def test_gpd_topology_says_the_same_by_hwloc(guest: Visit, figure: Callable[[str
     told = json.loads(subprocess.run(asking, check=True, capture_output=True).stdout)
     assert described(told["cores"]) == built()
     assert told["counts"] == {"socket": 2, "numa": 4, "l3": 4, "cores": 16, "cpus": 16}
-    assert [slot["cpus"] for slot in told["slots"]] == ["0-3", "4-7", "8-11", "12-15"]
+    assert [cpu_set["cpus"] for cpu_set in told["cpu_sets"]] == ["0-3", "4-7", "8-11", "12-15"]
     scenarios = ", ".join(f"{name} {each['seconds']}" for name, each in guest.told.items() if "seconds" in each)
     figure(f"machine of 4 NUMA nodes: {guest.seconds:.0f} s, {guest.cpu_seconds:.0f} CPU s ({scenarios})")
 

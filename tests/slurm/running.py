@@ -210,7 +210,7 @@ def records(folder: Path) -> list[dict]:
 
 def demo_through_slurm(pipeline: str, folder: Path, *size: str) -> str:
     """Take a demo's cohort of this size through two nodes of one CPU to its end; say how it went."""
-    demo.simulate(demo.DEMOS[pipeline].simulator, folder, 1, *size)
+    demo.simulate(pipeline, folder, 1, *size)
     with cluster_for_tests() as cluster:
         began = time.monotonic()
         snakefile = ROOT / "workflow" / "Snakefile"

@@ -16,6 +16,7 @@ from gpd.cli import app
 from gpd.cluster import slurm
 from gpd.lab import batches, runner, single_run
 from gpd.lab.batches import BatchError, NodeType
+from gpd.processes import ProcessError
 
 # each takes what it says from the folder $STATE: sbatch counts jobs from 17, squeue says a job's next line each time
 SBATCH = """#!/bin/bash
@@ -207,7 +208,7 @@ def test_the_jobs_of_one_folder_are_ended_and_no_others(cluster, monkeypatch):
 def test_jobs_that_do_not_end_are_named(cluster, monkeypatch):
     monkeypatch.setattr(slurm, "LONGEST_END_S", -1.0)
     cluster.holds(mark1_a="1", mark1_b="12")
-    with pytest.raises(slurm.SlurmError, match="jobs 1, 12 of an earlier run do not end"):
+    with pytest.raises(ProcessError, match="jobs 1, 12 of an earlier run do not end"):
         slurm.end("mark1")
 
 
@@ -333,5 +334,5 @@ def test_ctrl_c_leaves_the_jobs_and_says_how_to_go_on(cluster, settings, monkeyp
 def test_a_machine_without_slurm_is_told_so(settings, monkeypatch, tmp_path):
     monkeypatch.setattr(single_run, "plan_dry", lambda source: None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(slurm.SlurmError, match="squeue: no such command here"):
+    with pytest.raises(ProcessError, match="squeue is not installed"):
         batches.submit(one_batch(settings), settings)

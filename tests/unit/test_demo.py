@@ -3,11 +3,12 @@
 import pytest
 
 from gpd.commands import demo
+from gpd.errors import GpdError
 
 
 def test_a_folder_of_the_user_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(demo.DemoError, match="no folder of the demo"):
+    with pytest.raises(GpdError, match="no folder of the demo"):
         demo.clear(tmp_path)
     assert (tmp_path / "thesis.tex").exists()
 
@@ -21,5 +22,5 @@ def test_an_earlier_demo_is_cleared(tmp_path):
 
 
 def test_the_simulator_says_why_it_cannot(tmp_path):
-    with pytest.raises(demo.DemoError, match=r"simulate_cohort.py: .*seed"):
-        demo.simulate(demo.DEMOS["germline"].simulator, tmp_path / "demo", seed=-1)
+    with pytest.raises(GpdError, match=r"simulate_cohort.py: .*seed"):
+        demo.simulate("germline", tmp_path / "demo", seed=-1)

@@ -226,10 +226,10 @@ def test_yaml_examples_are_valid(document: Document) -> None:
 
 def faults_of_yaml(example: Mapping[str, Any]) -> list[str]:
     """What is wrong in a part of a configuration, of a study's file, or of a Snakemake profile."""
-    config, settings = reference.yaml_schema("config"), reference.study_schema()
+    config, settings = reference.yaml_schema("config"), reference.study_keys()
     if set(example) <= set(config["properties"]):
         return script(ROOT / "workflow/scripts/checks/tables.py").config_errors(MINIMAL | example, config)
-    if set(example) <= set(schema.resolve(settings, settings)["properties"]):
+    if set(example) <= set(settings):
         return faults_of_study(example)
     options = {option.lstrip("-") for action in snakemake_parser()._actions for option in action.option_strings}
     unknown = set(example) - options

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpd.machines import file_systems, host, machine
+from gpd.machines import file_systems, host
 from gpd.machines.facts import Facts
 from gpd.machines.launcher import Limits
 from gpd.machines.sku import sku, stated_mhz
@@ -97,17 +97,7 @@ def test_intel_says_the_base_frequency_in_the_name():
 
 # ---- machines ------------------------------------------------------------------------------------------
 
-IDLE = {
-    "user": 10.0,
-    "nice": 0.1,
-    "system": 2.0,
-    "idle": 800.0,
-    "iowait": 0.5,
-    "irq": 0.0,
-    "softirq": 0.05,
-    "steal": 0.2,
-}
-IDLE |= {"guest": 1.0, "guest_nice": 0.0}  # within user
+IDLE = dict.fromkeys(("user", "nice", "system", "irq", "softirq", "iowait", "steal"), 0.0) | {"idle": 100.0}
 
 
 def lscpu_parse(sockets: int, cores: int, siblings: int, l3_cores: int) -> str:
@@ -142,7 +132,7 @@ def lscpu(**told: str) -> str:
     return json.dumps({"lscpu": [{"field": f"{name.replace('_', ' ')}:", "data": data} for name, data in told.items()]})
 
 
-def facts(topology: str, files=(), answers=(), **changes) -> Facts:
+def facts(topology: str, files=(), outputs=(), **changes) -> Facts:
     texts = {
         "/proc/meminfo": "MemTotal: 527977564 kB\nMemAvailable: 500000000 kB\nSwapTotal: 4194304 kB\n"
         "SwapFree: 4190208 kB\nHugePages_Total:      16\nHugepagesize:       2048 kB\n",
@@ -154,15 +144,14 @@ def facts(topology: str, files=(), answers=(), **changes) -> Facts:
             hostname="node1",
             kernel="5.14.0-427.el9.x86_64",
             architecture="x86_64",
-            topology=machine.parse_lscpu(topology),
             usable_cpus=4,
             limits=Limits(4, None, 515603.1, None, 488281.2),
             open_files=(1024, 524288),
             files=texts,
-            answers=dict(answers),
+            outputs={"cpus": topology, **dict(outputs)},
             file_systems={},
             loads=(0.1, 0.2, 0.3),
-            cpu_times=(IDLE, IDLE | {"idle": 804.0}),
+            cpu_percent=IDLE,
             window_s=1.0,
             os="Rocky Linux 9.4 (Blue Onyx)",
         ),
@@ -189,7 +178,7 @@ XEON = facts(
         "/sys/devices/system/node/node1/cpulist": "2-3,6-7\n",
         "/sys/devices/system/node/node1/meminfo": "Node 1 MemTotal:       264120924 kB\n",
     },
-    answers={
+    outputs={
         "lscpu": lscpu(Model_name=XEON_8352Y, Flags="fpu vme ht"),
         "vm": "none\n",
         "container": "none\n",
@@ -215,7 +204,7 @@ EPYC = facts(
         ),
         **l3({"2-3": "32768K", "0-1": "32768K"}),
     },
-    answers=EPYC_7763,
+    outputs=EPYC_7763,
 )
 # as newer versions print it: fields within fields
 NESTED = [{"field": "Model name:", "data": "Neoverse-V1", "children": [{"field": "Flags:", "data": "fp asimd"}]}]
@@ -225,7 +214,7 @@ NESTED += [
 ]
 GRAVITON = facts(
     "# CPU,Core,Socket,Node\n0,0,0,\n1,1,0,\n",
-    answers={
+    outputs={
         "lscpu": json.dumps({"lscpu": NESTED}),
         "vm": "amazon\n",
     },
@@ -234,9 +223,8 @@ GRAVITON = facts(
 GUEST = facts(
     "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,1,0,0,,1,1,1,0\n",
     files={"/proc/cpuinfo": "processor\t: 0\nmicrocode\t: 0x1000065\n\n"},
-    answers={
+    outputs={
         "lscpu": lscpu(Model_name="AMD EPYC", Flags="fpu hypervisor", Hypervisor_vendor="KVM"),
-        "vm": "Failed to check for virtualization\n",
         "container": "docker\n",
     },
 )
@@ -280,7 +268,7 @@ def test_the_firmware_of_a_guest_names_no_product():
     [("x86_64", "fpu ht", "none"), ("x86_64", "fpu ht hypervisor", None), ("aarch64", "fp asimd", None)],
 )
 def test_an_x86_cpu_tells_guests_by_a_flag_without_a_name(architecture, flags, vm):
-    told = facts("", answers={"lscpu": lscpu(Flags=flags)}, architecture=architecture)
+    told = facts("", outputs={"lscpu": lscpu(Flags=flags)}, architecture=architecture)
     assert host.describe(told).virtual_machine == vm
 
 
@@ -292,7 +280,7 @@ def test_what_a_guest_is_not_told_is_not_guessed():
 
 
 def test_a_machine_that_says_nothing():
-    record = host.describe(replace(facts(""), files={}, os=None, loads=(), cpu_times=(IDLE, IDLE)))
+    record = host.describe(replace(facts(""), files={}, os=None, loads=(), cpu_percent=dict.fromkeys(IDLE, 0.0)))
     told = {name for name, value in asdict(record).items() if value not in (None, (), {})}
     assert told == {
         *("hostname", "architecture", "kernel", "usable_threads", "open_files", "open_files_hard", "load"),
@@ -328,13 +316,13 @@ def test_a_machine_that_says_nothing():
     ],
 )
 def test_frequencies(files, base, top):
-    record = host.describe(facts("", files=files, answers={"lscpu": lscpu(Model_name=XEON_8352Y)}))
+    record = host.describe(facts("", files=files, outputs={"lscpu": lscpu(Model_name=XEON_8352Y)}))
     assert (record.base_mhz, record.top_mhz) == (base, top)
 
 
 def test_a_top_frequency_without_a_base_to_hold_it_against():
     epyc = every_cpu(2, cpufreq__scaling_driver="acpi-cpufreq", cpufreq__cpuinfo_max_freq="2450000")
-    assert host.describe(facts("", files=epyc, answers=EPYC_7763)).top_mhz is None
+    assert host.describe(facts("", files=epyc, outputs=EPYC_7763)).top_mhz is None
 
 
 def test_governors_that_differ_are_all_named():
@@ -346,11 +334,10 @@ def test_governors_that_differ_are_all_named():
 # ---- load before the start -----------------------------------------------------------------------------
 
 
-def test_cpu_shares():
-    spent = {"user": 0.6, "system": 0.1, "idle": 3.0, "iowait": 0.2, "irq": 0.05, "softirq": 0.05, "steal": 0.2}
-    after = {name: seconds + spent.get(name, 0) for name, seconds in IDLE.items()} | {"guest": 1.4}
-    assert host.cpu_shares(IDLE, after) == {"busy": 0.2381, "iowait": 0.0476, "steal": 0.0476}  # 1 of 4.2 s is work
-    assert host.cpu_shares(IDLE, IDLE) == {}
+def test_work_is_all_but_idling_and_waiting_for_disks():
+    spent = {"user": 12.5, "system": 5.0, "iowait": 4.8, "softirq": 1.5, "steal": 4.8, "idle": 71.4}
+    load = host.describe(facts("", cpu_percent=IDLE | spent | {"guest": 10.0})).load  # guests' time is within user's
+    assert (load.busy_share, load.iowait_share, load.steal_share) == (0.238, 0.048, 0.048)
 
 
 @pytest.mark.parametrize(
@@ -363,8 +350,9 @@ def test_cpu_shares():
     ],
 )
 def test_a_busy_node_is_said(cpus, summed_s, threshold, busy):
-    after = IDLE | {"idle": IDLE["idle"] + cpus - summed_s, "user": IDLE["user"] + summed_s}
-    load = host.describe(facts(lscpu_parse(1, cpus, 1, cpus), cpu_times=(IDLE, after))).load
+    percent = 100 * summed_s / cpus
+    spent = IDLE | {"idle": 100 - percent, "user": percent}
+    load = host.describe(facts(lscpu_parse(1, cpus, 1, cpus), cpu_percent=spent)).load
     assert (load.threshold_cpus, load.busy, load.busy_cpus) == (threshold, busy, pytest.approx(summed_s, abs=0.01))
     assert (load.load_1min, load.load_5min, load.load_15min) == (0.1, 0.2, 0.3)
 
@@ -395,7 +383,7 @@ def test_a_disk(devices):
     assert (work.type, work.mount, work.device, work.rotational) == ("xfs", "/data disk", "sdb", True)
     assert (work.size_gib, work.free_gib) == (1000, 400)
     assert work.options == ("rw", "noatime", "attr2", "inode64")
-    hidden = [host.describe(facts("", answers={"vm": vm}, file_systems={"work": work})) for vm in ("none\n", "kvm\n")]
+    hidden = [host.describe(facts("", outputs={"vm": vm}, file_systems={"work": work})) for vm in ("none\n", "kvm\n")]
     assert [found.file_systems["work"].rotational for found in hidden] == [True, None]  # a hypervisor says so of any
 
 

@@ -4,7 +4,7 @@ import base64
 import os
 
 import pytest
-from conftest import ask_here
+from conftest import run_script_here
 
 from gpd.execution import incomplete_results
 
@@ -13,7 +13,7 @@ TABLE = "a\tb\n1\t2\n"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(incomplete_results, "ask", lambda program, *words, python=(): ask_here(program, *words))
+    monkeypatch.setattr(incomplete_results, "run_script", lambda *words, python: run_script_here(*words))
     return tmp_path / "my run"
 
 

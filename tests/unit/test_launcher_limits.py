@@ -191,4 +191,4 @@ def test_a_grant_caps_how_many_threads_run_at_once_and_how_wide_a_job_is(tmp_pat
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     monkeypatch.setenv("SLURM_CPUS_ON_NODE", "1")
     assert launcher.usable_cores() == launcher.usable_cores(smt=True) == launcher.limits().cpus == 1
-    assert len(launcher.lay_out(Policy(8, "compact", "l3", False)).slots[0]) == 1
+    assert len(launcher.lay_out(Policy(8, "compact", "l3", False)).cpu_sets[0]) == 1

@@ -91,8 +91,9 @@ def test_jobs_whose_launchers_were_killed_are_recorded_before_it_looks(write, mo
     def recover():
         with (run / "ledger.jsonl").open("a") as ledger:
             ledger.write(json.dumps(killed(2)) + "\n")
+        return []
 
-    monkeypatch.setattr(launcher, "recover", recover)
+    monkeypatch.setattr(launcher, "jobs", recover)
     assert gpd("check", run).output.startswith("2 attempts at 2 jobs, 1 failed")
 
 

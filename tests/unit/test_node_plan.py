@@ -70,7 +70,7 @@ def test_an_unknown_cache_is_not_taken_for_none():
 def test_a_level_that_is_not_told_is_named():
     told = [Told((0,), -1, 0, 0), Told((1,), -1, 0, 0)]
     made = plan.make(told, Host(), PLENTY_MIB)
-    assert made.untold == ("l3",)
+    assert made.unknown == ("l3",)
     assert "l3" not in places(made)
 
 

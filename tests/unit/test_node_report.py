@@ -18,7 +18,7 @@ from pages import row, text_of
 from rich.console import Console
 
 from gpd.commands import compare as subcommand
-from gpd.commands import node_display
+from gpd.commands import node as node_command
 from gpd.comparison.nodes import described
 from gpd.records.node import Bandwidth, Core, Latency, Place, Remote, read_node
 from gpd.reports import node_findings, report
@@ -143,7 +143,7 @@ def test_a_scope_without_figures_has_none_in_the_table():
 
 def test_the_terminal_shows_the_matrix_as_numbers(tmp_path):
     out = io.StringIO()
-    node_display.show(record("xeon-2x32-4numa"), tmp_path / "node.json", Console(file=out, width=200))
+    node_command.show(record("xeon-2x32-4numa"), tmp_path / "node.json", Console(file=out, width=200))
     text = out.getvalue()
     assert "cores of 3" in text
     assert "55%" in text
@@ -154,7 +154,7 @@ def test_the_terminal_shows_the_matrix_as_numbers(tmp_path):
 def test_markup_of_others_reaches_the_terminal_as_it_is(tmp_path):
     out = io.StringIO()
     nasty = replace(record("xeon-2x32-4numa"), missing={"energy": NASTY})
-    node_display.show(nasty, tmp_path / "node.json", Console(file=out, width=200))
+    node_command.show(nasty, tmp_path / "node.json", Console(file=out, width=200))
     assert "[red]g[/]" in out.getvalue()
 
 

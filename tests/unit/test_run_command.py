@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.commands import run as subcommand
 from gpd.commands import run_outcome
+from gpd.errors import GpdError
 from gpd.execution import cpu_waits, incomplete_results, run_lock, workflow
 from gpd.execution.snakemake_log import FailedJob
 from gpd.machines import launcher
@@ -220,7 +221,7 @@ def test_jobs_of_a_killed_run_are_waited_for(folder, monkeypatch):
     assert not left
     monkeypatch.setattr(launcher, "jobs", lambda: [launcher.Job("map S1", folder, False, 0.0)])
     monkeypatch.setattr(cpu_waits, "LONGEST_END_S", 0.0)
-    with pytest.raises(cpu_waits.StillRunningError, match="jobs of an earlier run are still at work: map S1"):
+    with pytest.raises(GpdError, match="jobs of an earlier run are still at work: map S1"):
         cpu_waits.await_former(folder)
 
 

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
+from gpd.errors import GpdError
 from gpd.execution import run_lock
-from gpd.execution.run_lock import LockError
 
 UNLOCK = "gpd run germline --unlock"
 
@@ -46,7 +46,7 @@ def run_killed(folder, make):
 def test_the_holder_is_named(tmp_path):
     with (
         run_lock.hold_folder(tmp_path, UNLOCK),
-        pytest.raises(LockError) as error,
+        pytest.raises(GpdError) as error,
         run_lock.hold_folder(tmp_path, UNLOCK),
     ):
         pass
@@ -88,7 +88,7 @@ def test_without_locks_snakemakes_are_believed_and_what_another_noted_stays(tmp_
     its = made.stat()
     noted.write_text(json.dumps({"pid": 1, "locks": [[made.name, its.st_ino, its.st_mtime_ns]]}))
     before = noted.read_text()
-    with pytest.raises(LockError, match="locked by Snakemake since"), run_lock.hold_folder(folder, UNLOCK):
+    with pytest.raises(GpdError, match="locked by Snakemake since"), run_lock.hold_folder(folder, UNLOCK):
         pass
     assert made.exists()
     assert noted.read_text() == before
@@ -114,7 +114,7 @@ def test_a_lock_that_was_made_later_is_not_lifted(tmp_path, locks):
     run_killed(folder, locks)
     locks().unlink()
     made = locks()
-    with pytest.raises(LockError) as error, run_lock.hold_folder(folder, UNLOCK):
+    with pytest.raises(GpdError) as error, run_lock.hold_folder(folder, UNLOCK):
         pass
     assert "none of yours is at work here on this machine" in str(error.value)
     assert str(error.value).endswith(f"if you know that it is gone: {UNLOCK}")
@@ -123,7 +123,7 @@ def test_a_lock_that_was_made_later_is_not_lifted(tmp_path, locks):
 
 def test_a_lock_of_which_nothing_is_known_is_not_lifted_unless_the_user_says_so(tmp_path, locks):
     made = locks()
-    with pytest.raises(LockError), run_lock.hold_folder(tmp_path / "my run", UNLOCK):
+    with pytest.raises(GpdError), run_lock.hold_folder(tmp_path / "my run", UNLOCK):
         pass
     with run_lock.hold_folder(tmp_path / "my run", ""):
         assert made.exists()
@@ -135,7 +135,7 @@ def test_a_snakemake_at_work_is_named(tmp_path, locks):
     command = [sys.executable, "-c", "input('at work\\n')", "snakemake"]
     with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        with pytest.raises(LockError) as error, run_lock.hold_folder(folder, UNLOCK):
+        with pytest.raises(GpdError) as error, run_lock.hold_folder(folder, UNLOCK):
             pass
         process.communicate(b"\n")
     assert f"Snakemake is at work here (pid {process.pid}, since 20" in str(error.value)

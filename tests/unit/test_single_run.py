@@ -571,32 +571,30 @@ def test_a_profile_is_its_content(changes, threads, same):
 def test_a_tool_that_is_not_here_has_no_version(monkeypatch):
     versions = {"bwa": "0.7.17"}
     monkeypatch.setattr(
-        provenance.examine, "examine", lambda tool: SimpleNamespace(version=versions.get(tool.command, ""))
+        provenance.tools, "examine", lambda tool: SimpleNamespace(version=versions.get(tool.command, ""))
     )
-    monkeypatch.setattr(provenance.machine, "answer", lambda command: (127, "not found"))
+    monkeypatch.setenv("PATH", "")
     found = provenance.tool_versions("germline")
     assert found["bwa"] == "0.7.17"
     assert found["samtools"] is None
 
 
-JAVA = "    java.vendor = Debian\n"
-
-
 @pytest.mark.parametrize(
-    ("answer", "java"),
+    ("status", "output", "java"),
     [
         (
-            (0, "    java.vendor = Debian\n    java.version = 17\n    java.runtime.version = 17.0.15+6\n"),
+            *(0, "    java.vendor = Debian\n    java.version = 17\n    java.runtime.version = 17.0.15+6"),
             "Debian, 17.0.15+6",
         ),
-        ((1, JAVA), None),
-        ((126, "no such file"), None),
-        ((0, "The Genome Analysis Toolkit (GATK) v4.6.2.0"), None),
+        (1, "    java.vendor = Debian", None),
+        (0, "The Genome Analysis Toolkit (GATK) v4.6.2.0", None),
     ],
 )
-def test_the_java_is_the_one_that_gatk_starts(monkeypatch, answer, java):
-    monkeypatch.setattr(provenance.examine, "examine", lambda tool: SimpleNamespace(version=""))
-    monkeypatch.setattr(provenance.machine, "answer", lambda command: answer if command[0] == "gatk" else None)
+def test_the_java_is_the_one_that_gatk_starts(monkeypatch, tmp_path, status, output, java):
+    monkeypatch.setattr(provenance.tools, "examine", lambda tool: SimpleNamespace(version=""))
+    (tmp_path / "gatk").write_text(f"#!/bin/sh\necho '{output}' >&2; exit {status}\n")
+    (tmp_path / "gatk").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
     assert provenance.tool_versions("germline")["java"] == java
     assert "java" not in provenance.tool_versions("tuxedo")
 

@@ -29,8 +29,8 @@ def layout(name, threads=4, binding="compact", boundary="l3", smt=False):
     return launcher.lay_out(Policy(threads, binding, boundary, smt), TOPOLOGIES / f"{name}.xml")
 
 
-def machine(*cores, slots=(), threads=1, boundary="l3", smt=False):
-    return Layout(Policy(threads, "compact", boundary, smt), cores, tuple(map(cpu_lists.parse_cpus, slots)))
+def machine(*cores, cpu_sets=(), threads=1, boundary="l3", smt=False):
+    return Layout(Policy(threads, "compact", boundary, smt), cores, tuple(map(cpu_lists.parse_cpus, cpu_sets)))
 
 
 # text
@@ -55,10 +55,10 @@ def test_two_sockets_of_64_cores_fit_on_one_screen():
 def test_json_holds_every_core_and_what_the_launcher_would_grant(name):
     told = json.loads(gpd("--xml", TOPOLOGIES / f"{name}.xml", "--threads", 3, "--smt", "--json").output)
     cpus = [cpu for core in told["cores"] for cpu in core["cpus"]]
-    slots = [cpu for slot in told["slots"] for cpu in cpu_lists.parse_cpus(slot["cpus"])]
+    granted = [cpu for cpu_set in told["cpu_sets"] for cpu in cpu_lists.parse_cpus(cpu_set["cpus"])]
     assert told["policy"] == {"threads": 3, "binding": "compact", "boundary": "l3", "smt": True}
     assert len(cpus) == len(set(cpus)) == told["counts"]["cpus"]
-    assert sorted([*slots, *cpu_lists.parse_cpus(told["unused"])]) == sorted(cpus)
+    assert sorted([*granted, *cpu_lists.parse_cpus(told["unused"])]) == sorted(cpus)
 
 
 def test_what_the_machine_does_not_tell_is_null_and_named():
@@ -101,29 +101,29 @@ def test_cpu_lists_are_read_and_written():
 
 
 def test_levels_go_from_coarse_to_fine_also_where_an_l3_spans_numa_nodes():
-    assert topology.told_levels(layout("epyc-2x64").cores) == ["socket", "numa", "l3"]
-    assert topology.told_levels(layout("xeon-2x32-4numa").cores) == ["socket", "l3", "numa"]
-    assert topology.told_levels(layout("vm-flat-8").cores) == ["socket", "numa"]
+    assert topology.known_levels(layout("epyc-2x64").cores) == ["socket", "numa", "l3"]
+    assert topology.known_levels(layout("xeon-2x32-4numa").cores) == ["socket", "l3", "numa"]
+    assert topology.known_levels(layout("vm-flat-8").cores) == ["socket", "numa"]
 
 
-def test_slots_that_cross_their_boundary_are_marked_by_that_boundary():
+def test_cpu_sets_that_cross_their_boundary_are_marked_by_that_boundary():
     cores = (Core((0,), 0, 0, 0), Core((1,), 1, 0, 0))
     assert topology.crosses(frozenset({0, 1}), machine(*cores, boundary="l3"))
     assert not topology.crosses(frozenset({0, 1}), machine(*cores, boundary="numa"))
     assert not topology.crosses(frozenset({1}), machine(*cores, boundary="l3"))
 
 
-def test_cpus_without_a_slot_are_whole_cores_unless_hyperthreads_are_cpus():
+def test_cpus_without_a_set_are_whole_cores_unless_hyperthreads_are_cpus():
     cores = (Core((0, 2), 0, 0, 0), Core((1, 3), 0, 0, 0))
-    assert topology.unused(machine(*cores, slots=["0"])) == [1, 3]
-    assert topology.unused(machine(*cores, slots=["0"], smt=True)) == [2, 1, 3]
-    assert "in no slot: 1,3" in topology.remarks(machine(*cores, slots=["0"]))
+    assert topology.unused(machine(*cores, cpu_sets=["0"])) == [1, 3]
+    assert topology.unused(machine(*cores, cpu_sets=["0"], smt=True)) == [2, 1, 3]
+    assert "in no CPU set: 1,3" in topology.remarks(machine(*cores, cpu_sets=["0"]))
 
 
 def test_a_job_wider_than_the_machine_is_said_to_get_less():
     cores = (Core((0,), 0, 0, 0), Core((1,), 0, 0, 0))
-    assert topology.remarks(machine(*cores, slots=["0-1"], threads=8)) == [
-        "2 CPUs granted: a job wider than the machine gets all of it"
+    assert topology.remarks(machine(*cores, cpu_sets=["0-1"], threads=8)) == [
+        "2 CPUs granted: a job with more threads gets the whole machine"
     ]
 
 
@@ -138,9 +138,9 @@ def test_hwloc_draws_the_machine(tmp_path):
 
 
 def test_a_picture_that_cannot_be_written_is_one_line(tmp_path):
-    shown = gpd("--xml", TOPOLOGIES / "vm-flat-8.xml", "--svg", tmp_path / "absent" / "slots.svg")
+    shown = gpd("--xml", TOPOLOGIES / "vm-flat-8.xml", "--svg", tmp_path / "absent" / "sets.svg")
     assert shown.exit_code == 2
-    assert "absent/slots.svg" in shown.output
+    assert "absent/sets.svg" in shown.output
 
 
 def test_a_run_takes_the_cores_that_can_be_allocated():

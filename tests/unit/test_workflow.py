@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpd.errors import GpdError
 from gpd.execution import snakemake_log, stalled_snakemake, workflow
 
 SAID = """\
@@ -100,7 +101,7 @@ def test_warnings_and_who_waits_for_the_disk_are_noted():
     said = workflow.follow([*lines, *SAID.splitlines()], lambda state: seen.append(list(state.notes)))
     assert seen[0] == lines[:1]
     assert seen[-1] == lines[:2]
-    assert workflow.waited_for_disk(said) == ["S2"]
+    assert snakemake_log.waited_for_disk(said) == ["S2"]
 
 
 def test_the_command_line_is_what_a_person_would_type():
@@ -120,9 +121,7 @@ def test_a_profile_is_found_here_and_in_the_project_and_by_its_name(tmp_path, mo
     mine.mkdir(parents=True)
     (mine / "config.yaml").touch()
     assert workflow.find_profile("profiles/throughput").resolve() == mine
-    with pytest.raises(
-        workflow.ProfileError, match=r"no such folder.* are default, published, scratch, slurm, throughput$"
-    ):
+    with pytest.raises(GpdError, match=r"no such folder.* are default, published, scratch, slurm, throughput$"):
         workflow.find_profile("mine")
 
 

@@ -32,7 +32,7 @@ class Simulated:
     def write(self, folder: Path, seed: int) -> Source:
         options = ("samples", "length", "coverage", "gaps_every", "variants_every")
         words = (word for name in options for word in (f"--{name.replace('_', '-')}", str(getattr(self, name))))
-        demo.simulate(demo.DEMOS["germline"].simulator, folder, seed, *words)
+        demo.simulate("germline", folder, seed, *words)
         return read_pool("germline", Pool(str(folder), CONFIG))
 
     def __str__(self) -> str:

@@ -6,13 +6,12 @@ Nothing of it is noted anywhere: what Slurm says now can't be out of date.
 import os
 import re
 import shlex
-import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpd.errors import GpdError
+from gpd.processes import ProcessError, output_of
 from gpd.records.host import Host
 
 TIMEOUT_S = 60.0
@@ -20,11 +19,8 @@ TIMEOUT_S = 60.0
 NO_JOBS = re.compile(r"\b(?:DOWN|DRAIN\w*|FAIL\w*|FUTURE|UNKNOWN|NOT_RESPONDING)\b|\*")
 LONGEST_END_S = 90.0  # of jobs that are cancelled: Slurm gives them its KillWait, 30 s by default
 LOOK_S = 1.0
+UNKNOWN = (None, "", "(null)", "None")
 _PAIR = re.compile(r"(?:^|\s)(\w+)=(\S*)")
-
-
-class SlurmError(GpdError):
-    """A command of Slurm that is not there, does not answer or refuses; the message is a line with its own words."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class Node:
 
 
 def nodes() -> list[Node]:
-    """All nodes, in Slurm's order. Raises SlurmError."""
+    """All nodes, in Slurm's order. Raises ProcessError."""
     return [read_node(line) for line in _ask("scontrol", "show", "node", "--oneliner").splitlines() if line.strip()]
 
 
@@ -62,7 +58,7 @@ def read_node(line: str) -> Node:
         hostname=name,
         node=name,
         partition=", ".join(partitions) or None,
-        architecture=_said(found.get("Arch", "")) or None,
+        architecture=None if found.get("Arch") in UNKNOWN else found["Arch"],
         sockets=sockets,
         cores=sockets * int(found["CoresPerSocket"]),
         threads=threads,
@@ -73,7 +69,7 @@ def read_node(line: str) -> Node:
 
 
 def default_partition() -> str:
-    """The partition of jobs that ask for none; empty where there is none. Raises SlurmError."""
+    """The partition of jobs that ask for none; empty where there is none. Raises ProcessError."""
     names = _ask("sinfo", "--noheader", "--format=%P").split()
     return next((name.removesuffix("*") for name in names if name.endswith("*")), "")
 
@@ -82,67 +78,39 @@ def submit(name: str, log: Path, command: Sequence[str], *options: str) -> str:
     """Submit a command, which is to have a node for itself, and be run again where it loses it; the job's number.
 
     Of jobs of one name and user Slurm runs one at a time. `%j` in the name of the log is the job's number. Raises
-    SlurmError with sbatch's words.
+    ProcessError with sbatch's words.
     """
     # neither a path nor a name is read as a pattern, nor by the shell, in whose place the command runs
     log = log.with_name(log.name.replace("%j", "\0"))
     output = str(log).replace("%", "%%").replace("\0", "%j")
-    return (
-        _ask(
-            *("sbatch", "--parsable", "--nodes=1", "--exclusive", "--mem=0", "--requeue", "--open-mode=append"),
-            *("--dependency=singleton", f"--job-name={name}", f"--output={output}", *options),
-            f"--wrap=exec {shlex.join(command)}",
-        )
-        .partition(";")[0]
-        .strip()
+    printed = _ask(
+        *("sbatch", "--parsable", "--nodes=1", "--exclusive", "--mem=0", "--requeue", "--open-mode=append"),
+        *("--dependency=singleton", f"--job-name={name}", f"--output={output}", *options),
+        f"--wrap=exec {shlex.join(command)}",
     )
+    return printed.partition(";")[0].strip()
 
 
 def queue() -> list[Job]:
-    """Our jobs that have not ended. Raises SlurmError."""
+    """Our jobs that have not ended. Raises ProcessError."""
     lines = _ask("squeue", "--me", "--noheader", "--format=%i|%T %R|%j").splitlines()
     return [Job(number, name, stands) for number, stands, name in (line.split("|", 2) for line in lines)]
 
 
 def end(mark: str) -> None:
-    """End all of our jobs whose names begin with a mark, and wait until they are gone. Raises SlurmError."""
+    """End all of our jobs whose names begin with a mark, and wait until they are gone. Raises ProcessError."""
     deadline = time.monotonic() + LONGEST_END_S
     while left := [job.number for job in queue() if job.name.startswith(mark)]:
         if time.monotonic() > deadline:
-            raise SlurmError(f"jobs {', '.join(left)} of an earlier run do not end: scancel --full {' '.join(left)}")
+            raise ProcessError(f"jobs {', '.join(left)} of an earlier run do not end: scancel --full {' '.join(left)}")
         _ask("scancel", "--quiet", *left)  # some may have ended meanwhile
         time.sleep(LOOK_S)
 
 
-def _said(value: str) -> str:
-    return "" if value in ("(null)", "None") else value
-
-
 def _ask(command: str, *arguments: str) -> str:
-    """What a command of Slurm prints. Raises SlurmError."""
-    try:
-        done = subprocess.run(
-            [command, *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=TIMEOUT_S,
-            env=_environment(os.environ),
-            check=False,
-        )
-    except FileNotFoundError as error:
-        raise SlurmError(
-            f"{command}: no such command here; this is for a machine from which Slurm's jobs go"
-        ) from error
-    except subprocess.TimeoutExpired as error:
-        raise SlurmError(f"{command}: no answer within {TIMEOUT_S:.0f} s") from error
-    if done.returncode:
-        lines = [line.removeprefix(f"{command}: error: ") for line in done.stderr.splitlines() if line.strip()]
-        raise SlurmError(f"{command}: {'; '.join(lines) or f'exit status {done.returncode}'}")
-    return done.stdout
+    """What a command of Slurm prints. Raises ProcessError.
 
-
-def _environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Without what a job of Slurm's, within which we may be, was granted: sbatch would ask for the same again."""
-    return {key: value for key, value in environment.items() if not key.startswith("SLURM_") or key == "SLURM_CONF"}
+    It does not see what the Slurm job that we may be in was granted: sbatch would ask for the same again.
+    """
+    environment = {key: value for key, value in os.environ.items() if key == "SLURM_CONF" or key[:6] != "SLURM_"}
+    return output_of([command, *arguments], TIMEOUT_S, env=environment)

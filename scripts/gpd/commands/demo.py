@@ -1,10 +1,7 @@
 """`gpd demo`: simulate small cohorts, run them, hold results against the truth, and measure a small study."""
 
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,26 +9,25 @@ from typing import Annotated
 import typer
 import yaml
 from rich.console import Console
-from rich.table import Table
 
 from gpd.commands import run, run_display, throughput
 from gpd.commands.subcommands import Cores, Terminal, terminal
 from gpd.errors import GpdError
-from gpd.execution import workflow
+from gpd.paths import ROOT
+from gpd.processes import output_of
 from gpd.truth.calls import Comparison, compare_calls
 from gpd.truth.expression import ExpressionComparison, compare_expression
 
-RESOURCES = workflow.ROOT / "resources" / "demo"
+SIMULATORS = {
+    "germline": ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py",
+    "tuxedo": ROOT / "resources" / "demo" / "tuxedo" / "simulate_experiment.py",
+}
 MARK = ".gpd-demo"
 
 # the demo's study: small samples, each called alone, for which VQSR has too few variants
 POOL = ("--samples", "4", "--length", "200000")
 CALLING = {"calling": "per_sample", "filter": "hard"}
 STUDY = {"concurrent_samples": [1, 2], "repeats": 2, "warm_up": 0}
-
-
-class DemoError(GpdError):
-    """The demo cannot start; the message is one line."""
 
 
 class Part(StrEnum):
@@ -61,23 +57,19 @@ def command(
     raise typer.Exit(max(codes))
 
 
-@dataclass(frozen=True)
-class Demo:
-    """One pipeline's demo: what simulates its cohort, and what compares its results with the truth."""
-
-    simulator: Path
-    compare: Callable[[Path], Table]
-
-
 def run_pipeline(pipeline: str, directory: Path, seed: int, cores: int | None, console: Console) -> int:
     """Run a pipeline's demo in `directory`, which is made anew; as run.run()."""
-    demo = DEMOS[pipeline]
     clear(directory)
     console.print(f"Simulating a cohort for the {pipeline} pipeline, seed {seed}, in {directory}", highlight=False)
-    simulate(demo.simulator, directory, seed)
+    simulate(pipeline, directory, seed)
     code = run.run(pipeline, directory, console, cores, configfiles=[directory / "config.yaml"])
     if code == 0:
-        console.print(demo.compare(directory))
+        germline = pipeline == Part.GERMLINE
+        console.print(
+            run_display.truth_table(compare_germline(directory))
+            if germline
+            else run_display.expression_table(compare_tuxedo(directory))
+        )
     return code
 
 
@@ -85,7 +77,7 @@ def run_study(directory: Path, seed: int, cores: int | None, console: Console) -
     """Simulate a pool in `directory`, which is made anew, and measure a small study of it; 1 where outputs disagree."""
     clear(directory)
     console.print(f"Simulating a pool of samples for a throughput study, seed {seed}, in {directory}", highlight=False)
-    simulate(DEMOS["germline"].simulator, directory, seed, *POOL)
+    simulate(Part.GERMLINE, directory, seed, *POOL)
     config = yaml.safe_load((directory / "config.yaml").read_text(encoding="utf-8"))
     _write_yaml(directory / "config.yaml", config | CALLING)
     pool = {"directory": str(directory), "config": "config.yaml"}
@@ -101,19 +93,17 @@ def _write_yaml(path: Path, content: dict) -> None:
 
 
 def clear(directory: Path) -> None:
-    """Remove an earlier demo. Raises DemoError where the folder holds anything else."""
+    """Remove an earlier demo. Raises GpdError where the folder holds anything else."""
     if directory.exists() and any(directory.iterdir()):
         if not (directory / MARK).exists():
-            raise DemoError(f"{directory} is no folder of the demo: name another with --directory")
+            raise GpdError(f"{directory} is no folder of the demo: name another with --directory")
         shutil.rmtree(directory)
 
 
-def simulate(simulator: Path, directory: Path, seed: int, *options: str) -> None:
-    """Write the cohort. Raises DemoError where the simulator says why it can't."""
-    command = [sys.executable, str(simulator), "--output", str(directory), "--seed", str(seed), *options]
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        raise DemoError(f"{simulator.name}: {done.stderr.strip()}")
+def simulate(pipeline: str, directory: Path, seed: int, *options: str) -> None:
+    """Write the cohort. Raises GpdError where the simulator says why it can't."""
+    command = [sys.executable, str(SIMULATORS[pipeline]), "--output", str(directory), "--seed", str(seed), *options]
+    output_of(command, timeout_s=None, name=SIMULATORS[pipeline].name)
     (directory / MARK).touch()
 
 
@@ -129,14 +119,3 @@ def compare_tuxedo(directory: Path) -> ExpressionComparison:
     """The significant genes against those that were changed."""
     results = directory / "results" / "differential_expression" / "gene_exp.diff"
     return compare_expression(results, directory / "truth" / "genes.tsv")
-
-
-DEMOS = {
-    "germline": Demo(
-        RESOURCES / "germline" / "simulate_cohort.py", lambda folder: run_display.truth_table(compare_germline(folder))
-    ),
-    "tuxedo": Demo(
-        RESOURCES / "tuxedo" / "simulate_experiment.py",
-        lambda folder: run_display.expression_table(compare_tuxedo(folder)),
-    ),
-}

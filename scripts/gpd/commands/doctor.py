@@ -1,9 +1,12 @@
 """`gpd doctor`: what is here of what the pipelines need."""
 
 import json
-from collections.abc import Iterable
-from dataclasses import asdict
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from shutil import which
 from typing import Annotated
 
 import typer
@@ -11,11 +14,43 @@ from rich.console import Console
 from rich.text import Text
 
 from gpd.commands.subcommands import Pipeline, Terminal, say
-from gpd.machines.examine import Finding, Report, inspect, lacking, warnings
-from gpd.machines.machine import Machine
-from gpd.machines.tools import Tool, read_table
-from gpd.machines.tools import pipelines as known_pipelines
+from gpd.machines import host, launcher, tools
+from gpd.machines.launcher import Limits
+from gpd.machines.tools import Finding, Tool
+from gpd.paths import ROOT
+from gpd.processes import run_script
+from gpd.records.host import Host
+from gpd.text.formats import counted
 from gpd.text.grid import Entry, Grid, group, rich_table
+
+REPACKAGED = ROOT / ".tools" / "cufflinks" / "status"  # scripts/setup/cufflinks.sh
+APPCDS_ARCHIVE = ROOT / ".tools" / "gatk" / "classes" / "status"  # scripts/setup/gatk.sh
+GATK3_JAVA = ROOT / "workflow" / "scripts" / "germline" / "gatk3_java.py"
+OPEN_FILES = 4096  # sambamba sort and GenomicsDBImport keep hundreds of files open, several jobs run at once
+MIB_PER_GIB = 1024
+
+
+@dataclass(frozen=True)
+class Report:
+    """All of `gpd doctor`; `sources` says of each pipeline where its tools come from: path, conda, or no (nowhere).
+
+    `notes` are those that set-up left, and which Java a jar of GATK 3 would run under.
+    """
+
+    findings: tuple[Finding, ...]
+    host: Host
+    limits: Limits
+    sources: dict[str, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes runs fail although the tools are here."""
+        limit = self.host.open_files
+        if limit is None or limit >= OPEN_FILES:
+            return []
+        what = "sorting and joint calling may run out of open files"
+        return [f"ulimit -n is {limit}: {what}; run 'ulimit -n {OPEN_FILES}' first"]
 
 
 def command(
@@ -27,39 +62,59 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show each tool with version and path, and the machine; fail when a pipeline could not run."""
-    table = read_table()
-    pipelines = pipeline or [name for name in Pipeline if name in known_pipelines(table)]
-    if unknown := set(pipelines).difference(known_pipelines(table)):
-        raise typer.BadParameter(f"{', '.join(sorted(unknown))}: the pipelines are {', '.join(known_pipelines(table))}")
+    table = tools.read_table()
+    known = tools.pipelines(table)
+    pipelines = pipeline or [name for name in Pipeline if name in known]
+    if unknown := set(pipelines).difference(known):
+        raise typer.BadParameter(f"{', '.join(sorted(unknown))}: the pipelines are {', '.join(known)}")
     report = inspect(table, pipelines, directory.resolve())
     if as_json:
-        say(to_json(report))
+        say(json.dumps(asdict(report) | {"warnings": report.warnings}, indent=2))
     else:
         show(report, table, Terminal())
-    raise typer.Exit(0 if report.healthy else 1)
+    raise typer.Exit(1 if "no" in report.sources.values() else 0)
 
 
-def show(report: Report, tools: list[Tool], console: Console) -> None:
+def inspect(table: Sequence[Tool], pipelines: Sequence[str], directory: Path) -> Report:
+    """Run every tool for its version and look at the machine, as a run in the directory would meet it."""
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        findings = tuple(pool.map(tools.examine, table))
+    conda = which("conda") or ""
+    return Report(
+        findings,
+        host.look({str(folder): folder for folder in (directory, Path(tempfile.gettempdir()))}, window_s=0),
+        launcher.limits(),
+        {name: tools.source(name, table, findings, conda) for name in pipelines},
+        tuple(_notes()),
+    )
+
+
+def _notes() -> Iterator[str]:
+    for status, prefix in ((REPACKAGED, ""), (APPCDS_ARCHIVE, "gatk: ")):
+        lines = status.read_text(encoding="utf-8").splitlines() if status.exists() else []
+        yield from (f"{prefix}{line}" for line in lines)
+    done = run_script(GATK3_JAVA)
+    yield f"gatk3_jar, where the config names one: {(done.stdout or done.stderr).strip()}"
+
+
+def show(report: Report, table: Sequence[Tool], console: Console) -> None:
     """Print the report: tools, machine, then one line a pipeline."""
-    console.print(rich_table(_tools(report.findings)))
-    console.print(rich_table(_machine(report.machine)))
-    for cure in report.cures:
-        console.print(cure, soft_wrap=True)
-    if report.class_archive:
-        console.print(f"gatk: {report.class_archive}", soft_wrap=True)
-    if report.gatk3_java:
-        console.print(f"gatk3_jar, where the config names one: {report.gatk3_java}", soft_wrap=True)
-    for warning in warnings(report.machine):
-        console.print(Text.assemble(("warning", "yellow"), f": {warning}"), soft_wrap=True)
-    for pipeline, how in report.verdicts.items():
-        for line in _verdict_lines(pipeline, how, lacking(pipeline, tools, report.findings)):
-            console.print(line, soft_wrap=True)
-
-
-def _tools(findings: Iterable[Finding]) -> Grid:
-    rows = ((one.command, _version(one), ", ".join(one.needed_by), one.path or "") for one in findings)
+    rows = ((one.command, _version(one), ", ".join(one.needed_by), one.path) for one in report.findings)
     heads = ("tool", "version", "needed by", "path")
-    return Grid("", heads, (group(rows),), figures=False, framed=False)
+    console.print(rich_table(Grid("", heads, (group(rows),), figures=False, framed=False)))
+    console.print(rich_table(_machine(report.host, report.limits)))
+    for note in report.notes:
+        console.print(note, soft_wrap=True)
+    for warning in report.warnings:
+        console.print(Text.assemble(("warning", "yellow"), f": {warning}"), soft_wrap=True)
+    for pipeline, source in report.sources.items():
+        if source == "no":
+            console.print(Text.assemble((f"{pipeline} cannot run", "red"), ":"))
+            for finding in tools.lacking(pipeline, table, report.findings):
+                console.print(f"  {finding.command} {finding.problem}: {finding.remedy}", soft_wrap=True)
+        else:
+            conda = " with 'snakemake --sdm conda', which brings what PATH lacks" if source == "conda" else ""
+            console.print(Text.assemble((f"{pipeline} can run", "green"), conda), soft_wrap=True)
 
 
 def _version(finding: Finding) -> Entry:
@@ -68,35 +123,19 @@ def _version(finding: Finding) -> Entry:
     return Entry(finding.version or "?", style="green")
 
 
-def _machine(machine: Machine) -> Grid:
-    topology = machine.topology
+def _machine(host: Host, limits: Limits) -> Grid:
     counts = (
-        (topology.sockets, "socket"),
-        (topology.numa_nodes, "NUMA node"),
-        (topology.l3_groups, "L3 group"),
-        (topology.cores, "core"),
-        (topology.cpus, "CPU"),
+        *((host.sockets, "socket"), (host.numa_nodes, "NUMA node"), (host.l3_groups, "L3 group")),
+        *((host.cores, "core"), (host.threads, "CPU")),
     )
-    parts = [f"{count} {name}{'s' * (count != 1)}" for count, name in counts if count is not None]
-    smt = {None: "", 1: ", no SMT"}.get(topology.threads_per_core, f", SMT {topology.threads_per_core}")
+    parts = [counted(count, name) for count, name in counts if count is not None]
+    parts += [] if host.smt is None else ["SMT" if host.smt else "no SMT"]
+    memory, available = limits.memory_mib / MIB_PER_GIB, limits.memory_available_mib / MIB_PER_GIB
     rows = [
-        ("processor", machine.model or "?"),
-        ("topology", f"{', '.join(parts) or '?'}{smt} ({machine.usable_cpus} usable here)"),
-        ("memory", f"{machine.memory_gib:.1f} GiB, {machine.available_gib:.1f} GiB available"),
-        *(("free disk", f"{disk.free_gib:.1f} GiB in {disk.path}") for disk in machine.disks),
-        ("ulimit -n", str(machine.open_files)),
+        ("processor", host.cpu_model or "?"),
+        ("topology", f"{', '.join(parts) or '?'} ({limits.cpus} usable here)"),
+        ("memory", f"{memory:.1f} GiB, {available:.1f} GiB available"),
+        *(("free disk", f"{disk.free_gib:.1f} GiB in {folder}") for folder, disk in host.file_systems.items()),
+        ("ulimit -n", str(host.open_files or "unlimited")),
     ]
     return Grid("", ("", ""), (group(rows),), figures=False, framed=False)
-
-
-def _verdict_lines(pipeline: str, how: str, missing: list[Finding]) -> list[Text]:
-    if how in ("path", "conda"):
-        brings = " with 'snakemake --sdm conda', which brings what PATH lacks" if how == "conda" else ""
-        return [Text.assemble((f"{pipeline} can run", "green"), brings)]
-    faults = [Text(f"  {finding.command} {finding.problem}: {finding.remedy}") for finding in missing]
-    return [Text.assemble((f"{pipeline} cannot run", "red"), ":"), *faults]
-
-
-def to_json(report: Report) -> str:
-    """Return the report as JSON, field names as in the classes above."""
-    return json.dumps(asdict(report) | {"warnings": warnings(report.machine)}, indent=2)

@@ -1,12 +1,20 @@
 """`gpd node`: what this node can do, measured: memory bandwidth, latency from core to core, clocks, disks."""
 
+import json
+import platform
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
-from gpd.commands.subcommands import say, terminal
+from gpd.commands.subcommands import Terminal, say, terminal
 from gpd.node.plan import REPEATS
+from gpd.text.grid import rich_table
+
+if TYPE_CHECKING:
+    from gpd.records.node import NodeRecord
 
 
 def command(
@@ -19,7 +27,8 @@ def command(
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, max=20, help="Repeats of each bandwidth.")] = REPEATS,
     busy: Annotated[
-        bool, typer.Option("--busy", help="Measure although others are at work on the node; the record says so.")
+        bool,
+        typer.Option("--busy", help="Measure although other processes are at work on the node; the record says so."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the record.")] = False,
     schema: Annotated[
@@ -34,23 +43,35 @@ def command(
 
     Example: gpd node
     """
-    import json
-    import platform
-
-    from gpd.commands import node_display
     from gpd.node import measure
     from gpd.records import node
 
     if schema:
         say(json.dumps(node.schema(), indent=1))
         return
-    console = terminal()
     here = folder or measure.default_folder(platform.node())
     here.mkdir(parents=True, exist_ok=True)
-    with node_display.progress(quiet=as_json) as tell:
-        record = measure.measure(here, repeats, busy, tell)
+    with Terminal(stderr=True, quiet=as_json).status("") as status:  # a line that is overwritten
+        record = measure.measure(here, repeats, busy, lambda what: status.update(Text(what)))
     path = measure.write(record, here)
     if as_json:
         say(record.to_json().removesuffix("\n"))
     else:
-        node_display.show(record, path, console)
+        show(record, path, terminal())
+
+
+def show(record: "NodeRecord", path: Path, console: Console) -> None:
+    """Print the tables of the report, and its maps as tables."""
+    from gpd.reports import node_findings
+
+    found = node_findings.find(record)
+    for warning in found.warnings:
+        console.print(Text(f"warning: {warning}", "yellow"), soft_wrap=True)
+    grids = list(found.grids)
+    if matrix := node_findings.matrix_grid(record):
+        grids.insert(1, matrix)
+    for grid in grids:
+        console.print(rich_table(grid))
+        console.print()
+    for line in filter(None, (found.root_adds, f"{found.about} record: {path}")):
+        console.print(Text(line), soft_wrap=True)

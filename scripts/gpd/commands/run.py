@@ -6,6 +6,7 @@ import secrets
 import shlex
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,13 +14,13 @@ import typer
 from rich.console import Console
 
 from gpd.commands import run_display
-from gpd.commands.run_outcome import Ran, RunError, conclude, print_lines
+from gpd.commands.run_display import print_lines
+from gpd.commands.run_outcome import Ran, conclude
 from gpd.commands.subcommands import Cores, Pipeline, terminal
-from gpd.errors import Interrupted
+from gpd.errors import GpdError, Interrupted
 from gpd.execution import (
     configuration,
     cpu_waits,
-    deployment,
     dropped_samples,
     incomplete_results,
     interruption,
@@ -27,7 +28,7 @@ from gpd.execution import (
     workflow,
 )
 from gpd.execution.configuration import Configuration, ConfigurationError
-from gpd.machines import launcher, machine
+from gpd.machines import launcher, tools
 from gpd.outcomes import JOB_FAILED
 from gpd.pipelines import PIPELINES, share
 from gpd.records.ledger import read_ledger
@@ -81,20 +82,26 @@ def run(
     where results that samples have would be made again without `yes`, and Interrupted, after the tables, where a
     signal came.
     """
-    _refuse_no_config(directory, configfiles)
-    command = _command(pipeline, directory, cores, configfiles, profile, extra)
-    unlock = "" if "--unlock" in extra else _unlock(pipeline, directory)
-    elsewhere = workflow.runs_elsewhere(profile, extra)
+    usual = directory / USUAL_CONFIG
+    if not configfiles and not usual.exists():
+        raise GpdError(
+            f"{usual}: no such file: a run needs a configuration, and the tables of samples and units that it names; "
+            f"copy {workflow.ROOT / 'config'} here and fill it in (its README.md has the smallest one), or name a "
+            "configuration with --configfile"
+        )
+    command = partial(_command, pipeline, directory, cores, configfiles, profile, extra)
+    first = command()
+    unlock = f"gpd run {pipeline} --directory {shlex.quote(str(directory))} --unlock" if "--unlock" not in extra else ""
     with interruption.catching(), run_lock.hold_folder(directory, unlock) as lock:
         cpu_waits.await_former(directory)
         if not only_asks(extra):
             print_lines(console, incomplete_results.set_aside(directory))
-        runs = [_run(directory, command, lock, console, elsewhere, yes)]
+        start = partial(_run, directory, lock, console, workflow.runs_elsewhere(profile, extra), yes)
+        runs = [start(first)]
         configured = _configuration(directory, configfiles, pipeline) if runs[0].exit_code else None
         while without := _dropped(pipeline, runs, configured, extra):
             print_lines(console, [f"going on without {listed(without)}"])
-            command = _command(pipeline, directory, cores, configfiles, profile, extra, without)
-            runs.append(_run(directory, command, lock, console, elsewhere, yes, without, workflow.log(len(runs) + 1)))
+            runs.append(start(command(without), without, workflow.log(len(runs) + 1)))
     samples = [row["sample_name"] for row in configured.samples] if configured else []
     return conclude(PIPELINES[pipeline], runs, samples, console)
 
@@ -110,21 +117,11 @@ def _dropped(pipeline: str, runs: Sequence[Ran], configured: Configuration | Non
     if last.exit_code != JOB_FAILED or not configured:
         return []
     attempts = [attempt for ran in runs for attempt in ran.attempts(PIPELINES[pipeline])]
-    settings, _ = split_settings(extra)
-    names = dropped_samples.dropped(PIPELINES[pipeline], attempts, configured, settings)
+    names = dropped_samples.dropped(PIPELINES[pipeline], attempts, configured, split_settings(extra)[0])
     return names if set(names) - set(last.without) else []
 
 
 # ---- before ------------------------------------------------------------------------------------------
-
-
-def _refuse_no_config(directory: Path, configfiles: Sequence[Path]) -> None:
-    if not configfiles and not (usual := directory / USUAL_CONFIG).exists():
-        raise RunError(
-            f"{usual}: no such file: a run needs a configuration, and the tables of samples and units that it names; "
-            f"copy {workflow.ROOT / 'config'} here and fill it in (its README.md has the smallest one), or name a "
-            "configuration with --configfile"
-        )
 
 
 def _command(
@@ -140,7 +137,7 @@ def _command(
     threads: list[str] = []
     if not workflow.runs_elsewhere(profile, extra):
         configured = _configuration(directory, configfiles, pipeline)
-        mem_mb = int(machine.look(directory).available_gib * 1024)
+        mem_mb = int(launcher.limits().memory_available_mib)
         cores = cores or launcher.usable_cores(bool(configured and configured.config["binding"]["smt"]))
         samples = len(configured.samples) if configured else None
         profile, threads = (profile, []) if profile else choose_profile(samples, cores)
@@ -157,7 +154,7 @@ def _command(
             *settings,
             *([dropped_samples.setting(without)] if without else []),
             *threads,
-            *deployment.options(pipeline),
+            *tools.conda_options(pipeline),
             *(workflow.ADMISSION if mem_mb else ()),
             "--rerun-incomplete",
         ],
@@ -202,32 +199,28 @@ def _configuration(directory: Path, configfiles: Sequence[Path], pipeline: str) 
 
 def _run(
     directory: Path,
-    command: Sequence[str],
     lock: run_lock.Lock,
     console: Console,
     elsewhere: bool,
     yes: bool,
+    command: Sequence[str],
     without: Sequence[str] = (),
     log: str = workflow.LOG,
 ) -> Ran:
-    """Run Snakemake in a folder that is ours alone meanwhile; a signal that ends it is told, not raised."""
+    """Run Snakemake in a folder that is ours alone meanwhile; a signal that ends it is returned, not raised."""
     run_id = f"run-{secrets.token_hex(8)}"
-    with run_display.progress(console) as shown, cpu_waits.watch(directory, shown.waits):
+    environment = {"GPD_RUN": run_id} | ({} if yes else REFUSE_AGAIN)
+    with run_display.progress(console) as display, cpu_waits.watch(directory, display.waits):
 
         def changed(state: workflow.Progress) -> None:
             run_lock.note_snakemakes(directory, lock)
-            shown.changed(state)
+            display.changed(state)
 
         began = time.monotonic()
         ended: workflow.Finished | Interrupted
         try:
-            environment = {"GPD_RUN": run_id} | ({} if yes else REFUSE_AGAIN)
             ended = workflow.run(command, directory / log, changed, environment, [lock.descriptor], elsewhere)
         except Interrupted as interrupted:
             ended = interrupted
         wall_s = time.monotonic() - began
     return Ran(run_id, ended, wall_s, read_ledger(directory / LEDGER), without)
-
-
-def _unlock(pipeline: str, directory: Path) -> str:
-    return f"gpd run {pipeline} --directory {shlex.quote(str(directory))} --unlock"

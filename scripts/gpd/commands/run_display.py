@@ -3,7 +3,6 @@
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -13,7 +12,7 @@ from gpd.execution import workflow
 from gpd.outcomes import COHORT
 from gpd.pipelines import ALTERNATIVES
 from gpd.tables.summary import Failure, Summary
-from gpd.text.formats import listed
+from gpd.text.formats import some
 from gpd.text.grid import Grid, group, rich_table
 from gpd.truth.calls import Comparison
 from gpd.truth.expression import ExpressionComparison
@@ -24,27 +23,33 @@ NOT_RUN = "not run"
 LONG_WAIT_S, LONG_WAIT = 5.0, 0.02  # seconds, and of the makespan: who waits longer for CPUs has no figure of his own
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A run on the screen: what is to be called when it changes, and with words on jobs that wait for CPUs."""
+class RunDisplay:
+    """Shows how far a run is: a live bar on a terminal, elsewhere a line for each tenth of the jobs."""
 
-    changed: Callable[[workflow.Progress], None]
-    waits: Callable[[str], None]
+    def __init__(self, console: Console, bar: Progress) -> None:
+        self.console, self.bar = console, bar
+        self.task = bar.add_task("planning", total=None, waits="")
+        self.note, self.tenths, self.waiting = notes(console), 0, ""
+
+    def changed(self, state: workflow.Progress) -> None:
+        self.note(state)
+        running = ", ".join(state.running.values())
+        self.bar.update(self.task, completed=state.done, total=state.total, description=running)
+        tenths = 10 * state.done // state.total if state.total else 0
+        if tenths > self.tenths and not self.console.is_terminal:
+            self.console.print(f"{state.done} of {state.total} jobs done", highlight=False)
+        self.tenths = tenths
+
+    def waits(self, text: str) -> None:
+        """Jobs wait for CPUs, or no longer; elsewhere than on a terminal a line when they begin to."""
+        self.bar.update(self.task, waits=text)
+        if text and not self.waiting and not self.console.is_terminal:
+            print_lines(self.console, [text])
+        self.waiting = text
 
 
 @contextmanager
-def progress(console: Console) -> Iterator[Shown]:
-    """Show how far a run is: a live bar on a terminal, elsewhere a line for each tenth of the jobs."""
-    note = notes(console)
-    if not console.is_terminal:
-        tenths = _tenths(console)
-
-        def told(state: workflow.Progress) -> None:
-            note(state)
-            tenths(state)
-
-        yield Shown(told, _once(console))
-        return
+def progress(console: Console) -> Iterator[RunDisplay]:
     columns = (
         BarColumn(),
         MofNCompleteColumn(),
@@ -53,54 +58,24 @@ def progress(console: Console) -> Iterator[Shown]:
         TextColumn("{task.fields[waits]}", style="yellow", markup=False),
         TextColumn("{task.description}", markup=False),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("planning", total=None, waits="")
-
-        def changed(state: workflow.Progress) -> None:
-            note(state)
-            running = ", ".join(state.running.values())
-            bar.update(task, completed=state.done, total=state.total, description=running)
-
-        yield Shown(changed, lambda waits: bar.update(task, waits=waits))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        yield RunDisplay(console, bar)
 
 
 def notes(console: Console) -> Callable[[workflow.Progress], None]:
-    """Print what a run notes, each line once, whichever run says it."""
+    """Print the notes of runs, each line once, whichever run has it."""
     printed: set[str] = set()
 
     def show(state: workflow.Progress) -> None:
-        for line in state.notes:
-            if line not in printed:
-                printed.add(line)
-                console.print(line, highlight=False, markup=False, soft_wrap=True)
+        print_lines(console, [line for line in state.notes if line not in printed])
+        printed.update(state.notes)
 
     return show
 
 
-def _tenths(console: Console) -> Callable[[workflow.Progress], None]:
-    shown = 0
-
-    def show(state: workflow.Progress) -> None:
-        nonlocal shown
-        tenth = 10 * state.done // state.total if state.total else 0
-        if tenth > shown:
-            shown = tenth
-            console.print(f"{state.done} of {state.total} jobs done", highlight=False)
-
-    return show
-
-
-def _once(console: Console) -> Callable[[str], None]:
-    """Say that jobs wait when they begin to, not at each look."""
-    before = ""
-
-    def show(waits: str) -> None:
-        nonlocal before
-        if waits and not before:
-            console.print(waits, highlight=False, markup=False, soft_wrap=True)
-        before = waits
-
-    return show
+def print_lines(console: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def seconds(value: float | None) -> str:
@@ -110,14 +85,13 @@ def seconds(value: float | None) -> str:
 def step_table(summary: Summary) -> Table:
     """A row a step, busy seconds: a column a sample, or for larger cohorts the median over samples."""
     samples = [column for column in summary.columns if column != COHORT]
-    columns: dict[str, list[str]] = {name: [name] for name in samples}
-    if len(samples) > MOST_SAMPLES:
-        columns = {"median sample": samples}
-    if COHORT in summary.columns:
-        columns[COHORT] = [COHORT]
+    many = len(samples) > MOST_SAMPLES
+    columns = {"median sample": samples} if many else {name: [name] for name in samples}
+    columns |= {COHORT: [COHORT]} if COHORT in summary.columns else {}
 
     def of_columns(summed_s: Mapping[str, float]) -> list[str]:
-        return [seconds(_median(summed_s, names)) for names in columns.values()]
+        values = ([summed_s[name] for name in names if name in summed_s] for names in columns.values())
+        return [seconds(statistics.median(found) if found else None) for found in values]
 
     steps = [
         (row.step, *of_columns(row.summed_s), NOT_RUN if row.total_s is None else seconds(row.total_s))
@@ -128,12 +102,6 @@ def step_table(summary: Summary) -> Table:
     total = ("total", *of_columns(busy), seconds(sum(busy.values())))
     caption = "Runtime a step, seconds (the sum over its jobs)"
     return rich_table(Grid(caption, ("step", *columns, "total"), (group(steps), group([total]))))
-
-
-def _median(summed_s: Mapping[str, float], names: Sequence[str]) -> float | None:
-    """The median over those of `names` that have a value."""
-    values = [summed_s[name] for name in names if name in summed_s]
-    return statistics.median(values) if values else None
 
 
 def throughput_lines(summary: Summary, waited_s: float = 0.0) -> list[str]:
@@ -171,14 +139,10 @@ def unfinished_lines(summary: Summary) -> list[str]:
     failed = [outcome.sample for outcome in summary.outcomes if outcome.own]
     held_up = ""
     if failed and all(failure.sample != COHORT for failure in summary.failures):
-        held_up = f", held up by {named(failed)} (failed_samples in the config says whether others go on without)"
-    return [f"not finished: {named(names)}: before {step}{held_up}" for step, names in waiting.items()]
-
-
-def named(samples: Sequence[str]) -> str:
-    """The first of some samples, and how many more there are."""
-    more = len(samples) - MOST_NAMED
-    return listed([*samples[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+        held_up = (
+            f", held up by {some(failed, MOST_NAMED)} (failed_samples in the config says whether others go on without)"
+        )
+    return [f"not finished: {some(names, MOST_NAMED)}: before {step}{held_up}" for step, names in waiting.items()]
 
 
 def truth_table(comparisons: Sequence[Comparison]) -> Table:
@@ -187,7 +151,7 @@ def truth_table(comparisons: Sequence[Comparison]) -> Table:
         (
             *(comparison.sample, kind),
             *map(str, (counts.true_positives, counts.false_positives, counts.false_negatives)),
-            *(_share(counts.recall), _share(counts.precision)),
+            *("" if share is None else f"{share:.4f}" for share in (counts.recall, counts.precision)),
         )
         for comparison in comparisons
         for kind, counts in (("SNP", comparison.snp), ("indel", comparison.indel))
@@ -202,7 +166,3 @@ def expression_table(comparison: ExpressionComparison) -> Table:
     counts = (comparison.strong, comparison.found, comparison.missed, comparison.false)
     row = (*(str(len(names)) for names in counts), str(comparison.significant))
     return rich_table(Grid("Significant genes against the simulated truth", heads, (group([row]),), words=0))
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.4f}"

@@ -6,20 +6,17 @@ from dataclasses import dataclass, replace
 from rich.console import Console
 
 from gpd.commands import run_display
+from gpd.commands.run_display import MOST_NAMED, print_lines
 from gpd.errors import GpdError, Interrupted
 from gpd.execution import cpu_waits, dropped_samples, snakemake_log, workflow
 from gpd.outcomes import COHORT, owner
 from gpd.pipelines import Pipeline
 from gpd.records.ledger import Attempt, last_attempts
 from gpd.tables.summary import summarize
-from gpd.text.formats import counted, listed
+from gpd.text.formats import counted, listed, some
 
 DONE, FAILED = 0, 1  # exit codes
 GO_ON = "what is done is kept, and what was cut off is done again: the same command goes on"
-
-
-class RunError(GpdError):
-    """A run that can't be started, or that ended without a single job."""
 
 
 @dataclass(frozen=True)
@@ -61,37 +58,33 @@ def conclude(pipeline: Pipeline, runs: Sequence[Ran], samples: Sequence[str], co
     if isinstance(last.ended, Interrupted):
         if attempts:
             show(pipeline, attempts, earlier, console, None)
-        cut_off = [_name(attempt) for attempt in last_attempts(attempts) if not _ended_by_itself(attempt)]
+        killed = [attempt for attempt in last_attempts(attempts) if not _ended_by_itself(attempt)]
+        cut_off = [" ".join([attempt.rule, *attempt.wildcards.values()]) for attempt in killed]
         raise Interrupted(last.ended.signum, cut_off, GO_ON)
     if attempts:
         planned = [pipeline.step_of(rule) for rule in snakemake_log.planned_rules(runs[0].said)]
         show(pipeline, attempts, earlier, console, runs[0].exit_code, sum(ran.wall_s for ran in runs), planned)
         begun = {owner(attempt) for attempt in (*attempts, *earlier)}
         if set(planned) & set(pipeline.steps) and (left := [name for name in samples if name not in begun]):
-            print_lines(console, [f"not begun: {run_display.named(left)}"])
-    print_lines(console, _told_of_dropped(pipeline, last))
-    return _verdict(last.ended, runs[0].exit_code == 0, attempts, console)
+            print_lines(console, [f"not begun: {some(left, MOST_NAMED)}"])
+    if last.without:
+        print_lines(console, _went_on(pipeline, last))
+    return _exit_code(last.ended, runs[0].exit_code == 0, attempts, console)
 
 
-def _told_of_dropped(pipeline: Pipeline, last: Ran) -> list[str]:
+def _went_on(pipeline: Pipeline, last: Ran) -> list[str]:
     """What the last Snakemake made without samples that had failed."""
-    if not last.without:
-        return []
-    attempts = last.attempts(pipeline)
+    attempts, without = last.attempts(pipeline), listed(last.without)
     if last.exit_code and all(attempt.succeeded for attempt in last_attempts(attempts)):
-        return [f"did not go on without {listed(last.without)}:", *snakemake_log.reason(last.said)]
+        return [f"did not go on without {without}:", *snakemake_log.reason(last.said)]
     made = {attempt.step for attempt in attempts if owner(attempt) == COHORT and attempt.succeeded}
-    steps = [step for step in pipeline.steps if step in made]
-    what = (
-        f"{listed(steps)}; {dropped_samples.TOLD} names who is missing"
-        if steps
-        else "no step of the cohort was left to do"
-    )
-    return [f"went on without {listed(last.without)}: {what}"]
+    if steps := [step for step in pipeline.steps if step in made]:
+        return [f"went on without {without}: {listed(steps)}; {dropped_samples.TOLD} names who is missing"]
+    return [f"went on without {without}: no step of the cohort was left to do"]
 
 
-def _verdict(finished: workflow.Finished, well: bool, attempts: Sequence[Attempt], console: Console) -> int:
-    """The exit code; one that is not 0 has its reason said. Raises RunError where no job ran."""
+def _exit_code(finished: workflow.Finished, well: bool, attempts: Sequence[Attempt], console: Console) -> int:
+    """The exit code; one that is not 0 has its reason said. Raises GpdError where no job ran."""
     if well:
         if not attempts:
             print_lines(console, snakemake_log.plan(finished.said))
@@ -100,12 +93,12 @@ def _verdict(finished: workflow.Finished, well: bool, attempts: Sequence[Attempt
         print_lines(console, [f"{counted(failed, 'job')} failed"])
         return FAILED
     if again := snakemake_log.refused_again(finished.said):
-        raise RunError(f"{again}; nothing was started: --yes makes them again, --dry-run shows each job")
+        raise GpdError(f"{again}; nothing was started: --yes makes them again, --dry-run shows each job")
     reason = snakemake_log.reason(finished.said) or [
         f"Snakemake ended with exit code {finished.exit_code} and said nothing"
     ]
     if not attempts:
-        raise RunError("\n".join(reason))
+        raise GpdError("\n".join(reason))
     print_lines(console, ["not everything was done:", *reason])
     return FAILED
 
@@ -157,10 +150,9 @@ def show(
     summary = summarize(attempts, steps, earlier, exit_code, wall_s, planned)
     if summary.columns:
         console.print(run_display.step_table(summary))
-    if summary.columns and whole:
-        waited_s = cpu_waits.waited_s(attempt for attempt in attempts if attempt.step in steps)
-        for line in run_display.throughput_lines(summary, waited_s):
-            console.print(line, highlight=False)
+        if whole:
+            waited_s = cpu_waits.waited_s(attempt for attempt in attempts if attempt.step in steps)
+            print_lines(console, run_display.throughput_lines(summary, waited_s))
     failures = summary.failures if whole else summarize(filter(_ended_by_itself, attempts), steps).failures
     if failures:
         console.print(run_display.failure_table(failures))
@@ -170,12 +162,3 @@ def show(
 
 def _ended_by_itself(attempt: Attempt) -> bool:
     return attempt.cause != "killed"
-
-
-def _name(attempt: Attempt) -> str:
-    return " ".join([attempt.rule, *attempt.wildcards.values()])
-
-
-def print_lines(console: Console, lines: Iterable[str]) -> None:
-    for line in lines:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)

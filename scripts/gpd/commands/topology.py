@@ -1,6 +1,5 @@
-"""`gpd topology`: the CPUs of a machine, and the slots that jobs get of them."""
+"""`gpd topology`: the CPUs of a machine, and the CPU sets that jobs get of them."""
 
-import subprocess
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -8,8 +7,8 @@ from typing import Annotated
 import typer
 
 from gpd.commands.subcommands import Terminal, say
-from gpd.errors import GpdError
 from gpd.machines import launcher, topology
+from gpd.processes import output_of
 
 
 class Binding(StrEnum):
@@ -39,27 +38,17 @@ def command(
     svg: Annotated[Path | None, typer.Option(help="Also have lstopo draw it, to this file.", dir_okay=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show the machine's packages, NUMA nodes, L3 groups and cores, and the slots that jobs get of them.
+    """Show the machine's packages, NUMA nodes, L3 groups and cores, and the CPU sets that jobs get of them.
 
     Example: gpd topology --threads 8 --binding scatter --boundary numa
     """
     layout = launcher.lay_out(topology.Policy(threads, binding, boundary, smt), xml)
     title = xml.stem if xml else "this machine"
     if svg:
-        draw(svg, xml)
+        source = ["--input", str(xml)] if xml else []
+        lstopo = ["lstopo-no-graphics", *source, "--no-factorize", "--force", "--output-format", "svg", str(svg)]
+        output_of(lstopo, name=f"{svg}: not drawn: lstopo-no-graphics (hwloc)")
     if as_json:
         say(topology.to_json(layout))
     else:
         topology.show(layout, title, Terminal())
-
-
-def draw(svg: Path, xml: Path | None) -> None:
-    """Have hwloc draw this machine, or the one in `xml`. Raises GpdError where it can't."""
-    source = ["--input", str(xml)] if xml else []
-    command = ["lstopo-no-graphics", *source, "--no-factorize", "--force", "--output-format", "svg", str(svg)]
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        raise GpdError(f"{svg}: not drawn: lstopo-no-graphics of hwloc is not on the PATH") from None
-    if done.returncode:
-        raise GpdError(f"{svg}: not drawn: {' '.join(done.stderr.split())}")

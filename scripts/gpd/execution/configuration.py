@@ -1,4 +1,4 @@
-"""Ask the workflow what a configuration and its tables say, through its command line; it is never imported."""
+"""The workflow's configuration and tables, as the workflow itself reads them: its script is run, never imported."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpd.asking import ask
 from gpd.paths import ROOT
+from gpd.processes import run_script
 
 TABLES = ROOT / "workflow" / "scripts" / "checks" / "tables.py"
 
@@ -31,8 +31,8 @@ def read(configs: Sequence[Path], directory: Path, pipeline: str | None = None) 
     """Read a configuration as the workflow would in `directory`. Raises ConfigurationError."""
     chosen = ["--pipeline", pipeline] if pipeline else []
     files = [str(path.absolute()) for path in configs]
-    answer = ask(TABLES, "--directory", str(directory), *chosen, "--", *files)
-    if answer.status:
-        raise ConfigurationError(answer.complaint)
-    told = json.loads(answer.output)
-    return Configuration(told["config"], tuple(told["samples"]), tuple(told["units"]))
+    done = run_script(TABLES, "--directory", str(directory), *chosen, "--", *files)
+    if done.returncode:
+        raise ConfigurationError(done.stderr.strip())
+    found = json.loads(done.stdout)
+    return Configuration(found["config"], tuple(found["samples"]), tuple(found["units"]))

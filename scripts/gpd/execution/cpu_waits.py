@@ -1,4 +1,4 @@
-"""Jobs that wait for CPUs which other jobs hold: told while a run goes on, and added up when it is over."""
+"""Jobs that wait for CPUs which other jobs hold: shown while a run goes on, and added up when it is over."""
 
 import threading
 import time
@@ -13,27 +13,20 @@ from gpd.text.formats import counted
 
 LOOK_S = 5.0
 LONGEST_END_S = 60.0  # of jobs whose run was killed: they see it within 2 s, and have 8 s to end
-PATIENCE_S = 5.0  # a shorter wait is not worth a word
-
-
-class StillRunningError(GpdError):
-    """Jobs of an earlier run in a folder do not end; the message names them."""
+PATIENCE_S = 5.0  # shorter waits are not shown
 
 
 @contextmanager
-def watch(directory: Path, tell: Callable[[str], None]) -> Iterator[None]:
-    """Within, look from time to time whether jobs of runs in `directory` or below wait, and tell it in words.
-
-    "" says that none does.
-    """
+def watch(directory: Path, show: Callable[[str], None]) -> Iterator[None]:
+    """Within, look from time to time whether jobs of runs in `directory` or below wait, and show it; "": none does."""
     over = threading.Event()
 
     def look() -> None:
         while not over.wait(LOOK_S):
             try:
-                tell(in_words(launcher.jobs(), directory.resolve(), time.time()))
+                show(in_words(launcher.jobs(), directory.resolve(), time.time()))
             except GpdError as error:
-                tell(f"whether jobs wait for CPUs is not known: {error}")
+                show(f"whether jobs wait for CPUs is not known: {error}")
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
@@ -63,14 +56,15 @@ def waited_s(attempts: Iterable[Attempt]) -> float:
     waits: dict[str | None, list[tuple[float, float]]] = {}
     for each in attempts:
         if each.start is not None:
-            waits.setdefault(each.host, []).append((each.start.timestamp(), each.wait_s or 0.0))
-    return max(map(_waited_s, waits.values()), default=0.0)
+            start = each.start.timestamp()
+            waits.setdefault(each.host, []).append((start - (each.wait_s or 0.0), start))
+    return max(map(_union_s, waits.values()), default=0.0)
 
 
-def _waited_s(waits: Iterable[tuple[float, float]]) -> float:
-    """The same, of (start, time waited before it)."""
+def _union_s(spans: Iterable[tuple[float, float]]) -> float:
+    """The time that any of the spans covers."""
     total, until = 0.0, float("-inf")
-    for begin, end in sorted((start - wait, start) for start, wait in waits):
+    for begin, end in sorted(spans):
         total += max(0.0, end - max(begin, until))
         until = max(until, end)
     return total
@@ -79,12 +73,10 @@ def _waited_s(waits: Iterable[tuple[float, float]]) -> float:
 def await_former(folder: Path) -> None:
     """Wait until jobs whose run was killed have ended, in a folder and below: two jobs must not write one file.
 
-    Raises StillRunningError where they do not end.
+    Raises GpdError where they do not end.
     """
     deadline = time.monotonic() + LONGEST_END_S
     while left := [job.name for job in launcher.jobs() if job.folder.is_relative_to(folder.resolve())]:
         if time.monotonic() > deadline:
-            raise StillRunningError(
-                f"{folder}: jobs of an earlier run are still at work: {', '.join(left)}; end them first"
-            )
+            raise GpdError(f"{folder}: jobs of an earlier run are still at work: {', '.join(left)}; end them first")
         time.sleep(0.2)

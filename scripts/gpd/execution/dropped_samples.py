@@ -16,24 +16,20 @@ TOLD = "results/left_out.tsv"  # beside a cohort's results, where they are witho
 
 
 def dropped(
-    pipeline: Pipeline, attempts: Iterable[Attempt], configuration: Configuration, typed: Sequence[str]
+    pipeline: Pipeline, attempts: Iterable[Attempt], configuration: Configuration, settings: Iterable[str]
 ) -> list[str]:
     """The samples that are left out from now on, those that the user leaves out among them.
 
-    None where none failed, or none is whole, or the configuration does not want it; what was `typed`, as settings of
-    Snakemake's --config, goes before it.
+    None where none failed, or none is whole, or the configuration does not want it; `settings` of Snakemake's --config
+    go before it.
     """
-    config = {**configuration.config, **_settings(typed)}
+    pairs = (setting.partition("=") for setting in settings)
+    typed = {name: yaml.load(value, yaml.BaseLoader) for name, _, value in pairs if name in (POLICY, LEFT_OUT)}
+    config: Mapping[str, Any] = {**configuration.config, **typed}
     failed = failures(attempt for attempt in attempts if attempt.step in pipeline.steps).keys() - {COHORT}
     left_out = failed | set(config[LEFT_OUT])
     others = {row["sample_name"] for row in configuration.samples} - left_out
     return sorted(left_out) if failed and others and config[POLICY] == DROP else []
-
-
-def _settings(typed: Iterable[str]) -> Mapping[str, Any]:
-    """Those of the two keys, as Snakemake reads them."""
-    pairs = (setting.partition("=") for setting in typed)
-    return {name: yaml.load(value, yaml.BaseLoader) for name, _, value in pairs if name in (POLICY, LEFT_OUT)}
 
 
 def setting(names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 
 import psutil
 
@@ -13,12 +14,12 @@ from gpd.errors import Interrupted
 AGAIN_S = 0.5  # a job that was just being started when the others were asked to end has not heard it
 
 
+@dataclass
 class _State:
     """What runs, each process leading a group of its own, with the signal that ends it; and the one that we got."""
 
-    def __init__(self) -> None:
-        self.running: dict[int, signal.Signals] = {}
-        self.signum: int | None = None
+    running: dict[int, signal.Signals] = field(default_factory=dict)
+    signum: int | None = None
 
 
 _state = _State()

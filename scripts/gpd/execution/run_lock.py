@@ -1,11 +1,10 @@
 """Who is at work in a folder: a lock that ends with its holder, and the files that Snakemake leaves as its locks.
 
-Snakemake's locks are files that tell neither who made them nor whether that process lives: a killed run leaves them.
+Snakemake's locks are files that name neither who made them nor whether that process lives: a killed run leaves them.
 Ours is the kernel's, on a file whose descriptor Snakemake inherits: it is free when gpd and its Snakemake are gone,
-however they went. Its holder notes in that file which locks its Snakemake made, so that whoever holds it next knows
-those to be nobody's.
+however they went. Its holder notes in that file which locks its Snakemake made: the next holder may remove those.
 
-Some file systems have no such locks (Lustre without `-o flock`, some of FUSE): there is Snakemake's own alone.
+Some file systems have no such locks (Lustre without `-o flock`, some of FUSE): there Snakemake's own count alone.
 """
 
 import errno
@@ -30,39 +29,33 @@ CLOCK = "%Y-%m-%d %H:%M:%S"
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # of a file system
 
 
-class LockError(GpdError):
-    """Someone else is, or may be, at work in the folder."""
-
-
 class LockWarning(UserWarning):
     """The file system has no locks."""
 
 
 class Lock:
-    """A lock that is held: `descriptor` is for what we start; `theirs` are the locks that our Snakemake made, noted.
+    """A lock: `descriptor` is for what we start; `theirs` are the locks that our Snakemake made, noted.
 
-    Where the file system has none it is not `held`: what is noted may be another's, who is at work, and stays as it is.
+    Where the file system has none it is not `held`: the note may be another's, who is at work, and stays as it is.
     """
 
     def __init__(self, descriptor: int, held: bool) -> None:
         self.descriptor = descriptor
         self.held = held
         self.since = f"{datetime.now():{CLOCK}}"
-        self.theirs: list = (held and _read(descriptor).get(THEIRS)) or []
-        self.note(self.theirs)
+        self.note((held and _read(descriptor).get(THEIRS)) or [])
 
     def note(self, theirs: list) -> None:
-        """Write who holds the lock, and what the next holder has to know."""
+        """Write who holds the lock, and which locks are its Snakemake's."""
         self.theirs = theirs
-        if not self.held:
-            return
-        told = {"pid": os.getpid(), "host": os.uname().nodename, "since": self.since, THEIRS: theirs}
-        os.ftruncate(self.descriptor, os.pwrite(self.descriptor, json.dumps(told).encode(), 0))
+        if self.held:
+            holder = {"pid": os.getpid(), "host": os.uname().nodename, "since": self.since, THEIRS: theirs}
+            os.ftruncate(self.descriptor, os.pwrite(self.descriptor, json.dumps(holder).encode(), 0))
 
 
 @contextmanager
 def hold(path: Path, folder: Path, holder: str, theirs: bool = False) -> Iterator[Lock]:
-    """Hold the lock at `path` for us and what we start. Raises LockError, naming the holder, where it is held.
+    """Hold the lock at `path` for us and what we start. Raises GpdError, naming the holder, where it is held.
 
     Warns where the file system has no locks, and says whether Snakemake has `theirs`.
     """
@@ -73,14 +66,14 @@ def hold(path: Path, folder: Path, holder: str, theirs: bool = False) -> Iterato
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise LockError(f"{folder}: another {holder} is at work here{_who(_read(descriptor))}") from error
+            raise GpdError(f"{folder}: another {holder} is at work here{_who(_read(descriptor))}") from error
         except OSError as error:
             if error.errno not in NO_LOCKS:
                 raise
             held = False
-            lacks = f"{folder}: its file system has no locks ({error.strerror})"
             instead = "under Snakemake's own" if theirs else f"so take care that no other {holder} works here"
-            warnings.warn(f"{lacks}: going on, {instead}", LockWarning, stacklevel=4)
+            message = f"{folder}: its file system has no locks ({error.strerror}): going on, {instead}"
+            warnings.warn(message, LockWarning, stacklevel=4)
         yield Lock(descriptor, held)
     finally:
         os.close(descriptor)
@@ -107,16 +100,16 @@ def _who(noted: dict[str, Any]) -> str:
 
 @contextmanager
 def hold_folder(directory: Path, unlock: str) -> Iterator[Lock]:
-    """Hold a folder for a `gpd run`. What a killed one left of Snakemake's locks is lifted.
+    """Hold a folder for a `gpd run`, and remove the locks that a killed one's Snakemake left.
 
-    Where the file system has no locks, Snakemake's own keep others out, and none of them is lifted. Raises LockError
-    where another is at work, or Snakemake may be; `unlock` is the command that lifts Snakemake's
-    locks, empty for a run that is this command itself.
+    Where the file system has no locks, Snakemake's own keep others out, and none of them is removed. Raises GpdError
+    where another is at work, or Snakemake may be; `unlock` is the command that removes Snakemake's locks, empty for a
+    run that is this command itself.
     """
     directory = directory.resolve()
     with hold(directory / SNAKEMAKE / OURS, directory, "gpd run", theirs=True) as lock:
         if unlock:
-            _lift(directory, lock, unlock)
+            _remove(directory, lock, unlock)
         yield lock
 
 
@@ -127,31 +120,28 @@ def note_snakemakes(directory: Path, lock: Lock) -> None:
 
 
 def _locks(directory: Path) -> list[list]:
-    """Snakemake's locks, each by what tells it from one that is made later under its name."""
+    """Snakemake's locks, each by what distinguishes it from one that is made later under its name."""
     found = sorted((directory / SNAKEMAKE / THEIRS).glob("*.lock"))
     return [[path.name, path.stat().st_ino, path.stat().st_mtime_ns] for path in found]
 
 
-def _lift(directory: Path, lock: Lock, unlock: str) -> None:
+def _remove(directory: Path, lock: Lock, unlock: str) -> None:
     """Remove Snakemake's locks where the last holder of ours noted them."""
-    there = _locks(directory)
-    if unknown := [made for made in there if made not in lock.theirs]:
+    present = _locks(directory)
+    if unknown := [each for each in present if each not in lock.theirs]:
         since = f"{datetime.fromtimestamp(min(made_ns for *_, made_ns in unknown) / 1e9):{CLOCK}}"
-        if pids := _snakemakes(directory):
-            raise LockError(f"{directory}: Snakemake is at work here (pid {', '.join(map(str, pids))}, since {since})")
-        raise LockError(
+        pids = [
+            str(process.pid)  # our own processes of Snakemake, which changes to the folder that it runs in
+            for process in psutil.process_iter(["cmdline", "cwd"])  # None is what may not be read
+            if process.info["cwd"] == str(directory)
+            and "snakemake" in map(os.path.basename, process.info["cmdline"] or ())
+        ]
+        if pids:
+            raise GpdError(f"{directory}: Snakemake is at work here (pid {', '.join(pids)}, since {since})")
+        raise GpdError(
             f"{directory}: locked by Snakemake since {since}, and none of yours is at work here on this machine: it "
             f"was killed, or is at work elsewhere (another machine, a container); if you know that it is gone: {unlock}"
         )
-    for name, *_ in there:
+    for name, *_ in present:
         (directory / SNAKEMAKE / THEIRS / name).unlink()
     lock.note([])
-
-
-def _snakemakes(directory: Path) -> list[int]:
-    """Our own processes of Snakemake whose working directory this is: it changes to the folder that it runs in."""
-    return [
-        process.pid
-        for process in psutil.process_iter(["cmdline", "cwd"])  # None is what may not be read
-        if process.info["cwd"] == str(directory) and "snakemake" in map(os.path.basename, process.info["cmdline"] or ())
-    ]

@@ -1,8 +1,8 @@
-"""What Snakemake says of jobs that failed, and of why it stopped. Pure: it looks at lines."""
+"""Snakemake's output, read: how far it is, which jobs failed, why it stopped. Pure: it looks at lines."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 MOST_LINES = 20  # of a reason
@@ -10,11 +10,17 @@ UNEXPLAINED = "Snakemake says that it failed, and not why"
 BEGUN = "Building DAG of jobs..."
 STATISTICS = "Job stats:"
 AGAIN = "would be made again: "  # what finished samples have: the workflow ends where it was told to refuse that
+# rules that only collect files for others: no jobs of a pipeline
+HOUSEKEEPING = ("all", "results", "prepare", "multiqc_files", "sample_map", "left_out")
 LAST_WORDS = ["WorkflowError:", "At least one job did not complete successfully."]
 
 _STARTED = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
 _MEMORY = re.compile(r"\bmem_mb=(\d+)")
 _FAILED = re.compile(r"^Error in rule (\w+):$")
+_FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
+_COUNT = re.compile(r"^(\w+) +(\d+)$")  # in the table of planned jobs
+# what the workflow warns of, and what it chose by the machine; who waits for room on the disk
+_NOTE = re.compile(r"^(?:warning: |chosen: |disk: (\S+) waits: )")
 _FIELD = re.compile(r"^    ([\w-]+): ?(.*)$")
 _INCOMPLETE = re.compile(r"^Job (\d+) +completed successfully, but ")  # its command ended well, and outputs are missing
 _AGAIN = re.compile(r"^(?:Trying to restart job|Finished jobid:) (\d+)\b")
@@ -49,6 +55,51 @@ class PlannedJob:
     outputs: tuple[str, ...]
     threads: int
     mem_mb: int | None
+
+
+@dataclass
+class Progress:
+    """How far a run is, read off Snakemake's lines: jobs done, of all, those at work by id, and the run's notes."""
+
+    done: int = 0
+    total: int | None = None
+    running: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    _housekeeping: int = 0
+    _rule: str = ""
+    _job: str = ""
+
+    def read(self, line: str) -> bool:
+        """Take in one line; whether anything changed."""
+        if found := _STARTED.match(line):
+            self._rule = found[1]
+        elif _FAILED.match(line):
+            self._rule = ""
+        elif (found := _FIELD.match(line)) and found[1] == "jobid":
+            self._job = found[2]
+            if self._rule:
+                self.running[self._job] = self._rule
+            else:
+                self.running.pop(self._job, None)
+        elif found and found[1] == "wildcards":
+            self.running[self._job] = " ".join([self._rule, *_wildcards({"wildcards": found[2]}).values()])
+        elif found := _FINISHED.match(line):
+            self.running.pop(found[1], None)
+            self.done += found[2] not in HOUSEKEEPING
+        elif (found := _COUNT.match(line)) and found[1] in HOUSEKEEPING:
+            self._housekeeping += int(found[2])
+        elif found and found[1] == "total":
+            self.total = int(found[2]) - self._housekeeping
+        elif _NOTE.match(line):
+            self.notes.append(line)
+        else:
+            return False
+        return True
+
+
+def waited_for_disk(lines: Iterable[str]) -> list[str]:
+    """The samples that waited for room on the disk, by what Snakemake's scheduler printed."""
+    return [found[1] for line in lines if (found := _NOTE.match(line)) and found[1]]
 
 
 def planned_rules(lines: Sequence[str]) -> frozenset[str]:

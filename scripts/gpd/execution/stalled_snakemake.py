@@ -1,6 +1,6 @@
-"""A Snakemake that hangs: it is there, none of its jobs is, and it takes no CPU time. It is killed, so that it is told.
+"""A Snakemake that hangs is killed: none of its jobs is there, and it uses no CPU time.
 
-One way to get there: where memory is too short for a thread to start, who started it waits for it for ever.
+Where memory is too short for a thread to start, what starts it waits for it for ever.
 """
 
 import threading
@@ -19,11 +19,11 @@ def watch(pid: int) -> Iterator[threading.Event]:
 
     def look() -> None:
         with suppress(psutil.NoSuchProcess):
-            process, before, idle_s = psutil.Process(pid), -1.0, 0.0
+            process, before, idle_s = psutil.Process(pid), None, 0.0
             while not over.wait(LOOK_S):
-                spent = _spent_s(process)
-                idle_s = idle_s + LOOK_S if spent == before and _waits_for_nothing(process) else 0.0
-                before = spent
+                used = process.cpu_times()[:2]
+                idle_s = idle_s + LOOK_S if used == before and _waits_for_nothing(process) else 0.0
+                before = used
                 if idle_s >= PATIENCE_S:
                     hung.set()
                     process.kill()
@@ -37,13 +37,8 @@ def watch(pid: int) -> Iterator[threading.Event]:
         thread.join()
 
 
-def _spent_s(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return times.user + times.system
-
-
 def _waits_for_nothing(process: psutil.Process) -> bool:
     """No job is below it; and it was neither stopped by a person nor is held up by a disk."""
-    return process.status() == psutil.STATUS_SLEEPING and not any(
-        child.status() != psutil.STATUS_ZOMBIE for child in process.children(recursive=True)
+    return process.status() == psutil.STATUS_SLEEPING and all(
+        child.status() == psutil.STATUS_ZOMBIE for child in process.children(recursive=True)
     )

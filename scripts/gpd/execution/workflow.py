@@ -1,4 +1,4 @@
-"""Start Snakemake, and follow what it says: the one module that starts a workflow."""
+"""Start Snakemake, and follow its output: the one module that starts a workflow."""
 
 import argparse
 import os
@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
 
@@ -17,74 +17,15 @@ import yaml
 
 from gpd.errors import GpdError
 from gpd.execution import interruption, stalled_snakemake
+from gpd.execution.snakemake_log import Progress
 from gpd.paths import ROOT
 
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
 ADMISSION = ("--scheduler", "admission")  # begins no sample that the disk has no room for, on this machine
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
-HUNG = (
-    f"snakemake: error: it hung, and was killed: for {stalled_snakemake.PATIENCE_S:g} s it did nothing, and no job ran."
-    " Too little memory for a thread of its own does that. Start again: what is done is kept\n"
-)
-# rules that say what is wanted, or list files for others: no job of a pipeline
-HOUSEKEEPING = ("all", "results", "prepare", "multiqc_files", "sample_map", "left_out")
-
+HUNG = "snakemake: error: it hung, and was killed (is memory short?). Start again: what is done is kept\n"
 _DEFINED = re.compile(r"^ *(?:local)?rule (\w+):$", re.MULTILINE)  # in the workflow's own text
-_RULE = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
-_JOB = re.compile(r"^    jobid: (\d+)$")
-_WILDCARDS = re.compile(r"^    wildcards: (.+)$")
-_FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
-_FAILED = re.compile(r"^Error in rule \w+:$")
-_HOUSEKEEPING_COUNT = re.compile(rf"^(?:{'|'.join(HOUSEKEEPING)}) +(\d+)$")
-_TOTAL = re.compile(r"^total +(\d+)$")
-# what the workflow warns of, and what it chose by the machine; who waits for room on the disk
-_NOTE = re.compile(r"^(?:warning: |chosen: |disk: (\S+) waits: )")
-
-
-class ProfileError(GpdError):
-    """There is no such profile."""
-
-
-@dataclass
-class Progress:
-    """Where a run stands, read off Snakemake's own lines."""
-
-    done: int = 0
-    total: int | None = None
-    running: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    _targets: int = 0
-    _rule: str = ""
-    _job: str = ""
-
-    def read(self, line: str) -> bool:
-        """Take in one line; whether anything changed."""
-        if found := _RULE.match(line):
-            self._rule = found[1]
-        elif _FAILED.match(line):
-            self._rule = ""
-        elif found := _JOB.match(line):
-            self._job = found[1]
-            if self._rule:
-                self.running[self._job] = self._rule
-            else:
-                self.running.pop(self._job, None)
-        elif found := _WILDCARDS.match(line):
-            values = " ".join(pair.partition("=")[2] for pair in found[1].split(", "))
-            self.running[self._job] = f"{self._rule} {values}"
-        elif found := _FINISHED.match(line):
-            self.running.pop(found[1], None)
-            self.done += found[2] not in HOUSEKEEPING
-        elif found := _HOUSEKEEPING_COUNT.match(line):
-            self._targets += int(found[1])
-        elif found := _TOTAL.match(line):
-            self.total = int(found[1]) - self._targets
-        elif _NOTE.match(line):
-            self.notes.append(line)
-        else:
-            return False
-        return True
 
 
 @dataclass(frozen=True)
@@ -97,16 +38,11 @@ class CpuTime:
 
 @dataclass(frozen=True)
 class Finished:
-    """How Snakemake ended, and everything it said."""
+    """How Snakemake ended, and all lines of its output (`said`)."""
 
     exit_code: int
     said: tuple[str, ...]
     cpu: CpuTime
-
-
-def waited_for_disk(said: Iterable[str]) -> list[str]:
-    """The samples that waited for room on the disk, by what Snakemake's scheduler said."""
-    return [found[1] for line in said if (found := _NOTE.match(line)) and found[1]]
 
 
 def command(
@@ -151,7 +87,7 @@ def find_profile(name: str) -> Path:
         if (folder / "config.yaml").is_file():
             return folder
     names = ", ".join(sorted(path.parent.name for path in PROFILES.glob("*/config.yaml")))
-    raise ProfileError(f"profile {name}: no such folder with a config.yaml; the project's profiles are {names}")
+    raise GpdError(f"profile {name}: no such folder with a config.yaml; the project's profiles are {names}")
 
 
 def rules(pipeline: str) -> frozenset[str]:
@@ -161,13 +97,13 @@ def rules(pipeline: str) -> frozenset[str]:
 
 
 def follow(lines: Iterable[str], changed: Callable[[Progress], None]) -> tuple[str, ...]:
-    """Read Snakemake's lines to their end, and report each change; all that was said."""
-    progress, said = Progress(), []
+    """Read Snakemake's lines to their end, and report each change; returns all lines."""
+    progress, read = Progress(), []
     for line in lines:
-        said.append(line.rstrip("\n"))
-        if progress.read(said[-1]):
+        read.append(line.rstrip("\n"))
+        if progress.read(read[-1]):
             changed(progress)
-    return tuple(said)
+    return tuple(read)
 
 
 def run(
@@ -185,10 +121,12 @@ def run(
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     interruption.check()
+    # orphans would go on with jobs that nobody follows; the launcher ends a job whose Snakemake is gone
+    dying_with_us = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
     with (
         log.open("wb", buffering=0) as copy,
         subprocess.Popen(
-            [*_dying_with_us(), *arguments],
+            [*dying_with_us, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -214,12 +152,14 @@ def run(
                 yield HUNG
 
         try:
-            said = follow(lines(), changed)
+            printed = follow(lines(), changed)
         except BaseException:
             process.kill()  # it would wait for who reads what it says, and we for it
             raise
-        cpu = _cpu_time(process.pid)
-    return Finished(process.returncode, said, cpu)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and the kernel still has its times
+        times = psutil.Process(process.pid).cpu_times()
+        cpu = CpuTime(times.user + times.system, times.children_user + times.children_system)
+    return Finished(process.returncode, printed, cpu)
 
 
 def _write(copy: RawIOBase, line: str) -> str | None:
@@ -240,15 +180,3 @@ def _cache(directory: Path) -> dict[str, str]:
     except (OSError, RuntimeError):  # RuntimeError: a user without a home
         writable = False
     return {} if writable else {"XDG_CACHE_HOME": str((directory / ".snakemake" / "cache").resolve())}
-
-
-def _dying_with_us() -> list[str]:
-    """Orphans would go on with jobs that nobody follows; the launcher ends a job whose Snakemake is gone."""
-    return ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
-
-
-def _cpu_time(pid: int) -> CpuTime:
-    """Wait until a child has ended, and read what the kernel counted; it is still there to be waited for."""
-    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-    times = psutil.Process(pid).cpu_times()
-    return CpuTime(times.user + times.system, times.children_user + times.children_system)

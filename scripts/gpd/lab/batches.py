@@ -17,12 +17,12 @@ from pathlib import Path
 import yaml
 
 from gpd.cluster import slurm
-from gpd.cluster.slurm import SlurmError
 from gpd.errors import GpdError
 from gpd.lab import runner
 from gpd.lab.pool import Source
 from gpd.lab.runner import Plan
 from gpd.lab.study import Study
+from gpd.processes import ProcessError
 from gpd.records.run_spec import PipelineName
 
 SETTINGS, LOG = "throughput.yaml", "slurm-%j.out"
@@ -123,7 +123,7 @@ def submit_all(wanted: Sequence[Batch], settings: Path) -> tuple[dict[Batch, str
 def submit(batch: Batch, settings: Path) -> str:
     """Submit a batch's job, or find the one that is in the queue; its number, empty where nothing is left to run.
 
-    Raises SlurmError where Slurm refuses, BatchError where the job that is there has other settings.
+    Raises ProcessError where Slurm refuses, BatchError where the job that is there has other settings.
     """
     wanted, written = _settings(batch, settings), batch.folder / SETTINGS
     if number := next((job.number for job in slurm.queue() if job.name == batch.job_name), ""):
@@ -138,7 +138,7 @@ def submit(batch: Batch, settings: Path) -> str:
     command = [sys.executable, "-m", "gpd", "throughput", "run", str(written)]
     try:
         return slurm.submit(batch.job_name, batch.folder / LOG, command, *batch.kind.options)
-    except SlurmError:
+    except ProcessError:
         if not begun:
             shutil.rmtree(batch.folder)
         raise
@@ -160,7 +160,7 @@ def follow(numbers: Mapping[Batch, str], tell: Callable[[Batch, str], None]) -> 
     while left:
         try:
             stands = {job.number: job.stands for job in slurm.queue()}
-        except SlurmError as error:  # its daemon may be started anew meanwhile
+        except ProcessError as error:  # its daemon may be started anew meanwhile
             stands = dict.fromkeys(left.values(), str(error))
         for batch, number in list(left.items()):
             if number not in stands:

@@ -7,12 +7,14 @@ import re
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from subprocess import STDOUT
 from typing import Any
 
 from gpd.lab import digests
 from gpd.lab.pool import Source, settings_without_paths
-from gpd.machines import examine, machine, tools
+from gpd.machines import tools
 from gpd.paths import ROOT
+from gpd.processes import ProcessError, output_of
 from gpd.records.run import Settings
 
 WORKFLOW, ENVIRONMENTS = ROOT / "workflow", ROOT / "envs"
@@ -62,14 +64,14 @@ def variables(environment: Mapping[str, str]) -> dict[str, str]:
 def tool_versions(pipeline: str) -> dict[str, str | None]:
     """The version that each tool of a pipeline says it has; None where it is not here, as conda's are not."""
     needed = tools.needed(tools.read_table(), pipeline)
-    found = {tool.command: examine.examine(tool).version or None for tool in needed}
+    found = {tool.command: tools.examine(tool).version or None for tool in needed}
     return found | {"java": _java()} if "gatk" in found else found
 
 
 def _java() -> str | None:
     """Vendor, version and name of the Java that `gatk` starts, which need not be the one on PATH; None without it."""
-    status, said = machine.answer(["gatk", "--java-options", "-XshowSettings:properties", "--version"])
-    found = dict(re.findall(r"^ +([\w.]+) = (.*)$", said, re.MULTILINE)) if status == 0 else {}
+    command = ["gatk", "--java-options", "-XshowSettings:properties", "--version"]
+    found = dict(re.findall(r"^ +([\w.]+) = (.*)$", _output(command, stderr=STDOUT), re.MULTILINE))
     return ", ".join(found[name] for name in JAVA_PROPERTIES if name in found) or None
 
 
@@ -84,8 +86,15 @@ def _without_folders(value: Any) -> Any:
 
 def _commit() -> str | None:
     """The commit of the workflow's repository; None where it is no repository."""
-    status, said = machine.answer(["git", "-C", str(ROOT), "rev-parse", "HEAD"])
-    return said.strip() if status == 0 else None
+    return _output(["git", "-C", str(ROOT), "rev-parse", "HEAD"]).strip() or None
+
+
+def _output(command: list[str], **options: Any) -> str:
+    """What a command prints; empty where it fails."""
+    try:
+        return output_of(command, **options)
+    except ProcessError:
+        return ""
 
 
 def _files_digest(folder: Path) -> str:

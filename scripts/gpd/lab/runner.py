@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from gpd.errors import Interrupted
-from gpd.execution import cpu_waits, deployment, interruption, run_lock, workflow
+from gpd.execution import cpu_waits, interruption, run_lock, workflow
 from gpd.lab import placement, provenance, single_run, study
 from gpd.lab.placement import Placement
 from gpd.lab.pool import Source, bound, read_pool
 from gpd.lab.single_run import Setup, StudyRunError
 from gpd.lab.study import Sample, Study, StudyError
-from gpd.machines import launcher, machine
+from gpd.machines import launcher, tools
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
 from gpd.pipelines import PIPELINES
 from gpd.records.ledger import read_ledger
@@ -326,12 +326,12 @@ def nothing_left(plan: Plan) -> bool:
 def _setup(plan: Plan, source: Source, lock: int) -> Setup:
     folder = plan.study.folder.resolve()
     here = plan.placement is None
-    from_conda = deployment.options(source.config["pipeline"]) if here else []
+    from_conda = tools.conda_options(source.config["pipeline"]) if here else []
     return Setup(
         folder=folder,
         source=source,
         settings=Settings(),
-        mem_mb=plan.mem_mb or (int(machine.look(Path()).available_gib * 1024) if here else None),
+        mem_mb=plan.mem_mb or (int(launcher.limits().memory_available_mib) if here else None),
         placement=plan.placement,
         keep_results=plan.study.keep_results,
         lock=lock,

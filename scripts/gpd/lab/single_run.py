@@ -422,7 +422,7 @@ def _waited_for_disk(
     for process in processes[at_once:]:
         yield from process.samples
     for each in finished:
-        yield from workflow.waited_for_disk(each.said)
+        yield from snakemake_log.waited_for_disk(each.said)
 
 
 def _inputs(process: Process, setup: Setup, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:

@@ -1,26 +1,24 @@
-"""What a machine says of itself, in the words of its kernel and of programs: the one module that collects it."""
+"""What kernel, firmware and programs report of this machine: the one module that collects it."""
 
-import contextlib
+import json
 import os
 import platform
-import re
 import resource
-import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
-from gpd.machines import file_systems, launcher, machine
+from gpd.machines import file_systems, launcher
 from gpd.machines.launcher import Limits
-from gpd.machines.machine import LSCPU, Topology, lscpu_fields
+from gpd.processes import ProcessError, run
 from gpd.records.host import FileSystem
 
-WINDOW_S = 1.0  # how long it is watched how busy the CPUs are
-# of what firmware tells of board and BIOS, what is of no single machine
+WINDOW_S = 1.0  # in which the CPUs' load is measured
+# what firmware reports of board and BIOS, without serial numbers
 DMI = ("bios_date", "bios_vendor", "bios_version", "board_name", "board_vendor", "product_name", "sys_vendor")
-# what the kernel tells of itself and of the machine, for whoever may read it
 FILES = (
     *("/proc/cpuinfo", "/proc/meminfo"),
     "/sys/devices/system/cpu/cpu*/acpi_cppc/nominal_freq",
@@ -37,117 +35,131 @@ FILES = (
     "/sys/firmware/acpi/platform_profile",
     "/sys/kernel/mm/transparent_hugepage/enabled",
 )
-# exit statuses with which a command has answered: systemd-detect-virt ends with 1 where it finds nothing; dmidecode is
-# for root alone.
 COMMANDS = {
-    "lscpu": (LSCPU, (0,)),
-    "vm": (("systemd-detect-virt", "--vm"), (0, 1)),
-    "container": (("systemd-detect-virt", "--container"), (0, 1)),
-    "memory_modules": (("dmidecode", "--type", "17"), (0,)),
+    "lscpu": ("env", "LC_ALL=C", "lscpu", "--json"),
+    "cpus": ("lscpu", "--parse=CPU,CORE,SOCKET,NODE,CACHE"),  # lscpu's JSON of these is not always valid
+    "vm": ("systemd-detect-virt", "--vm"),
+    "container": ("systemd-detect-virt", "--container"),
+    "memory_modules": ("dmidecode", "--type", "17"),  # for root alone
 }
-SLURM = ("SLURMD_NODENAME", "SLURM_JOB_PARTITION")  # what a job of Slurm's is told of where it is
+SLURM = ("SLURMD_NODENAME", "SLURM_JOB_PARTITION")
 
-CpuTimes = Mapping[str, float]  # seconds of all CPUs since the boot, by the kernel's names
+
+@dataclass(frozen=True)
+class Topology:
+    """How many of what the processor has; None where the machine does not report it."""
+
+    cpus: int | None
+    cores: int | None
+    sockets: int | None
+    numa_nodes: int | None
+    l3_groups: int | None
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a machine says of itself, in its own words; what it does not say is not in there.
+    """What a machine reports of itself, as text; what it does not report is not in there.
 
-    `slurm` holds what Slurm told the job that we are in, by its variables; empty outside of one.
-    `files` holds texts by path, `answers` what the COMMANDS printed, `cpu_times` those before and after `window_s`.
-    `usable_cpus` are those that this process may run on, `limits` what it may use of them and of the memory.
+    `files` holds texts by path, `outputs` what the COMMANDS printed, `slurm` the variables of a Slurm job around us,
+    `cpu_percent` how all CPUs spent `window_s`. `usable_cpus` are those that this process may run on, `open_files` the
+    soft limit and the hard one, None without a limit.
     """
 
     hostname: str
     kernel: str
     architecture: str
-    topology: Topology
     usable_cpus: int
     limits: Limits
     open_files: tuple[int | None, int | None]
     files: Mapping[str, str]
-    answers: Mapping[str, str]
+    outputs: Mapping[str, str]
     file_systems: Mapping[str, FileSystem]
     loads: tuple[float, ...]
-    cpu_times: tuple[CpuTimes, CpuTimes]
+    cpu_percent: Mapping[str, float]
     window_s: float
     os: str | None = None
     slurm: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def lscpu(self) -> dict[str, str]:
-        """What lscpu says of the processor, by its names."""
-        return lscpu_fields(self.answers.get("lscpu", ""))
+    def topology(self) -> Topology:
+        return parse_lscpu(self.outputs.get("cpus", ""))
 
     @property
-    def microcode(self) -> str | None:
-        """The first CPU's."""
-        found = re.search(r"^microcode\s*: *(\S+)$", self.files.get("/proc/cpuinfo", ""), re.MULTILINE)
-        return found[1] if found else None
+    def lscpu(self) -> dict[str, str]:
+        """What lscpu reports of the processor, by its names."""
+        return lscpu_fields(self.outputs.get("lscpu", ""))
 
 
 def gather(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Facts:
-    """Read all that the host record is made of; needs no root and no tool, but tells more with them.
+    """Read all that the host record is made of; needs no root and no tool, but finds more with them.
 
     `directories` names the folders whose file systems count, such as work and temp.
     """
     system = os.uname()
-    answers = dict(_answers())
+    outputs = dict(_outputs())
     files = _read(path for pattern in FILES for path in Path("/").glob(pattern.lstrip("/")))
-    topology = machine.topology()
     folders = {name: file_systems.look(directory) for name, directory in directories.items()}
     limits = launcher.limits()
-    before = psutil.cpu_times()._asdict()  # last, so that what was started above is not counted
-    time.sleep(window_s)
+    soft, hard = (None if n == resource.RLIM_INFINITY else n for n in resource.getrlimit(resource.RLIMIT_NOFILE))
+    try:
+        distribution = platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        distribution = None
     return Facts(
         hostname=system.nodename,
         kernel=system.release,
         architecture=system.machine,
-        topology=topology,
         usable_cpus=len(os.sched_getaffinity(0)),
         limits=limits,
-        open_files=_open_files(),
+        open_files=(soft, hard),
         files=files,
-        answers=answers,
+        outputs=outputs,
         file_systems=folders,
         loads=tuple(round(load, 2) for load in os.getloadavg()),
-        cpu_times=(before, psutil.cpu_times()._asdict()),
+        cpu_percent=psutil.cpu_times_percent(window_s)._asdict(),  # last, so that what was started above is not counted
         window_s=window_s,
-        os=_distribution(),
+        os=distribution,
         slurm={name: os.environ[name] for name in SLURM if name in os.environ},
     )
 
 
-def _open_files() -> tuple[int | None, int | None]:
-    """The soft limit and the hard one; None: there is none."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _limit(soft), _limit(hard)
-
-
-def _limit(value: int) -> int | None:
-    return None if value == resource.RLIM_INFINITY else value
-
-
-def _distribution() -> str | None:
-    try:
-        return platform.freedesktop_os_release().get("PRETTY_NAME")
-    except OSError:
-        return None
-
-
-def _answers() -> Iterator[tuple[str, str]]:
-    """What those of the COMMANDS say that are here and may."""
-    for name, (command, statuses) in COMMANDS.items():
-        status, output = machine.answer(list(command))
-        if status in statuses:
-            yield name, output
+def _outputs() -> Iterator[tuple[str, str]]:
+    for name, command in COMMANDS.items():
+        with suppress(ProcessError):
+            done = run(command)
+            if done.returncode == 0 or name in ("vm", "container"):  # these end with 1 where they find nothing
+                yield name, done.stdout
 
 
 def _read(paths: Iterable[Path]) -> dict[str, str]:
     """The texts of those files that are there and may be read."""
     texts = {}
     for path in paths:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             texts[str(path)] = path.read_text(errors="replace")
     return texts
+
+
+def parse_lscpu(text: str) -> Topology:
+    """Count what `lscpu --parse=CPU,CORE,SOCKET,NODE,CACHE` lists: a row per CPU, after comments that name columns."""
+    lines = text.splitlines()
+    comments = [line for line in lines if line.startswith("#")]
+    columns = comments[-1].lstrip("# ").split(",") if comments else []
+    rows = [dict(zip(columns, line.split(","), strict=False)) for line in lines if line and line[0] != "#"]
+
+    def count(column: str, *within: str) -> int | None:
+        return len({tuple(map(row.get, (column, *within))) for row in rows if row.get(column)}) or None
+
+    return Topology(len(rows) or None, count("Core", "Socket"), count("Socket"), count("Node"), count("L3"))
+
+
+def lscpu_fields(text: str) -> dict[str, str]:
+    """What `lscpu --json` prints, by name; newer versions nest it."""
+
+    def entries(found: Iterable[dict]) -> Iterator[tuple[str, str]]:
+        for entry in found:
+            yield entry["field"].strip().rstrip(":"), (entry["data"] or "").strip()
+            yield from entries(entry.get("children", ()))
+
+    pairs = entries(json.loads(text)["lscpu"]) if text else ()
+    return {name: value for name, value in pairs if value and value != "-"}

@@ -1,23 +1,21 @@
 """The host record: what a reader of a measurement must know of the machine that it was made on.
 
-`look` has facts.py look; the rest is pure and only reads what the machine said of itself. What it did not say is None.
-Nothing is guessed.
+`look` collects facts and describes them; the rest is pure. What the machine does not report is None, never a guess.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from gpd.machines.facts import WINDOW_S, CpuTimes, Facts, gather
+from gpd.machines.facts import WINDOW_S, Facts, gather
 from gpd.machines.memory_modules import modules
 from gpd.machines.sku import sku, stated_mhz
 from gpd.records.host import Cache, FileSystem, Host, Load, NumaNode
 
 KIB_PER_MIB = 1024
-# A node is busy when more than this was at work on it before the start. One foreign job on one CPU counts on a large
-# node, too, for it takes a share of caches and memory; on a small one a tenth of a CPU does.
+# A node is busy when more than this was in use before the start. One CPU that others use counts on a large node, too,
+# for they take a share of caches and memory; on a small one a tenth of a CPU does.
 BUSY_CPUS = 0.5
 BUSY_SHARE = 0.05
 # what hypervisors put in place of a microcode version
@@ -32,54 +30,64 @@ def look(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Host:
 
 
 def describe(facts: Facts) -> Host:
-    """Make the record of what a machine said."""
-    vm = virtual_machine(facts)
+    """Make the record of what a machine reports."""
+    files, lscpu, topology = facts.files, facts.lscpu, facts.topology
+    model, vm = lscpu.get("Model name"), virtual_machine(facts)
+    base, boost = base_mhz(files, model or ""), boost_state(files)
+    microcode = re.search(r"^microcode\s*: *(\S+)$", files.get("/proc/cpuinfo", ""), re.MULTILINE)
+    caches, nodes = l3_caches(files), numa_nodes(files)
+    cache_mib = [cache.mib for cache in caches if cache.mib is not None]
+    memory = memory_sizes(files.get("/proc/meminfo", ""))
+    swap, swap_free = memory.get("SwapTotal"), memory.get("SwapFree")
+    huge_pages = re.search(r"\[([\w+-]+)\]", files.get("/sys/kernel/mm/transparent_hugepage/enabled", ""))
+    dimms = modules(facts.outputs.get("memory_modules", ""))
     return Host(
         hostname=facts.hostname,
         node=facts.slurm.get("SLURMD_NODENAME"),
         partition=facts.slurm.get("SLURM_JOB_PARTITION"),
+        cpu_model=model,
+        sku=short_name(model or "", lscpu.get("BIOS Model name", "")),
+        sockets=topology.sockets,
+        cores=topology.cores,
+        threads=topology.cpus,
+        usable_threads=facts.usable_cpus,
+        smt=topology.cpus > topology.cores if topology.cpus and topology.cores else None,
+        base_mhz=base,
+        top_mhz=top_mhz(files, base, boost),
+        governor=_joined(_values(files, "cpufreq/scaling_governor")),
+        frequency_driver=_joined(_values(files, "cpufreq/scaling_driver")),
+        boost=boost,
+        microcode=microcode[1] if microcode and microcode[1] not in MADE_UP_MICROCODE else None,
+        l3_groups=topology.l3_groups or len(caches) or None,
+        l3_mib=sum(cache_mib) if cache_mib and len(cache_mib) == len(caches) else None,
+        l3=caches,
+        numa_nodes=topology.numa_nodes or len(nodes) or None,
+        numa=nodes,
+        memory_mib=memory.get("MemTotal"),
+        memory_available_mib=memory.get("MemAvailable"),
+        memory_speed_mts=min((dimm.configured_mts for dimm in dimms if dimm.configured_mts), default=None),
+        memory_type=_joined(dimm.type for dimm in dimms if re.match(r"(LP)?DDR|HBM", dimm.type or "")),
+        memory_modules=len(dimms) or None,
+        swap_mib=swap,
+        swap_used_mib=None if swap is None or swap_free is None else swap - swap_free,
+        transparent_huge_pages=huge_pages[1] if huge_pages else None,
+        huge_pages=memory.get("HugePages_Total"),
+        huge_page_mib=memory.get("Hugepagesize"),
         architecture=facts.architecture,
         kernel=facts.kernel,
         os=facts.os,
-        usable_threads=facts.usable_cpus,
-        open_files=facts.open_files[0],
-        open_files_hard=facts.open_files[1],
         virtual_machine=vm,
-        container=one_word(facts.answers.get("container", "")),
-        transparent_huge_pages=chosen(facts.files.get("/sys/kernel/mm/transparent_hugepage/enabled", "")),
+        container=facts.outputs.get("container", "").strip() or None,
         cpu_quota_cpus=facts.limits.cpu_quota_cpus,
         memory_limit_mib=facts.limits.memory_limit_mib,
+        open_files=facts.open_files[0],
+        open_files_hard=facts.open_files[1],
         file_systems={name: _unhidden(found, vm) for name, found in facts.file_systems.items()},
         load=load(facts),
-        **processor(facts),
-        **caches_and_nodes(facts),
-        **memory_fields(memory_sizes(facts.files.get("/proc/meminfo", ""))),
-        **memory_modules(facts.answers.get("memory_modules", "")),
     )
 
 
 # ---- processor -----------------------------------------------------------------------------------------
-
-
-def processor(facts: Facts) -> dict[str, Any]:
-    """The fields of the processor: its name, counts, frequencies, microcode."""
-    topology, system = facts.topology, facts.lscpu
-    model = system.get("Model name")
-    base, boost = base_mhz(facts.files, model or ""), boost_state(facts.files)
-    return {
-        "cpu_model": model,
-        "sku": short_name(model or "", system.get("BIOS Model name", "")),
-        "sockets": topology.sockets,
-        "cores": topology.cores,
-        "threads": topology.cpus,
-        "smt": None if topology.threads_per_core is None else topology.threads_per_core > 1,
-        "base_mhz": base,
-        "top_mhz": top_mhz(facts.files, base, boost),
-        "governor": _joined(_values(facts.files, "cpufreq/scaling_governor")),
-        "frequency_driver": _joined(_values(facts.files, "cpufreq/scaling_driver")),
-        "boost": boost,
-        "microcode": None if facts.microcode in MADE_UP_MICROCODE else facts.microcode,
-    }
 
 
 def short_name(model: str, product: str) -> str | None:
@@ -89,13 +97,13 @@ def short_name(model: str, product: str) -> str | None:
 
 
 def _values(files: Mapping[str, str], name: str) -> list[str]:
-    """What the files of this name say, CPU by CPU."""
+    """The texts of the files of this name, CPU by CPU."""
     pattern = re.compile(rf"{CPU}/cpu\d+/{name}")
     return [text.strip() for path, text in files.items() if pattern.fullmatch(path) and text.strip()]
 
 
-def _joined(values: Iterable[str]) -> str | None:
-    return ",".join(sorted(set(values))) or None
+def _joined(values: Iterable[str | None]) -> str | None:
+    return ",".join(sorted({value for value in values if value})) or None
 
 
 def base_mhz(files: Mapping[str, str], model: str) -> float | None:
@@ -136,35 +144,28 @@ def boost_state(files: Mapping[str, str]) -> bool | None:
     return boost == "1" if boost else None
 
 
-# ---- caches, NUMA nodes and memory ---------------------------------------------------------------------
+def virtual_machine(facts: Facts) -> str | None:
+    """The hypervisor's name, "none", or None where nobody knows: an x86 CPU has a flag for it, but no name."""
+    detected, lscpu = facts.outputs.get("vm", "").strip() or None, facts.lscpu
+    if detected in (None, "none") and "Hypervisor vendor" in lscpu:
+        return lscpu["Hypervisor vendor"].casefold()
+    flags = lscpu.get("Flags", "").split()
+    bare = facts.architecture == "x86_64" and flags and "hypervisor" not in flags
+    return "none" if detected is None and bare else detected
 
 
-def caches_and_nodes(facts: Facts) -> dict[str, Any]:
-    """The fields of L3 caches and NUMA nodes."""
-    caches, nodes = l3_caches(facts.files), numa_nodes(facts.files)
-    sizes = [cache.mib for cache in caches if cache.mib is not None]
-    return {
-        "l3": caches,
-        "l3_groups": facts.topology.l3_groups or len(caches) or None,
-        "l3_mib": sum(sizes) if sizes and len(sizes) == len(caches) else None,
-        "numa": nodes,
-        "numa_nodes": facts.topology.numa_nodes or len(nodes) or None,
-    }
+# ---- caches, memory, file systems ----------------------------------------------------------------------
 
 
 def l3_caches(files: Mapping[str, str]) -> tuple[Cache, ...]:
-    """Each L3 cache once, in the order of its first CPU: all of its CPUs tell of it."""
+    """Each L3 cache once, in the order of its first CPU: each of its CPUs lists it."""
     pattern = re.compile(rf"({CPU}/cpu\d+/cache/index3)/shared_cpu_list")
     found = {}
     for path, cpus in files.items():
         folder = pattern.fullmatch(path)
         if folder and files.get(f"{folder[1]}/level", "").strip() == "3":
             found[cpus.strip()] = Cache(cpus.strip(), _mib(files.get(f"{folder[1]}/size", "")))
-    return tuple(sorted(found.values(), key=lambda cache: _first_number(cache.cpus)))
-
-
-def _first_number(text: str) -> int:
-    return int(re.split(r"\D", text, maxsplit=1)[0] or 0)
+    return tuple(sorted(found.values(), key=lambda cache: int(re.split(r"\D", cache.cpus)[0] or 0)))
 
 
 def _mib(size: str) -> float | None:
@@ -184,61 +185,13 @@ def numa_nodes(files: Mapping[str, str]) -> tuple[NumaNode, ...]:
 
 
 def memory_sizes(meminfo: str) -> dict[str, float]:
-    """Return the sizes of /proc/meminfo, or of a NUMA node's, in MiB; plain counts stay as they are."""
+    """The sizes of /proc/meminfo, or of a NUMA node's, in MiB; plain counts stay as they are."""
     found = re.finditer(r"^(?:Node \d+ )?([\w()]+): +(\d+)( kB)?$", meminfo, re.MULTILINE)
     return {match[1]: round(int(match[2]) / KIB_PER_MIB, 1) if match[3] else int(match[2]) for match in found}
 
 
-def memory_fields(sizes: Mapping[str, float]) -> dict[str, Any]:
-    """The fields of memory and swap."""
-    swap, swap_free = sizes.get("SwapTotal"), sizes.get("SwapFree")
-    return {
-        "memory_mib": sizes.get("MemTotal"),
-        "memory_available_mib": sizes.get("MemAvailable"),
-        "swap_mib": swap,
-        "swap_used_mib": None if swap is None or swap_free is None else swap - swap_free,
-        "huge_pages": sizes.get("HugePages_Total"),
-        "huge_page_mib": sizes.get("Hugepagesize"),
-    }
-
-
-def memory_modules(dmidecode: str) -> dict[str, Any]:
-    """The fields of the modules in their slots; hypervisors tell neither speed nor type."""
-    found = modules(dmidecode)
-    types = (module.type or "" for module in found)
-    return {
-        "memory_modules": len(found) or None,
-        "memory_speed_mts": min((module.configured_mts for module in found if module.configured_mts), default=None),
-        "memory_type": _joined(kind for kind in types if re.match(r"(LP)?DDR|HBM", kind)),
-    }
-
-
-# ---- system --------------------------------------------------------------------------------------------
-
-
-def chosen(text: str) -> str | None:
-    """Return the word in brackets: `always [madvise] never`."""
-    found = re.search(r"\[([\w+-]+)\]", text)
-    return found[1] if found else None
-
-
-def one_word(text: str) -> str | None:
-    """Return what systemd-detect-virt says, unless it is a complaint."""
-    return text.strip() if re.fullmatch(r"[\w-]+", text.strip()) else None
-
-
-def virtual_machine(facts: Facts) -> str | None:
-    """The hypervisor's name, "none", or None where nobody tells: an x86 CPU has a flag for it, but no name."""
-    said, system = one_word(facts.answers.get("vm", "")), facts.lscpu
-    if said in (None, "none") and "Hypervisor vendor" in system:
-        return system["Hypervisor vendor"].casefold()
-    flags = system.get("Flags", "").split()
-    told = facts.architecture == "x86_64" and flags and "hypervisor" not in flags
-    return "none" if said is None and told else said
-
-
 def _unhidden(found: FileSystem, vm: str | None) -> FileSystem:
-    """A hypervisor says of any disk that it rotates."""
+    """Hypervisors report any disk as rotating."""
     return replace(found, rotational=None) if found.rotational and vm != "none" else found
 
 
@@ -246,35 +199,22 @@ def _unhidden(found: FileSystem, vm: str | None) -> FileSystem:
 
 
 def load(facts: Facts) -> Load:
-    """What was at work on the node before the start."""
+    """What the node's CPUs did before the start. Guests' time is within user's and nice."""
     load_1min, load_5min, load_15min = facts.loads or (None, None, None)
-    cpus = facts.topology.cpus
-    shares = cpu_shares(*facts.cpu_times)
-    busy_cpus = round(shares["busy"] * cpus, 2) if cpus and shares else None
+    shares = {name: value / 100 for name, value in facts.cpu_percent.items() if not name.startswith("guest")}
+    cpus, known = facts.topology.cpus, any(shares.values())
+    busy_share = round(sum(shares.values()) - shares["idle"] - shares["iowait"], 4) if known else None
+    busy_cpus = None if busy_share is None or not cpus else round(busy_share * cpus, 2)
     threshold = min(BUSY_CPUS, BUSY_SHARE * cpus) if cpus else None
     return Load(
         load_1min,
         load_5min,
         load_15min,
         window_s=facts.window_s,
-        busy_share=shares.get("busy"),
-        steal_share=shares.get("steal"),
-        iowait_share=shares.get("iowait"),
+        busy_share=busy_share,
+        steal_share=round(shares["steal"], 4) if known else None,
+        iowait_share=round(shares["iowait"], 4) if known else None,
         busy_cpus=busy_cpus,
         threshold_cpus=threshold,
         busy=None if busy_cpus is None or threshold is None else busy_cpus > threshold,
     )
-
-
-def cpu_shares(before: CpuTimes, after: CpuTimes) -> dict[str, float]:
-    """Return how all CPUs spent the time between two readings; empty where none went by.
-
-    Guests' time is within user's and nice.
-    """
-    spent = {name: after[name] - before[name] for name in before if not name.startswith("guest")}
-    total = sum(spent.values())
-    if total <= 0:
-        return {}
-    busy = total - spent["idle"] - spent["iowait"]
-    shares = {"busy": busy, "iowait": spent["iowait"], "steal": spent["steal"]}
-    return {name: round(seconds / total, 4) for name, seconds in shares.items()}

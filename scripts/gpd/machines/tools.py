@@ -1,14 +1,21 @@
-"""The table of tools (`tools.tsv`, beside this file) and what can be said of a tool without running it."""
+"""The tools that the pipelines need (`tools.tsv`, beside this file): whether they are here, run and are new enough."""
 
 import csv
 import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from packaging.version import Version
 
+from gpd.processes import ProcessError, run
+
 TABLE = Path(__file__).with_name("tools.tsv")
 NOT_PIPELINES = {"demo", "lab", "setup"}
+TIMEOUT_S = 60.0
 
 _LEADING = re.compile(r"\d+(\.\d+)*")
 _NUMBER = re.compile(r"(?<![\w.])[vV]?(\d+(?:\.\d+)+[\w.+-]*)")
@@ -16,7 +23,7 @@ _NUMBER = re.compile(r"(?<![\w.])[vV]?(\d+(?:\.\d+)+[\w.+-]*)")
 
 @dataclass(frozen=True)
 class Tool:
-    """A row of the table; `status` is the exit status with which the tool says its version."""
+    """A row of the table; `status` is the exit status with which the tool prints its version."""
 
     command: str
     arguments: tuple[str, ...]
@@ -28,64 +35,100 @@ class Tool:
     purpose: str
 
     def remedy(self) -> str:
-        """Say how to get the tool."""
+        """How to get the tool."""
         ways = ["make setup" if self.apt == (".",) else f"apt-get install {self.apt[0]}"] if self.apt else []
         if self.conda:
             ways.append(f"snakemake --sdm conda (envs/{self.conda})")
         return ", or ".join(ways) or "yours to bring, or its jar (gatk3_jar in docs/how-to/install.md)"
 
 
-def read_table(path: Path = TABLE) -> list[Tool]:
-    """Read the table; an error names the line that does not have the form."""
-    with path.open(encoding="utf-8") as lines:
-        rows = [(number, line) for number, line in enumerate(lines, 1) if not line.startswith("#")]
-    table = csv.reader((line for _, line in rows), delimiter="\t", quoting=csv.QUOTE_NONE)
-    _, *records = table
-    return [_tool(path, number, record) for (number, _), record in zip(rows[1:], records, strict=True)]
+@dataclass(frozen=True)
+class Finding:
+    """One tool on this machine; `problem` is empty when it runs and is new enough."""
+
+    command: str
+    version: str
+    path: str
+    needed_by: tuple[str, ...]
+    problem: str
+    remedy: str
 
 
-def _tool(path: Path, number: int, record: list[str]) -> Tool:
-    try:
-        command, arguments, status, minimum, apt, conda, needed_by, purpose = (
-            "" if field == "-" else field for field in record
-        )
-        return Tool(
-            command,
-            tuple(arguments.split()),
-            int(status),
-            minimum,
-            tuple(filter(None, apt.split("|"))),
-            conda,
-            tuple(needed_by.split(",")),
-            purpose,
-        )
-    except ValueError as error:
-        raise ValueError(f"{path.name} line {number}: {error}") from None
+def read_table() -> list[Tool]:
+    """The tools, in the order of the table."""
+    with TABLE.open(encoding="utf-8") as lines:
+        rows = csv.DictReader((line for line in lines if line[0] != "#"), delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [_tool({name: "" if text == "-" else text for name, text in row.items()}) for row in rows]
 
 
-def pipelines(tools: list[Tool]) -> list[str]:
-    """Return the pipelines that the table knows."""
+def _tool(row: dict[str, Any]) -> Tool:
+    row |= {"arguments": tuple(row["arguments"].split()), "status": int(row["status"])}
+    row |= {"apt": tuple(filter(None, row["apt"].split("|"))), "needed_by": tuple(row["needed_by"].split(","))}
+    return Tool(**row)
+
+
+def pipelines(tools: Iterable[Tool]) -> list[str]:
+    """The pipelines that the table knows."""
     return sorted({name for tool in tools for name in tool.needed_by} - NOT_PIPELINES)
 
 
-def needed(tools: list[Tool], pipeline: str) -> list[Tool]:
-    """Return the tools that the pipeline runs; `germline-gatk3` is germline with all nine steps."""
+def needed(tools: Iterable[Tool], pipeline: str) -> list[Tool]:
+    """The tools that the pipeline runs; `germline-gatk3` is germline with all nine steps."""
     names = {pipeline, pipeline.partition("-")[0]}
     return [tool for tool in tools if names.intersection(tool.needed_by)]
 
 
+def examine(tool: Tool) -> Finding:
+    """Look for a tool on PATH and run it for its version."""
+    path = shutil.which(tool.command) or ""
+    version, problem = "", "missing"
+    if path:
+        try:
+            done = run([path, *tool.arguments], TIMEOUT_S, stderr=subprocess.STDOUT)
+            version, problem = _judge(tool, done.returncode, done.stdout)
+        except ProcessError as error:
+            problem = f"broken: {error}"
+    return Finding(tool.command, version, path, tool.needed_by, problem, tool.remedy() if problem else "")
+
+
+def _judge(tool: Tool, status: int, output: str) -> tuple[str, str]:
+    """The version, and what is wrong with it. numactl prints none, and Debian's time UNKNOWN: these have no minimum."""
+    version = version_in(output)
+    if status != tool.status or (tool.minimum and not version):
+        lines = output.strip().splitlines() or ["no output"]
+        return "", f"broken: exit status {status}: {lines[-1].strip()}"
+    if tool.minimum and not at_least(version, tool.minimum):
+        return version, f"too old: {tool.minimum} or newer is needed"
+    return version, ""
+
+
+def source(pipeline: str, tools: Iterable[Tool], findings: Sequence[Finding], conda: str) -> str:
+    """Where the pipeline's tools come from: `path`, `conda` (snakemake --sdm conda), or `no`: nowhere."""
+    failed = {finding.command for finding in lacking(pipeline, tools, findings)}
+    if not failed:
+        return "path"
+    return "conda" if conda and all(tool.conda for tool in tools if tool.command in failed) else "no"
+
+
+def lacking(pipeline: str, tools: Iterable[Tool], findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that keep the pipeline from running with the tools on PATH."""
+    commands = {tool.command for tool in needed(tools, pipeline)}
+    return [finding for finding in findings if finding.problem and finding.command in commands]
+
+
+def conda_options(pipeline: str) -> list[str]:
+    """Snakemake's options for where tools come from: conda, where it is there and PATH lacks one."""
+    missing = any(not shutil.which(tool.command) for tool in needed(read_table(), pipeline))
+    return ["--sdm", "conda"] if missing and shutil.which("conda") else []
+
+
 def version_in(output: str) -> str:
-    """Return the first version number of what a tool printed, empty when there is none."""
+    """The first version number of what a tool printed, empty when there is none."""
     found = _NUMBER.search(output)
-    return found.group(1) if found else ""
+    return found[1] if found else ""
 
 
 def at_least(version: str, minimum: str) -> bool:
-    """Compare the leading numbers of two versions: 1.16.1-2 is at least 1.10."""
-    return _leading(version) >= _leading(minimum)
-
-
-def _leading(version: str) -> Version:
-    """The numbers alone: what follows them is each tool's own (0.7.17-r1188), and no release of Python's to compare."""
-    found = _LEADING.match(version)
-    return Version(found[0] if found else "0")
+    """Compare the leading numbers of two versions: 1.16.1-2 is at least 1.10, and 0.7.17-r1188 is 0.7.17."""
+    found, least = _LEADING.match(version), _LEADING.match(minimum)
+    return Version(found[0] if found else "0") >= Version(least[0] if least else "0")

@@ -1,4 +1,4 @@
-"""The CPUs of a machine and the slots that jobs get of them, as text. Pure: the launcher was asked before."""
+"""The CPUs of a machine and the CPU sets that jobs get of them, as text. Pure: it shows what the launcher found."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,6 @@ from gpd.text.cpu_lists import format_cpus
 from gpd.text.formats import counted
 
 NAMES = {"socket": "package", "numa": "NUMA node", "l3": "L3 group"}  # coarsest first, where machines do not differ
-SHORT = NAMES | {"l3": "L3"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Core:
-    """One core: its CPU numbers and the numbers of its groups; negative where the machine does not tell them."""
+    """One core: its CPU numbers and the numbers of its groups; negative where the machine does not report them."""
 
     cpus: tuple[int, ...]
     l3: int
@@ -37,122 +36,103 @@ class Core:
 
 @dataclass(frozen=True)
 class Layout:
-    """Cores that may be allocated, and the CPUs of each slot, in the order in which jobs would get them."""
+    """Cores that may be allocated, and the CPU sets, in the order in which jobs would get them."""
 
     policy: Policy
     cores: tuple[Core, ...]
-    slots: tuple[frozenset[int], ...]
+    cpu_sets: tuple[frozenset[int], ...]
 
 
-def told_levels(cores: Sequence[Core]) -> list[str]:
-    """Return the levels that the machine tells, coarsest first: on some an L3 spans several NUMA nodes."""
-    told = [level for level in NAMES if any(getattr(core, level) >= 0 for core in cores)]
-    return sorted(told, key=lambda level: _count(cores, level))
+def known_levels(cores: Sequence[Core]) -> list[str]:
+    """The levels that the machine reports, coarsest first: on some an L3 spans several NUMA nodes."""
+    known = [level for level in NAMES if any(getattr(core, level) >= 0 for core in cores)]
+    return sorted(known, key=lambda level: _count(cores, level))
 
 
 def _count(cores: Sequence[Core], level: str) -> int:
     return len({getattr(core, level) for core in cores})
 
 
-def crosses(slot: frozenset[int], layout: Layout) -> bool:
-    """Tell whether a slot lies in more than one group of its boundary."""
-    return len({getattr(core, layout.policy.boundary) for core in layout.cores if slot & {*core.cpus}}) > 1
+def crosses(cpus: frozenset[int], layout: Layout) -> bool:
+    """Whether a CPU set lies in more than one group of its boundary."""
+    return _count([core for core in layout.cores if cpus & {*core.cpus}], layout.policy.boundary) > 1
 
 
 def unused(layout: Layout) -> list[int]:
-    """Return the CPUs of cores that no slot touches: too few for another slot."""
-    taken = frozenset().union(*layout.slots)
-    if layout.policy.smt:
-        return [cpu for core in layout.cores for cpu in core.cpus if cpu not in taken]
-    return [cpu for core in layout.cores if not taken & {*core.cpus} for cpu in core.cpus]
-
-
-# ------------------------------------------------------------------------------------------------ in words
-
-
-def counts(cores: Sequence[Core]) -> str:
-    """Count what the machine has: packages, NUMA nodes, L3 groups, cores, CPUs."""
-    told = told_levels(cores)
-    parts = [
-        counted(_count(cores, level), name) if level in told else f"{name}s not told" for level, name in NAMES.items()
-    ]
-    siblings = sorted({len(core.cpus) for core in cores})
-    smt = "no SMT" if siblings == [1] else f"{' or '.join(map(str, siblings))} a core"
-    return ", ".join(
-        [*parts, counted(len(cores), "core"), f"{counted(sum(len(c.cpus) for c in cores), 'CPU')} ({smt})"]
-    )
-
-
-def group_names(cores: Sequence[Core]) -> list[str]:
-    """Name each finest group, with those that it lies in, and its CPUs."""
-    levels = told_levels(cores)
-    found: dict[tuple[int, ...], list[int]] = {}
-    for core in sorted(cores, key=lambda core: core.cpus):
-        found.setdefault(tuple(getattr(core, level) for level in levels), []).extend(core.cpus)
-    return [
-        f"{', '.join(f'{SHORT[level]} {n}' for level, n in zip(levels, of, strict=True))}: {format_cpus(cpus)}"
-        for of, cpus in sorted(found.items())
-    ]
-
-
-def heading(layout: Layout) -> str:
-    """Say what the slots are for."""
-    policy = layout.policy
-    held = "hyperthreads are CPUs" if policy.smt else "whole cores"
-    jobs = f"jobs of {counted(policy.threads, 'thread')}"
-    return f"{counted(len(layout.slots), 'slot')} for {jobs} ({policy.binding}, {NAMES[policy.boundary]}, {held})"
+    """The CPUs of cores that no CPU set touches: too few for another one."""
+    taken = frozenset().union(*layout.cpu_sets)
+    whole = not layout.policy.smt
+    return [cpu for core in layout.cores for cpu in core.cpus if not (taken & {*core.cpus} if whole else cpu in taken)]
 
 
 def remarks(layout: Layout) -> list[str]:
-    """Say what is not as one would expect: slots across a boundary, narrow slots, CPUs without a slot."""
+    """What is not as one would expect: CPU sets across a boundary or too small, CPUs without one."""
     found = []
-    if any(crosses(slot, layout) for slot in layout.slots):
+    if any(crosses(cpus, layout) for cpus in layout.cpu_sets):
         found.append(f"* in more than one {NAMES[layout.policy.boundary]}")
-    if granted := {len(slot) for slot in layout.slots} - {layout.policy.threads}:
-        found.append(f"{counted(max(granted), 'CPU')} granted: a job wider than the machine gets all of it")
+    if granted := {len(cpus) for cpus in layout.cpu_sets} - {layout.policy.threads}:
+        found.append(f"{counted(max(granted), 'CPU')} granted: a job with more threads gets the whole machine")
     if left := unused(layout):
-        found.append(f"in no slot: {format_cpus(left)}")
+        found.append(f"in no CPU set: {format_cpus(left)}")
     return found
 
 
-def slot_names(layout: Layout) -> list[str]:
-    """Name each slot's number and CPUs, with a star where it crosses its boundary."""
-    digits = len(str(len(layout.slots)))
+def _counts(cores: Sequence[Core]) -> str:
+    """Packages, NUMA nodes, L3 groups, cores and CPUs of a machine."""
+    known = known_levels(cores)
+    parts = [
+        counted(_count(cores, level), name) if level in known else f"{name}s not told" for level, name in NAMES.items()
+    ]
+    siblings = sorted({len(core.cpus) for core in cores})
+    smt = "no SMT" if siblings == [1] else f"{' or '.join(map(str, siblings))} a core"
+    cpus = sum(len(core.cpus) for core in cores)
+    return ", ".join([*parts, counted(len(cores), "core"), f"{counted(cpus, 'CPU')} ({smt})"])
+
+
+def _groups(cores: Sequence[Core]) -> list[str]:
+    """Each finest group, with those that it lies in, and its CPUs."""
+    levels = known_levels(cores)
+    found: dict[tuple[int, ...], list[int]] = {}
+    for core in cores:
+        found.setdefault(tuple(getattr(core, level) for level in levels), []).extend(core.cpus)
+    names = [NAMES[level].removesuffix(" group") for level in levels]
     return [
-        f"{number:{digits}}: {format_cpus(slot)}{' *' if crosses(slot, layout) else ''}"
-        for number, slot in enumerate(layout.slots, 1)
+        f"{', '.join(f'{name} {n}' for name, n in zip(names, numbers, strict=True))}: {format_cpus(cpus)}"
+        for numbers, cpus in sorted(found.items())
     ]
 
 
-# ------------------------------------------------------------------------------------------------ as text
-
-
 def show(layout: Layout, title: str, console: Console) -> None:
-    """Print the finest groups of CPUs, each with those that it lies in, then the slots."""
+    """Print the finest groups of CPUs, each with those that it lies in, then the CPU sets."""
+    policy, count = layout.policy, len(layout.cpu_sets)
+    held = "hyperthreads are CPUs" if policy.smt else "whole cores"
     console.print(Text(title, "bold"))
-    console.print(Text(counts(layout.cores)))
-    for name in group_names(layout.cores):
-        console.print(Text(name))
-    console.print(Text(f"\n{heading(layout)}"))
-    console.print(Columns(map(Text, slot_names(layout)), padding=(0, 3), equal=True))
+    for line in (_counts(layout.cores), *_groups(layout.cores)):
+        console.print(Text(line))
+    jobs = f"{counted(count, 'CPU set')} for jobs of {counted(policy.threads, 'thread')}"
+    console.print(Text(f"\n{jobs} ({policy.binding}, {NAMES[policy.boundary]}, {held})"))
+    sets = (
+        f"{number:{len(str(count))}}: {format_cpus(cpus)}{' *' if crosses(cpus, layout) else ''}"
+        for number, cpus in enumerate(layout.cpu_sets, 1)
+    )
+    console.print(Columns(map(Text, sets), padding=(0, 3), equal=True))
     for remark in remarks(layout):
         console.print(Text(remark))
 
 
 def to_json(layout: Layout) -> str:
-    """Return policy, groups, cores and slots as JSON; a group that the machine does not tell is null."""
-    cores = [{name: _told(value) for name, value in asdict(core).items()} for core in layout.cores]
-    told = told_levels(layout.cores)
+    """Policy, groups, cores and CPU sets as JSON; a group that the machine does not report is null."""
+    cores = [
+        {name: None if isinstance(value, int) and value < 0 else value for name, value in asdict(core).items()}
+        for core in layout.cores
+    ]
+    known = known_levels(layout.cores)
     described = {
         "policy": asdict(layout.policy),
-        "counts": {level: _count(layout.cores, level) if level in told else None for level in NAMES}
+        "counts": {level: _count(layout.cores, level) if level in known else None for level in NAMES}
         | {"cores": len(layout.cores), "cpus": sum(len(core.cpus) for core in layout.cores)},
         "cores": cores,
-        "slots": [{"cpus": format_cpus(slot), "crosses": crosses(slot, layout)} for slot in layout.slots],
+        "cpu_sets": [{"cpus": format_cpus(cpus), "crosses": crosses(cpus, layout)} for cpus in layout.cpu_sets],
         "unused": format_cpus(unused(layout)),
     }
     return json.dumps(described, indent=2)
-
-
-def _told(value: int | tuple[int, ...]) -> int | tuple[int, ...] | None:
-    return None if isinstance(value, int) and value < 0 else value

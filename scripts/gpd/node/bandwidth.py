@@ -1,17 +1,18 @@
-"""Memory bandwidth by likwid-bench: its command lines and its words. Pure but for `measure`.
+"""Memory bandwidth by likwid-bench.
 
-likwid-bench knows groups of CPUs by tags of its own (S0, C3, M1): those are taken whose CPUs are the wanted ones, so
-that nothing hangs on how it counts. In a cpuset some of its tags name CPUs that it may not use; they match nothing.
+likwid-bench names groups of CPUs by tags of its own (S0, C3, M1). Those with exactly the wanted CPUs are used, however
+it numbers them. In a cpuset some of its tags have CPUs that it may not use; they match nothing.
 """
 
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
+from gpd.errors import GpdError
 from gpd.node.plan import NodePlan, PlacePlan, RemotePlan
-from gpd.node.running import NotMeasuredError, run
+from gpd.processes import output_of
 from gpd.records.node import Bandwidth, Kernel, Place, Remote
 from gpd.text.cpu_lists import format_cpus
 from gpd.text.formats import some
@@ -29,27 +30,15 @@ KB_PER_MIB = 1024**2 / 1000  # likwid-bench counts in thousands
 
 @dataclass(frozen=True)
 class Tool:
-    """What likwid-bench can do here: its version, its groups of CPUs by tag, the kernels that it takes, their streams.
-
-    A stream is an array that a kernel walks through.
-    """
+    """likwid-bench here: its version, its groups of CPUs by tag, its kernels, and how many arrays the triad has."""
 
     version: str
     domains: Mapping[str, Sequence[int]]
     kernels: Mapping[Kernel, str]
-    streams: int  # of the triad
+    streams: int
 
 
-@dataclass
-class Measured:
-    """The figures so far, by scope and by pair of NUMA nodes."""
-
-    places: dict[tuple[str, Kernel], list[float]] = field(default_factory=dict)
-    ran_on: dict[str, frozenset[int]] = field(default_factory=dict)
-    remotes: dict[RemotePlan, list[float]] = field(default_factory=dict)
-
-
-# ---- its words -------------------------------------------------------------------------------------------------
+# ---- its output ------------------------------------------------------------------------------------------------
 
 
 def parse_domains(text: str) -> dict[str, tuple[int, ...]]:
@@ -65,19 +54,18 @@ def parse_kernels(text: str) -> set[str]:
 
 
 def widest(kernel: Kernel, flags: Collection[str], known: Collection[str]) -> str:
-    """The kernel for the widest vectors that CPU and likwid-bench have. Raises NotMeasuredError where there is none."""
-    names = [f"{kernel}{suffix}" for suffix, flag in VECTORS if not flag or flag in flags]
-    found = next((name for name in names if name in known), None)
-    if found is None:
-        raise NotMeasuredError(f"{TOOL} has no kernel {kernel}")
-    return found
+    """The kernel for the widest vectors that CPU and likwid-bench have. Raises GpdError where there is none."""
+    for suffix, flag in VECTORS:
+        if f"{kernel}{suffix}" in known and (not flag or flag in flags):
+            return f"{kernel}{suffix}"
+    raise GpdError(f"{TOOL} has no kernel {kernel}")
 
 
 def parse_rate(text: str) -> float:
-    """The bandwidth in 10^6 bytes a second. Raises NotMeasuredError where the text tells none."""
+    """The bandwidth in 10^6 bytes a second. Raises GpdError where there is none."""
     found = re.search(r"^MByte/s:\s+([\d.]+)\s*$", text, re.M)
     if not found or not float(found[1]) > 0:
-        raise NotMeasuredError(f"{TOOL} told no bandwidth")
+        raise GpdError(f"{TOOL} printed no bandwidth")
     return float(found[1])
 
 
@@ -90,37 +78,36 @@ def parse_cpus_used(text: str) -> frozenset[int]:
 
 
 def tag_of(cpus: frozenset[int], domains: Mapping[str, Sequence[int]]) -> str:
-    """The tag of the group that has these CPUs. Raises NotMeasuredError where there is none."""
+    """The tag of the group that has these CPUs. Raises GpdError where there is none."""
     found = next((tag for tag, members in domains.items() if frozenset(members) == cpus), None)
     if found is None:
-        raise NotMeasuredError(f"{TOOL} has no group of the CPUs {format_cpus(cpus)}")
-    return found
-
-
-def group_of(place: PlacePlan, domains: Mapping[str, Sequence[int]]) -> str:
-    """The tag to be used for a scope: its own; for one core any group that it is the first of."""
-    if place.scope != "core":
-        return tag_of(place.cpus, domains)
-    found = next((tag for tag, members in domains.items() if members and members[0] in place.cpus), None)
-    if found is None:
-        raise NotMeasuredError(f"{TOOL} has no group that starts with CPU {min(place.cpus)}")
+        raise GpdError(f"{TOOL} has no group of the CPUs {format_cpus(cpus)}")
     return found
 
 
 def workgroup(tag: str, plan: PlacePlan | RemotePlan) -> str:
     """The threads and their working set: one a core, of whose CPUs the list has one beside the other.
 
-    Raises NotMeasuredError where cores have unlike numbers of CPUs: threads are placed at one distance in the list.
+    Raises GpdError where cores differ in their CPUs: threads are placed at one distance in the list.
     """
     if len(plan.siblings) > 1:
         counts = " and ".join(map(str, sorted(plan.siblings)))
-        raise NotMeasuredError(f"{TOOL} cannot place one thread a core on cores with {counts} CPUs")
+        raise GpdError(f"{TOOL} cannot place one thread a core on cores with {counts} CPUs")
     return f"{tag}:{int(plan.set_mib * KB_PER_MIB)}kB:{plan.cores}:1:{min(plan.siblings)}"
 
 
 def place_command(place: PlacePlan, kernel: str, domains: Mapping[str, Sequence[int]]) -> list[str]:
-    """Each thread touches its own part of the working set first, so that it lies beside it."""
-    return [TOOL, "-t", kernel, "-s", str(RUN_S), "-W", workgroup(group_of(place, domains), place)]
+    """Each thread touches its own part of the working set first, so that it lies beside it.
+
+    One core is in any group that it is the first of.
+    """
+    if place.scope == "core":
+        tag = next((tag for tag, members in domains.items() if members and members[0] in place.cpus), None)
+        if tag is None:
+            raise GpdError(f"{TOOL} has no group that starts with CPU {min(place.cpus)}")
+    else:
+        tag = tag_of(place.cpus, domains)
+    return [TOOL, "-t", kernel, "-s", str(RUN_S), "-W", workgroup(tag, place)]
 
 
 def remote_command(remote: RemotePlan, tool: Tool) -> list[str]:
@@ -135,86 +122,87 @@ def remote_command(remote: RemotePlan, tool: Tool) -> list[str]:
 
 
 def find_tool(flags: Collection[str]) -> Tool:
-    """Ask likwid-bench what it can do on a CPU with these flags. Raises NotMeasuredError."""
-    version = re.search(r"Version ([\d.]+)", run([TOOL, "-v"], TIMEOUT_S))
-    known = parse_kernels(run([TOOL, "-a"], TIMEOUT_S))
+    """What likwid-bench can do on a CPU with these flags. Raises GpdError."""
+    version = re.search(r"Version ([\d.]+)", output_of([TOOL, "-v"]))
+    known = parse_kernels(output_of([TOOL, "-a"]))
     kernels = {kernel: widest(kernel, flags, known) for kernel in KERNELS}
-    streams = re.search(r"Number of streams: (\d+)", run([TOOL, "-l", kernels["triad"]], TIMEOUT_S))
+    streams = re.search(r"Number of streams: (\d+)", output_of([TOOL, "-l", kernels["triad"]]))
     if streams is None:
-        raise NotMeasuredError(f"{TOOL} does not tell the streams of {kernels['triad']}")
-    domains = parse_domains(run([TOOL, "-p"], TIMEOUT_S))
-    return Tool(version[1] if version else "", domains, kernels, int(streams[1]))
+        raise GpdError(f"{TOOL} does not print the streams of {kernels['triad']}")
+    return Tool(version[1] if version else "", parse_domains(output_of([TOOL, "-p"])), kernels, int(streams[1]))
 
 
-def measure(plan: NodePlan, tool: Tool, missing: dict[str, str], tell: Callable[[str], None]) -> Bandwidth:
+class _Rates:
+    """The bandwidths so far, and the CPUs of each measurement's threads, by what was measured."""
+
+    def __init__(self) -> None:
+        self.mb_s: dict[tuple, list[float]] = {}
+        self.cpus: dict[tuple, frozenset[int]] = {}
+
+    def add(
+        self,
+        key: tuple,
+        plan: PlacePlan | RemotePlan,
+        command: Callable[[], Sequence[str]],
+        name: str,
+        missing: dict[str, str],
+    ) -> None:
+        """Measure, unless it failed before; a rate of other CPUs than the planned ones is none."""
+        if name in missing:
+            return
+        try:
+            printed = output_of(command(), TIMEOUT_S)
+            cpus = parse_cpus_used(printed)
+            if not cpus <= plan.cpus or len(cpus) != plan.cores:
+                planned = f"{plan.cores} of {format_cpus(plan.cpus)}"
+                raise GpdError(f"{TOOL} ran on CPUs {format_cpus(cpus) or 'that it did not print'}, not on {planned}")
+            self.mb_s.setdefault(key, []).append(parse_rate(printed))
+            self.cpus[key] = cpus
+        except GpdError as error:
+            missing[name] = str(error)
+
+
+def measure(plan: NodePlan, tool: Tool, missing: dict[str, str], progress: Callable[[str], None]) -> Bandwidth:
     """Measure what is planned, one repeat of everything after the other; what can't be goes to `missing`."""
-    found, failed = Measured(), dict[str, str]()
+    rates, failed = _Rates(), dict[str, str]()
     for repeat in range(plan.repeats):
-        tell(f"memory bandwidth, repeat {repeat + 1} of {plan.repeats}")
+        progress(f"memory bandwidth, repeat {repeat + 1} of {plan.repeats}")
         for place in plan.places:
             for kernel in KERNELS if place.same_as is None else ():
-                _try(f"bandwidth of {place.scope}", missing, partial(_place, place, kernel, tool, found))
+                command = partial(place_command, place, tool.kernels[kernel], tool.domains)
+                rates.add((place.scope, kernel), place, command, f"bandwidth of {place.scope}", missing)
     if plan.remotes:
-        tell(f"memory of other NUMA nodes, for {MATRIX_S:g} s at most")
+        progress(f"memory of other NUMA nodes, for {MATRIX_S:g} s at most")
     end = time.monotonic() + MATRIX_S
     for remote in plan.repeats * plan.remotes:
         if time.monotonic() < end:
             name = f"NUMA node {remote.cpus_of} on memory of {remote.memory_of}"
-            _try(name, failed, partial(_remote, remote, tool, found))
+            rates.add((remote.cpus_of, remote.memory_of), remote, partial(remote_command, remote, tool), name, failed)
     if failed:
         missing["remote memory"] = f"{some(list(failed), MOST_NAMED)}: {next(iter(failed.values()))}"
     return Bandwidth(
         tool=f"{TOOL} {tool.version}",
         kernels=tool.kernels,
-        places=tuple(_described(place, found) for place in plan.places),
+        places=tuple(_described(place, rates) for place in plan.places),
         matrix=tuple(
-            Remote(cpus_of=remote.cpus_of, memory_of=remote.memory_of, mb_s=tuple(rates))
-            for remote, rates in found.remotes.items()
+            Remote(cpus_of=remote.cpus_of, memory_of=remote.memory_of, mb_s=tuple(mb_s))
+            for remote in plan.remotes
+            if (mb_s := rates.mb_s.get((remote.cpus_of, remote.memory_of)))
         ),
     )
 
 
-def _try(name: str, missing: dict[str, str], attempt: Callable[[], None]) -> None:
-    """What failed once is not tried again."""
-    if name in missing:
-        return
-    try:
-        attempt()
-    except NotMeasuredError as error:
-        missing[name] = str(error)
-
-
-def _place(place: PlacePlan, kernel: Kernel, tool: Tool, found: Measured) -> None:
-    said = run(place_command(place, tool.kernels[kernel], tool.domains), TIMEOUT_S)
-    _check_cpus(parse_cpus_used(said), place.cpus, place.cores)
-    found.places.setdefault((place.scope, kernel), []).append(parse_rate(said))
-    found.ran_on[place.scope] = parse_cpus_used(said)
-
-
-def _remote(remote: RemotePlan, tool: Tool, found: Measured) -> None:
-    said = run(remote_command(remote, tool), TIMEOUT_S)
-    _check_cpus(parse_cpus_used(said), remote.cpus, remote.cores)
-    found.remotes.setdefault(remote, []).append(parse_rate(said))
-
-
-def _check_cpus(used: frozenset[int], allowed: frozenset[int], threads: int) -> None:
-    """A figure of other CPUs than those that were meant is none."""
-    if not used <= allowed or len(used) != threads:
-        where = f"{format_cpus(used) or 'none that it told'}, not on {threads} of {format_cpus(allowed)}"
-        raise NotMeasuredError(f"{TOOL} ran on CPUs {where}")
-
-
-def _described(place: PlacePlan, found: Measured) -> Place:
-    rates = {
-        kernel: tuple(found.places[place.scope, kernel]) for kernel in KERNELS if (place.scope, kernel) in found.places
+def _described(place: PlacePlan, rates: _Rates) -> Place:
+    found = {
+        kernel: tuple(rates.mb_s[place.scope, kernel]) for kernel in KERNELS if (place.scope, kernel) in rates.mb_s
     }
     return Place(
         scope=place.scope,
         cpus=format_cpus(place.cpus),
-        ran_on=format_cpus(found.ran_on.get(place.scope, ())),
+        ran_on=format_cpus(rates.cpus.get((place.scope, next(iter(found), "")), ())),
         cache_mib=place.cache_mib,
         working_set_mib=round(place.set_mib, 1),
         bounded=place.bounded,
         same_as=place.same_as,
-        mb_s=rates,
+        mb_s=found,
     )

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpd.node.running import NotMeasuredError, run
+from gpd.errors import GpdError
+from gpd.processes import output_of
 from gpd.records.host import Host
 from gpd.records.node import Disk
 
@@ -15,7 +16,6 @@ TOOL = "fio"
 SIZE_MIB, LEAST_MIB = 256, 16
 FREE_SHARE = 0.05  # of what is free, at most
 PHASE_S = 4  # of reading; what is written is bounded by its size
-TIMEOUT_S = 120.0
 MIB = 1024**2
 NS_PER_US = 1000
 FILE = "gpd-node"
@@ -24,42 +24,37 @@ FILE = "gpd-node"
 def measure(folders: Mapping[str, Path], host: Host, missing: dict[str, str]) -> dict[str, Disk]:
     """Measure each folder's file system once; `host` says which they are."""
     found: dict[str, Disk] = {}
+    measured: dict[str, str] = {}  # the first folder of each mount
     for name, folder in folders.items():
-        twin = next((other for other in found if _is_same(host, name, other)), None)
-        if twin is not None:
-            found[name] = Disk(same_as=twin)
+        mount = host.file_systems[name].mount if name in host.file_systems else None
+        if mount in measured:
+            found[name] = Disk(same_as=measured[mount])
             continue
         try:
             found[name] = _measure(folder)
-        except NotMeasuredError as error:
+            measured |= {mount: name} if mount else {}
+        except GpdError as error:
             missing[f"disk of {name}"] = str(error)
         except OSError as error:
             missing[f"disk of {name}"] = f"{folder}: {error.strerror}"
     return found
 
 
-def _is_same(host: Host, one: str, other: str) -> bool:
-    mounts = [host.file_systems[name].mount if name in host.file_systems else None for name in (one, other)]
-    return mounts[0] is not None and mounts[0] == mounts[1]
-
-
 def _measure(folder: Path) -> Disk:
+    """Past the page cache, or through it where the file system refuses that."""
     size = size_mib(shutil.disk_usage(folder).free / MIB)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".gpd-node-") as scratch:
         try:
-            said, direct = run(command(size, direct=True), TIMEOUT_S, Path(scratch)), True
-        except NotMeasuredError as refused:
-            if "not installed" in str(refused):
-                raise
-            said, direct = run(command(size, direct=False), TIMEOUT_S, Path(scratch)), False
-    return parse(said, size, direct)
+            return parse(output_of(command(size, direct=True), cwd=scratch), size, direct=True)
+        except GpdError:
+            return parse(output_of(command(size, direct=False), cwd=scratch), size, direct=False)
 
 
 def size_mib(free_mib: float) -> int:
-    """The size of the file. Raises NotMeasuredError where too little is free."""
+    """The size of the file. Raises GpdError where too little is free."""
     size = min(SIZE_MIB, int(FREE_SHARE * free_mib))
     if size < LEAST_MIB:
-        raise NotMeasuredError(f"too little is free: {free_mib:,.0f} MiB")
+        raise GpdError(f"too little is free: {free_mib:,.0f} MiB")
     return size
 
 
@@ -79,24 +74,18 @@ def command(size: int, direct: bool) -> list[str]:
 
 
 def parse(text: str, size: int, direct: bool) -> Disk:
-    """Read what fio prints as JSON, after any warnings. Raises NotMeasuredError where a phase is not in it."""
+    """Read what fio prints as JSON, after any warnings. Raises GpdError where a phase is not in it."""
     try:
-        told = json.loads(text[text.index("{") :])
-        jobs: dict[str, Any] = {job["jobname"]: job for job in told["jobs"]}
-        write, read, random = jobs["write"]["write"], jobs["read"]["read"], jobs["random"]["read"]
-        return Disk(
-            tool=told["fio version"],
-            direct=direct,
-            size_mib=size,
-            write_mib_s=_round(write["bw_bytes"] / MIB),
-            read_mib_s=_round(read["bw_bytes"] / MIB),
-            random_read_iops=_round(random["iops"]),
-            random_read_us=_round(random["clat_ns"]["percentile"]["50.000000"] / NS_PER_US),
-        )
+        printed = json.loads(text[text.index("{") :])
+        jobs: dict[str, Any] = {job["jobname"]: job for job in printed["jobs"]}
+        random = jobs["random"]["read"]
+        figures = {
+            "write_mib_s": jobs["write"]["write"]["bw_bytes"] / MIB,
+            "read_mib_s": jobs["read"]["read"]["bw_bytes"] / MIB,
+            "random_read_iops": random["iops"],
+            "random_read_us": random["clat_ns"]["percentile"]["50.000000"] / NS_PER_US,
+        }
+        rounded = {name: round(value, 1) or None for name, value in figures.items()}  # zero is no figure
+        return Disk(tool=printed["fio version"], direct=direct, size_mib=size, **rounded)
     except (KeyError, TypeError, ValueError) as error:
-        raise NotMeasuredError(f"{TOOL} printed nothing that is understood: {type(error).__name__} {error}") from error
-
-
-def _round(value: float) -> float | None:
-    """To a tenth; what nothing went through is no figure."""
-    return round(value, 1) or None
+        raise GpdError(f"{TOOL} printed unknown JSON: {type(error).__name__} {error}") from error

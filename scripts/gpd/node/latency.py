@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median, quantiles
 
+from gpd.errors import GpdError
 from gpd.node.plan import SEED, NodePlan
-from gpd.node.running import NotMeasuredError, run
+from gpd.processes import output_of
 from gpd.records.node import Latency, Pair
 
 PROGRAM = Path(__file__).with_name("ping_pong.py")
@@ -22,15 +23,15 @@ TIMEOUT_S, PAIR_S = 60.0, 0.1  # a pair takes a fifth of that, and longer on CPU
 
 
 def measure(plan: NodePlan) -> Latency:
-    """Measure all planned pairs. Raises NotMeasuredError."""
+    """Measure all planned pairs. Raises GpdError."""
     if not plan.pairs:
-        raise NotMeasuredError("there is one core alone")
-    given = "".join(f"{first} {second}\n" for first, second in plan.pairs)
+        raise GpdError("there is only one core")
+    pairs = "".join(f"{first} {second}\n" for first, second in plan.pairs)
     counts = map(str, (WARM_UP, SAMPLES, ROUNDS))
     with tempfile.TemporaryDirectory() as folder:
         library = assemble(Path(folder))
         command = [sys.executable, "-S", "-E", str(PROGRAM), str(library), *counts]
-        said = run(command, TIMEOUT_S + PAIR_S * len(plan.pairs), given=given)
+        printed = output_of(command, TIMEOUT_S + PAIR_S * len(plan.pairs), input=pairs)
     return Latency(
         method=METHOD,
         warm_up=WARM_UP,
@@ -38,28 +39,28 @@ def measure(plan: NodePlan) -> Latency:
         rounds=ROUNDS,
         of_pairs=plan.of_pairs,
         seed=SEED,
-        pairs=tuple(summarise(said.splitlines(), plan.pairs)),
+        pairs=tuple(summarise(printed.splitlines(), plan.pairs)),
     )
 
 
 def assemble(folder: Path) -> Path:
-    """Make the shared library. Raises NotMeasuredError without binutils, or where nothing is written for the CPU."""
+    """Make the shared library. Raises GpdError without binutils, or where no assembler code for the CPU."""
     source = PROGRAM.with_name(f"ping_pong_{platform.machine()}.s")
     if not source.exists():
-        raise NotMeasuredError(f"nothing is written for {platform.machine()}")
+        raise GpdError(f"no assembler code for {platform.machine()}")
     made, library = folder / "turn.o", folder / "libturn.so"
-    run(["as", "-o", str(made), str(source)], TIMEOUT_S)
-    run(["ld", "-shared", "-o", str(library), str(made)], TIMEOUT_S)
+    output_of(["as", "-o", str(made), str(source)])
+    output_of(["ld", "-shared", "-o", str(library), str(made)])
     return library
 
 
 def summarise(lines: Iterable[str], wanted: Sequence[tuple[int, int]]) -> list[Pair]:
-    """Median and quartiles of each pair's samples. Raises NotMeasuredError where a pair is not told."""
+    """Median and quartiles of each pair's samples. Raises GpdError where a pair is missing."""
     found = []
     for line in lines:
         first, second, *samples = line.split()
         low, _, high = quantiles(map(float, samples), n=4)
         found.append((int(first), int(second), round(median(map(float, samples)), 2), round(low, 2), round(high, 2)))
     if [pair[:2] for pair in found] != list(wanted):
-        raise NotMeasuredError(f"{PROGRAM.name} told of {len(found)} pairs, not of {len(wanted)}")
+        raise GpdError(f"{PROGRAM.name} measured {len(found)} pairs, not {len(wanted)}")
     return found

@@ -1,10 +1,9 @@
 """Measure this node: all that its record holds, one thing after the other, for each would spoil the others' figures."""
 
 import os
-import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -14,16 +13,14 @@ from gpd.files import write_text
 from gpd.machines import facts, host, launcher
 from gpd.machines.topology import Policy
 from gpd.node import bandwidth, clocks, disks, latency, plan, test_bed
-from gpd.node.running import NotMeasuredError
 from gpd.records.host import Host
-from gpd.records.node import FILE, LONGEST, Clock, Latency, NodeRecord
+from gpd.records.node import FILE, LONGEST, NodeRecord
 
 FOLDER = Path("runs") / "node"
-WORK, TEMP = "work", "temp"
-
-
-class BusyError(GpdError):
-    """Others are at work on the node; the message says how much, and what to do."""
+ROOT_ADDS = {
+    "memory modules": "memory modules and channels (dmidecode)",
+    "energy": "watts of packages and memory (RAPL)",
+}
 
 
 def default_folder(hostname: str | None) -> Path:
@@ -32,29 +29,39 @@ def default_folder(hostname: str | None) -> Path:
     return FOLDER / (plain.strip(".") or "unnamed")
 
 
-def measure(folder: Path, repeats: int, although_busy: bool, tell: Callable[[str], None]) -> NodeRecord:
-    """Measure this node; `folder` is where runs will write. Raises BusyError, and LauncherError.
+def measure(folder: Path, repeats: int, although_busy: bool, progress: Callable[[str], None]) -> NodeRecord:
+    """Measure this node; `folder` is where runs will write. Raises GpdError.
 
     What can't be measured is in the record's `missing`, with the reason.
     """
     began, start = time.monotonic(), datetime.now(UTC)
-    folders = {WORK: folder, TEMP: Path(tempfile.gettempdir())}
-    tell("the machine")
-    told = facts.gather(folders)
-    here = host.describe(told)
+    folders = {"work": folder, "temp": Path(tempfile.gettempdir())}
+    progress("the machine")
+    found = facts.gather(folders)
+    here = host.describe(found)
     if not although_busy:
         refuse_busy(here)
     cores = launcher.lay_out(Policy(threads=1, binding="compact", boundary="l3", smt=False)).cores
     planned = plan.make(cores, here, launcher.limits().memory_available_mib, repeats)
     virtual = here.virtual_machine not in (None, "none")
-    missing = {f"bandwidth of {scope}": "the machine does not tell which CPUs that is" for scope in planned.untold}
-    drawn, ran_at = _with_likwid(told.lscpu.get("Flags", "").split(), planned, virtual, missing, tell)
-    tell(f"latency from core to core, {len(planned.pairs):,} pairs")
-    between = _latency(planned, missing)
-    tell("disks")
+    missing = {f"bandwidth of {scope}": "the machine does not report which CPUs that is" for scope in planned.unknown}
+    drawn, clocked, between = None, (), None
+    try:
+        tool = bandwidth.find_tool(found.lscpu.get("Flags", "").split())
+        drawn = bandwidth.measure(planned, tool, missing, progress)
+        progress("clocks")
+        clocked = clocks.measure(planned.cores, tool, virtual, missing)
+    except GpdError as error:
+        missing |= dict.fromkeys(("bandwidth", "frequency", "energy"), str(error))
+    progress(f"latency from core to core, {len(planned.pairs):,} pairs")
+    try:
+        between = latency.measure(planned)
+    except GpdError as error:
+        missing["latency"] = str(error)
+    progress("disks")
     of_disks = disks.measure(folders, here, missing)
-    bed = test_bed.describe(here, told)
-    missing |= _not_told(here, bed, virtual)
+    bed = test_bed.describe(here, found)
+    missing |= test_bed.missing(here, bed)
     return NodeRecord(
         start=start,
         wall_s=round(time.monotonic() - began, 1),
@@ -63,77 +70,26 @@ def measure(folder: Path, repeats: int, although_busy: bool, tell: Callable[[str
         cores=planned.cores,
         bandwidth=drawn,
         latency=between,
-        clocks=ran_at,
+        clocks=clocked,
         test_bed=bed,
         disks=of_disks,
-        missing={name: why[:LONGEST] for name, why in missing.items()},
+        missing={name: reason[:LONGEST] for name, reason in missing.items()},
         root_adds=tuple(root_adds(missing, virtual)) if os.geteuid() else (),
     )
 
 
 def refuse_busy(here: Host) -> None:
-    """Raise BusyError where others are at work on the node."""
-    load = here.load
-    if load and load.busy:
-        raise BusyError(
-            f"{load.busy_cpus:g} CPUs are at work on this node, and would spoil the figures: wait until it is idle, or "
-            "measure nonetheless (--busy), which the record says"
+    """Raise GpdError where other processes are at work on the node."""
+    if here.load and here.load.busy:
+        raise GpdError(
+            f"{here.load.busy_cpus:g} CPUs are at work on this node, and would spoil the figures: wait until it is "
+            "idle, or measure nonetheless (--busy), which the record says"
         )
 
 
-def _latency(planned: plan.NodePlan, missing: dict[str, str]) -> Latency | None:
-    try:
-        return latency.measure(planned)
-    except NotMeasuredError as error:
-        missing["latency"] = str(error)
-        return None
-
-
-def _with_likwid(
-    flags: Sequence[str], planned: plan.NodePlan, virtual: bool, missing: dict[str, str], tell: Callable[[str], None]
-) -> tuple[bandwidth.Bandwidth | None, tuple[Clock, ...]]:
-    """What likwid-bench measures, or keeps busy, on a CPU with these flags."""
-    try:
-        tool = bandwidth.find_tool(flags)
-    except NotMeasuredError as error:
-        missing |= dict.fromkeys(("bandwidth", "frequency", "energy"), str(error))
-        return None, ()
-    drawn = bandwidth.measure(planned, tool, missing, tell)
-    tell("clocks")
-    return drawn, clocks.measure(planned.cores, tool, virtual, missing)
-
-
-def _not_told(here: Host, bed: test_bed.TestBed, virtual: bool) -> dict[str, str]:
-    """What of the test bed is missing, and why."""
-    found = {}
-    if here.governor is None:
-        found["governor"] = "the kernel has no cpufreq for these CPUs"
-    if here.microcode is None:
-        found["microcode"] = f"the kernel tells none{', or what the hypervisor made up' if virtual else ''}"
-    if not bed.modules:
-        found["memory modules"] = _why_no_modules()
-    elif bed.channels is None:
-        found["memory channels"] = "the firmware's names of slots tell no channel"
-    if bed.bios_version is None:
-        found["BIOS"] = f"nothing in {test_bed.DMI}{', as on many virtual machines' if virtual else ''}"
-    if bed.profile is None:
-        found["BIOS profile"] = "the firmware tells the system none"
-    return found
-
-
-def _why_no_modules() -> str:
-    if shutil.which("dmidecode") is None:
-        return "dmidecode is not installed"
-    return "dmidecode is for a superuser" if os.geteuid() else "the firmware describes none"
-
-
-def root_adds(missing: dict[str, str], virtual: bool) -> list[str]:
-    """What a superuser would learn of what is missing; a virtual machine tells nobody."""
-    known = {
-        "memory modules": "memory modules and channels (dmidecode)",
-        "energy": "watts of packages and memory (RAPL)",
-    }
-    return [said for name, said in known.items() if name in missing and not (virtual and name != "memory modules")]
+def root_adds(missing: Collection[str], virtual: bool) -> list[str]:
+    """What a superuser would learn of what is missing; virtual machines have no energy counters."""
+    return [text for name, text in ROOT_ADDS.items() if name in missing and not (virtual and name == "energy")]
 
 
 def write(record: NodeRecord, folder: Path) -> Path:

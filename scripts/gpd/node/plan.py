@@ -5,16 +5,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from gpd.machines.topology import Core as Told
-from gpd.records.host import Cache, Host
-from gpd.records.node import SAME, Block, Core, Scope, block_of, nearest
+from gpd.machines import topology
+from gpd.records.host import Host
+from gpd.records.node import SAME, Block, Core, Level, Scope, block_of, nearest
 from gpd.text.cpu_lists import parse_cpus
 
 # A working set that no cache helps with: this many times the L3 caches in reach, and for each core's own L2, of which
 # none in sight has more than 3 MiB, as many times 4 MiB.
 FACTOR = 4
 L2_MIB = 4
-SET_WITHOUT_L3_MIB = 1024.0  # where nobody tells how large the L3 is
+SET_WITHOUT_L3_MIB = 1024.0  # where the size of the L3 is not known
 MEMORY_SHARE = 0.5  # of what is available, or of a NUMA node: more could push others out
 REPEATS = 4
 SEED = 1
@@ -23,7 +23,8 @@ MOST_PAIRS = 8500  # of CPUs: all of two sockets with 64 cores each
 
 @dataclass(frozen=True)
 class PlacePlan:
-    """A scope to be measured: its CPUs, and the CPUs of each core. `same_as`: a scope of the same CPUs before it."""
+    """A scope to be measured: its CPUs, how many cores they are, and how many CPUs its cores have: several numbers on a
+    hybrid processor, or where halves of cores may be used. `same_as`: a scope of the same CPUs before it."""
 
     scope: Scope
     cpus: frozenset[int]
@@ -50,7 +51,7 @@ class RemotePlan:
 
 @dataclass(frozen=True)
 class NodePlan:
-    """All that is measured, in order. `untold`: the scopes that the machine does not tell."""
+    """All that is measured, in order. `unknown`: the scopes that the machine does not report."""
 
     cores: tuple[Core, ...]
     places: tuple[PlacePlan, ...]
@@ -58,12 +59,15 @@ class NodePlan:
     repeats: int
     pairs: tuple[tuple[int, int], ...]
     of_pairs: int
-    untold: tuple[Scope, ...]
+    unknown: tuple[Scope, ...]
 
 
-def make(told: Sequence[Told], host: Host, available_mib: float, repeats: int = REPEATS) -> NodePlan:
+def make(usable: Sequence[topology.Core], host: Host, available_mib: float, repeats: int = REPEATS) -> NodePlan:
     """Plan for cores that may be used; `available_mib` is what memory this process may still take."""
-    cores = tuple(map(_core, told))
+    cores = tuple(
+        Core(cpus=core.cpus, **{level: number for level in SAME if (number := getattr(core, level)) >= 0})
+        for core in usable
+    )
     pairs, of_pairs = draw_pairs(cores)
     return NodePlan(
         cores=cores,
@@ -72,47 +76,47 @@ def make(told: Sequence[Told], host: Host, available_mib: float, repeats: int = 
         repeats=repeats,
         pairs=pairs,
         of_pairs=of_pairs,
-        untold=tuple(level for level in SAME if all(getattr(core, level) is None for core in cores)),
+        unknown=tuple(level for level in SAME if not _groups(cores, level)),
     )
 
 
-def _core(told: Told) -> Core:
-    groups = {level: number for level in SAME if (number := getattr(told, level)) >= 0}
-    return Core(cpus=told.cpus, **groups)
+def _groups(cores: Iterable[Core], level: Level) -> dict[int, list[Core]]:
+    """The cores by the number of their group."""
+    groups: dict[int, list[Core]] = {}
+    for core in cores:
+        if (number := getattr(core, level)) is not None:
+            groups.setdefault(number, []).append(core)
+    return groups
 
 
 # ---- bandwidth -------------------------------------------------------------------------------------------------
 
 
 def _places(cores: Sequence[Core], host: Host, available_mib: float) -> Iterable[PlacePlan]:
-    """One core, then the first whole group of each level that is told, finest first, then all."""
-    groups: dict[Scope, Sequence[Core]] = {"core": cores[:1]}
-    for level in nearest(cores):
-        if any(getattr(core, level) is not None for core in cores):
-            groups[level] = _largest(cores, level)
-    groups["node"] = cores
+    """One core, then the largest group of each level, of equal ones the first, finest first; then all."""
+    own: dict[Scope, Sequence[Core]] = {"core": cores[:1]}
+    for level in SAME:
+        if groups := _groups(cores, level):
+            own[level] = max(groups.values(), key=len)
+    own["node"] = cores
     seen: dict[frozenset[int], Scope] = {}
-    for scope in ("core", "l3", "numa", "socket", "node"):
-        if scope not in groups:
-            continue
-        own = groups[scope]
-        cpus = _cpus(own)
-        cache = cache_in_reach(host.l3, cpus)
-        wanted = _wanted_mib(cache, len(own))
-        allowed = MEMORY_SHARE * min([available_mib, *_memory_beside(host, own)])
-        yield PlacePlan(
-            scope, cpus, len(own), _siblings(own), cache, min(wanted, allowed), allowed < wanted, seen.get(cpus)
-        )
+    for scope, members in own.items():
+        cpus = _cpus(members)
+        cache, wanted = _working_set(host, cpus, len(members))
+        allowed = _allowed_mib(host, members, available_mib)
+        sizes = cache, min(wanted, allowed), allowed < wanted
+        yield PlacePlan(scope, cpus, len(members), _siblings(members), *sizes, seen.get(cpus))
         seen.setdefault(cpus, scope)
 
 
-def _largest(cores: Sequence[Core], level: str) -> list[Core]:
-    """The group of most cores, of equal ones the first: where some CPUs may not be used, others may be whole."""
-    groups: dict[int, list[Core]] = {}
-    for core in cores:
-        if getattr(core, level) is not None:
-            groups.setdefault(getattr(core, level), []).append(core)
-    return max(groups.values(), key=len)
+def _remotes(cores: Sequence[Core], host: Host, available_mib: float) -> Iterable[RemotePlan]:
+    """Each NUMA node against each, where there are two."""
+    nodes = _groups(cores, "numa")
+    for one in sorted(nodes) if len(nodes) > 1 else ():
+        for other in sorted(nodes):
+            own, cpus, memory = nodes[one], _cpus(nodes[one]), nodes[other]
+            size = min(_working_set(host, cpus, len(own))[1], _allowed_mib(host, memory, available_mib))
+            yield RemotePlan(one, other, cpus, _cpus(memory), len(own), _siblings(own), size)
 
 
 def _cpus(cores: Iterable[Core]) -> frozenset[int]:
@@ -120,44 +124,23 @@ def _cpus(cores: Iterable[Core]) -> frozenset[int]:
 
 
 def _siblings(cores: Iterable[Core]) -> frozenset[int]:
-    """How many CPUs its cores have: several numbers on a hybrid processor, or where halves of cores may be used."""
     return frozenset(len(core.cpus) for core in cores)
 
 
-def cache_in_reach(caches: Iterable[Cache], cpus: frozenset[int]) -> float | None:
-    """The L3 caches that these CPUs have any part in, together; None where nobody tells their sizes."""
-    sizes = [cache.mib for cache in caches if cpus & parse_cpus(cache.cpus)]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if known and len(known) == len(sizes) else None
+def _working_set(host: Host, cpus: frozenset[int], cores: int) -> tuple[float | None, float]:
+    """The L3 caches in reach together (MiB), None where a size is not known; and a working set that exceeds them."""
+    sizes = [cache.mib for cache in host.l3 if cpus & parse_cpus(cache.cpus)]
+    if not sizes or None in sizes:
+        return None, SET_WITHOUT_L3_MIB + FACTOR * L2_MIB * cores
+    reach = sum(size for size in sizes if size)
+    return reach, FACTOR * (reach + L2_MIB * cores)
 
 
-def _wanted_mib(cache_mib: float | None, cores: int) -> float:
-    return FACTOR * (cache_mib + L2_MIB * cores) if cache_mib else SET_WITHOUT_L3_MIB + FACTOR * L2_MIB * cores
-
-
-def _memory_beside(host: Host, cores: Sequence[Core]) -> list[float]:
-    """The memory of the NUMA nodes of these cores, where that is told."""
+def _allowed_mib(host: Host, cores: Iterable[Core], available_mib: float) -> float:
+    """A share of what is available, and of the memory of these cores' NUMA nodes."""
     own = {core.numa for core in cores}
-    sizes = [node.memory_mib for node in host.numa if node.node in own and node.memory_mib is not None]
-    return [sum(sizes)] if sizes else []
-
-
-def _remotes(cores: Sequence[Core], host: Host, available_mib: float) -> list[RemotePlan]:
-    """Each NUMA node against each. Nothing where there is but one."""
-    nodes: dict[int, list[Core]] = {}
-    for core in cores:
-        if core.numa is not None:
-            nodes.setdefault(core.numa, []).append(core)
-    if len(nodes) < 2:
-        return []
-    return [_remote(one, other, nodes, host, available_mib) for one in sorted(nodes) for other in sorted(nodes)]
-
-
-def _remote(one: int, other: int, nodes: dict[int, list[Core]], host: Host, available_mib: float) -> RemotePlan:
-    own, cpus, memory = nodes[one], _cpus(nodes[one]), nodes[other]
-    wanted = _wanted_mib(cache_in_reach(host.l3, cpus), len(own))
-    allowed = MEMORY_SHARE * min([available_mib, *_memory_beside(host, memory)])
-    return RemotePlan(one, other, cpus, _cpus(memory), len(own), _siblings(own), min(wanted, allowed))
+    beside = sum(node.memory_mib or 0 for node in host.numa if node.node in own)
+    return MEMORY_SHARE * min(available_mib, beside or available_mib)
 
 
 # ---- latency ---------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
-"""What a machine is made of, beside its Host: by what facts.py collected. Pure."""
+"""What a machine is made of, beside its Host: by the facts that it reports."""
 
+import os
+import shutil
 from collections.abc import Mapping
 
 from gpd.machines.facts import Facts
@@ -13,9 +15,9 @@ PROFILE = "/sys/firmware/acpi/platform_profile"
 
 
 def describe(host: Host, facts: Facts) -> TestBed:
-    """Read what a machine says of itself."""
+    """Make the record's part of a machine's facts."""
     cpu, files = facts.lscpu, facts.files
-    found = modules(facts.answers.get("memory_modules", ""))
+    found = modules(facts.outputs.get("memory_modules", ""))
     return TestBed(
         family=_whole(cpu.get("CPU family")),
         model=_whole(cpu.get("Model")),
@@ -43,5 +45,20 @@ def _joined(files: Mapping[str, str], *names: str) -> str | None:
 
 def mitigations(files: Mapping[str, str]) -> dict[str, str]:
     """What the kernel does about each flaw of the processor, without those that it does not have."""
-    told = {path.rpartition("/")[2]: line(text) for path, text in files.items() if path.startswith(VULNERABILITIES)}
-    return {name: said for name, said in sorted(told.items()) if said and said != "Not affected"}
+    flaws = {path.rpartition("/")[2]: line(text) for path, text in files.items() if path.startswith(VULNERABILITIES)}
+    return {name: text for name, text in sorted(flaws.items()) if text and text != "Not affected"}
+
+
+def missing(host: Host, bed: TestBed) -> dict[str, str]:
+    """What of the test bed is not known, and why."""
+    superuser = " to whoever is no superuser" if os.geteuid() else ""
+    no_modules = "the firmware reports none" if shutil.which("dmidecode") else "dmidecode is not installed"
+    reasons = {
+        "governor": (host.governor, "the kernel has no cpufreq for these CPUs"),
+        "microcode": (host.microcode, "the kernel reports none, or what a hypervisor made up"),
+        "memory modules": (bed.modules, no_modules + superuser),
+        "memory channels": (bed.channels or not bed.modules, "the firmware's names of slots have no channel"),
+        "BIOS": (bed.bios_version, f"nothing in {DMI}, as on many virtual machines"),
+        "BIOS profile": (bed.profile, "the firmware reports none to the system"),
+    }
+    return {name: reason for name, (known, reason) in reasons.items() if not known}

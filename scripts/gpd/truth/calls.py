@@ -5,20 +5,15 @@ many spellings. An allele counts as found when chromosome, position, reference a
 Genotypes are not compared: a heterozygous call of a homozygous variant is a true positive here.
 """
 
-from __future__ import annotations
-
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import filterfalse
 from pathlib import Path
 
 from gpd.errors import GpdError
+from gpd.processes import output_of
 
 Allele = tuple[str, int, str, str]
-
-
-class ComparisonError(GpdError):
-    """bcftools failed or a sample is absent; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -49,55 +44,41 @@ class Comparison:
     indel: Counts
 
 
-def compare_calls(
-    calls_vcf: Path, truth_vcf: Path, reference: Path, sample: str, regions: Path | None = None
-) -> Comparison:
-    """Count the alleles that `sample` carries in the calls, the truth, or both.
+def compare_calls(calls_vcf: Path, truth_vcf: Path, reference: Path, sample: str) -> Comparison:
+    """Count the alleles that `sample` carries in the calls, the truth, or both. Raises GpdError.
 
     Only records whose FILTER is PASS or missing count. A truth file with a single sample is that sample's
-    truth, whatever name it bears. `regions` (BED) limits both sides, after normalising, to variants that
-    start inside.
-
-    Raises:
-        ComparisonError: a file cannot be read, or has not the sample.
+    truth, whatever name it bears.
     """
     names = _samples(truth_vcf)
-    truth = _alleles(truth_vcf, reference, names[0] if len(names) == 1 else sample, regions)
-    calls = _alleles(calls_vcf, reference, sample, regions)
+    truth = _alleles(truth_vcf, reference, names[0] if len(names) == 1 else sample)
+    calls = _alleles(calls_vcf, reference, sample)
     return Comparison(
         sample,
         snp=_count(filter(_is_snp, calls), filter(_is_snp, truth)),
-        indel=_count((a for a in calls if not _is_snp(a)), (a for a in truth if not _is_snp(a))),
+        indel=_count(filterfalse(_is_snp, calls), filterfalse(_is_snp, truth)),
     )
 
 
-def _alleles(vcf: Path, reference: Path, sample: str, regions: Path | None) -> set[Allele]:
+def _alleles(vcf: Path, reference: Path, sample: str) -> set[Allele]:
     if sample not in _samples(vcf):
-        raise ComparisonError(f"{vcf}: has no sample {sample}")
-    passed = _bcftools(vcf, ["view", "-O", "u", "-f", "PASS,.", "-s", sample, str(vcf)])
-    normal = _bcftools(vcf, ["norm", "-O", "u", "-m", "-any", "-f", str(reference), "-"], passed)
-    inside = ["-T", str(regions)] if regions else []
-    columns = "%CHROM\t%POS\t%REF\t%ALT\n"
+        raise GpdError(f"{vcf}: has no sample {sample}")
+    passed = _bcftools(vcf, "view", "-f", "PASS,.", "-s", sample, str(vcf))
+    normal = _bcftools(vcf, "norm", "-m", "-any", "-f", str(reference), "-", input=passed)
     # only now: of a split record, the sample may carry one allele and not the other
-    table = _bcftools(vcf, ["query", *inside, "-i", 'GT="alt"', "-f", columns, "-"], normal)
-    rows = (line.split("\t") for line in table.decode().splitlines())
+    columns = "%CHROM\t%POS\t%REF\t%ALT\n"
+    table = _bcftools(vcf, "query", "-i", 'GT="alt"', "-f", columns, "-", input=normal)
+    rows = (line.split("\t") for line in table.splitlines())
     # a spanning deletion (*) and symbolic alleles name no sequence to compare
     return {(c, int(p), ref.upper(), alt.upper()) for c, p, ref, alt in rows if alt[0] not in "*<"}
 
 
 def _samples(vcf: Path) -> list[str]:
-    return _bcftools(vcf, ["query", "-l", str(vcf)]).decode().split("\n")[:-1]
+    return _bcftools(vcf, "query", "-l", str(vcf)).splitlines()
 
 
-def _bcftools(about: Path, arguments: list[str], data: bytes | None = None) -> bytes:
-    try:
-        done = subprocess.run(["bcftools", *arguments], input=data, capture_output=True, check=False)
-    except FileNotFoundError as error:
-        raise ComparisonError("bcftools is not on the PATH; `make setup` installs it") from error
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["(no message)"]
-        raise ComparisonError(f"{about}: bcftools {arguments[0]} failed: {said[-1]}")
-    return done.stdout
+def _bcftools(vcf: Path, *arguments: str, **options: str) -> str:
+    return output_of(["bcftools", *arguments], name=f"{vcf}: bcftools {arguments[0]}", **options)
 
 
 def _is_snp(allele: Allele) -> bool:
