@@ -1,10 +1,9 @@
 """The reference pages: each is made from the one place that the program itself goes by."""
 
-import csv
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from typer.cli import get_docs_for_click
 from documentation import schema
 from documentation.pages import ROOT, code, page, slug, table
 from gpd import cli
-from gpd.packages import checks as package_checks
+from gpd.machines.tools import read_table
 from gpd.records.study import Study
 from gpd.tables import columns
 
@@ -32,11 +31,9 @@ def pages() -> dict[str, str]:
         "study": study(),
         "command-line": command_line(),
         "make-targets": make_targets(),
-        "outputs": outputs(),
         "job-records": job_records(),
         "tables": tables(),
         "checks": checks(),
-        "messages": messages(),
         "profiles": profiles(),
         "tools": tools(),
     }
@@ -134,67 +131,23 @@ def make_targets() -> str:
     return page("Make targets", "the Makefile", table(("command", "does"), rows))
 
 
-def outputs() -> str:
-    """outputs.tsv explains the files; each of them has to be some rule's output."""
-    rules_text = "\n".join(
-        path.read_text(encoding="utf-8") for path in sorted((ROOT / "workflow/rules").rglob("*.smk"))
-    )
-    rows = list(rows_of(HERE / "outputs.tsv"))
-    if gone := [row["file"] for row in rows if not is_made(row["file"], rules_text)]:
-        raise ValueError(f"outputs.tsv: no rule makes {', '.join(gone)}")
-    parts = []
-    for part in dict.fromkeys(row["part"] for row in rows):
-        found = [(code(row["file"]), row["when"], row["holds"]) for row in rows if row["part"] == part]
-        parts.append(f"## {part}\n\n{table(('file', 'when', 'holds'), found)}")
-    return page(
-        "Outputs",
-        "scripts/documentation/outputs.tsv",
-        "What a run leaves in its directory. SAMPLE is a sample's name. CALLSET is a sample's name, or `cohort` with "
-        "`calling: joint`.",
-        "Intermediate files are removed when nothing needs them any more. A rule's folder below `results/` and "
-        "`logs/` has the rule's name.",
-        *parts,
-    )
-
-
-def is_made(file: str, rules_text: str) -> bool:
-    """Whether a rule has the name of the file's folder, as all have, or names the file itself."""
-    folder, _, below = file.partition("/")
-    if folder != "results":
-        return True  # of the launcher, or of a study
-    return f"rule {below.partition('/')[0]}:" in rules_text or f'"{file}"' in rules_text
-
-
-def rows_of(path: Path) -> Iterator[dict[str, str]]:
-    """The lines of a table whose columns are separated by tabs; lines that begin with `#` are passed over."""
-    with path.open(encoding="utf-8") as lines:
-        yield from csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t")
-
-
-def ledger_schema() -> Mapping[str, Any]:
-    return json.loads((ROOT / SCHEMAS / "ledger.schema.json").read_text(encoding="utf-8"))
-
-
 def job_records() -> str:
+    root = json.loads((ROOT / SCHEMAS / "ledger.schema.json").read_text(encoding="utf-8"))
     return page(
         "Job records",
         f"{SCHEMAS}/ledger.schema.json",
         "Every attempt of every job leaves one line in `ledger.jsonl`: the execution trace, in JSON Lines. A value "
         "that is not known is empty (`null`), never zero. `gpd ledger check` checks the file.",
         "An allocation is an exclusive set of CPUs. A shard is one part of a scattered step.",
-        schema.fields(ledger_schema()),
+        schema.fields(root),
     )
 
 
-def columns_by_table() -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """The columns of each table of a study, then of each table of a scaling study."""
-    yield from columns.TABLES.items()
-    yield from ((f"scaling: {name}", found) for name, found in columns.SCALING.items())
-
-
 def tables() -> str:
+    """Those of a study, then those of a scaling study."""
     parts = []
-    for name, found in columns_by_table():
+    of_scaling = {f"scaling: {name}": found for name, found in columns.SCALING.items()}
+    for name, found in {**columns.TABLES, **of_scaling}.items():
         rows = ((code(each.name), each.unit, each.description) for each in found)
         parts.append(f"## {name}\n\n{table(('column', 'unit', 'meaning'), rows)}")
     return page(
@@ -218,27 +171,6 @@ def checks() -> str:
     )
 
 
-def messages() -> str:
-    """Exit codes, and the causes of failed jobs: causes.tsv explains each that a record may have."""
-    rows = list(rows_of(HERE / "causes.tsv"))
-    known = {cause for cause in ledger_schema()["properties"]["cause"]["enum"] if cause}
-    if known != {row["cause"] for row in rows}:
-        raise ValueError(f"causes.tsv and the job record differ in {sorted(known ^ {row['cause'] for row in rows})}")
-    codes = (each.strip(" .").partition(" ") for each in cli.EXIT_CODES.partition(":")[2].split(";"))
-    return page(
-        "Exit codes and messages",
-        "scripts/documentation/causes.tsv",
-        "## Exit codes of `gpd`",
-        table(("code", "meaning"), ((number, meaning) for number, _, meaning in codes)),
-        "An error is one line on stderr: what is wrong, where, and what to do. `snakemake` alone ends with 1 where "
-        "anything failed or the input is wrong.",
-        "## Causes of failed jobs",
-        "A job that failed has one of these causes in its [record](job-records.md), beside the message of the tool. "
-        "`gpd run` prints both at its end.",
-        table(("cause", "meaning", "what to do"), ((code(r["cause"]), r["meaning"], r["do"]) for r in rows)),
-    )
-
-
 def profiles() -> str:
     parts = []
     for path in sorted((ROOT / "profiles").glob("*/config*.yaml")):
@@ -255,12 +187,10 @@ def profiles() -> str:
 
 def tools() -> str:
     rows = []
-    for row in rows_of(ROOT / "scripts/gpd/machines/tools.tsv"):
-        specs = {key: "" if value in ("-", ".") else value for key, value in row.items()}
-        package = "`make setup`" if row["apt"] == "." else specs["apt"].replace("|", " or ")
-        environment = code(f"envs/{specs['conda']}") if specs["conda"] else ""
-        needed = specs["needed_by"].replace(",", ", ")
-        rows.append((code(row["command"]), specs["minimum"], package, environment, needed, row["purpose"]))
+    for tool in read_table():
+        package = "`make setup`" if tool.apt == (".",) else " or ".join(tool.apt)
+        environment = code(f"envs/{tool.conda}") if tool.conda else ""
+        rows.append((code(tool.command), tool.minimum, package, environment, ", ".join(tool.needed_by), tool.purpose))
     return page(
         "Tools",
         "scripts/gpd/machines/tools.tsv",

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 import tempfile
 from collections.abc import Mapping
@@ -109,6 +110,23 @@ def test_every_key_of_the_schemas_is_described() -> None:
     for name in ("config", "samples", "units"):
         for key, part in schema.keys(reference.yaml_schema(name)):
             assert len(part["description"]) > 10, key
+
+
+def first_cells(page: str) -> list[str]:
+    """The names in code in the first columns of a page's tables."""
+    return re.findall(r"^\| `([^`]+)` \|", DOCUMENTS[page].text, re.MULTILINE)
+
+
+def test_every_output_of_the_reference_is_some_rules() -> None:
+    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").rglob("*.smk"))
+    files = [file for file in first_cells("docs/reference/outputs.md") if file.startswith("results/")]
+    assert files
+    assert [file for file in files if f"rule {file.split('/')[1]}:" not in rules and f'"{file}"' not in rules] == []
+
+
+def test_every_cause_of_failures_is_in_the_reference() -> None:
+    causes = json.loads((ROOT / "workflow/schemas/ledger.schema.json").read_text())["properties"]["cause"]["enum"]
+    assert set(first_cells("docs/reference/messages.md")) == set(filter(None, causes))
 
 
 # ---- links -------------------------------------------------------------------------------------------

@@ -416,7 +416,7 @@ def fio(monkeypatch, tmp_path):
 
     def output_of(command, cwd):
         asked.append(Path(cwd))
-        if refuses and "--direct=1" in command:
+        if refuses and ("--direct=1" in command or "not installed" in refuses[0]):
             raise GpdError(refuses[0])
         return told("fio.json")
 

@@ -8,49 +8,10 @@ from gpd.execution import snakemake_log
 # rule a left its output out, b's tool failed, c raised in Python, d's shell was killed; e and f ended well
 RECORDED = (ROOT / "tests/golden/snakemake_failures.txt").read_text().splitlines()
 
-RESTARTED = """\
-localrule f:
-    log: logs/f.log
-    jobid: 6
-    wildcards: sample=S1, unit=L1
-RuleException:
-CalledProcessError in file "/data/Snakefile", line 12:
-Command 'set -euo pipefail;  false' returned non-zero exit status 1.
-[Fri Nov 20 17:22:05 2026]
-Error in rule f:
-    message: None
-    jobid: 6
-"""
-
 
 def test_what_is_planned_is_in_the_table_that_snakemake_begins_with():
     assert snakemake_log.planned_rules(RECORDED) == {*"abcdef", "all"}
     assert snakemake_log.planned_rules(["Nothing to be done."]) == frozenset()
-
-
-def test_every_failed_job_is_named_with_cause_and_log():
-    jobs = {job.rule: job for job in snakemake_log.failed_jobs(RECORDED)}
-    assert set(jobs) == {"a", "b", "c", "d"}
-    assert jobs["a"].message.startswith("MissingOutputException: Job 1  completed successfully, but some output files")
-    assert "out/a.txt (missing locally" in jobs["a"].message
-    assert jobs["a"].log == "logs/a.log"
-    assert jobs["b"].wildcards == {"sample": "S1"}
-    assert (jobs["b"].message, jobs["b"].log) == ("its command returned non-zero exit status 1", "logs/b/S1.log")
-    assert jobs["c"].message == "ValueError: in python of two lines"
-    assert jobs["d"].message == "its command died with <Signals.SIGKILL: 9>"
-
-
-@pytest.mark.parametrize("after", ["Trying to restart job 6.", "Finished jobid: 6 (Rule: f)"])
-def test_a_job_that_is_tried_again_has_not_failed(after):
-    (job,) = snakemake_log.failed_jobs(RESTARTED.splitlines())
-    assert job.wildcards == {"sample": "S1", "unit": "L1"}
-    assert snakemake_log.failed_jobs([*RESTARTED.splitlines(), after]) == []
-
-
-def test_what_kept_the_launcher_from_starting_a_job_is_its_message():
-    lines = RESTARTED.splitlines()
-    lines.insert(4, "launcher: /tmp/gpd-0: not a private folder of this user; remove it or set GPD_RUNTIME_DIR")
-    assert snakemake_log.failed_jobs(lines)[0].message == lines[4]
 
 
 @pytest.mark.parametrize(
@@ -77,6 +38,10 @@ def test_what_kept_the_launcher_from_starting_a_job_is_its_message():
         (
             ["Using workflow specific profile x", "Config file a is extended by b", "units.tsv line 2: wrong"],
             ["units.tsv line 2: wrong"],
+        ),
+        (
+            ["Select jobs", "launcher: /tmp/gpd-0: not a private folder", "RuleException:", "in rule f"],
+            ["launcher: /tmp/gpd-0: not a private folder", "RuleException:", "in rule f"],
         ),
         (["Building DAG", "WorkflowError:", "At least one job did not complete successfully."], ["Building DAG"]),
         ([], []),

@@ -116,7 +116,7 @@ def _dropped(pipeline: str, runs: Sequence[Ran], configured: Configuration | Non
     last = runs[-1]
     if last.exit_code != JOB_FAILED or not configured:
         return []
-    attempts = [attempt for ran in runs for attempt in ran.attempts(PIPELINES[pipeline])]
+    attempts = [attempt for ran in runs for attempt in ran.attempts]
     names = dropped_samples.dropped(PIPELINES[pipeline], attempts, configured, split_settings(extra)[0])
     return names if set(names) - set(last.without) else []
 

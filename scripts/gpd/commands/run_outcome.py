@@ -1,7 +1,7 @@
 """What came of `gpd run`: its tables, the samples that failed and those that they held up, its exit code."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rich.console import Console
 
@@ -41,10 +41,10 @@ class Ran:
         """None where a signal ended it."""
         return None if isinstance(self.ended, Interrupted) else self.ended.exit_code
 
-    def attempts(self, pipeline: Pipeline) -> list[Attempt]:
+    @property
+    def attempts(self) -> list[Attempt]:
         """At its own jobs."""
-        own = [attempt for attempt in self.recorded if attempt.run == self.run_id]
-        return with_failed(pipeline, own, snakemake_log.failed_jobs(self.said)) if self.exit_code else own
+        return [attempt for attempt in self.recorded if attempt.run == self.run_id]
 
 
 def conclude(pipeline: Pipeline, runs: Sequence[Ran], samples: Sequence[str], console: Console) -> int:
@@ -53,7 +53,7 @@ def conclude(pipeline: Pipeline, runs: Sequence[Ran], samples: Sequence[str], co
     `samples`: of a run that did not end well, all that are in the tables.
     """
     ids, last = {ran.run_id for ran in runs}, runs[-1]
-    attempts = [attempt for ran in runs for attempt in ran.attempts(pipeline)]
+    attempts = [attempt for ran in runs for attempt in ran.attempts]
     earlier = [attempt for attempt in last.recorded if attempt.run not in ids]
     if isinstance(last.ended, Interrupted):
         if attempts:
@@ -74,7 +74,7 @@ def conclude(pipeline: Pipeline, runs: Sequence[Ran], samples: Sequence[str], co
 
 def _went_on(pipeline: Pipeline, last: Ran) -> list[str]:
     """What the last Snakemake made without samples that had failed."""
-    attempts, without = last.attempts(pipeline), listed(last.without)
+    attempts, without = last.attempts, listed(last.without)
     if last.exit_code and all(attempt.succeeded for attempt in last_attempts(attempts)):
         return [f"did not go on without {without}:", *snakemake_log.reason(last.said)]
     made = {attempt.step for attempt in attempts if owner(attempt) == COHORT and attempt.succeeded}
@@ -101,36 +101,6 @@ def _exit_code(finished: workflow.Finished, well: bool, attempts: Sequence[Attem
         raise GpdError("\n".join(reason))
     print_lines(console, ["not everything was done:", *reason])
     return FAILED
-
-
-def with_failed(
-    pipeline: Pipeline, attempts: Sequence[Attempt], failed: Iterable[snakemake_log.FailedJob]
-) -> list[Attempt]:
-    """The attempts, and beside them the jobs that failed by Snakemake's word alone.
-
-    A launcher that never started leaves no record, and one whose command ended well knows of no missing output.
-    """
-    last = {attempt.job: attempt for attempt in last_attempts(attempts)}
-    completed = list(attempts)
-    for job in failed:
-        failure = Attempt(
-            rule=job.rule,
-            step=pipeline.step_of(job.rule),
-            wildcards=job.wildcards,
-            threads=0,
-            start=None,
-            end=None,
-            wall_s=None,
-            exit_code=1,
-            message=job.message,
-            log=job.log,
-        )
-        recorded = last.get(failure.job)
-        if recorded is None:
-            completed.append(failure)
-        elif recorded.succeeded:
-            completed.append(replace(failure, step=recorded.step))
-    return completed
 
 
 def show(

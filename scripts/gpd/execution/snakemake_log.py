@@ -1,12 +1,11 @@
-"""Snakemake's output, read: how far it is, which jobs failed, why it stopped. Pure: it looks at lines."""
+"""Snakemake's output, read: how far it is, what is planned, why it stopped. Pure: it looks at lines."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 MOST_LINES = 20  # of a reason
-UNEXPLAINED = "Snakemake says that it failed, and not why"
 BEGUN = "Building DAG of jobs..."
 STATISTICS = "Job stats:"
 AGAIN = "would be made again: "  # what finished samples have: the workflow ends where it was told to refuse that
@@ -22,29 +21,13 @@ _COUNT = re.compile(r"^(\w+) +(\d+)$")  # in the table of planned jobs
 # what the workflow warns of, and what it chose by the machine; who waits for room on the disk
 _NOTE = re.compile(r"^(?:warning: |chosen: |disk: (\S+) waits: )")
 _FIELD = re.compile(r"^    ([\w-]+): ?(.*)$")
-_INCOMPLETE = re.compile(r"^Job (\d+) +completed successfully, but ")  # its command ended well, and outputs are missing
-_AGAIN = re.compile(r"^(?:Trying to restart job|Finished jobid:) (\d+)\b")
-_LAUNCHER = re.compile(r"^launcher: ")  # what kept it from starting a job, and so from recording it
-_ERROR = re.compile(r"^(\w*(?:Error|Exception))\b.*|^\S+: error: .*")
-_LOCATED = re.compile(r"^(\w+) in (?:rule \w+ in )?file .*:$|^\w+:$")  # the error itself is on the lines below
-_COMMAND = re.compile(r"Command '.*' (returned non-zero exit status \d+|died with .*?)\.?", re.DOTALL)
+_ERROR = re.compile(r"^\w*(?:Error|Exception)\b|^\S+: error: |^launcher: ")
 _CALL = re.compile(r'^\s+File ".*", line \d+')  # a line of Python's, which a user can do nothing with
-_BELOW = re.compile(r"^(?:\[|\s|Error in rule |Exiting because|Select jobs|Execute \d|Removing output|Trying to |$)")
 _NOTICE = re.compile(  # tells nothing of what went wrong
     r"^(?:Using workflow specific profile |Config file .* is extended by |Assuming unrestricted shared filesystem|"
     r"Exiting because a job|Complete log\(s\)|Elapsed time|"
     r"Shutting down, |warning: |disk: \S+ waits: )"
 )
-
-
-@dataclass(frozen=True)
-class FailedJob:
-    """A job that failed for good, as Snakemake tells it."""
-
-    rule: str
-    wildcards: Mapping[str, str]
-    message: str
-    log: str
 
 
 @dataclass(frozen=True)
@@ -82,7 +65,7 @@ class Progress:
             else:
                 self.running.pop(self._job, None)
         elif found and found[1] == "wildcards":
-            self.running[self._job] = " ".join([self._rule, *_wildcards({"wildcards": found[2]}).values()])
+            self.running[self._job] = " ".join([self._rule, *re.findall(r"=([^,]*)", found[2])])
         elif found := _FINISHED.match(line):
             self.running.pop(found[1], None)
             self.done += found[2] not in HOUSEKEEPING
@@ -123,35 +106,6 @@ def _planned(rule: str, fields: Mapping[str, str]) -> PlannedJob:
     return PlannedJob(rule, outputs, int(fields.get("threads", 1)), int(asked[1]) if asked else None)
 
 
-def failed_jobs(lines: Sequence[str]) -> list[FailedJob]:
-    """The jobs that failed and were not tried again, in the order in which Snakemake named them.
-
-    It names a job below the error that ended it, as `Error in rule X:` with the job's number; or, where the command
-    ended well but outputs are missing, by its number in the error's own text.
-    """
-    started: dict[str, FailedJob] = {}
-    failed: dict[str, FailedJob] = {}
-    told = launcher = ""
-    for number, line in enumerate(lines):
-        if found := _STARTED.match(line):
-            fields = _fields(lines, number + 1)
-            started[fields["jobid"]] = FailedJob(found[1], _wildcards(fields), "", fields.get("log", ""))
-        elif found := _FAILED.match(line):
-            job = _fields(lines, number + 1).get("jobid", "")
-            seen = started.get(job, FailedJob(found[1], {}, "", ""))
-            failed[job] = replace(seen, message=launcher or told or UNEXPLAINED)
-            told = launcher = ""
-        elif found := _INCOMPLETE.match(line):
-            failed[found[1]] = replace(started.get(found[1], FailedJob("", {}, "", "")), message=told)
-        elif found := _AGAIN.match(line):
-            failed.pop(found[1], None)
-        elif _LAUNCHER.match(line):
-            launcher = line
-        elif _ERROR.match(line) and lines[number : number + 2] != LAST_WORDS:
-            told = _message(lines, number)
-    return list(failed.values())
-
-
 def _fields(lines: Sequence[str], start: int) -> dict[str, str]:
     """The indented `name: value` lines from a line on."""
     found: dict[str, str] = {}
@@ -159,22 +113,6 @@ def _fields(lines: Sequence[str], start: int) -> dict[str, str]:
         found[field[1]] = field[2]
         start += 1
     return found
-
-
-def _wildcards(fields: Mapping[str, str]) -> dict[str, str]:
-    pairs = (pair.partition("=") for pair in fields.get("wildcards", "").split(", "))
-    return {name: value for name, equals, value in pairs if equals}
-
-
-def _message(lines: Sequence[str], number: int) -> str:
-    """An error in one line: of a command, how it ended."""
-    head = lines[number]
-    below = " ".join(takewhile(lambda line: not _BELOW.match(line), lines[number + 1 : number + 1 + MOST_LINES]))
-    if not (located := _LOCATED.match(head)):
-        return head
-    if ended := _COMMAND.fullmatch(below):
-        return f"its command {ended[1]}"
-    return f"{located[1]}: {below}" if located[1] else below
 
 
 def reason(lines: Sequence[str]) -> list[str]:

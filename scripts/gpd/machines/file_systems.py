@@ -28,7 +28,7 @@ def look(directory: Path) -> FileSystem:
 
 def described(findmnt: str, size_gib: float, free_gib: float, devices: Path = DEVICES) -> FileSystem:
     """Read what findmnt printed, "" where it failed; of mounts on top of each other the last one holds."""
-    size = {"size_gib": round(size_gib, 1), "free_gib": round(free_gib, 1)}
+    size: dict[str, Any] = {"size_gib": round(size_gib, 1), "free_gib": round(free_gib, 1)}
     if not findmnt:
         return FileSystem(**size)
     mount: dict[str, Any] = json.loads(findmnt)["filesystems"][-1]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gpd.machines.facts import WINDOW_S, Facts, gather
 from gpd.machines.memory_modules import modules
@@ -184,7 +185,7 @@ def numa_nodes(files: Mapping[str, str]) -> tuple[NumaNode, ...]:
     )
 
 
-def memory_sizes(meminfo: str) -> dict[str, float]:
+def memory_sizes(meminfo: str) -> dict[str, Any]:
     """The sizes of /proc/meminfo, or of a NUMA node's, in MiB; plain counts stay as they are."""
     found = re.finditer(r"^(?:Node \d+ )?([\w()]+): +(\d+)( kB)?$", meminfo, re.MULTILINE)
     return {match[1]: round(int(match[2]) / KIB_PER_MIB, 1) if match[3] else int(match[2]) for match in found}

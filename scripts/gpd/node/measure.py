@@ -14,7 +14,7 @@ from gpd.machines import facts, host, launcher
 from gpd.machines.topology import Policy
 from gpd.node import bandwidth, clocks, disks, latency, plan, test_bed
 from gpd.records.host import Host
-from gpd.records.node import FILE, LONGEST, NodeRecord
+from gpd.records.node import FILE, LONGEST, Bandwidth, Clock, Latency, NodeRecord
 
 FOLDER = Path("runs") / "node"
 ROOT_ADDS = {
@@ -45,7 +45,9 @@ def measure(folder: Path, repeats: int, although_busy: bool, progress: Callable[
     planned = plan.make(cores, here, launcher.limits().memory_available_mib, repeats)
     virtual = here.virtual_machine not in (None, "none")
     missing = {f"bandwidth of {scope}": "the machine does not report which CPUs that is" for scope in planned.unknown}
-    drawn, clocked, between = None, (), None
+    drawn: Bandwidth | None = None
+    between: Latency | None = None
+    clocked: tuple[Clock, ...] = ()
     try:
         tool = bandwidth.find_tool(found.lscpu.get("Flags", "").split())
         drawn = bandwidth.measure(planned, tool, missing, progress)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import filterfalse
 from pathlib import Path
+from typing import Any
 
 from gpd.errors import GpdError
 from gpd.processes import output_of
@@ -77,7 +78,7 @@ def _samples(vcf: Path) -> list[str]:
     return _bcftools(vcf, "query", "-l", str(vcf)).splitlines()
 
 
-def _bcftools(vcf: Path, *arguments: str, **options: str) -> str:
+def _bcftools(vcf: Path, *arguments: str, **options: Any) -> str:
     return output_of(["bcftools", *arguments], name=f"{vcf}: bcftools {arguments[0]}", **options)
 
 
