@@ -3,12 +3,10 @@
 from pathlib import Path
 
 from documentation import evidence, reference
-from documentation.pages import DOCS, ROOT
+from documentation.pages import DOCS
 
 
 def everything() -> dict[Path, str]:
-    """Every generated file, and what it has to hold."""
+    """Every generated page, and what it has to hold."""
     made = {"reference": reference.pages(), "evidence": evidence.pages()}
-    pages = {DOCS / folder / f"{name}.md": text for folder, found in made.items() for name, text in found.items()}
-    readme = ROOT / "README.md"
-    return pages | {readme: evidence.with_figures(readme.read_text(encoding="utf-8"))}
+    return {DOCS / folder / f"{name}.md": text for folder, found in made.items() for name, text in found.items()}

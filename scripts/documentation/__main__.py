@@ -1,4 +1,4 @@
-"""Write every generated page of docs/ anew, and the figures between markers in README.md.
+"""Write every generated page of docs/ anew.
 
     python -m documentation
 

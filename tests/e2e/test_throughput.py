@@ -140,14 +140,11 @@ class Told:
         self.watcher = runner.Watcher(
             begin=lambda spec, title, plan: self.lines.append(f"begin {title}"),
             changed=lambda sample, state: None,
-            waits=lambda told: None,
             end=lambda spec, failed: self.lines.append(f"end {spec.name}"),
         )
 
 
-SILENT = runner.Watcher(
-    lambda spec, title, plan: None, lambda sample, state: None, lambda told: None, lambda spec, failed: None
-)
+SILENT = runner.Watcher(lambda spec, title, plan: None, lambda sample, state: None, lambda spec, failed: None)
 
 
 # ---- the plan ----------------------------------------------------------------------------------------

@@ -101,15 +101,6 @@ def test_a_report_that_cannot_be_written_is_one_line(tmp_path):
     assert line == f"gpd compare: {tmp_path}/missing/report.html: No such file or directory"
 
 
-def test_figures_that_cannot_be_drawn_are_one_line(tmp_path, monkeypatch):
-    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
-    done = gpd("topology", "--svg", tmp_path / "missing" / "sets.svg")
-    refused(done)
-    (line,) = done.stderr.splitlines()
-    assert line.startswith(f"gpd topology: {tmp_path}/missing/sets.svg: not drawn: ")
-    assert line.endswith("(No such file or directory)")
-
-
 def test_a_runtime_folder_that_is_no_place_for_allocations_is_one_line(tmp_path, monkeypatch):
     folder = tmp_path / "open to all"
     folder.mkdir()

@@ -13,29 +13,15 @@ from gpd.machines.launcher import Job
 from gpd.records.ledger import Attempt
 from gpd.tables.summary import summarize
 
-HERE, THERE = Path("/data/mine"), Path("/data/their run")
-NOW = 1000.0
+THERE = Path("/data/their run")
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def job(folder, waits, for_s=60.0):
-    return Job("map S1", folder, waits, NOW - for_s)
-
-
-@pytest.mark.parametrize(
-    ("jobs", "words"),
-    [
-        (
-            [job(HERE, True), job(HERE, True), job(THERE, False)],
-            "2 jobs wait for CPUs that another run holds (/data/their run)",
-        ),
-        ([job(HERE / "samples/S1", True), job(HERE / "samples/S2", False)], "1 job waits for CPUs"),
-        ([job(HERE, False), job(THERE, True)], ""),
-        ([job(HERE, True, for_s=1.0), job(THERE, False)], ""),
-    ],
-)
-def test_in_words(jobs, words):
-    assert cpu_waits.in_words(jobs, HERE, NOW) == words
+def test_runs_beside_this_one_are_named(monkeypatch, tmp_path):
+    jobs = [Job("map S1", folder, False, 0.0) for folder in (THERE, THERE)]
+    monkeypatch.setattr(launcher, "jobs", lambda: jobs)
+    with pytest.warns(UserWarning, match=r"^/data/their run: a run is at work there and holds CPUs"):
+        cpu_waits.await_former(tmp_path)
 
 
 def attempt(sample, start_s, wall_s, wait_s):

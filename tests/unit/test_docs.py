@@ -20,7 +20,6 @@ from documents import Document, documents
 from snakemake.cli import get_argument_parser
 
 from documentation import everything, reference, schema
-from documentation.evidence import FIGURE
 from gpd import cli
 from gpd.lab import study
 
@@ -34,7 +33,6 @@ BUDGETS = {  # bytes
 }
 OUTSIDE_DOCS = 40_000  # bytes of all documents that are not in docs/
 LONGEST_MEAN, LONG, MOST_LONG = 16, 25, 0.10  # words a sentence, words, share of sentences
-MOST_FIGURES = 3  # in README.md
 MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 PASSING = {  # what tells of a day, a machine or an earlier state, and belongs into evidence or into a commit's message
     "a date": rf"\b20\d\d-\d\d(-\d\d)?\b|\b(\d\d? )?({MONTHS}) 20\d\d\b|\b\d\d? ({MONTHS})\b",
@@ -96,14 +94,7 @@ def test_generated_pages_are_current_and_no_other_page_says_it_is_generated() ->
     stale = [name for name, text in generated().items() if name not in DOCUMENTS or DOCUMENTS[name].text != text]
     assert not stale, "make docs writes them anew"
     marked = {name for name, document in DOCUMENTS.items() if document.is_generated}
-    assert marked == set(generated()) - {"README.md"} | {"docs/evidence/faults.md"}
-
-
-def test_the_readme_has_few_figures_and_all_of_them_between_markers() -> None:
-    text = DOCUMENTS["README.md"].text
-    assert len(FIGURE.findall(text)) <= MOST_FIGURES
-    assert text.count("<!-- figure:") == len(FIGURE.findall(text))
-    assert "±" not in FIGURE.sub("", DOCUMENTS["README.md"].without_fences)
+    assert marked == set(generated()) | {"docs/evidence/faults.md", "docs/evidence/disk.md"}
 
 
 def test_every_key_of_the_schemas_is_described() -> None:

@@ -1,4 +1,4 @@
-"""Benches' figures on their way into documents: the file of a bench, its page, the markers in a document."""
+"""Measured figures on their way into documents: the file of a bench, its page; the page of disk."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, script
 
 sys.path.insert(0, str(ROOT / "scripts" / "bench"))
 
@@ -51,14 +51,7 @@ def test_a_page_has_each_figure_with_median_n_and_spread(record: dict) -> None:
     assert "| tools | bwa 0.7.17 |" in page
 
 
-def test_figures_between_markers_come_from_the_evidence(record: dict, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "records", lambda: iter([record]))
-    text = "gains <!-- figure: gain.large-gain -->9<!-- --> times"
-    assert evidence.with_figures(text) == "gains <!-- figure: gain.large-gain -->1.500<!-- --> times"
-    with pytest.raises(ValueError, match=r"no evidence has the figure gain\.small"):
-        evidence.with_figures("<!-- figure: gain.small -->9<!-- -->")
-
-
-def test_disk_is_told_for_each_byte_of_fastq() -> None:
-    known = evidence.by_name()
-    assert known["disk.simulated-0.4Mb"] == "2.25"  # 13.74 MB of 6.10
+def test_the_page_of_disk_is_current() -> None:
+    record = script(ROOT / "tests/golden/disk/record.py")
+    assert record.disk_page() == record.PAGE.read_text()
+    assert "| simulated 0.4Mb |" in record.disk_page() and " 2.25 | 1.46 |" in record.disk_page()

@@ -14,8 +14,6 @@ from gpd.lab.runner import Plan
 from gpd.records.run import read_run
 from gpd.records.study import Pool, Study
 
-WAIT = "1 job waits for CPUs that another run holds (/data/theirs)"
-
 
 @pytest.fixture(scope="module")
 def plan():
@@ -95,22 +93,6 @@ def test_on_a_terminal_jobs_are_summed_over_samples_and_clocks_go_on(shown, left
     assert head.endswith("; about 0:00:00 to go")
     assert jobs == ["  align S1", "  assemble S1", "  quantify S2"]
     assert shown.console.file.getvalue() == "", "a live display prints no line of its own at a run's start"
-
-
-def test_jobs_that_wait_for_another_run_are_told(shown):
-    shown.waits(WAIT)
-    assert rendered(shown)[1] == f"  {WAIT}"
-    shown.waits("")
-    assert len(rendered(shown)) == 1
-    assert shown.console.file.getvalue() == ""
-
-
-def test_elsewhere_that_jobs_wait_is_a_line_when_they_begin_to():
-    log = console(terminal=False)
-    with throughput_display.follow(log) as watcher:
-        for told in (WAIT, WAIT, "", WAIT):
-            watcher.waits(told)
-    assert log.file.getvalue().splitlines() == [WAIT, WAIT]
 
 
 def test_a_new_run_starts_from_nothing(shown, plan, left):

@@ -127,21 +127,5 @@ def test_a_job_wider_than_the_machine_is_said_to_get_less():
     ]
 
 
-# pictures
-
-
-def test_hwloc_draws_the_machine(tmp_path):
-    picture = tmp_path / "machine.svg"
-    shown = gpd("--xml", TOPOLOGIES / "vm-flat-8.xml", "--svg", picture)
-    assert shown.exit_code == 0, shown.output
-    assert picture.read_text().count("_rect' class='PU'") == 8
-
-
-def test_a_picture_that_cannot_be_written_is_one_line(tmp_path):
-    shown = gpd("--xml", TOPOLOGIES / "vm-flat-8.xml", "--svg", tmp_path / "absent" / "sets.svg")
-    assert shown.exit_code == 2
-    assert "absent/sets.svg" in shown.output
-
-
 def test_a_run_takes_the_cores_that_can_be_allocated():
     assert 1 <= launcher.usable_cores() <= len(os.sched_getaffinity(0))

@@ -210,7 +210,7 @@ def _run(
     """Run Snakemake in a folder that is ours alone meanwhile; a signal that ends it is returned, not raised."""
     run_id = f"run-{secrets.token_hex(8)}"
     environment = {"GPD_RUN": run_id} | ({} if yes else REFUSE_AGAIN)
-    with run_display.progress(console) as display, cpu_waits.watch(directory, display.waits):
+    with run_display.progress(console) as display:
 
         def changed(state: workflow.Progress) -> None:
             run_lock.note_snakemakes(directory, lock)

@@ -28,8 +28,8 @@ class RunDisplay:
 
     def __init__(self, console: Console, bar: Progress) -> None:
         self.console, self.bar = console, bar
-        self.task = bar.add_task("planning", total=None, waits="")
-        self.note, self.tenths, self.waiting = notes(console), 0, ""
+        self.task = bar.add_task("planning", total=None)
+        self.note, self.tenths = notes(console), 0
 
     def changed(self, state: workflow.Progress) -> None:
         self.note(state)
@@ -40,13 +40,6 @@ class RunDisplay:
             self.console.print(f"{state.done} of {state.total} jobs done", highlight=False)
         self.tenths = tenths
 
-    def waits(self, text: str) -> None:
-        """Jobs wait for CPUs, or no longer; elsewhere than on a terminal a line when they begin to."""
-        self.bar.update(self.task, waits=text)
-        if text and not self.waiting and not self.console.is_terminal:
-            print_lines(self.console, [text])
-        self.waiting = text
-
 
 @contextmanager
 def progress(console: Console) -> Iterator[RunDisplay]:
@@ -55,7 +48,6 @@ def progress(console: Console) -> Iterator[RunDisplay]:
         MofNCompleteColumn(),
         TextColumn("jobs"),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[waits]}", style="yellow", markup=False),
         TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

@@ -133,7 +133,6 @@ class StudyDisplay:
         self.began = time.monotonic()
         self.left_s: float | None = None
         self.states: dict[str, workflow.Progress] = {}
-        self.waiting = ""
         self.note = notes(console)
 
     def begin(self, spec: RunSpec | None, title: str, plan: runner.Plan) -> None:
@@ -152,12 +151,6 @@ class StudyDisplay:
     def changed(self, sample: str, state: workflow.Progress) -> None:
         self.states[sample] = state
         self.note(state)
-
-    def waits(self, told: str) -> None:
-        """Jobs wait for CPUs, or no longer; elsewhere than on a terminal it is said when they begin to."""
-        if told and not self.waiting and not self.console.is_terminal:
-            self.console.print(told, highlight=False, markup=False, soft_wrap=True)
-        self.waiting = told
 
     def end(self, spec: RunSpec, failed: Sequence[str]) -> None:
         """A run has ended: how long it took, or why it failed."""
@@ -178,7 +171,6 @@ class StudyDisplay:
         running = [job for state in self.states.values() for job in state.running.values()]
         took = timedelta(seconds=round(time.monotonic() - self.began))
         lines = [f"{self.title}, {done} of {total} jobs, {len(running)} running, {took}{self.eta()}"]
-        lines += [f"  {self.waiting}"] if self.waiting else []
         lines += [f"  {job}" for job in running[:MOST_LINES]]
         if len(running) > MOST_LINES:
             lines.append(f"  and {len(running) - MOST_LINES} more")
@@ -190,4 +182,4 @@ def follow(console: Console) -> Iterator[runner.Watcher]:
     """Show a study live on a terminal; elsewhere a line for each run's start and end."""
     shown = StudyDisplay(console)
     with Live(shown, console=console, transient=True, refresh_per_second=2) if console.is_terminal else nullcontext():
-        yield runner.Watcher(shown.begin, shown.changed, shown.waits, shown.end)
+        yield runner.Watcher(shown.begin, shown.changed, shown.end)

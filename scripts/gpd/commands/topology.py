@@ -8,7 +8,6 @@ import typer
 
 from gpd.commands.subcommands import Terminal, say
 from gpd.machines import launcher, topology
-from gpd.processes import output_of
 
 
 class Binding(StrEnum):
@@ -35,7 +34,6 @@ def command(
     binding: Annotated[Binding, typer.Option(help="Fill one group after the other, or spread.")] = Binding.COMPACT,
     boundary: Annotated[Boundary, typer.Option(help="What a job should not cross.")] = Boundary.L3,
     smt: Annotated[bool, typer.Option("--smt", help="Hyperthreads are CPUs. Default: jobs get whole cores.")] = False,
-    svg: Annotated[Path | None, typer.Option(help="Also have lstopo draw it, to this file.", dir_okay=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the machine's packages, NUMA nodes, L3 groups and cores, and the CPU sets that jobs get of them.
@@ -43,12 +41,7 @@ def command(
     Example: gpd topology --threads 8 --binding scatter --boundary numa
     """
     layout = launcher.lay_out(topology.Policy(threads, binding, boundary, smt), xml)
-    title = xml.stem if xml else "this machine"
-    if svg:
-        source = ["--input", str(xml)] if xml else []
-        lstopo = ["lstopo-no-graphics", *source, "--no-factorize", "--force", "--output-format", "svg", str(svg)]
-        output_of(lstopo, name=f"{svg}: not drawn: lstopo-no-graphics (hwloc)")
     if as_json:
         say(topology.to_json(layout))
     else:
-        topology.show(layout, title, Terminal())
+        topology.show(layout, xml.stem if xml else "this machine", Terminal())

@@ -92,14 +92,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class Watcher:
-    """Who is told how a study goes on: before and after each run, at each change within, and of jobs that wait.
+    """Who is told how a study goes on: before and after each run, and at each change within.
 
     Of a run that could not be run to its end, the lines that say why come with its end.
     """
 
     begin: Callable[[RunSpec | None, str, Plan], None]
-    changed: single_run.Changed
-    waits: Callable[[str], None]
+    changed: specs.Changed
     end: Callable[[RunSpec, Sequence[str]], None]
 
 
@@ -254,7 +253,6 @@ def run(plan: Plan, watcher: Watcher) -> list[str]:
     with (
         interruption.catching(),
         run_lock.hold(folder / LOCK, folder, f"gpd {'scaling' if plan.steps else 'throughput'} run") as lock,
-        cpu_waits.watch(folder, watcher.waits),
     ):
         cpu_waits.await_former(folder)
         _write_plan(plan)

@@ -1,4 +1,4 @@
-"""Run samples alone with the real tools, and write what disk each took into measured.tsv beside this file.
+"""Run samples alone with the real tools, and write what disk each took into measured.tsv and docs/evidence/disk.md.
 
     python tests/golden/disk/record.py [NAME ...]
 
@@ -21,7 +21,8 @@ from types import ModuleType
 
 import yaml
 
-from gpd.commands.demo import DEMOS, simulate
+from documentation.pages import code, page, table
+from gpd.commands.demo import simulate
 from gpd.execution import workflow
 from gpd.lab import disk_usage
 from gpd.lab.pool import lay_out, read_source
@@ -30,6 +31,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 SHARED = ROOT.parent / "shared" / "data"
 TABLE = HERE / "measured.tsv"
+PAGE = ROOT / "docs/evidence/disk.md"
 COLUMNS = ["name", "settings", "sort_mb", "units", "peak_bytes", "kept_bytes", "rules"]
 LOOK_S = 0.005
 MIB = 1 << 20
@@ -49,7 +51,7 @@ class Case:
 
 def simulated(pipeline: str, *options: str) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
-        simulate(DEMOS[pipeline].simulator, folder, 1, *options)
+        simulate(pipeline, folder, 1, *options)
 
     return make
 
@@ -212,15 +214,36 @@ def main(names: list[str]) -> None:
             rows[name] = {"name": name} | measure(CASES[name], Path(folder))
         print(*rows[name].values(), sep="\t", flush=True)
         with TABLE.open("w", newline="") as file:
-            table = csv.DictWriter(file, COLUMNS, delimiter="\t", lineterminator="\n")
-            table.writeheader()
-            table.writerows(rows[name] for name in CASES if name in rows)
+            writer = csv.DictWriter(file, COLUMNS, delimiter="\t", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows[name] for name in CASES if name in rows)
+    PAGE.write_text(disk_page())
 
 
 def read() -> Iterator[dict[str, str]]:
     if TABLE.exists():
         with TABLE.open(newline="") as file:
             yield from csv.DictReader(file, delimiter="\t")
+
+
+def disk_page() -> str:
+    """What the table holds, for each byte of compressed FASTQ: the second number of each unit."""
+    rows = []
+    for row in read():
+        fastq = sum(unit[1] for unit in json.loads(row["units"]))
+        settings = ", ".join(code(f"{key}: {value}") for key, value in json.loads(row["settings"]).items())
+        ratios = (f"{int(row[name]) / fastq:.2f}" for name in ("peak_bytes", "kept_bytes"))
+        rows.append((row["name"].replace("_", " "), settings, f"{fastq / 1e6:.1f}", *ratios))
+    heads = ("sample", "settings", "compressed FASTQ, MB", "peak, bytes per byte", "kept, bytes per byte")
+    return page(
+        "Disk",
+        "tests/golden/disk/measured.tsv",
+        "How much disk one sample takes while it runs, and how much it keeps, for each byte of its compressed FASTQ.",
+        "```sh\npython tests/golden/disk/record.py\n```",
+        "Each sample ran alone, once (n = 1), one job after the other. Sizes of files do not depend on the machine. "
+        "The tests hold the predictions that `gpd run` makes against this table.",
+        table(heads, rows),
+    )
 
 
 if __name__ == "__main__":
