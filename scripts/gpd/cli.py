@@ -7,20 +7,7 @@ from pathlib import Path
 
 import typer
 
-from gpd.commands import (
-    compare,
-    demo,
-    doctor,
-    ledger,
-    node,
-    package,
-    report,
-    run,
-    scaling,
-    size,
-    throughput,
-    topology,
-)
+from gpd.commands import compare, demo, doctor, ledger, node, package, report, run, scaling, size, throughput, topology
 from gpd.commands.subcommands import Subcommands, say
 
 EXIT_CODES = (
@@ -51,5 +38,5 @@ app.command("report")(report.command)
 app.command("compare")(compare.command)
 app.command("size")(size.command)
 app.add_typer(package.app, name="package")
-app.add_typer(package.app, name="bundle", hidden=True, deprecated=True)  # what it was called
+app.add_typer(package.app, name="package", hidden=True, deprecated=True)  # what it was called
 app.add_typer(ledger.app, name="ledger")

@@ -33,9 +33,8 @@ def run_killed(folder, make):
     """A gpd run whose Snakemake makes its locks, and which is killed -9."""
 
     def work():
-        with run_lock.hold_folder(folder, UNLOCK) as lock:
+        with run_lock.hold_folder(folder, UNLOCK):
             make()
-            run_lock.note_snakemakes(folder, lock)
             os.kill(os.getpid(), signal.SIGKILL)
 
     process = multiprocessing.get_context("fork").Process(target=work)
@@ -66,9 +65,8 @@ LACKING = pytest.mark.parametrize("without_flock", [errno.ENOSYS, errno.ENOLCK, 
 
 @LACKING
 def test_a_file_system_without_locks_is_told_and_the_run_goes_on(tmp_path, without_flock):
-    with pytest.warns(run_lock.LockWarning) as warned, run_lock.hold_folder(tmp_path, UNLOCK) as lock:
-        assert not lock.held
-        run_lock.note_snakemakes(tmp_path, lock)
+    with pytest.warns(run_lock.LockWarning) as warned, run_lock.hold_folder(tmp_path, UNLOCK):
+        pass
     (message,) = (str(each.message) for each in warned)
     assert message.startswith(f"{tmp_path}: its file system has no locks (")
     assert message.endswith("): going on, under Snakemake's own")
@@ -85,8 +83,7 @@ def test_without_locks_snakemakes_are_believed_and_what_another_noted_stays(tmp_
     folder = tmp_path / "my run"
     made = locks()
     noted = folder / ".snakemake" / run_lock.OURS
-    its = made.stat()
-    noted.write_text(json.dumps({"pid": 1, "locks": [[made.name, its.st_ino, its.st_mtime_ns]]}))
+    noted.write_text(json.dumps({"pid": 1, "host": "other", "since": "now"}))
     before = noted.read_text()
     with pytest.raises(GpdError, match="locked by Snakemake since"), run_lock.hold_folder(folder, UNLOCK):
         pass
@@ -108,11 +105,20 @@ def test_what_a_killed_run_left_is_lifted(tmp_path, locks):
         assert not list((folder / ".snakemake/locks").iterdir())
 
 
-def test_a_lock_that_was_made_later_is_not_lifted(tmp_path, locks):
-    """The user unlocked by hand, and started Snakemake."""
+def test_what_a_killed_snakemake_left_is_lifted(tmp_path, locks):
+    """Its gpd run came to its end."""
     folder = tmp_path / "my run"
-    run_killed(folder, locks)
-    locks().unlink()
+    with run_lock.hold_folder(folder, UNLOCK):
+        locks()
+    with run_lock.hold_folder(folder, UNLOCK):
+        assert not list((folder / ".snakemake/locks").iterdir())
+
+
+def test_a_lock_that_was_made_after_a_run_is_not_lifted(tmp_path, locks):
+    """The user started Snakemake."""
+    folder = tmp_path / "my run"
+    with run_lock.hold_folder(folder, UNLOCK):
+        locks().unlink()
     made = locks()
     with pytest.raises(GpdError) as error, run_lock.hold_folder(folder, UNLOCK):
         pass
@@ -142,8 +148,9 @@ def test_a_snakemake_at_work_is_named(tmp_path, locks):
 
 
 @pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b"\0\xff", b'{"locks": 3}'])
-def test_a_torn_note_is_no_note(tmp_path, garbage):
-    (tmp_path / ".snakemake").mkdir()
-    (tmp_path / ".snakemake/gpd.lock").write_bytes(garbage)
-    with run_lock.hold_folder(tmp_path, UNLOCK) as lock:
-        assert lock.theirs == []
+def test_a_torn_note_is_no_note(tmp_path, locks, garbage):
+    made = locks()
+    (tmp_path / "my run/.snakemake/gpd.lock").write_bytes(garbage)
+    with pytest.raises(GpdError, match="locked by Snakemake"), run_lock.hold_folder(tmp_path / "my run", UNLOCK):
+        pass
+    assert made.exists()

@@ -199,7 +199,7 @@ def _configuration(directory: Path, configfiles: Sequence[Path], pipeline: str) 
 
 def _run(
     directory: Path,
-    lock: run_lock.Lock,
+    lock: int,
     console: Console,
     elsewhere: bool,
     yes: bool,
@@ -211,15 +211,10 @@ def _run(
     run_id = f"run-{secrets.token_hex(8)}"
     environment = {"GPD_RUN": run_id} | ({} if yes else REFUSE_AGAIN)
     with run_display.progress(console) as display:
-
-        def changed(state: workflow.Progress) -> None:
-            run_lock.note_snakemakes(directory, lock)
-            display.changed(state)
-
         began = time.monotonic()
         ended: workflow.Finished | Interrupted
         try:
-            ended = workflow.run(command, directory / log, changed, environment, [lock.descriptor], elsewhere)
+            ended = workflow.run(command, directory / log, display.changed, environment, [lock], elsewhere)
         except Interrupted as interrupted:
             ended = interrupted
         wall_s = time.monotonic() - began

@@ -257,7 +257,7 @@ def run(plan: Plan, watcher: Watcher) -> list[str]:
         cpu_waits.await_former(folder)
         _write_plan(plan)
         for pipeline, source in plan.sources.items():
-            setup = _setup(plan, source, lock.descriptor)
+            setup = _setup(plan, source, lock)
             for title, prepare in _preparations(plan, setup):
                 watcher.begin(None, title, plan)
                 with _at_work(title):

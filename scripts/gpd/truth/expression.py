@@ -5,13 +5,14 @@ its `gene` column lists.
 """
 
 import csv
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 STRONG_FOLD = 4.0
 FLOOR_FRAGMENTS = 100.0  # expected a sample, in the condition that has more of the gene
 ROUNDING = 1e-3  # the table of truth has four digits, and 6 down is written 0.1667
+
+Row = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -30,57 +31,29 @@ class ExpressionComparison:
         return tuple(sorted(set(self.strong) - set(self.found)))
 
 
-@dataclass(frozen=True)
-class TrueGene:
-    """Expected fragments a sample in each condition, and the second over the first."""
-
-    name: str
-    fragments: tuple[float, float]
-    fold_change: float
-
-    @property
-    def strong(self) -> bool:
-        """Whether a run has to find it."""
-        fold = max(self.fold_change, 1 / self.fold_change) if self.fold_change else float("inf")
-        return fold >= STRONG_FOLD * (1 - ROUNDING) and max(self.fragments) >= FLOOR_FRAGMENTS
-
-    @property
-    def changed(self) -> bool:
-        """Whether it differs between the conditions at all."""
-        return self.fold_change != 1.0
-
-
-def read_truth(path: Path) -> dict[str, TrueGene]:
-    """The simulated genes by name, in lower case as in the annotation's gene_name."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t")
-        genes = [
-            TrueGene(
-                row["gene_id"].lower(),
-                (float(row["control_fragments"]), float(row["treated_fragments"])),
-                float(row["fold_change"]),
-            )
-            for row in rows
-        ]
-    return {gene.name: gene for gene in genes}
-
-
 def compare_expression(gene_exp: Path, truth: Path) -> ExpressionComparison:
     """Compare cuffdiff's gene_exp.diff with the truth of a simulated experiment."""
-    genes = read_truth(truth)
-    with gene_exp.open(encoding="utf-8", newline="") as file:
-        tests = [row for row in csv.DictReader(file, delimiter="\t") if row["significant"] == "yes"]
+    folds = {row["gene_id"].lower(): float(row["fold_change"]) for row in _rows(truth)}  # second condition over first
+    strong = {row["gene_id"].lower() for row in _rows(truth) if _is_strong(row)}
+    tests = [row for row in _rows(gene_exp) if row["significant"] == "yes"]
     found, false = set(), set()
     for test in tests:
-        members = [genes[name] for name in named(test["gene"]) if name in genes]
+        genes = [name for name in test["gene"].lower().split(",") if name in folds]
         rises = float(test["log2(fold_change)"]) > 0
-        found |= {gene.name for gene in members if gene.strong and (gene.fold_change > 1) == rises}
-        if not any(gene.changed for gene in members):
+        found |= {name for name in genes if name in strong and (folds[name] > 1) == rises}
+        if all(folds[name] == 1 for name in genes):
             false.add(test["gene"] if test["gene"] != "-" else test["gene_id"])
-    strong = sorted(gene.name for gene in genes.values() if gene.strong)
-    return ExpressionComparison(tuple(strong), tuple(sorted(found)), tuple(sorted(false)), len(tests))
+    return ExpressionComparison(tuple(sorted(strong)), tuple(sorted(found)), tuple(sorted(false)), len(tests))
 
 
-def named(cell: str) -> Iterable[str]:
-    """The genes that a cell of cuffdiff's gene column lists."""
-    return cell.lower().split(",")
+def _rows(path: Path) -> list[Row]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def _is_strong(row: Row) -> bool:
+    """Whether a run has to find this gene."""
+    change = float(row["fold_change"])
+    fold = max(change, 1 / change) if change else float("inf")
+    fragments = max(float(row["control_fragments"]), float(row["treated_fragments"]))
+    return fold >= STRONG_FOLD * (1 - ROUNDING) and fragments >= FLOOR_FRAGMENTS
