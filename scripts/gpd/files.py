@@ -46,7 +46,8 @@ def replace(path: Path, write_to: Callable[[Path], object]) -> None:
     os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     try:
         write_to(unfinished)
-        _to_disk(unfinished)
+        with unfinished.open("rb") as file:
+            os.fsync(file.fileno())
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
@@ -56,8 +57,3 @@ def replace(path: Path, write_to: Callable[[Path], object]) -> None:
 def write_text(path: Path, text: str) -> None:
     """As replace(), text in UTF-8."""
     replace(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
-
-
-def _to_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

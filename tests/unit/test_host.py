@@ -10,8 +10,8 @@ import pytest
 
 from gpd.machines import file_systems, host
 from gpd.machines.facts import Facts
+from gpd.machines.host import sku, stated_mhz
 from gpd.machines.launcher import Limits
-from gpd.machines.sku import sku, stated_mhz
 
 CPU = "/sys/devices/system/cpu"
 

@@ -7,7 +7,8 @@ import yaml
 from conftest import ROOT, script
 from recording import write_pool
 
-from gpd.execution import configuration, dropped_samples
+from gpd.commands import run
+from gpd.execution import configuration
 from gpd.lab import pool
 from gpd.pipelines import PIPELINES
 from gpd.records.ledger import Attempt
@@ -97,9 +98,4 @@ FAILED = attempt("map_and_sort", "S2", 1)
 )
 def test_whom_a_cohort_goes_on_without(folder, attempts, typed, names):
     cohort = configuration.read([folder / "config/config.yaml"], folder)
-    assert dropped_samples.dropped(PIPELINES["germline"], attempts, cohort, typed) == names
-
-
-def test_what_snakemake_is_told_is_what_the_workflow_takes():
-    assert dropped_samples.setting(["1", "S-2.x"]) == "leave_out=[1,S-2.x]"
-    assert yaml.load("[1,S-2.x]", yaml.BaseLoader) == ["1", "S-2.x"]
+    assert run.dropped(PIPELINES["germline"].steps, attempts, cohort, typed) == names

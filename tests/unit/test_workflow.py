@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpd.errors import GpdError
-from gpd.execution import snakemake_log, stalled_snakemake, workflow
+from gpd.execution import snakemake_log, workflow
 
 SAID = """\
 Building DAG of jobs...
@@ -50,8 +50,8 @@ def test_progress_is_read_off_its_lines():
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(stalled_snakemake, "LOOK_S", 0.05)
-    monkeypatch.setattr(stalled_snakemake, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(workflow, "HANG_LOOK_S", 0.05)
+    monkeypatch.setattr(workflow, "HANG_PATIENCE_S", 0.3)
 
 
 def run(tmp_path, program, **more):

@@ -29,7 +29,7 @@ def rule_graph(cohort: Cohort) -> set[tuple[str, str]]:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("diagram", "make"), zip(DIAGRAMS, (tiny_cohort, tiny_experiment), strict=True))
+@pytest.mark.parametrize(("diagram", "make"), list(zip(DIAGRAMS, (tiny_cohort, tiny_experiment), strict=True)))
 def test_a_diagram_is_snakemakes_graph(tmp_path: Path, diagram: str, make) -> None:
     drawn = set(re.findall(r"(\w+) --> (\w+)", diagram))
     shown = {name for edge in drawn for name in edge}

@@ -5,12 +5,13 @@ import re
 import secrets
 import shlex
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import yaml
 from rich.console import Console
 
 from gpd.commands import run_display
@@ -18,23 +19,16 @@ from gpd.commands.run_display import print_lines
 from gpd.commands.run_outcome import Ran, conclude
 from gpd.commands.subcommands import Cores, Pipeline, terminal
 from gpd.errors import GpdError, Interrupted
-from gpd.execution import (
-    configuration,
-    cpu_waits,
-    dropped_samples,
-    incomplete_results,
-    interruption,
-    run_lock,
-    workflow,
-)
+from gpd.execution import configuration, cpu_waits, incomplete_results, interruption, run_lock, workflow
 from gpd.execution.configuration import Configuration, ConfigurationError
 from gpd.machines import launcher, tools
-from gpd.outcomes import JOB_FAILED
+from gpd.outcomes import COHORT, JOB_FAILED, failures
 from gpd.pipelines import PIPELINES, share
-from gpd.records.ledger import read_ledger
+from gpd.records.ledger import Attempt, read_ledger
 from gpd.text.formats import listed
 
 LEDGER = "ledger.jsonl"
+POLICY, LEFT_OUT, DROP = "failed_samples", "leave_out", "drop"  # keys of the configuration, and a value
 USUAL_CONFIG = "config/config.yaml"
 REFUSE_AGAIN = {"GPD_AGAIN": "refuse"}  # the workflow ends before it makes again what finished samples have
 
@@ -117,8 +111,25 @@ def _dropped(pipeline: str, runs: Sequence[Ran], configured: Configuration | Non
     if last.exit_code != JOB_FAILED or not configured:
         return []
     attempts = [attempt for ran in runs for attempt in ran.attempts]
-    names = dropped_samples.dropped(PIPELINES[pipeline], attempts, configured, split_settings(extra)[0])
+    names = dropped(PIPELINES[pipeline].steps, attempts, configured, split_settings(extra)[0])
     return names if set(names) - set(last.without) else []
+
+
+def dropped(
+    steps: Sequence[str], attempts: Iterable[Attempt], configured: Configuration, settings: Iterable[str]
+) -> list[str]:
+    """The samples that a cohort goes on without, those that the user leaves out among them.
+
+    None where no job failed, or no sample is whole, or the configuration does not want it; `settings` of Snakemake's
+    --config go before it.
+    """
+    pairs = (setting.partition("=") for setting in settings)
+    typed = {key: yaml.load(value, yaml.BaseLoader) for key, _, value in pairs if key in (POLICY, LEFT_OUT)}
+    config: Mapping[str, Any] = {**configured.config, **typed}
+    failed = failures(attempt for attempt in attempts if attempt.step in steps).keys() - {COHORT}
+    left_out = failed | set(config[LEFT_OUT])
+    others = {row["sample_name"] for row in configured.samples} - left_out
+    return sorted(left_out) if failed and others and config[POLICY] == DROP else []
 
 
 # ---- before ------------------------------------------------------------------------------------------
@@ -152,7 +163,7 @@ def _command(
             "--config",
             f"pipeline={pipeline}",
             *settings,
-            *([dropped_samples.setting(without)] if without else []),
+            *([f"{LEFT_OUT}=[{','.join(without)}]"] if without else []),  # no name has what YAML reads otherwise
             *threads,
             *tools.conda_options(pipeline),
             *(workflow.ADMISSION if mem_mb else ()),

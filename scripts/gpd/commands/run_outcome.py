@@ -8,13 +8,14 @@ from rich.console import Console
 from gpd.commands import run_display
 from gpd.commands.run_display import MOST_NAMED, print_lines
 from gpd.errors import GpdError, Interrupted
-from gpd.execution import cpu_waits, dropped_samples, snakemake_log, workflow
+from gpd.execution import cpu_waits, snakemake_log, workflow
 from gpd.outcomes import COHORT, owner
 from gpd.pipelines import Pipeline
 from gpd.records.ledger import Attempt, last_attempts
 from gpd.tables.summary import summarize
 from gpd.text.formats import counted, listed, some
 
+LEFT_OUT_TABLE = "results/left_out.tsv"  # beside a cohort's results, where they are without any
 DONE, FAILED = 0, 1  # exit codes
 GO_ON = "what is done is kept, and what was cut off is done again: the same command goes on"
 
@@ -79,7 +80,7 @@ def _went_on(pipeline: Pipeline, last: Ran) -> list[str]:
         return [f"did not go on without {without}:", *snakemake_log.reason(last.said)]
     made = {attempt.step for attempt in attempts if owner(attempt) == COHORT and attempt.succeeded}
     if steps := [step for step in pipeline.steps if step in made]:
-        return [f"went on without {without}: {listed(steps)}; {dropped_samples.TOLD} names who is missing"]
+        return [f"went on without {without}: {listed(steps)}; {LEFT_OUT_TABLE} names who is missing"]
     return [f"went on without {without}: no step of the cohort was left to do"]
 
 

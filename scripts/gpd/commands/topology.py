@@ -1,28 +1,15 @@
 """`gpd topology`: the CPUs of a machine, and the CPU sets that jobs get of them."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from gpd.commands.subcommands import Terminal, say
 from gpd.machines import launcher, topology
 
-
-class Binding(StrEnum):
-    """How a job's CPUs are chosen."""
-
-    COMPACT = "compact"
-    SCATTER = "scatter"
-
-
-class Boundary(StrEnum):
-    """The finest boundary that an allocation respects."""
-
-    L3 = "l3"
-    NUMA = "numa"
-    SOCKET = "socket"
+Binding = Literal["compact", "scatter"]
+Boundary = Literal["l3", "numa", "socket"]
 
 
 def command(
@@ -31,8 +18,8 @@ def command(
         typer.Option(help="Another machine, as 'lstopo --of xml' wrote it. Default: this one.", exists=True),
     ] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads of a job.")] = 4,
-    binding: Annotated[Binding, typer.Option(help="Fill one group after the other, or spread.")] = Binding.COMPACT,
-    boundary: Annotated[Boundary, typer.Option(help="What a job should not cross.")] = Boundary.L3,
+    binding: Annotated[Binding, typer.Option(help="Fill one group after the other, or spread.")] = "compact",
+    boundary: Annotated[Boundary, typer.Option(help="What a job should not cross.")] = "l3",
     smt: Annotated[bool, typer.Option("--smt", help="Hyperthreads are CPUs. Default: jobs get whole cores.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

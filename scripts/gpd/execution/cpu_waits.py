@@ -8,6 +8,7 @@ from pathlib import Path
 from gpd.errors import GpdError
 from gpd.machines import launcher
 from gpd.records.ledger import Attempt
+from gpd.statistics.estimates import covered_s
 from gpd.text.formats import listed
 
 LONGEST_END_S = 60.0  # of jobs whose run was killed: they see it within 2 s, and have 8 s to end
@@ -39,13 +40,4 @@ def waited_s(attempts: Iterable[Attempt]) -> float:
         if each.start is not None:
             start = each.start.timestamp()
             waits.setdefault(each.host, []).append((start - (each.wait_s or 0.0), start))
-    return max(map(_union_s, waits.values()), default=0.0)
-
-
-def _union_s(spans: Iterable[tuple[float, float]]) -> float:
-    """The time that any of the spans covers."""
-    total, until = 0.0, float("-inf")
-    for begin, end in sorted(spans):
-        total += max(0.0, end - max(begin, until))
-        until = max(until, end)
-    return total
+    return max(map(covered_s, waits.values()), default=0.0)

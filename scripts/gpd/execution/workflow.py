@@ -6,8 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
@@ -16,7 +17,7 @@ import psutil
 import yaml
 
 from gpd.errors import GpdError
-from gpd.execution import interruption, stalled_snakemake
+from gpd.execution import interruption
 from gpd.execution.snakemake_log import Progress
 from gpd.paths import ROOT
 
@@ -24,6 +25,7 @@ SNAKEFILE = ROOT / "workflow" / "Snakefile"
 ADMISSION = ("--scheduler", "admission")  # begins no sample that the disk has no room for, on this machine
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
+HANG_LOOK_S, HANG_PATIENCE_S = 30.0, 180.0
 HUNG = "snakemake: error: it hung, and was killed (is memory short?). Start again: what is done is kept\n"
 _DEFINED = re.compile(r"^ *(?:local)?rule (\w+):$", re.MULTILINE)  # in the workflow's own text
 
@@ -137,7 +139,7 @@ def run(
             process_group=0,  # Ctrl-C on the terminal is for us to pass on
         ) as process,
         interruption.reaching(process.pid, elsewhere),
-        nullcontext() if elsewhere else stalled_snakemake.watch(process.pid) as hung,
+        nullcontext() if elsewhere else _killed_if_hung(process.pid) as hung,
     ):
 
         def lines() -> Iterable[str]:
@@ -180,3 +182,38 @@ def _cache(directory: Path) -> dict[str, str]:
     except (OSError, RuntimeError):  # RuntimeError: a user without a home
         writable = False
     return {} if writable else {"XDG_CACHE_HOME": str((directory / ".snakemake" / "cache").resolve())}
+
+
+@contextmanager
+def _killed_if_hung(pid: int) -> Iterator[threading.Event]:
+    """Within, kill a Snakemake that hangs: it has no job and uses no CPU time. The event: that it came to that.
+
+    Where memory is too short for a thread to start, what starts it waits for it for ever.
+    """
+    over, hung = threading.Event(), threading.Event()
+
+    def look() -> None:
+        with suppress(psutil.NoSuchProcess):
+            process, before, idle_s = psutil.Process(pid), None, 0.0
+            while not over.wait(HANG_LOOK_S):
+                used = process.cpu_times()[:2]
+                idle_s = idle_s + HANG_LOOK_S if used == before and _waits_for_nothing(process) else 0.0
+                before = used
+                if idle_s >= HANG_PATIENCE_S:
+                    hung.set()
+                    process.kill()
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield hung
+    finally:
+        over.set()
+        thread.join()
+
+
+def _waits_for_nothing(process: psutil.Process) -> bool:
+    """No job is below it; and it was neither stopped by a person nor is held up by a disk."""
+    return process.status() == psutil.STATUS_SLEEPING and all(
+        child.status() == psutil.STATUS_ZOMBIE for child in process.children(recursive=True)
+    )

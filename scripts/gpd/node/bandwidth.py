@@ -6,14 +6,14 @@ it numbers them. In a cpuset some of its tags have CPUs that it may not use; the
 
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from gpd.errors import GpdError
 from gpd.node.plan import NodePlan, PlacePlan, RemotePlan
 from gpd.processes import output_of
-from gpd.records.node import Bandwidth, Kernel, Place, Remote
+from gpd.records.node import Bandwidth, Kernel, Place, Remote, Scope
 from gpd.text.cpu_lists import format_cpus
 from gpd.text.formats import some
 
@@ -132,77 +132,67 @@ def find_tool(flags: Collection[str]) -> Tool:
     return Tool(version[1] if version else "", parse_domains(output_of([TOOL, "-p"])), kernels, int(streams[1]))
 
 
-class _Rates:
-    """The bandwidths so far, and the CPUs of each measurement's threads, by what was measured."""
-
-    def __init__(self) -> None:
-        self.mb_s: dict[tuple, list[float]] = {}
-        self.cpus: dict[tuple, frozenset[int]] = {}
-
-    def add(
-        self,
-        key: tuple,
-        plan: PlacePlan | RemotePlan,
-        command: Callable[[], Sequence[str]],
-        name: str,
-        missing: dict[str, str],
-    ) -> None:
-        """Measure, unless it failed before; a rate of other CPUs than the planned ones is none."""
-        if name in missing:
-            return
-        try:
-            printed = output_of(command(), TIMEOUT_S)
-            cpus = parse_cpus_used(printed)
-            if not cpus <= plan.cpus or len(cpus) != plan.cores:
-                planned = f"{plan.cores} of {format_cpus(plan.cpus)}"
-                raise GpdError(f"{TOOL} ran on CPUs {format_cpus(cpus) or 'that it did not print'}, not on {planned}")
-            self.mb_s.setdefault(key, []).append(parse_rate(printed))
-            self.cpus[key] = cpus
-        except GpdError as error:
-            missing[name] = str(error)
-
-
 def measure(plan: NodePlan, tool: Tool, missing: dict[str, str], progress: Callable[[str], None]) -> Bandwidth:
     """Measure what is planned, one repeat of everything after the other; what can't be goes to `missing`."""
-    rates, failed = _Rates(), dict[str, str]()
+    rates: dict[tuple, list[float]] = {}  # MB/s, by scope and kernel, or by two NUMA nodes
+    ran_on: dict[Scope, str] = {}
+    failed = dict[str, str]()
     for repeat in range(plan.repeats):
         progress(f"memory bandwidth, repeat {repeat + 1} of {plan.repeats}")
         for place in plan.places:
             for kernel in KERNELS if place.same_as is None else ():
-                command = partial(place_command, place, tool.kernels[kernel], tool.domains)
-                rates.add((place.scope, kernel), place, command, f"bandwidth of {place.scope}", missing)
+                with _noted(f"bandwidth of {place.scope}", missing) as is_new:
+                    if is_new:
+                        printed = output_of(place_command(place, tool.kernels[kernel], tool.domains), TIMEOUT_S)
+                        rates.setdefault((place.scope, kernel), []).append(_rate(printed, place))
+                        ran_on[place.scope] = format_cpus(parse_cpus_used(printed))
     if plan.remotes:
         progress(f"memory of other NUMA nodes, for {MATRIX_S:g} s at most")
     end = time.monotonic() + MATRIX_S
     for remote in plan.repeats * plan.remotes:
-        if time.monotonic() < end:
-            name = f"NUMA node {remote.cpus_of} on memory of {remote.memory_of}"
-            rates.add((remote.cpus_of, remote.memory_of), remote, partial(remote_command, remote, tool), name, failed)
+        with _noted(f"NUMA node {remote.cpus_of} on memory of {remote.memory_of}", failed) as is_new:
+            if is_new and time.monotonic() < end:
+                printed = output_of(remote_command(remote, tool), TIMEOUT_S)
+                rates.setdefault((remote.cpus_of, remote.memory_of), []).append(_rate(printed, remote))
     if failed:
         missing["remote memory"] = f"{some(list(failed), MOST_NAMED)}: {next(iter(failed.values()))}"
     return Bandwidth(
         tool=f"{TOOL} {tool.version}",
         kernels=tool.kernels,
-        places=tuple(_described(place, rates) for place in plan.places),
+        places=tuple(
+            Place(
+                scope=place.scope,
+                cpus=format_cpus(place.cpus),
+                ran_on=ran_on.get(place.scope, ""),
+                cache_mib=place.cache_mib,
+                working_set_mib=round(place.set_mib, 1),
+                bounded=place.bounded,
+                same_as=place.same_as,
+                mb_s={kernel: tuple(mb_s) for kernel in KERNELS if (mb_s := rates.get((place.scope, kernel)))},
+            )
+            for place in plan.places
+        ),
         matrix=tuple(
             Remote(cpus_of=remote.cpus_of, memory_of=remote.memory_of, mb_s=tuple(mb_s))
             for remote in plan.remotes
-            if (mb_s := rates.mb_s.get((remote.cpus_of, remote.memory_of)))
+            if (mb_s := rates.get((remote.cpus_of, remote.memory_of)))
         ),
     )
 
 
-def _described(place: PlacePlan, rates: _Rates) -> Place:
-    found = {
-        kernel: tuple(rates.mb_s[place.scope, kernel]) for kernel in KERNELS if (place.scope, kernel) in rates.mb_s
-    }
-    return Place(
-        scope=place.scope,
-        cpus=format_cpus(place.cpus),
-        ran_on=format_cpus(rates.cpus.get((place.scope, next(iter(found), "")), ())),
-        cache_mib=place.cache_mib,
-        working_set_mib=round(place.set_mib, 1),
-        bounded=place.bounded,
-        same_as=place.same_as,
-        mb_s=found,
-    )
+@contextmanager
+def _noted(name: str, missing: dict[str, str]) -> Iterator[bool]:
+    """Within, note why something can't be measured; yields whether it did not fail before."""
+    try:
+        yield name not in missing
+    except GpdError as error:
+        missing[name] = str(error)
+
+
+def _rate(printed: str, plan: PlacePlan | RemotePlan) -> float:
+    """The bandwidth, unless it is of other CPUs than the planned ones."""
+    used = parse_cpus_used(printed)
+    if not used <= plan.cpus or len(used) != plan.cores:
+        where = f"{format_cpus(used) or 'that it did not print'}, not on {plan.cores} of {format_cpus(plan.cpus)}"
+        raise GpdError(f"{TOOL} ran on CPUs {where}")
+    return parse_rate(printed)

@@ -14,7 +14,7 @@ from gpd.records.ledger import Attempt
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import WHOLE, StepCopies
 from gpd.statistics import amdahl
-from gpd.statistics.estimates import Estimate, estimate, ratio
+from gpd.statistics.estimates import Estimate, covered_s, estimate, ratio
 from gpd.tables import collect, columns
 from gpd.tables.rows import Row, rows_of_run
 
@@ -79,16 +79,8 @@ def step_s(attempts: Sequence[Attempt], in_pieces: bool) -> float | None:
     """Seconds of a step: the sum over its jobs, one after the other; of pieces the time that any of them ran."""
     if in_pieces:
         spans = [(a.start.timestamp(), a.end.timestamp()) for a in attempts if a.start and a.end]
-        return _covered(spans) if len(spans) == len(attempts) and spans else None
+        return covered_s(spans) if len(spans) == len(attempts) and spans else None
     return _sum([attempt.wall_s for attempt in attempts])
-
-
-def _covered(spans: Iterable[tuple[float, float]]) -> float:
-    total, until = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        total += max(0.0, end - max(start, until))
-        until = max(until, end)
-    return total
 
 
 def _sum(values: Sequence[float | None]) -> float | None:

@@ -28,12 +28,12 @@ class Counts:
     @property
     def recall(self) -> float | None:
         """Share of the true alleles that were called; None where the truth has none."""
-        return _share(self.true_positives, self.false_negatives)
+        return self.true_positives / true if (true := self.true_positives + self.false_negatives) else None
 
     @property
     def precision(self) -> float | None:
         """Share of the called alleles that are true; None where nothing was called."""
-        return _share(self.true_positives, self.false_positives)
+        return self.true_positives / called if (called := self.true_positives + self.false_positives) else None
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,3 @@ def _is_snp(allele: Allele) -> bool:
 def _count(calls: Iterable[Allele], truth: Iterable[Allele]) -> Counts:
     called, true = set(calls), set(truth)
     return Counts(len(called & true), len(called - true), len(true - called))
-
-
-def _share(found: int, others: int) -> float | None:
-    return found / (found + others) if found + others else None
