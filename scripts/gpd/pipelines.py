@@ -1,6 +1,6 @@
 """The pipelines: their steps, what of their results is compared, what scales with threads.
 
-Whatever differs between pipelines in the lab is said here.
+All in which pipelines differ for the lab is here.
 """
 
 from collections.abc import Mapping

@@ -65,7 +65,7 @@ def test_what_the_machine_does_not_tell_is_null_and_named():
     told = json.loads(gpd("--xml", TOPOLOGIES / "vm-flat-8.xml", "--json").output)
     assert told["counts"]["l3"] is None
     assert {core["l3"] for core in told["cores"]} == {None}
-    assert "L3 groups not told" in gpd("--xml", TOPOLOGIES / "vm-flat-8.xml").output
+    assert "L3 groups unknown" in gpd("--xml", TOPOLOGIES / "vm-flat-8.xml").output
 
 
 def test_this_machine_is_shown_where_no_file_is_given(tmp_path, monkeypatch):

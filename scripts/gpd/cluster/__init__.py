@@ -1,1 +1,1 @@
-"""Slurm, asked through its own commands."""
+"""Slurm, by its own commands."""

@@ -22,7 +22,7 @@ GO_ON = "what is done is kept, and what was cut off is done again: the same comm
 
 @dataclass(frozen=True)
 class Ran:
-    """A Snakemake that is over: what it said, or the signal that ended it; its id is in its records.
+    """A Snakemake that is over: its output, or the signal that ended it; its id is in its records.
 
     `recorded` is all that the ledger then held; `without`: the samples that were left out.
     """
@@ -85,7 +85,7 @@ def _went_on(pipeline: Pipeline, last: Ran) -> list[str]:
 
 
 def _exit_code(finished: workflow.Finished, well: bool, attempts: Sequence[Attempt], console: Console) -> int:
-    """The exit code; one that is not 0 has its reason said. Raises GpdError where no job ran."""
+    """The exit code; the reason of one that is not 0 is printed. Raises GpdError where no job ran."""
     if well:
         if not attempts:
             print_lines(console, snakemake_log.plan(finished.said))
@@ -96,7 +96,7 @@ def _exit_code(finished: workflow.Finished, well: bool, attempts: Sequence[Attem
     if again := snakemake_log.refused_again(finished.said):
         raise GpdError(f"{again}; nothing was started: --yes makes them again, --dry-run shows each job")
     reason = snakemake_log.reason(finished.said) or [
-        f"Snakemake ended with exit code {finished.exit_code} and said nothing"
+        f"Snakemake ended with exit code {finished.exit_code} and printed no reason"
     ]
     if not attempts:
         raise GpdError("\n".join(reason))

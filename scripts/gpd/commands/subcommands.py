@@ -22,22 +22,20 @@ class Subcommands(typer.core.TyperGroup):
     def invoke(self, context: typer.Context) -> object:  # type: ignore[override] # typer gives its own kind of context
         try:
             return super().invoke(context)
-        except Interrupted as interrupted:
-            raise typer.Exit(_tell(context, interrupted, interrupted.exit_code)) from interrupted
-        except KeyboardInterrupt as interrupt:
-            stopped = Interrupted(signal.SIGINT)
-            raise typer.Exit(_tell(context, stopped, stopped.exit_code)) from interrupt
+        except (Interrupted, KeyboardInterrupt) as error:
+            interrupted = error if isinstance(error, Interrupted) else Interrupted(signal.SIGINT)
+            raise typer.Exit(_report(context, interrupted, interrupted.exit_code)) from error
         except BrokenPipeError:
             raise  # whoever read the output has gone
         except (GpdError, OSError) as error:
-            raise typer.Exit(_tell(context, error, NOT_DONE)) from error
+            raise typer.Exit(_report(context, error, NOT_DONE)) from error
 
 
-def _tell(context: typer.Context, error: BaseException, code: int) -> int:
+def _report(context: typer.Context, error: BaseException, code: int) -> int:
     """Say on stderr what ended a subcommand, line by line, and return its exit code."""
     subcommand = " ".join(["gpd", *context.command_path.split()[1:], context.invoked_subcommand or ""]).strip()
-    said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-    for line in said.splitlines():
+    message = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+    for line in message.splitlines():
         say(f"{subcommand}: {line}", err=True)
     return code
 

@@ -8,7 +8,7 @@ from itertools import takewhile
 MOST_LINES = 20  # of a reason
 BEGUN = "Building DAG of jobs..."
 STATISTICS = "Job stats:"
-AGAIN = "would be made again: "  # what finished samples have: the workflow ends where it was told to refuse that
+AGAIN = "would be made again: "  # what finished samples have: the workflow may be told to end for it
 # rules that only collect files for others: no jobs of a pipeline
 HOUSEKEEPING = ("all", "results", "prepare", "multiqc_files", "sample_map", "left_out")
 LAST_WORDS = ["WorkflowError:", "At least one job did not complete successfully."]
@@ -102,8 +102,8 @@ def planned_jobs(lines: Sequence[str]) -> list[PlannedJob]:
 
 def _planned(rule: str, fields: Mapping[str, str]) -> PlannedJob:
     outputs = tuple(filter(None, fields.get("output", "").split(", ")))
-    asked = _MEMORY.search(fields.get("resources", ""))
-    return PlannedJob(rule, outputs, int(fields.get("threads", 1)), int(asked[1]) if asked else None)
+    memory = _MEMORY.search(fields.get("resources", ""))
+    return PlannedJob(rule, outputs, int(fields.get("threads", 1)), int(memory[1]) if memory else None)
 
 
 def _fields(lines: Sequence[str], start: int) -> dict[str, str]:
@@ -118,9 +118,9 @@ def _fields(lines: Sequence[str], start: int) -> dict[str, str]:
 def reason(lines: Sequence[str]) -> list[str]:
     """Why Snakemake stopped where no failed job says it: its first error, else the last lines that say anything."""
     text = "\n".join(_without_tracebacks(lines)).replace("\n".join(LAST_WORDS), "")
-    told = [line for line in text.split("\n") if line.strip() and not _NOTICE.match(line)]
-    errors = [number for number, line in enumerate(told) if _ERROR.match(line)]
-    shown = told[errors[0] :][:MOST_LINES] if errors else told[-MOST_LINES:]
+    informative = [line for line in text.split("\n") if line.strip() and not _NOTICE.match(line)]
+    errors = [number for number, line in enumerate(informative) if _ERROR.match(line)]
+    shown = informative[errors[0] :][:MOST_LINES] if errors else informative[-MOST_LINES:]
     return [line.replace("__main__.py: error:", "snakemake: error:", 1) for line in shown]
 
 
@@ -130,7 +130,7 @@ def refused_again(lines: Sequence[str]) -> str | None:
 
 
 def plan(lines: Sequence[str]) -> list[str]:
-    """What Snakemake says after its banner where there was nothing to run, or only a plan was asked for."""
+    """Snakemake's lines after its banner where there was nothing to run, or only a plan was asked for."""
     begun = lines.index(BEGUN) + 1 if BEGUN in lines else 0
     return [line for line in lines[begun:] if not _NOTICE.match(line)]
 

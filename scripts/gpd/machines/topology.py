@@ -81,7 +81,7 @@ def _counts(cores: Sequence[Core]) -> str:
     """Packages, NUMA nodes, L3 groups, cores and CPUs of a machine."""
     known = known_levels(cores)
     parts = [
-        counted(_count(cores, level), name) if level in known else f"{name}s not told" for level, name in NAMES.items()
+        counted(_count(cores, level), name) if level in known else f"{name}s unknown" for level, name in NAMES.items()
     ]
     siblings = sorted({len(core.cpus) for core in cores})
     smt = "no SMT" if siblings == [1] else f"{' or '.join(map(str, siblings))} a core"
