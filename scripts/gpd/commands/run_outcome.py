@@ -95,12 +95,9 @@ def _exit_code(finished: workflow.Finished, well: bool, attempts: Sequence[Attem
         return FAILED
     if again := snakemake_log.refused_again(finished.said):
         raise GpdError(f"{again}; nothing was started: --yes makes them again, --dry-run shows each job")
-    reason = snakemake_log.reason(finished.said) or [
-        f"Snakemake ended with exit code {finished.exit_code} and printed no reason"
-    ]
     if not attempts:
-        raise GpdError("\n".join(reason))
-    print_lines(console, ["not everything was done:", *reason])
+        raise GpdError(finished.reason)
+    print_lines(console, ["not everything was done:", *finished.reason.splitlines()])
     return FAILED
 
 

@@ -17,7 +17,7 @@ import psutil
 import yaml
 
 from gpd.errors import GpdError
-from gpd.execution import interruption
+from gpd.execution import interruption, snakemake_log
 from gpd.execution.snakemake_log import Progress
 from gpd.paths import ROOT
 
@@ -45,6 +45,12 @@ class Finished:
     exit_code: int
     said: tuple[str, ...]
     cpu: CpuTime
+
+    @property
+    def reason(self) -> str:
+        """Why it ended without a job."""
+        lines = snakemake_log.reason(self.said)
+        return "\n".join(lines) or f"Snakemake ended with exit code {self.exit_code} and printed no reason"
 
 
 def command(

@@ -137,7 +137,7 @@ def plan_dry(source: Source) -> None:
         arguments = workflow.command(folder, 1, None, workflow.PROFILES / "default", [], options)
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None, NO_PREFLIGHT)
         if finished.exit_code:
-            raise StudyRunError(reason(finished))
+            raise StudyRunError(finished.reason)
 
 
 def run(spec: RunSpec, setup: Setup, changed: Changed) -> None:
@@ -393,7 +393,7 @@ def _refuse_nothing(attempts: Iterable[list[Attempt]], finished: Iterable[workfl
     """Raise CellError where a run ended without a single job: that is no failed sample, but a fault to be mended."""
     for of_process, each in zip(attempts, finished, strict=True):
         if each.exit_code and not of_process:
-            raise StudyRunError(reason(each))
+            raise StudyRunError(each.reason)
 
 
 def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], folder: Path) -> None:
@@ -401,13 +401,7 @@ def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], fold
     if finished.exit_code:
         failed = [attempt for attempt in last_attempts(attempts) if not attempt.succeeded]
         told = [f"{each.rule}: {each.message} (log: {folder / each.log})" for each in failed]
-        raise StudyRunError("\n".join(told) or reason(finished))
-
-
-def reason(finished: workflow.Finished) -> str:
-    """Why Snakemake ended without a job."""
-    told = snakemake_log.reason(finished.said)
-    return "\n".join(told) or f"Snakemake ended with exit code {finished.exit_code} and said nothing"
+        raise StudyRunError("\n".join(told) or finished.reason)
 
 
 def _describe(process: Process, finished: workflow.Finished, folder: Path) -> ProcessRecord:

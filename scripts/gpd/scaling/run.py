@@ -94,5 +94,5 @@ def _dry_run(
         arguments = workflow.command(folder, node.cores, node.mem_mb, written, [], options)
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
         if finished.exit_code:
-            raise StudyRunError(single_run.reason(finished))
+            raise StudyRunError(finished.reason)
         return snakemake_log.planned_jobs(finished.said)
