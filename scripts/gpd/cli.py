@@ -27,16 +27,9 @@ def main() -> None:
     warnings.showwarning = lambda message, *_: say(f"gpd: warning: {message}", err=True)
 
 
-app.command("doctor")(doctor.command)
-app.command("run", context_settings=TO_SNAKEMAKE)(run.command)
-app.command("demo")(demo.command)
-app.command("topology")(topology.command)
-app.command("node")(node.command)
-app.add_typer(throughput.app, name="throughput")
-app.add_typer(scaling.app, name="scaling")
-app.command("report")(report.command)
-app.command("compare")(compare.command)
-app.command("size")(size.command)
-app.add_typer(package.app, name="package")
-app.add_typer(package.app, name="package", hidden=True, deprecated=True)  # what it was called
-app.add_typer(ledger.app, name="ledger")
+for module in (doctor, run, demo, topology, node, throughput, scaling, report, compare, size, package, ledger):
+    name = module.__name__.rpartition(".")[2]
+    if hasattr(module, "app"):
+        app.add_typer(module.app, name=name)
+    else:
+        app.command(name, context_settings=TO_SNAKEMAKE if module is run else None)(module.command)

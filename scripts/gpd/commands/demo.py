@@ -30,12 +30,7 @@ CALLING = {"calling": "per_sample", "filter": "hard"}
 STUDY = {"concurrent_samples": [1, 2], "repeats": 2, "warm_up": 0}
 
 
-class Part(StrEnum):
-    """The parts of the demo."""
-
-    GERMLINE = "germline"
-    TUXEDO = "tuxedo"
-    THROUGHPUT = "throughput"
+Part = StrEnum("Part", ["GERMLINE", "TUXEDO", "THROUGHPUT"])
 
 
 def command(
@@ -50,7 +45,7 @@ def command(
     """
     codes = [
         run_study(directory / name, seed, cores, terminal())
-        if name == Part.THROUGHPUT
+        if name == "throughput"
         else run_pipeline(name, directory / name, seed, cores, Terminal())
         for name in parts or list(Part)
     ]
@@ -64,12 +59,7 @@ def run_pipeline(pipeline: str, directory: Path, seed: int, cores: int | None, c
     simulate(pipeline, directory, seed)
     code = run.run(pipeline, directory, console, cores, configfiles=[directory / "config.yaml"])
     if code == 0:
-        germline = pipeline == Part.GERMLINE
-        console.print(
-            run_display.truth_table(compare_germline(directory))
-            if germline
-            else run_display.expression_table(compare_tuxedo(directory))
-        )
+        console.print(COMPARE[pipeline](directory))
     return code
 
 
@@ -77,7 +67,7 @@ def run_study(directory: Path, seed: int, cores: int | None, console: Console) -
     """Simulate a pool in `directory`, which is made anew, and measure a small study of it; 1 where outputs disagree."""
     clear(directory)
     console.print(f"Simulating a pool of samples for a throughput study, seed {seed}, in {directory}", highlight=False)
-    simulate(Part.GERMLINE, directory, seed, *POOL)
+    simulate("germline", directory, seed, *POOL)
     config = yaml.safe_load((directory / "config.yaml").read_text(encoding="utf-8"))
     _write_yaml(directory / "config.yaml", config | CALLING)
     pool = {"directory": str(directory), "config": "config.yaml"}
@@ -119,3 +109,9 @@ def compare_tuxedo(directory: Path) -> ExpressionComparison:
     """The significant genes against those that were changed."""
     results = directory / "results" / "differential_expression" / "gene_exp.diff"
     return compare_expression(results, directory / "truth" / "genes.tsv")
+
+
+COMPARE = {
+    "germline": lambda folder: run_display.truth_table(compare_germline(folder)),
+    "tuxedo": lambda folder: run_display.expression_table(compare_tuxedo(folder)),
+}

@@ -13,11 +13,12 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from gpd.commands.subcommands import Pipeline, Terminal, say
+from gpd.commands.subcommands import Terminal, say
 from gpd.machines import host, launcher, tools
 from gpd.machines.launcher import Limits
 from gpd.machines.tools import Finding, Tool
 from gpd.paths import ROOT
+from gpd.pipelines import PIPELINES
 from gpd.processes import run_script
 from gpd.records.host import Host
 from gpd.text.formats import counted
@@ -64,7 +65,7 @@ def command(
     """Show each tool with version and path, and the machine; fail when a pipeline could not run."""
     table = tools.read_table()
     known = tools.pipelines(table)
-    pipelines = pipeline or [name for name in Pipeline if name in known]
+    pipelines = pipeline or [name for name in PIPELINES if name in known]
     if unknown := set(pipelines).difference(known):
         raise typer.BadParameter(f"{', '.join(sorted(unknown))}: the pipelines are {', '.join(known)}")
     report = inspect(table, pipelines, directory.resolve())

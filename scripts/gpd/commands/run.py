@@ -17,13 +17,14 @@ from rich.console import Console
 from gpd.commands import run_display
 from gpd.commands.run_display import print_lines
 from gpd.commands.run_outcome import Ran, conclude
-from gpd.commands.subcommands import Cores, Pipeline, terminal
+from gpd.commands.subcommands import Cores, terminal
 from gpd.errors import GpdError, Interrupted
 from gpd.execution import configuration, cpu_waits, incomplete_results, interruption, run_lock, workflow
 from gpd.execution.configuration import Configuration, ConfigurationError
 from gpd.machines import launcher, tools
 from gpd.outcomes import COHORT, JOB_FAILED, failures
 from gpd.pipelines import PIPELINES, share
+from gpd.records.cell import PipelineName
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.text.formats import listed
 
@@ -35,7 +36,7 @@ REFUSE_AGAIN = {"GPD_AGAIN": "refuse"}  # the workflow ends before it makes agai
 
 def command(
     context: typer.Context,
-    pipeline: Annotated[Pipeline, typer.Argument(help="Which pipeline to run.")],
+    pipeline: Annotated[PipelineName, typer.Argument(help="Which pipeline to run.")],
     directory: Annotated[Path, typer.Option(help="Where the run writes.", exists=True, file_okay=False)] = Path(),
     configfile: Annotated[list[Path] | None, typer.Option(help="Configuration, repeatable.", exists=True)] = None,
     profile: Annotated[

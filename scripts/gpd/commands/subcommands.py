@@ -2,7 +2,6 @@
 
 import signal
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -38,13 +37,6 @@ def _report(context: typer.Context, error: BaseException, code: int) -> int:
     for line in message.splitlines():
         say(f"{subcommand}: {line}", err=True)
     return code
-
-
-class Pipeline(StrEnum):
-    """The pipelines that can be run."""
-
-    GERMLINE = "germline"
-    TUXEDO = "tuxedo"
 
 
 Cores = Annotated[int | None, typer.Option(min=1, help="Cores to use. Default: all that this process may use.")]

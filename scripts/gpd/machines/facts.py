@@ -46,17 +46,6 @@ SLURM = ("SLURMD_NODENAME", "SLURM_JOB_PARTITION")
 
 
 @dataclass(frozen=True)
-class Topology:
-    """How many of what the processor has; None where the machine does not report it."""
-
-    cpus: int | None
-    cores: int | None
-    sockets: int | None
-    numa_nodes: int | None
-    l3_groups: int | None
-
-
-@dataclass(frozen=True)
 class Facts:
     """What a machine reports of itself, as text; what it does not report is not in there.
 
@@ -81,7 +70,8 @@ class Facts:
     slurm: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def topology(self) -> Topology:
+    def topology(self) -> dict[str, int | None]:
+        """How many sockets, cores and so on the processor has; None where the machine does not report it."""
         return parse_lscpu(self.outputs.get("cpus", ""))
 
     @property
@@ -140,7 +130,7 @@ def _read(paths: Iterable[Path]) -> dict[str, str]:
     return texts
 
 
-def parse_lscpu(text: str) -> Topology:
+def parse_lscpu(text: str) -> dict[str, int | None]:
     """Count what `lscpu --parse=CPU,CORE,SOCKET,NODE,CACHE` lists: a row per CPU, after comments that name columns."""
     lines = text.splitlines()
     comments = [line for line in lines if line.startswith("#")]
@@ -150,7 +140,13 @@ def parse_lscpu(text: str) -> Topology:
     def count(column: str, *within: str) -> int | None:
         return len({tuple(map(row.get, (column, *within))) for row in rows if row.get(column)}) or None
 
-    return Topology(len(rows) or None, count("Core", "Socket"), count("Socket"), count("Node"), count("L3"))
+    return {
+        "cpus": len(rows) or None,
+        "cores": count("Core", "Socket"),
+        "sockets": count("Socket"),
+        "numa_nodes": count("Node"),
+        "l3_groups": count("L3"),
+    }
 
 
 def lscpu_fields(text: str) -> dict[str, str]:

@@ -52,6 +52,7 @@ def look(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Host:
 def describe(facts: Facts) -> Host:
     """Make the record of what a machine reports."""
     files, lscpu, topology = facts.files, facts.lscpu, facts.topology
+    cpus, cores = topology["cpus"], topology["cores"]
     model, vm = lscpu.get("Model name"), virtual_machine(facts)
     base, boost = base_mhz(files, model or ""), boost_state(files)
     microcode = re.search(r"^microcode\s*: *(\S+)$", files.get("/proc/cpuinfo", ""), re.MULTILINE)
@@ -67,21 +68,21 @@ def describe(facts: Facts) -> Host:
         partition=facts.slurm.get("SLURM_JOB_PARTITION"),
         cpu_model=model,
         sku=short_name(model or "", lscpu.get("BIOS Model name", "")),
-        sockets=topology.sockets,
-        cores=topology.cores,
-        threads=topology.cpus,
+        sockets=topology["sockets"],
+        cores=cores,
+        threads=cpus,
         usable_threads=facts.usable_cpus,
-        smt=topology.cpus > topology.cores if topology.cpus and topology.cores else None,
+        smt=cpus > cores if cpus and cores else None,
         base_mhz=base,
         top_mhz=top_mhz(files, base, boost),
         governor=_joined(_values(files, "cpufreq/scaling_governor")),
         frequency_driver=_joined(_values(files, "cpufreq/scaling_driver")),
         boost=boost,
         microcode=microcode[1] if microcode and microcode[1] not in MADE_UP_MICROCODE else None,
-        l3_groups=topology.l3_groups or len(caches) or None,
+        l3_groups=topology["l3_groups"] or len(caches) or None,
         l3_mib=sum(cache_mib) if cache_mib and len(cache_mib) == len(caches) else None,
         l3=caches,
-        numa_nodes=topology.numa_nodes or len(nodes) or None,
+        numa_nodes=topology["numa_nodes"] or len(nodes) or None,
         numa=nodes,
         memory_mib=memory.get("MemTotal"),
         memory_available_mib=memory.get("MemAvailable"),
@@ -235,7 +236,7 @@ def load(facts: Facts) -> Load:
     """What the node's CPUs did before the start. Guests' time is within user's and nice."""
     load_1min, load_5min, load_15min = facts.loads or (None, None, None)
     shares = {name: value / 100 for name, value in facts.cpu_percent.items() if not name.startswith("guest")}
-    cpus, known = facts.topology.cpus, any(shares.values())
+    cpus, known = facts.topology["cpus"], any(shares.values())
     busy_share = round(sum(shares.values()) - shares["idle"] - shares["iowait"], 4) if known else None
     busy_cpus = None if busy_share is None or not cpus else round(busy_share * cpus, 2)
     threshold = min(BUSY_CPUS, BUSY_SHARE * cpus) if cpus else None
