@@ -1,6 +1,5 @@
 """`gpd run` and `gpd throughput run` at the hands of users: a second run, Ctrl-C, kill -9, folders that are closed."""
 
-import json
 import os
 import pty
 import shutil
@@ -60,9 +59,9 @@ class Folder:
         (self.path.parent / "hold").unlink()
 
     def jobs(self) -> list[launcher.Job]:
-        asked = [sys.executable, "-S", "-E", str(launcher.LAUNCH), "jobs"]
-        done = subprocess.run(asked, env=self.environment, capture_output=True, text=True, check=True)
-        return [launcher._job(json.loads(line)) for line in done.stdout.splitlines()]
+        command = [sys.executable, "-S", "-E", str(launcher.LAUNCHER), "jobs"]
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=True)
+        return launcher.read_jobs(done.stdout)
 
     def left(self) -> list[Path]:
         """What jobs that were cut off have left, the reference aside."""
@@ -198,12 +197,12 @@ def test_ctrl_c_on_a_study_and_the_study_that_goes_on(folder: Folder) -> None:
     assert not folder.jobs()
 
 
-def test_jobs_that_wait_for_another_runs_cpus_are_told(folder: Folder, tmp_path: Path) -> None:
+def test_another_run_that_holds_cpus_is_named(folder: Folder, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     job = ["--step", "s", "--rule", "r", "--wildcards", "sample=A", "--threads", "512", "--mem-mb", "1", "--log", "log"]
     holder = subprocess.Popen(
-        [sys.executable, "-S", "-E", str(launcher.LAUNCH), "run", *job],
+        [sys.executable, "-S", "-E", str(launcher.LAUNCHER), "run", *job],
         **{"cwd": other, "env": folder.environment, "stdin": subprocess.PIPE, "text": True},
     )
     folder.started.append(holder)
@@ -215,10 +214,10 @@ def test_jobs_that_wait_for_another_runs_cpus_are_told(folder: Folder, tmp_path:
     lines = []
     for line in run.stdout:
         lines.append(line)
-        if "wait" in line:
+        if "holds CPUs" in line:
             (other / "go").touch()
     assert run.wait() == 0, lines
-    assert any(f"for CPUs that another run holds ({other})" in line for line in lines), lines
+    assert any(line.startswith(f"gpd: warning: {other}: a run is at work there") for line in lines), lines
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="takes setpriv to be denied as root")

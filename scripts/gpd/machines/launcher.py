@@ -63,8 +63,13 @@ def jobs() -> list[Job]:
 
     Jobs whose launchers were killed with them are recorded first.
     """
+    return read_jobs(_launcher("jobs"))
+
+
+def read_jobs(text: str) -> list[Job]:
+    """Read what the launcher prints of jobs: a line of JSON each."""
     found = []
-    for job in (json.loads(line) for line in _launcher("jobs").split("\n") if line):
+    for job in (json.loads(line) for line in text.split("\n") if line):
         name = " ".join([job["rule"], *job["wildcards"].values()])
         found.append(Job(name, Path(job["ledger"]).parent, job["start"] is None, job["since"]))
     return found
