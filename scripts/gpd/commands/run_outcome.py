@@ -93,7 +93,7 @@ def _exit_code(finished: workflow.Finished, well: bool, attempts: Sequence[Attem
     if failed := sum(not attempt.succeeded for attempt in last_attempts(attempts)):
         print_lines(console, [f"{counted(failed, 'job')} failed"])
         return FAILED
-    if again := snakemake_log.refused_again(finished.said):
+    if again := next((line for line in finished.said if line.startswith(snakemake_log.AGAIN)), None):
         raise GpdError(f"{again}; nothing was started: --yes makes them again, --dry-run shows each job")
     if not attempts:
         raise GpdError(finished.reason)

@@ -1,9 +1,9 @@
 """Snakemake's output, read: how far it is, what is planned, why it stopped. Pure: it looks at lines."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import islice, takewhile
 
 MOST_LINES = 20  # of a reason
 BEGUN = "Building DAG of jobs..."
@@ -96,23 +96,16 @@ def planned_rules(lines: Sequence[str]) -> frozenset[str]:
 
 def planned_jobs(lines: Sequence[str]) -> list[PlannedJob]:
     """The jobs of a dry run. No output of this workflow has a comma in its name."""
-    starts = [(found[1], number) for number, line in enumerate(lines) if (found := _STARTED.match(line))]
-    return [_planned(rule, _fields(lines, number + 1)) for rule, number in starts]
-
-
-def _planned(rule: str, fields: Mapping[str, str]) -> PlannedJob:
-    outputs = tuple(filter(None, fields.get("output", "").split(", ")))
-    memory = _MEMORY.search(fields.get("resources", ""))
-    return PlannedJob(rule, outputs, int(fields.get("threads", 1)), int(memory[1]) if memory else None)
-
-
-def _fields(lines: Sequence[str], start: int) -> dict[str, str]:
-    """The indented `name: value` lines from a line on."""
-    found: dict[str, str] = {}
-    while start < len(lines) and (field := _FIELD.match(lines[start])):
-        found[field[1]] = field[2]
-        start += 1
-    return found
+    jobs = []
+    for number, line in enumerate(lines):
+        if started := _STARTED.match(line):
+            below = takewhile(bool, map(_FIELD.match, islice(lines, number + 1, None)))
+            fields = {field[1]: field[2] for field in below if field}
+            outputs = tuple(filter(None, fields.get("output", "").split(", ")))
+            memory = _MEMORY.search(fields.get("resources", ""))
+            mem_mb = int(memory[1]) if memory else None
+            jobs.append(PlannedJob(started[1], outputs, int(fields.get("threads", 1)), mem_mb))
+    return jobs
 
 
 def reason(lines: Sequence[str]) -> list[str]:
@@ -122,11 +115,6 @@ def reason(lines: Sequence[str]) -> list[str]:
     errors = [number for number, line in enumerate(informative) if _ERROR.match(line)]
     shown = informative[errors[0] :][:MOST_LINES] if errors else informative[-MOST_LINES:]
     return [line.replace("__main__.py: error:", "snakemake: error:", 1) for line in shown]
-
-
-def refused_again(lines: Sequence[str]) -> str | None:
-    """What finished samples have that would have been made again, and why, where the workflow ended for it."""
-    return next((line for line in lines if line.startswith(AGAIN)), None)
 
 
 def plan(lines: Sequence[str]) -> list[str]:
