@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 from benches import measurements
-from benches.measurements import Measurement
+from benches.measurements import Measurement, timed
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
 sys.path.insert(0, str(SCRIPTS))
@@ -52,16 +52,8 @@ class Bench:
         return [*PYTHON, self.launcher, "run", *fixed, "--threads", str(threads), "--log", f"logs/{name}.log"]
 
     def run(self, command: list[str], text: str = "") -> tuple[float, float, float]:
-        """Run a command with a text on its stdin: wall seconds, CPU seconds, peak MiB of one process."""
-        began = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, **self.settings)
-        process.stdin.write(text.encode())
-        process.stdin.close()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            sys.exit(f"{command[0]} ended with {process.returncode}")
-        return time.perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        """Wall seconds, CPU seconds, peak MiB of one process."""
+        return timed(command, text, **self.settings)
 
     def record(self) -> dict:
         """The newest job record."""

@@ -4,11 +4,8 @@ Times are of the whole process, its start among it, and its CPU seconds, which o
 memory is its peak. `--smallest` only shows that it works: one sample.
 """
 
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,30 +13,18 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from benches import measurements  # noqa: E402
-from benches.measurements import Measurement  # noqa: E402
+from benches.measurements import Measurement, timed  # noqa: E402
 from conftest import SNAKEFILE, tiny_cohort  # noqa: E402
 
 SIZES = ((100, 4, 3), (1_000, 4, 3), (1_000, 1, 3), (5_000, 1, 1), (10_000, 1, 1))  # samples, lanes, runs
 
 
-def dry_run(folder: Path) -> tuple[float, float, float]:
-    """Wall seconds, CPU seconds, peak MiB."""
-    words = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--directory", folder]
-    words += ["--cores", "2", "--dry-run", "--quiet"]
-    start = time.perf_counter()
-    with (folder / "output.txt").open("wb") as output:
-        process = subprocess.Popen(words, stdout=output, stderr=output)
-        _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit((folder / "output.txt").read_text())
-    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-
-
 def measure(count: int, lanes: int, runs: int) -> Iterator[Measurement]:
     with tempfile.TemporaryDirectory() as folder:
         tiny_cohort(Path(folder), [f"S{number}" for number in range(count)], lanes).write()
-        wall_s, cpu_s, peak_mib = zip(*(dry_run(Path(folder)) for _ in range(runs)), strict=True)
+        words = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--directory", folder]
+        words += ["--cores", "2", "--dry-run", "--quiet"]
+        wall_s, cpu_s, peak_mib = zip(*(timed(words) for _ in range(runs)), strict=True)
     what = f"plan {count} samples x {lanes} lanes"
     yield Measurement(f"{what}: wall time, s", wall_s, decimals=1)
     yield Measurement(f"{what}: CPU seconds", cpu_s, decimals=1)

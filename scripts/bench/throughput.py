@@ -10,17 +10,14 @@ Exits with 1 when a figure is out of bounds. `--smallest` only shows that it wor
 On 2 cores a pair takes some 11 minutes with the cohort `small` and 25 with `large`: 110 minutes for 3 of each.
 """
 
-import os
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 from benches import calls, cohorts, measurements
-from benches.measurements import Measurement
+from benches.measurements import Measurement, timed
 from benches.runs import CALLS, run_bench
 
 from gpd.commands import demo
@@ -30,7 +27,7 @@ from gpd.records.run import Settings
 from gpd.records.run_spec import INDEPENDENT, SHARED
 from gpd.tables import collect
 
-BASELINE = Path(__file__).with_name("baseline.sh")
+BASELINE = ("bash", str(Path(__file__).with_name("baseline.sh")))
 # the script leaves no statistics either, so that all three ways end with the calls
 CALLS_ALONE = ("--omit-from", "samtools_stats")
 LEAST_UTILISATION, MOST_AGAINST_SCRIPT = 0.95, 1.0
@@ -62,18 +59,6 @@ class Baseline:
     folder: Path
 
 
-def baseline(*words: object) -> tuple[float, float]:
-    """Run the script; return wall seconds, and CPU seconds of all that it started. Ends the bench where it failed."""
-    began = time.monotonic()
-    process = subprocess.Popen(["bash", BASELINE, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    errors = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{BASELINE.name} {words[0]} failed:\n{errors.decode(errors='replace')}")
-    return time.monotonic() - began, usage.ru_utime + usage.ru_stime
-
-
 def make_plan(cohort: str, folder: Path, pairs: int, seed: int) -> runner.Plan:
     """Lay out the study of both modes over the pool in the folder."""
     config = yaml.safe_load((folder / "pool" / cohorts.CONFIG).read_text()) | demo.CALLING
@@ -95,7 +80,7 @@ def make_plan(cohort: str, folder: Path, pairs: int, seed: int) -> runner.Plan:
 def measure(cohort: str, folder: Path, pairs: int, seed: int) -> Iterator[Measurement]:
     """Run a cohort's pairs, the script after each shared run, and yield what they came to."""
     COHORTS[cohort].write(folder / "pool", seed)
-    baseline("prepare", folder / "pool")
+    timed([*BASELINE, "prepare", str(folder / "pool")])
     plan = make_plan(cohort, folder, pairs, seed)
     scripts: dict[int, Baseline] = {}
     with (folder / "lock").open("w") as lock:
@@ -108,14 +93,15 @@ def measure(cohort: str, folder: Path, pairs: int, seed: int) -> Iterator[Measur
             lock=lock.fileno(),
             options=CALLS_ALONE,
         )
-        single_run.prepare(setup, plan.cores, lambda *_: None)
+        specs.prepare(setup, plan.cores, lambda *_: None)
         for spec in plan.specs:
             print(f"{cohort}: {spec.name}", file=sys.stderr)
-            single_run.run(spec, setup, lambda *_: None)
+            specs.run(spec, setup, lambda *_: None)
             if spec.mode == SHARED:
                 output = folder / f"baseline-{spec.repeat}"
-                took = baseline("call", folder / "pool", output, plan.cores, BOUNDS[cohort].tiny_data)
-                scripts[spec.repeat] = Baseline(*took, output)
+                words = map(str, ("call", folder / "pool", output, plan.cores, BOUNDS[cohort].tiny_data))
+                wall_s, cpu_s, _ = timed([*BASELINE, *words])
+                scripts[spec.repeat] = Baseline(wall_s, cpu_s, output)
             for alignment in folder.rglob("*.bam"):
                 alignment.unlink()
     yield from ratios(cohort, collect.collect(plan.study.folder), scripts)

@@ -2,14 +2,18 @@
 
 import argparse
 import json
+import os
 import shlex
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterable
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from gpd.lab import provenance
 from gpd.machines import host
@@ -75,6 +79,21 @@ def machine() -> dict[str, object]:
         "os": here.os,
         "kernel": here.kernel,
     }
+
+
+def timed(command: Sequence[str | Path], text: str = "", **settings: Any) -> tuple[float, float, float]:
+    """Run a command with a text on its stdin: wall seconds, CPU seconds, peak MiB. A failure ends the bench."""
+    with tempfile.TemporaryFile() as output:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output, **settings)
+        process.stdin.write(text.encode())
+        process.stdin.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        wall_s, process.returncode = time.perf_counter() - began, os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            output.seek(0)
+            sys.exit(f"{shlex.join(map(str, command))} failed:\n{output.read().decode(errors='replace')}")
+    return wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def parser(description: str) -> argparse.ArgumentParser:
