@@ -93,10 +93,10 @@ def measure(cohort: str, folder: Path, pairs: int, seed: int) -> Iterator[Measur
             lock=lock.fileno(),
             options=CALLS_ALONE,
         )
-        specs.prepare(setup, plan.cores, lambda *_: None)
+        single_run.prepare(setup, plan.cores, lambda *_: None)
         for spec in plan.specs:
             print(f"{cohort}: {spec.name}", file=sys.stderr)
-            specs.run(spec, setup, lambda *_: None)
+            single_run.run(spec, setup, lambda *_: None)
             if spec.mode == SHARED:
                 output = folder / f"baseline-{spec.repeat}"
                 words = map(str, ("call", folder / "pool", output, plan.cores, BOUNDS[cohort].tiny_data))

@@ -16,6 +16,7 @@ from documentation import schema
 from documentation.pages import ROOT, code, page, slug, table
 from gpd import cli
 from gpd.machines.tools import read_table
+from gpd.packages import checks
 from gpd.records.study import Study
 from gpd.tables import columns
 
@@ -33,7 +34,7 @@ def pages() -> dict[str, str]:
         "make-targets": make_targets(),
         "job-records": job_records(),
         "tables": tables(),
-        "checks": checks(),
+        "checks": package_checks(),
         "profiles": profiles(),
         "tools": tools(),
     }
@@ -159,9 +160,9 @@ def tables() -> str:
     )
 
 
-def checks() -> str:
+def package_checks() -> str:
     found = [("digests", "every file is what the manifest says")]
-    found += [(check.name, check.says) for check in (package_checks.FIGURES, *package_checks.CHECKS)]
+    found += [(check.name, check.says) for check in (checks.FIGURES, *checks.CHECKS)]
     return page(
         "Checks of a results package",
         "scripts/gpd/packages/checks.py",

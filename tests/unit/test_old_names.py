@@ -98,7 +98,7 @@ def test_the_old_subcommand_checks_it(old, tmp_path):
     path.write_bytes(archive(old.members | {"manifest.json": old.manifest.to_json()}))
     ran = CliRunner().invoke(app, ["bundle", "check", str(path)])
     assert ran.exit_code == 0, ran.output
-    assert "deprecated" in ran.output
+    assert "gpd bundle is called gpd package now" in ran.output
 
 
 def test_old_values_of_a_study_file_are_read_with_a_line_that_names_the_new(tmp_path):

@@ -98,7 +98,7 @@ class Watcher:
     """
 
     begin: Callable[[RunSpec | None, str, Plan], None]
-    changed: specs.Changed
+    changed: single_run.Changed
     end: Callable[[RunSpec, Sequence[str]], None]
 
 
