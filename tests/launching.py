@@ -14,6 +14,7 @@ SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
 sys.path.insert(0, str(LAUNCH.parents[1]))
 
 from launcher.cpu_allocation import is_allocated  # noqa: E402
+from launcher.system import read_text  # noqa: E402
 
 from gpd.records import ledger_check  # noqa: E402
 from gpd.records.ledger import read_records  # noqa: E402
@@ -73,6 +74,12 @@ class Node:
         recovering = [sys.executable, "-S", "-E", LAUNCH, "jobs"]
         subprocess.run(recovering, env=self.environment, check=True, stdout=subprocess.DEVNULL, timeout=60)
         return ledger_check.check(self.ledger).problems
+
+
+def processes_of(job_id):
+    """Return the processes of a job, by the mark in their environment."""
+    mark = f"GPD_JOB={job_id}\0"
+    return [path.name for path in Path("/proc").glob("[0-9]*") if mark in read_text(f"{path}/environ")]
 
 
 def wait_until(condition, timeout_s=20.0):

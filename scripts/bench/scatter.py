@@ -1,4 +1,4 @@
-"""Measure what cutting a sample's or a cohort's steps into pieces gains, and what it costs.
+"""Measure what scattering a sample's or a cohort's steps gains, and what it costs.
 
     python scripts/bench/scatter.py [--cohorts large] [--pairs 3] [--seed 1] [--smallest]
 
@@ -35,7 +35,7 @@ class Part:
     samples: int
     calling: str
     before: str
-    cut: str
+    scattered: str
     least_gain: float
     most_cpu: float | None = None
 
@@ -45,7 +45,7 @@ AFTER_MAPPING = Part(
     samples=1,
     calling="per_sample",
     before="results/map_and_sort/{sample}/{unit}.bam results/map_and_sort/{sample}/{unit}.bam.bai",
-    cut="haplotype_caller",
+    scattered="haplotype_caller",
     least_gain=1.8,
     most_cpu=1.08,
 )
@@ -54,7 +54,7 @@ JOINT = Part(
     samples=4,
     calling="joint",
     before="results/haplotype_caller/{sample}.g.vcf.gz results/haplotype_caller/{sample}.g.vcf.gz.tbi",
-    cut="genotype_interval",
+    scattered="genotype_interval",
     least_gain=1.7,
 )
 
@@ -71,16 +71,16 @@ def measure(part: Part, source: Source, folder: Path, pairs: int) -> Iterator[Me
         runs.append({name: runner.go_on(folder / "before", folder / name, **SETTINGS[name]) for name in order})
     gains = tuple(pair["none"].makespan_s / pair["auto"].makespan_s for pair in runs)
     costs = tuple(pair["auto"].cpu_s / pair["none"].cpu_s for pair in runs)
-    yield Measurement(f"{title}: times shorter in pieces", gains, least=part.least_gain)
-    yield Measurement(f"{title}: CPU seconds in pieces", costs, most=part.most_cpu)
+    yield Measurement(f"{title}: times shorter in shards", gains, least=part.least_gain)
+    yield Measurement(f"{title}: CPU seconds in shards", costs, most=part.most_cpu)
     for name in SETTINGS:
-        what = f"scatter: {name}: {part.cut} in {runs[0][name].pieces(part.cut)}, wall time, s"
+        what = f"scatter: {name}: {part.scattered} in {runs[0][name].shards(part.scattered)}, wall time, s"
         yield Measurement(what, tuple(pair[name].makespan_s for pair in runs), decimals=1)
         yield Measurement(f"scatter: {name}: CPU seconds", tuple(pair[name].cpu_s for pair in runs), decimals=1)
     found = calls.Difference()
     for path in runner.calls:
         found.update(calls.compare(folder / "none" / path, folder / "auto" / path))
-    what = f"calls in pieces that differ from the {found['records']:,} in one"
+    what = f"calls in shards that differ from the {found['records']:,} in one"
     yield Measurement(what, (found.in_results,), most=0, decimals=0, of_results=True)
 
 

@@ -32,13 +32,13 @@ class Sample:
     begun: bool = False
 
     def held(self) -> int:
-        """Bytes of its outputs, with the pieces of those that are being made."""
+        """Bytes of its outputs, with the shards of those that are being made."""
         return sum(map(_bytes, self.outputs)) + sum(map(_bytes, self._pieces()))
 
     def _pieces(self) -> Iterator[str]:
         for path in self.outputs:
             with suppress(OSError):
-                yield from (entry.path for entry in os.scandir(f"{path}.pieces"))
+                yield from (entry.path for entry in os.scandir(f"{path}.shards"))
 
     def lacks(self, left: Iterable[Any], one_disk: bool) -> tuple[int, int]:
         """Bytes that it will still take of the disk of results and of that of temporary files, with these jobs left.

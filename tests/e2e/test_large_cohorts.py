@@ -131,6 +131,6 @@ def test_a_large_cohort_is_genotyped_by_gatk_3(tmp_path, given):
     subprocess.run(["tabix", "-p", "vcf", vcf], check=True)
     called = "results/haplotype_caller/{}.g.vcf.gz"
     enlarge(cohort, {called: vcf, f"{called}.tbi": Path(f"{vcf}.tbi")})
-    fail(cohort, "results/genotype_gvcfs/cohort.vcf.gz", "reference", "stretches", "genotype_gvcfs")
+    fail(cohort, "results/genotype_gvcfs/cohort.vcf.gz", "reference", "n_free_intervals", "genotype_gvcfs")
     words = given.read_text().split("\n")
     assert [word for word in words if "haplotype_caller" in word] == [called.format(sample) for sample in SAMPLES]

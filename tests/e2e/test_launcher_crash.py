@@ -13,10 +13,10 @@ import time
 
 import jsonschema
 import pytest
-from launcher.journal import haunted_cpus, read_notes, survivors
+from launcher.journal import read_notes
 from launcher.processes import children, descendants
 from launcher.system import read_text
-from launching import LAUNCH, SCHEMA, wait_until
+from launching import LAUNCH, SCHEMA, processes_of, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -49,14 +49,9 @@ def family(wrapper):
     return dict(zip((*VICTIMS, "child"), pids, strict=True))
 
 
-def is_kept(node):
-    """Tell whether a new launcher would find the job's CPUs taken."""
-    return bool(node.allocated()) or bool(haunted_cpus(str(node.runtime)))
-
-
-# The tool closes all that it inherits when it starts its child, as Java and Python do; nobody heeds SIGTERM, nor the
-# SIGHUP that the kernel sends to a stopped process group when the last process that could continue it dies.
-TOOL = 'import subprocess; subprocess.run(["bash", "-c", "sleep 60; true"], close_fds=True)'
+# Nobody heeds SIGTERM, nor the SIGHUP that the kernel sends to a stopped process group when the last process that could
+# continue it dies.
+TOOL = 'import subprocess; subprocess.run(["bash", "-c", "sleep 60; true"], close_fds=False)'
 STUBBORN = f"trap '' TERM HUP; {sys.executable} -S -E -c '{TOOL}'; true"
 
 
@@ -68,13 +63,13 @@ def test_any_order_of_kills(node, order):
     for role in order:
         kill(pids[role])
         time.sleep(0.02)
-        if survivors(job_id):
-            assert is_kept(node), f"CPUs free after {role} was killed, while {survivors(job_id)} run"
-    for pid in survivors(job_id):
+        if processes_of(job_id):
+            assert node.allocated(), f"CPUs free after {role} was killed, while {processes_of(job_id)} run"
+    for pid in processes_of(job_id):
         kill(int(pid))
     wrapper.wait(timeout=30)
     wrapper.stderr.close()
-    wait_until(lambda: not is_kept(node))
+    wait_until(lambda: not node.allocated())
     assert node.run("true", name="next")[0] == 0, "the next job gets its CPU"
     records = {record["wildcards"]["sample"]: record for record in node.records()}
     assert len(node.records()) == 2, "one line for each"
@@ -123,7 +118,7 @@ def test_a_writer_killed_just_after_it_wrote_is_not_repeated(node):
         kill(pid)
     wrapper.communicate()
     kept = journal.read_bytes()
-    wait_until(lambda: not [kill(int(pid)) for pid in survivors(job_id)])  # also what was just being started
+    wait_until(lambda: not [kill(int(pid)) for pid in processes_of(job_id)])  # also what was just being started
     assert node.run("true", name="second")[0] == 0
     assert [record["cause"] for record in node.records()] == ["killed", None]
     journal.write_bytes(kept)
@@ -148,33 +143,6 @@ def test_a_retry_waits_for_the_attempt_before(node):
     first.stderr.close()
     causes = {r["attempt"]: r["message"] for r in node.records() if r["wildcards"]["sample"] == "a"}
     assert causes == {1: "the launcher was killed", 2: None}
-
-
-def test_a_survivor_keeps_its_cpus(node):
-    """All but a process without any inherited descriptor is killed at once: its CPU is not given away."""
-    wrapper = node.start(STUBBORN, threads=len(CPUS))
-    pids = wait_until(lambda: family(wrapper.pid))
-    (job_id,) = job_ids(node)
-    for role in VICTIMS:
-        os.kill(pids[role], signal.SIGSTOP)
-    for role in VICTIMS:
-        kill(pids[role])
-    wrapper.communicate()
-    wait_until(lambda: not node.allocated())
-    assert survivors(job_id)
-    following = node.start("true", name="next")
-    retry = node.start("true", name="a", threads=1000)
-    time.sleep(1.5)
-    assert following.poll() is None, "it waits for the survivor"
-    for pid in survivors(job_id):
-        kill(int(pid))
-    for waiting in (following, retry):
-        assert waiting.wait(timeout=30) == 0
-        waiting.stderr.close()
-    assert node.run("true", name="third")[0] == 0
-    lost = next(record for record in node.records() if record["wildcards"]["sample"] == "a" and record["cause"])
-    assert (lost["cause"], lost["exit_code"], lost["end"]) == ("killed", None, None)
-    jsonschema.validate(lost, json.loads(SCHEMA.read_text()))
 
 
 def test_killed_while_it_waits(node):
@@ -246,7 +214,7 @@ def test_the_job_ends_with_who_asked_for_it(node, victim):
     names = {"snakemake": "Snakemake", "bash": "the shell that ran the launcher"}
     assert record["cause"] == "killed"
     assert re.fullmatch(rf"{names[victim]} \(PID \d+\) is gone", record["message"])
-    wait_until(lambda: not is_kept(node))
+    wait_until(lambda: not node.allocated())
 
 
 def test_two_runs_share_the_cpus(node):

@@ -1,4 +1,4 @@
-"""The germline pipeline in pieces, with the real tools: its results are those of the whole."""
+"""The germline pipeline in shards, with the real tools: its results are those of the whole."""
 
 import json
 import re
@@ -42,14 +42,14 @@ def again(source: Path, folder: Path, first: str, **settings: object) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("pieces") / "whole"
+    folder = tmp_path_factory.mktemp("scattered") / "whole"
     options = ["--samples", "2", "--length", "180000", "--coverage", "12", "--gaps-every", "50000"]
     subprocess.run([sys.executable, SIMULATOR, "--output", folder, *options], check=True, capture_output=True)
     return run(folder, scatter="none", joint_intervals=1)
 
 
 @pytest.fixture(scope="module")
-def pieces(whole) -> Path:
+def scattered(whole) -> Path:
     return again(whole, whole.with_name("a folder with 'quotes'"), "base_recalibrator", scatter=2, joint_intervals=2)
 
 
@@ -74,23 +74,23 @@ def shards(folder: Path, rule: str, sample: str | None = None) -> set[str | None
 
 
 @pytest.mark.parametrize("rule", SCATTERED)
-def test_each_step_ran_in_pieces(whole, pieces, rule):
+def test_each_step_ran_in_shards(whole, scattered, rule):
     assert shards(whole, rule) == {None}
-    assert shards(pieces, rule) - {None} == {"1/2", "2/2", "gather"}
+    assert shards(scattered, rule) - {None} == {"1/2", "2/2", "gather"}
 
 
 @pytest.mark.parametrize("rule", BY_INTERVAL)
-def test_the_cohort_was_called_by_interval(pieces, rule):
-    lines = map(json.loads, (pieces / "ledger.jsonl").read_text().splitlines())
+def test_the_cohort_was_called_by_interval(scattered, rule):
+    lines = map(json.loads, (scattered / "ledger.jsonl").read_text().splitlines())
     wildcards = [record["wildcards"] for record in lines if record["rule"] == rule]
     assert {"interval": "1of2"} in wildcards
     assert {"interval": "2of2"} in wildcards
 
 
 @pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
-def test_recalibration_counts_each_base_once(whole, pieces, sample):
-    """Means of reported qualities are sums over pieces, so their fourth decimal may be another."""
-    texts = [(folder / f"results/base_recalibrator/{sample}.table").read_text() for folder in (whole, pieces)]
+def test_recalibration_counts_each_base_once(whole, scattered, sample):
+    """Means of reported qualities are sums over shards, so their fourth decimal may be another."""
+    texts = [(folder / f"results/base_recalibrator/{sample}.table").read_text() for folder in (whole, scattered)]
     found = [[re.split(r"(-?\d+\.\d+)", line) for line in text.splitlines()] for text in texts]
     assert [line[::2] for line in found[0]] == [line[::2] for line in found[1]]
     numbers = [[float(number) for line in lines for number in line[1::2]] for lines in found]
@@ -99,24 +99,24 @@ def test_recalibration_counts_each_base_once(whole, pieces, sample):
 
 
 @pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
-def test_alignments_are_those_of_the_whole_read_by_read(whole, pieces, sample):
+def test_alignments_are_those_of_the_whole_read_by_read(whole, scattered, sample):
     name = f"results/base_recalibration/{sample}.bam"
-    found = [said("samtools", "view", folder / name) for folder in (whole, pieces)]
+    found = [said("samtools", "view", folder / name) for folder in (whole, scattered)]
     assert len(found[0]) > 10_000
     assert any("\t*\t0\t0\t*\t" in line for line in found[0]), "some reads have no place"
     assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
-def test_gvcfs_are_those_of_the_whole_to_the_byte_but_for_the_command_line(whole, pieces, sample):
-    """Blocks without coverage span the gaps that are cut, and are whole again."""
+def test_gvcfs_are_those_of_the_whole_to_the_byte_but_for_the_command_line(whole, scattered, sample):
+    """Blocks without coverage span the borders of shards, and are whole again."""
     name = Path("results") / "haplotype_caller" / f"{sample}.g.vcf.gz"
-    assert digests.vcf_body_digest(pieces / name) == digests.vcf_body_digest(whole / name)
+    assert digests.vcf_body_digest(scattered / name) == digests.vcf_body_digest(whole / name)
 
 
-def test_calls_in_pieces_are_those_of_the_whole_but_for_drawn_numbers(whole, pieces):
-    """Above 35 GATK draws QD at random, from a sequence that starts anew in each piece."""
-    found = [records(folder, "hard_filter/cohort.vcf.gz") for folder in (whole, pieces)]
+def test_calls_in_shards_are_those_of_the_whole_but_for_drawn_numbers(whole, scattered):
+    """Above 35 GATK draws QD at random, from a sequence that starts anew in each shard."""
+    found = [records(folder, "hard_filter/cohort.vcf.gz") for folder in (whole, scattered)]
     assert len(found[0]) > 300
     assert [QD.sub("", line) for line in found[0]] == [QD.sub("", line) for line in found[1]]
     odd = [pair for pair in zip(*found, strict=True) if pair[0] != pair[1]]
@@ -124,17 +124,17 @@ def test_calls_in_pieces_are_those_of_the_whole_but_for_drawn_numbers(whole, pie
 
 
 @pytest.mark.long
-def test_cut_anywhere_nearly_all_calls_stay(whole, anywhere, figure):
+def test_split_anywhere_nearly_all_calls_stay(whole, anywhere, figure):
     assert shards(anywhere, "haplotype_caller") - {None} == {"1/4", "2/4", "3/4", "4/4", "gather"}
     columns = ("%CHROM", "%POS", "%REF", "%ALT", "%FILTER")
     before, after = (set(records(folder, "hard_filter/cohort.vcf.gz", *columns)) for folder in (whole, anywhere))
-    figure(f"cut anywhere into 4 pieces: {len(before ^ after)} of {len(before)} calls differ")
+    figure(f"split anywhere into 4 shards: {len(before ^ after)} of {len(before)} calls differ")
     assert len(before ^ after) <= 0.01 * len(before)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
-def test_gvcfs_cut_anywhere_cover_the_genome_once(anywhere, sample):
+def test_gvcfs_split_anywhere_cover_the_genome_once(anywhere, sample):
     spans = said(
         "bcftools",
         "query",
@@ -150,5 +150,5 @@ def test_gvcfs_cut_anywhere_cover_the_genome_once(anywhere, sample):
     assert covered == CONTIGS
 
 
-def test_nothing_of_the_pieces_is_left(pieces):
-    assert not list((pieces / "results").rglob("*.pieces"))
+def test_nothing_of_the_shards_is_left(scattered):
+    assert not list((scattered / "results").rglob("*.shards"))

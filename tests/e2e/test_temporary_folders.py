@@ -8,13 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from launcher.journal import survivors
 from launcher.processes import children, descendants
 from launcher.scratch import make_folder
 from launcher.system import LauncherError, read_text
-from launching import Node, wait_until
+from launching import Node, processes_of, wait_until
 from test_interrupted_runs import Folder, folder  # noqa: F401 (a fixture)
-from test_scatter import PIECE, Step
+from test_scatter import SHARD, Step
 
 pytestmark = pytest.mark.e2e
 
@@ -124,9 +123,9 @@ def test_where_all_are_killed_the_next_job_removes_it_and_not_before_the_tool_is
     assert node.run("true", name="next")[0] == 0
     assert left(temporary) == [name], "its tool is at work"
     assert (temporary / name / "sambamba-pid1/deep/chunk").exists()
-    for pid in survivors(job_id):
+    for pid in processes_of(job_id):
         os.kill(int(pid), signal.SIGKILL)
-    wait_until(lambda: not survivors(job_id))
+    wait_until(lambda: not processes_of(job_id))
     assert node.run("true", name="third")[0] == 0
     assert left(temporary) == []
 
@@ -145,8 +144,8 @@ def test_one_that_is_ended_while_it_waits_for_cpus_leaves_nothing(temporary: Pat
     assert left(temporary) == []
 
 
-def test_each_piece_of_a_step_has_its_own(temporary: Path, node: Node) -> None:
-    code, said, _ = Step(node).run(3, f'{LEAVES}echo "$TMPDIR" >> seen; {PIECE}', finish='echo "$TMPDIR" >> seen')
+def test_each_shard_of_a_step_has_its_own(temporary: Path, node: Node) -> None:
+    code, said, _ = Step(node).run(3, f'{LEAVES}echo "$TMPDIR" >> seen; {SHARD}', finish='echo "$TMPDIR" >> seen')
     assert (code, said) == (0, "")
     assert len(set((node.folder / "seen").read_text().splitlines())) == 4
     assert left(temporary) == []

@@ -52,7 +52,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "duplicates": ("samtools", {"map_and_sort"}),
         "known_sites": (["known.vcf", "other.vcf"], {"indexed_vcf"}),
         "known_indels": (["other.vcf"], {"indexed_vcf"}),
-        "intervals": ("regions.bed", {"stretches"}),
+        "intervals": ("regions.bed", {"n_free_intervals"}),
         "ploidy_regions": ("once.bed", {"haplotype_caller"}),
         "gatk": ("gatk3", {"base_recalibrator"}),
         "realigner": ("gatk3", {"realigner_targets"}),
@@ -66,7 +66,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     "bam": {"bam_input": ("remap", {"bwa_alt", "bwa_index"})},
     "joint": {
         "leave_out": (["S2"], {"sample_map", "mapping_rates_files"}),
-        "intervals": ("others.bed", {"stretches"}),
+        "intervals": ("others.bed", {"n_free_intervals"}),
         "calling": ("per_sample", {"genotype_gvcfs"}),
         "joint_intervals": (2, {"joint_intervals"}),
         "filter": ("hard", {"hard_filter_interval"}),
@@ -317,7 +317,7 @@ def test_an_edited_file_of_intervals_is_called_anew_and_other_threads_and_memory
     memory = ("--set-resources", "haplotype_caller:mem_mb=9000", "genotype_interval:mem_mb=9000")
     assert due(cohort.snakemake("--dry-run", *threads, *memory)) == set()
     (tmp_path / "regions.bed").write_text("chr1\t0\t500\n")
-    assert {job.partition(" ")[0] for job in due(cohort.snakemake("--dry-run"))} == {"stretches"}
+    assert {job.partition(" ")[0] for job in due(cohort.snakemake("--dry-run"))} == {"n_free_intervals"}
 
 
 def test_an_index_that_appears_beside_known_sites_makes_nothing_again(tmp_path: Path) -> None:

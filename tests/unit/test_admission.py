@@ -162,13 +162,13 @@ def test_temporary_files_elsewhere_count_apart(run, monkeypatch):
     assert of.select() == ["S1", "S2"]
 
 
-def test_pieces_of_a_step_count_as_what_its_sample_holds(run):
+def test_shards_of_a_step_count_as_what_its_sample_holds(run):
     of = run(["S1"], 1000 * KB)
     of.select()
     (sample,) = of.scheduler.samples.values()
     before = sample.held()
-    (of.folder / "map_and_sort-S1.pieces").mkdir()
-    (of.folder / "map_and_sort-S1.pieces" / "1.bam").write_bytes(bytes(40_960))
+    (of.folder / "map_and_sort-S1.shards").mkdir()
+    (of.folder / "map_and_sort-S1.shards" / "1.bam").write_bytes(bytes(40_960))
     assert sample.held() - before == 40_960
 
 

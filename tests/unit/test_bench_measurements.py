@@ -1,4 +1,4 @@
-"""Measurements and runs of benches: medians, bounds, how long a run took and in how many pieces."""
+"""Measurements and runs of benches: medians, bounds, how long a run took and in how many shards."""
 
 import sys
 from datetime import UTC, datetime, timedelta
@@ -57,11 +57,11 @@ def test_a_run_lasts_from_its_first_job_s_start_to_the_last_one_s_end() -> None:
     assert run.makespan_s == 9
 
 
-def test_pieces_are_counted_a_job() -> None:
+def test_shards_are_counted_a_job() -> None:
     whole = [job("haplotype_caller", sample, 0, 1) for sample in "AB"]
-    assert Run(tuple(whole), 0).pieces("haplotype_caller") == 1
-    cut = [job("haplotype_caller", "A", 0, 1, f"{piece}/3") for piece in (1, 2, 3)]
+    assert Run(tuple(whole), 0).shards("haplotype_caller") == 1
+    scattered = [job("haplotype_caller", "A", 0, 1, f"{shard}/3") for shard in (1, 2, 3)]
     gathered = job("haplotype_caller", "A", 1, 2, "gather")
     again = job("haplotype_caller", "A", 0, 1, "2/3")
     other = job("base_recalibration", "A", 0, 1, "7/8")
-    assert Run((*whole, *cut, gathered, again, other), 0).pieces("haplotype_caller") == 3
+    assert Run((*whole, *scattered, gathered, again, other), 0).shards("haplotype_caller") == 3

@@ -83,16 +83,16 @@ def test_cpu_lists(cpus):
     assert topology.parse_cpus(topology.format_cpus(cpus)) == cpus
 
 
-def test_slots():
-    def slots(name, width, policy="compact", boundary="l3", smt=False):
-        return [topology.format_cpus(cpus) for cpus in allocate.slots(CORES[name], width, policy, boundary, smt)]
+def test_cpu_sets():
+    def cpu_sets(name, threads, policy="compact", boundary="l3", smt=False):
+        return [topology.format_cpus(cpus) for cpus in allocate.cpu_sets(CORES[name], threads, policy, boundary, smt)]
 
-    assert slots("epyc-2x64", 8)[:3] == ["0-7", "8-15", "16-23"]
-    assert slots("epyc-2x64", 8, "scatter")[:3] == ["0-7", "64-71", "16-23"]
-    assert slots("epyc-2x64", 4, "scatter", "socket")[0] == "0,8,16,24"
-    assert slots("epyc-2x64", 8, smt=True)[0] == "0-3,128-131"
-    assert slots("xeon-2x32-4numa", 16) == ["0-15", "16-31", "32-47", "48-63"]
-    assert slots("smt-24", 30) == ["0-47"], "wider than the cores: all hyperthreads"
+    assert cpu_sets("epyc-2x64", 8)[:3] == ["0-7", "8-15", "16-23"]
+    assert cpu_sets("epyc-2x64", 8, "scatter")[:3] == ["0-7", "64-71", "16-23"]
+    assert cpu_sets("epyc-2x64", 4, "scatter", "socket")[0] == "0,8,16,24"
+    assert cpu_sets("epyc-2x64", 8, smt=True)[0] == "0-3,128-131"
+    assert cpu_sets("xeon-2x32-4numa", 16) == ["0-15", "16-31", "32-47", "48-63"]
+    assert cpu_sets("smt-24", 30) == ["0-47"], "wider than the cores: all hyperthreads"
 
 
 # --------------------------------------------------------------------------------- random sequences of allocations

@@ -181,7 +181,7 @@ def test_the_lab_asks_the_launcher():
 @pytest.mark.parametrize(("smt", "threads"), [(False, 128), (True, 256)])
 def test_with_smt_hyperthreads_count(smt, threads, monkeypatch):
     layout = launcher._topology(Policy(1, "compact", "l3", smt), TOPOLOGIES / "epyc-2x64.xml")
-    assert layout["units"] == len(layout["slots"]) == threads
+    assert layout["threads_at_once"] == len(layout["cpu_sets"]) == threads
     monkeypatch.setattr(launcher, "_launcher", lambda *words, **named: json.dumps(layout))
     assert launcher.usable_cores(smt) == threads
 

@@ -5,7 +5,6 @@ import fcntl
 import os
 import secrets
 import subprocess
-from ast import literal_eval
 from types import SimpleNamespace
 
 import pytest
@@ -19,7 +18,7 @@ JOB = secrets.token_hex(8)
 def told(**changed):
     """What another launcher says of itself."""
     record = {"id": JOB, "attempt": 1, "rule": "rule", "host": "h", "node": "n2", "slurm_job_id": None, "pid": 1}
-    return repr({"record": record | changed}) + "\n"
+    return repr(record | changed) + "\n"
 
 
 HOSTILE = {
@@ -28,8 +27,8 @@ HOSTILE = {
     "torn": "{'record': {'id'",
     "no dictionary": "[1, 2]",
     "a call": "__import__('os').getcwd()",
-    "no record": "{'record': 1}",
-    "no job": repr(literal_eval(told()) | {"record": {}}),
+    "another type": "{'id': 1}",
+    "no job": repr({"id": JOB}),
     "nothing": "",
 }
 
@@ -50,7 +49,7 @@ def test_a_file_that_no_launcher_wrote_names_none(text):
 )
 def test_what_ends_another_launcher(monkeypatch, own, changed, how):
     monkeypatch.setattr(output_lock, "slurm_job_id", lambda: own)
-    words = output_lock.in_words(output_lock.read_owner(told(**changed)))
+    words = output_lock.waits_for(output_lock.read_owner(told(**changed)))
     assert words.endswith(f"which makes the same outputs: {how}")
 
 
@@ -119,7 +118,7 @@ def test_the_file_says_who_is_at_work_and_goes_with_the_job(attempt, tmp_path, m
     monkeypatch.setattr(output_lock.fcntl, "flock", flock)
     lock = OutputLock(attempt)
     lock.claim()
-    assert output_lock.read_owner((tmp_path / "a.log.owner").read_text())["record"] == attempt.record
+    assert output_lock.read_owner((tmp_path / "a.log.owner").read_text()) == attempt.record
     lock.release(0)
     assert not (tmp_path / "a.log.owner").exists()
 

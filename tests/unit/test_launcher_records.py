@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from launcher import attempt as attempts
-from launcher import diagnose, files, ledger, measure
+from launcher import diagnose, files, ledger, measure, node
 from launcher import wrapper as job
 from launcher.attempt import Attempt
 from launcher.journal import Journal
@@ -28,7 +28,7 @@ def load(*cpus, seconds=10, ours_s=0.0, width=1):
         cpu: tuple(5 + round(seconds * sum(share * PER_S[kind][i] for kind, share in what.items())) for i in range(3))
         for cpu, what in enumerate(cpus)
     }
-    return measure.foreign_load(before, after, ours_s, seconds, width)
+    return measure.contention(before, after, ours_s, seconds, width)
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +67,7 @@ def test_jobs_too_short_to_tell():
 def test_a_container_that_shows_other_cpus_tells_nothing():
     """lxcfs numbers CPUs anew; gVisor shows zeros."""
     assert measure.cpu_times({10**6}) == {10**6: (0, 0, 0)}
-    assert measure.foreign_load({7: (0, 0, 0)}, {7: (0, 0, 0)}, 1.0, 10.0, 1) == {}
+    assert measure.contention({7: (0, 0, 0)}, {7: (0, 0, 0)}, 1.0, 10.0, 1) == {}
     assert measure.cpu_times(None) == {}
 
 
@@ -243,8 +243,13 @@ def test_signals_are_read_from_exit_codes():
 RUNNING = "JobId=7 JobName=x JobState=RUNNING Reason=None TimeLimit=00:10:00"
 
 
+def slurm_shows(monkeypatch, shown):
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr(node, "ask_slurm", lambda command, timeout_s: shown)
+
+
 @pytest.mark.parametrize(
-    ("told", "cause", "message"),
+    ("shown", "cause", "message"),
     [
         ("JobId=7 JobState=COMPLETING Reason=TimeLimit TimeLimit=00:01:00", "timed_out", "time limit, 00:01:00,"),
         ("JobId=7 JobState=TIMEOUT Reason=TimeLimit TimeLimit=00:01:00", "timed_out", "time limit, 00:01:00,"),
@@ -254,17 +259,15 @@ RUNNING = "JobId=7 JobName=x JobState=RUNNING Reason=None TimeLimit=00:10:00"
         ("", "killed", "SIGTERM to the launcher"),
     ],
 )
-def test_slurm_knows_why_it_ended_a_job(monkeypatch, tmp_path, told, cause, message):
-    monkeypatch.setattr(diagnose, "ask_slurm", lambda: told)
+def test_slurm_knows_why_it_ended_a_job(monkeypatch, tmp_path, shown, cause, message):
+    slurm_shows(monkeypatch, shown)
     found = diagnose.diagnose(143, "SIGTERM to the launcher", settings(tmp_path, ""), (0, 0))
     assert found[0] == cause
     assert message in found[1]
 
 
 def test_slurm_knows_why_it_ended_a_job_that_waited(monkeypatch):
-    monkeypatch.setattr(
-        diagnose, "ask_slurm", lambda: "JobId=7 JobState=COMPLETING Reason=TimeLimit TimeLimit=00:01:00"
-    )
+    slurm_shows(monkeypatch, "JobId=7 JobState=COMPLETING Reason=TimeLimit TimeLimit=00:01:00")
     ended = []
     attempt = SimpleNamespace(
         record={}, requester=SimpleNamespace(gone=lambda: None), finish=lambda *told: ended.extend(told)
@@ -275,16 +278,16 @@ def test_slurm_knows_why_it_ended_a_job_that_waited(monkeypatch):
 
 
 def test_slurm_is_asked_where_something_was_killed_alone(monkeypatch, tmp_path):
-    monkeypatch.setattr(diagnose, "ask_slurm", lambda: pytest.fail("the tool says itself what was wrong"))
+    monkeypatch.setattr(diagnose, "by_slurm", lambda: pytest.fail("the tool says itself what was wrong"))
     assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), (0, 0))[0] == "tool_error"
 
 
 def test_a_slurm_that_does_not_answer_is_no_reason_to_fail(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    assert diagnose.ask_slurm() == ""
+    assert diagnose.by_slurm() is None
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    assert diagnose.ask_slurm() == ""
+    assert diagnose.by_slurm() is None
 
 
 def test_a_job_that_was_killed_with_its_launcher_near_its_memory():

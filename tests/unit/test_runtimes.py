@@ -20,12 +20,12 @@ def published() -> Iterator[tuple[str, float, int]]:
             yield STEPS[row["step"]], float(row["hours"]), int(row["cores_used"])
 
 
-@pytest.mark.parametrize("spread_over", ["threads", "pieces", "one"])
-@pytest.mark.parametrize("pieces", [True, False])
-def test_minutes_are_what_is_fixed_and_twice_what_the_reads_take(spread_over, pieces):
+@pytest.mark.parametrize("spread_over", ["threads", "shards", "one"])
+@pytest.mark.parametrize("scatters", [True, False])
+def test_minutes_are_what_is_fixed_and_twice_what_the_reads_take(spread_over, scatters):
     row = runtimes.Row(60, 600, spread_over)
-    shared = spread_over == "threads" or (spread_over == "pieces" and pieces)
-    assert row.runtime(3, 4, pieces) == 60 + 2 * 600 * 3 / 60 / (4 if shared else 1)
+    shared = spread_over == "threads" or (spread_over == "shards" and scatters)
+    assert row.runtime(3, 4, scatters) == 60 + 2 * 600 * 3 / 60 / (4 if shared else 1)
 
 
 def test_the_slowest_published_step_has_twice_its_time():
@@ -43,7 +43,7 @@ def test_the_slowest_published_step_has_twice_its_time():
 def test_alternatives_of_tools_have_rows_of_their_own():
     third, fourth = (runtimes.read(TABLE, {gatk})["haplotype_caller"] for gatk in ("gatk3", "gatk4"))
     assert third.spread_over == "threads"
-    assert fourth.spread_over == "pieces"
+    assert fourth.spread_over == "shards"
 
 
 def test_each_row_says_where_it_comes_from():

@@ -9,7 +9,6 @@ from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 from launcher import files
-from launcher import network_files as shared
 
 LOCAL = "29 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
 
@@ -40,15 +39,15 @@ def made(tmp_path):
     ("kind", "expected"), [("nfs4", 3.0), ("lustre", 3.0), ("fuse.glusterfs", 3.0), ("xfs", 0.0), ("fuse.ntfs", 0.0)]
 )
 def test_sizes_of_files_and_folders_on_network_file_systems(mounted, made, kind, expected):
-    assert shared.shared_mib(made, mounted(kind)) == expected
+    assert files.shared_mib(made, mounted(kind)) == expected
 
 
 def test_an_output_that_a_failed_job_did_not_leave_has_no_size(mounted, made, tmp_path):
-    assert shared.shared_mib([*made, tmp_path / "none.bam"], mounted("nfs4")) == 3.0
+    assert files.shared_mib([*made, tmp_path / "none.bam"], mounted("nfs4")) == 3.0
 
 
 def test_where_the_kernel_tells_no_mounts_nothing_is_known(made, tmp_path):
-    assert shared.shared_mib(made, tmp_path / "none") is None
+    assert files.shared_mib(made, tmp_path / "none") is None
 
 
 def test_which_part_of_its_inputs_a_piece_reads_is_not_known(made):

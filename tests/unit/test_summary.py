@@ -141,7 +141,7 @@ def test_the_last_attempt_says_what_came_of_a_job():
 
 
 @pytest.mark.parametrize(
-    ("pieces", "told"),
+    ("shards", "told"),
     [
         ("1/2+ 2/2+ gather+", "gather+"),
         ("1/2- 2/2+", "1/2-"),
@@ -153,14 +153,14 @@ def test_the_last_attempt_says_what_came_of_a_job():
         ("1/2+ 2/2+", "2/2+"),
     ],
 )
-def test_a_piece_that_succeeds_mends_no_other(pieces, told):
-    """Each word: the piece, and whether it succeeded."""
+def test_a_shard_that_succeeds_mends_no_other(shards, told):
+    """Each word: the shard, and whether it succeeded."""
 
     def of(word: str) -> Attempt:
         shard = None if word.startswith("whole") else word[:-1]
         return replace(attempt("map", "A", 0, 1, exit_code=int(word.endswith("-"))), shard=shard)
 
-    assert last_attempts(map(of, pieces.split())) == [of(told)]
+    assert last_attempts(map(of, shards.split())) == [of(told)]
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"schema": 99}', '{"schema": 1}'])

@@ -153,7 +153,7 @@ def test_on_one_machine_jobs_ask_for_no_time(cohort):
 
 
 @pytest.mark.deep
-def test_pieces_have_the_memory_that_slurm_gives_by_the_cpu(cohort):
+def test_shards_have_the_memory_that_slurm_gives_by_the_cpu(cohort):
     """Snakemake tells a job's own Snakemake what the job asked for: here, as with --mem-per-cpu."""
     cpus = min(2, len(os.sched_getaffinity(0)))
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--resources", "mem_mb=8000", "mem_mb_per_cpu=6000")
@@ -353,11 +353,11 @@ def test_a_group_is_refused_for_the_time_of_all_its_jobs(tmp_path, cluster, any_
 def test_a_later_attempt_has_no_more_time_than_its_partition_gives(tmp_path, cluster, any_disk):
     cluster(16, 64000, time="3-00:00:00")
     third = ("--attempt", "3")
-    jobs = jobs_of(plan(genomes(tmp_path / "cohort", 1, 93), *third, "--set-resources", "stretches:runtime=9"))
+    jobs = jobs_of(plan(genomes(tmp_path / "cohort", 1, 93), *third, "--set-resources", "n_free_intervals:runtime=9"))
     minutes = {job.rule: job.minutes for job in jobs}
     assert minutes["map_and_sort"] == 3 * 1440
     assert minutes["haplotype_caller"] == 3 * 1145
-    assert minutes["stretches"] == 9
+    assert minutes["n_free_intervals"] == 9
     assert minutes["base_recalibration"] == 3 * 138
     cluster(16, 64000, time="20:00:00")
     jobs = jobs_of(plan(genomes(tmp_path / "again", 1, 93), *third, "--cores", "16"))

@@ -78,11 +78,11 @@ def gatk3_commands(cohort: Cohort, program: str = "gatk3") -> dict[str, list[lis
 
 
 def as_whole(words: list[str], options: list[str]) -> list[str]:
-    """The words of a command as they are where its step is run whole, not in pieces."""
+    """The words of a command as they are where its step is run whole, not scattered."""
     given = dict(itertools.pairwise(options))
     whole = [word.partition("=")[2] for word in options if word.startswith("--intervals=")]
     variables = {
-        "$piece": [given.get("--piece")],
+        "$shard": [given.get("--whole")],
         "$GPD_THREADS": [given["--threads"]],
         "${regions[@]}": ["-L", *whole] if any(whole) else [],
     }

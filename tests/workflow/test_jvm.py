@@ -31,7 +31,7 @@ def java_options(cohort: Cohort, *arguments: str) -> dict[str, set[str]]:
 
 
 def scattered_commands(cohort: Cohort, *arguments: str) -> dict[str, str]:
-    """The text of each rule that may be run in pieces."""
+    """The text of each rule that may be scattered."""
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--forceall", *arguments)
     assert ran.exit_code == 0, ran.said
     told = r"\$GPD_LAUNCH\" scatter [^\n]*--rule (\w+) [^\n]*<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND"
@@ -40,7 +40,7 @@ def scattered_commands(cohort: Cohort, *arguments: str) -> dict[str, str]:
 
 @pytest.mark.usefixtures("gatk3_command")
 @pytest.mark.parametrize("gatk", ["gatk4", "gatk3"])
-def test_an_attempt_with_more_memory_elsewhere_has_the_same_text_and_goes_on_with_pieces(single, gatk):
+def test_an_attempt_with_more_memory_elsewhere_has_the_same_text_and_goes_on_with_shards(single, gatk):
     single.config["gatk"] = gatk
     first = scattered_commands(single)
     assert set(first) >= {"base_recalibration", "haplotype_caller", "genotype_gvcfs"}

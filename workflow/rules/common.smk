@@ -77,6 +77,13 @@ def noted(function):
     return function
 
 
+# what profiles of earlier versions set
+for rulename, resources in workflow.resource_settings.overwrite_resources.items():
+    if "piece_mib" in resources:
+        logger.warning(f"warning: set-resources: {rulename}: piece_mib is called shard_mib now")
+        resources["shard_mib"] = resources.pop("piece_mib")
+
+
 # ---- how every command is run --------------------------------------------------------------------
 
 
@@ -104,7 +111,7 @@ environment = dict(
     GPD_MEMORY=config["binding"]["memory"],
     GPD_SMT=int(config["binding"]["smt"]),
     GPD_STALL_S=config["binding"]["stall_s"],
-    GPD_STRETCHES=source("intervals/n_free.py"),
+    GPD_N_FREE=source("intervals/n_free.py"),
     GPD_CLIP=source("intervals/clip.py"),
     GPD_JOIN_GVCF=source("intervals/join_gvcf.py"),
     GPD_JOINT_INTERVALS=source("intervals/joint_calling.py"),
@@ -158,16 +165,16 @@ def bound(step, command, rule=None, inputs="{input:q}", before="", subcommand="r
     )
 
 
-def scattered(step, command, gather, over, piece, suffix, stretches, finish="", options="", **of_bound):
-    """The command as a job over the whole genome, or on pieces of it side by side, of which `gather` makes the outputs.
+def scattered(step, command, gather, over, whole, suffix, n_free, finish="", options="", **of_bound):
+    """The command as a job over the whole genome, or scattered over intervals of it; `gather` makes the outputs of the shards.
 
     Which, the launcher decides when the job starts, by the config's `scatter`, the CPUs that are free, and the size of
-    the file `over` against the rule's resource piece_mib (launcher/scatter.py, which also says what a command finds in
-    its variables). `piece` is what the command writes where there is one; names of several end with `suffix`; `finish`
-    comes last in either case. `stretches`: where the genome may be cut.
+    the file `over` against the rule's resource shard_mib (launcher/scatter.py, which also says what a command finds in
+    its variables). `whole` is what the command writes where it runs once; names of shards end with `suffix`; `finish`
+    comes last in either case. `n_free`: the N-free intervals.
     """
-    options += f" --over {over} --piece {piece} --suffix={suffix} --stretches {stretches}"
-    options += " --piece-mib {resources.piece_mib}"
+    options += f" --over {over} --whole {whole} --suffix={suffix} --n-free {n_free}"
+    options += " --shard-mib {resources.shard_mib}"
     command = f"{command}\nGATHER\n{gather}\nFINISH\n{finish}"
     return bound(step, command, subcommand="scatter", options=options, **of_bound)
 
@@ -195,7 +202,7 @@ def unit_reads(wildcards):
     return [unit[column] for column in ("fq1", "fq2", "bam") if unit[column]]
 
 
-# Into how many jobs by interval of the genome a step of all samples is cut; a rule's wildcard `interval` is 3of100 then.
+# How many jobs by interval of the genome a step of all samples has; a rule's wildcard `interval` is 3of100 then.
 INTERVALS = 1
 
 LEFT_OUT = "results/left_out.tsv"

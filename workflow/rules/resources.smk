@@ -14,7 +14,7 @@ takes = {
     ).items()
 }
 takes_else = takes[workflow.modifier.modify_rulename(runtimes.OTHERS)]
-in_pieces = config["scatter"] != "none" and config["binding"]["policy"] != "none"
+scatters = config["scatter"] != "none" and config["binding"]["policy"] != "none"
 
 
 @functools.cache
@@ -37,7 +37,7 @@ def runtime(rule):
     taken = takes.get(rule.name, takes_else)
 
     def minutes(wildcards, threads, attempt):
-        asked = taken.runtime(gigabases_of(wildcards), threads, in_pieces)
+        asked = taken.runtime(gigabases_of(wildcards), threads, scatters)
         return asked if attempt == 1 else int(min(asked * attempt, max(asked, most_minutes(rule))))
 
     return minutes

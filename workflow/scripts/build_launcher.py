@@ -17,9 +17,9 @@ from pathlib import Path
 # by name, for of a workflow on another server nobody can list a folder
 MODULES = (
     *("__init__", "__main__", "attempt", "cgroup", "command", "cpu_allocation", "cpu_choice", "cpu_queue", "diagnose"),
-    *("failed_writes", "files", "free_cpus", "job_watch", "journal", "ledger", "limits", "measure", "network_files"),
-    *("node", "options", "output_lock", "processes", "requester", "retry", "runtime", "scatter", "scratch", "shards"),
-    *("show", "slurm", "supervisor", "system", "topology", "wrapper"),
+    *("failed_writes", "files", "free_cpus", "job_watch", "journal", "ledger", "limits", "measure", "node", "options"),
+    *("output_lock", "processes", "requester", "retry", "runtime", "scatter", "scratch", "shards", "show"),
+    *("supervisor", "system", "topology", "wrapper"),
 )
 FILES = (*(f"launcher/{name}.py" for name in MODULES), "checks/outputs.py")
 LIBRARY = "launcher/failed_writes.c"
@@ -46,7 +46,7 @@ def build_library(source: Callable[[str], Path], launcher: Path) -> str:
         why = (
             compile_library(compiler, source(LIBRARY), made) if compiler else "there is no C compiler here: install gcc"
         )
-    except OSError as error:
+    except (OSError, AttributeError) as error:  # a Python that was built for an older libc has no files in memory
         why = str(error)
     return why and f"failed writes: a tool that passes over a full disk and ends well goes unnoticed, for {why}"
 
@@ -61,8 +61,7 @@ def compile_library(compiler: str, source: Path, made: Path) -> str:
             return f"{compiler} cannot compile {LIBRARY_NAME}: {' '.join(done.stderr.split())[:200]}"
         if not works(part):
             return f"{LIBRARY_NAME} does not work on this system"
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
+        sync(part)
         part.rename(made)
     return ""
 
@@ -80,6 +79,12 @@ def works(library: Path) -> bool:
     return done.stderr.startswith(b"error: cannot write /dev/full: No space left on device")
 
 
+def sync(path: Path) -> None:
+    """Have a file on the disk: a power cut must not leave it there and empty."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 def digest(sources: dict[str, Path]) -> str:
     """A name for what the sources are compiled to by this Python, on this kind of machine."""
     found = hashlib.sha256(importlib.util.MAGIC_NUMBER + os.uname().machine.encode())
@@ -93,9 +98,7 @@ def compile_all(sources: dict[str, Path], folder: Path) -> None:
     partial = folder.with_name(f"{folder.name}.{os.uname().nodename}.{os.getpid()}")
     try:
         for name, path in sources.items():
-            made = py_compile.compile(str(path), cfile=str(partial / f"{name}c"), dfile=name, doraise=True)
-            with Path(made).open("rb") as file:
-                os.fsync(file.fileno())  # a power cut must not leave the folder there and its files empty
+            sync(Path(py_compile.compile(str(path), cfile=str(partial / f"{name}c"), dfile=name, doraise=True)))
         partial.rename(folder)
     except OSError:
         shutil.rmtree(partial, ignore_errors=True)

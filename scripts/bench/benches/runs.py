@@ -20,7 +20,7 @@ from gpd.records.ledger import Attempt, read_ledger
 from gpd.tables.rows import span_s
 
 CALLS = "results/hard_filter/{callset}.vcf.gz"
-GATHER = "gather"  # the shard of the job that joins the pieces
+GATHER = "gather"  # the shard of the job that joins the shards
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Run:
         """From the first job's start to the last one's end."""
         return span_s(self.attempts) or 0.0
 
-    def pieces(self, rule: str) -> int:
-        """How many pieces a job of the rule was cut into, at most; jobs by interval are pieces of one."""
+    def shards(self, rule: str) -> int:
+        """How many shards a job of the rule had, at most; jobs by interval are shards of one."""
         shards: dict[object, set[str | None]] = {}
         for attempt in self.attempts:
             if attempt.rule == rule:

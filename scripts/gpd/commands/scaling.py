@@ -41,7 +41,7 @@ Directory = Annotated[
 Sample = Annotated[str, typer.Option(help="The sample. Default: the configuration's first.")]
 Folder = Annotated[Path, typer.Option(help="Where it is run, and where its tables and report are.", file_okay=False)]
 Seed = Annotated[int, typer.Option(help="Seed of the order of runs.")]
-Scatter = Annotated[str, typer.Option(help="In how many pieces GATK's steps are cut: none, auto or a number.")]
+Scatter = Annotated[str, typer.Option(help="In how many shards GATK's steps are cut: none, auto or a number.")]
 
 CONFIG, FOLDER = Path("config/config.yaml"), Path("runs/scaling")
 REPEATS, SEED = 3, 1

@@ -286,7 +286,7 @@ def _set_up(process: Process, spec: RunSpec, setup: Setup) -> None:
 
 
 def of_step(source: Source, samples: Collection[str], scatter: str) -> dict[str, Any]:
-    """What the configuration of a step's run sets: in how many pieces it is cut, and where single samples end."""
+    """What the configuration of a step's run sets: how many shards it scatters into, and where single samples end."""
     ends = {"stop_after": "quantify"} if source.needs_conditions and len(samples) == 1 else {}
     return {"scatter": int(scatter) if scatter.isdecimal() else scatter, **ends}
 

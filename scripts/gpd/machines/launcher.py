@@ -45,12 +45,12 @@ def lay_out(policy: Policy, xml: Path | None = None) -> Layout:
     """
     found = _topology(policy, xml)
     cores = (Core(tuple(core["cpus"]), core["l3"], core["numa"], core["socket"]) for core in found["cores"])
-    return Layout(policy, tuple(cores), tuple(map(parse_cpus, found["slots"])))
+    return Layout(policy, tuple(cores), tuple(map(parse_cpus, found["cpu_sets"])))
 
 
 def usable_cores(smt: bool = False) -> int:
     """How many threads may run here at once: each is allocated a core, or with `smt` a hyperthread. Raises GpdError."""
-    return _topology(Policy(threads=1, binding="compact", boundary="l3", smt=smt))["units"]
+    return _topology(Policy(threads=1, binding="compact", boundary="l3", smt=smt))["threads_at_once"]
 
 
 def limits() -> Limits:

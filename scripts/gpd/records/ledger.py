@@ -21,7 +21,7 @@ from gpd.text.cpu_lists import check_cpus, count_cpus
 
 SCHEMA_VERSION = 1
 STEM = "ledger"  # of the names of a ledger's files
-GATHER = "gather"  # the shard of what joins a job's pieces
+GATHER = "gather"  # the shard of what joins a job's shards
 LONGEST_TIME = 40  # characters
 MOST_NUMBERS = 5  # of lines, in a warning
 MOST_ALLOCATED = 2_000_000  # CPUs of all lines together, each as often as it is named: of 15,000 jobs on 128 CPUs
@@ -106,12 +106,12 @@ class Attempt:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it left the job's outputs: it was no piece of the job, or gathered them."""
+        """Whether it left the job's outputs: it was no shard of the job, or gathered them."""
         return self.shard in (None, GATHER)
 
     @property
     def job(self) -> Job:
-        """What is the same for every attempt at one job, and for its pieces."""
+        """What is the same for every attempt at one job, and for its shards."""
         return self.rule, tuple(sorted(self.wildcards.items()))
 
     @property
@@ -208,7 +208,7 @@ def _left_out(path: Path, torn: list[int]) -> str:
 def last_attempts(attempts: Iterable[Attempt]) -> list[Attempt]:
     """The last attempt at every job: what came of it.
 
-    Of a job that ran in pieces that is what gathered them, or a piece that failed: another that succeeds mends nothing.
+    Of a scattered job that is what gathered its shards, or a shard that failed: another that succeeds mends nothing.
     Where Slurm started a job again, perhaps where a clock is behind, the number of the attempt tells which is later.
     """
     last: dict[Job, Attempt] = {}
@@ -222,7 +222,7 @@ def last_attempts(attempts: Iterable[Attempt]) -> list[Attempt]:
 
 
 def _is_earlier(attempt: Attempt, known: Attempt) -> bool:
-    """Whether Slurm started `known` after it, for the same piece of the job."""
+    """Whether Slurm started `known` after it, for the same shard of the job."""
     same = (attempt.slurm_job_id, attempt.shard) == (known.slurm_job_id, known.shard)
     return same and attempt.slurm_job_id is not None and (attempt.attempt or 1) < (known.attempt or 1)
 

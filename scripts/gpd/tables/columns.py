@@ -241,7 +241,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
         float | None, means("Inputs of the named steps on network file systems, once for each job.", "MiB")
     ]
     shared_outputs_mib: Annotated[
-        float | None, means("Outputs of the named steps on network file systems, pieces included.", "MiB")
+        float | None, means("Outputs of the named steps on network file systems, shards included.", "MiB")
     ]
     wait_s: Annotated[float | None, means("Time that jobs of the named steps waited for CPUs.", "s")]
     binding_ok: Annotated[bool | None, means("Whether all jobs kept to their CPUs; empty: none had an allocation.")]
@@ -353,7 +353,7 @@ def _column(table: str, name: str) -> Column:
 POINT_OF_SCALING = (
     _column("jobs", "pipeline"),
     _column("steps", "step"),
-    Column("scatter", TEXT, "", "In how many pieces the step is cut: none, auto or a number."),
+    Column("scatter", TEXT, "", "How many shards the step scatters into: none, auto or a number."),
     _column("jobs", "binding"),
     Column("occupancy", TEXT, "", "alone: nothing else runs; full: the node is full of copies of it, side by side."),
     Column("threads", COUNT, "threads", "Threads of the step's jobs."),

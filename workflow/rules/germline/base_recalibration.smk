@@ -16,7 +16,7 @@ rule base_recalibrator:
     threads: 1
     resources:
         mem_mb=4000,
-        piece_mib=16,
+        shard_mib=16,
     params:
         java=java,
         known=lambda wildcards, input: repeat("--known-sites", input.known),
@@ -25,16 +25,16 @@ rule base_recalibrator:
             "base_recalibration",
             """
             gatk --java-options "{params.java}" BaseRecalibrator -R {input.fasta:q} -I {input.bam:q} \\
-                {params.known} "${{regions[@]}}" --tmp-dir "$TMPDIR" -O "$piece"
+                {params.known} "${{regions[@]}}" --tmp-dir "$TMPDIR" -O "$shard"
             """,
             gather="""
             gatk --java-options "{params.java}" GatherBQSRReports -I "$list" --tmp-dir "$TMPDIR" -O {output:q}
             """,
             over="{input.bam:q}",
-            piece="{output:q}",
+            whole="{output:q}",
             suffix=".table",
-            stretches="{input.called:q}",
-            options="--intervals={input.intervals:q} --exact",
+            n_free="{input.called:q}",
+            options="--intervals={input.intervals:q}",
             rule="base_recalibrator",
         )
 
@@ -44,7 +44,7 @@ rule base_recalibration:
         unpack(deduplicated),
         **reference,
         table="results/base_recalibrator/{sample}.table",
-        stretches=STRETCHES,
+        n_free=N_FREE,
         counts=unit_counts,
     output:
         bam=kept_alignment("results/base_recalibration/{sample}.bam"),
@@ -54,7 +54,7 @@ rule base_recalibration:
     threads: 1
     resources:
         mem_mb=4000,
-        piece_mib=16,
+        shard_mib=16,
     params:
         java=java,
     # The regions that are called play no part here: the final alignment keeps every read.
@@ -63,15 +63,15 @@ rule base_recalibration:
             "base_recalibration",
             """
             gatk --java-options "{params.java}" ApplyBQSR -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
-                --bqsr-recal-file {input.table:q} --tmp-dir "$TMPDIR" -O "$piece"
+                --bqsr-recal-file {input.table:q} --tmp-dir "$TMPDIR" -O "$shard"
             """,
             gather=GATHER_BAM,
             finish="""
             {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}
             """,
             over="{input.bam:q}",
-            piece="{output.bam:q}",
+            whole="{output.bam:q}",
             suffix=".bam",
-            stretches="{input.stretches:q}",
-            options="--exact --unmapped --copied",
+            n_free="{input.n_free:q}",
+            options="--unmapped --copied",
         )

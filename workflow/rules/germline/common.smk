@@ -124,7 +124,7 @@ def preparations():
     sets = training.values() if config["filter"] == "vqsr" else []
     ready = [*known_sites, *(vcf for files in sets for vcf in files.values())]
     return [
-        *(*reference.values(), STRETCHES, CALLED),
+        *(*reference.values(), N_FREE, CALLED),
         *(expand([INTERVAL, WIDE], interval=joint_intervals) if joint else []),
         *(*index, *ready, *(f"{vcf}.tbi" for vcf in ready)),
     ]

@@ -15,7 +15,7 @@ rule genotype_gvcfs:
     threads: 1
     resources:
         mem_mb=6000,
-        piece_mib=1,
+        shard_mib=1,
     params:
         java=java,
     shell:
@@ -23,12 +23,12 @@ rule genotype_gvcfs:
             "genotype_gvcfs",
             """
             gatk --java-options "{params.java}" GenotypeGVCFs -R {input.fasta:q} -V {input.gvcf:q} "${{regions[@]}}" \\
-                --tmp-dir "$TMPDIR" -O "$piece"
+                --tmp-dir "$TMPDIR" -O "$shard"
             """,
             gather=GATHER_VCF,
             over="{input.gvcf:q}",
-            piece="{output.vcf:q}",
+            whole="{output.vcf:q}",
             suffix=".vcf.gz",
-            stretches="{input.called:q}",
+            n_free="{input.called:q}",
             options="--intervals={input.intervals:q} --clip {input.fasta:q}",
         )

@@ -18,7 +18,7 @@ rule haplotype_caller:
     resources:
         mem_mb=calling_mb,
         least_mb=USUAL_CALLING_MB,
-        piece_mib=4,
+        shard_mib=4,
     params:
         java=java,
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
@@ -28,12 +28,12 @@ rule haplotype_caller:
             """
             gatk --java-options "{params.java}" HaplotypeCaller -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \\
                 --native-pair-hmm-threads $GPD_THREADS "${{regions[@]}}" {params.ploidy} \\
-                --tmp-dir "$TMPDIR" -O "$piece"
+                --tmp-dir "$TMPDIR" -O "$shard"
             """,
             gather=GATHER_GVCF,
             over="{input.bam:q}",
-            piece="{output.gvcf:q}",
+            whole="{output.gvcf:q}",
             suffix=".g.vcf.gz",
-            stretches="{input.called:q}",
+            n_free="{input.called:q}",
             options="--intervals={input.intervals:q} --clip {input.fasta:q}",
         )

@@ -1,6 +1,6 @@
-# Where the genome, and the regions that are called of it, may be cut into pieces, and how what pieces leave becomes one.
+# The N-free intervals of the genome, and of the regions that are called of it, over which steps scatter; how shards are gathered.
 
-STRETCHES, CALLED = "results/reference/stretches.bed", "results/reference/called_stretches.bed"
+N_FREE, CALLED = "results/reference/n_free_intervals.bed", "results/reference/called_intervals.bed"
 
 # their order is the genome's, so nothing is sorted or decoded
 GATHER_VCF = """
@@ -17,16 +17,16 @@ GATHER_BAM = """
             """
 
 
-rule stretches:
+rule n_free_intervals:
     """Outside every timing."""
     input:
         **reference,
         intervals=regions,
     output:
-        genome=STRETCHES,
+        genome=N_FREE,
         called=CALLED,
     log:
-        "logs/stretches/genome.log",
+        "logs/n_free_intervals/genome.log",
     conda:
         "../../../envs/samtools.yaml"
     resources:
@@ -37,8 +37,8 @@ rule stretches:
         bound(
             "reference",
             """
-            {params.python} "$GPD_STRETCHES" {input.fasta:q} {input.fai:q} > {output.genome:q}
-            {params.python} "$GPD_STRETCHES" {input.fasta:q} {input.fai:q} {params.regions} > {output.called:q}
+            {params.python} "$GPD_N_FREE" {input.fasta:q} {input.fai:q} > {output.genome:q}
+            {params.python} "$GPD_N_FREE" {input.fasta:q} {input.fai:q} {params.regions} > {output.called:q}
             """,
-            rule="stretches",
+            rule="n_free_intervals",
         )

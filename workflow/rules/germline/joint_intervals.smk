@@ -19,7 +19,7 @@ GATHER_INTERVALS = """
 rule joint_intervals:
     """Outside every timing."""
     input:
-        genome=STRETCHES,
+        genome=N_FREE,
         called=CALLED,
     output:
         intervals=expand(INTERVAL, interval=joint_intervals),

@@ -4,7 +4,7 @@
 def java(wildcards, threads, resources, heap_fifths=4):
     """JVM options: a fifth of mem_mb is left to the JVM itself; one thread needs no parallel collector.
 
-    How much that is, the command finds in its environment: an attempt with more memory goes on with pieces of the one before,
+    How much that is, the command finds in its environment: an attempt with more memory goes on with shards of the one before,
     for its text is the same. So the options stand between double quotes. Over tiny data a JVM ends before the code of its
     second compiler has paid for its making.
     """

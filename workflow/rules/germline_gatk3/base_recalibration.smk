@@ -35,7 +35,7 @@ rule base_recalibration:
         unpack(deduplicated),
         **reference,
         table="results/base_recalibrator/{sample}.table",
-        stretches=STRETCHES,
+        n_free=N_FREE,
         counts=unit_counts,
     output:
         bam=kept_alignment("results/base_recalibration/{sample}.bam"),
@@ -45,7 +45,7 @@ rule base_recalibration:
     threads: 32
     resources:
         mem_mb=16000,
-        piece_mib=16,
+        shard_mib=16,
     params:
         **GATK3,
     # The regions that are called play no part here: the final alignment keeps every read.
@@ -54,15 +54,15 @@ rule base_recalibration:
             "base_recalibration",
             """
             {params.gatk3} -T PrintReads -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
-                -BQSR {input.table:q} -o "$piece"
+                -BQSR {input.table:q} -o "$shard"
             """,
             gather=GATHER_BAM,
             finish="""
             {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}
             """,
             over="{input.bam:q}",
-            piece="{output.bam:q}",
+            whole="{output.bam:q}",
             suffix=".bam",
-            stretches="{input.stretches:q}",
-            options="--exact --unmapped --copied",
+            n_free="{input.n_free:q}",
+            options="--unmapped --copied",
         )

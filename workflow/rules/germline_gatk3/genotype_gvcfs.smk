@@ -15,7 +15,7 @@ rule genotype_gvcfs:
     threads: 32
     resources:
         mem_mb=16000,
-        piece_mib=1,
+        shard_mib=1,
     params:
         **GATK3,
         gvcfs=lambda wildcards, input: repeat("-V", input.gvcfs),
@@ -24,13 +24,13 @@ rule genotype_gvcfs:
             "genotype_gvcfs",
             """
             {params.gatk3} -T GenotypeGVCFs -nt $GPD_THREADS -R {input.fasta:q} {params.gvcfs} "${{regions[@]}}" \\
-                -o "$piece"
+                -o "$shard"
             """,
             gather=GATHER_VCF,
             over="{input.gvcfs[0]:q}",
-            piece="{output.vcf:q}",
+            whole="{output.vcf:q}",
             suffix=".vcf.gz",
-            stretches="{input.called:q}",
+            n_free="{input.called:q}",
             options="--intervals={input.intervals:q} --clip {input.fasta:q}",
             inputs="{input.gvcfs:q}",
         )

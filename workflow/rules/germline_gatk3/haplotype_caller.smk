@@ -16,7 +16,7 @@ rule haplotype_caller:
     threads: 16
     resources:
         mem_mb=16000,
-        piece_mib=4,
+        shard_mib=4,
     params:
         **GATK3,
     shell:
@@ -24,12 +24,12 @@ rule haplotype_caller:
             "haplotype_caller",
             """
             {params.gatk3} -T HaplotypeCaller -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} \\
-                --emitRefConfidence GVCF "${{regions[@]}}" -o "$piece"
+                --emitRefConfidence GVCF "${{regions[@]}}" -o "$shard"
             """,
             gather=GATHER_GVCF,
             over="{input.bam:q}",
-            piece="{output.gvcf:q}",
+            whole="{output.gvcf:q}",
             suffix=".g.vcf.gz",
-            stretches="{input.called:q}",
+            n_free="{input.called:q}",
             options="--intervals={input.intervals:q} --clip {input.fasta:q}",
         )

@@ -16,7 +16,7 @@ rule realigner_targets:
     threads: 32
     resources:
         mem_mb=16000,
-        piece_mib=16,
+        shard_mib=16,
     params:
         **GATK3,
         known=lambda wildcards, input: repeat("-known", input.known),
@@ -25,16 +25,16 @@ rule realigner_targets:
             "realigner_targets",
             """
             {params.gatk3} -T RealignerTargetCreator -nt $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} \\
-                {params.known} "${{regions[@]}}" -o "$piece"
+                {params.known} "${{regions[@]}}" -o "$shard"
             """,
             gather="""
             xargs -d '\\n' -a "$list" cat -- > {output:q}
             """,
             over="{input.bam:q}",
-            piece="{output:q}",
+            whole="{output:q}",
             suffix=".intervals",
-            stretches="{input.called:q}",
-            options="--intervals={input.intervals:q} --exact",
+            n_free="{input.called:q}",
+            options="--intervals={input.intervals:q}",
         )
 
 
@@ -45,7 +45,7 @@ rule realign_indels:
         bai="results/mark_duplicates/{sample}.bam.bai",
         targets="results/realigner_targets/{sample}.intervals",
         known=known_indels,
-        stretches=STRETCHES,
+        n_free=N_FREE,
     output:
         bam=temp("results/realign_indels/{sample}.bam"),
         bai=temp("results/realign_indels/{sample}.bai"),
@@ -54,7 +54,7 @@ rule realign_indels:
     threads: 1
     resources:
         mem_mb=8000,
-        piece_mib=16,
+        shard_mib=16,
     params:
         **GATK3,
         known=lambda wildcards, input: repeat("-known", input.known),
@@ -63,12 +63,12 @@ rule realign_indels:
             "realign_indels",
             """
             {params.gatk3} -T IndelRealigner -R {input.fasta:q} -I {input.bam:q} {params.known} \\
-                "${{regions[@]}}" -targetIntervals {input.targets:q} -o "$piece"
+                "${{regions[@]}}" -targetIntervals {input.targets:q} -o "$shard"
             """,
             gather=GATHER_BAM,
             over="{input.bam:q}",
-            piece="{output.bam:q}",
+            whole="{output.bam:q}",
             suffix=".bam",
-            stretches="{input.stretches:q}",
-            options="--exact --unmapped --copied",
+            n_free="{input.n_free:q}",
+            options="--unmapped --copied",
         )

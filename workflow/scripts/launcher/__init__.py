@@ -12,9 +12,8 @@ served. Only the head of the queue takes CPUs, and it holds none while it waits,
 no narrow job overtakes a wide one, so none starves. An allocation that fits within one L3 group (NUMA node, socket)
 gets one with room if there is any; if there is none but enough CPUs are free in all, it is split at once
 rather than kept waiting: idle CPUs cost more than a boundary, and the record says `split`. A job wider than
-the machine, or than what a control group or Slurm lets us use of it, gets all of that. A retry waits until
-nothing is left of the attempt before it, and a job that another launcher is at, on whatever node, until that
-one has ended (`output_lock.py`).
+the machine, or than what a control group or Slurm lets us use of it, gets all of that. A retry, and a job that another
+launcher is at, on whatever node, waits until nothing is left of that one (`output_lock.py`).
 
 Who does not see the locks (another user, a container with a /tmp of its own, any other program) may use the same
 CPUs. The record says how much (foreign_cpu_s), and whether that is more than noise (contended).

@@ -1,20 +1,13 @@
 """Run one job of the workflow on CPUs of its own, and leave one exact record of it.
 
     python launcher run --step S --rule R --wildcards NAME=VALUE,... --threads N --mem-mb M --log F [...] \
-        [--outputs FILE ... [--inputs FILE ...]] <<'END'
-    (the job's command, for bash)
-    END
-    python launcher scatter [the options of run] --piece F --suffix S --stretches F --over F --piece-mib N [...] <<'END'
-    (the command of a piece)
-    GATHER
-    (the command that gathers them)
-    END
+        [--outputs FILE ... [--inputs FILE ...]] <<< COMMAND
+    python launcher scatter [the options of run] --whole F --suffix S --n-free F --over F [...] <<< COMMANDS
     python launcher topology [--json] [--xml FILE] [--threads N] [--binding P] [--boundary B] [--smt]
     python launcher limits
     python launcher jobs
 
-Options of `run`, each also an environment variable. The option wins; an empty value counts as absent, and
-where a value may be empty it is written --name=value:
+An option wins over its environment variable; an empty value counts as absent:
 
     --binding none|compact|scatter     GPD_BINDING   compact   how CPUs are chosen; none: any CPU, no allocation
     --boundary l3|numa|socket          GPD_BOUNDARY  l3        the finest boundary that an allocation respects
@@ -25,34 +18,28 @@ where a value may be empty it is written --name=value:
     --local-storage FOLDER             GPD_LOCAL_STORAGE       copies of what a storage plugin keeps are below it
     --run NAME                         GPD_RUN                 name of the run, written into each record
     --attempt N                                      1
-    --id ID                                                    of the attempt, where who owns its outputs calls
-    --asked-by PID                                             who calls; without it our parent
-    --shard NAME                                               which part of its step the job is
+    --id ID, --shard NAME, --asked-by PID                      of a scattered step's jobs: attempt, part, who calls
                                        GPD_RUNTIME_DIR  /tmp/gpd-UID, where allocations are kept
 
-One launcher at a time works at a job, on whatever node: LOG.owner says which. Another waits (output_lock.py).
-Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts: checks/outputs.py,
-beside this folder, knows. Both options end the command line.
+Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts (checks/outputs.py).
+Both options end the command line. The command finds GPD_CPUS, GPD_THREADS (what was granted) and GPD_MEM_MB in its
+environment, and in TMPDIR a folder of its own.
 
-Options of `scatter` (see scatter.py):
+Options of `scatter` (scatter.py says how its commands are written):
 
-    --scatter auto|none|N         GPD_SCATTER       auto   how many pieces
-    --scatter-cuts gaps|anywhere  GPD_SCATTER_CUTS  gaps   where the genome is cut; anywhere: with an overlap
+    --scatter auto|none|N         GPD_SCATTER       auto   how many shards
+    --scatter-cuts gaps|anywhere  GPD_SCATTER_CUTS  gaps   between N-free intervals, or anywhere, with an overlap
     --run-cores N                 GPD_RUN_CORES     0      the most CPUs that jobs with this ledger may have; 0: all
     --run-mem-mb N                GPD_RUN_MEM_MB    0      the most memory, likewise
-    --stretches FILE    where it may be cut (n_free.py)
-    --over FILE         what is walked over: its size says how much work it is
-    --piece-mib N       the smallest piece worth a job, in MiB of that
-    --piece FILE        what is written where the step is run whole
-    --suffix S          how the names of pieces end
-    --intervals FILE    the regions (-L) where the step is run whole
-    --exact             pieces must not overlap: cut at gaps alone
-    --unmapped          the last piece has the reads without a place, too
-    --copied            what is made is as large as what is walked over: cut where CPUs are spare alone
-    --clip FASTA        cut anywhere, a piece's records are clipped to what is its own (clip.py)
-
-The job's command finds GPD_CPUS, GPD_THREADS (what was granted) and GPD_MEM_MB in its environment, and in TMPDIR a
-folder of its own for temporary files, which is removed when the job is over, however it ended (scratch.py).
+    --n-free FILE      the N-free intervals (n_free.py)
+    --over FILE        what is walked over: its size says how much work it is
+    --shard-mib N      the smallest shard worth a job, in MiB of that
+    --whole FILE       what is written where the step is run whole
+    --suffix S         how the names of shards end
+    --intervals FILE   the regions (-L) where the step is run whole
+    --unmapped         the last shard has the reads without a place, too
+    --copied           what is made is as large as what is walked over: scatter where CPUs are spare alone
+    --clip FASTA       shards may overlap, and their records are clipped to what is their own (clip.py)
 """
 
 import os

@@ -54,13 +54,14 @@ class Attempt:
         record.update(exit_code=code, cause=cause, message=message and message[:1000])
         if cause:
             say(f"{self.name}: {cause}: {record['message']} (log: {record['log']})")
+        written = True
         try:
             append(settings.ledger, record, once)
         except OSError as error:  # the journal keeps the record until the ledger can take it
+            written = False
             self.note()
             say(f"{settings.ledger}: the record of this job could not be written: {error.strerror}")
-            remove_folder(self.folder)
-        else:
-            remove_folder(self.folder)
+        remove_folder(self.folder)
+        if written:
             self.journal.close()  # last: who finds it removes what is left of the folder
         return code

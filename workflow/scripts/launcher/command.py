@@ -4,7 +4,6 @@ import ctypes
 import os
 import signal
 
-from launcher.scratch import variables
 from launcher.system import LIBC, LauncherError
 from launcher.topology import format_cpus
 
@@ -26,11 +25,9 @@ def set_memory_policy(policy, nodes):
     number = SET_MEMPOLICY.get(os.uname().machine)
     if policy == "default" or not nodes or number is None:
         return "default"
-    words = max(nodes) // 64 + 1
-    bits = (sum(1 << node % 64 for node in nodes if node // 64 == word) for word in range(words))
-    mask = (ctypes.c_ulong * words)(*bits)
+    bits = sum(1 << node for node in nodes).to_bytes(8 * (max(nodes) // 64 + 1), "little")
     mode = INTERLEAVE if policy == "interleave" else PREFERRED_MANY
-    refused = LIBC.syscall(number, mode, mask, words * 64 + 1)
+    refused = LIBC.syscall(number, mode, ctypes.c_char_p(bits), 8 * len(bits) + 1)
     if refused and policy == "local":
         refused = LIBC.syscall(number, LOCAL, None, 0)  # Linux before 5.15
     return "default" if refused else policy
@@ -47,35 +44,31 @@ def allow_files():
 
 
 def start_shell(attempt, log_fd, allocation, cgroup, first=""):
-    """Start bash on the command, `first` before it. Return its pid once it runs, the CPU s (user, system) spent before,
-    and the memory policy in force.
+    """Start bash on the command, `first` before it. Return its pid once it runs, and the memory policy in force.
 
     Raises LauncherError where it cannot run.
     """
     environment = job_environment(attempt, allocation)
-    told, tell = os.pipe()
+    reading, writing = os.pipe()
     shell = os.fork()
     if shell == 0:
         try:
-            policy = confine(attempt.settings, allocation, cgroup)
+            os.write(writing, confine(attempt.settings, allocation, cgroup).encode())
             redirect(log_fd)
-            user, system = spent()
-            os.write(tell, f"{user} {system} {policy}".encode())
             options = ("-E", "-euo", "pipefail", "-c")  # -E: the trap holds in functions and subshells, too
             command = PIPE_TRAP.format(attempt.journal.fd) + first + as_argument(attempt.command, attempt.runtime)
             os.execvpe("bash", ["bash", *options, command], environment)
         except OSError as error:
-            os.write(tell, f"\ncannot start bash: {error}".encode())
+            os.write(writing, f"\ncannot start bash: {error}".encode())
         finally:
             os._exit(127)
-    os.close(tell)
-    with open(told) as pipe:
-        text, _, trouble = pipe.read().partition("\n")  # until exec closes the pipe
+    os.close(writing)
+    with open(reading) as pipe:
+        policy, _, trouble = pipe.read().partition("\n")  # until exec closes the pipe
     if trouble:
         os.waitpid(shell, 0)
         raise LauncherError(trouble)
-    user, system, policy = text.split() or (0, 0, None)
-    return shell, (float(user), float(system)), policy
+    return shell, policy
 
 
 def as_argument(command, folder):
@@ -118,14 +111,6 @@ def redirect(log_fd):
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
-def spent():
-    """Return the CPU s (user, system) that this process has had."""
-    import resource
-
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime, usage.ru_stime
-
-
 def job_environment(attempt, allocation):
     """Return the command's environment: what it may use, and the mark by which it is known."""
     settings = attempt.settings
@@ -133,7 +118,7 @@ def job_environment(attempt, allocation):
     cpus = os.sched_getaffinity(0) if allocation.cpus is None else allocation.cpus
     return {
         **os.environ,
-        **variables(attempt.folder),
+        **dict.fromkeys(("TMPDIR", "TMP", "TEMP", "TEMPDIR"), attempt.folder),
         "GPD_JOB": attempt.record["id"],
         "GPD_CPUS": format_cpus(cpus),
         "GPD_THREADS": str(min(threads, settings.threads)),

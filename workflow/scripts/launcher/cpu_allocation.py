@@ -3,13 +3,10 @@
 import fcntl
 import os
 import struct
-import time
-from binascii import crc32
 from collections import namedtuple
 
 from launcher.cpu_choice import choose, granted, is_split, units
 from launcher.cpu_queue import Releases, Turn
-from launcher.journal import haunted_cpus, haunting
 from launcher.limits import usable_cpus
 from launcher.requester import end_if_gone
 from launcher.runtime import lifted, open_file
@@ -20,20 +17,6 @@ Allocation = namedtuple("Allocation", "cpus held nodes split fd", defaults=(None
 Allocation.__doc__ = """The CPUs granted (None: unbound), these and the siblings that stay idle for them, their NUMA
 nodes, is_split(), the descriptor of the locks."""
 OFD_LOCK = "hhqqi4x"  # struct flock
-
-
-def wait_for_earlier(runtime, log, requester):
-    """Wait until no process of an earlier attempt at the job with this log is left, and lock out later ones.
-
-    A retry may come while an attempt whose wrapper was killed is still ending, and both would write one output.
-    The lock is held as allocations are: a byte of an open file that all of the job's processes inherit.
-    """
-    fd = lifted(open_file(f"{runtime}/attempts"))
-    log = os.path.abspath(log)
-    byte_lock(fd, fcntl.F_OFD_SETLKW, fcntl.F_WRLCK, crc32(os.fsencode(log)))
-    while any(notes["log"] == log for notes in haunting(runtime)):
-        end_if_gone(requester)
-        time.sleep(0.2)
 
 
 def byte_lock(fd, command, kind, byte):
@@ -59,10 +42,9 @@ def take(fd, cpus):
     return True
 
 
-def free_units(runtime, fd, every):
+def free_units(fd, every):
     """Return the units that nobody has; `fd`: the file of allocations, opened anew."""
-    haunted = haunted_cpus(runtime)
-    return [unit for unit in every if not any(cpu in haunted or is_allocated(fd, cpu) for cpu in unit.held)]
+    return [unit for unit in every if not any(is_allocated(fd, cpu) for cpu in unit.held)]
 
 
 def acquire(runtime, settings, requester):
@@ -71,13 +53,13 @@ def acquire(runtime, settings, requester):
     cores = machine_cores(runtime, allowed)
     every = units(cores, settings.smt)
     threads = min(settings.threads, usable_cpus(allowed))
-    width = min(threads, len(every))
+    count = min(threads, len(every))
     with Turn(f"{runtime}/queue/{digest(format_cpus(allowed))}"):
         fd = lifted(open_file(f"{runtime}/cpus"))
         with Releases(f"{runtime}/cpus") as releases:
             while True:
                 end_if_gone(requester)
-                chosen = choose(every, free_units(runtime, fd, every), width, settings.binding, settings.boundary)
+                chosen = choose(every, free_units(fd, every), count, settings.binding, settings.boundary)
                 if chosen and take(fd, [cpu for unit in chosen for cpu in unit.held]):
                     break
                 releases.wait()

@@ -9,7 +9,7 @@ Unit.__doc__ = "What one thread is granted: a CPU, and the CPUs that are held fo
 
 
 def units(cores, smt=False):
-    """Cut cores into leasable units, in the order in which compact allocations fill the machine."""
+    """Divide cores into units, in the order in which compact allocations fill the machine."""
     ordered = sorted(cores, key=lambda core: (core.socket, core.numa, core.l3, core.cpus))
     if smt:
         return [Unit(cpu, (cpu,), *core[1:]) for core in ordered for cpu in core.cpus]
@@ -30,28 +30,27 @@ def levels(every, boundary):
     return sorted(respected, key=lambda level: -len(grouped(every, level)))
 
 
-def choose(every, free, width, policy, boundary):
-    """Choose `width` of the free units, or return None where fewer are free.
+def choose(every, free, count, policy, boundary):
+    """Choose `count` of the free units, or return None where fewer are free.
 
     The finest respected level that has a group with room provides all of them. `compact` takes the group with
     the least room, to leave whole ones to others; `scatter` the one with the most. Where no group of any
     level has room, the allocation is split.
     """
-    if len(free) < width:
+    if len(free) < count:
         return None
     room = rooms(free)
     better = min if policy == "compact" else max
+
+    def surroundings(group):
+        return [len(group), *(room[level][getattr(group[0], level)] for level in LEVELS)]
+
     for level in levels(every, boundary):
-        fitting = [group for group in grouped(free, level).values() if len(group) >= width]
+        fitting = [group for group in grouped(free, level).values() if len(group) >= count]
         if fitting:  # among groups with equal room, the room around them decides
-            free = better(fitting, key=lambda group: surroundings(group, room))
+            free = better(fitting, key=surroundings)
             break
-    return sorted(free, key=fill_order(free, policy))[:width]
-
-
-def surroundings(group, room):
-    """Return the room of a group and of the groups around it, to compare groups by."""
-    return [len(group), *(room[level][getattr(group[0], level)] for level in LEVELS)]
+    return sorted(free, key=fill_order(free, policy))[:count]
 
 
 def rooms(free):
@@ -73,25 +72,24 @@ def fill_order(free, policy):
 
 def is_split(chosen, every, boundary):
     """Tell whether an allocation lies in several groups of a respected level though one group could hold it."""
+    return any(
+        len(grouped(chosen, level)) > 1 and max(map(len, grouped(every, level).values())) >= len(chosen)
+        for level in levels(every, boundary)
+    )
 
-    def holds(level):
-        return max(map(len, grouped(every, level).values())) >= len(chosen)
 
-    return any(len(grouped(chosen, level)) > 1 and holds(level) for level in levels(every, boundary))
-
-
-def granted(chosen, every, cores, width):
-    """Return the CPUs of an allocation; one wider than there are cores gets their hyperthreads too."""
-    if width > len(every):
+def granted(chosen, every, cores, threads):
+    """Return the CPUs of an allocation; one for more threads than there are cores gets their hyperthreads too."""
+    if threads > len(every):
         return {cpu for core in cores for cpu in core.cpus}
     return {unit.cpu for unit in chosen}
 
 
-def slots(cores, width, policy, boundary, smt=False):
-    """Return the CPU sets that allocations of one width would get, one after the other, on an idle machine."""
+def cpu_sets(cores, threads, policy, boundary, smt=False):
+    """Return the CPU sets that jobs of so many threads would get, one after the other, on an idle machine."""
     every = units(cores, smt)
     free, found = list(every), []
-    while free and (chosen := choose(every, free, min(width, len(every)), policy, boundary)):
-        found.append(granted(chosen, every, cores, width))
+    while free and (chosen := choose(every, free, min(threads, len(every)), policy, boundary)):
+        found.append(granted(chosen, every, cores, threads))
         free = [unit for unit in free if unit not in chosen]
     return found

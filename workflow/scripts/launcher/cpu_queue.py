@@ -55,49 +55,27 @@ class Releases:
 
     inotify reports each close of the file of allocations, that is, the end of an allocation however it came. The kernel
     drops the locks just after that report, and processes that closed the file early make none, so one looks
-    again after 1 ms, 2 ms, ... up to 2 s.
+    again after 1 ms, 2 ms, ... up to 2 s (0.2 s where there is no inotify).
     """
 
     CLOSE_WRITE, NONBLOCK_CLOEXEC = 0x8, 0o2004000
-    LONGEST_MS, BLIND_MS = 2000, 200  # with inotify, without it
 
     def __init__(self, path):
-        self.path, self.fd, self.delay_ms = path, None, 1
+        self.delay_ms = 1
+        self.fd = LIBC.inotify_init1(self.NONBLOCK_CLOEXEC)
+        self.watched, self.longest_ms = ([self.fd], 2000) if self.fd >= 0 else ([], 200)
+        LIBC.inotify_add_watch(self.fd, os.fsencode(path), self.CLOSE_WRITE)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        if self.fd is not None and self.fd >= 0:
+        if self.watched:
             os.close(self.fd)
 
     def wait(self):
         """Return after a release, or when it is time to look anyhow."""
-        if self.fd is None:  # the first look may have been before the watch began: look again at once
-            self.watch()
-            return
-        ready, _, _ = select.select([self.fd] if self.fd >= 0 else [], [], [], self.delay_ms / 1000)
+        ready, _, _ = select.select(self.watched, [], [], self.delay_ms / 1000)
         if ready:
             os.read(self.fd, 65536)
-        longest = self.LONGEST_MS if self.fd >= 0 else self.BLIND_MS
-        self.delay_ms = 1 if ready else min(2 * self.delay_ms, longest)
-
-    def watch(self):
-        """Begin to watch, where the kernel has inotify and lets us."""
-        self.fd = LIBC.inotify_init1(self.NONBLOCK_CLOEXEC)
-        if self.fd >= 0:
-            LIBC.inotify_add_watch(self.fd, os.fsencode(self.path), self.CLOSE_WRITE)
-
-    def signal(self):
-        """Begin to watch, and have the kernel send this process SIGIO after each release."""
-        self.watch()
-        if self.fd >= 0:
-            fcntl.fcntl(self.fd, fcntl.F_SETOWN, os.getpid())
-            fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_NONBLOCK | os.O_ASYNC)
-
-    def heard(self):
-        """Take note of the releases so far: another one like the last that nobody has read makes no signal."""
-        try:
-            os.read(self.fd, 65536)
-        except BlockingIOError:
-            return  # of one that was read before its signal came
+        self.delay_ms = 1 if ready else min(2 * self.delay_ms, self.longest_ms)

@@ -3,9 +3,9 @@
 import os
 import signal
 
-from launcher.node import slurm_job_id
-from launcher.slurm import fields_of, told_of
+from launcher.node import slurm_fields, slurm_job_id
 
+SIGNALS = set(signal.Signals) - {signal.SIGPIPE}
 KILLED_BY = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 LOG_BYTES = 1 << 20  # from either end of a log
 MEMORY_LINE = (
@@ -23,7 +23,7 @@ EVIDENCE = {  # a log line that proves a cause, the strongest first
     "signal": BASH_LINE + "(Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)",
     "killed": BASH_LINE + "(Killed|Terminated)",
 }
-FAILED_WRITE = (
+FAILED_WRITE = (  # how a tool says that it could not write, without saying why
     r"(?i)\b(unable|fail\w*|cannot|can't|could not|couldn't|error)\b.*\bwrit|\bwrit\w*\b.*\b(fail|error)|disk is full|"
     r"did not finish its tables"
 )
@@ -37,19 +37,11 @@ ERROR_LINES = (  # how the line begins in which a tool says what went wrong, the
     r"aborted|no such file|permission denied)\b",
     r"^\[W::",
 )
-
-
 SCONTROL_S = 5.0  # how long slurmctld may take to answer; between SIGTERM and SIGKILL Slurm lets 30 s pass, as it comes
 
 
 def diagnose(code, ended, settings, ooms, statuses=(), find_full_disk=lambda: None, notes=None):
-    """Return (cause, message) of a failure; as by_traces(), but Slurm knows better why it ended a job."""
-    cause, message = by_traces(code, ended, settings, ooms, statuses, find_full_disk, notes)
-    return (cause == "killed" and by_slurm(ask_slurm())) or (cause, message)
-
-
-def by_traces(code, ended, settings, ooms, statuses, find_full_disk, notes):
-    """Return (cause, message) of a failure by what it left here.
+    """Return (cause, message) of a failure.
 
     `ended`: why the launcher ended the job, or None. `ooms`: how many processes the kernel killed for want of
     memory, in the job's own cgroup and on the whole node, while it ran. `statuses`: exit codes of the programs of
@@ -58,9 +50,13 @@ def by_traces(code, ended, settings, ooms, statuses, find_full_disk, notes):
     """
     if ended == "stalled":
         return "stalled", f"no CPU use and no I/O for {settings.stall_s:g} s"
-    if ended:
-        return "killed", ended
-    lines = log_lines(settings.log)
+    found = ("killed", ended) if ended else by_traces(code, settings.log, ooms, statuses, find_full_disk, notes)
+    return (found[0] == "killed" and by_slurm()) or found
+
+
+def by_traces(code, log, ooms, statuses, find_full_disk, notes):
+    """Return (cause, message) of a failure by what it left here; see diagnose()."""
+    lines = log_lines(log)
     if (unwritten := notes and notes.failed_write()) and unwritten not in lines:
         lines.insert(0, unwritten)  # the log may lie on that disk
     by_log = cause_by_log(lines)
@@ -70,40 +66,38 @@ def by_traces(code, ended, settings, ooms, statuses, find_full_disk, notes):
         return "out_of_memory", "killed by the kernel for want of memory"
     if (limit := notes and notes.ran_out_of_files()) and not by_log.keys() & {"out_of_memory", "disk_full"}:
         line = by_log.get("open_file_limit") or error_line(lines) or f"exit code {code}"
-        return (
-            "open_file_limit",
-            f"{line}; a program had all {limit} files open that it may: raise the limit (ulimit -Hn)",
-        )
+        why = f"a program had all {limit} files open that it may: raise the limit (ulimit -Hn)"
+        return "open_file_limit", f"{line}; {why}"
     for cause, line in by_log.items():
-        told = error_line([other for other in lines if other != line]) if cause == "signal" else None
-        said = f"{line}: {told}" if told else line
-        if cause == "signal" and (disk := find_full_disk()):  # some tools abort where they cannot write
-            return "disk_full", f"{said}; the disk of {disk} is full"
-        return cause, said
+        if cause != "signal":
+            return cause, line
+        other = error_line([each for each in lines if each != line])
+        message = f"{line}: {other}" if other else line
+        if disk := find_full_disk():  # some tools abort where they cannot write
+            return "disk_full", f"{message}; the disk of {disk} is full"
+        return cause, message
     line = error_line(lines)
-    unwritten = failed_write(lines)
+    unwritten = first_match(FAILED_WRITE, lines)
     if (unwritten or not line) and (disk := find_full_disk()):
         return "disk_full", f"{unwritten or 'nothing in the log says why'}; the disk of {disk} is full"
     if crashed in KILLED_BY:
         return "killed", f"{crashed.name} to {where}"
     if crashed:  # what our own scripts say of its input tells why; what tools say follows from it
-        told = f": {line}" if line and line.startswith("error: ") else ""
-        return "signal", f"{crashed.name} to {where}{told}"
+        return "signal", f"{crashed.name} to {where}" + (f": {line}" if line and line.startswith("error: ") else "")
     if code == 127:
         return "tool_not_found", line or "exit code 127"
     if signum in KILLED_BY:
         return "killed", signal.Signals(signum).name
     if (line and "Broken pipe" in line) or (signum == signal.SIGPIPE and not line):
         return "broken_pipe", line or "a program of the pipe ended before it had read all its input"
-    if signum in set(signal.Signals) - {signal.SIGPIPE}:
-        name = signal.Signals(signum).name
-        return "signal", f"{name}: {line}" if line else name
+    if signum in SIGNALS:
+        return "signal", signal.Signals(signum).name + (f": {line}" if line else "")
     return "tool_error", line or f"exit code {code}, and nothing in the log says why"
 
 
-def by_slurm(told):
-    """Return (cause, message) where Slurm has ended the job of which `scontrol show job` told this, or None."""
-    job = fields_of(told)
+def by_slurm():
+    """Return (cause, message) where Slurm has ended the job that we are part of, else None."""
+    job = slurm_fields(slurm_job_id(), SCONTROL_S)
     words = {job.get("JobState"), job.get("Reason")}
     if words & {"TIMEOUT", "TimeLimit"}:
         return "timed_out", f"Slurm's time limit, {job.get('TimeLimit')}, was over; a larger runtime gives more"
@@ -112,12 +106,6 @@ def by_slurm(told):
     if words & {"COMPLETING", "CANCELLED", "PREEMPTED"}:
         return "killed", f"Slurm job {job.get('JobId')} was cancelled: by scancel, or to make way for another"
     return None  # it goes on: whoever ended ours, it was not Slurm
-
-
-def ask_slurm():
-    """Return what Slurm says of the job that we are part of, "" where we are part of none or it does not answer."""
-    job_id = slurm_job_id()
-    return told_of(job_id, SCONTROL_S) if job_id else ""
 
 
 def by_journal(lines):
@@ -134,26 +122,23 @@ def crash_in_pipe(statuses):
 
     The first of them: SIGPIPE, and what programs say of a cut input, follow from it.
     """
-    signals = set(signal.Signals) - {signal.SIGPIPE}
     for codes in filter(lambda codes: len(codes) > 1, statuses):
         for number, code in enumerate(codes, 1):
-            if code - 128 in signals:
+            if code - 128 in SIGNALS:
                 return signal.Signals(code - 128), f"program {number} of {len(codes)} of a pipe"
     return None, None
 
 
-def failed_write(lines):
-    """Return the line in which a tool says that it could not write, without saying why, or None."""
+def first_match(pattern, lines):
+    """Return the first line that a pattern is found in, or None."""
     import re
 
-    return next(filter(re.compile(FAILED_WRITE).search, lines), None)
+    return next(filter(re.compile(pattern).search, lines), None)
 
 
 def cause_by_log(lines):
     """Return {cause: line} of the causes that the log proves, the strongest first."""
-    import re
-
-    proofs = ((cause, next(filter(re.compile(text).search, lines), None)) for cause, text in EVIDENCE.items())
+    proofs = ((cause, first_match(pattern, lines)) for cause, pattern in EVIDENCE.items())
     return {cause: line for cause, line in proofs if line}
 
 
@@ -173,10 +158,8 @@ def log_lines(path):
 
 def error_line(lines):
     """Return the line in which a tool says what went wrong, or None."""
-    import re
-
-    for kind in ERROR_LINES:
-        for number, line in enumerate(lines):
-            if re.search(kind, line):
-                return " ".join(lines[number : number + 2]) if line.endswith(" :") else line  # R breaks its lines
-    return None
+    line = next(filter(None, (first_match(kind, lines) for kind in ERROR_LINES)), None)
+    if line and line.endswith(" :"):  # R breaks its lines
+        number = lines.index(line)
+        return " ".join(lines[number : number + 2])
+    return line

@@ -22,12 +22,9 @@ class Notes:
         self.fds = ()
         if not os.path.exists(LIBRARY):
             return  # no compiler: said when the run began
-        try:
-            self.fds = tuple(os.memfd_create(name) for name in ("failed_writes.so", "failed_writes", "failed_opens"))
-            with open(LIBRARY, "rb") as file:
-                os.write(self.fds[0], file.read())
-        except OSError:
-            self.fds = ()  # a kernel without files in memory
+        self.fds = tuple(os.memfd_create(name) for name in ("failed_writes.so", "failed_writes", "failed_opens"))
+        with open(LIBRARY, "rb") as file:
+            os.write(self.fds[0], file.read())
 
     def preload(self):
         """Return the shell's words, for the command's first line, by which its programs are loaded with the library."""

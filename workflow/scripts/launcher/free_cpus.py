@@ -1,21 +1,20 @@
-"""How much more a run may take: CPUs that nobody has or waits for, within what the run was given, and their memory."""
+"""How many more jobs a run may start: on CPUs that nobody has or waits for, within its cores and memory."""
 
 import fcntl
 import os
 import time
 from binascii import crc32
 
-from launcher.cpu_allocation import byte_lock, free_units, is_allocated
+from launcher.cpu_allocation import byte_lock, free_units
 from launcher.cpu_choice import units
-from launcher.cpu_queue import Releases
-from launcher.journal import noted
+from launcher.journal import unfinished
 from launcher.limits import limits
 from launcher.node import slurm_job_id
 from launcher.runtime import open_file
 from launcher.topology import format_cpus, machine_cores, parse_cpus
 
-SETTLED_S = 0.5  # Snakemake starts the next job within less, and what we start is noted
-WATCH_S, TURN_S = 5.0, 2.0  # how long a step watches for releases, and how often another looks whether it is its turn
+SETTLED_S = 0.5  # Snakemake starts the next job within less
+LOOK_S = 1.0  # how often a step looks whose shards wait
 LAST = "qc"  # the step of jobs that nothing waits for: where one runs, no other job of the run was ready to
 
 
@@ -26,42 +25,38 @@ def spare(runtime, settings, soon=False):
     is read. The file of allocations is opened for reading: Releases would report the close of a writable one.
     """
     allowed = os.sched_getaffinity(0)
-    fd = os.open(f"{runtime}/cpus", os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    fd = open_file(f"{runtime}/cpus", access=os.O_RDONLY)
     try:
-        every = units(machine_cores(runtime, allowed), settings.smt)
-        every = [unit for unit in every if not any(is_allocated(fd, cpu) for cpu in unit.held)]
-        if not every and not soon:
-            return 0
-        free = len(free_units(runtime, fd, every))
+        free = len(free_units(fd, units(machine_cores(runtime, allowed), settings.smt)))
     finally:
         os.close(fd)
-    jobs = [notes for notes in noted(runtime) if shares_grant(notes["record"])]
+    if not free and not soon:
+        return 0
+    jobs = [job for job in unfinished(runtime) if slurm_job_id() in (None, job["record"].get("slurm_job_id"))]
     ending = [job for job in jobs if soon and (job["ledger"], job["record"]["step"]) == (settings.ledger, LAST)]
     jobs = [job for job in jobs if job not in ending]
-    if any(notes["record"]["cpus"] is None and notes["record"]["binding"] != "none" for notes in jobs):
+    if any(job["record"]["cpus"] is None and job["record"]["binding"] != "none" for job in jobs):
         return 0  # somebody waits for CPUs, or is just about to take them
-    allocated = {job["record"]["id"]: width(job) for job in jobs}
-    own = [job["record"] for job in jobs if job["ledger"] == settings.ledger]
+    own = [job for job in jobs if job["ledger"] == settings.ledger]
     bounds = limits()
-    rooms = [free + sum(map(width, ending)), int(bounds["cpus"]) - sum(allocated.values())]
+    rooms = [free + allocated(ending), int(bounds["cpus"]) - allocated(jobs)]
     if settings.run_cores:
-        rooms.append(settings.run_cores - sum(allocated[record["id"]] for record in own))
+        rooms.append(settings.run_cores - allocated(own))
     if settings.mem_mb:
-        taken = sum(job["record"]["mem_mb"] or 0 for job in jobs)
-        rooms.append((bounds["memory_mib"] - taken) // settings.mem_mb)
+        rooms.append((bounds["memory_mib"] - requested_mb(jobs)) // settings.mem_mb)
         if settings.run_mem_mb:
-            rooms.append((settings.run_mem_mb - sum(record["mem_mb"] or 0 for record in own)) // settings.mem_mb)
+            rooms.append((settings.run_mem_mb - requested_mb(own)) // settings.mem_mb)
     return max(0, int(min(rooms)))
 
 
-def width(job):
-    """Return how many CPUs a job has; none while it waits for some."""
-    return len(parse_cpus(job["record"]["cpus"] or ""))
+def allocated(jobs):
+    """Return how many CPUs jobs have; one that waits has none."""
+    return sum(len(parse_cpus(job["record"]["cpus"] or "")) for job in jobs)
 
 
-def shares_grant(record):
-    """Tell whether a job takes of what we may take of: in a Slurm job that is what this one was granted."""
-    return slurm_job_id() is None or record.get("slurm_job_id") == slurm_job_id()
+def requested_mb(jobs):
+    """Return how much memory jobs asked for."""
+    return sum(job["record"]["mem_mb"] or 0 for job in jobs)
 
 
 def settled_spare(runtime, settings):
@@ -73,66 +68,48 @@ def settled_spare(runtime, settings):
     return min(first, spare(runtime, settings, soon=True))
 
 
-class Lookout:
-    """Tells a step whose pieces wait how many more may start now, without a look at all jobs again and again.
+class SpareCpus:
+    """Tells a step whose shards wait how many more may start now.
 
-    One step of a run at a time watches for releases; a lock says which. It looks when what Snakemake starts next has
-    had time to take what was released, and what it has started itself is noted. Later it is another step's turn.
-    At first, and for the places of its own pieces that have ended, a step looks at once, whoever watches.
+    Some at once, where its own shards have ended; else those for which there is room in two looks. Between the two a
+    lock keeps the run's other steps from looking, so that no two of them start shards on the same CPUs.
     """
 
-    def __init__(self, runtime, settings, pieces):
+    def __init__(self, runtime, settings, shards):
         self.runtime, self.settings = runtime, settings
         run = f"{settings.ledger} {format_cpus(os.sched_getaffinity(0))} {slurm_job_id()}"
-        self.fd, self.byte, self.is_watching = open_file(f"{runtime}/spare"), crc32(os.fsencode(run)), False
-        self.due, self.until, self.places = 0.0, 0.0, pieces
-        self.releases = Releases(f"{runtime}/cpus")
+        self.fd, self.byte = open_file(f"{runtime}/spare"), crc32(os.fsencode(run))
+        self.ended, self.seen, self.due = shards, 0, 0.0
 
     def room(self):
-        """Return how many more pieces may start; 0 where it is not time to look, or another step watches."""
-        if self.places:
-            found, self.places = min(self.places, spare(self.runtime, self.settings)), 0
-            self.due = max(self.due, time.monotonic() + SETTLED_S)
+        """Return how many more shards may start; 0 where it is not time to look, or another step looks."""
+        if self.ended:
+            found, self.ended = min(self.ended, spare(self.runtime, self.settings)), 0
             return found
-        if time.monotonic() < self.due or not (self.is_watching or self.watch()):
+        if time.monotonic() < self.due:
+            return 0
+        before, self.seen, self.due = self.seen, 0, time.monotonic() + LOOK_S
+        if not before and not self.lock():
             return 0
         found = spare(self.runtime, self.settings)
-        if found:
-            self.due = time.monotonic() + SETTLED_S
-        elif time.monotonic() < self.until:
-            self.due = self.until
-        else:
-            self.leave()
-        return found
+        if found and not before:
+            self.seen, self.due = found, time.monotonic() + SETTLED_S
+            return 0
+        self.unlock()
+        return min(before, found)
 
-    def watch(self):
-        """Tell whether it is our turn to watch; if so, begin."""
+    def lock(self):
+        """Begin to look, unless another step of the run does."""
         try:
             byte_lock(self.fd, fcntl.F_OFD_SETLK, fcntl.F_WRLCK, self.byte)
         except OSError:
-            self.due = time.monotonic() + TURN_S
             return False
-        self.is_watching, self.until = True, time.monotonic() + WATCH_S
-        if self.releases.fd is None:
-            self.releases.signal()
         return True
 
-    def released(self):
-        """Take note of SIGIO."""
-        self.releases.heard()
-        self.due = min(self.due, time.monotonic() + SETTLED_S)
-
-    def rest(self):
-        """No piece waits: leave the watch to others once what was started is noted."""
-        if time.monotonic() >= self.due:
-            self.leave()
-
-    def leave(self):
-        """Leave the watch to others."""
-        if self.is_watching:
-            byte_lock(self.fd, fcntl.F_OFD_SETLK, fcntl.F_UNLCK, self.byte)
-        self.is_watching, self.due = False, time.monotonic() + TURN_S
+    def unlock(self):
+        """Let other steps look."""
+        byte_lock(self.fd, fcntl.F_OFD_SETLK, fcntl.F_UNLCK, self.byte)
 
     def next_s(self):
-        """Return in how many seconds there is something to do."""
+        """Return in how many seconds to look again."""
         return max(0.0, self.due - time.monotonic())

@@ -5,21 +5,20 @@ import signal
 import time
 from collections import namedtuple
 
-from launcher.measure import Sampler
+from launcher.measure import LONGEST_S
 from launcher.processes import descendants, end_tree, has_children, io_counts, reap, stat_fields
 from launcher.requester import ENDINGS
 from launcher.system import TICK_S
 
 LINGER_S = 10.0  # what a finished command leaves running may stay so long
 GRACE_S = 8.0  # between SIGTERM and SIGKILL: ten seconds after a Ctrl-C nothing is left
+IDLE_SHARE = 0.005  # of a CPU, which an idle JVM takes
 Outcome = namedtuple("Outcome", "status ended usage maxrss wall_s")
 Outcome.__doc__ = "bash's wait status, why the job was ended, (user, system) CPU s, largest process in bytes, s."
 
 
 class Stall:
-    """Notices that a job does nothing: under 0.5% of a CPU (an idle JVM's share), not a byte moved."""
-
-    SHARE = 0.005
+    """Notices that a job does nothing: under IDLE_SHARE of a CPU, not a byte moved."""
 
     def __init__(self, limit_s):
         self.limit_s = limit_s
@@ -32,14 +31,10 @@ class Stall:
         if not self.limit_s or now < self.next_look:
             return False
         self.next_look = now + self.limit_s / 10
-        cpu_s, moved = reaped_cpu_s, 0
-        for pid in descendants(os.getpid()):
-            fields = stat_fields(pid)
-            cpu_s += sum(map(int, fields[11:15])) * TICK_S
-            moved += sum(io_counts(pid)[:2])
-        moved += sum(io_counts("self")[2:4])
-        busy = cpu_s - self.cpu_s > self.SHARE * (now - self.since) + TICK_S or moved != self.moved
-        if busy:
+        pids = descendants(os.getpid())
+        cpu_s = reaped_cpu_s + sum(sum(map(int, stat_fields(pid)[11:15])) for pid in pids) * TICK_S
+        moved = sum(sum(io_counts(pid)[:2]) for pid in pids) + sum(io_counts("self")[2:4])
+        if cpu_s - self.cpu_s > IDLE_SHARE * (now - self.since) + TICK_S or moved != self.moved:
             self.since, self.cpu_s, self.moved = now, cpu_s, moved
         return now - self.since >= self.limit_s
 
@@ -63,7 +58,7 @@ class Ending:
 
     def next_s(self):
         """Return in how many seconds `press` has something to do."""
-        return Sampler.LONGEST_S if self.kill_at is None else max(0.01, self.kill_at - time.monotonic())
+        return LONGEST_S if self.kill_at is None else max(0.01, self.kill_at - time.monotonic())
 
 
 def supervise(shell, sampler, stall_s, began, requester):

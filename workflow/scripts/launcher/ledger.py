@@ -26,14 +26,13 @@ def utc(ns):
 
 def new_record(settings):
     """Return the record of an attempt of which nothing is known yet but what was asked for."""
-    wildcards = settings.wildcards
     return {
         "schema": SCHEMA,
         "id": settings.id or os.urandom(8).hex(),
         "run": settings.run or None,
         "rule": settings.rule,
         "step": settings.step,
-        "wildcards": wildcards,
+        "wildcards": settings.wildcards,
         "shard": settings.shard or None,
         "attempt": settings.attempt,
         "threads": settings.threads,
@@ -74,20 +73,19 @@ def append(path, record, once=False):
     import json
 
     fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
-    locked = False
+    locked = True
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
-            locked = True
         except OSError as error:
+            locked = False
             say(f"launcher: {path}: cannot be locked ({error.strerror}); appending all the same")
         size = os.fstat(fd).st_size
         if once and any(recorded(file, record["id"]) for file in beside(path)):
             return
-        cut = size and os.pread(fd, 1, size - 1) != b"\n"
-        whole = {**record, "recorded": utc(time.time_ns())}
-        line = ("\n" if cut else "") + json.dumps(whole, ensure_ascii=False) + "\n"
-        data = line.encode(errors="replace")
+        end = "\n" if size and os.pread(fd, 1, size - 1) != b"\n" else ""
+        line = json.dumps({**record, "recorded": utc(time.time_ns())}, ensure_ascii=False)
+        data = f"{end}{line}\n".encode(errors="replace")
         if os.write(fd, data) != len(data):
             if locked:
                 os.ftruncate(fd, size)
@@ -106,11 +104,8 @@ def beside(path):
 
 def recorded(path, job_id):
     """Return the record of an attempt, None where a ledger does not hold it, or but the beginning of it."""
-    try:
-        with open(path, "rb") as ledger:
-            found = [whole(line) for line in ledger if f'"id": "{job_id}"'.encode() in line]
-    except FileNotFoundError:
-        return None
+    with open(path, "rb") as ledger:
+        found = [whole(line) for line in ledger if f'"id": "{job_id}"'.encode() in line]
     return next((record for record in reversed(found) if record), None)
 
 

@@ -3,11 +3,11 @@
 import os
 import resource
 
-from launcher.slurm import fields_of, told_of
+from launcher.node import slurm_fields
 from launcher.system import MIB, read_text
 
 UNITS_MIB = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2}  # as Slurm writes them
-GRANTS = {}  # by job, what Slurm was asked for
+GRANTS = {}  # by job, what Slurm has answered
 PATIENCE_S = 30.0  # until a busy slurmctld has answered
 
 
@@ -19,10 +19,9 @@ def limits(root="", environment=os.environ, affinity=None):
     limit that is not set is None. `open_files` is the hard limit, up to which jobs raise theirs (command.py), and
     `tasks_left` how many processes and threads may still be started. `root` and `affinity` are for tests.
     """
-    memory = {
-        line.split(":")[0]: int(line.split()[1]) / 1024 for line in read_text(f"{root}/proc/meminfo").splitlines()
-    }
-    total, available = memory["MemTotal"], memory["MemAvailable"]
+    rows = map(str.split, read_text(f"{root}/proc/meminfo").splitlines())
+    memory = {row[0]: int(row[1]) / 1024 for row in rows}
+    total, available = memory["MemTotal:"], memory["MemAvailable:"]
     levels = [(limit / MIB, used / MIB) for limit, used in memory_levels(root)]
     limit = min([total, *slurm_memory_mib(environment), *(limit for limit, _ in levels)])
     left = [available, limit, *(max(0, limit - used) for limit, used in levels)]
@@ -58,41 +57,33 @@ def usable_cpus(affinity, root="", environment=os.environ):
     Control groups limit time rather than CPUs, and so do those of containers; Slurm, where it binds nothing, says only
     what it granted.
     """
-    quota = cpu_quota(root)
-    granted_cpus = environment.get("SLURM_CPUS_ON_NODE", "") if "SLURM_JOB_ID" in environment else ""
-    counts = [len(affinity)]
-    counts += [int(quota)] if quota is not None else []
-    counts += [int(granted_cpus)] if granted_cpus.isdecimal() else []
-    return max(1, min(counts))
+    granted = environment.get("SLURM_CPUS_ON_NODE", "") if "SLURM_JOB_ID" in environment else ""
+    counts = [len(affinity), cpu_quota(root), int(granted) if granted.isdecimal() else None]
+    return max(1, int(min(count for count in counts if count is not None)))
 
 
 def slurm_memory_mib(environment):
     """Return [the memory that Slurm granted on this node], [] where it granted all of it or this is no Slurm job."""
-    numbers = {name: int(text) for name, text in environment.items() if name.startswith("SLURM_") and text.isdecimal()}
     if "SLURM_JOB_ID" not in environment:
         return []
-    for_cpus = numbers.get("SLURM_MEM_PER_CPU", 0) * numbers.get("SLURM_CPUS_ON_NODE", 0)
-    granted_mib = numbers.get("SLURM_MEM_PER_NODE") or for_cpus
+    names = ("SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE")
+    of_node, of_cpu, cpus = (int(text) if (text := environment.get(name, "")).isdecimal() else 0 for name in names)
+    granted_mib = of_node or of_cpu * cpus
     if not granted_mib and "SLURM_STEP_ID" in environment:  # Snakemake's plugin clears a step's environment of these
-        granted_mib = asked_memory_mib(environment["SLURM_JOB_ID"])
+        job_id = environment["SLURM_JOB_ID"]
+        if job_id not in GRANTS:
+            GRANTS[job_id] = granted_memory_mib(slurm_fields(job_id, PATIENCE_S))
+        granted_mib = GRANTS[job_id]
     return [granted_mib] if granted_mib else []
 
 
-def asked_memory_mib(job_id):
-    """Return the memory that Slurm granted a job on each of its nodes, None where it tells none; it is asked once."""
-    if job_id not in GRANTS:
-        GRANTS[job_id] = granted_memory_mib(told_of(job_id, PATIENCE_S))
-    return GRANTS[job_id]
-
-
-def granted_memory_mib(told):
-    """Return the memory a node of a job that `scontrol show job` told of, None where it tells of none."""
-    fields = fields_of(told)
-    granted = dict(part.partition("=")[::2] for part in fields.get("TRES", "").split(","))
+def granted_memory_mib(job):
+    """Return the memory that Slurm granted a job on each of its nodes, None where it tells of none."""
+    granted = dict(part.partition("=")[::2] for part in job.get("TRES", "").split(","))
     number, unit = granted.get("mem", "")[:-1], granted.get("mem", "")[-1:]
     if unit not in UNITS_MIB or not number.replace(".", "", 1).isdecimal():
         return None
-    return round(float(number) * UNITS_MIB[unit] / int(fields["NumNodes"]), 1)
+    return round(float(number) * UNITS_MIB[unit] / int(job["NumNodes"]), 1)
 
 
 def cpu_quota(root=""):
@@ -146,14 +137,8 @@ def control_groups(controller, root=""):
         version = {"cgroup": 1, "cgroup2": 2}.get(kind.split()[0])
         if version not in paths or (version == 1 and controller not in kind.split()[-1].split(",")):
             continue
-        top, point = (unescaped(field) for field in fields.split()[3:5])
+        # the kernel writes blanks and backslashes as octal numbers
+        top, point = (field.encode().decode("unicode_escape") for field in fields.split()[3:5])
         top, path = top.rstrip("/"), paths[version]
         inside = (path + "/").startswith(top + "/") and ".." not in path.split("/")
         yield f"{point}{path.removeprefix(top)}".rstrip("/") if inside else None, point, version
-
-
-def unescaped(field):
-    """Return a field of mountinfo as it is: the kernel writes blanks and backslashes as octal numbers."""
-    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        field = field.replace(code, character)
-    return field

@@ -8,7 +8,8 @@ from launcher.processes import descendants, io_counts, stat_fields, threads_of
 from launcher.system import MIB, TICK_S, read_text
 from launcher.topology import format_cpus
 
-FOREIGN_S, FOREIGN_SHARE = 0.5, 0.1  # what others may have of an allocation's CPUs; see foreign_load()
+CONTENTION_S, CONTENTION_SHARE = 0.5, 0.1  # of an allocation's CPU time that others have; see contention()
+SHORTEST_S, LONGEST_S, SHARE = 0.005, 0.25, 0.01  # between samples; of one CPU, for sampling
 
 
 class Sampler:
@@ -17,14 +18,12 @@ class Sampler:
     It looks often at first and up to four times a second later, and never spends more than 1% of one CPU.
     """
 
-    SHORTEST_S, LONGEST_S, SHARE = 0.005, 0.25, 0.01
-
     def __init__(self, cpus, cgroup, note_memory):
         self.cpus, self.cgroup, self.note_memory = cpus, cgroup, note_memory
         self.began = time.monotonic()
-        self.interval_s = self.SHORTEST_S
+        self.interval_s = SHORTEST_S
         self.private = self.files = self.shared = self.cache = self.kernel = 0  # bytes
-        self.allowed, self.seen = set(), set()
+        self.allowed, self.used = set(), set()
 
     def sample(self):
         """Look once, and set when to look next."""
@@ -37,11 +36,10 @@ class Sampler:
         self.shared = max([self.shared, *(shared for *_, shared in own)])
         self.private, self.files = max((self.private, self.files), (private, files), key=sum)
         self.note_memory((private + files) / MIB)
-        if self.cgroup:
-            self.look_at_cgroup()
+        self.look_at_cgroup()
         now = time.monotonic()
-        usual = min(max((now - self.began) / 20, self.SHORTEST_S), self.LONGEST_S)
-        self.interval_s = max(usual, (now - before) / self.SHARE)
+        usual = min(max((now - self.began) / 20, SHORTEST_S), LONGEST_S)
+        self.interval_s = max(usual, (now - before) / SHARE)
 
     def look_at(self, pid):
         """Note the CPUs of a process's threads; return its parent, and bytes: virtual, anonymous, files', shared."""
@@ -54,26 +52,24 @@ class Sampler:
                 self.allowed |= os.sched_getaffinity(int(tid))
             except OSError:
                 continue
-            self.seen.add(int(fields[36]))
+            self.used.add(int(fields[36]))
             parent = int(fields[1])
-        return [parent, *memory_of(read_text(f"/proc/{pid}/status"))]
+        rows = read_text(f"/proc/{pid}/status").splitlines()
+        fields = dict(row.split(":", 1) for row in rows if row.startswith(("Vm", "Rss")))
+        names = ("VmSize", "RssAnon", "RssFile", "RssShmem")
+        return [parent, *(int(fields.get(name, "0").split()[0]) * 1024 for name in names)]
 
     def look_at_cgroup(self):
         """Note the most page cache and kernel memory that were charged to the job."""
-        cache, kernel = self.cgroup.cache_and_kernel()
-        self.cache, self.kernel = max(self.cache, cache), max(self.kernel, kernel)
+        if self.cgroup:
+            cache, kernel = self.cgroup.cache_and_kernel()
+            self.cache, self.kernel = max(self.cache, cache), max(self.kernel, kernel)
 
     def binding_ok(self):
         """Tell whether all processes stayed on the allocation; None where there was none, or nothing was seen."""
         if self.cpus is None or not self.allowed:
             return None
-        return self.allowed <= self.cpus and self.seen <= self.cpus
-
-
-def memory_of(status):
-    """Return bytes of a process, given its /proc/PID/status: virtual, anonymous, of files, of shared memory."""
-    fields = dict(line.split(":", 1) for line in status.splitlines() if line.startswith(("Vm", "Rss")))
-    return [int(fields.get(name, "0").split()[0]) * 1024 for name in ("VmSize", "RssAnon", "RssFile", "RssShmem")]
+        return self.allowed <= self.cpus and self.used <= self.cpus
 
 
 def cpu_times(cpus):
@@ -84,12 +80,12 @@ def cpu_times(cpus):
     return {cpu: (sum(ticks[:3]), ticks[7], sum(ticks)) for cpu, ticks in wanted.items()}
 
 
-def foreign_load(before, after, ours_s, wall_s, width):
-    """Return the record's fields of what else the CPUs of an allocation did, given two cpu_times().
+def contention(before, after, job_s, wall_s, cpus):
+    """Return the record's fields of what else the CPUs of an allocation did, given two cpu_times() and their number.
 
-    `ours_s`: CPU seconds of the job and its supervisor. What interrupts took counts for nobody.
+    `job_s`: CPU seconds of the job and its supervisor. What interrupts took counts for nobody.
 
-    Contended is an allocation of which others had more than a tenth. Below it lie, as measured: the kernel's threads,
+    There is contention where other processes had more than a tenth. Below it lie, as measured: the kernel's threads,
     0.5% of a machine that writes much; what the clock ticks of /proc/stat are wrong by, 0.3% of a job of minutes but
     0.03 s a CPU of any; Snakemake and gpd, which run on any CPU, 20 ms a job and 2.5 s at a start. Those seconds
     are a tenth of a short job, so half a second is the least that counts, and of shorter allocations nothing is said.
@@ -97,11 +93,12 @@ def foreign_load(before, after, ours_s, wall_s, width):
     spent = [[end - start for start, end in zip(before[cpu], after[cpu], strict=True)] for cpu in before]
     if any((ticks + 4) * TICK_S < wall_s / 2 for _, _, ticks in spent):
         return {}  # not told, or of other CPUs, as in some containers
-    foreign_s = max(0.0, sum(busy for busy, _, _ in spent) * TICK_S - ours_s)
-    allocation_s = wall_s * width
-    contended = foreign_s > max(FOREIGN_S, FOREIGN_SHARE * allocation_s) if allocation_s > FOREIGN_S else None
+    others_s = max(0.0, sum(busy for busy, _, _ in spent) * TICK_S - job_s)
     steal_s = sum(stolen for _, stolen, _ in spent) * TICK_S
-    return {"contended": contended, "foreign_cpu_s": round(foreign_s, 2), "steal_s": round(steal_s, 2)}
+    contended = None
+    if wall_s * cpus > CONTENTION_S:
+        contended = others_s > max(CONTENTION_S, CONTENTION_SHARE * wall_s * cpus)
+    return {"contended": contended, "foreign_cpu_s": round(others_s, 2), "steal_s": round(steal_s, 2)}
 
 
 class Meter:
@@ -117,56 +114,51 @@ class Meter:
         """Return how many processes the kernel killed for want of memory: in the job's cgroup, and on the node."""
         return self.cgroup.oom_kills() if self.cgroup else 0, kernel_oom_kills() - self.kernel_ooms
 
-    def measured(self, outcome, start_ns, spent):
-        """Return the record's fields of what a job used.
-
-        `spent`: CPU s (user, system) of its bash before that was bash.
-        """
+    def measured(self, outcome, start_ns):
+        """Return the record's fields of what a job used."""
         cpus, own_s = cpu_times(self.allocation.held), time.process_time() - self.own_s
         fields = {
             "end": utc(start_ns + round(outcome.wall_s * 1e9)),
             "wall_s": round(outcome.wall_s, 6),
-            **cpu_seconds(*(max(0.0, whole - part) for whole, part in zip(outcome.usage, spent, strict=True))),
+            **cpu_seconds(*outcome.usage),
             **self.memory(outcome.maxrss),
             "cpus_allowed": format_cpus(self.sampler.allowed) or None,
-            "cpus_seen": format_cpus(self.sampler.seen) or None,
+            "cpus_seen": format_cpus(self.sampler.used) or None,
             "binding_ok": self.sampler.binding_ok(),
             **bytes_moved(),
         }
         if fields["binding_ok"]:  # one that left its CPUs used others' time, too
-            ours_s, width = sum(outcome.usage) + own_s, len(self.allocation.cpus)
-            fields |= foreign_load(self.cpus, cpus, ours_s, outcome.wall_s, width)
+            job_s, granted = sum(outcome.usage) + own_s, len(self.allocation.cpus)
+            fields |= contention(self.cpus, cpus, job_s, outcome.wall_s, granted)
         return fields
 
     def memory(self, maxrss):
-        """Return the record's fields of memory."""
-        if self.cgroup:
-            self.sampler.look_at_cgroup()
-        peak, source = peak_memory(self.sampler, self.cgroup, maxrss, self.floor)
-        whole = mib(self.cgroup.peak() or None) if self.cgroup else None
-        return {"peak_rss_mib": mib(peak), "peak_rss_source": source, "peak_cgroup_mib": whole}
+        """Return the record's fields of memory: the largest of figures that are each at most the tree's true peak.
 
+        They are: the sum over processes when sampled, file pages counted once (it is above the peak only where
+        forked processes share pages and no cgroup corrects it); the largest single process (rusage), exact, but
+        near `floor` it is the launcher's own from before exec; and the cgroup's peak less the most page cache and
+        kernel memory in it.
 
-def peak_memory(sampler, cgroup, maxrss, floor):
-    """Return (bytes, source): the largest of three figures, each of which is at most the tree's true peak.
-
-    They are: the sum over processes when sampled, file pages counted once (it is above the peak only where
-    forked processes share pages and no cgroup corrects it); the largest single process (rusage), exact, but
-    near `floor` it is the launcher's own from before exec; and the cgroup's peak less the most page cache and
-    kernel memory in it.
-
-    Shared memory counts where the kernel charged it, with the cgroup of who filled it: that other jobs' processes have
-    the same pages (one index of bwa's for all) takes no more memory. So the first two leave it out.
-    """
-    figures = {"sampled": sampler.private + sampler.files}
-    if maxrss - sampler.shared > floor + MIB:
-        figures["rusage"] = maxrss - sampler.shared
-    peak = cgroup.peak() if cgroup else 0
-    if peak:
-        figures["sampled"] = min(sampler.private, peak) + sampler.files
-        figures["cgroup"] = peak - sampler.cache - sampler.kernel
-    source = max(figures, key=figures.get)
-    return (figures[source], source) if figures[source] > 0 else (None, None)
+        Shared memory counts where the kernel charged it, with the cgroup of who filled it: that other jobs' processes
+        have the same pages (one index of bwa's for all) takes no more memory. So the first two leave it out.
+        """
+        sampler = self.sampler
+        sampler.look_at_cgroup()
+        whole = self.cgroup.peak() if self.cgroup else 0
+        peaks = {"sampled": sampler.private + sampler.files}
+        if maxrss - sampler.shared > self.floor + MIB:
+            peaks["rusage"] = maxrss - sampler.shared
+        if whole:
+            peaks["sampled"] = min(sampler.private, whole) + sampler.files
+            peaks["cgroup"] = whole - sampler.cache - sampler.kernel
+        source = max(peaks, key=peaks.get)
+        peak = max(peaks[source], 0) or None
+        return {
+            "peak_rss_mib": mib(peak),
+            "peak_rss_source": source if peak else None,
+            "peak_cgroup_mib": mib(whole or None),
+        }
 
 
 def bytes_moved():
@@ -197,7 +189,5 @@ def own_maxrss():
 
 def kernel_oom_kills():
     """Return how many processes this kernel has killed for want of memory since it started."""
-    for line in read_text("/proc/vmstat").splitlines():
-        if line.startswith("oom_kill "):
-            return int(line.split()[1])
-    return 0
+    counts = dict(map(str.split, read_text("/proc/vmstat").splitlines()))
+    return int(counts.get("oom_kill", 0))

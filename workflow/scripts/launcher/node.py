@@ -1,4 +1,4 @@
-"""On which node of a cluster this launcher runs, and for which batch job. Slurm's virtual nodes share a host's name."""
+"""On which node of a cluster this launcher runs, for which batch job, and what Slurm says of that job."""
 
 import os
 
@@ -6,7 +6,7 @@ BATCH_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")  # what Slurm, PBS and L
 
 
 def node_name(environment=os.environ):
-    """Return the node's name: Slurm's own, else the host's."""
+    """Return the node's name: Slurm's own, as its virtual nodes share a host's, else the host's."""
     return environment.get("SLURMD_NODENAME") or os.uname().nodename
 
 
@@ -35,9 +35,21 @@ def own_ledger(path, environment=os.environ):
     if not any(environment.get(name) for name in BATCH_JOBS):
         return path
     stem, extension = os.path.splitext(path)
-    return f"{stem}.{file_name(node_name(environment))}{extension}"
+    name = (c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in node_name(environment))
+    return f"{stem}.{''.join(name)}{extension}"
 
 
-def file_name(text):
-    """Return a text as a part of a file's name."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in text)
+def ask_slurm(command, timeout_s):
+    """Return what a command of Slurm's prints, "" where it does not answer."""
+    import subprocess
+
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=timeout_s).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def slurm_fields(job_id, timeout_s):
+    """Return the fields of a Slurm job by name; none of no job, or where slurmctld does not answer."""
+    shown = job_id and ask_slurm(["scontrol", "show", "job", "--oneliner", job_id], timeout_s)
+    return dict(word.partition("=")[::2] for word in (shown or "").split())

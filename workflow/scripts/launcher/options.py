@@ -52,58 +52,42 @@ def yes(text):
 
 
 def auto_or_count(text):
-    """Read how many pieces: auto, none, or a number from 1."""
+    """Read how many shards: auto, none, or a number from 1."""
     return text if text in ("auto", "none") else str(at_least(1)(text))
 
 
 OPTIONS = {  # name: (environment variable, converter, default)
-    "step": (None, str, ""),
-    "rule": (None, str, ""),
+    **dict.fromkeys(("step", "rule", "log", "id", "shard", "xml"), (None, str, "")),
+    **dict.fromkeys(("whole", "suffix", "n-free", "intervals", "over", "clip"), (None, str, "")),
+    **dict.fromkeys(("unmapped", "copied", "json"), (None, yes, False)),
     "wildcards": (None, name_values, {}),
     "threads": (None, at_least(1), 1),
     "mem-mb": (None, at_least(0), 0),
-    "log": (None, str, ""),
     "ledger": ("GPD_LEDGER", str, "ledger.jsonl"),
     "local-storage": ("GPD_LOCAL_STORAGE", str, ""),
     "run": ("GPD_RUN", str, ""),
     "attempt": (None, at_least(1), 1),
-    "id": (None, str, ""),
     "asked-by": (None, at_least(0), 0),
     "binding": ("GPD_BINDING", one_of(*POLICIES), "compact"),
     "boundary": ("GPD_BOUNDARY", one_of(*LEVELS), "l3"),
     "memory": ("GPD_MEMORY", one_of(*MEMORY_POLICIES), "default"),
     "smt": ("GPD_SMT", yes, False),
     "stall-s": ("GPD_STALL_S", at_least(0, float), 0.0),
-    "shard": (None, str, ""),
-    "piece": (None, str, ""),
-    "suffix": (None, str, ""),
-    "stretches": (None, str, ""),
-    "intervals": (None, str, ""),
-    "over": (None, str, ""),
-    "piece-mib": (None, at_least(0, float), 0.0),
-    "exact": (None, yes, False),
-    "unmapped": (None, yes, False),
-    "copied": (None, yes, False),
-    "clip": (None, str, ""),
+    "shard-mib": (None, at_least(0, float), 0.0),
     "scatter": ("GPD_SCATTER", auto_or_count, "auto"),
     "scatter-cuts": ("GPD_SCATTER_CUTS", one_of("gaps", "anywhere"), "gaps"),
     "run-cores": ("GPD_RUN_CORES", at_least(0), 0),
     "run-mem-mb": ("GPD_RUN_MEM_MB", at_least(0), 0),
-    "json": (None, yes, False),
-    "xml": (None, str, ""),
 }
-SWITCHES = {"smt", "json", "exact", "unmapped", "copied"}  # may stand without a value
-FILES = ("--outputs", "--inputs")  # all that follows, up to the other one
 
 
 def parse(arguments):
     """Return (settings, positional arguments). argparse would cost each job as much as all other imports."""
-    given = {name: os.environ[env] for name, (env, _, _) in OPTIONS.items() if env and os.environ.get(env)}
-    rest, queue, files = [], list(arguments), dict.fromkeys(FILES, ())
-    for option in reversed(FILES):
-        if option in queue:
-            at = queue.index(option)
-            queue, files[option] = queue[:at], queue[at + 1 :]
+    given = {name: os.environ.get(env) for name, (env, _, _) in OPTIONS.items() if env}
+    rest, queue, files = [], list(arguments), {}
+    for option in ("--inputs", "--outputs"):  # they end the command line, the inputs last
+        at = queue.index(option) if option in queue else len(queue)
+        queue, files[option[2:]] = queue[:at], queue[at + 1 :]
     while queue:
         word = queue.pop(0)
         name, equals, value = word[2:].partition("=")
@@ -113,12 +97,11 @@ def parse(arguments):
             raise LauncherError(f"{word}: no such option; see launcher --help")
         elif equals:
             given[name] = value or given.get(name)
-        elif name in SWITCHES and (not queue or queue[0].startswith("--")):
+        elif OPTIONS[name][1] is yes and (not queue or queue[0].startswith("--")):
             given[name] = "1"
         else:
             given[name] = (queue.pop(0) if queue else "") or given.get(name)
-    values = {name: convert_option(name, given.get(name)) for name in OPTIONS}
-    values |= {option[2:]: files[option] for option in FILES}
+    values = {name: convert_option(name, given.get(name)) for name in OPTIONS} | files
     return SimpleNamespace(**{name.replace("-", "_"): value for name, value in values.items()}), rest
 
 

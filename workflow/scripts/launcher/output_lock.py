@@ -17,7 +17,7 @@ import time
 
 from launcher.journal import recover
 from launcher.ledger import append
-from launcher.node import slurm_job_id
+from launcher.node import ask_slurm, slurm_job_id
 from launcher.requester import end_if_gone
 from launcher.runtime import lifted
 from launcher.system import say, unlink
@@ -27,15 +27,7 @@ SETTLE_S = 10.0  # the Snakemake behind a job that failed removes what that left
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # of a file system
 ENDED = "ended"
 AT_WORK = ("RUNNING", "SUSPENDED", "STOPPED", "COMPLETING", "CONFIGURING", "SIGNALING", "STAGE_OUT", "RESIZING")
-NEEDED = {
-    "id": str,
-    "attempt": int,
-    "rule": str,
-    "host": str,
-    "node": str,
-    "pid": int,
-    "slurm_job_id": (str, type(None)),
-}
+TEXTS, NUMBERS = ("id", "rule", "host", "node"), ("attempt", "pid")  # what a launcher says of itself, at least
 
 
 class OutputLock:
@@ -49,25 +41,25 @@ class OutputLock:
     def claim(self):
         """Wait until nobody else works at the outputs, and lock them. Raises Ended and OSError."""
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        told, pause_s = None, NEAREST_S
+        said, pause_s = None, NEAREST_S
         while True:
             fd, is_free = try_lock(self.path)
             text = os.pread(fd, 65536, 0).decode(errors="replace")
             owner, ended = read_owner(text), text.endswith(f"{ENDED}\n")
-            if is_free and (ended or not is_at_work(owner["record"]["slurm_job_id"] if owner else None)):
+            if is_free and (ended or not is_at_work(owner and owner["slurm_job_id"])):
                 break
             os.close(fd)
-            if (words := in_words(owner)) != told:
-                say(f"{self.attempt.name}: {words}")
-                told = words
+            if (line := waits_for(owner)) != said:
+                say(f"{self.attempt.name}: {line}")
+                said = line
             end_if_gone(self.attempt.requester)
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, FARTHEST_S)
         self.fd = fd
         if owner:
             self.follow(owner, ended)
-        self.write(repr({"record": self.record}), 0)  # json would have to be loaded
-        if told:
+        self.write(repr(self.record), 0)  # json would have to be loaded
+        if said:
             time.sleep(SETTLE_S)
 
     def follow(self, owner, ended):
@@ -75,19 +67,17 @@ class OutputLock:
 
         Slurm starts a job again under its id, and Snakemake knows nothing of it.
         """
-        before = owner["record"]
-        if before["slurm_job_id"] and before["slurm_job_id"] == slurm_job_id():
-            self.attempt.settings.attempt = max(self.attempt.settings.attempt, before["attempt"] + 1)
-            self.record["attempt"] = self.attempt.settings.attempt
+        settings = self.attempt.settings
+        if owner["slurm_job_id"] and owner["slurm_job_id"] == slurm_job_id():
+            settings.attempt = self.record["attempt"] = max(settings.attempt, owner["attempt"] + 1)
         if ended:
             return
         recover(self.attempt.runtime)  # which knows more of it, where its journal is there
-        lost = {"cause": "killed", "message": f"its launcher on {before['node']} is gone; when is not known"}
-        ledger = self.attempt.settings.ledger
+        lost = {"cause": "killed", "message": f"its launcher on {owner['node']} is gone; when is not known"}
         try:
-            append(ledger, before | lost, once=True)
+            append(settings.ledger, owner | lost, once=True)
         except OSError as error:
-            say(f"{ledger}: the record of a lost job could not be written: {error.strerror}")
+            say(f"{settings.ledger}: the record of a lost job could not be written: {error.strerror}")
 
     def write(self, line, at):
         """Write a line of our file; a full disk must not stop a job that does not need that disk."""
@@ -132,43 +122,34 @@ def is_at(path, fd):
 
 
 def read_owner(text):
-    """Return what a launcher said of itself, None where that is not whole or none: anybody may write there."""
+    """Return the record that a launcher wrote of its job, None where it is not whole: anybody may write there."""
     from ast import literal_eval
 
     try:
         owner = literal_eval(text.partition("\n")[0])
-        known = all(isinstance(owner["record"][name], kind) for name, kind in NEEDED.items())
+        known = all(isinstance(owner[name], str) for name in TEXTS) and isinstance(owner["slurm_job_id"], str | None)
+        return owner if known and all(isinstance(owner[name], int) for name in NUMBERS) else None
     except (SyntaxError, ValueError, MemoryError, RecursionError, TypeError, LookupError):
         return None
-    return owner if known else None
 
 
-def in_words(owner):
+def waits_for(owner):
     """Say who works at the outputs, and how it is ended."""
     if not owner:
         return "waits for another launcher at the same outputs, which does not say who it is"
-    record = owner["record"]
-    slurm_job, host = record["slurm_job_id"], record["host"]
-    who = f"PID {record['pid']} on {record['node']}"
-    if record["node"] != host:
-        who += f" (host {host})"
+    slurm_job, host, pid = owner["slurm_job_id"], owner["host"], owner["pid"]
+    who = f"PID {pid} on {owner['node']}" + ("" if owner["node"] == host else f" (host {host})")
+    how = f"kill {pid}" + ("" if host == os.uname().nodename else f" on {host}")
     if slurm_job:
         who += f", Slurm job {slurm_job}"
-    how = f"kill {record['pid']}" + ("" if host == os.uname().nodename else f" on {host}")
     if slurm_job and slurm_job != slurm_job_id():
         how = f"scancel {slurm_job}"
-    return f"waits for another run's {record['rule']}, which makes the same outputs: {who}; `{how}` ends it"
+    return f"waits for another run's {owner['rule']}, which makes the same outputs: {who}; `{how}` ends it"
 
 
 def is_at_work(slurm_job):
     """Tell whether Slurm knows a job to be at work; of our own we know that what ran under its id before is over."""
     if not slurm_job or slurm_job == slurm_job_id():
         return False
-    import subprocess
-
-    asked = ["squeue", "--noheader", f"--jobs={slurm_job}", "--format=%T"]
-    try:
-        answer = subprocess.run(asked, capture_output=True, text=True, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return any(state in AT_WORK for state in answer.stdout.split())
+    states = ask_slurm(["squeue", "--noheader", f"--jobs={slurm_job}", "--format=%T"], timeout_s=30)
+    return any(state in AT_WORK for state in states.split())

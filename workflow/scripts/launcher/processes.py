@@ -9,10 +9,8 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 def children(pid):
     """Return the children of a process, those of its threads included."""
-    found = []
-    for tid in threads_of(pid):
-        found += map(int, read_text(f"/proc/{pid}/task/{tid}/children").split())
-    return found
+    texts = (read_text(f"/proc/{pid}/task/{tid}/children") for tid in threads_of(pid))
+    return [int(child) for text in texts for child in text.split()]
 
 
 def threads_of(pid):
@@ -33,33 +31,18 @@ def parent_of(pid):
     return "".join(stat_fields(pid)[1:2])
 
 
-def parents():
-    """Return {parent: children} of all processes, for kernels built without CONFIG_PROC_CHILDREN."""
-    found = {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        for parent in stat_fields(name)[1:2]:
-            found.setdefault(int(parent), []).append(int(name))
-    return found
-
-
 def descendants(pid):
     """Return all processes below one, parents first."""
-    if os.path.exists(f"/proc/{pid}/task/{pid}/children"):
-        look = children
-    else:
-        known = parents()
-        look = lambda parent: known.get(parent, [])  # noqa: E731
-    found = look(pid)
+    found = children(pid)
     for process in found:  # grows as it goes
-        found += look(process)
+        found += children(process)
     return found
 
 
 def io_counts(pid):
     """Return (rchar, wchar, read_bytes, write_bytes) of a process and the children that it has reaped."""
-    pairs = (line.split(": ") for line in read_text(f"/proc/{pid}/io").splitlines())
-    counts = {name: int(value) for name, value in pairs}
-    return tuple(counts.get(name, 0) for name in ("rchar", "wchar", "read_bytes", "write_bytes"))
+    counts = dict(line.split(": ") for line in read_text(f"/proc/{pid}/io").splitlines())
+    return tuple(int(counts.get(name, 0)) for name in ("rchar", "wchar", "read_bytes", "write_bytes"))
 
 
 def rss_mib(pid):
@@ -79,11 +62,8 @@ def end_tree(signum):
 
 def reap():
     """Yield (pid, status, usage) of children that have ended."""
-    while True:
-        try:
-            pid, status, usage = os.wait4(-1, os.WNOHANG)
-        except ChildProcessError:
-            return
+    while has_children():
+        pid, status, usage = os.wait4(-1, os.WNOHANG)
         if pid == 0:
             return
         yield pid, status, usage

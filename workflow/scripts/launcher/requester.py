@@ -39,11 +39,8 @@ class Requester:
 
     def gone(self):
         """Say who is gone, that is, whose child has got another parent; None: nobody, as far as can be read."""
-        chain = (
-            ("the shell that ran the launcher", self.wrapper, self.shell),
-            ("Snakemake", self.shell, self.snakemake),
-        )
-        for name, child, parent in chain:
+        of_shell = "the shell that ran the launcher", self.wrapper, self.shell
+        for name, child, parent in (of_shell, ("Snakemake", self.shell, self.snakemake)):
             now = parent_of(child)
             if now and parent and now != parent:  # a read that fails is no proof
                 return f"{name} (PID {parent}) is gone"

@@ -16,29 +16,20 @@ def refusal(settings):
     """Return (cause, message) of the attempt before where this one would fail of the same, else None."""
     known = attempts(settings)
     latest = max((record["attempt"] for record in known), default=None)
-    failed = [each for each in known if each["attempt"] == latest and each["cause"] == FOR_DATA]
+    failed = [record for record in known if record["attempt"] == latest and record["cause"] == FOR_DATA]
     if not failed or are_newer(settings.inputs, failed[-1]["recorded"]):
         return None
     return FOR_DATA, f"{failed[-1]['message']} (as attempt {latest}; not tried again)"
 
 
 def attempts(settings):
-    """Return the records of this job in this run, pieces of it among them, in each ledger's order."""
-    name = f'"rule": "{settings.rule}"'.encode()
-    found = []
+    """Return the records of this job in this run, those of its shards among them, in each ledger's order."""
+    job, found = (settings.rule, settings.wildcards, settings.run or None), []
     for path in beside(settings.ledger):
         with open(path, "rb") as ledger:
-            for line in ledger:
-                record = whole(line) if name in line else None
-                if record and is_same(record, settings):
-                    found.append(record)
+            lines = [whole(line) for line in ledger if f'"rule": "{settings.rule}"'.encode() in line]
+        found += [each for each in lines if each and (each["rule"], each["wildcards"], each["run"]) == job]
     return found
-
-
-def is_same(record, settings):
-    """Tell whether a record is of this job, in this run."""
-    asked = settings.rule, settings.wildcards, settings.run or None
-    return (record["rule"], record["wildcards"], record["run"]) == asked
 
 
 def are_newer(paths, recorded):

@@ -11,8 +11,7 @@ INHERITED_FD = 40  # above what shells and scripts take, below what they may whe
 def runtime_dir():
     """Return this user's private folder for allocations, checked; all runs on a node must use the same.
 
-    Not XDG_RUNTIME_DIR: that vanishes when the user logs out, while a run under nohup goes on, and batch jobs
-    lack it.
+    Not XDG_RUNTIME_DIR: that vanishes when the user logs out, while a run under nohup goes on, and batch jobs lack it.
     """
     path = os.environ.get("GPD_RUNTIME_DIR") or f"/tmp/gpd-{os.geteuid()}"
     try:
@@ -29,9 +28,9 @@ def runtime_dir():
     return path
 
 
-def open_file(path, flags=0):
+def open_file(path, flags=0, access=os.O_RDWR):
     """Open a file of the runtime folder, make it where it is missing, and return its descriptor."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | flags, 0o600)
+    return os.open(path, access | os.O_CREAT | os.O_NOFOLLOW | flags, 0o600)
 
 
 def open_locked(path, flags=0):

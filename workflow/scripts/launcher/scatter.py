@@ -1,44 +1,43 @@
-"""Run a step on pieces of the genome side by side where that serves, and gather what they leave; else run it whole.
+"""Scatter a step over intervals of the genome where that serves, and gather its shards; else run it whole.
 
 The command on stdin has three parts, with the lines GATHER and FINISH between them: what is run for the whole or for a
-piece, what makes the step's outputs of the pieces, and what comes last in either case.
+shard, what makes the step's outputs of the shards, and what comes last in either case.
 
-The first finds what it works on in bash variables: `piece` (the file to write), `regions` (GATK's -L arguments) and
-`number` (1 for the whole). The second finds `list`, a file that names the pieces' files, in their order.
+The first finds what it works on in bash variables: `shard` (the file to write), `regions` (GATK's -L arguments) and
+`number` (1 for the whole). The second finds `list`, a file that names the shards' files, in their order.
 
-How many pieces: with --scatter none, one; with a number, so many, where the genome can be cut so often. With auto it is
-decided here, when the step starts: as many as there are CPUs to spare, but none smaller than --piece-mib of input, for
-each pays for the start of its tool. So a step is run whole while samples keep all CPUs busy, and in pieces where fewer
-samples are left than CPUs. A step of LARGEST times that size is cut whatever is spare, so that CPUs which come free
-before its end, when a cohort runs out of samples, can help: its pieces run one after another until then. Not so with
---copied: such a step writes as much as it reads, and gathering copies that, which costs more than such CPUs bring.
+How many shards: with --scatter none, one; with a number, so many, where the genome has so many intervals. With auto it
+is decided here, when the step starts: as many as there are CPUs to spare, but none smaller than --shard-mib of input,
+for each pays for the start of its tool. So a step is run whole while samples keep all CPUs busy, and scattered where
+fewer samples are left than CPUs. A step of LARGEST times that size is scattered whatever is spare, so that CPUs which
+come free before its end, when a cohort runs out of samples, can help: its shards run one after another until then. Not
+so with --copied: such a step writes as much as it reads, and gathering copies that, which costs more than such CPUs
+bring.
 
-Each piece is a job like any other, with CPUs, a measurement and a record (its shard) of its own. One always runs,
-others while CPUs are spare. Pieces that are done stay until all are: where the step was cut off or a piece failed, the
-next attempt makes those that are missing.
+Each shard is a job like any other, with CPUs, a measurement and a record of its own. One always runs, others while CPUs
+are spare. Shards that are done stay until all are: where the step was killed or a shard failed, the next attempt makes
+those that are missing.
 """
 
 import os
 import shutil
 import signal
 import sys
-from collections import namedtuple
 
-from launcher.free_cpus import Lookout, settled_spare
+from launcher.free_cpus import SpareCpus, settled_spare
 from launcher.journal import recover
 from launcher.requester import ENDINGS
-from launcher.runtime import runtime_dir
-from launcher.shards import cut, cut_anywhere, padded, read_lines, spans
+from launcher.shards import padded, read_lines, spans, split, split_anywhere
 from launcher.system import MIB
 from launcher.wrapper import LOOK_S, as_owner, begun, read_command, run_attempt
 
 GATHER, FINISH = "\nGATHER\n", "\nFINISH\n"
-LARGEST = 2048  # times --piece-mib: some hours of HaplotypeCaller, and the starts of the tool a 500th of them
-Piece = namedtuple("Piece", "number lines")
+LARGEST = 2048  # times --shard-mib: some hours of HaplotypeCaller, and the starts of the tool a 500th of them
+WAKING = ENDINGS | {signal.SIGCHLD}
 
 
 def scatter(settings):
-    """Run a step, whole or in pieces, its commands on stdin; return the exit code."""
+    """Run a step, whole or scattered, its commands on stdin; return the exit code."""
     return as_owner(begun(settings, read_command()), run_step)
 
 
@@ -50,158 +49,119 @@ def run_step(attempt):
     command, gather = attempt.command.split(GATHER)
     gather, finish = gather.split(FINISH)
     folder = Folder(settings, command)
-    left = folder.left()
-    pieces = left or plan(settings)
-    if not pieces:
-        folder.remove()
-        arguments = f"-L {quoted(settings.intervals)}" if settings.intervals else ""
-        whole = f"piece={quoted(settings.piece)} regions=({arguments}) number=1\n"
-        return run_attempt(attempt.again(f"{whole}{command}\n{finish}"))
-    if not left:
-        folder.lay_out(pieces)
-    return Crew(attempt, folder, pieces).run(command, f"{gather}\n{finish}")
+    count = folder.left() or folder.lay_out(how_many(settings, attempt.runtime))
+    if count > 1:
+        return Scattered(attempt, folder, count).run(command, f"{gather}\n{finish}")
+    folder.remove()
+    arguments = f"-L {quoted(settings.intervals)}" if settings.intervals else ""
+    whole = f"shard={quoted(settings.whole)} regions=({arguments}) number=1\n"
+    return run_attempt(attempt.again(f"{whole}{command}\n{finish}"))
 
 
-# --- which pieces ---
-
-
-def plan(settings):
-    """Return the pieces; none where the step is to be run whole."""
-    lines = read_lines(settings.stretches)
-    count = how_many(settings)
-    if count < 2 or not lines:
-        return []
-    anywhere = settings.scatter_cuts == "anywhere" and not settings.exact
-    found = cut_anywhere(lines, count) if anywhere else cut(lines, count)
-    return [Piece(number, piece) for number, piece in enumerate(found, 1)] if len(found) > 1 else []
-
-
-def how_many(settings):
-    """Return how many pieces a step should have."""
+def how_many(settings, runtime):
+    """Return how many shards a step should have."""
     if settings.scatter != "auto":
         return 1 if settings.scatter == "none" else int(settings.scatter)
-    if settings.binding == "none" or not settings.piece_mib:
+    if settings.binding == "none" or not settings.shard_mib:
         return 1  # nobody knows which CPUs are spare
     size_mib = os.path.getsize(settings.over) / MIB
-    most, least = size_mib // settings.piece_mib, size_mib // (settings.piece_mib * LARGEST) + 1
-    if settings.copied:
-        least = 1
+    most, least = size_mib // settings.shard_mib, size_mib // (settings.shard_mib * LARGEST) + 1
     if most < 2:
         return 1
-    runtime = runtime_dir()
     recover(runtime)  # what a killed launcher left is no job that waits for CPUs
-    return int(min(most, max(least, settled_spare(runtime, settings))))
-
-
-# --- what lies in the folder of pieces ---
+    return int(min(most, max(1 if settings.copied else least, settled_spare(runtime, settings))))
 
 
 class Folder:
-    """The folder beside a step's first output that holds its pieces until they are gathered.
+    """The folder beside a step's first output that holds its shards until they are gathered.
 
-    For each piece: N.bed (its own lines), N.regions.bed (what it is called in, wider where it was cut within a
-    stretch), the file that it makes, and N.done once that is whole.
+    For each shard: N.bed (its own lines), N.regions.bed (what it is called in, wider where it borders within an
+    interval), the file that it makes, and N.done once that is whole.
     """
 
     def __init__(self, settings, command):
         self.settings, self.command = settings, command
-        self.path = f"{settings.outputs[0]}.pieces"
+        self.anywhere = settings.clip and settings.scatter_cuts == "anywhere"
+        self.path = f"{settings.outputs[0]}.shards"
+        self.key_path, self.list_path = f"{self.path}/key", f"{self.path}/shards.list"
 
-    def file(self, number, suffix=""):
-        """Return the path of a piece's file."""
-        return f"{self.path}/{number}{suffix}"
-
-    def result(self, number):
-        """Return the path of what a piece makes."""
-        return self.file(number, self.settings.suffix)
+    def file(self, number, suffix=None):
+        """Return the path of a shard's file, of what it makes without a suffix."""
+        return f"{self.path}/{number}{suffix or self.settings.suffix}"
 
     def key(self):
-        """Return what pieces depend on, as one word: the command, and the inputs as they are."""
-        import hashlib
-
+        """Return what shards depend on: the command, and the inputs as they are."""
         paths = [path.removeprefix("@") for path in (*self.settings.inputs, self.settings.over)]
-        found = [(path, os.stat(path)) for path in paths]
-        seen = [(path, stat.st_size, stat.st_mtime_ns) for path, stat in found]
-        return hashlib.sha256(repr((self.command, seen, self.settings.scatter_cuts)).encode()).hexdigest()
+        files = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in paths]
+        return repr((self.command, self.settings.scatter_cuts, files))
 
     def left(self):
-        """Return the pieces of an earlier attempt at the same work, [] where there are none."""
+        """Return how many shards an earlier attempt at the same work has laid out."""
         try:
-            with open(self.file("key")) as file:
-                if file.read() != self.key():
-                    return []
+            with open(self.key_path) as key, open(self.list_path) as listed:
+                return len(list(listed)) if key.read() == self.key() else 0
         except FileNotFoundError:
-            return []
-        with open(self.file("numbers")) as file:
-            numbers = list(map(int, file))
-        return [Piece(number, read_lines(self.file(number, ".bed"))) for number in numbers]
+            return 0
 
-    def lay_out(self, pieces):
-        """Make the folder anew."""
+    def lay_out(self, count):
+        """Make the folder anew, with up to so many shards; return how many. Of one shard there is none."""
+        lines = read_lines(self.settings.n_free) if count > 1 else []
+        shards = (split_anywhere if self.anywhere else split)(lines, count) if lines else []
+        if len(shards) < 2:
+            return 0
         self.remove()
         os.makedirs(self.path)
-        whole = read_lines(self.settings.stretches)
-        anywhere = self.settings.scatter_cuts == "anywhere" and not self.settings.exact
-        for number, lines in pieces:
-            write_lines(self.file(number, ".bed"), lines)
-            write_lines(self.file(number, ".regions.bed"), spans(padded(lines, whole) if anywhere else lines))
-        with open(self.file("pieces.list"), "w") as file:
-            file.writelines(f"{self.result(number)}\n" for number, _ in pieces)
-        with open(self.file("numbers"), "w") as file:
-            file.writelines(f"{number}\n" for number, _ in pieces)
-        with open(self.file("key"), "w") as file:  # last: without it the folder counts for nothing
+        for number, shard in enumerate(shards, 1):
+            write_lines(self.file(number, ".bed"), shard)
+            regions = spans(padded(shard, lines) if self.anywhere else shard)
+            write_lines(self.file(number, ".regions.bed"), regions)
+        write_lines(self.list_path, [[self.file(number)] for number in range(1, len(shards) + 1)])
+        with open(self.key_path, "w") as file:  # last: without it the folder counts for nothing
             file.write(self.key())
+        return len(shards)
 
     def is_done(self, number):
-        """Tell whether a piece was made, and is there: gathering may have moved it before it was cut off."""
-        return os.path.exists(self.file(number, ".done")) and os.path.exists(self.result(number))
+        """Tell whether a shard was made, and is there: gathering may have moved it before it was killed."""
+        return os.path.exists(self.file(number, ".done")) and os.path.exists(self.file(number))
 
     def set_done(self, number):
-        """Note that a piece was made, once it is on the disk: a power cut must not leave the note alone."""
-        with open(self.result(number), "rb") as file:
+        """Note that a shard was made, once it is on the disk: a power cut must not leave the note alone."""
+        with open(self.file(number), "rb") as file:
             os.fsync(file.fileno())
-        with open(self.file(number, ".done"), "w") as done:
-            done.write("")
+        write_lines(self.file(number, ".done"), [])
 
     def remove(self):
-        """Remove the folder and all pieces in it."""
+        """Remove the folder and all shards in it."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 def write_lines(path, lines):
-    """Write lines of a BED file."""
+    """Write lines of columns."""
     with open(path, "w") as file:
         file.writelines("\t".join(map(str, line)) + "\n" for line in lines)
 
 
-# --- who makes them ---
+class Scattered:
+    """Runs the shards as jobs of their own: one at least, more while CPUs are spare."""
 
-
-class Crew:
-    """Runs the pieces as jobs of their own: one at least, more while CPUs are spare."""
-
-    def __init__(self, attempt, folder, pieces):
-        self.settings, self.folder, self.pieces = attempt.settings, folder, pieces
-        self.requester, self.runtime = attempt.requester, attempt.runtime
+    def __init__(self, attempt, folder, count):
+        self.settings, self.folder, self.count = attempt.settings, folder, count
+        self.requester = attempt.requester
         self.running, self.code, self.signum = {}, 0, None
-        self.lookout = Lookout(self.runtime, self.settings, len(pieces))
+        self.spare = SpareCpus(attempt.runtime, self.settings, count)
 
     def run(self, command, gather):
         """Make what is missing, then gather; return the exit code."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD, signal.SIGIO})
-        waiting = [piece for piece in self.pieces if not self.folder.is_done(piece.number)]
+        signal.pthread_sigmask(signal.SIG_BLOCK, WAKING)
+        waiting = [number for number in range(1, self.count + 1) if not self.folder.is_done(number)]
         while self.running or waiting:
             if self.code or self.signum:
                 waiting = []  # those that run come to their end: what they make is kept
-            elif waiting and (room := self.room()):
-                for piece in waiting[:room]:
-                    self.start_piece(piece, command)
-                waiting = waiting[room:]
-            if not waiting:
-                self.lookout.rest()
-            allocated = self.settings.binding != "none"
-            self.attend(min(LOOK_S, self.lookout.next_s()) if waiting and allocated else LOOK_S)
-        self.lookout.leave()
+            room = self.room() if waiting else 0
+            for number in waiting[:room]:
+                self.start_shard(number, command)
+            waiting = waiting[room:]
+            self.attend(min(LOOK_S, self.spare.next_s()) if waiting and self.settings.binding != "none" else LOOK_S)
         if not self.code and not self.signum:
             self.start_gathering(gather)
             while self.running:
@@ -211,16 +171,14 @@ class Crew:
         return 128 + self.signum if self.signum else self.code
 
     def room(self):
-        """Return how many more pieces may run: one always, and without allocations as many as the step has threads."""
+        """Return how many more shards may run: one always, and without allocations as many as the step has threads."""
         if self.settings.binding == "none":
             return max(0, self.settings.threads - len(self.running))
-        return max(self.lookout.room(), 0 if self.running else 1)
+        return max(self.spare.room(), 0 if self.running else 1)
 
     def attend(self, seconds):
         """Wait for the end of a job, for a signal, or so long; pass signals on, and look who has ended."""
-        caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD, signal.SIGIO}, seconds)
-        if caught and caught.si_signo == signal.SIGIO:
-            self.lookout.released()
+        caught = signal.sigtimedwait(WAKING, seconds)
         ending = caught and caught.si_signo in ENDINGS
         if ending or self.requester.gone():
             self.signum = self.signum or (caught.si_signo if ending else signal.SIGTERM)
@@ -232,55 +190,52 @@ class Crew:
                 self.note_end(self.running.pop(pid), os.waitstatus_to_exitcode(status))
 
     def note_end(self, number, code):
-        """Note what became of a piece, or of the gathering (None), which has the step's own log."""
-        if code == 0 and number:
-            self.folder.set_done(number)
-            self.lookout.places += 1
-        elif code:
+        """Note what became of a shard, or of the gathering (None), which has the step's own log."""
+        if code:
             self.code = self.code or (128 - code if code < 0 else code)
-            if number:
-                os.makedirs(os.path.dirname(self.settings.log) or ".", exist_ok=True)
-                with open(self.settings.log, "w") as log:
-                    log.write(f"piece {number} failed with exit code {code}: see {self.log_of(number)}\n")
+        if code and number:
+            os.makedirs(os.path.dirname(self.settings.log) or ".", exist_ok=True)
+            with open(self.settings.log, "w") as log:
+                log.write(f"shard {number} failed with exit code {code}: see {self.log_of(number)}\n")
+        elif number:
+            self.folder.set_done(number)
+            self.spare.ended += 1
 
     def log_of(self, number):
-        """Return the path of a piece's log."""
-        return f"{self.settings.log.removesuffix('.log')}.pieces/{number}.log"
+        """Return the path of a shard's log."""
+        return f"{self.settings.log.removesuffix('.log')}.shards/{number}.log"
 
-    def start_piece(self, piece, command):
-        """Start the job that makes a piece."""
-        number, settings = piece.number, self.settings
+    def start_shard(self, number, command):
+        """Start the job that makes a shard."""
+        settings, made = self.settings, self.folder.file(number)
         regions = ["-L", self.folder.file(number, ".regions.bed")]
-        if settings.unmapped and piece is self.pieces[-1]:
+        if settings.unmapped and number == self.count:
             regions += ["-L", "unmapped"]
-        made = self.folder.result(number)
-        variables = f"piece={quoted(made)} regions=({' '.join(map(quoted, regions))}) number={number}\n"
-        if settings.clip and settings.scatter_cuts == "anywhere":
+        variables = f"shard={quoted(made)} regions=({' '.join(map(quoted, regions))}) number={number}\n"
+        if self.folder.anywhere:
             own = self.folder.file(number, ".bed")
-            command += f'\n"$GPD_PYTHON" -S -E "$GPD_CLIP" {quoted(own)} {quoted(settings.clip)} "$piece"'
-        shard = f"{number}/{self.pieces[-1].number}"
-        self.start(number, shard, variables + command, self.log_of(number), [made], settings.inputs)
+            command += f'\n"$GPD_PYTHON" -S -E "$GPD_CLIP" {quoted(own)} {quoted(settings.clip)} "$shard"'
+        options = "--shard", f"{number}/{self.count}", "--log", self.log_of(number), "--outputs", made
+        self.start(number, variables + command, *options)
 
     def start_gathering(self, gather):
-        """Start the job that makes the step's outputs of the pieces."""
+        """Start the job that makes the step's outputs of the shards."""
         settings = self.settings
-        variables = f"list={quoted(self.folder.file('pieces.list'))}\n"
-        files = settings.outputs, settings.inputs
-        self.start(None, "gather", variables + gather, settings.log, *files, "--id", settings.id)
+        options = "--shard", "gather", "--log", settings.log, "--id", settings.id, "--outputs", *settings.outputs
+        self.start(None, f"list={quoted(self.folder.list_path)}\n{gather}", *options)
 
-    def start(self, number, shard, command, log, outputs, inputs, *options):
-        """Start a job of this step, on one CPU, its command on stdin."""
+    def start(self, number, command, *options):
+        """Start a job of this step, on one CPU, its command on stdin; the last of its options name its outputs."""
         settings = self.settings
         wildcards = ",".join(f"{name}={value}" for name, value in settings.wildcards.items())
         words = [sys.executable, "-S", "-E", sys.argv[0], "run", "--step", settings.step, "--rule", settings.rule]
-        words += [f"--wildcards={wildcards}", "--threads", "1", "--mem-mb", str(settings.mem_mb), "--shard", shard]
-        words += ["--attempt", str(settings.attempt), f"--binding={settings.binding}", "--log", log, *options]
-        words += ["--asked-by", str(os.getpid())]
-        words += ["--outputs", *outputs, "--inputs", *inputs]
-        told = self.folder.file(f"{number or 'gather'}.sh")
-        with open(told, "wb") as file:
+        words += [f"--wildcards={wildcards}", "--threads", "1", "--mem-mb", str(settings.mem_mb)]
+        words += ["--attempt", str(settings.attempt), f"--binding={settings.binding}", "--asked-by", str(os.getpid())]
+        words += [*options, "--inputs", *settings.inputs]
+        script = self.folder.file(number or "gather", ".sh")
+        with open(script, "wb") as file:
             file.write(os.fsencode(command))
-        stdin = [(os.POSIX_SPAWN_OPEN, 0, told, os.O_RDONLY, 0)]
+        stdin = [(os.POSIX_SPAWN_OPEN, 0, script, os.O_RDONLY, 0)]
         self.running[os.posix_spawn(words[0], words, os.environ, file_actions=stdin, setsigmask=())] = number
 
 

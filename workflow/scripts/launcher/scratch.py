@@ -52,8 +52,3 @@ def remove_folder(path):
                 rmtree(path)
         except OSError as error:
             say(f"launcher: {path}: temporary files of a job stay: {error}; remove it by hand")
-
-
-def variables(path):
-    """Return the environment variables by which programs look for a folder for temporary files."""
-    return dict.fromkeys(("TMPDIR", "TMP", "TEMP", "TEMPDIR"), path)

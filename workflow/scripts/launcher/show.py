@@ -3,7 +3,7 @@
 import json
 import os
 
-from launcher.cpu_choice import LEVELS, grouped, slots, units
+from launcher.cpu_choice import LEVELS, cpu_sets, grouped, units
 from launcher.journal import read_notes, recover
 from launcher.limits import limits, usable_cpus
 from launcher.runtime import runtime_dir
@@ -12,8 +12,8 @@ from launcher.topology import cores_from_xml, format_cpus, machine_cores
 
 
 def show_topology(settings):
-    """Print the cores that may be allocated, and the slots that the policy yields; return the exit code."""
-    threads = settings.threads
+    """Print the cores that may be allocated, and the CPU sets that the policy yields; return the exit code."""
+    threads, policy = settings.threads, "compact" if settings.binding == "none" else settings.binding
     if settings.xml:
         cores = read_xml(settings.xml)
         at_once = len(units(cores, settings.smt))
@@ -22,21 +22,16 @@ def show_topology(settings):
         cores = machine_cores(runtime_dir(), allowed)
         at_once = min(len(units(cores, settings.smt)), usable_cpus(allowed))
         threads = min(threads, usable_cpus(allowed))
-    policy = "compact" if settings.binding == "none" else settings.binding
-    yielded = slots(cores, threads, policy, settings.boundary, settings.smt)
-    described = {
-        "cores": [core._asdict() for core in cores],
-        "units": at_once,  # threads that may run at once
-        "slots": [format_cpus(cpus) for cpus in yielded],
-    }
+    yielded = [format_cpus(cpus) for cpus in cpu_sets(cores, threads, policy, settings.boundary, settings.smt)]
     if settings.json:
+        described = {"cores": [core._asdict() for core in cores], "threads_at_once": at_once, "cpu_sets": yielded}
         print(json.dumps(described))
         return 0
     for level in reversed(LEVELS):
         for number, group in sorted(grouped(cores, level).items()):
             cpus = format_cpus(cpu for core in group for cpu in core.cpus)
             print(f"{level:7}{number:4}: {len(group):3} cores, CPUs {cpus}")
-    print(f"slots of {settings.threads} ({policy}, {settings.boundary}): {' | '.join(described['slots'])}")
+    print(f"CPU sets of {settings.threads} ({policy}, {settings.boundary}): {' | '.join(yielded)}")
     return 0
 
 

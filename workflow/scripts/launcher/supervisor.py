@@ -24,17 +24,16 @@ def keep(attempt, log_fd, allocation):
     cgroup = make_cgroup(planned)
     meter, notes = Meter(allocation, cgroup, attempt.note_memory), Notes()
     try:
-        started = start_shell(attempt, log_fd, allocation, cgroup, notes.preload())
-        shell, spent, attempt.record["memory_applied"] = started
+        shell, policy = start_shell(attempt, log_fd, allocation, cgroup, notes.preload())
     except LauncherError as error:
         remove_cgroups(planned)
         return attempt.finish("launcher_error", str(error), 127)
     meter.sampler.sample()
-    attempt.record["command_sha256"] = sha256(attempt.command)
+    attempt.record.update(memory_applied=policy, command_sha256=sha256(attempt.command))
     import json  # noqa: F401 (for the record; the job runs meanwhile)
 
     outcome = supervise(shell, meter.sampler, attempt.settings.stall_s, began, attempt.requester)
-    attempt.record.update(meter.measured(outcome, start_ns, spent))
+    attempt.record.update(meter.measured(outcome, start_ns))
     ooms = meter.ooms()
     remove_cgroups(planned)
     return conclude(attempt, outcome, ooms, log_fd, notes)
@@ -62,9 +61,8 @@ def conclude(attempt, outcome, ooms, log_fd, notes):
     if code:
         from launcher.diagnose import diagnose
 
-        statuses = attempt.journal.statuses()
-        settings, ended = attempt.settings, outcome.ended
-        cause, message = diagnose(code, ended, settings, ooms, statuses, lambda: full_disk(outputs), notes)
+        statuses, settings = attempt.journal.statuses(), attempt.settings
+        cause, message = diagnose(code, outcome.ended, settings, ooms, statuses, lambda: full_disk(outputs), notes)
     elif fault := output_fault(outputs, log_fd):
         (cause, message), code = fault, 1
     return attempt.finish(cause, message, code)

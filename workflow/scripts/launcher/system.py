@@ -17,18 +17,10 @@ class LauncherError(Exception):
 def read_text(path):
     """Return a file's text, "" where it is gone or closed to us: processes end while one looks at them."""
     try:
-        fd = os.open(path, os.O_RDONLY)
+        with open(path, "rb", buffering=0) as file:
+            return file.read().decode(errors="replace")
     except OSError:
         return ""
-    try:
-        chunks = []
-        while chunk := os.read(fd, 65536):
-            chunks.append(chunk)
-        return b"".join(chunks).decode(errors="replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)
 
 
 def unlink(path):

@@ -1,4 +1,4 @@
-"""Which cores this process may use, and how they lie together: by hwloc, else by sysfs."""
+"""Which cores this process may use, and how they lie together: by sysfs, or by a file of hwloc's lstopo."""
 
 import os
 from collections import namedtuple
@@ -46,22 +46,21 @@ def cores_from_xml(text):
     """Return the cores of an `lstopo --of xml` document, hwloc 1 or 2."""
     from xml.etree import ElementTree
 
-    kinds = {"L3Cache": "l3", "NUMANode": "numa", "Package": "socket", "Socket": "socket", "Core": "core"}
-    found = {kind: {} for kind in ("l3", "numa", "socket", "core", "PU")}
+    kinds = {"L3Cache": "l3", "NUMANode": "numa", "Package": "socket", "Socket": "socket", "Core": "core", "PU": "PU"}
+    found = {kind: {} for kind in kinds.values()}
     for item in ElementTree.fromstring(text).iter("object"):
         kind = item.get("type")
         if kind == "Cache" and item.get("depth") == "3":  # hwloc 1
             kind = "L3Cache"
-        group = found.get(kinds.get(kind, kind))
-        if group is not None and item.get("cpuset"):
-            group[int(item.get("os_index", len(group))) if kind == "NUMANode" else len(group)] = hwloc_cpus(
-                item.get("cpuset")
-            )
+        if kind in kinds and item.get("cpuset"):
+            group = found[kinds[kind]]
+            number = int(item.get("os_index", len(group))) if kind == "NUMANode" else len(group)
+            group[number] = hwloc_cpus(item.get("cpuset"))
     return build_cores((found["core"] or found["PU"]).values(), found["l3"], found["numa"], found["socket"])
 
 
 def cores_from_sysfs(root="/sys/devices/system"):
-    """Return the cores that sysfs describes, for nodes without hwloc; `root` is for tests."""
+    """Return the cores that sysfs describes; `root` is for tests."""
     cores, caches, packages = {}, {}, {}
     for cpu in sorted(parse_cpus(read_text(f"{root}/cpu/online"))):
         where = f"{root}/cpu/cpu{cpu}"
@@ -101,40 +100,15 @@ def restrict(cores, allowed):
     return [core for core in kept if core.cpus]
 
 
-def lstopo_xml():
-    """Return what hwloc knows of this machine as XML, or "" where hwloc is not installed."""
-    import subprocess
-
-    for tool in ("lstopo-no-graphics", "lstopo", "hwloc-ls"):
-        try:
-            shown = subprocess.run([tool, "--of", "xml"], capture_output=True, text=True, check=True, timeout=20)
-            return shown.stdout
-        except (OSError, subprocess.SubprocessError):
-            continue
-    return ""
-
-
-def discover_cores(allowed):
-    """Ask hwloc, else sysfs, for the cores of this machine; a CPU that neither names stands alone."""
-    from xml.etree import ElementTree
-
-    try:
-        cores = cores_from_xml(lstopo_xml())
-    except ElementTree.ParseError:
-        cores = []
-    if not allowed <= {cpu for core in cores for cpu in core.cpus}:  # hwloc 2 hides what a cgroup forbids
-        cores = cores_from_sysfs()
-    known = {cpu for core in cores for cpu in core.cpus}
-    return restrict(cores, allowed) + [Core((cpu,), -1, -1, 0) for cpu in sorted(allowed - known)]
-
-
 def machine_cores(runtime, allowed):
-    """Return the usable cores. lstopo takes 30 ms: its result is kept for this boot and these CPUs."""
+    """Return the cores that this process may use. To read sysfs takes long: what it tells is kept for this boot."""
     path = f"{runtime}/topology-{boot_id()}-{digest(format_cpus(allowed))}"
     rows = [tuple(map(int, line.split())) for line in read_text(path).splitlines()]
     cores = [Core(row[3:], *row[:3]) for row in rows]
     if {cpu for core in cores for cpu in core.cpus} != allowed:
-        cores = discover_cores(allowed)
+        cores = restrict(cores_from_sysfs(), allowed)
+        known = {cpu for core in cores for cpu in core.cpus}
+        cores += [Core((cpu,), -1, -1, 0) for cpu in sorted(allowed - known)]  # of which sysfs tells nothing
         partial = f"{path}.{os.getpid()}"
         with open(partial, "w") as out:
             out.writelines(" ".join(map(str, (c.l3, c.numa, c.socket, *c.cpus))) + "\n" for c in cores)

@@ -7,7 +7,7 @@ import time
 
 from launcher.attempt import Attempt
 from launcher.cgroup import planned_cgroups, remove_cgroups
-from launcher.cpu_allocation import Allocation, acquire, wait_for_earlier
+from launcher.cpu_allocation import Allocation, acquire
 from launcher.files import input_fault
 from launcher.job_watch import Ending
 from launcher.journal import recover
@@ -72,7 +72,7 @@ def as_owner(attempt, work):
         outputs.claim()
         awaited = "CPUs"
         attempt.record["wait_s"] = round(time.monotonic() - attempt.began, 6)
-        code = tried(attempt, work)
+        code = retried(attempt) or work(attempt)
     except Ended as end:
         code = end_waiting(attempt, end, awaited)
     except (LauncherError, OSError) as error:
@@ -81,14 +81,14 @@ def as_owner(attempt, work):
     return code
 
 
-def tried(attempt, work):
-    """Have `work` make the outputs, unless the attempt before failed of what no other attempt mends."""
-    if attempt.settings.attempt > 1:
-        from launcher.retry import refusal
+def retried(attempt):
+    """Return the exit code of an attempt that cannot do better than the one before, else 0."""
+    if attempt.settings.attempt == 1:
+        return 0
+    from launcher.retry import refusal
 
-        if refused := refusal(attempt.settings):
-            return attempt.finish(*refused, 1)
-    return work(attempt)
+    refused = refusal(attempt.settings)
+    return attempt.finish(*refused, 1) if refused else 0
 
 
 def end_waiting(attempt, end, what):
@@ -129,11 +129,9 @@ def begin(attempt):
     Raises Ended, BrokenInputError, LauncherError and OSError.
     """
     settings, record, requester, runtime = attempt.settings, attempt.record, attempt.requester, attempt.runtime
+    if "GPD_JOB" in os.environ:  # within another job (Snakemake run by a job) there is nothing to allocate
+        settings.binding = "none"
     try:
-        if "GPD_JOB" in os.environ:  # within another job (Snakemake run by a job) there is nothing to allocate
-            settings.binding = "none"
-        else:
-            wait_for_earlier(runtime, settings.log, requester)
         log_fd = open_log(settings.log)
         make_folder(attempt.folder)
         if fault := input_fault(settings.inputs, log_fd):
@@ -184,8 +182,10 @@ def attend(supervisor, attempt):
         if ended:
             reaped = stat_fields(supervisor)[13:15]  # CPU time of those that it has waited for
             break
-        if (caught and caught.si_signo in ENDINGS) or attempt.requester.gone():
-            os.kill(supervisor, caught.si_signo if caught and caught.si_signo in ENDINGS else signal.SIGTERM)
+        if caught and caught.si_signo in ENDINGS:
+            os.kill(supervisor, caught.si_signo)
+        elif attempt.requester.gone():
+            os.kill(supervisor, signal.SIGTERM)
     os.waitpid(supervisor, 0)
     if ended.si_code == os.CLD_EXITED:
         return ended.si_status

@@ -2,7 +2,7 @@
 
 It follows from the sizes of read files, and from what the rules make, flag temp() and put into the temporary folder.
 What these files take was measured on small samples (tests/golden/disk), and tests hold each to 25%. Where a
-step may be cut, it is taken to be. What TopHat writes on its way is not in it. The workflow loads this by its path.
+step may scatter, it is taken to be. What TopHat writes on its way is not in it. The workflow loads this by its path.
 """
 
 import json
@@ -38,7 +38,7 @@ IN_MEMORY = 2.5  # bytes of a base in a sorter's memory
 SAMBAMBA = 5 / 48  # of mem_mb: of a quarter (-m) it fills halves of five sixths, and writes each when it is full
 SAMTOOLS = 1 / 4
 READS_A_FILE, SHORT = 600_000, 100  # sambamba markdup's --overflow-list-size; bases of a read
-PIECE = 16 * MIB  # the smallest piece of a BAM file (piece_mib of its rules)
+SHARD = 16 * MIB  # the smallest shard of a BAM file (shard_mib of its rules)
 
 # of a sample: recalibration table, statistics, indexes, native libraries that GATK unpacks
 SMALL = {"germline": 2 * MIB, "tuxedo": 0.75 * MIB}
@@ -162,7 +162,7 @@ def predict(reads: Sequence[Reads], config: Mapping, sort_mb: float) -> Need:
 
 
 def _germline(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[dict[str, Space], float]:
-    """Each alignment stays until the next is made of it, beside the pieces of that where it is cut."""
+    """Each alignment stays until the next is made of it, beside the shards of that where it scatters."""
     of_units = [SORTED * unit.fastq for unit in reads]
     mapped, recalibrated = sum(of_units), RECALIBRATED * sum(unit.fastq for unit in reads)
     gvcf, cram = GVCF * recalibrated, CRAM * recalibrated if config["alignment_format"] == "cram" else 0
@@ -174,11 +174,11 @@ def _germline(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[d
         "take_alignment": Space(mapped),
         "mark_duplicates": Space(2 * mapped, MARKING[config["duplicates"]] * sum(unit.bases for unit in reads)),
         "realigner_targets": Space(mapped),
-        "realign_indels": Space(mapped + _cut(mapped, mapped, config)),
+        "realign_indels": Space(mapped + _shards(mapped, mapped, config)),
         "base_recalibrator": Space(mapped),
-        "base_recalibration": Space(mapped + _cut(recalibrated, mapped, config)),
+        "base_recalibration": Space(mapped + _shards(recalibrated, mapped, config)),
         "alignment": Space(recalibrated + gvcf + cram),
-        "haplotype_caller": Space(recalibrated + cram + _cut(gvcf, recalibrated, config)),
+        "haplotype_caller": Space(recalibrated + cram + _shards(gvcf, recalibrated, config)),
     }
     if config["realigner"] == "none":
         del rules["realigner_targets"], rules["realign_indels"]
@@ -204,9 +204,9 @@ def _spills(reads: Reads, memory: float) -> bool:
     return reads.bases * IN_MEMORY > memory
 
 
-def _cut(made: float, over: float, config: Mapping) -> float:
-    """What a step has on the disk of what it makes: all pieces beside the whole, where it may be cut (scatter.py)."""
-    if config["scatter"] == "none" or (config["scatter"] == "auto" and over < 2 * PIECE):
+def _shards(made: float, over: float, config: Mapping) -> float:
+    """What a step has on the disk of what it makes: all shards beside the whole, where it may scatter (scatter.py)."""
+    if config["scatter"] == "none" or (config["scatter"] == "auto" and over < 2 * SHARD):
         return made
     return 2 * made
 

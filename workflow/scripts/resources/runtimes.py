@@ -1,8 +1,8 @@
 """How long a scheduler shall let a job run: by its rule's row in runtimes.tsv, and the bases of its reads.
 
 A row says what is the same for all samples (`minutes`: starts of tools, waits for a shared file system), what comes
-with the reads (`core_s_per_gigabase`), and whether more threads share that: all (`threads`), as many as run pieces of
-the genome (`pieces`), or none (`one`). `from` is where the figure comes from. The workflow loads this file by its path.
+with the reads (`core_s_per_gigabase`), and whether more threads share that: all (`threads`), as many as run shards of
+the genome (`shards`), or none (`one`). `from` is where the figure comes from. The workflow loads this file by its path.
 """
 
 import csv
@@ -27,9 +27,9 @@ class Row:
     core_s_per_gigabase: float
     spread_over: str
 
-    def runtime(self, gigabases: float, threads: int, pieces: bool) -> int:
-        """Minutes of a first attempt. `pieces`: whether steps run in pieces."""
-        shared = self.spread_over == "threads" or (self.spread_over == "pieces" and pieces)
+    def runtime(self, gigabases: float, threads: int, scatters: bool) -> int:
+        """Minutes of a first attempt. `scatters`: whether steps scatter."""
+        shared = self.spread_over == "threads" or (self.spread_over == "shards" and scatters)
         of_reads = SAFETY * self.core_s_per_gigabase * gigabases / (threads if shared else 1) / 60
         return math.ceil(self.minutes + of_reads)
 

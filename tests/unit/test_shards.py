@@ -1,4 +1,4 @@
-"""Where genomes are cut, and into what."""
+"""Where genomes are split, and into what."""
 
 import gzip
 import io
@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
-from intervals import clip, join_gvcf
-from intervals import n_free as stretches
-from launcher import shards as pieces
+from intervals import clip, join_gvcf, n_free
+from launcher import shards
 from launcher.shards import Line
 
 GENOME = [Line("a", 0, 100, 1, 100), Line("a", 100, 150, 2, 50), Line("b", 0, 80, 3, 80), Line("c", 0, 10, 4, 10)]
@@ -34,21 +33,21 @@ def write_genome(folder, contigs, width=10):
 
 
 def lines_of(fasta, regions=None):
-    return list(stretches.lines(fasta, f"{fasta}.fai", regions))
+    return list(n_free.lines(fasta, f"{fasta}.fai", regions))
 
 
-def test_a_genome_is_cut_between_contigs_and_in_the_middle_of_long_runs_of_n(tmp_path):
+def test_a_genome_is_split_between_contigs_and_in_the_middle_of_long_runs_of_n(tmp_path):
     fasta = write_genome(tmp_path, {"a": "ACGT" * 25 + "N" * 1001 + "ACGTT", "b": "ACG"})
     assert lines_of(fasta) == [("a", 0, 600, 1, 100), ("a", 600, 1106, 2, 5), ("b", 0, 3, 3, 3)]
 
 
 @pytest.mark.parametrize("run", ["N" * 999, "N" * 500 + "A" + "N" * 600])
-def test_a_short_run_is_no_place_to_cut(tmp_path, run):
+def test_a_short_run_is_no_place_to_split(tmp_path, run):
     sequence = "ACGT" + run + "ACGT"
     assert lines_of(write_genome(tmp_path, {"a": sequence})) == [("a", 0, len(sequence), 1, len(sequence))]
 
 
-def test_runs_at_the_ends_of_a_contig_are_no_work_and_no_place_to_cut(tmp_path):
+def test_runs_at_the_ends_of_a_contig_are_no_work_and_no_place_to_split(tmp_path):
     fasta = write_genome(tmp_path, {"a": "n" * 2000 + "ACGT" + "N" * 1500})
     assert lines_of(fasta) == [("a", 0, 3504, 1, 4)]
 
@@ -62,7 +61,7 @@ def test_runs_at_the_ends_of_a_contig_are_no_work_and_no_place_to_cut(tmp_path):
         ("r.intervals", "a:11-50\n\na:591-610\nb:2\nb:3\n"),
     ],
 )
-def test_regions_are_cut_where_the_genome_is(tmp_path, name, text):
+def test_regions_are_split_where_the_genome_is(tmp_path, name, text):
     fasta = write_genome(tmp_path, {"a": "ACGT" * 25 + "N" * 1001 + "ACGTT", "b": "ACG"})
     (tmp_path / name).write_text(text)
     found = [("a", 10, 50, 1, 40), ("a", 590, 600, 1, 10), ("a", 600, 610, 2, 10), ("b", 1, 3, 3, 2)]
@@ -78,16 +77,16 @@ def test_a_contig_by_its_name_alone_is_a_region(tmp_path):
 @pytest.mark.parametrize(
     ("count", "sizes"), [(1, [240]), (2, [100, 140]), (3, [100, 50, 90]), (4, [100, 50, 90]), (64, [100, 50, 90])]
 )
-def test_the_largest_piece_is_as_small_as_can_be(count, sizes):
-    """More pieces than that would make none of them smaller."""
-    assert [sum(line.bases for line in piece) for piece in pieces.cut(GENOME, count)] == sizes
+def test_the_largest_shard_is_as_small_as_can_be(count, sizes):
+    """More shards than that would make none of them smaller."""
+    assert [sum(line.bases for line in shard) for shard in shards.split(GENOME, count)] == sizes
 
 
 GENOMES = st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 5000)), min_size=1, max_size=80)
 
 
 def genome(drawn):
-    """Lines of stretches, one after the other on their contigs."""
+    """Lines of N-free intervals, one after the other on their contigs."""
     ends, lines = {}, []
     for number, (contig, size) in enumerate(sorted(drawn), 1):
         start = ends.get(contig, 0)
@@ -98,31 +97,31 @@ def genome(drawn):
 
 @pytest.mark.deep
 @given(GENOMES, st.integers(1, 70))
-def test_cutting_loses_nothing_and_doubles_nothing(drawn, count):
+def test_splitting_loses_nothing_and_doubles_nothing(drawn, count):
     lines = genome(drawn)
-    for found in (pieces.cut(lines, count), pieces.cut_anywhere(lines, count)):
+    for found in (shards.split(lines, count), shards.split_anywhere(lines, count)):
         assert all(found)
-        assert pieces.spans(chain(*found)) == pieces.spans(lines)
+        assert shards.spans(chain(*found)) == shards.spans(lines)
 
 
 @pytest.mark.deep
 @given(GENOMES, st.integers(1, 70))
-def test_pieces_between_stretches_hold_whole_stretches(drawn, count):
+def test_shards_hold_whole_n_free_intervals(drawn, count):
     lines = genome(drawn)
-    assert list(chain(*pieces.cut(lines, count))) == lines
+    assert list(chain(*shards.split(lines, count))) == lines
 
 
-def test_pieces_cut_anywhere_are_equal():
-    found = pieces.cut_anywhere([Line("a", 0, 1_000_000, 1, 1_000_000)], 64)
+def test_shards_split_anywhere_are_equal():
+    found = shards.split_anywhere([Line("a", 0, 1_000_000, 1, 1_000_000)], 64)
     assert len(found) == 64
-    assert {piece[0].end - piece[0].start for piece in found} == {15625}
+    assert {shard[0].end - shard[0].start for shard in found} == {15625}
 
 
-def test_a_piece_that_was_cut_within_a_stretch_is_called_over_more_than_its_own():
+def test_a_shard_that_borders_within_an_interval_is_called_over_more_than_its_own():
     whole = [Line("a", 0, 100_000, 1, 100_000), Line("b", 0, 100, 2, 100)]
-    first, second = pieces.cut_anywhere(whole, 2)
-    assert pieces.spans(pieces.padded(first, whole)) == [("a", 0, 55_050)]
-    assert pieces.spans(pieces.padded(second, whole)) == [("a", 45_050, 100_000), ("b", 0, 100)]
+    first, second = shards.split_anywhere(whole, 2)
+    assert shards.spans(shards.padded(first, whole)) == [("a", 0, 55_050)]
+    assert shards.spans(shards.padded(second, whole)) == [("a", 45_050, 100_000), ("b", 0, 100)]
 
 
 def record(position, reference, alternative, info):
@@ -142,7 +141,7 @@ def record(position, reference, alternative, info):
         (record(1, "A", "<NON_REF>", "END=10"), []),
     ],
 )
-def test_a_piece_keeps_what_starts_in_it_and_its_part_of_reference_blocks(given_record, kept):
+def test_a_shard_keeps_what_starts_in_it_and_its_part_of_reference_blocks(given_record, kept):
     assert list(clip.clipped(given_record, {"a": [(11, 20)]}, lambda contig, position: "g")) == kept
 
 
@@ -168,10 +167,10 @@ def variant(position):
 
 
 def join(folder, *texts):
-    """The text of the joined GVCF of pieces with these records."""
+    """The text of the joined GVCF of shards with these records."""
     paths = []
     for number, text in enumerate(texts):
-        path = folder / f"piece {number}.g.vcf.gz"
+        path = folder / f"shard {number}.g.vcf.gz"
         path.write_bytes(b"".join(join_gvcf.packed(HEADER + text)) + join_gvcf.BGZF_END)
         paths.append(f"{path}\n")
     (folder / "list").write_text("".join(paths))
@@ -184,21 +183,21 @@ def join(folder, *texts):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("length", [1, 2, 50, 20_000])
-@pytest.mark.parametrize("cuts", [1, 4])
-def test_a_gvcf_in_pieces_is_joined_as_it_was(tmp_path, length, cuts):
-    """Pieces of one block of BGZF, of a few and of many, each cut within a reference block that then is two."""
+@pytest.mark.parametrize("borders", [1, 4])
+def test_a_gvcf_in_shards_is_joined_as_it_was(tmp_path, length, borders):
+    """Shards of one block of BGZF, of a few and of many, each border within a reference block that then is two."""
     before = b"".join(variant(position) for position in range(1, length + 1))
-    text, pieces_of_it, start = before, [before], length + 1
-    for _ in range(cuts):
+    text, texts, start = before, [before], length + 1
+    for _ in range(borders):
         after = b"".join(variant(position) for position in range(start + 100, start + 100 + length))
         text += block(start, start + 99) + after
-        pieces_of_it[-1] += block(start, start + 49)
-        pieces_of_it.append(block(start + 50, start + 99) + after)
+        texts[-1] += block(start, start + 49)
+        texts.append(block(start + 50, start + 99) + after)
         start += 100 + length
-    assert join(tmp_path, *pieces_of_it) == HEADER + text
+    assert join(tmp_path, *texts) == HEADER + text
 
 
-def test_a_block_over_several_pieces_is_one(tmp_path):
+def test_a_block_over_several_shards_is_one(tmp_path):
     assert join(tmp_path, block(1, 10), block(11, 20), block(21, 30)) == HEADER + block(1, 30)
 
 
@@ -211,7 +210,7 @@ def test_records_that_do_not_say_the_same_stay_apart(tmp_path, second):
     assert join(tmp_path, block(1, 10), second) == HEADER + block(1, 10) + second
 
 
-def test_pieces_without_records_leave_nothing(tmp_path):
+def test_shards_without_records_leave_nothing(tmp_path):
     assert join(tmp_path, b"", block(1, 10), b"") == HEADER + block(1, 10)
 
 
