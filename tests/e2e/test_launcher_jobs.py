@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import jsonschema
 import pytest
-from launcher import cgroup, diagnose, ledger, processes, topology
+from launcher import diagnose, ledger, processes, topology
 from launcher.command import NOFILE
 from launching import LAUNCH, SCHEMA, wait_until
 
@@ -86,25 +86,6 @@ def test_binding_none(node):
     record = node.run("sleep 0.05", "--binding", "none")[2]
     assert (record["cpus"], record["binding_ok"], record["binding"]) == (None, None, "none")
     assert topology.parse_cpus(record["cpus_allowed"]) == CPUS
-
-
-@needs_two_cpus
-def test_the_affinity_outlives_the_move_into_a_cgroup(node):
-    """Kernels before 6.2 reset it there to the cgroup's cpuset: this launcher's cgroup does the same."""
-    wide = topology.format_cpus(CPUS)
-    (node.folder / "old_kernel.py").write_text(
-        f"import os, sys; sys.path.insert(0, {str(LAUNCH.parents[1])!r})\n"
-        "from launcher import cgroup, supervisor as supervisor\nfrom launcher.__main__ import cli\n"
-        f"class Reset(cgroup.Cgroup):\n    def join(self): os.sched_setaffinity(0, {CPUS})\n"
-        "supervisor.make_cgroup = lambda planned: Reset('/nowhere', 1)\ncli()\n"
-    )
-    words = node.command_line()
-    words[words.index(str(LAUNCH))] = "old_kernel.py"
-    run = {"cwd": node.folder, "env": node.environment, "check": True, "timeout": 60}
-    subprocess.run(words, input=b"sleep 0.1", **run)
-    record = node.records()[0]
-    assert record["cpus_allowed"] == record["cpus"] != wide
-    assert record["binding_ok"] is True
 
 
 @needs_two_cpus
@@ -211,16 +192,6 @@ def test_bytes(node):
     record = node.run("head -c 10485760 /dev/zero > out; cat out | cat > /dev/null")[2]
     assert record["read_calls_mib"] == pytest.approx(30, rel=0.05)
     assert record["write_calls_mib"] == pytest.approx(30, rel=0.05)
-
-
-def test_a_fork_is_not_counted_twice(node):
-    """Pages that parent and child share are there once; only a cgroup knows."""
-    fork = "\nif os.fork() == 0: time.sleep(0.4); os._exit(0)\nos.wait()"
-    (node.folder / "job.py").write_text(f"import os, time; {ALLOCATE.format(mib=200)}{fork}")
-    record = node.run(f"{PYTHON} job.py")[2]
-    if record["peak_cgroup_mib"] is None:
-        pytest.skip("no cgroup could be made")
-    assert record["peak_rss_mib"] == pytest.approx(210, rel=0.1)
 
 
 def test_open_file_limit_is_raised(node):
@@ -344,43 +315,41 @@ TELLING = {
 def test_error_line(tool, tmp_path):
     (tmp_path / "log").write_text(LOGS[tool])
     settings = SimpleNamespace(log=str(tmp_path / "log"), stall_s=0)
-    assert diagnose.diagnose(1, None, settings, (0, 0)) == ("tool_error", TELLING[tool])
+    assert diagnose.diagnose(1, None, settings, 0) == ("tool_error", TELLING[tool])
 
 
 def test_kernel_kill_for_want_of_memory(tmp_path):
     (tmp_path / "log").write_text("bash: line 1: 17 Killed   java -jar x\n")
     settings = SimpleNamespace(log=str(tmp_path / "log"), stall_s=0)
-    assert diagnose.diagnose(1, None, settings, (1, 1))[0] == "out_of_memory", "its own cgroup says so"
-    assert diagnose.diagnose(1, None, settings, (0, 1))[0] == "out_of_memory", "the node says so, and it was killed"
-    assert diagnose.diagnose(137, None, settings, (0, 0))[0] == "killed", "nothing says so"
+    assert diagnose.diagnose(1, None, settings, 1)[0] == "out_of_memory", "the node says so, and it was killed"
+    assert diagnose.diagnose(137, None, settings, 0)[0] == "killed", "nothing says so"
 
 
 def test_out_of_memory_in_a_cgroup(node):
     """A limit of 60 MiB on the cgroup in which the launcher runs."""
-    place = next(cgroup.cgroup_places(), ("", 2))
-    if place[1] != 1 or not os.access(place[0], os.W_OK):
+    limited = Path("/sys/fs/cgroup/memory", f"gpd-test-{os.getpid()}")
+    if os.geteuid() or not (limited.parent / "tasks").exists():
         pytest.skip("no cgroup v1 memory controller that this user may use")
-    limited = f"{place[0]}/gpd-test-{os.getpid()}"
-    Path(limited).mkdir()
+    limited.mkdir()
     try:
         for name in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
-            if Path(limited, name).exists():
-                Path(limited, name).write_text(str(60 << 20))
-        command = node.command_line()
+            if (limited / name).exists():
+                (limited / name).write_text(str(60 << 20))
         hungry = f'{PYTHON} -c "{ALLOCATE.format(mib=200)}"'
         entered = f'echo $$ > {limited}/cgroup.procs; exec "$@"'
-        done = subprocess.run(
-            ["bash", "-c", entered, "bash", *command],
-            input=hungry.encode(),
-            cwd=node.folder,
-            env=node.environment,
-            timeout=60,
-        )
+        words = ["bash", "-c", entered, "bash", *node.command_line()]
+        done = subprocess.run(words, input=hungry.encode(), cwd=node.folder, env=node.environment, timeout=60)
     finally:
-        cgroup.remove_cgroups([(limited, 1)])
+        remove_cgroups(limited)
     record = node.records()[-1]
     assert (done.returncode, record["cause"], record["signal"]) == (137, "out_of_memory", 9)
-    assert record["peak_cgroup_mib"] <= 60
+
+
+def remove_cgroups(*folders):
+    """Remove control groups once their last process is gone."""
+    for folder in folders:
+        wait_until(lambda folder=folder: not (folder / "cgroup.procs").read_text())
+        folder.rmdir()
 
 
 def test_kernel_limits_are_kept(node):
@@ -398,7 +367,7 @@ def test_kernel_limits_are_kept(node):
         asked = subprocess.run(["bash", "-c", enter, "bash", sys.executable, LAUNCH, "limits"], **run)
         subprocess.run(["bash", "-c", enter, "bash", *node.command_line(threads=8)], input=b"echo $GPD_THREADS", **run)
     finally:
-        cgroup.remove_cgroups([(str(quota), 1), (str(memory), 1)])
+        remove_cgroups(quota, memory)
     told = json.loads(asked.stdout)
     assert (told["cpus"], told["cpu_quota_cpus"], told["memory_mib"]) == (1, 1.5, 500)
     assert 400 < told["memory_available_mib"] < 500
@@ -584,9 +553,6 @@ def test_two_jobs_on_one_cpu_are_found_in_the_ledger(node):
     assert problem.startswith(f"{node.ledger} lines 1 and 2: both held CPU")
 
 
-# ---------------------------------------------------------------------------------------------------- cgroups
-
-
 def test_a_log_that_the_job_removed(node):
     code, _, record = node.run("rm logs/a.log; exit 5")
     assert (code, record["cause"]) == (5, "tool_error")
@@ -597,32 +563,6 @@ def test_a_damaged_journal_is_dropped(node):
     (node.runtime / "jobs/broken").write_text("{'record': {")
     assert node.run("true")[0] == 0
     assert list((node.runtime / "jobs").iterdir()) == []
-
-
-def test_cgroup_places(tmp_path):
-    """Version 1: below our own. Version 2: beside our own too, but only where that escapes no limit."""
-
-    def places(own, mountinfo):
-        (tmp_path / "proc/self").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "proc/self/cgroup").write_text(own)
-        (tmp_path / "proc/self/mountinfo").write_text(mountinfo)
-        return list(cgroup.cgroup_places(str(tmp_path)))
-
-    v1 = "31 23 0:28 / /v1 rw - cgroup cgroup rw,memory\n30 23 0:27 / /c rw - cgroup c rw,cpu"
-    assert places("4:memory:/job\n1:cpu:/\n", v1) == [("/v1/job", 1)]
-    v2 = "31 23 0:28 / /v2 rw - cgroup2 cgroup2 rw"
-    own = tmp_path / "v2/user/scope"
-    own.mkdir(parents=True)
-    (own / "memory.max").write_text("max\n")
-    assert places("0::/user/scope\n", v2) == [("/v2/user/scope", 2), ("/v2/user", 2)]
-    for name, limit in (("memory.max", "1000000"), ("cpuset.cpus", "0-3"), ("cpuset.mems", "1")):
-        (own / name).write_text(f"{limit}\n")
-        assert places("0::/user/scope\n", v2) == [("/v2/user/scope", 2)], name
-        (own / name).write_text("max\n" if name == "memory.max" else "\n")
-        assert len(places("0::/user/scope\n", v2)) == 2
-    container = "31 23 0:28 /docker/1 /v1 ro - cgroup cgroup rw,memory"
-    assert places("4:memory:/docker/1/job\n", container) == [("/v1/job", 1)]
-    assert places("4:memory:/docker/2/job\n", container) == [], "its top is not our own"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -648,7 +588,6 @@ def test_without_privileges(node):
     )
     assert (done.returncode, done.stderr) == (0, b"")
     record = node.records()[0]
-    assert record["peak_cgroup_mib"] is None
     assert record["peak_rss_source"] in ("sampled", "rusage")
     assert record["peak_rss_mib"] == pytest.approx(110, rel=0.1)
     assert record["binding_ok"] is True

@@ -287,13 +287,6 @@ def test_the_record_agrees_with_an_outside_look(guest: Visit) -> None:
 KERNELS_WORDS = {"default": ["default"], "local": ["prefer (many)", "local"], "interleave": ["interleave"]}
 
 
-def test_each_job_had_a_memory_group_of_its_own(guest: Visit) -> None:
-    """Outside of control groups with limits, which it would escape."""
-    for job in guest.jobs("singles"):
-        assert 8 < job.record["peak_cgroup_mib"] < 64
-    assert {guest.records()[name]["peak_cgroup_mib"] for name in ("box0", "wide0", "hungry0", "far0")} == {None}
-
-
 def test_the_ledger_holds_up_and_nothing_is_left(guest: Visit) -> None:
     assert ledger_check.check(guest.ledger).problems == ()
     assert guest.scenario("left") | {"seconds": 0} == {

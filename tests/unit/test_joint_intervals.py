@@ -33,7 +33,7 @@ def genomes(draw):
 @given(genomes(), st.sampled_from([1, 2, 3, 7, 60]))
 def test_each_base_is_in_one_interval_and_many_contigs_come_whole(genome, count):
     count = min(count, sum(each.length for each in genome))
-    intervals = joint.cut(genome, count)
+    intervals = joint.split(genome, count)
     assert len(intervals) == count
     for parts in intervals:
         assert parts
@@ -80,7 +80,7 @@ def test_intervals_of_a_human_genome_with_thousands_of_contigs_are_alike():
     ]
     genome = [contig(f"chr{number}", size * MB, (size * MB * 2 // 5,)) for number, size in enumerate(sizes)]
     genome += [contig(f"HLA-A*{number}:01", 4_000) for number in range(3_341)]
-    work = sorted(sum(part.work for part in parts) for parts in joint.cut(genome, 104))
+    work = sorted(sum(part.work for part in parts) for parts in joint.split(genome, 104))
     assert work[-1] < 1.1 * sum(work) / len(work)
     assert work[5] > 0.9 * sum(work) / len(work)
 
@@ -100,17 +100,16 @@ def test_memory_for_models_follows_the_genomes():
 
 
 def test_an_interval_ends_in_a_run_of_n_where_one_is_near():
-    (first,), (second,) = joint.cut([contig("a", 100_000, (48_000,))], 2)
+    (first,), (second,) = joint.split([contig("a", 100_000, (48_000,))], 2)
     assert (first.end, second.lead()) == (48_000, 48_000)
-    (first,), (second,) = joint.cut([contig("a", 100_000, (20_000,))], 2)
+    (first,), (second,) = joint.split([contig("a", 100_000, (20_000,))], 2)
     assert (first.end, second.lead()) == (50_000, 50_000 - joint.LEAD)
 
 
 def run(tmp_path: Path, count: int) -> int:
     (tmp_path / "genome.bed").write_text("a\t0\t900\t1\t900\nb\t0\t500\t2\t500\nc\t0\t100\t3\t100\n")
     (tmp_path / "called.bed").write_text("a\t100\t200\t1\t100\na\t800\t900\t1\t100\nc\t20\t60\t3\t40\n")
-    arguments = [*map(str, (tmp_path / "genome.bed", tmp_path / "called.bed", count, tmp_path / "intervals"))]
-    return joint.main(arguments)
+    return joint.main(tmp_path / "genome.bed", tmp_path / "called.bed", count, tmp_path / "intervals")
 
 
 def test_work_is_what_is_called_and_spans_are_of_contigs_that_have_any(tmp_path):

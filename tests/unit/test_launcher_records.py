@@ -161,35 +161,35 @@ HEADER = '[main_samview] fail to read the header from "-".\n'
     ],
 )
 def test_what_a_program_of_a_pipe_died_of_goes_before_what_others_say_of_it(tmp_path, codes, cause, message):
-    assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), (0, 0), [codes]) == (cause, message)
+    assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), 0, [codes]) == (cause, message)
 
 
 def test_killed_for_want_of_memory_within_a_pipe(tmp_path):
     """No cgroup of its own: the node's count rose, and a program of the pipe got SIGKILL."""
-    found = diagnose.diagnose(1, None, settings(tmp_path, HEADER), (0, 1), [[137, 1]])
+    found = diagnose.diagnose(1, None, settings(tmp_path, HEADER), 1, [[137, 1]])
     assert found == ("out_of_memory", "killed by the kernel for want of memory")
-    assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), (0, 1), [[1, 1]])[0] == "tool_error", "another's"
+    assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), 1, [[1, 1]])[0] == "tool_error", "another's"
 
 
 STREAM = "\nsambamba 1.0.0\n\nsambamba-sort: Unable to write to stream\n"
 
 
 def test_a_tool_that_could_not_write_and_a_full_disk(tmp_path):
-    full = diagnose.diagnose(1, None, settings(tmp_path, STREAM), (0, 0), [[0, 1]], lambda: "/data")
+    full = diagnose.diagnose(1, None, settings(tmp_path, STREAM), 0, [[0, 1]], lambda: "/data")
     assert full == ("disk_full", "sambamba-sort: Unable to write to stream; the disk of /data is full")
-    assert diagnose.diagnose(1, None, settings(tmp_path, STREAM), (0, 0))[0] == "tool_error", "not the disk"
-    assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), (0, 0), (), lambda: "/data")[0] == "tool_error"
-    assert diagnose.diagnose(1, None, settings(tmp_path, ""), (0, 0), (), lambda: "/data")[0] == "disk_full"
+    assert diagnose.diagnose(1, None, settings(tmp_path, STREAM), 0)[0] == "tool_error", "not the disk"
+    assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), 0, (), lambda: "/data")[0] == "tool_error"
+    assert diagnose.diagnose(1, None, settings(tmp_path, ""), 0, (), lambda: "/data")[0] == "disk_full"
 
 
 def test_a_tool_that_aborts_on_a_full_disk(tmp_path):
     aborted = settings(tmp_path, "bash: line 5: 4711 Aborted   cuffquant -o work\n")
-    full = diagnose.diagnose(134, None, aborted, (0, 0), (), lambda: "/tmp")
+    full = diagnose.diagnose(134, None, aborted, 0, (), lambda: "/tmp")
     assert full == (
         "disk_full",
         "bash: line 5: 4711 Aborted   cuffquant -o work; the disk of /tmp is full",
     )
-    assert diagnose.diagnose(134, None, aborted, (0, 0))[0] == "signal"
+    assert diagnose.diagnose(134, None, aborted, 0)[0] == "signal"
 
 
 JVM = 'Exception in thread "main" java.lang.InternalError: Error loading java.security file'
@@ -211,7 +211,7 @@ LOST = "error: cannot write x.gtf: No space left on device"
 )
 def test_what_programs_could_not_write_or_open(tmp_path, log, write, files, cause, message):
     notes = SimpleNamespace(failed_write=lambda: write, ran_out_of_files=lambda: files)
-    found = diagnose.diagnose(1, None, settings(tmp_path, log), (0, 0), notes=notes)
+    found = diagnose.diagnose(1, None, settings(tmp_path, log), 0, notes=notes)
     assert found[0] == cause
     assert found[1].startswith(message)
 
@@ -261,7 +261,7 @@ def slurm_shows(monkeypatch, shown):
 )
 def test_slurm_knows_why_it_ended_a_job(monkeypatch, tmp_path, shown, cause, message):
     slurm_shows(monkeypatch, shown)
-    found = diagnose.diagnose(143, "SIGTERM to the launcher", settings(tmp_path, ""), (0, 0))
+    found = diagnose.diagnose(143, "SIGTERM to the launcher", settings(tmp_path, ""), 0)
     assert found[0] == cause
     assert message in found[1]
 
@@ -279,7 +279,7 @@ def test_slurm_knows_why_it_ended_a_job_that_waited(monkeypatch):
 
 def test_slurm_is_asked_where_something_was_killed_alone(monkeypatch, tmp_path):
     monkeypatch.setattr(diagnose, "by_slurm", lambda: pytest.fail("the tool says itself what was wrong"))
-    assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), (0, 0))[0] == "tool_error"
+    assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), 0)[0] == "tool_error"
 
 
 def test_a_slurm_that_does_not_answer_is_no_reason_to_fail(monkeypatch, tmp_path):

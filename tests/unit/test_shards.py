@@ -147,7 +147,7 @@ def test_a_shard_keeps_what_starts_in_it_and_its_part_of_reference_blocks(given_
 
 def test_bases_are_read_from_the_reference(tmp_path):
     fasta = write_genome(tmp_path, {"a": "ACGTACGTACGTN", "b": "ttg"})
-    base = clip.Bases(str(fasta))
+    base = clip.bases(fasta)
     assert [base("a", 1), base("a", 10), base("a", 11), base("a", 13), base("b", 3)] == list("ACGNG")
 
 

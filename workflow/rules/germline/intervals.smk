@@ -31,14 +31,12 @@ rule n_free_intervals:
         "../../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
-    params:
-        regions=lambda wildcards, input: repeat("--regions", input.intervals),
     shell:
         bound(
             "reference",
             """
             {params.python} "$GPD_N_FREE" {input.fasta:q} {input.fai:q} > {output.genome:q}
-            {params.python} "$GPD_N_FREE" {input.fasta:q} {input.fai:q} {params.regions} > {output.called:q}
+            {params.python} "$GPD_N_FREE" {input.fasta:q} {input.fai:q} {input.intervals:q} > {output.called:q}
             """,
             rule="n_free_intervals",
         )

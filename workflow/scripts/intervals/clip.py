@@ -1,10 +1,9 @@
-"""Keep of a piece's VCF what is the piece's own: records that start in it, and reference blocks cut at its ends.
+"""Keep of a shard's VCF what is the shard's own: records that start in it, and its part of reference blocks.
 
     clip.py OWN.bed FASTA VCF.gz
 
-Pieces that were cut within a stretch are called over some more bases than their own, so that at their ends the caller
-sees what it would see in the whole. A record belongs to the piece that holds its start. A block of a GVCF that reaches
-over an end is shortened to what lies inside. The file is replaced when its successor is whole; its index is removed.
+Shards that border within an N-free interval are called over some more bases than their own, so that at their ends the
+caller sees what it would see in the whole. The file is replaced when its successor is whole; its index is removed.
 """
 
 import gzip
@@ -48,30 +47,29 @@ def kept(lines, spans, base):
             yield from ("\t".join(part) + "\n" for part in clipped(line.rstrip("\n").split("\t"), spans, base))
 
 
-class Bases:
-    """The bases of a reference, by its index."""
+def bases(fasta):
+    """Return a function that gives a base of a reference, by its index."""
+    rows = (line.split("\t") for line in Path(f"{fasta}.fai").read_text().splitlines())
+    places = {name: tuple(map(int, numbers[1:4])) for name, *numbers in rows}
 
-    def __init__(self, fasta):
-        self.fasta = fasta
-        rows = (line.split("\t") for line in Path(f"{fasta}.fai").read_text().splitlines())
-        self.places = {name: tuple(map(int, numbers[1:4])) for name, *numbers in rows}
-
-    def __call__(self, contig, position):
-        offset, bases, width = self.places[contig]
-        with Path(self.fasta).open("rb") as file:
-            file.seek(offset + (position - 1) // bases * width + (position - 1) % bases)
+    def base(contig, position):
+        offset, per_line, width = places[contig]
+        with Path(fasta).open("rb") as file:
+            file.seek(offset + (position - 1) // per_line * width + (position - 1) % per_line)
             return file.read(1).decode().upper()
+
+    return base
 
 
 def main(own, fasta, vcf):
-    """Replace the VCF by what is the piece's own."""
+    """Replace the VCF by what is the shard's own."""
     partial = Path(f"{vcf}.partial")
     with (
         partial.open("wb") as out,
         gzip.open(vcf, "rt") as records,
         subprocess.Popen(["bgzip", "-c"], stdin=subprocess.PIPE, stdout=out, text=True) as bgzip,
     ):
-        bgzip.stdin.writelines(kept(records, read_spans(own), Bases(fasta)))
+        bgzip.stdin.writelines(kept(records, read_spans(own), bases(fasta)))
     if bgzip.returncode:
         return f"clip.py: {vcf}: bgzip ended with {bgzip.returncode}"
     partial.replace(vcf)

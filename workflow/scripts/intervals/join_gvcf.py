@@ -1,10 +1,10 @@
-"""Join the GVCFs of pieces of a genome, each where the one before ends, as the whole would have been written.
+"""Join the GVCFs of shards of a genome as the whole would have been written.
 
-    join_gvcf.py LIST OUT.g.vcf.gz        LIST names the pieces' files, one a line, in the order of the genome
+    join_gvcf.py LIST OUT.g.vcf.gz        LIST names the shards' files, one a line, in the order of the genome
 
-A reference block that spans a cut comes from both sides as two blocks that say the same: they become one again. All
+A reference block that spans a border comes from both sides as two blocks that say the same: they become one again. All
 else is copied as it is, still compressed: of each file only the ends are unpacked. The header is that of the first
-piece. Standard library only.
+shard. Standard library only.
 """
 
 import gzip
@@ -59,11 +59,6 @@ def joined(one: bytes, two: bytes) -> bytes | None:
     return b"\t".join([*first[:7], second[7], *first[8:]])
 
 
-def lines_of(text: bytes) -> list[bytes]:
-    """The lines of a text that ends with one."""
-    return [line + b"\n" for line in text.split(b"\n")[:-1]]
-
-
 def without_header(text: bytes) -> bytes | None:
     """The records of a VCF's beginning; None where the header is not over."""
     start = 0
@@ -90,18 +85,16 @@ class Joined:
         records = head if keep_header else without_header(head) or b""
         tail = deque(islice(parts, TAIL_BLOCKS))
         if len(tail) < TAIL_BLOCKS:
-            self.add_lines(lines_of(records + unpacked(tail)))
+            self.add_lines(records + unpacked(tail))
             return
         whole = records.rfind(b"\n") + 1
-        self.add_lines(lines_of(records[:whole]))
+        self.add_lines(records[:whole])
         self.write(self.last + records[whole:])
         for block in parts:
             self.out.write(tail.popleft())
             tail.append(block)
-        text = unpacked(tail)
-        start = text.rfind(b"\n", 0, -1) + 1
-        self.write(text[:start])
-        self.last = text[start:]
+        self.last = b""
+        self.add_lines(unpacked(tail))
 
     @staticmethod
     def head(parts: Iterator[bytes]) -> bytes:
@@ -113,15 +106,15 @@ class Joined:
                 break
         return text
 
-    def add_lines(self, lines: list[bytes]) -> None:
+    def add_lines(self, text: bytes) -> None:
         """Add whole lines, the first of which may belong to the record that waits."""
-        if not lines:
+        if not text:
             return
-        if self.last:
-            both = joined(self.last, lines[0])
-            lines = [both, *lines[1:]] if both else [self.last, *lines]
-        self.write(b"".join(lines[:-1]))
-        self.last = lines[-1]
+        first, rest = text[: text.find(b"\n") + 1], text[text.find(b"\n") + 1 :]
+        text = (joined(self.last, first) or self.last + first) + rest
+        start = text.rfind(b"\n", 0, -1) + 1
+        self.write(text[:start])
+        self.last = text[start:]
 
     def close(self) -> None:
         """Write what waits, and the mark of the end."""

@@ -1,18 +1,17 @@
-"""Cut the genome, or the contigs of what is called of it, into the intervals that a cohort is called in.
+"""Split the genome, or the contigs of what is called of it, into the intervals that a cohort is called in.
 
     joint_calling.py GENOME.bed CALLED.bed COUNT FOLDER
 
 Both BED files are those of n_free.py. For each interval two BED files go into FOLDER: NofCOUNT.bed, its spans, one
-a contig, and NofCOUNT.wide.bed, which begins LEAD bases earlier where the interval begins within a stretch. A cohort is
-imported and genotyped over the wide one, and records belong to the interval that they start in: where a deletion
-reaches over a border, GATK gives what lies in it the allele `*` only if it has genotyped the deletion before.
+a contig, and NofCOUNT.wide.bed, which begins LEAD bases earlier where the interval begins within an N-free one. A
+cohort is imported and genotyped over the wide one, and records belong to the interval that they start in: where a
+deletion reaches over a border, GATK gives what lies in it the allele `*` only if it has genotyped the deletion before.
 
 Intervals have about as many bases to call each. They end at the end of a contig or in a long run of N where one is
 near, else anywhere. An interval of more than MANY contigs has whole ones alone, for GenomicsDBImport joins whole
 contigs only, and takes long over many that it cannot join. Standard library only.
 """
 
-import argparse
 import bisect
 import math
 import sys
@@ -32,29 +31,15 @@ class Contig:
 
     def __init__(self, name, length, called, gaps):
         self.name, self.length, self.called, self.gaps = name, length, called, gaps
-        self.starts = [start for start, *_ in called]
         self.sums = [0, *accumulate(bases for *_, bases in called)]
-
-    def work(self, start, end):
-        """How many bases there are to call between two places."""
-        return self.work_before(end) - self.work_before(start)
 
     def work_before(self, place):
         """How many bases there are to call before a place."""
-        number = bisect.bisect_right(self.starts, place) - 1
+        number = bisect.bisect_right(self.called, place, key=lambda region: region[0]) - 1
         if number < 0:
             return 0
         start, end, bases = self.called[number]
         return self.sums[number] + bases * (min(place, end) - start) // (end - start)
-
-    def place(self, start, end, wanted):
-        """Where so much work is done from `start` on, a base from both ends at least, or a run of N shortly before."""
-        low, high = start + 1, end - 1
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.work(start, middle) >= wanted else (middle + 1, high)
-        before = [gap for gap in self.gaps if start < gap <= low and self.work(start, gap) >= (1 - NEAR) * wanted]
-        return before[-1] if before else low
 
 
 @dataclass(frozen=True)
@@ -68,22 +53,28 @@ class Part:
     @property
     def work(self):
         """How many bases there are to call."""
-        return self.contig.work(self.start, self.end)
+        return self.contig.work_before(self.end) - self.contig.work_before(self.start)
 
     @property
     def is_whole(self):
         """Whether it is all of its contig."""
         return (self.start, self.end) == (0, self.contig.length)
 
-    def cut(self, wanted):
-        """Two parts, of which the first has so much work, or a little less."""
-        place = self.contig.place(self.start, self.end, wanted)
+    def split(self, wanted):
+        """Two parts, the first with so much work and a base at least, or a little less and up to a run of N."""
+        before = self.contig.work_before
+        done = before(self.start)
+        places = range(self.start + 1, self.end - 1)
+        place = self.start + 1 + bisect.bisect_left(places, done + wanted, key=before)
+        near = [gap for gap in self.contig.gaps if self.start < gap <= place]
+        if near and before(near[-1]) - done >= (1 - NEAR) * wanted:
+            place = near[-1]
         return Part(self.contig, self.start, place), Part(self.contig, place, self.end)
 
     def lead(self):
         """Where to begin so that whatever reaches over the start is known."""
-        cut_within = self.start > 0 and self.start not in self.contig.gaps
-        return max(0, self.start - LEAD) if cut_within else self.start
+        borders_within = self.start > 0 and self.start not in self.contig.gaps
+        return max(0, self.start - LEAD) if borders_within else self.start
 
 
 def how_many(bases):
@@ -106,34 +97,32 @@ def sites_mb(bases, samples):
 
 def read_contigs(genome, called):
     """Return the contigs of which anything is called."""
-    stretches, wanted = {}, {}
-    for found, path in ((stretches, genome), (wanted, called)):
+    intervals, wanted = {}, {}
+    for found, path in ((intervals, genome), (wanted, called)):
         for line in Path(path).read_text().splitlines():
             name, start, end, _, bases = line.split("\t")
             found.setdefault(name, []).append((int(start), int(end), int(bases)))
     return [
-        Contig(name, stretches[name][-1][1], wanted[name], [start for start, *_ in stretches[name][1:]])
-        for name in stretches
+        Contig(name, found[-1][1], wanted[name], [start for start, *_ in found[1:]])
+        for name, found in intervals.items()
         if name in wanted
     ]
 
 
-def cut(contigs, count):
-    """Cut into exactly `count` intervals, lists of parts, so that the largest is about as small as can be."""
+def split(contigs, count):
+    """Split into exactly `count` intervals, lists of parts, so that the largest is about as small as can be."""
     whole = [Part(contig, 0, contig.length) for contig in contigs]
     total = sum(part.work for part in whole)
-    low, high = max(1, -(-total // count)), max(1, total)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if len(filled(whole, middle)) <= count else (middle + 1, high)
-    intervals = filled(whole, high)
+    sizes = range(max(1, -(-total // count)), max(1, total))
+    most = sizes.start + bisect.bisect_left(sizes, True, key=lambda size: len(filled(whole, size)) <= count)
+    intervals = filled(whole, most)
     while len(intervals) < count:
         intervals = halved(intervals)
     return intervals
 
 
 def filled(whole, most):
-    """Return intervals, filled one after the other with up to `most` work each; contigs with no more are not cut."""
+    """Return intervals, filled one after the other with up to `most` work each; contigs with no more stay whole."""
     intervals, load, has_part = [[]], 0, False
     for part in whole:
         is_long = part.work > most
@@ -143,7 +132,7 @@ def filled(whole, most):
             intervals.append([])
             load, has_part = 0, False
         while load + part.work > most and part.end - part.start > 1:
-            first, part = part.cut(most - load)
+            first, part = part.split(most - load)
             intervals[-1].append(first)
             intervals.append([])
             load, has_part = 0, True
@@ -153,15 +142,15 @@ def filled(whole, most):
 
 
 def halved(intervals):
-    """Return intervals, of those that have more than one base the one with most work cut in two."""
+    """Return intervals, of those that have more than one base the one with most work split in two."""
     number = max(range(len(intervals)), key=lambda number: size(intervals[number]))
     parts = intervals[number]
     if len(parts) > 1:
-        done = [sum(part.work for part in parts[:at]) for at in range(len(parts))]
-        at = min(max(1, bisect.bisect(done, sum(part.work for part in parts) / 2)), len(parts) - 1)
+        done = list(accumulate(part.work for part in parts))
+        at = 1 + bisect.bisect_right(done[:-2], done[-1] / 2)
         halves = [parts[:at], parts[at:]]
     else:
-        halves = [[part] for part in parts[0].cut(parts[0].work // 2)]
+        halves = [[part] for part in parts[0].split(parts[0].work // 2)]
     return [*intervals[:number], *halves, *intervals[number + 1 :]]
 
 
@@ -171,31 +160,21 @@ def size(parts):
     return length > 1, sum(part.work for part in parts), length
 
 
-def write(folder, number, count, parts):
-    """Write the two files of an interval."""
-    for suffix, starts in (("", [part.start for part in parts]), (".wide", [part.lead() for part in parts])):
-        lines = (f"{part.contig.name}\t{start}\t{part.end}\n" for part, start in zip(parts, starts, strict=True))
-        (folder / f"{number}of{count}{suffix}.bed").write_text("".join(lines))
-
-
-def main(arguments=None):
+def main(genome, called, count, folder):
     """Be the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("genome")
-    parser.add_argument("called")
-    parser.add_argument("count", type=int)
-    parser.add_argument("folder", type=Path)
-    given = parser.parse_args(arguments)
-    contigs = read_contigs(given.genome, given.called)
+    contigs, count = read_contigs(genome, called), int(count)
     bases = sum(contig.length for contig in contigs)
-    if bases < given.count:
-        print(f"error: joint_intervals: {given.count}: there are {bases} bases to call; ask for fewer", file=sys.stderr)
+    if bases < count:
+        print(f"error: joint_intervals: {count}: there are {bases} bases to call; ask for fewer", file=sys.stderr)
         return 1
-    given.folder.mkdir(parents=True, exist_ok=True)
-    for number, parts in enumerate(cut(contigs, given.count), 1):
-        write(given.folder, number, given.count, parts)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for number, parts in enumerate(split(contigs, count), 1):
+        own = (f"{part.contig.name}\t{part.start}\t{part.end}\n" for part in parts)
+        wide = (f"{part.contig.name}\t{part.lead()}\t{part.end}\n" for part in parts)
+        Path(folder, f"{number}of{count}.bed").write_text("".join(own))
+        Path(folder, f"{number}of{count}.wide.bed").write_text("".join(wide))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -1,27 +1,26 @@
-"""Where a genome may be cut so that no call changes: between contigs, and within long runs of N.
+"""The N-free intervals of a genome: split between contigs and in long runs of N, no call changes.
 
-    n_free.py FASTA FAI [--regions FILE] > stretches.bed
+    n_free.py FASTA FAI [REGIONS] > n_free_intervals.bed
 
-A stretch is what lies between two places to cut. Each line of the BED file that is written is a part of one:
+Each line of the BED file that is written is a part of an interval:
 
-    contig, start, end, number of the stretch, bases of the line that are not in such a run
+    contig, start, end, number of the interval, bases of the line that are not in such a run
 
-Without --regions a stretch is one line, and the lines cover the genome. With a file of regions (.bed, .interval_list,
-.list or .intervals, as GATK takes them) the lines are these regions, sorted and joined where they touch, and stretches
+Without regions an interval is one line, and the lines cover the genome. With a file of regions (.bed, .interval_list,
+.list or .intervals, as GATK takes them) the lines are these regions, sorted and joined where they touch, and intervals
 without any are left out.
 
-A read never reaches over a run of LEAST_GAP bases, and HaplotypeCaller's assemblies reach 100 bases beyond their
-region, so neither side of a cut in the middle of one knows of the other. Standard library only.
+A read never reaches over a run of LEAST_RUN bases, and HaplotypeCaller's assemblies reach 100 bases beyond their
+region, so neither side of a border in the middle of one knows of the other. Standard library only.
 """
 
-import argparse
 import re
 import sys
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-LEAST_GAP = 1000  # bases
-GAP = re.compile(rb"[Nn][Nn\r\n]{%d,}" % (LEAST_GAP - 1))
+LEAST_RUN = 1000  # bases
+RUN = re.compile(rb"[Nn][Nn\r\n]{%d,}" % (LEAST_RUN - 1))
 
 
 def contigs(fai):
@@ -31,7 +30,7 @@ def contigs(fai):
         yield name, *map(int, numbers[:4])
 
 
-def gaps(sequence, length, offset, bases, width):
+def runs(sequence, length, offset, bases, width):
     """Yield (start, end) of each long run of N of a contig, counted from 0, the end exclusive."""
 
     def base(position):
@@ -39,29 +38,26 @@ def gaps(sequence, length, offset, bases, width):
         return lines * bases + min(rest, bases)
 
     end = offset + length // bases * width + length % bases if length else offset
-    for found in GAP.finditer(sequence, offset, end):
+    for found in RUN.finditer(sequence, offset, end):
         start, stop = base(found.start()), base(found.end())
-        if stop - start >= LEAST_GAP:
+        if stop - start >= LEAST_RUN:
             yield start, stop
 
 
-def stretches(length, found):
-    """Yield (start, end, bases) of the stretches of a contig, given its gaps; those at its ends are no place to cut."""
+def intervals(length, found):
+    """Yield (start, end, bases) of the intervals of a contig, given its runs of N; at its ends these are no border."""
     found = list(found)
-    cuts = [(start + end) // 2 for start, end in found if start > 0 and end < length]
-    for start, end in zip([0, *cuts], [*cuts, length], strict=True):
+    borders = [(start + end) // 2 for start, end in found if start > 0 and end < length]
+    for start, end in zip([0, *borders], [*borders, length], strict=True):
         missing = sum(max(0, min(end, stop) - max(start, begin)) for begin, stop in found)
         yield start, end, end - start - missing
 
 
 def parse_region(line, suffix, lengths):
     """Return (contig, start, end) of a line of a file of regions, counted from 0."""
-    if suffix == ".bed":
-        contig, start, end, *_ = line.split()
-        return contig, int(start), int(end)
-    if suffix == ".interval_list":
-        contig, start, end, *_ = line.split("\t")
-        return contig, int(start) - 1, int(end)
+    if suffix in (".bed", ".interval_list"):
+        contig, start, end, *_ = line.split() if suffix == ".bed" else line.split("\t")
+        return contig, int(start) - (suffix != ".bed"), int(end)
     found = line not in lengths and re.fullmatch(r"(\S+):([\d,]+)(?:-([\d,]+))?", line)
     if not found:
         return line, 0, lengths[line]
@@ -71,22 +67,15 @@ def parse_region(line, suffix, lengths):
 
 def read_regions(path, lengths):
     """Return {contig: its regions, sorted, those that overlap or touch as one}."""
-    regions = {}
-    for line in Path(path).read_text().splitlines():
-        if line.strip() and not line.startswith(("#", "@", "track ", "browser ")):
-            contig, *region = parse_region(line.strip(), Path(path).suffix, lengths)
-            regions.setdefault(contig, []).append(region)
-    return {contig: merged(sorted(found)) for contig, found in regions.items()}
-
-
-def merged(regions):
-    """Join regions that overlap or touch."""
-    joined = []
-    for start, end in regions:
-        if joined and start <= joined[-1][1]:
-            joined[-1][1] = max(end, joined[-1][1])
+    lines = map(str.strip, Path(path).read_text().splitlines())
+    lines = (line for line in lines if line and not line.startswith(("#", "@", "track ", "browser ")))
+    joined = {}
+    for contig, start, end in sorted(parse_region(line, Path(path).suffix, lengths) for line in lines):
+        own = joined.setdefault(contig, [])
+        if own and start <= own[-1][1]:
+            own[-1][1] = max(end, own[-1][1])
         else:
-            joined.append([start, end])
+            own.append([start, end])
     return joined
 
 
@@ -97,7 +86,7 @@ def lines(fasta, fai, regions=None):
     number = 0
     with Path(fasta).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as sequence:
         for name, length, *place in listed:
-            for start, end, bases in stretches(length, gaps(sequence, length, *place)):
+            for start, end, bases in intervals(length, runs(sequence, length, *place)):
                 number += 1
                 if not regions:
                     yield name, start, end, number, bases
@@ -108,17 +97,6 @@ def lines(fasta, fai, regions=None):
                         yield name, begin, stop, number, stop - begin
 
 
-def main():
-    """Be the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("fasta")
-    parser.add_argument("fai")
-    parser.add_argument("--regions")
-    arguments = parser.parse_args()
-    for line in lines(arguments.fasta, arguments.fai, arguments.regions):
-        print(*line, sep="\t")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    for line in lines(*sys.argv[1:]):
+        print(*line, sep="\t")

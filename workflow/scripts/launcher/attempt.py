@@ -34,9 +34,9 @@ class Attempt:
         """What people call the job."""
         return " ".join([self.settings.step, *self.record["wildcards"].values()])
 
-    def note(self, cgroups=()):
+    def note(self):
         """Note the record as it is now, for those who find it if all of us are killed."""
-        self.journal.write(self.record, self.settings.ledger, cgroups, self.folder)
+        self.journal.write(self.record, self.settings.ledger, self.folder)
 
     def note_memory(self, job_mib):
         """Note that the job comes near the memory that Slurm granted: one kind of limit kills all of us at its end."""

@@ -43,7 +43,7 @@ def allow_files():
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def start_shell(attempt, log_fd, allocation, cgroup, first=""):
+def start_shell(attempt, log_fd, allocation, first=""):
     """Start bash on the command, `first` before it. Return its pid once it runs, and the memory policy in force.
 
     Raises LauncherError where it cannot run.
@@ -53,7 +53,7 @@ def start_shell(attempt, log_fd, allocation, cgroup, first=""):
     shell = os.fork()
     if shell == 0:
         try:
-            os.write(writing, confine(attempt.settings, allocation, cgroup).encode())
+            os.write(writing, confine(attempt.settings, allocation).encode())
             redirect(log_fd)
             options = ("-E", "-euo", "pipefail", "-c")  # -E: the trap holds in functions and subshells, too
             command = PIPE_TRAP.format(attempt.journal.fd) + first + as_argument(attempt.command, attempt.runtime)
@@ -90,13 +90,11 @@ def as_argument(command, folder):
     return f'eval "exec {fd}<&-; $(</dev/fd/{fd})"'
 
 
-def confine(settings, allocation, cgroup):
+def confine(settings, allocation):
     """Keep this process and those it starts to what the job may use; return the memory policy in force."""
     os.setpgid(0, 0)  # a command that signals its whole group must not reach the supervisor
-    if cgroup:
-        cgroup.join()
     if allocation.cpus is not None:
-        os.sched_setaffinity(0, allocation.cpus)  # before Linux 6.2 joining one with a cpuset widened it again
+        os.sched_setaffinity(0, allocation.cpus)
     allow_files()
     return set_memory_policy(settings.memory, allocation.nodes)
 

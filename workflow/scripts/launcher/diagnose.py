@@ -44,7 +44,7 @@ def diagnose(code, ended, settings, ooms, statuses=(), find_full_disk=lambda: No
     """Return (cause, message) of a failure.
 
     `ended`: why the launcher ended the job, or None. `ooms`: how many processes the kernel killed for want of
-    memory, in the job's own cgroup and on the whole node, while it ran. `statuses`: exit codes of the programs of
+    memory, on the whole node, while it ran. `statuses`: exit codes of the programs of
     each pipe that failed. `find_full_disk` names a file system of the job's that is full. `notes`: what its programs
     could not write or open (failed_writes.py).
     """
@@ -62,7 +62,7 @@ def by_traces(code, log, ooms, statuses, find_full_disk, notes):
     by_log = cause_by_log(lines)
     signum = code - 128
     crashed, where = crash_in_pipe(statuses)
-    if ooms[0] or (ooms[1] and (signal.SIGKILL in (signum, crashed) or "killed" in by_log)):
+    if ooms and (signal.SIGKILL in (signum, crashed) or "killed" in by_log):
         return "out_of_memory", "killed by the kernel for want of memory"
     if (limit := notes and notes.ran_out_of_files()) and not by_log.keys() & {"out_of_memory", "disk_full"}:
         line = by_log.get("open_file_limit") or error_line(lines) or f"exit code {code}"

@@ -4,7 +4,6 @@ import errno
 import fcntl
 import os
 
-from launcher.cgroup import remove_cgroups
 from launcher.ledger import append
 from launcher.runtime import lifted, open_locked
 from launcher.scratch import remove_folder
@@ -22,9 +21,9 @@ class Journal:
         self.path = f"{runtime}/jobs/{record['id']}"
         self.fd = lifted(open_locked(self.path, os.O_APPEND))
 
-    def write(self, record, ledger, cgroups=(), folder=None):
+    def write(self, record, ledger, folder=None):
         """Note the record so far, as repr: only recovery reads it, and json would have to be loaded."""
-        self.say(repr({"record": record, "ledger": ledger, "cgroups": cgroups, "folder": folder}))
+        self.say(repr({"record": record, "ledger": ledger, "folder": folder}))
 
     def say(self, line):
         """Add a line, the whole of it or nothing."""
@@ -101,7 +100,6 @@ def record_lost(path, text):
         unlink(path)  # cut short by a full disk, as its launcher has said
         return
     record = notes["record"]
-    remove_cgroups(notes["cgroups"])
     if notes["folder"]:
         remove_folder(notes["folder"])
     if record["cause"] is None and record["exit_code"] is None:

@@ -112,33 +112,25 @@ def memory_levels(root=""):
 
 
 def limiting_groups(controller, root=""):
-    """Yield the folders of the control groups that may limit us: our own, and each above as far as is seen."""
-    for own, top, _ in control_groups(controller, root):
-        folder = own or top
-        while folder.startswith(top):
-            yield f"{root}{folder}"
-            folder = os.path.dirname(folder)
-            if folder == "/":
-                break
+    """Yield the folders of the control groups that may limit us: our own, and each above as far as is seen.
 
-
-def control_groups(controller, root=""):
-    """Yield (folder, mount point, version) of our control group for a controller, wherever it is mounted.
-
-    The folder is None where our group lies outside of what is mounted: a container sees its part of the tree.
+    A container sees its part of the tree; where our group lies outside of that, what is mounted stands for it.
     """
     paths = {}
     for line in read_text(f"{root}/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if not controllers or controller in controllers.split(","):
-            paths[1 if controllers else 2] = path
+            paths["cgroup" if controllers else "cgroup2"] = path  # version 1 or 2
     for line in read_text(f"{root}/proc/self/mountinfo").splitlines():
         fields, _, kind = line.partition(" - ")
-        version = {"cgroup": 1, "cgroup2": 2}.get(kind.split()[0])
-        if version not in paths or (version == 1 and controller not in kind.split()[-1].split(",")):
+        kind, *_, options = kind.split()
+        if kind not in paths or (kind == "cgroup" and controller not in options.split(",")):
             continue
         # the kernel writes blanks and backslashes as octal numbers
         top, point = (field.encode().decode("unicode_escape") for field in fields.split()[3:5])
-        top, path = top.rstrip("/"), paths[version]
+        top, path = top.rstrip("/"), paths[kind]
         inside = (path + "/").startswith(top + "/") and ".." not in path.split("/")
-        yield f"{point}{path.removeprefix(top)}".rstrip("/") if inside else None, point, version
+        folder = f"{point}{path.removeprefix(top)}".rstrip("/") if inside else point
+        while folder.startswith(point) and folder != "/":
+            yield f"{root}{folder}"
+            folder = os.path.dirname(folder)

@@ -18,11 +18,11 @@ class Sampler:
     It looks often at first and up to four times a second later, and never spends more than 1% of one CPU.
     """
 
-    def __init__(self, cpus, cgroup, note_memory):
-        self.cpus, self.cgroup, self.note_memory = cpus, cgroup, note_memory
+    def __init__(self, cpus, note_memory):
+        self.cpus, self.note_memory = cpus, note_memory
         self.began = time.monotonic()
         self.interval_s = SHORTEST_S
-        self.private = self.files = self.shared = self.cache = self.kernel = 0  # bytes
+        self.peak = self.shared = 0  # bytes
         self.allowed, self.used = set(), set()
 
     def sample(self):
@@ -34,9 +34,8 @@ class Sampler:
         private = sum(anonymous for _, anonymous, _, _ in own)
         files = max((files for _, _, files, _ in own), default=0)  # libraries, mostly shared
         self.shared = max([self.shared, *(shared for *_, shared in own)])
-        self.private, self.files = max((self.private, self.files), (private, files), key=sum)
+        self.peak = max(self.peak, private + files)
         self.note_memory((private + files) / MIB)
-        self.look_at_cgroup()
         now = time.monotonic()
         usual = min(max((now - self.began) / 20, SHORTEST_S), LONGEST_S)
         self.interval_s = max(usual, (now - before) / SHARE)
@@ -58,12 +57,6 @@ class Sampler:
         fields = dict(row.split(":", 1) for row in rows if row.startswith(("Vm", "Rss")))
         names = ("VmSize", "RssAnon", "RssFile", "RssShmem")
         return [parent, *(int(fields.get(name, "0").split()[0]) * 1024 for name in names)]
-
-    def look_at_cgroup(self):
-        """Note the most page cache and kernel memory that were charged to the job."""
-        if self.cgroup:
-            cache, kernel = self.cgroup.cache_and_kernel()
-            self.cache, self.kernel = max(self.cache, cache), max(self.kernel, kernel)
 
     def binding_ok(self):
         """Tell whether all processes stayed on the allocation; None where there was none, or nothing was seen."""
@@ -104,15 +97,15 @@ def contention(before, after, job_s, wall_s, cpus):
 class Meter:
     """What is counted before a job's command starts, and again after its end."""
 
-    def __init__(self, allocation, cgroup, note_memory):
-        self.allocation, self.cgroup = allocation, cgroup
+    def __init__(self, allocation, note_memory):
+        self.allocation = allocation
         self.kernel_ooms, self.floor = kernel_oom_kills(), own_maxrss()
-        self.sampler = Sampler(allocation.cpus, cgroup, note_memory)
+        self.sampler = Sampler(allocation.cpus, note_memory)
         self.cpus, self.own_s = cpu_times(allocation.held), time.process_time()
 
     def ooms(self):
-        """Return how many processes the kernel killed for want of memory: in the job's cgroup, and on the node."""
-        return self.cgroup.oom_kills() if self.cgroup else 0, kernel_oom_kills() - self.kernel_ooms
+        """Return how many processes on the node the kernel killed for want of memory."""
+        return kernel_oom_kills() - self.kernel_ooms
 
     def measured(self, outcome, start_ns):
         """Return the record's fields of what a job used."""
@@ -133,32 +126,17 @@ class Meter:
         return fields
 
     def memory(self, maxrss):
-        """Return the record's fields of memory: the largest of figures that are each at most the tree's true peak.
+        """Return the record's fields of memory: the larger of two figures.
 
-        They are: the sum over processes when sampled, file pages counted once (it is above the peak only where
-        forked processes share pages and no cgroup corrects it); the largest single process (rusage), exact, but
-        near `floor` it is the launcher's own from before exec; and the cgroup's peak less the most page cache and
-        kernel memory in it.
-
-        Shared memory counts where the kernel charged it, with the cgroup of who filled it: that other jobs' processes
-        have the same pages (one index of bwa's for all) takes no more memory. So the first two leave it out.
+        They are: the sum over processes when sampled, file pages counted once (it is above the true peak only where
+        forked processes share pages); and the largest single process (rusage), exact, but near `floor` it is the
+        launcher's own from before exec. Shared memory is left out: that other jobs' processes have the same pages (one
+        index of bwa's for all) takes no more memory.
         """
-        sampler = self.sampler
-        sampler.look_at_cgroup()
-        whole = self.cgroup.peak() if self.cgroup else 0
-        peaks = {"sampled": sampler.private + sampler.files}
-        if maxrss - sampler.shared > self.floor + MIB:
-            peaks["rusage"] = maxrss - sampler.shared
-        if whole:
-            peaks["sampled"] = min(sampler.private, whole) + sampler.files
-            peaks["cgroup"] = whole - sampler.cache - sampler.kernel
-        source = max(peaks, key=peaks.get)
-        peak = max(peaks[source], 0) or None
-        return {
-            "peak_rss_mib": mib(peak),
-            "peak_rss_source": source if peak else None,
-            "peak_cgroup_mib": mib(whole or None),
-        }
+        largest, source = self.sampler.peak, "sampled"
+        if maxrss - self.sampler.shared > max(largest, self.floor + MIB):
+            largest, source = maxrss - self.sampler.shared, "rusage"
+        return {"peak_rss_mib": mib(largest or None), "peak_rss_source": source if largest else None}
 
 
 def bytes_moved():

@@ -4,7 +4,6 @@ import os
 import signal
 import time
 
-from launcher.cgroup import make_cgroup, planned_cgroups, remove_cgroups
 from launcher.command import sha256, start_shell
 from launcher.failed_writes import Notes
 from launcher.files import full_disk, output_fault, shared_files
@@ -17,16 +16,13 @@ from launcher.system import PDEATHSIG, SUBREAPER, LauncherError, prctl
 def keep(attempt, log_fd, allocation):
     """Be the supervisor: run the job, record it, return its exit code."""
     settle(attempt.requester, allocation)
-    planned = planned_cgroups(attempt.record["id"])
     began, start_ns = time.monotonic(), time.time_ns()
     attempt.record.update(start=utc(start_ns), uptime_s=round(began, 6))
-    attempt.note(planned)
-    cgroup = make_cgroup(planned)
-    meter, notes = Meter(allocation, cgroup, attempt.note_memory), Notes()
+    attempt.note()
+    meter, notes = Meter(allocation, attempt.note_memory), Notes()
     try:
-        shell, policy = start_shell(attempt, log_fd, allocation, cgroup, notes.preload())
+        shell, policy = start_shell(attempt, log_fd, allocation, notes.preload())
     except LauncherError as error:
-        remove_cgroups(planned)
         return attempt.finish("launcher_error", str(error), 127)
     meter.sampler.sample()
     attempt.record.update(memory_applied=policy, command_sha256=sha256(attempt.command))
@@ -34,9 +30,7 @@ def keep(attempt, log_fd, allocation):
 
     outcome = supervise(shell, meter.sampler, attempt.settings.stall_s, began, attempt.requester)
     attempt.record.update(meter.measured(outcome, start_ns))
-    ooms = meter.ooms()
-    remove_cgroups(planned)
-    return conclude(attempt, outcome, ooms, log_fd, notes)
+    return conclude(attempt, outcome, meter.ooms(), log_fd, notes)
 
 
 def settle(requester, allocation):

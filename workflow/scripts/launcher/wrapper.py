@@ -6,7 +6,6 @@ import signal
 import time
 
 from launcher.attempt import Attempt
-from launcher.cgroup import planned_cgroups, remove_cgroups
 from launcher.cpu_allocation import Allocation, acquire
 from launcher.files import input_fault
 from launcher.job_watch import Ending
@@ -94,9 +93,9 @@ def retried(attempt):
 def end_waiting(attempt, end, what):
     """Record that an attempt was ended while it waited for something; return the exit code."""
     attempt.record["signal"] = int(end.signum)
-    from launcher.diagnose import ask_slurm, by_slurm
+    from launcher.diagnose import by_slurm
 
-    cause, why = by_slurm(ask_slurm()) or ("killed", attempt.requester.gone() or end.why)
+    cause, why = by_slurm() or ("killed", attempt.requester.gone() or end.why)
     return attempt.finish(cause, f"{why} while it waited for {what}", 128 + end.signum)
 
 
@@ -208,8 +207,7 @@ def take_over(signum, reaped, attempt):
     record, code = attempt.record, 128 + signum
     if not os.path.exists(attempt.journal.path):
         return code  # the supervisor had written the record
-    notes = attempt.journal.notes() or {"record": record, "cgroups": planned_cgroups(record["id"])}
-    remove_cgroups(notes["cgroups"])
+    notes = attempt.journal.notes() or {"record": record}
     record.update(notes["record"], end=utc(time.time_ns()), signal=signum)
     if record["uptime_s"] is not None:
         record.update(wall_s=round(time.monotonic() - record["uptime_s"], 6), **cpu_seconds(user, system))
