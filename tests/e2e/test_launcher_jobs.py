@@ -32,7 +32,7 @@ def test_record(node):
     assert (node.folder / "logs/x.log").read_text() == f"hello\n{record['cpus']} 1 100\n"
     schema = json.loads(SCHEMA.read_text())
     jsonschema.validate(record, schema)
-    assert set(record) | {"taken_from"} == set(schema["properties"])  # of earlier versions
+    assert set(record) | {"taken_from", "peak_cgroup_mib"} == set(schema["properties"])  # of earlier versions
     assert record["wildcards"] == {"sample": "x"}
     assert (record["run"], record["attempt"], record["threads"], record["cause"]) == ("r1", 1, 1, None)
     assert record["binding_ok"] is True

@@ -38,7 +38,7 @@ def topology(guest: Guest) -> dict:
     tables = {path.parent.name[4:]: path.read_text().split() for path in NODES.glob("node*/distance")}
     if lstopo := shutil.which("lstopo-no-graphics"):
         subprocess.run([lstopo, "--of", "xml", SHARE / "lstopo.xml"], check=True)
-    return {"sysfs": guest.ask("topology", "--json"), "distances": {n: [*map(int, row)] for n, row in tables.items()}}
+    return {"sysfs": guest.ask("topology"), "distances": {n: [*map(int, row)] for n, row in tables.items()}}
 
 
 # ---- whole cores on four NUMA nodes
@@ -150,7 +150,7 @@ def only_bwa(wrapper: int) -> int:
 def box(guest: Guest) -> dict:
     """A control group with six CPUs, two NUMA nodes and 256 MiB."""
     group = make_group("box", cpuset__cpus="4-9", cpuset__mems="1-2", memory__max="256M")
-    limits, cores = guest.ask("limits", group=group), guest.ask("topology", "--json", group=group)["cores"]
+    limits, cores = guest.ask("limits", group=group), guest.ask("topology", group=group)["cores"]
     with Round(guest, "box") as jobs:
         for _ in range(3):
             jobs.start(2, "--memory=local", group=group)
@@ -176,7 +176,7 @@ def far(guest: Guest) -> dict:
 def absent(guest: Guest) -> dict:
     """Two CPUs are taken from the machine, and given back."""
     with offline(5, 6):
-        cores = guest.ask("topology", "--json")["cores"]
+        cores = guest.ask("topology")["cores"]
         with Round(guest, "absent") as jobs:
             jobs.at_work(jobs.start(16))
     with Round(guest, "back") as back:
@@ -238,7 +238,7 @@ def threads(guest: Guest) -> dict:
 def half_a_core(guest: Guest) -> dict:
     """The first thread of a core and the second of another are taken from the machine."""
     with offline(2, 7):
-        cores = guest.ask("topology", "--json")["cores"]
+        cores = guest.ask("topology")["cores"]
         with Round(guest, "half") as jobs:
             jobs.at_work(jobs.start(8))
             allocated = guest.allocated()

@@ -1,19 +1,17 @@
 """Run one job of the workflow on CPUs of its own, and leave one exact record of it.
 
-How it works. The *wrapper* (`wrapper.py`, the process that was called) takes the allocation and starts a *supervisor*
-(`supervisor.py`), which starts bash, adopts whatever the command leaves behind, measures, and writes the record. Each
-watches the other: when one is killed, the other ends the job and records that. An allocation is a set of kernel locks
-on an open file that wrapper, supervisor and every process of the job inherit: the kernel frees it when the last ends.
-Where all of them are killed, a journal beside the locks lets the next launcher write the record. A job ends with
-whoever asked for it (bash, and Snakemake behind it), so that no orphan writes where a second run writes.
+The *wrapper* (the process that was called) takes the allocation and starts a *supervisor*, which starts bash, adopts
+whatever the command leaves behind, measures, and writes the record. When one of them is killed, the other ends the job
+and records that. An allocation is a set of kernel locks on an open file that wrapper, supervisor and every process of
+the job inherit: the kernel frees it when the last ends. Where all of them are killed, a journal beside the locks lets
+the next launcher write the record. A job ends with whoever asked for it (bash, and Snakemake behind it).
 
-Rules of waiting. Launchers that may use the same CPUs (by affinity, cpuset or Slurm) queue first come, first
-served. Only the head of the queue takes CPUs, and it holds none while it waits, so there is no deadlock, and
-no narrow job overtakes a wide one, so none starves. An allocation that fits within one L3 group (NUMA node, socket)
-gets one with room if there is any; if there is none but enough CPUs are free in all, it is split at once
-rather than kept waiting: idle CPUs cost more than a boundary, and the record says `split`. A job wider than
-the machine, or than what a control group or Slurm lets us use of it, gets all of that. A retry, and a job that another
-launcher is at, on whatever node, waits until nothing is left of that one (`output_lock.py`).
+Launchers that may use the same CPUs (by affinity, cpuset or Slurm) queue first come, first served. Only the head of the
+queue takes CPUs, and it holds none while it waits, so there is no deadlock, and no job starves. An allocation that fits
+within one L3 group (NUMA node, socket) gets one with room if there is any; if there is none but enough CPUs are free in
+all, it is split at once: idle CPUs cost more than a boundary, and the record says `split`. A job for more threads than
+the machine, a control group or Slurm has for us gets all of that. A retry, and a job that another launcher is at, on
+whatever node, waits until nothing is left of that one (`output_lock.py`).
 
 Who does not see the locks (another user, a container with a /tmp of its own, any other program) may use the same
 CPUs. The record says how much (foreign_cpu_s), and whether that is more than noise (contended).

@@ -3,7 +3,7 @@
     python launcher run --step S --rule R --wildcards NAME=VALUE,... --threads N --mem-mb M --log F [...] \
         [--outputs FILE ... [--inputs FILE ...]] <<< COMMAND
     python launcher scatter [the options of run] --whole F --suffix S --n-free F --over F [...] <<< COMMANDS
-    python launcher topology [--json] [--xml FILE] [--threads N] [--binding P] [--boundary B] [--smt]
+    python launcher topology [--xml FILE] [--threads N] [--binding P] [--boundary B] [--smt]
     python launcher limits
     python launcher jobs
 
@@ -71,7 +71,7 @@ def main(arguments):
         if subcommand in ("topology", "limits", "jobs") and not rest:
             from launcher import show
 
-            return getattr(show, f"show_{subcommand}")(settings)
+            return getattr(show, f"show_{subcommand}")(settings) or 0
         raise LauncherError(f"{' '.join([subcommand, *rest])}: not understood; see launcher --help")
     except (LauncherError, OSError) as error:
         say(f"launcher: {error}")

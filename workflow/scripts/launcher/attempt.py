@@ -6,7 +6,7 @@ import time
 from launcher.journal import Journal
 from launcher.ledger import append, new_record
 from launcher.processes import rss_mib
-from launcher.scratch import planned_folder, remove_folder
+from launcher.scratch import place, remove_folder
 from launcher.system import say
 
 NEAR, GROWN = 0.9, 1.05  # memory is noted from this share of what was granted on, and again when there is so much more
@@ -18,7 +18,8 @@ class Attempt:
     def __init__(self, settings, command, requester, runtime):
         self.settings, self.command, self.requester, self.runtime = settings, command, requester, runtime
         self.began = time.monotonic()
-        self.record, self.folder = new_record(settings), planned_folder()
+        self.record = new_record(settings)
+        self.folder = os.path.abspath(f"{place()}/gpd-job-{os.urandom(8).hex()}")  # nobody can guess and take it before
         self.journal = Journal(runtime, self.record)
         self.noted_mib = 0
         self.note()

@@ -122,10 +122,3 @@ def job_environment(attempt, allocation):
         "GPD_THREADS": str(min(threads, settings.threads)),
         "GPD_MEM_MB": str(settings.mem_mb),
     }
-
-
-def sha256(text):
-    """Return the digest by which two jobs' commands are compared."""
-    import hashlib
-
-    return hashlib.sha256(os.fsencode(text)).hexdigest()

@@ -43,10 +43,9 @@ SCONTROL_S = 5.0  # how long slurmctld may take to answer; between SIGTERM and S
 def diagnose(code, ended, settings, ooms, statuses=(), find_full_disk=lambda: None, notes=None):
     """Return (cause, message) of a failure.
 
-    `ended`: why the launcher ended the job, or None. `ooms`: how many processes the kernel killed for want of
-    memory, on the whole node, while it ran. `statuses`: exit codes of the programs of
-    each pipe that failed. `find_full_disk` names a file system of the job's that is full. `notes`: what its programs
-    could not write or open (failed_writes.py).
+    `ended`: why the launcher ended the job, or None. `ooms`: how many processes on the node the kernel killed for want
+    of memory. `statuses`: exit codes of the programs of each pipe that failed. `find_full_disk` names a file system of
+    the job's that is full. `notes`: what its programs could not write or open (failed_writes.py).
     """
     if ended == "stalled":
         return "stalled", f"no CPU use and no I/O for {settings.stall_s:g} s"

@@ -64,10 +64,8 @@ def append(path, record, once=False):
     `once`: not where it is there already, or in the ledger of another node beside it. Who writes for a killed process
     must ask: it may have been killed just after it wrote.
 
-    O_APPEND makes one write() to a local file atomic whatever its length (PIPE_BUF matters to pipes only).
-    The lock does the same on network file systems, where O_APPEND is not atomic, and guards the look at the
-    last byte: a line that was cut short is closed first, so that it spoils no other. What a full disk lets
-    through of a line is taken back.
+    The lock is for network file systems, where O_APPEND is not atomic, and guards the look at the last byte: a line
+    that was cut short is closed first, so that it spoils no other. What a full disk lets through of one is taken back.
     """
     import json
 

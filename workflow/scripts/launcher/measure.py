@@ -99,7 +99,10 @@ class Meter:
 
     def __init__(self, allocation, note_memory):
         self.allocation = allocation
-        self.kernel_ooms, self.floor = kernel_oom_kills(), own_maxrss()
+        import resource
+
+        # a child's peak starts from ours until exec
+        self.kernel_ooms, self.floor = kernel_oom_kills(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         self.sampler = Sampler(allocation.cpus, note_memory)
         self.cpus, self.own_s = cpu_times(allocation.held), time.process_time()
 
@@ -156,13 +159,6 @@ def cpu_seconds(user, system):
 def mib(count):
     """Return bytes as MiB, None as None."""
     return None if count is None else round(count / MIB, 3)
-
-
-def own_maxrss():
-    """Return the peak memory of this process in bytes: a child's figure starts from it until exec."""
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def kernel_oom_kills():

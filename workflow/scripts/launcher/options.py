@@ -7,6 +7,7 @@ from launcher.cpu_choice import LEVELS, POLICIES
 from launcher.system import LauncherError
 
 MEMORY_POLICIES = ("default", "local", "interleave")
+SWITCH = ("1", "0", "true", "false", "True", "False")  # as profiles and Snakemake print it
 
 
 def one_of(*names):
@@ -34,21 +35,21 @@ def at_least(least, kind=int):
 
 def name_values(text):
     """Read wildcards as Snakemake prints them: "sample=a,unit=b". A value may contain commas."""
-    found = {}
+    found = []
     for part in text.split(","):
         name, equals, value = part.partition("=")
         if equals:
-            found[name] = value
+            found.append([name, value])
         elif found:
-            found[list(found)[-1]] += f",{part}"
+            found[-1][1] += f",{part}"
         else:
             raise ValueError("name=value,name=value")
-    return found
+    return dict(found)
 
 
 def yes(text):
-    """Read a switch as profiles and Snakemake print it."""
-    return one_of("1", "0", "true", "false", "True", "False")(text) in ("1", "true", "True")
+    """Read a switch."""
+    return one_of(*SWITCH)(text) in ("1", "true", "True")
 
 
 def auto_or_count(text):
@@ -59,7 +60,7 @@ def auto_or_count(text):
 OPTIONS = {  # name: (environment variable, converter, default)
     **dict.fromkeys(("step", "rule", "log", "id", "shard", "xml"), (None, str, "")),
     **dict.fromkeys(("whole", "suffix", "n-free", "intervals", "over", "clip"), (None, str, "")),
-    **dict.fromkeys(("unmapped", "copied", "json"), (None, yes, False)),
+    **dict.fromkeys(("unmapped", "copied"), (None, yes, False)),
     "wildcards": (None, name_values, {}),
     "threads": (None, at_least(1), 1),
     "mem-mb": (None, at_least(0), 0),

@@ -13,23 +13,17 @@ FOR_DATA = "tool_error"
 
 
 def refusal(settings):
-    """Return (cause, message) of the attempt before where this one would fail of the same, else None."""
-    known = attempts(settings)
+    """Return (cause, message) of the attempt before, or of a shard of it, where this one would fail of the same."""
+    job, known = (settings.rule, settings.wildcards, settings.run or None), []
+    for path in beside(settings.ledger):
+        with open(path, "rb") as ledger:
+            lines = [whole(line) for line in ledger if f'"rule": "{settings.rule}"'.encode() in line]
+        known += [each for each in lines if each and (each["rule"], each["wildcards"], each["run"]) == job]
     latest = max((record["attempt"] for record in known), default=None)
     failed = [record for record in known if record["attempt"] == latest and record["cause"] == FOR_DATA]
     if not failed or are_newer(settings.inputs, failed[-1]["recorded"]):
         return None
     return FOR_DATA, f"{failed[-1]['message']} (as attempt {latest}; not tried again)"
-
-
-def attempts(settings):
-    """Return the records of this job in this run, those of its shards among them, in each ledger's order."""
-    job, found = (settings.rule, settings.wildcards, settings.run or None), []
-    for path in beside(settings.ledger):
-        with open(path, "rb") as ledger:
-            lines = [whole(line) for line in ledger if f'"rule": "{settings.rule}"'.encode() in line]
-        found += [each for each in lines if each and (each["rule"], each["wildcards"], each["run"]) == job]
-    return found
 
 
 def are_newer(paths, recorded):

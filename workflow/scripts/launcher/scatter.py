@@ -1,35 +1,31 @@
 """Scatter a step over intervals of the genome where that serves, and gather its shards; else run it whole.
 
 The command on stdin has three parts, with the lines GATHER and FINISH between them: what is run for the whole or for a
-shard, what makes the step's outputs of the shards, and what comes last in either case.
+shard, what makes the step's outputs of the shards, and what comes last in either case. The first finds what it works on
+in bash variables: `shard` (the file to write), `regions` (GATK's -L arguments) and `number` (1 for the whole). The
+second finds `list`, a file that names the shards' files, in their order.
 
-The first finds what it works on in bash variables: `shard` (the file to write), `regions` (GATK's -L arguments) and
-`number` (1 for the whole). The second finds `list`, a file that names the shards' files, in their order.
-
-How many shards: with --scatter none, one; with a number, so many, where the genome has so many intervals. With auto it
-is decided here, when the step starts: as many as there are CPUs to spare, but none smaller than --shard-mib of input,
-for each pays for the start of its tool. So a step is run whole while samples keep all CPUs busy, and scattered where
-fewer samples are left than CPUs. A step of LARGEST times that size is scattered whatever is spare, so that CPUs which
-come free before its end, when a cohort runs out of samples, can help: its shards run one after another until then. Not
-so with --copied: such a step writes as much as it reads, and gathering copies that, which costs more than such CPUs
-bring.
+With --scatter auto, as many shards as there are CPUs to spare when the step starts, but none smaller than --shard-mib
+of input, for each pays for the start of its tool. A step of LARGEST times that size is scattered whatever is spare, so
+that CPUs which come free before its end can help: its shards run one after another until then. Not so with --copied:
+such a step writes as much as it reads, and gathering copies that, which costs more than such CPUs bring.
 
 Each shard is a job like any other, with CPUs, a measurement and a record of its own. One always runs, others while CPUs
-are spare. Shards that are done stay until all are: where the step was killed or a shard failed, the next attempt makes
-those that are missing.
+are spare. Shards that are done stay until all are: the next attempt makes those that are missing.
 """
 
 import os
 import shutil
 import signal
 import sys
+from shlex import quote
 
 from launcher.free_cpus import SpareCpus, settled_spare
 from launcher.journal import recover
 from launcher.requester import ENDINGS
 from launcher.shards import padded, read_lines, spans, split, split_anywhere
 from launcher.system import MIB
-from launcher.wrapper import LOOK_S, as_owner, begun, read_command, run_attempt
+from launcher.wrapper import LOOK_S, as_owner, begun, run_attempt
 
 GATHER, FINISH = "\nGATHER\n", "\nFINISH\n"
 LARGEST = 2048  # times --shard-mib: some hours of HaplotypeCaller, and the starts of the tool a 500th of them
@@ -38,7 +34,7 @@ WAKING = ENDINGS | {signal.SIGCHLD}
 
 def scatter(settings):
     """Run a step, whole or scattered, its commands on stdin; return the exit code."""
-    return as_owner(begun(settings, read_command()), run_step)
+    return as_owner(begun(settings), run_step)
 
 
 def run_step(attempt):
@@ -53,8 +49,8 @@ def run_step(attempt):
     if count > 1:
         return Scattered(attempt, folder, count).run(command, f"{gather}\n{finish}")
     folder.remove()
-    arguments = f"-L {quoted(settings.intervals)}" if settings.intervals else ""
-    whole = f"shard={quoted(settings.whole)} regions=({arguments}) number=1\n"
+    arguments = f"-L {quote(settings.intervals)}" if settings.intervals else ""
+    whole = f"shard={quote(settings.whole)} regions=({arguments}) number=1\n"
     return run_attempt(attempt.again(f"{whole}{command}\n{finish}"))
 
 
@@ -211,10 +207,10 @@ class Scattered:
         regions = ["-L", self.folder.file(number, ".regions.bed")]
         if settings.unmapped and number == self.count:
             regions += ["-L", "unmapped"]
-        variables = f"shard={quoted(made)} regions=({' '.join(map(quoted, regions))}) number={number}\n"
+        variables = f"shard={quote(made)} regions=({' '.join(map(quote, regions))}) number={number}\n"
         if self.folder.anywhere:
             own = self.folder.file(number, ".bed")
-            command += f'\n"$GPD_PYTHON" -S -E "$GPD_CLIP" {quoted(own)} {quoted(settings.clip)} "$shard"'
+            command += f'\n"$GPD_PYTHON" -S -E "$GPD_CLIP" {quote(own)} {quote(settings.clip)} "$shard"'
         options = "--shard", f"{number}/{self.count}", "--log", self.log_of(number), "--outputs", made
         self.start(number, variables + command, *options)
 
@@ -222,7 +218,7 @@ class Scattered:
         """Start the job that makes the step's outputs of the shards."""
         settings = self.settings
         options = "--shard", "gather", "--log", settings.log, "--id", settings.id, "--outputs", *settings.outputs
-        self.start(None, f"list={quoted(self.folder.list_path)}\n{gather}", *options)
+        self.start(None, f"list={quote(self.folder.list_path)}\n{gather}", *options)
 
     def start(self, number, command, *options):
         """Start a job of this step, on one CPU, its command on stdin; the last of its options name its outputs."""
@@ -237,8 +233,3 @@ class Scattered:
             file.write(os.fsencode(command))
         stdin = [(os.POSIX_SPAWN_OPEN, 0, script, os.O_RDONLY, 0)]
         self.running[os.posix_spawn(words[0], words, os.environ, file_actions=stdin, setsigmask=())] = number
-
-
-def quoted(text):
-    """Return a word for bash that is this text, whatever it holds."""
-    return "'" + str(text).replace("'", "'\"'\"'") + "'"

@@ -18,11 +18,6 @@ def place():
     return os.environ.get("TMPDIR") or "/tmp"
 
 
-def planned_folder():
-    """Return the path of a job's folder, which nobody can guess and take before."""
-    return os.path.abspath(f"{place()}/gpd-job-{os.urandom(8).hex()}")
-
-
 def make_folder(path):
     """Make a job's folder, for this user alone; a link in its place is not followed.
 

@@ -1,9 +1,9 @@
-"""What the launcher tells without running a job: topology, limits, jobs that are not over."""
+"""What the launcher tells without running a job: topology, limits, jobs that are not over; all as JSON."""
 
 import json
 import os
 
-from launcher.cpu_choice import LEVELS, cpu_sets, grouped, units
+from launcher.cpu_choice import cpu_sets, units
 from launcher.journal import read_notes, recover
 from launcher.limits import limits, usable_cpus
 from launcher.runtime import runtime_dir
@@ -12,7 +12,7 @@ from launcher.topology import cores_from_xml, format_cpus, machine_cores
 
 
 def show_topology(settings):
-    """Print the cores that may be allocated, and the CPU sets that the policy yields; return the exit code."""
+    """Print the cores that may be allocated, and the CPU sets that the policy yields."""
     threads, policy = settings.threads, "compact" if settings.binding == "none" else settings.binding
     if settings.xml:
         cores = read_xml(settings.xml)
@@ -23,16 +23,8 @@ def show_topology(settings):
         at_once = min(len(units(cores, settings.smt)), usable_cpus(allowed))
         threads = min(threads, usable_cpus(allowed))
     yielded = [format_cpus(cpus) for cpus in cpu_sets(cores, threads, policy, settings.boundary, settings.smt)]
-    if settings.json:
-        described = {"cores": [core._asdict() for core in cores], "threads_at_once": at_once, "cpu_sets": yielded}
-        print(json.dumps(described))
-        return 0
-    for level in reversed(LEVELS):
-        for number, group in sorted(grouped(cores, level).items()):
-            cpus = format_cpus(cpu for core in group for cpu in core.cpus)
-            print(f"{level:7}{number:4}: {len(group):3} cores, CPUs {cpus}")
-    print(f"CPU sets of {settings.threads} ({policy}, {settings.boundary}): {' | '.join(yielded)}")
-    return 0
+    described = {"cores": [core._asdict() for core in cores], "threads_at_once": at_once, "cpu_sets": yielded}
+    print(json.dumps(described))
 
 
 def read_xml(path):
@@ -45,13 +37,12 @@ def read_xml(path):
 
 
 def show_limits(_settings):
-    """Print limits() as JSON; return the exit code."""
+    """Print limits()."""
     print(json.dumps(limits()))
-    return 0
 
 
 def show_jobs(_settings):
-    """Print the jobs of this user's runs that are not over, a line of JSON each; return the exit code.
+    """Print the jobs of this user's runs that are not over, a line each.
 
     A job without `start` waits for CPUs, since `since` (s, Unix time). One whose launcher was killed is there for as
     long as a process of it is left.
@@ -66,4 +57,3 @@ def show_jobs(_settings):
             continue  # just over, or being written
         if notes:  # else it is just starting
             print(json.dumps({**notes["record"], "ledger": notes["ledger"], "since": since}))
-    return 0

@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-from launcher.command import sha256, start_shell
+from launcher.command import start_shell
 from launcher.failed_writes import Notes
 from launcher.files import full_disk, output_fault, shared_files
 from launcher.job_watch import exit_code, supervise
@@ -25,9 +25,11 @@ def keep(attempt, log_fd, allocation):
     except LauncherError as error:
         return attempt.finish("launcher_error", str(error), 127)
     meter.sampler.sample()
-    attempt.record.update(memory_applied=policy, command_sha256=sha256(attempt.command))
+    import hashlib
     import json  # noqa: F401 (for the record; the job runs meanwhile)
 
+    digest = hashlib.sha256(os.fsencode(attempt.command)).hexdigest()
+    attempt.record.update(memory_applied=policy, command_sha256=digest)
     outcome = supervise(shell, meter.sampler, attempt.settings.stall_s, began, attempt.requester)
     attempt.record.update(meter.measured(outcome, start_ns))
     return conclude(attempt, outcome, meter.ooms(), log_fd, notes)

@@ -13,12 +13,12 @@ from launcher.journal import recover
 from launcher.ledger import utc
 from launcher.measure import cpu_seconds
 from launcher.node import own_ledger
-from launcher.processes import has_children, reap, stat_fields
+from launcher.processes import has_children, reap
 from launcher.requester import ENDINGS, Ended, Requester, end_if_gone
 from launcher.runtime import runtime_dir
 from launcher.scratch import FULL, make_folder
 from launcher.supervisor import keep
-from launcher.system import PDEATHSIG, SUBREAPER, TICK_S, LauncherError, prctl, say
+from launcher.system import PDEATHSIG, SUBREAPER, LauncherError, prctl, say
 from launcher.topology import format_cpus
 
 LOOK_S = 2.0  # how often a wrapper looks whether Snakemake is still there
@@ -30,17 +30,11 @@ class BrokenInputError(LauncherError):
 
 def run(settings):
     """Run one job, its command on stdin; return its exit code."""
-    return as_owner(begun(settings, read_command()), run_attempt)
+    return as_owner(begun(settings), run_attempt)
 
 
-def read_command():
-    """Return what stdin holds."""
-    with open(0, "rb", closefd=False) as stdin:
-        return os.fsdecode(stdin.read())
-
-
-def begun(settings, command):
-    """Return an attempt at a job, of which it is known from now on that it is not over."""
+def begun(settings):
+    """Return an attempt at a job, its command on stdin; from now on it is known that it is not over."""
     for name in ("step", "rule", "log"):
         if not getattr(settings, name):
             raise LauncherError(f"--{name} is missing; see launcher --help")
@@ -55,6 +49,8 @@ def begun(settings, command):
         why = f"cannot be locked ({error.strerror}), as allocations need it"
         raise LauncherError(f"{runtime}: {why}; set GPD_RUNTIME_DIR to a folder on a disk of this machine") from error
     recover(runtime)
+    with open(0, "rb", closefd=False) as stdin:
+        command = os.fsdecode(stdin.read())
     return Attempt(settings, command, requester, runtime)
 
 
@@ -71,23 +67,18 @@ def as_owner(attempt, work):
         outputs.claim()
         awaited = "CPUs"
         attempt.record["wait_s"] = round(time.monotonic() - attempt.began, 6)
-        code = retried(attempt) or work(attempt)
+        refused = None
+        if settings.attempt > 1:
+            from launcher.retry import refusal
+
+            refused = refusal(settings)
+        code = attempt.finish(*refused, 1) if refused else work(attempt)
     except Ended as end:
         code = end_waiting(attempt, end, awaited)
     except (LauncherError, OSError) as error:
         code = attempt.finish("launcher_error", str(error), 1)
     outputs.release(code)
     return code
-
-
-def retried(attempt):
-    """Return the exit code of an attempt that cannot do better than the one before, else 0."""
-    if attempt.settings.attempt == 1:
-        return 0
-    from launcher.retry import refusal
-
-    refused = refusal(attempt.settings)
-    return attempt.finish(*refused, 1) if refused else 0
 
 
 def end_waiting(attempt, end, what):
@@ -131,7 +122,9 @@ def begin(attempt):
     if "GPD_JOB" in os.environ:  # within another job (Snakemake run by a job) there is nothing to allocate
         settings.binding = "none"
     try:
-        log_fd = open_log(settings.log)
+        os.makedirs(os.path.dirname(settings.log) or ".", exist_ok=True)
+        # emptied of what an earlier attempt wrote
+        log_fd = os.open(settings.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
         make_folder(attempt.folder)
         if fault := input_fault(settings.inputs, log_fd):
             raise BrokenInputError(fault)
@@ -149,12 +142,6 @@ def raise_ended(signum, _frame):
     """Turn a signal into an exception, while waiting; one is enough."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
     raise Ended(signum)
-
-
-def open_log(path):
-    """Open a job's log, emptied of what an earlier attempt wrote."""
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
 
 
 def start_supervisor(attempt, log_fd, allocation):
@@ -179,24 +166,23 @@ def attend(supervisor, attempt):
         caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD}, LOOK_S)
         ended = os.waitid(os.P_PID, supervisor, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if ended:
-            reaped = stat_fields(supervisor)[13:15]  # CPU time of those that it has waited for
             break
         if caught and caught.si_signo in ENDINGS:
             os.kill(supervisor, caught.si_signo)
         elif attempt.requester.gone():
             os.kill(supervisor, signal.SIGTERM)
-    os.waitpid(supervisor, 0)
+    _, _, usage = os.wait4(supervisor, 0)
     if ended.si_code == os.CLD_EXITED:
         return ended.si_status
-    return take_over(ended.si_status, reaped, attempt)
+    return take_over(ended.si_status, usage, attempt)
 
 
-def take_over(signum, reaped, attempt):
+def take_over(signum, usage, attempt):
     """The supervisor was killed: its processes are ours now. End them, and record what is known.
 
-    `reaped`: clock ticks, user and system, of processes that the supervisor had waited for.
+    `usage`: what the supervisor used, and processes that it had waited for.
     """
-    user, system = (int(ticks) * TICK_S for ticks in reaped or (0, 0))
+    user, system = usage.ru_utime, usage.ru_stime
     ending = Ending()
     ending.begin("supervisor")
     while has_children():
