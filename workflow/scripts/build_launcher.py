@@ -17,7 +17,7 @@ from pathlib import Path
 # by name, for of a workflow on another server nobody can list a folder
 MODULES = (
     *("__init__", "__main__", "attempt", "command", "cpu_allocation", "cpu_choice", "cpu_queue", "diagnose"),
-    *("failed_writes", "files", "free_cpus", "job_watch", "journal", "ledger", "limits", "measure", "node", "options"),
+    *("failed_writes", "files", "free_cpus", "journal", "ledger", "limits", "measure", "node", "options"),
     *("output_lock", "processes", "requester", "retry", "runtime", "scatter", "scratch", "shards", "show"),
     *("supervisor", "system", "topology", "wrapper"),
 )

@@ -23,23 +23,7 @@ An option wins over its environment variable; an empty value counts as absent:
 
 Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts (checks/outputs.py).
 Both options end the command line. The command finds GPD_CPUS, GPD_THREADS (what was granted) and GPD_MEM_MB in its
-environment, and in TMPDIR a folder of its own.
-
-Options of `scatter` (scatter.py says how its commands are written):
-
-    --scatter auto|none|N         GPD_SCATTER       auto   how many shards
-    --scatter-cuts gaps|anywhere  GPD_SCATTER_CUTS  gaps   between N-free intervals, or anywhere, with an overlap
-    --run-cores N                 GPD_RUN_CORES     0      the most CPUs that jobs with this ledger may have; 0: all
-    --run-mem-mb N                GPD_RUN_MEM_MB    0      the most memory, likewise
-    --n-free FILE      the N-free intervals (n_free.py)
-    --over FILE        what is walked over: its size says how much work it is
-    --shard-mib N      the smallest shard worth a job, in MiB of that
-    --whole FILE       what is written where the step is run whole
-    --suffix S         how the names of shards end
-    --intervals FILE   the regions (-L) where the step is run whole
-    --unmapped         the last shard has the reads without a place, too
-    --copied           what is made is as large as what is walked over: scatter where CPUs are spare alone
-    --clip FASTA       shards may overlap, and their records are clipped to what is their own (clip.py)
+environment, and in TMPDIR a folder of its own. options.py has the others.
 """
 
 import os

@@ -24,11 +24,15 @@ class Attempt:
         self.noted_mib = 0
         self.note()
 
-    def again(self, command):
-        """Return the same attempt with another command, once this one's journal is dropped; its waits count on."""
-        attempt = Attempt(self.settings, command, self.requester, self.runtime)
-        attempt.began -= self.record["wait_s"] or 0
-        return attempt
+    def go_on(self, command):
+        """Go on with another command, once the journal was dropped; return self."""
+        self.command, self.journal = command, Journal(self.runtime, self.record)
+        self.note()
+        return self
+
+    def waited_s(self):
+        """Return how long it has waited for its outputs and CPUs."""
+        return round(time.monotonic() - self.began, 6)
 
     @property
     def name(self):
@@ -53,6 +57,8 @@ class Attempt:
         """Write the record (see ledger.append), say what failed in one line, return the exit code."""
         record, settings = self.record, self.settings
         record.update(exit_code=code, cause=cause, message=message and message[:1000])
+        if record["start"] is None:
+            record["wait_s"] = self.waited_s()
         if cause:
             say(f"{self.name}: {cause}: {record['message']} (log: {record['log']})")
         written = True

@@ -12,18 +12,52 @@ CONTENTION_S, CONTENTION_SHARE = 0.5, 0.1  # of an allocation's CPU time that ot
 SHORTEST_S, LONGEST_S, SHARE = 0.005, 0.25, 0.01  # between samples; of one CPU, for sampling
 
 
-class Sampler:
-    """Looks at a job's processes from time to time: where they run and may run, how much memory they have.
+def cpu_times(cpus):
+    """Return {cpu: clock ticks in user and system mode, stolen by the hypervisor, in all} of these CPUs."""
+    rows = map(str.split, read_text("/proc/stat").partition("\nintr")[0].splitlines()) if cpus else ()
+    counts = {row[0]: list(map(int, row[1:9])) for row in rows}
+    wanted = {cpu: counts.get(f"cpu{cpu}", [0] * 8) for cpu in cpus or ()}
+    return {cpu: (sum(ticks[:3]), ticks[7], sum(ticks)) for cpu, ticks in wanted.items()}
 
-    It looks often at first and up to four times a second later, and never spends more than 1% of one CPU.
+
+def contention(before, after, job_s, wall_s, cpus):
+    """Return the record's fields of what else the CPUs of an allocation did, given two cpu_times() and their number.
+
+    `job_s`: CPU seconds of the job and its supervisor. What interrupts took counts for nobody.
+
+    There is contention where other processes had more than a tenth. Below it lie, as measured: the kernel's threads,
+    0.5% of a machine that writes much; what the clock ticks of /proc/stat are wrong by, 0.3% of a job of minutes but
+    0.03 s a CPU of any; Snakemake and gpd, which run on any CPU, 20 ms a job and 2.5 s at a start. Those seconds
+    are a tenth of a short job, so half a second is the least that counts, and of shorter allocations nothing is said.
+    """
+    spent = [[end - start for start, end in zip(before[cpu], after[cpu], strict=True)] for cpu in before]
+    if any((ticks + 4) * TICK_S < wall_s / 2 for _, _, ticks in spent):
+        return {}  # not told, or of other CPUs, as in some containers
+    others_s = max(0.0, sum(busy for busy, _, _ in spent) * TICK_S - job_s)
+    steal_s = sum(stolen for _, stolen, _ in spent) * TICK_S
+    contended = None
+    if wall_s * cpus > CONTENTION_S:
+        contended = others_s > max(CONTENTION_S, CONTENTION_SHARE * wall_s * cpus)
+    return {"contended": contended, "foreign_cpu_s": round(others_s, 2), "steal_s": round(steal_s, 2)}
+
+
+class Meter:
+    """Measures a job, from before its command starts.
+
+    Its processes are sampled: where they run and may run, how much memory they have. That is often at first and up to
+    four times a second later, and never takes more than 1% of one CPU.
     """
 
-    def __init__(self, cpus, note_memory):
-        self.cpus, self.note_memory = cpus, note_memory
-        self.began = time.monotonic()
-        self.interval_s = SHORTEST_S
+    def __init__(self, allocation, note_memory):
+        import resource
+
+        self.allocation, self.note_memory = allocation, note_memory
+        self.began, self.interval_s = time.monotonic(), SHORTEST_S
         self.peak = self.shared = 0  # bytes
         self.allowed, self.used = set(), set()
+        # a child's peak starts from ours until exec
+        self.kernel_ooms, self.floor = kernel_oom_kills(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        self.cpus, self.own_s = cpu_times(allocation.held), time.process_time()
 
     def sample(self):
         """Look once, and set when to look next."""
@@ -60,51 +94,9 @@ class Sampler:
 
     def binding_ok(self):
         """Tell whether all processes stayed on the allocation; None where there was none, or nothing was seen."""
-        if self.cpus is None or not self.allowed:
+        if self.allocation.cpus is None or not self.allowed:
             return None
-        return self.allowed <= self.cpus and self.used <= self.cpus
-
-
-def cpu_times(cpus):
-    """Return {cpu: clock ticks in user and system mode, stolen by the hypervisor, in all} of these CPUs."""
-    rows = map(str.split, read_text("/proc/stat").partition("\nintr")[0].splitlines()) if cpus else ()
-    counts = {row[0]: list(map(int, row[1:9])) for row in rows}
-    wanted = {cpu: counts.get(f"cpu{cpu}", [0] * 8) for cpu in cpus or ()}
-    return {cpu: (sum(ticks[:3]), ticks[7], sum(ticks)) for cpu, ticks in wanted.items()}
-
-
-def contention(before, after, job_s, wall_s, cpus):
-    """Return the record's fields of what else the CPUs of an allocation did, given two cpu_times() and their number.
-
-    `job_s`: CPU seconds of the job and its supervisor. What interrupts took counts for nobody.
-
-    There is contention where other processes had more than a tenth. Below it lie, as measured: the kernel's threads,
-    0.5% of a machine that writes much; what the clock ticks of /proc/stat are wrong by, 0.3% of a job of minutes but
-    0.03 s a CPU of any; Snakemake and gpd, which run on any CPU, 20 ms a job and 2.5 s at a start. Those seconds
-    are a tenth of a short job, so half a second is the least that counts, and of shorter allocations nothing is said.
-    """
-    spent = [[end - start for start, end in zip(before[cpu], after[cpu], strict=True)] for cpu in before]
-    if any((ticks + 4) * TICK_S < wall_s / 2 for _, _, ticks in spent):
-        return {}  # not told, or of other CPUs, as in some containers
-    others_s = max(0.0, sum(busy for busy, _, _ in spent) * TICK_S - job_s)
-    steal_s = sum(stolen for _, stolen, _ in spent) * TICK_S
-    contended = None
-    if wall_s * cpus > CONTENTION_S:
-        contended = others_s > max(CONTENTION_S, CONTENTION_SHARE * wall_s * cpus)
-    return {"contended": contended, "foreign_cpu_s": round(others_s, 2), "steal_s": round(steal_s, 2)}
-
-
-class Meter:
-    """What is counted before a job's command starts, and again after its end."""
-
-    def __init__(self, allocation, note_memory):
-        self.allocation = allocation
-        import resource
-
-        # a child's peak starts from ours until exec
-        self.kernel_ooms, self.floor = kernel_oom_kills(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        self.sampler = Sampler(allocation.cpus, note_memory)
-        self.cpus, self.own_s = cpu_times(allocation.held), time.process_time()
+        return self.allowed | self.used <= self.allocation.cpus
 
     def ooms(self):
         """Return how many processes on the node the kernel killed for want of memory."""
@@ -118,9 +110,9 @@ class Meter:
             "wall_s": round(outcome.wall_s, 6),
             **cpu_seconds(*outcome.usage),
             **self.memory(outcome.maxrss),
-            "cpus_allowed": format_cpus(self.sampler.allowed) or None,
-            "cpus_seen": format_cpus(self.sampler.used) or None,
-            "binding_ok": self.sampler.binding_ok(),
+            "cpus_allowed": format_cpus(self.allowed) or None,
+            "cpus_seen": format_cpus(self.used) or None,
+            "binding_ok": self.binding_ok(),
             **bytes_moved(),
         }
         if fields["binding_ok"]:  # one that left its CPUs used others' time, too
@@ -136,9 +128,9 @@ class Meter:
         launcher's own from before exec. Shared memory is left out: that other jobs' processes have the same pages (one
         index of bwa's for all) takes no more memory.
         """
-        largest, source = self.sampler.peak, "sampled"
-        if maxrss - self.sampler.shared > max(largest, self.floor + MIB):
-            largest, source = maxrss - self.sampler.shared, "rusage"
+        largest, source = self.peak, "sampled"
+        if maxrss - self.shared > max(largest, self.floor + MIB):
+            largest, source = maxrss - self.shared, "rusage"
         return {"peak_rss_mib": mib(largest or None), "peak_rss_source": source if largest else None}
 
 

@@ -34,17 +34,11 @@ def at_least(least, kind=int):
 
 
 def name_values(text):
-    """Read wildcards as Snakemake prints them: "sample=a,unit=b". A value may contain commas."""
-    found = []
-    for part in text.split(","):
-        name, equals, value = part.partition("=")
-        if equals:
-            found.append([name, value])
-        elif found:
-            found[-1][1] += f",{part}"
-        else:
-            raise ValueError("name=value,name=value")
-    return dict(found)
+    """Read wildcards as Snakemake prints them: "sample=a,unit=b"."""
+    found = [part.partition("=") for part in text.split(",")]
+    if not all(equals for _, equals, _ in found):
+        raise ValueError("name=value,name=value")
+    return {name: value for name, _, value in found}
 
 
 def yes(text):
@@ -59,8 +53,6 @@ def auto_or_count(text):
 
 OPTIONS = {  # name: (environment variable, converter, default)
     **dict.fromkeys(("step", "rule", "log", "id", "shard", "xml"), (None, str, "")),
-    **dict.fromkeys(("whole", "suffix", "n-free", "intervals", "over", "clip"), (None, str, "")),
-    **dict.fromkeys(("unmapped", "copied"), (None, yes, False)),
     "wildcards": (None, name_values, {}),
     "threads": (None, at_least(1), 1),
     "mem-mb": (None, at_least(0), 0),
@@ -74,11 +66,20 @@ OPTIONS = {  # name: (environment variable, converter, default)
     "memory": ("GPD_MEMORY", one_of(*MEMORY_POLICIES), "default"),
     "smt": ("GPD_SMT", yes, False),
     "stall-s": ("GPD_STALL_S", at_least(0, float), 0.0),
-    "shard-mib": (None, at_least(0, float), 0.0),
-    "scatter": ("GPD_SCATTER", auto_or_count, "auto"),
-    "scatter-cuts": ("GPD_SCATTER_CUTS", one_of("gaps", "anywhere"), "gaps"),
-    "run-cores": ("GPD_RUN_CORES", at_least(0), 0),
-    "run-mem-mb": ("GPD_RUN_MEM_MB", at_least(0), 0),
+    # of scatter
+    "scatter": ("GPD_SCATTER", auto_or_count, "auto"),  # how many shards
+    "scatter-cuts": ("GPD_SCATTER_CUTS", one_of("gaps", "anywhere"), "gaps"),  # between N-free intervals, or anywhere
+    "run-cores": ("GPD_RUN_CORES", at_least(0), 0),  # the most CPUs that jobs with this ledger may have; 0: all
+    "run-mem-mb": ("GPD_RUN_MEM_MB", at_least(0), 0),  # the most memory, likewise
+    "n-free": (None, str, ""),  # the file of N-free intervals (n_free.py)
+    "over": (None, str, ""),  # the file that is walked over: its size says how much work it is
+    "shard-mib": (None, at_least(0, float), 0.0),  # the smallest shard worth a job, in MiB of that
+    "whole": (None, str, ""),  # the file that is written where the step is run whole
+    "suffix": (None, str, ""),  # how the names of shards end
+    "intervals": (None, str, ""),  # the file of regions (-L) where the step is run whole
+    "unmapped": (None, yes, False),  # the last shard has the reads without a place, too
+    "copied": (None, yes, False),  # what is made is as large as `over`: scatter where CPUs are spare alone
+    "clip": (None, str, ""),  # the FASTA: shards may overlap, their records are clipped to what is their own (clip.py)
 }
 
 

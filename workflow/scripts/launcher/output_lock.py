@@ -25,7 +25,7 @@ SETTLE_S = 10.0  # the Snakemake behind a job that failed removes what that left
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # of a file system
 ENDED = "ended"
 AT_WORK = ("RUNNING", "SUSPENDED", "STOPPED", "COMPLETING", "CONFIGURING", "SIGNALING", "STAGE_OUT", "RESIZING")
-TEXTS, NUMBERS = ("id", "rule", "host", "node"), ("attempt", "pid")  # what a launcher says of itself, at least
+NEEDED = {"id", "attempt", "rule", "host", "node", "pid", "slurm_job_id"}  # what a launcher says of itself, at least
 
 
 class OutputLock:
@@ -125,10 +125,9 @@ def read_owner(text):
 
     try:
         owner = literal_eval(text.partition("\n")[0])
-        known = all(isinstance(owner[name], str) for name in TEXTS) and isinstance(owner["slurm_job_id"], str | None)
-        return owner if known and all(isinstance(owner[name], int) for name in NUMBERS) else None
-    except (SyntaxError, ValueError, MemoryError, RecursionError, TypeError, LookupError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
+    return owner if isinstance(owner, dict) and owner.keys() >= NEEDED else None
 
 
 def waits_for(owner):

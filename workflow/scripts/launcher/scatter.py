@@ -51,7 +51,7 @@ def run_step(attempt):
     folder.remove()
     arguments = f"-L {quote(settings.intervals)}" if settings.intervals else ""
     whole = f"shard={quote(settings.whole)} regions=({arguments}) number=1\n"
-    return run_attempt(attempt.again(f"{whole}{command}\n{finish}"))
+    return run_attempt(attempt.go_on(f"{whole}{command}\n{finish}"))
 
 
 def how_many(settings, runtime):

@@ -8,7 +8,6 @@ import time
 from launcher.attempt import Attempt
 from launcher.cpu_allocation import Allocation, acquire
 from launcher.files import input_fault
-from launcher.job_watch import Ending
 from launcher.journal import recover
 from launcher.ledger import utc
 from launcher.measure import cpu_seconds
@@ -17,15 +16,11 @@ from launcher.processes import has_children, reap
 from launcher.requester import ENDINGS, Ended, Requester, end_if_gone
 from launcher.runtime import runtime_dir
 from launcher.scratch import FULL, make_folder
-from launcher.supervisor import keep
+from launcher.supervisor import Ending, keep
 from launcher.system import PDEATHSIG, SUBREAPER, LauncherError, prctl, say
 from launcher.topology import format_cpus
 
 LOOK_S = 2.0  # how often a wrapper looks whether Snakemake is still there
-
-
-class BrokenInputError(LauncherError):
-    """A result that the job was to start from is not whole."""
 
 
 def run(settings):
@@ -56,29 +51,34 @@ def begun(settings):
 
 def as_owner(attempt, work):
     """Have `work` make the job's outputs, as the only one who does on any node; return the exit code."""
-    settings = attempt.settings
-    if settings.id or "GPD_JOB" in os.environ:  # a part of a job, which is their owner
-        return work(attempt)
-    from launcher.output_lock import OutputLock
-
-    outputs, awaited = OutputLock(attempt), "another run's job at its outputs"
+    settings, outputs, awaited = attempt.settings, None, "CPUs"
     try:
         heed_signals()
-        outputs.claim()
-        awaited = "CPUs"
-        attempt.record["wait_s"] = round(time.monotonic() - attempt.began, 6)
-        refused = None
-        if settings.attempt > 1:
-            from launcher.retry import refusal
+        if not settings.id and "GPD_JOB" not in os.environ:  # else a part of a job, which is their owner
+            from launcher.output_lock import OutputLock
 
-            refused = refusal(settings)
-        code = attempt.finish(*refused, 1) if refused else work(attempt)
+            outputs, awaited = OutputLock(attempt), "another run's job at its outputs"
+            outputs.claim()
+            awaited = "CPUs"
+        code = retried(attempt) or work(attempt)
     except Ended as end:
         code = end_waiting(attempt, end, awaited)
     except (LauncherError, OSError) as error:
-        code = attempt.finish("launcher_error", str(error), 1)
-    outputs.release(code)
+        full = getattr(error, "errno", None) in FULL
+        code = attempt.finish("disk_full" if full else "launcher_error", str(error), 1)
+    if outputs:
+        outputs.release(code)
     return code
+
+
+def retried(attempt):
+    """Return the exit code of an attempt that cannot do better than the one before, else 0."""
+    if attempt.settings.attempt == 1:
+        return 0
+    from launcher.retry import refusal
+
+    refused = refusal(attempt.settings)
+    return attempt.finish(*refused, 1) if refused else 0
 
 
 def end_waiting(attempt, end, what):
@@ -90,21 +90,6 @@ def end_waiting(attempt, end, what):
     return attempt.finish(cause, f"{why} while it waited for {what}", 128 + end.signum)
 
 
-def run_attempt(attempt):
-    """Run one job; return its exit code."""
-    try:
-        heed_signals()
-        log_fd, allocation = begin(attempt)
-    except Ended as end:
-        return end_waiting(attempt, end, "CPUs")
-    except BrokenInputError as error:
-        return attempt.finish("broken_input", str(error), 1)
-    except (LauncherError, OSError) as error:
-        full = getattr(error, "errno", None) in FULL
-        return attempt.finish("disk_full" if full else "launcher_error", str(error), 1)
-    return attend(start_supervisor(attempt, log_fd, allocation), attempt)
-
-
 def heed_signals():
     """Have signals end the wait for CPUs, and the death of who called us end the job."""
     for signum in ENDINGS:
@@ -113,35 +98,30 @@ def heed_signals():
     prctl(PDEATHSIG, signal.SIGTERM)
 
 
-def begin(attempt):
-    """Return the job's log and its allocation, once nothing stands in its way; from then on signals are waited for.
-
-    Raises Ended, BrokenInputError, LauncherError and OSError.
-    """
-    settings, record, requester, runtime = attempt.settings, attempt.record, attempt.requester, attempt.runtime
-    if "GPD_JOB" in os.environ:  # within another job (Snakemake run by a job) there is nothing to allocate
-        settings.binding = "none"
-    try:
-        os.makedirs(os.path.dirname(settings.log) or ".", exist_ok=True)
-        # emptied of what an earlier attempt wrote
-        log_fd = os.open(settings.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
-        make_folder(attempt.folder)
-        if fault := input_fault(settings.inputs, log_fd):
-            raise BrokenInputError(fault)
-        allocation = Allocation() if settings.binding == "none" else acquire(runtime, settings, requester)
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD})
-        end_if_gone(requester)
-    finally:
-        record["wait_s"] = round(time.monotonic() - attempt.began, 6)
-    record.update(binding=settings.binding, split=allocation.split)
-    record["cpus"] = None if allocation.cpus is None else format_cpus(allocation.cpus)
-    return log_fd, allocation
-
-
 def raise_ended(signum, _frame):
     """Turn a signal into an exception, while waiting; one is enough."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
     raise Ended(signum)
+
+
+def run_attempt(attempt):
+    """Run one job, once nothing stands in its way; return its exit code. Raises Ended, LauncherError and OSError."""
+    settings, record = attempt.settings, attempt.record
+    if "GPD_JOB" in os.environ:  # within another job (Snakemake run by a job) there is nothing to allocate
+        settings.binding = "none"
+    os.makedirs(os.path.dirname(settings.log) or ".", exist_ok=True)
+    # emptied of what an earlier attempt wrote
+    log_fd = os.open(settings.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
+    make_folder(attempt.folder)
+    if fault := input_fault(settings.inputs, log_fd):
+        return attempt.finish("broken_input", fault, 1)
+    bound = settings.binding != "none"
+    allocation = acquire(attempt.runtime, settings, attempt.requester) if bound else Allocation()
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS | {signal.SIGCHLD})
+    end_if_gone(attempt.requester)
+    record.update(binding=settings.binding, split=allocation.split, wait_s=attempt.waited_s())
+    record["cpus"] = format_cpus(allocation.cpus) if bound else None
+    return attend(start_supervisor(attempt, log_fd, allocation), attempt)
 
 
 def start_supervisor(attempt, log_fd, allocation):
