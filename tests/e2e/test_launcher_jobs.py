@@ -168,9 +168,11 @@ def test_figures_agree_with_time(node):
 def test_pipes_count_fully(node):
     """Three processes at once, of 100 MiB each, two of them busy; each says at its end what it used."""
     (node.folder / "job.py").write_text(
-        "import sys, time; e = time.process_time() + float(sys.argv[1])\n"
+        "import os, sys, time; e = time.process_time() + float(sys.argv[1])\n"
         "while time.process_time() < e: pass\n"
-        f"{ALLOCATE.format(mib=100)}; time.sleep(2); print(time.process_time(), file=sys.stderr)"
+        f"{ALLOCATE.format(mib=100)}; os.mkdir(f'ready{{os.getpid()}}')\n"
+        "while sum(name.startswith('ready') for name in os.listdir()) < 3: time.sleep(0.1)\n"
+        "time.sleep(1); print(time.process_time(), file=sys.stderr)"
     )
     record = node.run(f"{PYTHON} job.py 0.3 | {PYTHON} job.py 0.3 | {PYTHON} job.py 0", threads=2)[2]
     used = sum(map(float, (node.folder / record["log"]).read_text().split()))

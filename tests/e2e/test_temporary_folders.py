@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from launcher.processes import children, descendants
-from launcher.scratch import make_folder
+from launcher.runtime import make_folder
 from launcher.system import LauncherError, read_text
 from launching import Node, processes_of, wait_until
 from test_interrupted_runs import Folder, folder  # noqa: F401 (a fixture)

@@ -16,9 +16,9 @@ from pathlib import Path
 
 # by name, for of a workflow on another server nobody can list a folder
 MODULES = (
-    *("__init__", "__main__", "attempt", "command", "cpu_allocation", "cpu_choice", "cpu_queue", "diagnose"),
+    *("__init__", "__main__", "attempt", "command", "cpu_allocation", "cpu_choice", "diagnose"),
     *("failed_writes", "files", "free_cpus", "journal", "ledger", "limits", "measure", "node", "options"),
-    *("output_lock", "processes", "requester", "retry", "runtime", "scatter", "scratch", "shards", "show"),
+    *("output_lock", "processes", "requester", "retry", "runtime", "scatter", "shards", "show"),
     *("supervisor", "system", "topology", "wrapper"),
 )
 FILES = (*(f"launcher/{name}.py" for name in MODULES), "checks/outputs.py")

@@ -6,7 +6,7 @@ import time
 from launcher.journal import Journal
 from launcher.ledger import append, new_record
 from launcher.processes import rss_mib
-from launcher.scratch import place, remove_folder
+from launcher.runtime import place, remove_folder
 from launcher.system import say
 
 NEAR, GROWN = 0.9, 1.05  # memory is noted from this share of what was granted on, and again when there is so much more

@@ -2,7 +2,7 @@
 
 import os
 
-from launcher.scratch import place
+from launcher.runtime import place
 from launcher.system import MIB, read_text, say
 
 NETWORK = {

@@ -5,8 +5,7 @@ import fcntl
 import os
 
 from launcher.ledger import append
-from launcher.runtime import lifted, open_locked
-from launcher.scratch import remove_folder
+from launcher.runtime import lifted, open_locked, remove_folder
 from launcher.system import read_text, say, unlink
 
 

@@ -14,8 +14,7 @@ from launcher.measure import cpu_seconds
 from launcher.node import own_ledger
 from launcher.processes import has_children, reap
 from launcher.requester import ENDINGS, Ended, Requester, end_if_gone
-from launcher.runtime import runtime_dir
-from launcher.scratch import FULL, make_folder
+from launcher.runtime import FULL, make_folder, runtime_dir
 from launcher.supervisor import Ending, keep
 from launcher.system import PDEATHSIG, SUBREAPER, LauncherError, prctl, say
 from launcher.topology import format_cpus
