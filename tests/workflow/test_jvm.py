@@ -50,6 +50,14 @@ def test_an_attempt_with_more_memory_elsewhere_has_the_same_text_and_goes_on_wit
     assert all("$((GPD_MEM_MB*" in text and "'-Xmx" not in text for text in first.values())
 
 
+def test_the_smallest_shard_may_be_set_by_its_earlier_name(single):
+    words = ["--dry-run", "--printshellcmds", "--forceall", "--set-resources", "haplotype_caller:piece_mib=7"]
+    ran = single.snakemake(*words)
+    assert ran.exit_code == 0, ran.said
+    assert "warning: set-resources: haplotype_caller: piece_mib is called shard_mib now" in ran.lines
+    assert re.search(r"--rule haplotype_caller [^\n]*--shard-mib 7 ", ran.said)
+
+
 @pytest.mark.parametrize("config", [{}, {"calling": "joint"}, {"filter": "vqsr", "vqsr": VQSR}])
 def test_jvms_do_without_the_second_compiler_where_data_are_tiny_alone(single, config):
     single.config |= config

@@ -14,6 +14,7 @@ from pathlib import Path
 from snakemake.common import get_function_params, overwrite_function_params
 from snakemake.iocontainers import InputFiles
 from snakemake.logging import logger
+from snakemake.resources import Resource
 
 # What planning makes stays until the end: Python would look through it for garbage after each 700 objects.
 gc.set_threshold(50_000)
@@ -79,9 +80,9 @@ def noted(function):
 
 # what profiles of earlier versions set
 for rulename, resources in workflow.resource_settings.overwrite_resources.items():
-    if "piece_mib" in resources:
+    if "piece_mib" in resources and "shard_mib" not in resources:
         logger.warning(f"warning: set-resources: {rulename}: piece_mib is called shard_mib now")
-        resources["shard_mib"] = resources.pop("piece_mib")
+        resources["shard_mib"] = Resource.from_cli_expression("shard_mib", str(resources["piece_mib"].raw))
 
 
 # ---- how every command is run --------------------------------------------------------------------
