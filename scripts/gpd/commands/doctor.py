@@ -100,7 +100,11 @@ def _notes() -> Iterator[str]:
 
 def show(report: Report, table: Sequence[Tool], console: Console) -> None:
     """Print the report: tools, machine, then one line a pipeline."""
-    rows = ((one.command, _version(one), ", ".join(one.needed_by), one.path) for one in report.findings)
+    rows = []
+    for one in report.findings:
+        version = Entry(one.version or "?", style="green")
+        problem = Entry(one.problem, style="red" if one.path else "yellow")
+        rows.append((one.command, problem if one.problem else version, ", ".join(one.needed_by), one.path))
     heads = ("tool", "version", "needed by", "path")
     console.print(rich_table(Grid("", heads, (group(rows),), figures=False, framed=False)))
     console.print(rich_table(_machine(report.host, report.limits)))
@@ -116,12 +120,6 @@ def show(report: Report, table: Sequence[Tool], console: Console) -> None:
         else:
             conda = " with 'snakemake --sdm conda', which brings what PATH lacks" if source == "conda" else ""
             console.print(Text.assemble((f"{pipeline} can run", "green"), conda), soft_wrap=True)
-
-
-def _version(finding: Finding) -> Entry:
-    if finding.problem:
-        return Entry(finding.problem, style="red" if finding.path else "yellow")
-    return Entry(finding.version or "?", style="green")
 
 
 def _machine(host: Host, limits: Limits) -> Grid:

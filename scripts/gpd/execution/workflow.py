@@ -203,8 +203,12 @@ def _killed_if_hung(pid: int) -> Iterator[threading.Event]:
             process, before, idle_s = psutil.Process(pid), None, 0.0
             while not over.wait(HANG_LOOK_S):
                 used = process.cpu_times()[:2]
-                idle_s = idle_s + HANG_LOOK_S if used == before and _waits_for_nothing(process) else 0.0
-                before = used
+                is_idle = (
+                    used == before
+                    and process.status() == psutil.STATUS_SLEEPING  # nobody stopped it, no disk holds it up
+                    and all(child.status() == psutil.STATUS_ZOMBIE for child in process.children(recursive=True))
+                )
+                before, idle_s = used, idle_s + HANG_LOOK_S if is_idle else 0.0
                 if idle_s >= HANG_PATIENCE_S:
                     hung.set()
                     process.kill()
@@ -216,10 +220,3 @@ def _killed_if_hung(pid: int) -> Iterator[threading.Event]:
     finally:
         over.set()
         thread.join()
-
-
-def _waits_for_nothing(process: psutil.Process) -> bool:
-    """No job is below it; and it was neither stopped by a person nor is held up by a disk."""
-    return process.status() == psutil.STATUS_SLEEPING and all(
-        child.status() == psutil.STATUS_ZOMBIE for child in process.children(recursive=True)
-    )

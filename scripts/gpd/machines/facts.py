@@ -86,8 +86,15 @@ def gather(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Facts
     `directories` names the folders whose file systems count, such as work and temp.
     """
     system = os.uname()
-    outputs = dict(_outputs())
-    files = _read(path for pattern in FILES for path in Path("/").glob(pattern.lstrip("/")))
+    files, outputs = dict[str, str](), dict[str, str]()
+    for path in (path for pattern in FILES for path in Path("/").glob(pattern.lstrip("/"))):
+        with suppress(OSError):  # it may not be read
+            files[str(path)] = path.read_text(errors="replace")
+    for name, command in COMMANDS.items():
+        with suppress(ProcessError):
+            done = run(command)
+            if done.returncode == 0 or name in ("vm", "container"):  # these end with 1 where they find nothing
+                outputs[name] = done.stdout
     folders = {name: file_systems.look(directory) for name, directory in directories.items()}
     limits = launcher.limits()
     soft, hard = (None if n == resource.RLIM_INFINITY else n for n in resource.getrlimit(resource.RLIMIT_NOFILE))
@@ -111,23 +118,6 @@ def gather(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Facts
         os=distribution,
         slurm={name: os.environ[name] for name in SLURM if name in os.environ},
     )
-
-
-def _outputs() -> Iterator[tuple[str, str]]:
-    for name, command in COMMANDS.items():
-        with suppress(ProcessError):
-            done = run(command)
-            if done.returncode == 0 or name in ("vm", "container"):  # these end with 1 where they find nothing
-                yield name, done.stdout
-
-
-def _read(paths: Iterable[Path]) -> dict[str, str]:
-    """The texts of those files that are there and may be read."""
-    texts = {}
-    for path in paths:
-        with suppress(OSError):
-            texts[str(path)] = path.read_text(errors="replace")
-    return texts
 
 
 def parse_lscpu(text: str) -> dict[str, int | None]:
