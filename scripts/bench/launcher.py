@@ -96,15 +96,6 @@ def accuracy(bench: Bench, seconds: float) -> Iterator[Measurement]:
     ratios: dict[str, list[float]] = {}
     job = f"{' '.join(PYTHON)} job.py {seconds} 300"
     pipe = " | ".join(f"{' '.join(PYTHON)} job.py {seconds / 3} 100" for _ in range(3))
-    cpu_s, _ = bench.time([*BASH, pipe])
-    bench.run(bench.launched(len(os.sched_getaffinity(0))), pipe)
-    record = bench.record()
-    yield f"{seconds:g} s, pipe of three: CPU, to wait4(2)", record["cpu_s"] / cpu_s
-
-
-def median_accuracy(bench, seconds):
-    """Return (what, median ratio): on a busy machine the CPU time of a short job varies beyond the bound."""
-    ratios = {}
     for _ in range(5 if seconds < 5 else 1):
         _, cpu_s, peak_mib = bench.run([*BASH, job])
         bench.run(bench.launched(), job)
@@ -114,9 +105,6 @@ def median_accuracy(bench, seconds):
         _, cpu_s, _ = bench.run([*BASH, pipe])
         bench.run(bench.launched(CPUS), pipe)
         ratios.setdefault("pipe of three: CPU, to wait4(2)", []).append(bench.record()["cpu_s"] / cpu_s)
-        if cgroup_mib := bench.record()["peak_cgroup_mib"]:
-            peaks = ratios.setdefault("pipe of three: peak memory, to its cgroup's", [])
-            peaks.append(bench.record()["peak_rss_mib"] / cgroup_mib)
     for what, values in ratios.items():
         bound = 0.02 if "CPU" in what else 0.05
         yield Measurement(f"{seconds:g} s, {what}", tuple(values), least=1 - bound, most=1 + bound, decimals=4)

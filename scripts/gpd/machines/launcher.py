@@ -28,57 +28,6 @@ class Limits:
     tasks_left: int | None = None
 
 
-def lay_out(policy: Policy, xml: Path | None = None) -> Layout:
-    """Return the cores that may be allocated here, or that an `lstopo --of xml` file describes, with the CPU sets that
-    jobs get of them.
-
-    Raises LauncherError where the file describes no core.
-    """
-    told = _topology(policy, xml)
-    return Layout(
-        policy,
-        tuple(Core(tuple(core["cpus"]), core["l3"], core["numa"], core["socket"]) for core in told["cores"]),
-        tuple(parse_cpus(cpus) for cpus in told["cpu_sets"]),
-    )
-
-
-def usable_cores(smt: bool = False) -> int:
-    """How many threads may run here at once: each is allocated a core, or with `smt` a hyperthread.
-
-    Raises LauncherError where no core is found.
-    """
-    return _topology(Policy(threads=1, binding="compact", boundary="l3", smt=smt))["threads_at_once"]
-
-
-def limits() -> Limits:
-    """What this process may use of the machine: the one place that knows. Raises LauncherError."""
-    status, output, complaint = _ask("limits")
-    if status:
-        raise LauncherError(complaint)
-    return Limits(**json.loads(output))
-
-
-def recover() -> None:
-    """Have the jobs recorded whose launchers were killed with them: it is done before any are listed.
-
-    Raises LauncherError.
-    """
-    jobs()
-
-
-def _topology(policy: Policy, xml: Path | None = None) -> dict[str, Any]:
-    """What the launcher tells of this machine, or of a file's. Raises LauncherError."""
-    arguments = [f"--threads={policy.threads}", f"--binding={policy.binding}", f"--boundary={policy.boundary}"]
-    arguments += [f"--smt={int(policy.smt)}", *([f"--xml={xml}"] if xml else [])]
-    status, output, complaint = _ask("topology", *arguments)
-    if status:
-        raise LauncherError(f"{xml}: {complaint}" if xml else complaint)
-    told = json.loads(output)
-    if not told["cores"]:
-        raise LauncherError(f"{xml or 'this machine'}: no cores found; is it the output of lstopo --of xml?")
-    return told
-
-
 @dataclass(frozen=True)
 class Job:
     """A job that is not over: its ledger's folder, and since when (s, Unix time) it waits for CPUs, or has them."""
@@ -129,7 +78,7 @@ def read_jobs(text: str) -> list[Job]:
 def _topology(policy: Policy, xml: Path | None = None) -> dict[str, Any]:
     arguments = [f"--threads={policy.threads}", f"--binding={policy.binding}", f"--boundary={policy.boundary}"]
     arguments += [f"--smt={int(policy.smt)}", *([f"--xml={xml}"] if xml else [])]
-    found = json.loads(_launcher("topology", "--json", *arguments, subject=f"{xml}: " if xml else ""))
+    found = json.loads(_launcher("topology", *arguments, subject=f"{xml}: " if xml else ""))
     if not found["cores"]:
         raise GpdError(f"{xml or 'this machine'}: no cores found; is it the output of lstopo --of xml?")
     return found
