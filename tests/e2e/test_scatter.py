@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from launcher.free_cpus import LOOK_S, SETTLED_S, SpareCpus
+from launcher.free_cpus import WATCH_S, SpareCpus
 from launcher.limits import limits
 from launcher.scatter import LARGEST
 from launching import LAUNCH, wait_until
@@ -198,16 +198,16 @@ def test_shards_that_wait_take_the_cpus_of_a_job_that_ends(step):
     took = time.monotonic() - began
     (step.node.folder / "done").touch()
     assert waits.communicate(timeout=30)[1] == b""
-    assert took < LOOK_S + SETTLED_S + 1
+    assert took < WATCH_S / 2, "it was told, and did not just look again"
 
 
-def test_one_step_of_a_run_looks_at_a_time_and_none_of_another_run_is_kept_from_it(tmp_path):
+def test_one_step_of_a_run_watches_at_a_time_and_none_of_another_run_is_kept_from_it(tmp_path):
     runtime = str(tmp_path)
     steps = [SpareCpus(runtime, SimpleNamespace(ledger=name), 0) for name in ("one", "one", "other")]
-    assert [each.lock() for each in steps] == [True, False, True]
-    steps[0].unlock()
-    assert steps[1].lock()
-    assert not steps[0].lock()
+    assert [each.watch() for each in steps] == [True, False, True]
+    steps[0].leave()
+    assert steps[1].watch()
+    assert not steps[0].watch()
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -102,11 +102,15 @@ class Releases:
 
     CLOSE_WRITE, NONBLOCK_CLOEXEC = 0x8, 0o2004000
 
-    def __init__(self, path):
+    def __init__(self, path, signals=False):
+        """Begin to watch; with `signals` the kernel sends this process SIGIO after each release."""
         self.delay_ms = 1
         self.fd = LIBC.inotify_init1(self.NONBLOCK_CLOEXEC)
         self.watched, self.longest_ms = ([self.fd], 2000) if self.fd >= 0 else ([], 200)
         LIBC.inotify_add_watch(self.fd, os.fsencode(path), self.CLOSE_WRITE)
+        if signals and self.watched:
+            fcntl.fcntl(self.fd, fcntl.F_SETOWN, os.getpid())
+            fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_NONBLOCK | os.O_ASYNC)
 
     def __enter__(self):
         return self
@@ -121,6 +125,13 @@ class Releases:
         if ready:
             os.read(self.fd, 65536)
         self.delay_ms = 1 if ready else min(2 * self.delay_ms, self.longest_ms)
+
+    def heard(self):
+        """Take note of the releases so far: another one like the last that nobody has read makes no signal."""
+        try:
+            os.read(self.fd, 65536)
+        except BlockingIOError:
+            return  # of one that was read before its signal came
 
 
 def acquire(runtime, settings, requester):

@@ -5,7 +5,7 @@ import os
 import time
 from binascii import crc32
 
-from launcher.cpu_allocation import byte_lock, free_units
+from launcher.cpu_allocation import Releases, byte_lock, free_units
 from launcher.cpu_choice import units
 from launcher.journal import unfinished
 from launcher.limits import limits
@@ -13,8 +13,8 @@ from launcher.node import slurm_job_id
 from launcher.runtime import open_file
 from launcher.topology import format_cpus, machine_cores, parse_cpus
 
-SETTLED_S = 0.5  # Snakemake starts the next job within less
-LOOK_S = 1.0  # how often a step looks whose shards wait
+SETTLED_S = 0.5  # Snakemake starts the next job within less, and what we start is noted
+WATCH_S, TURN_S = 5.0, 2.0  # how long a step watches for releases, and how often another looks whether it is its turn
 LAST = "qc"  # the step of jobs that nothing waits for: where one runs, no other job of the run was ready to
 
 
@@ -69,47 +69,64 @@ def settled_spare(runtime, settings):
 
 
 class SpareCpus:
-    """Tells a step whose shards wait how many more may start now.
+    """Tells a step whose shards wait how many more may start now, without a look at all jobs again and again.
 
-    Some at once, where its own shards have ended; else those for which there is room in two looks. Between the two a
-    lock keeps the run's other steps from looking, so that no two of them start shards on the same CPUs.
+    One step of a run at a time watches for releases; a lock says which. It looks when what Snakemake starts next has
+    had time to take what was released, and what it has started itself is noted. Later it is another step's turn.
+    At first, and for the places of its own shards that have ended, a step looks at once, whoever watches.
     """
 
     def __init__(self, runtime, settings, shards):
         self.runtime, self.settings = runtime, settings
         run = f"{settings.ledger} {format_cpus(os.sched_getaffinity(0))} {slurm_job_id()}"
-        self.fd, self.byte = open_file(f"{runtime}/spare"), crc32(os.fsencode(run))
-        self.ended, self.seen, self.due = shards, 0, 0.0
+        self.fd, self.byte, self.is_watching = open_file(f"{runtime}/spare"), crc32(os.fsencode(run)), False
+        self.due, self.until, self.ended = 0.0, 0.0, shards
+        self.releases = None
 
     def room(self):
-        """Return how many more shards may start; 0 where it is not time to look, or another step looks."""
+        """Return how many more shards may start; 0 where it is not time to look, or another step watches."""
         if self.ended:
             found, self.ended = min(self.ended, spare(self.runtime, self.settings)), 0
+            self.due = max(self.due, time.monotonic() + SETTLED_S)
             return found
-        if time.monotonic() < self.due:
-            return 0
-        before, self.seen, self.due = self.seen, 0, time.monotonic() + LOOK_S
-        if not before and not self.lock():
+        if time.monotonic() < self.due or not (self.is_watching or self.watch()):
             return 0
         found = spare(self.runtime, self.settings)
-        if found and not before:
-            self.seen, self.due = found, time.monotonic() + SETTLED_S
-            return 0
-        self.unlock()
-        return min(before, found)
+        if found:
+            self.due = time.monotonic() + SETTLED_S
+        elif time.monotonic() < self.until:
+            self.due = self.until
+        else:
+            self.leave()
+        return found
 
-    def lock(self):
-        """Begin to look, unless another step of the run does."""
+    def watch(self):
+        """Tell whether it is our turn to watch; if so, begin."""
         try:
             byte_lock(self.fd, fcntl.F_OFD_SETLK, fcntl.F_WRLCK, self.byte)
         except OSError:
+            self.due = time.monotonic() + TURN_S
             return False
+        self.is_watching, self.until = True, time.monotonic() + WATCH_S
+        self.releases = self.releases or Releases(f"{self.runtime}/cpus", signals=True)
         return True
 
-    def unlock(self):
-        """Let other steps look."""
-        byte_lock(self.fd, fcntl.F_OFD_SETLK, fcntl.F_UNLCK, self.byte)
+    def released(self):
+        """Take note of SIGIO."""
+        self.releases.heard()
+        self.due = min(self.due, time.monotonic() + SETTLED_S)
+
+    def rest(self):
+        """No shard waits: leave the watch to others once what was started is noted."""
+        if time.monotonic() >= self.due:
+            self.leave()
+
+    def leave(self):
+        """Leave the watch to others."""
+        if self.is_watching:
+            byte_lock(self.fd, fcntl.F_OFD_SETLK, fcntl.F_UNLCK, self.byte)
+        self.is_watching, self.due = False, time.monotonic() + TURN_S
 
     def next_s(self):
-        """Return in how many seconds to look again."""
+        """Return in how many seconds there is something to do."""
         return max(0.0, self.due - time.monotonic())

@@ -29,7 +29,7 @@ from launcher.wrapper import LOOK_S, as_owner, begun, run_attempt
 
 GATHER, FINISH = "\nGATHER\n", "\nFINISH\n"
 LARGEST = 2048  # times --shard-mib: some hours of HaplotypeCaller, and the starts of the tool a 500th of them
-WAKING = ENDINGS | {signal.SIGCHLD}
+WAKING = ENDINGS | {signal.SIGCHLD, signal.SIGIO}
 
 
 def scatter(settings):
@@ -157,7 +157,10 @@ class Scattered:
             for number in waiting[:room]:
                 self.start_shard(number, command)
             waiting = waiting[room:]
+            if not waiting:
+                self.spare.rest()
             self.attend(min(LOOK_S, self.spare.next_s()) if waiting and self.settings.binding != "none" else LOOK_S)
+        self.spare.leave()
         if not self.code and not self.signum:
             self.start_gathering(gather)
             while self.running:
@@ -175,6 +178,8 @@ class Scattered:
     def attend(self, seconds):
         """Wait for the end of a job, for a signal, or so long; pass signals on, and look who has ended."""
         caught = signal.sigtimedwait(WAKING, seconds)
+        if caught and caught.si_signo == signal.SIGIO:
+            self.spare.released()
         ending = caught and caught.si_signo in ENDINGS
         if ending or self.requester.gone():
             self.signum = self.signum or (caught.si_signo if ending else signal.SIGTERM)
