@@ -1,6 +1,6 @@
-# Debian's Cufflinks 2.2.1, cured in .tools/cufflinks and proved by real runs on a made-up gene: cuffmerge opens its log in a
-# way that Python 3 refuses; cuffdiff and cuffnorm crash after reading CXB files, with their results unwritten. The
-# package itself is left as it is; the cures change nothing in one without these defects. Sourced by install.
+# Debian's Cufflinks 2.2.1, proved by real runs on a made-up gene, and cured in .tools/cufflinks where a proof fails:
+# cuffmerge opens its log in a way that Python 3 refuses; cuffdiff and cuffnorm crash after reading CXB files, with
+# their results unwritten. The package itself is left as it is. Sourced by install.
 
 cufflinks_key() {
     local command
@@ -28,20 +28,36 @@ install_cufflinks() {
 }
 
 cure_cufflinks() {
-    local command part=.tools/cufflinks.part
+    local key=$1 part=.tools/cufflinks.part
     : >.tools/log/cufflinks.log
     rm -rf "$part"
     mkdir -p "$part/proof"
     run cufflinks write_proof "$part/proof"
-    for command in cuffmerge cuffdiff; do
-        run cufflinks "cure_$command" "$(packaged "$command")" "$part"
-        "prove_$command" "$root/$part/$command" "$part/proof/$command" >>.tools/log/cufflinks.log 2>&1 ||
-            fail "cufflinks: $command fails a run on a made-up gene, cured as well ($root/.tools/log/cufflinks.log)"
-    done
+    {
+        prove_or_cure cuffmerge "$part" 'died opening its log' 'a copy that opens it'
+        prove_or_cure cuffdiff "$part" 'crashed after reading CXB files' 'a preloaded library (cuffnorm too)'
+    } >"$part/status"
     rm -rf "$part/proof" .tools/cufflinks
-    printf '%s\n' "$1" >"$part/.stamp"
+    printf '%s\n' "$key" >"$part/.stamp"
     mv -T "$part" .tools/cufflinks
-    say "cufflinks      cuffmerge, cuffdiff and cuffnorm cured, and proved on a made-up gene"
+    while IFS= read -r line; do
+        say "cufflinks      $line"
+    done <.tools/cufflinks/status
+}
+
+# Prints one line: the command is sound, or what its defect was and how it is cured.
+prove_or_cure() {
+    local command=$1 part=$2 defect=$3 cure=$4 original
+    original=$(packaged "$command")
+    if "prove_$command" "$original" "$part/proof/$command" >>.tools/log/cufflinks.log 2>&1; then
+        say "$command: sound as packaged"
+        return
+    fi
+    run cufflinks "cure_$command" "$original" "$part"
+    if ! "prove_$command" "$root/$part/$command" "$part/proof/$command.cured" >>.tools/log/cufflinks.log 2>&1; then
+        fail "cufflinks: $command fails a run on a made-up gene, cured as well ($root/.tools/log/cufflinks.log)"
+    fi
+    say "$command: $defect, cured by $cure"
 }
 
 cure_cuffmerge() {
@@ -89,6 +105,10 @@ prove_cuffdiff() {
 link_cufflinks() {
     local command
     for command in cuffmerge cuffdiff cuffnorm; do
-        [ ! -x ".tools/cufflinks/$command" ] || ln -sfn "../../.tools/cufflinks/$command" ".venv/bin/$command"
+        if [ -x ".tools/cufflinks/$command" ]; then
+            ln -sfn "../../.tools/cufflinks/$command" ".venv/bin/$command"
+        elif [ -L ".venv/bin/$command" ]; then
+            rm ".venv/bin/$command" # of an earlier set-up; the package has been mended since
+        fi
     done
 }
