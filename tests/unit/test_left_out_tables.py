@@ -44,7 +44,7 @@ def test_a_sample_that_is_left_out_is_in_neither_table(folder):
     [
         (["S4"], "config: leave_out: S4 is not in the table of samples; did you mean S3?"),
         (["S1", "S2", "S3"], "config: leave_out: names every sample: nothing is left to run"),
-        (["S1", "S1"], "config: leave_out: names the same entry twice"),
+        (["S1", "S1"], "config: leave_out: ['S1', 'S1'] has non-unique elements"),
         ("S1", "config: leave_out: expected list, got 'S1'"),
     ],
     ids=["unknown", "all", "twice", "no list"],
