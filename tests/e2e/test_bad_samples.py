@@ -15,7 +15,7 @@ from gpd.lab.study import Sample, draw
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
 from gpd.records.run import Settings
 from gpd.records.run_spec import CurveKey, counted_runs
-from gpd.reports.findings import find
+from gpd.reports.report import find
 from gpd.statistics.repeats import Repeats
 from gpd.statistics.saturation import Observation, find_saturation, next_n
 from gpd.tables import collect

@@ -22,7 +22,8 @@ from gpd.commands import node as node_command
 from gpd.comparison.nodes import described
 from gpd.records.node import Bandwidth, Core, Latency, Place, Remote, read_node
 from gpd.reports import node_findings, report
-from gpd.reports.findings import find
+from gpd.reports.page import render
+from gpd.reports.report import find
 from gpd.tables import collect
 from gpd.text.formats import number
 
@@ -43,7 +44,7 @@ def record(name):
 
 
 def html(of):
-    return report.render_html(find(replace(collect.collect(STUDY), node=of), (), ()))
+    return render(find(replace(collect.collect(STUDY), node=of), (), ()))
 
 
 # the report
@@ -56,9 +57,9 @@ def test_the_recorded_nodes_are_those_that_the_script_makes(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_maps_tell_in_words_what_they_show(name):
+def test_a_map_tells_in_words_what_it_shows(name):
     drawn = [shown.drawing for shown in node_findings.figures(record(name))]
-    assert [drawing.name for drawing in drawn] == ["node-penalty", "node-latency"]
+    assert [drawing.name for drawing in drawn] == ["node-latency"]
     for drawing in drawn:
         root = ElementTree.fromstring(drawing.svg)
         assert root.find(f"{SVG}title").text == drawing.title
@@ -73,9 +74,7 @@ def test_medians_on_the_page_are_those_of_the_record():
 
 
 def test_a_study_without_a_record_says_how_to_get_one():
-    found = find(collect.collect(STUDY), (), ())
-    assert found.node is None
-    assert "gpd node" in report.render_html(found).partition("What the node can do")[2]
+    assert "gpd node" in render(find(collect.collect(STUDY), (), ())).partition("What the node can do")[2]
 
 
 @pytest.mark.deep
@@ -113,13 +112,11 @@ def test_what_is_missing_is_said_and_never_zero():
     assert not re.search(r"\| 0[ .]", section)
 
 
-def test_one_numa_node_and_two_cores_have_no_maps_but_words():
+def test_two_cores_have_no_map_but_words():
     of = record("xeon-2x32-4numa")
-    small = replace(of, cores=of.cores[:2], bandwidth=replace(of.bandwidth, matrix=()))
-    first, second = node_findings.figures(small)
-    assert (first.drawing, second.drawing) == (None, None)
-    assert "one NUMA node alone" in first.note
-    assert "2 cores have one pair" in second.note
+    (shown,) = node_findings.figures(replace(of, cores=of.cores[:2]))
+    assert shown.drawing is None
+    assert "2 cores have one pair" in shown.note
 
 
 def test_a_hostile_number_of_groups_is_not_drawn():
@@ -128,7 +125,7 @@ def test_a_hostile_number_of_groups_is_not_drawn():
     latency = Latency(method="x", warm_up=1, samples=1, rounds=1, of_pairs=1, seed=1, pairs=((0, 1, 1.0, 1.0, 1.0),))
     drawn = Bandwidth(tool="x", kernels={"triad": "triad"}, matrix=many)
     of = replace(record("xeon-2x32-4numa"), cores=cores, latency=latency, bandwidth=drawn)
-    assert [shown.drawing for shown in node_findings.figures(of)] == [None, None]
+    assert [shown.drawing for shown in node_findings.figures(of)] == [None]
     assert node_findings.matrix_grid(of) is None
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gpd.lab import study
 from gpd.records.study import Sample
-from gpd.statistics.repeats import LEAST, Repeats, Seen, relative
+from gpd.statistics.repeats import LEAST, Repeats, RepeatStats, relative
 
 AUTO = Repeats(None, 0.025, 6)
 
@@ -14,15 +14,15 @@ AUTO = Repeats(None, 0.025, 6)
 @pytest.mark.parametrize(
     ("seen", "wanted"),
     [
-        (Seen(), 3),
-        (Seen(2, 100.0, 0.1), 3),  # two are not believed, however near each other
-        (Seen(3, 100.0, 2.5), 3),
-        (Seen(3, 100.0, 2.6), 4),
-        (Seen(5, 100.0, 2.6), 6),
-        (Seen(6, 100.0, 50.0), 6),  # the limit
-        (Seen(8, 100.0, 50.0), 8),  # of an earlier, higher limit: what was run stays
-        (Seen(3, 0.0, 0.0), 3),  # nothing came out: nothing is left to learn
-        (Seen(3, None, None), 4),
+        (RepeatStats(), 3),
+        (RepeatStats(2, 100.0, 0.1), 3),  # two are not believed, however near each other
+        (RepeatStats(3, 100.0, 2.5), 3),
+        (RepeatStats(3, 100.0, 2.6), 4),
+        (RepeatStats(5, 100.0, 2.6), 6),
+        (RepeatStats(6, 100.0, 50.0), 6),  # the limit
+        (RepeatStats(8, 100.0, 50.0), 8),  # of an earlier, higher limit: what was run stays
+        (RepeatStats(3, 0.0, 0.0), 3),  # nothing came out: nothing is left to learn
+        (RepeatStats(3, None, None), 4),
     ],
 )
 def test_repeats_go_on_until_the_error_is_small_or_the_limit_is_reached(seen, wanted):
@@ -30,13 +30,13 @@ def test_repeats_go_on_until_the_error_is_small_or_the_limit_is_reached(seen, wa
 
 
 def test_a_number_is_a_number():
-    assert Repeats(3, 0.025, 6).wanted(Seen(1, 100.0, 50.0)) == 3
+    assert Repeats(3, 0.025, 6).wanted(RepeatStats(1, 100.0, 50.0)) == 3
     assert (Repeats(3, 0.025, 6).limit, AUTO.limit) == (3, 6)
 
 
 def test_a_limit_below_the_least_is_the_limit():
-    assert Repeats(None, 0.025, 2).wanted(Seen()) == 2
-    assert Repeats(None, 0.025, 2).wanted(Seen(2, 100.0, 50.0)) == 2
+    assert Repeats(None, 0.025, 2).wanted(RepeatStats()) == 2
+    assert Repeats(None, 0.025, 2).wanted(RepeatStats(2, 100.0, 50.0)) == 2
 
 
 @given(
@@ -46,7 +46,7 @@ def test_a_limit_below_the_least_is_the_limit():
     st.integers(1, 20),
 )
 def test_no_repeat_is_given_back_and_the_next_is_one_more(ended, mean, se, most):
-    wanted = Repeats(None, 0.025, most).wanted(Seen(ended, mean, se))
+    wanted = Repeats(None, 0.025, most).wanted(RepeatStats(ended, mean, se))
     assert wanted >= ended or wanted == min(LEAST, most)
     assert wanted <= max(most, ended)
     assert wanted <= max(ended + 1, LEAST)
@@ -77,7 +77,11 @@ def specs(settings, seen=None):
 
 def test_each_point_has_as_many_repeats_as_it_takes(settings):
     (line,) = study.curves(settings, "germline")
-    seen = {(line, 1): Seen(3, 100.0, 1.0), (line, 2): Seen(3, 100.0, 9.0), (line, 4): Seen(5, 100.0, 9.0)}
+    seen = {
+        (line, 1): RepeatStats(3, 100.0, 1.0),
+        (line, 2): RepeatStats(3, 100.0, 9.0),
+        (line, 4): RepeatStats(5, 100.0, 9.0),
+    }
     found = specs(settings, seen)
     assert {n: max(repeat for at, repeat in found if at == n) for n in (1, 2, 4)} == {1: 3, 2: 4, 4: 5}
     assert len(found) == 3 + 4 + 5
@@ -85,7 +89,7 @@ def test_each_point_has_as_many_repeats_as_it_takes(settings):
 
 def test_what_repeats_came_to_does_not_change_the_order_of_the_others(settings):
     (line,) = study.curves(settings, "germline")
-    before, later = specs(settings), specs(settings, {(line, 2): Seen(3, 100.0, 9.0)})
+    before, later = specs(settings), specs(settings, {(line, 2): RepeatStats(3, 100.0, 9.0)})
     assert later[: len(before)] == before == sorted(before, key=lambda spec: spec[1])
     assert later[len(before) :] == [(2, 4)]
     assert {tuple(n for n, repeat in before if repeat == round_) for round_ in (1, 2, 3)} != {(1, 2, 4)}

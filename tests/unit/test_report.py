@@ -21,7 +21,8 @@ from gpd.pipelines import PIPELINES
 from gpd.records.host import Load
 from gpd.records.run_spec import CurveKey
 from gpd.reports import figures, report, study_figures
-from gpd.reports.findings import find
+from gpd.reports.page import HTML
+from gpd.reports.report import find
 from gpd.statistics.estimates import Estimate
 from gpd.tables import collect
 from gpd.text import formats
@@ -56,7 +57,7 @@ def folder(golden, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def html(folder) -> str:
-    return (folder / report.HTML).read_text()
+    return (folder / HTML).read_text()
 
 
 @pytest.fixture
@@ -127,8 +128,8 @@ def test_it_names_no_path_and_no_time_of_its_own(html, folder):
 
 
 def test_every_figure_says_in_words_what_it_shows(findings):
-    shown = [figure for pipeline in findings.pipelines for figure in pipeline.figures]
-    shown += [figure for pipeline in findings.pipelines for line in pipeline.curves for figure in line.figures]
+    pipelines = findings.sections[:2]
+    shown = [figure for part in pipelines for each in (part, *part.parts) for figure in each.figures]
     drawings = [figure.drawing for figure in shown if figure.drawing]
     assert len(drawings) == 8  # two curves of germline; steps and timeline of three curve
     for drawing in drawings:
@@ -218,7 +219,7 @@ def test_many_n_are_parted_evenly(golden):
 
     one = only(golden, pipeline="tuxedo")
     many = replace(one, **{name: spread(getattr(one, name)) for name in ("steps", "runs", "configurations")})
-    grids = find(many, (), ()).pipelines[0].curves[0].grids
+    grids = find(many, (), ()).sections[0].parts[0].grids
     assert [grid.heads[1:] for grid in grids[:2]] == [
         tuple(f"N = {n}" for n in counts) for counts in (range(1, 7), range(7, 13))
     ]
@@ -317,7 +318,7 @@ def test_a_bad_sample_and_a_job_outside_of_the_steps_are_named(golden, written):
     samples = changed(golden.samples, {"sample": "HG004", "succeeded": False}, fault="data")
     jobs = changed(golden.jobs, {"run": SHARED, "rule": "samtools_stats", "sample": "HG001"}, exit_code=1)
     _, plain = written(replace(golden, samples=samples, jobs=jobs))
-    assert "1 sample has bad data, for it fails wherever drawn, alone too: HG004." in plain
+    assert "Bad data, for it fails wherever drawn, alone too: 1 sample, HG004." in plain
     assert f"1 job of no named step failed: samtools_stats HG001 in {SHARED}." in plain
     assert row(plain, "HG004")[3] == "its data"
 
@@ -356,9 +357,9 @@ def test_a_busy_node_and_repeats_on_different_nodes_are_said(golden, written):
 
 
 def test_the_saturation_is_marked_and_said(findings):
-    (throughput, *_), curve = (part := findings.pipelines[0]).figures, part.curves
+    (throughput, *_), curve = (part := findings.sections[0]).figures, part.parts
     assert ">saturation point</text>" in throughput.drawing.svg
-    assert curve[0].saturation.startswith("Knee: N = 2. ")
+    assert curve[0].text.startswith("Saturation point: N = 2. ")
 
 
 @pytest.mark.deep
@@ -405,11 +406,11 @@ def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
 def test_jobs_whose_end_nobody_saw_are_left_out_and_counted(golden):
     where = {"run": SHARED, "step": "apply_variant_recalibration", "sample": "HG001"}
     findings = find(replace(golden, jobs=changed(golden.jobs, where, end_s=None)), (), ())
-    assert "1 attempt whose end nobody saw is not shown." in findings.pipelines[0].curves[0].figures[1].note
+    assert "1 attempt whose end nobody saw is not shown." in findings.sections[0].parts[0].figures[1].note
 
 
 def test_jobs_without_a_allocation_have_lanes_by_sample(findings):
-    shown = findings.pipelines[0].curves[1].figures[1]
+    shown = findings.sections[0].parts[1].figures[1]
     assert "Its jobs had no allocation of CPUs" in shown.note
     assert ">HG003</text>" in shown.drawing.svg
 
@@ -435,9 +436,9 @@ def test_no_two_jobs_share_a_lane_at_one_time(jobs):
 
 
 @given(st.sets(st.integers(0, 300), min_size=1))
-def test_a_allocation_is_drawn_once_over_each_stretch_of_neighbours(cpus):
-    drawn = [range(first, first + count) for first, count in study_figures.stretches(sorted(cpus))]
-    assert [cpu for stretch in drawn for cpu in stretch] == sorted(cpus)
+def test_a_allocation_is_drawn_once_over_each_run_of_neighbours(cpus):
+    drawn = [range(first, first + count) for first, count in study_figures.neighbours(sorted(cpus))]
+    assert [cpu for found in drawn for cpu in found] == sorted(cpus)
     assert all(one.stop < other.start for one, other in pairwise(drawn))
 
 
@@ -478,4 +479,4 @@ def test_a_mean_has_the_decimals_of_its_error(mean, error, shown):
 
 
 def test_the_method_has_ten_lines(findings):
-    assert len(findings.method) == 10
+    assert len(findings.sections[-1].lines) == 10

@@ -61,17 +61,13 @@ def command(
 
 
 def show(record: "NodeRecord", path: Path, console: Console) -> None:
-    """Print the tables of the report, and its maps as tables."""
+    """Print the tables of the report."""
     from gpd.reports import node_findings
 
-    found = node_findings.find(record)
-    for warning in found.warnings:
+    for warning in record.warnings:
         console.print(Text(f"warning: {warning}", "yellow"), soft_wrap=True)
-    grids = list(found.grids)
-    if matrix := node_findings.matrix_grid(record):
-        grids.insert(1, matrix)
-    for grid in grids:
+    for grid in node_findings.grids(record):
         console.print(rich_table(grid))
         console.print()
-    for line in filter(None, (found.root_adds, f"{found.about} record: {path}")):
+    for line in (node_findings.about(record), f"record: {path}"):
         console.print(Text(line), soft_wrap=True)

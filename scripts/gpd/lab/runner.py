@@ -26,7 +26,7 @@ from gpd.records.old_names import spec_path
 from gpd.records.run import RunRecord, Settings, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, CurveKey, PipelineName, RunSpec
 from gpd.records.study import AUTO, FILE, StudyRecord
-from gpd.statistics.repeats import Repeats, Seen
+from gpd.statistics.repeats import Repeats, RepeatStats
 from gpd.statistics.saturation import Observation, next_n
 from gpd.tables import collect, repeats
 from gpd.tables.columns import ConfigurationRow, SampleRow
@@ -367,7 +367,7 @@ def _towards_saturation(plan: Plan, pipeline: PipelineName, bad: Collection[str]
     for line in lines if limit else ():
         if (n := next_n(observe(settings.folder, line, repeats.rule(settings)), limit)) is not None:
             seen = {} if settings.repeats != AUTO else _seen(plan)
-            for repeat in range(1, repeats.rule(settings).wanted(seen.get((line, n), Seen())) + 1):
+            for repeat in range(1, repeats.rule(settings).wanted(seen.get((line, n), RepeatStats())) + 1):
                 yield study.spec(settings, line, n, repeat, pool, plan.cores, bad)
 
 
@@ -432,10 +432,10 @@ def observe(folder: Path, line: CurveKey, rule: Repeats) -> list[Observation]:
     return repeats.curve((point for point in _points(folder) if point.curve_key == line), rule)
 
 
-def _seen(plan: Plan) -> dict[tuple[CurveKey, int], Seen]:
+def _seen(plan: Plan) -> dict[tuple[CurveKey, int], RepeatStats]:
     """What the repeats of each configuration came to that have ended. Raises StudyError as observe() does."""
     folder = plan.study.folder
-    return {(point.curve_key, point.n): repeats.seen(point) for point in _points(folder)} if folder.is_dir() else {}
+    return {(point.curve_key, point.n): repeats.stats(point) for point in _points(folder)} if folder.is_dir() else {}
 
 
 def _points(folder: Path) -> Sequence[ConfigurationRow]:

@@ -17,7 +17,7 @@ from gpd.records import old_names
 from gpd.records.binding import UNBOUND, Binding
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, SHARED, CurveKey, Mode, PipelineName, RunSpec
 from gpd.records.study import PROFILES, Pool, Sample, Study
-from gpd.statistics.repeats import Seen
+from gpd.statistics.repeats import RepeatStats
 from gpd.tables.repeats import rule
 from gpd.text.formats import visible
 
@@ -169,7 +169,7 @@ def grid(
     pools: Mapping[PipelineName, Sequence[Sample]],
     cores: int,
     bad: Mapping[str, Collection[str]] | None = None,
-    seen: Mapping[tuple[CurveKey, int], Seen] | None = None,
+    seen: Mapping[tuple[CurveKey, int], RepeatStats] | None = None,
 ) -> list[RunSpec]:
     """The runs whose N is known before the first is run, in the order in which they are run; `cores` are a node's.
 
@@ -183,7 +183,7 @@ def grid(
         points = list(product(curves(study, pipeline), study.concurrent_samples))
         for number in range(1, study.warm_up + 1 if points else 1):
             specs.append(spec(study, *points[0], 0, pool, cores, known, warm_up=number))
-        wanted = {point: rule(study).wanted((seen or {}).get(point, Seen())) for point in points}
+        wanted = {point: rule(study).wanted((seen or {}).get(point, RepeatStats())) for point in points}
         for repeat in range(1, max(wanted.values(), default=0) + 1):
             order = random.Random(f"{study.seed}/{pipeline}/{repeat}/order").sample(points, len(points))
             left = [point for point in order if repeat <= wanted[point]]

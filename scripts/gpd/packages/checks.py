@@ -24,7 +24,7 @@ from gpd.records.ledger_check import Place, duplicates, overlaps
 from gpd.records.run_spec import CLUSTER, CurveKey, RunSpec
 from gpd.records.study import AUTO, Start, StudyRecord
 from gpd.statistics.estimates import estimate
-from gpd.statistics.repeats import LEAST, Seen, relative
+from gpd.statistics.repeats import LEAST, RepeatStats, relative
 from gpd.statistics.saturation import next_n
 from gpd.tables import repeats
 from gpd.tables.columns import ConfigurationRow, RunRow
@@ -141,7 +141,7 @@ def precision(found: Recomputed) -> Found:
     claimed = found.plan.study.precision
     wrong, well = [], []
     for where, _, point in _points(found):
-        seen = repeats.seen(point)
+        seen = repeats.stats(point)
         share = relative(seen.mean, seen.se)
         error = "no standard error" if share is None else f"standard error {percent(share)}"
         said = f"{where}: {counted(seen.ended, 'repeat')}, {error}"
@@ -317,7 +317,7 @@ def complete(found: Recomputed) -> Found:
 def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
     bad = _bad_samples(found)
-    seen = {(curve_key, point.n): repeats.seen(point) for _, curve_key, point in _points(found)}
+    seen = {(curve_key, point.n): repeats.stats(point) for _, curve_key, point in _points(found)}
     settings, total = plan.study, 0
     for pipeline in settings.pipelines:
         pool, known, lines = (
@@ -328,7 +328,7 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
         points = [
             (line, n) for line in lines for n in settings.concurrent_samples or [n for at, n in seen if at == line]
         ]
-        wanted = {point: repeats.rule(settings).wanted(seen.get(point, Seen())) for point in points}
+        wanted = {point: repeats.rule(settings).wanted(seen.get(point, RepeatStats())) for point in points}
         total += settings.warm_up + sum(wanted.values())
         if total > MOST_RUNS:
             raise StudyError(f"its plan has more than {MOST_RUNS:,} runs")
@@ -418,7 +418,7 @@ def _went_on(found: Recomputed) -> Iterator[str]:
         daily = [run.genomes_per_day for run in sorted(own, key=lambda run: run.repeat)]
         for ended in range(1, len(daily)):
             before = estimate(daily[:ended])
-            if rule.wanted(Seen(ended, before.mean, before.se)) == ended:
+            if rule.wanted(RepeatStats(ended, before.mean, before.se)) == ended:
                 yield f"{_at(curve_key, n)}: had enough repeats with {ended}, and went on to {len(daily)}"
                 break
 

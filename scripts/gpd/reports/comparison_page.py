@@ -7,14 +7,12 @@ from gpd.comparison.compare import BestRows, Comparison, ConfigurationRows
 from gpd.comparison.compared import A_GIGABASE, ELAPSED, GENOMES, HUMAN, SECONDS_PER_HOUR, SUMMED, Figure, Point, Side
 from gpd.comparison.grids import Layout, grids
 from gpd.pipelines import PIPELINES
-from gpd.reports import figures
-from gpd.reports.figures import Curve, Stack, draw_curves, draw_stacks
-from gpd.reports.findings import Notice
+from gpd.reports.figures import Curve, CurvePoint, Stack, draw_curves, draw_stacks
 from gpd.reports.grids import step_numbers
-from gpd.reports.page import Page, Section
-from gpd.reports.study_figures import Shown
+from gpd.reports.page import Notice, Page, Section
+from gpd.reports.study_figures import ReportFigure
 from gpd.statistics.estimates import Estimate
-from gpd.text.formats import number, unit_for
+from gpd.text.formats import unit_for
 
 INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a point without has one repeat."
 MOST_SIDES = 8  # in a figure: past that lines can't be told apart
@@ -37,7 +35,7 @@ def comparison_page(compared: Comparison, layout: Layout, method: str) -> Page:
     )
 
 
-def _figures(compared: Comparison, best: BestRows, at: int) -> Iterator[Shown]:
+def _figures(compared: Comparison, best: BestRows, at: int) -> Iterator[ReportFigure]:
     """The curves of sides that have one, in genomes a day where samples are of one size, and else 30x equivalents."""
     pipeline = PIPELINES[best.shared.pipeline]
     of = GENOMES if best.same_size or not pipeline.genomes else HUMAN
@@ -49,9 +47,9 @@ def _figures(compared: Comparison, best: BestRows, at: int) -> Iterator[Shown]:
     ][:MOST_SIDES]
     if any(len(curve.points) > 1 for curve in curves):
         title = f"{name.capitalize()} against samples at once, {told(best.shared)}"
-        yield Shown(INTERVALS, draw_curves(f"curves-{at}", title, _in_words(curves), curves, name))
+        yield ReportFigure(INTERVALS, draw_curves(f"curves-{at}", title, curves, name))
     else:
-        yield Shown(f"No curve of {name}: one N alone on each side.")
+        yield ReportFigure(f"No curve of {name}: one N alone on each side.")
     points = [point for point in compared.points if point.match == best.match]
     if points:
         shown = max(points, key=lambda point: (len(point.present), -point.n))
@@ -64,20 +62,13 @@ def _curve(side: Side, points: Sequence[Point], of: Figure) -> Curve:
     return Curve(side.name, drawn)
 
 
-def _point(n: int, estimate: Estimate) -> figures.Point:
+def _point(n: int, estimate: Estimate) -> CurvePoint:
     interval = estimate.interval()
     clipped = (max(interval[0], 0.0), interval[1]) if interval else None  # nothing is done less than not at all
-    return figures.Point(n, estimate.mean or 0.0, interval=clipped)
+    return CurvePoint(n, estimate.mean or 0.0, clipped)
 
 
-def _in_words(curves: Sequence[Curve]) -> str:
-    return "; ".join(
-        f"{curve.label}: " + ", ".join(f"{number(point.value)} at N = {point.n}" for point in curve.points)
-        for curve in curves
-    )
-
-
-def _steps(sides: Sequence[Side], point: ConfigurationRows, at: int) -> Shown:
+def _steps(sides: Sequence[Side], point: ConfigurationRows, at: int) -> ReportFigure:
     """What each step took on each side, at the N that most have; published figures have elapsed step times alone."""
     places = list(point.present)[:MOST_SIDES]
     measured = [point.present[place] for place in places]
@@ -90,21 +81,18 @@ def _steps(sides: Sequence[Side], point: ConfigurationRows, at: int) -> Shown:
         for one in measured
     ]
     if not any(hours):
-        return Shown("No figure of steps: how long they took is not known.")
+        return ReportFigure("No figure of steps: how long they took is not known.")
     unit = unit_for(max(sum(of.values()) for of in hours) * SECONDS_PER_HOUR)
     stacks = [
         Stack(_label(sides[place]), {step: unit.of(h * SECONDS_PER_HOUR) for step, h in of.items()})
         for place, of in zip(places, hours, strict=True)
     ]
     y_label = f"{unit.name}{' a gigabase' if a_gigabase else ''}"
-    what = f"{'Barrier' if clock == ELAPSED else 'Busy'} time of each step{' a gigabase' if a_gigabase else ''}"
-    words = "; ".join(f"{s.label}: " + ", ".join(f"{n} {number(v)}" for n, v in s.parts.items()) for s in stacks)
+    what = f"{'Elapsed' if clock == ELAPSED else 'Summed'} time of each step{' a gigabase' if a_gigabase else ''}"
     title = f"{what}, {told(point.shared, point.n)}"
-    drawing = draw_stacks(f"steps-{at}", title, words, stacks, y_label, steps, x_label="side")
-    overlap = (
-        " Steps overlap within a workflow, so that these do not add up to its makespan." if clock == ELAPSED else ""
-    )
-    return Shown(f"Means over repeats.{overlap}", drawing)
+    drawing = draw_stacks(f"steps-{at}", title, stacks, y_label, steps, x_label="side")
+    overlap = " Steps overlap, so that these do not add up to the makespan." if clock == ELAPSED else ""
+    return ReportFigure(f"Means over repeats.{overlap}", drawing)
 
 
 def _label(side: Side) -> str:

@@ -4,11 +4,12 @@ Numbers come in the unit that the axis names. Text stays text: it can be searche
 """
 
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from html import escape
 from itertools import pairwise
 from typing import Any
-from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
@@ -20,16 +21,15 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-SVG = "http://www.w3.org/2000/svg"
-XLINK = "http://www.w3.org/1999/xlink"
+from gpd.text.formats import number
+
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 TEXT, MUTED = "#1a1a1a", "#6b6b6b"
 HEADROOM = 1.06  # above the highest point, for its ring and error bar
 HALF_W, FULL_W = 4.5, 9.4  # inches; two halves stand beside each other, and a half alone fits a phone
 MOST_BARS = 1500  # of a timeline: past that they are thinner than a line
 MOST_LANES_NAMED = 32
-MOST_RUNS_NUMBERED = 16  # a side of a map
-LEAST_PIXELS = 512
+MOST_IN_HALF = 16  # cores: a map of more takes a page's width
 LEGEND_ROW = 0.2  # inches
 SAMPLES_AT_ONCE = "samples at once (N)"
 
@@ -97,40 +97,26 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Point:
-    """A mean at N samples at once; `error` is its standard error, None where there is one value alone.
-
-    `interval` is drawn in its place where there is one: from where to where.
-    """
+class CurvePoint:
+    """A mean at N samples at once, and from where to where its error bar goes; None: one value alone, no bar."""
 
     n: int
     value: float
-    error: float | None = None
     interval: tuple[float, float] | None = None
 
-    @property
-    def bar(self) -> tuple[float, float] | None:
-        """How far its error bar reaches below and above it."""
-        if self.interval is not None:
-            return self.value - self.interval[0], self.interval[1] - self.value
-        return None if self.error is None else (self.error, self.error)
+    @classmethod
+    def of(cls, n: int, mean: float, error: float | None) -> "CurvePoint":
+        """A mean with its standard error to both sides."""
+        return cls(n, mean, None if error is None else (mean - error, mean + error))
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Points in order of N; `saturation point` is the N past which more samples at once do not help."""
+    """Points in order of N; `saturation` is the N past which more samples at once do not help."""
 
     label: str
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
     saturation: int | None = None
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Bars of one unit, by what they are of: each a figure and from where to where it may be."""
-
-    label: str
-    bars: Mapping[str, tuple[float, float, float]]
 
 
 @dataclass(frozen=True)
@@ -138,7 +124,7 @@ class Stack:
     """One bar: what each step took, in the order they are stacked."""
 
     label: str
-    parts: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -153,22 +139,9 @@ class Bar:
     failed: bool = False
 
 
-@dataclass(frozen=True)
-class MapLook:
-    """How a map is labelled: rows and columns alike, what they are, the unit; and before which of them lines stand."""
-
-    labels: Sequence[str]
-    rows: str
-    columns: str
-    unit: str
-    edges: Sequence[int] = ()
-    digits: int = 0
-
-
 def draw_curves(
     name: str,
     title: str,
-    description: str,
     curves: Sequence[Curve],
     y_label: str,
     muted: bool = False,
@@ -176,9 +149,8 @@ def draw_curves(
 ) -> Drawing:
     """Lines against N with error bars; saturation points are ringed. `muted` draws lines for reference in grey."""
     saturations = any(curve.saturation is not None for curve in curves)
-    rows = -(-(len(curves) + saturations) // 2)
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name}):
-        figure, axes = _axes(HALF_W, 3.0 + rows * LEGEND_ROW, bottom=0.62 + rows * LEGEND_ROW)
+        figure, axes = _half(len(curves) + saturations)
         for at, curve in enumerate(curves):
             _draw_curve(axes, curve, at, muted)
         _count_axis(axes, sorted({point.n for curve in curves for point in curve.points}), x_label)
@@ -189,42 +161,52 @@ def draw_curves(
             handles.append(Line2D([], [], ls="", marker="o", ms=11, mfc="none", mec=TEXT))
             labels.append("saturation point")
         _legend(figure, handles, labels, columns=2)
-        return Drawing(name, title, description, _svg(figure, name, title, description))
+        return _drawing(figure, name, title, in_words(curves, x_label))
 
 
-def draw_map(name: str, title: str, description: str, runs: Sequence[Sequence[float | None]], look: MapLook) -> Drawing:
-    """A square of colours, row by row from above; each run bears its figure where there is room for it."""
-    wide = len(runs) > MOST_RUNS_NUMBERED
-    values = np.ma.masked_invalid(np.array([[np.nan if v is None else v for v in row] for row in runs]))
+def in_words(curves: Iterable[Curve], x_label: str = SAMPLES_AT_ONCE, unit: str = "") -> str:
+    """Say in words what curves show, for those who can't see them."""
+    x = "N" if x_label == SAMPLES_AT_ONCE else x_label
+    return "; ".join(
+        f"{curve.label}: " + ", ".join(f"{number(point.value)}{unit} at {x} = {point.n}" for point in curve.points)
+        for curve in curves
+    )
+
+
+def draw_map(
+    name: str,
+    title: str,
+    description: str,
+    rows: Sequence[Sequence[float]],
+    labels: Sequence[str],
+    edges: Sequence[int],
+) -> Drawing:
+    """CPUs against CPUs as a square of colours, in ns; lines stand before `edges`. What is NaN is grey."""
+    wide = len(rows) > MOST_IN_HALF
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name, "axes.grid": False}):
         side = FULL_W * 0.72 if wide else HALF_W * 0.74
-        figure = Figure(figsize=(FULL_W if wide else HALF_W, side + 0.75))
-        FigureCanvasSVG(figure)
-        width, height = figure.get_size_inches()
-        axes = figure.add_axes((0.62 / width, 0.55 / height, side / width, side / height))
+        width, height = FULL_W if wide else HALF_W, side + 0.75
+        figure, axes = _axes(width, height, bottom=0.55, left=0.62, top=0.2, right=width - side - 0.62)
         axes.set_facecolor("#f2f2f2")
-        image = axes.imshow(_enlarged(values), cmap="cividis_r", interpolation="none", extent=_edges(len(runs)))
+        image = axes.imshow(np.array(rows), cmap="cividis_r", interpolation="none")
         bar = figure.add_axes(((0.62 + side + 0.12) / width, 0.55 / height, 0.13 / width, side / height))
         figure.colorbar(image, cax=bar).outline.set_visible(False)
-        bar.set_title(look.unit, fontsize=8.5, loc="left")
-        if not wide:
-            _number_runs(axes, values, look)
-        for at in look.edges:
-            for line in (axes.axhline, axes.axvline):
-                line(at - 0.5, color="#fff", lw=1.0)
-        named = range(0, len(runs), -(-len(runs) // MOST_LANES_NAMED))
-        axes.set_xticks(named, [look.labels[at] for at in named], rotation=90 if wide else 0)
-        axes.set_yticks(named, [look.labels[at] for at in named])
+        bar.set_title("ns", fontsize=8.5, loc="left")
+        for at in edges:
+            axes.axhline(at - 0.5, color="#fff", lw=1.0)
+            axes.axvline(at - 0.5, color="#fff", lw=1.0)
+        named = range(0, len(rows), -(-len(rows) // MOST_LANES_NAMED))
+        axes.set_xticks(named, [labels[at] for at in named], rotation=90 if wide else 0)
+        axes.set_yticks(named, [labels[at] for at in named])
         axes.tick_params(length=0, labelsize=7.5 if wide else 9)
-        axes.set_xlabel(look.columns)
-        axes.set_ylabel(look.rows)
-        return Drawing(name, title, description, _svg(figure, name, title, description), wide=wide)
+        axes.set_xlabel("CPU")
+        axes.set_ylabel("CPU")
+        return _drawing(figure, name, title, description, wide)
 
 
 def draw_stacks(
     name: str,
     title: str,
-    description: str,
     stacks: Sequence[Stack],
     y_label: str,
     numbers: Mapping[str, str],
@@ -232,9 +214,8 @@ def draw_stacks(
 ) -> Drawing:
     """A bar for each N, steps stacked from the first upwards; each part that has room bears its step's number."""
     steps = [step for step in numbers if any(step in stack.parts for stack in stacks)]
-    rows = -(-len(steps) // 2)
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name, "axes.grid.axis": "y"}):
-        figure, axes = _axes(HALF_W, 3.0 + rows * LEGEND_ROW, bottom=0.62 + rows * LEGEND_ROW)
+        figure, axes = _half(len(steps))
         highest = max((sum(stack.parts.values()) for stack in stacks), default=0) or 1
         for at, stack in enumerate(stacks):
             _draw_stack(axes, at, stack, steps, numbers, least=highest * 0.06)
@@ -244,23 +225,10 @@ def draw_stacks(
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
         _legend(figure, *_step_key(steps, numbers), columns=2)
-        return Drawing(name, title, description, _svg(figure, name, title, description))
-
-
-def draw_panels(name: str, title: str, description: str, panels: Sequence[Panel]) -> Drawing:
-    """Panels below each other, a bar for each thing that is compared, with its interval."""
-    names = list(dict.fromkeys(of for panel in panels for of in panel.bars))
-    with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name, "axes.grid.axis": "x"}):
-        each = 0.62 + 0.34 * len(names)
-        figure = Figure(figsize=(HALF_W, each * len(panels) + 0.1))
-        FigureCanvasSVG(figure)
-        width, height = figure.get_size_inches()
-        left = min(0.3 + 0.075 * max(map(len, names)), 2.2)
-        for at, panel in enumerate(panels):
-            bottom = (height - (at + 1) * each + 0.5) / height
-            axes = figure.add_axes((left / width, bottom, (width - left - 0.15) / width, 0.34 * len(names) / height))
-            _draw_panel(axes, panel, names)
-        return Drawing(name, title, description, _svg(figure, name, title, description))
+        head = "N = " if x_label == SAMPLES_AT_ONCE else ""
+        parts = [(stack.label, ", ".join(f"{k} {number(v)}" for k, v in stack.parts.items())) for stack in stacks]
+        words = "; ".join(f"{head}{label}: {part}" for label, part in parts)
+        return _drawing(figure, name, title, f"{y_label.capitalize()}. {words}")
 
 
 def draw_timeline(
@@ -273,7 +241,8 @@ def draw_timeline(
     numbers: Mapping[str, str],
 ) -> Drawing:
     """Which job held what when: a row a lane, a bar a job; `axis` names time and lanes."""
-    drawn = sorted(longest(bars), key=lambda bar: (bar.start, bar.lane))
+    longest = sorted(bars, key=lambda bar: (bar.start - bar.end, bar.start, bar.lane))[:MOST_BARS]
+    drawn = sorted(longest, key=lambda bar: (bar.start, bar.lane))
     steps = [step for step in numbers if any(bar.step == step for bar in drawn)]
     failed = any(bar.failed for bar in drawn)
     rows = -(-(len(steps) + failed) // 3)
@@ -294,23 +263,26 @@ def draw_timeline(
             handles.append(Patch(facecolor="#fff", edgecolor=TEXT, hatch="xxxx", linewidth=0.8))
             labels.append("failed")
         _legend(figure, handles, labels, columns=3)
-        return Drawing(name, title, description, _svg(figure, name, title, description), wide=True)
-
-
-def longest(bars: Sequence[Bar]) -> list[Bar]:
-    """Return the bars that a timeline draws: the longest MOST_BARS of them."""
-    return sorted(bars, key=lambda bar: (bar.start - bar.end, bar.start, bar.lane))[:MOST_BARS]
+        return _drawing(figure, name, title, description, wide=True)
 
 
 # ------------------------------------------------------------------------------------------------ parts
 
 
-def _axes(width: float, height: float, bottom: float, left: float = 0.72, top: float = 0.15) -> tuple[Figure, Axes]:
+def _axes(
+    width: float, height: float, bottom: float, left: float = 0.72, top: float = 0.15, right: float = 0.12
+) -> tuple[Figure, Axes]:
     """Axes with margins in inches: a layout that asks fonts for their widths would differ between machines."""
     figure = Figure(figsize=(width, height))
     FigureCanvasSVG(figure)
-    inner = (width - left - 0.12) / width, (height - bottom - top) / height
+    inner = (width - left - right) / width, (height - bottom - top) / height
     return figure, figure.add_axes((left / width, bottom / height, *inner))
+
+
+def _half(entries: int) -> tuple[Figure, Axes]:
+    """Axes of half a page's width above a legend of two columns."""
+    legend = -(-entries // 2) * LEGEND_ROW
+    return _axes(HALF_W, 3.0 + legend, bottom=0.62 + legend)
 
 
 def _draw_curve(axes: Axes, curve: Curve, at: int, muted: bool) -> None:
@@ -319,25 +291,12 @@ def _draw_curve(axes: Axes, curve: Curve, at: int, muted: bool) -> None:
     n, values = [point.n for point in curve.points], [point.value for point in curve.points]
     dashes = DASHES[at % len(DASHES)] if muted else "-"
     axes.plot(n, values, color=colour, marker=mark, ls=dashes, ms=5, lw=1.6, label=curve.label)
-    known = [(point.n, point.value, point.bar) for point in curve.points if point.bar is not None]
-    if known:
-        x, y, bars = zip(*known, strict=True)
-        axes.errorbar(x, y, yerr=list(zip(*bars, strict=True)), fmt="none", ecolor=colour, elinewidth=1.2)
+    bars = [(point.n, point.value, *point.interval) for point in curve.points if point.interval]
+    if bars:
+        x, y, low, high = np.array(bars).T
+        axes.errorbar(x, y, yerr=(y - low, high - y), fmt="none", ecolor=colour, elinewidth=1.2)
     ringed = [point for point in curve.points if point.n == curve.saturation]
     axes.plot([p.n for p in ringed], [p.value for p in ringed], ls="", marker="o", ms=13, mfc="none", mec=colour)
-
-
-def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
-    for row, name in enumerate(names):
-        if name in panel.bars:
-            low, value, high = panel.bars[name]
-            reach = [[value - low], [high - value]]
-            axes.barh(row, value, 0.6, color=LINES[row % len(LINES)], xerr=reach, ecolor=TEXT)
-    axes.set_yticks(range(len(names)), [_short(name) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xlim(0, None)
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(panel.label)
 
 
 def _count_axis(axes: Axes, counts: Sequence[int], label: str) -> None:
@@ -395,26 +354,6 @@ def _number_bars(axes: Axes, bars: Iterable[Bar], numbers: Mapping[str, str], la
             axes.text(*where, numbers[bar.step], ha="center", va="center", fontsize=7.5, color=ink)
 
 
-def _enlarged(values: np.ma.MaskedArray) -> np.ma.MaskedArray:
-    """Many pixels a run: some viewers smooth what they scale up."""
-    times = max(1, LEAST_PIXELS // len(values))
-    return np.ma.masked_invalid(np.kron(values.filled(np.nan), np.ones((times, times))))
-
-
-def _edges(runs: int) -> tuple[float, float, float, float]:
-    """Where a square picture lies so that runs have whole numbers, counted from above."""
-    return -0.5, runs - 0.5, runs - 0.5, -0.5
-
-
-def _number_runs(axes: Axes, values: np.ma.MaskedArray, look: MapLook) -> None:
-    """Write each figure on its run: white where the colour is dark, which the greatest are."""
-    dark = (values.min() + values.max()) / 2
-    for (row, column), value in np.ndenumerate(values):
-        if value is not np.ma.masked:
-            ink = "#ffffff" if value > dark else "#000000"
-            axes.text(column, row, f"{value:.{look.digits}f}", ha="center", va="center", fontsize=7.5, color=ink)
-
-
 def _name_lanes(axes: Axes, lanes: Sequence[str]) -> None:
     every = -(-len(lanes) // MOST_LANES_NAMED)
     named = range(0, len(lanes), max(every, 1))
@@ -457,44 +396,23 @@ def _legend(figure: Figure, handles: list, labels: list[str], columns: int) -> N
 # -------------------------------------------------------------------------------------------------- svg
 
 
-def _svg(figure: Figure, name: str, title: str, description: str) -> str:
-    """Return the figure as an SVG element that can stand within a page beside others, and as a file."""
+def _drawing(figure: Figure, name: str, title: str, description: str, wide: bool = False) -> Drawing:
+    """The figure as an SVG element that can stand within a page beside others, and as a file."""
     written = io.StringIO()
     figure.savefig(written, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
-    ElementTree.register_namespace("", SVG)
-    ElementTree.register_namespace("xlink", XLINK)
-    root = ElementTree.fromstring(written.getvalue())
-    for defs in root.findall(f"{{{SVG}}}defs"):
-        for style in defs.findall(f"{{{SVG}}}style"):  # it would rule the page that the figure stands in
-            defs.remove(style)
-    for element in root.iter():
-        _adapt(element, name)
-    root.attrib.pop("width")
-    root.attrib.pop("height")
-    root.attrib |= {
-        "role": "img",
-        "aria-labelledby": f"{name}-title {name}-description",
-        "font-family": FONTS,
-        "stroke-linejoin": "round",
-        "stroke-linecap": "butt",
-    }
-    for at, (tag, text) in enumerate((("title", title), ("desc", description))):
-        element = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"{name}-{tag.replace('desc', 'description')}"})
-        element.text = text
-        root.insert(at, element)
-    return ElementTree.tostring(root, encoding="unicode") + "\n"
-
-
-def _adapt(element: ElementTree.Element, name: str) -> None:
-    """Make an element's identifier unique in a page of several figures, and leave the font to the whole figure."""
-    for key, value in element.attrib.items():
-        if key == "id":
-            element.set(key, f"{name}-{value}")
-        elif key == f"{{{XLINK}}}href":
-            element.set(key, value.replace("#", f"#{name}-", 1))
-        elif "url(#" in value:
-            element.set(key, value.replace("url(#", f"url(#{name}-"))
-    style = element.get("style", "")
-    if "font-family" in style:
-        kept = [rule for rule in style.split("; ") if not rule.startswith("font-family")]
-        element.set("style", "; ".join(kept))
+    svg = written.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)  # it would rule the page
+    svg = re.sub(r'font-family: [^;"]*(; )?', "", svg)
+    own = escape(name)
+    svg = re.sub(
+        r'\bid="|href="#|url\(#', lambda found: f"{found[0]}{own}-", svg
+    )  # unique in a page of several figures
+    head, _, drawn = svg.partition(">")
+    head = re.sub(r' (width|height)="[^"]*"', "", head)
+    attributes = (
+        f'role="img" aria-labelledby="{own}-title {own}-description" font-family="{FONTS}" '
+        'stroke-linejoin="round" stroke-linecap="butt"'
+    )
+    named = f'<title id="{own}-title">{escape(title)}</title><desc id="{own}-description">{escape(description)}</desc>'
+    return Drawing(name, title, description, f"{head} {attributes}>{named}{drawn}", wide)

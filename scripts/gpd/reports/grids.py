@@ -155,7 +155,7 @@ def _sums(
     yield Line("samples failed", tuple(Entry(failed.get(point.n, "")) for point in points))
     if clock == "summed_h":
         sums = ([h for (_, n), h in hours.items() if n == point.n] for point in points)
-        yield Line("total busy", tuple(_time(sum(own) if own else None, unit) for own in sums))
+        yield Line("total (summed)", tuple(_time(sum(own) if own else None, unit) for own in sums))
     else:
         yield Line("total (makespan)", tuple(_makespan(point, unit) for point in points))
     for column, head in _daily(points[0].pipeline):

@@ -1,43 +1,43 @@
-"""What a report says of a node's record: tables, the penalty of remote memory and the latencies as maps. Pure."""
+"""What a report says of a node's record: tables, and the latencies as a map. Pure."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
 from statistics import median
 
 from gpd.comparison.nodes import MHZ_PER_GHZ, TEST_BED, disk_text, gigabytes
 from gpd.records.node import SCOPES, Bandwidth, Clock, Core, Kernel, Latency, NodeRecord, Place, nearest
-from gpd.reports.figures import MapLook, draw_map
-from gpd.reports.study_figures import Shown
+from gpd.reports.figures import draw_map
+from gpd.reports.page import Notice, Section
+from gpd.reports.study_figures import ReportFigure
 from gpd.text.formats import counted, listed, number, percent
 from gpd.text.grid import Entry, Grid, Group, Line
 
 KERNELS: tuple[Kernel, ...] = ("triad", "copy")
 LEAST_MAPPED, MOST_MAPPED = 3, 512  # cores: two have one pair, and of more nothing could be seen
-MOST_NODES = 64  # NUMA nodes
-MOST_COLUMNS = 16
+MOST_COLUMNS = 64  # NUMA nodes
+NODE_TITLE = "What the node can do"
 
 
-@dataclass(frozen=True)
-class NodeFindings:
-    """A node's record, top down."""
-
-    about: str
-    warnings: tuple[str, ...]
-    grids: tuple[Grid, ...]
-    figures: tuple[Shown, ...]
-    root_adds: str
-
-
-def find(record: NodeRecord) -> NodeFindings:
-    """Say what a record says. The same record gives the same findings."""
-    grids = [bandwidth_grid(record), *(grid(record) for grid in OTHERS)]
-    return NodeFindings(
-        about=f"Measured by gpd node, {record.start.isoformat(' ', 'minutes')}, in {record.wall_s:,.0f} s.",
-        warnings=tuple(f"{warning[:1].upper()}{warning[1:]}." for warning in record.warnings),
-        grids=tuple(grid for grid in grids if grid is not None),
-        figures=tuple(figures(record)),
-        root_adds=f"A superuser would add: {listed(record.root_adds)}." if record.root_adds else "",
+def node_section(record: NodeRecord) -> Section:
+    """What a record says, on a page. The same record gives the same section."""
+    return Section(
+        NODE_TITLE,
+        about(record),
+        tuple(figures(record)),
+        tuple(grids(record)),
+        notices=tuple(Notice("warning", f"{warning[:1].upper()}{warning[1:]}.") for warning in record.warnings),
     )
+
+
+def about(record: NodeRecord) -> str:
+    root = f" A superuser would add: {listed(record.root_adds)}." if record.root_adds else ""
+    return f"Measured by gpd node, {record.start.isoformat(' ', 'minutes')}, in {record.wall_s:,.0f} s.{root}"
+
+
+def grids(record: NodeRecord) -> list[Grid]:
+    """The tables of a record, each where it has something to say."""
+    made = (bandwidth_grid, matrix_grid, latency_grid, clocks_grid, disks_grid, test_bed_grid, missing_grid)
+    return [found for grid in made if (found := grid(record))]
 
 
 def _grid(caption: str, heads: Sequence[str], lines: Sequence[Line], numbers: bool = True) -> Grid | None:
@@ -91,17 +91,15 @@ def matrix_grid(record: NodeRecord) -> Grid | None:
             Line(
                 f"cores of {row}",
                 tuple(
-                    Entry("") if one is None else Entry(gigabytes(median(one.mb_s)), _loss(drawn.penalty(one)))
+                    Entry("")
+                    if one is None
+                    else Entry(gigabytes(median(one.mb_s)), percent(drawn.penalty(one) or None))
                     for one in found
                 ),
             )
         )
     heads = ("NUMA nodes", *(f"memory of {column}" for column in columns))
     return _grid("Bandwidth on the memory of other NUMA nodes, triad, GB/s, and the share that is lost", heads, lines)
-
-
-def _loss(penalty: float | None) -> str:
-    return "" if not penalty else percent(penalty)
 
 
 # ---- latency, clocks, test bed, disks --------------------------------------------------------------------------
@@ -163,58 +161,33 @@ def missing_grid(record: NodeRecord) -> Grid | None:
     return _grid("Not known", ("", "why"), lines, numbers=False)
 
 
-OTHERS: Sequence[Callable[[NodeRecord], Grid | None]] = (
-    *(latency_grid, clocks_grid, disks_grid, test_bed_grid, missing_grid),
-)
+# ---- map -------------------------------------------------------------------------------------------------------
 
 
-# ---- maps ------------------------------------------------------------------------------------------------------
-
-
-def figures(record: NodeRecord) -> Iterator[Shown]:
-    """The penalty of remote memory, and the latency from core to core."""
-    if record.bandwidth:
-        nodes = sorted({node for one in record.bandwidth.matrix for node in (one.cpus_of, one.memory_of)})
-        if len(nodes) > MOST_NODES:
-            yield Shown(f"No map of remote memory: {counted(len(nodes), 'NUMA node')} are too many for one.")
-        elif nodes:
-            yield _penalty_map(record.bandwidth, nodes)
-        else:
-            yield Shown("No map of remote memory: there is one NUMA node alone, or none that could be measured.")
+def figures(record: NodeRecord) -> Iterator[ReportFigure]:
+    """The latency from core to core."""
     if record.latency and LEAST_MAPPED <= len(record.cores) <= MOST_MAPPED:
         yield _latency_map(record, record.latency)
     elif record.latency:
         few = "have one pair, which the table has" if len(record.cores) < LEAST_MAPPED else "are too many for one"
-        yield Shown(f"No map of latencies: {counted(len(record.cores), 'core')} {few}.")
+        yield ReportFigure(f"No map of latencies: {counted(len(record.cores), 'core')} {few}.")
 
 
-def _penalty_map(drawn: Bandwidth, nodes: Sequence[int]) -> Shown:
-    told = {(remote.cpus_of, remote.memory_of): drawn.penalty(remote) for remote in drawn.matrix}
-    runs = [[None if (share := told.get((row, column))) is None else 100 * share for column in nodes] for row in nodes]
-    lost = drawn.penalties()
-    said = f"Cores lose {percent(min(lost))} to {percent(max(lost))} of their local bandwidth" if lost else "No figure"
-    look = MapLook([str(node) for node in nodes], "cores of NUMA node", "memory of NUMA node", "% lost")
-    description = f"{said} on the memory of another of {counted(len(nodes), 'NUMA node')}."
-    drawing = draw_map("node-penalty", "Bandwidth lost on remote memory", description, runs, look)
-    return Shown(f"{description} Triad, all cores of a NUMA node; the diagonal is local memory.", drawing)
-
-
-def _latency_map(record: NodeRecord, latency: Latency) -> Shown:
+def _latency_map(record: NodeRecord, latency: Latency) -> ReportFigure:
     """Cores in the order of their groups, so that blocks are seen; SMT siblings on the diagonal."""
     levels = nearest(record.cores)[::-1]
     cores = sorted(record.cores, key=lambda core: ([getattr(core, level) or 0 for level in levels], core.cpus))
     place = {cpu: at for at, core in enumerate(cores) for cpu in core.cpus}
-    runs: list[list[float | None]] = [[None] * len(cores) for _ in cores]
+    rows = [[math.nan] * len(cores) for _ in cores]
     for first, second, ns, _, _ in latency.pairs:
         if first in place and second in place:
-            runs[place[first]][place[second]] = runs[place[second]][place[first]] = ns
+            rows[place[first]][place[second]] = rows[place[second]][place[first]] = ns
     edges = [at for at in range(1, len(cores)) if _groups(cores[at - 1]) != _groups(cores[at])]
     labels = [str(core.cpus[0]) for core in cores]
-    blocks = [f"{found.block} {number(found.ns)} ns" for found in record.blocks()]
-    look = MapLook(labels, "CPU", "CPU", "ns", edges)
-    drawing = draw_map("node-latency", "Latency from core to core", f"Medians: {listed(blocks)}.", runs, look)
+    medians = f"Medians: {listed(f'{found.block} {number(found.ns)} ns' for found in record.blocks())}."
+    drawing = draw_map("node-latency", "Latency from core to core", medians, rows, labels, edges)
     siblings = " The diagonal has the two threads of a core." if any(len(core.cpus) > 1 for core in cores) else ""
-    return Shown(f"Medians: {listed(blocks)}.{siblings} Grey: not measured. Lines part groups.", drawing)
+    return ReportFigure(f"{medians}{siblings} Grey: not measured. Lines part groups.", drawing)
 
 
 def _groups(core: Core) -> tuple[int | None, ...]:

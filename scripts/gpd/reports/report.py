@@ -1,25 +1,53 @@
-"""Write the report of a study: report.html, which needs nothing else.
+"""The report of a study, from its tables: the answer, tables, figures, faults, machines, method.
 
-The text is a pure function of the tables: no clock, no path of this machine, the same bytes every time.
+What it says is a pure function of the tables: no clock, no path of this machine, the same bytes every time.
 """
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from statistics import fmean
 
 from gpd.comparison import agreement
-from gpd.comparison.agreement import Disagreement
+from gpd.comparison.agreement import Disagreement, compared
+from gpd.comparison.comparability import Difference, doubts, pooled_differences
 from gpd.files import write_text
+from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.published import curves, figures
 from gpd.published.curves import PublishedCurve
-from gpd.reports.findings import Findings, find
+from gpd.records.run import RunRecord
+from gpd.records.run_spec import CurveKey
+from gpd.reports.grids import (
+    MOST_FAILURES,
+    all_curves,
+    counted_in,
+    disagreement_grid,
+    failure_grid,
+    label,
+    mean_entry,
+    nodes_grid,
+    rows,
+    step_grids,
+)
+from gpd.reports.host_grid import busy_runs, cpu_names, host_grid, software_grid
+from gpd.reports.method import method_lines
+from gpd.reports.node_findings import NODE_TITLE, node_section
+from gpd.reports.page import HTML, Headline, Notice, Page, Section, render
+from gpd.reports.study_figures import (
+    reference_figure,
+    saturation_of,
+    step_figure,
+    throughput_figure,
+    timeline_figure,
+    utilisation_figure,
+)
+from gpd.statistics.saturation import Saturation
 from gpd.tables.collect import Tables
+from gpd.tables.columns import CLOCKS, ConfigurationRow, JobRow, SampleRow
+from gpd.tables.faults import DATA
+from gpd.text.formats import counted, listed, number, some
+from gpd.text.grid import Entry, Grid
 
-HTML = "report.html"
-TEMPLATES = PackageLoader("gpd.reports")
+MOST_NAMED = 5
 
 
 def write(
@@ -37,27 +65,298 @@ def write(
         disagreements = agreement.disagreements(tables.records)
     if references is None:
         references = curves.curves(figures.read())
-    findings = find(tables, disagreements, references)
-    page = folder / HTML
-    write_text(page, render_html(findings))
-    return page
+    path = folder / HTML
+    write_text(path, render(find(tables, disagreements, references)))
+    return path
 
 
-def render_html(findings: Findings) -> str:
-    """Return the page; all text is escaped, figures stand within it."""
-    return environment().get_template("report.html.j2").render(findings=findings)
-
-
-@cache
-def environment() -> Environment:
-    """Return what fills in a template. Text is escaped, unless it is Markup."""
-    made = Environment(
-        loader=TEMPLATES,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-        autoescape=True,
+def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequence[PublishedCurve]) -> Page:
+    """Say what the tables of a study say. The same tables give the same page."""
+    records, curve_keys = tables.records, all_curves(tables.configurations)
+    pipelines = [pipeline for pipeline in PIPELINES if any(curve.pipeline == pipeline for curve in curve_keys)]
+    machines, software = host_grid(records), software_grid(records)
+    return Page(
+        title=f"Throughput of {listed(dict.fromkeys(run.study for run in tables.runs)) or 'no run has ended'}",
+        notices=tuple(_notices(tables, disagreements)),
+        headlines=tuple(_headline(pipeline, tables) for pipeline in pipelines),
+        sections=(
+            *(_pipeline(pipeline, curve_keys, tables, references) for pipeline in pipelines),
+            Section("Failures", _about_failures(tables), grids=_present(failure_grid(tables.samples))),
+            Section(
+                "Output agreement",
+                _agreement(records, disagreements),
+                grids=_present(disagreement_grid(disagreements)) if disagreements else (),
+            ),
+            Section(
+                "Not finished",
+                "These runs did not end; nothing of them is in this report. Run the study again to finish them."
+                if tables.unfinished
+                else "Every run that was begun has ended.",
+                lines=tables.unfinished,
+            ),
+            Section("Machine and software", grids=_present(machines, software)),
+            node_section(tables.node)
+            if tables.node
+            else Section(
+                NODE_TITLE, "Not measured: run gpd node, and studies that are run from then on have its record."
+            ),
+            Section("Method", lines=tuple(method_lines(tables, records))),
+        ),
     )
-    made.filters["svg"] = lambda drawing: Markup(drawing.svg)
-    return made
+
+
+def _present(*grids: Grid | None) -> tuple[Grid, ...]:
+    return tuple(grid for grid in grids if grid)
+
+
+# -------------------------------------------------------------------------------------------- notices
+
+
+def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Notice]:
+    records, unfinished = tables.records, len(tables.unfinished)
+    outputs = [f"{output.kind} of {some(output.samples, MOST_NAMED)} ({output.pipeline})" for output in differing]
+    busy = busy_runs(records)
+    failed = sum(run.failed for run in counted_in(tables.runs))
+    errors = (
+        f"Samples that ran in several runs gave different results: {some(outputs, MOST_NAMED)}. Speed does not count "
+        "where outputs differ; see Output agreement."
+        if differing
+        else "",
+        _broken_bindings(tables.jobs),
+        "" if tables.runs else "No run of this study has ended: there is nothing to report. Run the study again.",
+    )
+    warnings = (
+        *_mixtures(records),
+        f"The node was busy before the start of {counted(len(busy), 'run')}: {some(busy, MOST_NAMED)}." if busy else "",
+        _bad_data(sorted({sample.sample for sample in tables.samples if sample.fault == DATA})),
+        f"{counted(failed, 'sample')} failed; see Failures." if failed else "",
+        _waited_for_disk(records),
+        _failed_outside(tables.jobs),
+        _contended(tables.jobs),
+        f"{counted(unfinished, 'run')} did not end: in no figure; see Not finished." if unfinished else "",
+        *(
+            _sentence(doubt)
+            for doubt in (doubts([(record.spec.name, record) for record in records]) if records else ())
+        ),
+    )
+    yield from (Notice("error", text) for text in errors if text)
+    yield from (Notice("warning", text) for text in warnings if text)
+
+
+def _mixtures(records: Sequence[RunRecord]) -> Iterator[str]:
+    """Say in what the repeats of configurations differ, a line each thing that differs."""
+    alike: dict[tuple[str, str], list[Difference]] = {}
+    for difference in pooled_differences(records):
+        alike.setdefault((difference.name, difference.detail), []).append(difference)
+    for differences in alike.values():
+        more = f" The same of {counted(len(differences) - 1, 'more mean')}." if len(differences) > 1 else ""
+        yield f"Repeats that go into one mean differ: {differences[0]}.{more}"
+
+
+def _broken_bindings(jobs: Iterable[JobRow]) -> str:
+    broken = [job for job in jobs if job.binding_ok is False]
+    if not broken:
+        return ""
+    named = list(dict.fromkeys(map(_name, broken)))
+    return (
+        f"Binding was broken: {counted(len(broken), 'job')} ran on CPUs outside the allocation, so that jobs may have "
+        f"shared CPUs. First: {some(named, MOST_NAMED)}."
+    )
+
+
+def _bad_data(samples: Sequence[str]) -> str:
+    if not samples:
+        return ""
+    return (
+        f"Bad data, for it fails wherever drawn, alone too: {counted(len(samples), 'sample')}, "
+        f"{some(samples, MOST_NAMED)}. Repeats with such samples were drawn anew, where the pool had others."
+    )
+
+
+def _waited_for_disk(records: Iterable[RunRecord]) -> str:
+    """Runs whose samples were not all at work at once, for the disk had no room for that."""
+    held = [record for record in records if record.waited_for_disk]
+    named = [f"{len(record.waited_for_disk)} of {record.spec.n} in {record.spec.name}" for record in held]
+    return (
+        f"Fewer samples than N ran at once, for the disk had no room: {some(named, MOST_NAMED)} waited." if held else ""
+    )
+
+
+def _name(job: JobRow) -> str:
+    return f"{job.rule} {job.sample or ''}".strip() + f" in {job.run}"
+
+
+def _failed_outside(jobs: Iterable[JobRow]) -> str:
+    """Jobs of no named step that failed for good: no sample fails for them, but what they make is missing."""
+    last = {(job.run, job.rule, job.sample, job.unit, job.shard): job for job in jobs if not job.timed}
+    named = [_name(job) for job in last.values() if job.exit_code != 0]
+    return f"{counted(len(named), 'job')} of no named step failed: {some(named, MOST_NAMED)}." if named else ""
+
+
+def _contended(jobs: Iterable[JobRow]) -> str:
+    """Jobs whose CPUs other processes kept busy, and what these took."""
+    met = [job for job in jobs if job.contended]
+    if not met:
+        return ""
+    taken = {
+        "such processes": [job.foreign_cpu_s for job in met if job.foreign_cpu_s is not None],
+        "the hypervisor's other guests": [job.steal_s for job in met if job.steal_s is not None],
+    }
+    runs = list(dict.fromkeys(job.run for job in met))
+    took = listed(f"{whose} took {number(sum(values))} s" for whose, values in taken.items() if values)
+    return (
+        f"CPUs of {counted(len(met), 'job')} were kept busy by processes that are no job of ours, in "
+        f"{some(runs, MOST_NAMED)}{': ' if took else ''}{took}. Figures of these runs are too low."
+    )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+# ------------------------------------------------------------------------------------------- headline
+
+
+def _headline(pipeline: str, tables: Tables) -> Headline:
+    """The configuration with the most genomes a day, of all curve: one in which no sample failed, where there is any.
+
+    A sample that fails early frees the machine for the others, so that a figure with failures is not one of N samples.
+    """
+    points = [point for point in tables.configurations if point.pipeline == pipeline and point.genomes_per_day.mean]
+    if not points:
+        return Headline(pipeline, Entry("none"), PIPELINES[pipeline].daily, "No sample succeeded at any N.", (), "")
+    best = max(points, key=lambda point: (not point.failed, _daily(point)))
+    most = max(points, key=_daily)
+    size = _mean_gigabases(best, tables.samples)
+    others = [(best.gigabases_per_day, "gigabases a day")]
+    others += [(best.human_30x_per_day, "human genomes at 30x a day")] if PIPELINES[pipeline].genomes else []
+    return Headline(
+        pipeline,
+        mean_entry(best.genomes_per_day),
+        _counts(pipeline, best, size),
+        _reached(best, tables) + ("" if most is best else f" {_faster(most)}"),
+        tuple((mean_entry(one), name) for one, name in others if one.mean is not None),
+        _scale(pipeline, size),
+    )
+
+
+def _daily(point: ConfigurationRow) -> float:
+    return point.genomes_per_day.mean or 0.0
+
+
+def _counts(pipeline: str, best: ConfigurationRow, size: float | None) -> str:
+    """What the figure counts; where it is not one of all samples that ran, that comes first."""
+    whole = " of the samples that succeeded, while others failed" if best.failed else ""
+    return f"{PIPELINES[pipeline].daily}{whole}{'' if size is None else f', of {number(size, 2)} gigabases each'}"
+
+
+def _faster(point: ConfigurationRow) -> str:
+    """Say that another configuration gave more, and why it is not the best."""
+    where = f"N = {point.n} ({label(point.curve_key)})"
+    return f"{where} gave {number(point.genomes_per_day.mean)}, but there {_freed(point)}."
+
+
+def _freed(point: ConfigurationRow) -> str:
+    return f"{counted(point.failed, 'sample')} failed and left the machine to the others"
+
+
+def _reached(point: ConfigurationRow, tables: Tables) -> str:
+    runs = counted_in(rows(point.curve_key, tables.runs))
+    cores = list(dict.fromkeys(run.cores for run in runs))
+    own = {run.run for run in runs if run.n == point.n}
+    names = cpu_names(record for record in tables.records if record.spec.name in own)
+    cpu = f"on {listed(names) or point.sku or 'a CPU whose name is not known'}"
+    used = f", {' or '.join(map(str, cores))} cores" if cores else ""
+    repeats = counted(point.repeats, "repeat")
+    known = point.genomes_per_day.se is not None
+    error = f"mean of {repeats} and its standard error" if known else "one repeat, no error known"
+    failed = f"; no N was without failures, and here {_freed(point)}" if point.failed else ""
+    return f"N = {point.n} samples at once, {label(point.curve_key)}, {cpu}{used}; {error}{failed}."
+
+
+def _mean_gigabases(point: ConfigurationRow, samples: Iterable[SampleRow]) -> float | None:
+    """What a sample that succeeded at a configuration holds on average."""
+    own = [sample for sample in counted_in(rows(point.curve_key, samples)) if sample.n == point.n and sample.succeeded]
+    known = [sample.gigabases for sample in own if sample.gigabases is not None]
+    return fmean(known) if known else None
+
+
+def _scale(pipeline: str, gigabases: float | None) -> str:
+    """Say how large a sample is, so that a small one never passes for a human genome."""
+    if gigabases is None:
+        return "What a sample holds is not known, so this can't be set against other figures."
+    if not PIPELINES[pipeline].genomes:
+        return "Samples are RNA-Seq libraries of this study; libraries of another size take another time."
+    share = gigabases / HUMAN_30X_GIGABASES
+    said = f"a sample has {number(100 * share, 2)}% of the bases of a human genome at 30x"
+    if share < ALIKE:
+        return (
+            f"These are not whole human genomes: {said} ({HUMAN_30X_GIGABASES:g} gigabases). The human equivalent "
+            "assumes that time grows as bases do."
+        )
+    return _sentence(f"{said} ({HUMAN_30X_GIGABASES:g} gigabases)")
+
+
+# ------------------------------------------------------------------------------------------ pipelines
+
+
+def _pipeline(
+    pipeline: str, curve_keys: Sequence[CurveKey], tables: Tables, references: Sequence[PublishedCurve]
+) -> Section:
+    """The curves of a pipeline beside each other, what more nodes bring, then each curve."""
+    own, points = [curve for curve in curve_keys if curve.pipeline == pipeline], tables.configurations
+    published = reference_figure(references) if PIPELINES[pipeline].genomes else None
+    return Section(
+        f"Pipeline {pipeline}",
+        figures=(
+            throughput_figure(pipeline, own, points),
+            utilisation_figure(pipeline, own, points),
+            *((published,) if published else ()),
+        ),
+        grids=_present(nodes_grid(pipeline, points)),
+        parts=tuple(
+            Section(
+                label(curve).capitalize(),
+                _saturation(saturation_of(curve, points)),
+                (step_figure(curve, tables.steps, points), timeline_figure(curve, tables.jobs)),
+                tuple(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.steps, tables.runs, points)),
+            )
+            for curve in own
+        ),
+    )
+
+
+def _saturation(saturation: Saturation | None) -> str:
+    if saturation is None:
+        return "No saturation point: one N alone was run."
+    if saturation.n is None:
+        return f"No saturation point: {saturation.reason}."
+    failed = f", where {counted(saturation.failed, 'sample')} failed" if saturation.failed else ""
+    safe = ""
+    if saturation.n_without_failures not in (None, saturation.n):
+        safe = f"; N = {saturation.n_without_failures} without failures"
+    return f"Saturation point: N = {saturation.n}{failed}{safe}. {_sentence(saturation.reason)}"
+
+
+# --------------------------------------------------------------------------------- failures, agreement
+
+
+def _about_failures(tables: Tables) -> str:
+    failed = sum(not sample.succeeded for sample in tables.samples)
+    ran = counted(len(tables.samples), "sample run")
+    if not failed:
+        return f"No sample failed: all {ran} succeeded, warm-ups included."
+    more = f" The first {MOST_FAILURES} are listed; all are in samples.tsv." if failed > MOST_FAILURES else ""
+    return (
+        f"{failed:,} of {ran} failed, warm-ups included. A failed sample costs its "
+        f"time and counts nothing. Logs are relative to the run's folder.{more}"
+    )
+
+
+def _agreement(records: Sequence[RunRecord], differing: Sequence[Disagreement]) -> str:
+    count = compared(records)
+    if differing:
+        return f"{len(differing):,} of {counted(count, 'output')} that several runs came to differ between them."
+    if not count:
+        return "No output was compared: no sample ran in more than one run with its output recorded."
+    return f"{counted(count, 'output')} came from more than one run each, and were the same in all of them."

@@ -1,13 +1,11 @@
-"""A size as a page: what is needed of each machine, their measured curves, one picture of all. Pure."""
+"""A size as a page: what is needed of each machine, and their measured curves. Pure."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from gpd.reports.figures import Curve, Drawing, Panel, Point, draw_curves, draw_panels
-from gpd.reports.findings import Notice
-from gpd.reports.page import Page, Section
-from gpd.reports.study_figures import Shown
+from gpd.reports.figures import Curve, CurvePoint, draw_curves
+from gpd.reports.page import Notice, Page, Section
+from gpd.reports.study_figures import ReportFigure
 from gpd.sizing.grids import need_grid, source_grid
-from gpd.sizing.machine import Range
 from gpd.sizing.nodes_needed import Need
 from gpd.sizing.sources import CoreHours
 from gpd.text.formats import number
@@ -19,7 +17,7 @@ def sizing_page(needs: Sequence[Need], sources: Sequence[CoreHours]) -> Page:
         title=need_grid(needs).caption,
         notices=tuple(Notice("warning", f"{one.machine.name}: {one.scaled}") for one in needs if one.scaled),
         sections=(
-            Section("What is needed", grids=(need_grid(needs),), figures=tuple(_figures(needs))),
+            Section("What is needed", grids=(need_grid(needs),), figures=(_figure(needs),)),
             *(Section(one.machine.name, lines=tuple(told(one))) for one in needs),
             Section("Beside what others published", grids=(source_grid(needs, sources),)),
         ),
@@ -38,41 +36,17 @@ def told(one: Need) -> Iterator[str]:
     yield from one.machine.notes
 
 
-def _figures(needs: Sequence[Need]) -> Iterator[Shown]:
-    yield Shown("One node, at each N that was measured. Bars: 95% intervals, where runs tell them.", _curves(needs))
-    yield Shown("One node of each; what a panel lacks is not known.", _picture(needs))
-
-
-def _curves(needs: Sequence[Need]) -> Drawing:
+def _figure(needs: Sequence[Need]) -> ReportFigure:
     curves = [Curve(one.machine.name, tuple(_points(one)), one.n) for one in needs]
-    words = "; ".join(
-        f"{curve.label}: " + ", ".join(f"{number(point.value)} at N = {point.n}" for point in curve.points)
-        for curve in curves
-    )
     title = f"Genomes a day of one node, {needs[0].asked.depth:g}x"
-    return draw_curves("measured", title, words, curves, "genomes a day")
+    return ReportFigure(
+        "One node, at each N that was measured. Bars: 95% intervals, where runs tell them.",
+        draw_curves("measured", title, curves, "genomes a day"),
+    )
 
 
-def _points(one: Need) -> Iterator[Point]:
+def _points(one: Need) -> Iterator[CurvePoint]:
     for measured in one.measured:
         daily = one.asked.daily(measured)
         interval = None if daily.low is None or daily.high is None else (daily.low, daily.high)
-        yield Point(measured.n, daily.mid, interval=interval)
-
-
-def _picture(needs: Sequence[Need]) -> Drawing:
-    of: dict[str, Callable[[Need], Range | None]] = {
-        "genomes a day": lambda one: one.genomes_per_day,
-        "genomes a kWh": lambda one: one.kwh and one.kwh.over(1.0),
-        "genomes a unit of money": lambda one: one.cost and one.cost.over(1.0),
-    }
-    panels = [
-        Panel(label, bars)
-        for label, figure in of.items()
-        if (bars := {o.machine.name: (r.low or r.mid, r.mid, r.worst) for o in needs if (r := figure(o)) is not None})
-    ]
-    words = "; ".join(
-        f"{panel.label}: " + ", ".join(f"{name} {number(value)}" for name, (_, value, _) in panel.bars.items())
-        for panel in panels
-    )
-    return draw_panels("machines", "Machines side by side", words, panels)
+        yield CurvePoint(measured.n, daily.mid, interval)

@@ -1,34 +1,37 @@
 """The figures of a report from the tables of a study: what is drawn, what it shows, why one is left out. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from gpd.pipelines import PIPELINES
 from gpd.published.curves import PublishedCurve
 from gpd.records.run_spec import CurveKey
-from gpd.reports.figures import MOST_BARS, Bar, Curve, Drawing, Point, Stack, draw_curves, draw_stacks, draw_timeline
-from gpd.reports.grids import (
-    SECONDS_PER_HOUR,
-    counted_in,
-    label,
-    name,
-    points_of,
-    rows,
-    step_means,
-    step_numbers,
+from gpd.reports.figures import (
+    MOST_BARS,
+    Bar,
+    Curve,
+    CurvePoint,
+    Drawing,
+    Stack,
+    draw_curves,
+    draw_stacks,
+    draw_timeline,
+    in_words,
 )
+from gpd.reports.grids import SECONDS_PER_HOUR, counted_in, label, name, points_of, rows, step_means, step_numbers
 from gpd.statistics.saturation import Saturation, find_saturation
 from gpd.tables.columns import ConfigurationRow, JobRow, StepRow
 from gpd.text.cpu_lists import parse_cpus
-from gpd.text.formats import TimeUnit, counted, number, unit_for
+from gpd.text.formats import TimeUnit, counted, unit_for
 
 PERCENT = 100
 SHARED = "all samples"
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A figure and what is said below it; `drawing` is None where the data does not support one, and then why."""
+class ReportFigure:
+    """A drawing and what is said below it; without a drawing, why the data does not support one."""
 
     note: str
     drawing: Drawing | None = None
@@ -55,7 +58,7 @@ def saturation_of(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> Sa
 # --------------------------------------------------------------------------------------------- curves
 
 
-def throughput_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> Shown:
+def throughput_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> ReportFigure:
     """Genomes a day against N, a curve a curve, saturation points ringed."""
     curves = [
         _curve(curve_key, points, "genomes_per_day", saturation=saturation_of(curve_key, points)) for curve_key in lines
@@ -63,48 +66,43 @@ def throughput_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence
     daily = PIPELINES[pipeline].daily
     what = daily.capitalize()
     if not any(len(curve.points) > 1 for curve in curves):
-        return Shown(f"No curve of {daily}: it takes more than one N, and this study has one alone.")
+        return ReportFigure(f"No curve of {daily}: it takes more than one N, and this study has one alone.")
     drawn = [curve for curve in curves if curve.points]
     rings = "A ring marks the saturation point. " if any(curve.saturation for curve in drawn) else ""
-    drawing = draw_curves(
-        f"{pipeline}-throughput", f"{what} against samples at once, {pipeline}", _told(drawn), drawn, what.lower()
+    title = f"{what} against samples at once, {pipeline}"
+    return ReportFigure(
+        f"{rings}{_about_errors(drawn)}", draw_curves(f"{pipeline}-throughput", title, drawn, what.lower())
     )
-    return Shown(f"{rings}{_about_errors(drawn)}", drawing)
 
 
-def utilisation_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> Shown:
+def utilisation_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> ReportFigure:
     """CPU utilisation in per cent against N, a curve a curve."""
     curves = [curve for curve_key in lines if (curve := _curve(curve_key, points, "cpu_utilisation", PERCENT)).points]
     if not curves:
-        return Shown("No figure of CPU utilisation: CPU seconds or makespans are missing.")
+        return ReportFigure("No figure of CPU utilisation: CPU seconds or makespans are missing.")
     if all(len(curve.points) == 1 for curve in curves):
-        return Shown(f"No curve of CPU utilisation, for there is one N alone. CPU utilisation: {_told(curves, '%')}.")
-    drawing = draw_curves(
-        f"{pipeline}-cpu-utilisation",
-        f"CPU utilisation against samples at once, {pipeline}",
-        _told(curves, "%"),
-        curves,
-        "CPU utilisation, %",
-    )
-    return Shown(
+        words = in_words(curves, unit="%")
+        return ReportFigure(f"No curve of CPU utilisation, for there is one N alone. CPU utilisation: {words}.")
+    title = f"CPU utilisation against samples at once, {pipeline}"
+    return ReportFigure(
         "The share of the cores' time that the tools computed; the rest they were idle, or waited for input, output "
         f"and the slowest job. {_about_errors(curves)}",
-        drawing,
+        draw_curves(f"{pipeline}-cpu-utilisation", title, curves, "CPU utilisation, %"),
     )
 
 
-def reference_figure(references: Sequence[PublishedCurve]) -> Shown | None:
+def reference_figure(references: Sequence[PublishedCurve]) -> ReportFigure | None:
     """The published curves in a panel of their own: their samples, tools and storage are not the study's."""
     known = [
-        Curve(sku.sku, tuple(Point(p.n, p.genomes_per_day) for p in sku.points if p.genomes_per_day is not None))
+        Curve(sku.sku, tuple(CurvePoint(p.n, p.genomes_per_day) for p in sku.points if p.genomes_per_day is not None))
         for sku in references
     ]
     if not (curves := [curve for curve in known if len(curve.points) > 1]):
         return None
     notes = [note for sku in references for point in sku.points for note in point.notes]
     title = "Published genomes a day against samples at once"
-    drawing = draw_curves("published", title, _told(curves), curves, "genomes a day", muted=True)
-    return Shown(
+    drawing = draw_curves("published", title, curves, "genomes a day", muted=True)
+    return ReportFigure(
         "For reference only: whole human genomes at about 53x on two-socket servers, other tools, other storage. Not "
         "to be read against the study's own curve. Recomputed from the printed hours a step; single runs, so no errors "
         f"are known.{' Does not follow from its rows: ' + '; '.join(notes) + '.' if notes else ''}",
@@ -123,7 +121,7 @@ def _curve(
     return Curve(
         label(curve_key),
         tuple(
-            Point(n, one.mean * scale, None if one.se is None else one.se * scale)
+            CurvePoint.of(n, one.mean * scale, None if one.se is None else one.se * scale)
             for n, one in estimates
             if one.mean is not None
         ),
@@ -132,7 +130,7 @@ def _curve(
 
 
 def _about_errors(curves: Iterable[Curve]) -> str:
-    known = [point.error is not None for curve in curves for point in curve.points]
+    known = [point.interval is not None for curve in curves for point in curve.points]
     if all(known):
         return "Bars: one standard error of the mean, to both sides."
     if any(known):
@@ -140,22 +138,14 @@ def _about_errors(curves: Iterable[Curve]) -> str:
     return "One repeat each: no errors are known."
 
 
-def _told(curves: Iterable[Curve], unit: str = "") -> str:
-    """Say in words what curves show, for those who can't see them."""
-    return "; ".join(
-        f"{curve.label}: " + ", ".join(f"{number(point.value)}{unit} at N = {point.n}" for point in curve.points)
-        for curve in curves
-    )
-
-
 # --------------------------------------------------------------------------------------------- stacks
 
 
-def step_figure(curve_key: CurveKey, steps: Sequence[StepRow], points: Sequence[ConfigurationRow]) -> Shown:
+def step_figure(curve_key: CurveKey, steps: Sequence[StepRow], points: Sequence[ConfigurationRow]) -> ReportFigure:
     """Summed step time a sample, stacked by step, a bar an N."""
     hours = step_means(curve_key, "summed_h", steps)
     if not hours:
-        return Shown("No figure of summed step times: no job of a step is known to have ended.")
+        return ReportFigure("No figure of summed step times: no job of a step is known to have ended.")
     counts = sorted({n for _, n in hours})
     seconds = {key: hour * SECONDS_PER_HOUR / key[1] for key, hour in hours.items()}
     unit = unit_for(max(sum(s for (_, n), s in seconds.items() if n == count) for count in counts))
@@ -163,20 +153,15 @@ def step_figure(curve_key: CurveKey, steps: Sequence[StepRow], points: Sequence[
     stacks = [
         Stack(str(n), {step: unit.of(seconds[step, n]) for step in numbers if (step, n) in seconds}) for n in counts
     ]
-    words = (
-        f"N = {stack.label}: " + ", ".join(f"{step} {number(part)}" for step, part in stack.parts.items())
-        for stack in stacks
-    )
     drawing = draw_stacks(
         f"{name(curve_key)}-steps",
         f"Summed step time of each step a sample, {curve_key.pipeline}, {label(curve_key)}",
-        f"{unit.name.capitalize()} a sample. {'; '.join(words)}",
         stacks,
-        f"busy {unit.name} a sample",
+        f"summed {unit.name} a sample",
         numbers,
     )
     failed = any(point.failed for point in rows(curve_key, points))
-    return Shown(
+    return ReportFigure(
         "Each step's summed step time over N, mean over repeats: bars that grow with N: samples slow each other down."
         f"{' Samples that failed did not go through all steps.' if failed else ''}",
         drawing,
@@ -186,11 +171,11 @@ def step_figure(curve_key: CurveKey, steps: Sequence[StepRow], points: Sequence[
 # ------------------------------------------------------------------------------------------- timeline
 
 
-def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow]) -> Shown:
+def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow]) -> ReportFigure:
     """Which job held which CPU in one run: the largest N's first repeat. Without allocations: in lanes by sample."""
     own = [job for job in rows(curve_key, counted_in(jobs)) if job.timed]
     if not own:
-        return Shown("No timeline: no job of a step was recorded.")
+        return ReportFigure("No timeline: no job of a step was recorded.")
     spec = min(own, key=lambda job: (-job.n, job.repeat)).run
     held = [job for job in own if job.run == spec]
     ended = [
@@ -199,7 +184,7 @@ def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow]) -> Shown:
         if job.start_s is not None and job.end_s is not None
     ]
     if not ended:
-        return Shown(
+        return ReportFigure(
             f"No timeline: no end of a job is known in run {spec}, or jobs ran on several hosts, whose clocks differ."
         )
     unit = unit_for(max(job.end_s for job in ended))
@@ -215,7 +200,7 @@ def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow]) -> Shown:
         (f"{unit.name} since the first job", "CPU" if allocated else ""),
         step_numbers(curve_key.pipeline),
     )
-    return Shown(" ".join(_about_timeline(held, ended, len(bars), allocated)), drawing)
+    return ReportFigure(" ".join(_about_timeline(held, ended, len(bars), allocated)), drawing)
 
 
 def _about_timeline(held: Sequence[JobRow], ended: Sequence[Span], bars: int, allocated: bool) -> Iterable[str]:
@@ -237,24 +222,26 @@ def _on_cpus(jobs: Iterable[Span], unit: TimeUnit) -> tuple[list[Bar], list[str]
     bars = [
         _bar(job, first, count, unit)
         for job, cpus in allocations
-        for first, count in stretches(sorted(lane_of[cpu] for cpu in cpus))
+        for first, count in neighbours(sorted(lane_of[cpu] for cpu in cpus))
     ]
     return bars, [str(cpu) for cpu in lane_of]
 
 
-def stretches(lanes: Sequence[int]) -> Iterable[tuple[int, int]]:
-    """Return where runs of consecutive numbers start, and how long they are."""
-    starts = [lane for at, lane in enumerate(lanes) if at == 0 or lanes[at - 1] != lane - 1]
-    for at, start in enumerate(starts):
-        after = lanes.index(starts[at + 1]) if at + 1 < len(starts) else len(lanes)
-        yield start, after - lanes.index(start)
+def neighbours(lanes: Sequence[int]) -> Iterable[tuple[int, int]]:
+    """Return where consecutive numbers start, and how many follow each other."""
+    for _, own in groupby(enumerate(lanes), key=lambda pair: pair[1] - pair[0]):
+        consecutive = [lane for _, lane in own]
+        yield consecutive[0], len(consecutive)
 
 
 def by_sample(jobs: Iterable[Span], unit: TimeUnit) -> tuple[list[Bar], list[str]]:
     """As many lanes for each sample as it had jobs at one time; what samples share comes last."""
     bars: list[Bar] = []
     lanes: list[str] = []
-    for sample, own in _owned(jobs).items():
+    owned: dict[str, list[Span]] = {}
+    for job in jobs:
+        owned.setdefault(SHARED if job.sample in (None, "cohort") else job.sample, []).append(job)
+    for sample, own in sorted(owned.items(), key=lambda item: (item[0] == SHARED, item[0])):
         free: list[float] = []  # when each lane of this sample is free again
         for job in sorted(own, key=lambda job: (job.start_s, job.end_s)):
             lane = next((at for at, end in enumerate(free) if end <= job.start_s), len(free))
@@ -262,14 +249,6 @@ def by_sample(jobs: Iterable[Span], unit: TimeUnit) -> tuple[list[Bar], list[str
             bars.append(_bar(job, len(lanes) + lane, 1, unit))
         lanes += [sample, *[""] * (len(free) - 1)]
     return bars, lanes
-
-
-def _owned(jobs: Iterable[Span]) -> Mapping[str, list[Span]]:
-    owned: dict[str, list[Span]] = {}
-    for job in jobs:
-        sample = SHARED if job.sample in (None, "cohort") else job.sample
-        owned.setdefault(sample, []).append(job)
-    return {sample: owned[sample] for sample in sorted(owned, key=lambda name: (name == SHARED, name))}
 
 
 def _bar(job: Span, lane: int, lanes: int, unit: TimeUnit) -> Bar:

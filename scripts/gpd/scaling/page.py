@@ -8,13 +8,11 @@ from gpd.files import write_text
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import told_binding
 from gpd.records.run_spec import ALONE, FULL, WHOLE
-from gpd.reports import report
-from gpd.reports.figures import Curve, Drawing, Point, draw_curves
-from gpd.reports.findings import Notice
+from gpd.reports.figures import Curve, CurvePoint, Drawing, draw_curves
 from gpd.reports.grids import row_dicts
 from gpd.reports.host_grid import busy_runs, host_grid, software_grid
-from gpd.reports.page import Page, Section, render
-from gpd.reports.study_figures import Shown
+from gpd.reports.page import HTML, Notice, Page, Section, render
+from gpd.reports.study_figures import ReportFigure
 from gpd.scaling.results import Results
 from gpd.statistics.amdahl import LEAST_THREAD_COUNTS
 from gpd.tables.rows import Row
@@ -55,9 +53,8 @@ class Profile:
 
 def find(results: Results, profiles: Sequence[Profile]) -> Page:
     """Say what the tables of a scaling study say."""
-    machines, about_machines = host_grid(results.records)
     points, fits = row_dicts(results.configurations), row_dicts(results.fits)
-    grids = tuple(grid for grid in (machines, software_grid(results.records)) if grid)
+    grids = tuple(grid for grid in (host_grid(results.records), software_grid(results.records)) if grid)
     return Page(
         title=f"Scaling of steps: {_title(results)}",
         notices=tuple(_notices(results)),
@@ -65,7 +62,7 @@ def find(results: Results, profiles: Sequence[Profile]) -> Page:
             *_steps(points, fits),
             Section("Profiles", lines=tuple(f"For {each.aim}: {_told(each)}." for each in profiles)),
             Section("Not finished", lines=results.unfinished or ("Every run that was begun has ended.",)),
-            Section("Machine and software", about_machines, grids=grids),
+            Section("Machine and software", grids=grids),
             Section("Method", lines=METHOD),
         ),
     )
@@ -77,7 +74,7 @@ def _told(profile: Profile) -> str:
 
 def write(page: Page, folder: Path) -> Path:
     """Write report.html; its path."""
-    path = folder / report.HTML
+    path = folder / HTML
     write_text(path, render(page))
     return path
 
@@ -184,32 +181,28 @@ def _statistic(point: Row, column: str) -> Entry:
     return Entry(*with_error(point[f"{column}_mean"], point[f"{column}_se"]))
 
 
-def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[Shown]:
+def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[ReportFigure]:
     if all(len(own) < 2 for _, own in curves):
-        yield Shown("No curve over threads: one number of threads was measured.")
+        yield ReportFigure("No curve over threads: one number of threads was measured.")
         return
     about = "Bars: one standard error of the mean, to both sides; a point without has one repeat."
     full = [(label, own) for label, own in curves if own[0]["occupancy"] == FULL]
     seconds = _drawing(f"{step}-seconds", f"Seconds of {step} against threads", "step_s", curves, "s")
-    yield Shown(f"{about} Half as long at each doubling would be efficiency 100%.", seconds)
+    yield ReportFigure(f"{about} Half as long at each doubling would be efficiency 100%.", seconds)
     if any(len(own) > 1 for _, own in full):
         title = f"Steps an hour of {step} against threads, node full"
         hourly = _drawing(f"{step}-hourly", title, "steps_per_hour", full, "steps an hour")
-        yield Shown(f"{about} The highest point: most samples a day of this step.", hourly)
+        yield ReportFigure(f"{about} The highest point: most samples a day of this step.", hourly)
 
 
 def _drawing(name: str, title: str, column: str, curves: Sequence[tuple[str, list[Row]]], unit: str) -> Drawing:
     drawn = [Curve(label, _points(own, column)) for label, own in curves if _points(own, column)]
-    told = "; ".join(
-        f"{curve.label}: " + ", ".join(f"{number(one.value)} with {counted(one.n, 'thread')}" for one in curve.points)
-        for curve in drawn
-    )
-    return draw_curves(name, title, told, drawn, unit, x_label=THREADS)
+    return draw_curves(name, title, drawn, unit, x_label=THREADS)
 
 
-def _points(own: Sequence[Row], column: str) -> tuple[Point, ...]:
+def _points(own: Sequence[Row], column: str) -> tuple[CurvePoint, ...]:
     return tuple(
-        Point(point["threads"], point[f"{column}_mean"], point[f"{column}_se"])
+        CurvePoint.of(point["threads"], point[f"{column}_mean"], point[f"{column}_se"])
         for point in own
         if point[f"{column}_mean"] is not None
     )

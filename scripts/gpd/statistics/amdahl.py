@@ -4,9 +4,8 @@ T(n) = T(1) x (s + (1 - s) / n), s the serial fraction (Amdahl, AFIPS 1967). Not
 more threads helped by more than their number, above 1 they did harm, and either says that this law is not the step's.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +28,6 @@ class Fit:
     serial: float | None = None
     serial_se: float | None = None
 
-    def at(self, threads: float) -> float | None:
-        """The seconds that the law gives so many threads."""
-        return None if self.t1_s is None or self.serial is None else law(threads, self.t1_s, self.serial)
-
-
-def law(threads: float, t1_s: float, serial: float) -> float:
-    """Seconds with so many threads."""
-    return t1_s * (serial + (1 - serial) / threads)
-
 
 def fit(times: Iterable[tuple[int, float]]) -> Fit:
     """Fit the law to (threads, seconds), one pair a repeat, by least squares of relative errors.
@@ -49,10 +39,10 @@ def fit(times: Iterable[tuple[int, float]]) -> Fit:
     thread_counts = len({threads for threads, _ in known})
     if thread_counts < 2:
         return Fit(thread_counts)
-    if thread_counts < LEAST_THREAD_COUNTS:
-        a, b = _through(known)
-        return Fit(thread_counts, a + b, None, a / (a + b), None)
     threads, seconds = (np.array(column, dtype=float) for column in zip(*known, strict=True))
+    if thread_counts < LEAST_THREAD_COUNTS:
+        b, a = map(float, np.polyfit(1 / threads, seconds, 1))
+        return Fit(thread_counts, a + b, None, a / (a + b), None)
     # noise grows with the time that is measured: each residual counts as a share of it
     (a, b), covariance = curve_fit(_line, threads, seconds, sigma=seconds, jac=_slopes)
     t1_s = float(a + b)
@@ -68,13 +58,3 @@ def _line(threads: Numbers, a: float, b: float) -> Numbers:
 def _slopes(threads: Numbers, a: float, b: float) -> Numbers:
     """What a and b change; differences would lose it where one of them is next to nothing."""
     return np.column_stack([np.ones_like(threads), 1 / threads])
-
-
-def _through(known: Sequence[tuple[int, float]]) -> tuple[float, float]:
-    """The line through two thread counts; of several repeats the mean counts."""
-    times: dict[int, list[float]] = {}
-    for threads, seconds in known:
-        times.setdefault(threads, []).append(seconds)
-    (low, at_low), (high, at_high) = ((threads, fmean(own)) for threads, own in times.items())
-    b = (at_low - at_high) / (1 / low - 1 / high)
-    return at_low - b / low, b

@@ -15,7 +15,7 @@ def relative(mean: float | None, se: float | None) -> float | None:
 
 
 @dataclass(frozen=True)
-class Seen:
+class RepeatStats:
     """What the repeats of a configuration came to: how many have ended, the mean figure and its standard error."""
 
     ended: int = 0
@@ -37,14 +37,14 @@ class Repeats:
     precision: float
     most: int
 
-    def wanted(self, seen: Seen) -> int:
+    def wanted(self, stats: RepeatStats) -> int:
         """How many repeats a configuration is to have, by those that have ended."""
         if self.number is not None:
             return self.number
-        if seen.ended < min(LEAST, self.most):
+        if stats.ended < min(LEAST, self.most):
             return min(LEAST, self.most)
-        over = seen.ended >= self.most or seen.within(self.precision)
-        return seen.ended if over else seen.ended + 1
+        over = stats.ended >= self.most or stats.within(self.precision)
+        return stats.ended if over else stats.ended + 1
 
     @property
     def limit(self) -> int:

@@ -3,7 +3,7 @@
 Rows are of the types in columns.py; pandas and pyarrow have them only to write them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -60,7 +60,7 @@ class Tables:
 
     def frame(self, table: str) -> pd.DataFrame:
         """A table as it is written."""
-        return _frame(getattr(self, table), columns.TABLES[table])
+        return frame_of(map(_flat, getattr(self, table)), columns.TABLES[table])
 
 
 # ---- collect -----------------------------------------------------------------------------------------
@@ -75,35 +75,35 @@ def collect(study: Path) -> Tables:
     if any(run.spec.step for run in runs):
         raise CollectError(f"{study}: its runs are single steps: gpd scaling run writes their tables and report")
     of_runs = list(_rows(runs))
-    run_rows = [of_run.run for of_run in of_runs]
+    record = study / node.FILE
     return Tables(
         jobs=[job for of_run in of_runs for job in of_run.jobs],
         samples=[sample for of_run in of_runs for sample in of_run.samples],
         steps=[step for of_run in of_runs for step in of_run.steps],
-        runs=run_rows,
-        configurations=rows.points(run_rows),
+        runs=[of_run.run for of_run in of_runs],
+        configurations=rows.points(of_run.run for of_run in of_runs),
         unfinished=unfinished,
         records=tuple(run.record for run in runs),
-        node=_node(study),
+        node=node.read_node(record) if record.exists() else None,
         plan=read_study_record(study),
     )
 
 
 def read_runs(study: Path) -> tuple[list[Run], tuple[str, ...]]:
     """The runs of a study that ended, with their ledgers, and the names of those that did not. Raises CollectError."""
-    finished, unfinished = _runs(study)
-    return [_read_run(folder, record) for folder, record in finished], unfinished
-
-
-def _node(study: Path) -> NodeRecord | None:
-    path = study / node.FILE
-    return node.read_node(path) if path.exists() else None
+    if not study.is_dir():
+        raise CollectError(f"{study}: no such folder; name the folder of a study")
+    finished = [(path.parent, read_run(path)) for path in study.glob("*/run.json")]
+    ended = {folder for folder, _ in finished}
+    unfinished = [read_spec(path) for path in spec_paths(study) if path.parent not in ended]
+    finished.sort(key=lambda found: _order(found[1].spec))
+    names = tuple(spec.name for spec in sorted(unfinished, key=_order))
+    return [_read_run(folder, record) for folder, record in finished], names
 
 
 def failures(study: Path) -> list[SampleRow]:
     """The rows of the samples that failed in any run of a study, without the tables. Raises CollectError, too."""
-    runs = [_read_run(folder, record) for folder, record in _runs(study)[0]]
-    return [sample for of_run in _rows(runs) for sample in of_run.samples if not sample.succeeded]
+    return [sample for of_run in _rows(read_runs(study)[0]) for sample in of_run.samples if not sample.succeeded]
 
 
 def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
@@ -120,17 +120,6 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     for run, of_run in judged:
         why = faults.faults(run, of_run, evidence[run.spec.pipeline])
         yield rows.rows_of_run(run, of_run, why, counted=run.spec.name in counted)
-
-
-def _runs(study: Path) -> tuple[list[tuple[Path, RunRecord]], tuple[str, ...]]:
-    """The runs with a run.json, as (folder, record), and the names of those without; in the order of the grid."""
-    if not study.is_dir():
-        raise CollectError(f"{study}: no such folder; name the folder of a study")
-    finished = [(path.parent, read_run(path)) for path in study.glob("*/run.json")]
-    ended = {folder for folder, _ in finished}
-    unfinished = [read_spec(path) for path in spec_paths(study) if path.parent not in ended]
-    finished.sort(key=lambda found: _order(found[1].spec))
-    return finished, tuple(spec.name for spec in sorted(unfinished, key=_order))
 
 
 def _order(spec: RunSpec) -> tuple[str, str, str, int, int, int, str]:
@@ -175,14 +164,6 @@ def write(tables: Tables, folder: Path) -> None:
         write_frame(tables.frame(table), spelled, folder / table)
 
 
-def _frame(made: Sequence[Struct], spelled: Sequence[columns.Column]) -> pd.DataFrame:
-    flat = [_flat(row) for row in made]
-    values = zip(*flat, strict=True) if flat else [()] * len(spelled)
-    return pd.DataFrame(
-        {column.name: pd.array(list(own), dtype=column.type) for column, own in zip(spelled, values, strict=True)}
-    )
-
-
 def _flat(row: Struct) -> list[Any]:
     """The values of a row, in the order of its columns."""
     found: list[Any] = []
@@ -192,21 +173,16 @@ def _flat(row: Struct) -> list[Any]:
     return found
 
 
-def frame_of(made: Sequence[rows.Row], spelled: Sequence[columns.Column]) -> pd.DataFrame:
-    """A table of a scaling study."""
-    return pd.DataFrame(
-        {column.name: pd.array([row[column.name] for row in made], dtype=column.type) for column in spelled}
-    )
+def frame_of(made: Iterable[rows.Row | list[Any]], spelled: Sequence[columns.Column]) -> pd.DataFrame:
+    """A table of rows, with the types of its columns."""
+    types = {column.name: column.type for column in spelled}
+    return pd.DataFrame(list(made), columns=list(types), dtype=object).astype(types)
 
 
 def write_frame(frame: pd.DataFrame, spelled: Sequence[columns.Column], path: Path) -> None:
     """Write a table as TSV and Parquet, `path` without the ending."""
-    replace(path.with_name(f"{path.name}.tsv"), partial(_write_tsv, frame))
+    replace(path.with_name(f"{path.name}.tsv"), partial(frame.to_csv, **TSV))
     replace(path.with_name(f"{path.name}.parquet"), partial(_write_parquet, frame, spelled))
-
-
-def _write_tsv(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_csv(path, **TSV)
 
 
 def to_tsv(frame: pd.DataFrame) -> bytes:

@@ -15,6 +15,8 @@ from gpd.statistics.estimates import Estimate
 from gpd.statistics.saturation import Observation
 
 TEXT, COUNT, NUMBER, TRUTH = "string", "Int64", "Float64", "boolean"
+Real = float | None
+Text = str | None
 DTYPES = {str: TEXT, int: COUNT, float: NUMBER, bool: TRUTH}
 
 
@@ -39,21 +41,20 @@ StudyName = Annotated[str, means("The study.")]
 PipelineName = Annotated[str, means("germline or tuxedo.")]
 ModeName = Annotated[
     str,
-    means(
-        "shared: one workflow for all samples; independent: one a sample, side by side; cluster: one whose jobs "
-        "Slurm places on nodes."
-    ),
+    means("shared: one workflow for all samples; independent: one a sample; cluster: Slurm places its jobs on nodes."),
 ]
 BindingName = Annotated[
     str,
-    means(
-        "How jobs got their CPUs: none, compact or scatter, and where the study sets them boundary and memory policy "
-        "(compact-numa-local)."
-    ),
+    means("How jobs got their CPUs: none, compact or scatter, then boundary and memory policy (compact-numa-local)."),
 ]
+FAULT = means(
+    "data: it fails wherever it is drawn, alone too; data_of_cohort: another of its cohort does; load: it does not; "
+    "empty: it succeeded, or is not told apart."
+)
+NODE_EFFICIENCY = means("Mode cluster: genomes a day / (nodes x the best of one node, at any N); empty elsewhere.")
 NodeCount = Annotated[int, means("Nodes that its jobs were placed on; 1 but for mode cluster.", "nodes")]
 SamplesAtOnce = Annotated[int, means("Samples at once.", "samples")]
-SkuName = Annotated[str | None, means("The processor's short name.")]
+SkuName = Annotated[Text, means("The processor's short name.")]
 FailedForData = Annotated[int, means("Of these, those that failed for bad data.", "samples")]
 
 
@@ -70,7 +71,7 @@ class OfRun(Struct, frozen=True, kw_only=True):
     repeat: Annotated[int, means("Which repeat, from 1; 0: a warm-up, or a sample alone to be looked at.")]
     warm_up: Annotated[bool, means("Whether it only warmed the machine up; such a run is in no statistics.")]
     counted: Annotated[
-        bool, means("Whether it is in statistics: no warm-up, no sample alone to be looked at, not drawn anew.")
+        bool, means("Whether it is in statistics: no warm-up, no sample looked at alone, not drawn anew.")
     ]
 
     @property
@@ -81,49 +82,38 @@ class OfRun(Struct, frozen=True, kw_only=True):
 class JobRow(OfRun, frozen=True, kw_only=True):
     """An attempt at a job."""
 
-    sample: Annotated[
-        str | None, means("The sample; cohort: all samples of the run; empty: work that no sample needs alone.")
-    ]
+    sample: Annotated[Text, means("The sample; cohort: all samples of the run; empty: no sample's own work.")]
     rule: Annotated[str, means("The rule of the workflow.")]
     step: Annotated[str, means("The pipeline's step, or reference, qc and such, which are outside every timing.")]
-    unit: Annotated[str | None, means("The sequencing unit (lane), where the job has one.")]
-    shard: Annotated[str | None, means("Which part of a step that was split, where it was.")]
+    unit: Annotated[Text, means("The sequencing unit (lane), where the job has one.")]
+    shard: Annotated[Text, means("Which shard of a scattered step; empty: it was not scattered.")]
     attempt: Annotated[int | None, means("Which attempt at the job, from 1.")]
     threads: Annotated[int, means("Threads that the rule asked for.", "threads")]
-    cpus: Annotated[str | None, means("CPUs that were allocated; empty: none.")]
-    node: Annotated[str | None, means("The node that it ran on; empty: not known.")]
-    slurm_job_id: Annotated[str | None, means("The Slurm job that it was part of; empty: none.")]
-    start: Annotated[str | None, means("When the job began, after its wait.", "UTC")]
-    end: Annotated[str | None, means("When its last process ended; empty: nobody saw it.", "UTC")]
+    cpus: Annotated[Text, means("CPUs that were allocated; empty: none.")]
+    node: Annotated[Text, means("The node that it ran on; empty: not known.")]
+    slurm_job_id: Annotated[Text, means("The Slurm job that it was part of; empty: none.")]
+    start: Annotated[Text, means("When the job began, after its wait.", "UTC")]
+    end: Annotated[Text, means("When its last process ended; empty: nobody saw it.", "UTC")]
     start_s: Annotated[
-        float | None,
-        means("Start, since the first job of a step began in the run; empty too where jobs ran on several hosts.", "s"),
+        Real, means("Start, since the run's first job of a step; empty: not known, or several hosts.", "s")
     ]
-    end_s: Annotated[float | None, means("End, likewise.", "s")]
-    wait_s: Annotated[float | None, means("Time waited for CPUs.", "s")]
-    wall_s: Annotated[float | None, means("Wall time.", "s")]
-    cpu_s: Annotated[float | None, means("CPU time of all its processes.", "s")]
-    peak_rss_mib: Annotated[float | None, means("Peak resident memory of all its processes together.", "MiB")]
-    read_mib: Annotated[float | None, means("Read from storage.", "MiB")]
-    write_mib: Annotated[float | None, means("Written towards storage.", "MiB")]
-    shared_inputs_mib: Annotated[
-        float | None, means("Size of its inputs on network file systems; empty: not known.", "MiB")
-    ]
-    shared_outputs_mib: Annotated[
-        float | None, means("Size of its outputs on network file systems; empty: not known.", "MiB")
-    ]
+    end_s: Annotated[Real, means("End, likewise.", "s")]
+    wait_s: Annotated[Real, means("Time waited for CPUs.", "s")]
+    wall_s: Annotated[Real, means("Wall time.", "s")]
+    cpu_s: Annotated[Real, means("CPU time of all its processes.", "s")]
+    peak_rss_mib: Annotated[Real, means("Peak resident memory of all its processes together.", "MiB")]
+    read_mib: Annotated[Real, means("Read from storage.", "MiB")]
+    write_mib: Annotated[Real, means("Written towards storage.", "MiB")]
+    shared_inputs_mib: Annotated[Real, means("Size of its inputs on network file systems; empty: not known.", "MiB")]
+    shared_outputs_mib: Annotated[Real, means("Size of its outputs on network file systems; empty: not known.", "MiB")]
     exit_code: Annotated[int | None, means("Exit code; empty: nobody saw one.")]
-    cause: Annotated[str | None, means("Why it failed, as the ledger says it; empty: it did not.")]
-    message: Annotated[str | None, means("What the tool, or the launcher, said about the failure.")]
-    binding_ok: Annotated[
-        bool | None, means("Whether it kept to its CPUs; empty: it had no allocation, or nothing was seen.")
-    ]
-    memory_applied: Annotated[str | None, means("The memory policy that it really had; empty: not known.")]
-    contended: Annotated[
-        bool | None, means("Whether processes that are no job of ours kept its CPUs busy; empty: not known.")
-    ]
-    foreign_cpu_s: Annotated[float | None, means("CPU time that these processes took on its CPUs.", "s")]
-    steal_s: Annotated[float | None, means("CPU time that the hypervisor gave to others on its CPUs.", "s")]
+    cause: Annotated[Text, means("Why it failed, as the ledger says it; empty: it did not.")]
+    message: Annotated[Text, means("What the tool, or the launcher, said about the failure.")]
+    binding_ok: Annotated[bool | None, means("Whether it kept to its CPUs; empty: no allocation, or nothing was seen.")]
+    memory_applied: Annotated[Text, means("The memory policy that it really had; empty: not known.")]
+    contended: Annotated[bool | None, means("Whether other processes kept its CPUs busy; empty: not known.")]
+    foreign_cpu_s: Annotated[Real, means("CPU time that other processes took on its CPUs.", "s")]
+    steal_s: Annotated[Real, means("CPU time that the hypervisor gave to others on its CPUs.", "s")]
     timed: Annotated[bool, means("Whether it belongs to one of the pipeline's named steps.")]
     log: Annotated[str, means("Log of the job, relative to the run's folder.")]
 
@@ -132,35 +122,21 @@ class SampleRow(OfRun, frozen=True, kw_only=True):
     """A sample of a run."""
 
     sample: Annotated[str, means("The sample.")]
-    input_digest: Annotated[str | None, means("Digest of the sample's reads.")]
-    gigabases: Annotated[float | None, means("Bases sequenced.", "Gb")]
-    mapped: Annotated[float | None, means("Share of its reads that mapped; empty: not known.")]
-    mismatches: Annotated[
-        float | None, means("Share of its aligned bases that differ from the reference; empty: not known.")
-    ]
+    input_digest: Annotated[Text, means("Digest of the sample's reads.")]
+    gigabases: Annotated[Real, means("Bases sequenced.", "Gb")]
+    mapped: Annotated[Real, means("Share of its reads that mapped; empty: not known.")]
+    mismatches: Annotated[Real, means("Share of its aligned bases that differ from the reference; empty: not known.")]
     succeeded: Annotated[bool, means("Whether it went through every step, and so did what it shares with its cohort.")]
-    failed_step: Annotated[
-        str | None, means("The step that failed, or was never reached; empty: none, or no job ran at all.")
-    ]
-    cause: Annotated[str | None, means("Why: the ledger's cause, no_job_ran, or not_finished; empty: it succeeded.")]
-    fault: Annotated[
-        str | None,
-        means(
-            "data: it fails wherever it is drawn, alone too; data_of_cohort: another of its cohort does; load: it does "
-            "not; empty: it succeeded, or is not told apart."
-        ),
-    ]
-    message: Annotated[str | None, means("What the tool, or the launcher, said about the failure.")]
-    log: Annotated[str | None, means("Log of the job, relative to the run's folder.")]
-    start_s: Annotated[
-        float | None, means("Start of its own first job, since the first job of a step began in the run.", "s")
-    ]
-    end_s: Annotated[
-        float | None, means("End of its own last job, since the first job of a step began in the run.", "s")
-    ]
-    summed_s: Annotated[float | None, means("Sum of its own jobs' wall times, failed attempts included.", "s")]
-    cpu_s: Annotated[float | None, means("CPU time of its own jobs, failed attempts included.", "s")]
-    peak_rss_mib: Annotated[float | None, means("The largest peak memory of its own jobs.", "MiB")]
+    failed_step: Annotated[Text, means("The step that failed, or was never reached; empty: none, or no job ran.")]
+    cause: Annotated[Text, means("Why: the ledger's cause, no_job_ran, or not_finished; empty: it succeeded.")]
+    fault: Annotated[Text, FAULT]
+    message: Annotated[Text, means("What the tool, or the launcher, said about the failure.")]
+    log: Annotated[Text, means("Log of the job, relative to the run's folder.")]
+    start_s: Annotated[Real, means("Start of its own first job, since the run's first job of a step.", "s")]
+    end_s: Annotated[Real, means("End of its own last job, since the run's first job of a step.", "s")]
+    summed_s: Annotated[Real, means("Sum of its own jobs' wall times, failed attempts included.", "s")]
+    cpu_s: Annotated[Real, means("CPU time of its own jobs, failed attempts included.", "s")]
+    peak_rss_mib: Annotated[Real, means("The largest peak memory of its own jobs.", "MiB")]
 
 
 class StepRow(OfRun, frozen=True, kw_only=True):
@@ -169,12 +145,10 @@ class StepRow(OfRun, frozen=True, kw_only=True):
     step: Annotated[str, means("The pipeline's step.")]
     jobs: Annotated[int, means("Jobs of the step; attempts at one job count once.", "jobs")]
     failed_jobs: Annotated[int, means("Jobs whose last attempt failed.", "jobs")]
-    elapsed_h: Annotated[
-        float | None, means("From its first job's start to its last job's end, over all samples.", "h")
-    ]
-    summed_h: Annotated[float | None, means("Sum of its jobs' wall times, failed attempts included.", "h")]
-    cpu_s: Annotated[float | None, means("CPU time, failed attempts included.", "s")]
-    peak_rss_mib: Annotated[float | None, means("The largest peak memory of its jobs.", "MiB")]
+    elapsed_h: Annotated[Real, means("From its first job's start to its last job's end, over all samples.", "h")]
+    summed_h: Annotated[Real, means("Sum of its jobs' wall times, failed attempts included.", "h")]
+    cpu_s: Annotated[Real, means("CPU time, failed attempts included.", "s")]
+    peak_rss_mib: Annotated[Real, means("The largest peak memory of its jobs.", "MiB")]
 
 
 CLOCKS = {"elapsed_h": "Elapsed step time", "summed_h": "Summed step time"}  # of a step, by column
@@ -197,7 +171,7 @@ DISK_A_SAMPLE = means(
 class RunRow(OfRun, frozen=True, kw_only=True):
     """A run that ended."""
 
-    host: Annotated[str | None, means("The node's name; in mode cluster those of all.")]
+    host: Annotated[Text, means("The node's name; in mode cluster those of all.")]
     sku: SkuName
     cores: Annotated[int, means("Cores that the run was given.", "cores")]
     cache: Annotated[str, means("State of the page cache at the start: as_is, warm or cold.")]
@@ -205,57 +179,47 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     succeeded: Annotated[int, means("Samples that succeeded.", "samples")]
     failed: Annotated[int, means("Samples that failed.", "samples")]
     failed_data: FailedForData
-    failures: Annotated[str | None, means("Each failed sample with its step and cause.")]
-    makespan_s: Annotated[float | None, MAKESPAN]
-    wall_s: Annotated[float | None, means("By a clock outside of the workflow, its start and end included.", "s")]
-    genomes_per_day: Annotated[float | None, GENOMES]
-    gigabases: Annotated[float | None, means("Bases of the samples that succeeded.", "Gb")]
-    input_mib: Annotated[
-        float | None, means("Size of all samples' read files; empty: that of one is not known.", "MiB")
-    ]
-    genome_mb: Annotated[float | None, means("Length of the reference, million bases.", "Mb")]
-    gigabases_per_day: Annotated[float | None, GIGABASES]
-    human_30x_per_day: Annotated[float | None, HUMAN]
-    cpu_utilisation: Annotated[float | None, CPU_UTILISATION]
-    cpu_s: Annotated[float | None, means("CPU time of the tools in the named steps, failed attempts included.", "s")]
-    os_cpu_s: Annotated[
-        float | None, means("CPU time as the operating system counted it, the workflow manager included.", "s")
-    ]
-    ledger_cpu_s: Annotated[float | None, means("CPU time of every job in the ledger, reference and QC included.", "s")]
-    cpu_s_per_gigabase: Annotated[float | None, CPU_A_GIGABASE]
+    failures: Annotated[Text, means("Each failed sample with its step and cause.")]
+    makespan_s: Annotated[Real, MAKESPAN]
+    wall_s: Annotated[Real, means("By a clock outside of the workflow, its start and end included.", "s")]
+    genomes_per_day: Annotated[Real, GENOMES]
+    gigabases: Annotated[Real, means("Bases of the samples that succeeded.", "Gb")]
+    input_mib: Annotated[Real, means("Size of all samples' read files; empty: that of one is not known.", "MiB")]
+    genome_mb: Annotated[Real, means("Length of the reference, million bases.", "Mb")]
+    gigabases_per_day: Annotated[Real, GIGABASES]
+    human_30x_per_day: Annotated[Real, HUMAN]
+    cpu_utilisation: Annotated[Real, CPU_UTILISATION]
+    cpu_s: Annotated[Real, means("CPU time of the tools in the named steps, failed attempts included.", "s")]
+    os_cpu_s: Annotated[Real, means("CPU time as the operating system counted it, the workflow manager included.", "s")]
+    ledger_cpu_s: Annotated[Real, means("CPU time of every job in the ledger, reference and QC included.", "s")]
+    cpu_s_per_gigabase: Annotated[Real, CPU_A_GIGABASE]
     peak_memory_mib: Annotated[
-        float | None, means("Largest sum of peak memory over jobs that ran at once: an upper bound.", "MiB")
+        Real, means("Largest sum of peak memory of jobs that ran at once: an upper bound.", "MiB")
     ]
-    peak_disk_mib: Annotated[float | None, means("Largest size of the run's folder that was seen.", "MiB")]
-    kept_disk_mib: Annotated[
-        float | None, means("Size of the results when the run had ended, without what runs share.", "MiB")
-    ]
-    disk_per_sample_mib: Annotated[float | None, DISK_A_SAMPLE]
-    disk_per_input: Annotated[float | None, means("peak_disk_mib / the size of the samples' read files.")]
-    waited_for_disk: Annotated[
-        int, means("Samples that were begun later, for the disk had no room for all at once.", "samples")
-    ]
-    read_mib: Annotated[float | None, means("Read from storage by the named steps.", "MiB")]
-    write_mib: Annotated[float | None, means("Written towards storage by the named steps.", "MiB")]
-    shared_inputs_mib: Annotated[
-        float | None, means("Inputs of the named steps on network file systems, once for each job.", "MiB")
-    ]
+    peak_disk_mib: Annotated[Real, means("Largest size of the run's folder that was seen.", "MiB")]
+    kept_disk_mib: Annotated[Real, means("Size of the results when the run had ended, without what runs share.", "MiB")]
+    disk_per_sample_mib: Annotated[Real, DISK_A_SAMPLE]
+    disk_per_input: Annotated[Real, means("peak_disk_mib / the size of the samples' read files.")]
+    waited_for_disk: Annotated[int, means("Samples begun later, for the disk had no room for all at once.", "samples")]
+    read_mib: Annotated[Real, means("Read from storage by the named steps.", "MiB")]
+    write_mib: Annotated[Real, means("Written towards storage by the named steps.", "MiB")]
+    shared_inputs_mib: Annotated[Real, means("Inputs of the named steps on network file systems, once a job.", "MiB")]
     shared_outputs_mib: Annotated[
+<<<<<<< HEAD
         float | None, means("Outputs of the named steps on network file systems, shards included.", "MiB")
+=======
+        Real, means("Outputs of the named steps on network file systems, shards included.", "MiB")
+>>>>>>> df1307b (Reports are pages of sections as any other page: one template, one type; sums and means of rows by name)
     ]
-    wait_s: Annotated[float | None, means("Time that jobs of the named steps waited for CPUs.", "s")]
+    wait_s: Annotated[Real, means("Time that jobs of the named steps waited for CPUs.", "s")]
     binding_ok: Annotated[bool | None, means("Whether all jobs kept to their CPUs; empty: none had an allocation.")]
     split_jobs: Annotated[
-        int | None, means("Attempts whose CPUs crossed a boundary needlessly; empty: none had an allocation.", "jobs")
+        int | None, means("Attempts whose CPUs crossed a boundary needlessly; empty: no allocation.", "jobs")
     ]
-    memory_applied: Annotated[
-        str | None, means("The memory policies that jobs on allocated CPUs really had; empty: not known.")
-    ]
-    contended_jobs: Annotated[
-        int | None, means("Attempts on whose CPUs processes were at work that are no job of ours.", "jobs")
-    ]
-    foreign_cpu_s: Annotated[float | None, means("CPU time that such processes took on allocated CPUs.", "s")]
-    steal_s: Annotated[float | None, means("CPU time that the hypervisor gave to others on allocated CPUs.", "s")]
+    memory_applied: Annotated[Text, means("Memory policies that jobs on allocated CPUs really had; empty: not known.")]
+    contended_jobs: Annotated[int | None, means("Attempts on whose CPUs other processes were at work.", "jobs")]
+    foreign_cpu_s: Annotated[Real, means("CPU time that other processes took on allocated CPUs.", "s")]
+    steal_s: Annotated[Real, means("CPU time that the hypervisor gave to others on allocated CPUs.", "s")]
 
 
 class ConfigurationRow(Struct, frozen=True, kw_only=True):
@@ -278,13 +242,7 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     cpu_utilisation: Annotated[Estimate, CPU_UTILISATION]
     cpu_s_per_gigabase: Annotated[Estimate, CPU_A_GIGABASE]
     disk_per_sample_mib: Annotated[Estimate, DISK_A_SAMPLE]
-    node_efficiency: Annotated[
-        float | None,
-        means(
-            "Mode cluster: genomes a day / (nodes x the most that one node gave in this study, at any N); empty "
-            "elsewhere."
-        ),
-    ]
+    node_efficiency: Annotated[Real, NODE_EFFICIENCY]
 
     @property
     def curve_key(self) -> CurveKey:
@@ -353,21 +311,19 @@ def _column(table: str, name: str) -> Column:
 POINT_OF_SCALING = (
     _column("jobs", "pipeline"),
     _column("steps", "step"),
+<<<<<<< HEAD
     Column("scatter", TEXT, "", "How many shards the step scatters into: none, auto or a number."),
+=======
+    Column("scatter", TEXT, "", "Into how many shards the step is scattered: none, auto or a number."),
+>>>>>>> df1307b (Reports are pages of sections as any other page: one template, one type; sums and means of rows by name)
     _column("jobs", "binding"),
-    Column("occupancy", TEXT, "", "alone: nothing else runs; full: the node is full of copies of it, side by side."),
+    Column("occupancy", TEXT, "", "alone: nothing else runs; full: copies of it side by side load the node fully."),
     Column("threads", COUNT, "threads", "Threads of the step's jobs."),
 )
 COPIES = Column("copies", COUNT, "", "Copies of the step side by side.")
-STEP_S = Column(
-    "step_s", NUMBER, "s", "Wall time of the step's jobs, one after the other; of several copies the mean over them."
-)
-MAKESPAN_OF_COPIES = Column(
-    "makespan_s", NUMBER, "s", "From the first start of a job to the last end, over all copies."
-)
-STEPS_PER_HOUR = Column(
-    "steps_per_hour", NUMBER, "1/h", "3600 x copies / makespan: what the node gives at so many threads."
-)
+STEP_S = Column("step_s", NUMBER, "s", "Wall time of the step's jobs, one after the other; mean over copies.")
+MAKESPAN_OF_COPIES = Column("makespan_s", NUMBER, "s", "First start of a job to the last end, over all copies.")
+STEPS_PER_HOUR = Column("steps_per_hour", NUMBER, "1/h", "3600 x copies / makespan: what the node gives.")
 CPU_OF_STEP = Column("cpu_s", NUMBER, "s", "CPU time of the step's jobs; of several copies the mean over them.")
 
 SCALING_RUNS = (
@@ -382,16 +338,10 @@ SCALING_RUNS = (
     STEPS_PER_HOUR,
     CPU_OF_STEP,
     Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of a job of the step."),
-    Column("peak_memory_mib", NUMBER, "MiB", "Largest sum of peak memory over jobs that ran at once: an upper bound."),
+    _column("runs", "peak_memory_mib"),
     Column("wait_s", NUMBER, "s", "Time that its jobs waited for CPUs."),
-    Column("binding_ok", TRUTH, "", "Whether all jobs kept to their CPUs; empty: none had an allocation."),
-    Column(
-        "split_jobs", COUNT, "jobs", "Attempts whose CPUs crossed a boundary needlessly; empty: none had an allocation."
-    ),
-    Column("memory_applied", TEXT, "", "The memory policies that jobs on allocated CPUs really had; empty: not known."),
-    Column("contended_jobs", COUNT, "jobs", "Attempts on whose CPUs processes were at work that are no job of ours."),
-    Column("foreign_cpu_s", NUMBER, "s", "CPU time that such processes took on allocated CPUs."),
-    Column("steal_s", NUMBER, "s", "CPU time that the hypervisor gave to others on allocated CPUs."),
+    *(_column("runs", name) for name in ("binding_ok", "split_jobs", "memory_applied", "contended_jobs")),
+    *(_column("runs", name) for name in ("foreign_cpu_s", "steal_s")),
 )
 REPEATED_OF_SCALING = (STEP_S, MAKESPAN_OF_COPIES, STEPS_PER_HOUR, CPU_OF_STEP)
 SCALING_POINTS = (
@@ -408,12 +358,7 @@ SCALING_POINTS = (
 )
 SCALING_FITS = (
     *POINT_OF_SCALING[:-1],
-    Column(
-        "thread_counts",
-        COUNT,
-        "",
-        "Thread counts that were measured; with two the law is met exactly, and has no errors.",
-    ),
+    Column("thread_counts", COUNT, "", "Thread counts that were measured; two meet the law exactly, without errors."),
     Column("t1_s", NUMBER, "s", "Time of one thread by Amdahl's law, fitted to step_s of all repeats."),
     Column("t1_se", NUMBER, "s", "Its standard error; empty: fewer than three thread counts."),
     Column("serial_fraction", NUMBER, "", "The part of one thread's time that no further thread shortens."),

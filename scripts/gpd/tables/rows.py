@@ -4,21 +4,20 @@ Here is every figure of a study computed. A sum leaves out what is not known: no
 together with its launcher.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
 from itertools import groupby
 from math import fsum
-from typing import Any
+from typing import Any, get_type_hints
 
 from msgspec import structs
 
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, HUMAN_30X_GIGABASES
-from gpd.records.host import Host
 from gpd.records.ledger import Attempt, last_attempts, one_clock
 from gpd.records.run_spec import CLUSTER
-from gpd.statistics.estimates import estimate
+from gpd.statistics.estimates import Estimate, estimate
 from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA
 
@@ -29,7 +28,13 @@ Job = tuple[Process, Attempt]
 SECONDS_PER_DAY = 24 * 3600
 SECONDS_PER_HOUR = 3600
 BASES_PER_GIGABASE = 1e9
+COPIED = {field.name for field in fields(Attempt)} & set(JobRow.__struct_fields__) - {"run", "start", "end", "log"}
 KEYS = [name for name in OfRun.__struct_fields__ if name not in ("run", "counted")]
+SUMMED = (  # of a run: sums over its timed attempts
+    *("cpu_s", "read_mib", "write_mib", "shared_inputs_mib", "shared_outputs_mib", "wait_s", "foreign_cpu_s"),
+    "steal_s",
+)
+AVERAGED = [name for name, kind in get_type_hints(ConfigurationRow).items() if kind is Estimate]
 POINT = ("study", "pipeline", "mode", "binding", "nodes", "n", "sku")  # what repeats that are pooled share
 
 
@@ -70,37 +75,14 @@ def _job(key: Key, process: Process, attempt: Attempt, zero: datetime | None, ti
     return JobRow(
         **key,
         sample=owner(attempt) if timed else attempt.owner,
-        rule=attempt.rule,
-        step=attempt.step,
         unit=attempt.wildcards.get("unit"),
-        shard=attempt.shard,
-        attempt=attempt.attempt,
-        threads=attempt.threads,
-        cpus=attempt.cpus,
-        node=attempt.node,
-        slurm_job_id=attempt.slurm_job_id,
         start=_utc(attempt.start),
         end=_utc(attempt.end),
         start_s=_since(zero, attempt.start),
         end_s=_since(zero, attempt.end),
-        wait_s=attempt.wait_s,
-        wall_s=attempt.wall_s,
-        cpu_s=attempt.cpu_s,
-        peak_rss_mib=attempt.peak_rss_mib,
-        read_mib=attempt.read_mib,
-        write_mib=attempt.write_mib,
-        shared_inputs_mib=attempt.shared_inputs_mib,
-        shared_outputs_mib=attempt.shared_outputs_mib,
-        exit_code=attempt.exit_code,
-        cause=attempt.cause,
-        message=attempt.message,
-        binding_ok=attempt.binding_ok,
-        memory_applied=attempt.memory_applied,
-        contended=attempt.contended,
-        foreign_cpu_s=attempt.foreign_cpu_s,
-        steal_s=attempt.steal_s,
         timed=timed,
         log=process.path(attempt.log),
+        **{name: getattr(attempt, name) for name in COPIED},
     )
 
 
@@ -116,14 +98,14 @@ def _samples(
     for _, attempt in timed:
         own.setdefault(owner(attempt), []).append(attempt)
     for outcome in outcomes:
-        attempts = own.get(outcome.sample, [])
+        attempts, given = own.get(outcome.sample, []), run.record.input(outcome.sample)
         yield SampleRow(
             **key,
             sample=outcome.sample,
-            input_digest=run.record.input(outcome.sample).digest,
+            input_digest=given.digest,
             gigabases=gigabases(run, outcome.sample),
-            mapped=run.record.input(outcome.sample).mapped,
-            mismatches=run.record.input(outcome.sample).mismatches,
+            mapped=given.mapped,
+            mismatches=given.mismatches,
             succeeded=outcome.succeeded,
             failed_step=outcome.step,
             cause=outcome.cause,
@@ -132,9 +114,9 @@ def _samples(
             log=outcome.log,
             start_s=_since(zero, _first(attempts)),
             end_s=_since(zero, _last(attempts)),
-            summed_s=_sum(attempt.wall_s for attempt in attempts),
-            cpu_s=_sum(attempt.cpu_s for attempt in attempts),
-            peak_rss_mib=_max(attempt.peak_rss_mib for attempt in attempts),
+            summed_s=_over_known(fsum, attempts, "wall_s"),
+            cpu_s=_over_known(fsum, attempts, "cpu_s"),
+            peak_rss_mib=_over_known(max, attempts, "peak_rss_mib"),
         )
 
 
@@ -142,12 +124,6 @@ def gigabases(run: Run, sample: str) -> float | None:
     """Bases that were sequenced of a sample, Gb."""
     bases = run.record.input(sample).bases
     return None if bases is None else bases / BASES_PER_GIGABASE
-
-
-def input_mib(run: Run, outcomes: Iterable[Outcome]) -> float | None:
-    """Size of all samples' read files, MiB; None where that of one is not known."""
-    sizes = [run.record.input(outcome.sample).mib for outcome in outcomes]
-    return None if None in sizes else _sum(sizes)
 
 
 # ---- steps -------------------------------------------------------------------------------------------
@@ -163,17 +139,15 @@ def _steps(key: Key, run: Run, timed: Sequence[Job]) -> Iterator[StepRow]:
             continue
         attempts = [attempt for _, attempt in jobs]
         final = [last for process in run.processes for last in last_attempts(a for p, a in jobs if p is process)]
-        elapsed_s = span_s(attempts) if run.one_clock else None
-        summed_s = _sum(attempt.wall_s for attempt in attempts)
         yield StepRow(
             **key,
             step=step,
             jobs=len(final),
             failed_jobs=sum(not attempt.succeeded for attempt in final),
-            elapsed_h=_over(elapsed_s, SECONDS_PER_HOUR),
-            summed_h=_over(summed_s, SECONDS_PER_HOUR),
-            cpu_s=_sum(attempt.cpu_s for attempt in attempts),
-            peak_rss_mib=_max(attempt.peak_rss_mib for attempt in attempts),
+            elapsed_h=_over(span_s(attempts) if run.one_clock else None, SECONDS_PER_HOUR),
+            summed_h=_over(_over_known(fsum, attempts, "wall_s"), SECONDS_PER_HOUR),
+            cpu_s=_over_known(fsum, attempts, "cpu_s"),
+            peak_rss_mib=_over_known(max, attempts, "peak_rss_mib"),
         )
 
 
@@ -188,19 +162,19 @@ def _run(
     jobs: Sequence[Job],
     timed: Sequence[Job],
 ) -> RunRow:
-    attempts = [attempt for _, attempt in timed]
+    record, cores = run.record, run.spec.cores
+    every, attempts = [attempt for _, attempt in jobs], [attempt for _, attempt in timed]
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
-    host = run.record.host or Host()
-    makespan_s = span_s(attempts) if run.one_clock else run.record.wall_s
-    cpu_s = _sum(attempt.cpu_s for attempt in attempts)
-    known = [amount for sample in whole if (amount := gigabases(run, sample)) is not None]
-    total = fsum(known) if len(known) == len(whole) else None
+    makespan_s = span_s(attempts) if run.one_clock else record.wall_s
+    sums = {name: _over_known(fsum, attempts, name) for name in SUMMED}
+    total = _whole_sum([gigabases(run, sample) for sample in whole])
+    input_mib = _whole_sum([record.input(outcome.sample).mib for outcome in outcomes]) if outcomes else None
     gigabases_per_day = a_day(total, makespan_s)
-    cores = run.spec.cores
     return RunRow(
         **key,
-        host=", ".join(filter(None, (machine.hostname for machine in run.record.machines))) or None,
-        sku=host.sku,
+        **sums,
+        host=", ".join(filter(None, (machine.hostname for machine in record.machines))) or None,
+        sku=record.host.sku if record.host else None,
         cores=cores,
         cache=run.spec.cache,
         samples=len(outcomes),
@@ -209,35 +183,27 @@ def _run(
         failed_data=sum(fault in (DATA, COHORT_DATA) for fault in faults.values()),
         failures="; ".join(_describe(outcome) for outcome in outcomes if not outcome.succeeded) or None,
         makespan_s=makespan_s,
-        wall_s=run.record.wall_s,
+        wall_s=record.wall_s,
         genomes_per_day=a_day(len(whole), makespan_s),
         gigabases=total,
-        input_mib=input_mib(run, outcomes),
-        genome_mb=run.record.genome_mb,
+        input_mib=input_mib,
+        genome_mb=record.genome_mb,
         gigabases_per_day=gigabases_per_day,
         human_30x_per_day=_over(gigabases_per_day, HUMAN_30X_GIGABASES),
-        cpu_utilisation=_over(cpu_s, cores * makespan_s if makespan_s else None),
-        cpu_s=cpu_s,
-        os_cpu_s=run.record.cpu_s,
-        ledger_cpu_s=_sum(attempt.cpu_s for _, attempt in jobs),
-        cpu_s_per_gigabase=_over(cpu_s, total),
-        peak_memory_mib=peak_memory_mib(attempt for _, attempt in jobs) if run.one_clock else None,
-        peak_disk_mib=run.record.peak_disk_mib,
-        kept_disk_mib=run.record.kept_disk_mib,
-        disk_per_sample_mib=_over(run.record.peak_disk_mib, len(outcomes)),
-        disk_per_input=_over(run.record.peak_disk_mib, input_mib(run, outcomes)),
-        waited_for_disk=len(run.record.waited_for_disk),
-        read_mib=_sum(attempt.read_mib for attempt in attempts),
-        write_mib=_sum(attempt.write_mib for attempt in attempts),
-        shared_inputs_mib=_sum(attempt.shared_inputs_mib for attempt in attempts),
-        shared_outputs_mib=_sum(attempt.shared_outputs_mib for attempt in attempts),
-        wait_s=_sum(attempt.wait_s for attempt in attempts),
-        binding_ok=_all(attempt.binding_ok for attempt in attempts),
-        split_jobs=_count(attempt.split for attempt in attempts),
-        memory_applied=run.record.memory_applied,
-        contended_jobs=_count(attempt.contended for attempt in attempts),
-        foreign_cpu_s=_sum(attempt.foreign_cpu_s for attempt in attempts),
-        steal_s=_sum(attempt.steal_s for attempt in attempts),
+        cpu_utilisation=_over(sums["cpu_s"], cores * makespan_s if makespan_s else None),
+        os_cpu_s=record.cpu_s,
+        ledger_cpu_s=_over_known(fsum, every, "cpu_s"),
+        cpu_s_per_gigabase=_over(sums["cpu_s"], total),
+        peak_memory_mib=peak_memory_mib(every) if run.one_clock else None,
+        peak_disk_mib=record.peak_disk_mib,
+        kept_disk_mib=record.kept_disk_mib,
+        disk_per_sample_mib=_over(record.peak_disk_mib, len(outcomes)),
+        disk_per_input=_over(record.peak_disk_mib, input_mib),
+        waited_for_disk=len(record.waited_for_disk),
+        binding_ok=_over_known(all, attempts, "binding_ok"),
+        split_jobs=_over_known(sum, attempts, "split"),
+        memory_applied=record.memory_applied,
+        contended_jobs=_over_known(sum, attempts, "contended"),
     )
 
 
@@ -255,7 +221,8 @@ def peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
     of_host: dict[str | None, list[Attempt]] = {}
     for attempt in attempts:
         of_host.setdefault(attempt.host, []).append(attempt)
-    return _max(map(_peak_memory_mib, of_host.values()))
+    known = (peak for own in of_host.values() if (peak := _peak_memory_mib(own)) is not None)
+    return max(known, default=None)
 
 
 def _peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
@@ -289,27 +256,23 @@ def _node_efficiency(point: ConfigurationRow, points: Iterable[ConfigurationRow]
     if point.mode != CLUSTER:
         return None
     alike = ("pipeline", "mode", "binding", "sku")
-    of_one = _max(
-        other.genomes_per_day.mean
+    single = (
+        other.genomes_per_day.mean or 0.0
         for other in points
         if other.nodes == 1 and all(getattr(other, name) == getattr(point, name) for name in alike)
     )
-    return _over(point.genomes_per_day.mean, of_one and point.nodes * of_one)
+    of_one = max(single, default=0.0)
+    return _over(point.genomes_per_day.mean, point.nodes * of_one)
 
 
 def _point(runs: Sequence[RunRow]) -> ConfigurationRow:
+    means: dict[str, Any] = {name: estimate(getattr(run, name) for run in runs) for name in AVERAGED}
     return ConfigurationRow(
         **{name: getattr(runs[0], name) for name in POINT},
+        **means,
         repeats=len(runs),
         failed=sum(run.failed for run in runs),
         failed_data=sum(run.failed_data for run in runs),
-        genomes_per_day=estimate(run.genomes_per_day for run in runs),
-        gigabases_per_day=estimate(run.gigabases_per_day for run in runs),
-        human_30x_per_day=estimate(run.human_30x_per_day for run in runs),
-        makespan_s=estimate(run.makespan_s for run in runs),
-        cpu_utilisation=estimate(run.cpu_utilisation for run in runs),
-        cpu_s_per_gigabase=estimate(run.cpu_s_per_gigabase for run in runs),
-        disk_per_sample_mib=estimate(run.disk_per_sample_mib for run in runs),
         node_efficiency=None,
     )
 
@@ -338,27 +301,16 @@ def span_s(attempts: Sequence[Attempt]) -> float | None:
     return _since(_first(attempts), _last(attempts)) if one_clock(attempts) else None
 
 
-def _known(values: Iterable[Any]) -> list[Any]:
-    return [value for value in values if value is not None]
+def _over_known(function: Callable, attempts: Iterable[Attempt], name: str) -> Any:
+    """A sum or such over those attempts of which something is known; None where that is none."""
+    known = [value for attempt in attempts if (value := getattr(attempt, name)) is not None]
+    return function(known) if known else None
 
 
-def _sum(values: Iterable[float | None]) -> float | None:
-    known = _known(values)
-    return fsum(known) if known else None
-
-
-def _max(values: Iterable[float | None]) -> float | None:
-    return max(_known(values), default=None)
-
-
-def _all(values: Iterable[bool | None]) -> bool | None:
-    known = _known(values)
-    return all(known) if known else None
-
-
-def _count(values: Iterable[bool | None]) -> int | None:
-    known = _known(values)
-    return sum(known) if known else None
+def _whole_sum(values: Sequence[float | None]) -> float | None:
+    """The sum, where every value is known."""
+    known = [value for value in values if value is not None]
+    return fsum(known) if len(known) == len(values) else None
 
 
 def _over(amount: float | None, divisor: float | None) -> float | None:
