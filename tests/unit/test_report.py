@@ -318,7 +318,7 @@ def test_a_bad_sample_and_a_job_outside_of_the_steps_are_named(golden, written):
     samples = changed(golden.samples, {"sample": "HG004", "succeeded": False}, fault="data")
     jobs = changed(golden.jobs, {"run": SHARED, "rule": "samtools_stats", "sample": "HG001"}, exit_code=1)
     _, plain = written(replace(golden, samples=samples, jobs=jobs))
-    assert "Bad data, for it fails wherever drawn, alone too: 1 sample, HG004." in plain
+    assert "Bad data, for they fail wherever drawn, alone too: HG004." in plain
     assert f"1 job of no named step failed: samtools_stats HG001 in {SHARED}." in plain
     assert row(plain, "HG004")[3] == "its data"
 

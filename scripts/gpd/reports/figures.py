@@ -31,7 +31,9 @@ MOST_BARS = 1500  # of a timeline: past that they are thinner than a line
 MOST_LANES_NAMED = 32
 MOST_IN_HALF = 16  # cores: a map of more takes a page's width
 LEGEND_ROW = 0.2  # inches
+LONGEST_NAME = 24  # characters
 SAMPLES_AT_ONCE = "samples at once (N)"
+STANDARD_ERRORS = "Bars: one standard error of the mean, to both sides; a point without has one repeat."
 
 # Okabe and Ito's palette (Color Universal Design, 2008) and a grey: told apart by the colour-blind too. Those that
 # run longest are furthest apart; hard filters stand in for the recalibration of variants and are hatched besides.
@@ -69,16 +71,12 @@ SETTINGS: dict[Any, Any] = {  # matplotlib's own type of it names every key
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "axes.linewidth": 0.8,
     "grid.color": "#e2e2e2",
-    "grid.linewidth": 0.7,
     "xtick.color": MUTED,
     "ytick.color": MUTED,
     "xtick.labelcolor": TEXT,
     "ytick.labelcolor": TEXT,
-    "hatch.linewidth": 0.8,
     "legend.frameon": False,
-    "legend.fontsize": 9,
     "errorbar.capsize": 3,
     "path.simplify": False,
     "text.parse_math": False,
@@ -217,8 +215,15 @@ def draw_stacks(
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name, "axes.grid.axis": "y"}):
         figure, axes = _half(len(steps))
         highest = max((sum(stack.parts.values()) for stack in stacks), default=0) or 1
-        for at, stack in enumerate(stacks):
-            _draw_stack(axes, at, stack, steps, numbers, least=highest * 0.06)
+        bottom = np.zeros(len(stacks))
+        for step in steps:
+            heights = np.array([stack.parts.get(step, 0.0) for stack in stacks])
+            colour, hatch = _look(step)
+            look = {"color": colour, "hatch": hatch, "edgecolor": "#fff", "linewidth": 0.6}
+            bars = axes.bar(range(len(stacks)), heights, 0.62, bottom=bottom, **look)
+            named = [numbers[step] if height >= highest * 0.06 else "" for height in heights]
+            axes.bar_label(bars, named, label_type="center", fontsize=8, color=_ink(colour))
+            bottom += heights
         axes.set_xticks(range(len(stacks)), [stack.label for stack in stacks])
         room = max(3 - len(stacks), 0) / 2  # a lone bar is no wall
         axes.set_xlim(-0.6 - room, len(stacks) - 0.4 + room)
@@ -311,20 +316,6 @@ def _count_axis(axes: Axes, counts: Sequence[int], label: str) -> None:
     axes.set_xlabel(label)
 
 
-def _draw_stack(
-    axes: Axes, at: int, stack: Stack, steps: Iterable[str], numbers: Mapping[str, str], least: float
-) -> None:
-    bottom = 0.0
-    for step in steps:
-        height = stack.parts.get(step, 0.0)
-        colour, hatch = _look(step)
-        axes.bar(at, height, 0.62, bottom=bottom, color=colour, hatch=hatch, edgecolor="#fff", linewidth=0.6)
-        if height >= least:
-            where = at, bottom + height / 2
-            axes.text(*where, numbers[step], ha="center", va="center", fontsize=8, color=_ink(colour))
-        bottom += height
-
-
 def _draw_bars(axes: Axes, bars: Sequence[Bar], steps: Iterable[str]) -> None:
     """Draw the bars of each step at once, and a hatch over those that failed."""
     for step in steps:
@@ -355,14 +346,9 @@ def _number_bars(axes: Axes, bars: Iterable[Bar], numbers: Mapping[str, str], la
 
 
 def _name_lanes(axes: Axes, lanes: Sequence[str]) -> None:
-    every = -(-len(lanes) // MOST_LANES_NAMED)
-    named = range(0, len(lanes), max(every, 1))
-    axes.set_yticks([lane + 0.5 for lane in named], [_short(lanes[lane]) for lane in named])
+    named = range(0, len(lanes), max(-(-len(lanes) // MOST_LANES_NAMED), 1))
+    axes.set_yticks([lane + 0.5 for lane in named], [lanes[lane][:LONGEST_NAME] for lane in named])
     axes.tick_params(axis="y", length=0)
-
-
-def _short(name: str, most: int = 24) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def _look(step: str) -> tuple[str, str]:
@@ -380,17 +366,8 @@ def _step_key(steps: Iterable[str], numbers: Mapping[str, str]) -> tuple[list, l
 
 
 def _legend(figure: Figure, handles: list, labels: list[str], columns: int) -> None:
-    figure.legend(
-        handles,
-        labels,
-        loc="lower left",
-        ncols=columns,
-        bbox_to_anchor=(0.01, 0.0),
-        borderaxespad=0.2,
-        handlelength=1.6,
-        columnspacing=1.2,
-        labelspacing=0.35,
-    )
+    spacing = {"handlelength": 1.6, "columnspacing": 1.2, "labelspacing": 0.35}
+    figure.legend(handles, labels, loc="lower left", ncols=columns, bbox_to_anchor=(0.01, 0.0), **spacing)
 
 
 # -------------------------------------------------------------------------------------------------- svg
@@ -405,14 +382,10 @@ def _drawing(figure: Figure, name: str, title: str, description: str, wide: bool
     svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)  # it would rule the page
     svg = re.sub(r'font-family: [^;"]*(; )?', "", svg)
     own = escape(name)
-    svg = re.sub(
-        r'\bid="|href="#|url\(#', lambda found: f"{found[0]}{own}-", svg
-    )  # unique in a page of several figures
+    svg = re.sub(r'\bid="|href="#|url\(#', lambda found: f"{found[0]}{own}-", svg)  # unique among a page's figures
     head, _, drawn = svg.partition(">")
     head = re.sub(r' (width|height)="[^"]*"', "", head)
-    attributes = (
-        f'role="img" aria-labelledby="{own}-title {own}-description" font-family="{FONTS}" '
-        'stroke-linejoin="round" stroke-linecap="butt"'
-    )
+    labelled = f'role="img" aria-labelledby="{own}-title {own}-description"'
+    looks = f'font-family="{FONTS}" stroke-linejoin="round" stroke-linecap="butt"'
     named = f'<title id="{own}-title">{escape(title)}</title><desc id="{own}-description">{escape(description)}</desc>'
-    return Drawing(name, title, description, f"{head} {attributes}>{named}{drawn}", wide)
+    return Drawing(name, title, description, f"{head} {labelled} {looks}>{named}{drawn}", wide)

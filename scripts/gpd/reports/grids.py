@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from gpd.comparison.agreement import Disagreement
@@ -14,7 +15,7 @@ from gpd.statistics.estimates import Estimate
 from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
 from gpd.text.formats import TimeUnit, counted, number, some, unit_for, with_error
-from gpd.text.grid import Entry, Grid, Group, Line, line
+from gpd.text.grid import Entry, Grid, Group, Line, group
 
 SECONDS_PER_HOUR = 3600
 WIDEST = 9  # columns that fit a printed page; past that a table goes on in another
@@ -28,6 +29,7 @@ Counted = TypeVar("Counted", bound=OfRun)
 
 
 def name(curve_key: CurveKey) -> str:
+    """A curve's name, fit for a file."""
     nodes = [str(curve_key.nodes)] if curve_key.mode == CLUSTER else []
     return "-".join((curve_key.pipeline, curve_key.mode, *nodes, curve_key.binding))
 
@@ -64,11 +66,7 @@ def counted_in(table: Iterable[Counted]) -> list[Counted]:
 
 def row_dicts(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a scaling study's table, missing values as None."""
-    columns = [
-        [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
-        for _, column in table.items()
-    ]
-    return [dict(zip(table.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+    return table.astype(object).where(table.notna(), None).to_dict("records")
 
 
 def step_numbers(pipeline: str) -> dict[str, str]:
@@ -98,7 +96,7 @@ def step_grids(
     pages = _pages(own)
     return [
         Grid(
-            caption=f"{CLOCKS[clock]} a step, {unit.name}{_page(page) if len(pages) > 1 else ''}",
+            caption=f"{CLOCKS[clock]} a step, {unit.name}{_range_of(page) if len(pages) > 1 else ''}",
             heads=("step", *(f"N = {point.n}" for point in page)),
             groups=(
                 Group(tuple(_step_lines(curve_key.pipeline, page, hours, unit))),
@@ -120,12 +118,11 @@ def step_means(curve_key: CurveKey, clock: str, steps: Iterable[StepRow]) -> dic
 
 def _pages(points: Sequence[ConfigurationRow]) -> list[Sequence[ConfigurationRow]]:
     """Part columns evenly where they are too many for one table."""
-    count = -(-len(points) // WIDEST)
-    width = -(-len(points) // max(count, 1))
-    return [points[start : start + width] for start in range(0, len(points), max(width, 1))]
+    parts = np.array_split(np.arange(len(points)), max(-(-len(points) // WIDEST), 1))
+    return [[points[at] for at in part] for part in parts if len(part)]
 
 
-def _page(points: Sequence[ConfigurationRow]) -> str:
+def _range_of(points: Sequence[ConfigurationRow]) -> str:
     return f", N = {points[0].n} to {points[-1].n}"
 
 
@@ -197,19 +194,11 @@ def nodes_grid(pipeline: str, points: Iterable[ConfigurationRow]) -> Grid | None
     """What more nodes bring, a row a configuration of mode cluster; None where the pipeline has none."""
     own = [point for point in points if (point.pipeline, point.mode) == (pipeline, CLUSTER)]
     heads = ("nodes", "binding", "N", PIPELINES[pipeline].daily, "of as many single nodes at their best")
-    lines = tuple(
-        Line(
-            f"{point.nodes:,}",
-            (
-                Entry(point.binding),
-                Entry(f"{point.n:,}"),
-                mean_entry(point.genomes_per_day),
-                Entry(_share(point.node_efficiency)),
-            ),
-        )
-        for point in sorted(own, key=lambda point: (point.nodes, point.binding, point.n))
-    )
-    return Grid("More nodes", heads, (Group(lines),)) if lines else None
+    rows = [
+        (f"{one.nodes:,}", one.binding, f"{one.n:,}", mean_entry(one.genomes_per_day), _share(one.node_efficiency))
+        for one in sorted(own, key=lambda point: (point.nodes, point.binding, point.n))
+    ]
+    return Grid("More nodes", heads, (group(rows),)) if rows else None
 
 
 # --------------------------------------------------------------------------------------- configurations by N
@@ -225,8 +214,8 @@ POINT_FIGURES = {
 def points_grid(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> Grid:
     """What a curve came to, a row an N: means over its repeats, and their standard errors."""
     shares = ["of as many single nodes"] if curve_key.mode == CLUSTER else []
-    lines = [
-        line(
+    rows: list[tuple[str | Entry, ...]] = [
+        (
             *(str(point.n), str(point.repeats), _failed_of(point)),
             *(mean_entry(getattr(point, name)) for name in POINT_FIGURES.values()),
             *(_share(point.node_efficiency) for _ in shares),
@@ -234,7 +223,7 @@ def points_grid(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> Grid
         for point in points_of(curve_key, points)
     ]
     caption = f"{curve_key.pipeline}, {label(curve_key)}: mean \u00b1 standard error over repeats"
-    return Grid(caption, ("N", "runs", "failed", *POINT_FIGURES, *shares), (Group(tuple(lines)),), words=0)
+    return Grid(caption, ("N", "runs", "failed", *POINT_FIGURES, *shares), (group(rows),), words=0)
 
 
 def _failed_of(point: ConfigurationRow) -> str:
@@ -252,12 +241,12 @@ def failure_grid(samples: Iterable[SampleRow]) -> Grid | None:
     """The samples that failed, with step, cause, message and log; warm-ups too. None where none did."""
     failed = [sample for sample in samples if not sample.succeeded]
     heads = ("sample", "run", "step", "cause", "fault", "message", "log")
-    lines = tuple(Line(one.sample, tuple(Entry(text or "") for text in _told(one))) for one in failed[:MOST_FAILURES])
-    return Grid("Samples that failed", heads, (Group(lines),), figures=False) if lines else None
-
-
-def _told(sample: SampleRow) -> tuple[str | None, ...]:
-    return sample.run, sample.failed_step, sample.cause, FAULTS[sample.fault], sample.message, sample.log
+    rows = [
+        (one.sample, one.run, one.failed_step, one.cause, FAULTS[one.fault], one.message, one.log)
+        for one in failed[:MOST_FAILURES]
+    ]
+    texts = [[text or "" for text in row] for row in rows]
+    return Grid("Samples that failed", heads, (group(texts),), figures=False) if texts else None
 
 
 # ------------------------------------------------------------------------------------------ agreement
@@ -265,16 +254,14 @@ def _told(sample: SampleRow) -> tuple[str | None, ...]:
 
 def disagreement_grid(differing: Iterable[Disagreement]) -> Grid:
     """Each result of an output that differs, with the runs that came to it."""
-    lines = tuple(
-        Line(
-            ", ".join(output.samples),
-            tuple(map(Entry, (output.pipeline, output.kind, short(digest), some(runs, MOST_RUNS)))),
-        )
+    rows = [
+        (", ".join(output.samples), output.pipeline, output.kind, short(digest), some(runs, MOST_RUNS))
         for output in differing
         for digest, runs in output.digests.items()
+    ]
+    return Grid(
+        "Outputs that differ", ("sample", "pipeline", "output", "digest", "runs"), (group(rows),), figures=False
     )
-    heads = ("sample", "pipeline", "output", "digest", "runs")
-    return Grid("Outputs that differ", heads, (Group(lines),), figures=False)
 
 
 def short(digest: str) -> str:

@@ -10,7 +10,7 @@ from gpd.records.host import FileSystem, Host
 from gpd.records.run import RunRecord
 from gpd.reports.grids import short
 from gpd.text.formats import counted, number, some
-from gpd.text.grid import Entry, Grid, Group, Line
+from gpd.text.grid import Grid, group
 
 MIB_PER_GIB, MHZ_PER_GHZ = 1024, 1000
 MOST_SHOWN = 4
@@ -63,9 +63,9 @@ def host_grid(records: Iterable[RunRecord]) -> Grid | None:
         for name, parts in FIELDS.items()
     }
     texts["load before the start"] = [_load(own) for _, own in found]
-    lines = tuple(Line(name, tuple(map(Entry, own))) for name, own in texts.items() if any(own))
+    rows = [(name, *own) for name, own in texts.items() if any(own)]
     heads = ("machine", *(host.hostname or "unnamed" for host, _ in found))
-    return Grid("Machines", heads, (Group(lines),), figures=False) if lines else None
+    return Grid("Machines", heads, (group(rows),), figures=False) if rows else None
 
 
 def busy_runs(records: Iterable[RunRecord]) -> list[str]:
@@ -133,10 +133,8 @@ def software_grid(records: Sequence[RunRecord]) -> Grid | None:
     pipelines = list(dict.fromkeys(record.spec.pipeline for record in records))
     versions = [_software([r for r in records if r.spec.pipeline == pipeline]) for pipeline in pipelines]
     names = dict.fromkeys(name for values in versions for name in values)
-    lines = tuple(
-        Line(name, tuple(Entry(some(values.get(name, []), MOST_SHOWN)) for values in versions)) for name in names
-    )
-    return Grid("Software", ("software", *pipelines), (Group(lines),), figures=False) if lines else None
+    rows = [(name, *(some(values.get(name, []), MOST_SHOWN) for values in versions)) for name in names]
+    return Grid("Software", ("software", *pipelines), (group(rows),), figures=False) if rows else None
 
 
 def _binding(record: RunRecord) -> str:

@@ -1,7 +1,7 @@
 """What a report says of a node's record: tables, and the latencies as a map. Pure."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from gpd.comparison.nodes import MHZ_PER_GHZ, TEST_BED, disk_text, gigabytes
@@ -10,7 +10,7 @@ from gpd.reports.figures import draw_map
 from gpd.reports.page import Notice, Section
 from gpd.reports.study_figures import ReportFigure
 from gpd.text.formats import counted, listed, number, percent
-from gpd.text.grid import Entry, Grid, Group, Line
+from gpd.text.grid import Entry, Grid, group
 
 KERNELS: tuple[Kernel, ...] = ("triad", "copy")
 LEAST_MAPPED, MOST_MAPPED = 3, 512  # cores: two have one pair, and of more nothing could be seen
@@ -40,8 +40,12 @@ def grids(record: NodeRecord) -> list[Grid]:
     return [found for grid in made if (found := grid(record))]
 
 
-def _grid(caption: str, heads: Sequence[str], lines: Sequence[Line], numbers: bool = True) -> Grid | None:
-    return Grid(caption, tuple(heads), (Group(tuple(lines)),), figures=numbers) if lines else None
+def _grid(
+    caption: str, heads: Sequence[str], rows: Iterable[Sequence[str | Entry]], numbers: bool = True
+) -> Grid | None:
+    """A table of rows; None without any."""
+    of = group(rows)
+    return Grid(caption, tuple(heads), (of,), figures=numbers) if of.lines else None
 
 
 # ---- bandwidth -------------------------------------------------------------------------------------------------
@@ -54,18 +58,15 @@ def bandwidth_grid(record: NodeRecord) -> Grid | None:
         return None
     names = [f"{kernel} ({drawn.kernels[kernel]})" for kernel in KERNELS if kernel in drawn.kernels]
     heads = ("", "CPUs with a thread", "L3 in reach", "working set", *names)
-    lines = [Line(SCOPES[place.scope], tuple(_place(place, drawn))) for place in drawn.places]
-    return _grid(f"Memory bandwidth, GB/s ({drawn.tool}; median, range)", heads, lines)
+    rows: list[tuple[str | Entry, ...]] = [(SCOPES[place.scope], *_place(place, drawn)) for place in drawn.places]
+    return _grid(f"Memory bandwidth, GB/s ({drawn.tool}; median, range)", heads, rows)
 
 
-def _place(place: Place, drawn: Bandwidth) -> Iterator[Entry]:
+def _place(place: Place, drawn: Bandwidth) -> Iterator[str | Entry]:
     if place.same_as:
-        yield Entry(f"the same as {SCOPES[place.same_as]}")
-        yield from [Entry("")] * (2 + len(drawn.kernels))
+        yield from (f"the same as {SCOPES[place.same_as]}", *[""] * (2 + len(drawn.kernels)))
         return
-    yield Entry(place.ran_on)
-    yield Entry(_mib(place.cache_mib))
-    yield Entry(_mib(place.working_set_mib))
+    yield from (place.ran_on, _mib(place.cache_mib), _mib(place.working_set_mib))
     for kernel in KERNELS:
         if kernel in drawn.kernels:
             rates = place.mb_s.get(kernel, ())
@@ -83,23 +84,18 @@ def matrix_grid(record: NodeRecord) -> Grid | None:
     columns = sorted({remote.memory_of for remote in drawn.matrix}) if drawn else []
     if drawn is None or not 0 < len(columns) <= MOST_COLUMNS:
         return None
-    told = {(remote.cpus_of, remote.memory_of): remote for remote in drawn.matrix}
-    lines = []
-    for row in sorted({remote.cpus_of for remote in drawn.matrix}):
-        found = [told.get((row, column)) for column in columns]
-        lines.append(
-            Line(
-                f"cores of {row}",
-                tuple(
-                    Entry("")
-                    if one is None
-                    else Entry(gigabytes(median(one.mb_s)), percent(drawn.penalty(one) or None))
-                    for one in found
-                ),
-            )
+    known = {
+        (remote.cpus_of, remote.memory_of): Entry(
+            gigabytes(median(remote.mb_s)), percent(drawn.penalty(remote) or None)
         )
+        for remote in drawn.matrix
+    }
+    rows: list[tuple[str | Entry, ...]] = [
+        (f"cores of {row}", *(known.get((row, column), Entry("")) for column in columns))
+        for row in sorted({remote.cpus_of for remote in drawn.matrix})
+    ]
     heads = ("NUMA nodes", *(f"memory of {column}" for column in columns))
-    return _grid("Bandwidth on the memory of other NUMA nodes, triad, GB/s, and the share that is lost", heads, lines)
+    return _grid("Bandwidth on the memory of other NUMA nodes, triad, GB/s, and the share that is lost", heads, rows)
 
 
 # ---- latency, clocks, test bed, disks --------------------------------------------------------------------------
@@ -107,17 +103,11 @@ def matrix_grid(record: NodeRecord) -> Grid | None:
 
 def latency_grid(record: NodeRecord) -> Grid | None:
     latency = record.latency
-    lines = [
-        Line(
-            found.block, tuple(map(Entry, (f"{found.pairs:,}", number(found.ns), _range(found.low_ns, found.high_ns))))
-        )
-        for found in record.blocks()
-    ]
-    if latency is None or not lines:
+    if latency is None:
         return None
+    rows = [(of.block, f"{of.pairs:,}", number(of.ns), _range(of.low_ns, of.high_ns)) for of in record.blocks()]
     part = "" if len(latency.pairs) == latency.of_pairs else f", {len(latency.pairs):,} of {latency.of_pairs:,} pairs"
-    heads = ("", "pairs", "median", "range")
-    return _grid(f"Core to core, ns (half of a round trip{part})", heads, lines)
+    return _grid(f"Core to core, ns (half of a round trip{part})", ("", "pairs", "median", "range"), rows)
 
 
 def _range(low: float, high: float) -> str:
@@ -125,8 +115,8 @@ def _range(low: float, high: float) -> str:
 
 
 def clocks_grid(record: NodeRecord) -> Grid | None:
-    lines = [Line(f"{clock.busy} busy", tuple(map(Entry, _clock(clock)))) for clock in record.clocks]
-    return _grid("Clocks", ("", "GHz, median", "range", "watts", "told by"), lines, numbers=False)
+    rows = [(f"{clock.busy} busy", *_clock(clock)) for clock in record.clocks]
+    return _grid("Clocks", ("", "GHz, median", "range", "watts", "source"), rows, numbers=False)
 
 
 def _clock(clock: Clock) -> Iterator[str]:
@@ -138,27 +128,25 @@ def _clock(clock: Clock) -> Iterator[str]:
 
 
 def test_bed_grid(record: NodeRecord) -> Grid | None:
-    lines = [Line(name, (Entry(text),)) for name, show in TEST_BED.items() if (text := show(record))]
-    return _grid("Test bed", ("", record.host.hostname or "the node"), lines, numbers=False)
+    rows = [(name, text) for name, show in TEST_BED.items() if (text := show(record))]
+    return _grid("Test bed", ("", record.host.hostname or "the node"), rows, numbers=False)
 
 
 def disks_grid(record: NodeRecord) -> Grid | None:
-    lines = []
+    rows = []
     for name, disk in record.disks.items():
         system = record.host.file_systems.get(name)
         kind = (system.type or "") if system else ""
         how = "" if disk.same_as else f"{number(disk.size_mib)} MiB, {'direct' if disk.direct else 'page cache'}"
         said = f"the same as {disk.same_as}" if disk.same_as else disk_text(disk)
         delay = "" if disk.random_read_us is None else f"{number(disk.random_read_us)} us"
-        lines.append(Line(f"{name} folder", tuple(map(Entry, (kind, how, said, delay)))))
-    return _grid(
-        "Disks (fio, one request at a time)", ("", "file system", "file", "figures", "a random read"), lines, False
-    )
+        rows.append((f"{name} folder", kind, how, said, delay))
+    heads = ("", "file system", "file", "figures", "a random read")
+    return _grid("Disks (fio, one request at a time)", heads, rows, numbers=False)
 
 
 def missing_grid(record: NodeRecord) -> Grid | None:
-    lines = [Line(name, (Entry(reason),)) for name, reason in record.missing.items()]
-    return _grid("Not known", ("", "why"), lines, numbers=False)
+    return _grid("Not known", ("", "why"), record.missing.items(), numbers=False)
 
 
 # ---- map -------------------------------------------------------------------------------------------------------

@@ -113,34 +113,46 @@ def _present(*grids: Grid | None) -> tuple[Grid, ...]:
 
 
 def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Notice]:
-    records, unfinished = tables.records, len(tables.unfinished)
+    records, jobs = tables.records, tables.jobs
     outputs = [f"{output.kind} of {some(output.samples, MOST_NAMED)} ({output.pipeline})" for output in differing]
-    busy = busy_runs(records)
-    failed = sum(run.failed for run in counted_in(tables.runs))
+    broken = [job for job in jobs if job.binding_ok is False]
+    busy, bad = busy_runs(records), sorted({sample.sample for sample in tables.samples if sample.fault == DATA})
+    failed, unfinished = sum(run.failed for run in counted_in(tables.runs)), len(tables.unfinished)
+    waited = [
+        f"{len(one.waited_for_disk)} of {one.spec.n} in {one.spec.name}" for one in records if one.waited_for_disk
+    ]
+    last = {(job.run, job.rule, job.sample, job.unit, job.shard): job for job in jobs if not job.timed}
+    outside = [_name(job) for job in last.values() if job.exit_code != 0]  # no sample fails for them
+    different = "Samples that ran in several runs gave different results"
     errors = (
-        f"Samples that ran in several runs gave different results: {some(outputs, MOST_NAMED)}. Speed does not count "
-        "where outputs differ; see Output agreement."
-        if differing
-        else "",
-        _broken_bindings(tables.jobs),
+        _naming(different, outputs, ". Speed does not count where outputs differ; see Output agreement."),
+        _naming(
+            f"Binding was broken: {counted(len(broken), 'job')} ran on CPUs outside the allocation, so that jobs may "
+            "have shared CPUs. First",
+            list(dict.fromkeys(map(_name, broken))),
+        ),
         "" if tables.runs else "No run of this study has ended: there is nothing to report. Run the study again.",
     )
     warnings = (
         *_mixtures(records),
-        f"The node was busy before the start of {counted(len(busy), 'run')}: {some(busy, MOST_NAMED)}." if busy else "",
-        _bad_data(sorted({sample.sample for sample in tables.samples if sample.fault == DATA})),
-        f"{counted(failed, 'sample')} failed; see Failures." if failed else "",
-        _waited_for_disk(records),
-        _failed_outside(tables.jobs),
-        _contended(tables.jobs),
-        f"{counted(unfinished, 'run')} did not end: in no figure; see Not finished." if unfinished else "",
-        *(
-            _sentence(doubt)
-            for doubt in (doubts([(record.spec.name, record) for record in records]) if records else ())
+        _naming(f"The node was busy before the start of {counted(len(busy), 'run')}", busy),
+        _naming(
+            "Bad data, for they fail wherever drawn, alone too", bad, ". Others took their place, where there were."
         ),
+        f"{counted(failed, 'sample')} failed; see Failures." if failed else "",
+        _naming("Fewer samples than N ran at once, for the disk had no room", waited, " waited."),
+        _naming(f"{counted(len(outside), 'job')} of no named step failed", outside),
+        _contended(jobs),
+        f"{counted(unfinished, 'run')} did not end: in no figure; see Not finished." if unfinished else "",
+        *(map(_sentence, doubts([(record.spec.name, record) for record in records])) if records else ()),
     )
     yield from (Notice("error", text) for text in errors if text)
     yield from (Notice("warning", text) for text in warnings if text)
+
+
+def _naming(before: str, names: Sequence[str], after: str = ".") -> str:
+    """A notice that names what it is about; nothing where that is nothing."""
+    return f"{before}: {some(names, MOST_NAMED)}{after}" if names else ""
 
 
 def _mixtures(records: Sequence[RunRecord]) -> Iterator[str]:
@@ -153,44 +165,8 @@ def _mixtures(records: Sequence[RunRecord]) -> Iterator[str]:
         yield f"Repeats that go into one mean differ: {differences[0]}.{more}"
 
 
-def _broken_bindings(jobs: Iterable[JobRow]) -> str:
-    broken = [job for job in jobs if job.binding_ok is False]
-    if not broken:
-        return ""
-    named = list(dict.fromkeys(map(_name, broken)))
-    return (
-        f"Binding was broken: {counted(len(broken), 'job')} ran on CPUs outside the allocation, so that jobs may have "
-        f"shared CPUs. First: {some(named, MOST_NAMED)}."
-    )
-
-
-def _bad_data(samples: Sequence[str]) -> str:
-    if not samples:
-        return ""
-    return (
-        f"Bad data, for it fails wherever drawn, alone too: {counted(len(samples), 'sample')}, "
-        f"{some(samples, MOST_NAMED)}. Repeats with such samples were drawn anew, where the pool had others."
-    )
-
-
-def _waited_for_disk(records: Iterable[RunRecord]) -> str:
-    """Runs whose samples were not all at work at once, for the disk had no room for that."""
-    held = [record for record in records if record.waited_for_disk]
-    named = [f"{len(record.waited_for_disk)} of {record.spec.n} in {record.spec.name}" for record in held]
-    return (
-        f"Fewer samples than N ran at once, for the disk had no room: {some(named, MOST_NAMED)} waited." if held else ""
-    )
-
-
 def _name(job: JobRow) -> str:
     return f"{job.rule} {job.sample or ''}".strip() + f" in {job.run}"
-
-
-def _failed_outside(jobs: Iterable[JobRow]) -> str:
-    """Jobs of no named step that failed for good: no sample fails for them, but what they make is missing."""
-    last = {(job.run, job.rule, job.sample, job.unit, job.shard): job for job in jobs if not job.timed}
-    named = [_name(job) for job in last.values() if job.exit_code != 0]
-    return f"{counted(len(named), 'job')} of no named step failed: {some(named, MOST_NAMED)}." if named else ""
 
 
 def _contended(jobs: Iterable[JobRow]) -> str:
@@ -230,11 +206,16 @@ def _headline(pipeline: str, tables: Tables) -> Headline:
     size = _mean_gigabases(best, tables.samples)
     others = [(best.gigabases_per_day, "gigabases a day")]
     others += [(best.human_30x_per_day, "human genomes at 30x a day")] if PIPELINES[pipeline].genomes else []
+    whole = " of the samples that succeeded, while others failed" if best.failed else ""
+    faster = ""
+    if most is not best:
+        where = f"N = {most.n} ({label(most.curve_key)})"
+        faster = f" {where} gave {number(most.genomes_per_day.mean)}, but there {_freed(most)}."
     return Headline(
         pipeline,
         mean_entry(best.genomes_per_day),
-        _counts(pipeline, best, size),
-        _reached(best, tables) + ("" if most is best else f" {_faster(most)}"),
+        f"{PIPELINES[pipeline].daily}{whole}{'' if size is None else f', of {number(size, 2)} gigabases each'}",
+        _reached(best, tables) + faster,
         tuple((mean_entry(one), name) for one, name in others if one.mean is not None),
         _scale(pipeline, size),
     )
@@ -242,18 +223,6 @@ def _headline(pipeline: str, tables: Tables) -> Headline:
 
 def _daily(point: ConfigurationRow) -> float:
     return point.genomes_per_day.mean or 0.0
-
-
-def _counts(pipeline: str, best: ConfigurationRow, size: float | None) -> str:
-    """What the figure counts; where it is not one of all samples that ran, that comes first."""
-    whole = " of the samples that succeeded, while others failed" if best.failed else ""
-    return f"{PIPELINES[pipeline].daily}{whole}{'' if size is None else f', of {number(size, 2)} gigabases each'}"
-
-
-def _faster(point: ConfigurationRow) -> str:
-    """Say that another configuration gave more, and why it is not the best."""
-    where = f"N = {point.n} ({label(point.curve_key)})"
-    return f"{where} gave {number(point.genomes_per_day.mean)}, but there {_freed(point)}."
 
 
 def _freed(point: ConfigurationRow) -> str:

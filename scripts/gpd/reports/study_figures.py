@@ -9,6 +9,7 @@ from gpd.published.curves import PublishedCurve
 from gpd.records.run_spec import CurveKey
 from gpd.reports.figures import (
     MOST_BARS,
+    STANDARD_ERRORS,
     Bar,
     Curve,
     CurvePoint,
@@ -64,15 +65,11 @@ def throughput_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence
         _curve(curve_key, points, "genomes_per_day", saturation=saturation_of(curve_key, points)) for curve_key in lines
     ]
     daily = PIPELINES[pipeline].daily
-    what = daily.capitalize()
     if not any(len(curve.points) > 1 for curve in curves):
         return ReportFigure(f"No curve of {daily}: it takes more than one N, and this study has one alone.")
-    drawn = [curve for curve in curves if curve.points]
-    rings = "A ring marks the saturation point. " if any(curve.saturation for curve in drawn) else ""
-    title = f"{what} against samples at once, {pipeline}"
-    return ReportFigure(
-        f"{rings}{_about_errors(drawn)}", draw_curves(f"{pipeline}-throughput", title, drawn, what.lower())
-    )
+    title = f"{daily.capitalize()} against samples at once, {pipeline}"
+    drawing = draw_curves(f"{pipeline}-throughput", title, [curve for curve in curves if curve.points], daily)
+    return ReportFigure(f"A ring marks the saturation point. {STANDARD_ERRORS}", drawing)
 
 
 def utilisation_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> ReportFigure:
@@ -86,7 +83,7 @@ def utilisation_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequenc
     title = f"CPU utilisation against samples at once, {pipeline}"
     return ReportFigure(
         "The share of the cores' time that the tools computed; the rest they were idle, or waited for input, output "
-        f"and the slowest job. {_about_errors(curves)}",
+        f"and the slowest job. {STANDARD_ERRORS}",
         draw_curves(f"{pipeline}-cpu-utilisation", title, curves, "CPU utilisation, %"),
     )
 
@@ -117,25 +114,13 @@ def _curve(
     scale: float = 1,
     saturation: Saturation | None = None,
 ) -> Curve:
-    estimates = [(point.n, getattr(point, column)) for point in points_of(curve_key, points)]
-    return Curve(
-        label(curve_key),
-        tuple(
-            CurvePoint.of(n, one.mean * scale, None if one.se is None else one.se * scale)
-            for n, one in estimates
-            if one.mean is not None
-        ),
-        saturation.n if saturation else None,
+    estimates = {point.n: getattr(point, column) for point in points_of(curve_key, points)}
+    drawn = (
+        CurvePoint.of(n, one.mean * scale, None if one.se is None else one.se * scale)
+        for n, one in estimates.items()
+        if one.mean is not None
     )
-
-
-def _about_errors(curves: Iterable[Curve]) -> str:
-    known = [point.interval is not None for curve in curves for point in curve.points]
-    if all(known):
-        return "Bars: one standard error of the mean, to both sides."
-    if any(known):
-        return "Bars: one standard error of the mean, to both sides; a point without has one repeat."
-    return "One repeat each: no errors are known."
+    return Curve(label(curve_key), tuple(drawn), saturation.n if saturation else None)
 
 
 # --------------------------------------------------------------------------------------------- stacks

@@ -8,7 +8,7 @@ from gpd.files import write_text
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import told_binding
 from gpd.records.run_spec import ALONE, FULL, WHOLE
-from gpd.reports.figures import Curve, CurvePoint, Drawing, draw_curves
+from gpd.reports.figures import STANDARD_ERRORS, Curve, CurvePoint, Drawing, draw_curves
 from gpd.reports.grids import row_dicts
 from gpd.reports.host_grid import busy_runs, host_grid, software_grid
 from gpd.reports.page import HTML, Notice, Page, Section, render
@@ -185,14 +185,13 @@ def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[Rep
     if all(len(own) < 2 for _, own in curves):
         yield ReportFigure("No curve over threads: one number of threads was measured.")
         return
-    about = "Bars: one standard error of the mean, to both sides; a point without has one repeat."
     full = [(label, own) for label, own in curves if own[0]["occupancy"] == FULL]
     seconds = _drawing(f"{step}-seconds", f"Seconds of {step} against threads", "step_s", curves, "s")
-    yield ReportFigure(f"{about} Half as long at each doubling would be efficiency 100%.", seconds)
+    yield ReportFigure(f"{STANDARD_ERRORS} Half as long at each doubling would be efficiency 100%.", seconds)
     if any(len(own) > 1 for _, own in full):
         title = f"Steps an hour of {step} against threads, node full"
         hourly = _drawing(f"{step}-hourly", title, "steps_per_hour", full, "steps an hour")
-        yield ReportFigure(f"{about} The highest point: most samples a day of this step.", hourly)
+        yield ReportFigure(f"{STANDARD_ERRORS} The highest point: most samples a day of this step.", hourly)
 
 
 def _drawing(name: str, title: str, column: str, curves: Sequence[tuple[str, list[Row]]], unit: str) -> Drawing:

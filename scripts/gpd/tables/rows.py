@@ -34,6 +34,7 @@ SUMMED = (  # of a run: sums over its timed attempts
     *("cpu_s", "read_mib", "write_mib", "shared_inputs_mib", "shared_outputs_mib", "wait_s", "foreign_cpu_s"),
     "steal_s",
 )
+OF_RECORD = ("wall_s", "genome_mb", "peak_disk_mib", "kept_disk_mib", "memory_applied")
 AVERAGED = [name for name, kind in get_type_hints(ConfigurationRow).items() if kind is Estimate]
 POINT = ("study", "pipeline", "mode", "binding", "nodes", "n", "sku")  # what repeats that are pooled share
 
@@ -173,6 +174,7 @@ def _run(
     return RunRow(
         **key,
         **sums,
+        **{name: getattr(record, name) for name in OF_RECORD},
         host=", ".join(filter(None, (machine.hostname for machine in record.machines))) or None,
         sku=record.host.sku if record.host else None,
         cores=cores,
@@ -183,11 +185,9 @@ def _run(
         failed_data=sum(fault in (DATA, COHORT_DATA) for fault in faults.values()),
         failures="; ".join(_describe(outcome) for outcome in outcomes if not outcome.succeeded) or None,
         makespan_s=makespan_s,
-        wall_s=record.wall_s,
         genomes_per_day=a_day(len(whole), makespan_s),
         gigabases=total,
         input_mib=input_mib,
-        genome_mb=record.genome_mb,
         gigabases_per_day=gigabases_per_day,
         human_30x_per_day=_over(gigabases_per_day, HUMAN_30X_GIGABASES),
         cpu_utilisation=_over(sums["cpu_s"], cores * makespan_s if makespan_s else None),
@@ -195,14 +195,11 @@ def _run(
         ledger_cpu_s=_over_known(fsum, every, "cpu_s"),
         cpu_s_per_gigabase=_over(sums["cpu_s"], total),
         peak_memory_mib=peak_memory_mib(every) if run.one_clock else None,
-        peak_disk_mib=record.peak_disk_mib,
-        kept_disk_mib=record.kept_disk_mib,
         disk_per_sample_mib=_over(record.peak_disk_mib, len(outcomes)),
         disk_per_input=_over(record.peak_disk_mib, input_mib),
         waited_for_disk=len(record.waited_for_disk),
         binding_ok=_over_known(all, attempts, "binding_ok"),
         split_jobs=_over_known(sum, attempts, "split"),
-        memory_applied=record.memory_applied,
         contended_jobs=_over_known(sum, attempts, "contended"),
     )
 
