@@ -27,12 +27,12 @@ class Shown:
 
 
 def show(shown: Shown, console: Console) -> None:
-    from gpd.reports.sizing_page import told
+    from gpd.reports.sizing_page import remarks
 
     console.print(rich_table(need_grid(shown.needs)))
     for one in shown.needs:
         console.print(Text(one.machine.name, "bold"))
-        for line in told(one):
+        for line in remarks(one):
             console.print(Text(f"  {line}"), soft_wrap=True)
     console.print()
     console.print(rich_table(source_grid(shown.needs, shown.sources)))
@@ -58,7 +58,7 @@ def to_json(shown: Shown) -> str:
 
 
 def _described(one: Need) -> dict:
-    from gpd.reports.sizing_page import told
+    from gpd.reports.sizing_page import remarks
 
     return {
         "name": one.machine.name,
@@ -84,5 +84,5 @@ def _described(one: Need) -> dict:
         "co2_kg_per_genome": one.co2_kg and asdict(one.co2_kg),
         "cost_per_genome": one.cost and asdict(one.cost),
         "limit": one.limit,
-        "told": list(told(one)),
+        "told": list(remarks(one)),
     }

@@ -162,11 +162,11 @@ def draw_curves(
         return _drawing(figure, name, title, in_words(curves, x_label))
 
 
-def in_words(curves: Iterable[Curve], x_label: str = SAMPLES_AT_ONCE, unit: str = "") -> str:
+def in_words(curves: Iterable[Curve], x_label: str = SAMPLES_AT_ONCE) -> str:
     """Say in words what curves show, for those who can't see them."""
     x = "N" if x_label == SAMPLES_AT_ONCE else x_label
     return "; ".join(
-        f"{curve.label}: " + ", ".join(f"{number(point.value)}{unit} at {x} = {point.n}" for point in curve.points)
+        f"{curve.label}: " + ", ".join(f"{number(point.value)} at {x} = {point.n}" for point in curve.points)
         for curve in curves
     )
 
@@ -219,7 +219,7 @@ def draw_stacks(
         for step in steps:
             heights = np.array([stack.parts.get(step, 0.0) for stack in stacks])
             colour, hatch = _look(step)
-            look = {"color": colour, "hatch": hatch, "edgecolor": "#fff", "linewidth": 0.6}
+            look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "#fff", "linewidth": 0.6}
             bars = axes.bar(range(len(stacks)), heights, 0.62, bottom=bottom, **look)
             named = [numbers[step] if height >= highest * 0.06 else "" for height in heights]
             axes.bar_label(bars, named, label_type="center", fontsize=8, color=_ink(colour))
@@ -366,7 +366,7 @@ def _step_key(steps: Iterable[str], numbers: Mapping[str, str]) -> tuple[list, l
 
 
 def _legend(figure: Figure, handles: list, labels: list[str], columns: int) -> None:
-    spacing = {"handlelength": 1.6, "columnspacing": 1.2, "labelspacing": 0.35}
+    spacing: dict[str, Any] = {"handlelength": 1.6, "columnspacing": 1.2, "labelspacing": 0.35}
     figure.legend(handles, labels, loc="lower left", ncols=columns, bbox_to_anchor=(0.01, 0.0), **spacing)
 
 

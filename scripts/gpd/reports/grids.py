@@ -12,7 +12,7 @@ from gpd.pipelines import ALTERNATIVES, PIPELINES
 from gpd.records.binding import told_binding
 from gpd.records.run_spec import CLUSTER, CurveKey
 from gpd.statistics.estimates import Estimate
-from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StepRow
+from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
 from gpd.text.formats import TimeUnit, counted, number, some, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, group
@@ -83,7 +83,6 @@ def step_grids(
     curve_key: CurveKey,
     clock: str,
     steps: Iterable[StepRow],
-    runs: Iterable[RunRow],
     points: Iterable[ConfigurationRow],
 ) -> list[Grid]:
     """The published-style table of a curve by one of CLOCKS: rows are steps, columns are N, means over repeats."""
@@ -92,7 +91,6 @@ def step_grids(
     makespans = [point.makespan_s.mean for point in own if point.makespan_s.mean is not None]
     longest = max([*makespans, *(hour * SECONDS_PER_HOUR for hour in hours.values())], default=0)
     unit = unit_for(longest)
-    failed = _failed(curve_key, runs)
     pages = _pages(own)
     return [
         Grid(
@@ -100,7 +98,7 @@ def step_grids(
             heads=("step", *(f"N = {point.n}" for point in page)),
             groups=(
                 Group(tuple(_step_lines(curve_key.pipeline, page, hours, unit))),
-                Group(tuple(_sums(clock, page, hours, unit, failed))),
+                Group(tuple(_sums(clock, page, hours, unit))),
             ),
         )
         for page in pages
@@ -147,9 +145,8 @@ def _sums(
     points: Sequence[ConfigurationRow],
     hours: Mapping[tuple[str, int], float],
     unit: TimeUnit,
-    failed: Mapping[int, str],
 ) -> Iterator[Line]:
-    yield Line("samples failed", tuple(Entry(failed.get(point.n, "")) for point in points))
+    yield Line("samples failed", tuple(Entry(f"{one.failed} of {one.repeats * one.n}") for one in points))
     if clock == "summed_h":
         sums = ([h for (_, n), h in hours.items() if n == point.n] for point in points)
         yield Line("total (summed)", tuple(_time(sum(own) if own else None, unit) for own in sums))
@@ -177,14 +174,6 @@ def _makespan(point: ConfigurationRow, unit: TimeUnit) -> Entry:
 def mean_entry(of: Estimate) -> Entry:
     """A mean and its standard error."""
     return Entry(*with_error(of.mean, of.se))
-
-
-def _failed(curve_key: CurveKey, runs: Iterable[RunRow]) -> dict[int, str]:
-    """`2 of 8` by N: samples that failed over all repeats, of those that were run."""
-    of_n: dict[int, list[RunRow]] = {}
-    for run in rows(curve_key, counted_in(runs)):
-        of_n.setdefault(run.n, []).append(run)
-    return {n: f"{sum(run.failed for run in own)} of {sum(run.samples for run in own)}" for n, own in of_n.items()}
 
 
 # ---------------------------------------------------------------------------------------- more nodes

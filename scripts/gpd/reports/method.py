@@ -1,16 +1,18 @@
 """The method of a study in ten lines: what a figure of its report is, and what it is not. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from gpd.pipelines import HUMAN_30X_GIGABASES
-from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER
-from gpd.records.study import Study
 from gpd.reports.grids import counted_in
 from gpd.tables.collect import Tables
-from gpd.tables.repeats import Stop, in_words, stops
+from gpd.tables.repeats import in_words, stops
 from gpd.text.formats import counted, listed
 
+CLUSTER_MODE = (
+    " Cluster: one workflow whose jobs Slurm places on nodes; its makespan is the wall time of the whole run, on the "
+    "clock of the machine that submits, start and end and waiting in Slurm's queue included."
+)
 DEFINITIONS = (
     "Clocks: the launcher of each job records its start and end (UTC). A step's elapsed time goes from its first job's "
     "start to its last job's end over all samples; steps overlap in a shared workflow, so these need not add up.",
@@ -27,42 +29,29 @@ DEFINITIONS = (
 )
 
 
-def method_lines(tables: Tables, records: Sequence[RunRecord]) -> Iterator[str]:
-    yield _runs(tables)
-    if tables.plan and (stopped := stops(tables.plan, tables.configurations)):
-        yield _repeats(tables.plan.study, stopped)
-    yield _draw(tables, records)
-    yield from DEFINITIONS
-    yield _pinning(tables)
-
-
-def _runs(tables: Tables) -> str:
+def method_lines(tables: Tables) -> Iterator[str]:
+    """What a reader has to know of the figures, a line each."""
     counting, ended = counted_in(tables.runs), tables.runs
     counts = listed(str(n) for n in sorted({run.n for run in counting}))
     warm_ups = sum(run.warm_up for run in ended)
     others = len(ended) - len(counting) - warm_ups
-    said = f"{counted(len(counting), 'run')} that ended, N = {counts or 'none'}. Means are over repeats."
-    modes = "Shared: one workflow for all samples; independent: one for each, side by side."
-    if any(run.mode == CLUSTER for run in ended):
-        modes += (
-            " Cluster: one workflow whose jobs Slurm places on nodes; its makespan is the wall time of the whole run, "
-            "on the clock of the machine that submits, start and end and waiting in Slurm's queue included."
-        )
-    besides = [counted(warm_ups, "warm-up"), *([f"{counted(others, 'run')} for bad samples"] if others else [])]
-    return f"{said} {modes} {listed(besides)} besides, in no statistics."
-
-
-def _repeats(study: Study, stopped: Sequence[Stop]) -> str:
-    return f"Repeats: {in_words(study)}; every run counts. {'; '.join(map(str, stopped))}."
-
-
-def _draw(tables: Tables, records: Sequence[RunRecord]) -> str:
-    seeds = listed(sorted({str(record.spec.seed) for record in records}))
-    caches = listed(sorted({run.cache for run in tables.runs})).replace("_", " ")
-    return (
+    besides = listed([counted(warm_ups, "warm-up"), *([f"{counted(others, 'run')} for bad samples"] if others else [])])
+    cluster = CLUSTER_MODE if any(run.mode == CLUSTER for run in ended) else ""
+    yield (
+        f"{counted(len(counting), 'run')} that ended, N = {counts or 'none'}. Means are over repeats. Shared: one "
+        f"workflow for all samples; independent: one for each, side by side.{cluster} {besides} besides, in no "
+        "statistics."
+    )
+    if tables.plan and (stopped := stops(tables.plan, tables.configurations)):
+        yield f"Repeats: {in_words(tables.plan.study)}; every run counts. {'; '.join(map(str, stopped))}."
+    seeds = listed(sorted({str(record.spec.seed) for record in tables.records}))
+    caches = listed(sorted({run.cache for run in ended})).replace("_", " ")
+    yield (
         f"Samples of a run are all different, drawn from the pool with seed {seeds or 'none'}, and recorded. Page "
         f"cache at the start: {caches or 'not known'}."
     )
+    yield from DEFINITIONS
+    yield _pinning(tables)
 
 
 def _pinning(tables: Tables) -> str:

@@ -100,7 +100,7 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
             else Section(
                 NODE_TITLE, "Not measured: run gpd node, and studies that are run from then on have its record."
             ),
-            Section("Method", lines=tuple(method_lines(tables, records))),
+            Section("Method", lines=tuple(method_lines(tables))),
         ),
     )
 
@@ -288,7 +288,7 @@ def _pipeline(
                 label(curve).capitalize(),
                 _saturation(saturation_of(curve, points)),
                 (step_figure(curve, tables.steps, points), timeline_figure(curve, tables.jobs)),
-                tuple(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.steps, tables.runs, points)),
+                tuple(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.steps, points)),
             )
             for curve in own
         ),

@@ -18,13 +18,13 @@ def sizing_page(needs: Sequence[Need], sources: Sequence[CoreHours]) -> Page:
         notices=tuple(Notice("warning", f"{one.machine.name}: {one.scaled}") for one in needs if one.scaled),
         sections=(
             Section("What is needed", grids=(need_grid(needs),), figures=(_figure(needs),)),
-            *(Section(one.machine.name, lines=tuple(told(one))) for one in needs),
+            *(Section(one.machine.name, lines=tuple(remarks(one))) for one in needs),
             Section("Beside what others published", grids=(source_grid(needs, sources),)),
         ),
     )
 
 
-def told(one: Need) -> Iterator[str]:
+def remarks(one: Need) -> Iterator[str]:
     """What has to be known of an answer, line by line."""
     if one.scaled:
         yield one.scaled

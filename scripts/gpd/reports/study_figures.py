@@ -60,32 +60,27 @@ def saturation_of(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> Sa
 
 
 def throughput_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> ReportFigure:
-    """Genomes a day against N, a curve a curve, saturation points ringed."""
-    curves = [
-        _curve(curve_key, points, "genomes_per_day", saturation=saturation_of(curve_key, points)) for curve_key in lines
-    ]
-    daily = PIPELINES[pipeline].daily
-    if not any(len(curve.points) > 1 for curve in curves):
-        return ReportFigure(f"No curve of {daily}: it takes more than one N, and this study has one alone.")
-    title = f"{daily.capitalize()} against samples at once, {pipeline}"
-    drawing = draw_curves(f"{pipeline}-throughput", title, [curve for curve in curves if curve.points], daily)
-    return ReportFigure(f"A ring marks the saturation point. {STANDARD_ERRORS}", drawing)
+    """Genomes a day against N, a line for each curve, saturation points ringed."""
+    curves = [_curve(curve_key, points, "genomes_per_day", rings=True) for curve_key in lines]
+    return _against_n(f"{pipeline}-throughput", PIPELINES[pipeline].daily, curves, "A ring marks the saturation point.")
 
 
 def utilisation_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> ReportFigure:
-    """CPU utilisation in per cent against N, a curve a curve."""
-    curves = [curve for curve_key in lines if (curve := _curve(curve_key, points, "cpu_utilisation", PERCENT)).points]
-    if not curves:
-        return ReportFigure("No figure of CPU utilisation: CPU seconds or makespans are missing.")
-    if all(len(curve.points) == 1 for curve in curves):
-        words = in_words(curves, unit="%")
-        return ReportFigure(f"No curve of CPU utilisation, for there is one N alone. CPU utilisation: {words}.")
-    title = f"CPU utilisation against samples at once, {pipeline}"
-    return ReportFigure(
+    """CPU utilisation in per cent against N, a line for each curve."""
+    curves = [_curve(curve_key, points, "cpu_utilisation", PERCENT) for curve_key in lines]
+    note = (
         "The share of the cores' time that the tools computed; the rest they were idle, or waited for input, output "
-        f"and the slowest job. {STANDARD_ERRORS}",
-        draw_curves(f"{pipeline}-cpu-utilisation", title, curves, "CPU utilisation, %"),
+        "and the slowest job."
     )
+    return _against_n(f"{pipeline}-cpu-utilisation", "CPU utilisation, %", curves, note)
+
+
+def _against_n(name: str, unit: str, curves: Sequence[Curve], note: str) -> ReportFigure:
+    known, what = [curve for curve in curves if curve.points], unit.removesuffix(", %")
+    if not any(len(curve.points) > 1 for curve in known):
+        return ReportFigure(f"No curve of {what}: it takes more than one N. {in_words(known) or 'Not known'}.")
+    title = f"{what[:1].upper()}{what[1:]} against samples at once, {name.partition('-')[0]}"
+    return ReportFigure(f"{note} {STANDARD_ERRORS}", draw_curves(name, title, known, unit))
 
 
 def reference_figure(references: Sequence[PublishedCurve]) -> ReportFigure | None:
@@ -108,11 +103,7 @@ def reference_figure(references: Sequence[PublishedCurve]) -> ReportFigure | Non
 
 
 def _curve(
-    curve_key: CurveKey,
-    points: Sequence[ConfigurationRow],
-    column: str,
-    scale: float = 1,
-    saturation: Saturation | None = None,
+    curve_key: CurveKey, points: Sequence[ConfigurationRow], column: str, scale: float = 1, rings: bool = False
 ) -> Curve:
     estimates = {point.n: getattr(point, column) for point in points_of(curve_key, points)}
     drawn = (
@@ -120,6 +111,7 @@ def _curve(
         for n, one in estimates.items()
         if one.mean is not None
     )
+    saturation = saturation_of(curve_key, points) if rings else None
     return Curve(label(curve_key), tuple(drawn), saturation.n if saturation else None)
 
 

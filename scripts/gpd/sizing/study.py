@@ -11,13 +11,12 @@ from gpd.records.node import NodeRecord
 from gpd.records.run_spec import CLUSTER, SHARED
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import estimate
-from gpd.tables import columns
 from gpd.tables.collect import Tables
 from gpd.tables.columns import RunRow
 from gpd.text.formats import counted, listed
 
 # what is the same in all runs of a curve: of one machine
-CURVE = (*(column.name for column in columns.CURVE_COLUMNS), "sku", "cores")
+CURVE = ("pipeline", "mode", "binding", "nodes", "sku", "cores")
 
 
 class StudyError(GpdError):

@@ -13,7 +13,7 @@ of one standard error: Breiman et al., Classification and Regression Trees, 1984
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 TOLERANCE = 0.005  # of the larger figure; figures of three digits, as the published ones are, tell no less apart
@@ -94,12 +94,9 @@ def _by_n(curve: Iterable[Observation]) -> dict[int, Observation]:
     return tried
 
 
-def _ladder(limit: int) -> Iterator[int]:
-    n = 1
-    while n < limit:
-        yield n
-        n *= 2
-    yield limit
+def _ladder(limit: int) -> list[int]:
+    """1, 2, 4, 8, ... and at last the limit."""
+    return [*(2**power for power in range((limit - 1).bit_length())), limit]
 
 
 def _ends(rung: Observation, below: Sequence[Observation]) -> bool:
@@ -154,22 +151,22 @@ def _gaps(n: int, tried: Iterable[int]) -> list[tuple[int, int]]:
 
 def _reason(best: Observation, safe: Observation | None, tried: Mapping[int, Observation]) -> str:
     top = _top([seen for seen in tried.values() if not seen.failed_data] or tried.values())
-    parts = [f"most genomes a day at {_told(best)}"]
+    parts = [f"most genomes a day at {_in_words(best)}"]
     if top.n != best.n:
-        parts.append(f"{_told(top)} is within the noise of it")
+        parts.append(f"{_in_words(top)} is within the noise of it")
     if safe is None:
         parts.append("no N without failures")
     elif safe.n != best.n:
-        parts.append(f"without failures {_told(safe)}")
+        parts.append(f"without failures {_in_words(safe)}")
     above = [seen for n, seen in tried.items() if n > max(best.n, top.n)]
-    parts.append(f"no more at {_told(_top(above))}" if above else f"more than N = {max(tried)} was not tried")
+    parts.append(f"no more at {_in_words(_top(above))}" if above else f"more than N = {max(tried)} was not tried")
     if gaps := _gaps(best.n, tried):
         between = ", ".join(f"{low} and {high}" for low, high in gaps)
         parts.append(f"nothing was tried between N = {between}")
     return "; ".join(parts)
 
 
-def _told(seen: Observation) -> str:
+def _in_words(seen: Observation) -> str:
     failed = {0: "", None: " (failed samples not known)"}.get(seen.failed, f" ({seen.failed} failed)")
     if seen.failed_data:
         failed = f" ({seen.failed} failed, {seen.failed_data} for bad data)"

@@ -35,6 +35,10 @@ def means(description: str, unit: str = "") -> Meta:
     return Meta(description=description, extra={"unit": unit})
 
 
+def _curve_key(row: Any) -> CurveKey:
+    return CurveKey(row.pipeline, row.mode, row.binding, row.nodes)
+
+
 # ---- rows --------------------------------------------------------------------------------------------
 
 StudyName = Annotated[str, means("The study.")]
@@ -74,9 +78,7 @@ class OfRun(Struct, frozen=True, kw_only=True):
         bool, means("Whether it is in statistics: no warm-up, no sample looked at alone, not drawn anew.")
     ]
 
-    @property
-    def curve_key(self) -> CurveKey:
-        return _curve_key(self)
+    curve_key = property(_curve_key)
 
 
 class JobRow(OfRun, frozen=True, kw_only=True):
@@ -205,11 +207,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     write_mib: Annotated[Real, means("Written towards storage by the named steps.", "MiB")]
     shared_inputs_mib: Annotated[Real, means("Inputs of the named steps on network file systems, once a job.", "MiB")]
     shared_outputs_mib: Annotated[
-<<<<<<< HEAD
-        float | None, means("Outputs of the named steps on network file systems, shards included.", "MiB")
-=======
         Real, means("Outputs of the named steps on network file systems, shards included.", "MiB")
->>>>>>> df1307b (Reports are pages of sections as any other page: one template, one type; sums and means of rows by name)
     ]
     wait_s: Annotated[Real, means("Time that jobs of the named steps waited for CPUs.", "s")]
     binding_ok: Annotated[bool | None, means("Whether all jobs kept to their CPUs; empty: none had an allocation.")]
@@ -244,19 +242,13 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     disk_per_sample_mib: Annotated[Estimate, DISK_A_SAMPLE]
     node_efficiency: Annotated[Real, NODE_EFFICIENCY]
 
-    @property
-    def curve_key(self) -> CurveKey:
-        return _curve_key(self)
+    curve_key = property(_curve_key)
 
     @property
     def observation(self) -> Observation:
         """What the search for the saturation point sees of it."""
         daily = self.genomes_per_day
         return Observation(self.n, daily.mean, daily.se, self.failed, self.failed_data)
-
-
-def _curve_key(row: Any) -> CurveKey:
-    return CurveKey(row.pipeline, row.mode, row.binding, row.nodes)
 
 
 # ---- columns -----------------------------------------------------------------------------------------
@@ -293,30 +285,24 @@ ROWS: Mapping[str, type[Struct]] = {
 TABLES: Mapping[str, tuple[Column, ...]] = {table: columns_of(row) for table, row in ROWS.items()}
 
 
-CURVE_COLUMNS = tuple(
-    column for column in TABLES["configurations"] if column.name in ("pipeline", "mode", "binding", "nodes")
-)
-
-
 def names(table: str) -> list[str]:
     return [column.name for column in TABLES[table]]
 
 
-def _column(table: str, name: str) -> Column:
-    return next(column for column in TABLES[table] if column.name == name)
+def _columns(table: str, *wanted: str) -> tuple[Column, ...]:
+    return tuple(column for column in TABLES[table] if column.name in wanted)
 
 
 # ---- of a scaling study: one step at a time, over its threads ------------------------------------------
 
 POINT_OF_SCALING = (
-    _column("jobs", "pipeline"),
-    _column("steps", "step"),
-<<<<<<< HEAD
-    Column("scatter", TEXT, "", "How many shards the step scatters into: none, auto or a number."),
-=======
     Column("scatter", TEXT, "", "Into how many shards the step is scattered: none, auto or a number."),
->>>>>>> df1307b (Reports are pages of sections as any other page: one template, one type; sums and means of rows by name)
     _column("jobs", "binding"),
+=======
+    *_columns("steps", "pipeline", "step"),
+    Column("scatter", TEXT, "", "Into how many shards the step is scattered: none, auto or a number."),
+    *_columns("jobs", "binding"),
+>>>>>>> d6961f9 (Reports: one function for curves against N; scaling tables take shared columns from tables of runs)
     Column("occupancy", TEXT, "", "alone: nothing else runs; full: copies of it side by side load the node fully."),
     Column("threads", COUNT, "threads", "Threads of the step's jobs."),
 )
@@ -327,27 +313,24 @@ STEPS_PER_HOUR = Column("steps_per_hour", NUMBER, "1/h", "3600 x copies / makesp
 CPU_OF_STEP = Column("cpu_s", NUMBER, "s", "CPU time of the step's jobs; of several copies the mean over them.")
 
 SCALING_RUNS = (
-    _column("jobs", "run"),
+    *_columns("jobs", "run"),
     *POINT_OF_SCALING,
     COPIES,
-    _column("jobs", "repeat"),
-    _column("jobs", "warm_up"),
-    _column("runs", "sku"),
+    *_columns("jobs", "repeat", "warm_up"),
+    *_columns("runs", "sku"),
     STEP_S,
     MAKESPAN_OF_COPIES,
     STEPS_PER_HOUR,
     CPU_OF_STEP,
     Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of a job of the step."),
-    _column("runs", "peak_memory_mib"),
-    Column("wait_s", NUMBER, "s", "Time that its jobs waited for CPUs."),
-    *(_column("runs", name) for name in ("binding_ok", "split_jobs", "memory_applied", "contended_jobs")),
-    *(_column("runs", name) for name in ("foreign_cpu_s", "steal_s")),
+    *_columns("runs", "peak_memory_mib", "wait_s", "binding_ok", "split_jobs", "memory_applied"),
+    *_columns("runs", "contended_jobs", "foreign_cpu_s", "steal_s"),
 )
 REPEATED_OF_SCALING = (STEP_S, MAKESPAN_OF_COPIES, STEPS_PER_HOUR, CPU_OF_STEP)
 SCALING_POINTS = (
     *POINT_OF_SCALING,
     COPIES,
-    _column("runs", "sku"),
+    *_columns("runs", "sku"),
     Column("repeats", COUNT, "runs", "Repeats that ended; warm-ups are in no statistics."),
     *(statistic for column in REPEATED_OF_SCALING for statistic in _over_repeats(column)),
     Column("efficiency", NUMBER, "", "T(1) / (n x T(n)), T the mean of step_s; empty: one thread was not measured."),

@@ -7,8 +7,8 @@ together with its launcher.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from itertools import groupby
-from math import fsum
+from itertools import accumulate, groupby
+from math import fsum, inf
 from typing import Any, get_type_hints
 
 from msgspec import structs
@@ -52,7 +52,8 @@ class RowsOfRun:
 def rows_of_run(run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str | None], counted: bool) -> RowsOfRun:
     """The rows of one run; `faults` has for each sample why it failed."""
     key = {"run": run.spec.name, **{name: getattr(run.spec, name) for name in KEYS}, "counted": counted}
-    jobs = sorted(((process, attempt) for process in run.processes for attempt in process.attempts), key=_when)
+    every = [(process, attempt) for process in run.processes for attempt in process.attempts]
+    jobs = sorted(every, key=lambda job: job[1].start.timestamp() if job[1].start else inf)
     timed = [(process, attempt) for process, attempt in jobs if attempt.step in run.steps]
     zero = _first(attempt for _, attempt in timed) if run.one_clock else None
     return RowsOfRun(
@@ -61,12 +62,6 @@ def rows_of_run(run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str 
         steps=list(_steps(key, run, timed)),
         run=_run(key, run, outcomes, faults, jobs, timed),
     )
-
-
-def _when(job: Job) -> tuple[bool, float]:
-    """Jobs by their start; those that never began come last."""
-    start = job[1].start
-    return start is None, start.timestamp() if start else 0.0
 
 
 # ---- jobs and samples --------------------------------------------------------------------------------
@@ -215,23 +210,13 @@ def a_day(amount: float | None, makespan_s: float | None) -> float | None:
 
 def peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
     """The largest sum of peak memory over jobs that ran on a host at one time: at least what was ever in use, MiB."""
-    of_host: dict[str | None, list[Attempt]] = {}
+    changes: dict[str | None, list[tuple[datetime, float]]] = {}
     for attempt in attempts:
-        of_host.setdefault(attempt.host, []).append(attempt)
-    known = (peak for own in of_host.values() if (peak := _peak_memory_mib(own)) is not None)
-    return max(known, default=None)
-
-
-def _peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
-    changes = []
-    for attempt in attempts:
-        if attempt.start and attempt.end and attempt.peak_rss_mib is not None:
-            changes += [(attempt.start, attempt.peak_rss_mib), (attempt.end, -attempt.peak_rss_mib)]
-    held = peak = 0.0
-    for _, change in sorted(changes):  # at one moment, what ends before what begins
-        held += change
-        peak = max(peak, held)
-    return peak if changes else None
+        if attempt.start and attempt.end and (peak := attempt.peak_rss_mib) is not None:
+            changes.setdefault(attempt.host, []).extend([(attempt.start, peak), (attempt.end, -peak)])
+    # at one moment, what ends before what begins
+    peaks = (max(accumulate(change for _, change in sorted(of_host))) for of_host in changes.values())
+    return max(peaks, default=None)
 
 
 # ---- configurations ------------------------------------------------------------------------------------------

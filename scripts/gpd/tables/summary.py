@@ -10,7 +10,7 @@ from gpd.tables.rows import a_day, span_s
 
 @dataclass(frozen=True)
 class StepTimes:
-    """Busy seconds (the sum over jobs) of one step by sample; a sample whose step did not run has no entry."""
+    """Summed seconds of one step by sample; a sample whose step did not run has no entry."""
 
     step: str
     summed_s: dict[str, float]
@@ -101,8 +101,8 @@ def summarize(
 
 def _step_times(step: str, attempts: list[Attempt]) -> StepTimes:
     """Sum up a step; how long an attempt took whose launcher was killed with it is not known, and not guessed."""
-    busy: dict[str, float] = {}
+    summed: dict[str, float] = {}
     for attempt in attempts:
         if attempt.wall_s is not None:
-            busy[owner(attempt)] = busy.get(owner(attempt), 0.0) + attempt.wall_s
-    return StepTimes(step, busy)
+            summed[owner(attempt)] = summed.get(owner(attempt), 0.0) + attempt.wall_s
+    return StepTimes(step, summed)
