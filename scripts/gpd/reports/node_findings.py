@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
-from gpd.comparison.nodes import MHZ_PER_GHZ, TEST_BED, disk_text, gigabytes
-from gpd.records.node import SCOPES, Bandwidth, Clock, Core, Kernel, Latency, NodeRecord, Place, nearest
+from gpd.comparison.nodes import FIGURES, TEST_BED, gigabytes
+from gpd.records.node import SCOPES, Bandwidth, Kernel, Latency, NodeRecord, Place, nearest
 from gpd.reports.figures import draw_map
 from gpd.reports.page import Notice, Section
 from gpd.reports.study_figures import ReportFigure
@@ -36,7 +36,7 @@ def about(record: NodeRecord) -> str:
 
 def grids(record: NodeRecord) -> list[Grid]:
     """The tables of a record, each where it has something to say."""
-    made = (bandwidth_grid, matrix_grid, latency_grid, clocks_grid, disks_grid, test_bed_grid, missing_grid)
+    made = (bandwidth_grid, matrix_grid, latency_grid, test_bed_grid, missing_grid)
     return [found for grid in made if (found := grid(record))]
 
 
@@ -98,51 +98,29 @@ def matrix_grid(record: NodeRecord) -> Grid | None:
     return _grid("Bandwidth on the memory of other NUMA nodes, triad, GB/s, and the share that is lost", heads, rows)
 
 
-# ---- latency, clocks, test bed, disks --------------------------------------------------------------------------
+# ---- latency, test bed ------------------------------------------------------------------------------------------
 
 
 def latency_grid(record: NodeRecord) -> Grid | None:
     latency = record.latency
     if latency is None:
         return None
-    rows = [(of.block, f"{of.pairs:,}", number(of.ns), _range(of.low_ns, of.high_ns)) for of in record.blocks()]
+    rows = [
+        (of.block, f"{of.pairs:,}", number(of.ns), f"{number(of.low_ns)}-{number(of.high_ns)}")
+        for of in record.blocks()
+    ]
     part = "" if len(latency.pairs) == latency.of_pairs else f", {len(latency.pairs):,} of {latency.of_pairs:,} pairs"
     return _grid(f"Core to core, ns (half of a round trip{part})", ("", "pairs", "median", "range"), rows)
 
 
-def _range(low: float, high: float) -> str:
-    return f"{number(low)}-{number(high)}"
-
-
-def clocks_grid(record: NodeRecord) -> Grid | None:
-    rows = [(f"{clock.busy} busy", *_clock(clock)) for clock in record.clocks]
-    return _grid("Clocks", ("", "GHz, median", "range", "watts", "source"), rows, numbers=False)
-
-
-def _clock(clock: Clock) -> Iterator[str]:
-    yield "" if clock.mhz is None else number(clock.mhz / MHZ_PER_GHZ)
-    ends = clock.low_mhz, clock.high_mhz
-    yield "" if None in ends else _range(*((mhz or 0) / MHZ_PER_GHZ for mhz in ends))
-    yield listed(f"{name} {number(watts)}" for name, watts in clock.watts.items())
-    yield clock.source
-
-
 def test_bed_grid(record: NodeRecord) -> Grid | None:
-    rows = [(name, text) for name, show in TEST_BED.items() if (text := show(record))]
+    """Clocks, watts and disks, and what the node is: what has no table of its own, a line each."""
+    rows = [
+        (name, text)
+        for name, show in {**FIGURES, **TEST_BED}.items()
+        if not name.startswith(("triad", "copy", "core to core")) and (text := show(record))
+    ]
     return _grid("Test bed", ("", record.host.hostname or "the node"), rows, numbers=False)
-
-
-def disks_grid(record: NodeRecord) -> Grid | None:
-    rows = []
-    for name, disk in record.disks.items():
-        system = record.host.file_systems.get(name)
-        kind = (system.type or "") if system else ""
-        how = "" if disk.same_as else f"{number(disk.size_mib)} MiB, {'direct' if disk.direct else 'page cache'}"
-        said = f"the same as {disk.same_as}" if disk.same_as else disk_text(disk)
-        delay = "" if disk.random_read_us is None else f"{number(disk.random_read_us)} us"
-        rows.append((f"{name} folder", kind, how, said, delay))
-    heads = ("", "file system", "file", "figures", "a random read")
-    return _grid("Disks (fio, one request at a time)", heads, rows, numbers=False)
 
 
 def missing_grid(record: NodeRecord) -> Grid | None:
@@ -170,13 +148,10 @@ def _latency_map(record: NodeRecord, latency: Latency) -> ReportFigure:
     for first, second, ns, _, _ in latency.pairs:
         if first in place and second in place:
             rows[place[first]][place[second]] = rows[place[second]][place[first]] = ns
-    edges = [at for at in range(1, len(cores)) if _groups(cores[at - 1]) != _groups(cores[at])]
+    groups = [(core.l3, core.numa, core.socket) for core in cores]
+    edges = [at for at in range(1, len(cores)) if groups[at - 1] != groups[at]]
     labels = [str(core.cpus[0]) for core in cores]
     medians = f"Medians: {listed(f'{found.block} {number(found.ns)} ns' for found in record.blocks())}."
     drawing = draw_map("node-latency", "Latency from core to core", medians, rows, labels, edges)
     siblings = " The diagonal has the two threads of a core." if any(len(core.cpus) > 1 for core in cores) else ""
     return ReportFigure(f"{medians}{siblings} Grey: not measured. Lines part groups.", drawing)
-
-
-def _groups(core: Core) -> tuple[int | None, ...]:
-    return core.l3, core.numa, core.socket

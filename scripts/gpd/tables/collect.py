@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.node import NodeRecord
 from gpd.records.old_names import spec_paths
 from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
-from gpd.records.run_spec import CLUSTER, RunSpec, counted_runs
+from gpd.records.run_spec import CLUSTER, counted_runs
 from gpd.records.study import StudyRecord, read_study_record
 from gpd.statistics.estimates import Estimate
 from gpd.tables import columns, faults, rows
@@ -34,6 +35,7 @@ FOLDER = "tables"  # of a study's tables, in its folder
 FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digits
 TSV = {"sep": "\t", "index": False, "float_format": FLOAT_FORMAT, "lineterminator": "\n"}
 CLOCK_TOLERANCE = timedelta(seconds=1)
+ORDER = attrgetter("pipeline", "mode", "binding", "nodes", "n", "repeat", "name")  # of runs, by their spec
 
 
 class CollectError(GpdError):
@@ -96,9 +98,10 @@ def read_runs(study: Path) -> tuple[list[Run], tuple[str, ...]]:
     finished = [(path.parent, read_run(path)) for path in study.glob("*/run.json")]
     ended = {folder for folder, _ in finished}
     unfinished = [read_spec(path) for path in spec_paths(study) if path.parent not in ended]
-    finished.sort(key=lambda found: _order(found[1].spec))
-    names = tuple(spec.name for spec in sorted(unfinished, key=_order))
-    return [_read_run(folder, record) for folder, record in finished], names
+    finished.sort(key=lambda found: ORDER(found[1].spec))
+    names = tuple(spec.name for spec in sorted(unfinished, key=ORDER))
+    runs = [Run(of, tuple(_read_process(folder, of, one) for one in of.processes)) for folder, of in finished]
+    return runs, names
 
 
 def failures(study: Path) -> list[SampleRow]:
@@ -120,14 +123,6 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     for run, of_run in judged:
         why = faults.faults(run, of_run, evidence[run.spec.pipeline])
         yield rows.rows_of_run(run, of_run, why, counted=run.spec.name in counted)
-
-
-def _order(spec: RunSpec) -> tuple[str, str, str, int, int, int, str]:
-    return spec.pipeline, spec.mode, spec.binding, spec.nodes, spec.n, spec.repeat, spec.name
-
-
-def _read_run(folder: Path, record: RunRecord) -> Run:
-    return Run(record, tuple(_read_process(folder, record, process) for process in record.processes))
 
 
 def _read_process(folder: Path, record: RunRecord, process: ProcessRecord) -> Process:

@@ -17,6 +17,7 @@ from gpd.statistics.saturation import Observation
 TEXT, COUNT, NUMBER, TRUTH = "string", "Int64", "Float64", "boolean"
 Real = float | None
 Text = str | None
+Count = int | None
 DTYPES = {str: TEXT, int: COUNT, float: NUMBER, bool: TRUTH}
 
 
@@ -74,9 +75,7 @@ class OfRun(Struct, frozen=True, kw_only=True):
     n: SamplesAtOnce
     repeat: Annotated[int, means("Which repeat, from 1; 0: a warm-up, or a sample alone to be looked at.")]
     warm_up: Annotated[bool, means("Whether it only warmed the machine up; such a run is in no statistics.")]
-    counted: Annotated[
-        bool, means("Whether it is in statistics: no warm-up, no sample looked at alone, not drawn anew.")
-    ]
+    counted: Annotated[bool, means("Whether it is in statistics: no warm-up, no sample alone, not drawn anew.")]
 
     curve_key = property(_curve_key)
 
@@ -89,16 +88,14 @@ class JobRow(OfRun, frozen=True, kw_only=True):
     step: Annotated[str, means("The pipeline's step, or reference, qc and such, which are outside every timing.")]
     unit: Annotated[Text, means("The sequencing unit (lane), where the job has one.")]
     shard: Annotated[Text, means("Which shard of a scattered step; empty: it was not scattered.")]
-    attempt: Annotated[int | None, means("Which attempt at the job, from 1.")]
+    attempt: Annotated[Count, means("Which attempt at the job, from 1.")]
     threads: Annotated[int, means("Threads that the rule asked for.", "threads")]
     cpus: Annotated[Text, means("CPUs that were allocated; empty: none.")]
     node: Annotated[Text, means("The node that it ran on; empty: not known.")]
     slurm_job_id: Annotated[Text, means("The Slurm job that it was part of; empty: none.")]
     start: Annotated[Text, means("When the job began, after its wait.", "UTC")]
     end: Annotated[Text, means("When its last process ended; empty: nobody saw it.", "UTC")]
-    start_s: Annotated[
-        Real, means("Start, since the run's first job of a step; empty: not known, or several hosts.", "s")
-    ]
+    start_s: Annotated[Real, means("Start, since the run's first job of a step; empty on several hosts.", "s")]
     end_s: Annotated[Real, means("End, likewise.", "s")]
     wait_s: Annotated[Real, means("Time waited for CPUs.", "s")]
     wall_s: Annotated[Real, means("Wall time.", "s")]
@@ -108,7 +105,7 @@ class JobRow(OfRun, frozen=True, kw_only=True):
     write_mib: Annotated[Real, means("Written towards storage.", "MiB")]
     shared_inputs_mib: Annotated[Real, means("Size of its inputs on network file systems; empty: not known.", "MiB")]
     shared_outputs_mib: Annotated[Real, means("Size of its outputs on network file systems; empty: not known.", "MiB")]
-    exit_code: Annotated[int | None, means("Exit code; empty: nobody saw one.")]
+    exit_code: Annotated[Count, means("Exit code; empty: nobody saw one.")]
     cause: Annotated[Text, means("Why it failed, as the ledger says it; empty: it did not.")]
     message: Annotated[Text, means("What the tool, or the launcher, said about the failure.")]
     binding_ok: Annotated[bool | None, means("Whether it kept to its CPUs; empty: no allocation, or nothing was seen.")]
@@ -159,15 +156,11 @@ GENOMES = means("24 x samples that succeeded / makespan in hours.", "1/d")
 GIGABASES = means("24 x gigabases of those samples / makespan in hours.", "Gb/d")
 HUMAN = means("Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb.", "1/d")
 MAKESPAN = means(
-    "First start of a step's job to the last end, reference and QC outside; in mode cluster, and over several hosts, "
-    "wall_s: no duration is taken across two clocks.",
-    "s",
+    "First start of a step's job to the last end, reference and QC outside; in mode cluster and over hosts wall_s.", "s"
 )
 CPU_UTILISATION = means("CPU time of the tools / (cores x makespan).")
 CPU_A_GIGABASE = means("CPU time of the tools / gigabases that succeeded.", "s/Gb")
-DISK_A_SAMPLE = means(
-    "peak_disk_mib / samples: samples are largest at different moments, so one alone takes more.", "MiB"
-)
+DISK_A_SAMPLE = means("peak_disk_mib / samples; one alone takes more, for peaks fall at different moments.", "MiB")
 
 
 class RunRow(OfRun, frozen=True, kw_only=True):
@@ -195,9 +188,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     os_cpu_s: Annotated[Real, means("CPU time as the operating system counted it, the workflow manager included.", "s")]
     ledger_cpu_s: Annotated[Real, means("CPU time of every job in the ledger, reference and QC included.", "s")]
     cpu_s_per_gigabase: Annotated[Real, CPU_A_GIGABASE]
-    peak_memory_mib: Annotated[
-        Real, means("Largest sum of peak memory of jobs that ran at once: an upper bound.", "MiB")
-    ]
+    peak_memory_mib: Annotated[Real, means("Largest sum of peak memory of concurrent jobs: an upper bound.", "MiB")]
     peak_disk_mib: Annotated[Real, means("Largest size of the run's folder that was seen.", "MiB")]
     kept_disk_mib: Annotated[Real, means("Size of the results when the run had ended, without what runs share.", "MiB")]
     disk_per_sample_mib: Annotated[Real, DISK_A_SAMPLE]
@@ -206,16 +197,12 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     read_mib: Annotated[Real, means("Read from storage by the named steps.", "MiB")]
     write_mib: Annotated[Real, means("Written towards storage by the named steps.", "MiB")]
     shared_inputs_mib: Annotated[Real, means("Inputs of the named steps on network file systems, once a job.", "MiB")]
-    shared_outputs_mib: Annotated[
-        Real, means("Outputs of the named steps on network file systems, shards included.", "MiB")
-    ]
+    shared_outputs_mib: Annotated[Real, means("Outputs of the named steps there, shards included.", "MiB")]
     wait_s: Annotated[Real, means("Time that jobs of the named steps waited for CPUs.", "s")]
     binding_ok: Annotated[bool | None, means("Whether all jobs kept to their CPUs; empty: none had an allocation.")]
-    split_jobs: Annotated[
-        int | None, means("Attempts whose CPUs crossed a boundary needlessly; empty: no allocation.", "jobs")
-    ]
+    split_jobs: Annotated[Count, means("Attempts whose CPUs crossed a boundary needlessly; empty: unbound.", "jobs")]
     memory_applied: Annotated[Text, means("Memory policies that jobs on allocated CPUs really had; empty: not known.")]
-    contended_jobs: Annotated[int | None, means("Attempts on whose CPUs other processes were at work.", "jobs")]
+    contended_jobs: Annotated[Count, means("Attempts on whose CPUs other processes were at work.", "jobs")]
     foreign_cpu_s: Annotated[Real, means("CPU time that other processes took on allocated CPUs.", "s")]
     steal_s: Annotated[Real, means("CPU time that the hypervisor gave to others on allocated CPUs.", "s")]
 
