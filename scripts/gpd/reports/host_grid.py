@@ -1,6 +1,6 @@
 """The machines and the software of a study, as tables of a report, from the records of its runs. Pure.
 
-Shown is what a reader must know to place a figure. Names of folders and mounts are not: they say nothing of speed.
+They have what a reader must know to place a figure. Names of folders and mounts are not: they say nothing of speed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from gpd.text.grid import Grid, group
 
 MIB_PER_GIB, MHZ_PER_GHZ = 1024, 1000
 MOST_SHOWN = 4
-# by row of the table: what is said there of a machine, each part where it is known
+# by row of the table: its parts, each where it is known
 FIELDS: Mapping[str, Sequence[str]] = {
     "CPU": ("{cpu_model}",),
     "Slurm node": ("{node}",),

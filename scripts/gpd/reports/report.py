@@ -236,9 +236,10 @@ def _reached(point: ConfigurationRow, tables: Tables) -> str:
     names = cpu_names(record for record in tables.records if record.spec.name in own)
     cpu = f"on {listed(names) or point.sku or 'a CPU whose name is not known'}"
     used = f", {' or '.join(map(str, cores))} cores" if cores else ""
-    repeats = counted(point.repeats, "repeat")
     known = point.genomes_per_day.se is not None
-    error = f"mean of {repeats} and its standard error" if known else "one repeat, no error known"
+    error = (
+        f"mean of {counted(point.repeats, 'repeat')} and its standard error" if known else "one repeat, no error known"
+    )
     failed = f"; no N was without failures, and here {_freed(point)}" if point.failed else ""
     return f"N = {point.n} samples at once, {label(point.curve_key)}, {cpu}{used}; {error}{failed}."
 
@@ -257,13 +258,13 @@ def _scale(pipeline: str, gigabases: float | None) -> str:
     if not PIPELINES[pipeline].genomes:
         return "Samples are RNA-Seq libraries of this study; libraries of another size take another time."
     share = gigabases / HUMAN_30X_GIGABASES
-    said = f"a sample has {number(100 * share, 2)}% of the bases of a human genome at 30x"
+    of_human = f"a sample has {number(100 * share, 2)}% of the bases of a human genome at 30x"
     if share < ALIKE:
         return (
-            f"These are not whole human genomes: {said} ({HUMAN_30X_GIGABASES:g} gigabases). The human equivalent "
-            "assumes that time grows as bases do."
+            f"These are not whole human genomes: {of_human} ({HUMAN_30X_GIGABASES:g} gigabases). The human "
+            "equivalent assumes that time grows as bases do."
         )
-    return _sentence(f"{said} ({HUMAN_30X_GIGABASES:g} gigabases)")
+    return _sentence(f"{of_human} ({HUMAN_30X_GIGABASES:g} gigabases)")
 
 
 # ------------------------------------------------------------------------------------------ pipelines
@@ -300,11 +301,7 @@ def _saturation(saturation: Saturation | None) -> str:
         return "No saturation point: one N alone was run."
     if saturation.n is None:
         return f"No saturation point: {saturation.reason}."
-    failed = f", where {counted(saturation.failed, 'sample')} failed" if saturation.failed else ""
-    safe = ""
-    if saturation.n_without_failures not in (None, saturation.n):
-        safe = f"; N = {saturation.n_without_failures} without failures"
-    return f"Saturation point: N = {saturation.n}{failed}{safe}. {_sentence(saturation.reason)}"
+    return f"Saturation point: N = {saturation.n}. {_sentence(saturation.reason)}"
 
 
 # --------------------------------------------------------------------------------- failures, agreement
@@ -316,10 +313,7 @@ def _about_failures(tables: Tables) -> str:
     if not failed:
         return f"No sample failed: all {ran} succeeded, warm-ups included."
     more = f" The first {MOST_FAILURES} are listed; all are in samples.tsv." if failed > MOST_FAILURES else ""
-    return (
-        f"{failed:,} of {ran} failed, warm-ups included. A failed sample costs its "
-        f"time and counts nothing. Logs are relative to the run's folder.{more}"
-    )
+    return f"{failed:,} of {ran} failed, warm-ups included. Logs are relative to the run's folder.{more}"
 
 
 def _agreement(records: Sequence[RunRecord], differing: Sequence[Disagreement]) -> str:

@@ -92,7 +92,7 @@ def collect(study: Path) -> Tables:
 
 
 def read_runs(study: Path) -> tuple[list[Run], tuple[str, ...]]:
-    """The runs of a study that ended, with their ledgers, and the names of those that did not. Raises CollectError."""
+    """The runs of a study that ended, and the names of those that did not. Raises CollectError."""
     if not study.is_dir():
         raise CollectError(f"{study}: no such folder; name the folder of a study")
     finished = [(path.parent, read_run(path)) for path in study.glob("*/run.json")]
@@ -133,7 +133,7 @@ def _read_process(folder: Path, record: RunRecord, process: ProcessRecord) -> Pr
 
 
 def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], attempts: Sequence[Attempt]) -> None:
-    """Refuse a ledger with jobs of another run, too: from before an interruption until after it is no makespan."""
+    """Refuse job records of another run: from before an interruption until after it is no makespan."""
     steps = PIPELINES[record.spec.pipeline].steps
     began = record.start - CLOCK_TOLERANCE
     here = record.host.hostname if record.host else None
