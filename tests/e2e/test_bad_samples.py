@@ -16,9 +16,9 @@ from gpd.pipelines import PIPELINES, UNAVOIDABLE
 from gpd.records.run import Settings
 from gpd.records.run_spec import CurveKey, counted_runs
 from gpd.reports.report import find
-from gpd.statistics.repeats import Repeats
 from gpd.statistics.saturation import Observation, find_saturation, next_n
 from gpd.tables import collect
+from gpd.tables.repeats import Repeats
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 

@@ -17,7 +17,7 @@ from gpd.lab.study import StudyError
 from gpd.machines import launcher
 from gpd.records.run import RecordError, Settings
 from gpd.records.run_spec import CurveKey
-from gpd.statistics.repeats import Repeats
+from gpd.tables.repeats import Repeats
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 

@@ -25,8 +25,8 @@ from gpd.lab import runner
 from gpd.pipelines import PIPELINES
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import CurveKey
-from gpd.statistics.repeats import Repeats
 from gpd.statistics.saturation import next_n
+from gpd.tables.repeats import Repeats
 
 pytestmark = pytest.mark.e2e
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gpd.lab import study
 from gpd.records.study import Sample
-from gpd.statistics.repeats import LEAST, Repeats, RepeatStats, relative
+from gpd.tables.repeats import LEAST, Repeats, RepeatStats, relative
 
 AUTO = Repeats(None, 0.025, 6)
 

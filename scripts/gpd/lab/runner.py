@@ -26,11 +26,11 @@ from gpd.records.old_names import spec_path
 from gpd.records.run import RunRecord, Settings, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, CurveKey, PipelineName, RunSpec
 from gpd.records.study import AUTO, FILE, StudyRecord
-from gpd.statistics.repeats import Repeats, RepeatStats
 from gpd.statistics.saturation import Observation, next_n
 from gpd.tables import collect, repeats
 from gpd.tables.columns import ConfigurationRow, SampleRow
 from gpd.tables.faults import DATA, LOAD
+from gpd.tables.repeats import Repeats, RepeatStats
 
 LOCK = ".lock"
 WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a run

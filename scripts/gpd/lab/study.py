@@ -17,8 +17,7 @@ from gpd.records import old_names
 from gpd.records.binding import UNBOUND, Binding
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, SHARED, CurveKey, Mode, PipelineName, RunSpec
 from gpd.records.study import PROFILES, Pool, Sample, Study
-from gpd.statistics.repeats import RepeatStats
-from gpd.tables.repeats import rule
+from gpd.tables.repeats import RepeatStats, rule
 from gpd.text.formats import visible
 
 SATURATION = "saturation"

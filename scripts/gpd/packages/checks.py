@@ -24,11 +24,11 @@ from gpd.records.ledger_check import Place, duplicates, overlaps
 from gpd.records.run_spec import CLUSTER, CurveKey, RunSpec
 from gpd.records.study import AUTO, Start, StudyRecord
 from gpd.statistics.estimates import estimate
-from gpd.statistics.repeats import LEAST, RepeatStats, relative
 from gpd.statistics.saturation import next_n
 from gpd.tables import repeats
 from gpd.tables.columns import ConfigurationRow, RunRow
 from gpd.tables.faults import DATA
+from gpd.tables.repeats import LEAST, RepeatStats, relative
 from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import counted, listed, number, percent, some
 
