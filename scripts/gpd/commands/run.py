@@ -24,8 +24,8 @@ from gpd.execution.configuration import Configuration, ConfigurationError
 from gpd.machines import launcher, tools
 from gpd.outcomes import COHORT, JOB_FAILED, failures
 from gpd.pipelines import PIPELINES, share
-from gpd.records.run_spec import PipelineName
 from gpd.records.ledger import Attempt, read_ledger
+from gpd.records.run_spec import PipelineName
 from gpd.text.formats import listed
 
 LEDGER = "ledger.jsonl"

@@ -283,13 +283,9 @@ def _columns(table: str, *wanted: str) -> tuple[Column, ...]:
 # ---- of a scaling study: one step at a time, over its threads ------------------------------------------
 
 POINT_OF_SCALING = (
-    Column("scatter", TEXT, "", "Into how many shards the step is scattered: none, auto or a number."),
-    _column("jobs", "binding"),
-=======
     *_columns("steps", "pipeline", "step"),
     Column("scatter", TEXT, "", "Into how many shards the step is scattered: none, auto or a number."),
     *_columns("jobs", "binding"),
->>>>>>> d6961f9 (Reports: one function for curves against N; scaling tables take shared columns from tables of runs)
     Column("occupancy", TEXT, "", "alone: nothing else runs; full: copies of it side by side load the node fully."),
     Column("threads", COUNT, "threads", "Threads of the step's jobs."),
 )
