@@ -285,7 +285,7 @@ def test_only_one_at_a_time_is_at_work_on_a_study(tmp_path, settings, runs):
 def test_the_lock_is_held_as_long_as_anything_that_was_started_lives(tmp_path):
     """gpd may be killed while its Snakemake still ends: nobody else may start then."""
     with hold(tmp_path) as lock:
-        left = subprocess.Popen(["sleep", "60"], pass_fds=[lock.descriptor])
+        left = subprocess.Popen(["sleep", "60"], pass_fds=[lock])
     try:
         with pytest.raises(GpdError), hold(tmp_path):
             pass
@@ -293,7 +293,7 @@ def test_the_lock_is_held_as_long_as_anything_that_was_started_lives(tmp_path):
         left.kill()
         left.wait()
     with hold(tmp_path) as lock:
-        assert os.fstat(lock.descriptor)
+        assert os.fstat(lock)
 
 
 # ---- settings that changed ---------------------------------------------------------------------------
