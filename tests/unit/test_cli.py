@@ -11,9 +11,8 @@ from conftest import ROOT
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.errors import Interrupted
+from gpd.errors import GpdError, Interrupted
 from gpd.machines import launcher
-from gpd.published import figures
 
 GOLDEN = recorded_studies.study()
 
@@ -113,7 +112,7 @@ def test_a_runtime_folder_that_is_no_place_for_allocations_is_one_line(tmp_path,
 
 def test_an_error_of_many_lines_names_its_subcommand_on_each(monkeypatch):
     def lay_out(*_):
-        raise figures.PublishedError("first\nsecond")
+        raise GpdError("first\nsecond")
 
     monkeypatch.setattr(launcher, "lay_out", lay_out)
     assert gpd("topology").stderr.splitlines() == ["gpd topology: first", "gpd topology: second"]

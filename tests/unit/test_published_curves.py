@@ -18,10 +18,9 @@ def test_figures_follow_from_the_rows():
     """Nine steps of 2 h are 18 h; 24 x (4 - 1) / 18 is 4."""
     (found,) = curves.by_sku([run(n=4, failed=1, printed={"genomes_per_day": Decimal("4.00")})])
     (point,) = found.points
-    assert (point.sku, point.n, point.failed, point.total_hours, point.genomes_per_day) == ("X1", 4, 1, 18.0, 4.0)
+    assert (found.sku, point.n, point.failed, point.total_hours, point.genomes_per_day) == ("X1", 4, 1, 18.0, 4.0)
     assert point.hours["map_and_sort"] == 2.0
     assert point.notes == ()
-    assert found.observations[0].se is None
     assert point.gigabases == pytest.approx(3 * 53 * 3.1)
     assert found.cores is None
 

@@ -29,7 +29,7 @@ def test_its_figures_are_those_that_follow_from_the_printed_hours(machines):
 
 
 def point(n, hours):
-    return PublishedPoint("made up", n, 0, None, hours, {}, ())
+    return PublishedPoint(n, 0, None, hours, {}, ())
 
 
 def test_curves_that_are_lines_have_no_scatter_and_two_runs_tell_none():

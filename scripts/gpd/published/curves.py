@@ -1,17 +1,16 @@
-"""Published figures as reference curve, for the curve of a report and for a comparison. Pure.
+"""Published results as reference curves, for reports, comparisons and sizes.
 
 Every figure is recomputed from its own rows; where the printed one does not follow from them, a note says so.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 
 from gpd.pipelines import HUMAN_30X_GIGABASES
-from gpd.published.figures import SINGLE, THROUGHPUT, PublishedRun, Recomputed, figures, skus
+from gpd.published.figures import SINGLE, THROUGHPUT, PublishedRun, Recomputed, figures
 from gpd.statistics.saturation import Observation, Saturation, find_saturation
 
-# what sets every published figure apart from one that is measured here (resources/published/README.md)
+# between every published result and those measured here (resources/published/README.md)
 DIFFERENCES = (
     "inputs: published: one human genome at about 53x (ERR194161, NA12878), the same in every sample",
     "gigabases: published: worked out from 53x of 3.1 Gb, both about",
@@ -33,7 +32,6 @@ NAMES = {"total_hours": "total hours", "genomes_per_day": "genomes a day"}
 class PublishedPoint:
     """N samples at once, one run: genomes a day and total hours that follow from the hours a step; None: not known."""
 
-    sku: str
     n: int
     failed: int | None
     genomes_per_day: float | None
@@ -49,7 +47,7 @@ class PublishedPoint:
     @property
     def gigabases_per_day(self) -> float | None:
         """About, as each genome had COVERAGE x 3.1 Gb."""
-        return None if self.human_30x_per_day is None else self.human_30x_per_day * HUMAN_30X_GIGABASES
+        return None if self.genomes_per_day is None else self.genomes_per_day * GIGABASES_A_SAMPLE
 
     @property
     def gigabases(self) -> float | None:
@@ -65,18 +63,12 @@ class PublishedCurve:
     table: str
     points: tuple[PublishedPoint, ...]
     published: str | None
-    server: str | None
-    cpu: str | None
     cores: int | None = None
 
     @property
-    def observations(self) -> tuple[Observation, ...]:
-        """The curve, for the saturation point finder; it was run once, so no standard error is known."""
-        return tuple(Observation(point.n, point.genomes_per_day, None, point.failed) for point in self.points)
-
-    @property
     def saturation(self) -> Saturation:
-        return find_saturation(self.observations)
+        """Each N was run once, so no standard error is known."""
+        return find_saturation(Observation(p.n, p.genomes_per_day, None, p.failed) for p in self.points)
 
 
 def by_sku(runs: Iterable[PublishedRun]) -> list[PublishedCurve]:
@@ -84,31 +76,31 @@ def by_sku(runs: Iterable[PublishedRun]) -> list[PublishedCurve]:
 
     The two tables are never joined: they were run with different cores a step and differ at one sample.
     """
-    read = list(runs)
-    return [_curve([run for run in read if run.sku == sku]) for sku in skus(read)]
+    of_sku: dict[str, list[PublishedRun]] = {}
+    for run in runs:
+        of_sku.setdefault(run.sku, []).append(run)
+    return [_curve(sku, own) for sku, own in of_sku.items()]
 
 
 def curves(runs: Iterable[PublishedRun]) -> list[PublishedCurve]:
-    """Return the curve that have more than one N."""
-    return [one for one in by_sku(runs) if len(one.points) > 1]
+    """Return the curves that have more than one N."""
+    return [curve for curve in by_sku(runs) if len(curve.points) > 1]
 
 
-def _curve(runs: list[PublishedRun]) -> PublishedCurve:
+def _curve(sku: str, runs: list[PublishedRun]) -> PublishedCurve:
     table = THROUGHPUT if any(run.table == THROUGHPUT for run in runs) else SINGLE
     own = sorted((run for run in runs if run.table == table), key=lambda run: run.n_samples)
-    first = own[0]
     cores = next((SOCKETS * run.cores_per_socket for run in runs if run.cores_per_socket), None)
-    return PublishedCurve(first.sku, table, tuple(map(_point, own)), first.published, first.server, first.cpu, cores)
+    return PublishedCurve(sku, table, tuple(map(_point, own)), own[0].published, cores)
 
 
 def _point(run: PublishedRun) -> PublishedPoint:
     return PublishedPoint(
-        sku=run.sku,
         n=run.n_samples,
         failed=run.n_failed,
         genomes_per_day=_value(run.genomes_per_day),
         total_hours=_value(run.total_hours),
-        hours={step: _float(hours) for step, hours in run.hours.items()},
+        hours={step: None if hours is None else float(hours) for step, hours in run.hours.items()},
         notes=tuple(notes(run)),
     )
 
@@ -117,17 +109,13 @@ def notes(run: PublishedRun) -> list[str]:
     """Say of each printed figure that does not follow from its rows, or can't be recomputed, which and why."""
     found = []
     for figure in figures([run]):
-        said = f"{run.sku}, N = {run.n_samples}: {NAMES[figure.name]}: printed {figure.printed}"
+        printed = f"{run.sku}, N = {run.n_samples}: {NAMES[figure.name]}: printed {figure.printed}"
         if figure.recomputed is None:
-            found.append(f"{said}, which the rows do not suffice to recompute")
+            found.append(f"{printed}, which the rows do not suffice to recompute")
         elif not figure.follows:
-            found.append(f"{said}, {figure.recomputed.value:.2f} follows from the steps")
+            found.append(f"{printed}, {figure.recomputed.value:.2f} follows from the steps")
     return found
 
 
 def _value(recomputed: Recomputed | None) -> float | None:
     return None if recomputed is None else float(recomputed.value)
-
-
-def _float(number: Decimal | None) -> float | None:
-    return None if number is None else float(number)

@@ -1,15 +1,14 @@
-"""Figures that others published: read, recomputed from their own rows, and checked. Pure: what it tells is in files.
+"""Published results: read from the tables of this repository, and recomputed from their own rows.
 
 Numbers are decimals as they were printed: their digits say how far each was rounded.
 """
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
-from gpd.errors import GpdError
 from gpd.paths import ROOT
 
 FOLDER = ROOT / "resources" / "published"
@@ -31,10 +30,6 @@ STEPS = {
     "Apply variant recalibration": "apply_variant_recalibration",
 }
 FIGURES = ("total_hours", "genomes_per_day")
-
-
-class PublishedError(GpdError):
-    """A table that does not have the form; the message names file and line."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +59,7 @@ class PublishedRun:
     hours: Mapping[str, Decimal | None]
     printed: Mapping[str, Decimal]
     published: str | None = None
-    server: str | None = None
-    cpu: str | None = None
     cores_per_socket: int | None = None
-    base_ghz: Decimal | None = None
-    cores_used: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def total_hours(self) -> Recomputed | None:
@@ -89,10 +80,6 @@ class PublishedRun:
         daily = Decimal(HOURS_PER_DAY * (self.n_samples - self.n_failed))
         return Recomputed(daily / total.value, daily / total.high, daily / total.low)
 
-    def recompute(self, figure: str) -> Recomputed | None:
-        """Return one of FIGURES."""
-        return {"total_hours": self.total_hours, "genomes_per_day": self.genomes_per_day}[figure]
-
 
 @dataclass(frozen=True)
 class PrintedFigure:
@@ -107,11 +94,6 @@ class PrintedFigure:
     def follows(self) -> bool | None:
         return None if self.recomputed is None else self.recomputed.allows(self.printed)
 
-    @property
-    def difference(self) -> Decimal | None:
-        """Printed less recomputed."""
-        return None if self.recomputed is None else self.printed - self.recomputed.value
-
 
 def half_unit(printed: Decimal) -> Decimal:
     """Return how far rounding can have moved a printed number: half a unit of its last digit, 0.005 for 2.44."""
@@ -120,157 +102,50 @@ def half_unit(printed: Decimal) -> Decimal:
 
 def figures(runs: Iterable[PublishedRun]) -> list[PrintedFigure]:
     """Recompute every total and every genomes-a-day figure that was printed."""
-    return [PrintedFigure(run, name, value, run.recompute(name)) for run in runs for name, value in run.printed.items()]
-
-
-def skus(runs: Iterable[PublishedRun]) -> list[str]:
-    """Return each SKU once, in the order of the tables."""
-    return list(dict.fromkeys(run.sku for run in runs))
+    return [PrintedFigure(run, name, value, getattr(run, name)) for run in runs for name, value in run.printed.items()]
 
 
 # ------------------------------------------------------------------------------------------------ reading
 
-
-@dataclass(frozen=True)
-class _Row:
-    """A line of a table; an empty field is None."""
-
-    where: str
-    fields: Mapping[str, str]
-
-    def text(self, column: str) -> str | None:
-        return self.fields[column] or None
-
-    def number(self, column: str) -> Decimal | None:
-        text = self.text(column)
-        try:
-            number = None if text is None else Decimal(text)
-        except InvalidOperation:
-            raise self.error(f"{column} is not a number: {text}") from None
-        if number is not None and (not number.is_finite() or number < 0):
-            raise self.error(f"{column} must be a number of 0 or more, and is {text}")
-        return number
-
-    def count(self, column: str) -> int | None:
-        number = self.number(column)
-        if number is not None and number != int(number):
-            raise self.error(f"{column} must be a whole number, and is {number}")
-        return None if number is None else int(number)
-
-    def required(self, column: str) -> str:
-        if text := self.text(column):
-            return text
-        raise self.error(f"{column} is empty")
-
-    def samples(self) -> int:
-        if number := self.count("n_samples"):
-            return number
-        raise self.error("n_samples must be 1 or more")
-
-    def error(self, what: str) -> PublishedError:
-        return PublishedError(f"{self.where}: {what}")
+Row = Mapping[str, str]  # a line of a table; an empty field was not printed
 
 
 def read(folder: Path = FOLDER) -> list[PublishedRun]:
-    """Read the germline tables. Raises PublishedError, which names file and line, and OSError."""
-    return [*_read_throughput(folder), *_read_single(folder)]
+    """Read the germline tables: each run's steps with the totals that were printed for it; either may be missing."""
+    steps, totals = (_by_run(_rows(folder, name)) for name in (THROUGHPUT, TOTALS))
+    alone = _by_run({**row, "n_samples": "1", "n_failed": "0"} for row in _rows(folder, SINGLE))
+    return [
+        *(_run(THROUGHPUT, steps.get(key, []), totals.get(key, [])) for key in {**steps, **totals}),
+        *(_run(SINGLE, rows, [{"total_hours": rows[0]["published_total_hours"]}]) for rows in alone.values()),
+    ]
 
 
-def _read_rows(folder: Path, name: str, columns: Sequence[str]) -> list[_Row]:
-    path = folder / f"{name}.tsv"
-    with path.open(encoding="utf-8", newline="") as lines:
-        reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if missing := [column for column in columns if column not in (reader.fieldnames or ())]:
-            raise PublishedError(f"{path.name}: no column {', '.join(missing)}")
-        rows = [_Row(f"{path.name} line {reader.line_num}", fields) for fields in reader]
+def _rows(folder: Path, name: str) -> list[Row]:
+    with (folder / f"{name}.tsv").open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def _by_run(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
+    runs: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        if None in row.fields or None in row.fields.values():
-            raise row.error("as many fields are needed as the table has columns")
-    return rows
+        runs.setdefault((row["sku"], row["n_samples"]), []).append(row)
+    return runs
 
 
-def _read_throughput(folder: Path) -> list[PublishedRun]:
-    """Join each run's steps with the totals that were printed for it; either may be missing."""
-    columns = ("sku", "published", "server", "cpu", "n_samples", "n_failed", "step_number", "step", "hours")
-    steps = _group(_read_rows(folder, THROUGHPUT, columns))
-    totals = _group(_read_rows(folder, TOTALS, ("sku", "n_samples", "n_failed", *FIGURES)))
-    for rows in totals.values():
-        if len(rows) > 1:
-            raise rows[1].error(f"the same run as {rows[0].where}")
-    return [_throughput(key, steps.get(key, []), totals.get(key, [])) for key in {**steps, **totals}]
-
-
-def _group(rows: Iterable[_Row]) -> dict[tuple[str, int], list[_Row]]:
-    groups: dict[tuple[str, int], list[_Row]] = {}
-    for row in rows:
-        groups.setdefault((row.required("sku"), row.samples()), []).append(row)
-    return groups
-
-
-def _throughput(key: tuple[str, int], steps: list[_Row], totals: list[_Row]) -> PublishedRun:
-    sku, n_samples = key
-    failed = _shared([*steps, *totals], "n_failed")
-    if failed and (failed.count("n_failed") or 0) > n_samples:
-        raise failed.error(f"more samples failed than the {n_samples} there were")
-    first = _shared(steps, "published", "server", "cpu")
+def _run(table: str, steps: list[Row], totals: list[Row]) -> PublishedRun:
+    first = (steps or totals)[0]
+    hours = {STEPS[row["step"]]: _decimal(row["hours"]) for row in steps}
     return PublishedRun(
-        table=THROUGHPUT,
-        sku=sku,
-        n_samples=n_samples,
-        n_failed=failed.count("n_failed") if failed else None,
-        hours={step: row.number("hours") if row else None for step, row in _by_step(steps).items()},
-        printed={name: value for row in totals for name in FIGURES if (value := row.number(name)) is not None},
-        published=first.text("published") if first else None,
-        server=first.text("server") if first else None,
-        cpu=first.text("cpu") if first else None,
+        table=table,
+        sku=first["sku"],
+        n_samples=int(first["n_samples"]),
+        n_failed=int(first["n_failed"]) if first["n_failed"] else None,
+        hours=dict.fromkeys(STEPS.values()) | hours,
+        printed={name: value for row in totals for name in FIGURES if (value := _decimal(row.get(name))) is not None},
+        published=first.get("published"),
+        cores_per_socket=int(first["cores_per_socket"]) if "cores_per_socket" in first else None,
     )
 
 
-def _read_single(folder: Path) -> list[PublishedRun]:
-    of_run = ("published", "cores_per_socket", "base_ghz", "published_total_hours")
-    runs: dict[str, list[_Row]] = {}
-    for row in _read_rows(folder, SINGLE, ("sku", *of_run, "step_number", "step", "hours", "cores_used")):
-        runs.setdefault(row.required("sku"), []).append(row)
-    return [_single(sku, rows, _shared(rows, *of_run) or rows[0]) for sku, rows in runs.items()]
-
-
-def _single(sku: str, rows: list[_Row], first: _Row) -> PublishedRun:
-    """Return the run of a lone sample; it went through all steps, so it did not fail."""
-    by_step = _by_step(rows)
-    total = first.number("published_total_hours")
-    return PublishedRun(
-        table=SINGLE,
-        sku=sku,
-        n_samples=1,
-        n_failed=0,
-        hours={step: row.number("hours") if row else None for step, row in by_step.items()},
-        printed={} if total is None else {"total_hours": total},
-        published=first.text("published"),
-        cores_per_socket=first.count("cores_per_socket"),
-        base_ghz=first.number("base_ghz"),
-        cores_used={step: row.count("cores_used") if row else None for step, row in by_step.items()},
-    )
-
-
-def _shared(rows: Sequence[_Row], *columns: str) -> _Row | None:
-    """Return the first row, which stands for all in `columns`; None without rows."""
-    for row in rows:
-        for column in columns:
-            if row.fields[column] != rows[0].fields[column]:
-                raise row.error(f"{column} is {row.fields[column]}, but {rows[0].fields[column]} in {rows[0].where}")
-    return rows[0] if rows else None
-
-
-def _by_step(rows: Iterable[_Row]) -> dict[str, _Row | None]:
-    """Return the row of each of the nine steps, under our names."""
-    found: dict[str, _Row | None] = dict.fromkeys(STEPS.values())
-    for row in rows:
-        name = row.required("step")
-        if name not in STEPS:
-            raise row.error(f"no step is called {name}; the steps are {', '.join(STEPS)}")
-        if row.count("step_number") != list(STEPS).index(name) + 1:
-            raise row.error(f"{name} is step {list(STEPS).index(name) + 1}, not {row.text('step_number')}")
-        if earlier := found[STEPS[name]]:
-            raise row.error(f"the same step of the same run as {earlier.where}")
-        found[STEPS[name]] = row
-    return found
+def _decimal(text: str | None) -> Decimal | None:
+    return Decimal(text) if text else None

@@ -59,7 +59,7 @@ def write(
     """Write the report of a study into a folder; return its path.
 
     Without `disagreements` the records of the runs are compared; without `references` the published curves are shown.
-    Raises OSError, and PublishedError where a published table is broken.
+    Raises OSError.
     """
     if disagreements is None:
         disagreements = agreement.disagreements(tables.records)
