@@ -10,11 +10,14 @@ import recorded_studies
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.commands import size, size_display
+from gpd.commands import size_display
+from gpd.errors import GpdError
 from gpd.published import figures
-from gpd.sizing import power, published, sources, study
+from gpd.reports.page import render
+from gpd.reports.sizing_page import sizing_page
+from gpd.sizing import power, published, study
 from gpd.sizing.machine import Machine, Measured, Range
-from gpd.sizing.nodes_needed import GIGABASES_PER_X, Asked, NeedError, need
+from gpd.sizing.nodes_needed import GIGABASES_PER_X, Demand, size
 from gpd.statistics.estimates import estimate
 from gpd.tables import collect
 
@@ -34,7 +37,7 @@ def machines():
 
 
 def needed(machine, power_of=None, price=None, **asked):
-    return need(Asked(**{"genomes_per_week": 200, "depth": 30} | asked), machine, power_of, price)
+    return size(Demand(**{"genomes_per_week": 200, "depth": 30} | asked), machine, power_of, price)
 
 
 def made_up(*gigabases_a_day, **fields):
@@ -97,7 +100,7 @@ def test_samples_that_are_larger_than_the_measured_ones_or_less_than_half_are_no
     if answers:
         assert bool(needed(machines["8358"], depth=depth).scaled) is (depth < 48)
     else:
-        with pytest.raises(NeedError, match=r"published:8358: not known: .* answers for --depth 26\.5 to 58\.9"):
+        with pytest.raises(GpdError, match=r"published:8358: not known: .* answers for --depth 26\.5 to 58\.9"):
             needed(machines["8358"], depth=depth)
 
 
@@ -125,10 +128,10 @@ def test_what_it_can_not_answer_it_says_in_one_line(options, said):
 def test_a_table_of_prices_that_is_none_is_named_with_its_line(tmp_path):
     prices = tmp_path / "prices.tsv"
     prices.write_text("name\tprice_per_hour\n8358\tcheap\n")
-    with pytest.raises(power.PriceError, match=r"prices\.tsv line 2: price_per_hour is no number: cheap"):
+    with pytest.raises(GpdError, match=r"prices\.tsv line 2: price_per_hour is no number: cheap"):
         power.read_prices(prices)
     prices.write_text("sku\tprice\n8358\t3\n")
-    with pytest.raises(power.PriceError, match=r"no column name, price_per_hour"):
+    with pytest.raises(GpdError, match=r"no column name, price_per_hour"):
         power.read_prices(prices)
     prices.write_text("name\tprice_per_hour\n8358\t3.5\n")
     assert power.read_prices(prices) == {"8358": 3.5}
@@ -186,13 +189,13 @@ def test_it_says_what_keeps_a_node_from_doing_more(machines):
 def test_memory_is_what_jobs_took_at_this_n_of_what_there_is():
     machine = made_up(100, 200)
     full = replace(machine, memory_mib=4096, measured=tuple(replace(one, memory_mib=1024) for one in machine.measured))
-    assert "memory: jobs of N = 2 took at most 25% of it" in needed(full).changes
-    assert "memory: what jobs take, or what there is, is not known" in needed(machine).changes
+    assert "memory: jobs of N = 2 took at most 25% of it" in needed(full).remarks
+    assert "memory: what jobs take, or what there is, is not known" in needed(machine).remarks
 
 
 def test_what_is_not_known_is_null_and_never_zero(machines):
-    answer = size_display.Shown([needed(machines["8358"])], sources.core_hours(RUNS))
-    told = json.loads(size_display.to_json(answer))["machines"][0]
+    answer = size_display.to_json([needed(machines["8358"])], published.core_hours(RUNS))
+    told = json.loads(answer)["machines"][0]
     for name in ("cpu_utilisation", "memory_gib_per_node", "scratch_gib_per_node", "power", "kwh_per_genome"):
         assert told[name] is None, name
 
@@ -236,8 +239,8 @@ def tags(page):
 @pytest.mark.deep
 def test_a_page_of_a_size_has_the_curve_and_the_tables(machines):
     needs = [needed(machines[sku], power.Power(500, "given"), 3.0) for sku in ("8358", "7763")]
-    page = size_display.to_html(size_display.Shown(needs, sources.core_hours(RUNS)))
-    assert tags(page).count("svg") == 1
+    page = render(sizing_page(needs, published.core_hours(RUNS)))
+    assert tags(page).count("svg") == 2
     assert tags(page).count("table") == 2
     assert "scaled from 164 to 93.0 Gb a sample" in page
 
@@ -254,7 +257,9 @@ def test_a_page_of_a_comparison_needs_nothing_else(tmp_path):
     assert "95% confidence intervals" in page
 
 
-def test_options_are_passed_on(monkeypatch):
-    asked = size._asked("30/day", "40", "90m", "8", "0")
-    assert asked == Asked(210, 40, 1.5, 8, 0)
-    assert size._asked("30/month", "30", None, None, None).genomes_per_week == pytest.approx(6.9, abs=0.01)
+def test_options_are_passed_on():
+    options = ["--depth", "40", "--deadline", "90m", "--nodes", "8", "--carbon", "0", "--published", "8358", "--json"]
+    asked = json.loads(shown("--genomes", "30/day", *options))["asked"]
+    assert Demand(**asked) == Demand(210, 40, 1.5, 8, 0)
+    asked = json.loads(shown("--genomes", "30/month", "--json"))["asked"]
+    assert asked["genomes_per_week"] == pytest.approx(6.9, abs=0.01)

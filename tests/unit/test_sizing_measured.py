@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
+from gpd.errors import GpdError
 from gpd.published import curves, figures
 from gpd.sizing import published, study
-from gpd.sizing.nodes_needed import GIGABASES_PER_X, Asked, NeedError, need
+from gpd.sizing.nodes_needed import GIGABASES_PER_X, Demand, size
 from gpd.tables import collect
 from gpd.tables.columns import RunRow
 
@@ -93,8 +94,8 @@ def test_smaller_samples_do_not_tell_of_larger_ones():
     small, large = daily(of_size("0.6", {1, 2, 3})), daily(of_size("5", {1, 2, 3}))
     assert all(large[n] / small[n] > 1.6 for n in (1, 2)), "gigabases a day, which would be the same"
     gigabases = of_size("5", {1}).measured[0].gigabases
-    with pytest.raises(NeedError, match=r"0\.6 Mb: not known: measured at 0\.0120 Gb a sample"):
-        need(Asked(1, gigabases / GIGABASES_PER_X), of_size("0.6", {1, 2, 3}), None, None)
+    with pytest.raises(GpdError, match=r"0\.6 Mb: not known: measured at 0\.0120 Gb a sample"):
+        size(Demand(1, gigabases / GIGABASES_PER_X), of_size("0.6", {1, 2, 3}), None, None)
 
 
 def test_single_runs_scatter_as_two_printed_ones_of_one_sample_do():

@@ -5,7 +5,6 @@ import pytest
 from gpd.published import figures
 from gpd.published.curves import GIGABASES_A_SAMPLE, PublishedPoint
 from gpd.sizing import published
-from gpd.sizing.sources import core_hours
 
 RUNS = figures.read()
 
@@ -47,7 +46,7 @@ def test_the_scatter_is_that_of_relative_residuals_over_all_curves():
 
 
 def test_core_hours_of_others_have_sources_and_the_one_from_rows_follows_from_them():
-    least, *cited = core_hours(RUNS)
+    least, *cited = published.core_hours(RUNS)
     assert least.core_hours == pytest.approx(64 * 49.86 / 14, abs=0.1), "8358, 14 samples: 228"
     assert [(one.core_hours, one.depth) for one in cited] == [(31, 20), (230, 50)]
     assert all(one.source and one.conditions for one in (least, *cited))

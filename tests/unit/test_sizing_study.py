@@ -5,6 +5,7 @@ from statistics import median
 import pytest
 from conftest import ROOT
 
+from gpd.errors import GpdError
 from gpd.records import node
 from gpd.sizing import study
 from gpd.tables.collect import Tables
@@ -56,7 +57,7 @@ def test_an_n_at_which_a_sample_failed_for_the_load_is_not_used_though_other_rep
     found = machine(spec(1), spec(2), spec(2, 20.0, failed=1), spec(4, failed=2))
     assert [one.n for one in found.measured] == [1]
     assert found.n_failed == 2
-    with pytest.raises(study.StudyError, match="at each N samples failed for the load"):
+    with pytest.raises(GpdError, match="at each N samples failed for the load"):
         machine(spec(1), spec(1, failed=1))
 
 
@@ -72,14 +73,14 @@ def test_runs_are_of_one_machine_and_one_way_of_running():
     found = machine(spec(1), spec(2), slower, *others, spec(8, mode="cluster"), spec(8, counted=False))
     assert [(one.n, one.gigabases_per_day.mid) for one in found.measured] == [(1, 10), (2, 10)]
     assert found.skus == ("made up",)
-    with pytest.raises(study.StudyError, match="no run of the germline pipeline on one machine"):
+    with pytest.raises(GpdError, match="no run of the germline pipeline on one machine"):
         machine(spec(2, mode="cluster"), spec(2, pipeline="tuxedo"))
 
 
 def test_figures_of_a_node_are_taken_from_its_record():
-    assert study.node_figures(None) == study.NodeFigures()
+    assert study.watts_and_bandwidth(None) == (None, None)
     nodes = ROOT / "tests" / "golden" / "nodes"
-    assert study.node_figures(node.read_node(nodes / "epyc-2x64.json")).watts is None
+    assert study.watts_and_bandwidth(node.read_node(nodes / "epyc-2x64.json"))[0] is None
     record = node.read_node(nodes / "xeon-2x32-4numa.json")
     triad = record.bandwidth.place("node").mb_s["triad"]
-    assert study.node_figures(record) == study.NodeFigures(480.0 + 20.0, median(triad))
+    assert study.watts_and_bandwidth(record) == (480.0 + 20.0, median(triad))

@@ -1,47 +1,74 @@
-"""`gpd size`: how many nodes so many genomes take, from studies and published figures."""
+"""`gpd size`: how many nodes so many genomes take, from studies and published results."""
 
 import math
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpd.commands.subcommands import Terminal, say
+from gpd.errors import GpdError
 
 if TYPE_CHECKING:
     from gpd.sizing.machine import Machine
-    from gpd.sizing.nodes_needed import Asked, Need
 
 PERIODS = {"day": 1, "week": 7, "month": 365.25 / 12, "year": 365.25}  # days
 TIMES = {"m": 1 / 60, "h": 1, "d": 24}  # hours
 
 
-@dataclass(frozen=True)
-class Given:
-    """What the command line says of machines and prices, as it was written."""
+def _number(option: str, zero: bool = False) -> Callable[[str], float]:
+    """Return what reads a number above zero, or from zero on."""
 
-    studies: tuple[Path, ...]
-    published: tuple[str, ...]
-    watts: str | None
-    price: str | None
-    prices: Path | None
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (value > 0 or (zero and value == 0)) or math.isinf(value):
+            raise GpdError(f"{option} {text}: a number {'of 0 or more' if zero else 'above 0'} is needed")
+        return value
+
+    return read
+
+
+def _genomes_per_week(text: str) -> float:
+    count, _, period = (part.strip() for part in text.partition("/"))
+    if (period or "week") not in PERIODS:
+        raise GpdError(f"--genomes {text}: not as 200/week; a period is one of {', '.join(PERIODS)}")
+    return _number("--genomes")(count) * PERIODS["week"] / PERIODS[period or "week"]
+
+
+def _hours(text: str) -> float:
+    number, unit = text.strip()[:-1].strip(), text.strip()[-1:]
+    if unit not in TIMES or not number.replace(".", "", 1).isdecimal():
+        raise GpdError(f"--deadline {text}: a time as 24h, 90m or 2d is needed")
+    return _number("--deadline")(number) * TIMES[unit]
+
+
+def _whole(text: str) -> int:
+    number = _number("--nodes")(text)
+    if number != int(number):
+        raise GpdError(f"--nodes {text}: a whole number from 1 is needed")
+    return int(number)
+
+
+def _option(read: Callable, description: str) -> typer.models.OptionInfo:
+    return typer.Option(parser=read, metavar="TEXT", help=description)
 
 
 def command(
-    genomes: Annotated[str, typer.Option(help="How many, as 200/week; or a day, month, year.")],
-    depth: Annotated[str, typer.Option(help="Their depth, x.")] = "30",
+    genomes: Annotated[float, _option(_genomes_per_week, "How many, as 200/week; or a day, month, year.")],
+    depth: Annotated[float, _option(_number("--depth"), "Their depth, x.")] = 30,
     study: Annotated[list[Path] | None, typer.Option(help="A study's folder (repeatable).")] = None,
     published: Annotated[
-        list[str] | None, typer.Option(help="A SKU of published figures (repeatable). Default without a study: all.")
+        list[str] | None, typer.Option(help="A SKU of published results (repeatable). Default without a study: all.")
     ] = None,
-    deadline: Annotated[str | None, typer.Option(help="What a batch of N samples may take, as 24h, 90m, 2d.")] = None,
-    nodes: Annotated[str | None, typer.Option(help="How many nodes there are.")] = None,
-    watts: Annotated[str | None, typer.Option(help="What a node draws, at the wall.")] = None,
-    carbon: Annotated[str | None, typer.Option(help="What a kWh emits, g CO2.")] = None,
-    price_per_hour: Annotated[str | None, typer.Option(help="Of a node.")] = None,
+    deadline: Annotated[float | None, _option(_hours, "What a batch of N samples may take, as 24h, 90m, 2d.")] = None,
+    nodes: Annotated[int | None, _option(_whole, "How many nodes there are.")] = None,
+    watts: Annotated[float | None, _option(_number("--watts"), "What a node draws, at the wall.")] = None,
+    carbon: Annotated[float | None, _option(_number("--carbon", zero=True), "What a kWh emits, g CO2.")] = None,
+    price_per_hour: Annotated[float | None, _option(_number("--price-per-hour", zero=True), "Of a node.")] = None,
     prices: Annotated[
         Path | None,
         typer.Option(help="TSV with name (a study, a SKU) and price_per_hour.", exists=True, dir_okay=False),
@@ -51,7 +78,7 @@ def command(
 ) -> None:
     """Say how many nodes so many genomes take: hours, memory, disk, energy, money; intervals, and what limits.
 
-    From what was measured of each machine, in its study or in published figures, at an N that was run with samples of
+    From what was measured of each machine, in its study or in published results, at an N that was run with samples of
     about the size that is asked for. Nothing is extrapolated: without such runs it says what to measure. Several
     machines stand side by side.
 
@@ -59,32 +86,27 @@ def command(
     """
     from gpd.commands import size_display
     from gpd.published import figures
-    from gpd.sizing.sources import core_hours
-
-    asked = _asked(genomes, depth, deadline, nodes, carbon)
-    given = Given(tuple(study or ()), tuple(published or ()), watts, price_per_hour, prices)
-    shown = size_display.Shown(answer(asked, given), core_hours(figures.read()))
-    if html is not None:
-        html.write_text(size_display.to_html(shown), encoding="utf-8")
-    if as_json:
-        say(size_display.to_json(shown))
-    else:
-        console = Terminal()
-        size_display.show(shown, Terminal(width=max(console.width, 140)))
-
-
-def answer(asked: "Asked", given: Given) -> list["Need"]:
-    """What is needed of each machine, studies first. Raises GpdError."""
     from gpd.sizing import power
-    from gpd.sizing.nodes_needed import need
+    from gpd.sizing.nodes_needed import Demand, size
+    from gpd.sizing.published import core_hours
 
-    watts, price = _number("--watts", given.watts), _number("--price-per-hour", given.price, zero=True)
-    table, tdp = power.read_prices(given.prices) if given.prices else {}, power.read_tdp()
-    machines = [*_of_studies(given.studies), *_of_published(given.published, bool(given.studies))]
-    return [
-        need(asked, machine, power.power(machine, watts, tdp), power.price_of(machine, price, table))
+    demand = Demand(genomes, depth, deadline, nodes, carbon)
+    table, tdp = power.read_prices(prices) if prices else {}, power.read_tdp()
+    machines = [*_of_studies(study or []), *_of_published(published or [], bool(study))]
+    sizings = [
+        size(demand, machine, power.power(machine, watts, tdp), power.price_of(machine, price_per_hour, table))
         for machine in machines
     ]
+    sources = core_hours(figures.read())
+    if html is not None:
+        from gpd.reports.page import render
+        from gpd.reports.sizing_page import sizing_page
+
+        html.write_text(render(sizing_page(sizings, sources)), encoding="utf-8")
+    if as_json:
+        say(size_display.to_json(sizings, sources))
+    else:
+        size_display.show(sizings, sources, Terminal(width=max(Terminal().width, 140)))
 
 
 def _of_studies(folders: Sequence[Path]) -> Iterator["Machine"]:
@@ -99,62 +121,11 @@ def _of_studies(folders: Sequence[Path]) -> Iterator["Machine"]:
 def _of_published(skus: Sequence[str], has_studies: bool) -> list["Machine"]:
     from gpd.published import figures
     from gpd.sizing import published
-    from gpd.sizing.nodes_needed import NeedError
 
     if not skus and has_studies:
         return []
     made = published.machines(figures.read())
     names = [sku.removeprefix(published.PREFIX) for sku in skus] or list(made)
     if unknown := [name for name in names if name not in made]:
-        raise NeedError(f"--published {', '.join(unknown)}: curves were published of {', '.join(made)}")
+        raise GpdError(f"--published {', '.join(unknown)}: curves were published of {', '.join(made)}")
     return [made[name] for name in names]
-
-
-# ---- what was asked ----------------------------------------------------------------------------------------------
-
-
-def _asked(genomes: str, depth: str, deadline: str | None, nodes: str | None, carbon: str | None) -> "Asked":
-    from gpd.sizing.nodes_needed import Asked, NeedError
-
-    count, _, period = genomes.partition("/")
-    period = period.strip() or "week"
-    if period not in PERIODS:
-        raise NeedError(f"--genomes {genomes}: not as 200/week; a period is one of {', '.join(PERIODS)}")
-    number = _number("--genomes", count)
-    x = _number("--depth", depth)
-    many = _number("--nodes", nodes)
-    if many is not None and many != int(many):
-        raise NeedError(f"--nodes {nodes}: a whole number from 1 is needed")
-    return Asked(
-        genomes_per_week=(number or 0.0) * PERIODS["week"] / PERIODS[period],
-        depth=x or 0.0,
-        deadline_h=_hours(deadline),
-        nodes=None if many is None else int(many),
-        carbon_g_per_kwh=_number("--carbon", carbon, zero=True),
-    )
-
-
-def _hours(text: str | None) -> float | None:
-    from gpd.sizing.nodes_needed import NeedError
-
-    if text is None:
-        return None
-    found = re.fullmatch(r"([0-9.]+)\s*([mhd])", text.strip())
-    if not found:
-        raise NeedError(f"--deadline {text}: a time as 24h, 90m or 2d is needed")
-    return (_number("--deadline", found[1]) or 0.0) * TIMES[found[2]]
-
-
-def _number(option: str, text: str | None, zero: bool = False) -> float | None:
-    """Read a number above zero, or from zero on; None where none was given. Raises NeedError, a line."""
-    from gpd.sizing.nodes_needed import NeedError
-
-    if text is None:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (value > 0 or (zero and value == 0)) or math.isinf(value):
-        raise NeedError(f"{option} {text}: a number {'of 0 or more' if zero else 'above 0'} is needed")
-    return value

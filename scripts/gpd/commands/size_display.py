@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from rich.console import Console
 from rich.text import Text
 
-from gpd.sizing.grids import need_grid, source_grid
-from gpd.sizing.nodes_needed import Need
-from gpd.sizing.sources import CoreHours
+from gpd.sizing.grids import sizing_grid, source_grid
+from gpd.sizing.nodes_needed import Sizing
+from gpd.sizing.published import CoreHours
 from gpd.text.grid import rich_table
 
 METHOD = (
@@ -18,71 +18,51 @@ METHOD = (
 )
 
 
-@dataclass(frozen=True)
-class Shown:
-    """The answers for all machines, and what others published."""
-
-    needs: Sequence[Need]
-    sources: Sequence[CoreHours]
-
-
-def show(shown: Shown, console: Console) -> None:
-    from gpd.reports.sizing_page import remarks
-
-    console.print(rich_table(need_grid(shown.needs)))
-    for one in shown.needs:
+def show(sizings: Sequence[Sizing], sources: Sequence[CoreHours], console: Console) -> None:
+    console.print(rich_table(sizing_grid(sizings)))
+    for one in sizings:
         console.print(Text(one.machine.name, "bold"))
-        for line in remarks(one):
+        for line in one.remarks:
             console.print(Text(f"  {line}"), soft_wrap=True)
     console.print()
-    console.print(rich_table(source_grid(shown.needs, shown.sources)))
+    console.print(rich_table(source_grid(sizings, sources)))
     console.print(Text(METHOD), soft_wrap=True)
 
 
-def to_html(shown: Shown) -> str:
-    """Return it as a page, with the curve of each machine."""
-    from gpd.reports.page import render
-    from gpd.reports.sizing_page import sizing_page
-
-    return render(sizing_page(shown.needs, shown.sources))
-
-
-def to_json(shown: Shown) -> str:
+def to_json(sizings: Sequence[Sizing], sources: Sequence[CoreHours]) -> str:
     """Return it as JSON; what is not known is null."""
     described = {
-        "asked": asdict(shown.needs[0].asked),
-        "machines": [_described(one) for one in shown.needs],
-        "published_core_hours": [asdict(one) for one in shown.sources],
+        "asked": sizings[0].demand,
+        "machines": [_described(one) for one in sizings],
+        "published_core_hours": sources,
     }
-    return json.dumps(described, indent=2, ensure_ascii=False)
+    return json.dumps(described, indent=2, ensure_ascii=False, default=asdict)
 
 
-def _described(one: Need) -> dict:
-    from gpd.reports.sizing_page import remarks
-
+def _described(one: Sizing) -> dict:
     return {
         "name": one.machine.name,
         "source": one.machine.source,
-        "skus": list(one.machine.skus),
+        "skus": one.machine.skus,
         "cores": one.machine.cores,
         "n": one.n,
         "keeps_deadline": one.within,
         "measured_gigabases_per_sample": one.at.gigabases,
-        "makespan_h": asdict(one.makespan_h),
-        "genomes_per_day_per_node": asdict(one.genomes_per_day),
-        "nodes": asdict(one.nodes),
+        "makespan_h": one.makespan_h,
+        "genomes_per_day_per_node": one.genomes_per_day,
+        "nodes": one.nodes,
         "nodes_counted": one.nodes_counted,
-        "days": asdict(one.days),
-        "core_hours_per_genome": asdict(one.core_hours),
+        "days": one.days,
+        "core_hours_per_genome": one.core_hours,
         "cpu_utilisation": one.at.cpu_utilisation,
         "memory_gib_per_node": one.memory_gib,
         "scratch_gib_per_node": one.scratch_gib,
         "kept_gib_per_genome": one.kept_gib,
-        "shared_mib_per_s_per_node": one.network_mib_s and asdict(one.network_mib_s),
-        "power": one.power and asdict(one.power),
-        "kwh_per_genome": one.kwh and asdict(one.kwh),
-        "co2_kg_per_genome": one.co2_kg and asdict(one.co2_kg),
-        "cost_per_genome": one.cost and asdict(one.cost),
+        "shared_mib_per_s_per_node": one.network_mib_s,
+        "power": one.power,
+        "kwh_per_genome": one.kwh,
+        "co2_kg_per_genome": one.co2_kg,
+        "cost_per_genome": one.cost,
         "limit": one.limit,
-        "told": list(remarks(one)),
+        "told": list(one.remarks),
     }

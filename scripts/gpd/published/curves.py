@@ -47,7 +47,7 @@ class PublishedPoint:
     @property
     def gigabases_per_day(self) -> float | None:
         """About, as each genome had COVERAGE x 3.1 Gb."""
-        return None if self.genomes_per_day is None else self.genomes_per_day * GIGABASES_A_SAMPLE
+        return None if self.human_30x_per_day is None else self.human_30x_per_day * HUMAN_30X_GIGABASES
 
     @property
     def gigabases(self) -> float | None:

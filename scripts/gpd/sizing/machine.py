@@ -1,4 +1,4 @@
-"""A machine as it was measured: for each N the bases a day that N samples at once came to, and what they took. Pure.
+"""A machine as it was measured: for each N the bases a day that N samples at once came to, and what they took.
 
 Nothing is fitted over N, and no N answers that was not measured. A line T = a + bN through other N (T: elapsed time of
 N samples at once; 1/b and a/b are Hockney's r-infinity and n-half) is off by 23 to 42% where N is about the number of
@@ -8,7 +8,6 @@ cores: until these are busy, elapsed time hardly grows (tests/unit/test_sizing_m
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 from gpd.statistics.estimates import Estimate
 from gpd.statistics.saturation import Observation
@@ -93,7 +92,3 @@ class Machine:
     watts: float | None = None
     bandwidth_mb_s: float | None = None
     notes: tuple[str, ...] = ()
-
-    @cached_property
-    def n_most(self) -> int:
-        return self.measured[-1].n

@@ -1,4 +1,4 @@
-"""What a number of genomes needs of a machine: nodes, hours, memory, disk, energy, money. Pure."""
+"""What a number of genomes needs of a machine: nodes, hours, memory, disk, energy, money."""
 
 import math
 from collections.abc import Iterator
@@ -20,13 +20,9 @@ GIGABASES_PER_X = HUMAN_30X_GIGABASES / 30  # of a human genome
 MOST_SCALED = 2  # samples that were measured may be so many times as large as those that are asked for
 
 
-class NeedError(GpdError):
-    """What was asked for can't be answered; the message is one line."""
-
-
 @dataclass(frozen=True)
-class Asked:
-    """So many genomes a week, of such depth (x); `deadline_h`: what one batch may take; `nodes`: how many there are."""
+class Demand:
+    """Genomes of a depth (x). `deadline_h`: what one batch may take; `nodes`: how many there are, if that is known."""
 
     genomes_per_week: float
     depth: float
@@ -44,13 +40,13 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Need:
+class Sizing:
     """The answer for one machine; what is not known is None.
 
     `measured` are the N that answer for samples of this size, `at` is the one of them that is used.
     """
 
-    asked: Asked
+    demand: Demand
     machine: Machine
     measured: tuple[Measured, ...]
     at: Measured
@@ -62,6 +58,25 @@ class Need:
         """Samples at once on a node."""
         return self.at.n
 
+    @property
+    def remarks(self) -> Iterator[str]:
+        """What has to be known of an answer, line by line."""
+        if self.scaled:
+            yield self.scaled
+        yield f"limited by {self.limit}"
+        weekly = self.genomes_per_day * DAYS_PER_WEEK
+        span = "" if weekly.low is None else f" ({number(weekly.low)} to {number(weekly.high)})"
+        yield f"one more node: {number(weekly.mid)} genomes a week more{span}"
+        if self.machine.memory_mib is None or self.at.memory_mib is None:
+            yield "memory: what jobs take, or what there is, is not known"
+        else:
+            share = number(100 * self.at.memory_mib / self.machine.memory_mib, 2)
+            yield f"memory: jobs of N = {self.n} took at most {share}% of it"
+        yield f"watts: {self.power.source}" if self.power else "watts: not known, so no energy; give --watts"
+        if self.machine.bandwidth_mb_s is not None:
+            yield f"memory bandwidth of the node, measured: {number(self.machine.bandwidth_mb_s)} MB/s"
+        yield from self.machine.notes
+
     @cached_property
     def saturation(self) -> Saturation:
         """Of all these N, whatever the deadline."""
@@ -70,7 +85,7 @@ class Need:
     @property
     def genomes_per_day(self) -> Range:
         """Of one node."""
-        return self.asked.daily(self.at)
+        return self.demand.daily(self.at)
 
     @cached_property
     def makespan_h(self) -> Range:
@@ -80,7 +95,7 @@ class Need:
     @property
     def within(self) -> bool:
         """Whether a batch keeps the deadline, also where it takes as long as it may."""
-        return self.asked.deadline_h is None or self.makespan_h.worst <= self.asked.deadline_h
+        return self.demand.deadline_h is None or self.makespan_h.worst <= self.demand.deadline_h
 
     @property
     def core_hours(self) -> Range:
@@ -90,17 +105,17 @@ class Need:
     @cached_property
     def nodes(self) -> Range:
         """As many as it takes."""
-        return (self.genomes_per_day * DAYS_PER_WEEK).over(self.asked.genomes_per_week).up()
+        return (self.genomes_per_day * DAYS_PER_WEEK).over(self.demand.genomes_per_week).up()
 
     @property
     def nodes_counted(self) -> int:
         """Those that there are; else as many as it takes with some certainty."""
-        return self.asked.nodes or int(self.nodes.worst)
+        return self.demand.nodes or int(self.nodes.worst)
 
     @property
     def days(self) -> Range:
         """How long a week's genomes take on these nodes: batches of N, none of them cut."""
-        batches = math.ceil(self.asked.genomes_per_week / (self.n * self.nodes_counted))
+        batches = math.ceil(self.demand.genomes_per_week / (self.n * self.nodes_counted))
         return self.makespan_h * (batches / HOURS_PER_DAY)
 
     @property
@@ -111,12 +126,12 @@ class Need:
     @property
     def scratch_gib(self) -> float | None:
         """Disk that a node's batch takes while it runs."""
-        return _gib(self.at.disk_mib_per_gb, self.n * self.asked.gigabases)
+        return _gib(self.at.disk_mib_per_gb, self.n * self.demand.gigabases)
 
     @property
     def kept_gib(self) -> float | None:
         """Disk that a genome's results take when all is done."""
-        return _gib(self.at.kept_mib_per_gb, self.asked.gigabases)
+        return _gib(self.at.kept_mib_per_gb, self.demand.gigabases)
 
     @property
     def network_mib_s(self) -> Range | None:
@@ -132,7 +147,7 @@ class Need:
     @property
     def co2_kg(self) -> Range | None:
         """For a genome: energy x what the grid emits."""
-        carbon = self.asked.carbon_g_per_kwh
+        carbon = self.demand.carbon_g_per_kwh
         return None if self.kwh is None or carbon is None else self.kwh * (carbon / 1000)
 
     @property
@@ -143,19 +158,19 @@ class Need:
     @property
     def scaled(self) -> str | None:
         """Say how much larger the samples were that were measured; None: they were as large as those asked for."""
-        if self.at.gigabases * ALIKE <= self.asked.gigabases:
+        if self.at.gigabases * ALIKE <= self.demand.gigabases:
             return None
         return (
-            f"scaled from {number(self.at.gigabases)} to {number(self.asked.gigabases)} Gb a sample: time and disk are"
+            f"scaled from {number(self.at.gigabases)} to {number(self.demand.gigabases)} Gb a sample: time and disk are"
             " taken to grow as gigabases do, which is too little where part of a step does not grow"
         )
 
     @property
     def limit(self) -> str:
         """What keeps a node from doing more."""
-        most, failed = self.machine.n_most, self.machine.n_failed
+        most, failed = self.machine.measured[-1].n, self.machine.n_failed
         if not self.within:
-            return f"the deadline: no N that was measured keeps {self.asked.deadline_h:g} h"
+            return f"the deadline: no N that was measured keeps {self.demand.deadline_h:g} h"
         if self.saturation.n != self.n:
             return f"the deadline: without it N = {self.saturation.n} gives most"
         if self.n < most:
@@ -164,50 +179,32 @@ class Need:
             return f"failures: N = {self.n} is the most that was run without any, N = {failed} had some"
         return f"what was measured: N = {self.n} is the most; whether more at once give more is not known"
 
-    @property
-    def changes(self) -> Iterator[str]:
-        """What one more node would change, and how much of the memory is taken."""
-        weekly = self.genomes_per_day * DAYS_PER_WEEK
-        span = "" if weekly.low is None else f" ({number(weekly.low)} to {number(weekly.high)})"
-        yield f"one more node: {number(weekly.mid)} genomes a week more{span}"
-        if self.machine.memory_mib is None or self.at.memory_mib is None:
-            yield "memory: what jobs take, or what there is, is not known"
-        else:
-            share = number(100 * self.at.memory_mib / self.machine.memory_mib, 2)
-            yield f"memory: jobs of N = {self.n} took at most {share}% of it"
-
 
 def _gib(mib: float | None, times: float = 1) -> float | None:
     return None if mib is None else mib * times / MIB_PER_GIB
 
 
-def need(asked: Asked, machine: Machine, power: Power | None, price: float | None) -> Need:
+def size(demand: Demand, machine: Machine, power: Power | None, price: float | None) -> Sizing:
     """The answer for one machine, at the N that gives most of those that keep the deadline.
 
-    Raises NeedError where no samples of about the size that is asked for were measured.
+    Raises GpdError where no samples of about the size that is asked for were measured.
     """
-    alike = tuple(one for one in machine.measured if _alike(one.gigabases, asked.gigabases))
+    least, most = ALIKE * demand.gigabases, MOST_SCALED * demand.gigabases
+    alike = tuple(one for one in machine.measured if least <= one.gigabases <= most)
     if not alike:
-        raise NeedError(_not_known(asked, machine))
-    answers = [Need(asked, machine, alike, one, power, price) for one in alike]
+        raise GpdError(_not_known(demand, machine))
+    answers = [Sizing(demand, machine, alike, one, power, price) for one in alike]
     kept = [one for one in answers if one.within] or [min(answers, key=lambda one: one.makespan_h.worst)]
     best = find_saturation(one.at.observation for one in kept).n
     return next(one for one in kept if one.n == best)
 
 
-def _alike(gigabases: float, asked: float) -> bool:
-    """Whether samples of one size tell of those that are asked for: these are no larger, and not much smaller."""
-    return ALIKE * asked <= gigabases <= MOST_SCALED * asked
-
-
-def _not_known(asked: Asked, machine: Machine) -> str:
-    sizes = sorted(one.gigabases for one in machine.measured)
-    low, high = sizes[0] / MOST_SCALED / GIGABASES_PER_X, sizes[-1] / ALIKE / GIGABASES_PER_X
-    span = (
-        number(sizes[0]) if len({number(size) for size in sizes}) == 1 else f"{number(sizes[0])} to {number(sizes[-1])}"
-    )
+def _not_known(demand: Demand, machine: Machine) -> str:
+    sizes = [one.gigabases for one in machine.measured]
+    span = " to ".join(dict.fromkeys(number(size) for size in (min(sizes), max(sizes))))
+    low, high = min(sizes) / MOST_SCALED / GIGABASES_PER_X, max(sizes) / ALIKE / GIGABASES_PER_X
     return (
-        f"{machine.name}: not known: measured at {span} Gb a sample, and a human genome at {asked.depth:g}x has"
-        f" {number(asked.gigabases)} Gb; run a study of samples of that size (this one answers for --depth"
+        f"{machine.name}: not known: measured at {span} Gb a sample, and a human genome at {demand.depth:g}x has"
+        f" {number(demand.gigabases)} Gb; run a study of samples of that size (this one answers for --depth"
         f" {number(low)} to {number(high)})"
     )

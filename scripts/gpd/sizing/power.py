@@ -23,10 +23,6 @@ TDP = ROOT / "resources" / "published" / "tdp.tsv"
 PRICE_COLUMNS = ("name", "price_per_hour")
 
 
-class PriceError(GpdError):
-    """A table of prices that is none; the message is one line."""
-
-
 @dataclass(frozen=True)
 class Power:
     """Watts of a node, and what they are of."""
@@ -56,26 +52,24 @@ def power(machine: Machine, watts: float | None, tdp: Mapping[str, float]) -> Po
 def read_prices(path: Path) -> dict[str, float]:
     """Prices of a node's hour from a TSV with the columns `name` (a study, or a SKU) and `price_per_hour`.
 
-    Raises PriceError, and OSError.
+    Raises GpdError, and OSError.
     """
+    prices = {}
     with path.open(encoding="utf-8", newline="") as lines:
         reader = csv.DictReader(lines, delimiter="\t")
         if missing := [column for column in PRICE_COLUMNS if column not in (reader.fieldnames or ())]:
-            raise PriceError(
-                f"{path}: no column {', '.join(missing)}; it has a header with {' and '.join(PRICE_COLUMNS)}"
-            )
-        rows = [(f"{path} line {reader.line_num}", row) for row in reader]
-    return {row["name"] or "": _price(where, row["price_per_hour"]) for where, row in rows}
-
-
-def _price(where: str, text: str | None) -> float:
-    try:
-        price = float(text or "")
-    except ValueError:
-        raise PriceError(f"{where}: price_per_hour is no number: {text or ''}") from None
-    if not 0 <= price < float("inf"):
-        raise PriceError(f"{where}: price_per_hour must be a number of 0 or more, and is {text}")
-    return price
+            header = " and ".join(PRICE_COLUMNS)
+            raise GpdError(f"{path}: no column {', '.join(missing)}; it has a header with {header}")
+        for row in reader:
+            try:
+                prices[row["name"]] = float(row["price_per_hour"] or "")
+            except ValueError:
+                text = row["price_per_hour"] or ""
+                raise GpdError(f"{path} line {reader.line_num}: price_per_hour is no number: {text}") from None
+            if not 0 <= prices[row["name"]] < float("inf"):
+                text = row["price_per_hour"]
+                raise GpdError(f"{path} line {reader.line_num}: price_per_hour must be 0 or more, and is {text}")
+    return prices
 
 
 def price_of(machine: Machine, price: float | None, prices: Mapping[str, float]) -> float | None:

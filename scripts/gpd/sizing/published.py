@@ -1,10 +1,11 @@
-"""The machines that others measured, from the hours of their curves. Pure.
+"""The machines of published results, from the hours of their curves, and published core hours of whole genomes.
 
 Runs in which samples failed are left out: nobody printed when these ended. Each N was run once. How far such runs
 scatter is taken from all curves together: the relative residuals about each SKU's own line, hours = a + bN.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,16 +23,42 @@ NOTES = (
 )
 
 
+@dataclass(frozen=True)
+class CoreHours:
+    """Core hours of one genome of a depth (x), for reading beside an answer: other tools, depths and machines."""
+
+    core_hours: float
+    depth: float
+    source: str
+    conditions: str
+
+
+CITED = (
+    CoreHours(
+        31,
+        20,
+        "Heldenbrand et al., BMC Bioinformatics 20:557, 2019 (PMC6842142)",
+        "GATK 4, one thread a tool, many samples on one node; about",
+    ),
+    CoreHours(
+        230,
+        50,
+        "Franke and Crowgey, Genomics & Informatics 18:e10, 2020",
+        "GATK 4.1.0 on x86, one genome in nearly 24 h; about, as cited: on how many cores was not looked up",
+    ),
+)
+
+
 def machines(runs: Iterable[PublishedRun]) -> dict[str, Machine]:
     """The machine of each SKU of which a curve was published."""
-    curve_key = [one for one in curves(runs) if one.cores]
-    spread = scatter([whole(one) for one in curve_key])
-    return {one.sku: _machine(one, spread) for one in curve_key}
+    known = [curve for curve in curves(runs) if curve.cores]
+    spread = scatter([whole(curve) for curve in known])
+    return {curve.sku: _machine(curve, spread) for curve in known}
 
 
-def whole(curve_key: PublishedCurve) -> list[PublishedPoint]:
+def whole(curve: PublishedCurve) -> list[PublishedPoint]:
     """The runs without failures whose steps are all printed, N ascending."""
-    return [point for point in curve_key.points if point.failed == 0 and point.total_hours]
+    return [point for point in curve.points if point.failed == 0 and point.total_hours]
 
 
 def line(points: Sequence[PublishedPoint]) -> np.poly1d:
@@ -49,18 +76,35 @@ def scatter(curves: Iterable[Sequence[PublishedPoint]]) -> Estimate:
     return Estimate(freedom + 1, 1.0, error, error)
 
 
-def _machine(curve_key: PublishedCurve, spread: Estimate) -> Machine:
-    failed = [point.n for point in curve_key.points if point.failed]
+def _machine(curve: PublishedCurve, spread: Estimate) -> Machine:
+    failed = [point.n for point in curve.points if point.failed]
     return Machine(
-        name=f"{PREFIX}{curve_key.sku}",
+        name=f"{PREFIX}{curve.sku}",
         source="published",
-        skus=(curve_key.sku,),
+        skus=(curve.sku,),
         sockets=SOCKETS,
-        cores=curve_key.cores or 0,
+        cores=curve.cores or 0,
         measured=tuple(
             Measured(point.n, GIGABASES_A_SAMPLE, Range.of(point.gigabases_per_day or 0.0, spread))
-            for point in whole(curve_key)
+            for point in whole(curve)
         ),
         n_failed=min(failed, default=None),
         notes=NOTES,
     )
+
+
+def core_hours(runs: Iterable[PublishedRun]) -> tuple[CoreHours, ...]:
+    """Those that are cited, and the least that follows from the throughput tables, at an N without failures."""
+    found = [
+        CoreHours(
+            curve.cores * point.total_hours / point.n,
+            COVERAGE,
+            f"resources/published ({curve.published})",
+            f"GATK 3.6; {curve.sku}, {curve.cores} cores x {point.total_hours:.2f} h / {point.n} genomes"
+            " at once, least of all",
+        )
+        for curve in curves(runs)
+        for point in whole(curve)
+        if curve.cores and point.total_hours
+    ]
+    return (min(found, key=lambda one: one.core_hours), *CITED)

@@ -1,7 +1,6 @@
 """The machine of a study, from the runs of one curve of the germline pipeline. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any
 
@@ -19,41 +18,26 @@ from gpd.text.formats import counted, listed
 CURVE = ("pipeline", "mode", "binding", "nodes", "sku", "cores")
 
 
-class StudyError(GpdError):
-    """A study that tells nothing of a machine; the message is one line."""
-
-
-@dataclass(frozen=True)
-class NodeFigures:
-    """Of a node's record: watts of packages and memory while all cores are busy, and memory's bandwidth."""
-
-    watts: float | None = None
-    bandwidth_mb_s: float | None = None
-
-
-def node_figures(node: NodeRecord | None) -> NodeFigures:
-    """None where the study has no record of its node."""
-    if not node:
-        return NodeFigures()
-    busy = (clock.watts for clock in node.clocks if clock.busy == "all cores" and clock.watts)
-    watts = next((sum(of_parts.values()) for of_parts in busy), None)
-    place = node.bandwidth.place("node") if node.bandwidth else None
-    return NodeFigures(watts, place.median("triad") if place else None)
+def watts_and_bandwidth(node: NodeRecord | None) -> tuple[float | None, float | None]:
+    """Watts of packages and memory while all cores are busy, and the node's memory bandwidth in MB/s."""
+    busy = (clock.watts for clock in node.clocks if clock.busy == "all cores" and clock.watts) if node else ()
+    place = node.bandwidth.place("node") if node and node.bandwidth else None
+    return next((sum(watts.values()) for watts in busy), None), place.median("triad") if place else None
 
 
 def machine(name: str, tables: Tables) -> Machine:
     """What the curve with most runs tells, one of `shared` before others; clusters are no single node.
 
-    Raises StudyError where no run ended without failures.
+    Raises GpdError where no run ended without failures.
     """
     rows_of_curve = _curve(name, tables)
     host = next((record.host for record in tables.records if record.host), None)
-    node = node_figures(tables.node)
+    watts, bandwidth = watts_and_bandwidth(tables.node)
     of_n = {n: [row for row in rows_of_curve if row.n == n] for n in sorted({int(row.n) for row in rows_of_curve})}
     overloaded = [n for n, rows in of_n.items() if any(row.failed > row.failed_data for row in rows)]
     runs = {n: whole for n, rows in of_n.items() if n not in overloaded and (whole := _whole(rows))}
     if not runs:
-        raise StudyError(f"{name}: at each N samples failed for the load; measure fewer at once")
+        raise GpdError(f"{name}: at each N samples failed for the load; measure fewer at once")
     first = rows_of_curve[0]
     return Machine(
         name=name,
@@ -64,8 +48,8 @@ def machine(name: str, tables: Tables) -> Machine:
         measured=tuple(_measured(n, rows) for n, rows in runs.items()),
         n_failed=min(overloaded, default=None),
         memory_mib=(host.memory_limit_mib or host.memory_mib) if host else None,
-        watts=node.watts,
-        bandwidth_mb_s=node.bandwidth_mb_s,
+        watts=watts,
+        bandwidth_mb_s=bandwidth,
         notes=tuple(_notes(first, runs)),
     )
 
@@ -75,7 +59,7 @@ def _curve(name: str, tables: Tables) -> list[RunRow]:
     rows = [row for row in tables.runs if row.counted and row.pipeline == GERMLINE.name and row.mode != CLUSTER]
     kinds = [_kind(row) for row in _whole(rows)]
     if not kinds:
-        raise StudyError(f"{name}: no run of the germline pipeline on one machine ended without failures")
+        raise GpdError(f"{name}: no run of the germline pipeline on one machine ended without failures")
     chosen = max(dict.fromkeys(kinds), key=lambda kind: (SHARED in kind, kinds.count(kind), str(kind)))
     return [row for row in rows if _kind(row) == chosen]
 
