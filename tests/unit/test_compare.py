@@ -126,12 +126,12 @@ def read_once():
     """Read studies of one content once: most tests compare one that is changed with one that is as in other tests."""
     read, known = reading._read_study, {}
 
-    def remembered(asked, alone):
-        files = sorted(path for path in asked.folder.rglob("*") if path.is_file())
-        content = tuple((path.relative_to(asked.folder), path.read_bytes()) for path in files)
-        key = (asked.name, asked.parts, alone, content)
+    def remembered(argument, alone):
+        files = sorted(path for path in argument.folder.rglob("*") if path.is_file())
+        content = tuple((path.relative_to(argument.folder), path.read_bytes()) for path in files)
+        key = (argument.name, argument.parts, alone, content)
         if key not in known:
-            known[key] = read(asked, alone)
+            known[key] = read(argument, alone)
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""`gpd compare`: studies and published figures side by side."""
+"""`gpd compare`: studies and published results side by side."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from gpd.commands.subcommands import Terminal, say
+from gpd.errors import GpdError
 
 DONE, REFUSED = 0, 1  # exit codes
 
@@ -31,7 +32,7 @@ def command(
     Ratios have 95% intervals.
 
     One study alone is compared within itself, mode against mode and binding against binding. `published` gives an
-    overview of all figures of others, and published:SKU each step of one.
+    overview of all published results, and published:SKU each step of one.
 
     Runs that differ in inputs, reference, tools, settings, binding or cache are refused with exit code 1, a line each;
     --allow names what may differ, which is then printed above the table.
@@ -50,49 +51,38 @@ def run(
     as_json: bool = False,
     page: Path | None = None,
 ) -> int:
-    """Compare studies (folders or packages), parts of them, `published` or `published:SKU`.
-
-    `page` gets HTML.
-
-    Returns the exit code.
+    """Compare sides; `page` gets HTML. Returns the exit code.
 
     0: compared; 1: not comparable, and why. Raises GpdError for an argument that is no study, or has nothing in it.
     """
     from gpd.commands import compare_display
-    from gpd.comparison.comparability import grouped
+    from gpd.comparison.comparability import ALLOWABLE, grouped
     from gpd.comparison.compare import CompareError, compare
     from gpd.comparison.grids import Layout
     from gpd.comparison.reading import PUBLISHED, read_sides
     from gpd.packages.read import studies
 
+    if unknown := [name for name in allow if name not in ALLOWABLE]:
+        raise GpdError(f"--allow {', '.join(unknown)}: what may differ is {', '.join(ALLOWABLE)}")
+    overview = PUBLISHED in names
     try:
         with studies() as folder:
-            compared = compare(read_sides(names, folder), _checked(allow))
-        overview = PUBLISHED in names
-        if page is not None and not compared.refused:
-            page.write_text(compare_display.to_html(compared, Layout(overview=overview)), encoding="utf-8")
+            compared = compare(read_sides(names, folder), allow)
     except CompareError as error:
-        return _fail(REFUSED, str(error).splitlines())
+        return _refuse(str(error).splitlines())
+    if page is not None and not compared.refused:
+        page.write_text(compare_display.to_html(compared, Layout(overview=overview)), encoding="utf-8")
     if as_json:
         say(compare_display.to_json(compared))
     if compared.refused:
         refused = grouped(compared.refused)
-        return _fail(REFUSED, [f"not comparable: {difference}; --allow {difference.name}" for difference in refused])
+        return _refuse([f"not comparable: {difference}; --allow {difference.name}" for difference in refused])
     if not as_json:
         compare_display.show(compared, Layout(console.width, overview), console)
     return DONE
 
 
-def _fail(code: int, lines: Sequence[str]) -> int:
+def _refuse(lines: Sequence[str]) -> int:
     for line in lines:
         say(f"gpd compare: {line}", err=True)
-    return code
-
-
-def _checked(allow: Collection[str]) -> Collection[str]:
-    from gpd.comparison.comparability import ALLOWABLE
-    from gpd.comparison.reading import SideError
-
-    if unknown := [name for name in allow if name not in ALLOWABLE]:
-        raise SideError(f"--allow {', '.join(unknown)}: what may differ is {', '.join(ALLOWABLE)}")
-    return allow
+    return REFUSED

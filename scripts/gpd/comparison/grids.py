@@ -1,15 +1,16 @@
-"""The tables of a comparison, as text: a row a side at its best N; then for each N a row a figure. Pure.
+"""The tables of a comparison, as text: a row a side at its best N; then for each N a row a figure.
 
 The first table says which machine gives how much; those of the configurations say in which step.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from gpd.comparison.comparability import told
-from gpd.comparison.compare import Best, BestRows, Comparison, ConfigurationRows, Daily, Row
-from gpd.comparison.compared import (
+from gpd.comparison.comparability import curve_name
+from gpd.comparison.compare import BestRows, Comparison, ConfigurationRows, Row
+from gpd.comparison.nodes import node_grid
+from gpd.comparison.sides import (
     A_GIGABASE,
     CPU_A_GIGABASE,
     CPU_UTILISATION,
@@ -20,11 +21,10 @@ from gpd.comparison.compared import (
     MAKESPAN,
     SECONDS_PER_HOUR,
     SUMMED,
-    Figure,
+    Metric,
     Side,
     same_size,
 )
-from gpd.comparison.nodes import node_grid
 from gpd.pipelines import PIPELINES
 from gpd.statistics.estimates import Estimate, Ratio
 from gpd.tables.columns import CLOCKS
@@ -33,8 +33,8 @@ from gpd.text.grid import Entry, Grid, Group, Line
 
 T = TypeVar("T")
 RATIO, NO_INTERVAL = "ratio", "(no CI)"
-HOURS = {MAKESPAN.column: 1, ELAPSED: SECONDS_PER_HOUR, SUMMED: SECONDS_PER_HOUR}  # seconds of the unit in the tables
-HOURS_A_GIGABASE = dict.fromkeys(A_GIGABASE.values(), SECONDS_PER_HOUR)
+TIMES = (MAKESPAN.column, ELAPSED, SUMMED)  # columns
+SECONDS = dict.fromkeys((*TIMES, *A_GIGABASE.values()), SECONDS_PER_HOUR) | {MAKESPAN.column: 1}  # of their units
 EPSILON = 1e-9  # of a mean: below it an error is that of the arithmetic
 NAMES = {
     GIGABASES: "gigabases a day",
@@ -46,7 +46,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Layout:
-    """How wide a table may be, in characters (None: any), and whether published figures are there for an overview.
+    """How wide a table may be, in characters (None: any), and whether published results are there for an overview.
 
     In an overview they have no ratios but at the best N, and steps are shown at one N, by the clock that they share.
     """
@@ -66,72 +66,63 @@ def grids(compared: Comparison, layout: Layout) -> Iterator[Grid]:
         grid = grid if layout.holds(grid) else _narrowed(grid)
         yield replace(grid, notes=tuple(note for note in grid.notes if note not in noted))
         noted.update(grid.notes)
-    for match in (best.match for best in compared.best):
-        points = [point for point in compared.points if point.match == match]
-        if layout.overview:
-            yield from _overview(compared.sides, points, layout)
-        else:
-            for point in points:
-                yield from _point_grids(compared.sides, point, layout)
+    for best in compared.best:
+        found = [one for one in compared.configurations if one.match == best.match]
+        if not layout.overview:
+            for one in found:
+                yield from _configuration_grids(compared.sides, one, layout)
+        elif shown := most_compared(found):
+            yield _overview(compared.sides, shown, layout)
     if (nodes := node_grid(compared.sides)) is not None:
         yield nodes
+
+
+def most_compared(found: Iterable[ConfigurationRows]) -> ConfigurationRows | None:
+    """The N that most sides have, the smallest of them: for there each one's steps can be seen."""
+    return max(found, key=lambda one: (len(one.results), -one.n), default=None)
 
 
 # ------------------------------------------------------------------------------------- best N against best N
 
 
-def _best_grid(sides: Sequence[Side], rows: BestRows) -> Grid:
-    shown = [(side, best) for side, best in zip(sides, rows.sides, strict=True) if best is not None]
-    of = GENOMES if rows.same_size else GIGABASES
-    pipeline = rows.shared.pipeline
-    daily = [figure for figure in (GENOMES, GIGABASES, HUMAN) if figure != HUMAN or PIPELINES[pipeline].genomes]
-    runs: dict[str, Sequence[Entry]] = {
-        "processor": [Entry(", ".join(side.processors)) for side, _ in shown],
-        "cores": [Entry(", ".join(map(str, side.cores))) for side, _ in shown],
-        "best N": [_entry(best.saturation.n) for _, best in shown],
-        "failed\nthere": [_entry(best.saturation.failed) for _, best in shown],
-        "best N\nwithout\nfailures": _safe_numbers([best for _, best in shown]),
-        **{_stacked(_name(figure, pipeline)): [_mean_of(best, figure) for _, best in shown] for figure in daily},
-        _stacked(f"ratio of {_name(of, pipeline)}"): [_ratio_of(best, of) for _, best in shown],
+def _best_grid(sides: Sequence[Side], best: BestRows) -> Grid:
+    shown = [side for side in sides if side.name in best.match]
+    of = GENOMES if best.same_size else GIGABASES
+    pipeline = best.common.pipeline
+    found = {side.name: best.saturations[side.name] for side in shown}
+    safe = [one.n_without_failures for one in found.values()]
+    columns: dict[str, Sequence[Entry]] = {
+        "processor": [Entry(", ".join(side.processors)) for side in shown],
+        "cores": [Entry(", ".join(map(str, side.cores))) for side in shown],
+        "best N": [_entry(one.n) for one in found.values()],
+        "failed\nthere": [_entry(one.failed) for one in found.values()],
     }
-    known = {head: entries for head, entries in runs.items() if any(entry.text for entry in entries)}
-    lines = [Line(side.name, tuple(entries[at] for entries in known.values())) for at, (side, _) in enumerate(shown)]
-    caption = f"{told(rows.shared)}: each at its best N"
-    return Grid(caption, ("", *known), (Group(tuple(lines)),), tuple(_saturations(shown)))
+    if safe != [one.n for one in found.values()]:
+        columns["best N\nwithout\nfailures"] = [_entry(n or "none") for n in safe]
+    rows = {row.metric: row for row in best.most}
+    for metric in (GENOMES, GIGABASES, HUMAN) if PIPELINES[pipeline].genomes else (GENOMES, GIGABASES):
+        columns[_stacked(_name(metric, pipeline))] = [_mean(rows[metric].estimates.get(side.name)) for side in shown]
+    columns[_stacked(f"ratio of {_name(of, pipeline)}")] = [_ratio(rows[of].ratios.get(side.name)) for side in shown]
+    known = {head: entries for head, entries in columns.items() if any(entry.text for entry in entries)}
+    lines = [Line(side.name, tuple(entries)) for side, *entries in zip(shown, *known.values(), strict=True)]
+    several = [name for name in found if len(_side(sides, name).curves[best.match[name]]) > 1]
+    notes = [f"{name}: {found[name].reason}" for name in several]
+    if once := [name for name in found if name not in several]:
+        notes.append(f"only one N was tried: {listed(once)}")
+    return Grid(f"{curve_name(best.common)}: each at its best N", ("", *known), (Group(tuple(lines)),), tuple(notes))
+
+
+def _side(sides: Sequence[Side], name: str) -> Side:
+    return next(side for side in sides if side.name == name)
 
 
 def _narrowed(grid: Grid) -> Grid:
     """Break names after a colon, and set errors and intervals below their figures."""
-    (group,) = grid.groups
     lines = [
         Line(line.head.replace(":", ":\n"), tuple(Entry(entry.joined("\n")) for entry in line.entries))
-        for line in group.lines
+        for line in grid.groups[0].lines
     ]
     return replace(grid, groups=(Group(tuple(lines)),))
-
-
-def _saturations(shown: Sequence[tuple[Side, Best]]) -> Iterator[str]:
-    """Why each best N is the best, where several were tried."""
-    yield from (f"{side.name}: {best.saturation.reason}" for side, best in shown if best.tried > 1)
-    if once := [side.name for side, best in shown if best.tried == 1]:
-        yield f"only one N was tried: {listed(once)}"
-
-
-def _safe_numbers(shown: Sequence[Best]) -> list[Entry]:
-    """Return the best N without failures; nothing where it is the best N for all."""
-    if all(best.saturation.n == best.saturation.n_without_failures for best in shown):
-        return []
-    return [_entry(best.saturation.n_without_failures or "none") for best in shown]
-
-
-def _mean_of(best: Best, figure: Figure) -> Entry:
-    daily = best.most.get(figure)
-    return _mean(daily.estimate if daily else None)
-
-
-def _ratio_of(best: Best, figure: Figure) -> Entry:
-    daily: Daily | None = best.most.get(figure)
-    return _ratio(daily.ratio if daily else None)
 
 
 def _stacked(head: str) -> str:
@@ -142,102 +133,74 @@ def _stacked(head: str) -> str:
 # ---------------------------------------------------------------------------------- by configuration
 
 
-def _overview(sides: Sequence[Side], points: Sequence[ConfigurationRows], layout: Layout) -> Iterator[Grid]:
-    """The N that most sides have, the smallest of them: for there each one's steps can be seen."""
-    if not points:
-        return
-    shown = max(points, key=lambda point: (len(point.present), -point.n))
-    (grid,) = _point_grids(sides, shown, layout)
-    yield replace(
-        grid,
-        notes=(
-            *grid.notes,
-            "an overview: for summed step time and other N name SKUs, as published:8352Y, instead of published",
-        ),
-    )
+def _overview(sides: Sequence[Side], shown: ConfigurationRows, layout: Layout) -> Grid:
+    """One table of the sides that fit, studies before published results; it names the rest."""
+    present = [side for side in sides if side.name in shown.results]
+    ordered = [present[0], *sorted(present[1:], key=lambda side: side.published)]
+    grid, others = _widest(ordered, shown, layout)
+    left_out = (f"no room for {listed(side.name for side in others)}",) if others else ()
+    hint = "an overview: for summed step time and other N name SKUs, as published:8352Y, instead of published"
+    return replace(grid, notes=(*left_out, hint))
 
 
-def _point_grids(sides: Sequence[Side], point: ConfigurationRows, layout: Layout) -> Iterator[Grid]:
-    """Spread the sides over tables that fit; the first stands in each. An overview is one table, and names the rest."""
-    first, *others = point.present
-    if layout.overview:
-        others.sort(key=lambda at: sides[at].published)
+def _configuration_grids(sides: Sequence[Side], shown: ConfigurationRows, layout: Layout) -> Iterator[Grid]:
+    """Spread the sides over tables that fit; the first stands in each."""
+    first, *others = [side for side in sides if side.name in shown.results]
     while others:
-        taken = _taken(others, lambda some: layout.holds(_point_grid(sides, point, [first, *some], layout)))
-        grid = _point_grid(sides, point, [first, *others[:taken]], layout)
-        others = others[taken:]
-        if layout.overview and others:
-            left_out = f"no room for {listed(sides[at].name for at in others)}"
-            grid, others = replace(grid, notes=(left_out,)), []
+        grid, others = _widest([first, *others], shown, layout)
         yield grid
 
 
-def _taken(others: Sequence[int], fit: Callable[[Sequence[int]], bool]) -> int:
-    """Return how many of the others fit; one is shown in any case."""
-    taken = 1
-    while taken < len(others) and fit(others[: taken + 1]):
-        taken += 1
-    return taken
+def _widest(sides: Sequence[Side], shown: ConfigurationRows, layout: Layout) -> tuple[Grid, list[Side]]:
+    """The table of as many sides as fit, two at least, and the sides that are left."""
+    grid, count = _configuration_grid(sides[:2], shown, layout), 2
+    while count < len(sides) and layout.holds(wider := _configuration_grid(sides[: count + 1], shown, layout)):
+        grid, count = wider, count + 1
+    return grid, list(sides[count:])
 
 
-@dataclass(frozen=True)
-class _Page:
-    """What a configuration's table shows: which sides, which of them with a ratio, hours or hours a gigabase, units."""
-
-    sides: Sequence[Side]
-    point: ConfigurationRows
-    places: Sequence[int]
-    with_ratio: frozenset[int]
-    clocks: Mapping[str, str]
-    unit: TimeUnit
-    clock_unit: TimeUnit
-
-    def spread(self, values: Mapping[int, T], ratios: Mapping[int, T]) -> tuple[T, ...]:
-        """Return the heads or entries of a row: each side's value, and then its ratio if it has one."""
-        pairs = ((values[at], ratios[at]) if at in self.with_ratio else (values[at],) for at in self.places)
-        return tuple(value for pair in pairs for value in pair)
-
-
-def _point_grid(sides: Sequence[Side], point: ConfigurationRows, places: Sequence[int], layout: Layout) -> Grid:
-    page = _page(sides, point, places, layout)
-    blank = dict.fromkeys(places, Entry(""))
-    repeats = {at: _entry(point.present[at].repeats) for at in places}
-    failed = {at: _entry(point.present[at].failed) for at in places}
-    counts = Line("repeats", page.spread(repeats, blank)), Line("samples failed", page.spread(failed, blank))
-    lines = [(row.figure, _line(row, page)) for row in point.rows if any(row.present[at].n for at in places)]
-    groups = [Group((*counts, *(line for figure, line in lines if not figure.step)))]
-    for column, title in page.clocks.items():
-        if of_clock := tuple(line for figure, line in lines if figure.column == column):
-            groups.append(Group(of_clock, title))
-    heads = page.spread({at: _head(sides[at], layout) for at in places}, dict.fromkeys(places, RATIO))
-    return Grid(told(point.shared, point.n), ("", *heads), tuple(groups))
-
-
-def _page(sides: Sequence[Side], point: ConfigurationRows, places: Sequence[int], layout: Layout) -> _Page:
+def _configuration_grid(sides: Sequence[Side], shown: ConfigurationRows, layout: Layout) -> Grid:
     """Steps are in hours where samples are of one size, and else in hours a gigabase if that is known of two sides."""
-    measured = [point.present[at] for at in places]
-    a_gigabase = not same_size(measured) and sum(bool(result.gigabases) for result in measured) > 1
-    unit = unit_for(max(_longest(point, places, [MAKESPAN.column] if a_gigabase else HOURS)))
-    # a small sample's time a gigabase is far longer than that of a large one, whose digits shall be seen
-    clock_unit = unit_for(min(_longest(point, places, HOURS_A_GIGABASE))) if a_gigabase else unit
+    names = [side.name for side in sides]
+    results = [shown.results[name] for name in names]
+    a_gigabase = not same_size(*results) and sum(bool(one.gigabases) for one in results) > 1
     clocks = [ELAPSED] if layout.overview else [ELAPSED, SUMMED]
-    titles = {clock: f"{CLOCKS[clock].lower()}, {clock_unit.symbol}" for clock in clocks}
-    return _Page(
-        sides=sides,
-        point=point,
-        places=places,
-        with_ratio=frozenset(at for at in places[1:] if not (layout.overview and sides[at].published)),
-        clocks={A_GIGABASE[clock]: f"{title} a gigabase" for clock, title in titles.items()} if a_gigabase else titles,
-        unit=unit,
-        clock_unit=clock_unit,
-    )
+    units = dict.fromkeys(TIMES, unit_for(max(_longest(shown, names, TIMES[:1] if a_gigabase else TIMES))))
+    # a small sample's time a gigabase is far longer than that of a large one, whose digits shall be seen
+    units |= dict.fromkeys(A_GIGABASE.values(), unit_for(min(_longest(shown, names, A_GIGABASE.values()))))
+    with_ratio = [side.name for side in sides[1:] if not (layout.overview and side.published)]
+
+    def spread(values: Iterable[T], ratios: Iterable[T]) -> tuple[T, ...]:
+        """Each side's value, and then its ratio if it has one."""
+        pairs = zip(sides, values, ratios, strict=True)
+        return tuple(one for side, *both in pairs for one in both[: 1 + (side.name in with_ratio)])
+
+    blank = [Entry("")] * len(sides)
+    groups: dict[str, list[Line]] = {
+        "": [
+            Line("repeats", spread([_entry(one.repeats) for one in results], blank)),
+            Line("samples failed", spread([_entry(one.failed) for one in results], blank)),
+        ]
+    }
+    for row in shown.rows:
+        if any(row.estimates[name].n for name in names):
+            values = [_value(row, side, shown.results[side.name].repeats, units) for side in sides]
+            entries = spread(values, [_ratio(row.ratios[name]) for name in names])
+            head = row.metric.step or _label(row.metric, shown.common.pipeline, units)
+            groups.setdefault(row.metric.column if row.metric.step else "", []).append(Line(head, entries))
+    titles = {"": ""}
+    for clock in clocks:
+        column, suffix = (A_GIGABASE[clock], " a gigabase") if a_gigabase else (clock, "")
+        titles[column] = f"{CLOCKS[clock].lower()}, {units[column].symbol}{suffix}"
+    heads = spread([_head(side, layout) for side in sides], [RATIO] * len(sides))
+    parts = tuple(Group(tuple(groups[column]), title) for column, title in titles.items() if column in groups)
+    return Grid(curve_name(shown.common, shown.n), ("", *heads), parts)
 
 
-def _longest(point: ConfigurationRows, places: Sequence[int], names: Collection[str]) -> list[float]:
+def _longest(shown: ConfigurationRows, names: Sequence[str], columns: Collection[str]) -> list[float]:
     """Return the longest of these times of each side that has any, in seconds."""
-    seconds = HOURS | HOURS_A_GIGABASE
-    rows = [row for row in point.rows if row.figure.column in names]
-    times = [[(row.present[at].mean or 0) * seconds[row.figure.column] for row in rows] for at in places]
+    rows = [row for row in shown.rows if row.metric.column in columns]
+    times = [[(row.estimates[name].mean or 0) * SECONDS[row.metric.column] for row in rows] for name in names]
     return [max(of_side) for of_side in times if any(of_side)] or [0.0]
 
 
@@ -248,37 +211,27 @@ def _head(side: Side, layout: Layout) -> str:
     return side.name.replace(":", ":\n")
 
 
-def _line(row: Row, page: _Page) -> Line:
-    values = {at: _value(row, at, page) for at in page.places}
-    ratios = {at: _ratio(row.ratios[at]) for at in page.places}
-    return Line(_label(row.figure, page), page.spread(values, ratios))
-
-
-def _value(row: Row, at: int, page: _Page) -> Entry:
+def _value(row: Row, side: Side, repeats: int, units: Mapping[str, TimeUnit]) -> Entry:
     """Return a figure, times in the table's unit; published hours keep the digits that were printed."""
-    estimate, repeats, column = row.present[at], page.point.present[at].repeats, row.figure.column
-    seconds = (HOURS | HOURS_A_GIGABASE).get(column)
-    if seconds is None or estimate.mean is None:
+    estimate, column = row.estimates[side.name], row.metric.column
+    if column not in units or estimate.mean is None:
         return _mean(estimate, repeats)
-    unit = page.unit if column in HOURS else page.clock_unit
-    if page.sides[at].published and column in HOURS:
-        return Entry(unit.show(estimate.mean * seconds))
-    scale = seconds / unit.seconds
+    if side.published and column in TIMES:
+        return Entry(units[column].show(estimate.mean * SECONDS[column]))
+    scale = SECONDS[column] / units[column].seconds
     scaled = replace(estimate, mean=estimate.mean * scale, sd=None, se=estimate.se and estimate.se * scale)
     return _mean(scaled, repeats)
 
 
-def _label(figure: Figure, page: _Page) -> str:
-    if figure == MAKESPAN:
-        return f"makespan, {page.unit.symbol}"
-    return figure.step or _name(figure, page.point.shared.pipeline)
+def _label(metric: Metric, pipeline: str, units: Mapping[str, TimeUnit]) -> str:
+    return f"makespan, {units[metric.column].symbol}" if metric == MAKESPAN else _name(metric, pipeline)
 
 
 # ------------------------------------------------------------------------------------------------- numbers
 
 
-def _name(figure: Figure, pipeline: str) -> str:
-    return PIPELINES[pipeline].daily if figure == GENOMES else NAMES[figure]
+def _name(metric: Metric, pipeline: str) -> str:
+    return PIPELINES[pipeline].daily if metric == GENOMES else NAMES[metric]
 
 
 def _mean(estimate: Estimate | None, repeats: int | None = None) -> Entry:

@@ -6,8 +6,8 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from gpd.comparison.compared import Side
-from gpd.records.node import SCOPES, Clock, Disk, Kernel, NodeRecord, Scope
+from gpd.comparison.sides import Side
+from gpd.records.node import SCOPES, Disk, Kernel, NodeRecord, Scope
 from gpd.text.formats import counted, listed, number, percent
 from gpd.text.grid import Entry, Grid, Group, Line
 
@@ -42,18 +42,13 @@ def _latency(record: NodeRecord, block: str) -> str:
     return next((number(found.ns) for found in record.blocks() if found.block == block), "")
 
 
-def _clock(record: NodeRecord, busy: str) -> Clock | None:
-    return next((clock for clock in record.clocks if clock.busy == busy), None)
-
-
 def _frequency(record: NodeRecord, busy: str) -> str:
-    clock = _clock(record, busy)
-    return number(clock.mhz / MHZ_PER_GHZ) if clock and clock.mhz else ""
+    return next((number(clock.mhz / MHZ_PER_GHZ) for clock in record.clocks if clock.busy == busy and clock.mhz), "")
 
 
 def _watts(record: NodeRecord) -> str:
-    clock = _clock(record, "all cores")
-    return listed(f"{name} {number(watts)}" for name, watts in clock.watts.items()) if clock else ""
+    watts = next((clock.watts for clock in record.clocks if clock.busy == "all cores"), {})
+    return listed(f"{name} {number(value)}" for name, value in watts.items())
 
 
 def _disk(record: NodeRecord, name: str) -> str:
@@ -65,12 +60,12 @@ def _disk(record: NodeRecord, name: str) -> str:
 
 def disk_text(disk: Disk) -> str:
     """Its figures: written, read in order, and read here and there."""
-    told = (
+    rates = (
         ("write", disk.write_mib_s, "MiB/s"),
         ("read", disk.read_mib_s, "MiB/s"),
         ("random", disk.random_read_iops, "IOPS"),
     )
-    parts = [f"{name} {number(value)} {unit}" for name, value, unit in told if value is not None]
+    parts = [f"{name} {number(value)} {unit}" for name, value, unit in rates if value is not None]
     return ", ".join([*parts, *([] if disk.direct else ["through the page cache"])])
 
 
@@ -92,26 +87,18 @@ FIGURES: Mapping[str, Callable[[NodeRecord], str]] = {
 
 def _processor(record: NodeRecord) -> str:
     bed = record.test_bed
-    told = (("family", bed.family), ("model", bed.model), ("stepping", bed.stepping))
-    numbers = ", ".join(f"{name} {value}" for name, value in told if value is not None)
+    parts = (("family", bed.family), ("model", bed.model), ("stepping", bed.stepping))
+    numbers = ", ".join(f"{name} {value}" for name, value in parts if value is not None)
     return "; ".join(filter(None, (record.host.cpu_model, numbers)))
 
 
 def _modules(record: NodeRecord) -> str:
     kinds = Counter((one.size_gib, one.type, one.configured_mts or one.rated_mts) for one in record.test_bed.modules)
-    return "; ".join(
-        ", ".join(
-            filter(
-                None,
-                (
-                    f"{count} x {size:g} GiB" if size else counted(count, "module"),
-                    kind,
-                    f"{speed:,} MT/s" if speed else "",
-                ),
-            )
-        )
-        for (size, kind, speed), count in kinds.items()
-    )
+    described = []
+    for (size, kind, speed), count in kinds.items():
+        modules = f"{count} x {size:g} GiB" if size else counted(count, "module")
+        described.append(", ".join(filter(None, (modules, kind, f"{speed:,} MT/s" if speed else ""))))
+    return "; ".join(described)
 
 
 def _bios(record: NodeRecord) -> str:
@@ -124,10 +111,6 @@ def _huge_pages(record: NodeRecord) -> str:
     fixed = f"{host.huge_pages:,} of {number(host.huge_page_mib)} MiB" if host.huge_pages and host.huge_page_mib else ""
     transparent = f"transparent: {host.transparent_huge_pages}" if host.transparent_huge_pages else ""
     return ", ".join(filter(None, (transparent, fixed)))
-
-
-def _mitigations(record: NodeRecord) -> str:
-    return "; ".join(f"{name}: {said}" for name, said in record.test_bed.mitigations.items())
 
 
 def _of_host(record: NodeRecord, key: str) -> str:
@@ -149,7 +132,7 @@ TEST_BED: Mapping[str, Callable[[NodeRecord], str]] = {
     "boost": partial(_of_host, key="boost"),
     "kernel": partial(_of_host, key="kernel"),
     "huge pages": _huge_pages,
-    "mitigations": _mitigations,
+    "mitigations": lambda record: "; ".join(f"{name}: {state}" for name, state in record.test_bed.mitigations.items()),
 }
 
 
@@ -173,8 +156,8 @@ def node_grid(sides: Sequence[Side]) -> Grid | None:
 
 
 def _lines(fields: Mapping[str, Callable[[NodeRecord], str]], records: Sequence[NodeRecord]) -> list[Line]:
-    told = [(name, [show(record) for record in records]) for name, show in fields.items()]
-    return [Line(name, tuple(map(Entry, texts))) for name, texts in told if any(texts)]
+    shown = [(name, [show(record) for record in records]) for name, show in fields.items()]
+    return [Line(name, tuple(map(Entry, texts))) for name, texts in shown if any(texts)]
 
 
 def described(record: NodeRecord) -> dict[str, Any]:

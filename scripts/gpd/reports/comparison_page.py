@@ -1,20 +1,32 @@
 """A comparison as a page: curves with their intervals, steps side by side, and the tables. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from gpd.comparison.comparability import grouped, told
+from gpd.comparison.comparability import curve_name, grouped
 from gpd.comparison.compare import BestRows, Comparison, ConfigurationRows
-from gpd.comparison.compared import A_GIGABASE, ELAPSED, GENOMES, HUMAN, SECONDS_PER_HOUR, SUMMED, Figure, Point, Side
-from gpd.comparison.grids import Layout, grids
+from gpd.comparison.grids import Layout, grids, most_compared
+from gpd.comparison.sides import (
+    A_GIGABASE,
+    ELAPSED,
+    GENOMES,
+    HUMAN,
+    SECONDS_PER_HOUR,
+    SUMMED,
+    Metric,
+    Results,
+    Side,
+    same_size,
+)
 from gpd.pipelines import PIPELINES
 from gpd.reports.figures import Curve, CurvePoint, Stack, draw_curves, draw_stacks
 from gpd.reports.grids import step_numbers
 from gpd.reports.page import Notice, Page, Section
 from gpd.reports.study_figures import ReportFigure
 from gpd.statistics.estimates import Estimate
-from gpd.text.formats import unit_for
+from gpd.tables.columns import CLOCKS
+from gpd.text.formats import number, unit_for
 
-INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a point without has one repeat."
+INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a configuration without has one repeat."
 MOST_SIDES = 8  # in a figure: past that lines can't be told apart
 
 
@@ -37,29 +49,26 @@ def comparison_page(compared: Comparison, layout: Layout, method: str) -> Page:
 
 def _figures(compared: Comparison, best: BestRows, at: int) -> Iterator[ReportFigure]:
     """The curves of sides that have one, in genomes a day where samples are of one size, and else 30x equivalents."""
-    pipeline = PIPELINES[best.shared.pipeline]
+    pipeline = PIPELINES[best.common.pipeline]
     of = GENOMES if best.same_size or not pipeline.genomes else HUMAN
     name = pipeline.daily if of == GENOMES else "30x human equivalents a day"
     curves = [
         curve
-        for side, curve_key in zip(compared.sides, best.match, strict=True)
-        if curve_key and (curve := _curve(side, [Point(curve_key, n) for n in side.numbers(curve_key)], of)).points
+        for side in compared.sides
+        if side.name in best.match and (curve := _curve(side.name, side.curves[best.match[side.name]], of)).points
     ][:MOST_SIDES]
     if any(len(curve.points) > 1 for curve in curves):
-        title = f"{name.capitalize()} against samples at once, {told(best.shared)}"
-        yield ReportFigure(INTERVALS, draw_curves(f"curves-{at}", title, curves, name))
+        title = f"{name.capitalize()} against samples at once, {curve_name(best.common)}"
+        yield Shown(INTERVALS, draw_curves(f"curves-{at}", title, _in_words(curves), curves, name))
     else:
-        yield ReportFigure(f"No curve of {name}: one N alone on each side.")
-    points = [point for point in compared.points if point.match == best.match]
-    if points:
-        shown = max(points, key=lambda point: (len(point.present), -point.n))
-        yield _steps(compared.sides, shown, at)
+        yield Shown(f"No curve of {name}: one N alone on each side.")
+    if rows := most_compared(one for one in compared.configurations if one.match == best.match):
+        yield _steps([side for side in compared.sides if side.name in rows.results], rows, at)
 
 
-def _curve(side: Side, points: Sequence[Point], of: Figure) -> Curve:
-    found = [(point.n, side.points[point].estimate(of)) for point in points]
-    drawn = tuple(_point(n, estimate) for n, estimate in found if estimate.mean is not None)
-    return Curve(side.name, drawn)
+def _curve(name: str, results: Mapping[int, Results], of: Metric) -> Curve:
+    estimates = {n: own.estimate(of) for n, own in results.items()}
+    return Curve(name, tuple(_point(n, estimate) for n, estimate in estimates.items() if estimate.mean is not None))
 
 
 def _point(n: int, estimate: Estimate) -> CurvePoint:
@@ -68,31 +77,41 @@ def _point(n: int, estimate: Estimate) -> CurvePoint:
     return CurvePoint(n, estimate.mean or 0.0, clipped)
 
 
-def _steps(sides: Sequence[Side], point: ConfigurationRows, at: int) -> ReportFigure:
+def _in_words(curves: Sequence[Curve]) -> str:
+    return "; ".join(
+        f"{curve.label}: " + ", ".join(f"{number(point.value)} at N = {point.n}" for point in curve.points)
+        for curve in curves
+    )
+
+
+def _steps(sides: Sequence[Side], rows: ConfigurationRows, at: int) -> Shown:
     """What each step took on each side, at the N that most have; published figures have elapsed step times alone."""
-    places = list(point.present)[:MOST_SIDES]
-    measured = [point.present[place] for place in places]
-    clock = ELAPSED if any(sides[place].published for place in places) else SUMMED
-    a_gigabase = not all(one.same_size(measured[0]) for one in measured)
+    sides = sides[:MOST_SIDES]
+    results = [rows.results[side.name] for side in sides]
+    clock = ELAPSED if any(side.published for side in sides) else SUMMED
+    a_gigabase = not same_size(*results)
     column = A_GIGABASE[clock] if a_gigabase else clock
-    steps = step_numbers(point.shared.pipeline)
+    steps = step_numbers(rows.common.pipeline)
     hours = [
-        {step: mean for step in steps if (mean := one.estimate(Figure(column, step)).mean) is not None}
-        for one in measured
+        {step: mean for step in steps if (mean := one.estimate(Metric(column, step)).mean) is not None}
+        for one in results
     ]
     if not any(hours):
         return ReportFigure("No figure of steps: how long they took is not known.")
     unit = unit_for(max(sum(of.values()) for of in hours) * SECONDS_PER_HOUR)
     stacks = [
-        Stack(_label(sides[place]), {step: unit.of(h * SECONDS_PER_HOUR) for step, h in of.items()})
-        for place, of in zip(places, hours, strict=True)
+        Stack(_label(side), {step: unit.of(h * SECONDS_PER_HOUR) for step, h in of.items()})
+        for side, of in zip(sides, hours, strict=True)
     ]
     y_label = f"{unit.name}{' a gigabase' if a_gigabase else ''}"
-    what = f"{'Elapsed' if clock == ELAPSED else 'Summed'} time of each step{' a gigabase' if a_gigabase else ''}"
-    title = f"{what}, {told(point.shared, point.n)}"
-    drawing = draw_stacks(f"steps-{at}", title, stacks, y_label, steps, x_label="side")
-    overlap = " Steps overlap, so that these do not add up to the makespan." if clock == ELAPSED else ""
-    return ReportFigure(f"Means over repeats.{overlap}", drawing)
+    what = f"{CLOCKS[clock]}{' a gigabase' if a_gigabase else ''}"
+    words = "; ".join(f"{s.label}: " + ", ".join(f"{n} {number(v)}" for n, v in s.parts.items()) for s in stacks)
+    title = f"{what}, {curve_name(rows.common, rows.n)}"
+    drawing = draw_stacks(f"steps-{at}", title, words, stacks, y_label, steps, x_label="side")
+    overlap = (
+        " Steps overlap within a workflow, so that these do not add up to its makespan." if clock == ELAPSED else ""
+    )
+    return Shown(f"Means over repeats.{overlap}", drawing)
 
 
 def _label(side: Side) -> str:

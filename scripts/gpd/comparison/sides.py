@@ -1,0 +1,193 @@
+"""One side of a comparison: curves of a study from its tables, or what was published of a SKU."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from statistics import fmean
+from typing import TypeVar
+
+from gpd.pipelines import GERMLINE
+from gpd.published.curves import DIFFERENCES, GIGABASES_A_SAMPLE, PublishedCurve, PublishedPoint
+from gpd.records.node import NodeRecord
+from gpd.records.run import RunRecord
+from gpd.records.run_spec import INDEPENDENT, CurveKey
+from gpd.statistics.estimates import Estimate, estimate
+from gpd.statistics.saturation import Observation, Saturation, find_saturation
+from gpd.tables.collect import Tables
+from gpd.tables.columns import ConfigurationRow, OfRun, SampleRow, StepRow
+from gpd.text.formats import some
+
+Row = TypeVar("Row", bound=OfRun)
+SECONDS_PER_HOUR = 3600
+PUBLISHED_AS = CurveKey(GERMLINE.name, INDEPENDENT, "none")  # N whole pipelines side by side
+MOST_NAMED = 4  # runs that did not end
+ELAPSED, SUMMED = "elapsed_h", "summed_h"
+A_GIGABASE = {clock: f"{clock}_per_gigabase" for clock in (ELAPSED, SUMMED)}  # of the samples that succeeded
+SAME_SIZE = 0.05  # by how much more gigabases a sample may have where figures a sample are held against each other
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A column of the runs; with a step, a column of the steps."""
+
+    column: str
+    step: str = ""
+
+    @property
+    def a_sample(self) -> bool:
+        """Whether it follows the size of a sample, so that it tells nothing of samples of another size."""
+        return self.column in ("genomes_per_day", "makespan_s", ELAPSED, SUMMED)
+
+
+GENOMES, MAKESPAN = Metric("genomes_per_day"), Metric("makespan_s")
+GIGABASES, HUMAN = Metric("gigabases_per_day"), Metric("human_30x_per_day")
+CPU_A_GIGABASE, CPU_UTILISATION = Metric("cpu_s_per_gigabase"), Metric("cpu_utilisation")
+TOTALS = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_A_GIGABASE, CPU_UTILISATION)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a configuration came to over its repeats, and the samples that failed in all of them; None: not known.
+
+    `failed_data` of them failed for bad data. `gigabases` is what a sample has, on average.
+    """
+
+    repeats: int
+    failed: int | None
+    gigabases: float | None
+    estimates: Mapping[Metric, Estimate]
+    failed_data: int = 0
+
+    def estimate(self, metric: Metric) -> Estimate:
+        return self.estimates.get(metric, estimate(()))
+
+
+def same_size(*results: Results) -> bool:
+    """Tell whether samples have as many gigabases as those of the first; what is not known may be anything."""
+    sizes = [one.gigabases for one in results]
+    return len(sizes) < 2 or all(
+        size and sizes[0] and max(size, sizes[0]) / min(size, sizes[0]) - 1 <= SAME_SIZE for size in sizes
+    )
+
+
+@dataclass(frozen=True)
+class Side:
+    """A study or some of its curves, by N; or the published results of a SKU, which have no records.
+
+    `study` says which study it is, `node` is the record of the node that it ran on, and `notes` are what a reader has
+    to know.
+    """
+
+    name: str
+    skus: tuple[str, ...]
+    cores: tuple[int, ...]
+    curves: Mapping[CurveKey, Mapping[int, Results]]
+    records: tuple[RunRecord, ...] = ()
+    notes: tuple[str, ...] = ()
+    study: str = ""
+    node: NodeRecord | None = None
+
+    @property
+    def published(self) -> bool:
+        return not self.records
+
+    @property
+    def processors(self) -> tuple[str, ...]:
+        """Its SKUs; where none is known, as on a virtual machine, what the processors call themselves."""
+        return self.skus or _distinct(record.host and record.host.cpu_model for record in self.records)
+
+    def saturation(self, key: CurveKey) -> Saturation:
+        daily = [(n, results.estimate(GENOMES), results) for n, results in self.curves[key].items()]
+        return find_saturation(
+            Observation(n, genomes.mean, genomes.se, results.failed, results.failed_data)
+            for n, genomes, results in daily
+        )
+
+
+def curves_of(tables: Tables) -> list[CurveKey]:
+    """Return the curves of a study that have a figure: warm-ups have none."""
+    return sorted({row.curve_key for row in tables.configurations}, key=astuple)
+
+
+def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: str) -> Side:
+    """Return these curves of a study. Warm-ups count nothing, and runs that did not end are named."""
+    runs = [run for run in tables.runs if run.counted and run.curve_key in curves]
+    gigabases = {run.run: run.gigabases for run in runs}
+    steps, samples = _by_configuration(tables.steps), _by_configuration(tables.samples)
+    results: dict[CurveKey, dict[int, Results]] = {key: {} for key in curves}
+    for row in sorted(tables.configurations, key=lambda row: row.n):
+        if row.curve_key in results:
+            place = row.curve_key, row.n
+            results[row.curve_key][row.n] = _results(row, steps.get(place, ()), samples.get(place, ()), gigabases)
+    unfinished = some(tables.unfinished, MOST_NAMED)
+    return Side(
+        name=name,
+        skus=_distinct(run.sku for run in runs),
+        cores=_distinct(run.cores for run in runs),
+        curves=results,
+        records=tuple(record for record in tables.records if record.spec.curve_key in curves),
+        notes=(f"{study}: not finished, so in no figure: {unfinished}",) if unfinished else (),
+        study=study,
+        node=tables.node,
+    )
+
+
+def _by_configuration(table: Iterable[Row]) -> dict[tuple[CurveKey, int], list[Row]]:
+    """The rows that count, by curve and N."""
+    found: dict[tuple[CurveKey, int], list[Row]] = {}
+    for row in table:
+        if row.counted:
+            found.setdefault((row.curve_key, row.n), []).append(row)
+    return found
+
+
+def _results(
+    configuration: ConfigurationRow,
+    steps: Sequence[StepRow],
+    samples: Sequence[SampleRow],
+    gigabases: Mapping[str, float | None],
+) -> Results:
+    """`gigabases`: of the samples that succeeded, by run, over which a step's hours a gigabase are."""
+    estimates = {metric: getattr(configuration, metric.column) for metric in TOTALS}
+    for step in dict.fromkeys(row.step for row in steps):
+        for clock, per_gigabase in A_GIGABASE.items():
+            hours = [(getattr(row, clock), gigabases[row.run]) for row in steps if row.step == step]
+            estimates[Metric(clock, step)] = estimate(taken for taken, _ in hours)
+            estimates[Metric(per_gigabase, step)] = estimate(
+                taken / size if taken is not None and size else None for taken, size in hours
+            )
+    sizes = [sample.gigabases for sample in samples if sample.gigabases is not None]
+    return Results(
+        configuration.repeats,
+        configuration.failed,
+        fmean(sizes) if sizes else None,
+        estimates,
+        configuration.failed_data,
+    )
+
+
+def published_side(curve: PublishedCurve) -> Side:
+    """Return the side of a SKU that others measured; what they did not print is missing."""
+    return Side(
+        name=f"published:{curve.sku}",
+        skus=(curve.sku,),
+        cores=() if curve.cores is None else (curve.cores,),
+        curves={PUBLISHED_AS: {point.n: _published_results(point) for point in curve.points}},
+        notes=(*DIFFERENCES, *(note for point in curve.points for note in point.notes)),
+    )
+
+
+def _published_results(point: PublishedPoint) -> Results:
+    known = {
+        GENOMES: point.genomes_per_day,
+        GIGABASES: point.gigabases_per_day,
+        HUMAN: point.human_30x_per_day,
+        MAKESPAN: None if point.total_hours is None else point.total_hours * SECONDS_PER_HOUR,
+    }
+    for step, hours in point.hours.items():
+        known[Metric(ELAPSED, step)] = hours
+        known[Metric(A_GIGABASE[ELAPSED], step)] = hours / point.gigabases if hours and point.gigabases else None
+    return Results(1, point.failed, GIGABASES_A_SAMPLE, {metric: estimate([value]) for metric, value in known.items()})
+
+
+def _distinct(values: Iterable) -> tuple:
+    return tuple(dict.fromkeys(value for value in values if value is not None))
