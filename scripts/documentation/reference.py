@@ -160,9 +160,8 @@ def tables() -> str:
     )
 
 
-def package_checks() -> str:
-    found = [("digests", "every file is what the manifest says")]
-    found += [(check.name, check.says) for check in (checks.FIGURES, *checks.CHECKS)]
+def checks() -> str:
+    found = [(check.name, check.says) for check in package_checks.CHECKS]
     return page(
         "Checks of a results package",
         "scripts/gpd/packages/checks.py",

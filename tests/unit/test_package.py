@@ -1,4 +1,4 @@
-"""Packages: what is in them, what tampering is caught by what, and each rule."""
+"""Packages: what is in them, what tampering is caught by what, and each check."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ LEDGER, RUN = f"{TWO}/ledger.jsonl", f"{TWO}/run.json"
 
 @pytest.fixture(scope="module")
 def trusted(tmp_path_factory):
-    """A study of which every rule holds."""
+    """A study of which every check holds."""
     return write_study(tmp_path_factory.mktemp("runs") / "trusted", node=HOST)
 
 
@@ -39,12 +39,12 @@ def verdicts(package):
 
 
 def failing(package):
-    """The rules that do not hold, with the state of each."""
+    """The checks that do not hold, with the state of each."""
     return {name: verdict.state for name, verdict in verdicts(package).items() if verdict.state != checks.HOLDS}
 
 
 def of_study(tmp_path, change=None, **settings):
-    """The rules that do not hold of a study that was changed before it was packed, with why."""
+    """The checks that do not hold of a study that was changed before it was packed, with why."""
     folder = write_study(tmp_path / "trusted", **settings)
     if change:
         change(folder)
@@ -66,12 +66,12 @@ def gpd(*words):
 
 
 @pytest.mark.deep
-def test_every_rule_holds_of_a_study_that_was_made_as_it_should_be(package):
+def test_every_check_holds_of_a_study_that_was_made_as_it_should_be(package):
     found = verdicts(package)
     assert {
         name: (verdict.state, verdict.why) for name, verdict in found.items() if verdict.state != checks.HOLDS
     } == {}
-    assert list(found) == ["digests", "figures", *(check.name for check in checks.CHECKS)]
+    assert list(found) == [check.name for check in checks.CHECKS]
     assert all(verdict.why and verdict.says for verdict in found.values())
     assert any("one sample takes" in line for line in found["latency"].why)
 
@@ -127,7 +127,7 @@ def test_the_manifest_follows_its_schema(package):
 
 
 @pytest.mark.deep
-def test_an_old_study_can_be_bundled_and_what_nobody_knows_is_said():
+def test_an_old_study_can_be_packaged_and_what_nobody_knows_is_said():
     old = pack.make(GOLDEN)
     found = verdicts(old)
     assert {found[name].state for name in ("precision", "duration", "warm-up", "complete", "every run")} == {
@@ -338,7 +338,7 @@ def test_samples_that_the_seed_does_not_draw_are_named(package):
     assert (found.state, found.why) == (checks.FAILS, (f"{ONE}: samples are not those of the plan",))
 
 
-# ---- rules ---------------------------------------------------------------------------------------------
+# ---- checks --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.deep
@@ -479,9 +479,9 @@ def test_made_and_checked_by_the_subcommands(trusted, tmp_path, monkeypatch):
     ]
     assert len(digests) == 2
     assert len(set(digests)) == 1
-    assert f"{len(checks.CHECKS) + 2} checks: {len(checks.CHECKS) + 2} hold" in checked.stdout
+    assert f"{len(checks.CHECKS)} checks: {len(checks.CHECKS)} hold" in checked.stdout
     told = json.loads(gpd("package", "check", "trusted.gpd.tar.gz", "--json").stdout)
-    assert {rule["state"] for rule in told["checks"]} == {"holds"}
+    assert {check["state"] for check in told["checks"]} == {"holds"}
     assert gpd("package", "--out", "other.tar.gz", trusted).exit_code == 0
     assert (tmp_path / "other.tar.gz").read_bytes() == (tmp_path / "trusted.gpd.tar.gz").read_bytes()
 

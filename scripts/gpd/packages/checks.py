@@ -1,12 +1,12 @@
-"""What a result has to be for strangers to trust it: each check a function of the evidence, all in one table. Pure.
+"""What a result has to be for strangers to trust it: each check a function of the study, all in one table.
 
 A check holds, fails, or it is not known whether it holds, and says why in each case. They are what MLPerf's checks of
 submissions and SPEC's run rules are for: a figure is measured and not chosen, long enough, often enough, on a machine
-that is told, and what it took for one sample stands beside it.
+that is disclosed, and what it took for one sample stands beside it.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
@@ -26,7 +26,7 @@ from gpd.records.study import AUTO, Start, StudyRecord
 from gpd.statistics.estimates import estimate
 from gpd.statistics.saturation import next_n
 from gpd.tables import repeats
-from gpd.tables.columns import ConfigurationRow, RunRow
+from gpd.tables.columns import RunRow
 from gpd.tables.faults import DATA
 from gpd.tables.repeats import LEAST, RepeatStats, relative
 from gpd.text.cpu_lists import parse_cpus
@@ -49,6 +49,9 @@ DISCLOSED_BY_SLURM = ("hostname", "cores", "memory_mib")  # of nodes that nobody
 DISCLOSED_SOFTWARE = ("workflow_digest", "environments_digest", "config_digest", "reference_digest", "tools")
 
 
+Found = tuple[str, Sequence[str]]  # a state, and why
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Whether a check holds, and why: where it fails, or what shows that it holds."""
@@ -59,34 +62,28 @@ class Verdict:
     why: tuple[str, ...]
 
 
-Found = tuple[str, Sequence[str]]  # a state, and why
-
-
 @dataclass(frozen=True)
 class Check:
-    """A check of a study that was computed anew."""
+    """A check of a package's study; that of the digests is of the package alone, and looks at no study."""
 
     name: str
     says: str
     judge: Callable[[Recomputed], Found]
 
+    def verdict(self, found: Found) -> Verdict:
+        state, why = found
+        more = [f"and {len(why) - MOST_SHOWN:,} more"] if len(why) > MOST_SHOWN else []
+        return Verdict(self.name, self.says, state, (*why[:MOST_SHOWN], *more))
+
 
 def judge(evidence: Evidence) -> list[Verdict]:
     """Hold a package against every check, in the order of the table."""
-    found = [_verdict("digests", "every file is what the manifest says", _found(evidence.altered, ["all of them are"]))]
-    if evidence.study is None:
-        found.append(Verdict("figures", FIGURES.says, FAILS, tuple(evidence.broken.splitlines())))
-        unknown = (
-            Verdict(check.name, check.says, UNKNOWN, ("nothing follows from these records",)) for check in CHECKS
-        )
-        return [*found, *unknown]
-    return found + [_verdict(check.name, check.says, check.judge(evidence.study)) for check in (FIGURES, *CHECKS)]
-
-
-def _verdict(name: str, says: str, found: Found) -> Verdict:
-    state, why = found
-    more = [f"and {len(why) - MOST_SHOWN:,} more"] if len(why) > MOST_SHOWN else []
-    return Verdict(name, says, state, (*why[:MOST_SHOWN], *more))
+    digests = DIGESTS.verdict(_found(evidence.altered, ["all of them are"]))
+    if evidence.study is not None:
+        return [digests, *(check.verdict(check.judge(evidence.study)) for check in CHECKS[1:])]
+    figures = FIGURES.verdict((FAILS, evidence.broken.splitlines()))
+    unknown = UNKNOWN, ["nothing follows from these records"]
+    return [digests, figures, *(check.verdict(unknown) for check in CHECKS[2:])]
 
 
 def _found(faults: Iterable[str], otherwise: Sequence[str], doubts: Iterable[str] = ()) -> Found:
@@ -97,15 +94,14 @@ def _found(faults: Iterable[str], otherwise: Sequence[str], doubts: Iterable[str
     return (UNKNOWN, unknown) if unknown else (HOLDS, otherwise)
 
 
-def _at(curve_key: CurveKey, n: int) -> str:
-    nodes = f", {counted(curve_key.nodes, 'node')}" if curve_key.mode == CLUSTER else ""
-    return f"{curve_key.pipeline} N = {n} ({curve_key.mode}, {curve_key.binding}{nodes})"
+def _at(key: CurveKey, n: int) -> str:
+    nodes = f", {counted(key.nodes, 'node')}" if key.mode == CLUSTER else ""
+    return f"{key.pipeline} N = {n} ({key.mode}, {key.binding}{nodes})"
 
 
-def _points(found: Recomputed) -> Iterator[tuple[str, CurveKey, ConfigurationRow]]:
-    """The configurations of a study, each with its words and its curve."""
-    for point in found.tables.configurations:
-        yield _at(point.curve_key, point.n), point.curve_key, point
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
 
 
 # ---- figures and ledgers -------------------------------------------------------------------------------
@@ -118,10 +114,10 @@ def figures(found: Recomputed) -> Found:
 
 
 def ledgers(found: Recomputed) -> Found:
-    every = list(found.lines.values())
-    wrong = [line for lines in every for line in (*duplicates(lines), *overlaps(lines), *_reordered(lines))]
-    attempts = sum(map(len, found.lines.values()))
-    return _found(wrong, [f"{counted(attempts, 'attempt')}, each recorded once, and no CPU was two jobs' at one time"])
+    every = found.lines.values()
+    wrong = [fault for lines in every for fault in (*duplicates(lines), *overlaps(lines), *_reordered(lines))]
+    attempts = counted(sum(map(len, every)), "attempt")
+    return _found(wrong, [f"{attempts}, each recorded once, and no CPU was two jobs' at one time"])
 
 
 def _reordered(lines: Sequence[tuple[Place, Attempt]]) -> Iterator[str]:
@@ -140,32 +136,29 @@ def precision(found: Recomputed) -> Found:
         return UNKNOWN, [NO_PLAN]
     claimed = found.plan.study.precision
     wrong, well = [], []
-    for where, _, point in _points(found):
-        seen = repeats.stats(point)
+    for row in found.tables.configurations:
+        seen = repeats.seen(row)
         share = relative(seen.mean, seen.se)
         error = "no standard error" if share is None else f"standard error {percent(share)}"
-        said = f"{where}: {counted(seen.ended, 'repeat')}, {error}"
+        line = f"{_at(row.curve_key, row.n)}: {counted(seen.ended, 'repeat')}, {error}"
         if seen.ended < LEAST:
-            wrong.append(f"{said}; at least {LEAST} repeats are needed")
+            wrong.append(f"{line}; at least {LEAST} repeats are needed")
         elif not seen.within(claimed):
-            wrong.append(f"{said}; {percent(claimed)} is claimed")
+            wrong.append(f"{line}; {percent(claimed)} is claimed")
         else:
-            well.append(said)
+            well.append(line)
     return _found(wrong, well, [] if well else ["no configuration has a figure"])
 
 
 def duration(found: Recomputed) -> Found:
     if found.plan is None:
         return UNKNOWN, [NO_PLAN]
-    least = EDGE_S / found.plan.study.precision
+    claimed = found.plan.study.precision
+    least = EDGE_S / claimed
     runs = [run for run in found.tables.runs if run.counted]
     took = {run.run: run.makespan_s for run in runs if run.makespan_s is not None}
-    wrong = [
-        f"{spec}: {number(makespan_s)} s; {number(least)} s are needed for a precision of "
-        f"{percent(found.plan.study.precision)}, where edges are known to {number(EDGE_S, 1)} s"
-        for spec, makespan_s in took.items()
-        if makespan_s < least
-    ]
+    why = f"{number(least)} s are needed for a precision of {percent(claimed)}, where edges are known to {EDGE_S:g} s"
+    wrong = [f"{run}: {number(makespan_s)} s; {why}" for run, makespan_s in took.items() if makespan_s < least]
     shortest = f"the shortest run took {number(min(took.values(), default=None))} s, {number(least)} s are needed"
     silent = [f"{run.run}: its makespan is not known" for run in runs if run.run not in took]
     return _found(wrong, [shortest], silent or ([] if took else ["no run has ended"]))
@@ -179,10 +172,11 @@ def measured(found: Recomputed) -> Found:
         ran = {name for process in record.processes for name in process.samples}
         if len(rows) != spec.n or ran != set(spec.samples):
             wrong.append(f"{spec.name}: says {counted(spec.n, 'sample')} at once, and {len(ran)} were run")
-    for where, curve_key, point in _points(found):
-        if not PIPELINES[curve_key.pipeline].genomes or point.human_30x_per_day.mean is None:
+    for row in found.tables.configurations:
+        if not PIPELINES[row.pipeline].genomes or row.human_30x_per_day.mean is None:
             continue
-        own = [one for one in samples if one.pipeline == curve_key.pipeline and one.n == point.n and one.counted]
+        where = _at(row.curve_key, row.n)
+        own = [one for one in samples if (one.pipeline, one.n, one.counted) == (row.pipeline, row.n, True)]
         size = _mean(one.gigabases for one in own)
         if size is None:
             doubts.append(f"{where}: how much was sequenced of its samples is not recorded")
@@ -196,7 +190,7 @@ def measured(found: Recomputed) -> Found:
 def warm_up(found: Recomputed) -> Found:
     if found.plan is None:
         return UNKNOWN, [NO_PLAN]
-    wrong, said = [], []
+    wrong, well = [], []
     settings = found.plan.study
     for pipeline in settings.pipelines:
         own = [record for record in found.tables.records if record.spec.pipeline == pipeline]
@@ -205,10 +199,10 @@ def warm_up(found: Recomputed) -> Found:
         if len(before) < settings.warm_up:
             wrong.append(f"{pipeline}: {len(before)} of {counted(settings.warm_up, 'warm-up')} before the first run")
         warm = counted(len(before), "warm-up") if before else "no warm-up"
-        said.append(f"{pipeline}: {warm} before the first measured run; page cache {settings.cache.replace('_', ' ')}")
+        well.append(f"{pipeline}: {warm} before the first measured run; page cache {settings.cache.replace('_', ' ')}")
     others = sorted({record.spec.name for record in found.tables.records if record.spec.cache != settings.cache})
     wrong += [f"{name}: its page cache was not {settings.cache}, as the study says" for name in others]
-    return _found(wrong, said)
+    return _found(wrong, well)
 
 
 def agreement(found: Recomputed) -> Found:
@@ -234,19 +228,15 @@ def pinning(found: Recomputed) -> Found:
             allocated, seen = line.cpus, [line.cpus_allowed, line.cpus_seen]
             if allocated is None:
                 wrong.append(f"{place}: {line.rule}: no CPUs were allocated")
-            elif line.binding_ok is False or any(not _within(cpus, allocated) for cpus in seen if cpus):
+            elif line.binding_ok is False or any(parse_cpus(cpus) - parse_cpus(allocated) for cpus in seen if cpus):
                 wrong.append(f"{place}: {line.rule}: had CPUs {allocated}, and was seen on others")
             elif not any(seen):
                 doubts.append(f"{place}: {line.rule}: on which CPUs it was nobody saw")
             else:
                 proved += 1
-    said = f"{counted(proved, 'job')} of the steps were seen on the CPUs allocated to them, and on no others"
+    well = f"{counted(proved, 'job')} of the steps were seen on the CPUs allocated to them, and on no others"
     nothing = "no run is allocated CPUs (binding none), so there is nothing to prove"
-    return _found(wrong, [said if proved else nothing], doubts)
-
-
-def _within(cpus: str, allocated: str) -> bool:
-    return parse_cpus(cpus) <= parse_cpus(allocated)
+    return _found(wrong, [well if proved else nothing], doubts)
 
 
 def machine(found: Recomputed) -> Found:
@@ -261,17 +251,17 @@ def machine(found: Recomputed) -> Found:
         if silent:
             wrong.append(f"{record.spec.name}: does not tell {listed(dict.fromkeys(silent))}")
     models = sorted({host.cpu_model or "a CPU not named" for record in found.counted for host in record.machines})
-    told = "with memory, kernel, file systems, versions of tools and digests of settings"
-    return _found(wrong, [f"{listed(models)}, {told}"], [] if found.counted else ["no run has ended"])
+    why = f"{listed(models)}, with memory, kernel, file systems, versions of tools and digests of settings"
+    return _found(wrong, [why], [] if found.counted else ["no run has ended"])
 
 
 def one_machine(found: Recomputed) -> Found:
     """Records of a study are of one machine, and ledgers say the same one."""
     wrong = []
     for trait in (trait for trait in TRAITS if trait.pooled):
-        told = {tuple(sorted(str(trait.of(host)) for host in record.machines)) for record in found.counted}
-        if len(told) > 1 and not any(record.spec.mode == CLUSTER for record in found.counted):
-            wrong.append(f"{trait.name}: {listed(sorted(some(values, MOST_SHOWN) for values in told))}")
+        values = {tuple(sorted(str(trait.of(host)) for host in record.machines)) for record in found.counted}
+        if len(values) > 1 and not any(record.spec.mode == CLUSTER for record in found.counted):
+            wrong.append(f"{trait.name}: {listed(sorted(some(each, MOST_SHOWN) for each in values))}")
     for record in found.tables.records:
         known = {host.hostname for host in record.machines} | {host.node for host in record.machines}
         if record.host is not None:
@@ -316,37 +306,30 @@ def complete(found: Recomputed) -> Found:
 
 def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
-    bad = _bad_samples(found)
-    seen = {(curve_key, point.n): repeats.stats(point) for _, curve_key, point in _points(found)}
+    seen = {(row.curve_key, row.n): repeats.seen(row) for row in found.tables.configurations}
     settings, total = plan.study, 0
     for pipeline in settings.pipelines:
-        pool, known, lines = (
-            plan.pools.get(pipeline, ()),
-            bad.get(pipeline, ()),
-            list(study.curves(settings, pipeline)),
-        )
-        points = [
-            (line, n) for line in lines for n in settings.concurrent_samples or [n for at, n in seen if at == line]
-        ]
-        wanted = {point: repeats.rule(settings).wanted(seen.get(point, RepeatStats())) for point in points}
+        pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
+        curves = list(study.curves(settings, pipeline))
+        wanted = {
+            (key, n): repeats.rule(settings).wanted(seen.get((key, n), Seen()))
+            for key in curves
+            for n in settings.concurrent_samples or [n for at, n in seen if at == key]
+        }
         total += settings.warm_up + sum(wanted.values())
         if total > MOST_RUNS:
             raise StudyError(f"its plan has more than {MOST_RUNS:,} runs")
         for warm in range(1, settings.warm_up + 1):
-            first = next(iter(settings.concurrent_samples), 1)
-            yield study.spec(settings, lines[0], first, 0, pool, plan.cores, known, warm_up=warm)
-        for (line, n), times in wanted.items():
+            n = next(iter(settings.concurrent_samples), 1)
+            yield study.spec(settings, curves[0], n, 0, pool, plan.cores, bad, warm_up=warm)
+        for (key, n), times in wanted.items():
             for repeat in range(1, times + 1):
-                yield study.spec(settings, line, n, repeat, pool, plan.cores, known)
+                yield study.spec(settings, key, n, repeat, pool, plan.cores, bad)
 
 
-def _bad_samples(found: Recomputed) -> Mapping[str, frozenset[str]]:
-    """The samples of each pipeline that have bad data, which others were drawn for."""
-    bad: dict[str, set[str]] = {}
-    for sample in found.tables.samples:
-        if sample.fault == DATA:
-            bad.setdefault(sample.pipeline, set()).add(sample.sample)
-    return {pipeline: frozenset(samples) for pipeline, samples in bad.items()}
+def _bad_samples(found: Recomputed, pipeline: str) -> set[str]:
+    """The samples that have bad data, which others were drawn for."""
+    return {one.sample for one in found.tables.samples if (one.pipeline, one.fault) == (pipeline, DATA)}
 
 
 def _unlike(one: RunSpec, other: RunSpec) -> list[str]:
@@ -355,21 +338,15 @@ def _unlike(one: RunSpec, other: RunSpec) -> list[str]:
 
 def _searches(plan: StudyRecord, found: Recomputed) -> Iterator[str]:
     """Name the searches for a saturation point that were broken off."""
-    if plan.study.concurrent_samples:
-        return
-    bad = _bad_samples(found)
-    for pipeline in plan.study.pipelines:
-        limit = len(plan.pools.get(pipeline, ())) - len(bad.get(pipeline, ()))
-        for line in study.curves(plan.study, pipeline):
-            tried = repeats.curve(
-                (point for point in found.tables.configurations if point.curve_key == line), repeats.rule(plan.study)
-            )
-            if len({seen.n for seen in tried}) < len(tried):
-                yield f"{_at(line, tried[0].n)}: its runs ran on different processors"
-                continue
-            n = next_n(tried, limit) if limit > 0 else None
-            if n is not None:
-                yield f"{_at(line, n)}: the search for the saturation point would go on with it"
+    for pipeline in () if plan.study.concurrent_samples else plan.study.pipelines:
+        limit = len(plan.pools.get(pipeline, ())) - len(_bad_samples(found, pipeline))
+        for key in study.curves(plan.study, pipeline):
+            own = [row for row in found.tables.configurations if row.curve_key == key]
+            tried = repeats.curve(own, repeats.rule(plan.study))
+            if len({one.n for one in tried}) < len(tried):
+                yield f"{_at(key, tried[0].n)}: its runs ran on different processors"
+            elif limit > 0 and (n := next_n(tried, limit)) is not None:
+                yield f"{_at(key, n)}: the search for the saturation point would go on with it"
 
 
 def chosen(found: Recomputed) -> Found:
@@ -378,7 +355,10 @@ def chosen(found: Recomputed) -> Found:
         return UNKNOWN, [NO_STARTS]
     runs = {record.spec.name: record.run for record in found.tables.records}
     wrong, doubts = [], []
-    for name, starts in _by_run(found.starts).items():
+    of_runs: dict[str, list[Start]] = {}
+    for start in found.starts:
+        of_runs.setdefault(start.name, []).append(start)
+    for name, starts in of_runs.items():
         ended = [start for start in starts if start.ended is not None or start.run == runs.get(name)]
         if len(ended) > 1:
             wrong.append(f"{name}: was run to its end {len(ended)} times, and one of them is here")
@@ -389,17 +369,9 @@ def chosen(found: Recomputed) -> Found:
         elif len(starts) > len(ended):
             broken_off = counted(len(starts) - len(ended), "run")
             doubts.append(f"{name}: {broken_off} of it did not end, and what would have come of that nobody knows")
-    known = {start.name for start in found.starts}
-    doubts += [f"{name}: that it was begun is not recorded" for name in runs if name not in known]
+    doubts += [f"{name}: that it was begun is not recorded" for name in runs if name not in of_runs]
     wrong += _went_on(found)
     return _found(wrong, [f"{counted(len(runs), 'run')}, each begun once, and every run counts"], doubts)
-
-
-def _by_run(starts: Iterable[Start]) -> dict[str, list[Start]]:
-    found: dict[str, list[Start]] = {}
-    for start in starts:
-        found.setdefault(start.name, []).append(start)
-    return found
 
 
 def _went_on(found: Recomputed) -> Iterator[str]:
@@ -429,29 +401,25 @@ def _went_on(found: Recomputed) -> Iterator[str]:
 def latency(found: Recomputed) -> Found:
     """What one sample takes stands beside how many a day there are."""
     counting = [sample for sample in found.tables.samples if sample.counted and sample.succeeded]
-    said, doubts = [], []
-    for where, curve_key, point in _points(found):
-        if not point.genomes_per_day.mean:
+    well, doubts = [], []
+    for row in found.tables.configurations:
+        if not row.genomes_per_day.mean:
             continue
-        own = [sample for sample in counting if sample.n == point.n and sample.curve_key == curve_key]
-        took = _mean(
-            sample.end_s - sample.start_s for sample in own if sample.end_s is not None and sample.start_s is not None
-        )
-        daily = f"{where}: {number(point.genomes_per_day.mean)} {PIPELINES[curve_key.pipeline].daily}"
+        own = [one for one in counting if (one.n, one.curve_key) == (row.n, row.curve_key)]
+        took = _mean(one.end_s - one.start_s for one in own if one.end_s is not None and one.start_s is not None)
+        daily = f"{_at(row.curve_key, row.n)}: {number(row.genomes_per_day.mean)} {PIPELINES[row.pipeline].daily}"
         if took is None or not math.isfinite(took):
             doubts.append(f"{daily}, and what one sample takes is not known")
         else:
-            said.append(f"{daily}; one sample takes {number(took)} s")
-    return _found([], said, doubts or ([] if said else ["no configuration has a figure"]))
+            well.append(f"{daily}; one sample takes {number(took)} s")
+    return _found([], well, doubts or ([] if well else ["no configuration has a figure"]))
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
-
-
+DIGESTS = Check("digests", "every file is what the manifest says", lambda _: (UNKNOWN, []))
 FIGURES = Check("figures", "every figure follows from the ledgers", figures)
 CHECKS = (
+    DIGESTS,
+    FIGURES,
     Check("ledgers", "every attempt is recorded once, and no two jobs shared a CPU", ledgers),
     Check("precision", "there are enough repeats for the precision that is claimed", precision),
     Check("duration", "runs are long enough for it", duration),

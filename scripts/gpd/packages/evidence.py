@@ -1,6 +1,6 @@
-"""What checks look at: what a package says, and what follows from its ledgers. Gathered here, judged elsewhere."""
+"""What checks look at: what a package says, and what computed from its ledgers. Gathered here, judged elsewhere."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from gpd.comparison import agreement
 from gpd.comparison.agreement import Disagreement
 from gpd.comparison.comparability import counted_records
 from gpd.errors import GpdError
-from gpd.packages import manifest as described
 from gpd.packages import read
+from gpd.packages.manifest import OLD_TABLES, differences
 from gpd.packages.pack import Package, as_files
 from gpd.records import ledger, old_names, study
 from gpd.records.ledger import Attempt
@@ -61,7 +61,7 @@ class Evidence:
 
 def gather(package: Package) -> Evidence:
     """Lay a package out in a private folder and compute everything anew."""
-    altered = tuple(described.differences(package.manifest, package.members))
+    altered = tuple(differences(package.manifest, package.members))
     try:
         with read.laid_out(package) as folder:
             return Evidence(altered, _recompute(package, folder))
@@ -72,11 +72,13 @@ def gather(package: Package) -> Evidence:
 def _recompute(package: Package, folder: Path) -> Recomputed:
     tables = collect.collect(folder)
     anew = as_files(tables)
+    # an earlier version may have called them otherwise
+    stored = {name: package.members.get(name, package.members.get(OLD_TABLES.get(name, name))) for name in anew}
     return Recomputed(
         tables=tables,
-        differing=tuple(line for name in anew for line in _differing(name, _stored(package, name), anew[name])),
-        not_held=tuple(line for name in anew for line in _not_held(name, _stored(package, name), anew[name])),
-        lines=dict(_lines(folder, tables.records)),
+        differing=tuple(line for name in anew for line in _differing(name, stored[name], anew[name])),
+        not_held=tuple(line for name in anew for line in _not_held(name, stored[name], anew[name])),
+        lines={record.spec.name: _lines(folder, record) for record in tables.records},
         starts=study.read_starts(folder),
         node_name=tables.node.host.hostname if tables.node else None,
         disagreements=tuple(agreement.disagreements(tables.records)),
@@ -84,24 +86,19 @@ def _recompute(package: Package, folder: Path) -> Recomputed:
     )
 
 
-def _stored(package: Package, name: str) -> bytes | None:
-    """A table as the package has it, which an earlier version may have called otherwise."""
-    return package.members.get(name, package.members.get(described.OLD_TABLES.get(name, name)))
-
-
 def _differing(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
     """Say where a table is another one than the ledgers give, in the columns that both have."""
     if stored is None or stored == anew:
-        yield from [f"{name}: it is not there"] if stored is None else []
+        yield from [] if stored else [f"{name}: it is not there"]
         return
-    told, follows = old_names.table(_rows(stored)), _rows(anew)
-    if len(told) != len(follows) or any(len(row) != len(set(told[0])) for row in told):
+    packaged, computed = old_names.table(_rows(stored)), _rows(anew)
+    if len(packaged) != len(computed) or any(len(row) != len(set(packaged[0])) for row in packaged):
         yield f"{name}: has another number of rows or columns than it says, or than the ledgers give"
         return
-    shared = [(head, told[0].index(head), at) for at, head in enumerate(follows[0]) if head in told[0]]
+    shared = [(head, packaged[0].index(head), at) for at, head in enumerate(computed[0]) if head in packaged[0]]
     found = [
         f"line {number}: {head}: {one[theirs] or 'nothing'} in the package, {other[ours] or 'nothing'} from the ledgers"
-        for number, (one, other) in enumerate(zip(told, follows, strict=True), 1)
+        for number, (one, other) in enumerate(zip(packaged, computed, strict=True), 1)
         for head, theirs, ours in shared
         if one[theirs] != other[ours]
     ]
@@ -120,16 +117,12 @@ def _rows(table: bytes) -> list[list[str]]:
     return [line.split("\t") for line in table.decode().removesuffix("\n").split("\n")]
 
 
-def _lines(folder: Path, records: Sequence[RunRecord]) -> Iterator[tuple[str, tuple[tuple[Place, Attempt], ...]]]:
-    """What the ledgers of each run hold, each line with the place where it stands."""
-    for record in records:
-        own = folder / record.spec.name
-        paths = [path for each in record.processes for path in ledger.files(own / each.directory / "ledger.jsonl")]
-        yield (
-            record.spec.name,
-            tuple(
-                (Place(path.relative_to(folder), number), ledger.parse_attempt(line))
-                for path in paths
-                for number, line in enumerate(ledger.read_lines(path), 1)
-            ),
-        )
+def _lines(folder: Path, record: RunRecord) -> tuple[tuple[Place, Attempt], ...]:
+    """What the ledgers of a run hold, each line with the place where it stands."""
+    own = folder / record.spec.name
+    return tuple(
+        (Place(path.relative_to(folder), number), ledger.parse_attempt(line))
+        for process in record.processes
+        for path in ledger.files(own / process.directory / "ledger.jsonl")
+        for number, line in enumerate(ledger.read_lines(path), 1)
+    )

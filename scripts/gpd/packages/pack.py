@@ -10,7 +10,8 @@ import json
 import platform
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -30,7 +31,7 @@ from gpd.tables.collect import Tables
 from gpd.text.formats import counted
 
 LOGS_AND_MORE = "logs, configurations, profiles and results of runs, and what a report is made of beside the tables"
-JSON, LINES = ".json", ".jsonl"
+JSON = ".json"
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,21 @@ class Package:
 
 def make(folder: Path, host_names: bool = False) -> Package:
     """Package a study; `host_names`: they stay as they are. Raises PackageError, and as collect() does."""
-    specs = _runs(folder)
+    specs = [read_spec(path) for path in spec_paths(folder)]
+    if not specs:
+        raise PackageError(f"{folder}: not a study: no run in it; name the folder of a study")
     torn: list[str] = []
     documents = {name: _documents(path, torn) for name, path in sorted(_files(folder, specs).items())}
     names = _pseudonyms(folder, specs, documents, host_names)
     members = {_renamed(name, names): _written(name, documents[name], names) for name in documents}
     members |= tables_of(members)
-    _refuse(folder, members)
-    left_out = [LOGS_AND_MORE, *([f"{counted(len(torn), 'line')} that are no records"] if torn else [])]
+    try:  # as somebody who reads the package would refuse it
+        for name, content in members.items():
+            if not may_be(name):
+                raise ValueError(f"{name}: no name of a file in a package")
+            check(name, content)
+    except ValueError as error:
+        raise PackageError(f"{folder}: can't be packed: {error}") from error
     manifest = Manifest(
         gpd_version=version("gpd"),
         study=specs[0].study,
@@ -63,21 +71,10 @@ def make(folder: Path, host_names: bool = False) -> Package:
             users=len(names.used & set(names.users.values())),
             paths=len(names.paths),
         ),
-        left_out=tuple(left_out),
+        left_out=(LOGS_AND_MORE, *([f"{counted(len(torn), 'line')} that are no records"] if torn else [])),
         members={name: described.describe(content) for name, content in sorted(members.items())},
     )
     return Package(manifest, members)
-
-
-def _refuse(folder: Path, members: Mapping[str, bytes]) -> None:
-    """Raise PackageError where somebody who reads the package would refuse it."""
-    try:
-        for name, content in members.items():
-            if not may_be(name):
-                raise ValueError(f"{name}: no name of a file in a package")
-            check(name, content)
-    except ValueError as error:
-        raise PackageError(f"{folder}: can't be packed: {error}") from error
 
 
 def tables_of(members: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -116,14 +113,6 @@ def archive(members: Mapping[str, bytes]) -> bytes:
 # ---- what goes in --------------------------------------------------------------------------------------
 
 
-def _runs(folder: Path) -> list[RunSpec]:
-    """The runs of a study, those that did not end, too. Raises PackageError where there is none."""
-    specs = [read_spec(path) for path in spec_paths(folder)]
-    if not specs:
-        raise PackageError(f"{folder}: not a study: no run in it; name the folder of a study")
-    return specs
-
-
 def _files(folder: Path, specs: list[RunSpec]) -> dict[str, Path]:
     """What figures follow from, by the name that it has in the study's folder."""
     paths = [folder / name for name in (study.FILE, study.STARTS, node.FILE)]
@@ -141,15 +130,14 @@ def _documents(path: Path, torn: list[str]) -> list[Any]:
             return [parse(read_text(path))]
         except ValueError as error:
             raise RecordError(f"{path}: not a record: {error}") from error
-    is_record = ledger.parse_line if path.name == study.STARTS else ledger.parse_attempt
     found = []
     for line in ledger.read_lines(path):
         try:
-            is_record(line)
+            if path.name != study.STARTS:
+                ledger.parse_attempt(line)
+            found.append(ledger.parse_line(line))
         except ValueError:
             torn.append(line)
-        else:
-            found.append(ledger.parse_line(line))
     return found
 
 
@@ -157,16 +145,10 @@ def _pseudonyms(folder: Path, specs: list[RunSpec], documents: Mapping[str, list
     every = [document for of_file in documents.values() for document in of_file]
     hosts = [name for document in every for name in hosts_in(document)]
     users = [name for document in every for name in users_in(document)]
+    with suppress(KeyError, OSError):  # where the machine does not know who makes the package
+        users.append(getpass.getuser())
     folders = [str(folder.resolve()), str(Path.home()), *(spec.directory for spec in specs if spec.directory)]
-    return Pseudonyms([*hosts, platform.node()], [*users, *_user()], folders, host_names)
-
-
-def _user() -> Iterator[str]:
-    """Who makes the package, where the machine knows."""
-    try:
-        yield getpass.getuser()
-    except (KeyError, OSError):
-        return
+    return Pseudonyms([*hosts, platform.node()], users, folders, host_names)
 
 
 def _renamed(name: str, names: Pseudonyms) -> str:
@@ -181,5 +163,5 @@ def _renamed(name: str, names: Pseudonyms) -> str:
 def _written(name: str, documents: list[Any], names: Pseudonyms) -> bytes:
     """A file's content with other names in it."""
     indent = 1 if name.endswith(JSON) else None
-    lines = [json.dumps(names.replace(document), ensure_ascii=False, indent=indent) for document in documents]
+    lines = (json.dumps(names.replace(document), ensure_ascii=False, indent=indent) for document in documents)
     return "".join(f"{line}\n" for line in lines).encode()

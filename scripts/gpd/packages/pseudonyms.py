@@ -1,11 +1,11 @@
-"""Names that a package does not tell: hosts, users and folders stand as host-1, user-1 and /path/1. Pure.
+"""Names that a package does not have: hosts, users and folders stand as host-1, user-1 and /path/1. Pure.
 
 Field by field: what a record calls a host is replaced whole; what a tool said may hold any of them, so they are looked
 for in it; in all other texts absolute paths are. Names of samples, studies and rules stay: figures hang on them.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 HOST_FIELDS = frozenset({"hostname", "host", "node"})  # where they are texts
@@ -21,29 +21,29 @@ PATH = re.compile(rf"(?<![\w./~-])~?/{END}+")
 ROOTED = re.compile(
     rf"/(?:home|Users|root|tmp|var|opt|usr|mnt|media|srv|data|scratch|work|run|etc|gpfs|lustre|nfs)/{END}*"
 )
-NOBODY = frozenset({"root"})  # a name that tells nothing of anybody
+NOBODY = frozenset({"root"})  # a name that is nobody's
+
+
+def texts_in(document: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """The texts of a record, each with the key that it stands under."""
+    if isinstance(document, dict):
+        for key, value in document.items():
+            yield from texts_in(value, key)
+    elif isinstance(document, list):
+        for value in document:
+            yield from texts_in(value)
+    elif isinstance(document, str):
+        yield field, document
 
 
 def hosts_in(document: Any) -> Iterator[str]:
     """The names of hosts that a record has."""
-    if isinstance(document, dict):
-        for key, value in document.items():
-            if key in HOST_FIELDS and isinstance(value, str):
-                yield value
-            else:
-                yield from hosts_in(value)
-    elif isinstance(document, list):
-        for value in document:
-            yield from hosts_in(value)
+    return (text for field, text in texts_in(document) if field in HOST_FIELDS)
 
 
 def users_in(document: Any) -> Iterator[str]:
-    """The names of users that paths in a record tell of."""
-    if isinstance(document, str):
-        yield from HOME.findall(document)
-    elif isinstance(document, (dict, list)):
-        for value in document.values() if isinstance(document, dict) else document:
-            yield from users_in(value)
+    """The names of users that paths in a record have."""
+    return (name for _, text in texts_in(document) for name in HOME.findall(text))
 
 
 class Pseudonyms:
@@ -61,7 +61,8 @@ class Pseudonyms:
         self.used: set[str] = set()  # of the other names for hosts and users
         self.folders = sorted({folder for folder in folders if " " in folder}, key=len, reverse=True)
         self.names = {**self.users, **self.hosts}
-        self.found = _any_of(self.names)
+        longest = "|".join(map(re.escape, sorted(self.names, key=len, reverse=True)))
+        self.found = re.compile(rf"(?<![A-Za-z0-9])(?:{longest})(?![A-Za-z0-9])")
 
     def replace(self, document: Any, field: str = "") -> Any:
         """Return a record with other names in it; `field` is the key that it stands under."""
@@ -121,9 +122,3 @@ def _hosts(names: Iterable[str]) -> dict[str, str]:
 def _numbered(names: Iterable[str], prefix: str) -> dict[str, str]:
     distinct = dict.fromkeys(name for name in names if name)
     return {name: f"{prefix}{number}" for number, name in enumerate(distinct, 1)}
-
-
-def _any_of(names: Mapping[str, str]) -> re.Pattern[str]:
-    """What finds each of these names where it is a word."""
-    longest = sorted(names, key=len, reverse=True)
-    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, longest))})(?![A-Za-z0-9])")

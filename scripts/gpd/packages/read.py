@@ -8,15 +8,15 @@ import json
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
 
 from gpd.errors import GpdError
-from gpd.packages import manifest as described
 from gpd.packages.manifest import (
+    FILE,
     MOST_BYTES,
     MOST_FILE_BYTES,
     MOST_MEMBER_BYTES,
@@ -44,10 +44,14 @@ def read(path: Path) -> Package:
     try:
         members = dict(_members(_unpacked(path)))
         check_allocated([attempt for name, content in members.items() for attempt in check(name, content)])
-        manifest = _manifest(members)
+        if FILE not in members:
+            raise ValueError(f"it has no {FILE}")
+        manifest = msgspec.convert(json.loads(members.pop(FILE)), Manifest)
+    except msgspec.ValidationError as error:
+        raise PackageError(f"{path}: no package: {FILE}: {error}") from error
     except ValueError as error:
         raise PackageError(f"{path}: no package: {error}") from error
-    return Package(manifest, {name: content for name, content in members.items() if name != described.FILE})
+    return Package(manifest, members)
 
 
 @contextmanager
@@ -111,8 +115,7 @@ def _unpacked_size(packed: bytes) -> int:
                 raise ValueError(f"more than {MOST_BYTES // MIB} MiB when it is unpacked")
             rest = unzip.unconsumed_tail
         if unzip.eof:
-            behind = len(unzip.unused_data) + max(len(packed) - start - BLOCK, 0)
-            if behind:
+            if behind := len(unzip.unused_data) + max(len(packed) - start - BLOCK, 0):
                 raise ValueError(f"{counted(behind, 'byte')} behind its end")
             return size
     raise ValueError("it is cut short")
@@ -151,18 +154,6 @@ def _check_member(member: tarfile.TarInfo, before: list[str]) -> None:
     if before and before[0] >= member.name:
         raise ValueError(f"{name}: twice, or not in the order of names")
     tarfile.data_filter(member, NOWHERE)  # what Python itself takes for unsafe
-
-
-# ---- its members ---------------------------------------------------------------------------------------
-
-
-def _manifest(members: Mapping[str, bytes]) -> Manifest:
-    if described.FILE not in members:
-        raise ValueError(f"it has no {described.FILE}")
-    try:
-        return msgspec.convert(json.loads(members[described.FILE]), Manifest)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"{described.FILE}: {error}") from error
 
 
 def _check_places(folder: Path) -> None:

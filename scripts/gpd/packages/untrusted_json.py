@@ -4,7 +4,7 @@ What passes here, the code that computes tables may be given: no depth, number, 
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gpd.records import decoding, ledger, study
@@ -18,6 +18,7 @@ TIME_FIELDS = ("start", "end", "recorded", "began", "ended")
 
 def check(name: str, content: bytes) -> list[Attempt]:
     """Refuse a file of a package that is no record; return the attempts of a ledger. Raises ValueError, in one line."""
+    attempts = []
     try:
         text = content.decode()
         if name.endswith(".json"):
@@ -25,11 +26,16 @@ def check(name: str, content: bytes) -> list[Attempt]:
         lines = text.removesuffix("\n").split("\n") if text and name.endswith(".jsonl") else []
         for line in lines:
             parse(line)
-        return [] if name == study.STARTS else _attempts(lines)
+        for number, line in enumerate(lines if name != study.STARTS else (), 1):
+            try:
+                attempts.append(ledger.parse_attempt(line))
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"{name}: not UTF-8") from error
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
+    return attempts
 
 
 def check_allocated(attempts: Sequence[Attempt]) -> None:
@@ -61,14 +67,3 @@ def _check(document: Any, field: str = "") -> None:
             check_cpus(document)
         if field in TIME_FIELDS and not (document[:4].isdecimal() and int(document[:4]) in YEARS):
             raise ValueError(f"{field}: {document[:40]!r}: no time of this age")
-
-
-def _attempts(lines: Iterable[str]) -> list[Attempt]:
-    """The lines of a ledger. Raises ValueError where one is no record."""
-    found = []
-    for number, line in enumerate(lines, 1):
-        try:
-            found.append(ledger.parse_attempt(line))
-        except ValueError as error:
-            raise ValueError(f"line {number}: {error}") from error
-    return found
