@@ -701,13 +701,13 @@ def test_a_curve_is_held_against_its_own_kind_first(study, compare):
     assert "only in A: germline, shared, scatter binding: N = 1" in told["notes"]
 
 
-# ---- published figures -------------------------------------------------------------------------------
+# ---- published results -------------------------------------------------------------------------------
 
 
 SKUS = ["8352Y", "8358", "7763", "7713", "7543", "7702", "7502", "7402", "6248R", "6248"]
 
 
-def test_published_figures_need_no_allowance_and_say_what_differs(study, compare):
+def test_published_results_need_no_allowance_and_say_what_differs(study, compare):
     code, out, errors = compare(study("A", *A), "published:7763")
     assert (code, errors) == (0, [])
     above = out[: out.index("┏")]
@@ -716,7 +716,7 @@ def test_published_figures_need_no_allowance_and_say_what_differs(study, compare
     assert "7763, N = 4: genomes a day: printed 4.79, 3.19 follows from the steps" in above
 
 
-def test_published_figures_have_no_interval_and_no_repeats(study, compare):
+def test_published_results_have_no_interval_and_no_repeats(study, compare):
     """25.60 h are 92160 s, so 24 / 25.60 = 0.9375 genomes of 53 x 3.1 Gb a day, against 950 of 1 Gb.
 
     Mapping took 2.44 h, and of 86.4 s and 96 s a quarter.
@@ -742,7 +742,7 @@ def test_published_figures_have_no_interval_and_no_repeats(study, compare):
     assert figures(point, "summed_h", MAP)["published:7763"]["mean"] is None
 
 
-def test_published_figures_stand_beside_each_mode(study, compare):
+def test_published_results_stand_beside_each_mode(study, compare):
     names = study("A", *BOTH_MODES), study("B", *BOTH_MODES), "published:7763"
     assert [(one["mode"], list(one["sides"])) for one in as_json(compare, *names)[1]["configurations"]] == [
         ("independent", ["A", "B", "published:7763"]),
@@ -751,7 +751,7 @@ def test_published_figures_stand_beside_each_mode(study, compare):
     assert compare(*names)[1].count("published:7763: most genomes a day") == 1
 
 
-def test_published_figures_come_in_the_order_in_which_they_are_named(study, compare):
+def test_published_results_come_in_the_order_in_which_they_are_named(study, compare):
     _, told = as_json(compare, "published:7763", study("A", *A))
     found = figures(told["configurations"][0], "gigabases_per_day")
     expected = pytest.approx(950 / (0.9375 * 53 * 3.1))
@@ -857,7 +857,7 @@ def rows_of(out, caption):
 
 
 def test_the_first_table_has_a_row_a_side_at_its_best_n(study, compare):
-    """A: 1000 and 900 a day at N = 1, and 172800 / 100 = 1728 at 2; the published figures: see test_curve.py."""
+    """A: 1000 and 900 a day at N = 1, and 172800 / 100 = 1728 at 2; the published results: see test_curve.py."""
     names = study("A", *A, spec(2, 100)), "published:8352Y"
     assert rows_of(compare(*names)[1], "germline, shared, compact binding: each at its best N") == [
         ["A", "8352Y", "2", "2", "0", "2", "1,728", "1,728", "18.6", ""],

@@ -1,4 +1,4 @@
-"""How many minutes a job asks for: the arithmetic, and that the table holds what published figures say."""
+"""How many minutes a job asks for: the arithmetic, and that the table holds what published results say."""
 
 import csv
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from conftest import ROOT, script
 
-from gpd.published.figures import STEPS
+from gpd.published.curves import STEPS
 
 runtimes = script(ROOT / "workflow/scripts/resources/runtimes.py")
 TABLE = ROOT / "workflow/runtimes.tsv"

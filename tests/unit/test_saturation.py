@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpd.published import curves, figures
+from gpd.published import curves
 from gpd.statistics.saturation import TOLERANCE, Observation, Saturation, find_saturation, next_n
 
 # what the published rows give, by hand: 24 x (N - failed) / total hours
@@ -33,12 +33,12 @@ def search(throughput, limit, failed=lambda n: 0, se=None):
 
 @pytest.mark.parametrize("sku", PUBLISHED)
 def test_published_curves(sku):
-    (curve,) = [one for one in curves.by_sku(figures.read()) if one.sku == sku]
+    (curve,) = [one for one in curves.by_sku() if one.sku == sku]
     assert (curve.saturation.n, curve.saturation.failed, curve.saturation.n_without_failures) == PUBLISHED[sku]
 
 
 def test_what_was_published_of_one_sample_alone_is_no_curve():
-    alone = {one.sku: one.saturation for one in curves.by_sku(figures.read()) if one.sku not in PUBLISHED}
+    alone = {one.sku: one.saturation for one in curves.by_sku() if one.sku not in PUBLISHED}
     assert list(alone) == ["7713", "7543", "7702", "7502", "7402", "6248R", "6248"]
     assert {(saturation.n, saturation.failed, saturation.n_without_failures) for saturation in alone.values()} == {
         (1, 0, 1)
@@ -47,7 +47,7 @@ def test_what_was_published_of_one_sample_alone_is_no_curve():
 
 
 def test_the_reason_says_what_is_not_known():
-    saturations = {one.sku: one.saturation for one in curves.curves(figures.read())}
+    saturations = {one.sku: one.saturation for one in curves.curves()}
     assert saturations["8352Y"].reason == (
         "most genomes a day at N = 16: 6.02 (2 failed); without failures N = 12: 5.98; more than N = 16 was not tried; "
         "nothing was tried between N = 12 and 16"

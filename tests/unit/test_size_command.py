@@ -1,4 +1,4 @@
-"""`gpd size`: what it says of the published figures and of the recorded study, and what it refuses in one line."""
+"""`gpd size`: what it says of the published results and of the recorded study, and what it refuses in one line."""
 
 import json
 from dataclasses import replace
@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.commands import size_display
 from gpd.errors import GpdError
-from gpd.published import figures
 from gpd.reports.page import render
 from gpd.reports.sizing_page import sizing_page
 from gpd.sizing import power, published, study
@@ -22,7 +21,6 @@ from gpd.statistics.estimates import estimate
 from gpd.tables import collect
 
 STUDY = recorded_studies.study()
-RUNS = figures.read()
 DEPTH = 0.0135  # of a human genome: as many bases as the recorded study's samples have
 
 
@@ -33,7 +31,7 @@ def recorded():
 
 @pytest.fixture(scope="module")
 def machines():
-    return published.machines(RUNS)
+    return published.machines()
 
 
 def needed(machine, power_of=None, price=None, **asked):
@@ -194,7 +192,7 @@ def test_memory_is_what_jobs_took_at_this_n_of_what_there_is():
 
 
 def test_what_is_not_known_is_null_and_never_zero(machines):
-    answer = size_display.to_json([needed(machines["8358"])], published.core_hours(RUNS))
+    answer = size_display.to_json([needed(machines["8358"])], published.core_hours())
     told = json.loads(answer)["machines"][0]
     for name in ("cpu_utilisation", "memory_gib_per_node", "scratch_gib_per_node", "power", "kwh_per_genome"):
         assert told[name] is None, name
@@ -239,7 +237,7 @@ def tags(page):
 @pytest.mark.deep
 def test_a_page_of_a_size_has_the_curve_and_the_tables(machines):
     needs = [needed(machines[sku], power.Power(500, "given"), 3.0) for sku in ("8358", "7763")]
-    page = render(sizing_page(needs, published.core_hours(RUNS)))
+    page = render(sizing_page(needs, published.core_hours()))
     assert tags(page).count("svg") == 2
     assert tags(page).count("table") == 2
     assert "scaled from 164 to 93.0 Gb a sample" in page

@@ -10,14 +10,14 @@ import pytest
 from conftest import ROOT
 
 from gpd.errors import GpdError
-from gpd.published import curves, figures
+from gpd.published import curves
 from gpd.sizing import published, study
 from gpd.sizing.nodes_needed import GIGABASES_PER_X, Demand, size
 from gpd.tables import collect
 from gpd.tables.columns import RunRow
 
 RUNS = pd.read_csv(ROOT / "tests" / "golden" / "sizes" / "runs.tsv", sep="\t")
-CURVES = curves.curves(figures.read())
+CURVES = curves.curves()
 
 
 def machine(name, rows):

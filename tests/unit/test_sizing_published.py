@@ -1,17 +1,14 @@
-"""Machines from published figures: what was printed, its scatter, and what runs with failures say."""
+"""Machines from published results: what was printed, its scatter, and what runs with failures say."""
 
 import pytest
 
-from gpd.published import figures
 from gpd.published.curves import GIGABASES_A_SAMPLE, PublishedPoint
 from gpd.sizing import published
-
-RUNS = figures.read()
 
 
 @pytest.fixture(scope="module")
 def machines():
-    return published.machines(RUNS)
+    return published.machines()
 
 
 def test_a_machine_has_the_n_that_ran_without_failures(machines):
@@ -46,7 +43,7 @@ def test_the_scatter_is_that_of_relative_residuals_over_all_curves():
 
 
 def test_core_hours_of_others_have_sources_and_the_one_from_rows_follows_from_them():
-    least, *cited = published.core_hours(RUNS)
+    least, *cited = published.core_hours()
     assert least.core_hours == pytest.approx(64 * 49.86 / 14, abs=0.1), "8358, 14 samples: 228"
     assert [(one.core_hours, one.depth) for one in cited] == [(31, 20), (230, 50)]
     assert all(one.source and one.conditions for one in (least, *cited))

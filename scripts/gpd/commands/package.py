@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,15 +76,12 @@ def make(
     path = out or Path(f"{package.manifest.study}{SUFFIX}")
     path.write_bytes(content)
     replaced = asdict(package.manifest.replaced)
-    told = ", ".join(counted(count, kind.removesuffix("s")) for kind, count in replaced.items())
-    lines = (
-        f"{path}: {counted(len(package.members), 'file')}, {len(content):,} bytes",
-        f"manifest: sha256 {_digest(package.manifest.to_json())}",
-        f"other names for: {told}" if any(replaced.values()) else "no name was replaced",
-        *(f"left out: {what}" for what in package.manifest.left_out),
-    )
-    for line in lines:
-        terminal().print(line, highlight=False, markup=False, soft_wrap=True)
+    names = ", ".join(counted(count, kind.removesuffix("s")) for kind, count in replaced.items())
+    say(f"{path}: {counted(len(package.members), 'file')}, {len(content):,} bytes")
+    say(f"manifest: sha256 {package.manifest.digest}")
+    say(f"other names for: {names}" if any(replaced.values()) else "no name was replaced")
+    for what in package.manifest.left_out:
+        say(f"left out: {what}")
 
 
 @app.command()
@@ -104,23 +100,14 @@ def check(
 
     package = read.read(file)
     verdicts = checks.judge(evidence.gather(package))
-    digest = _digest(package.manifest.to_json())
+    manifest = package.manifest
     if as_json:
-        told = {
-            "study": package.manifest.study,
-            "manifest_sha256": digest,
-            "checks": [asdict(each) for each in verdicts],
-        }
-        say(json.dumps(told, indent=2, ensure_ascii=False))
+        document = {"study": manifest.study, "manifest_sha256": manifest.digest, "checks": verdicts}
+        say(json.dumps(document, indent=2, ensure_ascii=False, default=asdict))
     else:
         show(verdicts, terminal())
-        terminal().print(f"manifest: sha256 {digest}", highlight=False, soft_wrap=True)
+        say(f"manifest: sha256 {manifest.digest}")
     raise typer.Exit(0 if all(verdict.state == checks.HOLDS for verdict in verdicts) else 1)
-
-
-def _digest(manifest: bytes) -> str:
-    """The digest that stands for a whole package: the manifest has those of all its files."""
-    return sha256(manifest).hexdigest()
 
 
 def show(verdicts: "Sequence[Verdict]", console: Console) -> None:
@@ -133,6 +120,5 @@ def show(verdicts: "Sequence[Verdict]", console: Console) -> None:
         table.add_row(Text(verdict.check), Text(verdict.state, STYLES[verdict.state]), why)
     console.print(table)
     states = [verdict.state for verdict in verdicts]
-    words = {"holds": "hold", "fails": "fail", "not known": "not known"}
-    told = ", ".join(f"{states.count(state)} {word}" for state, word in words.items() if state in states)
-    console.print(f"{counted(len(states), 'check')}: {told}", highlight=False)
+    counts = ", ".join(f"{states.count(state)} {state.removesuffix('s')}" for state in STYLES if state in states)
+    say(f"{counted(len(states), 'check')}: {counts}")

@@ -54,7 +54,7 @@ def _whole(text: str) -> int:
 
 
 def _option(read: Callable, description: str) -> typer.models.OptionInfo:
-    return typer.Option(parser=read, metavar="TEXT", help=description)
+    return typer.Option(parser=read, metavar="<str>", help=description)
 
 
 def command(
@@ -85,7 +85,6 @@ def command(
     Example: gpd size --genomes 200/week --depth 30 --published 8358 --published 7763
     """
     from gpd.commands import size_display
-    from gpd.published import figures
     from gpd.sizing import power
     from gpd.sizing.nodes_needed import Demand, size
     from gpd.sizing.published import core_hours
@@ -97,7 +96,7 @@ def command(
         size(demand, machine, power.power(machine, watts, tdp), power.price_of(machine, price_per_hour, table))
         for machine in machines
     ]
-    sources = core_hours(figures.read())
+    sources = core_hours()
     if html is not None:
         from gpd.reports.page import render
         from gpd.reports.sizing_page import sizing_page
@@ -119,12 +118,11 @@ def _of_studies(folders: Sequence[Path]) -> Iterator["Machine"]:
 
 
 def _of_published(skus: Sequence[str], has_studies: bool) -> list["Machine"]:
-    from gpd.published import figures
     from gpd.sizing import published
 
     if not skus and has_studies:
         return []
-    made = published.machines(figures.read())
+    made = published.machines()
     names = [sku.removeprefix(published.PREFIX) for sku in skus] or list(made)
     if unknown := [name for name in names if name not in made]:
         raise GpdError(f"--published {', '.join(unknown)}: curves were published of {', '.join(made)}")

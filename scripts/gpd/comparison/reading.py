@@ -9,7 +9,7 @@ from typing import get_args
 from gpd.comparison.comparability import curve_name
 from gpd.comparison.sides import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
-from gpd.published import curves, figures
+from gpd.published import curves
 from gpd.records import old_names
 from gpd.records.binding import is_binding
 from gpd.records.run_spec import CurveKey, Mode
@@ -41,7 +41,7 @@ class _StudyArgument:
 
 
 def read_sides(names: Sequence[str], folder: Callable[[Path], Path] = Path) -> list[Side]:
-    """Read what is to be compared, in order. Raises SideError, and as collect() and figures.read() do.
+    """Read what is to be compared, in order. Raises SideError, and as collect() does.
 
     A study that is the only one is compared within itself: each of its modes and bindings is a side. `folder` gives
     that of a study, which may be somewhere else than in the path that was named: in a package.
@@ -98,7 +98,7 @@ def _is_published(name: str) -> bool:
 
 
 def _read_published(name: str) -> list[Side]:
-    known = curves.by_sku(figures.read())
+    known = curves.by_sku()
     sku = name.partition(":")[2]
     if sku and sku not in [curve.sku for curve in known]:
         raise SideError(f"{name}: the SKUs are {', '.join(curve.sku for curve in known)}")

@@ -12,6 +12,7 @@ from datetime import timedelta
 from itertools import pairwise
 from statistics import fmean
 
+from gpd.comparison import agreement
 from gpd.lab import study
 from gpd.lab.study import StudyError
 from gpd.packages.evidence import Evidence, Recomputed
@@ -205,13 +206,14 @@ def warm_up(found: Recomputed) -> Found:
     return _found(wrong, well)
 
 
-def agreement(found: Recomputed) -> Found:
+def outputs_agree(found: Recomputed) -> Found:
     wrong = [
         f"{one.kind} of {some(one.samples, MOST_SHOWN)} ({one.pipeline}): {len(one.digests)} different results"
-        for one in found.disagreements
+        for one in agreement.disagreements(found.tables.records)
     ]
-    doubts = [] if found.compared else ["no output is recorded of a sample that ran in several runs"]
-    return _found(wrong, [f"{counted(found.compared, 'output')} of several runs, the same in all of them"], doubts)
+    outputs = agreement.compared(found.tables.records)
+    doubts = [] if outputs else ["no output is recorded of a sample that ran in several runs"]
+    return _found(wrong, [f"{counted(outputs, 'output')} of several runs, the same in all of them"], doubts)
 
 
 # ---- CPUs and machines ---------------------------------------------------------------------------------
@@ -263,16 +265,14 @@ def one_machine(found: Recomputed) -> Found:
         if len(values) > 1 and not any(record.spec.mode == CLUSTER for record in found.counted):
             wrong.append(f"{trait.name}: {listed(sorted(some(each, MOST_SHOWN) for each in values))}")
     for record in found.tables.records:
-        known = {host.hostname for host in record.machines} | {host.node for host in record.machines}
-        if record.host is not None:
-            ran_on = {line.host for _, line in found.lines[record.spec.name]}
-            if strangers := sorted(map(str, ran_on - known)):
-                wrong.append(
-                    f"{record.spec.name}: run.json says {record.host.hostname}, its ledger {listed(strangers)}"
-                )
+        known = {name for host in record.machines for name in (host.hostname, host.node)}
+        others = sorted(map(str, {line.host for _, line in found.lines[record.spec.name]} - known))
+        if record.host is not None and others:
+            wrong.append(f"{record.spec.name}: run.json says {record.host.hostname}, its ledger {listed(others)}")
     names = {host.hostname for record in found.tables.records for host in record.machines}
-    if found.node_name and found.node_name not in names:
-        wrong.append(f"node.json is of {found.node_name}, and no run ran there")
+    node = found.tables.node.host.hostname if found.tables.node else None
+    if node and node not in names:
+        wrong.append(f"node.json is of {node}, and no run ran there")
     runs = counted(len(found.tables.records), "run")
     return _found(wrong, [f"{runs} and their ledgers name {listed(sorted(filter(None, names))) or 'none'}"])
 
@@ -425,7 +425,7 @@ CHECKS = (
     Check("duration", "runs are long enough for it", duration),
     Check("measured", "nothing is extrapolated", measured),
     Check("warm-up", "warm-up and cache state are said", warm_up),
-    Check("outputs", "samples gave the same results wherever they ran", agreement),
+    Check("outputs", "samples gave the same results wherever they ran", outputs_agree),
     Check("pinning", "jobs were seen on the CPUs allocated to them, and on no others", pinning),
     Check("machine", "the machine and the software are disclosed", machine),
     Check("one machine", "records and ledgers are of one machine", one_machine),

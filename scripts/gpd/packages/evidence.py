@@ -1,11 +1,9 @@
-"""What checks look at: what a package says, and what computed from its ledgers. Gathered here, judged elsewhere."""
+"""What checks look at: what a package says, and what follows from its ledgers. Gathered here, judged elsewhere."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpd.comparison import agreement
-from gpd.comparison.agreement import Disagreement
 from gpd.comparison.comparability import counted_records
 from gpd.errors import GpdError
 from gpd.packages import read
@@ -26,8 +24,8 @@ MOST_SHOWN = 5  # differences of a kind
 class Recomputed:
     """A study as its ledgers tell it: tables, records and what else lies in its folder.
 
-    `differing` are figures that the package has otherwise, `not_held` columns of another version; `node_name` is the
-    host that node.json is of. `lines` has what each ledger holds, by the name of its run.
+    `differing` are figures that the package has otherwise, `not_held` columns of another version. `lines` has what each
+    ledger holds, by the name of its run.
     """
 
     tables: Tables
@@ -35,9 +33,6 @@ class Recomputed:
     not_held: tuple[str, ...]
     lines: Mapping[str, tuple[tuple[Place, Attempt], ...]]
     starts: tuple[Start, ...] | None
-    node_name: str | None
-    disagreements: tuple[Disagreement, ...]
-    compared: int
 
     @property
     def plan(self) -> StudyRecord | None:
@@ -80,9 +75,6 @@ def _recompute(package: Package, folder: Path) -> Recomputed:
         not_held=tuple(line for name in anew for line in _not_held(name, stored[name], anew[name])),
         lines={record.spec.name: _lines(folder, record) for record in tables.records},
         starts=study.read_starts(folder),
-        node_name=tables.node.host.hostname if tables.node else None,
-        disagreements=tuple(agreement.disagreements(tables.records)),
-        compared=agreement.compared(tables.records),
     )
 
 

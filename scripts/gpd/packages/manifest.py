@@ -75,6 +75,11 @@ class Manifest:
     def to_json(self) -> bytes:
         return (json.dumps(msgspec.to_builtins(self), indent=1, sort_keys=True) + "\n").encode()
 
+    @property
+    def digest(self) -> str:
+        """It stands for a whole package: the manifest has the digests of all its files."""
+        return hashlib.sha256(self.to_json()).hexdigest()
+
 
 def schema() -> dict[str, Any]:
     """The JSON schema of the manifest."""

@@ -1,14 +1,35 @@
 """Published results as reference curves, for reports, comparisons and sizes.
 
-Every figure is recomputed from its own rows; where the printed one does not follow from them, a note says so.
+Every figure follows from the hours of its steps; `resources/published/check.py` holds the printed totals against them,
+and notes.tsv names those that do not follow.
 """
 
-from collections.abc import Iterable, Mapping
+import csv
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
 
+from gpd.paths import ROOT
 from gpd.pipelines import HUMAN_30X_GIGABASES
-from gpd.published.figures import SINGLE, THROUGHPUT, PublishedRun, Recomputed, figures
 from gpd.statistics.saturation import Observation, Saturation, find_saturation
+
+FOLDER = ROOT / "resources" / "published"
+THROUGHPUT, SINGLE, NOTES = "germline_throughput", "germline_single_sample", "notes"  # tables
+HOURS_PER_DAY = 24
+
+# what the publications call a step, in their order: our name of it
+STEPS = {
+    "Mapping and sorting": "map_and_sort",
+    "Mark duplicates": "mark_duplicates",
+    "Generate realigning targets": "realigner_targets",
+    "Insertion and deletion realigning": "realign_indels",
+    "Base recalibration": "base_recalibration",
+    "Haplotypecaller": "haplotype_caller",
+    "Genotype GVCFs": "genotype_gvcfs",
+    "Variant recalibration": "variant_recalibration",
+    "Apply variant recalibration": "apply_variant_recalibration",
+}
 
 # between every published result and those measured here (resources/published/README.md)
 DIFFERENCES = (
@@ -25,7 +46,7 @@ COVERAGE = 53  # of every published genome (resources/published/README.md)
 GIGABASES_A_SAMPLE = HUMAN_30X_GIGABASES * COVERAGE / 30  # about
 SOCKETS = 2  # of every published machine
 
-NAMES = {"total_hours": "total hours", "genomes_per_day": "genomes a day"}
+Row = Mapping[str, str]  # a line of a table; an empty field was not printed
 
 
 @dataclass(frozen=True)
@@ -37,7 +58,7 @@ class PublishedPoint:
     genomes_per_day: float | None
     total_hours: float | None
     hours: Mapping[str, float | None]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def human_30x_per_day(self) -> float | None:
@@ -57,12 +78,11 @@ class PublishedPoint:
 
 @dataclass(frozen=True)
 class PublishedCurve:
-    """What was published of one SKU, N ascending. `table` names the file, `cores` are of both CPUs; None: not told."""
+    """What was published of one SKU, N ascending. `cores` are of both CPUs."""
 
     sku: str
-    table: str
     points: tuple[PublishedPoint, ...]
-    published: str | None
+    published: str
     cores: int | None = None
 
     @property
@@ -71,51 +91,46 @@ class PublishedCurve:
         return find_saturation(Observation(p.n, p.genomes_per_day, None, p.failed) for p in self.points)
 
 
-def by_sku(runs: Iterable[PublishedRun]) -> list[PublishedCurve]:
+def curves(folder: Path = FOLDER) -> list[PublishedCurve]:
+    """Return the curves that have more than one N."""
+    return [curve for curve in by_sku(folder) if len(curve.points) > 1]
+
+
+def by_sku(folder: Path = FOLDER) -> list[PublishedCurve]:
     """Return a curve a SKU: its runs of several samples at once; where there are none, that of the lone sample.
 
     The two tables are never joined: they were run with different cores a step and differ at one sample.
     """
-    of_sku: dict[str, list[PublishedRun]] = {}
-    for run in runs:
-        of_sku.setdefault(run.sku, []).append(run)
-    return [_curve(sku, own) for sku, own in of_sku.items()]
-
-
-def curves(runs: Iterable[PublishedRun]) -> list[PublishedCurve]:
-    """Return the curves that have more than one N."""
-    return [curve for curve in by_sku(runs) if len(curve.points) > 1]
-
-
-def _curve(sku: str, runs: list[PublishedRun]) -> PublishedCurve:
-    table = THROUGHPUT if any(run.table == THROUGHPUT for run in runs) else SINGLE
-    own = sorted((run for run in runs if run.table == table), key=lambda run: run.n_samples)
-    cores = next((SOCKETS * run.cores_per_socket for run in runs if run.cores_per_socket), None)
-    return PublishedCurve(sku, table, tuple(map(_point, own)), own[0].published, cores)
-
-
-def _point(run: PublishedRun) -> PublishedPoint:
-    return PublishedPoint(
-        n=run.n_samples,
-        failed=run.n_failed,
-        genomes_per_day=_value(run.genomes_per_day),
-        total_hours=_value(run.total_hours),
-        hours={step: None if hours is None else float(hours) for step, hours in run.hours.items()},
-        notes=tuple(notes(run)),
-    )
-
-
-def notes(run: PublishedRun) -> list[str]:
-    """Say of each printed figure that does not follow from its rows, or can't be recomputed, which and why."""
+    throughput, alone, notes = (read_table(folder, name) for name in (THROUGHPUT, SINGLE, NOTES))
+    alone = [{**row, "n_samples": "1", "n_failed": "0"} for row in alone]
+    cores = {row["sku"]: SOCKETS * int(row["cores_per_socket"]) for row in alone}
     found = []
-    for figure in figures([run]):
-        printed = f"{run.sku}, N = {run.n_samples}: {NAMES[figure.name]}: printed {figure.printed}"
-        if figure.recomputed is None:
-            found.append(f"{printed}, which the rows do not suffice to recompute")
-        elif not figure.follows:
-            found.append(f"{printed}, {figure.recomputed.value:.2f} follows from the steps")
+    for sku in dict.fromkeys(row["sku"] for row in (*throughput, *alone)):
+        own = next(rows for table in (throughput, alone) if (rows := [row for row in table if row["sku"] == sku]))
+        numbers = sorted({int(row["n_samples"]) for row in own})
+        points = (_point(n, *([r for r in rows if _is_of(r, sku, n)] for rows in (own, notes))) for n in numbers)
+        found.append(PublishedCurve(sku, tuple(points), own[0]["published"], cores.get(sku)))
     return found
 
 
-def _value(recomputed: Recomputed | None) -> float | None:
-    return None if recomputed is None else float(recomputed.value)
+def read_table(folder: Path, name: str) -> list[Row]:
+    with (folder / f"{name}.tsv").open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def _is_of(row: Row, sku: str, n: int) -> bool:
+    return (row["sku"], int(row["n_samples"])) == (sku, n)
+
+
+def _point(n: int, rows: Sequence[Row], notes: Sequence[Row]) -> PublishedPoint:
+    hours = {STEPS[row["step"]]: Decimal(row["hours"]) for row in rows if row["hours"]}
+    total = sum(hours.values(), Decimal(0)) if len(hours) == len(STEPS) else None
+    failed = int(rows[0]["n_failed"]) if rows[0]["n_failed"] else None
+    return PublishedPoint(
+        n=n,
+        failed=failed,
+        genomes_per_day=float(HOURS_PER_DAY * (n - failed) / total) if total and failed is not None else None,
+        total_hours=None if total is None else float(total),
+        hours={step: float(hours[step]) if step in hours else None for step in STEPS.values()},
+        notes=tuple(row["note"] for row in notes),
+    )

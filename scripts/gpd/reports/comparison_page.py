@@ -85,7 +85,7 @@ def _in_words(curves: Sequence[Curve]) -> str:
 
 
 def _steps(sides: Sequence[Side], rows: ConfigurationRows, at: int) -> Shown:
-    """What each step took on each side, at the N that most have; published figures have elapsed step times alone."""
+    """What each step took on each side, at the N that most have; published results have elapsed step times alone."""
     sides = sides[:MOST_SIDES]
     results = [rows.results[side.name] for side in sides]
     clock = ELAPSED if any(side.published for side in sides) else SUMMED

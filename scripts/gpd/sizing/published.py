@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpd.published.curves import COVERAGE, GIGABASES_A_SAMPLE, SOCKETS, PublishedCurve, PublishedPoint, curves
-from gpd.published.figures import PublishedRun
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import Estimate
 
@@ -49,9 +48,9 @@ CITED = (
 )
 
 
-def machines(runs: Iterable[PublishedRun]) -> dict[str, Machine]:
+def machines() -> dict[str, Machine]:
     """The machine of each SKU of which a curve was published."""
-    known = [curve for curve in curves(runs) if curve.cores]
+    known = [curve for curve in curves() if curve.cores]
     spread = scatter([whole(curve) for curve in known])
     return {curve.sku: _machine(curve, spread) for curve in known}
 
@@ -93,7 +92,7 @@ def _machine(curve: PublishedCurve, spread: Estimate) -> Machine:
     )
 
 
-def core_hours(runs: Iterable[PublishedRun]) -> tuple[CoreHours, ...]:
+def core_hours() -> tuple[CoreHours, ...]:
     """Those that are cited, and the least that follows from the throughput tables, at an N without failures."""
     found = [
         CoreHours(
@@ -103,7 +102,7 @@ def core_hours(runs: Iterable[PublishedRun]) -> tuple[CoreHours, ...]:
             f"GATK 3.6; {curve.sku}, {curve.cores} cores x {point.total_hours:.2f} h / {point.n} genomes"
             " at once, least of all",
         )
-        for curve in curves(runs)
+        for curve in curves()
         for point in whole(curve)
         if curve.cores and point.total_hours
     ]

@@ -1,6 +1,6 @@
 """How many samples at once give the most genomes a day: which N to try next, and what a curve says. Pure.
 
-A sample that failed counts against N, for it may have failed for the load; so do those of published figures, of which
+A sample that failed counts against N, for it may have failed for the load; so do those of published results, of which
 the number alone is known (there every sample was the same genome, so that it was not the data). One that has bad data,
 and fails alone too, tells nothing of N (faults.py): it does not end the search. As it freed the machine early, a figure
 of N with such samples in it is no best one, unless there is no other, and no other N is held against it; a study draws
