@@ -105,15 +105,11 @@ def _best_grid(sides: Sequence[Side], best: BestRows) -> Grid:
     columns[_stacked(f"ratio of {_name(of, pipeline)}")] = [_ratio(rows[of].ratios.get(side.name)) for side in shown]
     known = {head: entries for head, entries in columns.items() if any(entry.text for entry in entries)}
     lines = [Line(side.name, tuple(entries)) for side, *entries in zip(shown, *known.values(), strict=True)]
-    several = [name for name in found if len(_side(sides, name).curves[best.match[name]]) > 1]
+    several = [side.name for side in shown if len(side.curves[best.match[side.name]]) > 1]
     notes = [f"{name}: {found[name].reason}" for name in several]
     if once := [name for name in found if name not in several]:
         notes.append(f"only one N was tried: {listed(once)}")
     return Grid(f"{curve_name(best.common)}: each at its best N", ("", *known), (Group(tuple(lines)),), tuple(notes))
-
-
-def _side(sides: Sequence[Side], name: str) -> Side:
-    return next(side for side in sides if side.name == name)
 
 
 def _narrowed(grid: Grid) -> Grid:

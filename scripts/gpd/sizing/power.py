@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpd.errors import GpdError
-from gpd.paths import ROOT
+from gpd.published.curves import FOLDER, read_table
 from gpd.sizing.machine import Machine
 from gpd.text.formats import counted
 
-TDP = ROOT / "resources" / "published" / "tdp.tsv"
 PRICE_COLUMNS = ("name", "price_per_hour")
 
 
@@ -31,10 +30,9 @@ class Power:
     source: str
 
 
-def read_tdp(path: Path = TDP) -> dict[str, float]:
+def read_tdp() -> dict[str, float]:
     """Watts of one processor by SKU."""
-    with path.open(encoding="utf-8", newline="") as lines:
-        return {row["sku"]: float(row["watts"]) for row in csv.DictReader(lines, delimiter="\t")}
+    return {row["sku"]: float(row["watts"]) for row in read_table(FOLDER, "tdp")}
 
 
 def power(machine: Machine, watts: float | None, tdp: Mapping[str, float]) -> Power | None:

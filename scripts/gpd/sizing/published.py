@@ -9,7 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpd.published.curves import COVERAGE, GIGABASES_A_SAMPLE, SOCKETS, PublishedCurve, PublishedPoint, curves
+from gpd.published.curves import (
+    COVERAGE,
+    FOLDER,
+    GIGABASES_A_SAMPLE,
+    SOCKETS,
+    PublishedCurve,
+    PublishedPoint,
+    curves,
+    read_table,
+)
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import Estimate
 
@@ -30,22 +39,6 @@ class CoreHours:
     depth: float
     source: str
     conditions: str
-
-
-CITED = (
-    CoreHours(
-        31,
-        20,
-        "Heldenbrand et al., BMC Bioinformatics 20:557, 2019 (PMC6842142)",
-        "GATK 4, one thread a tool, many samples on one node; about",
-    ),
-    CoreHours(
-        230,
-        50,
-        "Franke and Crowgey, Genomics & Informatics 18:e10, 2020",
-        "GATK 4.1.0 on x86, one genome in nearly 24 h; about, as cited: on how many cores was not looked up",
-    ),
-)
 
 
 def machines() -> dict[str, Machine]:
@@ -106,4 +99,8 @@ def core_hours() -> tuple[CoreHours, ...]:
         for point in whole(curve)
         if curve.cores and point.total_hours
     ]
-    return (min(found, key=lambda one: one.core_hours), *CITED)
+    cited = read_table(FOLDER, "core_hours")
+    return (
+        min(found, key=lambda one: one.core_hours),
+        *(CoreHours(float(r["core_hours"]), float(r["depth"]), r["source"], r["conditions"]) for r in cited),
+    )

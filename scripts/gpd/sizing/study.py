@@ -1,8 +1,8 @@
 """The machine of a study, from the runs of one curve of the germline pipeline. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from statistics import mean, median
-from typing import Any
 
 from gpd.errors import GpdError
 from gpd.pipelines import GERMLINE
@@ -57,15 +57,12 @@ def machine(name: str, tables: Tables) -> Machine:
 def _curve(name: str, tables: Tables) -> list[RunRow]:
     """The counted runs of one curve."""
     rows = [row for row in tables.runs if row.counted and row.pipeline == GERMLINE.name and row.mode != CLUSTER]
-    kinds = [_kind(row) for row in _whole(rows)]
+    kind = attrgetter(*CURVE)
+    kinds = list(map(kind, _whole(rows)))
     if not kinds:
         raise GpdError(f"{name}: no run of the germline pipeline on one machine ended without failures")
-    chosen = max(dict.fromkeys(kinds), key=lambda kind: (SHARED in kind, kinds.count(kind), str(kind)))
-    return [row for row in rows if _kind(row) == chosen]
-
-
-def _kind(row: RunRow) -> tuple[Any, ...]:
-    return tuple(getattr(row, name) for name in CURVE)
+    chosen = max(dict.fromkeys(kinds), key=lambda one: (SHARED in one, kinds.count(one), str(one)))
+    return [row for row in rows if kind(row) == chosen]
 
 
 def _whole(rows: Iterable[RunRow]) -> list[RunRow]:
