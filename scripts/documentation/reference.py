@@ -16,7 +16,7 @@ from documentation import schema
 from documentation.pages import ROOT, code, page, slug, table
 from gpd import cli
 from gpd.machines.tools import read_table
-from gpd.packages import checks
+from gpd.packages import checks as package_checks
 from gpd.records.study import Study
 from gpd.tables import columns
 
@@ -34,7 +34,7 @@ def pages() -> dict[str, str]:
         "make-targets": make_targets(),
         "job-records": job_records(),
         "tables": tables(),
-        "checks": package_checks(),
+        "checks": checks(),
         "profiles": profiles(),
         "tools": tools(),
     }

@@ -41,7 +41,7 @@ MOST_SHOWN = 5
 NO_PLAN = "study.json is not in it, as in studies of earlier versions: what was planned nobody can say"
 NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a run was run nobody can say"
 
-# what has to be told of a machine, and of the software that was run on it
+# what a record has to disclose of a machine, and of the software that was run on it
 DISCLOSED = (
     *("hostname", "cpu_model", "sockets", "cores", "threads", "numa_nodes", "memory_mib", "kernel", "os"),
     *("virtual_machine", "container", "file_systems"),
@@ -138,13 +138,13 @@ def precision(found: Recomputed) -> Found:
     claimed = found.plan.study.precision
     wrong, well = [], []
     for row in found.tables.configurations:
-        seen = repeats.seen(row)
-        share = relative(seen.mean, seen.se)
+        stats = repeats.stats(row)
+        share = relative(stats.mean, stats.se)
         error = "no standard error" if share is None else f"standard error {percent(share)}"
-        line = f"{_at(row.curve_key, row.n)}: {counted(seen.ended, 'repeat')}, {error}"
-        if seen.ended < LEAST:
+        line = f"{_at(row.curve_key, row.n)}: {counted(stats.ended, 'repeat')}, {error}"
+        if stats.ended < LEAST:
             wrong.append(f"{line}; at least {LEAST} repeats are needed")
-        elif not seen.within(claimed):
+        elif not stats.within(claimed):
             wrong.append(f"{line}; {percent(claimed)} is claimed")
         else:
             well.append(line)
@@ -227,12 +227,12 @@ def pinning(found: Recomputed) -> Found:
         for place, line in found.lines[record.spec.name]:
             if line.step not in PIPELINES[record.spec.pipeline].steps or not line.start or line.taken_from:
                 continue
-            allocated, seen = line.cpus, [line.cpus_allowed, line.cpus_seen]
+            allocated, observed = line.cpus, [line.cpus_allowed, line.cpus_seen]
             if allocated is None:
                 wrong.append(f"{place}: {line.rule}: no CPUs were allocated")
-            elif line.binding_ok is False or any(parse_cpus(cpus) - parse_cpus(allocated) for cpus in seen if cpus):
+            elif line.binding_ok is False or any(parse_cpus(cpus) - parse_cpus(allocated) for cpus in observed if cpus):
                 wrong.append(f"{place}: {line.rule}: had CPUs {allocated}, and was seen on others")
-            elif not any(seen):
+            elif not any(observed):
                 doubts.append(f"{place}: {line.rule}: on which CPUs it was nobody saw")
             else:
                 proved += 1
@@ -306,13 +306,13 @@ def complete(found: Recomputed) -> Found:
 
 def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
-    seen = {(row.curve_key, row.n): repeats.seen(row) for row in found.tables.configurations}
+    seen = {(row.curve_key, row.n): repeats.stats(row) for row in found.tables.configurations}
     settings, total = plan.study, 0
     for pipeline in settings.pipelines:
         pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
         curves = list(study.curves(settings, pipeline))
         wanted = {
-            (key, n): repeats.rule(settings).wanted(seen.get((key, n), Seen()))
+            (key, n): repeats.rule(settings).wanted(seen.get((key, n), RepeatStats()))
             for key in curves
             for n in settings.concurrent_samples or [n for at, n in seen if at == key]
         }
@@ -350,7 +350,7 @@ def _searches(plan: StudyRecord, found: Recomputed) -> Iterator[str]:
 
 
 def chosen(found: Recomputed) -> Found:
-    """Every time that a run was begun is told of, and each was run to its end once."""
+    """Every start of a run is recorded, and each run was run to its end once."""
     if found.starts is None:
         return UNKNOWN, [NO_STARTS]
     runs = {record.spec.name: record.run for record in found.tables.records}

@@ -24,9 +24,9 @@ from gpd.reports.page import Notice, Page, Section
 from gpd.reports.study_figures import ReportFigure
 from gpd.statistics.estimates import Estimate
 from gpd.tables.columns import CLOCKS
-from gpd.text.formats import number, unit_for
+from gpd.text.formats import unit_for
 
-INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a configuration without has one repeat."
+INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a point without has one repeat."
 MOST_SIDES = 8  # in a figure: past that lines can't be told apart
 
 
@@ -59,9 +59,9 @@ def _figures(compared: Comparison, best: BestRows, at: int) -> Iterator[ReportFi
     ][:MOST_SIDES]
     if any(len(curve.points) > 1 for curve in curves):
         title = f"{name.capitalize()} against samples at once, {curve_name(best.common)}"
-        yield Shown(INTERVALS, draw_curves(f"curves-{at}", title, _in_words(curves), curves, name))
+        yield ReportFigure(INTERVALS, draw_curves(f"curves-{at}", title, curves, name))
     else:
-        yield Shown(f"No curve of {name}: one N alone on each side.")
+        yield ReportFigure(f"No curve of {name}: one N alone on each side.")
     if rows := most_compared(one for one in compared.configurations if one.match == best.match):
         yield _steps([side for side in compared.sides if side.name in rows.results], rows, at)
 
@@ -77,14 +77,7 @@ def _point(n: int, estimate: Estimate) -> CurvePoint:
     return CurvePoint(n, estimate.mean or 0.0, clipped)
 
 
-def _in_words(curves: Sequence[Curve]) -> str:
-    return "; ".join(
-        f"{curve.label}: " + ", ".join(f"{number(point.value)} at N = {point.n}" for point in curve.points)
-        for curve in curves
-    )
-
-
-def _steps(sides: Sequence[Side], rows: ConfigurationRows, at: int) -> Shown:
+def _steps(sides: Sequence[Side], rows: ConfigurationRows, at: int) -> ReportFigure:
     """What each step took on each side, at the N that most have; published results have elapsed step times alone."""
     sides = sides[:MOST_SIDES]
     results = [rows.results[side.name] for side in sides]
@@ -105,13 +98,10 @@ def _steps(sides: Sequence[Side], rows: ConfigurationRows, at: int) -> Shown:
     ]
     y_label = f"{unit.name}{' a gigabase' if a_gigabase else ''}"
     what = f"{CLOCKS[clock]}{' a gigabase' if a_gigabase else ''}"
-    words = "; ".join(f"{s.label}: " + ", ".join(f"{n} {number(v)}" for n, v in s.parts.items()) for s in stacks)
     title = f"{what}, {curve_name(rows.common, rows.n)}"
-    drawing = draw_stacks(f"steps-{at}", title, words, stacks, y_label, steps, x_label="side")
-    overlap = (
-        " Steps overlap within a workflow, so that these do not add up to its makespan." if clock == ELAPSED else ""
-    )
-    return Shown(f"Means over repeats.{overlap}", drawing)
+    drawing = draw_stacks(f"steps-{at}", title, stacks, y_label, steps, x_label="side")
+    overlap = " Steps overlap, so that these do not add up to the makespan." if clock == ELAPSED else ""
+    return ReportFigure(f"Means over repeats.{overlap}", drawing)
 
 
 def _label(side: Side) -> str:

@@ -11,6 +11,7 @@ from gpd.comparison import agreement
 from gpd.comparison.agreement import Disagreement, compared
 from gpd.comparison.comparability import Difference, doubts, pooled_differences
 from gpd.files import write_text
+from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.published import curves
 from gpd.published.curves import PublishedCurve
 from gpd.records.run import RunRecord
@@ -30,7 +31,7 @@ from gpd.reports.grids import (
 from gpd.reports.host_grid import busy_runs, cpu_names, host_grid, software_grid
 from gpd.reports.method import method_lines
 from gpd.reports.node_findings import NODE_TITLE, node_section
-from gpd.reports.page import HTML, Headline, Notice, Page, Section
+from gpd.reports.page import HTML, Headline, Notice, Page, Section, render
 from gpd.reports.study_figures import (
     reference_figure,
     saturation_of,
@@ -64,10 +65,9 @@ def write(
         disagreements = agreement.disagreements(tables.records)
     if references is None:
         references = curves.curves()
-    findings = find(tables, disagreements, references)
-    page = folder / HTML
-    write_text(page, render_html(findings))
-    return page
+    path = folder / HTML
+    write_text(path, render(find(tables, disagreements, references)))
+    return path
 
 
 def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequence[PublishedCurve]) -> Page:
@@ -301,7 +301,7 @@ def _saturation(saturation: Saturation | None) -> str:
         return "No saturation point: one N alone was run."
     if saturation.n is None:
         return f"No saturation point: {saturation.reason}."
-    return f"Saturation configuration: N = {saturation.n}. {_sentence(saturation.reason)}"
+    return f"Saturation point: N = {saturation.n}. {_sentence(saturation.reason)}"
 
 
 # --------------------------------------------------------------------------------- failures, agreement

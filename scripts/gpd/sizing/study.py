@@ -1,4 +1,4 @@
-"""The machine of a study, from the runs of one curve of the germline pipeline. Pure."""
+"""The machine of a study, from the runs of one curve of the germline pipeline."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
