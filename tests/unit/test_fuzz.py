@@ -294,7 +294,7 @@ def judge_manifest(_: Path):
     def judge(content: bytes) -> list[str]:
         try:
             check("manifest.json", content)
-            read._manifest({"manifest.json": content})
+            read._manifest(content)
         except ValueError as error:
             return said(error)
         return []

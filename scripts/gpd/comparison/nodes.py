@@ -1,4 +1,4 @@
-"""What a node's record says, a figure a line, and nodes side by side. Pure."""
+"""What a node's record says, a figure a line, and nodes side by side."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

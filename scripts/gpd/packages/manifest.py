@@ -1,4 +1,4 @@
-"""What a package holds: its manifest, the names that its members may have, and how large all of it may be. Pure.
+"""What a package holds: its manifest, the names that its members may have, and how large all of it may be.
 
 `gpd package schema` prints the JSON schema of the manifest, made of these types.
 """

@@ -1,4 +1,4 @@
-"""Names that a package does not have: hosts, users and folders stand as host-1, user-1 and /path/1. Pure.
+"""Names that a package does not have: hosts, users and folders stand as host-1, user-1 and /path/1.
 
 Field by field: what a record calls a host is replaced whole; what a tool said may hold any of them, so they are looked
 for in it; in all other texts absolute paths are. Names of samples, studies and rules stay: figures hang on them.

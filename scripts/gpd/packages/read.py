@@ -46,12 +46,17 @@ def read(path: Path) -> Package:
         check_allocated([attempt for name, content in members.items() for attempt in check(name, content)])
         if FILE not in members:
             raise ValueError(f"it has no {FILE}")
-        manifest = msgspec.convert(json.loads(members.pop(FILE)), Manifest)
-    except msgspec.ValidationError as error:
-        raise PackageError(f"{path}: no package: {FILE}: {error}") from error
+        manifest = _manifest(members.pop(FILE))
     except ValueError as error:
         raise PackageError(f"{path}: no package: {error}") from error
     return Package(manifest, members)
+
+
+def _manifest(content: bytes) -> Manifest:
+    try:
+        return msgspec.convert(json.loads(content), Manifest)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{FILE}: {error}") from error
 
 
 @contextmanager

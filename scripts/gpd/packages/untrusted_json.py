@@ -1,4 +1,4 @@
-"""Whether files that came from anywhere are records at all, and of a size that can be worked with. Pure.
+"""Whether files that came from anywhere are records at all, and of a size that can be worked with.
 
 What passes here, the code that computes tables may be given: no depth, number, time or list in it is beyond reason.
 """

@@ -1,4 +1,4 @@
-"""What a node draws, and what follows from it: energy, carbon and money. Pure.
+"""What a node draws, and what follows from it: energy, carbon and money.
 
 Energy = watts x hours, for the whole makespan as if all cores were busy. Carbon = energy x what a kilowatt-hour of
 the grid emits, as in Green Algorithms (Lannelongue et al., Advanced Science 8:2100707, 2021): that method also counts
@@ -36,7 +36,7 @@ def read_tdp() -> dict[str, float]:
 
 
 def power(machine: Machine, watts: float | None, tdp: Mapping[str, float]) -> Power | None:
-    """What a node of this kind draws; None: nobody told."""
+    """What a node of this kind draws; None: not known."""
     if watts is not None:
         return Power(watts, "given")
     if machine.watts is not None:
