@@ -172,7 +172,7 @@ def test_both_modes_draw_the_same_samples_anew(lab):
     tables = lab.run(modes=list(MODES), concurrent_samples=[2, 4], seed=1)
     drawn = {}
     for record in tables.records:
-        if record.spec.name in {run.spec for run in counted(tables)}:
+        if record.spec.name in {run.run for run in counted(tables)}:
             drawn.setdefault((record.spec.n, record.spec.repeat), []).append(record.spec.samples)
     assert all(one == other and BAD not in one for one, other in drawn.values())
     assert sum("alone" in name for name in lab.ran) == 1, "one mode tells it for both"

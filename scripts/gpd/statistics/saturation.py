@@ -15,7 +15,9 @@ of one standard error: Breiman et al., Classification and Regression Trees, 1984
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
+DAILY = attrgetter("daily")
 TOLERANCE = 0.005  # of the larger figure; figures of three digits, as the published ones are, tell no less apart
 
 
@@ -32,6 +34,11 @@ class Observation:
     se: float | None = None
     failed: int | None = 0
     failed_data: int = 0
+
+    @property
+    def daily(self) -> float:
+        """Genomes a day; where none is known there is none to be had."""
+        return self.genomes_per_day or 0.0
 
     @property
     def without_failures(self) -> bool:
@@ -101,33 +108,24 @@ def _ladder(limit: int) -> list[int]:
 
 def _ends(rung: Observation, below: Sequence[Observation]) -> bool:
     """Tell whether to try no more: throughput is not above that of every rung below."""
-    return not _throughput(rung) or any(not _is_better(rung, seen) for seen in below)
-
-
-def _throughput(seen: Observation) -> float:
-    """Genomes a day; where none is known there is none to be had."""
-    return seen.genomes_per_day or 0.0
+    return not rung.daily or any(not _is_better(rung, seen) for seen in below)
 
 
 def _is_better(one: Observation, other: Observation) -> bool:
     """Tell whether `one` gives more by more than the tolerance and the noise; what noise is known counts."""
     known = [seen.se for seen in (one, other) if seen.se is not None]
-    larger = max(_throughput(one), _throughput(other))
-    return _throughput(one) - _throughput(other) > max(TOLERANCE * larger, math.hypot(*known))
+    larger = max(one.daily, other.daily)
+    return one.daily - other.daily > max(TOLERANCE * larger, math.hypot(*known))
 
 
 def _best(curve: Iterable[Observation]) -> Observation | None:
     """Of the observations that the highest is not better than: without failures, then the smallest."""
-    giving = [seen for seen in curve if _throughput(seen)]
+    giving = [seen for seen in curve if seen.daily]
     if not giving:
         return None
     giving = [seen for seen in giving if not seen.failed_data] or giving
-    top = _top(giving)
+    top = max(giving, key=DAILY)
     return min((seen for seen in giving if not _is_better(top, seen)), key=lambda s: (not s.without_failures, s.n))
-
-
-def _top(curve: Iterable[Observation]) -> Observation:
-    return max(curve, key=_throughput)
 
 
 def _narrowed(tried: Mapping[int, Observation]) -> int | None:
@@ -150,7 +148,7 @@ def _gaps(n: int, tried: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _reason(best: Observation, safe: Observation | None, tried: Mapping[int, Observation]) -> str:
-    top = _top([seen for seen in tried.values() if not seen.failed_data] or tried.values())
+    top = max([seen for seen in tried.values() if not seen.failed_data] or tried.values(), key=DAILY)
     parts = [f"most genomes a day at {_in_words(best)}"]
     if top.n != best.n:
         parts.append(f"{_in_words(top)} is within the noise of it")
@@ -159,7 +157,9 @@ def _reason(best: Observation, safe: Observation | None, tried: Mapping[int, Obs
     elif safe.n != best.n:
         parts.append(f"without failures {_in_words(safe)}")
     above = [seen for n, seen in tried.items() if n > max(best.n, top.n)]
-    parts.append(f"no more at {_in_words(_top(above))}" if above else f"more than N = {max(tried)} was not tried")
+    parts.append(
+        f"no more at {_in_words(max(above, key=DAILY))}" if above else f"more than N = {max(tried)} was not tried"
+    )
     if gaps := _gaps(best.n, tried):
         between = ", ".join(f"{low} and {high}" for low, high in gaps)
         parts.append(f"nothing was tried between N = {between}")
@@ -170,5 +170,4 @@ def _in_words(seen: Observation) -> str:
     failed = {0: "", None: " (failed samples not known)"}.get(seen.failed, f" ({seen.failed} failed)")
     if seen.failed_data:
         failed = f" ({seen.failed} failed, {seen.failed_data} for bad data)"
-    daily = _throughput(seen)
-    return f"N = {seen.n}: {daily:,.{2 if daily < 100 else 0}f}{failed}"
+    return f"N = {seen.n}: {seen.daily:,.{2 if seen.daily < 100 else 0}f}{failed}"
