@@ -24,7 +24,7 @@ from gpd.records.run import read_run
 from gpd.records.run_spec import ALONE, FULL
 from gpd.records.study import Pool, Study
 from gpd.scaling import plan, run
-from gpd.scaling.plan import Asked, Node, Step
+from gpd.scaling.plan import Node, Options, Step
 
 BOTH = (ALONE, FULL)
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |^\S|\Z)", re.MULTILINE | re.DOTALL)
@@ -35,13 +35,13 @@ def step(name="haplotype_caller", uses_threads=True, mem_mb=6000, thread_counts=
     return Step("germline", name, ("S1",), (f"results/{name}/S1",), uses_threads, dict.fromkeys(thread_counts, mem_mb))
 
 
-def asked(**changes):
+def options(**changes):
     fixed = {"steps": ("all",), "threads": (), "bindings": ("compact",), "occupancies": BOTH, "repeats": 3, "seed": 1}
-    return Asked(**fixed | changes)
+    return Options(**fixed | changes)
 
 
-def grid(asked, steps, node):
-    return plan.grid(asked, steps, node, "scaling")
+def grid(options, steps, node):
+    return plan.grid(options, steps, node, "scaling")
 
 
 def counted(specs):
@@ -60,7 +60,7 @@ def epyc():
 
 
 def test_no_run_asks_for_more_than_two_sockets_of_64_cores_have(epyc):
-    specs, left_out = grid(asked(threads=(1, 13, 64, 128, 192, 256)), [step()], epyc)
+    specs, left_out = grid(options(threads=(1, 13, 64, 128, 192, 256)), [step()], epyc)
     assert epyc.cores == 128
     assert {(spec.step.threads, spec.step.copies) for spec in specs if spec.step.occupancy == FULL} == {
         *((1, 128), (13, 9), (64, 2), (128, 1))
@@ -70,12 +70,12 @@ def test_no_run_asks_for_more_than_two_sockets_of_64_cores_have(epyc):
     assert left_out == ["haplotype_caller: 192, 256 threads are more than the node's 128 cores"]
 
 
-def test_widths_none_of_which_the_node_has_are_refused_in_one_line():
+def test_thread_counts_none_of_which_the_node_has_are_refused_in_one_line():
     with pytest.raises(StudyError) as error:
-        plan.refuse_too_many(asked(threads=(64, 128)), Node(2, 8000))
+        plan.refuse_too_many(options(threads=(64, 128)), Node(2, 8000))
     assert str(error.value) == "--threads 64, 128: more than the 2 cores that may be used here: name fewer"
     for threads in ((), (2, 64)):
-        plan.refuse_too_many(asked(threads=threads), Node(2, 8000))
+        plan.refuse_too_many(options(threads=threads), Node(2, 8000))
 
 
 def test_scaling_run_with_more_threads_than_there_are_ends_with_2(tmp_path, monkeypatch):
@@ -88,7 +88,7 @@ def test_scaling_run_with_more_threads_than_there_are_ends_with_2(tmp_path, monk
     assert not (tmp_path / "runs").exists()
 
 
-def test_widths_are_powers_of_two_and_all_cores_where_none_are_named(epyc):
+def test_thread_counts_are_powers_of_two_and_all_cores_where_none_are_named(epyc):
     assert plan.thread_counts((), epyc.cores) == (1, 2, 4, 8, 16, 32, 64, 128)
     assert plan.thread_counts((), 24) == (1, 2, 4, 8, 16, 24)
     assert plan.thread_counts((), 1) == (1,)
@@ -104,7 +104,7 @@ def test_widths_are_powers_of_two_and_all_cores_where_none_are_named(epyc):
 )
 def test_a_run_never_overfills_its_node(cores, mem_mb, wanted, job_mb):
     specs, _ = grid(
-        asked(threads=tuple(wanted)), [step(mem_mb=job_mb, thread_counts=range(1, 301))], Node(cores, mem_mb)
+        options(threads=tuple(wanted)), [step(mem_mb=job_mb, thread_counts=range(1, 301))], Node(cores, mem_mb)
     )
     for spec in specs:
         assert spec.step.threads * spec.step.copies <= cores
@@ -114,7 +114,7 @@ def test_a_run_never_overfills_its_node(cores, mem_mb, wanted, job_mb):
 
 
 def test_memory_holds_fewer_copies_than_cores_do_and_that_is_said():
-    specs, left_out = grid(asked(threads=(1, 4)), [step()], Node(16, 20_000))
+    specs, left_out = grid(options(threads=(1, 4)), [step()], Node(16, 20_000))
     assert {(spec.step.threads, spec.step.copies) for spec in specs if spec.step.occupancy == FULL} == {(1, 3), (4, 3)}
     assert left_out == [
         f"haplotype_caller: the node's 20000 MB of memory hold 3 of {most} copies of {threads} threads: each wants "
@@ -124,7 +124,7 @@ def test_memory_holds_fewer_copies_than_cores_do_and_that_is_said():
 
 
 def test_a_step_of_one_thread_is_measured_over_occupancy_alone():
-    specs, left_out = grid(asked(), [step("base_recalibration", uses_threads=False)], Node(8, 64_000))
+    specs, left_out = grid(options(), [step("base_recalibration", uses_threads=False)], Node(8, 64_000))
     assert {(spec.step.threads, spec.step.occupancy, spec.step.copies) for spec in specs} == {
         (1, ALONE, 1),
         (1, FULL, 8),
@@ -134,8 +134,8 @@ def test_a_step_of_one_thread_is_measured_over_occupancy_alone():
     ]
 
 
-def test_in_pieces_any_step_has_all_widths():
-    specs, _ = grid(asked(scatter="auto"), [step("base_recalibration", uses_threads=False)], Node(4, 64_000))
+def test_scattered_any_step_has_all_thread_counts():
+    specs, _ = grid(options(scatter="auto"), [step("base_recalibration", uses_threads=False)], Node(4, 64_000))
     assert {spec.step.threads for spec in specs} == {1, 2, 4}
     assert all("-pieces_auto-" in spec.name for spec in specs)
 
@@ -145,7 +145,7 @@ def test_in_pieces_any_step_has_all_widths():
 
 def test_each_point_is_in_each_repeat_and_a_warm_up_of_each_step_comes_first():
     steps = [step("map_and_sort"), step()]
-    specs, _ = grid(asked(bindings=("compact", "scatter-numa-local")), steps, Node(4, 64_000))
+    specs, _ = grid(options(bindings=("compact", "scatter-numa-local")), steps, Node(4, 64_000))
     assert [(spec.step.name, spec.step.threads, spec.step.occupancy) for spec in specs if spec.warm_up] == [
         *(("map_and_sort", 4, ALONE), ("haplotype_caller", 4, ALONE))
     ]
@@ -159,7 +159,7 @@ def test_each_point_is_in_each_repeat_and_a_warm_up_of_each_step_comes_first():
 
 def test_the_order_of_a_repeat_is_shuffled_and_follows_from_the_seed():
     def order(seed, repeat):
-        specs, _ = grid(asked(seed=seed), [step()], Node(8, 64_000))
+        specs, _ = grid(options(seed=seed), [step()], Node(8, 64_000))
         return [(spec.step.threads, spec.step.occupancy) for spec in specs if spec.repeat == repeat]
 
     assert order(1, 1) == order(1, 1)
@@ -182,7 +182,7 @@ def recorded_runs(**changes):
 
 def test_another_seed_changes_no_run_but_its_place(monkeypatch):
     script = recorded_studies.script("scaling")
-    monkeypatch.setattr(script, "ASKED", tuple(replace(asked, seed=2) for asked in script.ASKED))
+    monkeypatch.setattr(script, "OPTIONS", tuple(replace(one, seed=2) for one in script.OPTIONS))
     runner.refuse_changed(planned(recorded_studies.study("scaling"), script.specs()))
 
 
@@ -211,7 +211,7 @@ def test_a_record_of_an_earlier_version_is_told_in_one_line(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run/scaling.json").write_text("{}")
     with pytest.raises(StudyError, match=r"scaling\.json: written by an earlier version.*name another --folder$"):
-        run.make_plan(None, Pool(), "", asked(), tmp_path)
+        run.make_plan(None, Pool(), "", options(), tmp_path)
 
 
 def test_the_throughput_report_refuses_runs_of_single_steps():
@@ -242,7 +242,7 @@ def test_a_step_that_is_not_there_is_refused(names, said):
 
 
 @pytest.mark.parametrize("text", ["0", "a", "1,,2", "1.5", "-1"])
-def test_what_is_no_width_is_refused(text):
+def test_what_is_no_thread_count_is_refused(text):
     with pytest.raises(StudyError, match=f"--threads {text}: .* is no whole number from 1"):
         plan.numbers_of(text)
 
@@ -250,11 +250,11 @@ def test_what_is_no_width_is_refused(text):
 def test_words_of_the_command_line():
     assert (plan.numbers_of(""), plan.numbers_of("4,1, 2,4")) == ((), (1, 2, 4))
     assert plan.bindings_of("compact, scatter-numa,compact") == ("compact", "scatter-numa")
-    assert [plan.pieces_of(text) for text in ("none", "auto", "3")] == ["none", "auto", "3"]
+    assert [plan.scatter_of(text) for text in ("none", "auto", "3")] == ["none", "auto", "3"]
     with pytest.raises(StudyError, match="--bindings tight: 'tight' is no binding: compact, scatter, none"):
         plan.bindings_of("tight")
     with pytest.raises(StudyError, match="--scatter 0: must be none, auto or a number"):
-        plan.pieces_of("0")
+        plan.scatter_of("0")
 
 
 # ---- steps as the workflow has them ------------------------------------------------------------------

@@ -2,10 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import Any, TypeVar
-
-import numpy as np
-import pandas as pd
+from typing import TypeVar
 
 from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import ALTERNATIVES, PIPELINES
@@ -62,11 +59,6 @@ def all_curves(points: Iterable[ConfigurationRow]) -> list[CurveKey]:
 def counted_in(table: Iterable[Counted]) -> list[Counted]:
     """Return the rows that count: warm-ups, samples alone and draws that were made anew are in no statistics."""
     return [row for row in table if row.counted]
-
-
-def row_dicts(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a scaling study's table, missing values as None."""
-    return table.astype(object).where(table.notna(), None).to_dict("records")
 
 
 def step_numbers(pipeline: str) -> dict[str, str]:

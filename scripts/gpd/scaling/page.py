@@ -1,18 +1,16 @@
 """The report of a scaling study: what its tables say, and the pages. Pure: the same tables, the same bytes."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpd.files import write_text
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import told_binding
 from gpd.records.run_spec import ALONE, FULL, WHOLE
-from gpd.reports.figures import STANDARD_ERRORS, Curve, CurvePoint, Drawing, draw_curves
-from gpd.reports.grids import row_dicts
+from gpd.reports.figures import Curve, Drawing, draw_curves
+from gpd.reports.findings import Notice
 from gpd.reports.host_grid import busy_runs, host_grid, software_grid
-from gpd.reports.page import HTML, Notice, Page, Section, render
-from gpd.reports.study_figures import ReportFigure
+from gpd.reports.page import Page, Section
+from gpd.reports.study_figures import Shown
+from gpd.scaling.profiles import Goal
 from gpd.scaling.results import Results
 from gpd.statistics.amdahl import LEAST_THREAD_COUNTS
 from gpd.tables.rows import Row
@@ -42,41 +40,24 @@ METHOD = (
 )
 
 
-@dataclass(frozen=True)
-class Profile:
-    """A profile that was written: its place, or why there is none."""
-
-    aim: str
-    text: str
-    place: str
-
-
-def find(results: Results, profiles: Sequence[Profile]) -> Page:
-    """Say what the tables of a scaling study say."""
-    points, fits = row_dicts(results.configurations), row_dicts(results.fits)
-    grids = tuple(grid for grid in (host_grid(results.records), software_grid(results.records)) if grid)
+def find(results: Results, profiles: Mapping[Goal, str]) -> Page:
+    """Say what the tables of a scaling study say; `profiles` has the text of each goal's, empty where it has none."""
+    machines, about_machines = host_grid(results.records)
+    grids = tuple(grid for grid in (machines, software_grid(results.records)) if grid)
+    places = {
+        goal.aim: goal.path if text else "none, for no step was measured for it" for goal, text in profiles.items()
+    }
     return Page(
         title=f"Scaling of steps: {_title(results)}",
         notices=tuple(_notices(results)),
         sections=(
-            *_steps(points, fits),
-            Section("Profiles", lines=tuple(f"For {each.aim}: {_told(each)}." for each in profiles)),
+            *_steps(results.configurations, results.fits),
+            Section("Profiles", lines=tuple(f"For {aim}: {place}." for aim, place in places.items())),
             Section("Not finished", lines=results.unfinished or ("Every run that was begun has ended.",)),
             Section("Machine and software", grids=grids),
             Section("Method", lines=METHOD),
         ),
     )
-
-
-def _told(profile: Profile) -> str:
-    return profile.place if profile.text else "none, for no step was measured for it"
-
-
-def write(page: Page, folder: Path) -> Path:
-    """Write report.html; its path."""
-    path = folder / HTML
-    write_text(path, render(page))
-    return path
 
 
 def _title(results: Results) -> str:
@@ -89,7 +70,7 @@ def _title(results: Results) -> str:
 
 
 def _notices(results: Results) -> Iterator[Notice]:
-    runs = row_dicts(results.runs)
+    runs = results.runs
     if results.unfinished:
         count = counted(len(results.unfinished), "run")
         yield Notice("warning", f"In no figure, for not ended: {count}; see Not finished.")
@@ -98,7 +79,12 @@ def _notices(results: Results) -> Iterator[Notice]:
     if busy := busy_runs(results.records):
         yield Notice("warning", f"The node was busy before the start of {some(busy, MOST_NAMED)}.")
     if met := [run for run in runs if run["contended_jobs"]]:
-        yield Notice("warning", _contended(met))
+        taken = sum((run["foreign_cpu_s"] or 0) + (run["steal_s"] or 0) for run in met)
+        yield Notice(
+            "warning",
+            f"CPU contention by other processes in {some([run['run'] for run in met], MOST_NAMED)}: they took "
+            f"{number(taken)} CPU seconds on the CPUs of jobs, so that times there are too long.",
+        )
     if len({run["sku"] for run in runs}) > 1:
         yield Notice(
             "warning", "Runs ran on different processors, which are not pooled: each has configurations of its own."
@@ -110,14 +96,6 @@ def _notices(results: Results) -> Iterator[Notice]:
             f"The machine is virtual ({listed(sorted(guests))}): how its CPUs lie on cores, caches and memory of the "
             "real one is not known here, so that thread counts and bindings may come out otherwise there.",
         )
-
-
-def _contended(met: Sequence[Row]) -> str:
-    taken = sum((run["foreign_cpu_s"] or 0) + (run["steal_s"] or 0) for run in met)
-    return (
-        f"CPUs of jobs in {some([run['run'] for run in met], MOST_NAMED)} were kept busy by what is no job of ours, "
-        f"for {number(taken)} CPU seconds: times there are too long."
-    )
 
 
 # ---- steps -------------------------------------------------------------------------------------------
@@ -132,7 +110,9 @@ def _steps(points: Sequence[Row], fits: Sequence[Row]) -> Iterator[Section]:
                 yield Section(
                     step,
                     figures=tuple(_figures(step, curves)),
-                    grids=tuple(_grid(label, of_curve) for label, of_curve in curves),
+                    grids=tuple(
+                        Grid(_sentence(label), HEADS, (Group(tuple(map(_line, own))),)) for label, own in curves
+                    ),
                     lines=tuple(_fit(fit) for fit in fits if (fit["pipeline"], fit["step"]) == (pipeline, step)),
                 )
 
@@ -147,13 +127,9 @@ def _curves(points: Iterable[Row]) -> list[tuple[str, list[Row]]]:
 
 
 def _label(point: Row) -> str:
-    pieces = [] if point["scatter"] == WHOLE else [f"in pieces ({point['scatter']})"]
+    scatter = [] if point["scatter"] == WHOLE else [f"scattered ({point['scatter']})"]
     where = {ALONE: "alone", FULL: "node full"}[point["occupancy"]]
-    return ", ".join((where, told_binding(point["binding"]), *pieces))
-
-
-def _grid(label: str, points: Sequence[Row]) -> Grid:
-    return Grid(_sentence(label), HEADS, (Group(tuple(_line(point) for point in points)),))
+    return ", ".join((where, told_binding(point["binding"]), *scatter))
 
 
 def _sentence(text: str) -> str:
@@ -169,7 +145,10 @@ def _line(point: Row) -> Line:
         (
             Entry(f"{point['copies']:,}"),
             Entry(f"{point['repeats']:,}"),
-            *(_statistic(point, name) for name in ("step_s", "makespan_s", "steps_per_hour", "cpu_s")),
+            *(
+                Entry(*with_error(point[f"{name}_mean"], point[f"{name}_se"]))
+                for name in ("step_s", "makespan_s", "steps_per_hour", "cpu_s")
+            ),
             Entry(efficiency, interval),
             Entry(number(point["peak_rss_mib"])),
             Entry(number(point["peak_memory_mib"])),
@@ -177,11 +156,7 @@ def _line(point: Row) -> Line:
     )
 
 
-def _statistic(point: Row, column: str) -> Entry:
-    return Entry(*with_error(point[f"{column}_mean"], point[f"{column}_se"]))
-
-
-def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[ReportFigure]:
+def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[Shown]:
     if all(len(own) < 2 for _, own in curves):
         yield ReportFigure("No curve over threads: one number of threads was measured.")
         return
@@ -191,7 +166,7 @@ def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[Rep
     if any(len(own) > 1 for _, own in full):
         title = f"Steps an hour of {step} against threads, node full"
         hourly = _drawing(f"{step}-hourly", title, "steps_per_hour", full, "steps an hour")
-        yield ReportFigure(f"{STANDARD_ERRORS} The highest point: most samples a day of this step.", hourly)
+        yield ReportFigure(f"{STANDARD_ERRORS} The highest configuration: most samples a day of this step.", hourly)
 
 
 def _drawing(name: str, title: str, column: str, curves: Sequence[tuple[str, list[Row]]], unit: str) -> Drawing:

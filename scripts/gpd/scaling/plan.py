@@ -17,8 +17,8 @@ PROFILE = "profiles/default"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked for. `threads` is empty where thread counts are 1, 2, 4, ... up to the node's cores."""
+class Options:
+    """What is to be measured. `threads` is empty where thread counts are 1, 2, 4, ... up to the node's cores."""
 
     steps: tuple[str, ...]
     threads: tuple[int, ...]
@@ -70,23 +70,22 @@ def bindings_of(text: str) -> tuple[str, ...]:
         raise StudyError(f"--bindings {text}: {error}") from error
 
 
-def pieces_of(text: str) -> str:
-    """In how many pieces a step is cut. Raises StudyError."""
+def scatter_of(text: str) -> str:
+    """How a step is scattered. Raises StudyError."""
     if text not in (WHOLE, "auto") and not (text.isdecimal() and int(text)):
         raise StudyError(f"--scatter {text}: must be {WHOLE}, auto or a number from 1")
     return text
 
 
-def thread_counts(asked: Sequence[int], cores: int) -> tuple[int, ...]:
-    """The thread counts to try: those asked for, else 1, 2, 4, ... and all cores."""
-    doubled = {2**power for power in range(cores.bit_length()) if 2**power <= cores}
-    return tuple(sorted(set(asked) or doubled | {cores}))
+def thread_counts(wanted: Sequence[int], cores: int) -> tuple[int, ...]:
+    """The thread counts to try: those named, else 1, 2, 4, ... and all cores."""
+    return tuple(sorted(set(wanted) or {*(2**power for power in range(cores.bit_length())), cores}))
 
 
-def refuse_too_many(asked: Asked, node: Node) -> None:
+def refuse_too_many(options: Options, node: Node) -> None:
     """Raise StudyError where the node has none of these thread counts; grid() leaves single ones out."""
-    if asked.threads and min(asked.threads) > node.cores:
-        wanted = _listed(asked.threads)
+    if options.threads and min(options.threads) > node.cores:
+        wanted = _listed(options.threads)
         raise StudyError(f"--threads {wanted}: more than the {node.cores} cores that may be used here: name fewer")
 
 
@@ -132,72 +131,62 @@ def copies(step: Step, threads: int, node: Node, occupancy: Occupancy) -> int:
     return max(1, min(node.cores // threads, by_memory))
 
 
-def grid(asked: Asked, steps: Iterable[Step], node: Node, study: str) -> tuple[list[RunSpec], list[str]]:
-    """The runs, in the order in which they are run, and a line for each part of what was asked for that is none.
+def grid(options: Options, steps: Iterable[Step], node: Node, study: str) -> tuple[list[RunSpec], list[str]]:
+    """The runs, in the order in which they are run, and a line for each part of what was wanted that is none.
 
     A warm-up of each step comes first, with most threads, which takes the least time. Within a repeat the order of all
     runs is shuffled, so that what changes meanwhile (heat, other users) does not fall on one number of threads.
     """
-    warm_ups: list[RunSpec] = []
+    specs: list[RunSpec] = []
     points: list[tuple[Step, StepCopies, str]] = []
     left_out: list[str] = []
     for step in steps:
-        own = [(step, *point) for point in _points(asked, step, node)]
-        left_out += [f"{step.name}: {what}" for what in _left_out(asked, step, node)]
+        counts = _own_thread_counts(options, step, node)
+        left_out += [f"{step.name}: {what}" for what in _left_out(options, step, node, counts)]
+        own = [
+            (step, _step_copies(options, step, threads, occupancy, node), binding)
+            for threads, binding, occupancy in product(counts, options.bindings, options.occupancies)
+        ]
         points += own
         if own:
             with_most_threads = max(own, key=lambda point: (point[1].threads, point[1].occupancy == ALONE))
-            warm_ups.append(_run(study, *with_most_threads, node, 0))
-    repeated = []
-    for repeat in range(1, asked.repeats + 1):
-        shuffled = random.Random(f"{asked.seed}/{repeat}").sample(points, len(points))
-        repeated += [_run(study, *point, node, repeat) for point in shuffled]
-    return [*warm_ups, *repeated], left_out
+            specs.append(_run(study, *with_most_threads, node, 0))
+    for repeat in range(1, options.repeats + 1):
+        shuffled = random.Random(f"{options.seed}/{repeat}").sample(points, len(points))
+        specs += [_run(study, *point, node, repeat) for point in shuffled]
+    return specs, left_out
 
 
-def _points(asked: Asked, step: Step, node: Node) -> Iterator[tuple[StepCopies, str]]:
-    """What the repeats of a step's runs share: its copies, and how they are bound."""
-    for threads, binding, occupancy in product(
-        _own_thread_counts(asked, step, node), asked.bindings, asked.occupancies
-    ):
-        held = copies(step, threads, node, occupancy)
-        yield (
-            StepCopies(
-                name=step.name,
-                threads=threads,
-                occupancy=occupancy,
-                scatter=asked.scatter,
-                copies=held,
-                rules=step.rules,
-                targets=step.targets,
-            ),
-            binding,
-        )
+def _step_copies(options: Options, step: Step, threads: int, occupancy: Occupancy, node: Node) -> StepCopies:
+    return StepCopies(
+        name=step.name,
+        threads=threads,
+        occupancy=occupancy,
+        scatter=options.scatter,
+        copies=copies(step, threads, node, occupancy),
+        rules=step.rules,
+        targets=step.targets,
+    )
 
 
-def _own_thread_counts(asked: Asked, step: Step, node: Node) -> list[int]:
+def _own_thread_counts(options: Options, step: Step, node: Node) -> list[int]:
     """The thread counts that a step is measured with: 1 where it uses no more, none that the node lacks."""
-    several = step.uses_threads or asked.scatter != WHOLE
-    return [
-        threads for threads in (thread_counts(asked.threads, node.cores) if several else (1,)) if threads <= node.cores
-    ]
+    if not step.uses_threads and options.scatter == WHOLE:
+        return [1]
+    return [threads for threads in thread_counts(options.threads, node.cores) if threads <= node.cores]
 
 
-def _left_out(asked: Asked, step: Step, node: Node) -> Iterator[str]:
-    wanted, own = thread_counts(asked.threads, node.cores), _own_thread_counts(asked, step, node)
-    if too_many := [
-        threads for threads in wanted if threads > node.cores and (step.uses_threads or asked.scatter != WHOLE)
-    ]:
-        yield f"{_listed(too_many)} threads are more than the node's {node.cores} cores"
-    elif set(wanted) - set(own):
+def _left_out(options: Options, step: Step, node: Node, own: Sequence[int]) -> Iterator[str]:
+    several, missing = step.uses_threads or options.scatter != WHOLE, set(options.threads) - set(own)
+    if several and missing:
+        yield f"{_listed(sorted(missing))} threads are more than the node's {node.cores} cores"
+    elif not several and set(thread_counts(options.threads, node.cores)) != {1}:
         yield "its tools use one thread alone: one number of threads, alone and with the node full"
-    for threads in own:
-        held = copies(step, threads, node, FULL)
-        if FULL in asked.occupancies and held < node.cores // threads:
-            asks = (
-                f"{held} of {node.cores // threads} copies of {threads} threads: each wants {step.mem_mb[threads]} MB"
-            )
-            yield f"the node's {node.mem_mb} MB of memory hold {asks}"
+    for threads in own if FULL in options.occupancies else ():
+        held, most = copies(step, threads, node, FULL), node.cores // threads
+        if held < most:
+            wants = f"{held} of {most} copies of {threads} threads: each wants {step.mem_mb[threads]} MB"
+            yield f"the node's {node.mem_mb} MB of memory hold {wants}"
 
 
 def _listed(numbers: Iterable[int]) -> str:
@@ -207,10 +196,10 @@ def _listed(numbers: Iterable[int]) -> str:
 def _run(study: str, step: Step, run: StepCopies, binding: str, node: Node, repeat: int) -> RunSpec:
     """A run of a configuration; repeat 0 is the warm-up."""
     when = f"r{repeat}" if repeat else "warmup"
-    pieces = "" if run.scatter == WHOLE else f"-pieces_{run.scatter}"
+    scatter = "" if run.scatter == WHOLE else f"-pieces_{run.scatter}"
     return RunSpec(
         study=study,
-        name=f"{run.name}-t{run.threads}-{binding}{pieces}-{run.occupancy}-{when}",
+        name=f"{run.name}-t{run.threads}-{binding}{scatter}-{run.occupancy}-{when}",
         pipeline=step.pipeline,
         n=len(step.samples),
         mode=SHARED,

@@ -4,7 +4,7 @@ A number of threads is as good as the best where the difference is within its st
 taken, for threads that bring nothing cost memory and caches (the one-standard-error rule, as for a saturation point).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import hypot
 
@@ -12,19 +12,15 @@ import yaml
 
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import ALONE, FULL
-from gpd.reports.grids import row_dicts
-from gpd.scaling.results import Results
 from gpd.tables.rows import Row
 from gpd.text.formats import counted, with_error
-
-PROFILE = "config.yaml"
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What thread counts are chosen for: the name of the profile, and the figure that counts."""
+    """What thread counts are chosen for: the file of the profile in a study's folder, and the figure that counts."""
 
-    profile: str
+    path: str
     occupancy: str
     column: str
     more: bool
@@ -37,13 +33,15 @@ class Goal:
         return difference if self.more else -difference
 
 
-THROUGHPUT = Goal("profile-throughput", FULL, "steps_per_hour", True, "most samples a day, the node full", "an hour")
-SINGLE = Goal("profile-single-sample", ALONE, "step_s", False, "the shortest time of a single sample", "s")
+THROUGHPUT = Goal(
+    "profile-throughput/config.yaml", FULL, "steps_per_hour", True, "most samples a day, the node full", "an hour"
+)
+SINGLE = Goal("profile-single-sample/config.yaml", ALONE, "step_s", False, "the shortest time of a single sample", "s")
 GOALS = (THROUGHPUT, SINGLE)
 
 
 def best(points: Iterable[Row], goal: Goal) -> Row | None:
-    """The narrowest of one step's configurations that are as good as the best; None where none was measured."""
+    """The one of a step's configurations with fewest threads that is as good as the best; None: none was measured."""
     known = [point for point in points if point[f"{goal.column}_mean"] is not None]
     if not known:
         return None
@@ -56,52 +54,38 @@ def _error(one: Row, other: Row, goal: Goal) -> float:
     return 0.0 if one is other else hypot(*(point[f"{goal.column}_se"] or 0.0 for point in (one, other)))
 
 
-def chosen(points: Sequence[Row], goal: Goal, binding: str, scatter: str) -> list[tuple[Row, list[Row]]]:
-    """For each step measured for a goal, with this binding and so many shards: its best configuration, and all."""
-    found = []
+def profile(points: Sequence[Row], goal: Goal, binding: str, scatter: str) -> str:
+    """The profile of a goal, as YAML: of configurations with this binding and scatter; empty where no step has any."""
     wanted = {"occupancy": goal.occupancy, "binding": binding, "scatter": scatter}
     own = [point for point in points if all(point[key] == value for key, value in wanted.items())]
-    for pipeline in dict.fromkeys(point["pipeline"] for point in own):
-        for step in PIPELINES[pipeline].steps:
-            of_step = [point for point in own if (point["pipeline"], point["step"]) == (pipeline, step)]
-            if (one := best(of_step, goal)) is not None:
-                found.append((one, of_step))
-    return found
-
-
-def rows(found: Results) -> list[Row]:
-    """The configurations of a study, as they are chosen from."""
-    return row_dicts(found.configurations)
-
-
-def profile(points: Sequence[Row], goal: Goal, binding: str, scatter: str) -> str:
-    """The profile of a goal, as YAML; empty where no step was measured for it."""
-    steps = chosen(points, goal, binding, scatter)
-    if not steps:
+    parts = list(_parts(own, goal))
+    if not parts:
         return ""
+    machine = " ".join((own[0]["sku"] or "a processor of no known name").split())
+    how = "run whole" if scatter == "none" else f"scattered (scatter: {scatter})"
     lines = [
         f"# Thread counts for {goal.aim}, as gpd scaling measured them:",
-        f"# {_comment(steps[0][0], scatter)}.",
+        f"# {machine}, {own[0]['pipeline']}, binding {binding}, steps {how}.",
         "# Steps that are not here were not measured, and keep the threads of their rules.",
         "set-threads:",
+        *(line for part in parts for line in part),
     ]
-    for one, every in steps:
-        lines.append(f"  # {_measured(one, every, goal)}")
-        thread_counts = {rule: int(one["threads"]) for rule in PIPELINES[one["pipeline"]].rules_of(one["step"])}
-        lines += [f"  {line}" for line in yaml.safe_dump(thread_counts, sort_keys=False).splitlines()]
     return "\n".join(lines) + "\n"
 
 
-def _comment(point: Row, scatter: str) -> str:
-    pieces = "whole" if scatter == "none" else f"in pieces (scatter: {scatter})"
-    machine = " ".join(point["sku"].split()) if point["sku"] else "a processor of no known name"
-    return f"{machine}, {point['pipeline']}, binding {point['binding']}, steps run {pieces}"
-
-
-def _measured(one: Row, every: Sequence[Row], goal: Goal) -> str:
-    """What was measured of a step at the number of threads that is taken, and which thread counts there were."""
-    mean, error = with_error(one[f"{goal.column}_mean"], one[f"{goal.column}_se"])
-    figure = " ".join(filter(None, (mean, error, goal.unit)))
-    copies = f", {one['copies']} at once" if goal.occupancy == FULL else ""
-    tried = ", ".join(str(point["threads"]) for point in sorted(every, key=lambda point: point["threads"]))
-    return f"{one['step']}: {figure}{copies}, {counted(one['repeats'], 'repeat')}; tried: {tried}"
+def _parts(points: Sequence[Row], goal: Goal) -> Iterator[list[str]]:
+    """The lines of each step that was measured: what its best configuration came to, and the threads of its rules."""
+    for pipeline in dict.fromkeys(point["pipeline"] for point in points):
+        for step in PIPELINES[pipeline].steps:
+            own = [point for point in points if (point["pipeline"], point["step"]) == (pipeline, step)]
+            if (one := best(own, goal)) is None:
+                continue
+            mean, error = with_error(one[f"{goal.column}_mean"], one[f"{goal.column}_se"])
+            figure = " ".join(filter(None, (mean, error, goal.unit)))
+            copies = f", {one['copies']} at once" if goal.occupancy == FULL else ""
+            tried = ", ".join(str(threads) for threads in sorted(point["threads"] for point in own))
+            rules = yaml.safe_dump(dict.fromkeys(PIPELINES[pipeline].rules_of(step), one["threads"]), sort_keys=False)
+            yield [
+                f"  # {step}: {figure}{copies}, {counted(one['repeats'], 'repeat')}; tried: {tried}",
+                *(f"  {line}" for line in rules.splitlines()),
+            ]

@@ -6,15 +6,13 @@ from itertools import groupby
 from math import fsum
 from pathlib import Path
 
-import pandas as pd
-
 from gpd.files import own_folder
 from gpd.outcomes import Run
 from gpd.records.ledger import Attempt
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import WHOLE, StepCopies
 from gpd.statistics import amdahl
-from gpd.statistics.estimates import Estimate, covered_s, estimate, ratio
+from gpd.statistics.estimates import Estimate, estimate, ratio
 from gpd.tables import collect, columns
 from gpd.tables.rows import Row, rows_of_run
 
@@ -26,11 +24,11 @@ AS_OF_A_RUN = {column.name for column in columns.SCALING_RUNS} & {column.name fo
 
 @dataclass(frozen=True)
 class Results:
-    """A scaling study in tables (columns.SCALING spells them), its records, and the runs that did not end."""
+    """A scaling study: the rows of its tables (columns.SCALING spells them), its records, and runs that did not end."""
 
-    runs: pd.DataFrame
-    configurations: pd.DataFrame
-    fits: pd.DataFrame
+    runs: list[Row]
+    configurations: list[Row]
+    fits: list[Row]
     records: tuple[RunRecord, ...]
     unfinished: tuple[str, ...]
 
@@ -42,17 +40,16 @@ def read(folder: Path) -> Results:
         (_run(one, one.spec.step) for one in ran if one.spec.step),
         key=lambda row: (*_place(row), row["warm_up"], row["repeat"]),
     )
-    points = _with_efficiency([_point(own) for own in _by_point(runs)])
-    made = {"runs": runs, "configurations": points, "fits": list(_fits(runs))}
-    frames = {name: collect.frame_of(rows, columns.SCALING[name]) for name, rows in made.items()}
-    return Results(**frames, records=tuple(one.record for one in ran), unfinished=unfinished)
+    counted = [row for row in runs if not row["warm_up"]]  # different processors are not pooled
+    points = _with_efficiency([_configuration(list(own)) for _, own in groupby(counted, key=_place)])
+    return Results(runs, points, list(_fits(counted)), tuple(one.record for one in ran), unfinished)
 
 
 def write(results: Results, folder: Path) -> None:
     """Write every table as TSV and Parquet."""
     own_folder(folder)
     for table, spelled in columns.SCALING.items():
-        collect.write_frame(getattr(results, table), spelled, folder / table)
+        collect.write_frame(collect.frame_of(getattr(results, table), spelled), spelled, folder / table)
 
 
 # ---- runs --------------------------------------------------------------------------------------------
@@ -75,12 +72,18 @@ def _run(run: Run, step: StepCopies) -> Row:
     }
 
 
-def step_s(attempts: Sequence[Attempt], in_pieces: bool) -> float | None:
-    """Seconds of a step: the sum over its jobs, one after the other; of pieces the time that any of them ran."""
-    if in_pieces:
-        spans = [(a.start.timestamp(), a.end.timestamp()) for a in attempts if a.start and a.end]
-        return covered_s(spans) if len(spans) == len(attempts) and spans else None
-    return _sum([attempt.wall_s for attempt in attempts])
+def step_s(attempts: Sequence[Attempt], scattered: bool) -> float | None:
+    """Seconds of a step: the sum over its jobs, one after the other; of shards the time that any of them ran."""
+    if not scattered:
+        return _sum([attempt.wall_s for attempt in attempts])
+    spans = [(a.start.timestamp(), a.end.timestamp()) for a in attempts if a.start and a.end]
+    if len(spans) < max(1, len(attempts)):
+        return None
+    total, until = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
@@ -101,12 +104,8 @@ def _place(row: Row) -> tuple:
     return (*(row[name] for name in POINT), row["sku"] or "")
 
 
-def _by_point(runs: Iterable[Row]) -> Iterator[list[Row]]:
-    """The runs of each configuration, without warm-ups; different processors are not pooled."""
-    return (list(own) for _, own in groupby((row for row in runs if not row["warm_up"]), key=_place))
-
-
-def _point(runs: Sequence[Row]) -> Row:
+def _configuration(runs: Sequence[Row]) -> Row:
+    """The repeats of a configuration, without warm-ups."""
     found: Row = {name: runs[0][name] for name in (*POINT, "copies", "sku")} | {"repeats": len(runs)}
     for column in columns.REPEATED_OF_SCALING:
         over = estimate(row[column.name] for row in runs)
@@ -131,13 +130,11 @@ def _efficiency(one: Row | None, point: Row) -> Row:
         return dict.fromkeys(("efficiency", "efficiency_low", "efficiency_high"))
     if one is point:
         return {"efficiency": 1.0, "efficiency_low": None, "efficiency_high": None}
-    of_times, threads = ratio(_step_s(one), _step_s(point)), point["threads"]
+    names = [f"step_s_{statistic}" for statistic in ("mean", "sd", "se")]
+    first, own = (Estimate(row["repeats"], *(row[name] for name in names)) for row in (one, point))
+    of_times = ratio(first, own)
     shares = {"": of_times.value, "_low": of_times.low, "_high": of_times.high}
-    return {f"efficiency{end}": None if value is None else value / threads for end, value in shares.items()}
-
-
-def _step_s(point: Row) -> Estimate:
-    return Estimate(point["repeats"], *(point[f"step_s_{statistic}"] for statistic in ("mean", "sd", "se")))
+    return {f"efficiency{end}": None if value is None else value / point["threads"] for end, value in shares.items()}
 
 
 # ---- fits --------------------------------------------------------------------------------------------
@@ -145,9 +142,8 @@ def _step_s(point: Row) -> Estimate:
 
 def _fits(runs: Iterable[Row]) -> Iterator[Row]:
     """Amdahl's law for each curve of one step alone or with the node full, of one processor."""
-    counted = [row for row in runs if not row["warm_up"] and row["step_s"] is not None]
-    for _, own in groupby(counted, key=lambda row: tuple(row[name] for name in CURVE_COLUMNS)):
-        rows = list(own)
+    for _, own in groupby(runs, key=lambda row: tuple(row[name] for name in CURVE_COLUMNS)):
+        rows = [row for row in own if row["step_s"] is not None]
         if len({row["sku"] for row in rows}) > 1 or len({row["threads"] for row in rows}) < 2:
             continue
         found = amdahl.fit((row["threads"], row["step_s"]) for row in rows)

@@ -22,21 +22,21 @@ from gpd.machines import launcher
 from gpd.pipelines import PIPELINES
 from gpd.records.study import Pool, Study
 from gpd.scaling import plan
-from gpd.scaling.plan import Asked, Node, Step
+from gpd.scaling.plan import Node, Options, Step
 
 EARLIER = "scaling.json"  # the record of a run by earlier versions
 
 
 @dataclass(frozen=True)
-class Scaling:
-    """A scaling study: its plan, what was asked for, and in lines what of that is not planned, and why."""
+class ScalingStudy:
+    """A scaling study: its plan, its options, and in lines what of these is not planned, and why."""
 
     plan: Plan
-    asked: Asked
+    options: Options
     left_out: tuple[str, ...]
 
 
-def make_plan(source: Source, pool: Pool, sample: str, asked: Asked, folder: Path) -> Scaling:
+def make_plan(source: Source, pool: Pool, sample: str, options: Options, folder: Path) -> ScalingStudy:
     """Plan a study of one of the source's samples.
 
     Raises StudyError, and CellError with what the workflow says of a configuration that it refuses.
@@ -47,35 +47,35 @@ def make_plan(source: Source, pool: Pool, sample: str, asked: Asked, folder: Pat
     if sample and sample not in members:
         raise StudyError(f"--sample {sample}: no such sample; there are {', '.join(members)}")
     node = Node(launcher.usable_cores(source.config["binding"]["smt"]), int(launcher.limits().memory_mib))
-    plan.refuse_too_many(asked, node)
+    plan.refuse_too_many(options, node)
     pipeline = source.config["pipeline"]
     of_cohort = PIPELINES[pipeline].of_cohort
-    own = _planned(source, (sample or members[0],), asked, node)
-    together = _planned(source, tuple(members), asked, node) if of_cohort else []
+    own = _planned(source, (sample or members[0],), options, node)
+    together = _planned(source, tuple(members), options, node) if of_cohort else []
     there = [step for step in own if step.name not in of_cohort] + [step for step in together if step.name in of_cohort]
-    names = plan.chosen_steps(pipeline, asked.steps, [step.name for step in there])
+    names = plan.chosen_steps(pipeline, options.steps, [step.name for step in there])
     steps = [step for name in names for step in there if step.name == name]
     folder = folder if folder.name.strip(".") else folder.resolve()
-    planned, left_out = plan.grid(asked, steps, node, folder.name)
+    planned, left_out = plan.grid(options, steps, node, folder.name)
     settings = Study(
         name=folder.name,
         directory=str(folder.parent),
         pipelines={pipeline: pool},
         concurrent_samples=(1,),
-        bindings=asked.bindings,
-        repeats=asked.repeats,
-        seed=asked.seed,
+        bindings=options.bindings,
+        repeats=options.repeats,
+        seed=options.seed,
         cores=node.cores,
     )
     made = Plan(settings, {pipeline: source}, node.cores, steps=tuple(planned), mem_mb=node.mem_mb)
     runner.refuse_changed(made)
-    return Scaling(made, asked, tuple(left_out))
+    return ScalingStudy(made, options, tuple(left_out))
 
 
-def _planned(source: Source, samples: tuple[str, ...], asked: Asked, node: Node) -> list[Step]:
+def _planned(source: Source, samples: tuple[str, ...], options: Options, node: Node) -> list[Step]:
     """The steps of these samples, by a dry run with each number of threads, which memory may follow."""
-    tried = {1, *(threads for threads in plan.thread_counts(asked.threads, node.cores) if threads <= node.cores)}
-    planned = {threads: _dry_run(source, samples, threads, asked.scatter, node) for threads in sorted(tried)}
+    tried = {1, *(threads for threads in plan.thread_counts(options.threads, node.cores) if threads <= node.cores)}
+    planned = {threads: _dry_run(source, samples, threads, options.scatter, node) for threads in sorted(tried)}
     return plan.steps_of(planned, samples, source.config)
 
 

@@ -20,8 +20,8 @@ from gpd.records.host import Cache, Host, NumaNode
 from gpd.records.old_names import SPEC
 from gpd.records.run import ProcessRecord, RunRecord, Settings
 from gpd.records.run_spec import ALONE, FULL, RunSpec
-from gpd.scaling import page, plan, profiles, results
-from gpd.scaling.plan import Asked, Node
+from gpd.scaling import plan, profiles, results
+from gpd.scaling.plan import Node, Options
 
 HERE = Path(__file__).parent
 TEMPLATE = json.loads((HERE.parent / "germline_demo" / "ledger.jsonl").read_text().splitlines()[-1])
@@ -54,23 +54,23 @@ LAWS = (
     Law("base_recalibration", "base_recalibration", 40.0, 1.0, 0.02, 700.0, 16_000),
     Law("haplotype_caller", "haplotype_caller", 600.0, 0.7, 0.015, 1500.0, 16_000),
 )
-ASKED = (
-    Asked(("map_and_sort",), (4, 8, 16), ("compact", "scatter-numa-interleave"), (ALONE, FULL), 2, SEED),
-    Asked(("map_and_sort",), (1, 2), ("compact",), (ALONE,), 2, SEED),
-    Asked(("base_recalibration", "haplotype_caller"), (1, 2, 4), ("compact",), (ALONE, FULL), 2, SEED),
+OPTIONS = (
+    Options(("map_and_sort",), (4, 8, 16), ("compact", "scatter-numa-interleave"), (ALONE, FULL), 2, SEED),
+    Options(("map_and_sort",), (1, 2), ("compact",), (ALONE,), 2, SEED),
+    Options(("base_recalibration", "haplotype_caller"), (1, 2, 4), ("compact",), (ALONE, FULL), 2, SEED),
 )
 
 
 def specs() -> list[RunSpec]:
     """The runs, as they would be planned."""
     found = []
-    for asked in ASKED:
+    for options in OPTIONS:
         planned = {
             threads: [PlannedJob(law.rule, (f"results/{law.rule}/{SAMPLE}",), threads, law.mem_mb) for law in LAWS]
-            for threads in (1, *asked.threads)
+            for threads in (1, *options.threads)
         }
-        steps = [step for step in plan.steps_of(planned, (SAMPLE,), CONFIG) if step.name in asked.steps]
-        found += plan.grid(asked, steps, NODE, "scaling")[0]
+        steps = [step for step in plan.steps_of(planned, (SAMPLE,), CONFIG) if step.name in options.steps]
+        found += plan.grid(options, steps, NODE, "scaling")[0]
     return found
 
 
@@ -181,24 +181,15 @@ def write(folder: Path) -> None:
         start += timedelta(seconds=wall_s + 60)
 
 
-def chosen(found: results.Results) -> list[page.Profile]:
-    """The profiles that go with these results."""
-    points = profiles.rows(found)
-    return [
-        page.Profile(goal.aim, profiles.profile(points, goal, "compact", "none"), f"{goal.profile}/{profiles.PROFILE}")
-        for goal in profiles.GOALS
-    ]
-
-
 def write_results(study: Path, folder: Path) -> None:
     """Collect the study, and write its tables and profiles; what is recorded is the text."""
     found = results.read(study)
     results.write(found, folder / "tables")
     for path in (folder / "tables").glob("*.parquet"):
         path.unlink()
-    for profile in chosen(found):
-        (folder / profile.place).parent.mkdir(exist_ok=True)
-        (folder / profile.place).write_text(profile.text)
+    for goal in profiles.GOALS:
+        (folder / goal.path).parent.mkdir(exist_ok=True)
+        (folder / goal.path).write_text(profiles.profile(found.configurations, goal, "compact", "none"))
 
 
 if __name__ == "__main__":
