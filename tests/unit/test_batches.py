@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.cluster import slurm
 from gpd.lab import batches, runner, single_run
-from gpd.lab.batches import BatchError, NodeType
-from gpd.processes import ProcessError
+from gpd.lab.batches import BatchError
 
 # each takes what it says from the folder $STATE: sbatch counts jobs from 17, squeue says a job's next line each time
 SBATCH = """#!/bin/bash
@@ -100,7 +99,7 @@ def settings(tmp_path) -> Path:
 
 
 def one_batch(settings: Path, partition: str = "main") -> batches.Batch:
-    (batch,) = batches.batches(*runner.read(settings), [NodeType(partition, "")])
+    (batch,) = batches.batches(*runner.read(settings), partition, "")
     return batch
 
 
@@ -111,19 +110,23 @@ def gpd(*words):
 # ---- what is asked of Slurm --------------------------------------------------------------------------
 
 
-def test_a_node_type_is_a_partition_a_feature_or_both():
-    assert [kind.name for kind in batches.node_types("rome,milan", "")] == ["rome", "milan"]
-    assert [kind.name for kind in batches.node_types("", "avx512")] == ["avx512"]
-    assert [kind.options for kind in batches.node_types("cpu", "rome,milan")] == [
+def of_types(settings: Path, partitions: str, features: str) -> list[batches.Batch]:
+    return batches.batches(*runner.read(settings), partitions, features)
+
+
+def test_a_node_type_is_a_partition_a_feature_or_both(settings):
+    assert [batch.name for batch in of_types(settings, "rome,milan", "")] == ["rome", "milan"]
+    assert [batch.name for batch in of_types(settings, "", "avx512")] == ["avx512"]
+    assert [batch.options for batch in of_types(settings, "cpu", "rome,milan")] == [
         ["--partition=cpu", "--constraint=rome"],
         ["--partition=cpu", "--constraint=milan"],
     ]
 
 
 @pytest.mark.parametrize("given", ["a;b", "../x", "a b", "-p", ".", "a,", "a&b"])
-def test_what_is_no_name_of_a_partition_is_refused(given):
+def test_what_is_no_name_of_a_partition_is_refused(settings, given):
     with pytest.raises(BatchError, match=r"^--slurm .*letters, digits"):
-        batches.node_types(given, "")
+        of_types(settings, given, "")
 
 
 def test_what_gives_its_jobs_to_slurm_is_none_itself(settings):
@@ -132,9 +135,9 @@ def test_what_gives_its_jobs_to_slurm_is_none_itself(settings):
         one_batch(settings)
 
 
-def test_no_two_types_have_one_folder():
+def test_no_two_types_have_one_folder(settings):
     with pytest.raises(BatchError, match="two of these are one"):
-        batches.node_types("main,main", "")
+        of_types(settings, "main,main", "")
 
 
 def test_the_job_has_a_node_for_itself_and_runs_the_study_with_a_name_and_a_folder_of_its_own(cluster, settings):
@@ -220,11 +223,12 @@ def test_each_change_is_told_once_in_slurms_words(cluster, settings):
     cluster.holds(**{batch.job_name: "17"})
     waits, runs, again = "PENDING (Resources)", "RUNNING n2", "PENDING (BeginTime)"
     cluster.says(17, waits, waits, "error: Unable to contact slurm controller", runs, again, runs, "over")
-    told = []
-    assert [*batches.follow({batch: "17"}, lambda _, said: told.append(said))] == [batch]
-    assert told == [
+    shown = []
+    assert batches.follow({batch: "17"}, lambda _, line: shown.append(line)) == []
+    assert shown == [
         *(f"job 17: {waits}", "job 17: squeue: Unable to contact slurm controller"),
         *(f"job 17: {stands}" for stands in (runs, again, runs)),
+        f"job 17 failed: it is over, and runs are left; its log: {batch.folder / 'slurm-17.out'}",
     ]
 
 
@@ -240,10 +244,10 @@ def test_each_change_is_told_once_in_slurms_words(cluster, settings):
 def test_where_runs_are_left_the_log_tells_why(settings, log, said):
     batch = one_batch(settings)
     batch.folder.mkdir(parents=True)
-    batch.log("17").write_text(log)
+    (batch.folder / "slurm-17.out").write_text(log)
     why = batches.failure(batch, "17")
     assert why.startswith(said)
-    assert why.endswith(f"; its log: {batch.log('17')}")
+    assert why.endswith(f"; its log: {batch.folder / 'slurm-17.out'}")
 
 
 def test_a_job_ended_well_where_no_run_is_left_and_outputs_agree(settings, monkeypatch):
@@ -251,7 +255,7 @@ def test_a_job_ended_well_where_no_run_is_left_and_outputs_agree(settings, monke
     monkeypatch.setattr(single_run, "is_finished", lambda folder, spec: True)
     assert batches.failure(batch, "17") == ""
     batch.folder.mkdir(parents=True)
-    batch.log("17").write_text("outputs disagree: variants of S1\nreport: x\n")
+    (batch.folder / "slurm-17.out").write_text("outputs disagree: variants of S1\nreport: x\n")
     assert batches.failure(batch, "17").startswith("outputs disagree: variants of S1; ")
 
 

@@ -16,7 +16,7 @@ from gpd.cli import app
 from gpd.execution import snakemake_log
 from gpd.execution.snakemake_log import PlannedJob
 from gpd.lab import runner
-from gpd.lab.runner import Plan
+from gpd.lab.runner import StudyPlan
 from gpd.lab.study import StudyError
 from gpd.machines import launcher, topology
 from gpd.pipelines import PIPELINES
@@ -173,7 +173,7 @@ def test_the_order_of_a_repeat_is_shuffled_and_follows_from_the_seed():
 
 def planned(folder, specs):
     settings = Study(name=folder.name, directory=str(folder.parent), pipelines={"germline": Pool()})
-    return Plan(settings, {}, cores=16, steps=tuple(specs))
+    return StudyPlan(settings, {}, cores=16, steps=tuple(specs))
 
 
 def recorded_runs(**changes):

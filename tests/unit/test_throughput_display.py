@@ -10,7 +10,7 @@ from rich.console import Console
 
 from gpd.commands import throughput_display
 from gpd.execution import workflow
-from gpd.lab.runner import Plan
+from gpd.lab.runner import StudyPlan
 from gpd.records.run import read_run
 from gpd.records.study import Pool, Study
 
@@ -20,7 +20,7 @@ def plan():
     """All runs of the recorded study, of which one was cut off."""
     folder = recorded_studies.study("scaling")
     settings = Study(name=folder.name, directory=str(folder.parent), pipelines={"germline": Pool()})
-    return Plan(settings, {}, cores=16, steps=tuple(recorded_studies.script("scaling").specs()))
+    return StudyPlan(settings, {}, cores=16, steps=tuple(recorded_studies.script("scaling").specs()))
 
 
 @pytest.fixture(scope="module")
@@ -111,14 +111,16 @@ def test_of_many_jobs_as_many_are_named_as_find_room(shown):
 
 
 def test_how_long_it_takes_is_left_out_where_nothing_has_ended(plan, tmp_path):
-    new = Plan(Study(name="new", directory=str(tmp_path), pipelines={"germline": Pool()}), {}, 16, steps=plan.steps)
+    new = StudyPlan(
+        Study(name="new", directory=str(tmp_path), pipelines={"germline": Pool()}), {}, 16, steps=plan.steps
+    )
     shown = throughput_display.StudyDisplay(console(terminal=False))
     shown.begin(new.steps[0], new.steps[0].name, new)
     assert shown.console.file.getvalue() == f"run 1 of {len(plan.steps)}: {plan.steps[0].name}\n"
 
 
 def test_in_a_search_for_the_saturation_nobody_knows_how_many_runs_there_are(plan, tmp_path):
-    search = Plan(Study(name="new", directory=str(tmp_path), pipelines={}), {}, 16)
+    search = StudyPlan(Study(name="new", directory=str(tmp_path), pipelines={}), {}, 16)
     shown = throughput_display.StudyDisplay(console(terminal=False))
     shown.begin(plan.steps[0], "n4", search)
     assert shown.console.file.getvalue() == "n4\n"

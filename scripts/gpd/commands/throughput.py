@@ -4,7 +4,7 @@ import json
 import os
 import shlex
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,11 +13,10 @@ from rich.console import Console
 
 from gpd.commands import report
 from gpd.commands.subcommands import Subcommands, say, terminal
-from gpd.errors import Interrupted
+from gpd.errors import GpdError, Interrupted
 
 if TYPE_CHECKING:
-    from gpd.lab.batches import Batch
-    from gpd.lab.runner import Plan
+    from gpd.lab.runner import StudyPlan
 
 GO_ON = "the runs that have ended are kept, and this one is run again from its start: the same command goes on"
 
@@ -84,7 +83,7 @@ def run(
         raise typer.Exit(measure(planned, terminal()))
 
 
-def measure(plan: "Plan", console: Console) -> int:
+def measure(plan: "StudyPlan", console: Console) -> int:
     """Run what is left of a study, write its tables and report, and print what it came to; 1 where outputs disagree.
 
     Where a signal ends it, so do the runs that have ended, before Interrupted is raised.
@@ -92,13 +91,13 @@ def measure(plan: "Plan", console: Console) -> int:
     from gpd.lab import node_record
 
     folder = plan.study.folder
-    if not plan.study.on_nodes and (said := node_record.take(folder)):
-        console.print(said, highlight=False, markup=False, soft_wrap=True)
+    if not plan.study.on_nodes and (warning := node_record.take(folder)):
+        console.print(warning, highlight=False, markup=False, soft_wrap=True)
     run_runs(plan, console, lambda: report.write(folder, console))
     return report.write(folder, console)
 
 
-def run_runs(plan: "Plan", console: Console, write: Callable[[], object]) -> list[str]:
+def run_runs(plan: "StudyPlan", console: Console, write: Callable[[], object]) -> list[str]:
     """Run what is left of a study, shown live; the names of runs that failed.
 
     Where a signal ends it, what has ended is written before Interrupted is raised.
@@ -107,8 +106,8 @@ def run_runs(plan: "Plan", console: Console, write: Callable[[], object]) -> lis
     from gpd.lab import runner, single_run
 
     try:
-        with throughput_display.follow(console) as watcher:
-            return runner.run(plan, watcher)
+        with throughput_display.follow(console) as callbacks:
+            return runner.run(plan, callbacks)
     except Interrupted as interrupted:
         if any(plan.study.folder.glob(f"*/{single_run.RECORD}")):
             write()
@@ -123,44 +122,37 @@ def submit(settings: Path, partitions: str, features: str, dry_run: bool, detach
     from gpd.lab import batches, runner
 
     study, sources = runner.read(settings)
-    wanted = batches.batches(study, sources, batches.node_types(partitions, features))
+    wanted = batches.batches(study, sources, partitions, features)
     runner.check(sources.values())
     console = terminal()
 
-    def tell(batch: batches.Batch, said: str) -> None:
-        console.print(f"{batch.name}: {said}", highlight=False, markup=False, soft_wrap=True)
+    def show(batch: batches.Batch, line: str) -> None:
+        console.print(f"{batch.name}: {line}", highlight=False, markup=False, soft_wrap=True)
 
     if dry_run:
         for batch in wanted:
-            tell(batch, f"would run in {batch.folder}")
+            show(batch, f"would run in {batch.folder}")
         return 0
-    submitted, refused = batches.submit_all(wanted, settings)
-    for batch, said in refused.items():
-        tell(batch, said)
-    for batch, number in submitted.items():
-        tell(batch, f"job {number}" if number else "nothing is left to run")
-    jobs = {batch: number for batch, number in submitted.items() if number}
-    done = [batch for batch, number in submitted.items() if not number]
-    if not detach:
-        done += _await(jobs, tell)
+    numbers, refused = {}, {}
+    for batch in wanted:
+        try:
+            numbers[batch] = batches.submit(batch, settings)
+        except GpdError as error:
+            refused[batch] = str(error)
+    if not numbers:
+        raise GpdError("\n".join(f"{batch.name}: {reason}" for batch, reason in refused.items()))
+    for batch, reason in refused.items():
+        show(batch, reason)
+    for batch, number in numbers.items():
+        show(batch, f"job {number}" if number else "nothing is left to run")
+    jobs = {batch: number for batch, number in numbers.items() if number}
+    done = [batch for batch, number in numbers.items() if not number]
+    try:
+        done += batches.follow(jobs, show) if not detach else []
+    except KeyboardInterrupt as interrupt:
+        advice = f"the jobs go on: the same command follows them again, and scancel {' '.join(jobs.values())} ends them"
+        raise Interrupted(signal.SIGINT, advice=advice) from interrupt
     if len(done) > 1:
         folders = shlex.join(os.path.relpath(batch.folder) for batch in wanted if batch in done)
         console.print(f"side by side: gpd compare {folders}", highlight=False, markup=False, soft_wrap=True)
     return 0 if len(done) + (len(jobs) if detach else 0) == len(wanted) else 1
-
-
-def _await(jobs: "Mapping[Batch, str]", tell: "Callable[[Batch, str], None]") -> "list[Batch]":
-    """Tell how the jobs of batches go on; those whose study ran to its end."""
-    from gpd.lab import batches
-
-    done = []
-    try:
-        for batch in batches.follow(jobs, tell):
-            why = batches.failure(batch, jobs[batch])
-            tell(batch, f"job {jobs[batch]} failed: {why}" if why else f"job {jobs[batch]} is done")
-            done += [] if why else [batch]
-    except KeyboardInterrupt as interrupt:
-        numbers = " ".join(jobs.values())
-        advice = f"the jobs go on: the same command follows them again, and scancel {numbers} ends them"
-        raise Interrupted(signal.SIGINT, advice=advice) from interrupt
-    return done

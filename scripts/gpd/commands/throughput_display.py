@@ -1,9 +1,10 @@
 """What a person sees of a study: its plan, which run runs and how long it may take, and what it came to."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -37,7 +38,7 @@ COLUMNS = {
 }
 
 
-def show_plan(plan: runner.Plan, console: Console) -> None:
+def show_plan(plan: runner.StudyPlan, console: Console) -> None:
     """Print the grid, a row a configuration, and how long it may take."""
     settings = plan.study
     cores = f"{counted(plan.cores, 'core')}{' a node' if settings.on_nodes else ''}"
@@ -46,25 +47,23 @@ def show_plan(plan: runner.Plan, console: Console) -> None:
     shown = {head: key for head, key in every.items() if key != "nodes" or settings.on_nodes}
     for column in shown:
         table.add_column(column, justify="left" if column in WORDS else "right")
-    for point in described(plan)["configurations"]:
-        table.add_row(*(_run(point[key]) for key in shown.values()))
-    if table.row_count:
+    points = described(plan)["configurations"]
+    for point in points:
+        table.add_row(*(_text(point[key]) for key in shown.values()))
+    if points:
         console.print(table)
-    for name, source in plan.sources.items():
-        seeks = (
-            ""
-            if settings.concurrent_samples
-            else "; its saturation point is sought, so the runs are not known beforehand"
-        )
-        console.print(f"{name}: a pool of {len(source.members)} samples{seeks}", highlight=False, soft_wrap=True)
-    if settings.repeats == AUTO:
-        console.print(f"repeats: {repeats.in_words(settings)}", highlight=False, soft_wrap=True)
-    if plan.too_many:
-        console.print(f"{plan.too_many}: a plan for another machine", highlight=False, soft_wrap=True)
-    console.print(_outlook(plan), highlight=False, soft_wrap=True)
+    seeks = "; its saturation point is sought, so the runs are not known beforehand"
+    lines = [
+        f"{name}: a pool of {len(source.members)} samples{'' if settings.concurrent_samples else seeks}"
+        for name, source in plan.sources.items()
+    ]
+    lines += [f"repeats: {repeats.in_words(settings)}"] if settings.repeats == AUTO else []
+    lines += [f"{plan.too_many}: a plan for another machine"] if plan.too_many else []
+    for line in (*lines, _outlook(points)):
+        console.print(line, highlight=False, soft_wrap=True)
 
 
-def described(plan: runner.Plan) -> dict:
+def described(plan: runner.StudyPlan) -> dict:
     """The plan for JSON: its configurations with runs planned and finished, and an estimate where there is one."""
     points: dict[tuple, list[RunSpec]] = {}
     for spec in plan.specs:
@@ -78,7 +77,7 @@ def described(plan: runner.Plan) -> dict:
         "pools": {name: len(source.members) for name, source in plan.sources.items()},
         "configurations": [
             {
-                **_point(members[0]),
+                **_configuration(members[0]),
                 "runs": len(members),
                 "finished": sum(single_run.is_finished(plan.study.folder, spec) for spec in members),
                 "estimate_s": estimate_s,
@@ -96,29 +95,30 @@ def _place(spec: RunSpec) -> tuple:
     return spec.pipeline, spec.n, spec.mode, spec.binding, spec.nodes
 
 
-def _point(spec: RunSpec) -> dict[str, object]:
+def _configuration(spec: RunSpec) -> dict[str, object]:
     if step := spec.step:
         own = {name: getattr(step, name) for name in ("scatter", "occupancy", "threads", "copies")}
         return {"pipeline": spec.pipeline, "step": step.name, "binding": spec.binding, **own}
     return {name: getattr(spec, name) for name in ("pipeline", "n", "mode", "binding", "nodes")}
 
 
-def _run(value: object) -> str:
+def _text(value: object) -> str:
     if isinstance(value, float):
         return str(timedelta(seconds=round(value)))
     return "" if value is None else str(value)
 
 
-def _outlook(plan: runner.Plan) -> str:
-    """Say how long what is left may take, and by what that is judged."""
-    points = described(plan)["configurations"]
+def _outlook(points: Sequence[Mapping[str, Any]]) -> str:
+    """Say how long what is left of the configurations may take."""
     left = [(point["estimate_s"], point["runs"] - point["finished"]) for point in points]
-    if not sum(count for _, count in left):
-        return "nothing is left to run" if points else "how long it takes shows when the first runs have ended"
-    if None in (estimate_s for estimate_s, count in left if count):
-        return "how long it takes shows when the first runs have ended: no run of this pool has left a ledger"
-    total = timedelta(seconds=round(sum(estimate_s * count for estimate_s, count in left)))
-    return f"{sum(count for _, count in left)} runs are left, about {total}"
+    count = sum(count for _, count in left)
+    if points and not count:
+        return "nothing is left to run"
+    if not count or None in (estimate_s for estimate_s, count in left if count):
+        return "how long it takes shows when the first runs have ended"
+    return (
+        f"{count} runs are left, about {timedelta(seconds=round(sum(each * count for each, count in left if count)))}"
+    )
 
 
 # ---- while it runs -----------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class StudyDisplay:
         self.states: dict[str, workflow.Progress] = {}
         self.note = notes(console)
 
-    def begin(self, spec: RunSpec | None, title: str, plan: runner.Plan) -> None:
+    def begin(self, spec: RunSpec | None, title: str, plan: runner.StudyPlan) -> None:
         """A run starts, or without one the preparations."""
         planned = plan.specs
         runs_left = [member for member in planned if not single_run.is_finished(plan.study.folder, member)]
@@ -151,6 +151,12 @@ class StudyDisplay:
     def changed(self, sample: str, state: workflow.Progress) -> None:
         self.states[sample] = state
         self.note(state)
+
+    def waits(self, line: str) -> None:
+        """Jobs wait for CPUs, or no longer; elsewhere than on a terminal it is said when they begin to."""
+        if line and not self.waiting and not self.console.is_terminal:
+            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
+        self.waiting = line
 
     def end(self, spec: RunSpec, failed: Sequence[str]) -> None:
         """A run has ended: how long it took, or why it failed."""
@@ -178,8 +184,8 @@ class StudyDisplay:
 
 
 @contextmanager
-def follow(console: Console) -> Iterator[runner.Watcher]:
+def follow(console: Console) -> Iterator[runner.StudyCallbacks]:
     """Show a study live on a terminal; elsewhere a line for each run's start and end."""
     shown = StudyDisplay(console)
     with Live(shown, console=console, transient=True, refresh_per_second=2) if console.is_terminal else nullcontext():
-        yield runner.Watcher(shown.begin, shown.changed, shown.end)
+        yield runner.StudyCallbacks(shown.begin, shown.changed, shown.waits, shown.end)

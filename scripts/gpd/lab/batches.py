@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -20,15 +20,13 @@ from gpd.cluster import slurm
 from gpd.errors import GpdError
 from gpd.lab import runner
 from gpd.lab.pool import Source
-from gpd.lab.runner import Plan
+from gpd.lab.runner import StudyPlan
 from gpd.lab.study import Study
-from gpd.processes import ProcessError
 from gpd.records.run_spec import PipelineName
 
 SETTINGS, LOG = "throughput.yaml", "slurm-%j.out"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 LOOK_S = 5.0
-TAIL_BYTES = 2**14  # of a job's log
 LONGEST_LINE = 160  # characters
 ERROR = re.compile(r"^(?:gpd |outputs disagree|slurmstepd|srun: )")  # lines of a log that say why a job failed
 DISAGREE = "outputs disagree"
@@ -38,34 +36,23 @@ class BatchError(GpdError):
     """Types of nodes that can't be asked to run a study; the message is a line a fault."""
 
 
-@dataclass(frozen=True)
-class NodeType:
-    """A type of node as Slurm knows it: a partition, a feature that nodes have, or both; empty is not asked for."""
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The part of a study that one type of node runs: a partition, a feature that nodes have, or both."""
 
     partition: str
     feature: str
+    plan: StudyPlan
 
     @property
     def name(self) -> str:
-        return "-".join(filter(None, (self.partition, self.feature)))
+        return self.plan.study.name
 
     @property
     def options(self) -> list[str]:
-        """What sbatch is asked for."""
-        asked = {"partition": self.partition, "constraint": self.feature}
-        return [f"--{option}={value}" for option, value in asked.items() if value]
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """The part of a study that one type of node runs."""
-
-    kind: NodeType
-    plan: Plan
-
-    @property
-    def name(self) -> str:
-        return self.kind.name
+        """Those of sbatch; what is empty is not asked for."""
+        wanted = {"partition": self.partition, "constraint": self.feature}
+        return [f"--{option}={value}" for option, value in wanted.items() if value]
 
     @property
     def folder(self) -> Path:
@@ -77,47 +64,26 @@ class Batch:
         digest = hashlib.sha256(str(self.folder.resolve()).encode()).hexdigest()[:8]
         return f"gpd-{self.folder.parent.name}-{self.name}-{digest}"
 
-    def log(self, number: str) -> Path:
-        return self.folder / LOG.replace("%j", number)
 
+def batches(study: Study, sources: Mapping[PipelineName, Source], partitions: str, features: str) -> list[Batch]:
+    """The study of each type of node: of two lists with commas each partition with each feature.
 
-def node_types(partitions: str, features: str) -> list[NodeType]:
-    """The node types of two lists with commas, each partition with each feature. Raises BatchError."""
-    kinds = [NodeType(*each) for each in product(partitions.split(","), features.split(","))]
-    for option, given in (("--slurm", partitions), ("--constraint", features)):
-        for name in given.split(",") if given else ():
-            if not NAME.fullmatch(name):
-                raise BatchError(f"{option} {given}: {name!r}: a name has letters, digits, '.', '_' and '-' alone")
-    if len({kind.name for kind in kinds}) < len(kinds):
-        raise BatchError(f"{', '.join(kind.name for kind in kinds)}: two of these are one")
-    return kinds
-
-
-def batches(study: Study, sources: Mapping[PipelineName, Source], kinds: Iterable[NodeType]) -> list[Batch]:
-    """The study of each type of node; how many cores a node has is not known here, and no plan of ours asks for it.
-
-    Raises BatchError where the study's jobs go to Slurm themselves.
+    How many cores a node has is not known here, and no plan of ours asks for it. Raises BatchError.
     """
     if study.on_nodes:
         raise BatchError("modes: cluster gives each job to Slurm: without --slurm, or with modes that one node can run")
-    studies = {kind: replace(study, directory=str(study.folder.absolute()), name=kind.name) for kind in kinds}
-    return [Batch(kind, Plan(own, sources, cores=1)) for kind, own in studies.items()]
-
-
-def submit_all(wanted: Sequence[Batch], settings: Path) -> tuple[dict[Batch, str], dict[Batch, str]]:
-    """Submit the job of each batch; the numbers of jobs, and in words what kept others from being submitted.
-
-    Raises BatchError where all were refused.
-    """
-    numbers, refused = {}, {}
-    for batch in wanted:
-        try:
-            numbers[batch] = submit(batch, settings)
-        except GpdError as error:
-            refused[batch] = str(error)
-    if not numbers:
-        raise BatchError("\n".join(f"{batch.name}: {said}" for batch, said in refused.items()))
-    return numbers, refused
+    for option, names in (("--slurm", partitions), ("--constraint", features)):
+        for name in names.split(",") if names else ():
+            if not NAME.fullmatch(name):
+                raise BatchError(f"{option} {names}: {name!r}: a name has letters, digits, '.', '_' and '-' alone")
+    found = []
+    for partition, feature in product(partitions.split(","), features.split(",")):
+        name = "-".join(filter(None, (partition, feature)))
+        own = replace(study, directory=str(study.folder.absolute()), name=name)
+        found.append(Batch(partition, feature, StudyPlan(own, sources, cores=1)))
+    if len({batch.name for batch in found}) < len(found):
+        raise BatchError(f"{', '.join(batch.name for batch in found)}: two of these are one")
+    return found
 
 
 def submit(batch: Batch, settings: Path) -> str:
@@ -125,7 +91,9 @@ def submit(batch: Batch, settings: Path) -> str:
 
     Raises ProcessError where Slurm refuses, BatchError where the job that is there has other settings.
     """
-    wanted, written = _settings(batch, settings), batch.folder / SETTINGS
+    given = yaml.safe_load(settings.read_text(encoding="utf-8"))
+    own = {"name": batch.name, "directory": batch.plan.study.directory}  # other paths start where the job does: here
+    wanted, written = yaml.safe_dump({**given, **own}, sort_keys=False), batch.folder / SETTINGS
     if number := next((job.number for job in slurm.queue() if job.name == batch.job_name), ""):
         if written.read_text(encoding="utf-8") != wanted:
             raise BatchError(f"job {number} is there already, with other settings: end it first: scancel {number}")
@@ -137,58 +105,42 @@ def submit(batch: Batch, settings: Path) -> str:
     written.write_text(wanted, encoding="utf-8")
     command = [sys.executable, "-m", "gpd", "throughput", "run", str(written)]
     try:
-        return slurm.submit(batch.job_name, batch.folder / LOG, command, *batch.kind.options)
-    except ProcessError:
+        return slurm.submit(batch.job_name, batch.folder / LOG, command, *batch.options)
+    except SlurmError:
         if not begun:
             shutil.rmtree(batch.folder)
         raise
 
 
-def _settings(batch: Batch, settings: Path) -> str:
-    """The study's settings with the batch's own name and folder; paths in them start where the job does: here."""
-    given = yaml.safe_load(settings.read_text(encoding="utf-8"))
-    own = {"name": batch.plan.study.name, "directory": batch.plan.study.directory}
-    return yaml.safe_dump({**given, **own}, sort_keys=False)
-
-
-# ---- while they run ----------------------------------------------------------------------------------
-
-
-def follow(numbers: Mapping[Batch, str], tell: Callable[[Batch, str], None]) -> Iterator[Batch]:
-    """Wait for the jobs of batches, tell how each stands when that changes; a batch comes when its job is over."""
-    left, told = dict(numbers), dict.fromkeys(numbers, "")
+def follow(numbers: Mapping[Batch, str], show: Callable[[Batch, str], None]) -> list[Batch]:
+    """Wait for the jobs of batches, and show how each stands when that changes; those whose study ran to its end."""
+    left, shown, done = dict(numbers), dict.fromkeys(numbers, ""), []
     while left:
         try:
-            stands = {job.number: job.stands for job in slurm.queue()}
-        except ProcessError as error:  # its daemon may be started anew meanwhile
-            stands = dict.fromkeys(left.values(), str(error))
+            stands = {job.number: f": {job.stands}" for job in slurm.queue()}
+        except SlurmError as error:  # its daemon may be started anew meanwhile
+            stands = dict.fromkeys(left.values(), f": {error}")
         for batch, number in list(left.items()):
-            if number not in stands:
+            line = stands.get(number)
+            if line is None:
                 del left[batch]
-                yield batch
-            elif stands[number] != told[batch]:
-                told[batch] = stands[number]
-                tell(batch, f"job {number}: {told[batch]}")
+                why = failure(batch, number)
+                line = f" failed: {why}" if why else " is done"
+                done += [] if why else [batch]
+            if line != shown[batch]:
+                shown[batch] = line
+                show(batch, f"job {number}{line}")
         if left:
             time.sleep(LOOK_S)
+    return done
 
 
 def failure(batch: Batch, number: str) -> str:
-    """Why a job that is over did not run its study to a good end; empty where it did. The runs tell, and the log."""
-    log = batch.log(number)
-    lines = _tail(log)
+    """Why a job that is over did not run its study to a good end, by its log; empty where it did."""
+    log = batch.folder / LOG.replace("%j", number)
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    lines = [line.strip()[:LONGEST_LINE] for line in lines if line.strip()]
     if runner.nothing_left(batch.plan) and not any(line.startswith(DISAGREE) for line in lines):
         return ""
     why = [line for line in lines if ERROR.match(line)][-1:] or lines[-1:] or ["it is over, and runs are left"]
     return f"{why[0]}; its log: {log}"
-
-
-def _tail(log: Path) -> Sequence[str]:
-    """The last lines of a log that say anything; none where there is no log yet."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - TAIL_BYTES))
-            text = file.read().decode(errors="replace")
-    except FileNotFoundError:
-        return []
-    return [line.strip()[:LONGEST_LINE] for line in text.splitlines() if line.strip()]

@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from gpd.errors import Interrupted
 from gpd.execution import cpu_waits, interruption, run_lock, workflow
@@ -20,8 +19,6 @@ from gpd.lab.single_run import Setup, StudyRunError
 from gpd.lab.study import Sample, Study, StudyError
 from gpd.machines import launcher, tools
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
-from gpd.pipelines import PIPELINES
-from gpd.records.ledger import read_ledger
 from gpd.records.old_names import spec_path
 from gpd.records.run import RunRecord, Settings, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, CurveKey, PipelineName, RunSpec
@@ -50,7 +47,7 @@ MADE_WITH_BY_RUN = {"profile_digest": "content of the profile", "binding": "bind
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """A study with the samples of its pools: what can be said before anything runs.
 
     `cores` are those of one node; which nodes Slurm places jobs on, `placement` says. `usable` are the cores of this
@@ -91,13 +88,13 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Watcher:
-    """Who is told how a study goes on: before and after each run, and at each change within.
+class StudyCallbacks:
+    """What is called while a study runs: before and after each run, at each change within, and when jobs wait.
 
-    Of a run that could not be run to its end, the lines that say why come with its end.
+    `end` has the lines that say why a run could not be run to its end.
     """
 
-    begin: Callable[[RunSpec | None, str, Plan], None]
+    begin: Callable[[RunSpec | None, str, StudyPlan], None]
     changed: single_run.Changed
     end: Callable[[RunSpec, Sequence[str]], None]
 
@@ -119,17 +116,17 @@ def read(path: Path) -> tuple[Study, dict[PipelineName, Source]]:
     return settings, sources
 
 
-def make_plan(path: Path) -> Plan:
+def make_plan(path: Path) -> StudyPlan:
     """Read a study that is to run here, or on nodes that Slurm tells of. Raises StudyError as read() does."""
     settings, sources = read(path)
     if settings.on_nodes:
         profile = single_run.read_profile(workflow.find_profile(settings.profiles[CLUSTER]) / "config.yaml")
         placed = placement.find(profile, max(settings.nodes))
-        plan = Plan(settings, sources, settings.cores or placed.cores, placed)
+        plan = StudyPlan(settings, sources, settings.cores or placed.cores, placed)
     else:
         smt = all(source.config["binding"]["smt"] for source in sources.values())
         usable = launcher.usable_cores(smt)
-        plan = Plan(settings, sources, settings.cores or usable, usable=usable)
+        plan = StudyPlan(settings, sources, settings.cores or usable, usable=usable)
     refuse_changed(plan)
     return plan
 
@@ -174,7 +171,7 @@ def _too_few(settings: Study, pipeline: str, source: Source) -> Iterator[str]:
         yield f"concurrent_samples: {pipeline} compares conditions, so list numbers from 2, or {remedy}"
 
 
-def refuse_changed(plan: Plan) -> None:
+def refuse_changed(plan: StudyPlan) -> None:
     """Raise StudyError where a finished run was run with other settings than the study has now."""
     for folder, record in _finished(plan):
         before = record.spec
@@ -187,7 +184,7 @@ def refuse_changed(plan: Plan) -> None:
             )
 
 
-def _run_now(plan: Plan, before: RunSpec, bad: Collection[str]) -> RunSpec | None:
+def _run_now(plan: StudyPlan, before: RunSpec, bad: Collection[str]) -> RunSpec | None:
     """What a finished run would be by the settings of now, were these samples `bad`; None: there is no such run."""
     if plan.steps:
         return next((spec for spec in plan.steps if spec.name == before.name), None)
@@ -201,7 +198,7 @@ def _run_now(plan: Plan, before: RunSpec, bad: Collection[str]) -> RunSpec | Non
     return study.spec(plan.study, before.curve_key, before.n, before.repeat, source.members, plan.cores, bad, warm_up)
 
 
-def _refuse_other(plan: Plan, pipeline: str, settings: Settings) -> None:
+def _refuse_other(plan: StudyPlan, pipeline: str, settings: Settings) -> None:
     """Raise StudyError where a finished run was made with what is another now, or does not say with what.
 
     No table may hold both.
@@ -209,41 +206,28 @@ def _refuse_other(plan: Plan, pipeline: str, settings: Settings) -> None:
     for folder, record in _finished(plan):
         if record.spec.pipeline != pipeline:
             continue
-        own = _made_with_now(plan, record.spec)
-        of_run = in_words(
-            (MADE_WITH_BY_RUN[key], getattr(record, key)) for key, now in own.items() if getattr(record, key) != now
-        )
-        if differing := " and ".join(filter(None, (made_otherwise(record.settings, settings), of_run))):
-            raise StudyError(f"{folder}: was made with {differing}: give the study another name, or remove that folder")
+        spec = _run_now(plan, record.spec, record.spec.left_out)
+        own = single_run.made_with(spec, plan.sources[spec.pipeline]) if spec else {}
+        pairs = [
+            *((name, getattr(record.settings, key), getattr(settings, key)) for key, name in MADE_WITH.items()),
+            *((MADE_WITH_BY_RUN[key], getattr(record, key), now) for key, now in own.items()),
+        ]
+        differing = [
+            f"{'an unknown' if before is None else 'another'} {name}" for name, before, now in pairs if before != now
+        ]
+        if differing:
+            raise StudyError(
+                f"{folder}: was made with {' and '.join(differing)}: give the study another name, or remove that folder"
+            )
 
 
-def made_otherwise(before: Settings, now: Settings) -> str:
-    """What another run was made with than would be now, in words; empty where nothing differs."""
-    pairs = [(name, getattr(before, key), getattr(now, key)) for key, name in MADE_WITH.items()]
-    return in_words((name, value) for name, value, of_now in pairs if value != of_now)
-
-
-def in_words(differing: Iterable[tuple[str, object]]) -> str:
-    """Say what differs, of pairs of a name and what a record tells of it (None: nothing)."""
-    pairs = list(differing)
-    other = " and ".join(f"another {name}" for name, value in pairs if value is not None)
-    unknown = " and ".join(f"a {name} that it does not tell" for name, value in pairs if value is None)
-    return " and ".join(filter(None, (other, unknown)))
-
-
-def _made_with_now(plan: Plan, before: RunSpec) -> dict[str, Any]:
-    """What of a finished run's record would be its own by the settings of now; empty where they have no such run."""
-    spec = _run_now(plan, before, before.left_out)
-    return {} if spec is None else single_run.made_with(spec, plan.sources[spec.pipeline])
-
-
-def _finished(plan: Plan) -> Iterator[tuple[Path, RunRecord]]:
+def _finished(plan: StudyPlan) -> Iterator[tuple[Path, RunRecord]]:
     """The folder and the record of each run that has one. Raises RecordError."""
     for path in sorted(plan.study.folder.glob(f"*/{single_run.RECORD}")):
         yield path.parent, read_run(path)
 
 
-def run(plan: Plan, watcher: Watcher) -> list[str]:
+def run(plan: StudyPlan, callbacks: StudyCallbacks) -> list[str]:
     """Run what is left of a study. Raises GpdError, or Interrupted for a signal, with all finished runs kept.
 
     A run of a single step that fails is told, and the others are run: returned are the names of those that failed.
@@ -253,29 +237,32 @@ def run(plan: Plan, watcher: Watcher) -> list[str]:
     with (
         interruption.catching(),
         run_lock.hold(folder / LOCK, folder, f"gpd {'scaling' if plan.steps else 'throughput'} run") as lock,
+        cpu_waits.watch(folder, callbacks.waits),
     ):
         cpu_waits.await_former(folder)
-        _write_plan(plan)
+        record = StudyRecord(study=plan.study, pools={n: tuple(m) for n, m in plan.pools.items()}, cores=plan.cores)
+        single_run.write_record(folder / FILE, record)
         for pipeline, source in plan.sources.items():
             setup = _setup(plan, source, lock)
             for title, prepare in _preparations(plan, setup):
-                watcher.begin(None, title, plan)
+                callbacks.begin(None, title, plan)
                 with _at_work(title):
-                    prepare(watcher.changed)
-            for number, spec in enumerate(_left(plan, pipeline, failed)):
-                if not number:
+                    prepare(callbacks.changed)
+            known = False
+            while (spec := _next(plan, pipeline, failed)) is not None:
+                if not known:
                     dictionary = setup.prepared / single_run.REFERENCE / "genome.dict"
-                    setup = replace(setup, settings=provenance.settings(source, dictionary))
+                    setup, known = replace(setup, settings=provenance.settings(source, dictionary)), True
                     _refuse_other(plan, pipeline, setup.settings)
-                watcher.begin(spec, spec.name, plan)
+                callbacks.begin(spec, spec.name, plan)
                 with _at_work(spec.name):
-                    lines = _try(spec, setup, watcher)
+                    lines = _try(spec, setup, callbacks)
                 failed += [spec.name] if lines else []
-                watcher.end(spec, lines)
+                callbacks.end(spec, lines)
     return failed
 
 
-def _preparations(plan: Plan, setup: Setup) -> Iterator[tuple[str, Callable[[single_run.Changed], None]]]:
+def _preparations(plan: StudyPlan, setup: Setup) -> Iterator[tuple[str, Callable[[single_run.Changed], None]]]:
     """What is made before a pipeline's runs, by its title: what all of them share, or what each step starts from."""
     if not plan.steps:
         yield f"{setup.pipeline}: indexes and dictionaries", partial(single_run.prepare, setup, plan.cores)
@@ -284,21 +271,15 @@ def _preparations(plan: Plan, setup: Setup) -> Iterator[tuple[str, Callable[[sin
         yield f"{name}: its inputs", partial(single_run.prepare_step, spec, step, setup)
 
 
-def _try(spec: RunSpec, setup: Setup, watcher: Watcher) -> list[str]:
+def _try(spec: RunSpec, setup: Setup, callbacks: StudyCallbacks) -> list[str]:
     """Run a run; of a single step the lines that say why it failed. Raises CellError where it is no step's."""
     try:
-        single_run.run(spec, setup, watcher.changed)
+        single_run.run(spec, setup, callbacks.changed)
     except StudyRunError as error:
         if spec.step is None:
             raise
         return str(error).splitlines()
     return []
-
-
-def _write_plan(plan: Plan) -> None:
-    """Record what the study is to measure, as far as that is known before it is."""
-    pools = {name: tuple(members) for name, members in plan.pools.items()}
-    single_run.write_record(plan.study.folder / FILE, StudyRecord(study=plan.study, pools=pools, cores=plan.cores))
 
 
 @contextmanager
@@ -316,12 +297,12 @@ def check(sources: Iterable[Source]) -> None:
         single_run.plan_dry(source)
 
 
-def nothing_left(plan: Plan) -> bool:
+def nothing_left(plan: StudyPlan) -> bool:
     """Whether all runs of a study have ended, on whatever machine: their names do not hang on its cores."""
     return all(_next(plan, pipeline) is None for pipeline in plan.sources)
 
 
-def _setup(plan: Plan, source: Source, lock: int) -> Setup:
+def _setup(plan: StudyPlan, source: Source, lock: int) -> Setup:
     folder = plan.study.folder.resolve()
     here = plan.placement is None
     from_conda = tools.conda_options(source.config["pipeline"]) if here else []
@@ -337,17 +318,11 @@ def _setup(plan: Plan, source: Source, lock: int) -> Setup:
     )
 
 
-def _left(plan: Plan, pipeline: PipelineName, failed: Collection[str]) -> Iterator[RunSpec]:
-    """The runs of a pipeline that have no record, in the order in which they are run; `failed` grows meanwhile.
+def _next(plan: StudyPlan, pipeline: PipelineName, passed_over: Collection[str] = ()) -> RunSpec | None:
+    """The next run: what failed samples ask for comes before what is planned; None where nothing is left.
 
-    Which is next follows from the records alone, so that a study that was interrupted goes on as if it had not been.
+    It follows from the records alone, so that a study that was interrupted goes on as if it had not been.
     """
-    while (spec := _next(plan, pipeline, failed)) is not None:
-        yield spec
-
-
-def _next(plan: Plan, pipeline: PipelineName, passed_over: Collection[str] = ()) -> RunSpec | None:
-    """The next run: what failed samples ask for comes before what is planned; None where nothing is left."""
     failed = _failed(plan)
     bad = _bad_samples(failed)
     own = bad.get(pipeline, frozenset())
@@ -358,7 +333,7 @@ def _next(plan: Plan, pipeline: PipelineName, passed_over: Collection[str] = ())
     return next((spec for spec in left if spec.name not in passed_over), None)
 
 
-def _towards_saturation(plan: Plan, pipeline: PipelineName, bad: Collection[str]) -> Iterator[RunSpec]:
+def _towards_saturation(plan: StudyPlan, pipeline: PipelineName, bad: Collection[str]) -> Iterator[RunSpec]:
     """The runs that seek each curve's saturation point, after warm-ups: the N before tell which N comes next."""
     settings, pool = plan.study, plan.sources[pipeline].members
     lines, limit = list(study.curves(settings, pipeline)), len(pool) - len(bad)
@@ -383,7 +358,7 @@ def _bad_samples(failed: Iterable[SampleRow]) -> dict[str, frozenset[str]]:
     return {pipeline: frozenset(samples) for pipeline, samples in bad.items()}
 
 
-def _after_failures(plan: Plan, failed: Sequence[SampleRow], bad: Collection[str]) -> Iterator[RunSpec]:
+def _after_failures(plan: StudyPlan, failed: Sequence[SampleRow], bad: Collection[str]) -> Iterator[RunSpec]:
     """What runs with failed samples ask for: to run a sample alone, and to draw others for those with bad data.
 
     One sample that failed for the load tells enough of a run. What compares conditions can't run a sample alone.
@@ -404,7 +379,7 @@ def _after_failures(plan: Plan, failed: Sequence[SampleRow], bad: Collection[str
             yield spec
 
 
-def _is_wanted(plan: Plan, before: RunSpec) -> bool:
+def _is_wanted(plan: StudyPlan, before: RunSpec) -> bool:
     """Whether a finished run is one of those that the settings of now ask for."""
     settings, line = plan.study, before.curve_key
     counts = settings.concurrent_samples or (before.n,)
@@ -415,7 +390,7 @@ def _is_wanted(plan: Plan, before: RunSpec) -> bool:
     )
 
 
-def _failed(plan: Plan) -> Sequence[SampleRow]:
+def _failed(plan: StudyPlan) -> Sequence[SampleRow]:
     """The rows of the study's samples that failed. Where no run ended with an error, there are none to look for."""
     codes = [process.exit_code for _, record in _finished(plan) for process in record.processes]
     return [] if all(code == 0 for code in codes) else collect.failures(plan.study.folder)
@@ -432,7 +407,7 @@ def observe(folder: Path, line: CurveKey, rule: Repeats) -> list[Observation]:
     return repeats.curve((point for point in _points(folder) if point.curve_key == line), rule)
 
 
-def _seen(plan: Plan) -> dict[tuple[CurveKey, int], RepeatStats]:
+def _seen(plan: StudyPlan) -> dict[tuple[CurveKey, int], Seen]:
     """What the repeats of each configuration came to that have ended. Raises StudyError as observe() does."""
     folder = plan.study.folder
     return {(point.curve_key, point.n): repeats.stats(point) for point in _points(folder)} if folder.is_dir() else {}
@@ -450,39 +425,24 @@ def _points(folder: Path) -> Sequence[ConfigurationRow]:
     return points
 
 
-def estimates_s(plan: Plan, wanted: Sequence[RunSpec]) -> list[float | None]:
+def estimates_s(plan: StudyPlan, wanted: Sequence[RunSpec]) -> list[float | None]:
     """Seconds that each of these runs will take: the median of its like, else of the nearest N in proportion.
 
-    Before the first run has ended, the CPU seconds a sample in the pool's own ledger stand in, as if cores were full.
-    None is not known.
+    None: no run of its like has ended.
     """
     walls: dict[tuple, dict[int, list[float]]] = {}
     for _, record in _finished(plan):
-        done = record.spec
-        if done.alone:
-            continue  # it may have failed early, and is no configuration of the grid
-        walls.setdefault(_alike(done), {}).setdefault(done.n, []).append(record.wall_s)
-    cpu_s = {} if plan.steps else {pipeline: _cpu_s_a_sample(plan, pipeline) for pipeline in plan.sources}
-    known = [walls.get(_alike(spec), {}) for spec in wanted]
-    return [_estimate_s(spec, own, cpu_s.get(spec.pipeline)) for spec, own in zip(wanted, known, strict=True)]
+        if not record.spec.alone:  # which may have failed early, and is no configuration of the grid
+            walls.setdefault(_alike(record.spec), {}).setdefault(record.spec.n, []).append(record.wall_s)
+    return [_estimate_s(spec, walls.get(_alike(spec), {})) for spec in wanted]
 
 
 def _alike(spec: RunSpec) -> tuple:
     return spec.pipeline, spec.mode, spec.nodes, spec.step and spec.step.setting
 
 
-def _estimate_s(spec: RunSpec, walls: Mapping[int, Sequence[float]], cpu_s: float | None) -> float | None:
-    """Seconds that a run will take, by the wall times of runs of its mode by N, else by the CPU time of a sample."""
-    if walls:
-        nearest = min(walls, key=lambda n: abs(n - spec.n))
-        return statistics.median(walls[nearest]) * max(1.0, spec.n / nearest)
-    return None if cpu_s is None else cpu_s * spec.n / min(spec.cores, spec.n)
-
-
-def _cpu_s_a_sample(plan: Plan, pipeline: PipelineName) -> float | None:
-    """CPU seconds of a sample, by the ledger that a run in the pool's folder left; None where there was none."""
-    ledger = Path(plan.study.pipelines[pipeline].directory) / single_run.LEDGER
-    attempts = [each for each in read_ledger(ledger) if each.step in PIPELINES[pipeline].steps]
-    samples = {each.owner for each in attempts if "sample" in each.wildcards}
-    cpu_s = sum(each.cpu_s or 0.0 for each in attempts)
-    return cpu_s / len(samples) if samples and cpu_s else None
+def _estimate_s(spec: RunSpec, walls: Mapping[int, Sequence[float]]) -> float | None:
+    if not walls:
+        return None
+    nearest = min(walls, key=lambda n: abs(n - spec.n))
+    return statistics.median(walls[nearest]) * max(1.0, spec.n / nearest)

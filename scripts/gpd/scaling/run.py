@@ -15,7 +15,7 @@ from pathlib import Path
 from gpd.execution import snakemake_log, workflow
 from gpd.lab import runner, single_run
 from gpd.lab.pool import Source, lay_out
-from gpd.lab.runner import Plan
+from gpd.lab.runner import StudyPlan
 from gpd.lab.single_run import StudyRunError
 from gpd.lab.study import StudyError
 from gpd.machines import launcher
@@ -31,7 +31,7 @@ EARLIER = "scaling.json"  # the record of a run by earlier versions
 class ScalingStudy:
     """A scaling study: its plan, its options, and in lines what of these is not planned, and why."""
 
-    plan: Plan
+    plan: StudyPlan
     options: Options
     left_out: tuple[str, ...]
 
@@ -67,7 +67,7 @@ def make_plan(source: Source, pool: Pool, sample: str, options: Options, folder:
         seed=options.seed,
         cores=node.cores,
     )
-    made = Plan(settings, {pipeline: source}, node.cores, steps=tuple(planned), mem_mb=node.mem_mb)
+    made = StudyPlan(settings, {pipeline: source}, node.cores, steps=tuple(planned), mem_mb=node.mem_mb)
     runner.refuse_changed(made)
     return ScalingStudy(made, options, tuple(left_out))
 
