@@ -57,7 +57,7 @@ def lost(plan: Plan, folder: Path, spoilt: str) -> list[str]:
 
 def reads_out(plan: Plan, folder: Path, sample: str) -> int | None:
     if not plan.mapping_alone:
-        return digests.reads_and_bases(plan.pipeline, folder / "results", sample)[0]
+        return digests.read_counts(plan.pipeline, folder / "results", sample).get("reads")
     primary = ["samtools", "view", "-c", "-F", "2304", str(folder / f"results/mark_duplicates/{sample}.bam")]
     return int(subprocess.run(primary, capture_output=True, check=True).stdout)
 

@@ -287,37 +287,40 @@ def test_another_expression(write, name):
 # ---- reads and bases -----------------------------------------------------------------------------------
 
 
+def read_counts(pipeline, results):
+    """Reads, bases, and the shares that mapped and mismatched."""
+    counts = digests.read_counts(pipeline, results, "S1")
+    return tuple(counts[name] for name in ("reads", "bases", "mapped", "mismatches"))
+
+
 def test_reads_and_bases_of_germline(write):
     results = write("results/samtools_stats/S1.txt", STATISTICS).parents[1]
-    assert digests.reads_and_bases("germline", results, "S1") == (6, 54)
+    assert read_counts("germline", results) == (6, 54, None, None)
 
 
 def test_reads_and_bases_of_tuxedo(write):
-    assert digests.reads_and_bases("tuxedo", tuxedo(write, "hisat2"), "S1") == (6, 54)
+    assert read_counts("tuxedo", tuxedo(write, "hisat2"))[:2] == (6, 54)
     # TopHat: 2 reads more in the FASTQ files, unmapped and so in no alignment; of 9 bases, as the others on average
-    assert digests.reads_and_bases("tuxedo", tuxedo(write, "tophat2", reads=8), "S1") == (8, 72)
+    assert read_counts("tuxedo", tuxedo(write, "tophat2", reads=8))[:2] == (8, 72)
 
 
 def test_mapping_rates(write):
     counts = "SN\treads mapped:\t3\nSN\tbases mapped (cigar):\t20\t#\nSN\tmismatches:\t1\t# from NM fields\n"
     results = write("results/samtools_stats/S1.txt", STATISTICS + counts).parents[1]
-    assert digests.mapping_rates("germline", results, "S1") == (0.5, 0.05)
+    assert read_counts("germline", results)[2:] == (0.5, 0.05)
     write("results/align/S1.json", '{"reads": 8, "mapped": 3}')
-    assert digests.mapping_rates("tuxedo", results, "S1") == (0.375, 0.05)
-    assert digests.mapping_rates("germline", results, "S2") == (None, None)
-    write("results/samtools_stats/S1.txt", STATISTICS)
-    assert digests.mapping_rates("germline", results, "S1") == (None, None)
+    assert read_counts("tuxedo", results)[2:] == (0.375, 0.05)
 
 
 def test_a_sample_of_which_no_read_was_aligned(write):
     results = tuxedo(write, "run", reads=8)
     empty = STATISTICS.replace("sequences:\t6", "sequences:\t0").replace("length:\t54", "length:\t0")
     write("run/results/samtools_stats/S1.txt", empty)
-    assert digests.reads_and_bases("tuxedo", results, "S1") == (8, None)
+    assert read_counts("tuxedo", results)[:2] == (8, None)
 
 
 def test_what_was_not_counted_is_missing_and_not_zero(write, tmp_path):
-    assert digests.reads_and_bases("germline", tmp_path, "S1") == (None, None)
+    assert digests.read_counts("germline", tmp_path, "S1") == {}
     results = write("results/samtools_stats/S1.txt", "SN\tsequences:\t6\n").parents[1]
     with pytest.raises(digests.DigestError, match=r"S1\.txt: no statistics of samtools"):
-        digests.reads_and_bases("germline", results, "S1")
+        digests.read_counts("germline", results, "S1")

@@ -15,7 +15,7 @@ import yaml
 from conftest import ROOT
 from launching import wait_until
 
-from gpd.lab import disk_space, disk_usage, gatk_log, page_cache, provenance, single_run
+from gpd.lab import disk, gatk_log, provenance, single_run
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
 from gpd.lab.single_run import Setup, StudyRunError
@@ -150,7 +150,7 @@ def test_an_independent_run_is_a_run_a_sample(spec, setup, snakemake):
 
 def predict(setup, **needs):
     """Have the workflow predict what samples leave, and what they take while they are mapped."""
-    path = setup.prepared / disk_space.PREDICTED
+    path = setup.prepared / disk.PREDICTED
     path.parent.mkdir(parents=True, exist_ok=True)
     samples = {name: {"kept": kept, "rules": {"map_and_sort": [most, 0]}} for name, (kept, most) in needs.items()}
     path.write_text(json.dumps({"samples": samples}))
@@ -171,7 +171,7 @@ def test_a_shared_run_names_the_samples_that_waited_for_the_disk(spec, setup, sn
 
 def test_a_run_that_has_no_room_is_not_begun(spec, setup, snakemake):
     predict(setup, S1=(100, 10**18), S2=(100, 10**18))
-    with pytest.raises(disk_space.RoomError, match="no room on the disk: 2 samples leave"):
+    with pytest.raises(disk.RoomError, match="no room on the disk: 2 samples leave"):
         run(spec, setup)
     assert not (setup.folder / spec.name / "arguments.json").exists()
     assert not single_run.is_finished(setup.folder, spec)
@@ -412,7 +412,7 @@ def files(tmp_path):
     """Two files that are in the page cache, where the file system lets go of what is there."""
     probe, *made = (tmp_path / name for name in ("probe", "one", "two"))
     for path in (probe, *made):
-        path.write_bytes(b"x" * 3 * page_cache.BLOCK)
+        path.write_bytes(b"x" * 3 * disk.READ_BYTES)
     with probe.open("rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -424,12 +424,12 @@ def files(tmp_path):
 def test_files_are_dropped_from_the_page_cache(files):
     assert all(map(is_cached, files)), "just written"
     # the kernel keeps pages that another CPU is just putting into its lists
-    wait_until(lambda: page_cache.drop(files) or not any(map(is_cached, files)))
+    wait_until(lambda: disk.drop(files) or not any(map(is_cached, files)))
 
 
 def test_files_are_loaded_into_the_page_cache(files):
-    page_cache.drop(files)
-    page_cache.load(files)
+    disk.drop(files)
+    disk.load(files)
     assert all(map(is_cached, files))
 
 
@@ -440,7 +440,7 @@ def test_reads_and_reference_are_brought_into_the_state_of_the_run(spec, setup, 
         with path.open("rb+") as file:
             os.fsync(file.fileno())
     if cache == "warm":
-        page_cache.drop(own)
+        disk.drop(own)
     run(replace(spec, n=1, samples=("S2",), cache=cache), setup)
     assert [is_cached(path) for path in own] == [cached] * len(own)
 
@@ -449,25 +449,25 @@ def test_reads_and_reference_are_brought_into_the_state_of_the_run(spec, setup, 
 
 
 def test_the_peak_is_the_largest_sum_that_was_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr(disk_usage, "INTERVAL_S", 0.005)
+    monkeypatch.setattr(disk, "INTERVAL_S", 0.005)
     work, temp = tmp_path / "work", tmp_path / "temp"
     (work / "deep").mkdir(parents=True)
     temp.mkdir()
-    with disk_usage.watch([work, temp]) as peak:
-        (work / "deep" / "large").write_bytes(b"x" * 3 * disk_usage.MIB)
-        (temp / "more").write_bytes(b"x" * 2 * disk_usage.MIB)
+    with disk.watch([work, temp]) as peak:
+        (work / "deep" / "large").write_bytes(b"x" * 3 * disk.MIB)
+        (temp / "more").write_bytes(b"x" * 2 * disk.MIB)
         deadline = time.monotonic() + 10
         while (peak.mib or 0) < 5 and time.monotonic() < deadline:
             time.sleep(0.01)
         (work / "deep" / "large").unlink()
     assert peak.mib == pytest.approx(5, abs=0.1)
-    assert disk_usage.used_mib(work) == 0
+    assert disk.used_mib(work) == 0
 
 
 def test_a_short_run_is_seen_at_its_end(tmp_path):
-    with disk_usage.watch([tmp_path]) as peak:
+    with disk.watch([tmp_path]) as peak:
         assert peak.mib is None
-        (tmp_path / "file").write_bytes(b"x" * disk_usage.MIB)
+        (tmp_path / "file").write_bytes(b"x" * disk.MIB)
     assert peak.mib == pytest.approx(1, abs=0.1)
 
 
@@ -475,13 +475,13 @@ def test_space_is_what_blocks_take_and_links_are_not_followed(tmp_path):
     folder, other = tmp_path / "folder", tmp_path / "other"
     folder.mkdir()
     other.mkdir()
-    (other / "large").write_bytes(b"x" * 4 * disk_usage.MIB)
+    (other / "large").write_bytes(b"x" * 4 * disk.MIB)
     (folder / "to_file").symlink_to(other / "large")
     (folder / "to_folder").symlink_to(other)
     with (folder / "sparse").open("wb") as file:
-        file.truncate(100 * disk_usage.MIB)
-    assert disk_usage.used_mib(folder) < 0.1
-    assert disk_usage.used_mib(tmp_path / "gone") == 0
+        file.truncate(100 * disk.MIB)
+    assert disk.used_mib(folder) < 0.1
+    assert disk.used_mib(tmp_path / "gone") == 0
 
 
 # ---- what it was made with ---------------------------------------------------------------------------

@@ -10,8 +10,8 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import BufferedIOBase
 from pathlib import Path
+from typing import Any
 
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES
@@ -30,8 +30,9 @@ VCF_COLUMNS = 9  # fixed ones, before those of the samples
 EXPRESSION_TABLES = ("gene_exp.diff", "genes.read_group_tracking")
 DIGITS = 6  # significant ones; sums over threads may differ in the last of a double's 15
 
-_COUNTS = re.compile(r"^SN\t(raw total sequences|total length):\t(\d+)", re.MULTILINE)
-_MAPPED = re.compile(r"^SN\t(raw total sequences|reads mapped|mismatches|bases mapped \(cigar\)):\t(\d+)", re.MULTILINE)
+_COUNTS = re.compile(
+    r"^SN\t(raw total sequences|total length|reads mapped|mismatches|bases mapped \(cigar\)):\t(\d+)", re.MULTILINE
+)
 _NUMBERED = re.compile(r'"CUFF\.\d+(?:\.\d+)?"')
 _DECIMAL = re.compile(r'(?<=")\d+\.\d+(?=")')
 
@@ -79,15 +80,11 @@ def blocks(size: int) -> list[tuple[int, int]]:
 
 def reference_digest(dictionary: Path) -> str:
     """Digest a reference by its sequence dictionary: names, lengths and MD5 sums of its contigs, in their order."""
-    contigs = [_contig(line) for line in dictionary.read_text(encoding="utf-8").splitlines() if line.startswith("@SQ")]
+    lines = [line for line in dictionary.read_text(encoding="utf-8").splitlines() if line.startswith("@SQ")]
+    contigs = [dict(field.split(":", 1) for field in line.split("\t")[1:] if ":" in field) for line in lines]
     if not contigs or not all("M5" in contig for contig in contigs):
         raise DigestError(f"{dictionary}: no sequence dictionary with MD5 sums: make it with 'samtools dict'")
     return _digest_lines(f"{contig['SN']}\t{contig['LN']}\t{contig['M5']}" for contig in contigs)
-
-
-def _contig(line: str) -> dict[str, str]:
-    pairs = (field.partition(":") for field in line.split("\t")[1:])
-    return {tag: value for tag, _, value in pairs}
 
 
 # ---- what came out -------------------------------------------------------------------------------------
@@ -100,8 +97,10 @@ def vcf_body_digest(path: Path) -> str:
 
 def _vcf(path: Path) -> tuple[tuple[str, ...], str]:
     """A VCF's samples and the digest of its body."""
+    with path.open("rb") as file:
+        compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
     try:
-        with _text(path) as stream:
+        with gzip.open(path, "rb") if compressed else path.open("rb") as stream:
             header = next((line for line in stream if not line.startswith(b"##")), b"")
             if not header.startswith(b"#CHROM\t"):
                 raise DigestError(f"{path}: no VCF: it has no #CHROM line")
@@ -111,12 +110,6 @@ def _vcf(path: Path) -> tuple[tuple[str, ...], str]:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DigestError(f"{path}: damaged or cut short: {error}") from error
     return tuple(header.decode().split()[VCF_COLUMNS:]), digest.hexdigest()
-
-
-def _text(path: Path) -> BufferedIOBase:
-    with path.open("rb") as file:
-        compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-    return gzip.open(path, "rb") if compressed else path.open("rb")
 
 
 def file_digest(path: Path) -> str:
@@ -142,20 +135,12 @@ def outputs(pipeline: str, results: Path, samples: Sequence[str]) -> list[Output
 
 
 def calls(places: Iterable[Path], samples: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Each call set of the last step that made any; the VCF itself tells whose calls it has."""
-    for path in call_files(places, samples):
+    """Each call set of the first of the folders that has any; the VCF itself tells whose calls it has."""
+    found = ([path for name in (COHORT, *samples) if (path := folder / f"{name}.vcf.gz").exists()] for folder in places)
+    for path in next(filter(None, found), []):
         members, digest = _vcf(path)
         if set(members) <= set(samples):
             yield members, digest
-
-
-def call_files(places: Iterable[Path], samples: Sequence[str]) -> list[Path]:
-    """The files of call sets in the first of the folders that has any."""
-    for folder in places:
-        paths = [folder / f"{callset}.vcf.gz" for callset in (COHORT, *samples)]
-        if found := [path for path in paths if path.exists()]:
-            return found
-    return []
 
 
 def expression(places: Iterable[Path], samples: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -175,8 +160,7 @@ def statistics_digest(path: Path) -> str:
     The aligner writes reads as its threads end, so files of the same alignments differ in the order of equals; their
     statistics, with check sums of names, bases and qualities, do not.
     """
-    lines = (line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
-    return _digest_lines(lines)
+    return _digest_lines(line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
 
 
 def assembly_digest(path: Path) -> str:
@@ -185,11 +169,10 @@ def assembly_digest(path: Path) -> str:
     Threads take loci as they come, and the loci are written, and new genes numbered, in the order of their ends.
     """
     lines = path.read_text(encoding="utf-8").splitlines()
-    return _digest_lines(sorted(_DECIMAL.sub(_rounded, _NUMBERED.sub('"CUFF"', line)) for line in lines))
-
-
-def _rounded(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.{DIGITS}g}"
+    unnumbered = (_NUMBERED.sub('"CUFF"', line) for line in lines)
+    return _digest_lines(
+        sorted(_DECIMAL.sub(lambda found: f"{float(found[0]):.{DIGITS}g}", line) for line in unnumbered)
+    )
 
 
 def expression_digest(folder: Path) -> str:
@@ -214,42 +197,28 @@ COHORT_FORMS = {"calls": calls, "expression": expression}
 # ---- how much went in ----------------------------------------------------------------------------------
 
 
-def reads_and_bases(pipeline: str, results: Path, sample: str) -> tuple[int | None, int | None]:
-    """Return a sample's reads (mates are two) and bases, as samtools stats counted them; None where it did not.
+def read_counts(pipeline: str, results: Path, sample: str) -> dict[str, Any]:
+    """A sample's reads (mates are two), bases, and the shares that mapped and mismatched, as InputRecord has them.
 
-    It counts each read once: not its secondary and supplementary alignments, but duplicates, reads that did not pass
-    the sequencer's filter, and unmapped ones. TopHat leaves the unmapped out of its alignments: so tuxedo's own count
-    of FASTQ records is taken, and unmapped reads to be as long as the others on average, which is right to the base
-    where all reads have one length.
+    As samtools stats counted; empty where it did not. It counts each read once: not its secondary and supplementary
+    alignments, but duplicates, reads that did not pass the sequencer's filter, and unmapped ones. TopHat leaves the
+    unmapped out of its alignments: so tuxedo's own count of FASTQ records is taken, and unmapped reads to be as long as
+    the others on average, which is right to the base where all reads have one length.
     """
     path = results / "samtools_stats" / f"{sample}.txt"
     if not path.exists():
-        return None, None
-    counts = dict(_COUNTS.findall(path.read_text(encoding="utf-8")))
-    if len(counts) < 2:
+        return {}
+    counts = {name: int(value) for name, value in _COUNTS.findall(path.read_text(encoding="utf-8"))}
+    reads, bases = counts.get("raw total sequences"), counts.get("total length")
+    if reads is None or bases is None:
         raise DigestError(f"{path}: no statistics of samtools: 'raw total sequences' or 'total length' is missing")
-    aligned, bases = int(counts["raw total sequences"]), int(counts["total length"])
-    if (counted := PIPELINES[pipeline].read_count) is None:
-        return aligned, bases
-    reads = json.loads((results / counted.format(sample=sample)).read_text(encoding="utf-8"))["reads"]
-    return reads, round(bases * reads / aligned) if aligned else None
-
-
-def mapping_rates(pipeline: str, results: Path, sample: str) -> tuple[float | None, float | None]:
-    """Return the share of a sample's reads that mapped, and that of their aligned bases that differ from the reference.
-
-    By samtools stats and, of tuxedo, whose alignments may lack reads that do not map, its own counts; None where these
-    do not tell.
-    """
-    path = results / "samtools_stats" / f"{sample}.txt"
-    if not path.exists():
-        return None, None
-    counts = {name: int(value) for name, value in _MAPPED.findall(path.read_text(encoding="utf-8"))}
-    mapped, reads = counts.get("reads mapped"), counts.get("raw total sequences")
+    mapped: int | None = counts.get("reads mapped")
     if counted := PIPELINES[pipeline].read_count:
         own = json.loads((results / counted.format(sample=sample)).read_text(encoding="utf-8"))
-        mapped, reads = own.get("mapped"), own["reads"]
-    return _share(mapped, reads), _share(counts.get("mismatches"), counts.get("bases mapped (cigar)"))
+        bases = round(bases * own["reads"] / reads) if reads else None
+        reads, mapped = own["reads"], own.get("mapped")
+    mismatches = _share(counts.get("mismatches"), counts.get("bases mapped (cigar)"))
+    return {"reads": reads, "bases": bases, "mapped": _share(mapped, reads), "mismatches": mismatches}
 
 
 def _share(part: int | None, whole: int | None) -> float | None:

@@ -272,7 +272,7 @@ def _preparations(plan: StudyPlan, setup: Setup) -> Iterator[tuple[str, Callable
 
 
 def _try(spec: RunSpec, setup: Setup, callbacks: StudyCallbacks) -> list[str]:
-    """Run a run; of a single step the lines that say why it failed. Raises CellError where it is no step's."""
+    """Run a run; of a single step the lines that say why it failed. Raises StudyRunError where it is no step's."""
     try:
         single_run.run(spec, setup, callbacks.changed)
     except StudyRunError as error:
@@ -292,7 +292,7 @@ def _at_work(name: str) -> Iterator[None]:
 
 
 def check(sources: Iterable[Source]) -> None:
-    """Have the workflow check each pool and plan its jobs; nothing runs. Raises CellError with what it says."""
+    """Have the workflow check each pool and plan its jobs; nothing runs. Raises StudyRunError with what it says."""
     for source in sources:
         single_run.plan_dry(source)
 

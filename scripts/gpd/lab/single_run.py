@@ -21,7 +21,7 @@ from gpd.cluster import slurm
 from gpd.errors import GpdError
 from gpd.execution import snakemake_log, workflow
 from gpd.files import write_text
-from gpd.lab import digests, disk_space, disk_usage, gatk_log, page_cache, provenance
+from gpd.lab import digests, disk, gatk_log, provenance
 from gpd.lab.placement import Placement, mark
 from gpd.lab.pool import Source, beside_policy, bound, lay_out
 from gpd.machines import host
@@ -43,7 +43,7 @@ CONFIG = {INDEPENDENT: {"tiny_data": False}}
 SCRATCH, SCRATCH_PREFIX = "tmp", "gpd-scratch-"
 # what the workflow says of the machine before its first job: nothing, or nothing of what samples take of its disk
 NO_PREFLIGHT, OF_MACHINE_ALONE = {"GPD_PREFLIGHT": "none"}, {"GPD_PREFLIGHT": "machine"}
-HEAD_BYTES = 2**18  # of a log: what a tool says of itself comes before its progress
+LOG_HEAD = 2**18  # characters of a log: what a tool says of itself comes before its progress
 
 Changed = Callable[[str, workflow.Progress], None]
 
@@ -93,7 +93,7 @@ def is_finished(study: Path, spec: RunSpec) -> bool:
 
 
 def prepare(setup: Setup, cores: int, changed: Changed) -> None:
-    """Make what all runs of a pipeline share, and have the workflow check all of its pool. Raises CellError."""
+    """Make what all runs of a pipeline share, and have the workflow check all of its pool. Raises StudyRunError."""
     lay_out(setup.source, [member.name for member in setup.source.members], setup.prepared)
     profile = workflow.PROFILES / "default"
     if setup.placement:
@@ -102,7 +102,7 @@ def prepare(setup: Setup, cores: int, changed: Changed) -> None:
 
 
 def prepare_step(spec: RunSpec, step: StepCopies, setup: Setup, changed: Changed) -> None:
-    """Run the workflow up to a step, on all cores, and keep what it makes on the way. Raises CellError."""
+    """Run the workflow up to a step, on all cores, and keep what it makes on the way. Raises StudyRunError."""
     everyone = [member.name for member in setup.source.members]
     lay_out(setup.source, everyone if PIPELINES[spec.pipeline].of_cohort else spec.samples, setup.prepared)
     profile = read_profile(workflow.PROFILES / "default" / "config.yaml") | {"set-threads": share(1, spec.cores)}
@@ -112,7 +112,7 @@ def prepare_step(spec: RunSpec, step: StepCopies, setup: Setup, changed: Changed
 
 
 def _make(setup: Setup, arguments: Sequence[str], changed: Changed) -> None:
-    """Run Snakemake in the folder that all runs share. Raises CellError where it does not end well."""
+    """Run Snakemake in the folder that all runs share. Raises StudyRunError where it does not end well."""
     ledger = setup.prepared / LEDGER
     earlier = len(read_ledger(ledger))
     with _jobs_elsewhere(setup, setup.prepared):
@@ -129,7 +129,7 @@ def _make(setup: Setup, arguments: Sequence[str], changed: Changed) -> None:
 
 def plan_dry(source: Source) -> None:
     """Have the workflow check a pool, and plan; nothing is run, so that this machine's cores, memory and tools do not
-    matter. Raises CellError with what it says."""
+    matter. Raises StudyRunError with what it says."""
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
         folder = Path(scratch)
         lay_out(source, [member.name for member in source.members], folder)
@@ -143,7 +143,7 @@ def plan_dry(source: Source) -> None:
 def run(spec: RunSpec, setup: Setup, changed: Changed) -> None:
     """Run a run in a folder made anew. Its record comes last, and at once: a run that has one ran to its end.
 
-    A sample that fails is part of the result. Raises CellError where no job ran.
+    A sample that fails is part of the result. Raises StudyRunError where no job ran.
     """
     folder = setup.folder / spec.name
     with _jobs_elsewhere(setup, folder):
@@ -164,18 +164,17 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
     _set_cache(spec, setup)
     with scratch_folder(folder) as scratch:
         measured = setup.placement is None and spec.step is None
-        at_once = disk_space.at_once(setup.prepared, spec.samples, folder, scratch) if measured else len(processes)
+        at_once = disk.at_once(setup.prepared, spec.samples, folder, scratch) if measured else len(processes)
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
         began, start = time.monotonic(), datetime.now(UTC)
-        with disk_usage.watch([folder, scratch]) as disk:
+        with disk.watch([folder, scratch]) as peak:
             temporary = {} if setup.placement else {"TMPDIR": str(scratch)}
             environment = {**temporary, "GPD_RUN": run_id, **ENVIRONMENT.get(spec.mode, {})}
             finished = _run_all(processes, at_once, spec, setup, environment, changed)
         wall_s, end = time.monotonic() - began, datetime.now(UTC)
-    attempts = [_attempts(process, run_id) for process in processes]
-    _refuse_nothing(attempts, finished)
-    if spec.step:
-        for process, each, own in zip(processes, finished, attempts, strict=True):
+    attempts = [[one for one in read_ledger(each.folder / LEDGER) if one.run == run_id] for each in processes]
+    for process, each, own in zip(processes, finished, attempts, strict=True):
+        if spec.step or not own:  # without a single job it is no failed sample, but a fault to be mended
             refuse_failed(each, own, process.folder)
     record = RunRecord(
         run=run_id,
@@ -185,11 +184,19 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         wall_s=round(wall_s, 6),
         cpu_s=round(sum(each.cpu.own_s + each.cpu.below_s for each in finished), 2),
         snakemake_cpu_s=round(sum(each.cpu.own_s for each in finished), 2),
-        peak_disk_mib=disk.mib and round(disk.mib, 3),
-        kept_disk_mib=round(sum(disk_usage.used_mib(process.folder / RESULTS) for process in processes), 3),
+        peak_disk_mib=peak.mib and round(peak.mib, 3),
+        kept_disk_mib=round(sum(disk.used_mib(process.folder / RESULTS) for process in processes), 3),
         genome_mb=_genome_mb(processes[0].folder / REFERENCE / "genome.fa.fai"),
-        waited_for_disk=tuple(_waited_for_disk(processes, at_once, finished)),
-        processes=tuple(_describe(process, each, folder) for process, each in zip(processes, finished, strict=True)),
+        waited_for_disk=(
+            *chain.from_iterable(process.samples for process in processes[at_once:]),
+            *chain.from_iterable(workflow.waited_for_disk(each.said) for each in finished),
+        ),
+        processes=tuple(
+            ProcessRecord(
+                directory=str(process.folder.relative_to(folder)), samples=process.samples, exit_code=each.exit_code
+            )
+            for process, each in zip(processes, finished, strict=True)
+        ),
         inputs=inputs if spec.step else dict(chain.from_iterable(_inputs(each, setup, inputs) for each in processes)),
         outputs=() if spec.step else tuple(_outputs(setup, processes, attempts, finished)),
         settings=setup.settings,
@@ -199,8 +206,10 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         host=node,
         nodes=tuple(each.host for each in setup.placement.chosen(spec.nodes)) if setup.placement else (),
     )
-    if not setup.keep_results:
-        _remove_results(processes)
+    if not setup.keep_results:  # logs, ledger and configuration stay in any case
+        for process in processes:
+            shutil.rmtree(process.folder / RESULTS, ignore_errors=True)
+            shutil.rmtree(process.folder / ".snakemake", ignore_errors=True)
     write_record(folder / RECORD, record)
     _note(setup.folder, spec, run_id, ENDED)
 
@@ -222,15 +231,12 @@ def write_record(path: Path, record: RunRecord | StudyRecord) -> None:
 def clear(folder: Path) -> None:
     """Remove a run that was cut off, and its scratch folder elsewhere."""
     scratch = folder / SCRATCH
-    if scratch.is_symlink() and _is_scratch(scratch.readlink()):
-        shutil.rmtree(scratch.readlink(), ignore_errors=True)
+    target = scratch.readlink() if scratch.is_symlink() else Path()
+    # in a study from elsewhere the link may lead to anything
+    if str(target.parent) == tempfile.gettempdir() and target.name.startswith(SCRATCH_PREFIX):
+        shutil.rmtree(target, ignore_errors=True)
     if folder.exists():
         shutil.rmtree(folder)
-
-
-def _is_scratch(folder: Path) -> bool:
-    """Whether it is where such folders are made: in a study from elsewhere the link may lead to anything."""
-    return str(folder.parent) == tempfile.gettempdir() and folder.name.startswith(SCRATCH_PREFIX)
 
 
 @contextmanager
@@ -319,7 +325,7 @@ def _input(source: Source, sample: str) -> InputRecord:
 
 def _set_cache(spec: RunSpec, setup: Setup) -> None:
     """Bring the page cache into the state that the run names, for reads and reference."""
-    change = {"warm": page_cache.load, "cold": page_cache.drop}.get(spec.cache)
+    change = {"warm": disk.load, "cold": disk.drop}.get(spec.cache)
     if change:
         change(path for sample in spec.samples for path in setup.source.reads(sample))
         change(path for path in sorted((setup.prepared / REFERENCE).rglob("*")) if path.is_file())
@@ -385,46 +391,26 @@ def _snakemake(
 # ---- after -------------------------------------------------------------------------------------------
 
 
-def _attempts(process: Process, run_id: str) -> list[Attempt]:
-    return [attempt for attempt in read_ledger(process.folder / LEDGER) if attempt.run == run_id]
-
-
-def _refuse_nothing(attempts: Iterable[list[Attempt]], finished: Iterable[workflow.Finished]) -> None:
-    """Raise CellError where a run ended without a single job: that is no failed sample, but a fault to be mended."""
-    for of_process, each in zip(attempts, finished, strict=True):
-        if each.exit_code and not of_process:
-            raise StudyRunError(each.reason)
-
-
 def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], folder: Path) -> None:
-    """Raise CellError where a run in a folder did not end well: the jobs of it that failed, with their logs."""
+    """Raise StudyRunError where a run in a folder did not end well: the jobs of it that failed, with their logs."""
     if finished.exit_code:
         failed = [attempt for attempt in last_attempts(attempts) if not attempt.succeeded]
-        told = [f"{each.rule}: {each.message} (log: {folder / each.log})" for each in failed]
-        raise StudyRunError("\n".join(told) or finished.reason)
+        lines = [f"{each.rule}: {each.message} (log: {folder / each.log})" for each in failed]
+        raise StudyRunError("\n".join(lines) or reason(finished))
 
 
-def _describe(process: Process, finished: workflow.Finished, folder: Path) -> ProcessRecord:
-    directory = str(process.folder.relative_to(folder))
-    return ProcessRecord(directory=directory, samples=process.samples, exit_code=finished.exit_code)
-
-
-def _waited_for_disk(
-    processes: Sequence[Process], at_once: int, finished: Sequence[workflow.Finished]
-) -> Iterator[str]:
-    """The samples that were begun later than they could have been, for the disk had no room."""
-    for process in processes[at_once:]:
-        yield from process.samples
-    for each in finished:
-        yield from snakemake_log.waited_for_disk(each.said)
+def reason(finished: workflow.Finished) -> str:
+    """Why Snakemake ended without a job."""
+    return (
+        "\n".join(snakemake_log.reason(finished.said))
+        or f"Snakemake ended with exit code {finished.exit_code} and said nothing"
+    )
 
 
 def _inputs(process: Process, setup: Setup, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:
     """What was read of each sample, with reads and bases, and how they mapped, as far as it went."""
     for sample in process.samples:
-        reads, bases = digests.reads_and_bases(setup.pipeline, process.folder / RESULTS, sample)
-        mapped, mismatches = digests.mapping_rates(setup.pipeline, process.folder / RESULTS, sample)
-        yield sample, replace(inputs[sample], reads=reads, bases=bases, mapped=mapped, mismatches=mismatches)
+        yield sample, replace(inputs[sample], **digests.read_counts(setup.pipeline, process.folder / RESULTS, sample))
 
 
 def _genome_mb(index: Path) -> float | None:
@@ -448,8 +434,8 @@ def _outputs(
 
 def memory_applied(attempts: Iterable[list[Attempt]]) -> str | None:
     """The memory policies that jobs on allocated CPUs really had; None where no ledger tells."""
-    told = {attempt.memory_applied for of_process in attempts for attempt in of_process if attempt.cpus}
-    return ", ".join(sorted(filter(None, told))) or None
+    policies = {attempt.memory_applied for of_process in attempts for attempt in of_process if attempt.cpus}
+    return ", ".join(sorted(filter(None, policies))) or None
 
 
 def pair_hmm(folders: Iterable[Path], attempts: Iterable[list[Attempt]]) -> str | None:
@@ -460,17 +446,8 @@ def pair_hmm(folders: Iterable[Path], attempts: Iterable[list[Attempt]]) -> str 
         for attempt in of_process
         if attempt.step == "haplotype_caller"
     ]
-    told = {gatk_log.pair_hmm(_head(log)) for log in logs if log.is_file()}
-    return "; ".join(sorted(filter(None, told))) or None
-
-
-def _head(log: Path) -> str:
-    with log.open("rb") as file:
-        return file.read(HEAD_BYTES).decode(errors="replace")
-
-
-def _remove_results(processes: Iterable[Process]) -> None:
-    """Remove what takes space; logs, ledger and configuration stay."""
-    for process in processes:
-        for name in (RESULTS, ".snakemake"):
-            shutil.rmtree(process.folder / name, ignore_errors=True)
+    chosen = set()
+    for log in filter(Path.is_file, logs):
+        with log.open(encoding="utf-8", errors="replace") as file:
+            chosen.add(gatk_log.pair_hmm(file.read(LOG_HEAD)))
+    return "; ".join(sorted(filter(None, chosen))) or None

@@ -38,10 +38,12 @@ def read_study(path: Path) -> Study:
     if given != read:
         warnings.warn(f"{path}: {old_names.NOTE}", stacklevel=2)
     if not isinstance(given, dict):
-        raise StudyError(f"{path}: {_told(given)}: must be keys with values, at least `pipelines: {{germline: {{}}}}`")
+        raise StudyError(
+            f"{path}: {_printable(given)}: must be keys with values, at least `pipelines: {{germline: {{}}}}`"
+        )
     values, faults = _values(given)
     if faults:
-        raise StudyError("\n".join(f"{path}: {_told(fault)}" for fault in faults))
+        raise StudyError("\n".join(f"{path}: {_printable(fault)}" for fault in faults))
     return Study(**values)
 
 
@@ -54,7 +56,7 @@ def _values(given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[str]]:
     for key, kind in get_type_hints(Study, include_extras=True).items():
         if key in given:
             try:
-                values[key] = msgspec.convert(FROM_YAML.get(key, _as_it_is)(given[key]), kind)
+                values[key] = msgspec.convert(FROM_YAML[key](given[key]) if key in FROM_YAML else given[key], kind)
             except (TypeError, ValueError):  # msgspec's own are ValueErrors
                 wanted = next(meta.description for meta in kind.__metadata__ if meta.description)
                 faults.append(f"{key}: {given[key]!r}: must be {wanted}")
@@ -72,10 +74,6 @@ def _unknown(where: str, given: Mapping[Any, Any], kind: type[Study] | type[Pool
         yield f"{where}: unknown: {', '.join(unknown)}; known are {', '.join(known)}"
 
 
-def _as_it_is(given: Any) -> Any:
-    return given
-
-
 def _numbers(given: Any) -> Any:
     """Of `concurrent_samples`: a study has none where the saturation point is sought."""
     if given == []:
@@ -88,33 +86,25 @@ def _bindings(given: Any) -> list[str]:
     return [entry if isinstance(entry, str) else Binding(**entry).name for entry in given]
 
 
-def _profiles(given: Any) -> Any:
-    return {**PROFILES, **given}
-
-
 # where the file has another form than the record of a study
-FROM_YAML = {"concurrent_samples": _numbers, "bindings": _bindings, "profiles": _profiles}
+FROM_YAML = {"concurrent_samples": _numbers, "bindings": _bindings, "profiles": lambda given: {**PROFILES, **given}}
 
 
 class UniqueKeys(yaml.SafeLoader):
     """PyYAML, which else takes the last of the keys that stand twice in one mapping, in silence."""
 
-    def __init__(self, stream: str) -> None:
-        super().__init__(stream)
-        self.checked: set[int] = set()
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
         lines: dict[tuple[str, str], int] = {}
-        for key, _ in node.value if id(node) not in self.checked else ():
+        for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
-                line, name = key.start_mark.line + 1, (key.tag, key.value)
-                if name in lines:
+                line, first = key.start_mark.line + 1, lines.get((key.tag, key.value))
+                if first:
                     raise StudyError(
-                        f"line {line}: {_told(repr(key.value))} is given twice, first in line {lines[name]}"
+                        f"line {line}: {_printable(repr(key.value))} is given twice, first in line {first}"
                     )
-                lines[name] = line
-        self.checked.add(id(node))  # what it merges comes in now
-        super().flatten_mapping(node)
+                lines[key.tag, key.value] = line
+        return node
 
 
 def _read_yaml(path: Path) -> Any:
@@ -123,12 +113,9 @@ def _read_yaml(path: Path) -> Any:
         given = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeys)
     except StudyError as error:
         raise StudyError(f"{path}: {error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-    except (LookupError, AttributeError, ValueError) as error:  # of PyYAML: a 31st of February, `!!int x`, `!!bool x`
-        raise StudyError(f"{path}: a value that is not what its form or its tag says: {error}") from error
-    except RecursionError as error:
-        raise StudyError(f"{path}: nested too deeply") from error
+    # of PyYAML: a 31st of February, `!!int x`, `!!bool x`
+    except (yaml.YAMLError, LookupError, AttributeError, ValueError, RecursionError) as error:
+        raise StudyError(f"{path}: not YAML: {_printable(error)}") from error
     if not _is_bounded(given):
         raise StudyError(f"{path}: more than {MOST_VALUES:,} values, or a number beyond {LARGEST:,}")
     return given
@@ -147,7 +134,7 @@ def _is_bounded(given: Any) -> bool:
     return False
 
 
-def _told(given: Any) -> str:
+def _printable(given: Any) -> str:
     """A line that can be printed."""
     return visible(" ".join(str(given).split()))[:LONGEST_LINE]
 

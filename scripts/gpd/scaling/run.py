@@ -39,7 +39,7 @@ class ScalingStudy:
 def make_plan(source: Source, pool: Pool, sample: str, options: Options, folder: Path) -> ScalingStudy:
     """Plan a study of one of the source's samples.
 
-    Raises StudyError, and CellError with what the workflow says of a configuration that it refuses.
+    Raises StudyError, and StudyRunError with what the workflow says of a configuration that it refuses.
     """
     for path in folder.glob(f"*/{EARLIER}"):
         raise StudyError(f"{path}: written by an earlier version, whose tables and report stay: name another --folder")

@@ -24,7 +24,7 @@ import yaml
 from documentation.pages import code, page, table
 from gpd.commands.demo import simulate
 from gpd.execution import workflow
-from gpd.lab import disk_usage
+from gpd.lab import disk
 from gpd.lab.pool import lay_out, read_source
 
 HERE = Path(__file__).parent
@@ -119,7 +119,7 @@ def measure(case: Case, folder: Path) -> dict[str, object]:
     lay_out(source, [case.sample], run, **settings)
     snakemake(case, run, "prepare", folder)
     with tempfile.TemporaryDirectory() as scratch:
-        shared = disk_usage.used_mib(run / "results") * MIB
+        shared = disk.used_mib(run / "results") * MIB
         with watch(run / "results", Path(scratch)) as looks:
             snakemake(case, run, "results", folder, TMPDIR=scratch)
     predictor = load(ROOT / "workflow/scripts/resources/disk.py")
@@ -129,7 +129,7 @@ def measure(case: Case, folder: Path) -> dict[str, object]:
         "sort_mb": case.sort_mb,
         "units": json.dumps([[round(unit.bases), round(unit.fastq)] for unit in units]),
         "peak_bytes": round(max(look.results + look.temporary for look in looks) - shared),
-        "kept_bytes": round(disk_usage.used_mib(run / "results") * MIB - shared),
+        "kept_bytes": round(disk.used_mib(run / "results") * MIB - shared),
         "rules": json.dumps(dict(by_rule(run / "ledger.jsonl", looks, shared))),
     }
 
@@ -151,7 +151,7 @@ def watch(results: Path, temporary: Path) -> Iterator[list[Look]]:
 
     def keep_looking() -> None:
         while not over.wait(LOOK_S):
-            taken = [disk_usage.used_mib(folder) * MIB for folder in (results, temporary)]
+            taken = [disk.used_mib(folder) * MIB for folder in (results, temporary)]
             looks.append(Look(datetime.now(UTC), taken[0], taken[1] + unlinked(temporary)))
 
     watcher = threading.Thread(target=keep_looking)
@@ -172,7 +172,7 @@ def unlinked(folder: Path) -> float:
             for link in links:
                 target = str(link.readlink())
                 if target.startswith(f"{folder}/") and target.endswith(" (deleted)"):
-                    files[link.stat().st_ino] = link.stat().st_blocks * disk_usage.BLOCK_BYTES
+                    files[link.stat().st_ino] = link.stat().st_blocks * disk.BLOCK_BYTES
     return sum(files.values())
 
 

@@ -1,0 +1,144 @@
+"""The disks of a run: how many samples they have room for, what a run takes of them, and files in the page cache."""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from gpd.errors import GpdError
+from gpd.text.formats import number
+
+PREDICTED = Path(".snakemake") / "gpd" / "disk.json"  # what the workflow notes in a folder that it runs in
+GIGABYTE = 1e9
+INTERVAL_S = 2.0
+BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system's
+MIB = 1024**2
+READ_BYTES = 4 * MIB
+
+
+# ---- room --------------------------------------------------------------------------------------------
+
+
+class RoomError(GpdError):
+    """The disks have no room for a single sample."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What is predicted of a sample, bytes: what it leaves, and the most that it takes of each disk beside that."""
+
+    left: int
+    more: tuple[int, ...]
+
+
+def at_once(prepared: Path, samples: Sequence[str], results: Path, temporary: Path) -> int:
+    """How many of the samples may be at work at once, the others before or after them: all, where nothing is predicted.
+
+    Raises RoomError where it is none.
+    """
+    try:
+        predicted = json.loads((prepared / PREDICTED).read_text(encoding="utf-8"))["samples"]
+    except FileNotFoundError:
+        return len(samples)
+    folders = [results] if results.stat().st_dev == temporary.stat().st_dev else [results, temporary]
+    needs = [need(predicted[sample], len(folders)) for sample in samples]
+    free = [shutil.disk_usage(folder).free for folder in folders]
+    if not (fit := most_at_once(needs, free)):
+        free_space = ", ".join(f"{_gb(there)} free in {folder}" for there, folder in zip(free, folders, strict=True))
+        kept, more = sum(each.left for each in needs), max(sum(each.more) for each in needs)
+        raise RoomError(
+            f"no room on the disk: {len(samples)} samples leave {_gb(kept)}, one at work takes {_gb(more)} more; "
+            f"{free_space}"
+        )
+    return fit
+
+
+def need(predicted: Mapping[str, Any], disks: int) -> Need:
+    """A sample's need of one disk, or of one for results and one for temporary files."""
+    spaces, left = predicted["rules"].values(), predicted["kept"]
+    if disks == 1:
+        return Need(left, (max(0, max(map(sum, spaces)) - left),))
+    return Need(left, (max(0, max(results for results, _ in spaces) - left), max(temporary for _, temporary in spaces)))
+
+
+def most_at_once(needs: Sequence[Need], free: Sequence[float]) -> int:
+    """How many may be at work at once, whichever these are: what is left of all has to fit, too."""
+    fits = []
+    for disk, there in enumerate(free):
+        room = there if disk else there - sum(each.left for each in needs)
+        taken = accumulate(sorted((each.more[disk] for each in needs), reverse=True))
+        fits.append(sum(amount <= room for amount in taken))
+    return min(fits)
+
+
+def _gb(amount: float) -> str:
+    return f"{number(amount / GIGABYTE)} GB"
+
+
+# ---- what is taken -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Peak:
+    """The largest sum that was seen, MiB; None where nothing was looked at."""
+
+    mib: float | None = None
+
+
+@contextmanager
+def watch(folders: Sequence[Path]) -> Iterator[Peak]:
+    """The largest space that folders take: looked at every 2 s, and once at the end; what is between is not seen."""
+    peak, over = Peak(), threading.Event()
+
+    def look() -> None:
+        peak.mib = max(peak.mib or 0.0, sum(map(used_mib, folders)))
+
+    def keep_looking() -> None:
+        while not over.wait(INTERVAL_S):
+            look()
+
+    thread = threading.Thread(target=keep_looking, daemon=True)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        over.set()
+        thread.join()
+        look()
+
+
+def used_mib(folder: Path) -> float:
+    """Space that a folder's files take, MiB; links are not followed, and files that vanish meanwhile are left out."""
+    total = 0
+    for directory, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += Path(directory, name).lstat().st_blocks
+            except FileNotFoundError:
+                continue
+    return total * BLOCK_BYTES / MIB
+
+
+# ---- the page cache ----------------------------------------------------------------------------------
+
+
+def load(files: Iterable[Path]) -> None:
+    """Read files once, so that the next reader finds them in memory as far as they fit."""
+    for path in files:
+        with path.open("rb", buffering=0) as file:
+            while file.read(READ_BYTES):
+                pass
+
+
+def drop(files: Iterable[Path]) -> None:
+    """Have the kernel forget files' pages, those just written included; what somebody has mapped stays."""
+    for path in files:
+        with path.open("rb", buffering=0) as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
