@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from gpd.records.decoding import decode
 from gpd.records.run import RunRecord
 
 
@@ -14,7 +15,7 @@ def run_record(spec: dict, **told) -> RunRecord:
     known |= {"cache": "as_is", "cores": 2, "profile": "profiles/throughput"}
     times = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:00:01Z", "wall_s": 1.0}
     processes = [{"directory": ".", "samples": samples, "exit_code": 0}]
-    return RunRecord.from_json(json.dumps({"schema": 1, "spec": known | spec, **times, "processes": processes, **told}))
+    return decode(json.dumps({"schema": 1, "spec": known | spec, **times, "processes": processes, **told}), RunRecord)
 
 
 def write_pool(folder: Path, count: int) -> Path:

@@ -22,6 +22,7 @@ from gpd.records.run_spec import CLUSTER, RunSpec
 COHORT = "cohort"  # the owner of what all samples of a run share
 NO_JOB_RAN = "no_job_ran"
 NOT_FINISHED = "not_finished"
+NOTHING = "no job of it ran"
 JOB_FAILED = 1  # Snakemake's exit code where it came to its end, and not all jobs did
 
 
@@ -37,6 +38,11 @@ class Process:
     def path(self, name: str) -> str:
         """A file of the process, relative to the run's folder."""
         return name if self.directory == "." else f"{self.directory}/{name}"
+
+    @property
+    def end(self) -> str:
+        code = "an exit code that is not known" if self.exit_code is None else f"exit code {self.exit_code}"
+        return f"Snakemake ended with {code}"
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,7 @@ def outcomes(run: Run, wanted: Passed) -> list[Outcome]:
     """What came of each sample of a run, in the order of their draw; `wanted` is what all runs of its kind passed."""
     own = passed(run.processes, run.steps)
     found = {outcome.sample: outcome for process in run.processes for outcome in judge(process, run.steps, own, wanted)}
-    return [found.get(sample) or _no_job(sample, None) for sample in run.spec.samples]
+    return [found.get(sample) or Outcome(sample, NO_JOB_RAN, message=NOTHING) for sample in run.spec.samples]
 
 
 def judge(process: Process, steps: Sequence[str], own: Passed, wanted: Passed) -> Iterator[Outcome]:
@@ -142,9 +148,11 @@ def judge(process: Process, steps: Sequence[str], own: Passed, wanted: Passed) -
     for sample in process.samples:
         failure = failed.get(sample) or failed.get(COHORT)
         if sample not in done:
-            yield _no_job(sample, process)
+            yield Outcome(sample, NO_JOB_RAN, message=f"{NOTHING}; {process.end}")
         elif failure:
-            yield _failed(sample, process, failure, own=sample in failed)
+            cause = failure.cause or ("killed" if failure.exit_code is None else "unknown")
+            log = process.path(failure.log)
+            yield Outcome(sample, cause, failure.step, failure.message, log, own=sample in failed)
         elif missing[sample] or broken_off:
             yield _not_finished(sample, process, [step for step in steps if step in missing[sample]])
         else:
@@ -179,21 +187,6 @@ def _is_explained(process: Process, seen: bool) -> bool:
     return process.exit_code == 0 or seen or (failed_job and process.exit_code in (JOB_FAILED, None))
 
 
-def _no_job(sample: str, process: Process | None) -> Outcome:
-    ended = f"; {_exit(process)}" if process else ""
-    return Outcome(sample, NO_JOB_RAN, message=f"no job of it ran{ended}")
-
-
-def _failed(sample: str, process: Process, attempt: Attempt, own: bool) -> Outcome:
-    cause = attempt.cause or ("killed" if attempt.exit_code is None else "unknown")
-    return Outcome(sample, cause, attempt.step, attempt.message, process.path(attempt.log), own)
-
-
 def _not_finished(sample: str, process: Process, missing: Sequence[str]) -> Outcome:
     reached = f"it never went through {missing[0]}" if missing else "its run was broken off"
-    return Outcome(sample, NOT_FINISHED, missing[0] if missing else None, f"{reached}; {_exit(process)}")
-
-
-def _exit(process: Process) -> str:
-    code = "an exit code that is not known" if process.exit_code is None else f"exit code {process.exit_code}"
-    return f"Snakemake ended with {code}"
+    return Outcome(sample, NOT_FINISHED, missing[0] if missing else None, f"{reached}; {process.end}")

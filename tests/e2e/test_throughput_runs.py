@@ -23,6 +23,7 @@ from tuxedo_cohort import Experiment, tiny_experiment
 
 from gpd.lab import runner
 from gpd.pipelines import PIPELINES
+from gpd.records.decoding import decode
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import CurveKey
 from gpd.statistics.saturation import next_n
@@ -174,7 +175,7 @@ def test_a_study_runs_to_its_end(twice: Twice) -> None:
     records = lab.records()
     assert set(records) == {f"tuxedo-n{n}-{mode}-r1" for n in (1, 2) for mode in ("shared-compact", "independent-none")}
     for spec, record in records.items():
-        assert RunRecord.from_json(json.dumps(record)).spec.name == spec
+        assert decode(json.dumps(record), RunRecord).spec.name == spec
         assert {each["exit_code"] for each in record["processes"]} == {0}
         assert len(record["processes"]) == (record["spec"]["n"] if record["spec"]["mode"] == "independent" else 1)
         assert not [path for path in (study / spec).rglob("*") if path.name in ("results", ".snakemake", "tmp")]

@@ -1,7 +1,6 @@
 """Records from JSON: held against their types, and whatever they do not tell left to its default."""
 
 import json
-from math import isfinite
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,14 +16,14 @@ LARGEST = 1e15  # number
 
 def decode(text: str, kind: type[Kind]) -> Kind:
     """Raises ValueError where the text is no JSON of a record, msgspec.ValidationError where it is no such record."""
-    return msgspec.convert(_told(old_names.record(parse(text)), LEVELS), kind)
+    return msgspec.convert(_without_nulls(old_names.record(parse(text)), LEVELS), kind)
 
 
-def _told(value: Any, levels: int) -> Any:
-    """What a record tells: null is as good as nothing."""
+def _without_nulls(value: Any, levels: int) -> Any:
+    """A record where null is as good as nothing."""
     if not levels or not isinstance(value, dict):
         return value
-    return {key: _told(entry, levels - 1) for key, entry in value.items() if entry is not None}
+    return {key: _without_nulls(entry, levels - 1) for key, entry in value.items() if entry is not None}
 
 
 def parse(text: str) -> Any:
@@ -33,44 +32,22 @@ def parse(text: str) -> Any:
     Raises ValueError, its message is one line; json.JSONDecodeError where the text is no JSON at all.
     """
     try:
-        document = json.loads(text, parse_constant=_refuse, parse_float=_number, parse_int=_integer)
+        document = json.loads(text)
+        _check(document, MOST_LEVELS)
+        json.dumps(document, ensure_ascii=False).encode()
     except RecursionError as error:
         raise ValueError(f"JSON of more than {MOST_LEVELS} levels") from error
-    _check(document, 1)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"half a character (a lone surrogate) at {error.start}") from error
     return document
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"not JSON: {constant}")
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    if not isfinite(value) or abs(value) > LARGEST:
-        raise ValueError(f"a number beyond reason: {text[:40]}")
-    return value
-
-
-def _integer(text: str) -> int:
-    _number(text)
-    return int(text)
-
-
-def _check(document: Any, level: int) -> None:
-    """Refuse depth beyond reason, and text that can't be written. Raises ValueError."""
-    if level > MOST_LEVELS:
-        raise ValueError(f"JSON of more than {MOST_LEVELS} levels")
-    if isinstance(document, str):
-        _check_text(document)
-    elif isinstance(document, dict):
-        for key, value in document.items():
-            _check_text(key)
-            _check(value, level + 1)
-    elif isinstance(document, list):
-        for value in document:
-            _check(value, level + 1)
-
-
-def _check_text(text: str) -> None:
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError(f"half a character (a lone surrogate) in {text[:40]!a}")
+def _check(document: Any, levels: int) -> None:
+    """Raise ValueError where a number is beyond reason, or none, RecursionError where there are more levels."""
+    if not levels:
+        raise RecursionError
+    if isinstance(document, int | float) and not abs(document) <= LARGEST:  # nor is NaN
+        raise ValueError(f"a number beyond reason: {str(document)[:40]}")
+    entries = document.values() if isinstance(document, dict) else document if isinstance(document, list) else ()
+    for entry in entries:
+        _check(entry, levels - 1)

@@ -6,7 +6,7 @@ schema made of them.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -298,29 +298,16 @@ class NodeRecord:
             if first in core_of and second in core_of:
                 found.setdefault(block_of(core_of[first], core_of[second], levels), []).append(ns)
         return [
-            BlockLatency(block=name, pairs=len(found[name]), ns=median(found[name]), **_range(found[name]))
-            for name in sorted(
-                found, key=lambda name: (name != "same core", name == "across sockets", median(found[name]))
+            BlockLatency(block=name, pairs=len(ns), ns=median(ns), low_ns=min(ns), high_ns=max(ns))
+            for name, ns in sorted(
+                found.items(), key=lambda item: (item[0] != "same core", item[0] == "across sockets", median(item[1]))
             )
         ]
-
-    @classmethod
-    def from_json(cls, text: bytes) -> "NodeRecord":
-        """Raises msgspec.DecodeError where the text is no JSON, its ValidationError where it is no such record."""
-        try:
-            return msgspec.json.decode(text, type=cls)
-        except RecursionError as error:
-            raise msgspec.ValidationError("nested too deeply") from error
 
     def to_json(self) -> str:
         """As JSON, a line a part: thousands of pairs would make as many pages."""
         parts = (f"{json.dumps(name)}: {json.dumps(part)}" for name, part in msgspec.to_builtins(self).items())
         return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def _range(values: Iterable[float]) -> dict[str, float]:
-    ordered = sorted(values)
-    return {"low_ns": ordered[0], "high_ns": ordered[-1]}
 
 
 def read_node(path: Path) -> NodeRecord:
@@ -330,10 +317,10 @@ def read_node(path: Path) -> NodeRecord:
     except FileError as error:
         raise NodeRecordError(f"{error}: not a record of a node; {REMEDY}") from error
     try:
-        return NodeRecord.from_json(text)
-    except ValueError as error:  # of msgspec, too, and what is not UTF-8
-        said = " ".join(str(error).split())
-        raise NodeRecordError(f"{path}: not a valid {FILE}: {said[:200]}; {REMEDY}") from error
+        return msgspec.json.decode(text, type=NodeRecord)
+    except (ValueError, RecursionError) as error:  # of msgspec, too, and what is not UTF-8
+        reason = " ".join(str(error).split())[:200]
+        raise NodeRecordError(f"{path}: not a valid {FILE}: {reason}; {REMEDY}") from error
 
 
 def schema() -> dict[str, Any]:

@@ -6,18 +6,18 @@ here, and nowhere else.
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from gpd.errors import GpdError
 from gpd.files import read_text
-from gpd.records.decoding import decode
+from gpd.records.decoding import Kind, decode
 from gpd.records.host import Host
 from gpd.records.run_spec import SCHEMA_VERSION, Count, FileName, Name, RunSpec
 
@@ -122,7 +122,8 @@ class RunRecord:
     nodes: tuple[Host, ...] = ()
 
     def __post_init__(self) -> None:
-        check_years(self.start, self.end)
+        if beyond := [time for time in (self.start, self.end) if time.year not in YEARS]:
+            raise ValueError(f"{beyond[0].isoformat()}: no time of this age")
         if elsewhere := [one.directory for one in self.processes if not PLACE.fullmatch(one.directory)]:
             raise ValueError(f"processes: {elsewhere[0]!r}: no folder of a sample or of a copy")
         strangers = {name for process in self.processes for name in process.samples} - set(self.spec.samples)
@@ -138,51 +139,35 @@ class RunRecord:
         """What was read of a sample."""
         return self.inputs.get(sample, InputRecord())
 
-    @classmethod
-    def from_json(cls, text: str) -> "RunRecord":
-        """As decode()."""
-        return decode(text, cls)
-
     def to_json(self) -> str:
         return json.dumps(msgspec.to_builtins(self), indent=2) + "\n"
 
 
 def read_run(path: Path) -> RunRecord:
-    """Read a run.json. Raises RecordError."""
-    record = read_json(path, RunRecord.from_json)
-    check_place(path, record.spec.name)
+    """Read a run.json. Raises RecordError, also where it lies in the folder of another run."""
+    record = _read_json(path, RunRecord)
+    _check_place(path, record.spec.name)
     return record
 
 
 def read_spec(path: Path) -> RunSpec:
-    """Read a spec.json. Raises RecordError."""
-    spec = read_json(path, RunSpec.from_json)
-    check_place(path, spec.name)
+    """Read a spec.json. Raises RecordError as read_run() does."""
+    spec = _read_json(path, RunSpec)
+    _check_place(path, spec.name)
     return spec
 
 
-Kind = TypeVar("Kind")
+def _check_place(path: Path, name: str) -> None:
+    if name != path.parent.name:
+        raise RecordError(f"{path}: it is of the run {name}; a run's folder keeps its name")
 
 
-def read_json(path: Path, parse: Callable[[str], Kind]) -> Kind:
-    """What a file of JSON tells. Raises RecordError."""
+def _read_json(path: Path, kind: type[Kind]) -> Kind:
     try:
-        return parse(read_text(path))
+        return decode(read_text(path), kind)
     except json.JSONDecodeError as error:
         raise RecordError(f"{path} line {error.lineno}: not JSON: {error.msg}; {REMEDY}") from error
     except UnicodeDecodeError as error:
         raise RecordError(f"{path}: not UTF-8; {REMEDY}") from error
     except ValueError as error:  # of msgspec, too
         raise RecordError(f"{path}: not a valid {path.name}: {error}; {REMEDY}") from error
-
-
-def check_years(*times: datetime) -> None:
-    """Raise ValueError where a time is of no age that can be reckoned with."""
-    if beyond := [time for time in times if time.year not in YEARS]:
-        raise ValueError(f"{beyond[0].isoformat()}: no time of this age")
-
-
-def check_place(path: Path, name: str) -> None:
-    """Raise RecordError where a file lies in the folder of another run."""
-    if name != path.parent.name:
-        raise RecordError(f"{path}: it is of the run {name}; a run's folder keeps its name")

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta
 
 from gpd.records.binding import BindingName
-from gpd.records.decoding import decode
 
 SCHEMA_VERSION: Final = 1
 SHARED: Final = "shared"
@@ -104,11 +103,6 @@ class RunSpec:
     @property
     def curve_key(self) -> CurveKey:
         return CurveKey(self.pipeline, self.mode, self.binding, self.nodes)
-
-    @classmethod
-    def from_json(cls, text: str) -> "RunSpec":
-        """As decode()."""
-        return decode(text, cls)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"samples": list(self.samples), "left_out": list(self.left_out)}

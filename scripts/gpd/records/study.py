@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -16,7 +16,7 @@ from msgspec import Meta
 from gpd.files import read_bytes
 from gpd.records import old_names
 from gpd.records.binding import BindingName
-from gpd.records.decoding import parse
+from gpd.records.decoding import Kind, parse
 from gpd.records.run import RecordError, Time
 from gpd.records.run_spec import CLUSTER, AtLeastOne, CacheState, FileName, Mode, Name, PipelineName
 
@@ -24,8 +24,6 @@ SCHEMA_VERSION: Final = 1
 FILE, STARTS = "study.json", "starts.jsonl"
 AUTO: Final = "auto"  # as many repeats as it takes
 BEGAN, ENDED = "began", "ended"
-
-Kind = TypeVar("Kind")
 
 PathName = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f-\x9f{}]+\Z")]
 RuleName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z")]
@@ -156,9 +154,11 @@ def read_starts(folder: Path) -> tuple[Start, ...] | None:
         return None
     found: dict[tuple[str, str], Start] = {}
     for number, line in enumerate(read_bytes(path).splitlines(), 1):
-        told = _decoded(f"{path} line {number}", line, Start)
-        known = found.get((told.name, told.run), told)
-        found[told.name, told.run] = replace(known, began=known.began or told.began, ended=known.ended or told.ended)
+        start = _decoded(f"{path} line {number}", line, Start)
+        known = found.get((start.name, start.run), start)
+        found[start.name, start.run] = replace(
+            known, began=known.began or start.began, ended=known.ended or start.ended
+        )
     return tuple(found.values())
 
 
