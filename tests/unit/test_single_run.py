@@ -15,7 +15,7 @@ import yaml
 from conftest import ROOT
 from launching import wait_until
 
-from gpd.lab import disk, gatk_log, provenance, single_run
+from gpd.lab import disk, provenance, single_run
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
 from gpd.lab.single_run import Setup, StudyRunError
@@ -635,7 +635,7 @@ SMITH_WATERMAN = "INFO  SmithWatermanAligner - Using AVX accelerated SmithWaterm
     ],
 )
 def test_the_pair_hmm_is_what_the_log_says(log, told):
-    assert gatk_log.pair_hmm(log) == told
+    assert provenance.pair_hmm(log) == told
 
 
 def test_a_record_tells_profile_binding_and_what_gatk_chose(spec, setup, snakemake, tmp_path):

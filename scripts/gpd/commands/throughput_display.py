@@ -116,12 +116,8 @@ def _outlook(points: Sequence[Mapping[str, Any]]) -> str:
         return "nothing is left to run"
     if not count or None in (estimate_s for estimate_s, count in left if count):
         return "how long it takes shows when the first runs have ended"
-    return (
-        f"{count} runs are left, about {timedelta(seconds=round(sum(each * count for each, count in left if count)))}"
-    )
-
-
-# ---- while it runs -----------------------------------------------------------------------------------
+    total = timedelta(seconds=round(sum(estimate_s * count for estimate_s, count in left if count)))
+    return f"{count} runs are left, about {total}"
 
 
 class StudyDisplay:

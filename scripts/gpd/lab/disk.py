@@ -22,9 +22,6 @@ MIB = 1024**2
 READ_BYTES = 4 * MIB
 
 
-# ---- room --------------------------------------------------------------------------------------------
-
-
 class RoomError(GpdError):
     """The disks have no room for a single sample."""
 
@@ -81,9 +78,6 @@ def _gb(amount: float) -> str:
     return f"{number(amount / GIGABYTE)} GB"
 
 
-# ---- what is taken -----------------------------------------------------------------------------------
-
-
 @dataclass
 class Peak:
     """The largest sum that was seen, MiB; None where nothing was looked at."""
@@ -123,9 +117,6 @@ def used_mib(folder: Path) -> float:
             except FileNotFoundError:
                 continue
     return total * BLOCK_BYTES / MIB
-
-
-# ---- the page cache ----------------------------------------------------------------------------------
 
 
 def load(files: Iterable[Path]) -> None:

@@ -23,6 +23,13 @@ SOURCES = (".smk", ".py", ".R", ".yaml", ".xml")
 VARIABLES = re.compile(
     r"(OMP|GOMP|KMP|MALLOC|GATK|TILEDB)_\w+|_JAVA_OPTIONS|J(AVA_TOOL|DK_JAVA)_OPTIONS|GLIBC_TUNABLES|LD_PRELOAD"
 )
+# the pair-HMM of GATK 4, of GATK 3's native library, and of both where they fall back on Java
+PAIR_HMMS = (
+    re.compile(r"Using the (.+) PairHMM implementation"),
+    re.compile(r"Using (.+) implementation of PairHMM"),
+    re.compile(r"(?:Falling back to the MUCH slower|using Java implementation of) (\w+)"),
+)
+INSTRUCTIONS = re.compile(r"IntelPairHmm - Using CPU-supported (\S+) instructions")
 JAVA_PROPERTIES = ("java.vendor", "java.runtime.version", "java.vm.name")
 
 
@@ -73,6 +80,19 @@ def _java() -> str | None:
     command = ["gatk", "--java-options", "-XshowSettings:properties", "--version"]
     found = dict(re.findall(r"^ +([\w.]+) = (.*)$", _output(command, stderr=STDOUT), re.MULTILINE))
     return ", ".join(found[name] for name in JAVA_PROPERTIES if name in found) or None
+
+
+def pair_hmm(log: str) -> str | None:
+    """The pair-HMM that HaplotypeCaller's log names, with the instruction set; None where it names none.
+
+    Results and speed depend on it, and no option shows it: where the CPU lacks an instruction set, or the system a
+    library (libgomp), GATK takes one in Java that is many times slower, and goes on.
+    """
+    found = next((match for pattern in reversed(PAIR_HMMS) if (match := pattern.search(log))), None)
+    if found is None or found.re is PAIR_HMMS[-1]:
+        return found and f"Java {found[1]}, the slow way"
+    instructions = INSTRUCTIONS.search(log)
+    return f"{instructions[1]}, {found[1]}" if instructions else found[1]
 
 
 def _without_folders(value: Any) -> Any:

@@ -108,11 +108,8 @@ def read(path: Path) -> tuple[Study, dict[PipelineName, Source]]:
     sources = {name: read_pool(name, pool) for name, pool in settings.pipelines.items()}
     for profile in settings.profiles.values():
         workflow.find_profile(profile)
-    faults = [*_not_on_nodes(settings), *_no_rules(settings)]
-    for name, source in sources.items():
-        faults += [*_too_few(settings, name, source), *_same_bindings(settings, name, source)]
-    if faults:
-        raise StudyError("\n".join(f"{path}: {fault}" for fault in faults))
+    if faults := [f"{path}: {fault}" for fault in _faults(settings, sources)]:
+        raise StudyError("\n".join(faults))
     return settings, sources
 
 
@@ -131,44 +128,31 @@ def make_plan(path: Path) -> StudyPlan:
     return plan
 
 
-def _not_on_nodes(settings: Study) -> Iterator[str]:
-    """Lines about what mode cluster does not go with."""
+def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator[str]:
+    """Lines about settings that do not go together, or not with the pools."""
     if settings.on_nodes and len(settings.modes) > 1:
         yield "modes: cluster stands alone in a study: this machine is none of its nodes"
     if settings.on_nodes and settings.cache != "as_is":
         yield f"cache: the page cache of other machines can't be made {settings.cache}: as_is goes with mode cluster"
-
-
-def _no_rules(settings: Study) -> Iterator[str]:
-    """Lines about threads of rules that there are not: Snakemake passes over them."""
     known = frozenset().union(*(workflow.rules(pipeline) for pipeline in settings.pipelines))
-    for name in settings.threads:
-        if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(sorted(known))}"
-            yield f"threads: {name}: no rule of {' and '.join(settings.pipelines)}{hint}"
-
-
-def _same_bindings(settings: Study, pipeline: str, source: Source) -> Iterator[str]:
-    """Lines about bindings that come to the same with the pipeline's configuration: one curve would be run twice."""
-    known: dict[tuple, str] = {}
-    for name in settings.bindings:
-        same = known.setdefault(tuple(sorted(bound(source.config, name).items())), name)
-        if same != name:
-            yield f"bindings: {same} and {name} are the same with the configuration of {pipeline}: name one"
-
-
-def _too_few(settings: Study, pipeline: str, source: Source) -> Iterator[str]:
-    """Lines about numbers of samples that the pool or the pipeline does not allow."""
-    if (most := max(settings.concurrent_samples, default=1)) > len(source.members):
-        yield f"concurrent_samples: {most} is more than the {len(source.members)} samples in the pool of {pipeline}"
-    if not source.needs_conditions:
-        return
-    remedy = "set stop_after: quantify in its configuration"
-    if INDEPENDENT in settings.modes:
-        yield f"modes: independent runs take one sample each, and {pipeline} compares conditions: {remedy}"
-    if not settings.concurrent_samples or min(settings.concurrent_samples) < 2:
-        yield f"concurrent_samples: {pipeline} compares conditions, so list numbers from 2, or {remedy}"
+    for name in settings.threads.keys() - known:  # Snakemake passes over them
+        close = get_close_matches(name, known, n=1)
+        hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(sorted(known))}"
+        yield f"threads: {name}: no rule of {' and '.join(settings.pipelines)}{hint}"
+    for pipeline, source in sources.items():
+        if (most := max(settings.concurrent_samples, default=1)) > len(source.members):
+            yield f"concurrent_samples: {most} is more than the {len(source.members)} samples in the pool of {pipeline}"
+        if source.needs_conditions:
+            remedy = "set stop_after: quantify in its configuration"
+            if INDEPENDENT in settings.modes:
+                yield f"modes: independent runs take one sample each, and {pipeline} compares conditions: {remedy}"
+            if not settings.concurrent_samples or min(settings.concurrent_samples) < 2:
+                yield f"concurrent_samples: {pipeline} compares conditions, so list numbers from 2, or {remedy}"
+        bindings: dict[tuple, str] = {}
+        for name in settings.bindings:  # of two that are the same a curve would be run twice
+            same = bindings.setdefault(tuple(sorted(bound(source.config, name).items())), name)
+            if same != name:
+                yield f"bindings: {same} and {name} are the same with the configuration of {pipeline}: name one"
 
 
 def refuse_changed(plan: StudyPlan) -> None:

@@ -21,7 +21,7 @@ from gpd.cluster import slurm
 from gpd.errors import GpdError
 from gpd.execution import snakemake_log, workflow
 from gpd.files import write_text
-from gpd.lab import digests, disk, gatk_log, provenance
+from gpd.lab import digests, disk, provenance
 from gpd.lab.placement import Placement, mark
 from gpd.lab.pool import Source, beside_policy, bound, lay_out
 from gpd.machines import host
@@ -127,17 +127,32 @@ def _make(setup: Setup, arguments: Sequence[str], changed: Changed) -> None:
     refuse_failed(finished, read_ledger(ledger)[earlier:], setup.prepared)
 
 
-def plan_dry(source: Source) -> None:
-    """Have the workflow check a pool, and plan; nothing is run, so that this machine's cores, memory and tools do not
-    matter. Raises StudyRunError with what it says."""
+def plan_dry(
+    source: Source,
+    samples: Collection[str] | None = None,
+    threads: Mapping[str, int] | None = None,
+    cores: int = 1,
+    mem_mb: int | None = None,
+    **settings: Any,
+) -> list[str]:
+    """Have the workflow check a pool and plan; nothing is run. What Snakemake says.
+
+    Of a throughput study all samples are planned, and this machine's cores, memory and tools do not matter. Raises
+    StudyRunError with what it says.
+    """
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
         folder = Path(scratch)
-        lay_out(source, [member.name for member in source.members], folder)
-        options = ["--dry-run", "--quiet", "all", "--", "results"]
-        arguments = workflow.command(folder, 1, None, workflow.PROFILES / "default", [], options)
-        finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None, NO_PREFLIGHT)
+        lay_out(source, samples or [member.name for member in source.members], folder, **settings)
+        profile = read_profile(workflow.PROFILES / "default" / "config.yaml")
+        written = write_profile(profile | ({"set-threads": dict(threads)} if threads else {}), folder)
+        quiet = [] if threads else ["--quiet", "all"]
+        options = ["--dry-run", "--nolock", *quiet, "--", str(RESULTS)]
+        arguments = workflow.command(folder, cores, mem_mb, written, [], options)
+        environment = {} if threads else NO_PREFLIGHT
+        finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None, environment)
         if finished.exit_code:
-            raise StudyRunError(finished.reason)
+            raise StudyRunError(reason(finished))
+        return list(finished.said)
 
 
 def run(spec: RunSpec, setup: Setup, changed: Changed) -> None:
@@ -449,5 +464,5 @@ def pair_hmm(folders: Iterable[Path], attempts: Iterable[list[Attempt]]) -> str 
     chosen = set()
     for log in filter(Path.is_file, logs):
         with log.open(encoding="utf-8", errors="replace") as file:
-            chosen.add(gatk_log.pair_hmm(file.read(LOG_HEAD)))
+            chosen.add(provenance.pair_hmm(file.read(LOG_HEAD)))
     return "; ".join(sorted(filter(None, chosen))) or None

@@ -139,9 +139,6 @@ def _printable(given: Any) -> str:
     return visible(" ".join(str(given).split()))[:LONGEST_LINE]
 
 
-# ---- the grid ----------------------------------------------------------------------------------------
-
-
 def curves(study: Study, pipeline: PipelineName) -> Iterator[CurveKey]:
     """The curves of a pipeline. Independent runs know nothing of each other, and have no CPU allocations."""
     for mode in study.modes:

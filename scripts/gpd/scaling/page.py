@@ -66,9 +66,6 @@ def _title(results: Results) -> str:
     return f"{pipelines or 'no spec has ended'}{f', {some(samples, MOST_NAMED)}' if samples else ''}"
 
 
-# ---- notices -----------------------------------------------------------------------------------------
-
-
 def _notices(results: Results) -> Iterator[Notice]:
     runs = results.runs
     if results.unfinished:
@@ -96,9 +93,6 @@ def _notices(results: Results) -> Iterator[Notice]:
             f"The machine is virtual ({listed(sorted(guests))}): how its CPUs lie on cores, caches and memory of the "
             "real one is not known here, so that thread counts and bindings may come out otherwise there.",
         )
-
-
-# ---- steps -------------------------------------------------------------------------------------------
 
 
 def _steps(points: Sequence[Row], fits: Sequence[Row]) -> Iterator[Section]:

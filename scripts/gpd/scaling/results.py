@@ -52,9 +52,6 @@ def write(results: Results, folder: Path) -> None:
         collect.write_frame(collect.frame_of(getattr(results, table), spelled), spelled, folder / table)
 
 
-# ---- runs --------------------------------------------------------------------------------------------
-
-
 def _run(run: Run, step: StepCopies) -> Row:
     """A run's row as any study has it, and what there is of its step; other jobs than the step's it has none."""
     own = rows_of_run(run, (), {}, counted=True).run
@@ -97,9 +94,6 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return None if total is None else total / len(values)
 
 
-# ---- configurations ------------------------------------------------------------------------------------------
-
-
 def _place(row: Row) -> tuple:
     return (*(row[name] for name in POINT), row["sku"] or "")
 
@@ -135,9 +129,6 @@ def _efficiency(one: Row | None, point: Row) -> Row:
     of_times = ratio(first, own)
     shares = {"": of_times.value, "_low": of_times.low, "_high": of_times.high}
     return {f"efficiency{end}": None if value is None else value / point["threads"] for end, value in shares.items()}
-
-
-# ---- fits --------------------------------------------------------------------------------------------
 
 
 def _fits(runs: Iterable[Row]) -> Iterator[Row]:

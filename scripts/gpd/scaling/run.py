@@ -7,16 +7,13 @@ renamed, so that read groups and names in files are those of the sample, and a c
 sample's do.
 """
 
-import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpd.execution import snakemake_log, workflow
+from gpd.execution import snakemake_log
 from gpd.lab import runner, single_run
-from gpd.lab.pool import Source, lay_out
+from gpd.lab.pool import Source
 from gpd.lab.runner import StudyPlan
-from gpd.lab.single_run import StudyRunError
 from gpd.lab.study import StudyError
 from gpd.machines import launcher
 from gpd.pipelines import PIPELINES
@@ -74,25 +71,13 @@ def make_plan(source: Source, pool: Pool, sample: str, options: Options, folder:
 
 def _planned(source: Source, samples: tuple[str, ...], options: Options, node: Node) -> list[Step]:
     """The steps of these samples, by a dry run with each number of threads, which memory may follow."""
-    tried = {1, *(threads for threads in plan.thread_counts(options.threads, node.cores) if threads <= node.cores)}
-    planned = {threads: _dry_run(source, samples, threads, options.scatter, node) for threads in sorted(tried)}
-    return plan.steps_of(planned, samples, source.config)
-
-
-def _dry_run(
-    source: Source, samples: Sequence[str], threads: int, scatter: str, node: Node
-) -> list[snakemake_log.PlannedJob]:
-    """The jobs that the whole pipeline would have, where each rule of a step has so many threads."""
     pipeline = PIPELINES[source.config["pipeline"]]
-    with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
-        folder = Path(scratch)
-        lay_out(source, samples, folder, **single_run.of_step(source, samples, scatter))
-        every = [rule for step in pipeline.steps for rule in pipeline.rules_of(step)]
-        profile = single_run.read_profile(workflow.PROFILES / "default" / "config.yaml")
-        written = single_run.write_profile({**profile, "set-threads": dict.fromkeys(every, threads)}, folder)
-        options = ["--dry-run", "--nolock", "--", str(single_run.RESULTS)]
-        arguments = workflow.command(folder, node.cores, node.mem_mb, written, [], options)
-        finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
-        if finished.exit_code:
-            raise StudyRunError(finished.reason)
-        return snakemake_log.planned_jobs(finished.said)
+    rules = [rule for step in pipeline.steps for rule in pipeline.rules_of(step)]
+    settings = single_run.of_step(source, samples, options.scatter)
+    planned = {}
+    for threads in sorted({1, *plan.thread_counts(options.threads, node.cores)}):
+        if threads <= node.cores:
+            every = dict.fromkeys(rules, threads)
+            said = single_run.plan_dry(source, samples, every, node.cores, node.mem_mb, **settings)
+            planned[threads] = snakemake_log.planned_jobs(said)
+    return plan.steps_of(planned, samples, source.config)
