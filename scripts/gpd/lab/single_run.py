@@ -81,10 +81,18 @@ class Setup:
 
 @dataclass(frozen=True)
 class Process:
-    """One Snakemake run of a run: its folder, and the samples that it takes through the pipeline."""
+    """A Snakemake process of a run: its folder, and the samples that it takes through the pipeline."""
 
     folder: Path
     samples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EndedProcess(Process):
+    """One that has ended, with the attempts at its jobs."""
+
+    finished: workflow.Finished
+    attempts: tuple[Attempt, ...]
 
 
 def is_finished(study: Path, spec: RunSpec) -> bool:
@@ -98,7 +106,7 @@ def prepare(setup: Setup, cores: int, changed: Changed) -> None:
     profile = workflow.PROFILES / "default"
     if setup.placement:
         profile = write_profile(setup.placement.confined(len(setup.placement.nodes), setup.prepared), setup.prepared)
-    _make(setup, _snakemake(setup, setup.prepared, cores, profile, ["prepare"], "--nolock"), changed)
+    _make(setup, cores, profile, ["prepare"], ["--nolock"], changed)
 
 
 def prepare_step(spec: RunSpec, step: StepCopies, setup: Setup, changed: Changed) -> None:
@@ -107,24 +115,19 @@ def prepare_step(spec: RunSpec, step: StepCopies, setup: Setup, changed: Changed
     lay_out(setup.source, everyone if PIPELINES[spec.pipeline].of_cohort else spec.samples, setup.prepared)
     profile = read_profile(workflow.PROFILES / "default" / "config.yaml") | {"set-threads": share(1, spec.cores)}
     options = ["--nolock", "--notemp", "--omit-from", *step.rules]
-    written = write_profile(profile, setup.prepared)
-    _make(setup, _snakemake(setup, setup.prepared, spec.cores, written, step.targets, *options), changed)
+    _make(setup, spec.cores, write_profile(profile, setup.prepared), step.targets, options, changed)
 
 
-def _make(setup: Setup, arguments: Sequence[str], changed: Changed) -> None:
+def _make(
+    setup: Setup, cores: int, profile: Path, targets: Sequence[str], options: Sequence[str], changed: Changed
+) -> None:
     """Run Snakemake in the folder that all runs share. Raises StudyRunError where it does not end well."""
-    ledger = setup.prepared / LEDGER
-    earlier = len(read_ledger(ledger))
-    with _jobs_elsewhere(setup, setup.prepared):
-        finished = workflow.run(
-            arguments,
-            setup.prepared / workflow.LOG,
-            lambda state: changed("", state),
-            environment=OF_MACHINE_ALONE,
-            locks=[setup.lock],
-            elsewhere=setup.placement is not None,
+    folder, earlier = setup.prepared, len(read_ledger(setup.prepared / LEDGER))
+    with _jobs_elsewhere(setup, folder):
+        finished = _snakemake(
+            setup, folder, cores, profile, targets, options, OF_MACHINE_ALONE, lambda state: changed("", state)
         )
-    refuse_failed(finished, read_ledger(ledger)[earlier:], setup.prepared)
+    _refuse_failed(finished, read_ledger(folder / LEDGER)[earlier:], folder)
 
 
 def plan_dry(
@@ -151,7 +154,7 @@ def plan_dry(
         environment = {} if threads else NO_PREFLIGHT
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None, environment)
         if finished.exit_code:
-            raise StudyRunError(reason(finished))
+            raise StudyRunError(_reason(finished))
         return list(finished.said)
 
 
@@ -183,48 +186,44 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
         began, start = time.monotonic(), datetime.now(UTC)
         with disk.watch([folder, scratch]) as peak:
-            temporary = {} if setup.placement else {"TMPDIR": str(scratch)}
-            environment = {**temporary, "GPD_RUN": run_id, **ENVIRONMENT.get(spec.mode, {})}
-            finished = _run_all(processes, at_once, spec, setup, environment, changed)
+            ended = _run_all(processes, at_once, spec, setup, run_id, scratch, changed)
         wall_s, end = time.monotonic() - began, datetime.now(UTC)
-    attempts = [[one for one in read_ledger(each.folder / LEDGER) if one.run == run_id] for each in processes]
-    for process, each, own in zip(processes, finished, attempts, strict=True):
-        if spec.step or not own:  # without a single job it is no failed sample, but a fault to be mended
-            refuse_failed(each, own, process.folder)
+    for each in ended:
+        if spec.step or not each.attempts:  # without a single job it is no failed sample, but a fault to be mended
+            _refuse_failed(each.finished, each.attempts, each.folder)
     record = RunRecord(
         run=run_id,
         spec=spec,
         start=start,
         end=end,
         wall_s=round(wall_s, 6),
-        cpu_s=round(sum(each.cpu.own_s + each.cpu.below_s for each in finished), 2),
-        snakemake_cpu_s=round(sum(each.cpu.own_s for each in finished), 2),
+        cpu_s=round(sum(each.finished.cpu.own_s + each.finished.cpu.below_s for each in ended), 2),
+        snakemake_cpu_s=round(sum(each.finished.cpu.own_s for each in ended), 2),
         peak_disk_mib=peak.mib and round(peak.mib, 3),
-        kept_disk_mib=round(sum(disk.used_mib(process.folder / RESULTS) for process in processes), 3),
-        genome_mb=_genome_mb(processes[0].folder / REFERENCE / "genome.fa.fai"),
+        kept_disk_mib=round(sum(disk.used_mib(each.folder / RESULTS) for each in ended), 3),
+        genome_mb=_genome_mb(ended[0].folder / REFERENCE / "genome.fa.fai"),
         waited_for_disk=(
-            *chain.from_iterable(process.samples for process in processes[at_once:]),
-            *chain.from_iterable(workflow.waited_for_disk(each.said) for each in finished),
+            *chain.from_iterable(each.samples for each in ended[at_once:]),
+            *chain.from_iterable(workflow.waited_for_disk(each.finished.said) for each in ended),
         ),
         processes=tuple(
             ProcessRecord(
-                directory=str(process.folder.relative_to(folder)), samples=process.samples, exit_code=each.exit_code
+                directory=str(each.folder.relative_to(folder)), samples=each.samples, exit_code=each.finished.exit_code
             )
-            for process, each in zip(processes, finished, strict=True)
+            for each in ended
         ),
-        inputs=inputs if spec.step else dict(chain.from_iterable(_inputs(each, setup, inputs) for each in processes)),
-        outputs=() if spec.step else tuple(_outputs(setup, processes, attempts, finished)),
+        inputs=inputs if spec.step else dict(chain.from_iterable(_inputs(each, setup, inputs) for each in ended)),
+        outputs=() if spec.step else tuple(chain.from_iterable(_outputs(each, setup.pipeline) for each in ended)),
         settings=setup.settings,
         **made_with(spec, setup.source),
-        memory_applied=memory_applied(attempts),
-        pair_hmm=pair_hmm([process.folder for process in processes], attempts),
+        **_by_jobs(ended),
         host=node,
         nodes=tuple(each.host for each in setup.placement.chosen(spec.nodes)) if setup.placement else (),
     )
     if not setup.keep_results:  # logs, ledger and configuration stay in any case
-        for process in processes:
-            shutil.rmtree(process.folder / RESULTS, ignore_errors=True)
-            shutil.rmtree(process.folder / ".snakemake", ignore_errors=True)
+        for each in ended:
+            shutil.rmtree(each.folder / RESULTS, ignore_errors=True)
+            shutil.rmtree(each.folder / ".snakemake", ignore_errors=True)
     write_record(folder / RECORD, record)
     _note(setup.folder, spec, run_id, ENDED)
 
@@ -362,64 +361,67 @@ def scratch_folder(folder: Path) -> Iterator[Path]:
 
 
 def _run_all(
-    processes: Sequence[Process],
-    at_once: int,
-    spec: RunSpec,
-    setup: Setup,
-    environment: Mapping[str, str],
-    changed: Changed,
-) -> list[workflow.Finished]:
+    processes: Sequence[Process], at_once: int, spec: RunSpec, setup: Setup, run_id: str, tmp: Path, changed: Changed
+) -> list[EndedProcess]:
     """Run a run's Snakemake processes side by side, to their ends; no more than the disk has room for."""
+    temporary = {} if setup.placement else {"TMPDIR": str(tmp)}
+    environment = {**temporary, "GPD_RUN": run_id, **ENVIRONMENT.get(spec.mode, {})}
 
-    def start(process: Process) -> workflow.Finished:
-        alone = process.folder.name if len(processes) > 1 else ""
-        return workflow.run(
-            _of_process(process, spec, setup),
-            process.folder / workflow.LOG,
-            lambda state: changed(alone, state),
-            environment=environment,
-            locks=[setup.lock],
-            elsewhere=setup.placement is not None,
+    def start(process: Process) -> EndedProcess:
+        folder, name = process.folder, process.folder.name if len(processes) > 1 else ""
+        own, cores, options = setup, spec.cores, ["--printshellcmds"]
+        targets: Sequence[str] = ["results"]
+        if step := spec.step:  # a copy of a step has its share of the memory, and the step's rules alone
+            own = replace(setup, mem_mb=setup.mem_mb and setup.mem_mb // step.copies)
+            cores, targets, options = step.threads, step.targets, ["--nolock", "--allowed-rules", *step.rules]
+        elif setup.placement is None and spec.mode != INDEPENDENT:
+            options += workflow.ADMISSION
+        finished = _snakemake(
+            own, folder, cores, folder / "profile", targets, options, environment, lambda state: changed(name, state)
         )
+        attempts = tuple(one for one in read_ledger(folder / LEDGER) if one.run == run_id)
+        return EndedProcess(folder, process.samples, finished, attempts)
 
     with ThreadPoolExecutor(min(at_once, len(processes))) as pool:
         return list(pool.map(start, processes))
 
 
-def _of_process(process: Process, spec: RunSpec, setup: Setup) -> list[str]:
-    """The command of one of a run's runs; a copy of a step has its share of the memory, and the step's rules alone."""
-    folder, profile = process.folder, process.folder / "profile"
-    if step := spec.step:
-        own = replace(setup, mem_mb=setup.mem_mb and setup.mem_mb // step.copies)
-        return _snakemake(own, folder, step.threads, profile, step.targets, "--nolock", "--allowed-rules", *step.rules)
-    admission = workflow.ADMISSION if setup.placement is None and spec.mode != INDEPENDENT else ()
-    return _snakemake(setup, folder, spec.cores, profile, ["results"], "--printshellcmds", *admission)
-
-
 def _snakemake(
-    setup: Setup, folder: Path, cores: int, profile: Path, targets: Sequence[str], *options: str
-) -> list[str]:
+    setup: Setup,
+    folder: Path,
+    cores: int,
+    profile: Path,
+    targets: Sequence[str],
+    options: Sequence[str],
+    environment: Mapping[str, str],
+    changed: Callable[[workflow.Progress], None],
+) -> workflow.Finished:
     every = [*setup.options, *options, "--", *targets]
-    return workflow.command(folder.resolve(), cores, setup.mem_mb, profile.resolve(), [], every)
+    return workflow.run(
+        workflow.command(folder.resolve(), cores, setup.mem_mb, profile.resolve(), [], every),
+        folder / workflow.LOG,
+        changed,
+        environment=environment,
+        locks=[setup.lock],
+        elsewhere=setup.placement is not None,
+    )
 
 
 # ---- after -------------------------------------------------------------------------------------------
 
 
-def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], folder: Path) -> None:
+def _refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], folder: Path) -> None:
     """Raise StudyRunError where a run in a folder did not end well: the jobs of it that failed, with their logs."""
     if finished.exit_code:
         failed = [attempt for attempt in last_attempts(attempts) if not attempt.succeeded]
         lines = [f"{each.rule}: {each.message} (log: {folder / each.log})" for each in failed]
-        raise StudyRunError("\n".join(lines) or reason(finished))
+        raise StudyRunError("\n".join(lines) or _reason(finished))
 
 
-def reason(finished: workflow.Finished) -> str:
+def _reason(finished: workflow.Finished) -> str:
     """Why Snakemake ended without a job."""
-    return (
-        "\n".join(snakemake_log.reason(finished.said))
-        or f"Snakemake ended with exit code {finished.exit_code} and said nothing"
-    )
+    nothing = f"Snakemake ended with exit code {finished.exit_code} and said nothing"
+    return "\n".join(snakemake_log.reason(finished.said)) or nothing
 
 
 def _inputs(process: Process, setup: Setup, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:
@@ -435,34 +437,22 @@ def _genome_mb(index: Path) -> float | None:
     return sum(int(line.split("\t")[1]) for line in index.read_text().splitlines()) / 1e6
 
 
-def _outputs(
-    setup: Setup,
-    processes: Iterable[Process],
-    attempts: Iterable[list[Attempt]],
-    finished: Iterable[workflow.Finished],
-) -> Iterator[OutputRecord]:
+def _outputs(process: EndedProcess, pipeline: str) -> list[OutputRecord]:
     """Digests of what the samples that succeeded came to."""
-    for process, own, each in zip(processes, attempts, finished, strict=True):
-        succeeded = summarize(own, PIPELINES[setup.pipeline].steps, exit_code=each.exit_code).succeeded
-        yield from digests.outputs(setup.pipeline, process.folder / RESULTS, succeeded)
+    summary = summarize(process.attempts, PIPELINES[pipeline].steps, exit_code=process.finished.exit_code)
+    return digests.outputs(pipeline, process.folder / RESULTS, summary.succeeded)
 
 
-def memory_applied(attempts: Iterable[list[Attempt]]) -> str | None:
-    """The memory policies that jobs on allocated CPUs really had; None where no ledger tells."""
-    policies = {attempt.memory_applied for of_process in attempts for attempt in of_process if attempt.cpus}
-    return ", ".join(sorted(filter(None, policies))) or None
-
-
-def pair_hmm(folders: Iterable[Path], attempts: Iterable[list[Attempt]]) -> str | None:
-    """The pair-HMM that GATK chose, by the logs of its jobs in each folder; None where none tells."""
-    logs = [
-        folder / attempt.log
-        for folder, of_process in zip(folders, attempts, strict=True)
-        for attempt in of_process
-        if attempt.step == "haplotype_caller"
-    ]
-    chosen = set()
-    for log in filter(Path.is_file, logs):
-        with log.open(encoding="utf-8", errors="replace") as file:
-            chosen.add(provenance.pair_hmm(file.read(LOG_HEAD)))
-    return "; ".join(sorted(filter(None, chosen))) or None
+def _by_jobs(processes: Iterable[EndedProcess]) -> dict[str, Any]:
+    """The memory policies that jobs on allocated CPUs had, and GATK's pair-HMMs by its logs; None where none tells."""
+    policies, chosen = set(), set()
+    for process in processes:
+        policies |= {attempt.memory_applied for attempt in process.attempts if attempt.cpus}
+        logs = [process.folder / each.log for each in process.attempts if each.step == "haplotype_caller"]
+        for log in filter(Path.is_file, logs):
+            with log.open(encoding="utf-8", errors="replace") as file:
+                chosen.add(provenance.pair_hmm(file.read(LOG_HEAD)))
+    return {
+        "memory_applied": ", ".join(sorted(filter(None, policies))) or None,
+        "pair_hmm": "; ".join(sorted(filter(None, chosen))) or None,
+    }
