@@ -181,7 +181,7 @@ def test_a_study_runs_to_its_end(twice: Twice) -> None:
         assert not [path for path in (study / spec).rglob("*") if path.name in ("results", ".snakemake", "tmp")]
         for ledger in lab.ledgers(spec):
             assert (ledger.parent / "logs").is_dir()
-    assert set(lab.table("runs").spec) == set(records)
+    assert set(lab.table("runs").run) == set(records)
     assert list(lab.table("runs").succeeded) == list(lab.table("runs").n)
     assert lab.table("jobs").exit_code.eq(0).all()
     assert "tuxedo" in (study / "report.html").read_text()
@@ -445,7 +445,7 @@ def test_a_killed_study_resumes_and_its_tables_say_nothing_false(lab: Lab) -> No
     ran = lab.run()
     assert ran.returncode == 0, ran.stderr
     assert lab.written()[first_run] == before[first_run]
-    assert list(lab.table("runs").spec) == [first_run, KILLED_RUN]
+    assert list(lab.table("runs").run) == [first_run, KILLED_RUN]
     assert not list(lab.temp.iterdir())
     check_that_only_the_last_run_counts(lab)
 

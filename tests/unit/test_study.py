@@ -21,8 +21,8 @@ from gpd.records.binding import (
     POLICIES,
     Binding,
     BindingName,
+    describe_binding,
     is_binding,
-    told_binding,
 )
 
 POOL = [Sample(f"S{n}") for n in range(1, 9)]
@@ -155,7 +155,7 @@ def test_bindings_have_the_launchers_names():
 def test_a_bindings_name_tells_all_that_it_sets(name, settings, told):
     assert Binding.parse(name).settings == settings
     assert Binding.parse(name).name == name
-    assert told_binding(name) == told
+    assert describe_binding(name) == told
 
 
 @pytest.mark.parametrize("name", ["", "tight", "none-local", "compact-local-l3", "compact-l3-local-x", "compact-"])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from gpd.comparison.agreement import by_input, differing
 from gpd.pipelines import PIPELINES
-from gpd.records.binding import UNBOUND, told_binding
+from gpd.records.binding import UNBOUND, describe_binding
 from gpd.records.host import TRAITS, Host
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER, CurveKey, counted_runs

@@ -50,8 +50,8 @@ def find(profile: Mapping[str, Any], most: int) -> Placement:
     if len(usable) < most:
         raise StudyError(f"nodes: {most} are more than the {len(usable)} of partition {partition} that take jobs now")
     if kinds := [node for node in usable[:most] if node.cpus != usable[0].cpus]:
-        told = ", ".join(f"{node.name} has {node.cpus} CPUs" for node in (usable[0], kinds[0]))
-        raise StudyError(f"nodes: those of partition {partition} differ: {told}; give one of nodes that are alike")
+        cpus = ", ".join(f"{node.name} has {node.cpus} CPUs" for node in (usable[0], kinds[0]))
+        raise StudyError(f"nodes: those of partition {partition} differ: {cpus}; give one of nodes that are alike")
     return Placement(profile, (*usable, *(node for node in own if not node.usable)))
 
 

@@ -79,7 +79,9 @@ class StudyPlan:
         """The runs whose N is known, where these samples of each pipeline have bad data."""
         if self.steps:
             return list(self.steps)
-        return study.grid(self.study, self.pools, self.cores, bad, _seen(self) if self.study.repeats == AUTO else None)
+        return study.grid(
+            self.study, self.pools, self.cores, bad, _repeats_so_far(self) if self.study.repeats == AUTO else None
+        )
 
     @property
     def pools(self) -> dict[PipelineName, list[Sample]]:
@@ -214,7 +216,7 @@ def _finished(plan: StudyPlan) -> Iterator[tuple[Path, RunRecord]]:
 def run(plan: StudyPlan, callbacks: StudyCallbacks) -> list[str]:
     """Run what is left of a study. Raises GpdError, or Interrupted for a signal, with all finished runs kept.
 
-    A run of a single step that fails is told, and the others are run: returned are the names of those that failed.
+    Of runs of single steps that fail the names are returned, and the others are run.
     """
     folder = plan.study.folder
     failed: list[str] = []
@@ -391,7 +393,7 @@ def observe(folder: Path, line: CurveKey, rule: Repeats) -> list[Observation]:
     return repeats.curve((point for point in _points(folder) if point.curve_key == line), rule)
 
 
-def _seen(plan: StudyPlan) -> dict[tuple[CurveKey, int], Seen]:
+def _repeats_so_far(plan: StudyPlan) -> dict[tuple[CurveKey, int], RepeatsSoFar]:
     """What the repeats of each configuration came to that have ended. Raises StudyError as observe() does."""
     folder = plan.study.folder
     return {(point.curve_key, point.n): repeats.stats(point) for point in _points(folder)} if folder.is_dir() else {}

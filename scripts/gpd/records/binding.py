@@ -4,6 +4,7 @@ A name is the policy, and behind it what a study sets besides: `compact`, `compa
 What it leaves out is the configuration's.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -14,6 +15,9 @@ POLICIES: Final = ("compact", "scatter", UNBOUND)
 BOUNDARIES: Final = ("l3", "numa", "socket")
 MEMORIES: Final = ("default", "local", "interleave")
 
+PATTERN: Final = re.compile(
+    r"(?P<policy>none\Z|compact|scatter)(-(?P<boundary>l3|numa|socket))?(-(?P<memory>default|local|interleave))?"
+)
 BindingName = Annotated[
     str, Meta(pattern=r"^(none|(compact|scatter)(-(l3|numa|socket))?(-(default|local|interleave))?)\Z")
 ]
@@ -30,16 +34,12 @@ class Binding:
     @classmethod
     def parse(cls, name: str) -> "Binding":
         """The binding of a name. Raises ValueError where it is none."""
-        policy, *rest = name.split("-")
-        boundary = rest.pop(0) if rest and rest[0] in BOUNDARIES else None
-        memory = rest.pop(0) if rest and rest[0] in MEMORIES else None
-        found = cls(policy, boundary, memory)
-        if rest or policy not in POLICIES or (policy == UNBOUND and found.name != UNBOUND):
+        if not (found := PATTERN.fullmatch(name)):
             raise ValueError(
                 f"{name!r} is no binding: {', '.join(POLICIES)}, and behind the first two, with a hyphen each, a "
                 f"boundary ({', '.join(BOUNDARIES)}) and a memory policy ({', '.join(MEMORIES)})"
             )
-        return found
+        return cls(**found.groupdict())
 
     @property
     def name(self) -> str:
@@ -54,14 +54,10 @@ class Binding:
 
 def is_binding(name: str) -> bool:
     """Tell whether this is a binding's name."""
-    try:
-        Binding.parse(name)
-    except ValueError:
-        return False
-    return True
+    return PATTERN.fullmatch(name) is not None
 
 
-def told_binding(name: str) -> str:
+def describe_binding(name: str) -> str:
     """Say in words how jobs are bound."""
     binding = Binding.parse(name)
     parts = [f"{'no' if name == UNBOUND else binding.policy} binding"]

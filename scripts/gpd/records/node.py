@@ -277,18 +277,18 @@ class NodeRecord:
     @property
     def warnings(self) -> list[str]:
         """What weakens its figures."""
-        said = []
+        found = []
         load = self.host.load
         if load and load.busy:
-            said.append(f"{load.busy_cpus:g} CPUs were at work on the node before the start: its figures are too low")
+            found.append(f"{load.busy_cpus:g} CPUs were at work on the node before the start: its figures are too low")
         quota = self.host.cpu_quota_cpus
         if quota is not None and quota < len(self.cores):
-            said.append(f"{quota:g} CPUs are all that this process may use at once: figures of more cores are too low")
+            found.append(f"{quota:g} CPUs are all that this process may use at once: figures of more cores are too low")
         bounded = [place for place in self.bandwidth.places if place.bounded] if self.bandwidth else []
         for place in bounded:
             sizes = f"{place.working_set_mib:,.0f} MiB, and the caches in reach have {place.cache_mib or 0:,.0f} MiB"
-            said.append(f"bandwidth of {SCOPES[place.scope]}: memory allows no larger working set than {sizes}")
-        return said
+            found.append(f"bandwidth of {SCOPES[place.scope]}: memory allows no larger working set than {sizes}")
+        return found
 
     def blocks(self) -> list[BlockLatency]:
         """The latencies by what two cores share, nearest first."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpd.pipelines import PIPELINES
-from gpd.records.binding import told_binding
+from gpd.records.binding import describe_binding
 from gpd.records.run_spec import ALONE, FULL, WHOLE
 from gpd.reports.figures import Curve, Drawing, draw_curves
 from gpd.reports.findings import Notice
@@ -123,7 +123,7 @@ def _curves(points: Iterable[Row]) -> list[tuple[str, list[Row]]]:
 def _label(point: Row) -> str:
     scatter = [] if point["scatter"] == WHOLE else [f"scattered ({point['scatter']})"]
     where = {ALONE: "alone", FULL: "node full"}[point["occupancy"]]
-    return ", ".join((where, told_binding(point["binding"]), *scatter))
+    return ", ".join((where, describe_binding(point["binding"]), *scatter))
 
 
 def _sentence(text: str) -> str:

@@ -78,6 +78,6 @@ def _planned(source: Source, samples: tuple[str, ...], options: Options, node: N
     for threads in sorted({1, *plan.thread_counts(options.threads, node.cores)}):
         if threads <= node.cores:
             every = dict.fromkeys(rules, threads)
-            said = single_run.plan_dry(source, samples, every, node.cores, node.mem_mb, **settings)
-            planned[threads] = snakemake_log.planned_jobs(said)
+            output = single_run.plan_dry(source, samples, every, node.cores, node.mem_mb, **settings)
+            planned[threads] = snakemake_log.planned_jobs(output)
     return plan.steps_of(planned, samples, source.config)
