@@ -435,7 +435,7 @@ def test_a_killed_study_resumes_and_its_tables_say_nothing_false(lab: Lab) -> No
 
     assert lab.gpd("report", lab.study).returncode == 0
     for name in ("jobs", "samples", "steps", "runs"):
-        assert set(lab.table(name).spec) == {first_run}
+        assert set(lab.table(name).run) == {first_run}
     assert KILLED_RUN in (lab.study / "report.html").read_text().partition("<h2>Not finished")[2]
 
     with start_until_second_run(lab) as process:

@@ -71,8 +71,8 @@ def settings(tmp_path):
 POOLS = {"germline": [Sample(f"S{number}") for number in range(1, 9)]}
 
 
-def specs(settings, seen=None):
-    return [(spec.n, spec.repeat) for spec in study.grid(settings, POOLS, 8, seen=seen)]
+def specs(settings, so_far=None):
+    return [(spec.n, spec.repeat) for spec in study.grid(settings, POOLS, 8, so_far=so_far)]
 
 
 def test_each_point_has_as_many_repeats_as_it_takes(settings):

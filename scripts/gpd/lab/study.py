@@ -157,8 +157,8 @@ def grid(
     """The runs whose N is known before the first is run, in the order in which they are run; `cores` are a node's.
 
     Within a repeat the order is shuffled, so that what changes meanwhile (heat, other users) does not fall on one N.
-    `bad` names the samples of each pipeline that are known to have bad data; `so_far` says what repeats came to that have
-    ended: by that `repeats: auto` says how many there are to be.
+    `bad` names the samples of each pipeline that are known to have bad data; `so_far` says what repeats that have ended
+    came to: by that `repeats: auto` says how many there are to be.
     """
     specs = []
     for pipeline in study.pipelines:
