@@ -59,19 +59,7 @@ class Baseline:
     folder: Path
 
 
-def baseline(*words: object) -> tuple[float, float]:
-    """Run the script; wall seconds, and CPU seconds of all that it started. Ends the bench where it failed."""
-    began = time.monotonic()
-    process = subprocess.Popen(["bash", BASELINE, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    complaint = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{BASELINE.name} {words[0]} failed:\n{complaint.decode(errors='replace')}")
-    return time.monotonic() - began, usage.ru_utime + usage.ru_stime
-
-
-def make_plan(contest: Contest, folder: Path, pairs: int, seed: int) -> runner.StudyPlan:
+def make_plan(cohort: str, folder: Path, pairs: int, seed: int) -> runner.StudyPlan:
     """Lay out the study of both modes over the pool in the folder."""
     config = yaml.safe_load((folder / "pool" / cohorts.CONFIG).read_text()) | demo.CALLING
     config["tiny_data"] = BOUNDS[cohort].tiny_data
@@ -89,31 +77,7 @@ def make_plan(contest: Contest, folder: Path, pairs: int, seed: int) -> runner.S
     return runner.make_plan(folder / "throughput.yaml")
 
 
-def prepare(contest: Contest, folder: Path, seed: int) -> None:
-    """Simulate the pool; indexes and class-data archives of the script, which are in no timing."""
-    contest.cohort.write(folder / "pool", seed)
-    cohorts.TINY.write(folder / "tiny", seed)
-    for cohort in ("pool", "tiny"):
-        baseline("prepare", folder / cohort)
-    baseline("classes", folder / "tiny", folder / "classes")
-
-
-def set_up_runs(plan: runner.StudyPlan, lock: int) -> single_run.Setup:
-    """What all runs have in common; what they share is made."""
-    setup = single_run.Setup(
-        folder=plan.study.folder.resolve(),
-        source=plan.sources["germline"],
-        settings=Settings(),
-        mem_mb=int(launcher.limits().memory_available_mib),
-        keep_results=True,
-        lock=lock,
-        options=CALLS_ALONE,
-    )
-    single_run.prepare(setup, plan.cores, lambda *_: None)
-    return setup
-
-
-def measure(contest: Contest, folder: Path, pairs: int, seed: int) -> Iterator[Figure]:
+def measure(cohort: str, folder: Path, pairs: int, seed: int) -> Iterator[Measurement]:
     """Run a cohort's pairs, the script after each shared run, and yield what they came to."""
     COHORTS[cohort].write(folder / "pool", seed)
     timed([*BASELINE, "prepare", str(folder / "pool")])
@@ -173,7 +137,7 @@ def ratios(cohort: str, tables: collect.Tables, scripts: Mapping[int, Baseline])
         yield Measurement(f"{cohort}: {what}", tuple(map(float, values)), **traits)
 
 
-def agreements(plan: runner.StudyPlan, scripts: dict[int, ByHand]) -> Iterator[Figure]:
+def differences(plan: runner.StudyPlan, scripts: Mapping[int, Baseline]) -> Iterator[Measurement]:
     """How many records differ in alleles, filter or genotypes, between the ways of one pair."""
     folders = {(spec.mode, spec.repeat): plan.study.folder / spec.name for spec in plan.specs}
     found: dict[str, list[calls.Difference]] = {"shared": [], "baseline": []}

@@ -148,12 +148,6 @@ class StudyDisplay:
         self.states[sample] = state
         self.note(state)
 
-    def waits(self, line: str) -> None:
-        """Jobs wait for CPUs, or no longer; elsewhere than on a terminal it is said when they begin to."""
-        if line and not self.waiting and not self.console.is_terminal:
-            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
-        self.waiting = line
-
     def end(self, spec: RunSpec, failed: Sequence[str]) -> None:
         """A run has ended: how long it took, or why it failed."""
         took = timedelta(seconds=round(time.monotonic() - self.began))
@@ -184,4 +178,4 @@ def follow(console: Console) -> Iterator[runner.StudyCallbacks]:
     """Show a study live on a terminal; elsewhere a line for each run's start and end."""
     shown = StudyDisplay(console)
     with Live(shown, console=console, transient=True, refresh_per_second=2) if console.is_terminal else nullcontext():
-        yield runner.StudyCallbacks(shown.begin, shown.changed, shown.waits, shown.end)
+        yield runner.StudyCallbacks(shown.begin, shown.changed, shown.end)

@@ -68,7 +68,7 @@ class CommonKey:
 
 def curve_name(key: CurveKey | CommonKey, n: int | None = None) -> str:
     """The name of a curve, or of its configuration at N."""
-    binding = key.binding and told_binding(key.binding)
+    binding = key.binding and describe_binding(key.binding)
     nodes = counted(key.nodes, "node") if key.mode == CLUSTER and key.nodes else ""
     return ", ".join(filter(None, (key.pipeline, f"N = {n}" if n else "", key.mode, nodes, binding)))
 

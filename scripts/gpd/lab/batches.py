@@ -22,6 +22,7 @@ from gpd.lab import runner
 from gpd.lab.pool import Source
 from gpd.lab.runner import StudyPlan
 from gpd.lab.study import Study
+from gpd.processes import ProcessError
 from gpd.records.run_spec import PipelineName
 
 SETTINGS, LOG = "throughput.yaml", "slurm-%j.out"
@@ -106,7 +107,7 @@ def submit(batch: Batch, settings: Path) -> str:
     command = [sys.executable, "-m", "gpd", "throughput", "run", str(written)]
     try:
         return slurm.submit(batch.job_name, batch.folder / LOG, command, *batch.options)
-    except SlurmError:
+    except ProcessError:
         if not begun:
             shutil.rmtree(batch.folder)
         raise
@@ -118,7 +119,7 @@ def follow(numbers: Mapping[Batch, str], show: Callable[[Batch, str], None]) -> 
     while left:
         try:
             stands = {job.number: f": {job.stands}" for job in slurm.queue()}
-        except SlurmError as error:  # its daemon may be started anew meanwhile
+        except ProcessError as error:  # its daemon may be started anew meanwhile
             stands = dict.fromkeys(left.values(), f": {error}")
         for batch, number in list(left.items()):
             line = stands.get(number)

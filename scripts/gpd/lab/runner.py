@@ -223,7 +223,6 @@ def run(plan: StudyPlan, callbacks: StudyCallbacks) -> list[str]:
     with (
         interruption.catching(),
         run_lock.hold(folder / LOCK, folder, f"gpd {'scaling' if plan.steps else 'throughput'} run") as lock,
-        cpu_waits.watch(folder, callbacks.waits),
     ):
         cpu_waits.await_former(folder)
         record = StudyRecord(study=plan.study, pools={n: tuple(m) for n, m in plan.pools.items()}, cores=plan.cores)
@@ -327,7 +326,7 @@ def _towards_saturation(plan: StudyPlan, pipeline: PipelineName, bad: Collection
         yield study.spec(settings, lines[0], 1, 0, pool, plan.cores, bad, warm_up=number)
     for line in lines if limit else ():
         if (n := next_n(observe(settings.folder, line, repeats.rule(settings)), limit)) is not None:
-            seen = {} if settings.repeats != AUTO else _seen(plan)
+            seen = {} if settings.repeats != AUTO else _repeats_so_far(plan)
             for repeat in range(1, repeats.rule(settings).wanted(seen.get((line, n), RepeatStats())) + 1):
                 yield study.spec(settings, line, n, repeat, pool, plan.cores, bad)
 
@@ -393,7 +392,7 @@ def observe(folder: Path, line: CurveKey, rule: Repeats) -> list[Observation]:
     return repeats.curve((point for point in _points(folder) if point.curve_key == line), rule)
 
 
-def _repeats_so_far(plan: StudyPlan) -> dict[tuple[CurveKey, int], RepeatsSoFar]:
+def _repeats_so_far(plan: StudyPlan) -> dict[tuple[CurveKey, int], RepeatStats]:
     """What the repeats of each configuration came to that have ended. Raises StudyError as observe() does."""
     folder = plan.study.folder
     return {(point.curve_key, point.n): repeats.stats(point) for point in _points(folder)} if folder.is_dir() else {}

@@ -204,7 +204,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         genome_mb=_genome_mb(ended[0].folder / REFERENCE / "genome.fa.fai"),
         waited_for_disk=(
             *chain.from_iterable(each.samples for each in ended[at_once:]),
-            *chain.from_iterable(workflow.waited_for_disk(each.finished.said) for each in ended),
+            *chain.from_iterable(snakemake_log.waited_for_disk(each.finished.said) for each in ended),
         ),
         processes=tuple(
             ProcessRecord(

@@ -138,7 +138,7 @@ def precision(found: Recomputed) -> Found:
     claimed = found.plan.study.precision
     wrong, well = [], []
     for row in found.tables.configurations:
-        stats = repeats.seen(row)
+        stats = repeats.stats(row)
         share = relative(stats.mean, stats.se)
         error = "no standard error" if share is None else f"standard error {percent(share)}"
         line = f"{_at(row.curve_key, row.n)}: {counted(stats.ended, 'repeat')}, {error}"

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import ALONE, FULL, WHOLE
-from gpd.reports.figures import Curve, Drawing, draw_curves
-from gpd.reports.findings import Notice
+from gpd.reports.figures import STANDARD_ERRORS, Curve, CurvePoint, Drawing, draw_curves
 from gpd.reports.host_grid import busy_runs, host_grid, software_grid
-from gpd.reports.page import Page, Section
-from gpd.reports.study_figures import Shown
+from gpd.reports.page import Notice, Page, Section
+from gpd.reports.study_figures import ReportFigure
 from gpd.scaling.profiles import Goal
 from gpd.scaling.results import Results
 from gpd.statistics.amdahl import LEAST_THREAD_COUNTS
@@ -42,8 +41,7 @@ METHOD = (
 
 def find(results: Results, profiles: Mapping[Goal, str]) -> Page:
     """Say what the tables of a scaling study say; `profiles` has the text of each goal's, empty where it has none."""
-    machines, about_machines = host_grid(results.records)
-    grids = tuple(grid for grid in (machines, software_grid(results.records)) if grid)
+    grids = tuple(grid for grid in (host_grid(results.records), software_grid(results.records)) if grid)
     places = {
         goal.aim: goal.path if text else "none, for no step was measured for it" for goal, text in profiles.items()
     }
@@ -63,7 +61,7 @@ def find(results: Results, profiles: Mapping[Goal, str]) -> Page:
 def _title(results: Results) -> str:
     pipelines = listed(dict.fromkeys(record.spec.pipeline for record in results.records))
     samples = list(dict.fromkeys(sample for record in results.records for sample in record.spec.samples))
-    return f"{pipelines or 'no spec has ended'}{f', {some(samples, MOST_NAMED)}' if samples else ''}"
+    return f"{pipelines or 'no run has ended'}{f', {some(samples, MOST_NAMED)}' if samples else ''}"
 
 
 def _notices(results: Results) -> Iterator[Notice]:
@@ -122,7 +120,7 @@ def _curves(points: Iterable[Row]) -> list[tuple[str, list[Row]]]:
 
 def _label(point: Row) -> str:
     scatter = [] if point["scatter"] == WHOLE else [f"scattered ({point['scatter']})"]
-    where = {ALONE: "alone", FULL: "node full"}[point["occupancy"]]
+    where = {ALONE: "alone", FULL: "fully loaded node"}[point["occupancy"]]
     return ", ".join((where, describe_binding(point["binding"]), *scatter))
 
 
@@ -150,7 +148,7 @@ def _line(point: Row) -> Line:
     )
 
 
-def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[Shown]:
+def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[ReportFigure]:
     if all(len(own) < 2 for _, own in curves):
         yield ReportFigure("No curve over threads: one number of threads was measured.")
         return
@@ -158,9 +156,9 @@ def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[Sho
     seconds = _drawing(f"{step}-seconds", f"Seconds of {step} against threads", "step_s", curves, "s")
     yield ReportFigure(f"{STANDARD_ERRORS} Half as long at each doubling would be efficiency 100%.", seconds)
     if any(len(own) > 1 for _, own in full):
-        title = f"Steps an hour of {step} against threads, node full"
+        title = f"Steps an hour of {step} against threads, fully loaded node"
         hourly = _drawing(f"{step}-hourly", title, "steps_per_hour", full, "steps an hour")
-        yield ReportFigure(f"{STANDARD_ERRORS} The highest configuration: most samples a day of this step.", hourly)
+        yield ReportFigure(f"{STANDARD_ERRORS} The highest point: most samples a day of this step.", hourly)
 
 
 def _drawing(name: str, title: str, column: str, curves: Sequence[tuple[str, list[Row]]], unit: str) -> Drawing:
