@@ -16,6 +16,7 @@ from gpd.cli import app
 from gpd.cluster import slurm
 from gpd.lab import batches, runner, single_run
 from gpd.lab.batches import BatchError
+from gpd.processes import ProcessError
 
 # each takes what it says from the folder $STATE: sbatch counts jobs from 17, squeue says a job's next line each time
 SBATCH = """#!/bin/bash
