@@ -68,7 +68,7 @@ def write_study(folder, speed=SPEED, node=None, **settings):
     draw = random.Random(1)
     seen = {}  # by this, as many repeats are there as there are speeds
     ruled = replace(plan.study, repeats=len(speed))
-    for number, spec in enumerate(study.grid(ruled, plan.pools, plan.cores, so_far=seen)):
+    for number, spec in enumerate(study.grid(ruled, plan.pools, plan.cores, seen=seen)):
         write_spec(folder, spec, START + timedelta(minutes=10 * number), speed.get(spec.repeat, 1.0), draw)
     if node:
         measured = {"schema": 1, "start": "2026-11-20T07:00:00Z", "wall_s": 100.0}

@@ -145,7 +145,7 @@ class Told:
 
 
 SILENT = runner.StudyCallbacks(
-    lambda spec, title, plan: None, lambda sample, state: None, lambda told: None, lambda spec, failed: None
+    lambda spec, title, plan: None, lambda sample, state: None, lambda spec, failed: None
 )
 
 
