@@ -295,7 +295,7 @@ class Measured:
     def table(self, name: str) -> pd.DataFrame:
         """What the run of both samples left in a table of the study."""
         table = self.lab.table(name)
-        return table[table["run"] == self.name]
+        return table[table["run"] == self.spec]
 
 
 @pytest.fixture(scope="module")
@@ -315,7 +315,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 
 def test_the_makespan_is_that_of_an_outside_clock(measured: Measured, figure: Callable[[str], None]) -> None:
     (run,) = measured.table("runs").itertuples()
-    (ledger,) = measured.lab.ledgers(measured.run)
+    (ledger,) = measured.lab.ledgers(measured.spec)
     timed = {record["id"] for record in records_of(ledger) if record["step"] in PIPELINES["tuxedo"].steps}
     assert len(timed) == 3
     outside_s, gap_s = measured.clock.makespan_s(timed)
@@ -327,7 +327,7 @@ def test_the_makespan_is_that_of_an_outside_clock(measured: Measured, figure: Ca
 def test_the_ledgers_cpu_time_is_that_of_the_operating_system(
     measured: Measured, figure: Callable[[str], None], tmp_path: Path
 ) -> None:
-    record = measured.lab.records()[measured.run]
+    record = measured.lab.records()[measured.spec]
     (run,) = measured.table("runs").itertuples()
     jobs = len(measured.table("jobs"))
     below_s = record["cpu_s"] - record["snakemake_cpu_s"]
@@ -364,16 +364,16 @@ def test_a_sample_that_fails_is_named_and_counts_nothing(measured: Measured) -> 
     assert "BAD_L1_R1.fq.gz: damaged or truncated" in bad.message
     report = (measured.lab.study / "report.html").read_text()
     assert any("BAD" in line and "damaged or truncated" in line for line in report.splitlines())
-    record = measured.lab.records()[measured.run]
+    record = measured.lab.records()[measured.spec]
     assert {tuple(output["samples"]) for output in record["outputs"]} == {("GOOD",)}
 
 
 def test_a_sample_that_fails_is_run_alone_to_see_whether_it_is_its_data(measured: Measured) -> None:
     """The pool has no other sample to be drawn in its place, so that the figure is said to be of one with failures."""
     alone = "tuxedo-n1-shared-compact-alone-BAD"
-    assert set(measured.lab.records()) == {measured.run, alone}
+    assert set(measured.lab.records()) == {measured.spec, alone}
     samples = measured.lab.table("samples").set_index(["run", "sample"])
-    assert samples.loc[measured.run, "BAD"].fault == samples.loc[alone, "BAD"].fault == "data"
+    assert samples.loc[measured.spec, "BAD"].fault == samples.loc[alone, "BAD"].fault == "data"
     (point,) = measured.lab.table("configurations").itertuples()
     assert (point.n, point.repeats, point.failed, point.failed_data) == (2, 1, 1, 1)
     report = (measured.lab.study / "report.html").read_text()
