@@ -377,7 +377,7 @@ def test_a_sample_that_fails_is_run_alone_to_see_whether_it_is_its_data(measured
     (point,) = measured.lab.table("configurations").itertuples()
     assert (point.n, point.repeats, point.failed, point.failed_data) == (2, 1, 1, 1)
     report = (measured.lab.study / "report.html").read_text()
-    assert "1 sample has bad data, for it fails wherever drawn, alone too: BAD." in report
+    assert "Bad data, for they fail wherever drawn, alone too: BAD." in report
     assert "samples a day of the samples that succeeded, while others failed" in report
 
 
