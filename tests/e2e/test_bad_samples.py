@@ -26,9 +26,7 @@ BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PROVEN = [step for step in PIPELINES["germline"].steps if step in UNAVOIDABLE]
 SETTINGS = Settings(**dict.fromkeys(runner.MADE_WITH, "same") | {"tools": {}, "environment": {}})
 OWN = {"profile_digest": "p", "binding": {"smt": False}}
-SILENT = runner.StudyCallbacks(
-    lambda spec, title, plan: None, lambda sample, state: None, lambda spec, failed: None
-)
+SILENT = runner.StudyCallbacks(lambda spec, title, plan: None, lambda sample, state: None, lambda spec, failed: None)
 MODES = {"shared": "compact", "independent": "none"}
 BAD = "S3"
 

@@ -144,9 +144,7 @@ class Told:
         )
 
 
-SILENT = runner.StudyCallbacks(
-    lambda spec, title, plan: None, lambda sample, state: None, lambda spec, failed: None
-)
+SILENT = runner.StudyCallbacks(lambda spec, title, plan: None, lambda sample, state: None, lambda spec, failed: None)
 
 
 # ---- the plan ----------------------------------------------------------------------------------------
