@@ -1,6 +1,7 @@
 """Measure what the job launcher costs and how exact its figures are, against the bare command.
 
-    python scripts/bench/launcher.py [--jobs 100] [--seconds 1 15 60] [--smallest]
+    python scripts/bench/launcher.py [--jobs 100] [--steps 128 512] [--seconds 1 15 60]
+        [--smallest]
 
 All comparisons are paired: the bare command and the launched one alternate, so that a busy machine slows
 both. Figures are medians. Exits with 1 when one is out of bounds; `--smallest` only shows that it works.
@@ -34,6 +35,15 @@ import sys, time
 end = time.process_time() + float(sys.argv[1])
 while time.process_time() < end: pass
 x = bytearray(int(sys.argv[2]) << 20); x[::4096] = b"x" * len(x[::4096])
+"""
+# The launcher on a node of as many CPUs as it is told; nobody is bound to those that are not there.
+ON_A_LARGE_NODE = """
+import os, sys
+os.sched_getaffinity = lambda pid: set(range({cpus}))
+os.sched_setaffinity = lambda pid, cpus: None
+sys.path.insert(0, {folder!r})
+from launcher.__main__ import cli
+cli()
 """
 
 
@@ -85,6 +95,44 @@ def waiting(bench: Bench, seconds: float) -> Measurement:
     return Measurement(f"{WAITING_JOBS} jobs waiting for CPUs: share of a CPU", (share,), most=0.01, decimals=4)
 
 
+def waiting_steps(bench: Bench, count: int, seconds: float) -> Measurement:
+    """The share of one CPU that scattered steps use together while a shard of each sleeps and their others wait.
+
+    The node has CPUs to spare and no memory for another shard, so that what is spare has to be summed up of all jobs:
+    at each end of another job, of which there is one each second.
+    """
+    folder = bench.folder / f"steps{count}"
+    folder.mkdir()
+    program = folder / "large_node.py"
+    program.write_text(ON_A_LARGE_NODE.format(cpus=count + 8, folder=str(Path(bench.launcher).parents[1])))
+    (folder / "n_free.bed").write_text("".join(f"c{n}\t0\t1000\t{n}\t1000\n" for n in range(4)))
+    fixed = ["--step", "bench", "--rule", "bench", "--scatter", "4", "--shard-mib", "1", "--over", "n_free.bed"]
+    fixed += ["--n-free", "n_free.bed", "--suffix", ".txt", "--mem-mb", str(10**9)]
+    settings = {"cwd": folder, "env": {**os.environ, "GPD_RUNTIME_DIR": f"{folder}/allocations"}}
+    steps = []
+    for name in map(str, range(count)):
+        own = ["--wildcards", f"sample={name}", "--log", f"logs/{name}.log", "--whole", name, "--outputs", name]
+        command = [*PYTHON, str(program), "scatter", *fixed, *own, "--inputs", "n_free.bed"]
+        steps.append(psutil.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, **settings))
+        steps[-1].stdin.write(f"touch at_work.{name}; sleep 3600\nGATHER\ntrue\nFINISH\ntrue".encode())
+        steps[-1].stdin.close()
+    while len(list(folder.glob("at_work.*"))) < count:
+        time.sleep(0.5)
+    time.sleep(3)
+    before, began = own_cpu_s(steps), time.monotonic()
+    while time.monotonic() < began + seconds:
+        job = ["run", "--step", "bench", "--rule", "bench", "--wildcards", "sample=other", "--log", "logs/other.log"]
+        subprocess.run([*PYTHON, str(program), *job], input=b"sleep 1", check=True, **settings)
+    share = (own_cpu_s(steps) - before) / (time.monotonic() - began)
+    for step in steps:
+        step.terminate()
+    for step in steps:
+        step.wait()
+    return Measurement(
+        f"{count} steps whose shards wait, a release a second: share of a CPU", (share,), most=0.1, decimals=4
+    )
+
+
 def own_cpu_s(processes: list[psutil.Process]) -> float:
     """CPU time of processes without their children."""
     times = [process.cpu_times() for process in processes]
@@ -110,9 +158,11 @@ def accuracy(bench: Bench, seconds: float) -> Iterator[Measurement]:
         yield Measurement(f"{seconds:g} s, {what}", tuple(values), least=1 - bound, most=1 + bound, decimals=4)
 
 
-def measure(bench: Bench, jobs: int, seconds: list[float], wait_s: float) -> Iterator[Measurement]:
+def measure(bench: Bench, jobs: int, steps: list[int], seconds: list[float], wait_s: float) -> Iterator[Measurement]:
     yield from overhead(bench, jobs)
     yield waiting(bench, wait_s)
+    for each in steps:
+        yield waiting_steps(bench, each, wait_s)
     for each in seconds:
         yield from accuracy(bench, each)
 
@@ -122,11 +172,14 @@ def main() -> int:
     parser = measurements.parser(__doc__)
     parser.add_argument("--jobs", type=int, default=100)
     parser.add_argument("--seconds", type=float, nargs="*", default=[1, 15, 60])
+    parser.add_argument("--steps", type=int, nargs="*", default=[128, 512], help="that wait for spare CPUs")
     arguments = parser.parse_args()
     if arguments.smallest:
-        arguments.jobs, arguments.seconds = 2, [0.2]
+        arguments.jobs, arguments.steps, arguments.seconds = 2, [2], [0.2]
     with tempfile.TemporaryDirectory(prefix="gpd-bench-") as folder:
-        found = measure(Bench(folder), arguments.jobs, arguments.seconds, 0.5 if arguments.smallest else 5)
+        found = measure(
+            Bench(folder), arguments.jobs, arguments.steps, arguments.seconds, 0.5 if arguments.smallest else 5
+        )
         holds = measurements.show(found, arguments.smallest)
     return measurements.finish(arguments, holds)
 

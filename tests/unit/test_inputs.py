@@ -920,6 +920,13 @@ def test_of_a_named_index_its_own_alt_file_counts(project):
     assert alt_lines(project, "chr1_alt", bwa_index="index") == ([], [])
 
 
+def test_an_alt_file_of_another_genome_is_refused(project):
+    project.write("genome.fa.alt", "alt9\t0\tchr20\t1\n")
+    assert alt_lines(project, "chr1_alt")[0] == [
+        "config: reference genome.fa.alt names no contig of genome.fa: take the one of this genome, or remove it"
+    ]
+
+
 def test_missing_intervals_and_jar(project):
     assert project.errors(intervals="no.bed", gatk="gatk3", gatk3_jar="no.jar") == [
         "config: gatk3_jar no.jar does not exist",

@@ -56,6 +56,7 @@ def check(
     contigs, errors = read_reference(config["reference"], cached_fai, INDEX_ENDINGS[config["mapper"]])
     if config["pipeline"] == "germline":
         errors += index_errors(config["reference"], contigs)
+        errors += alt_errors(config["reference"], contigs)
         errors += duplicates_errors(config, units)
         for warning in alt_warnings(config["reference"], contigs) + depth_warnings(config):
             warn(warning)
@@ -366,6 +367,22 @@ def alt_file(reference: dict) -> str:
     fasta, prefix = reference["fasta"], reference["bwa_index"]
     beside = [f"{path}{suffix}" for path in (fasta, fasta.removesuffix(".gz")) for suffix in (".alt", ".64.alt")]
     return next((file for file in ([f"{prefix}.alt"] if prefix else beside) if Path(file).exists()), "")
+
+
+def alt_errors(reference: dict, contigs: Contigs) -> list[str]:
+    """What is wrong with the file of ALT contigs: bwa passes over names that it does not know, in silence."""
+    file = alt_file(reference)
+    if not file:
+        return []
+    try:
+        with opened(file) as lines:
+            names = {_text(line.split(b"\t")[0]) for line in lines if not line.startswith(b"@")}
+    except InputError as error:
+        return [f"config: reference {file} {error}"]
+    if contigs and not names & contigs.keys():
+        fasta = reference["fasta"]
+        return [f"config: reference {file} names no contig of {fasta}: take the one of this genome, or remove it"]
+    return []
 
 
 def alt_warnings(reference: dict, contigs: Contigs) -> list[str]:
