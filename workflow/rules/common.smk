@@ -78,6 +78,8 @@ def noted(function):
     return function
 
 
+noted(Resource.evaluate)  # of each resource of each job
+
 # what profiles of earlier versions set
 for rulename, resources in workflow.resource_settings.overwrite_resources.items():
     if "piece_mib" in resources and "shard_mib" not in resources:
