@@ -121,6 +121,8 @@ def is_at(path, fd):
 
 def read_owner(text):
     """Return the record that a launcher wrote of its job, None where it is not whole: anybody may write there."""
+    if not text:  # nobody has worked there: each job's own case, and ast costs it more than all other imports
+        return None
     from ast import literal_eval
 
     try:
