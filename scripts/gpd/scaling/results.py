@@ -12,7 +12,7 @@ from gpd.records.ledger import Attempt
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import WHOLE, StepCopies
 from gpd.statistics import amdahl
-from gpd.statistics.estimates import Estimate, estimate, ratio
+from gpd.statistics.estimates import Estimate, covered_s, estimate, ratio
 from gpd.tables import collect, columns
 from gpd.tables.rows import Row, rows_of_run
 
@@ -76,11 +76,7 @@ def step_s(attempts: Sequence[Attempt], scattered: bool) -> float | None:
     spans = [(a.start.timestamp(), a.end.timestamp()) for a in attempts if a.start and a.end]
     if len(spans) < max(1, len(attempts)):
         return None
-    total, until = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        total += max(0.0, end - max(start, until))
-        until = max(until, end)
-    return total
+    return covered_s(spans)
 
 
 def _sum(values: Sequence[float | None]) -> float | None:

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, fsum, sqrt
 
-from scipy.special import stdtrit  # scipy.stats takes five times as long to import
-
 CONFIDENCE = 0.95
 MAX_EXPONENT = 300.0  # of e: beyond it the interval says nothing, and floats end
 
@@ -80,6 +78,8 @@ def _quantile(confidence: float, freedom: float) -> float:
     """The two-sided quantile of Student's t at so many degrees of freedom."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence}: not between 0 and 1")
+    from scipy.special import stdtrit  # takes a third of the start of gpd; scipy.stats five times as long
+
     return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
