@@ -5,7 +5,6 @@ Two virtual nodes of one host share its memory, disk and caches: what is shown h
 
 import json
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 from cluster import Cluster
+from conftest import ROOT
 from launching import wait_until
 from running import RUN_S, cluster_for_tests
 from tuxedo_cohort import tiny_experiment
@@ -70,53 +70,42 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield Lab(folder, cluster)
 
 
-def test_each_type_of_node_runs_the_study_and_they_stand_side_by_side(lab: Lab) -> None:
-    settings = lab.study("types", concurrent_samples=[1])
-    code, said = lab.gpd("throughput", "run", settings, "--slurm", "left,right,nowhere")
-    assert code == 1, said
-    assert re.search(r"^nowhere: sbatch: .*invalid partition", said, re.MULTILINE), said
+def test_each_type_of_node_runs_the_study_as_the_manual_submits_it(lab: Lab) -> None:
+    """A batch job that is requeued keeps what had ended; submitted again, it runs nothing again."""
+    page = (ROOT / "docs/how-to/compare-machines.md").read_text()
+    (script,) = (block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "sbatch" in block)
+    (lab.folder / "config").mkdir()
+    lab.study("types", concurrent_samples=[1, 2]).rename(lab.folder / "config/throughput.yaml")
+    command = ["bash", "-euc", script.replace("rome milan", "left right")]
+
+    def submit() -> None:
+        before = set(lab.cluster.jobs())
+        subprocess.run(command, env=lab.cluster.environment, cwd=lab.folder, check=True)
+        wait_until(lambda: len(set(lab.cluster.jobs()) - before) == 2, timeout_s=RUN_S)
+
+    def over() -> bool:
+        return not any(state in ("PENDING", "RUNNING", "COMPLETING") for state in lab.cluster.jobs().values())
+
+    submit()
+    folder = lab.folder / "runs/study-left"
+    wait_until(lambda: [*folder.glob("*/run.json")], timeout_s=2 * RUN_S)
+    done = next(folder.glob("*/run.json"))
+    written = done.stat().st_mtime_ns
+    running = next(job for job in lab.cluster.running() if lab.cluster.job(job)["Partition"] == "left")
+    lab.cluster.run("scontrol", "requeue", running)
+    wait_until(over, timeout_s=6 * RUN_S)
     for partition, node in (("left", "n1"), ("right", "n2")):
-        assert re.search(rf"^{partition}: job \d+ is done$", said, re.MULTILINE), said
-        (path,) = (lab.folder / "runs/types" / partition).glob("*/run.json")
-        record = read_run(path)
+        paths = [*(lab.folder / f"runs/study-{partition}").glob("*/run.json")]
+        assert len(paths) == 2
+        record = read_run(paths[0])
         assert (record.host.node, record.host.partition) == (node, partition)
         assert record.spec.cores == 1, "the CPU that the node hands out, of those that the host has"
     # a tool that does not say its version in time, on a busy host, has none in the record
-    compared, table = lab.gpd("compare", "runs/types/left", "runs/types/right", "--allow", "tools")
+    compared, table = lab.gpd("compare", "runs/study-left", "runs/study-right", "--allow", "tools")
     assert compared == 0, table
-    before = lab.cluster.jobs()
-    code, said = lab.gpd("throughput", "run", settings, "--slurm", "left,right")
-    assert (code, lab.cluster.jobs()) == (0, before), "a study with nothing left asks for no node"
-    assert "left: nothing is left to run" in said
-
-
-def test_jobs_outlive_who_waits_for_them_are_found_again_and_go_on_when_requeued(lab: Lab) -> None:
-    settings = lab.study("requeued", concurrent_samples=[1, 2])
-    folder = lab.folder / "runs/requeued/left"
-    with lab.start("throughput", "run", settings, "--slurm", "left") as waiting:
-        wait_until(lambda: [*folder.glob("*/run.json")], timeout_s=2 * RUN_S)
-        waiting.send_signal(signal.SIGKILL)
-    (number,) = (job for job, state in lab.cluster.jobs().items() if state == "RUNNING")
-    (done,) = folder.glob("*/run.json")
-    written = done.stat().st_mtime_ns
-    lab.cluster.run("scontrol", "requeue", number)
-    code, said = lab.gpd("throughput", "run", settings, "--slurm", "left")
-    assert code == 0, said
-    assert f"left: job {number}\n" in said, "found, and not submitted twice"
-    assert lab.cluster.job(number)["Restarts"] == "1"
-    assert len([*folder.glob("*/run.json")]) == 2
+    submit()
+    wait_until(over, timeout_s=2 * RUN_S)
     assert done.stat().st_mtime_ns == written, "what had ended is kept"
-
-
-def test_a_cancelled_job_is_named(lab: Lab) -> None:
-    settings = lab.study("cancelled", concurrent_samples=[2], repeats=9)
-    with lab.start("throughput", "run", settings, "--slurm", "right") as waiting:
-        wait_until(lab.cluster.running, timeout_s=2 * RUN_S)
-        (number,) = lab.cluster.running()
-        lab.cluster.run("scancel", number)
-        said, _ = waiting.communicate(timeout=2 * RUN_S)
-    assert waiting.returncode == 1
-    assert re.search(rf"^right: job {number} failed: slurmstepd.* CANCELLED.*; its log: ", said, re.MULTILINE), said
 
 
 def test_one_workflow_over_one_node_and_over_two(lab: Lab, figure) -> None:
@@ -132,7 +121,7 @@ def test_one_workflow_over_one_node_and_over_two(lab: Lab, figure) -> None:
     }
     placed = {name: nodes_of_jobs(lab.cluster, folder / name) for name in records}
     assert placed == {"tuxedo-n2-cluster1-compact-r1": {"n1"}, "tuxedo-n2-cluster2-compact-r1": {"n1", "n2"}}
-    points = pd.read_csv(folder / "tables/points.tsv", sep="\t").set_index("nodes")
+    points = pd.read_csv(folder / "tables/configurations.tsv", sep="\t").set_index("nodes")
     assert list(points.failed) == [0, 0]
     assert points.node_efficiency[1] == 1
     expected = points.genomes_per_day_mean[2] / (2 * points.genomes_per_day_mean[1])

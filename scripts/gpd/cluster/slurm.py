@@ -1,15 +1,11 @@
-"""Ask Slurm through its commands: which nodes there are; submit a batch job; which jobs of ours have not ended.
+"""Ask Slurm through its commands: which nodes there are, and which jobs of ours have not ended.
 
 Nothing of it is noted anywhere: what Slurm says now can't be out of date.
 """
 
-import os
 import re
-import shlex
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from gpd.processes import ProcessError, output_of
 from gpd.records.host import Host
@@ -21,15 +17,6 @@ LONGEST_END_S = 90.0  # of jobs that are cancelled: Slurm gives them its KillWai
 LOOK_S = 1.0
 UNKNOWN = (None, "", "(null)", "None")
 _PAIR = re.compile(r"(?:^|\s)(\w+)=(\S*)")
-
-
-@dataclass(frozen=True)
-class Job:
-    """A batch job of ours that has not ended. `stands`: in Slurm's words, as `PENDING (Resources)` or `RUNNING n1`."""
-
-    number: str
-    name: str
-    stands: str
 
 
 @dataclass(frozen=True)
@@ -74,33 +61,16 @@ def default_partition() -> str:
     return next((name.removesuffix("*") for name in names if name.endswith("*")), "")
 
 
-def submit(name: str, log: Path, command: Sequence[str], *options: str) -> str:
-    """Submit a command, which is to have a node for itself, and be run again where it loses it; the job's number.
-
-    Of jobs of one name and user Slurm runs one at a time. `%j` in the name of the log is the job's number. Raises
-    ProcessError with sbatch's words.
-    """
-    # neither a path nor a name is read as a pattern, nor by the shell, in whose place the command runs
-    log = log.with_name(log.name.replace("%j", "\0"))
-    output = str(log).replace("%", "%%").replace("\0", "%j")
-    printed = _ask(
-        *("sbatch", "--parsable", "--nodes=1", "--exclusive", "--mem=0", "--requeue", "--open-mode=append"),
-        *("--dependency=singleton", f"--job-name={name}", f"--output={output}", *options),
-        f"--wrap=exec {shlex.join(command)}",
-    )
-    return printed.partition(";")[0].strip()
-
-
-def queue() -> list[Job]:
-    """Our jobs that have not ended. Raises ProcessError."""
-    lines = _ask("squeue", "--me", "--noheader", "--format=%i|%T %R|%j").splitlines()
-    return [Job(number, name, stands) for number, stands, name in (line.split("|", 2) for line in lines)]
+def queue() -> dict[str, str]:
+    """Numbers of our jobs that have not ended, with their names. Raises ProcessError."""
+    lines = _ask("squeue", "--me", "--noheader", "--format=%i|%j").splitlines()
+    return dict(line.split("|", 1) for line in lines)
 
 
 def end(mark: str) -> None:
     """End all of our jobs whose names begin with a mark, and wait until they are gone. Raises ProcessError."""
     deadline = time.monotonic() + LONGEST_END_S
-    while left := [job.number for job in queue() if job.name.startswith(mark)]:
+    while left := [number for number, name in queue().items() if name.startswith(mark)]:
         if time.monotonic() > deadline:
             raise ProcessError(f"jobs {', '.join(left)} of an earlier run do not end: scancel --full {' '.join(left)}")
         _ask("scancel", "--quiet", *left)  # some may have ended meanwhile
@@ -108,9 +78,5 @@ def end(mark: str) -> None:
 
 
 def _ask(command: str, *arguments: str) -> str:
-    """What a command of Slurm prints. Raises ProcessError.
-
-    It does not see what the Slurm job that we may be in was granted: sbatch would ask for the same again.
-    """
-    environment = {key: value for key, value in os.environ.items() if key == "SLURM_CONF" or key[:6] != "SLURM_"}
-    return output_of([command, *arguments], TIMEOUT_S, env=environment)
+    """What a command of Slurm prints. Raises ProcessError."""
+    return output_of([command, *arguments], TIMEOUT_S)

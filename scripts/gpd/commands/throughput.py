@@ -1,9 +1,6 @@
 """`gpd throughput`: plan a study, and run what is left of it."""
 
 import json
-import os
-import shlex
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +10,7 @@ from rich.console import Console
 
 from gpd.commands import report
 from gpd.commands.subcommands import Subcommands, say, terminal
-from gpd.errors import GpdError, Interrupted
+from gpd.errors import Interrupted
 
 if TYPE_CHECKING:
     from gpd.lab.runner import StudyPlan
@@ -49,30 +46,18 @@ def plan(
 def run(
     settings: StudyFile = Path("config/throughput.yaml"),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and check the pools; run nothing.")] = False,
-    slurm: Annotated[
-        str, typer.Option(metavar="PARTITION,...", help="Run it on an exclusive node of each partition.")
-    ] = "",
-    constraint: Annotated[
-        str, typer.Option(metavar="FEATURE,...", help="Run it on an exclusive node with each feature.")
-    ] = "",
-    detach: Annotated[bool, typer.Option("--detach", help="With either: do not wait for the jobs.")] = False,
 ) -> None:
     """Run a study, or what is left of it, and write its tables and report.
 
     A sample that fails is part of the result: the exit code is 0. It is 1 where samples that ran in several runs gave
     different results, and 2 where the study can't be run.
 
-    With --slurm or --constraint each type of node runs the study as a batch job of its own, in a folder of its own
-    (STUDY/PARTITION). The same command finds jobs that are in the queue, and goes on with what was cut off.
-
-    Example: gpd throughput run config/throughput.yaml --slurm rome,milan
+    Example: gpd throughput run config/throughput.yaml
     """
     from gpd.commands import throughput_display
     from gpd.lab import runner
     from gpd.lab.study import StudyError
 
-    if slurm or constraint:
-        raise typer.Exit(submit(settings, slurm, constraint, dry_run, detach))
     planned = runner.make_plan(settings)
     if dry_run:
         throughput_display.show_plan(planned, terminal())
@@ -112,47 +97,3 @@ def run_runs(plan: "StudyPlan", console: Console, write: Callable[[], object]) -
         if any(plan.study.folder.glob(f"*/{single_run.RECORD}")):
             write()
         raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON) from interrupted
-
-
-def submit(settings: Path, partitions: str, features: str, dry_run: bool, detach: bool) -> int:
-    """Have each type of node run a study, and wait until all have; 1 where one of them did not.
-
-    Raises GpdError where none can be asked to.
-    """
-    from gpd.lab import batches, runner
-
-    study, sources = runner.read(settings)
-    wanted = batches.batches(study, sources, partitions, features)
-    runner.check(sources.values())
-    console = terminal()
-
-    def show(batch: batches.Batch, line: str) -> None:
-        console.print(f"{batch.name}: {line}", highlight=False, markup=False, soft_wrap=True)
-
-    if dry_run:
-        for batch in wanted:
-            show(batch, f"would run in {batch.folder}")
-        return 0
-    numbers, refused = {}, {}
-    for batch in wanted:
-        try:
-            numbers[batch] = batches.submit(batch, settings)
-        except GpdError as error:
-            refused[batch] = str(error)
-    if not numbers:
-        raise GpdError("\n".join(f"{batch.name}: {reason}" for batch, reason in refused.items()))
-    for batch, reason in refused.items():
-        show(batch, reason)
-    for batch, number in numbers.items():
-        show(batch, f"job {number}" if number else "nothing is left to run")
-    jobs = {batch: number for batch, number in numbers.items() if number}
-    done = [batch for batch, number in numbers.items() if not number]
-    try:
-        done += batches.follow(jobs, show) if not detach else []
-    except KeyboardInterrupt as interrupt:
-        advice = f"the jobs go on: the same command follows them again, and scancel {' '.join(jobs.values())} ends them"
-        raise Interrupted(signal.SIGINT, advice=advice) from interrupt
-    if len(done) > 1:
-        folders = shlex.join(os.path.relpath(batch.folder) for batch in wanted if batch in done)
-        console.print(f"side by side: gpd compare {folders}", highlight=False, markup=False, soft_wrap=True)
-    return 0 if len(done) + (len(jobs) if detach else 0) == len(wanted) else 1

@@ -282,11 +282,6 @@ def check(sources: Iterable[Source]) -> None:
         single_run.plan_dry(source)
 
 
-def nothing_left(plan: StudyPlan) -> bool:
-    """Whether all runs of a study have ended, on whatever machine: their names do not hang on its cores."""
-    return all(_next(plan, pipeline) is None for pipeline in plan.sources)
-
-
 def _setup(plan: StudyPlan, source: Source, lock: int) -> Setup:
     folder = plan.study.folder.resolve()
     here = plan.placement is None

@@ -1,0 +1,84 @@
+"""Jobs of Slurm: which are ended, and what the manual submits, by what stand-ins for its commands were asked."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT
+
+from gpd.cluster import slurm
+from gpd.processes import ProcessError
+
+SBATCH = """#!/bin/bash
+printf '%s\\0' "$@" >"$STATE/sbatch.$(ls "$STATE" | grep -c '^sbatch\\.')"
+"""
+SQUEUE = """#!/bin/bash
+for path in "$STATE"/queue.*; do
+    [ ! -e "$path" ] || echo "$(cat "$path")|${path##*/queue.}"
+done
+"""
+SCANCEL = """#!/bin/bash
+for number; do rm -f $(grep -lx -- "$number" "$STATE"/queue.*); done
+"""
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch) -> Path:
+    """A folder: with a file queue.NAME for each job, which holds its number, and one for each call of sbatch."""
+    commands, state = tmp_path / "bin", tmp_path / "state"
+    commands.mkdir()
+    state.mkdir()
+    for name, text in (("sbatch", SBATCH), ("squeue", SQUEUE), ("scancel", SCANCEL)):
+        (commands / name).write_text(text)
+        (commands / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("STATE", str(state))
+    return state
+
+
+def hold(state: Path, **jobs: str) -> None:
+    for name, number in jobs.items():
+        (state / f"queue.{name}").write_text(f"{number}\n")
+
+
+def test_the_jobs_of_one_folder_are_ended_and_no_others(state, monkeypatch):
+    monkeypatch.setattr(slurm, "LOOK_S", 0.0)
+    hold(state, mark1_a="1", mark1_b="12", mark2_a="2")
+    slurm.end("mark1")
+    assert slurm.queue() == {"2": "mark2_a"}
+    slurm.end("mark1")
+
+
+def test_jobs_that_do_not_end_are_named(state, monkeypatch):
+    monkeypatch.setattr(slurm, "LONGEST_END_S", -1.0)
+    hold(state, mark1_a="1", mark1_b="12")
+    with pytest.raises(ProcessError, match="jobs 1, 12 of an earlier run do not end"):
+        slurm.end("mark1")
+
+
+def test_a_machine_without_slurm_is_told_so(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ProcessError, match="squeue"):
+        slurm.queue()
+
+
+def test_the_manual_gives_each_type_of_node_a_study_and_a_node_for_itself(state, tmp_path):
+    page = (ROOT / "docs/how-to/compare-machines.md").read_text()
+    (script,) = (block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "sbatch" in block)
+    given = {"name": "study", "pipelines": {"germline": {}}, "concurrent_samples": [1, 2]}
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/throughput.yaml").write_text(yaml.safe_dump(given))
+    subprocess.run(["bash", "-euc", script], cwd=tmp_path, check=True)
+    asked = [path.read_text().split("\0")[:-1] for path in sorted(state.glob("sbatch.*"))]
+    assert [words[0] for words in asked] == ["--partition=rome", "--partition=milan"]
+    for words, partition in zip(asked, ("rome", "milan"), strict=True):
+        assert {"--exclusive", "--mem=0", "--requeue", "--dependency=singleton"} < set(words)
+        (command,) = (word.removeprefix("--wrap=") for word in words if word.startswith("--wrap="))
+        *_, settings = command.split()
+        assert command == f"exec gpd throughput run {settings}"
+        own = yaml.safe_load((tmp_path / settings).read_text())
+        assert own == given | {"name": f"study-{partition}"}
+        assert "gpd compare runs/study-rome runs/study-milan" in page
