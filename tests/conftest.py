@@ -57,11 +57,11 @@ class Ran:
     """A finished Snakemake process: its exit code and everything it said."""
 
     exit_code: int
-    said: str
+    output: str
 
     @property
     def lines(self) -> list[str]:
-        return self.said.splitlines()
+        return self.output.splitlines()
 
 
 @dataclass
@@ -95,9 +95,9 @@ class Cohort:
 def snakemake(folder: Path, *arguments: str, snakefile: Path = SNAKEFILE, cores: int | None = 2) -> Ran:
     """Run the workflow in `folder` as a person would, on two cores; but its JVMs, as of small jobs, with SHORT_JVMS."""
     words = ["--snakefile", snakefile, "--directory", folder, *(["--cores", cores] if cores else []), *arguments]
-    with tempfile.NamedTemporaryFile() as said:
-        code = planning.run([*map(str, words)], {**os.environ, **SHORT_JVMS}, Path(said.name))
-        return Ran(code, Path(said.name).read_text(encoding="utf-8", errors="replace"))
+    with tempfile.NamedTemporaryFile() as printed:
+        code = planning.run([*map(str, words)], {**os.environ, **SHORT_JVMS}, Path(printed.name))
+        return Ran(code, Path(printed.name).read_text(encoding="utf-8", errors="replace"))
 
 
 def shared(name: str) -> Path:
@@ -324,7 +324,7 @@ def gatk3_command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def pretend(cohort: Cohort, *targets: str) -> None:
     """Make every output that a run would make, empty, and have Snakemake record them as made by their jobs."""
     ran = cohort.snakemake("--dry-run", *targets)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     outputs = [line.partition("output: ")[2].split(", ") for line in ran.lines if line.startswith("    output: ")]
     for path in chain.from_iterable(outputs):
         file = cohort.folder / path
@@ -334,12 +334,12 @@ def pretend(cohort: Cohort, *targets: str) -> None:
         else:
             file.mkdir(parents=True)
     ran = cohort.snakemake("--touch", "--forceall", "--notemp", *targets)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
 
 
 def planned_jobs(ran: Ran) -> dict[str, int]:
     """Jobs a rule, from the table of a dry run."""
-    table = ran.said[ran.said.rindex("Job stats:") :].splitlines()[3:]
+    table = ran.output[ran.output.rindex("Job stats:") :].splitlines()[3:]
     jobs = {}
     for line in table:
         if not (fields := line.split()):

@@ -118,7 +118,7 @@ def write(
         (folder / f"reads/{sample}.fq").write_text("@r\nACGT\n+\nIIII\n")
         made.add_unit(sample, "L1", fq1=f"reads/{sample}.fq")
     ran = made.snakemake("prepare")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     # what is said of alignments, of which there are none
     empty = "".join(f"@SQ\tSN:{name}\tLN:{len(sequence)}\n" for name, sequence in genome.items())
     stats = subprocess.run(["samtools", "stats", "-"], input=empty, capture_output=True, text=True, check=True).stdout

@@ -54,8 +54,8 @@ class Node:
     def run(self, command, *options, **settings):
         """Run a job to its end; return its exit code, what it said on stderr, and its record."""
         process = self.start(command, *options, **settings)
-        _, said = process.communicate(timeout=60)
-        return process.returncode, said.decode(), self.records()[-1]
+        _, output = process.communicate(timeout=60)
+        return process.returncode, output.decode(), self.records()[-1]
 
     def records(self):
         """Return the ledger's records, those of other nodes among them."""

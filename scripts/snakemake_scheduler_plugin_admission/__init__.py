@@ -33,9 +33,9 @@ class Sample:
 
     def held(self) -> int:
         """Bytes of its outputs, with the shards of those that are being made."""
-        return sum(map(_bytes, self.outputs)) + sum(map(_bytes, self._pieces()))
+        return sum(map(_bytes, self.outputs)) + sum(map(_bytes, self._shards()))
 
-    def _pieces(self) -> Iterator[str]:
+    def _shards(self) -> Iterator[str]:
         for path in self.outputs:
             with suppress(OSError):
                 yield from (entry.path for entry in os.scandir(f"{path}.shards"))
@@ -66,7 +66,7 @@ class Scheduler(Greedy):
         self.in_memory = False  # the temporary files
         self.memory_mb = self.largest_mb = 0  # of all jobs together, and of the largest
         self.asked: dict[Sample, tuple[int, int]] = {}
-        self.told: set[str] = set()
+        self.named: set[str] = set()
 
     def select_jobs(self, selectable_jobs, remaining_jobs, available_resources, input_sizes):
         if not self.cores:
@@ -185,18 +185,18 @@ class Scheduler(Greedy):
             return
         short = next((disk for disk, need in enumerate(lacks) if need > room[disk]), 0)
         folder, free = self.folders[short], free_bytes(self.folders[short])
-        told = f"{sample.name} takes up to {size(lacks[short])} more, and {size(free)} are free in {folder}"
+        lacking = f"{sample.name} takes up to {size(lacks[short])} more, and {size(free)} are free in {folder}"
         if nothing_runs:
-            raise WorkflowError(f"disk: {told}: free some, or try it nonetheless with --scheduler greedy")
-        if sample.name not in self.told:
-            self.told.add(sample.name)
+            raise WorkflowError(f"disk: {lacking}: free some, or try it nonetheless with --scheduler greedy")
+        if sample.name not in self.named:
+            self.named.add(sample.name)
             kept = size(max(0, free - room[short]))
-            self.logger.warning(f"disk: {sample.name} waits: {told}, {kept} of it for samples that are begun")
+            self.logger.warning(f"disk: {sample.name} waits: {lacking}, {kept} of it for samples that are begun")
 
     def _tell_of_memory(self, sample: Sample) -> None:
         """Say once that a sample waits for memory, which samples at work and their files have."""
-        if sample.name not in self.told:
-            self.told.add(sample.name)
+        if sample.name not in self.named:
+            self.named.add(sample.name)
             kept, takes = (size(1e6 * self._files_mb(some)) for some in (self.at_work, [sample]))
             self.logger.warning(
                 f"disk: {sample.name} waits: {sample.name} takes up to {takes} more of memory for files in "

@@ -21,8 +21,8 @@ LINGER_S = 1.0
 
 def all_listed() -> list[str]:
     """The names in bwa's list, whoever put them there."""
-    said = subprocess.run(["bwa", "shm", "-l"], capture_output=True, text=True, check=False).stdout
-    return [line.split("\t")[0] for line in said.splitlines()]
+    output = subprocess.run(["bwa", "shm", "-l"], capture_output=True, text=True, check=False).stdout
+    return [line.split("\t")[0] for line in output.splitlines()]
 
 
 class Machine:
@@ -59,9 +59,9 @@ class Machine:
     def map(self, prefix: str) -> tuple[list[str], str]:
         """Records of the index's own reads, and what bwa said."""
         process = self.start(prefix, str(self.folder / f"{Path(prefix).parent.name}.fq"))
-        sam, said = process.communicate(timeout=60)
-        assert process.returncode == 0, said
-        return [line for line in sam.splitlines() if not line.startswith("@")], said
+        sam, output = process.communicate(timeout=60)
+        assert process.returncode == 0, output
+        return [line for line in sam.splitlines() if not line.startswith("@")], output
 
     def hold(self, prefix: str) -> tuple[subprocess.Popen, int]:
         """A bwa that waits for its reads with the index in its hands, and the end of the pipe that it waits at."""
@@ -122,9 +122,9 @@ def test_an_index_is_loaded_once_and_gives_the_same_alignments(machine: Machine)
         ["bwa", "mem", prefix, machine.folder / "a.fq"], capture_output=True, text=True, check=True
     ).stdout
     for _ in range(2):
-        records, said = machine.map(prefix)
+        records, output = machine.map(prefix)
         assert records == [line for line in plain.splitlines() if not line.startswith("@")]
-        assert "load the bwa index from shared memory" in said
+        assert "load the bwa index from shared memory" in output
         (name,) = machine.segments()
         assert machine.listed() == [name.removeprefix("bwaidx-")]
         loaded = (SHM / name).stat()
@@ -201,9 +201,9 @@ def test_a_loading_that_was_killed_is_begun_anew(machine: Machine) -> None:
     (name,) = machine.segments()
     (SHM / name).write_bytes(b"half of it")  # as the kernel leaves it
     loaded.unlink()
-    records, said = machine.map(prefix)
+    records, output = machine.map(prefix)
     assert {record.split("\t")[2] for record in records} == {"a"}
-    assert "from shared memory" in said
+    assert "from shared memory" in output
 
 
 def test_an_index_that_somebody_loaded_by_hand_is_left_alone(machine: Machine) -> None:
@@ -216,8 +216,10 @@ def test_an_index_that_somebody_loaded_by_hand_is_left_alone(machine: Machine) -
         assert len(machine.listed()) == 2
         subprocess.run(machine.command("free"), env=machine.environment, check=True)
         assert machine.listed() == ["genome.fa"]
-        said = subprocess.run(["bwa", "mem", own, machine.folder / "b.fq"], capture_output=True, text=True, check=True)
-        assert "from shared memory" in said.stderr
+        output = subprocess.run(
+            ["bwa", "mem", own, machine.folder / "b.fq"], capture_output=True, text=True, check=True
+        )
+        assert "from shared memory" in output.stderr
     finally:
         subprocess.run(["bwa", "shm", "-d"], check=True, capture_output=True)
 
@@ -246,7 +248,7 @@ def test_jobs_of_a_run_share_an_index_that_is_gone_afterwards(tmp_path: Path, ma
     cohort: Cohort = tiny_cohort(tmp_path / "run")
     cohort.config["bwa_shm"] = "always"
     ran = cohort.snakemake("results/mark_duplicates/S1.bam", "results/mark_duplicates/S2.bam")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     logs = [path.read_text() for path in (cohort.folder / "logs/map_and_sort").rglob("*.log")]
     assert len(logs) == 4
     assert all("load the bwa index from shared memory" in log for log in logs)
@@ -263,8 +265,8 @@ def test_memory_that_other_jobs_share_is_not_a_jobs_own(node: Node) -> None:
         'own = bytearray(b"x") * (100 << 20); time.sleep(1)\''
     )
     try:
-        code, said, record = node.run(job)
+        code, output, record = node.run(job)
     finally:
         shared.unlink()
-    assert code == 0, said
+    assert code == 0, output
     assert 100 < record["peak_rss_mib"] < 200

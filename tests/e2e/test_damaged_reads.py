@@ -44,11 +44,11 @@ def run(cohort: Cohort) -> Ran:
     )
 
 
-def check(cohort: Cohort, ran: Ran, *said: str) -> str:
+def check(cohort: Cohort, ran: Ran, *output: str) -> str:
     """The bad sample failed by name with these words, and nothing else did; the line that says so."""
     (line,) = (line for line in ran.lines if line.startswith("map_and_sort BAD L1:"))
     assert ran.exit_code == 1
-    assert all(words in line for words in said), line
+    assert all(words in line for words in output), line
     assert (cohort.folder / "results/mark_duplicates/GOOD.bam").exists()
     assert not list((cohort.folder / "results").rglob("BAD*"))
     assert not (cohort.folder / MAPPED).exists()
@@ -60,7 +60,7 @@ def check(cohort: Cohort, ran: Ran, *said: str) -> str:
 
 def test_whole_reads_pass(cohort: Cohort) -> None:
     ran = run(cohort)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
 
 
 @pytest.mark.parametrize("spoilt", [("fq1",), ("fq2",), ("fq1", "fq2")], ids="+".join)

@@ -33,10 +33,10 @@ def gpd(*words: str | Path) -> str:
 def test_germline(tmp_path: Path, simulate_with: Callable[..., None], figure: Callable[[str], None]) -> None:
     """A third of the demo's genome, which has variants enough for VQSR."""
     simulate_with("--length", "400000")
-    said = gpd("demo", "germline", "--directory", tmp_path)
-    figure(said)
-    assert "2 of 2 samples succeeded" in said
-    assert "samples a day" in said
+    output = gpd("demo", "germline", "--directory", tmp_path)
+    figure(output)
+    assert "2 of 2 samples succeeded" in output
+    assert "samples a day" in output
     for comparison in demo.compare_germline(tmp_path / "germline"):
         assert comparison.snp.recall > 0.97
         assert comparison.snp.precision > 0.97
@@ -53,16 +53,16 @@ def hard_filtered(folder: Path) -> list[str]:
     rules = ("joint_intervals", "hard_filter_interval", "gather_hard_filter")
     options = ["--configfile", str(folder / "config.yaml"), "--config", "filter=hard"]
     ran = snakemake(folder, calls, *options, "--allowed-rules", *rules)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     return [*takings(folder / calls, folder / "truth" / "DEMO01.vcf.gz", folder / "genome.fa", "DEMO01")]
 
 
 def test_tuxedo(tmp_path: Path, simulate_with: Callable[..., None], figure: Callable[[str], None]) -> None:
     """Half of the demo's genes."""
     simulate_with("--genes", "60", "--replicates", "2")
-    said = gpd("demo", "tuxedo", "--directory", tmp_path)
-    figure(said)
-    assert "4 of 4 samples succeeded" in said
+    output = gpd("demo", "tuxedo", "--directory", tmp_path)
+    figure(output)
+    assert "4 of 4 samples succeeded" in output
     found = demo.compare_tuxedo(tmp_path / "tuxedo")
     figure(
         f"tuxedo demo: {len(found.found)} of {len(found.strong)} genes found that change {STRONG_FOLD:g} fold, "

@@ -32,7 +32,7 @@ class Done:
     """What a `gpd run` left: its exit code, and what it said."""
 
     exit_code: int
-    said: list[str]
+    output: list[str]
 
 
 def gpd(folder: Path, pipeline: str, config: str, tools: Path | None = None) -> Done:
@@ -91,10 +91,10 @@ def test_the_cohort_goes_on_without_the_sample_that_failed(dropped):
 def test_the_end_names_the_sample_and_what_was_made_without_it(dropped):
     done, *_ = dropped
     assert done.exit_code == 1
-    assert any(line.startswith("1 of 2 samples succeeded") for line in done.said)
-    assert any(BAD in line and f"tool_error: error: reads of {BAD}: struck down" in line for line in done.said)
-    assert done.said[-2] == f"went on without {BAD}: genotype_gvcfs and hard_filter; {LEFT_OUT} names who is missing"
-    assert done.said[-1].endswith(" failed")
+    assert any(line.startswith("1 of 2 samples succeeded") for line in done.output)
+    assert any(BAD in line and f"tool_error: error: reads of {BAD}: struck down" in line for line in done.output)
+    assert done.output[-2] == f"went on without {BAD}: genotype_gvcfs and hard_filter; {LEFT_OUT} names who is missing"
+    assert done.output[-1].endswith(" failed")
 
 
 def test_an_error_of_the_data_is_recorded_for_each_retry_and_run_once(cohort, dropped):
@@ -108,13 +108,13 @@ def test_an_error_of_the_data_is_recorded_for_each_retry_and_run_once(cohort, dr
 
 
 def test_it_is_taken_up_again_when_it_is_mended(cohort, repaired):
-    assert repaired.exit_code == 0, repaired.said
+    assert repaired.exit_code == 0, repaired.output
     assert made(cohort) == ([GOOD, BAD], [])
 
 
 def test_a_result_that_a_power_cut_spoilt_is_made_again(cohort, repaired):
     """Snakemake alone takes a finished file for whole, and would say that nothing is to be done."""
-    assert any(line.startswith(f"{SPOILT} ") and "renamed to" in line for line in repaired.said)
+    assert any(line.startswith(f"{SPOILT} ") and "renamed to" in line for line in repaired.output)
     assert (cohort / SPOILT).with_name(f"{SPOILT.name}.broken").exists()
     assert b"\0" not in (cohort / SPOILT).read_bytes()
 
@@ -127,4 +127,4 @@ def test_transcripts_are_merged_of_the_samples_that_are_left(tmp_path):
     assert ran.exit_code == 1
     assert (tmp_path / LEFT_OUT).read_text().split()[1:] == ["A2"]
     assert sorted(path.name for path in (tmp_path / "results/quantify").iterdir()) == ["A1.cxb", "B1.cxb"]
-    assert ran.said[-2:] == [f"went on without A2: merge; {LEFT_OUT} names who is missing", "1 job failed"]
+    assert ran.output[-2:] == [f"went on without A2: merge; {LEFT_OUT} names who is missing", "1 job failed"]

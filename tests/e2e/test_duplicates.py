@@ -54,7 +54,7 @@ def marked(sample: Cohort, folder: Path, duplicates: str) -> Cohort:
     shutil.copytree(sample.folder, folder)
     cohort = Cohort(folder, sample.config | {"duplicates": duplicates}, sample.units)
     ran = cohort.snakemake("results/mark_duplicates/S1.bam", "results/mark_duplicates/S1.txt", "--notemp")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     return cohort
 
 
@@ -93,6 +93,6 @@ def test_the_page_of_a_run_shows_duplicates(sample: Cohort, tmp_path: Path, dupl
     shutil.copytree(sample.folder, tmp_path / "a run")
     cohort = Cohort(tmp_path / "a run", sample.config | {"duplicates": duplicates}, sample.units)
     ran = cohort.snakemake()
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     page = (cohort.folder / "results/multiqc/multiqc.html").read_text()
     assert {"sambamba": "SambambaMarkdupBargraph", "samtools": "samtools-markdup-table"}[duplicates] in page

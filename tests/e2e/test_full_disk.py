@@ -48,17 +48,17 @@ def test_a_recalibration_table_that_is_cut_off(tmp_path: Path, disk) -> None:
     free = disk(table.parent, 1)
     ran = cohort.snakemake("--notemp", "--", str(table.relative_to(tmp_path)))
     record = last_record(tmp_path)
-    assert (ran.exit_code, record["rule"], record["cause"]) == (1, "base_recalibrator", "disk_full"), ran.said
+    assert (ran.exit_code, record["rule"], record["cause"]) == (1, "base_recalibrator", "disk_full"), ran.output
     what = "results/base_recalibrator/S1.table is cut off: its last line is incomplete (No space left on device"
     assert record["message"].startswith(what)
     assert not table.exists()
     free()
     ran = cohort.snakemake("--notemp", "--", "results/base_recalibration/S1.bam")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     table.write_bytes(table.read_bytes()[:PAGE])  # as a version left it that did not look
     ran = cohort.snakemake("--notemp", "--rerun-triggers", "mtime", "--", "results/base_recalibration/S1.bam")
     record = last_record(tmp_path)
-    assert (ran.exit_code, record["rule"], record["cause"]) == (1, "base_recalibration", "broken_input"), ran.said
+    assert (ran.exit_code, record["rule"], record["cause"]) == (1, "base_recalibration", "broken_input"), ran.output
     assert "results/base_recalibrator/S1.table is cut off" in record["message"]
     assert "delete it and start again" in record["message"]
 
@@ -100,11 +100,11 @@ def test_what_a_tool_cannot_write_to_its_end(data: Path, node: Node, disk, tool:
     """Whatever the tool makes of it, the job fails; with room it does not."""
     command, outputs = COMMANDS[tool]
     free = disk(data / "results/x", pages)
-    code, said, _ = node.run(command, "--outputs", *outputs.split())
-    assert code != 0, said
+    code, output, _ = node.run(command, "--outputs", *outputs.split())
+    assert code != 0, output
     free()
-    code, said, _ = node.run(command, "--outputs", *outputs.split())
-    assert code == 0, said
+    code, output, _ = node.run(command, "--outputs", *outputs.split())
+    assert code == 0, output
 
 
 @pytest.mark.parametrize("tool", COMMANDS)
@@ -120,6 +120,8 @@ def test_a_disk_that_was_full_for_a_moment(data: Path, node: Node, disk, laid_ou
     pages = sum(-(-len(content) // PAGE) for content in whole.values())
     for room in sorted({pages * tenth // 10 for tenth in range(10)}):
         free = disk(data / "results/x", room)
-        code, said, _ = node.run(*job)
-        assert code or whole == {path: (data / path).read_bytes() for path in whole}, f"{room} of {pages} pages: {said}"
+        code, output, _ = node.run(*job)
+        assert code or whole == {path: (data / path).read_bytes() for path in whole}, (
+            f"{room} of {pages} pages: {output}"
+        )
         free()

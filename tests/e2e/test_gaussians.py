@@ -61,18 +61,18 @@ def fit(cohort) -> dict[str, str]:
     targets = [FIT.format(mode=mode) for mode in ("snps", "indels")]
     rules = ["reference", "indexed_vcf", "variant_recalibration"]
     ran = cohort.snakemake("--keep-going", "--allowed-rules", *rules, "--", *targets)
-    assert ran.exit_code == 1, ran.said
+    assert ran.exit_code == 1, ran.output
     logs = cohort.folder / "logs/variant_recalibration"
     return {mode: (logs / f"S1.{mode}.log").read_text() for mode in ("snps", "indels")}
 
 
 def test_fewer_gaussians_are_tried_and_what_was_used_is_recorded(cohort) -> None:
-    said = fit(cohort)
+    output = fit(cohort)
     assert (cohort.folder / FIT.format(mode="snps")).read_text() == "gaussians,mode\n4,SNP\n"
-    assert "fitting SNP with 6" in said["snps"]
-    assert "VQSR: the model for the snps of S1 has 4 Gaussians at most (tried: 6 4)" in said["snps"]
-    assert "error: VQSR found no model for the indels of S1 (Gaussians tried: 2 1)" in said["indels"]
-    advice = said["indels"].index("Lower vqsr.indels.max_gaussians"), said["indels"].index("filter: hard")
+    assert "fitting SNP with 6" in output["snps"]
+    assert "VQSR: the model for the snps of S1 has 4 Gaussians at most (tried: 6 4)" in output["snps"]
+    assert "error: VQSR found no model for the indels of S1 (Gaussians tried: 2 1)" in output["indels"]
+    advice = output["indels"].index("Lower vqsr.indels.max_gaussians"), output["indels"].index("filter: hard")
     assert advice[0] < advice[1]
     assert not (cohort.folder / FIT.format(mode="indels")).exists()
 

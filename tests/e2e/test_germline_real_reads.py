@@ -75,7 +75,7 @@ def test_accuracy_on_platinum_reads(tmp_path: Path, figure: Callable[[str], None
         calling="joint",
     )
     ran = cohort.snakemake()
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     calls = results(cohort) / "hard_filter" / "cohort.vcf.gz"
     truth, regions = (
         data / "truth" / name for name in ("NA12878.truth.1100kb.vcf.gz", "NA12878.confident.10.0-10.1M.1100kb.bed")
@@ -107,7 +107,7 @@ def twelve_lanes(tmp_path_factory: pytest.TempPathFactory) -> Cohort:
         alignment_format="cram",
     )
     ran = cohort.snakemake()
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     return cohort
 
 
@@ -157,7 +157,7 @@ def test_what_each_filter_takes(twelve_lanes: Cohort, figure: Callable[[str], No
 
 def test_snakemake_report(twelve_lanes: Cohort) -> None:
     ran = twelve_lanes.snakemake("--report", "report.html")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     assert (twelve_lanes.folder / "report.html").stat().st_size > 0
 
 
@@ -165,7 +165,7 @@ def test_a_moved_cohort_has_nothing_left_to_do(twelve_lanes: Cohort, tmp_path: P
     """Neither another folder nor another start of Snakemake passes for changed code."""
     shutil.copytree(twelve_lanes.folder, tmp_path / "moved", symlinks=True)
     ran = snakemake(tmp_path / "moved", "--dry-run")
-    assert "Nothing to be done" in ran.said, ran.said
+    assert "Nothing to be done" in ran.output, ran.output
 
 
 def entered(twelve_lanes: Cohort, folder: Path, way: str) -> Cohort:
@@ -181,7 +181,7 @@ def entered(twelve_lanes: Cohort, folder: Path, way: str) -> Cohort:
         for bam in sorted(folder.glob("*.bam")):
             cohort.add_unit("NA12878", f"L{bam.stem}", bam=bam.name)
     ran = cohort.snakemake("results/base_recalibration/NA12878.bam", "results/hard_filter/cohort.vcf.gz")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     return cohort
 
 
@@ -211,7 +211,7 @@ def test_a_cram_of_another_sample_is_refused(twelve_lanes: Cohort, tmp_path: Pat
     cohort.add_unit("OTHER", "all", bam=results(twelve_lanes) / "alignment" / "NA12878.cram")
     ran = cohort.snakemake("--dry-run")
     assert ran.exit_code == 1
-    assert "has a read group of sample 'NA12878' (SM): rename one of the two, or set bam_input: remap" in ran.said
+    assert "has a read group of sample 'NA12878' (SM): rename one of the two, or set bam_input: remap" in ran.output
 
 
 def genotypes(vcf: Path) -> list[tuple[int, str]]:
@@ -227,7 +227,7 @@ def test_regions_of_one_copy_get_haploid_genotypes(kept: Cohort, tmp_path: Path)
     config = kept.config | {"ploidy_regions": {"male": "X only once.bed", "female": ""}}
     cohort = Cohort(folder, config, kept.units, {"NA12878": "male"})
     ran = cohort.snakemake("results/genotype_gvcfs/cohort.vcf.gz")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     called = genotypes(results(cohort) / "genotype_gvcfs" / "cohort.vcf.gz")
     once = {genotype for position, genotype in called if 5000 < position <= 20000}
     twice = {genotype for position, genotype in called if not 5000 < position <= 20000}
@@ -250,6 +250,6 @@ def test_vqsr_on_too_few_variants_says_so(twelve_lanes: Cohort, tmp_path: Path) 
     cohort = Cohort(folder, twelve_lanes.config | {"filter": "vqsr", "vqsr": vqsr}, twelve_lanes.units)
     ran: Ran = cohort.snakemake("--keep-going")
     assert ran.exit_code == 1
-    assert "VQSR found no model for the snps of cohort" in ran.said
-    assert "filter: hard" in ran.said
+    assert "VQSR found no model for the snps of cohort" in ran.output
+    assert "filter: hard" in ran.output
     assert not list((folder / "results" / "variant_recalibration").glob("*"))

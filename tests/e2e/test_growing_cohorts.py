@@ -74,7 +74,7 @@ def at_once(tmp_path_factory) -> Path:
     options = ["--samples", "4", "--length", "60000", "--coverage", "10", "--gaps-every", "20000"]
     subprocess.run([sys.executable, SIMULATOR, "--output", folder, *options], check=True, capture_output=True)
     ran = run(folder, joint_intervals=1, genomicsdb="temporary")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     return folder
 
 
@@ -84,7 +84,7 @@ def grown(at_once, request, tmp_path_factory) -> Grown:
     shutil.copytree(at_once, folder)
     without(folder, LATER)
     ran = run(folder, joint_intervals=request.param)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     kept = folder / "results/genomics_db_import"
     before = of_kept(kept)
     config = yaml.safe_load((folder / "config.yaml").read_text())
@@ -102,14 +102,14 @@ def grown(at_once, request, tmp_path_factory) -> Grown:
 
 def test_a_failed_update_leaves_the_kept_database_as_it_was(grown):
     assert grown.failed.exit_code == 1
-    assert "struck down" in grown.failed.said
+    assert "struck down" in grown.failed.output
     assert len(grown.kept_before) > 20
     assert grown.kept_after_failure == grown.kept_before
 
 
 def test_only_the_new_sample_and_the_cohort_run(grown):
-    assert grown.ran.exit_code == 0, grown.ran.said
-    jobs = re.split(r"^(?:local)?rule ", grown.failed.said, flags=re.MULTILINE)[1:]
+    assert grown.ran.exit_code == 0, grown.ran.output
+    jobs = re.split(r"^(?:local)?rule ", grown.failed.output, flags=re.MULTILINE)[1:]
     rules = {job.partition(":")[0] for job in jobs if "wildcards: sample=" not in job}
     samples = {found[1] for job in jobs if (found := re.search(r"wildcards: sample=(\w+)", job))}
     assert (samples, rules - OF_COHORT) == ({LATER}, set())
@@ -117,9 +117,9 @@ def test_only_the_new_sample_and_the_cohort_run(grown):
 
 def test_the_new_sample_alone_is_imported(grown):
     logs = (grown.folder / "logs/genomics_db_import").rglob("*.log")
-    said = [line for log in logs for line in log.read_text().splitlines() if "added to a copy" in line]
-    assert said
-    assert all(line.endswith("holds 3 samples; added to a copy of it: 1") for line in said)
+    output = [line for log in logs for line in log.read_text().splitlines() if "added to a copy" in line]
+    assert output
+    assert all(line.endswith("holds 3 samples; added to a copy of it: 1") for line in output)
 
 
 def test_calls_are_those_of_all_at_once(grown, at_once, figure):

@@ -54,17 +54,17 @@ def test_every_filter_of_the_config_is_in_the_header_and_takes_its_own(tmp_path:
     write_calls(tmp_path / "results/genotype_gvcfs/S1.vcf.gz", records, len(reference))
     called = "results/hard_filter/S1.vcf.gz"
     ran = cohort.snakemake("--allowed-rules", "reference", "hard_filter", "--", called)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     view = ["bcftools", "view", tmp_path / called]
-    said = subprocess.run(view, check=True, capture_output=True, text=True).stdout
-    header = dict(re.findall(r'^##FILTER=<ID=([^,]+),Description="(.*)">$', said, re.MULTILINE))
+    output = subprocess.run(view, check=True, capture_output=True, text=True).stdout
+    header = dict(re.findall(r'^##FILTER=<ID=([^,]+),Description="(.*)">$', output, re.MULTILINE))
     expected = {
         f"{GUARDS[kind][0]}_{name}": f"{GUARDS[kind][1]} && ({expression})"
         for kind, filters in FILTERS.items()
         for name, expression in filters.items()
     }
     assert {name: text for name, text in header.items() if name != "PASS"} == expected
-    taken = [line.split("\t")[6] for line in said.splitlines() if not line.startswith("#")]
+    taken = [line.split("\t")[6] for line in output.splitlines() if not line.startswith("#")]
     assert taken == [f"{GUARDS[kind][0]}_{name}" if name else "PASS" for kind, name, _ in cases]
 
 
@@ -83,7 +83,7 @@ def test_the_page_tells_calls_that_pass_from_all_records(tmp_path: Path) -> None
         path.write_text("nothing that MultiQC knows\n")
     files = "results/multiqc/files.txt"
     ran = cohort.snakemake("--notemp", "--allowed-rules", "bcftools_stats", "multiqc_files", "--", files)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     words = ["multiqc", "--file-list", files, "--data-format", "json", "--outdir", tmp_path / "page"]
     subprocess.run(words, check=True, cwd=tmp_path, capture_output=True)
     data = json.loads((tmp_path / "page/multiqc_data/multiqc_data.json").read_text())

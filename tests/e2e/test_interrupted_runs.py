@@ -46,8 +46,8 @@ class Folder:
 
     def gpd(self, *words: object) -> tuple[int, str]:
         process = self.start(*words)
-        said, _ = process.communicate(timeout=120)
-        return process.returncode, said
+        output, _ = process.communicate(timeout=120)
+        return process.returncode, output
 
     def wait_for(self, name: str) -> None:
         """Wait until a job is at work, some way into what it writes."""
@@ -96,27 +96,27 @@ def test_a_second_run_ctrl_c_and_the_run_that_goes_on(folder: Folder, figure: Ca
     folder.wait_for("map_and_sort")
     log = (folder.path / "snakemake.log").read_text()
 
-    code, said = folder.gpd("run", "germline", TARGET)
+    code, output = folder.gpd("run", "germline", TARGET)
     assert code == 2
-    (line,) = said.splitlines()
+    (line,) = output.splitlines()
     assert line.startswith(f"gpd run: {folder.path}: another gpd run is at work here (pid {first.pid}, since 20")
     assert (folder.path / "snakemake.log").read_text().startswith(log)
 
     began = time.monotonic()
     os.killpg(first.pid, signal.SIGINT)
-    said, _ = first.communicate(timeout=30)
+    output, _ = first.communicate(timeout=30)
     figure(f"Ctrl-C: gpd run ended after {time.monotonic() - began:.1f} s")
     assert first.returncode == 130
-    assert "Runtime a step" in said
-    assert "gpd run: ended by SIGINT while at work: map_and_sort S1 L1\n" in said
-    assert "the same command goes on" in said
+    assert "Runtime a step" in output
+    assert "gpd run: ended by SIGINT while at work: map_and_sort S1 L1\n" in output
+    assert "the same command goes on" in output
     assert not folder.left()
     assert not folder.jobs()
     assert not list((folder.path / ".snakemake").glob("locks/*.lock"))
 
     folder.let_go()
-    code, said = folder.gpd("run", "germline", TARGET)
-    assert code == 0, said
+    code, output = folder.gpd("run", "germline", TARGET)
+    assert code == 0, output
     assert (folder.path / TARGET).exists()
 
 
@@ -127,11 +127,11 @@ def test_after_kill_9_the_same_command_goes_on(folder: Folder) -> None:
     first.wait()
     assert list((folder.path / ".snakemake").glob("locks/*.lock"))
     folder.let_go()
-    code, said = folder.gpd("run", "germline", TARGET)
-    assert code == 0, said
+    code, output = folder.gpd("run", "germline", TARGET)
+    assert code == 0, output
     assert (folder.path / TARGET).exists()
-    code, said = folder.gpd("ledger", "check")
-    assert code == 0, said
+    code, output = folder.gpd("ledger", "check")
+    assert code == 0, output
 
 
 def test_bare_snakemakes_lock_is_left_alone_while_it_lives_and_named_when_it_is_dead(folder: Folder) -> None:
@@ -139,14 +139,14 @@ def test_bare_snakemakes_lock_is_left_alone_while_it_lives_and_named_when_it_is_
     bare = subprocess.Popen([*command, "--cores", "2", TARGET], cwd=folder.path, env=folder.environment, stderr=-3)
     folder.started.append(bare)
     folder.wait_for("map_and_sort")
-    code, said = folder.gpd("run", "germline", TARGET)
+    code, output = folder.gpd("run", "germline", TARGET)
     assert code == 2
-    assert f"Snakemake is at work here (pid {bare.pid}, since 20" in said
+    assert f"Snakemake is at work here (pid {bare.pid}, since 20" in output
     bare.kill()
     bare.wait()
-    code, said = folder.gpd("run", "germline", TARGET)
+    code, output = folder.gpd("run", "germline", TARGET)
     assert code == 2
-    (line,) = said.splitlines()
+    (line,) = output.splitlines()
     assert line.endswith("if you know that it is gone: gpd run germline --directory . --unlock")
     assert folder.gpd("run", "germline", "--directory", ".", "--unlock")[0] == 0
     assert folder.gpd("run", "germline", "prepare")[0] == 0
@@ -155,12 +155,12 @@ def test_bare_snakemakes_lock_is_left_alone_while_it_lives_and_named_when_it_is_
 def test_ctrl_c_on_a_terminal(folder: Folder) -> None:
     """The terminal sends SIGINT to the whole group in the foreground."""
     ours, theirs = pty.openpty()
-    said = bytearray()
+    output = bytearray()
 
     def read() -> None:
         while True:
             try:
-                said.extend(os.read(ours, 65536))
+                output.extend(os.read(ours, 65536))
             except OSError:
                 return  # nobody is left to write
 
@@ -177,7 +177,7 @@ def test_ctrl_c_on_a_terminal(folder: Folder) -> None:
     folder.wait_for("map_and_sort")
     os.write(ours, b"\x03")
     assert process.wait(timeout=30) == 130
-    wait_until(lambda: b"the same command goes on" in said, timeout_s=10)
+    wait_until(lambda: b"the same command goes on" in output, timeout_s=10)
     assert not folder.left()
 
 
@@ -188,11 +188,11 @@ def test_ctrl_c_on_a_study_and_the_study_that_goes_on(folder: Folder) -> None:
     study = folder.start("throughput", "run", "study.yaml")
     folder.wait_for("map_and_sort")
     os.killpg(study.pid, signal.SIGINT)
-    said, _ = study.communicate(timeout=120)
+    output, _ = study.communicate(timeout=120)
     assert study.returncode == 130
     name = "germline-n1-shared-compact-r1"
-    assert f"gpd throughput run: ended by SIGINT while at work: {name}\n" in said
-    assert "the same command goes on" in said
+    assert f"gpd throughput run: ended by SIGINT while at work: {name}\n" in output
+    assert "the same command goes on" in output
     assert not (folder.path / "runs/study" / name / "run.json").exists()
     assert not folder.jobs()
 
@@ -241,5 +241,5 @@ def test_read_only_results_are_the_reason_that_is_shown(folder: Folder) -> None:
 def test_a_home_that_cannot_be_written_to_is_no_hindrance(folder: Folder) -> None:
     folder.environment |= {"HOME": "/dev/null/home"}
     folder.environment.pop("XDG_CACHE_HOME", None)
-    code, said = folder.gpd("run", "germline", "prepare", "--config", "filter=none")
-    assert code == 0, said
+    code, output = folder.gpd("run", "germline", "prepare", "--config", "filter=none")
+    assert code == 0, output

@@ -23,9 +23,9 @@ def called(cohort: Cohort, folder: Path, **settings: object) -> list[str]:
     shutil.copytree(cohort.folder, folder)
     other = Cohort(folder, cohort.config | settings, cohort.units)
     ran = other.snakemake(CALLS)
-    assert ran.exit_code == 0, ran.said
-    said = subprocess.run(["bcftools", "view", "-H", folder / CALLS], capture_output=True, text=True, check=True)
-    return [QD.sub("", line) for line in said.stdout.splitlines()]
+    assert ran.exit_code == 0, ran.output
+    output = subprocess.run(["bcftools", "view", "-H", folder / CALLS], capture_output=True, text=True, check=True)
+    return [QD.sub("", line) for line in output.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -71,15 +71,15 @@ def test_contigs_by_the_dozen_with_names_of_hla_alleles(tmp_path: Path) -> None:
     (tmp_path / "regions.bed").write_text(regions)
     cohort = joint_cohort.write(tmp_path, genome, carried, joint_intervals=3, intervals="regions.bed")
     ran = cohort.snakemake("--notemp", CALLS)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     listed = [
         path.read_text().splitlines() for path in sorted((tmp_path / "results/reference/intervals").glob("?of3.bed"))
     ]
     assert len(listed[-1]) == 38, "all small ones together, and no part of chr1 with them"
     arrays = [path.name for path in (tmp_path / "results/genomics_db_import/3of3/workspace").iterdir() if path.is_dir()]
     assert len(arrays) <= 25
-    said = subprocess.run(
+    output = subprocess.run(
         ["bcftools", "query", "-f", "%CHROM\t%POS\n", tmp_path / CALLS], capture_output=True, text=True
     )
     of_some = {site for name in carried for site in carried[name] if site.contig not in list(genome)[-2:]}
-    assert said.stdout.splitlines() == [f"{s.contig}\t{s.position}" for s in sites if s in of_some]
+    assert output.stdout.splitlines() == [f"{s.contig}\t{s.position}" for s in sites if s in of_some]

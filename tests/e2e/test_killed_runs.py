@@ -68,7 +68,7 @@ def test_a_killed_run_finishes_when_started_again(cohort: Cohort, victim: str) -
 
     assert snakemake(cohort.folder, "--unlock").exit_code == 0
     again = snakemake(cohort.folder, TARGET, "--rerun-incomplete")
-    assert again.exit_code == 0, again.said
+    assert again.exit_code == 0, again.output
     assert (cohort.folder / TARGET).exists()
     launcher.jobs()  # records those whose launchers were killed
     assert ledger_check.check(cohort.folder / "ledger.jsonl").problems == ()

@@ -16,7 +16,7 @@ READY = "results/reference/vcf/known_sites_1.vcf.gz"
 def ready(cohort: Cohort) -> tuple[Path, str]:
     """What the workflow makes of the file, and all its records as found by its index."""
     ran = cohort.snakemake(f"{READY}.tbi")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     made = cohort.folder / READY
     found = subprocess.run(["bcftools", "view", "-H", made, "chr1"], capture_output=True, text=True, check=True)
     assert not made.with_name(f"{made.name}.tbi").is_symlink()

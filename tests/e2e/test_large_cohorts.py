@@ -36,7 +36,7 @@ def test_the_inputs_of_a_large_cohort_are_listed(tmp_path):
     script = ROOT / "workflow" / "scripts" / "list_inputs.sh"
     (tmp_path / "Snakefile").write_text(WORKFLOW.format(count=COUNT, script=script))
     ran = snakemake(tmp_path, snakefile=tmp_path / "Snakefile")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     assert (tmp_path / "files.tsv").read_text() == "".join(f"{name}\tin/a folder/{name}.txt\n" for name in names)
 
 
@@ -45,8 +45,8 @@ def test_a_command_may_be_longer_than_an_argument(node):
     names = [f"{number:04}-{'of-a-large-cohort' * 4}" for number in range(COUNT)]
     made = f"printf '%s\\n' {' '.join(names)} > names; [[ $# = 0 ]]; x='a\"b$c'; echo \"$x\"\n"
     assert len(made) > 2**17
-    code, said, record = node.run(f'{made}echo "$GPD_JOB"; ls -l /proc/$$/fd', name="x")
-    assert (code, said) == (0, ""), (node.folder / "logs/x.log").read_text()
+    code, output, record = node.run(f'{made}echo "$GPD_JOB"; ls -l /proc/$$/fd', name="x")
+    assert (code, output) == (0, ""), (node.folder / "logs/x.log").read_text()
     assert (node.folder / "names").read_text().split() == names
     log = (node.folder / "logs/x.log").read_text().splitlines()
     assert log[:2] == ['a"b$c', record["id"]]
@@ -110,7 +110,7 @@ def fail(cohort: Cohort, target: str, *rules: str) -> None:
     ran = cohort.snakemake(target, "--notemp", "--allowed-rules", *rules)
     assert ran.exit_code == 1
     (log,) = (cohort.folder / "logs" / rules[-1]).iterdir()
-    assert "ERROR MESSAGE: Walker" in log.read_text(), ran.said
+    assert "ERROR MESSAGE: Walker" in log.read_text(), ran.output
 
 
 def test_transcripts_of_a_large_cohort_are_merged(tmp_path, given):

@@ -109,7 +109,7 @@ def called(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Called]:
         began = time.monotonic()
         ran = cohort.snakemake(*TARGETS)
         wall_s = time.monotonic() - began
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     yield Called(cohort, ran, wall_s, truth, [json.loads(line) for line in seen.read_text().splitlines()])
 
 
@@ -167,5 +167,5 @@ def test_open_files_and_arguments_do_not_grow_with_the_samples(called: Called, f
 def test_another_filter_takes_up_what_was_genotyped(called: Called) -> None:
     other = Cohort(called.cohort.folder, called.cohort.config | {"filter": "hard"}, called.cohort.units)
     ran = other.snakemake("results/hard_filter/cohort.vcf.gz")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     assert planned_jobs(ran) == {"hard_filter_interval": INTERVALS, "gather_hard_filter": 1, "total": INTERVALS + 1}

@@ -94,9 +94,9 @@ def test_what_a_killed_supervisor_could_not_tell_the_wrapper_does(node, journal)
     if journal == "cut short":
         path.write_bytes(path.read_bytes()[:100])
     kill(children(wrapper.pid)[0])
-    said = wrapper.communicate(timeout=30)[1].decode()
+    output = wrapper.communicate(timeout=30)[1].decode()
     (record,) = node.records()
-    assert wrapper.returncode == record["exit_code"] == 137, said
+    assert wrapper.returncode == record["exit_code"] == 137, output
     assert (record["cause"], record["message"]) == ("killed", "the job's supervisor was killed")
     if journal == "whole":
         assert 1.0 <= record["cpu_s"] < record["wall_s"] * len(CPUS) + 0.1
@@ -171,12 +171,12 @@ def test_signals_are_passed_on(node, signum):
     signal.signal(signum, before)
     wait_until(lambda: len(descendants(wrapper.pid)) == 3)
     wrapper.send_signal(signum)
-    said = wrapper.communicate(timeout=20)[1].decode()
+    output = wrapper.communicate(timeout=20)[1].decode()
     record = node.records()[0]
     assert wrapper.returncode == record["exit_code"] == 143, "a tool that ends in peace was ended all the same"
     assert record["cause"] == "killed"
     assert signum.name in record["message"]
-    assert said.count("\n") == 1
+    assert output.count("\n") == 1
     assert (node.folder / "logs/a.log").read_text() == "told\n"
 
 

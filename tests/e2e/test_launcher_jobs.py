@@ -27,8 +27,8 @@ PYTHON = f"{sys.executable} -S -E"
 
 
 def test_record(node):
-    code, said, record = node.run("echo hello; echo $GPD_CPUS $GPD_THREADS $GPD_MEM_MB >&2", "--run", "r1", name="x")
-    assert (code, said) == (0, "")
+    code, printed, record = node.run("echo hello; echo $GPD_CPUS $GPD_THREADS $GPD_MEM_MB >&2", "--run", "r1", name="x")
+    assert (code, printed) == (0, "")
     assert (node.folder / "logs/x.log").read_text() == f"hello\n{record['cpus']} 1 100\n"
     schema = json.loads(SCHEMA.read_text())
     jsonschema.validate(record, schema)
@@ -135,7 +135,7 @@ def test_settings_from_the_environment(node):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "printed"),
     [
         (["--binding", "tight"], "--binding (GPD_BINDING): 'tight' is not one of none, compact, scatter"),
         (["--threads", "0"], "--threads: '0' is not a number from 1 on"),
@@ -143,9 +143,9 @@ def test_settings_from_the_environment(node):
         (["--wildcards", "a"], "--wildcards: 'a' is not name=value"),
     ],
 )
-def test_bad_options(node, options, said):
+def test_bad_options(node, options, printed):
     process = node.start("true", *options)
-    assert said in process.communicate()[1].decode()
+    assert printed in process.communicate()[1].decode()
     assert process.returncode == 2
 
 
@@ -236,10 +236,10 @@ FAILURES = {
 def test_failures_are_named(node, command):
     (node.folder / "broken.gz").write_bytes(b"\x1f\x8b\x08")
     cause, code, message = FAILURES[command]
-    exit_code, said, record = node.run(command)
+    exit_code, printed, record = node.run(command)
     assert (exit_code, record["exit_code"], record["cause"]) == (code, code, cause)
     assert re.search(message, record["message"])
-    assert said == f"step a: {cause}: {record['message']} (log: logs/a.log)\n", "one line"
+    assert printed == f"step a: {cause}: {record['message']} (log: logs/a.log)\n", "one line"
     assert record["signal"] == (code - 128 if code > 128 else None)
     jsonschema.validate(record, json.loads(SCHEMA.read_text()))
 
@@ -260,10 +260,10 @@ PIPES = {  # what else of a pipe says hides what happened
 @pytest.mark.parametrize("command", PIPES)
 def test_a_program_killed_within_a_pipe_is_named(node, command):
     cause, message = PIPES[command]
-    _, said, record = node.run(command)
+    _, printed, record = node.run(command)
     assert record["cause"] == cause
     assert record["message"].startswith(message)
-    assert said.count("\n") == 1
+    assert printed.count("\n") == 1
     assert "PIPESTATUS" not in (node.folder / "logs/a.log").read_text()
 
 
@@ -282,10 +282,10 @@ def test_a_full_disk_of_which_the_tool_does_not_speak(node, full):
     command = 'samtools view -u reads.sam | sambamba sort -t 1 -m 2M -l 0 --tmpdir "$TMPDIR" -o {} /dev/stdin'
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", small], check=True)
     try:
-        _, said, record = node.run(command.format(shlex.quote(output)), "--outputs", output)
+        _, printed, record = node.run(command.format(shlex.quote(output)), "--outputs", output)
     finally:
         subprocess.run(["umount", small], check=True)
-    assert (record["cause"], record["exit_code"]) == ("disk_full", 1), said
+    assert (record["cause"], record["exit_code"]) == ("disk_full", 1), printed
     assert f"the disk of {small}" in record["message"]
 
 
@@ -414,9 +414,9 @@ def test_what_a_failed_command_leaves_behind_is_ended(node):
 
 def test_bad_tmpdir(node):
     node.environment["TMPDIR"] = str(node.folder / "nowhere")
-    code, said, record = node.run("true")
+    code, printed, record = node.run("true")
     assert (code, record["cause"]) == (1, "launcher_error")
-    assert "nowhere: no folder that can be written to" in said
+    assert "nowhere: no folder that can be written to" in printed
 
 
 def test_runtime_folder_of_somebody_else(node):
@@ -521,9 +521,9 @@ def test_long_lines_from_many_processes(tmp_path):
 def test_a_job_whose_caller_is_gone_before_it_looks_does_not_begin(node):
     gone = subprocess.Popen(["true"])
     gone.wait()
-    code, said, record = node.run("touch began", "--asked-by", gone.pid)
+    code, printed, record = node.run("touch began", "--asked-by", gone.pid)
     assert (code, record["cause"], record["start"]) == (143, "killed", None)
-    assert f"(PID {gone.pid}) is gone while it waited" in said
+    assert f"(PID {gone.pid}) is gone while it waited" in printed
     assert not (node.folder / "began").exists()
 
 
@@ -539,9 +539,9 @@ def test_unwritable_ledger_keeps_the_record(node):
     """The job's outcome stands; its record waits in the journal until the ledger can take it."""
     node.ledger.mkdir()
     process = node.start("true")
-    said = process.communicate(timeout=30)[1].decode()
+    printed = process.communicate(timeout=30)[1].decode()
     assert process.returncode == 0
-    assert "could not be written" in said
+    assert "could not be written" in printed
     node.ledger.rmdir()
     assert node.run("true")[0] == 0
     assert [record["exit_code"] for record in node.records()] == [0, 0]

@@ -26,14 +26,14 @@ def test_a_sample_of_another_genome_fails_and_says_why(tmp_path) -> None:
     made = [f"results/mark_duplicates/{sample}.bam" for sample in ("S1", "S2")]
     ran = cohort.snakemake("--keep-going", "--notemp", *made)
     assert ran.exit_code != 0
-    assert "error: S2: 0.0% of its 80 reads map, and min_mapped in the config wants 20.0%; usual causes: " in ran.said
+    assert "error: S2: 0.0% of its 80 reads map, and min_mapped in the config wants 20.0%; usual causes: " in ran.output
     assert [(tmp_path / path).exists() for path in made] == [True, False]
     cohort.config["min_mapped"] = 0
     ran = cohort.snakemake(*made)
-    assert ran.exit_code == 0, ran.said
-    assert "rule map_and_sort" not in ran.said, "nothing is mapped again for it"
+    assert ran.exit_code == 0, ran.output
+    assert "rule map_and_sort" not in ran.output, "nothing is mapped again for it"
     cohort.config["min_mapped"] = 1
-    assert "Nothing to be done" in cohort.snakemake("--dry-run", *made).said
+    assert "Nothing to be done" in cohort.snakemake("--dry-run", *made).output
 
 
 def test_an_rna_sample_of_another_genome_fails_and_says_why(tmp_path) -> None:
@@ -42,7 +42,7 @@ def test_an_rna_sample_of_another_genome_fails_and_says_why(tmp_path) -> None:
     made = [f"results/align/{sample}.bam" for sample in ("A1", "B1")]
     ran = experiment.snakemake("--keep-going", *made)
     assert ran.exit_code != 0
-    assert "error: B1: 0.0% of its 40 reads map" in ran.said
+    assert "error: B1: 0.0% of its 40 reads map" in ran.output
     assert [(tmp_path / path).exists() for path in made] == [True, False]
 
 
@@ -51,7 +51,7 @@ def test_a_run_warns_of_who_maps_far_worse_than_the_others(tmp_path) -> None:
     make_alien(experiment, "B1", count=10)
     rates = "results/mapping_rates/mapping_rates_mqc.tsv"
     ran = experiment.snakemake(rates)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     warning = "warning: sample B1: 50.0% of its reads map, and 100.0% are the median of all samples: "
     assert [line.startswith(warning) for line in ran.lines if "of its reads map" in line] == [True]
     assert "B1\t40\t0.5000\t0.0000\n" in (tmp_path / rates).read_text()

@@ -61,8 +61,8 @@ def test_bandwidth_is_what_likwid_bench_says_by_hand(record, figure):
     threads = len(parse_cpus(place.ran_on))
     kernel = record.bandwidth.kernels["triad"]
     command = ["likwid-bench", "-t", kernel, "-W", f"N:{size}MB:{threads}"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    by_hand = float(re.search(r"MByte/s:\s+(\S+)", said)[1])
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    by_hand = float(re.search(r"MByte/s:\s+(\S+)", output)[1])
     figure(f"triad of the node: {place.median('triad'):,.0f} MB/s by gpd node, {by_hand:,.0f} MB/s by hand")
     assert 1 / LOOSE < place.median("triad") / by_hand < LOOSE
 

@@ -44,9 +44,9 @@ def check(folder: Path, contigs: dict[str, str], **layout) -> str:
     cohort.config["known_sites"] = ["known.vcf"]
     (folder / "known.vcf").write_text("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n")
     ran = cohort.snakemake(CHECKED)
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output
     assert (ran.exit_code == 0) == (folder / CHECKED).exists()
-    return "" if ran.exit_code == 0 else ran.said
+    return "" if ran.exit_code == 0 else ran.output
 
 
 @pytest.mark.parametrize("layout", [{}, {"width": 7}, {"width": 1000}], ids=str)
@@ -92,14 +92,17 @@ def test_reads_are_not_mapped_with_an_index_of_another_build(tmp_path):
     indexed(tmp_path / "own", {"chr1": genome[50:] + genome[:50]})
     ran = cohort.snakemake(target)
     assert ran.exit_code != 0
-    assert "error: reference.bwa_index own/other.fa is not of results/reference/genome.fa: its .pac differs" in ran.said
+    assert (
+        "error: reference.bwa_index own/other.fa is not of results/reference/genome.fa: its .pac differs" in ran.output
+    )
     assert not (tmp_path / target).exists()
     indexed(tmp_path / "own", {"chr1": genome})
     ran = cohort.snakemake(target)
-    assert ran.exit_code == 0, ran.said
-    assert "Nothing to be done" in cohort.snakemake(target).said
+    assert ran.exit_code == 0, ran.output
+    assert "Nothing to be done" in cohort.snakemake(target).output
     indexed(tmp_path / "own", {"chr2": genome})
     ran = cohort.snakemake(target)
     assert (
-        "config: reference.bwa_index own/other.fa.ann names contig chr2 that the reference genome.fa lacks" in ran.said
+        "config: reference.bwa_index own/other.fa.ann names contig chr2 that the reference genome.fa lacks"
+        in ran.output
     )

@@ -103,7 +103,7 @@ def waits(process):
 def end(*processes):
     """Return the exit codes, and what was said since."""
     ended = [(process.communicate(timeout=60)[1].decode(), process.returncode) for process in processes]
-    return [code for _, code in ended], "".join(said for said, _ in ended)
+    return [code for _, code in ended], "".join(output for output, _ in ended)
 
 
 def kill(process):
@@ -321,9 +321,9 @@ def test_a_launcher_that_waits_ends_with_a_signal(cluster):
     two = second.start(MAKE, *OUTPUTS)
     waits(two)
     two.terminate()
-    codes, said = end(two)
+    codes, output = end(two)
     assert codes == [143]
-    assert "killed: SIGTERM while it waited for another run's job at its outputs" in said
+    assert "killed: SIGTERM while it waited for another run's job at its outputs" in output
     cluster.go()
     assert end(one)[0] == [0]
     assert cluster.made == 1

@@ -35,8 +35,8 @@ class Scaling:
 
     def gpd(self, *words: str, subcommand: str = "run") -> subprocess.CompletedProcess:
         with self.start(*words, subcommand=subcommand) as process:
-            said, errors = process.communicate(timeout=900)
-        return subprocess.CompletedProcess(words, process.returncode, said, errors)
+            output, errors = process.communicate(timeout=900)
+        return subprocess.CompletedProcess(words, process.returncode, output, errors)
 
     def plan(self, *words: str) -> dict:
         return json.loads(self.gpd(*words, "--json", subcommand="plan").stdout)
@@ -119,8 +119,8 @@ def test_ctrl_c_ends_within_seconds_and_says_how_to_go_on(scaling):
     with scaling.start("--step", "mark_duplicates", "--threads", "1") as process:
         wait_until(lambda: scaling.records(), 600)
         process.send_signal(signal.SIGINT)
-        said, errors = process.communicate(timeout=30)
-    assert process.returncode == 130, said + errors
+        output, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, output + errors
     assert "the same command goes on" in errors
     assert len(scaling.table("runs")) == len(scaling.records())
 

@@ -53,8 +53,8 @@ class Step:
         """Run it to its end; return its exit code, what it said, and the shards of its records."""
         before = len(self.node.records())
         process = self.start(*arguments, **settings)
-        _, said = process.communicate(timeout=60)
-        return process.returncode, said.decode(), [record["shard"] for record in self.node.records()[before:]]
+        _, output = process.communicate(timeout=60)
+        return process.returncode, output.decode(), [record["shard"] for record in self.node.records()[before:]]
 
     @property
     def result(self):
@@ -78,8 +78,8 @@ def test_a_step_is_run_whole_like_any_job(step):
 
 
 def test_shards_are_jobs_of_their_own_and_are_gathered_in_the_order_of_the_genome(step):
-    code, said, shards = step.run(3)
-    assert (code, said, sorted(shards[:-1]), shards[-1]) == (0, "", ["1/3", "2/3", "3/3"], "gather")
+    code, output, shards = step.run(3)
+    assert (code, output, sorted(shards[:-1]), shards[-1]) == (0, "", ["1/3", "2/3", "3/3"], "gather")
     assert step.result == EVERY + "finished\n"
     assert not step.shards.exists()
     assert (step.log.with_name("a.shards") / "2.log").read_text() == "shard 2\n"
@@ -234,15 +234,15 @@ def test_what_a_killed_launcher_left_keeps_no_cpu(step):
 
 def test_a_failed_shard_is_named_and_the_next_attempt_makes_what_is_missing(step):
     failing = f'[ $number != 2 ] || [ -e cured ] || {{ echo "error: no such luck" >&2; exit 3; }}; {SHARD}'
-    code, said, shards = step.run(4, failing)
+    code, output, shards = step.run(4, failing)
     assert code == 3
-    assert "step a: tool_error: error: no such luck (log: logs/a.shards/2.log)" in said
+    assert "step a: tool_error: error: no such luck (log: logs/a.shards/2.log)" in output
     assert "gather" not in shards
     assert not (step.node.folder / "out.txt").exists()
     assert step.log.read_text() == "shard 2 failed with exit code 3: see logs/a.shards/2.log\n"
     (step.node.folder / "cured").touch()
-    code, said, again = step.run(4, failing)
-    assert (code, said, step.result) == (0, "", EVERY + "finished\n")
+    code, output, again = step.run(4, failing)
+    assert (code, output, step.result) == (0, "", EVERY + "finished\n")
     assert again[-1] == "gather"
     assert set(shards) - {"2/4"} | set(again[:-1]) == {"1/4", "2/4", "3/4", "4/4"}
     assert not set(shards) - {"2/4"} & set(again), "nothing is made twice"
@@ -253,8 +253,8 @@ def test_a_retry_with_more_memory_and_another_temporary_folder_keeps_what_is_mad
     assert step.run(4, frugal)[0] == 137
     made = set(map(int, (step.node.folder / "seen").read_text().split())) - {2}
     step.node.environment["TMPDIR"] = str(tmp_path)
-    code, said, again = step.run(4, frugal, options=["--attempt", "2", "--mem-mb", "200"])
-    assert (code, said, step.result) == (0, "", EVERY + "finished\n")
+    code, output, again = step.run(4, frugal, options=["--attempt", "2", "--mem-mb", "200"])
+    assert (code, output, step.result) == (0, "", EVERY + "finished\n")
     assert made, "some shards were done"
     assert {f"{number}/4" for number in range(1, 5) if number not in made} | {"gather"} == set(again)
 
@@ -270,15 +270,15 @@ def test_shards_of_other_work_are_not_taken_for_ours(step, change):
 
 
 def test_a_shard_that_is_not_whole_fails_the_step(step):
-    code, said, _ = step.run(2, '[ $number = 1 ] && touch "$shard" || echo x > "$shard"')
+    code, output, _ = step.run(2, '[ $number = 1 ] && touch "$shard" || echo x > "$shard"')
     assert code == 1
-    assert "is empty (0 bytes)" in said
+    assert "is empty (0 bytes)" in output
 
 
 def test_a_failed_gathering_keeps_the_shards(step):
-    code, said, _ = step.run(2, gather="echo 'error: nothing fits' >&2; exit 1")
+    code, output, _ = step.run(2, gather="echo 'error: nothing fits' >&2; exit 1")
     assert code == 1
-    assert "error: nothing fits (log: logs/a.log)" in said
+    assert "error: nothing fits (log: logs/a.log)" in output
     assert step.run(2, gather=GATHER)[2] == ["gather"]
     assert step.result == EVERY + "finished\n"
 

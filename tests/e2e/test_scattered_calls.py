@@ -28,7 +28,7 @@ def run(folder: Path, **settings: object) -> Path:
     config = yaml.safe_load((folder / "config.yaml").read_text())
     (folder / "config.yaml").write_text(yaml.safe_dump(config | {"calling": "joint", "filter": "hard", **settings}))
     ran = snakemake(folder, "--configfile", str(folder / "config.yaml"), "--notemp", "--until", "gather_hard_filter")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     return folder
 
 
@@ -58,13 +58,13 @@ def anywhere(whole) -> Path:
     return again(whole, whole.with_name("anywhere"), "haplotype_caller", scatter=4, scatter_cuts="anywhere")
 
 
-def said(*command: object) -> list[str]:
+def output(*command: object) -> list[str]:
     return subprocess.run([*map(str, command)], capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def records(folder: Path, name: str, *columns: str) -> list[str]:
     wanted = ["-f", "\\t".join([*columns, "[%GT\\t]"]) + "\\n"] if columns else ["-f", "%LINE"]
-    return [line for line in said("bcftools", "query", *wanted, folder / "results" / name) if line]
+    return [line for line in output("bcftools", "query", *wanted, folder / "results" / name) if line]
 
 
 def shards(folder: Path, rule: str, sample: str | None = None) -> set[str | None]:
@@ -101,7 +101,7 @@ def test_recalibration_counts_each_base_once(whole, scattered, sample):
 @pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
 def test_alignments_are_those_of_the_whole_read_by_read(whole, scattered, sample):
     name = f"results/base_recalibration/{sample}.bam"
-    found = [said("samtools", "view", folder / name) for folder in (whole, scattered)]
+    found = [output("samtools", "view", folder / name) for folder in (whole, scattered)]
     assert len(found[0]) > 10_000
     assert any("\t*\t0\t0\t*\t" in line for line in found[0]), "some reads have no place"
     assert found[0] == found[1]
@@ -135,7 +135,7 @@ def test_split_anywhere_nearly_all_calls_stay(whole, anywhere, figure):
 @pytest.mark.long
 @pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
 def test_gvcfs_split_anywhere_cover_the_genome_once(anywhere, sample):
-    spans = said(
+    spans = output(
         "bcftools",
         "query",
         "-f",

@@ -53,7 +53,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_skipped_loci_are_told_of_and_a_mask_ends_it(experiment: Experiment) -> None:
     ran = experiment.snakemake(TABLE)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     results = experiment.folder / "results"
     listed = {
         (row["step"], row["of"], row["gene"], row["status"]) for row in rows(results / "skipped_loci/skipped_loci.tsv")
@@ -70,12 +70,12 @@ def test_skipped_loci_are_told_of_and_a_mask_ends_it(experiment: Experiment) -> 
     log = (experiment.folder / "logs/skipped_loci/skipped_loci.log").read_text().splitlines()
     assert len(log) == 3
     for line in log:
-        assert f"warning: {line}" in ran.said
+        assert f"warning: {line}" in ran.output
     assert "Cuffquant counted nothing of 1 locus (G2 (chr1:" in log[1]
 
     experiment.config["mask"] = "mask.gtf"
     ran = experiment.snakemake(TABLE)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     listed = {(row["step"], row["status"]) for row in rows(results / "skipped_loci/skipped_loci.tsv")}
     assert not {("assemble", "skipped"), ("quantify", "HIDATA")} & listed
     of = {row["gene"]: float(row["value_1"]) for row in rows(results / "differential_expression/gene_exp.diff")}

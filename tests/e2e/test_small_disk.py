@@ -63,10 +63,10 @@ def run(folder: Path, *options: str, needs: dict[str, list[int]] = NEEDS) -> Ran
 def test_samples_wait_for_each_other_where_they_would_fail(small: Path) -> None:
     ran = run(small, "--scheduler", "greedy")
     assert ran.exit_code == 1, "four at once have no room"
-    assert "No space left on device" in ran.said
+    assert "No space left on device" in ran.output
     shutil.rmtree(small / "results")
     ran = run(small, "--scheduler", "admission")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     waited = [line.split()[1] for line in ran.lines if line.startswith("disk: ")]
     assert waited and set(waited) < {"S1", "S2", "S3", "S4"}
     assert len(list((small / "results/haplotype_caller").iterdir())) == 4
@@ -77,7 +77,7 @@ def test_what_fits_nowhere_ends_with_one_line_and_keeps_what_is_done(small: Path
     assert run(small, "--scheduler", "admission", "--", str(done.relative_to(small))).exit_code == 0
     ran = run(small, "--scheduler", "admission", needs=NEEDS | {"mark_duplicates": [100 * MIB, 0]})
     assert ran.exit_code == 1
-    (said,) = [line for line in ran.lines if line.startswith("disk: ")]
-    assert " takes up to 0.1 GB more, and " in said and "try it nonetheless with --scheduler greedy" in said
-    assert "Traceback" not in ran.said
+    (output,) = [line for line in ran.lines if line.startswith("disk: ")]
+    assert " takes up to 0.1 GB more, and " in output and "try it nonetheless with --scheduler greedy" in output
+    assert "Traceback" not in ran.output
     assert done.exists()

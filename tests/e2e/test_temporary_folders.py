@@ -34,8 +34,8 @@ def left(temporary: Path) -> list[str]:
 
 
 def test_a_job_has_a_folder_of_its_own_whatever_it_asks_for_it_by(temporary: Path, node: Node) -> None:
-    code, said, _ = node.run("""stat -c '%a %n' "$TMPDIR" "$TMP" "$TEMP" "$TEMPDIR" | uniq""")
-    assert (code, said) == (0, "")
+    code, output, _ = node.run("""stat -c '%a %n' "$TMPDIR" "$TMP" "$TEMP" "$TEMPDIR" | uniq""")
+    assert (code, output) == (0, "")
     (line,) = (node.folder / "logs/a.log").read_text().splitlines()
     assert line.startswith(f"700 {temporary}/gpd-job-")
     assert left(temporary) == []
@@ -49,19 +49,19 @@ def test_one_that_lies_in_a_relative_folder_is_found_from_wherever_the_job_goes(
 
 @pytest.mark.parametrize("end", ["true", "exit 3", "(sleep 0.3; echo x > $TMPDIR/late) & true"])
 def test_nothing_is_left_of_a_job_that_ends_by_itself(temporary: Path, node: Node, end: str) -> None:
-    code, said, record = node.run(LEAVES + end)
-    assert (code, record["cause"]) == ((3, "tool_error") if "3" in end.split() else (0, None)), said
+    code, output, record = node.run(LEAVES + end)
+    assert (code, record["cause"]) == ((3, "tool_error") if "3" in end.split() else (0, None)), output
     assert left(temporary) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a disk")
 def test_files_that_cannot_be_removed_are_named(temporary: Path, node: Node) -> None:
-    code, said, _ = node.run('mkdir "$TMPDIR/busy"; mount -t tmpfs tmpfs "$TMPDIR/busy"')
+    code, output, _ = node.run('mkdir "$TMPDIR/busy"; mount -t tmpfs tmpfs "$TMPDIR/busy"')
     (name,) = left(temporary)
     subprocess.run(["umount", temporary / name / "busy"], check=True)
     assert code == 0
     told = f"launcher: {temporary / name}: temporary files of a job stay: [Errno 16] Device or resource busy: 'busy'; "
-    assert said == told + "remove it by hand\n"
+    assert output == told + "remove it by hand\n"
 
 
 ROLES = ("wrapper", "supervisor", "shell", "tool")
@@ -145,8 +145,8 @@ def test_one_that_is_ended_while_it_waits_for_cpus_leaves_nothing(temporary: Pat
 
 
 def test_each_shard_of_a_step_has_its_own(temporary: Path, node: Node) -> None:
-    code, said, _ = Step(node).run(3, f'{LEAVES}echo "$TMPDIR" >> seen; {SHARD}', finish='echo "$TMPDIR" >> seen')
-    assert (code, said) == (0, "")
+    code, output, _ = Step(node).run(3, f'{LEAVES}echo "$TMPDIR" >> seen; {SHARD}', finish='echo "$TMPDIR" >> seen')
+    assert (code, output) == (0, "")
     assert len(set((node.folder / "seen").read_text().splitlines())) == 4
     assert left(temporary) == []
 
@@ -230,8 +230,8 @@ def test_nothing_of_a_run_is_left_among_temporary_files(
     hold.unlink()
     if end == "kill -9 of all":
         assert left(temporary) != [], "who could have removed them is gone"
-        code, said = folder.gpd("run", "germline", target)
-        assert code == 0, said
+        code, output = folder.gpd("run", "germline", target)
+        assert code == 0, output
     assert left(temporary) == []
 
 

@@ -266,8 +266,8 @@ def test_only_one_at_a_time_is_at_work_on_a_study(tmp_path, settings, runs):
     plan.study.folder.mkdir(parents=True)
     with hold(plan.study.folder), pytest.raises(GpdError) as error:
         runner.run(plan, SILENT)
-    said = f"{plan.study.folder}: another gpd throughput run is at work here (pid {os.getpid()}, since 20"
-    assert str(error.value).startswith(said)
+    output = f"{plan.study.folder}: another gpd throughput run is at work here (pid {os.getpid()}, since 20"
+    assert str(error.value).startswith(output)
     assert not runs
     runner.run(plan, SILENT)
     assert runs
@@ -349,20 +349,20 @@ def test_runs_bound_otherwise_or_of_another_profile_come_into_no_table_together(
 
 
 @pytest.mark.parametrize(
-    ("key", "said"),
+    ("key", "output"),
     [
         ("profile_digest", "an unknown content of the profile"),
         ("settings", "an unknown configuration and an unknown r"),
     ],
 )
-def test_what_a_record_does_not_tell_is_not_taken_for_equal(tmp_path, settings, runs, key, said):
+def test_what_a_record_does_not_tell_is_not_taken_for_equal(tmp_path, settings, runs, key, output):
     """As where an earlier version of gpd ran the runs."""
     runner.run(plan_of(tmp_path, settings, repeats=1, warm_up=0), SILENT)
     for path in (tmp_path / "runs").rglob("run.json"):
         record = json.loads(path.read_text())
         del record[key]
         path.write_text(json.dumps(record))
-    with pytest.raises(StudyError, match=f"was made with {said}"):
+    with pytest.raises(StudyError, match=f"was made with {output}"):
         runner.run(plan_of(tmp_path, settings), SILENT)
 
 

@@ -140,8 +140,8 @@ def cut(path: Path) -> None:
     path.write_bytes(data[: len(data) * 95 // 100])
 
 
-def one_line(said: str) -> str:
-    (line,) = said.splitlines()
+def one_line(printed: str) -> str:
+    (line,) = printed.splitlines()
     return line
 
 

@@ -32,7 +32,7 @@ def experiment_of(folder: Path, data: Path, conditions: dict[str, str], suffix: 
 
 def finish(experiment: Experiment) -> Experiment:
     ran = experiment.snakemake()
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     return experiment
 
 
@@ -129,7 +129,7 @@ def test_yeast_page_and_report_show_it_all(yeast):
     for section in (*PLOTS, "significant_genes", "strandedness", "mapping_rates", "hisat2", "samtools"):
         assert f'id="mqc-module-section-{section}' in page, section
     ran = yeast.snakemake("--report", "report.zip")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
 
 
 def test_yeast_declared_otherwise_is_warned_about(yeast, tmp_path):
@@ -138,7 +138,7 @@ def test_yeast_declared_otherwise_is_warned_about(yeast, tmp_path):
     config = yeast.config | {"strandedness": "fr-unstranded"}
     other = Experiment(tmp_path / "run", config, yeast.units, conditions=yeast.conditions)
     ran = other.snakemake("--forcerun", "read_strands", "--rerun-triggers", "mtime", "--until", "strandedness")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     warnings = [line for line in ran.lines if line.startswith("warning: sample ")]
     assert len(warnings) == len(YEAST)
     assert "strandedness is fr-unstranded in the config, but 1% of its" in warnings[0]
@@ -187,7 +187,7 @@ def test_a_cuffdiff_that_leaves_empty_tables_fails_its_job(yeast, tmp_path):
     stand_in.chmod(0o755)
     ran = with_path(stand_in.parent, tmp_path / "run", "--forcerun", "differential_expression")
     assert ran.exit_code == 1
-    assert "cuffdiff did not finish its tables: results/differential_expression/read_groups.info is empty" in ran.said
+    assert "cuffdiff did not finish its tables: results/differential_expression/read_groups.info is empty" in ran.output
     assert not (tmp_path / "run/results/differential_expression/gene_exp.diff").exists()
 
 
@@ -261,7 +261,7 @@ def test_tophat_that_loses_reads_fails_its_sample(tmp_path, monkeypatch):
     monkeypatch.setenv("BLOCK", "1")
     samples = [f"results/align/sample{number}.bam" for number in (1, 2)]
     ran = with_path(stand_ins, tmp_path, "--forcerun", "tophat2", "--", *samples)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     assert json.loads((tmp_path / "results/align/sample1.json").read_text())["reads"] == 20200
     calls = (tmp_path / "calls").read_text().splitlines()
     assert all("-r 20 --mate-std-dev 30 --library-type fr-unstranded" in call for call in calls)
@@ -324,7 +324,7 @@ def test_inner_distance_is_estimated_from_the_reads(tmp_path):
     data = shared("rnaseq_fly")
     experiment = experiment_of(tmp_path, data, {"sample1": ""}, ".tiny", aligner="tophat2", stop_after="quantify")
     ran = experiment.snakemake("--until", "inner_distance")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     text = (tmp_path / "results/inner_distance/sample1.txt").read_text()
     distance, sd = map(int, re.fullmatch(r"inner_distance (-?\d+)\ninner_distance_sd (\d+)\n", text).groups())
     assert -50 < distance < 400

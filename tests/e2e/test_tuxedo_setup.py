@@ -47,12 +47,12 @@ def install(clone: Path) -> str:
 def test_each_command_is_proved_and_the_cured_one_works(clone, figure):
     if not shutil.which("cuffdiff", path=path_without_cures()):
         pytest.skip("no cuffdiff on PATH")
-    said = install(clone)
+    output = install(clone)
     status = (clone / ".tools/cufflinks/status").read_text().splitlines()
     figure("\n".join(status))
     assert [line.partition(":")[0] for line in status] == ["cuffmerge", "cuffdiff"]
     assert all(line.endswith("sound as packaged") or "cured by" in line for line in status)
-    assert said.splitlines() == [f"cufflinks      {line}" for line in status]
+    assert output.splitlines() == [f"cufflinks      {line}" for line in status]
     cured = {line.partition(":")[0] for line in status if "cured by" in line}
     for command in cured:
         link = clone / ".venv/bin" / command

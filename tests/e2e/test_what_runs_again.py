@@ -280,9 +280,9 @@ def changed(cohort: Cohort, folder: Path, values: Mapping[str, Any] = (), row: M
 
 def due(ran: Ran) -> set[str]:
     """The jobs that have a reason of their own, by rule and wildcards."""
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     found = set()
-    for job in re.split(r"^(?:local)?rule ", ran.said, flags=re.MULTILINE)[1:]:
+    for job in re.split(r"^(?:local)?rule ", ran.output, flags=re.MULTILINE)[1:]:
         rule, _, text = job.partition(":")
         reason, wildcards = (re.search(rf"^    {name}: (.*)", text, re.MULTILINE) for name in ("reason", "wildcards"))
         if "updated by another job" not in reason[1]:
@@ -352,8 +352,8 @@ def test_samples_that_join_run_alone_and_what_is_called_jointly_follows_who_join
     def runs(*samples: str) -> set[str]:
         cohort.units = [unit for unit in everyone if unit["sample_name"] in samples]
         ran = cohort.snakemake("--dry-run")
-        assert ran.exit_code == 0, ran.said
-        return set(re.findall(r"^    wildcards: (?:sample|callset)=(\w+)", ran.said, re.MULTILINE))
+        assert ran.exit_code == 0, ran.output
+        return set(re.findall(r"^    wildcards: (?:sample|callset)=(\w+)", ran.output, re.MULTILINE))
 
     cohort.units = [unit for unit in everyone if unit["sample_name"] != "S3"]
     pretend(cohort)

@@ -63,10 +63,10 @@ def genome_of(cohort: Cohort) -> str:
 def mapped(cohort: Cohort, target: str = MAPPED) -> list[tuple[str, ...]]:
     """Name, contig, position and CIGAR of each alignment."""
     ran = cohort.snakemake("--notemp", target)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     view = ["samtools", "view", cohort.folder / target]
-    said = subprocess.run(view, check=True, capture_output=True, text=True).stdout
-    return sorted(itemgetter(0, 2, 3, 5)(line.split("\t")) for line in said.splitlines())
+    output = subprocess.run(view, check=True, capture_output=True, text=True).stdout
+    return sorted(itemgetter(0, 2, 3, 5)(line.split("\t")) for line in output.splitlines())
 
 
 def perfect(alignments: list[tuple[str, ...]]) -> int:
@@ -100,10 +100,10 @@ def test_calls_are_right_whatever_genome_somebody_loaded(cohort: Cohort, shm: No
     subprocess.run(["bwa", "shm", cohort.folder.parent / "other/genome.fa"], check=True, capture_output=True)
     cohort.config["reference"]["bwa_index"] = "own/genome.fa"
     ran = cohort.snakemake(CALLS)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     query = ["bcftools", "query", "-f", "%POS\n", cohort.folder / CALLS]
-    said = subprocess.run(query, check=True, capture_output=True, text=True).stdout
-    assert [int(place) for place in said.split()] == [place + 1 for place in SNPS]
+    output = subprocess.run(query, check=True, capture_output=True, text=True).stdout
+    assert [int(place) for place in output.split()] == [place + 1 for place in SNPS]
 
 
 def test_what_lies_beside_a_users_index_is_not_taken_in_its_place(cohort: Cohort) -> None:

@@ -303,7 +303,7 @@ def undisturbed(name: str, base: Path) -> Path:
                 part.mkdir()
             kind.make(part)
             ran = kind.run(part, kind.last)
-            assert ran.exit_code == 0, ran.said
+            assert ran.exit_code == 0, ran.output
             part.rename(folder)
     return folder
 

@@ -79,10 +79,10 @@ class Case:
             return f"fails as {' or '.join(self.causes)}, or comes through with right results"
         if self.outcome == THROUGH:
             return "comes through"
-        said = " and ".join(f"“{word}”" for word in self.words)
+        output = " and ".join(f"“{word}”" for word in self.words)
         if self.outcome == REFUSED:
-            return f"refused before any job: {said}"
-        return f"fails as {' or '.join(self.causes or ['Snakemake says'])}" + (f": {said}" if said else "")
+            return f"refused before any job: {output}"
+        return f"fails as {' or '.join(self.causes or ['Snakemake says'])}" + (f": {output}" if output else "")
 
 
 class Trial:
@@ -113,17 +113,17 @@ class Trial:
         if not self.prefix:
             return snakemake(self.folder, *arguments_until(self.kind, *rules))
         words = ["-m", "snakemake", "--snakefile", SNAKEFILE, "--directory", self.folder, "--cores", "2"]
-        with tempfile.TemporaryFile("w+") as said:
+        with tempfile.TemporaryFile("w+") as output:
             done = subprocess.run(
                 [*self.prefix, sys.executable, *words, *arguments_until(self.kind, *rules)],
                 cwd=ROOT,
                 env=os.environ | SHORT_JVMS,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
             )
-            said.seek(0)
-            return Ran(done.returncode, said.read())
+            output.seek(0)
+            return Ran(done.returncode, output.read())
 
     def records(self, sample: str = "") -> list[dict]:
         """What the ledger has of the struck rule: of a sample, or of all."""
@@ -170,8 +170,8 @@ def try_case(case: Case, folder: Path, base: Path) -> str:
         seen = look_at(trial, ran)
         again = trial.run(case.rule, trial.proof)
         trial.recover()
-        assert again.exit_code == 0, f"{ran.said}\n--- again:\n{again.said}"
-        assert not trial.differing(trial.proof), f"{ran.said}\n--- again:\n{again.said}"
+        assert again.exit_code == 0, f"{ran.output}\n--- again:\n{again.output}"
+        assert not trial.differing(trial.proof), f"{ran.output}\n--- again:\n{again.output}"
         assert not trial.differing(case.rule)
         assert trial.problems() == ()
         check_attempts(trial)
@@ -189,19 +189,19 @@ def try_filling(trial: Trial, fault: "Filling") -> str:
             for path in trial.kind.results(case.rule, case.sample):
                 remove(trial.folder / path)
             ran = fault.run_with(trial, room)
-            assert "Traceback" not in ran.said, ran.said
+            assert "Traceback" not in ran.output, ran.output
             *_, record = trial.records(case.sample)
             if case.sample:
-                assert not trial.differing(case.rule, HEALTHY), f"{room} pages: the sample beside is lost\n{ran.said}"
+                assert not trial.differing(case.rule, HEALTHY), f"{room} pages: the sample beside is lost\n{ran.output}"
             if ran.exit_code == 0:
-                assert not trial.differing(case.rule), f"{room} pages: wrong, and accepted\n{ran.said}"
+                assert not trial.differing(case.rule), f"{room} pages: wrong, and accepted\n{ran.output}"
                 continue
-            assert record["cause"] in case.causes, (room, record["cause"], record["message"], ran.said)
+            assert record["cause"] in case.causes, (room, record["cause"], record["message"], ran.output)
             seen.append(tidy(f"{record['cause']}: {record['message']}", trial))
     again = trial.run(case.rule, trial.proof)
     trial.recover()
-    assert again.exit_code == 0, again.said
-    assert not trial.differing(trial.proof), again.said
+    assert again.exit_code == 0, again.output
+    assert not trial.differing(trial.proof), again.output
     assert not trial.differing(case.rule)
     assert trial.problems() == ()
     causes = [record["cause"] for record in trial.records(case.sample)]
@@ -217,23 +217,23 @@ def try_filling(trial: Trial, fault: "Filling") -> str:
 def look_at(trial: Trial, ran: Ran) -> str:
     """Hold what must be right while the fault's traces are there; return them in words."""
     case = trial.case
-    assert "Traceback" not in ran.said, ran.said
+    assert "Traceback" not in ran.output, ran.output
     records = trial.records(case.sample)
     if case.outcome == THROUGH:
-        assert ran.exit_code == 0, ran.said
-        assert all(word in ran.said for word in case.words), ran.said
+        assert ran.exit_code == 0, ran.output
+        assert all(word in ran.output for word in case.words), ran.output
         assert not trial.differing(case.rule)
         return "came through"
-    assert ran.exit_code != 0, ran.said
+    assert ran.exit_code != 0, ran.output
     if case.sample and case.outcome == FAILS:
-        assert not trial.differing(case.rule, HEALTHY), f"the sample beside is lost\n{ran.said}"
+        assert not trial.differing(case.rule, HEALTHY), f"the sample beside is lost\n{ran.output}"
     if case.outcome == REFUSED or not case.causes:
         assert case.outcome == FAILS or isinstance(case.fault, Another) or not trial.records(), "a job began"
         (line, *_) = [line for line in ran.lines if all(word in line for word in case.words)] or [None]
-        assert line, ran.said
+        assert line, ran.output
         return tidy(line, trial)
     (record,) = records
-    assert record["cause"] in case.causes, (record["cause"], record["message"], ran.said)
+    assert record["cause"] in case.causes, (record["cause"], record["message"], ran.output)
     assert all(word in record["message"] for word in case.words), record["message"]
     return tidy(f"{record['cause']}: {record['message']}", trial)
 
@@ -363,7 +363,7 @@ class Filling:
             patch.setenv("PATH", strike.stand_before(wrapper, os.environ["PATH"]))
             ran = trial.run(trial.case.rule)
         trial.recover()
-        assert strike.was_done(wrapper), f"the fault did not come\n{ran.said}"
+        assert strike.was_done(wrapper), f"the fault did not come\n{ran.output}"
         return ran
 
 
@@ -424,7 +424,7 @@ class Another:
         jobs = trial.records()
         assert all(record["cause"] is None for record in jobs)
         other.join()
-        assert ended[0].exit_code == 0, ended[0].said
+        assert ended[0].exit_code == 0, ended[0].output
 
 
 @dataclass(frozen=True)

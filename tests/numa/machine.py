@@ -108,9 +108,9 @@ class Machine:
         path = os.environ.get("PATH", os.defpath)
         (folder / "program").write_text(f"export PATH={shlex.quote(path)} HOME=/root\nexec {shlex.join(program)}\n")
         pack_initrd(folder / "initrd")
-        with (folder / "qemu.said").open("wb") as said:
+        with (folder / "qemu.output").open("wb") as output:
             words = [*emulator(), *shape.words(), *devices(folder), "-kernel", str(kernel)]
-            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         machine = cls(folder, process)
         try:
             yield machine
@@ -122,9 +122,9 @@ class Machine:
         return self.process.pid
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """What stands on the machine's console, and what QEMU itself said."""
-        files = (self.folder / "console", self.folder / "qemu.said")
+        files = (self.folder / "console", self.folder / "qemu.output")
         return "".join(file.read_text(errors="replace") for file in files if file.exists()).replace("\r", "")
 
     def wait(self, timeout_s: float) -> None:
@@ -141,7 +141,7 @@ class Machine:
             raise MachineError(f"the machine's program ended with exit code {code}\n{self.last_words()}")
 
     def last_words(self, count: int = 100) -> str:
-        return "\n".join(self.said.splitlines()[-count:])
+        return "\n".join(self.output.splitlines()[-count:])
 
     def power_off(self) -> None:
         """As pulling the plug does."""

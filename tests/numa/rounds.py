@@ -114,8 +114,8 @@ class Round:
         words = ["--step", "step", "--rule", "rule", "--wildcards", f"sample={name}", f"--threads={threads}"]
         words += ["--mem-mb=100", f"--log=logs/{name}.log", "--run=numa", *options]
         hold = [*guest.python, HERE / "holder.py", self.ready(name), self.hold, mib]
-        with (guest.work / f"{name}.said").open("wb") as said:
-            started = {"stdin": subprocess.PIPE, "stdout": said, "stderr": said, **guest.within(group)}
+        with (guest.work / f"{name}.output").open("wb") as output:
+            started = {"stdin": subprocess.PIPE, "stdout": output, "stderr": output, **guest.within(group)}
             wrapper = subprocess.Popen([*guest.python, str(guest.launch), "run", *words], **started)
         wrapper.stdin.write((command or f"exec {shlex.join(map(str, hold))}").encode())
         wrapper.stdin.close()
@@ -134,8 +134,8 @@ class Round:
     def require(self, job: Job) -> None:
         """Raise RuntimeError where a job that should be at work has ended."""
         if job.wrapper.poll() is not None:
-            said = (self.guest.work / f"{job.name}.said").read_text()
-            raise RuntimeError(f"{job.name} ended with {job.wrapper.returncode}: {said}")
+            output = (self.guest.work / f"{job.name}.output").read_text()
+            raise RuntimeError(f"{job.name} ended with {job.wrapper.returncode}: {output}")
 
     def is_ready(self, job: Job) -> bool:
         self.require(job)

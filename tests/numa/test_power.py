@@ -31,9 +31,9 @@ def test_a_program_has_the_hosts_files_and_its_own_folder(tmp_path: Path) -> Non
     mark = tmp_path / "a mark"
     mark.write_text("of the host\n")
     share = run(tmp_path / "a, b", "sh", "-c", 'cat "$0" - >seen </proc/cpuinfo; echo changed >"$0"', str(mark))
-    said = (share / "seen").read_text()
-    assert said.startswith("of the host\n")
-    assert said.count("processor\t") == SMALLEST.cpus
+    output = (share / "seen").read_text()
+    assert output.startswith("of the host\n")
+    assert output.count("processor\t") == SMALLEST.cpus
     assert mark.read_text() == "of the host\n"
 
 
@@ -65,7 +65,7 @@ def test_a_program_that_fails(tmp_path: Path, qemus: list[int]) -> None:
 def test_a_program_that_hangs(tmp_path: Path, qemus: list[int]) -> None:
     with Machine.started(SMALLEST, tmp_path / "share", ["sleep", "600"]) as machine:
         qemus.append(machine.pid)
-        wait_until(lambda: "the program begins" in machine.said, PATIENCE_S)
+        wait_until(lambda: "the program begins" in machine.output, PATIENCE_S)
         with pytest.raises(MachineError, match=r"(?s)^not over after 0.5 s, and powered off\n.*the program begins"):
             machine.wait(0.5)
         assert is_over(machine.pid)

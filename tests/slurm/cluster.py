@@ -101,10 +101,10 @@ class Daemon:
     """A daemon below its reaper."""
 
     def __init__(self, words: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-        with log.open("ab") as said:
+        with log.open("ab") as output:
             self.reaper = subprocess.Popen(
                 [sys.executable, str(REAPER), *words],
-                **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": said, "text": True},
+                **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": output, "text": True},
                 **{"env": {**environment}, "cwd": log.parent, "start_new_session": True},
             )
         self.pid = int(self.reaper.stdout.readline())
@@ -181,7 +181,7 @@ class Cluster:
         srun.chmod(0o755)
 
     def start_daemon(self, name: str, *words: str, known_as: str | None = None) -> None:
-        log = self.folder / f"{known_as or name}.said"
+        log = self.folder / f"{known_as or name}.output"
         self.daemons[known_as or name] = Daemon([command(name), *words], self.environment, log)
 
     def start_slurmctld(self) -> None:
@@ -260,8 +260,8 @@ class Cluster:
 
     def submit(self, script: str, *options: str) -> int:
         """Submit a job that runs this script; its number."""
-        said = self.run("sbatch", "--parsable", "--output", f"{self.folder}/%j.out", *options, "--wrap", script)
-        return int(said.partition(";")[0])
+        output = self.run("sbatch", "--parsable", "--output", f"{self.folder}/%j.out", *options, "--wrap", script)
+        return int(output.partition(";")[0])
 
     def wait(self, condition: Callable[[], object], timeout_s: float = START_S) -> None:
         """Wait until a condition holds; where it does not, say what the daemons said last."""
@@ -274,7 +274,7 @@ class Cluster:
 
     def last_words(self, count: int = 20) -> str:
         """The ends of all logs of daemons."""
-        logs = sorted([*self.folder.glob("*.log"), *self.folder.glob("*.said")])
+        logs = sorted([*self.folder.glob("*.log"), *self.folder.glob("*.output")])
         ends = ([f"{log.name}:", *log.read_text(errors="replace").splitlines()[-count:]] for log in logs)
         return "\n".join(line for end in ends for line in end)
 

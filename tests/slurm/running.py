@@ -99,7 +99,7 @@ class Run:
     log: Path
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self.log.read_text(errors="replace")
 
     def end(self) -> int:
@@ -164,7 +164,7 @@ class Cohort:
         """Wait until a sample's job has begun so often; its number and its node."""
         run = self.runs[-1]
         wait_until(lambda: self.begins(sample)[times - 1 :] or run.process.poll() is not None, timeout_s=RUN_S)
-        assert self.begins(sample)[times - 1 :], run.said
+        assert self.begins(sample)[times - 1 :], run.output
         _, job, node, *_ = self.begins(sample)[-1]
         return int(job), node
 
@@ -196,8 +196,8 @@ def start(cluster: Cluster, folder: Path, *words: object, through: Sequence[obje
     log = folder / f"snakemake.{len([*folder.glob('snakemake.*.log')])}.log"
     command = [*through, sys.executable, Path(__file__).with_name("snakemake_soon.py"), *OPTIONS, *words]
     environment = cluster.environment | SHORT_JVMS
-    with log.open("wb") as said:
-        process = subprocess.Popen([*map(str, command)], cwd=folder, env=environment, stdout=said, stderr=said)
+    with log.open("wb") as output:
+        process = subprocess.Popen([*map(str, command)], cwd=folder, env=environment, stdout=output, stderr=output)
     return Run(process, log)
 
 
@@ -215,7 +215,7 @@ def demo_through_slurm(pipeline: str, folder: Path, *size: str) -> str:
         began = time.monotonic()
         snakefile = ROOT / "workflow" / "Snakefile"
         run = start(cluster, folder, "--snakefile", snakefile, "--configfile", "config.yaml", *NARROW)
-        assert run.end() == 0, run.said
+        assert run.end() == 0, run.output
         wall_s = time.monotonic() - began
         found = records(folder)
         assert [record["cause"] for record in found if record["cause"]] == []
@@ -234,4 +234,4 @@ def within_grants(cluster: Cluster, found: Sequence[dict]) -> bool:
 
 def submitted(run: Run) -> list[int]:
     """The numbers of the Slurm jobs that a run has submitted."""
-    return [int(number) for number in re.findall(r"SLURM jobid (\d+)", run.said)]
+    return [int(number) for number in re.findall(r"SLURM jobid (\d+)", run.output)]

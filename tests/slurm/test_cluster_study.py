@@ -54,8 +54,8 @@ class Lab:
 
     def gpd(self, *words: object) -> tuple[int, str]:
         with self.start(*words) as process:
-            said, _ = process.communicate(timeout=3 * RUN_S)
-        return process.returncode, said
+            output, _ = process.communicate(timeout=3 * RUN_S)
+        return process.returncode, output
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +111,8 @@ def test_each_type_of_node_runs_the_study_as_the_manual_submits_it(lab: Lab) -> 
 def test_one_workflow_over_one_node_and_over_two(lab: Lab, figure) -> None:
     study = {"modes": ["cluster"], "nodes": [1, 2], "concurrent_samples": [2]}
     settings = lab.study("nodes", **study, profiles={"cluster": str(lab.folder / "profile")})
-    code, said = lab.gpd("throughput", "run", settings)
-    assert code == 0, said
+    code, output = lab.gpd("throughput", "run", settings)
+    assert code == 0, output
     folder = lab.folder / "runs/nodes"
     records = {path.parent.name: json.loads(path.read_text()) for path in folder.glob("*/run.json")}
     assert {name: [node["node"] for node in record["nodes"]] for name, record in records.items()} == {

@@ -31,7 +31,7 @@ def test_threads_memory_and_time_reach_slurm(cluster: Cluster, tmp_path: Path) -
     job, node = cohort.begun("A")
     told = cluster.job(job)
     cohort.let_go()
-    assert run.end() == 0, run.said
+    assert run.end() == 0, run.output
     assert node == "wide"
     asked = {"NumCPUs": "2", "CPUs/Task": "2", "MinMemoryNode": "600M", "TimeLimit": "00:25:00"}
     assert {name: told[name] for name in asked} == asked
@@ -46,7 +46,7 @@ def test_each_job_allocations_what_its_node_granted(cluster: Cluster, tmp_path: 
     run = cohort.start()
     nodes = {cohort.begun(sample)[1] for sample in "AB"}
     cohort.let_go()
-    assert run.end() == 0, run.said
+    assert run.end() == 0, run.output
     assert nodes == {"n1", "n2"}
     allocations = {node: cpus for sample in "AB" for _, _, node, cpus in cohort.begins(sample)}
     grants = {node.name: node.cpus for node in cluster.nodes}
@@ -56,7 +56,7 @@ def test_each_job_allocations_what_its_node_granted(cluster: Cluster, tmp_path: 
 def test_two_nodes_that_hand_out_one_cpu_do_not_share_it(cluster: Cluster, tmp_path: Path) -> None:
     cohort = Cohort.made(tmp_path, cluster, {"A": "sleep 2", "B": "sleep 2"})
     run = cohort.run("--set-resources", "work:slurm_partition=twins")
-    assert run.process.returncode == 0, run.said
+    assert run.process.returncode == 0, run.output
     (first,), (second,) = (cohort.attempts(sample) for sample in "AB")
     assert {first["cpus"], second["cpus"]} == {"0"}
     assert {node for sample in "AB" for _, _, node, _ in cohort.begins(sample)} == {"t1", "t2"}

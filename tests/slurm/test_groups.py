@@ -26,7 +26,7 @@ def test_narrow_jobs_of_a_group_are_in_a_row_with_the_time_of_one(cluster: Clust
     """Snakemake takes them to run side by side on `cores`, and the plugin's `--jobs 1` does not let them."""
     cohort = Cohort.made(tmp_path, cluster, dict.fromkeys("AB", TASK))
     run = cohort.run(*GROUPED)
-    assert run.process.returncode == 0, run.said
+    assert run.process.returncode == 0, run.output
     (job,) = submitted(run)
     told = cluster.job(job)
     assert (told["NumCPUs"], told["MinMemoryNode"], told["TimeLimit"]) == ("2", "1000M", "00:10:00")
@@ -41,7 +41,7 @@ def test_wide_jobs_of_a_group_have_the_time_of_all_and_one_that_fails_takes_what
     cohort = Cohort.made(tmp_path, cluster, dict.fromkeys("AB", TASK))
     (tmp_path / "second_fails").touch()
     run = cohort.run(*GROUPED, "--cores", "1")
-    assert run.process.returncode == 1, run.said
+    assert run.process.returncode == 1, run.output
     (job,) = submitted(run)
     told = cluster.job(job)
     assert (told["NumCPUs"], told["MinMemoryNode"], told["TimeLimit"]) == ("1", "500M", "00:20:00")

@@ -28,7 +28,7 @@ def test_a_job_over_its_memory_and_one_over_its_time(
     run = cohort.start("--retries", "1")
     job, _ = cohort.begun("slow")
     cluster.run("scontrol", "update", f"JobId={job}", "TimeLimit=1")  # the least; a busy machine takes it for Snakemake
-    assert run.end() == 0, run.said
+    assert run.end() == 0, run.output
     assert cohort.is_done()
     for sample, cause in {"large": "out_of_memory", "slow": "timed_out"}.items():
         first, second = cohort.attempts(sample)

@@ -48,7 +48,7 @@ def test_a_node_goes_down_and_its_job_runs_again(cohort: Cohort, figure: Callabl
     again, _ = cohort.begun("A", times=2)
     cohort.let_go()
     cohort.cluster.bring_back(node)
-    assert run.end() == 0, run.said
+    assert run.end() == 0, run.output
     assert again == job  # requeued by Slurm; Snakemake did not see it fail
     first, second = cohort.attempts("A")
     figure(
@@ -63,7 +63,7 @@ def test_a_cancelled_job_fails_its_sample_alone(cohort: Cohort, figure: Callable
     run = cohort.start()
     job, _ = cohort.begun("A")
     cohort.cluster.run("scancel", job)
-    assert run.end() == 1, run.said
+    assert run.end() == 1, run.output
     (record,) = cohort.attempts("A")
     figure(f"Slurm, scancel: {record['cause']}: {record['message']}")
     assert record["cause"] == "killed"
@@ -73,7 +73,7 @@ def test_a_cancelled_job_fails_its_sample_alone(cohort: Cohort, figure: Callable
 
     cohort.let_go()
     again = cohort.run()
-    assert again.process.returncode == 0, again.said
+    assert again.process.returncode == 0, again.output
     assert len(submitted(again)) == 1  # A's alone
     assert cohort.is_done()
 
@@ -92,9 +92,9 @@ def test_ctrl_c_of_gpd_ends_its_jobs(cohort: Cohort, figure: Callable[[str], Non
 
     cohort.let_go()
     again = cohort.run("--unlock")
-    assert again.process.returncode == 0, again.said
+    assert again.process.returncode == 0, again.output
     again = cohort.run()
-    assert again.process.returncode == 0, again.said
+    assert again.process.returncode == 0, again.output
     assert cohort.is_done()
 
 
@@ -103,7 +103,7 @@ def test_slurmctld_is_killed_and_started_again(cohort: Cohort) -> None:
     cohort.begun("A")
     cohort.cluster.restart_slurmctld(signal.SIGKILL)
     cohort.let_go()
-    assert run.end() == 0, run.said
+    assert run.end() == 0, run.output
     assert [record["cause"] for sample in "AB" for record in cohort.attempts(sample)] == [None, None]
 
 
@@ -114,7 +114,7 @@ def test_snakemake_is_killed_and_started_again(cohort: Cohort, figure: Callable[
     os.kill(run.process.pid, signal.SIGKILL)
     run.process.wait()
     unlocked = cohort.run("--unlock")
-    assert unlocked.process.returncode == 0, unlocked.said
+    assert unlocked.process.returncode == 0, unlocked.output
 
     second = cohort.start()
     wait_until(lambda: len(cohort.cluster.running()) == 2 or second.process.poll() is not None, timeout_s=RUN_S)
@@ -123,6 +123,6 @@ def test_snakemake_is_killed_and_started_again(cohort: Cohort, figure: Callable[
     second.end()
     figure(f"Slurm, Snakemake killed: job {old} was at work; the second run ended with {second.process.returncode}")
     last = cohort.run()
-    assert last.process.returncode == 0, last.said
+    assert last.process.returncode == 0, last.output
     assert cohort.is_done()
     assert cohort.doubled() == []

@@ -44,7 +44,7 @@ class Ended:
     """How a run ended: its exit code, negative for a signal, None where it hangs; `spoilt`: the sample that was."""
 
     code: int | None
-    said: str
+    output: str
     wall_s: float
     spoilt: str
 
@@ -66,7 +66,7 @@ class Round:
         lay_out(self.plan, whole, seed)
         first = self.run(whole)
         if first.code != 0:
-            return [("healthy samples lost", f"the undisturbed run ended with {first.code}: {first.said[-2000:]}")]
+            return [("healthy samples lost", f"the undisturbed run ended with {first.code}: {first.output[-2000:]}")]
         with disk(struck, DISK_MIB) as small:
             lay_out(self.plan, struck, seed)
             known = [injury for injury in INJURIES if small or injury is not disk_filled]
@@ -81,15 +81,15 @@ class Round:
         for injury in [*chosen, *[None] * MOST_STARTS]:
             ended = self.run(folder, injury, self.dice.uniform(0, usual_s))
             if ended.code is None:
-                return [("hangs", f"{name_of(injury)}: no end within {LONGEST_S} s: {ended.said[-2000:]}")]
-            told = ended.code in (0, -signal.SIGKILL) or any(word in ended.said for word in WORDS)
-            if not told or (ended.code in (1, 2) and ended.spoilt not in ended.said):
-                return [("silent failures", f"{name_of(injury)}: exit code {ended.code}: {ended.said[-2000:]}")]
+                return [("hangs", f"{name_of(injury)}: no end within {LONGEST_S} s: {ended.output[-2000:]}")]
+            told = ended.code in (0, -signal.SIGKILL) or any(word in ended.output for word in WORDS)
+            if not told or (ended.code in (1, 2) and ended.spoilt not in ended.output):
+                return [("silent failures", f"{name_of(injury)}: exit code {ended.code}: {ended.output[-2000:]}")]
             if ended.code == 1 and ended.spoilt and (gone := lost(self.plan, folder, ended.spoilt)):
-                return [("healthy samples lost", f"{', '.join(gone)}, beside {ended.spoilt}: {ended.said[-2000:]}")]
+                return [("healthy samples lost", f"{', '.join(gone)}, beside {ended.spoilt}: {ended.output[-2000:]}")]
             if ended.code == 0 and injury is None:
                 return []
-        return [("healthy samples lost", f"not done after {MOST_STARTS} starts without injury: {ended.said[-2000:]}")]
+        return [("healthy samples lost", f"not done after {MOST_STARTS} starts without injury: {ended.output[-2000:]}")]
 
     def judge(self, struck: Path, whole: Path) -> list[Broken]:
         faults = [("wrong outputs", line) for line in wrong(self.plan, struck, made(self.plan, whole))]
@@ -100,8 +100,8 @@ class Round:
         self.runs += 1
         words = ["run", self.plan.pipeline, *self.plan.targets, "--directory", str(folder), "--cores", "2", "--notemp"]
         began, spoilt, code = time.monotonic(), "", None
-        with tempfile.TemporaryFile("w+") as said:
-            pipes = {"stdin": subprocess.DEVNULL, "stdout": said, "stderr": subprocess.STDOUT, "process_group": 0}
+        with tempfile.TemporaryFile("w+") as output:
+            pipes = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT, "process_group": 0}
             run = psutil.Popen([sys.executable, "-m", "gpd", *words], **pipes)
             struck = Struck(run, folder, self.dice)
             try:
@@ -115,8 +115,8 @@ class Round:
                 run.wait()
             for mend in struck.mend:
                 mend()
-            said.seek(0)
-            return Ended(code, said.read(), time.monotonic() - began, spoilt)
+            output.seek(0)
+            return Ended(code, output.read(), time.monotonic() - began, spoilt)
 
 
 def is_at_work(run: psutil.Popen, after_s: float) -> bool:

@@ -99,8 +99,8 @@ def test_with_room_for_all_greedy_chooses(run):
 def test_samples_that_do_not_fit_beside_others_wait(run, caplog):
     of = run(["S1", "S2", "S3"], 450 * KB)
     assert of.select() == ["S1", "S2"]
-    (said,) = [record.message for record in caplog.records]
-    assert said.startswith(f"disk: S3 waits: S3 takes up to 0.2 MB more, and 0.5 MB are free in {of.folder}, 0.4 MB")
+    (printed,) = [record.message for record in caplog.records]
+    assert printed.startswith(f"disk: S3 waits: S3 takes up to 0.2 MB more, and 0.5 MB are free in {of.folder}, 0.4 MB")
     of.select()
     assert len(caplog.records) == 1, "it is said once"
     of.end("S1", 80 * KB)
@@ -198,8 +198,8 @@ def test_temporary_files_in_memory_take_of_what_jobs_have(run, caplog):
     of = run(["S1", "S2", "S3"], 10_000 * MB, rules=SPILLS)
     select = in_memory(of, 900)
     assert select() == ["S1"]
-    (said,) = [record.message for record in caplog.records]
-    assert said.startswith("disk: S2 waits: S2 takes up to 0.3 GB more of memory for files in /dev, ")
+    (printed,) = [record.message for record in caplog.records]
+    assert printed.startswith("disk: S2 waits: S2 takes up to 0.3 GB more of memory for files in /dev, ")
     of.end("S1")
     assert select() == ["S1", "S2"], "S1 is mapped, so its files are gone"
 

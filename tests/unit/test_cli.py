@@ -119,19 +119,19 @@ def test_an_error_of_many_lines_names_its_subcommand_on_each(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("raised", "said", "code"),
+    ("raised", "output", "code"),
     [
         (KeyboardInterrupt(), "ended by SIGINT", 130),
         (Interrupted(signal.SIGTERM, ["map S1"]), "ended by SIGTERM while at work: map S1", 143),
     ],
 )
-def test_an_interruption_is_told_and_has_the_shells_exit_code(monkeypatch, raised, said, code):
+def test_an_interruption_is_told_and_has_the_shells_exit_code(monkeypatch, raised, output, code):
     def lay_out(*_):
         raise raised
 
     monkeypatch.setattr(launcher, "lay_out", lay_out)
     done = gpd("topology")
-    assert (done.exit_code, done.stderr) == (code, f"gpd topology: {said}\n")
+    assert (done.exit_code, done.stderr) == (code, f"gpd topology: {output}\n")
 
 
 @pytest.mark.deep

@@ -391,8 +391,8 @@ def test_other_runs_tell_which_steps_a_run_that_was_broken_off_did_not_reach(stu
     study.run("A", repeat=1).ledger(*whole("A"))
     study.run("B", repeat=2, exit_code=137).ledger(job("map_and_sort", "B"))
     assert study.causes() == {"A": None, "B": ("mark_duplicates", "not_finished")}
-    said = row(study.collect().samples, sample="B").message
-    assert said == "it never went through mark_duplicates; Snakemake ended with exit code 137"
+    output = row(study.collect().samples, sample="B").message
+    assert output == "it never went through mark_duplicates; Snakemake ended with exit code 137"
 
 
 def test_a_sample_is_not_whole_before_its_cohort_is(study):
@@ -517,9 +517,9 @@ def test_memory_at_every_moment_by_brute_force(jobs):
 def refused(study: Study) -> str:
     with pytest.raises(GpdError) as caught:
         study.collect()
-    said = str(caught.value)
-    assert "\n" not in said
-    return said.replace(f"{study.folder}/", "")
+    output = str(caught.value)
+    assert "\n" not in output
+    return output.replace(f"{study.folder}/", "")
 
 
 def test_a_folder_that_is_not_there(tmp_path):
@@ -531,7 +531,7 @@ NAME = "germline-n1-shared-compact-r1"
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "output"),
     [
         ({"wall_s": None}, "run.json: not a valid run.json: Object missing required field `wall_s`"),
         ({"schema": 2}, "run.json: not a valid run.json: Invalid enum value 2 - at `$.schema`"),
@@ -544,13 +544,13 @@ NAME = "germline-n1-shared-compact-r1"
         ),
     ],
 )
-def test_a_run_json_that_is_none(study, changed, said):
+def test_a_run_json_that_is_none(study, changed, output):
     study.run("A", **changed)
-    assert refused(study).startswith(f"{NAME}/{said}")
+    assert refused(study).startswith(f"{NAME}/{output}")
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "output"),
     [
         ({"mode": "both"}, "run.json: not a valid run.json: Invalid enum value 'both' - at `$.spec.mode`"),
         ({"cores": None}, "run.json: not a valid run.json: Object missing required field `cores` - at `$.spec`"),
@@ -558,12 +558,12 @@ def test_a_run_json_that_is_none(study, changed, said):
         ({"name": "another"}, "run.json: it is of the run another; a run's folder keeps its name"),
     ],
 )
-def test_a_run_that_contradicts_itself(study, changed, said):
+def test_a_run_that_contradicts_itself(study, changed, output):
     spec = study.run("A")
     record = json.loads((spec.folder / "run.json").read_text())
     record["spec"] |= changed
     (spec.folder / "run.json").write_text(json.dumps(record))
-    assert refused(study).startswith(f"{NAME}/{said}")
+    assert refused(study).startswith(f"{NAME}/{output}")
 
 
 def test_a_file_that_is_cut_off(study):
@@ -603,8 +603,8 @@ def test_a_record_of_an_earlier_run_in_the_same_place_is_none_of_this_one(tmp_pa
 def test_a_ledger_that_goes_on_from_an_interrupted_run(study):
     before = job("map_and_sort", "A", -3600, host="node1")
     study.run("A").ledger(before, job("haplotype_caller", "A", 5, host="node1"))
-    said = "a job that began before its run did; remove the run and run it again"
-    assert refused(study) == f"{NAME}/ledger.jsonl line 1: {said}"
+    output = "a job that began before its run did; remove the run and run it again"
+    assert refused(study) == f"{NAME}/ledger.jsonl line 1: {output}"
 
 
 # ---- jobs on several hosts, whose clocks differ

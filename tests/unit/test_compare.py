@@ -225,8 +225,8 @@ def test_warm_ups_and_unfinished_runs_count_nothing(study, compare):
     _, told = as_json(compare, study("A", *A, *more), study("B", *B))
     _, plain = as_json(compare, study("x/A", *A), study("x/B", *B))
     assert (told["configurations"], told["best"]) == (plain["configurations"], plain["best"])
-    said = "A: not finished, so in no figure: germline-n1-shared-compact-r3"
-    assert [note for note in told["notes"] if note not in plain["notes"]] == [said]
+    output = "A: not finished, so in no figure: germline-n1-shared-compact-r3"
+    assert [note for note in told["notes"] if note not in plain["notes"]] == [output]
 
 
 def test_what_is_not_recorded_is_missing_and_not_0(study, compare):
@@ -475,8 +475,8 @@ def test_repeats_made_alike_have_no_differences(study):
 def test_repeats_on_several_processors_have_no_one_mean(tmp_path, compare):
     """The tables pool none, and so does no comparison."""
     folder = write_study(tmp_path / "A", A[0], A[1] | {"sku": "7763"})
-    said = "germline, N = 1, shared, compact binding: its repeats ran on different processors: 7763 and 8352Y"
-    assert compare(folder, "published:6248")[::2] == (2, [f"gpd compare: {folder}: {said}"])
+    output = "germline, N = 1, shared, compact binding: its repeats ran on different processors: 7763 and 8352Y"
+    assert compare(folder, "published:6248")[::2] == (2, [f"gpd compare: {folder}: {output}"])
 
 
 @pytest.mark.parametrize(
@@ -556,8 +556,8 @@ def test_bindings_that_differ_in_boundary_or_memory_alone_are_sides(study, compa
     _, told = as_json(compare, f"{a}:compact-numa-local", f"{a}:compact-numa-interleave")
     found = figures(told["configurations"][0], "makespan_s")
     assert found["A:compact-numa-interleave"]["ratio"]["value"] == pytest.approx(1.5)
-    _, said, _ = compare(f"{a}:compact-numa-local", f"{a}:compact")
-    assert "binding: compact-numa-local (A:compact-numa-local) and compact (A:compact)" in said
+    _, output, _ = compare(f"{a}:compact-numa-local", f"{a}:compact")
+    assert "binding: compact-numa-local (A:compact-numa-local) and compact (A:compact)" in output
 
 
 def test_parts_of_a_study_have_their_repeats_and_their_interval(study, compare):
@@ -592,8 +592,8 @@ def test_no_run_is_on_both_sides(study, compare):
 
 def test_a_part_that_a_study_does_not_have_is_refused_with_those_there_are(study, compare):
     a = study("A", *BOTH_MODES)
-    said = refused(compare, f"{a}:scatter")
-    assert said == f"{a}: no finished run is scatter; there are independent:none, shared:compact"
+    output = refused(compare, f"{a}:scatter")
+    assert output == f"{a}: no finished run is scatter; there are independent:none, shared:compact"
 
 
 def test_a_folder_may_have_a_colon_in_its_name(study, compare):
@@ -805,8 +805,8 @@ def refused(compare, *names, allow=()):
 def test_what_is_no_study_is_refused(study, compare, tmp_path):
     (tmp_path / "empty").mkdir()
     for name in ("empty", "nowhere"):
-        said = refused(compare, study("A", *A) if name == "empty" else tmp_path / "A", tmp_path / name)
-        assert said == (f"{tmp_path / name}: not a study: no run in it; name the folder of a study")
+        output = refused(compare, study("A", *A) if name == "empty" else tmp_path / "A", tmp_path / name)
+        assert output == (f"{tmp_path / name}: not a study: no run in it; name the folder of a study")
 
 
 def test_a_study_without_a_finished_run_is_refused(study, compare):

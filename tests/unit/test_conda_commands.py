@@ -18,7 +18,7 @@ OF_COREUTILS = {
     "sample_map",
 }  # rules of bash and coreutils alone
 CHOICES = {"mapper": ("bwa", "bwa-mem2"), "gatk": ("gatk4", "gatk3")}  # each its own environment
-# those that make one of pieces
+# those that make one of shards
 GATHERING = {
     name: command
     for path in (WORKFLOW / "rules/germline").glob("*.smk")
@@ -69,7 +69,7 @@ def test_a_rule_finds_its_commands(file, name, text):
     assert needed <= conda_stand_in.commands(ROOT / "envs" / environment)
 
 
-def test_what_gathers_pieces_is_looked_at():
+def test_what_gathers_shards_is_looked_at():
     found = [(name, commands_of(text)) for _, name, text in rules() if any(word in text for word in GATHERING.values())]
     for name, commands in (("base_recalibration", {"samtools", "gatk"}), ("haplotype_caller", {"bcftools", "gatk"})):
         assert any(rule == name and commands <= named for rule, named in found)

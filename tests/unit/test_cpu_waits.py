@@ -37,11 +37,11 @@ def test_seconds_in_which_any_job_waited_count_once():
     assert cpu_waits.waited_s(jobs) == 60
 
 
-@pytest.mark.parametrize(("waited_s", "said"), [(4.0, False), (50.0, True)])
-def test_a_figure_of_a_run_that_waited_long_is_qualified(waited_s, said):
+@pytest.mark.parametrize(("waited_s", "output"), [(4.0, False), (50.0, True)])
+def test_a_figure_of_a_run_that_waited_long_is_qualified(waited_s, output):
     summary = summarize([attempt("A", 0, 77, 0.0), attempt("B", 100, 77, 0.0)], ["map"])
     last = run_display.throughput_lines(summary, waited_s)[-1]
-    assert last.startswith("jobs waited 50.0 s for CPUs that other jobs held") == said
+    assert last.startswith("jobs waited 50.0 s for CPUs that other jobs held") == output
 
 
 @pytest.mark.deep

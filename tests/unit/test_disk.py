@@ -97,7 +97,7 @@ def test_what_fits_in_memory_is_not_spilled():
     assert predict(HUMAN, pipeline="tuxedo", sort_mb=10_000).temporary > 30e9
 
 
-def test_pieces_lie_beside_what_they_are_gathered_into():
+def test_shards_lie_beside_what_they_are_gathered_into():
     whole, cut = predict(HUMAN), predict(HUMAN, scatter="auto")
     recalibrated = whole.rules["base_recalibration"].results - whole.rules["base_recalibrator"].results
     assert cut.rules["base_recalibration"].results - whole.rules["base_recalibration"].results == recalibrated

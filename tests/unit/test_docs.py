@@ -205,12 +205,12 @@ def fault_of_make(words: list[str]) -> str:
 
 
 def fault_of_snakemake(words: list[str]) -> str:
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said):
+    output = io.StringIO()
+    with contextlib.redirect_stderr(output):
         try:
             snakemake_parser().parse_args(["4" if word == "N" else word for word in words])
         except SystemExit:
-            return said.getvalue().strip().splitlines()[-1]
+            return output.getvalue().strip().splitlines()[-1]
     return ""
 
 

@@ -121,9 +121,9 @@ def test_a_library_of_the_users_is_loaded_too(node: Node) -> None:
 def test_without_a_compiler_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: Node) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     start = lay_out(tmp_path / "place")
-    said = compiled.build_library(SCRIPTS.__truediv__, start)
-    assert said.count("\n") == 0
-    assert said.endswith("there is no C compiler here: install gcc")
+    output = compiled.build_library(SCRIPTS.__truediv__, start)
+    assert output.count("\n") == 0
+    assert output.endswith("there is no C compiler here: install gcc")
     monkeypatch.undo()
     node.launch = start
     assert run(node, "date")[0] == 0, "jobs run without it"

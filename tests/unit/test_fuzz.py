@@ -38,7 +38,7 @@ tables, inputs, reads = (
 )
 
 
-def said(error: Exception) -> list[str]:
+def output(error: Exception) -> list[str]:
     """The one line in which a subcommand would say it."""
     return [visible(str(error))]
 
@@ -278,7 +278,7 @@ def judge_records(folder: Path):
             read_starts(study_folder)
             collect.write(found, study_folder / "tables")
         except GpdError as error:
-            return said(error)
+            return output(error)
         return []
 
     return judge
@@ -296,7 +296,7 @@ def judge_manifest(_: Path):
             check("manifest.json", content)
             read._manifest(content)
         except ValueError as error:
-            return said(error)
+            return output(error)
         return []
 
     return judge
@@ -313,7 +313,7 @@ def judge_topology(folder: Path):
         try:
             show.read_xml(path)
         except show.LauncherError as error:
-            return said(error)
+            return output(error)
         return []
 
     return judge
@@ -413,8 +413,8 @@ def test_a_failure_says_the_seed_that_gives_it_again(monkeypatch):
     target = Target("numbers", st.integers(), judge, 1)
     with pytest.raises(AssertionError) as failed:
         target.fuzz(FEW + 100)
-    (said,) = [note for note in failed.value.__notes__ if SEED in note]
-    monkeypatch.setenv(SEED, said.partition(f"{SEED}=")[2].split()[0])
+    (output,) = [note for note in failed.value.__notes__ if SEED in note]
+    monkeypatch.setenv(SEED, output.partition(f"{SEED}=")[2].split()[0])
     tried.append([])
     with pytest.raises(AssertionError):
         target.fuzz(FEW + 100)

@@ -70,9 +70,9 @@ def test_what_does_not_run_is_no_java(put):
     ],
 )
 def test_a_walker_that_asks_for_its_input_has_started(put, answer, fault):
-    said = gatk3_java.fault(put("java", EIGHT, answer), "x.jar")
-    assert fault in said
-    assert bool(fault) == bool(said)
+    output = gatk3_java.fault(put("java", EIGHT, answer), "x.jar")
+    assert fault in output
+    assert bool(fault) == bool(output)
 
 
 def test_the_real_java_of_this_machine_starts_no_jar_that_is_none(tmp_path):

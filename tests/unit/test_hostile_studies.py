@@ -65,9 +65,9 @@ def gpd(*arguments: object) -> tuple[int, str, str]:
 
 def refused(*arguments: object) -> str:
     """The one line in which a subcommand refuses."""
-    code, _, said = gpd(*arguments)
-    assert code == 2, said
-    (line,) = said.splitlines()
+    code, _, output = gpd(*arguments)
+    assert code == 2, output
+    (line,) = output.splitlines()
     return line
 
 
@@ -90,8 +90,8 @@ def test_reports_replace_links_and_write_nothing_through_them(study, elsewhere):
     (study / FIRST / "config" / "config.yaml").write_text("gatk3_java: touch fuzzed\n")
     (study / FIRST / "profile").mkdir()
     (study / FIRST / "profile" / "config.yaml").write_text("executor: touch fuzzed\n")
-    code, _, said = gpd("report", study)
-    assert code == 0, said
+    code, _, output = gpd("report", study)
+    assert code == 0, output
     assert not (study / "report.html").is_symlink()
     assert not (study / "tables" / "configurations.tsv").is_symlink()
 
@@ -167,8 +167,8 @@ def test_a_name_that_leads_elsewhere_is_refused(study, field, name):
 def test_json_beyond_reason_is_refused(study, name, text):
     (study / FIRST / name).write_text(text)
     if name == "../starts.jsonl":  # of no concern to a report, but to a package
-        code, _, said = gpd("package", study)
-        assert code == 0 or len(said.splitlines()) == 1
+        code, _, output = gpd("package", study)
+        assert code == 0 or len(output.splitlines()) == 1
     else:
         refused("report", study)
 
@@ -201,9 +201,9 @@ def test_records_beyond_reason_are_left_out_and_named(tmp_path, monkeypatch, cha
     (run / "ledger.jsonl").write_text(f"{json.dumps(record(1))}\n{json.dumps(record(2) | changed)}\n")
     code, shown, _ = gpd("ledger", "show", run)
     assert (code, shown.count("map_and_sort")) == (0, 1)
-    code, said, _ = gpd("ledger", "check", run)
-    assert (code, len(said.splitlines())) == (1, 1)
-    assert f"{run}/ledger.jsonl line 2: " in said
+    code, output, _ = gpd("ledger", "check", run)
+    assert (code, len(output.splitlines())) == (1, 1)
+    assert f"{run}/ledger.jsonl line 2: " in output
 
 
 # ---- what is shown -------------------------------------------------------------------------------------
@@ -220,11 +220,11 @@ def test_pages_escape_what_records_say(study, tmp_path):
         lines = [json.loads(line) | {"host": SCRIPT} for line in ledger.read_text().splitlines()]
         lines[0] |= {"exit_code": 1, "cause": "tool_error", "message": f"{SCRIPT}{ORDERS}", "attempt": 1}
         ledger.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    code, _, said = gpd("report", study)
-    assert code in (0, 1), said
+    code, _, output = gpd("report", study)
+    assert code in (0, 1), output
     page = tmp_path / "page.html"
-    code, _, said = gpd("compare", study, "published:7763", "--html", page)
-    assert code == 0, said
+    code, _, output = gpd("compare", study, "published:7763", "--html", page)
+    assert code == 0, output
     for path in (study / "report.html", page):
         assert not re.search(r"<(script>alert|img src=x)", path.read_text()), path
 
@@ -259,9 +259,9 @@ def test_a_failure_is_shown_as_it_was_said(tmp_path):
 
 
 def test_the_launcher_repeats_no_orders_of_a_tool(tmp_path):
-    with (tmp_path / "said").open("wb") as said:
-        system.say(f"error: {ORDERS}\r", said.fileno())
-    assert not CONTROL.search((tmp_path / "said").read_text().removesuffix("\n"))
+    with (tmp_path / "output").open("wb") as output:
+        system.say(f"error: {ORDERS}\r", output.fileno())
+    assert not CONTROL.search((tmp_path / "output").read_text().removesuffix("\n"))
 
 
 # ---- names of temporary files ---------------------------------------------------------------------------

@@ -246,9 +246,9 @@ def test_vqsr_is_fitted_as_genomes_are_and_depth_of_targets_is_warned_of(project
 
     def fitted(**changes):
         config = project.config | {"filter": "vqsr", "vqsr": {"snps": best, "indels": best}} | changes
-        cohort, said = tables.read_cohort(config, SCHEMAS), []
-        assert [*cohort.errors, *inputs.check(cohort.config, cohort.units, warn=said.append)] == []
-        return {kind: set(model["annotations"]) for kind, model in cohort.config["vqsr"].items()}, said
+        cohort, output = tables.read_cohort(config, SCHEMAS), []
+        assert [*cohort.errors, *inputs.check(cohort.config, cohort.units, warn=output.append)] == []
+        return {kind: set(model["annotations"]) for kind, model in cohort.config["vqsr"].items()}, output
 
     indels = {"QD", "DP", "FS", "ReadPosRankSum", "MQRankSum", "SOR"}
     assert fitted() == ({"snps": indels | {"MQ"}, "indels": indels}, [])
@@ -890,9 +890,9 @@ def alt_lines(project, *names, **reference):
     """Errors, and warnings, about a reference with ALT contigs of these names."""
     project.write("genome.fa", "".join(f">{name}\nACGT\n" for name in ("chr20", *names)))
     project.write("dbsnp.vcf", vcf("chr20"))
-    said = []
+    output = []
     cohort = tables.read_cohort(project.config | {"reference": {"fasta": "genome.fa", **reference}}, SCHEMAS)
-    return inputs.check(cohort.config, cohort.units, warn=said.append), said
+    return inputs.check(cohort.config, cohort.units, warn=output.append), output
 
 
 @pytest.mark.parametrize("names", [("chr20_KI270_alt",), ("HLA-A*01:01",)])

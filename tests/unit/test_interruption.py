@@ -12,15 +12,15 @@ from gpd.execution import interruption, workflow
 
 # as Snakemake does: SIGTERM starts nothing more, and SIGINT would keep it from tidying up; a child is a job's shell
 TIDY = """
-trap 'echo untidy >> said' INT
+trap 'echo untidy >> output' INT
 trap 'going=' TERM
 going=yes
-while [ $going ]; do bash -c 'trap "echo job >> said; exit 1" INT; echo > started; while :; do sleep 0.02; done'; done
-echo tidy >> said
+while [ $going ]; do bash -c 'trap "echo job >> output; exit 1" INT; echo > started; while :; do sleep 0.02; done'; done
+echo tidy >> output
 """
 # as Snakemake does with jobs on a cluster: SIGTERM has it wait for them, SIGINT end them by a command
 CANCEL = """
-trap 'sleep 1 && echo cancelled >> said; exit 1' INT
+trap 'sleep 1 && echo cancelled >> output; exit 1' INT
 echo > started
 while :; do sleep 0.02; done
 """
@@ -51,7 +51,7 @@ def test_the_first_signal_lets_it_tidy_up(tmp_path, monkeypatch):
     with pytest.raises(Interrupted) as caught:
         run(tmp_path, TIDY, monkeypatch)
     assert caught.value.exit_code == 130
-    assert (tmp_path / "said").read_text().split() == ["job", "tidy"]
+    assert (tmp_path / "output").read_text().split() == ["job", "tidy"]
 
 
 @pytest.mark.deep
@@ -59,7 +59,7 @@ def test_jobs_elsewhere_are_ended_by_snakemake_which_is_asked_once(tmp_path, mon
     signals(tmp_path, 0.1)
     with pytest.raises(Interrupted):
         run(tmp_path, CANCEL, monkeypatch, elsewhere=True)
-    assert (tmp_path / "said").read_text().split() == ["cancelled"]
+    assert (tmp_path / "output").read_text().split() == ["cancelled"]
 
 
 def test_the_second_one_kills(tmp_path, monkeypatch):
@@ -91,5 +91,5 @@ def test_where_nothing_runs_it_ends_at_once_and_handlers_are_put_back(tmp_path):
 
 
 def test_it_says_what_was_at_work_and_how_to_go_on():
-    said = str(Interrupted(signal.SIGINT, ["haplotype_caller S1"], "go on"))
-    assert said.splitlines() == ["ended by SIGINT while at work: haplotype_caller S1", "go on"]
+    output = str(Interrupted(signal.SIGINT, ["haplotype_caller S1"], "go on"))
+    assert output.splitlines() == ["ended by SIGINT while at work: haplotype_caller S1", "go on"]

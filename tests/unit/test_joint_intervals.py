@@ -123,6 +123,6 @@ def test_work_is_what_is_called_and_spans_are_of_contigs_that_have_any(tmp_path)
 
 def test_more_intervals_than_bases_are_refused(tmp_path, capsys):
     assert run(tmp_path, 1001) == 1
-    said = capsys.readouterr().err
-    assert said == "error: joint_intervals: 1001: there are 1000 bases to call; ask for fewer\n"
+    output = capsys.readouterr().err
+    assert output == "error: joint_intervals: 1001: there are 1000 bases to call; ask for fewer\n"
     assert not (tmp_path / "intervals").exists()

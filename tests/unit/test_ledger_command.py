@@ -41,8 +41,8 @@ def record(number, begin=0, end=10, cpus="0-1", **changed):
 def killed(number, **changed):
     """What the next launcher writes about a job that was killed together with its launcher."""
     unknown = dict.fromkeys([*NUMBERS, "end", "exit_code", "cpus_allowed", "cpus_seen", "binding_ok", "command_sha256"])
-    said = {"cause": "killed", "message": "launcher and job were killed together; when is not known"}
-    return record(number) | unknown | said | {"peak_rss_source": None, "wait_s": 0.5} | changed
+    output = {"cause": "killed", "message": "launcher and job were killed together; when is not known"}
+    return record(number) | unknown | output | {"peak_rss_source": None, "wait_s": 0.5} | changed
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_two_jobs_on_one_cpu_at_one_time_are_an_error(write):
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "output"),
     [
         ('{"schema": 1, "rule"', "not JSON"),
         ("", "not JSON"),
@@ -122,13 +122,13 @@ def test_two_jobs_on_one_cpu_at_one_time_are_an_error(write):
         (record(2, exit_code=256), "at `$.exit_code`"),
     ],
 )
-def test_a_broken_line_is_named_by_its_number(write, line, said):
+def test_a_broken_line_is_named_by_its_number(write, line, output):
     run = write(record(1, cpus="5"), line, record(3, cpus="2-3"))
     done = gpd("check", run)
     assert done.exit_code == 1
     (problem,) = done.output.splitlines()
     assert problem.startswith(f"{run}/ledger.jsonl line 2: ")
-    assert said in problem
+    assert output in problem
 
 
 def test_an_attempt_that_was_recorded_twice_is_an_error(write):

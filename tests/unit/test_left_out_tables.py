@@ -40,7 +40,7 @@ def test_a_sample_that_is_left_out_is_in_neither_table(folder):
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "output"),
     [
         (["S4"], "config: leave_out: S4 is not in the table of samples; did you mean S3?"),
         (["S1", "S2", "S3"], "config: leave_out: names every sample: nothing is left to run"),
@@ -49,8 +49,8 @@ def test_a_sample_that_is_left_out_is_in_neither_table(folder):
     ],
     ids=["unknown", "all", "twice", "no list"],
 )
-def test_what_cannot_be_left_out_is_refused(folder, names, said):
-    assert said.split("; did")[0] in read(names).errors[0]
+def test_what_cannot_be_left_out_is_refused(folder, names, output):
+    assert output.split("; did")[0] in read(names).errors[0]
     assert len(read(names).errors) == 1
 
 

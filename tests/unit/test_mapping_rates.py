@@ -30,9 +30,9 @@ def report(tmp_path, capsys):
     def run(*files: tuple[str, str]) -> tuple[list[str], list[str]]:
         (tmp_path / "files.tsv").write_text("".join(f"{sample}\t{path}\n" for sample, path in files))
         assert mapping_rates.main(["report", "--log", str(tmp_path / "log"), str(tmp_path / "files.tsv")]) == 0
-        table, said = capsys.readouterr()
+        table, output = capsys.readouterr()
         warnings = (tmp_path / "log").read_text().splitlines()
-        assert said == "".join(f"warning: {line}\n" for line in warnings)
+        assert output == "".join(f"warning: {line}\n" for line in warnings)
         return [line for line in table.splitlines() if line[0] != "#"], warnings
 
     return run
@@ -82,8 +82,8 @@ def test_more_than_a_twentieth_of_bases_that_differ_are_warned_of(tmp_path, repo
 )
 def test_who_maps_far_worse_than_the_others_is_warned_of(mapped, named):
     rates = {f"S{number}": Rates(100, share) for number, share in enumerate(mapped, 1)}
-    said = list(mapping_rates.warnings(rates))
-    assert [line.split(":")[0] for line in said] == [f"sample {name}" for name in named]
+    output = list(mapping_rates.warnings(rates))
+    assert [line.split(":")[0] for line in output] == [f"sample {name}" for name in named]
 
 
 def test_a_sample_needs_a_share_of_its_reads_to_map(tmp_path, capsys):
@@ -99,8 +99,8 @@ def test_a_sample_needs_a_share_of_its_reads_to_map(tmp_path, capsys):
         ("1", units[2:], True),
     ):
         assert mapping_rates.main(["sample", "--least", least, "S1", *lanes]) == (not passes)
-        said = capsys.readouterr().err
-        assert said.startswith("" if passes else "error: S1: ")
-        assert said.count("\n") == (not passes)
+        output = capsys.readouterr().err
+        assert output.startswith("" if passes else "error: S1: ")
+        assert output.count("\n") == (not passes)
     assert mapping_rates.main(["sample", "--least", "0.31", "S1", *units]) == 1
     assert "S1: 30.0% of its 200 reads map, and min_mapped in the config wants 31.0%; " in capsys.readouterr().err

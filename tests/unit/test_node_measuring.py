@@ -133,7 +133,7 @@ def answering(monkeypatch, answer):
     return asked
 
 
-def said(rate, cpus):
+def output(rate, cpus):
     ran = "".join(
         f"Group: 0 Thread {at} Global Thread {at} running on hwthread {cpu} -\n" for at, cpu in enumerate(cpus)
     )
@@ -144,7 +144,7 @@ def test_repeats_alternate_and_all_are_kept(monkeypatch):
     made = planned(TWO, repeats=3)
     rates = iter(range(1, 100))
     answer = {"1": (0,), "2": (0, 1)}
-    asked = answering(monkeypatch, lambda command: said(next(rates), answer[command[-1].split(":")[2]]))
+    asked = answering(monkeypatch, lambda command: output(next(rates), answer[command[-1].split(":")[2]]))
     tool = replace(TOOL, domains={"N": (0, 1)})
     found = bandwidth.measure(made, tool, missing := {}, lambda what: None)
     assert missing == {}
@@ -157,7 +157,7 @@ def test_repeats_alternate_and_all_are_kept(monkeypatch):
 
 
 def test_a_run_on_other_cpus_is_no_figure(monkeypatch):
-    answering(monkeypatch, lambda command: said(5.0, (1,)))
+    answering(monkeypatch, lambda command: output(5.0, (1,)))
     found = bandwidth.measure(planned(TWO), replace(TOOL, domains={"N": (0, 1)}), missing := {}, lambda what: None)
     assert "ran on CPUs 1, not on 1 of 0" in missing["bandwidth of core"]
     assert found.place("core").mb_s == {}
@@ -165,7 +165,7 @@ def test_a_run_on_other_cpus_is_no_figure(monkeypatch):
 
 def test_the_memory_of_other_numa_nodes_has_an_end(monkeypatch):
     monkeypatch.setattr(bandwidth, "MATRIX_S", 0.0)
-    asked = answering(monkeypatch, lambda command: said(5.0, (0,)))
+    asked = answering(monkeypatch, lambda command: output(5.0, (0,)))
     found = bandwidth.measure(planned(SMT), TOOL, {}, lambda what: None)
     assert found.matrix == ()
     assert not [command for command in asked if "-w" in command]
@@ -179,8 +179,8 @@ def test_what_failed_is_not_tried_again(monkeypatch):
     bandwidth.measure(planned(SMT), TOOL, missing := {}, lambda what: None)
     assert len(asked) == len([place for place in planned(SMT).places if not place.same_as]) + 4  # pairs of two nodes
     assert missing["bandwidth of core"] == "likwid-bench: exit status 1: no"
-    said = "NUMA node 0 on memory of 0, NUMA node 0 on memory of 1, NUMA node 1 on memory of 0 and 1 more"
-    assert missing["remote memory"] == f"{said}: likwid-bench: exit status 1: no"
+    output = "NUMA node 0 on memory of 0, NUMA node 0 on memory of 1, NUMA node 1 on memory of 0 and 1 more"
+    assert missing["remote memory"] == f"{output}: likwid-bench: exit status 1: no"
 
 
 # ---- latency

@@ -63,7 +63,7 @@ def test_a_later_versions_keys_are_passed_over(changed):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "output"),
     [
         (lambda told: told.update(schema=2), "schema"),
         (lambda told: told["bandwidth"]["places"][0]["mb_s"].update(triad=[0.0]), "mb_s"),
@@ -82,10 +82,10 @@ def test_a_later_versions_keys_are_passed_over(changed):
         (lambda told: told.pop("host"), "host"),
     ],
 )
-def test_a_record_that_is_none_is_refused_in_one_line(changed, change, said):
+def test_a_record_that_is_none_is_refused_in_one_line(changed, change, output):
     with pytest.raises(NodeRecordError) as refused:
         changed(change)
-    assert said in str(refused.value)
+    assert output in str(refused.value)
     assert "node.json" in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -193,24 +193,24 @@ def test_a_study_takes_the_record_of_its_node(here, tmp_path, record):
 
 def test_without_a_record_one_line_says_how_to_make_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = node_record.take(tmp_path / "study")
-    assert "gpd node" in said
+    output = node_record.take(tmp_path / "study")
+    assert "gpd node" in output
     assert not (tmp_path / "study").exists()
 
 
 @pytest.mark.parametrize("other", [{"cpu_model": "AMD EPYC 7763"}, {"numa_nodes": 1}, {"hostname": "elsewhere"}])
 def test_the_record_of_another_machine_stays_where_it_is(here, tmp_path, record, other):
     here(replace(record.host, **other))
-    said = node_record.take(tmp_path / "study")
-    assert "of another machine" in said
-    assert "not taken" in said
+    output = node_record.take(tmp_path / "study")
+    assert "of another machine" in output
+    assert "not taken" in output
     assert not (tmp_path / "study").exists()
 
 
 def test_settings_that_changed_since_are_named(here, tmp_path, record):
     here(replace(record.host, kernel="6.12", governor="powersave"))
-    said = node_record.take(tmp_path / "study")
-    assert "measured with another governor and kernel" in said
+    output = node_record.take(tmp_path / "study")
+    assert "measured with another governor and kernel" in output
     assert (tmp_path / "study" / "node.json").exists()
 
 

@@ -21,9 +21,9 @@ EXIT_CODES = (ENDED_WELL, JOB_FAILED, KILLED, TERMINATED, INTERRUPTED, UNKNOWN)
 
 def attempt(step, owner, exit_code=0, cause=None):
     kind = "callset" if owner == "cohort" else "sample"
-    said = None if exit_code == 0 else "it broke"
+    output = None if exit_code == 0 else "it broke"
     times = (MOMENT, MOMENT, 1.0) if exit_code is not None else (MOMENT, None, None)
-    return Attempt(step, step, {kind: owner}, 1, *times, exit_code, said, "log", cause=cause)
+    return Attempt(step, step, {kind: owner}, 1, *times, exit_code, output, "log", cause=cause)
 
 
 def done(owner, *steps):

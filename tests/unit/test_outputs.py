@@ -216,9 +216,9 @@ def test_a_full_folder_for_temporary_files_is_named_where_something_is_wrong(tmp
 def test_a_job_that_leaves_half_a_file_fails(node):
     """Whatever its exit code, and even where the command leaves by exit 0."""
     command = "mkdir -p results; printf '#:GATKReport.v1.1:5\\n' > 'results/a b.table'; exit 0"
-    code, said, record = node.run(command, "--outputs", "results/a b.table")
+    code, output, record = node.run(command, "--outputs", "results/a b.table")
     assert (code, record["cause"]) == (1, "broken_output")
-    assert said.strip() == "step a: broken_output: results/a b.table is cut off (log: logs/a.log)"
+    assert output.strip() == "step a: broken_output: results/a b.table is cut off (log: logs/a.log)"
 
 
 def test_a_job_that_makes_nothing_fails_by_name(node):
@@ -229,10 +229,10 @@ def test_a_job_that_makes_nothing_fails_by_name(node):
 
 def test_a_job_does_not_start_from_half_a_file(node):
     node.run("mkdir -p results; : > results/x.table; touch y", "--outputs", "y")
-    code, said, record = node.run("touch ran", "--outputs", "ran", "--inputs", "results/x.table", "--odd.fq")
+    code, output, record = node.run("touch ran", "--outputs", "ran", "--inputs", "results/x.table", "--odd.fq")
     assert (code, record["cause"]) == (1, "broken_input")
-    assert "results/x.table is empty (0 bytes)" in said
-    assert "delete it and start again" in said
+    assert "results/x.table is empty (0 bytes)" in output
+    assert "delete it and start again" in output
 
 
 def test_a_failed_job_says_its_own_reason(node):

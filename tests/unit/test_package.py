@@ -155,8 +155,8 @@ def test_the_same_name_has_the_same_other_name_everywhere():
         "node": "host-2",
         "hostname": "host-1",
     }
-    said = names.replace({"message": "on a: /srv/My Data/x.bam and file:///etc/x of jdoe (-I/home/jdoe/y); band"})
-    assert said == {"message": "on host-1: /path/2 and file:/path/3 of user-1 (-I/path/4); band"}
+    output = names.replace({"message": "on a: /srv/My Data/x.bam and file:///etc/x of jdoe (-I/home/jdoe/y); band"})
+    assert output == {"message": "on host-1: /path/2 and file:/path/3 of user-1 (-I/path/4); band"}
     assert names.replace({"config": "config/config.yaml", "directory": "../other"}) == {
         "config": "config/config.yaml",
         "directory": "/path/5",

@@ -40,9 +40,9 @@ def refused(tmp_path):
         with pytest.raises(PackageError) as error:
             read.read(path)
         assert sorted(tmp_path.rglob("*")) == before
-        (said,) = str(error.value).splitlines()
-        assert said.startswith(f"{path}: ")
-        return said.removeprefix(f"{path}: no package: ")
+        (output,) = str(error.value).splitlines()
+        assert output.startswith(f"{path}: ")
+        return output.removeprefix(f"{path}: no package: ")
 
     return line
 
@@ -176,9 +176,9 @@ def checked(path, *words):
     ran = subprocess.run(
         [sys.executable, "-c", CHECK, *words, path], capture_output=True, text=True, timeout=120, check=True
     )
-    code, kib, *said = ran.stdout.splitlines()
+    code, kib, *output = ran.stdout.splitlines()
     assert code == "2", ran.stdout
-    return int(kib) / 1024, said
+    return int(kib) / 1024, output
 
 
 def allocated(count):

@@ -20,7 +20,7 @@ def lines(found, errors: bool = False) -> list[str]:
 
 
 def memory(**given):
-    usual = {"there_mb": 64_000, "limited": False, "told_mb": None, "cores": 4, "index_mb": 5_400}
+    usual = {"there_mb": 64_000, "limited": False, "given_mb": None, "cores": 4, "index_mb": 5_400}
     return preflight.memory(JOBS, **usual | given)
 
 
@@ -36,24 +36,24 @@ def test_an_index_that_memory_cannot_hold_is_an_error():
 
 
 def test_jobs_that_ask_for_more_than_there_is_are_named_in_one_line():
-    (warning,) = lines(memory(there_mb=8_000, told_mb=8_000))
+    (warning,) = lines(memory(there_mb=8_000, given_mb=8_000))
     assert "this machine has 8,000 MB, less than single jobs ask for (map_and_sort 10,000):" in warning
-    (warning,) = lines(memory(there_mb=5_900, told_mb=5_900))
+    (warning,) = lines(memory(there_mb=5_900, given_mb=5_900))
     assert "(map_and_sort 10,000, haplotype_caller 6,000)" in warning
 
 
 def test_jobs_that_together_take_more_are_named_where_snakemake_counts_no_memory():
     (warning,) = lines(memory(there_mb=20_000))
     assert "4 jobs of haplotype_caller at once may take 24,000 MB: give Snakemake --resources mem_mb=20000" in warning
-    assert lines(memory(there_mb=20_000, told_mb=20_000)) == []
+    assert lines(memory(there_mb=20_000, given_mb=20_000)) == []
 
 
 def test_temporary_files_in_memory_count_as_memory():
     jobs = [preflight.Job("map_and_sort", 4, 10_000, 40_000.0)]
     usual = {"limited": False, "cores": 8, "index_mb": 0}
-    (warning,) = lines(preflight.memory(jobs, 64_000, told_mb=None, **usual))
+    (warning,) = lines(preflight.memory(jobs, 64_000, given_mb=None, **usual))
     assert "2 jobs of map_and_sort at once may take 100,000 MB" in warning
-    (warning,) = lines(preflight.memory(jobs, 45_000, told_mb=45_000, **usual))
+    (warning,) = lines(preflight.memory(jobs, 45_000, given_mb=45_000, **usual))
     assert "less than single jobs ask for (map_and_sort 50,000)" in warning
 
 

@@ -96,7 +96,7 @@ def test_equal_counts_pass():
 
 
 @pytest.mark.parametrize(
-    ("fastq", "primary", "said"),
+    ("fastq", "primary", "output"),
     [
         ({"r1": 5, "r2": 4}, 8, "r1 has 5 reads, r2 has 4 reads"),
         ({"r1": None, "r2": 4}, 8, "r1 was not read to its end, r2 has 4 reads"),
@@ -105,6 +105,6 @@ def test_equal_counts_pass():
         ({"bam": 3}, 4, "3 reads in bam, but 4 in the alignment"),
     ],
 )
-def test_lost_reads_are_an_error(fastq, primary, said):
-    with pytest.raises(reads.ReadsLostError, match=said):
+def test_lost_reads_are_an_error(fastq, primary, output):
+    with pytest.raises(reads.ReadsLostError, match=output):
         reads.compare_unit(fastq, flagstat(primary, primary))

@@ -232,8 +232,8 @@ def test_a_failure_is_named_with_step_cause_message_and_log(html, plain):
     for text in (html, plain):
         assert "1 of 15 sample runs failed" in text
         part = text[text.index("Samples that failed") :]
-        for said in ("HG004", "haplotype_caller", "out_of_memory", "Java heap space", "HG004/logs/haplotype_caller"):
-            assert said in part
+        for printed in ("HG004", "haplotype_caller", "out_of_memory", "Java heap space", "HG004/logs/haplotype_caller"):
+            assert printed in part
 
 
 @pytest.mark.deep
@@ -250,8 +250,8 @@ def test_outputs_that_differ_are_an_error_above_all_else(golden, written):
     found = Disagreement("calls", ("HG003",), {"a" * 64: (SHARED,), "b" * 64: ("other-run",)}, "germline")
     html, plain = written(golden, disagreements=[found])
     for text in (html, plain):
-        said = "Samples that ran in several runs gave different results: calls of HG003 (germline)"
-        assert text.index(said) < text.index("Best of germline")
+        printed = "Samples that ran in several runs gave different results: calls of HG003 (germline)"
+        assert text.index(printed) < text.index("Best of germline")
         for digest in ("aaaaaaaaaaaa", "bbbbbbbbbbbb"):
             assert digest in text
     assert html.index('class="notice error" role="alert"') < html.index("gave different results")
@@ -289,8 +289,8 @@ def test_no_text_is_markup(golden, written):
 def test_a_broken_binding_is_said_at_the_top(golden, written):
     where = {"run": SHARED, "step": "mark_duplicates", "sample": "HG001"}
     _, plain = written(replace(golden, jobs=changed(golden.jobs, where, binding_ok=False)))
-    said = "Binding was broken: 1 job ran on CPUs outside the allocation"
-    assert plain.index(said) < plain.index("Best of germline")
+    printed = "Binding was broken: 1 job ran on CPUs outside the allocation"
+    assert plain.index(printed) < plain.index("Best of germline")
     assert f"mark_duplicates HG001 in {SHARED}." in plain
     assert (
         "72 of 123 jobs of the steps had an allocation of CPUs, disjoint from all others; 71 were seen to keep" in plain
@@ -303,9 +303,9 @@ def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
     where = {"run": SHARED, "step": "mark_duplicates"}
     jobs = changed(golden.jobs, where, contended=True, foreign_cpu_s=1.25)
     _, plain = written(replace(golden, jobs=jobs))
-    said = f"busy by processes that are no job of ours, in {SHARED}: such processes took 2.50 s. Figures"
-    assert f"CPUs of 2 jobs were kept {said}" in plain
-    assert plain.index(said) < plain.index("Best of germline")
+    printed = f"busy by processes that are no job of ours, in {SHARED}: such processes took 2.50 s. Figures"
+    assert f"CPUs of 2 jobs were kept {printed}" in plain
+    assert plain.index(printed) < plain.index("Best of germline")
     assert "hypervisor" not in plain
     _, plain = written(replace(golden, jobs=changed(jobs, {}, steal_s=0.5)))
     assert "such processes took 2.50 s and the hypervisor's other guests took 1.00 s" in plain

@@ -17,10 +17,10 @@ def again(node, command, *options, attempt=2):
 def test_what_failed_for_its_data_is_not_run_again(node):
     node.run(DATA, "--run", "this")
     for attempt in (2, 3):
-        code, said, record = again(node, "touch ran", "--run", "this", attempt=attempt)
+        code, output, record = again(node, "touch ran", "--run", "this", attempt=attempt)
         assert (code, record["attempt"], record["cause"], record["start"]) == (1, attempt, "tool_error", None)
         assert record["message"].startswith("error: reads/1.fq: record 5: cut off (as attempt 1; not tried again)")
-        assert record["message"] in said
+        assert record["message"] in output
     assert not (node.folder / "ran").exists()
     assert (node.folder / "logs/a.log").read_text() == "error: reads/1.fq: record 5: cut off\n"
     assert node.check() == ()
@@ -75,7 +75,7 @@ def test_data_that_were_mended_are_tried(node):
 
 
 @pytest.mark.deep
-def test_pieces_tell_of_their_step(node):
+def test_shards_tell_of_their_step(node):
     """One failed for its data, and another ended well after it."""
     node.run(DATA, "--shard", "1/2")
     node.run("true", "--shard", "2/2")

@@ -37,22 +37,22 @@ def whole(sample):
     return [record(step, step, sample) for step in PIPELINES["germline"].steps if step in UNAVOIDABLE]
 
 
-def script(records, said, code):
+def script(records, output, code):
     """What stands for Snakemake."""
     return (
         "import json, os, sys\n"
         "with open('ledger.jsonl', 'a') as ledger:\n"
         f"    for record in json.loads({json.dumps(records)!r}):\n"
         "        ledger.write(json.dumps({'run': os.environ['GPD_RUN']} | record) + '\\n')\n"
-        f"print({chr(10).join(said)!r})\n"
+        f"print({chr(10).join(output)!r})\n"
         f"sys.exit({code})"
     )
 
 
-def run(folder, monkeypatch, *records, said=(), code=0, words=()):
+def run(folder, monkeypatch, *records, output=(), code=0, words=()):
     """A run whose Snakemake leaves these records, says these lines, and ends with that exit code."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(workflow, "command", lambda *_, **__: [sys.executable, "-c", script(records, said, code)])
+    monkeypatch.setattr(workflow, "command", lambda *_, **__: [sys.executable, "-c", script(records, output, code)])
     done = CliRunner().invoke(app, ["run", "germline", *words])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done
@@ -123,14 +123,14 @@ def test_a_failed_job_that_is_no_named_step_is_named(folder, monkeypatch):
 
 
 def test_where_only_snakemake_knows_what_failed_its_reason_is_shown_and_no_sample_counts(folder, monkeypatch):
-    said = [
+    output = [
         *("localrule haplotype_caller:", "    log: logs/hc.log", "    jobid: 3", "    wildcards: sample=S1"),
         'MissingOutputException in rule haplotype_caller in file "x", line 3:',
         "Job 3  completed successfully, but some output files are missing.",
     ]
     done = run(
         *(folder, monkeypatch, *whole("S1"), *whole("S2")),
-        said=said,
+        output=output,
         code=1,
     )
     assert "0 of 2 samples succeeded" in done.stdout
@@ -139,26 +139,26 @@ def test_where_only_snakemake_knows_what_failed_its_reason_is_shown_and_no_sampl
 
 
 def test_where_no_job_reached_the_launcher_its_reason_is_shown(folder, monkeypatch):
-    said = [
+    output = [
         *("localrule map_and_sort:", "    log: logs/m.log", "    jobid: 3", "    wildcards: sample=S1, unit=L1"),
         "launcher: /tmp/gpd-0: not a private folder of this user; remove it or set GPD_RUNTIME_DIR",
         *("Error in rule map_and_sort:", "    jobid: 3"),
     ]
-    done = run(folder, monkeypatch, said=said, code=1)
+    done = run(folder, monkeypatch, output=output, code=1)
     assert "not a private folder" in done.stderr
     assert done.exit_code == 2
 
 
 def test_an_exit_code_that_no_job_explains_has_snakemakes_reason(folder, monkeypatch):
-    said = ["WorkflowError:", "Failed to create output directory results."]
-    done = run(folder, monkeypatch, record("map_and_sort", "map_and_sort", "S1"), said=said, code=1)
+    output = ["WorkflowError:", "Failed to create output directory results."]
+    done = run(folder, monkeypatch, record("map_and_sort", "map_and_sort", "S1"), output=output, code=1)
     assert done.exit_code == 1
     assert done.stdout.splitlines()[-1] == "Failed to create output directory results."
 
 
 def test_where_no_job_ran_the_reason_is_all_that_is_said(folder, monkeypatch):
     filler = [f"    output: {number}" for number in range(50)]
-    done = run(folder, monkeypatch, said=["WorkflowError:", "Failed to create results.", *filler], code=1)
+    done = run(folder, monkeypatch, output=["WorkflowError:", "Failed to create results.", *filler], code=1)
     assert done.exit_code == 2
     assert done.stderr.splitlines()[:2] == ["gpd run: WorkflowError:", "gpd run: Failed to create results."]
     assert "succeeded" not in done.output
@@ -169,7 +169,7 @@ AGAIN = "would be made again: results that 1 of 2 samples have (S1), because of 
 
 def test_what_samples_have_is_made_again_with_yes_alone(folder, monkeypatch):
     filler = ["Provided cores: 2", "Job stats:"]
-    done = run(folder, monkeypatch, said=[*filler, AGAIN], code=1)
+    done = run(folder, monkeypatch, output=[*filler, AGAIN], code=1)
     assert done.exit_code == 2
     assert done.stderr == f"gpd run: {AGAIN}; nothing was started: --yes makes them again, --dry-run shows each job\n"
     asks = "import os; print('Building DAG of jobs...', os.environ.get('GPD_AGAIN'), sep='\\n')"
@@ -188,7 +188,7 @@ def test_the_jobs_of_other_runs_are_not_counted(folder, monkeypatch):
 
 
 def test_nothing_to_be_done_is_said(folder, monkeypatch):
-    done = run(folder, monkeypatch, said=["SNAKEMAKE", "Building DAG of jobs...", "Nothing to be done."])
+    done = run(folder, monkeypatch, output=["SNAKEMAKE", "Building DAG of jobs...", "Nothing to be done."])
     assert (done.exit_code, done.stdout) == (0, "Nothing to be done.\n")
 
 
@@ -243,8 +243,8 @@ class Passes:
 
         def scripted(*arguments, options, **named):
             self.settings.append([word for word in options if word.startswith("leave_out=")])
-            records, said, code = self.passes[len(self.settings) - 1]
-            return [sys.executable, "-c", script(records, said, code)]
+            records, output, code = self.passes[len(self.settings) - 1]
+            return [sys.executable, "-c", script(records, output, code)]
 
         monkeypatch.setattr(workflow, "command", scripted)
 
@@ -258,11 +258,11 @@ class Passes:
 def test_samples_that_a_failed_one_holds_up_are_no_successes(folder, monkeypatch):
     """Each went through all that it can without the cohort, whose calls the run was to filter."""
     jobs = [*whole("S1"), BAD]
-    code, said = Passes(folder, monkeypatch, (jobs, PLANNED, 1)).run()
+    code, output = Passes(folder, monkeypatch, (jobs, PLANNED, 1)).run()
     assert code == 1
-    assert "0 of 2 samples succeeded" in "\n".join(said)
-    assert "tool_error: error: 2.fq: cut off" in "\n".join(said)
-    assert said[-2:] == [
+    assert "0 of 2 samples succeeded" in "\n".join(output)
+    assert "tool_error: error: 2.fq: cut off" in "\n".join(output)
+    assert output[-2:] == [
         "not finished: S1: before hard_filter, held up by S2 (failed_samples in the config says whether others go on "
         "without)",
         "1 job failed",
@@ -271,9 +271,9 @@ def test_samples_that_a_failed_one_holds_up_are_no_successes(folder, monkeypatch
 
 def test_samples_of_which_no_job_ran_are_named(folder, monkeypatch):
     write_pool(folder, 3)
-    code, said = Passes(folder, monkeypatch, ([BAD], PLANNED, 1)).run()
+    code, output = Passes(folder, monkeypatch, ([BAD], PLANNED, 1)).run()
     assert code == 1
-    assert said[-2:] == ["not begun: S1 and S3", "1 job failed"]
+    assert output[-2:] == ["not begun: S1 and S3", "1 job failed"]
 
 
 def test_a_cohort_goes_on_without_a_sample_that_failed(folder, monkeypatch):
@@ -282,12 +282,12 @@ def test_a_cohort_goes_on_without_a_sample_that_failed(folder, monkeypatch):
         *(folder, monkeypatch, (first, PLANNED, 1)),
         (of_cohort("genotype_gvcfs", "hard_filter"), [], 0),
     )
-    code, said = passes.run(failed_samples="drop")
+    code, output = passes.run(failed_samples="drop")
     assert code == 1
     assert passes.settings == [[], ["leave_out=[S2]"]]
-    assert "going on without S2" in said
-    assert any(line.startswith("1 of 2 samples succeeded") for line in said)
-    assert said[-2:] == [
+    assert "going on without S2" in output
+    assert any(line.startswith("1 of 2 samples succeeded") for line in output)
+    assert output[-2:] == [
         "went on without S2: genotype_gvcfs and hard_filter; results/left_out.tsv names who is missing",
         "1 job failed",
     ]
@@ -303,11 +303,11 @@ def test_it_goes_on_until_nobody_fails_and_no_further(folder, monkeypatch):
         *(folder, monkeypatch, (jobs, [], 1), ([later], [], 1)),
         ([], ["WorkflowError:", "samples.tsv: nothing left to compare"], 1),
     )
-    code, said = passes.run(failed_samples="drop", leave_out="[S4]")
+    code, output = passes.run(failed_samples="drop", leave_out="[S4]")
     assert code == 1
     assert passes.settings == [[], ["leave_out=[S2,S4]"], ["leave_out=[S2,S3,S4]"]]
-    assert "did not go on without S2, S3 and S4:" in said
-    assert "samples.tsv: nothing left to compare" in said
+    assert "did not go on without S2, S3 and S4:" in output
+    assert "samples.tsv: nothing left to compare" in output
 
 
 @pytest.mark.deep

@@ -130,14 +130,14 @@ def test_a_step_of_one_thread_is_measured_over_occupancy_alone():
         (1, FULL, 8),
     }
     assert left_out == [
-        "base_recalibration: its tools use one thread alone: one number of threads, alone and with the node full"
+        "base_recalibration: its tools use one thread alone: one number of threads, alone and on a fully loaded node"
     ]
 
 
 def test_scattered_any_step_has_all_thread_counts():
     specs, _ = grid(options(scatter="auto"), [step("base_recalibration", uses_threads=False)], Node(4, 64_000))
     assert {spec.step.threads for spec in specs} == {1, 2, 4}
-    assert all("-pieces_auto-" in spec.name for spec in specs)
+    assert all("-shards_auto-" in spec.name for spec in specs)
 
 
 # ---- the order ---------------------------------------------------------------------------------------
@@ -230,14 +230,14 @@ def test_steps_are_chosen_by_name_in_the_pipelines_order():
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "output"),
     [
         (["exome"], "--step exome: steps of germline are map_and_sort, mark_duplicates, .*, or all"),
         (["realign_indels"], "--step realign_indels: not run with this configuration, which has map_and_sort"),
     ],
 )
-def test_a_step_that_is_not_there_is_refused(names, said):
-    with pytest.raises(StudyError, match=said):
+def test_a_step_that_is_not_there_is_refused(names, output):
+    with pytest.raises(StudyError, match=output):
         plan.chosen_steps("germline", names, ["map_and_sort"])
 
 

@@ -266,7 +266,7 @@ def test_snakemake_accepts_the_profiles(cohort):
         profile = str((GOLDEN / goal.path).parent)
         for option in ("--workflow-profile", "--profile"):
             ran = cohort.snakemake(option, profile, "--cores", "16", "--dry-run", "results/map_and_sort/S1/L1.bam")
-            assert ran.exit_code == 0, ran.said
+            assert ran.exit_code == 0, ran.output
             assert f"    threads: {threads}" in ran.lines
 
 

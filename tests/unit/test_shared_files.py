@@ -50,7 +50,7 @@ def test_where_the_kernel_tells_no_mounts_nothing_is_known(made, tmp_path):
     assert files.shared_mib(made, tmp_path / "none") is None
 
 
-def test_which_part_of_its_inputs_a_piece_reads_is_not_known(made):
+def test_which_part_of_its_inputs_a_shard_reads_is_not_known(made):
     found = {shard: files.shared_files(SimpleNamespace(shard=shard, inputs=[], outputs=[])) for shard in ("", "1/3")}
     assert found[""] == {"shared_inputs_mib": 0.0, "shared_outputs_mib": 0.0}
     assert found["1/3"] == {"shared_inputs_mib": None, "shared_outputs_mib": 0.0}

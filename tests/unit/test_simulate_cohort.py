@@ -295,7 +295,7 @@ def test_apply_variants_refuses_what_does_not_fit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "printed"),
     [
         (["--samples", "0"], "--samples 0: give 1 to 99"),
         (["--seed", "-1"], "--seed -1: give 0 or more"),
@@ -309,14 +309,14 @@ def test_apply_variants_refuses_what_does_not_fit() -> None:
     ],
 )
 def test_bad_arguments_get_one_line(
-    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], printed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "out"
     with pytest.raises(SystemExit) as stop:
         simulate_cohort.main(["--output", str(output), *arguments])
     error = capsys.readouterr().err
     assert stop.value.code == 2
-    assert said in error
+    assert printed in error
     assert error.count("\n") == 1
     assert not output.exists()
 

@@ -103,7 +103,7 @@ def test_samples_that_are_larger_than_the_measured_ones_or_less_than_half_are_no
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "output"),
     [
         (["--genomes", "many"], "--genomes many: a number above 0 is needed"),
         (["--genomes", "0/week"], "--genomes 0: a number above 0 is needed"),
@@ -116,10 +116,10 @@ def test_samples_that_are_larger_than_the_measured_ones_or_less_than_half_are_no
         (["--genomes", "200/week", "--study", "/nowhere"], "/nowhere: no such folder"),
     ],
 )
-def test_what_it_can_not_answer_it_says_in_one_line(options, said):
+def test_what_it_can_not_answer_it_says_in_one_line(options, output):
     done = CliRunner().invoke(app, ["size", *options])
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert output in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

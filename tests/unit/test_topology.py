@@ -77,20 +77,20 @@ def test_this_machine_is_shown_where_no_file_is_given(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         ("<topology", "not the output of lstopo --of xml: unclosed"),
         ("<topology/>", "no cores found; is it the output of lstopo --of xml?"),
     ],
 )
-def test_a_file_that_is_no_topology_is_refused_in_one_line(tmp_path, text, said):
+def test_a_file_that_is_no_topology_is_refused_in_one_line(tmp_path, text, output):
     xml = tmp_path / "odd.xml"
     xml.write_text(text)
     shown = gpd("--xml", xml)
     assert shown.exit_code == 2
     assert len(shown.output.splitlines()) == 1
     assert shown.output.startswith(f"gpd topology: {xml}: ")
-    assert said in shown.output
+    assert output in shown.output
 
 
 def test_cpu_lists_are_read_and_written():

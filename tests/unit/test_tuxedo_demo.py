@@ -131,16 +131,16 @@ def test_replicates_vary_more_than_chance():
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "printed"),
     [
         (["--genes", "10"], "--genes 10: give 40 to 900"),
         (["--replicates", "0"], "--replicates 0: give 1 to 9"),
         (["--seed", "-1"], "--seed -1: give 0 or more"),
     ],
 )
-def test_bad_arguments_get_one_line(tmp_path, arguments, said):
+def test_bad_arguments_get_one_line(tmp_path, arguments, printed):
     done = simulate(tmp_path / "out", *arguments)
-    assert (done.returncode, done.stderr) == (2, f"simulate_experiment.py: {said}\n")
+    assert (done.returncode, done.stderr) == (2, f"simulate_experiment.py: {printed}\n")
     assert not (tmp_path / "out").exists()
 
 

@@ -327,10 +327,10 @@ def test_broken_tables_fail_whatever_the_exit_code(folder, capsys, table, conten
         (folder / table).unlink()
     else:
         (folder / table).write_text(content)
-    code, said = check(folder, capsys)
+    code, output = check(folder, capsys)
     assert code == 1
-    assert said.startswith("error: cuffdiff did not finish its tables")
-    assert fault in said
+    assert output.startswith("error: cuffdiff did not finish its tables")
+    assert fault in output
 
 
 def test_each_pair_of_conditions_is_expected(folder, capsys):

@@ -40,12 +40,14 @@ Finished jobid: 0 (Rule: all)
 
 def test_progress_is_read_off_its_lines():
     seen = []
-    said = workflow.follow(SAID.splitlines(), lambda state: seen.append((state.done, state.total, dict(state.running))))
+    output = workflow.follow(
+        SAID.splitlines(), lambda state: seen.append((state.done, state.total, dict(state.running)))
+    )
     assert (0, 3, {}) in seen
     assert (0, 3, {"4": "map_and_sort S1 L1", "2": "reference"}) in seen
     assert (1, 3, {"4": "map_and_sort S1 L1"}) in seen
     assert seen[-1] == (1, 3, {})
-    assert said == tuple(SAID.splitlines())
+    assert output == tuple(SAID.splitlines())
 
 
 @pytest.fixture
@@ -61,8 +63,8 @@ def run(tmp_path, program, **more):
 def test_one_that_hangs_is_killed_and_says_so(tmp_path, impatient):
     ended = run(tmp_path, "import threading; print('begun', flush=True); threading.Event().wait()")
     assert ended.exit_code == -9
-    assert ended.said[0] == "begun"
-    assert snakemake_log.reason(ended.said)[0].startswith("snakemake: error: it hung")
+    assert ended.output[0] == "begun"
+    assert snakemake_log.reason(ended.output)[0].startswith("snakemake: error: it hung")
     assert (tmp_path / "log").read_text().endswith(workflow.HUNG)
 
 
@@ -71,8 +73,8 @@ def test_a_full_disk_costs_the_log_its_lines_and_no_run_its_end(tmp_path):
     (tmp_path / "log").symlink_to("/dev/full")
     ended = run(tmp_path, "print('\\n'.join(map(str, range(50_000))))")
     assert ended.exit_code == 0
-    assert ended.said[0] == f"warning: {tmp_path / 'log'}: No space left on device: it lacks lines"
-    assert ended.said[1:] == tuple(map(str, range(50_000)))
+    assert ended.output[0] == f"warning: {tmp_path / 'log'}: No space left on device: it lacks lines"
+    assert ended.output[1:] == tuple(map(str, range(50_000)))
 
 
 def test_who_cannot_tell_of_it_ends_it(tmp_path):
@@ -98,10 +100,10 @@ def test_warnings_and_who_waits_for_the_disk_are_noted():
         "disk: S2 takes up",
     ]
     seen = []
-    said = workflow.follow([*lines, *SAID.splitlines()], lambda state: seen.append(list(state.notes)))
+    output = workflow.follow([*lines, *SAID.splitlines()], lambda state: seen.append(list(state.notes)))
     assert seen[0] == lines[:1]
     assert seen[-1] == lines[:2]
-    assert snakemake_log.waited_for_disk(said) == ["S2"]
+    assert snakemake_log.waited_for_disk(output) == ["S2"]
 
 
 def test_the_command_line_is_what_a_person_would_type():
@@ -138,7 +140,7 @@ def test_run_keeps_everything_in_the_log(tmp_path):
     log = tmp_path / "run" / "snakemake.log"
     finished = workflow.run(["sh", "-c", "echo to stdout; echo to stderr >&2; exit 3"], log, lambda state: None)
     assert finished.exit_code == 3
-    assert sorted(finished.said) == ["to stderr", "to stdout"]
+    assert sorted(finished.output) == ["to stderr", "to stdout"]
     assert sorted(log.read_text().splitlines()) == ["to stderr", "to stdout"]
 
 

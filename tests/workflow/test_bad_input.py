@@ -92,8 +92,8 @@ def test_one_line_before_any_job(cohort: Cohort, spoil: Callable[[Cohort], str])
     expected = spoil(cohort)
     ran = cohort.snakemake()
     assert ran.exit_code == 1
-    assert any(line.startswith(expected) for line in ran.lines), ran.said
-    assert "Traceback" not in ran.said
+    assert any(line.startswith(expected) for line in ran.lines), ran.output
+    assert "Traceback" not in ran.output
     assert not (cohort.folder / "results").exists()
     assert not list(cohort.folder.rglob("pwned"))
 

@@ -41,7 +41,7 @@ def dry_run(cohort: Cohort, *arguments: str) -> Ran:
 
 def plan(cohort: Cohort, *arguments: str) -> Ran:
     ran = dry_run(cohort, *arguments)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     return ran
 
 
@@ -84,7 +84,7 @@ def test_what_no_node_holds_is_refused_by_the_rules_name(cohort, cluster):
     assert any(
         line.startswith("bwa_index asks for 480 minutes, and partition main ends jobs after 240") for line in lines
     )
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output
     assert not any(line.startswith(("all ", "hard_filter ")) for line in lines)
 
 
@@ -108,8 +108,8 @@ def test_where_slurm_does_not_answer_nothing_is_refused(cohort, cluster):
 def test_a_sample_is_its_lanes_a_group_and_what_stands_alone(cohort, cluster):
     cluster(16, 64000)
     ran = plan(cohort)
-    assert re.findall(r"Group job (\w+) ", ran.said) == ["alignments"] * 2
-    alone = re.findall(r"^rule (\w+):$", ran.said, re.MULTILINE)
+    assert re.findall(r"Group job (\w+) ", ran.output) == ["alignments"] * 2
+    alone = re.findall(r"^rule (\w+):$", ran.output, re.MULTILINE)
     assert alone.count("map_and_sort") == 4
     assert alone.count("haplotype_caller") == alone.count("samtools_stats") == alone.count("hard_filter") == 2
     assert not {"mark_duplicates", "base_recalibrator", "base_recalibration"} & set(alone)
@@ -148,8 +148,8 @@ def test_what_a_profile_says_goes_before_the_table(cohort, cluster):
 @pytest.mark.deep
 def test_on_one_machine_jobs_ask_for_no_time(cohort):
     ran = cohort.snakemake("--dry-run")
-    assert ran.exit_code == 0, ran.said
-    assert "runtime=" not in ran.said
+    assert ran.exit_code == 0, ran.output
+    assert "runtime=" not in ran.output
 
 
 @pytest.mark.deep
@@ -157,8 +157,8 @@ def test_shards_have_the_memory_that_slurm_gives_by_the_cpu(cohort):
     """Snakemake tells a job's own Snakemake what the job asked for: here, as with --mem-per-cpu."""
     cpus = min(2, len(os.sched_getaffinity(0)))
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--resources", "mem_mb=8000", "mem_mb_per_cpu=6000")
-    assert ran.exit_code == 0, ran.said
-    assert {*re.findall(r"GPD_RUN_MEM_MB=(\d+)", ran.said)} == {str(6000 * cpus)}
+    assert ran.exit_code == 0, ran.output
+    assert {*re.findall(r"GPD_RUN_MEM_MB=(\d+)", ran.output)} == {str(6000 * cpus)}
 
 
 # ---- all rules of both pipelines --------------------------------------------------------------------
@@ -299,7 +299,7 @@ def any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def refused(ran: Ran) -> set[str]:
     """Rules that no partition gives the time that they ask for."""
-    return set(re.findall(r"^(\w+) asks for \d+ minutes, and partition main ends jobs after", ran.said, re.MULTILINE))
+    return set(re.findall(r"^(\w+) asks for \d+ minutes, and partition main ends jobs after", ran.output, re.MULTILINE))
 
 
 @pytest.mark.deep
@@ -311,7 +311,7 @@ def test_a_joint_call_set_of_a_thousand_genomes_is_refused_by_what_it_will_ask_f
     """Ten samples of a hundred genomes' reads are planned in their place: steps of all samples ask for the same."""
     cluster(128, 512_000, time="7-00:00:00")
     ran = dry_run(genomes(tmp_path / "cohort", samples, 93_000 / samples, calling="joint", **config), "prepare")
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output
     cluster(128, 512_000)
     jobs = jobs_of(plan(genomes(tmp_path / "ten", 10, 9300, calling="joint", **config)))
     of_samples = {job.rule for job in jobs if job.of_sample}
@@ -346,7 +346,7 @@ def test_a_group_is_refused_for_the_time_of_all_its_jobs(tmp_path, cluster, any_
     named = "mark_duplicates, base_recalibrator, base_recalibration"
     told = f"group alignments ({named}) asks for 4920 minutes, and partition main ends jobs after 2880"
     assert [line.partition(": give")[0] for line in ran.lines if " asks for " in line] == [told]
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output
 
 
 @pytest.mark.deep

@@ -23,9 +23,9 @@ def reachable(edges: set[tuple[str, str]]) -> set[tuple[str, str]]:
 
 def rule_graph(cohort: Cohort) -> set[tuple[str, str]]:
     ran = cohort.snakemake("--rulegraph", "dot")
-    assert ran.exit_code == 0, ran.said
-    labels = dict(re.findall(r'(\d+)\[label = "([^"\\]+)', ran.said))
-    return {(labels[a], labels[b]) for a, b in re.findall(r"(\d+) -> (\d+)", ran.said)}
+    assert ran.exit_code == 0, ran.output
+    labels = dict(re.findall(r'(\d+)\[label = "([^"\\]+)', ran.output))
+    return {(labels[a], labels[b]) for a, b in re.findall(r"(\d+) -> (\d+)", ran.output)}
 
 
 @pytest.mark.deep

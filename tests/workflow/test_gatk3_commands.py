@@ -66,8 +66,8 @@ def commands(tmp_path_factory) -> dict[str, list[list[str]]]:
 
 def gatk3_commands(cohort: Cohort, program: str = "gatk3") -> dict[str, list[list[str]]]:
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--default-resources", "tmpdir='/tmp'")
-    assert ran.exit_code == 0, ran.said
-    jobs = re.findall(r"--rule (\w+) (.*?)<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.said, re.DOTALL)
+    assert ran.exit_code == 0, ran.output
+    jobs = re.findall(r"--rule (\w+) (.*?)<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.output, re.DOTALL)
     found: dict[str, list[list[str]]] = {}
     for rule, options, text in jobs:
         mem_mb = int(dict(itertools.pairwise(shlex.split(options)))["--mem-mb"])
@@ -149,7 +149,7 @@ def test_a_java_that_finds_no_walker_is_refused_before_any_job(with_jar):
     (line,) = [line for line in ran.lines if line.startswith("config: ")]
     assert line.startswith("config: gatk3_jar GATK 3.jar: does not start its walkers under ")
     assert line.endswith(NO_WALKER)
-    assert "Job stats" not in ran.said
+    assert "Job stats" not in ran.output
 
 
 WITHOUT = {
@@ -186,10 +186,10 @@ def test_without_a_gatk_3_that_starts_nothing_begins(tmp_path, monkeypatch, case
     (tmp_path / "known2.vcf").write_bytes((tmp_path / "known.vcf").read_bytes())
     cohort.config["known_indels"] = ["known2.vcf"]
     ran = cohort.snakemake("--dry-run", *(["--sdm", "conda"] if case == "conda" else []))
-    assert ran.exit_code == 1, ran.said
+    assert ran.exit_code == 1, ran.output
     (line,) = [line for line in ran.lines if line.startswith("config: ")]
     assert line.endswith(reason)
-    assert "Job stats" not in ran.said
+    assert "Job stats" not in ran.output
 
 
 @pytest.mark.deep
@@ -197,15 +197,15 @@ def test_conda_brings_java_8_to_a_jar_that_holds_the_walkers(with_jar):
     jar = with_jar.folder / "GATK 3.jar"
     refused = with_jar.snakemake("--dry-run", "--sdm", "conda")
     assert refused.exit_code == 1
-    assert "config: gatk3_jar GATK 3.jar: is no jar that can be read" in refused.said
+    assert "config: gatk3_jar GATK 3.jar: is no jar that can be read" in refused.output
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("org/broadinstitute/hellbender/Main.class", "")
-    assert "has no RealignerTargetCreator: it is not GATK 3" in with_jar.snakemake("--dry-run", "--sdm", "conda").said
+    assert "has no RealignerTargetCreator: it is not GATK 3" in with_jar.snakemake("--dry-run", "--sdm", "conda").output
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("org/broadinstitute/gatk/tools/walkers/indels/RealignerTargetCreator.class", "")
     ran = with_jar.snakemake("--dry-run", "--sdm", "conda")
-    assert "config: " not in ran.said
-    assert "Building DAG of jobs..." in ran.said, "which wants conda itself next"
+    assert "config: " not in ran.output
+    assert "Building DAG of jobs..." in ran.output, "which wants conda itself next"
 
 
 @pytest.mark.deep

@@ -21,10 +21,10 @@ def single(tmp_path: Path) -> Cohort:
 def java_options(cohort: Cohort, *arguments: str) -> dict[str, set[str]]:
     """The options of each rule's JVMs, as Snakemake would start them."""
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--forceall", *arguments)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     told = r"--rule (\w+) .*?--mem-mb (\d+) .*?<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND"
     found: dict[str, set[str]] = {}
-    for rule, mem_mb, text in re.findall(told, ran.said, re.DOTALL):
+    for rule, mem_mb, text in re.findall(told, ran.output, re.DOTALL):
         for options in re.findall(r'--java-options "([^"]*)"', with_memory(text, int(mem_mb))):
             found.setdefault(rule, set()).add(options)
     return found
@@ -33,9 +33,9 @@ def java_options(cohort: Cohort, *arguments: str) -> dict[str, set[str]]:
 def scattered_commands(cohort: Cohort, *arguments: str) -> dict[str, str]:
     """The text of each rule that may be scattered."""
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--forceall", *arguments)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     told = r"\$GPD_LAUNCH\" scatter [^\n]*--rule (\w+) [^\n]*<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND"
-    return dict(re.findall(told, ran.said, re.DOTALL))
+    return dict(re.findall(told, ran.output, re.DOTALL))
 
 
 @pytest.mark.usefixtures("gatk3_command")
@@ -53,9 +53,9 @@ def test_an_attempt_with_more_memory_elsewhere_has_the_same_text_and_goes_on_wit
 def test_the_smallest_shard_may_be_set_by_its_earlier_name(single):
     words = ["--dry-run", "--printshellcmds", "--forceall", "--set-resources", "haplotype_caller:piece_mib=7"]
     ran = single.snakemake(*words)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     assert "warning: set-resources: haplotype_caller: piece_mib is called shard_mib now" in ran.lines
-    assert re.search(r"--rule haplotype_caller [^\n]*--shard-mib 7 ", ran.said)
+    assert re.search(r"--rule haplotype_caller [^\n]*--shard-mib 7 ", ran.output)
 
 
 @pytest.mark.parametrize("config", [{}, {"calling": "joint"}, {"filter": "vqsr", "vqsr": VQSR}])
@@ -76,9 +76,9 @@ def test_what_is_native_code_has_more_outside_of_the_heap(single):
     assert options["genomics_db_import"] == {"-Xmx3200m -XX:+UseSerialGC"}
 
 
-def threads_of_jobs(said: str) -> dict[str, set[int]]:
+def threads_of_jobs(output: str) -> dict[str, set[int]]:
     """Threads by rule, of the jobs that a dry run lists; jobs of one thread say nothing."""
-    blocks = re.findall(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", said, re.MULTILINE)
+    blocks = re.findall(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", output, re.MULTILINE)
     found: dict[str, set[int]] = {}
     for rule, text in blocks:
         threads = re.search(r"^    threads: (\d+)$", text, re.MULTILINE)
@@ -101,8 +101,8 @@ def test_the_throughput_profile_gives_each_job_one_thread(single, route):
     single.write()
     machine = ("--resources", "mem_mb=512000", "--cores", "64")
     ran = snakemake(single.folder, "--dry-run", "--workflow-profile", str(PROFILES / "throughput"), *machine, "results")
-    assert ran.exit_code == 0, ran.said
-    threads = threads_of_jobs(ran.said)
+    assert ran.exit_code == 0, ran.output
+    threads = threads_of_jobs(ran.output)
     assert set(threads) >= set(planned_jobs(ran)) - {"total"}
     reference = {"reference", "bwa_index", "indexed_vcf"}
     assert {rule: counts for rule, counts in threads.items() if counts != {1} and rule not in reference} == {}

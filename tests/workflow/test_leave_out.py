@@ -11,24 +11,24 @@ from tuxedo_cohort import tiny_experiment
 def test_a_cohort_is_planned_without_a_sample_and_says_so(cohort: Cohort) -> None:
     cohort.config |= {"calling": "joint"}
     ran = cohort.snakemake("--dry-run", "--config", "leave_out=[S2]")
-    assert ran.exit_code == 0, ran.said
-    assert set(re.findall(r"\bsample=(\w+)", ran.said)) == {"S1"}
+    assert ran.exit_code == 0, ran.output
+    assert set(re.findall(r"\bsample=(\w+)", ran.output)) == {"S1"}
     assert planned_jobs(ran)["left_out"] == 1
-    assert "/S2" not in ran.said
+    assert "/S2" not in ran.output
 
 
 @pytest.mark.deep
 def test_the_list_is_kept_up_to_date_once_it_is_there(cohort: Cohort) -> None:
     """Else it would name a sample that is back."""
     ran = cohort.snakemake("--config", "leave_out=[S2,S1]", "--", "results/left_out.tsv")
-    assert "names every sample" in ran.said
+    assert "names every sample" in ran.output
     ran = cohort.snakemake("--config", "leave_out=[S2]", "--", "results/left_out.tsv")
-    assert (cohort.folder / "results/left_out.tsv").read_text() == "sample_name\nS2\n", ran.said
+    assert (cohort.folder / "results/left_out.tsv").read_text() == "sample_name\nS2\n", ran.output
     ran = snakemake(cohort.folder, "--", "results/left_out.tsv")
-    assert (cohort.folder / "results/left_out.tsv").read_text() == "sample_name\n", ran.said
+    assert (cohort.folder / "results/left_out.tsv").read_text() == "sample_name\n", ran.output
     assert planned_jobs(snakemake(cohort.folder, "--dry-run"))["all"] == 1
     ran = snakemake(cohort.folder, "--", "results/left_out.tsv")
-    assert "Nothing to be done" in ran.said
+    assert "Nothing to be done" in ran.output
 
 
 @pytest.mark.deep

@@ -19,7 +19,7 @@ ROUTES = {
 def test_lint(cohort: Cohort, route: str) -> None:
     cohort.config |= ROUTES[route]
     ran = cohort.snakemake("--lint")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
 
 
 @pytest.mark.parametrize("pipeline", ["germline", "tuxedo"])
@@ -31,7 +31,7 @@ def test_a_bare_clone_is_linted(tmp_path, pipeline):
     snakefile = ["--snakefile", str(clone / "workflow/Snakefile")]
     choice = ["--config", f"pipeline={pipeline}", "annotation=genes.gtf", "stop_after=quantify"]
     ran = snakemake(clone, *snakefile, "--lint", *choice)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     assert "warning: nothing is planned, so the files that the configuration names are not looked at" in ran.lines
     ran = snakemake(clone, *snakefile, "--dry-run", *choice)
     assert ran.exit_code == 1

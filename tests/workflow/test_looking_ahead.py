@@ -10,8 +10,8 @@ from tuxedo_cohort import tiny_experiment
 NOTED = ".snakemake/gpd/disk.json"
 
 
-def warnings(said: list[str]) -> list[str]:
-    return [line for line in said if line.startswith("warning: ")]
+def warnings(output: list[str]) -> list[str]:
+    return [line for line in output if line.startswith("warning: ")]
 
 
 @pytest.mark.deep
@@ -19,7 +19,7 @@ def warnings(said: list[str]) -> list[str]:
 def test_what_samples_will_take_is_noted(tmp_path: Path, make) -> None:
     cohort = make(tmp_path)
     ran = cohort.snakemake("--dry-run")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     noted = json.loads((tmp_path / NOTED).read_text())
     assert set(noted["samples"]) == {unit["sample_name"] for unit in cohort.units}
     assert all(need["kept"] > 0 for need in noted["samples"].values())
@@ -35,7 +35,7 @@ def test_what_is_wrong_is_one_list_with_what_is_wrong_with_the_input(cohort: Coh
     missing, no_folder = [line for line in ran.lines if "does not exist" in line or "no folder" in line]
     assert missing == "units.tsv line 2: sample S1: fq2 reads/S1_L1_R2.fq.gz does not exist"
     assert no_folder.startswith("results/: a run writes here, and ")
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output
 
 
 @pytest.mark.deep

@@ -35,7 +35,7 @@ def told(ran: Ran) -> list[str]:
     """What the workflow ended with; nothing where it began with jobs."""
     lines = [line for line in ran.lines if line.startswith("would be made again: ")]
     started = any(line.startswith(("rule ", "localrule ")) for line in ran.lines)
-    assert started == (not lines), ran.said
+    assert started == (not lines), ran.output
     assert ran.exit_code == 1
     return lines
 

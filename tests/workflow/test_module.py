@@ -63,7 +63,7 @@ def absolute(cohort: Cohort) -> Cohort:
 @pytest.mark.deep
 def test_a_deployed_module_plans_what_the_workflow_plans(cohort: Cohort) -> None:
     ran = snakemake(cohort.folder, "--dry-run", "--snakefile", write(cohort, DEPLOYED))
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     assert planned_jobs(ran) == planned_jobs(cohort.snakemake("--dry-run"))
 
 
@@ -75,10 +75,10 @@ def test_under_a_prefix_every_path_of_ours_is_moved(tmp_path: Path, make) -> Non
         cohort.config |= {"aligner": "tophat2", "bias_correction": True}
     snakefile = write(cohort, IMPORTED)
     ran = snakemake(cohort.folder, "--dry-run", "--printshellcmds", "--snakefile", snakefile, "gpd_all")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     named = {name.removeprefix("gpd_"): count for name, count in planned_jobs(ran).items()}
     assert named == planned_jobs(cohort.snakemake("--dry-run"))
-    assert re.findall(r"(?<!calls of gpd/)\b(?:results|logs)/.*", ran.said) == []
+    assert re.findall(r"(?<!calls of gpd/)\b(?:results|logs)/.*", ran.output) == []
 
 
 @pytest.mark.e2e
@@ -86,10 +86,10 @@ def test_rules_of_the_importer_stay_as_they_are(cohort: Cohort) -> None:
     """A job of ours and one of the importer's, run for real: neither sees what is the other's."""
     snakefile = write(absolute(cohort), IMPORTED)
     planned = snakemake(cohort.folder, "--dry-run", "--snakefile", snakefile)
-    (resources,) = re.findall(r"resources: (.*)", planned.said.partition("rule own:")[2])
+    (resources,) = re.findall(r"resources: (.*)", planned.output.partition("rule own:")[2])
     assert "binding" not in resources and "attempt" not in resources
     ran = snakemake(cohort.folder, "--snakefile", snakefile)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     keys, *variables = (cohort.folder / "own.txt").read_text().splitlines()
     assert keys.split() == sorted(cohort.config)
     assert "OF_IMPORTER=yes" in variables
@@ -98,7 +98,7 @@ def test_rules_of_the_importer_stay_as_they_are(cohort: Cohort) -> None:
     assert (record["rule"], record["exit_code"]) == ("reference", 0)
     assert (cohort.folder / "calls of gpd/results/reference/genome.dict").exists()
     again = snakemake(cohort.folder, "--dry-run", "--snakefile", snakefile)
-    assert "Nothing to be done" in again.said
+    assert "Nothing to be done" in again.output
 
 
 @pytest.mark.e2e
@@ -112,7 +112,7 @@ def test_out_of_a_repository_nothing_can_be_listed_and_jobs_find_the_launcher(co
         subprocess.run(["git", *words], cwd=repository, check=True)
     place = f'gitfile({str(repository)!r}, tag="v1", path="workflow/Snakefile")'
     ran = snakemake(cohort.folder, "--snakefile", write(cohort, DEPLOYED, place), "reference")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     (record,) = map(json.loads, (cohort.folder / "ledger.jsonl").read_text().splitlines())
     assert (record["rule"], record["exit_code"]) == ("reference", 0)
     (laid_out,) = (path.parent for path in (cohort.folder / ".snakemake/gpd").glob("*/launcher"))

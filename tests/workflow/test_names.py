@@ -61,9 +61,9 @@ def test_a_nasty_name_is_let_through(name):
     ],
 )
 def test_a_name_that_can_not_be_is_refused_in_one_line(name, line):
-    (said,) = faults(name)
-    assert line in said
-    assert repr(name) in said
+    (output,) = faults(name)
+    assert line in output
+    assert repr(name) in output
 
 
 WORDS = st.sampled_from(["A", "B", "0", ".", "-", "_", "snps", "cohort", "ABAB", "A" * 10, "AB" * 9])
@@ -75,9 +75,9 @@ WORDS = st.sampled_from(["A", "B", "0", ".", "-", "_", "snps", "cohort", "ABAB",
 @example("A", 20)
 def test_whatever_is_let_through_stops_no_plan(name, times):
     name *= times
-    said = faults(name)
-    assert all("\n" not in line for line in said)
-    if not said:
+    output = faults(name)
+    assert all("\n" not in line for line in output)
+    if not output:
         assert PeriodicityDetector().is_periodic(name) is None
         assert len(name) <= 100
 
@@ -106,7 +106,7 @@ def test_no_two_names_share_a_path(pipeline, at_least):
 def plan(cohort: Cohort) -> list[str]:
     """The outputs of all jobs of a dry run."""
     ran = cohort.snakemake("--dry-run")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     lines = [line.partition("output: ")[2] for line in ran.lines if line.startswith("    output: ")]
     return [path for line in lines for path in line.split(", ")]
 

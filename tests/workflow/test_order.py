@@ -18,9 +18,9 @@ SHARED = None
 def priorities(cohort: Cohort, *arguments: str) -> dict[str | None, dict[str, int]]:
     """Priority by sample and rule; under SHARED that of rules which are no sample's."""
     ran = cohort.snakemake("--dry-run", *arguments)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     found: dict[str | None, dict[str, int]] = {}
-    for rule, text in re.findall(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", ran.said, re.MULTILINE):
+    for rule, text in re.findall(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", ran.output, re.MULTILINE):
         owner = re.search(r"^    wildcards: (?:.*, )?(?:sample|callset)=([A-Z]\d)", text, re.MULTILINE)
         priority = re.search(r"^    priority: (\d+)$", text, re.MULTILINE)
         found.setdefault(owner[1] if owner else SHARED, {})[rule] = int(priority[1]) if priority else 0

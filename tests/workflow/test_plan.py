@@ -26,7 +26,7 @@ ANNOTATION = "2000 1 11\n0 chr1 (null)\n0 2000 0\n"  # of an index of the cohort
 def plan(cohort: Cohort, *arguments: str, **config: object) -> dict[str, int]:
     cohort.config |= config
     ran = cohort.snakemake("--dry-run", *arguments)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     return planned_jobs(ran)
 
 
@@ -58,7 +58,7 @@ def test_models_of_a_joint_call_set_have_its_sites_alone(cohort):
     assert jobs["sites_only"] == jobs["recalibrate_interval"] == jobs["variant_recalibration"] == 2
     assert jobs["gather_sites"] == jobs["gather_recalibrated"] == 1
     ran = cohort.snakemake("--dry-run", "results/variant_recalibration/cohort.snps.recal")
-    inputs = ran.said.partition("rule variant_recalibration:")[2].partition("output:")[0]
+    inputs = ran.output.partition("rule variant_recalibration:")[2].partition("output:")[0]
     assert "results/sites_only/cohort.vcf.gz" in inputs
     assert "results/genotype_gvcfs" not in inputs
 
@@ -144,11 +144,11 @@ def mapping_memory(cohort: Cohort, memory_mb: int) -> tuple[set[int], bool]:
     ran = cohort.snakemake(
         "--dry-run", "--printshellcmds", "--resources", f"mem_mb={memory_mb}", "--set-threads=map_and_sort=1"
     )
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     commands = [line for line in ran.lines if "--rule map_and_sort " in line]
     shared = {'"$GPD_BWA_SHM" guard;' in line for line in commands}
     assert len(commands) == 4
-    assert shared == {'"$GPD_BWA_SHM" run "$index" bwa mem' in ran.said}
+    assert shared == {'"$GPD_BWA_SHM" run "$index" bwa mem' in ran.output}
     return {int(line.partition("--mem-mb ")[2].split()[0]) for line in commands}, shared.pop()
 
 
@@ -171,12 +171,12 @@ def test_bwa_mem2_has_its_index_its_command_and_no_shared_memory(cohort):
     """It is not run by any test: conda alone has it."""
     cohort.config |= {"mapper": "bwa-mem2", "bwa_shm": "always"}
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--cores", "4", "results/map_and_sort/S1/L1.bam")
-    assert ran.exit_code == 0, ran.said
-    assert "bwa-mem2 index results/reference/genome.fa\n" in ran.said
+    assert ran.exit_code == 0, ran.output
+    assert "bwa-mem2 index results/reference/genome.fa\n" in ran.output
     group = r"@RG\tID:S1.L1\tSM:S1\tLB:S1\tPL:ILLUMINA\tPU:L1"
     streams = " ".join(f"<(stream reads/S1_L1_R{mate}.fq.gz)" for mate in (1, 2))
     command = f"bwa-mem2 mem -t 4 -Y -K 100000000 -R '{group}' \"$index\" {streams} \\"
     assert command in map(str.strip, ran.lines)
-    assert all(f"results/reference/genome.fa.{ending}" in ran.said for ending in ("0123", "bwt.2bit.64"))
-    assert "genome.fa.sa" not in ran.said
-    assert '"$GPD_BWA_SHM"' not in ran.said
+    assert all(f"results/reference/genome.fa.{ending}" in ran.output for ending in ("0123", "bwt.2bit.64"))
+    assert "genome.fa.sa" not in ran.output
+    assert '"$GPD_BWA_SHM"' not in ran.output

@@ -24,8 +24,8 @@ def read_group(cohort: Cohort, group: str, **columns: str) -> dict[str, str]:
     cohort.units = []
     cohort.add_unit("S1", "L1", bam="s1.bam", **columns)
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "results/map_and_sort/S1/L1.bam")
-    assert ran.exit_code == 0, ran.said
-    (line,) = re.findall(r" -R '@RG\\t(.*?)' ", ran.said)
+    assert ran.exit_code == 0, ran.output
+    (line,) = re.findall(r" -R '@RG\\t(.*?)' ", ran.output)
     return dict(field.split(":", 1) for field in line.split(r"\t"))
 
 

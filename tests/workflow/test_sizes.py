@@ -51,9 +51,9 @@ def jobs(cohort: Cohort, cores: int, mem_mb: int, *arguments: str) -> tuple[dict
     """Threads and memory of each job by rule, and the line that says what was chosen."""
     machine = ("--cores", str(cores), "--resources", f"mem_mb={mem_mb}")
     ran = cohort.snakemake("--dry-run", *machine, *arguments)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     found: dict[str, list[tuple[int, int]]] = {}
-    for rule, text in re.findall(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", ran.said, re.MULTILINE):
+    for rule, text in re.findall(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", ran.output, re.MULTILINE):
         threads, mem_mb = (re.search(pattern, text) for pattern in (r"    threads: (\d+)", r"\bmem_mb=(\d+)"))
         found.setdefault(rule, []).append((int(threads[1]) if threads else 1, int(mem_mb[1]) if mem_mb else 0))
     return found, next((line for line in ran.lines if line.startswith("chosen: ")), "")
@@ -72,12 +72,14 @@ def at_once(of: dict[str, list[tuple[int, int]]], rule: str, cores: int, mem_mb:
 def test_large_lanes_are_mapped_within_a_day_and_no_core_idles(
     genomes: Cohort, cores: int, mem_mb: int, threads: int, callers: int
 ) -> None:
-    of, said = jobs(genomes, cores, mem_mb, *THROUGHPUT)
+    of, output = jobs(genomes, cores, mem_mb, *THROUGHPUT)
     assert {asked for asked, _ in of["map_and_sort"]} == {threads}
     assert at_once(of, "map_and_sort", cores, mem_mb) == cores
     assert at_once(of, "haplotype_caller", cores, mem_mb) == callers
-    assert f"mapping takes up to {threads} threads (the largest lane has about 93 Gb, to be mapped within 24 h)" in said
-    assert f"{cores // threads} at most at once; haplotype_caller takes" in said
+    assert (
+        f"mapping takes up to {threads} threads (the largest lane has about 93 Gb, to be mapped within 24 h)" in output
+    )
+    assert f"{cores // threads} at most at once; haplotype_caller takes" in output
     assert {asked for rule in ("mark_duplicates", "haplotype_caller") for asked, _ in of[rule]} == {1}
 
 
@@ -92,14 +94,14 @@ def test_lanes_that_one_thread_maps_in_time_get_more_where_memory_leaves_cores_i
 
 def test_small_machines_and_small_lanes_keep_one_thread(tmp_path: Path) -> None:
     mixed = cohort_of(tmp_path, {"S1": [WHOLE, 20_000_000], "S2": [20_000_000]})
-    of, said = jobs(mixed, 2, 24_000, *THROUGHPUT)
+    of, output = jobs(mixed, 2, 24_000, *THROUGHPUT)
     assert {asked for asked, _ in of["map_and_sort"]} == {1}
-    assert (of["haplotype_caller"], said) == ([(1, 6000)] * 2, "")
-    of, said = jobs(mixed, 128, 505_000, *THROUGHPUT)
+    assert (of["haplotype_caller"], output) == ([(1, 6000)] * 2, "")
+    of, output = jobs(mixed, 128, 505_000, *THROUGHPUT)
     assert sorted(asked for asked, _ in of["map_and_sort"]) == [2, 2, 4], (
         "with one thread each memory would leave cores idle"
     )
-    assert "mapping takes up to 4 threads" in said
+    assert "mapping takes up to 4 threads" in output
 
 
 def test_a_large_lane_has_more_threads_than_a_small_one(tmp_path: Path) -> None:
@@ -109,25 +111,25 @@ def test_a_large_lane_has_more_threads_than_a_small_one(tmp_path: Path) -> None:
 
 def test_what_a_profile_or_a_user_sets_goes_before(tmp_path: Path) -> None:
     cohort = cohort_of(tmp_path, {"S1": [WHOLE]})
-    of, said = jobs(cohort, 128, 505_000)
-    assert (of["map_and_sort"][0][0], of["haplotype_caller"][0][1], said) == (64, 6000, "")
+    of, output = jobs(cohort, 128, 505_000)
+    assert (of["map_and_sort"][0][0], of["haplotype_caller"][0][1], output) == (64, 6000, "")
     profile = yaml.safe_load((PROFILE / "config.yaml").read_text())
     profile["set-threads"]["map_and_sort"] = 3
     profile["set-resources"]["haplotype_caller"]["mem_mb"] = 3600
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/config.yaml").write_text(yaml.safe_dump(profile))
-    of, said = jobs(cohort, 128, 505_000, "--workflow-profile", str(tmp_path / "mine"))
-    assert (of["map_and_sort"][0][0], of["haplotype_caller"][0][1], said) == (3, 3600, "")
-    of, said = jobs(cohort, 128, 505_000, *THROUGHPUT, "--set-threads", "map_and_sort=7")
-    assert of["map_and_sort"][0][0] == 7 and "mapping" not in said
+    of, output = jobs(cohort, 128, 505_000, "--workflow-profile", str(tmp_path / "mine"))
+    assert (of["map_and_sort"][0][0], of["haplotype_caller"][0][1], output) == (3, 3600, "")
+    of, output = jobs(cohort, 128, 505_000, *THROUGHPUT, "--set-threads", "map_and_sort=7")
+    assert of["map_and_sort"][0][0] == 7 and "mapping" not in output
 
 
 @pytest.mark.deep
 def test_samples_go_one_after_the_other_where_mapping_takes_several_threads(genomes: Cohort) -> None:
     ran = genomes.snakemake("--dry-run", "--cores", "16", "--resources", "mem_mb=200000", *THROUGHPUT)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     of = {}
-    for rule, text in re.findall(r"^rule (\w+):\n((?:    .*\n)*)", ran.said, re.MULTILINE):
+    for rule, text in re.findall(r"^rule (\w+):\n((?:    .*\n)*)", ran.output, re.MULTILINE):
         if owner := re.search(r"(?:sample|callset)=(S\d+)", text):
             of[rule, owner[1]] = [
                 int(re.search(rf"^    {name}: (\d+)$", text, re.MULTILINE)[1]) for name in WANTED[rule]

@@ -163,14 +163,14 @@ CASES: list[Callable[[Experiment], str]] = [
 def test_one_line_before_any_job(experiment: Experiment, spoil: Callable[[Experiment], str]) -> None:
     expected = spoil(experiment)
     ran = experiment.snakemake("--dry-run")
-    assert ran.exit_code == 1, ran.said
-    said = [line for line in ran.lines if not line.startswith("Using workflow specific profile")]
-    assert said == [expected], ran.said
+    assert ran.exit_code == 1, ran.output
+    output = [line for line in ran.lines if not line.startswith("Using workflow specific profile")]
+    assert output == [expected], ran.output
 
 
 def warnings(experiment: Experiment) -> list[str]:
     ran = experiment.snakemake("--dry-run")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     return [line for line in ran.lines if line.startswith("warning: ")]
 
 

@@ -27,9 +27,9 @@ class Planned:
 
 def plan(experiment: Experiment) -> Planned:
     ran = experiment.snakemake("--dry-run", "--printshellcmds", "--default-resources", "tmpdir='/tmp'")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     jobs = re.findall(
-        r"--rule (\w+) --wildcards=(\S*) .*?<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.said, re.DOTALL
+        r"--rule (\w+) --wildcards=(\S*) .*?<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.output, re.DOTALL
     )
     texts = {rule: text.replace("\\\n", " ") for rule, of, text in jobs if of in ("''", "", "sample=B2")}
     return Planned(planned_jobs(ran), texts)
@@ -254,12 +254,12 @@ def test_tophat2_alignments_are_looked_through_for_lost_blocks(usual_tophat):
 def test_lint(experiment, aligner, assembly):
     experiment.config |= {"aligner": aligner, "assembly": assembly}
     ran = experiment.snakemake("--lint")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
 
 
 @pytest.mark.deep
 def test_a_large_cohort_plans(tmp_path):
     big = tiny_experiment(tmp_path, [f"{'AB'[n % 2]}{n}" for n in range(50)])
     ran = big.snakemake("--dry-run", "--quiet", "rules")
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     assert planned_jobs(ran)["align"] == 50

@@ -96,9 +96,9 @@ PYTHON = '"$GPD_PYTHON" -S -E'
 
 def run_mem_mb():
     """What Snakemake was told that all jobs may take; on a cluster it tells each job's Snakemake what that asked for."""
-    told = workflow.global_resources
+    given = workflow.global_resources
     cpus = min(workflow.cores or 1, len(os.sched_getaffinity(0)))
-    return (told.get("mem_mb_per_cpu").value or 0) * cpus or told.get("mem_mb").value or 0
+    return (given.get("mem_mb_per_cpu").value or 0) * cpus or given.get("mem_mb").value or 0
 
 
 build_launcher = load(source("build_launcher.py"))
@@ -211,7 +211,7 @@ INTERVALS = 1
 LEFT_OUT = "results/left_out.tsv"
 
 
-def told_of_left_out():
+def excluded_samples_table():
     """The list of samples that are left out. Once it is there it is kept up to date: it must name none that is back."""
     return [LEFT_OUT] if config["leave_out"] or Path(LEFT_OUT).exists() else []
 

@@ -55,13 +55,13 @@ def with_files(job, needs):
 
 def of_process(jobs, reads, sort_mb):
     """What this process may use, against what jobs ask for."""
-    granted, told = limits(), workflow.global_resources.get("mem_mb")
+    granted, given = limits(), workflow.global_resources.get("mem_mb")
     maps = config["pipeline"] == "germline" and SORTS in (job.rule for job in jobs)
     yield from preflight.memory(
         jobs,
         there_mb=granted["memory_mib"] * 1.048576,
         limited=granted["memory_limit_mib"] is not None,
-        told_mb=told and told.value,
+        given_mb=given and given.value,
         cores=workflow.cores or 1,
         index_mb=index_bytes() / 1e6 if maps else 0,
     )

@@ -2,7 +2,7 @@
 # the first job starts. Snakemake has planned by then, so that the look costs nothing.
 import collections
 
-MOST_REASONS = 3  # that are told
+MOST_REASONS = 3  # that are named
 MISSING = "output files have to be generated"  # as Snakemake says it
 FOLLOWS = ("set of input files has changed since last execution", "updated input files")  # where samples join and leave
 
@@ -26,10 +26,10 @@ def causes(job):
     Who is in a cohort is none of what is made of a cohort.
     """
     reason, before = workflow.dag.reason(job), workflow.dag.dependencies[job]
-    told = set() if reason.forced else set(reason.get_names()) - {"input files updated by another job"}
+    reasons = set() if reason.forced else set(reason.get_names()) - {"input files updated by another job"}
     if not any(path in kept_results() and not os.path.exists(f"{path}.broken") for path in reason.missing_output):
-        told.discard(MISSING)
-    found = {(job.rule.name, name) for name in told}.union(
+        reasons.discard(MISSING)
+    found = {(job.rule.name, name) for name in reasons}.union(
         *(causes(one) for one in before if workflow.dag.needrun(one))
     )
     if not owner_of(job) and any(map(owner_of, before)):
@@ -53,10 +53,10 @@ def refuse_again():
         return
     counts = collections.Counter(cause for of_sample in found.values() for cause in sorted(of_sample))
     why = [f"{rule} ({name})" for (rule, name), _ in counts.most_common()]
-    told = ", ".join(why[:MOST_REASONS]) + ", ..." * (len(why) > MOST_REASONS)
+    causes = ", ".join(why[:MOST_REASONS]) + ", ..." * (len(why) > MOST_REASONS)
     named = ", ".join([*found][:3]) + ", ..." * (len(found) > 3)
     sys.exit(
-        f"would be made again: results that {len(found)} of {len(samples)} samples have ({named}), because of {told}"
+        f"would be made again: results that {len(found)} of {len(samples)} samples have ({named}), because of {causes}"
     )
 
 

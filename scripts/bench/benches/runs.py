@@ -80,7 +80,7 @@ class Runner:
         command = workflow.command(folder, limits.cpus, memory, profile, [], ["--", *targets])
         finished = workflow.run(command, folder / workflow.LOG, lambda state: None)
         if finished.exit_code:
-            sys.exit("\n".join([*finished.said[-30:], f"{folder}: the workflow failed: its last lines are above"]))
+            sys.exit("\n".join([*finished.output[-30:], f"{folder}: the workflow failed: its last lines are above"]))
         attempts = [each for each in read_ledger(folder / LEDGER)[earlier:] if each.step in GERMLINE.steps]
         return Run(tuple(attempts), finished.cpu.below_s)
 

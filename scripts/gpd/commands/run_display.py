@@ -75,7 +75,7 @@ def seconds(value: float | None) -> str:
 
 
 def step_table(summary: Summary) -> Table:
-    """A row a step, busy seconds: a column a sample, or for larger cohorts the median over samples."""
+    """A row a step, summed seconds: a column a sample, or for larger cohorts the median over samples."""
     samples = [column for column in summary.columns if column != COHORT]
     many = len(samples) > MOST_SAMPLES
     columns = {"median sample": samples} if many else {name: [name] for name in samples}
@@ -90,8 +90,8 @@ def step_table(summary: Summary) -> Table:
         for row in summary.steps
         if row.total_s is not None or row.step not in ALTERNATIVES
     ]
-    busy = {column: summary.summed_s(column) for column in summary.columns}
-    total = ("total", *of_columns(busy), seconds(sum(busy.values())))
+    summed = {column: summary.summed_s(column) for column in summary.columns}
+    total = ("total", *of_columns(summed), seconds(sum(summed.values())))
     caption = "Runtime a step, seconds (the sum over its jobs)"
     return rich_table(Grid(caption, ("step", *columns, "total"), (group(steps), group([total]))))
 

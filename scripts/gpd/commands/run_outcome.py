@@ -34,8 +34,8 @@ class Ran:
     without: Sequence[str] = ()
 
     @property
-    def said(self) -> tuple[str, ...]:
-        return () if isinstance(self.ended, Interrupted) else self.ended.said
+    def output(self) -> tuple[str, ...]:
+        return () if isinstance(self.ended, Interrupted) else self.ended.output
 
     @property
     def exit_code(self) -> int | None:
@@ -63,7 +63,7 @@ def conclude(pipeline: Pipeline, runs: Sequence[Ran], samples: Sequence[str], co
         cut_off = [" ".join([attempt.rule, *attempt.wildcards.values()]) for attempt in killed]
         raise Interrupted(last.ended.signum, cut_off, GO_ON)
     if attempts:
-        planned = [pipeline.step_of(rule) for rule in snakemake_log.planned_rules(runs[0].said)]
+        planned = [pipeline.step_of(rule) for rule in snakemake_log.planned_rules(runs[0].output)]
         show(pipeline, attempts, earlier, console, runs[0].exit_code, sum(ran.wall_s for ran in runs), planned)
         begun = {owner(attempt) for attempt in (*attempts, *earlier)}
         if set(planned) & set(pipeline.steps) and (left := [name for name in samples if name not in begun]):
@@ -77,7 +77,7 @@ def _went_on(pipeline: Pipeline, last: Ran) -> list[str]:
     """What the last Snakemake made without samples that had failed."""
     attempts, without = last.attempts, listed(last.without)
     if last.exit_code and all(attempt.succeeded for attempt in last_attempts(attempts)):
-        return [f"did not go on without {without}:", *snakemake_log.reason(last.said)]
+        return [f"did not go on without {without}:", *snakemake_log.reason(last.output)]
     made = {attempt.step for attempt in attempts if owner(attempt) == COHORT and attempt.succeeded}
     if steps := [step for step in pipeline.steps if step in made]:
         return [f"went on without {without}: {listed(steps)}; {LEFT_OUT_TABLE} names who is missing"]
@@ -88,12 +88,12 @@ def _exit_code(finished: workflow.Finished, well: bool, attempts: Sequence[Attem
     """The exit code; the reason of one that is not 0 is printed. Raises GpdError where no job ran."""
     if well:
         if not attempts:
-            print_lines(console, snakemake_log.plan(finished.said))
+            print_lines(console, snakemake_log.plan(finished.output))
         return DONE
     if failed := sum(not attempt.succeeded for attempt in last_attempts(attempts)):
         print_lines(console, [f"{counted(failed, 'job')} failed"])
         return FAILED
-    if again := next((line for line in finished.said if line.startswith(snakemake_log.AGAIN)), None):
+    if again := next((line for line in finished.output if line.startswith(snakemake_log.AGAIN)), None):
         raise GpdError(f"{again}; nothing was started: --yes makes them again, --dry-run shows each job")
     if not attempts:
         raise GpdError(finished.reason)

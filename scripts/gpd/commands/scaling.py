@@ -42,7 +42,7 @@ def _study(
     alone: Annotated[
         bool, typer.Option("--alone", help="Only one copy on the node. Default: this and --full.")
     ] = False,
-    full: Annotated[bool, typer.Option("--full", help="Only with the node full of copies.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Only on a fully loaded node.")] = False,
     repeats: Annotated[int, typer.Option(min=1, help="How often each run is measured.")] = 3,
     config: Annotated[
         Path, typer.Option("--config", help="The pipeline's configuration, as seen from --directory.")

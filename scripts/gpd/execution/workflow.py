@@ -40,16 +40,16 @@ class CpuTime:
 
 @dataclass(frozen=True)
 class Finished:
-    """How Snakemake ended, and all lines of its output (`said`)."""
+    """How Snakemake ended, and all lines of its output (`output`)."""
 
     exit_code: int
-    said: tuple[str, ...]
+    output: tuple[str, ...]
     cpu: CpuTime
 
     @property
     def reason(self) -> str:
         """Why it ended without a job."""
-        lines = snakemake_log.reason(self.said)
+        lines = snakemake_log.reason(self.output)
         return "\n".join(lines) or f"Snakemake ended with exit code {self.exit_code} and printed no reason"
 
 

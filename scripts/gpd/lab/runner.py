@@ -406,9 +406,9 @@ def _points(folder: Path) -> Sequence[ConfigurationRow]:
 
 
 def estimates_s(plan: StudyPlan, wanted: Sequence[RunSpec]) -> list[float | None]:
-    """Seconds that each of these runs will take: the median of its like, else of the nearest N in proportion.
+    """Seconds that each of these runs will take: the median of its configuration, else of the nearest N in proportion.
 
-    None: no run of its like has ended.
+    None: no run of its curve has ended.
     """
     walls: dict[tuple, dict[int, list[float]]] = {}
     for _, record in _finished(plan):

@@ -155,7 +155,7 @@ def plan_dry(
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None, environment)
         if finished.exit_code:
             raise StudyRunError(_reason(finished))
-        return list(finished.said)
+        return list(finished.output)
 
 
 def run(spec: RunSpec, setup: Setup, changed: Changed) -> None:
@@ -204,7 +204,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         genome_mb=_genome_mb(ended[0].folder / REFERENCE / "genome.fa.fai"),
         waited_for_disk=(
             *chain.from_iterable(each.samples for each in ended[at_once:]),
-            *chain.from_iterable(snakemake_log.waited_for_disk(each.finished.said) for each in ended),
+            *chain.from_iterable(snakemake_log.waited_for_disk(each.finished.output) for each in ended),
         ),
         processes=tuple(
             ProcessRecord(
@@ -420,8 +420,8 @@ def _refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], fol
 
 def _reason(finished: workflow.Finished) -> str:
     """Why Snakemake ended without a job."""
-    nothing = f"Snakemake ended with exit code {finished.exit_code} and said nothing"
-    return "\n".join(snakemake_log.reason(finished.said)) or nothing
+    nothing = f"Snakemake ended with exit code {finished.exit_code} and printed nothing"
+    return "\n".join(snakemake_log.reason(finished.output)) or nothing
 
 
 def _inputs(process: Process, setup: Setup, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:

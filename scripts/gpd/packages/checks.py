@@ -424,7 +424,7 @@ CHECKS = (
     Check("precision", "there are enough repeats for the precision that is claimed", precision),
     Check("duration", "runs are long enough for it", duration),
     Check("measured", "nothing is extrapolated", measured),
-    Check("warm-up", "warm-up and cache state are said", warm_up),
+    Check("warm-up", "warm-up and cache state are recorded", warm_up),
     Check("outputs", "samples gave the same results wherever they ran", outputs_agree),
     Check("pinning", "jobs were seen on the CPUs allocated to them, and on no others", pinning),
     Check("machine", "the machine and the software are disclosed", machine),

@@ -142,7 +142,7 @@ def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Noti
         f"{counted(failed, 'sample')} failed; see Failures." if failed else "",
         _naming("Fewer samples than N ran at once, for the disk had no room", waited, " waited."),
         _naming(f"{counted(len(outside), 'job')} of no named step failed", outside),
-        _contended(jobs),
+        _contention(jobs),
         f"{counted(unfinished, 'run')} did not end: in no figure; see Not finished." if unfinished else "",
         *(map(_sentence, doubts([(record.spec.name, record) for record in records])) if records else ()),
     )
@@ -169,7 +169,7 @@ def _name(job: JobRow) -> str:
     return f"{job.rule} {job.sample or ''}".strip() + f" in {job.run}"
 
 
-def _contended(jobs: Iterable[JobRow]) -> str:
+def _contention(jobs: Iterable[JobRow]) -> str:
     """Jobs whose CPUs other processes kept busy, and what these took."""
     met = [job for job in jobs if job.contended]
     if not met:

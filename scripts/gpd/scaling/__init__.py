@@ -1,1 +1,1 @@
-"""How one step scales: over threads, over bindings, alone on a node and with the node full of its like."""
+"""How one step scales: over threads, over bindings, alone on a node and on a fully loaded node."""

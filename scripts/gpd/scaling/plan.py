@@ -181,7 +181,7 @@ def _left_out(options: Options, step: Step, node: Node, own: Sequence[int]) -> I
     if several and missing:
         yield f"{_listed(sorted(missing))} threads are more than the node's {node.cores} cores"
     elif not several and set(thread_counts(options.threads, node.cores)) != {1}:
-        yield "its tools use one thread alone: one number of threads, alone and with the node full"
+        yield "its tools use one thread alone: one number of threads, alone and on a fully loaded node"
     for threads in own if FULL in options.occupancies else ():
         held, most = copies(step, threads, node, FULL), node.cores // threads
         if held < most:
@@ -196,7 +196,7 @@ def _listed(numbers: Iterable[int]) -> str:
 def _run(study: str, step: Step, run: StepCopies, binding: str, node: Node, repeat: int) -> RunSpec:
     """A run of a configuration; repeat 0 is the warm-up."""
     when = f"r{repeat}" if repeat else "warmup"
-    scatter = "" if run.scatter == WHOLE else f"-pieces_{run.scatter}"
+    scatter = "" if run.scatter == WHOLE else f"-shards_{run.scatter}"
     return RunSpec(
         study=study,
         name=f"{run.name}-t{run.threads}-{binding}{scatter}-{run.occupancy}-{when}",

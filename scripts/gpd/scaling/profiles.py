@@ -34,7 +34,12 @@ class Goal:
 
 
 THROUGHPUT = Goal(
-    "profile-throughput/config.yaml", FULL, "steps_per_hour", True, "most samples a day, the node full", "an hour"
+    "profile-throughput/config.yaml",
+    FULL,
+    "steps_per_hour",
+    True,
+    "most samples a day, the node fully loaded",
+    "an hour",
 )
 SINGLE = Goal("profile-single-sample/config.yaml", ALONE, "step_s", False, "the shortest time of a single sample", "s")
 GOALS = (THROUGHPUT, SINGLE)

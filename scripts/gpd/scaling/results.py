@@ -128,7 +128,7 @@ def _efficiency(one: Row | None, point: Row) -> Row:
 
 
 def _fits(runs: Iterable[Row]) -> Iterator[Row]:
-    """Amdahl's law for each curve of one step alone or with the node full, of one processor."""
+    """Amdahl's law for each curve of one step alone or on a fully loaded node, of one processor."""
     for _, own in groupby(runs, key=lambda row: tuple(row[name] for name in CURVE_COLUMNS)):
         rows = [row for row in own if row["step_s"] is not None]
         if len({row["sku"] for row in rows}) > 1 or len({row["threads"] for row in rows}) < 2:

@@ -197,7 +197,7 @@ def snakemake(case: Case, run: Path, target: str, folder: Path, **environment: s
     command = workflow.command(run, CORES, None, workflow.PROFILES / "throughput", [], ["--", target], options)
     ended = workflow.run(command, folder / f"{target}.log", lambda state: None, environment)
     if ended.exit_code:
-        sys.exit("\n".join(ended.said))
+        sys.exit("\n".join(ended.output))
 
 
 def load(path: Path) -> ModuleType:

@@ -47,11 +47,11 @@ class Finding:
 
 
 def memory(
-    jobs: Iterable[Job], there_mb: float, limited: bool, told_mb: int | None, cores: int, index_mb: float
+    jobs: Iterable[Job], there_mb: float, limited: bool, given_mb: int | None, cores: int, index_mb: float
 ) -> Iterator[Finding]:
     """Against what this process may use (`limited`: by a control group or Slurm, not by the machine).
 
-    `told_mb` is what Snakemake was told that jobs may take together, `index_mb` what a mapper holds of its index.
+    `given_mb` is what Snakemake was told that jobs may take together, `index_mb` what a mapper holds of its index.
     """
     jobs = list(jobs)
     where = f"memory: {'a limit gives this process' if limited else 'this machine has'} {there_mb:,.0f} MB"
@@ -68,7 +68,7 @@ def memory(
         )
     together = [(job.takes_mb * (cores // job.threads), job) for job in jobs if job not in larger]
     most, job = max(together, key=lambda each: each[0], default=(0, None))
-    if job and told_mb is None and most > there_mb:
+    if job and given_mb is None and most > there_mb:
         yield Finding(
             f"{where}, and {cores // job.threads} jobs of {job.rule} at once may take {most:,} MB: give Snakemake "
             f"--resources mem_mb={there_mb:.0f} (gpd run does)"

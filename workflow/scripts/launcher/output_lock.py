@@ -39,7 +39,7 @@ class OutputLock:
     def claim(self):
         """Wait until nobody else works at the outputs, and lock them. Raises Ended and OSError."""
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        said, pause_s = None, NEAREST_S
+        shown, pause_s = None, NEAREST_S
         while True:
             fd, is_free = try_lock(self.path)
             text = os.pread(fd, 65536, 0).decode(errors="replace")
@@ -47,9 +47,9 @@ class OutputLock:
             if is_free and (ended or not is_at_work(owner and owner["slurm_job_id"])):
                 break
             os.close(fd)
-            if (line := waits_for(owner)) != said:
+            if (line := waits_for(owner)) != shown:
                 say(f"{self.attempt.name}: {line}")
-                said = line
+                shown = line
             end_if_gone(self.attempt.requester)
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, FARTHEST_S)
@@ -57,7 +57,7 @@ class OutputLock:
         if owner:
             self.follow(owner, ended)
         self.write(repr(self.record), 0)  # json would have to be loaded
-        if said:
+        if shown:
             time.sleep(SETTLE_S)
 
     def follow(self, owner, ended):

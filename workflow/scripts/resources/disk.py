@@ -241,7 +241,7 @@ def most_files(cohort: Iterable[Sequence[Reads]], config: Mapping, sort_mb: floa
 
 def write(path: Path, needs: Mapping[str, Need], results: str, temporary: str, in_memory: bool = False) -> None:
     """Leave what is predicted for the scheduler and the lab, whole or not at all. `in_memory`: temporary files are."""
-    told = {
+    predicted = {
         "results": results,
         "temporary": temporary,
         "in_memory": in_memory,
@@ -254,5 +254,5 @@ def write(path: Path, needs: Mapping[str, Need], results: str, temporary: str, i
         },
     }
     partial = path.with_name(f"{path.name}.{os.uname().nodename}.{os.getpid()}")
-    partial.write_text(json.dumps(told), encoding="utf-8")
+    partial.write_text(json.dumps(predicted), encoding="utf-8")
     partial.replace(path)

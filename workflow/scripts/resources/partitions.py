@@ -33,12 +33,12 @@ def look() -> dict[str, Partition]:
     if not shutil.which("scontrol"):
         return {}
     try:
-        return read(*(_told(kind) for kind in ("node", "partition")))
+        return read(*(_described(kind) for kind in ("node", "partition")))
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
         return {}  # the executor plugin says why: it asks next
 
 
-def _told(kind: str) -> str:
+def _described(kind: str) -> str:
     command = ["scontrol", "--oneliner", "--all", "show", kind]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=ANSWER_S).stdout
 

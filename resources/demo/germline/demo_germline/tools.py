@@ -28,8 +28,8 @@ def run(command: list[str], data: bytes | None = None) -> bytes:
     """
     done = subprocess.run(command, input=data, capture_output=True, check=False)
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["(no message)"]
-        raise ToolError(f"{command[0]} failed with exit code {done.returncode}: {said[-1]}")
+        output = done.stderr.decode(errors="replace").strip().splitlines() or ["(no message)"]
+        raise ToolError(f"{command[0]} failed with exit code {done.returncode}: {output[-1]}")
     return done.stdout
 
 
