@@ -1,4 +1,4 @@
-"""The recorded studies: scripts in tests/golden write their records anew, the same with each process."""
+"""The recorded studies and nodes: scripts in tests/golden write their records anew, the same with each process."""
 
 import atexit
 import importlib.util
@@ -22,8 +22,21 @@ def script(name: str) -> ModuleType:
 
 @cache
 def study(name: str = "study") -> Path:
-    """The folder of a study's records, for reading alone; its tables, as they are to be, stand in GOLDEN."""
-    folder = Path(tempfile.mkdtemp(prefix="gpd-recorded-"))
-    atexit.register(shutil.rmtree, folder)
+    """The folder of a study's records, for reading alone."""
+    folder = _folder()
     script(name).write(folder / name)
     return folder / name
+
+
+@cache
+def node(name: str) -> Path:
+    """The record of a made-up node, for reading alone."""
+    path = _folder() / f"{name}.json"
+    path.write_text(script("nodes").make(name).to_json())
+    return path
+
+
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="gpd-recorded-"))
+    atexit.register(shutil.rmtree, folder)
+    return folder

@@ -5,7 +5,6 @@ import json
 from datetime import datetime, timedelta
 
 import pytest
-from conftest import ROOT
 from pages import text_of
 from rich.console import Console
 
@@ -16,7 +15,6 @@ from gpd.comparison.compare import compare as compared_sides
 from gpd.comparison.reading import read_sides
 from gpd.errors import GpdError
 
-GOLDEN = ROOT / "tests" / "golden" / "compare"
 BEGAN = datetime(2026, 11, 20, 12)
 TOOLS = {"bwa": "0.7.17", "gatk": "4.6.2.0"}
 AVX512, AVX = "AVX-512, OpenMP multi-threaded AVX-accelerated native", "AVX, AVX-accelerated native"

@@ -236,7 +236,7 @@ def judge_ledger(folder: Path):
 
 NAME = "germline-n1-shared-compact-r1"
 RUN, PLANNED = (json.loads((recorded_studies.study() / NAME / name).read_text()) for name in ("run.json", "spec.json"))
-NODE = json.loads((GOLDEN / "nodes" / "epyc-2x64.json").read_text())
+NODE = json.loads(recorded_studies.node("epyc-2x64").read_text())
 NODE |= {"latency": None, "cores": NODE["cores"][:2]}
 STUDY = {
     **{"schema": 1, "cores": 2, "pools": {"germline": [{"name": "S1"}]}},

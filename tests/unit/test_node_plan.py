@@ -1,19 +1,16 @@
 """What is measured of a node: which CPUs, how much memory, which pairs."""
 
-import importlib.util
 from collections import Counter
 
 import pytest
-from conftest import ROOT
+import recorded_studies
 
 from gpd.machines.topology import Core as Told
 from gpd.node import plan
 from gpd.records.host import Cache, Host, NumaNode
 from gpd.records.node import Core, block_of, nearest
 
-SPEC = importlib.util.spec_from_file_location("synthetic_nodes", ROOT / "tests/golden/nodes/record.py")
-synthetic = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(synthetic)
+synthetic = recorded_studies.script("nodes")
 
 PLENTY_MIB = 1024.0 * 1024
 TWO = [Told((0,), 0, 0, 0), Told((1,), 0, 0, 0)]

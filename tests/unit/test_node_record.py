@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from conftest import ROOT
+import recorded_studies
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
@@ -14,9 +14,8 @@ from gpd.records import node
 from gpd.records.host import Host, Load
 from gpd.records.node import Bandwidth, NodeRecordError, Place, Remote, read_node
 
-GOLDEN = ROOT / "tests" / "golden" / "nodes"
 SCHEMA = json.loads(CliRunner().invoke(app, ["node", "--schema"]).output)
-XEON = GOLDEN / "xeon-2x32-4numa.json"
+XEON = recorded_studies.node("xeon-2x32-4numa")
 
 
 @pytest.fixture
@@ -44,9 +43,9 @@ def changed(tmp_path):
 @pytest.mark.deep
 @pytest.mark.parametrize("name", ["epyc-2x64", "xeon-2x32-4numa"])
 def test_records_are_valid_by_the_schema_and_survive_writing(name):
-    text = (GOLDEN / f"{name}.json").read_text()
+    text = recorded_studies.node(name).read_text()
     Draft202012Validator(SCHEMA).validate(json.loads(text))
-    assert read_node(GOLDEN / f"{name}.json").to_json() == text
+    assert read_node(recorded_studies.node(name)).to_json() == text
 
 
 def test_the_schema_refuses_what_the_types_refuse():

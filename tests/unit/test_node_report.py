@@ -1,9 +1,5 @@
-"""What report and comparison say of recorded, synthetic nodes; and that others' words are no markup.
+"""What report and comparison say of synthetic nodes; and that others' words are no markup."""
 
-After a change that is meant: python tests/golden/nodes/record.py, and look at the differences.
-"""
-
-import importlib.util
 import io
 import json
 import re
@@ -13,7 +9,6 @@ from xml.etree import ElementTree
 
 import pytest
 import recorded_studies
-from conftest import ROOT
 from pages import row, text_of
 from rich.console import Console
 
@@ -29,18 +24,14 @@ from gpd.text.formats import number
 
 pytestmark = pytest.mark.usefixtures("drawn_once")
 
-GOLDEN = ROOT / "tests" / "golden" / "nodes"
 STUDY = recorded_studies.study()
 NAMES = ("epyc-2x64", "xeon-2x32-4numa")
-SPEC = importlib.util.spec_from_file_location("synthetic_nodes", GOLDEN / "record.py")
-synthetic = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(synthetic)
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = "<script>alert(1)</script> a | b `c` **d** [e](f) [red]g[/]"
 
 
 def record(name):
-    return read_node(GOLDEN / f"{name}.json")
+    return read_node(recorded_studies.node(name))
 
 
 def html(of):
@@ -48,12 +39,6 @@ def html(of):
 
 
 # the report
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", NAMES)
-def test_the_recorded_nodes_are_those_that_the_script_makes(name):
-    assert synthetic.make(name).to_json() == (GOLDEN / f"{name}.json").read_text()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,7 +66,7 @@ def test_a_study_without_a_record_says_how_to_get_one():
 def test_the_record_is_read_from_the_studys_folder(tmp_path):
     study = tmp_path / "study"
     shutil.copytree(STUDY, study)
-    shutil.copy(GOLDEN / "xeon-2x32-4numa.json", study / "node.json")
+    shutil.copy(recorded_studies.node("xeon-2x32-4numa"), study / "node.json")
     tables = collect.collect(study)
     assert tables.node == record("xeon-2x32-4numa")
     assert "node-latency-title" in report.write(tables, study).read_text()
@@ -165,7 +150,7 @@ def studies(tmp_path):
     for name in NAMES:
         folder = tmp_path / name.partition("-")[0]
         shutil.copytree(STUDY, folder)
-        shutil.copy(GOLDEN / f"{name}.json", folder / "node.json")
+        shutil.copy(recorded_studies.node(name), folder / "node.json")
         folders.append(str(folder))
     return folders
 

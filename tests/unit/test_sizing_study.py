@@ -3,7 +3,7 @@
 from statistics import median
 
 import pytest
-from conftest import ROOT
+import recorded_studies
 
 from gpd.errors import GpdError
 from gpd.records import node
@@ -79,8 +79,7 @@ def test_runs_are_of_one_machine_and_one_way_of_running():
 
 def test_figures_of_a_node_are_taken_from_its_record():
     assert study.watts_and_bandwidth(None) == (None, None)
-    nodes = ROOT / "tests" / "golden" / "nodes"
-    assert study.watts_and_bandwidth(node.read_node(nodes / "epyc-2x64.json"))[0] is None
-    record = node.read_node(nodes / "xeon-2x32-4numa.json")
+    assert study.watts_and_bandwidth(node.read_node(recorded_studies.node("epyc-2x64")))[0] is None
+    record = node.read_node(recorded_studies.node("xeon-2x32-4numa"))
     triad = record.bandwidth.place("node").mb_s["triad"]
     assert study.watts_and_bandwidth(record) == (480.0 + 20.0, median(triad))

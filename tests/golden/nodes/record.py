@@ -1,9 +1,7 @@
-"""Write the records of two SYNTHETIC nodes beside this file, and what the report and the comparison say of them.
-
-    python tests/golden/nodes/record.py
+"""Records of two SYNTHETIC nodes for tests, made anew with each process.
 
 No such machine was measured: cores and groups are those of resources/topologies, and every figure is made up, by a rule
-that is easy to see in the output and a little noise with a seed. Look at the differences before they are recorded.
+that is easy to see in the output and a little noise with a seed.
 """
 
 import random
@@ -210,8 +208,3 @@ def modules(count: int) -> tuple[Module, ...]:
         )
         for at in range(count)
     )
-
-
-if __name__ == "__main__":
-    for name in MADE_UP:
-        (HERE / f"{name}.json").write_text(make(name).to_json())

@@ -1,7 +1,5 @@
 """A scaling study for tests: runs as a run leaves them, on a machine that does not exist. Tests write it anew.
 
-    python tests/golden/scaling/record.py      write its tables and profiles beside this file
-
 Everything here is SYNTHETIC: 16 cores in four L3 groups and two NUMA nodes, whose times follow a law that is written
 below, with a little noise. It shows what the report says of such figures, and nothing of any processor. Every record of
 a job starts from a real one of ../germline_demo/ledger.jsonl. The same seed writes the same bytes.
@@ -9,7 +7,6 @@ a job starts from a real one of ../germline_demo/ledger.jsonl. The same seed wri
 
 import json
 import random
-import tempfile
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,7 +17,7 @@ from gpd.records.host import Cache, Host, NumaNode
 from gpd.records.old_names import SPEC
 from gpd.records.run import ProcessRecord, RunRecord, Settings
 from gpd.records.run_spec import ALONE, FULL, RunSpec
-from gpd.scaling import plan, profiles, results
+from gpd.scaling import plan
 from gpd.scaling.plan import Node, Options
 
 HERE = Path(__file__).parent
@@ -179,20 +176,3 @@ def write(folder: Path) -> None:
         if spec.name != CUT_OFF:
             (home / RECORD).write_text(record.to_json())
         start += timedelta(seconds=wall_s + 60)
-
-
-def write_results(study: Path, folder: Path) -> None:
-    """Collect the study, and write its tables and profiles; what is recorded is the text."""
-    found = results.read(study)
-    results.write(found, folder / "tables")
-    for path in (folder / "tables").glob("*.parquet"):
-        path.unlink()
-    for goal in profiles.GOALS:
-        (folder / goal.path).parent.mkdir(exist_ok=True)
-        (folder / goal.path).write_text(profiles.profile(found.configurations, goal, "compact", "none"))
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder))
-        write_results(Path(folder), HERE)
