@@ -11,7 +11,7 @@ author = PROJECT["authors"][0]["name"]
 copyright = author
 release = version = PROJECT["version"]
 
-extensions = ["myst_parser", "sphinxcontrib.mermaid"]
+extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 nitpicky = True
@@ -20,7 +20,6 @@ smartquotes = False  # `--option` stays two dashes
 
 myst_heading_anchors = 4  # headings are link targets under the names that GitHub gives them
 myst_enable_extensions = ["colon_fence", "deflist"]
-myst_fence_as_directive = ["mermaid"]  # GitHub draws them, too
 
 html_theme = "furo"
 html_title = f"{project} {release}"

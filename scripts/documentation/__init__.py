@@ -1,4 +1,4 @@
-"""The pages of docs/ that are made from the project's own files: `python -m documentation` writes them."""
+"""The documents that are made from the project's own files: `python -m documentation` writes them."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ from documentation.pages import DOCS
 
 
 def everything() -> dict[Path, str]:
-    """Every generated page, and what it has to hold."""
+    """Every generated page, every other that shows recorded output, and what they have to hold."""
     made = {"reference": reference.pages(), "evidence": evidence.pages()}
-    return {DOCS / folder / f"{name}.md": text for folder, found in made.items() for name, text in found.items()}
+    pages = {DOCS / folder / f"{name}.md": text for folder, found in made.items() for name, text in found.items()}
+    return pages | evidence.examples()

@@ -1,6 +1,7 @@
 """The pages of evidence, made of what benches wrote with --json."""
 
 import json
+import re
 import statistics
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from documentation.pages import DOCS, MARK, cell, slug
+from documentation.pages import DOCS, MARK, ROOT, cell, slug
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -19,12 +20,29 @@ TEMPLATES = Environment(
 )
 
 Record = Mapping[str, Any]
+EXAMPLES = (ROOT / "README.md", DOCS / "tutorials/demo.md")  # show recorded output
+OUTPUT = re.compile(r"(<!-- output of (\w+) -->\n).*?(?=<!-- end of output -->)", re.DOTALL)
 
 
 def pages() -> dict[str, str]:
     """The page of each bench, by its name; disk.md and faults.md are written by what measures them, in tests/."""
-    records = (json.loads(path.read_text(encoding="utf-8")) for path in sorted((DOCS / "evidence/data").glob("*.json")))
-    return {record["bench"]: bench_page(record) for record in records}
+    return {record["bench"]: bench_page(record) for record in records().values()}
+
+
+def records() -> dict[str, Record]:
+    """What each bench wrote, by its name."""
+    paths = sorted((DOCS / "evidence/data").glob("*.json"))
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def examples() -> dict[Path, str]:
+    """The documents that show output, with what was recorded of it."""
+    return {path: with_outputs(path.read_text(encoding="utf-8"), records()) for path in EXAMPLES}
+
+
+def with_outputs(text: str, found: Mapping[str, Record]) -> str:
+    """A text with the output that each of its marks names."""
+    return OUTPUT.sub(lambda mark: "\n".join((f"{mark[1]}```", *found[mark[2]]["output"], "```", "")), text)
 
 
 def bench_page(record: Record) -> str:

@@ -19,7 +19,7 @@ from conftest import ROOT, script
 from documents import Document, documents
 from snakemake.cli import get_argument_parser
 
-from documentation import everything, reference, schema
+from documentation import drawings, everything, evidence, reference, schema
 from gpd import cli
 from gpd.lab import study
 
@@ -42,6 +42,11 @@ PASSING = {  # what tells of a day, a machine or an earlier state, and belongs i
     "a set of runs": r"(?i)\bsets? of runs\b",
     "a host": r"\bip-\d+-\d+|\b[\w-]+\.(local|internal|lan|localdomain)\b|\bhost was slow\b",
 }
+FIGURE = (
+    r"\d[\d.,]* ?(%|±|(s|h|min|GiB|GB|MiB|MB)\b|seconds?|minutes?|hours?|days?|times"
+    r"|(samples|genomes)( a|/| per ))"
+)
+EXAMPLES = {path.relative_to(ROOT).as_posix() for path in evidence.EXAMPLES}
 MINIMAL = {"reference": {"fasta": "genome.fa"}, "known_sites": ["dbsnp.vcf.gz"]}
 HISTORY = ("CHANGELOG.md", "docs/evidence/")  # may tell of days and machines
 NOT_PROSE = (*HISTORY, "docs/reference/command-line.md")  # of help texts
@@ -94,7 +99,21 @@ def test_generated_pages_are_current_and_no_other_page_says_it_is_generated() ->
     stale = [name for name, text in generated().items() if name not in DOCUMENTS or DOCUMENTS[name].text != text]
     assert not stale, "make docs writes them anew"
     marked = {name for name, document in DOCUMENTS.items() if document.is_generated}
-    assert marked == set(generated()) | {"docs/evidence/faults.md", "docs/evidence/disk.md"}
+    assert marked == set(generated()) - EXAMPLES | {"docs/evidence/faults.md", "docs/evidence/disk.md"}
+
+
+@pytest.mark.deep
+def test_drawings_are_current() -> None:
+    """What they are drawn of is; the rules' graphs are Snakemake's own, the imports those of the code."""
+    stale = [name for name, _, source in drawings.sources() if not drawings.is_current(name, source)]
+    assert not stale, "make docs draws them anew"
+
+
+def test_the_readme_cites_no_figure_but_recorded_ones() -> None:
+    """A number of seconds, bytes, per cent or samples a day stands in a block that `make docs` writes from a record."""
+    readme = DOCUMENTS["README.md"].text
+    assert evidence.OUTPUT.search(readme)
+    assert [found[0] for found in re.finditer(FIGURE, evidence.OUTPUT.sub("", readme))] == []
 
 
 def test_every_key_of_the_schemas_is_described() -> None:

@@ -1,0 +1,112 @@
+"""The first page's pictures, and the figures of its example, from a study of the demo.
+
+    gpd demo throughput
+    python -m documentation.demo demo-run/throughput/study [--docs docs]
+
+Writes docs/pictures/*.svg and docs/evidence/data/demo.json. `python -m documentation` makes the page of
+evidence and the README's block of output of the latter.
+"""
+
+import argparse
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from documentation.drawings import for_dark_pages
+from documentation.pages import DOCS
+from gpd.reports.grids import all_curves, points_grid
+from gpd.reports.study_figures import ReportFigure, throughput_figure, timeline_figure
+from gpd.tables.collect import Tables, collect
+from gpd.text.grid import rich_table
+
+SHOWN = {  # figures of a run, and their decimals
+    "genomes_per_day": ("genomes a day", 0),
+    "human_30x_per_day": ("30x human equivalents a day", 3),
+    "makespan_s": ("makespan, s", 1),
+    "cpu_utilisation": ("CPU utilisation", 3),
+}
+WIDTH = 120  # characters of the example's terminal
+PIXELS_A_POINT = 96 / 72
+
+
+def pictures(tables: Tables) -> Mapping[str, str]:
+    """The throughput curve and the timeline of a study's first pipeline, as SVG, by their names."""
+    curves = all_curves(tables.configurations)
+    pipeline = curves[0].pipeline
+    own = [curve for curve in curves if curve.pipeline == pipeline]
+    return {
+        "throughput": _svg(throughput_figure(pipeline, own, tables.configurations)),
+        "timeline": _svg(timeline_figure(own[0], tables.jobs)),
+    }
+
+
+def _svg(figure: ReportFigure) -> str:
+    if figure.drawing is None:
+        raise SystemExit(figure.note)
+    points = float(re.search(r'viewBox="0 0 ([\d.]+) ', figure.drawing.svg)[1])
+    sized = figure.drawing.svg.replace("<svg", f'<svg width="{points * PIXELS_A_POINT:.0f}"', 1)
+    return "\n".join(line.rstrip() for line in for_dark_pages(sized).splitlines()) + "\n"
+
+
+def record(tables: Tables) -> Mapping[str, Any]:
+    """The figures of each N, as a bench records its own, and what the terminal showed."""
+    first = min(tables.records, key=lambda run: run.start)
+    host, settings = first.host, first.settings
+    return {
+        "bench": "demo",
+        "about": "The demo's throughput study: tiny simulated genomes, so read the human equivalents.",
+        "command": "gpd demo throughput",
+        "commit": settings.workflow_commit[:12],
+        "changed": False,
+        "date": f"{first.start:%Y-%m-%d}",
+        "machine": {
+            "cpu": host.cpu_model,
+            "threads": host.usable_threads,
+            "memory_gib": round(host.memory_mib / 1024, 1),
+            "os": host.os,
+            "kernel": host.kernel,
+        },
+        "tools": {tool: version for tool, version in settings.tools.items() if version},
+        "figures": list(figures(tables)),
+        "output": output(tables),
+    }
+
+
+def figures(tables: Tables) -> Iterator[Mapping[str, Any]]:
+    """Each figure of each N, a value a repeat."""
+    for n in sorted({run.n for run in tables.runs}):
+        runs = [run for run in tables.runs if run.n == n and run.counted]
+        for column, (what, decimals) in SHOWN.items():
+            values = [getattr(run, column) for run in runs]
+            yield {"what": f"N = {n}: {what}", "values": values, "least": None, "most": None, "decimals": decimals}
+
+
+def output(tables: Tables) -> list[str]:
+    """What `gpd report` prints of the first curve, without the lines of the frame."""
+    text = io.StringIO()
+    grid = points_grid(all_curves(tables.configurations)[0], tables.configurations)
+    Console(file=text, width=WIDTH).print(rich_table(grid))
+    return [line.rstrip() for line in text.getvalue().splitlines() if any(map(str.isalnum, line))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", type=Path, help="the folder of a study that has ended")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="where to write (%(default)s)")
+    arguments = parser.parse_args()
+    tables = collect(arguments.study)
+    made = {f"pictures/{name}.svg": svg for name, svg in pictures(tables).items()}
+    made["evidence/data/demo.json"] = json.dumps(record(tables), indent=1, ensure_ascii=False) + "\n"
+    for name, text in made.items():
+        path = arguments.docs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
