@@ -87,7 +87,7 @@ def record(spec, given):
     ok = given["samples"][: given["n"] - given["failed"]]
     settings = {
         **{"workflow_commit": "abc123", "workflow_digest": "d" * 64},
-        **{"config_digest": "c" * 64, "reference_digest": "e" * 64, "gpd_version": "0.1.0", "tools": TOOLS},
+        **{"config_digest": "c" * 64, "reference_digest": "e" * 64, "gpd_version": "0.2.0", "tools": TOOLS},
         **{"environments_digest": "f" * 64, "environment": {}},
     }
     bound = {"boundary": "l3", "memory": "default", "smt": False, "stall_s": 0}
@@ -392,6 +392,15 @@ def test_a_report_that_cannot_be_written_is_an_error(study, compare, tmp_path):
     code, _, errors = compare(study("A", *A), study("B", *B), page=tmp_path / "nowhere" / "comparison.html")
     assert (code, len(errors)) == (2, 1)
     assert "nowhere/comparison.html" in errors[0]
+
+
+def test_a_page_says_which_step_times_are_elapsed_and_which_summed(study, compare, tmp_path):
+    page = tmp_path / "comparison.html"
+    compare(study("A", *A), study("B", *B), page=page)
+    lines = text_of(page.read_text()).splitlines()
+    elapsed, summed = (lines.index(f"| {clock} step time, s") for clock in ("elapsed", "summed"))
+    steps = [number for number, line in enumerate(lines) if line.startswith(f"| {MAP} |")]
+    assert any(elapsed < number < summed for number in steps) and steps[-1] > summed
 
 
 def test_nothing_is_written_where_it_is_refused(study, compare, tmp_path):

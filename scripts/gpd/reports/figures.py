@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
+from textwrap import fill
 from typing import Any
 
 import matplotlib
@@ -32,6 +33,7 @@ MOST_LANES_NAMED = 32
 MOST_IN_HALF = 16  # cores: a map of more takes a page's width
 LEGEND_ROW = 0.2  # inches
 LONGEST_NAME = 24  # characters
+LEGEND_LINE, HALF_LEGEND_LINE = 52, 26  # characters; a legend of longer names than the latter has one column
 SAMPLES_AT_ONCE = "samples at once (N)"
 STANDARD_ERRORS = "Bars: one standard error of the mean, to both sides; a point without has one repeat."
 
@@ -147,18 +149,19 @@ def draw_curves(
 ) -> Drawing:
     """Lines against N with error bars; saturation points are ringed. `muted` draws lines for reference in grey."""
     saturations = any(curve.saturation is not None for curve in curves)
+    names = [fill(curve.label, LEGEND_LINE) for curve in curves] + ["saturation point"] * saturations
+    columns = 2 if all(len(name) <= HALF_LEGEND_LINE for name in names) else 1
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name}):
-        figure, axes = _half(len(curves) + saturations)
+        figure, axes = _half("\n".join(names).count("\n") + 1, columns)
         for at, curve in enumerate(curves):
             _draw_curve(axes, curve, at, muted)
         _count_axis(axes, sorted({point.n for curve in curves for point in curve.points}), x_label)
         axes.set_ylim(0, HEADROOM * axes.get_ylim()[1])
         axes.set_ylabel(y_label)
-        handles, labels = axes.get_legend_handles_labels()
+        handles, _ = axes.get_legend_handles_labels()
         if saturations:
             handles.append(Line2D([], [], ls="", marker="o", ms=11, mfc="none", mec=TEXT))
-            labels.append("saturation point")
-        _legend(figure, handles, labels, columns=2)
+        _legend(figure, handles, names, columns)
         return _drawing(figure, name, title, in_words(curves, x_label))
 
 
@@ -284,9 +287,9 @@ def _axes(
     return figure, figure.add_axes((left / width, bottom / height, *inner))
 
 
-def _half(entries: int) -> tuple[Figure, Axes]:
-    """Axes of half a page's width above a legend of two columns."""
-    legend = -(-entries // 2) * LEGEND_ROW
+def _half(lines: int, columns: int = 2) -> tuple[Figure, Axes]:
+    """Axes of half a page's width above a legend."""
+    legend = -(-lines // columns) * LEGEND_ROW
     return _axes(HALF_W, 3.0 + legend, bottom=0.62 + legend)
 
 
