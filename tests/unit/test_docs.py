@@ -5,6 +5,7 @@ import io
 import json
 import re
 import tempfile
+import tomllib
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
@@ -114,6 +115,13 @@ def test_the_readme_cites_no_figure_but_recorded_ones() -> None:
     readme = DOCUMENTS["README.md"].text
     assert evidence.OUTPUT.search(readme)
     assert [found[0] for found in re.finditer(FIGURE, evidence.OUTPUT.sub("", readme))] == []
+
+
+def test_the_version_is_the_same_wherever_it_stands() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    released = re.findall(r"^## (\d\S+)", DOCUMENTS["CHANGELOG.md"].text, re.MULTILINE)
+    assert project["version"] == citation["version"] == released[0]
 
 
 def test_every_key_of_the_schemas_is_described() -> None:

@@ -285,7 +285,7 @@ def judge_records(folder: Path):
 
 
 MANIFEST = {
-    **{"format": "gpd-package", "schema": 1, "gpd_version": "0.1.0", "study": "s"},
+    **{"format": "gpd-package", "schema": 1, "gpd_version": "0.2.0", "study": "s"},
     **{"replaced": {"hosts": 0, "users": 0, "paths": 0}, "left_out": [], "members": {}},
 }
 

@@ -34,6 +34,7 @@ def old_record(document):
         is_name = key == "name" and "germline" in str(value)
         value = {"shared": "scheduled"}.get(value, value) if key == "mode" else value
         value = ["scheduled"] if key == "modes" else value
+        value = "0.1.0" if key == "gpd_version" else value
         if key == "profiles":
             value = {"scheduled" if mode == "shared" else mode: path for mode, path in value.items()}
         found["cell" if is_name or key == "spec" else key] = old_record(value)

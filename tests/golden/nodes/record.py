@@ -126,7 +126,7 @@ def make(name: str) -> NodeRecord:
     return NodeRecord(
         start=START,
         wall_s=500.0 if epyc else 210.0,
-        gpd_version="0.1.0",
+        gpd_version="0.2.0",
         host=host,
         cores=planned.cores,
         bandwidth=Bandwidth(

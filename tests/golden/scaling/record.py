@@ -138,7 +138,7 @@ SETTINGS = Settings(
     environments_digest="0" * 64,
     config_digest="0" * 64,
     reference_digest="0" * 64,
-    gpd_version="0.1.0",
+    gpd_version="0.2.0",
     tools={"bwa": "0.7.17", "gatk": "4.6.2.0"},
     environment={},
 )

@@ -228,7 +228,7 @@ def outcome(spec: RunSpec, start: datetime, jobs: list[Job]) -> dict:
         "outputs": [{"kind": kind, "samples": samples, "digest": digest(kind, *samples)} for kind, samples in kinds],
         "settings": {
             **{"workflow_commit": "6d834e2", "workflow_digest": digest("workflow"), "config_digest": digest("config")},
-            **{"reference_digest": digest("reference"), "gpd_version": "0.1.0"},
+            **{"reference_digest": digest("reference"), "gpd_version": "0.2.0"},
             "tools": {"bwa": "0.7.17", "gatk": "4.6.2.0", "java": JAVA},
             **{"environments_digest": digest("environments"), "environment": {}},
         },
