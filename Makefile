@@ -90,9 +90,11 @@ format: installed ## put Python and Snakemake files into form
 # each says at its top what it measures and how long that takes; one alone: make bench BENCHES=scripts/bench/plan.py
 BENCHES ?= $(wildcard scripts/bench/*.py)
 BENCH_ARGS ?=
+EVIDENCE ?= docs/evidence/data
 
-bench: installed ## measure what the numbers in the documentation say (BENCH_ARGS=--smallest: only whether benches work)
-	@failed=(); for bench in $(BENCHES); do python "$$bench" $(BENCH_ARGS) || failed+=("$$bench"); done; \
+bench: installed ## measure what the documentation says, into EVIDENCE (docs/evidence/data); make docs makes pages of it
+	@failed=(); for bench in $(BENCHES); do \
+			python "$$bench" --json "$(EVIDENCE)/$$(basename "$$bench" .py).json" $(BENCH_ARGS) || failed+=("$$bench"); done; \
 		if (( $${#failed[@]} )); then echo "make bench: failed: $${failed[*]}" >&2; exit 1; fi
 
 SITE := docs/_build/html

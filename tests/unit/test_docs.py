@@ -117,6 +117,12 @@ def test_the_readme_cites_no_figure_but_recorded_ones() -> None:
     assert [found[0] for found in re.finditer(FIGURE, evidence.OUTPUT.sub("", readme))] == []
 
 
+def test_no_evidence_is_of_a_bench_in_its_smallest_size() -> None:
+    found = evidence.records()
+    assert found
+    assert [name for name, record in found.items() if "--smallest" in record["command"]] == []
+
+
 def test_the_version_is_the_same_wherever_it_stands() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
