@@ -35,13 +35,11 @@ PIXELS_A_POINT = 96 / 72
 
 
 def pictures(tables: Tables) -> Mapping[str, str]:
-    """The throughput curve and the timeline of a study's first pipeline, as SVG, by their names."""
-    curves = all_curves(tables.configurations)
-    pipeline = curves[0].pipeline
-    own = [curve for curve in curves if curve.pipeline == pipeline]
+    """The throughput curve and the timeline of a study's first curve, as SVG, by their names."""
+    curve = all_curves(tables.configurations)[0]
     return {
-        "throughput": _svg(throughput_figure(pipeline, own, tables.configurations)),
-        "timeline": _svg(timeline_figure(own[0], tables.jobs)),
+        "throughput": _svg(throughput_figure(curve.pipeline, [curve], tables.configurations)),
+        "timeline": _svg(timeline_figure(curve, tables.jobs)),
     }
 
 
@@ -78,9 +76,11 @@ def record(tables: Tables) -> Mapping[str, Any]:
 
 
 def figures(tables: Tables) -> Iterator[Mapping[str, Any]]:
-    """Each figure of each N, a value a repeat."""
-    for n in sorted({run.n for run in tables.runs}):
-        runs = [run for run in tables.runs if run.n == n and run.counted]
+    """Each figure of each N of the first curve, a value a repeat."""
+    curve = all_curves(tables.configurations)[0]
+    counted = [run for run in tables.runs if run.curve_key == curve and run.counted]
+    for n in sorted({run.n for run in counted}):
+        runs = [run for run in counted if run.n == n]
         for column, (what, decimals) in SHOWN.items():
             values = [getattr(run, column) for run in runs]
             yield {"what": f"N = {n}: {what}", "values": values, "least": None, "most": None, "decimals": decimals}

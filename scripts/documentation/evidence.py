@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from documentation.pages import DOCS, MARK, ROOT, cell, slug
+from documentation.pages import DOCS, MARK, ROOT, cell
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -46,20 +46,19 @@ def with_outputs(text: str, found: Mapping[str, Record]) -> str:
 
 
 def bench_page(record: Record) -> str:
-    figures = [row(record["bench"], figure) for figure in record["figures"]]
+    figures = [row(figure) for figure in record["figures"]]
     source = f"docs/evidence/data/{record['bench']}.json"
     return TEMPLATES.get_template("evidence.md.jinja").render(record, mark=MARK, source=source, rows=figures, cell=cell)
 
 
-def row(bench: str, figure: Record) -> dict[str, str]:
-    """A figure's name, median, spread and bounds."""
+def row(figure: Record) -> dict[str, str]:
+    """A figure's median, spread and bounds."""
     values = sorted(figure["values"])
     least, median, most = (
         f"{value:,.{figure['decimals']}f}" for value in (values[0], statistics.median(values), values[-1])
     )
     bounds = (("at least", figure["least"]), ("at most", figure["most"]))
     return {
-        "name": f"{bench}.{slug(figure['what'])}",
         "what": figure["what"],
         "median": median,
         "n": str(len(values)),

@@ -4,8 +4,10 @@ import json
 import sys
 from argparse import Namespace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+import recorded_studies
 from conftest import ROOT, script
 
 sys.path.insert(0, str(ROOT / "scripts" / "bench"))
@@ -13,7 +15,9 @@ sys.path.insert(0, str(ROOT / "scripts" / "bench"))
 from benches import measurements
 from benches.measurements import Measurement
 
-from documentation import evidence
+from documentation import demo, drawings, evidence
+from gpd.records.run_spec import CurveKey
+from gpd.tables.collect import collect
 
 
 @pytest.fixture(autouse=True)
@@ -45,10 +49,38 @@ def test_a_bench_out_of_bounds_fails_with_a_record_and_without(tmp_path: Path) -
 
 def test_a_page_has_each_figure_with_median_n_and_spread(record: dict) -> None:
     page = evidence.bench_page(record)
-    assert "| large: gain | 1.500 | 3 | 1.250 to 2.000 | at least 1.2 | `gain.large-gain` |" in page
-    assert "| time \\| s | 1,234.5 | 1 |  |  | `gain.time--s` |" in page
+    assert "| large: gain | 1.500 | 3 | 1.250 to 2.000 | at least 1.2 |" in page
+    assert "| time \\| s | 1,234.5 | 1 |  |  |" in page
     assert f"`{record['commit']}`" in page and record["machine"]["cpu"] in page
     assert "| tools | bwa 0.7.17 |" in page
+
+
+def test_recorded_output_stands_between_its_marks_and_on_its_page(record: dict) -> None:
+    record |= {"output": ["N  genomes", "1  3,906"]}
+    text = "a\n<!-- output of gain -->\nold\n<!-- end of output -->\nb"
+    shown = evidence.with_outputs(text, {"gain": record})
+    assert shown == "a\n<!-- output of gain -->\n```\nN  genomes\n1  3,906\n```\n<!-- end of output -->\nb"
+    assert evidence.with_outputs(shown, {"gain": record}) == shown
+    assert "```\nN  genomes\n1  3,906\n```" in evidence.bench_page(record)
+
+
+@pytest.mark.deep
+def test_a_study_s_pictures_and_record_are_made_of_its_runs(tmp_path: Path) -> None:
+    tables = collect(recorded_studies.study())
+    drawn = demo.pictures(tables)
+    assert all(ElementTree.fromstring(svg).tag.endswith("svg") for svg in drawn.values()) and len(drawn) == 2
+    found = demo.record(tables)
+    curve = CurveKey("germline", "shared", "compact", 1)
+    runs = [run for run in tables.runs if run.curve_key == curve and run.n == 1 and run.counted]
+    assert found["figures"][0]["values"] == [run.genomes_per_day for run in runs]
+    assert evidence.bench_page(found)
+
+
+def test_a_drawing_is_current_while_what_it_is_made_of_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawings, "FOLDER", tmp_path)
+    (tmp_path / "a.svg").write_text(f"<svg>{drawings.comment('digraph {}')}</svg>")
+    assert drawings.is_current("a", "digraph {}")
+    assert not drawings.is_current("a", "digraph { a }") and not drawings.is_current("b", "digraph {}")
 
 
 def test_the_page_of_disk_is_current() -> None:
