@@ -10,7 +10,6 @@ evidence and the README's block of output of the latter.
 import argparse
 import io
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from rich.console import Console
 from documentation.drawings import for_dark_pages
 from documentation.pages import DOCS
 from gpd.reports.grids import all_curves, points_grid
+from gpd.reports.page import HTML
 from gpd.reports.study_figures import ReportFigure, throughput_figure, timeline_figure
 from gpd.tables.collect import Tables, collect
 from gpd.text.grid import rich_table
@@ -46,15 +46,17 @@ def pictures(tables: Tables) -> Mapping[str, str]:
 def _svg(figure: ReportFigure) -> str:
     if figure.drawing is None:
         raise SystemExit(figure.note)
-    points = float(re.search(r'viewBox="0 0 ([\d.]+) ', figure.drawing.svg)[1])
+    points = float(figure.drawing.svg.partition('viewBox="0 0 ')[2].split()[0])
     sized = figure.drawing.svg.replace("<svg", f'<svg width="{points * PIXELS_A_POINT:.0f}"', 1)
     return "\n".join(line.rstrip() for line in for_dark_pages(sized).splitlines()) + "\n"
 
 
-def record(tables: Tables) -> Mapping[str, Any]:
+def record(tables: Tables, study: Path) -> Mapping[str, Any]:
     """The figures of each N, as a bench records its own, and what the terminal showed."""
     first = min(tables.records, key=lambda run: run.start)
     host, settings = first.host, first.settings
+    if host is None or settings is None or settings.workflow_commit is None:
+        raise SystemExit(f"{study}: its records do not say where and of what commit it ran")
     return {
         "bench": "demo",
         "about": "The demo's throughput study: tiny simulated genomes, so read the human equivalents.",
@@ -65,13 +67,13 @@ def record(tables: Tables) -> Mapping[str, Any]:
         "machine": {
             "cpu": host.cpu_model,
             "threads": host.usable_threads,
-            "memory_gib": round(host.memory_mib / 1024, 1),
+            "memory_gib": round((host.memory_mib or 0) / 1024, 1),
             "os": host.os,
             "kernel": host.kernel,
         },
-        "tools": {tool: version for tool, version in settings.tools.items() if version},
+        "tools": {tool: version for tool, version in (settings.tools or {}).items() if version},
         "figures": list(figures(tables)),
-        "output": output(tables),
+        "output": output(tables, study),
     }
 
 
@@ -86,12 +88,13 @@ def figures(tables: Tables) -> Iterator[Mapping[str, Any]]:
             yield {"what": f"N = {n}: {what}", "values": values, "least": None, "most": None, "decimals": decimals}
 
 
-def output(tables: Tables) -> list[str]:
-    """What `gpd report` prints of the first curve, without the lines of the frame."""
+def output(tables: Tables, study: Path) -> list[str]:
+    """What `gpd report` prints of the first curve, without the lines of the frame, and of the report."""
     text = io.StringIO()
     grid = points_grid(all_curves(tables.configurations)[0], tables.configurations)
     Console(file=text, width=WIDTH).print(rich_table(grid))
-    return [line.rstrip() for line in text.getvalue().splitlines() if any(map(str.isalnum, line))]
+    lines = [line.rstrip() for line in text.getvalue().splitlines() if any(map(str.isalnum, line))]
+    return [*lines, f"report: {study / HTML}"]
 
 
 def main() -> None:
@@ -101,7 +104,7 @@ def main() -> None:
     arguments = parser.parse_args()
     tables = collect(arguments.study)
     made = {f"pictures/{name}.svg": svg for name, svg in pictures(tables).items()}
-    made["evidence/data/demo.json"] = json.dumps(record(tables), indent=1, ensure_ascii=False) + "\n"
+    made["evidence/data/demo.json"] = json.dumps(record(tables, arguments.study), indent=1, ensure_ascii=False) + "\n"
     for name, text in made.items():
         path = arguments.docs / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -69,11 +69,11 @@ def test_a_study_s_pictures_and_record_are_made_of_its_runs(tmp_path: Path) -> N
     tables = collect(recorded_studies.study())
     drawn = demo.pictures(tables)
     assert all(ElementTree.fromstring(svg).tag.endswith("svg") for svg in drawn.values()) and len(drawn) == 2
-    found = demo.record(tables)
+    found = demo.record(tables, Path("runs/study"))
     curve = CurveKey("germline", "shared", "compact", 1)
     runs = [run for run in tables.runs if run.curve_key == curve and run.n == 1 and run.counted]
     assert found["figures"][0]["values"] == [run.genomes_per_day for run in runs]
-    assert evidence.bench_page(found)
+    assert found["output"][-1] == "report: runs/study/report.html" and evidence.bench_page(found)
 
 
 def test_a_drawing_is_current_while_what_it_is_made_of_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
