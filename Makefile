@@ -15,13 +15,16 @@ unexport PYTHONDONTWRITEBYTECODE
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults soak lint format bench docs docs-serve lock clean
+.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults soak lint format bench docs docs-serve lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
 
 setup: ## install what this machine lacks; what is there is left alone
 	@scripts/setup/install
+
+setup-bwa-mem4: installed ## build bwa-mem4 (mapper: bwa-mem4) into .tools: some minutes
+	@scripts/setup/bwa-mem4
 
 installed:
 	@scripts/setup/install --quiet

@@ -311,6 +311,17 @@ def with_memory(text: str, mem_mb: int) -> str:
 
 
 @pytest.fixture(scope="module")
+def mapper_command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A command bwa-mem4 for plans, behind a real one."""
+    command = tmp_path_factory.mktemp("mapper") / "bwa-mem4"
+    command.write_text("#!/bin/sh\nexit 1\n")
+    command.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{command.parent}")
+        yield
+
+
+@pytest.fixture(scope="module")
 def gatk3_command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A command gatk3, which asks for input as GATK 3 does when one of its walkers starts, and does nothing else."""
     command = tmp_path_factory.mktemp("gatk3") / "gatk3"

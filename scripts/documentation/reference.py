@@ -188,7 +188,7 @@ def profiles() -> str:
 def tools() -> str:
     rows = []
     for tool in read_table():
-        package = "`make setup`" if tool.apt == (".",) else " or ".join(tool.apt)
+        package = code(tool.make_target) if tool.make_target else " or ".join(tool.apt)
         environment = code(f"envs/{tool.conda}") if tool.conda else ""
         rows.append((code(tool.command), tool.minimum, package, environment, ", ".join(tool.needed_by), tool.purpose))
     return page(

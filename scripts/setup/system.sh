@@ -25,7 +25,7 @@ install_system_tools() {
 missing_tools() {
     local command arguments status minimum package conda needed_by purpose
     while IFS=$'\t' read -r command arguments status minimum package conda needed_by purpose; do
-        [[ $command == '#'* || $command == command || $package == [-.] ]] && continue
+        [[ $command == '#'* || $command == command || $package == [-.]* ]] && continue
         present "$command" "$minimum" && continue
         printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$command" "$minimum" "$package" "$conda" "$needed_by" "$purpose"
     done <"$table"

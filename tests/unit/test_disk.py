@@ -123,10 +123,10 @@ def test_choices_of_the_configuration_count():
 
 def test_what_samples_share_is_counted_once():
     needs = [predict(HUMAN)] * 3
-    per_sample = disk.shared(GERMLINE, 3.1e9, needs)
+    per_sample = disk.shared(GERMLINE, 3.1e9, needs, 1.75)
     assert per_sample == pytest.approx(3.1e9 * 2.75, rel=0.01)
-    assert disk.shared(GERMLINE | {"calling": "joint"}, 3.1e9, needs) > per_sample
-    assert disk.shared(GERMLINE | {"reference": {"bwa_index": "hg38"}}, 3.1e9, needs) < per_sample
+    assert disk.shared(GERMLINE | {"calling": "joint"}, 3.1e9, needs, 1.75) > per_sample
+    assert disk.shared(GERMLINE | {"reference": {"bwa_index": "hg38"}}, 3.1e9, needs, 1.75) < per_sample
 
 
 def test_temporary_files_of_a_sorter_and_of_the_marking_of_duplicates():

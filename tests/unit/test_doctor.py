@@ -18,6 +18,7 @@ from gpd.records.host import FileSystem, Host
 
 BWA = tools.Tool("bwa", (), 1, "0.7.17", ("bwa",), "bwa.yaml", ("germline",), "read alignment")
 DWGSIM = tools.Tool("dwgsim", (), 1, "", ("dwgsim",), "dwgsim.yaml", ("demo",), "simulated reads")
+BWA_MEM4 = tools.Tool("bwa-mem4", (), 0, "4.4", (".bwa-mem4",), "", ("germline-bwa-mem4",), "read alignment")
 SNAKEMAKE = tools.Tool("snakemake", ("--version",), 0, "9.27", (".",), "", ("germline",), "workflow engine")
 GATK3 = tools.Tool("gatk3", ("--version",), 0, "", (), "gatk3.yaml", ("germline-gatk3",), "realignment")
 
@@ -127,6 +128,11 @@ def findings(*pairs):
         tools.Finding(tool.command, "99.0", path, tool.needed_by, "" if path else "missing", tool.remedy())
         for tool, path in pairs
     ]
+
+
+@pytest.mark.parametrize(("tool", "way"), [(SNAKEMAKE, "make setup"), (BWA_MEM4, "make setup-bwa-mem4")])
+def test_what_make_installs_has_its_target(tool, way):
+    assert tool.remedy() == way
 
 
 def test_where_tools_come_from():

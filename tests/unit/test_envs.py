@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from conftest import script
 
 from gpd.machines import tools
 
@@ -13,12 +14,14 @@ ENVS = {path.stem: path for path in (ROOT / "envs").glob("*.yaml")}
 
 # environments of rules that are still to be written
 AHEAD = {"cufflinks", "cummerbund", "gffread", "hisat2", "tophat"}
-CHOICES = (("mapper", "bwa"), ("mapper", "bwa-mem2"), ("gatk", "gatk3"), ("gatk", "gatk4"))
+MAPPERS = script(ROOT / "workflow/scripts/resources/mappers.py").MAPPERS
+CHOICES = [("{mapper.conda}", mapper.conda) for mapper in MAPPERS.values()]
+CHOICES += [("{config['gatk']}", gatk) for gatk in ("gatk3", "gatk4")]
 
 
 def used_by_rules() -> set[str]:
     rules = (ROOT / "workflow").rglob("*.smk")
-    texts = (rule.read_text().replace(f"{{config['{key}']}}", tool) for rule in rules for key, tool in CHOICES)
+    texts = (rule.read_text().replace(word, environment) for rule in rules for word, environment in CHOICES)
     return {Path(name).stem for text in texts for name in re.findall(r"envs/([\w-]+\.yaml)", text)}
 
 

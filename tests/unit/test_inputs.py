@@ -30,6 +30,7 @@ def load(name):
 tables, inputs = load("tables"), load("inputs")
 SAMPLES, UNITS = tables.load_schema(SCHEMAS["samples"]), tables.load_schema(SCHEMAS["units"])
 REFERENCE = {"chr20": 500, "chr21": 300}
+BWA_INDEX = ("amb", "ann", "bwt", "pac", "sa")
 
 
 # --- making files ---
@@ -130,7 +131,8 @@ class Project:
 
     def errors(self, **changes):
         cohort = tables.read_cohort(self.config | changes, SCHEMAS)
-        return cohort.errors + (inputs.check(cohort.config, cohort.units) if cohort.config else [])
+        found = inputs.check(cohort.config, cohort.units, index_endings=BWA_INDEX) if cohort.config else []
+        return cohort.errors + found
 
 
 @pytest.fixture
@@ -744,7 +746,7 @@ ANNOTATION = "800 2 11\n0 chr20 (null)\n0 500 0\n0 chr21 a comment\n500 300 0\n"
     ],
 )
 def test_an_index_of_another_reference(project, old, new, fault):
-    for suffix in inputs.INDEX_ENDINGS["bwa"]:
+    for suffix in BWA_INDEX:
         project.write(f"index.{suffix}", "x")
     project.write("index.ann", ANNOTATION.replace(old, new))
     errors = project.errors(reference={"fasta": "genome.fa", "bwa_index": "index"})

@@ -61,6 +61,7 @@ for package; do
         cufflinks) for tool in cufflinks cuffmerge cuffdiff; do cp "$BIN/true" "$BIN/$tool"; done ;;
         binutils) cp "$BIN/true" "$BIN/as" ;;
         gcc) cp "$BIN/true" "$BIN/cc" ;;
+        cargo-web) cp "$SPARE/cargo" "$BIN/cargo" ;;
         r-bioc-cummerbund) cp "$BIN/true" "$BIN/Rscript" ;;
         slurm-wlm)
             [ "$("$SBIN/policy-rc.d"; echo $?)" = 101 ] && echo "nothing is started" >>"$CALLS"
@@ -70,6 +71,18 @@ for package; do
         fio | numactl | time) cp "$BIN/true" "$BIN/$package" ;;
     esac
 done
+"""
+# Builds what prints its version.
+CARGO = """\
+case "$*" in
+    --version) echo "cargo $RUST (a commit)" ;;
+    *)
+        echo "cargo $*" >>"$CALLS"
+        [ -z "$CARGO_FAILS" ] || { echo "error: $CARGO_FAILS"; exit 101; }
+        while [ "$1" != --root ]; do shift; done
+        mkdir -p "$2/bin"
+        cp "$BIN/true" "$2/bin/bwa-mem4" ;;
+esac
 """
 # A release without OpenJDK 17.
 APT_CACHE = """\
@@ -101,7 +114,7 @@ class Machine:
         for name in COREUTILS.split():
             (self.bin / name).symlink_to(shutil.which(name))
         self.add("true", "exit 0")
-        for name, body in {"python3": PYTHON, "java": JAVA, "mvn": MAVEN}.items():
+        for name, body in {"python3": PYTHON, "java": JAVA, "mvn": MAVEN, "cargo": CARGO}.items():
             self.add(name, body, self.spare)
         self.environment = {
             "PATH": str(self.bin),
@@ -241,6 +254,41 @@ def test_without_apt_slurm_is_done_without(machine):
     done = machine.setup("--quiet", script="slurm")
     assert (done.returncode, done.stderr) == (0, "")
     assert "tests/slurm is skipped (with apt, as root: munge slurm-client slurm-wlm)" in done.stdout
+
+
+def test_bwa_mem4_is_built_once_by_a_rust_that_is_new_enough(machine):
+    machine.become(0)
+    for name, body in {"apt-get": APT, "apt-cache": APT_CACHE, "dpkg": DPKG}.items():
+        machine.add(name, body)
+    machine.add("cargo", "echo cargo 1.95.0", machine.sbin)
+    machine.environment |= {"PATH": f"{machine.sbin}:{machine.bin}", "RUST": "1.96.0"}
+    (machine.clone / ".venv/bin").mkdir(parents=True)
+    done = machine.setup(script="bwa-mem4")
+    assert (done.returncode, done.stderr) == (0, "")
+    *_, apt, built = machine.calls()
+    assert apt.endswith(" install cargo-web rustc-web")
+    assert built.startswith("cargo install bwa-mem4 --version =4.4.0 --locked --no-default-features ")
+    assert [path.name for path in (machine.clone / ".tools/bwa-mem4").glob("[!.]*")] == ["bwa-mem4"]
+    assert (machine.clone / ".venv/bin/bwa-mem4").resolve() == machine.clone / ".tools/bwa-mem4/bwa-mem4"
+    calls = machine.calls()
+    assert machine.setup("--quiet", script="bwa-mem4").stdout == ""
+    assert machine.calls() == calls
+
+
+@pytest.mark.parametrize(
+    ("rust", "fault"),
+    [
+        ("1.95.0", "it is built by Rust 1.96 or newer, and there is none on PATH (cargo and rustc)"),
+        ("1.100.0", "error: no space left (all of it: "),
+    ],
+)
+def test_half_a_bwa_mem4_is_none(machine, rust, fault):
+    shutil.copy(machine.spare / "cargo", machine.bin / "cargo")
+    done = machine.setup(script="bwa-mem4", RUST=rust, CARGO_FAILS="no space left")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"set-up: bwa-mem4: {fault}")
+    assert len(done.stderr.splitlines()) == 1
+    assert not (machine.clone / ".tools/bwa-mem4").exists()
 
 
 DEBIAN = """\

@@ -493,7 +493,9 @@ def made_with(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "tool_versions", lambda pipeline: {"bwa": "0.7.17"})
     dictionary = tmp_path / "genome.dict"
     dictionary.write_text("@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:5\tM5:0123456789abcdef0123456789abcdef\n")
-    return lambda **config: asdict(provenance.settings(Source({"pipeline": "germline", **config}, (), ()), dictionary))
+    return lambda **config: asdict(
+        provenance.settings(Source({"pipeline": "germline", "mapper": "bwa", **config}, (), ()), dictionary)
+    )
 
 
 def test_a_records_settings_are_all_told(made_with):

@@ -1,5 +1,8 @@
 """What the workflow would do, from dry runs: no tool of the pipelines is needed."""
 
+import os
+from pathlib import Path
+
 import pytest
 from conftest import Cohort, planned_jobs, tiny_cohort
 
@@ -167,16 +170,30 @@ def test_an_index_is_shared_where_memory_holds_no_two(cohort):
 
 
 @pytest.mark.deep
-def test_bwa_mem2_has_its_index_its_command_and_no_shared_memory(cohort):
-    """It is not run by any test: conda alone has it."""
-    cohort.config |= {"mapper": "bwa-mem2", "bwa_shm": "always"}
+@pytest.mark.parametrize(
+    ("mapper", "called"), [("bwa-mem2", "bwa-mem2"), ("bwa-mem4", "BWA4_NO_BATCH_OVERLAP=1 bwa-mem4")]
+)
+def test_another_mapper_has_its_index_its_command_and_no_shared_memory(cohort, mapper_command, mapper, called):
+    """No test runs bwa-mem2: conda alone has it."""
+    cohort.config |= {"mapper": mapper, "bwa_shm": "always"}
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--cores", "4", "results/map_and_sort/S1/L1.bam")
     assert ran.exit_code == 0, ran.output
-    assert "bwa-mem2 index results/reference/genome.fa\n" in ran.output
+    assert f"{mapper} index results/reference/genome.fa\n" in ran.output
     group = r"@RG\tID:S1.L1\tSM:S1\tLB:S1\tPL:ILLUMINA\tPU:L1"
     streams = " ".join(f"<(stream reads/S1_L1_R{mate}.fq.gz)" for mate in (1, 2))
-    command = f"bwa-mem2 mem -t 4 -Y -K 100000000 -R '{group}' \"$index\" {streams} \\"
+    command = f"{called} mem -t 4 -Y -K 100000000 -R '{group}' \"$index\" {streams} \\"
     assert command in map(str.strip, ran.lines)
     assert all(f"results/reference/genome.fa.{ending}" in ran.output for ending in ("0123", "bwt.2bit.64"))
     assert "genome.fa.sa" not in ran.output
     assert '"$GPD_BWA_SHM"' not in ran.output
+
+
+def test_a_mapper_that_is_not_installed_is_refused_before_any_job(cohort, monkeypatch):
+    folders = os.environ["PATH"].split(os.pathsep)
+    monkeypatch.setenv("PATH", os.pathsep.join(each for each in folders if not Path(each, "bwa-mem4").exists()))
+    cohort.config["mapper"] = "bwa-mem4"
+    ran = cohort.snakemake("--dry-run")
+    assert ran.exit_code == 1
+    assert (
+        "config: mapper: bwa-mem4 is not on the PATH: make setup-bwa-mem4 installs it; or set mapper: bwa" in ran.lines
+    )

@@ -15,6 +15,7 @@ WHOLE, LANE = (
     25_833_000_000,
 )  # bytes of two plain files each, 0.45 bases a byte: 30x, and a quarter
 HUMAN_INDEX = 5_400_000_000
+HUMAN_BASES = 3_100_000_000
 
 WANTED = defaultdict(lambda: ("priority",), map_and_sort=("priority", "threads"))
 
@@ -81,6 +82,22 @@ def test_large_lanes_are_mapped_within_a_day_and_no_core_idles(
     )
     assert f"{cores // threads} at most at once; haplotype_caller takes" in output
     assert {asked for rule in ("mark_duplicates", "haplotype_caller") for asked, _ in of[rule]} == {1}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("mem_mb", "threads"), [(1_700_000, 2), (505_000, 4), (250_000, 9)])
+def test_a_mapper_with_an_index_for_each_process_has_as_few_as_memory_holds(
+    genomes: Cohort, mapper_command: None, mem_mb: int, threads: int
+) -> None:
+    """Of bwa-mem4's index a process holds less than its files have; two threads are what a day needs."""
+    genomes.config["mapper"] = "bwa-mem4"
+    made = genomes.folder / "results/reference"
+    for end in ("0123", "bwt.2bit.64"):
+        with (made / f"genome.fa.{end}").open("wb") as file:
+            file.truncate(HUMAN_BASES * 11 // 4)
+    of, _ = jobs(genomes, 128, mem_mb, *THROUGHPUT)
+    assert set(of["map_and_sort"]) == {(threads, 5200 + 450 * threads + round(2.4 * HUMAN_BASES / 1e6))}
+    assert at_once(of, "map_and_sort", 128, mem_mb) == 128 // threads * threads
 
 
 @pytest.mark.deep

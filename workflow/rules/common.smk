@@ -43,6 +43,7 @@ def load(path):
 tables, inputs, preflight = (load(source(f"checks/{name}.py")) for name in ("tables", "inputs", "preflight"))
 # where a module's user has our files, to look at some before Snakemake does
 place = workflow.modifier.path_modifier.replace_prefix
+mappers = load(source("resources/mappers.py")).MAPPERS
 cohort = tables.read_cohort(
     config,
     {name: workflow.source_path(f"../schemas/{name}.schema.yaml") for name in ("config", "samples", "units")},
@@ -61,6 +62,7 @@ if cohort.config and workflow.is_main_process and PLANS:
         cohort.config,
         cohort.units,
         cached_fai="results/reference/genome.fa.fai",
+        index_endings=mappers[cohort.config["mapper"]].endings,
         warn=lambda line: logger.warning(f"warning: {tables.one_line(line)}"),
     )
     errors += [] if PREFLIGHT == "none" else preflight.folders([".", place("results/"), place("logs/")])
@@ -70,6 +72,7 @@ if workflow.is_main_process:
     own_folder = load(source("temporary_folders.py")).note(Path(".snakemake/gpd/temporary"), workflow.snakemake_tmp_dir)
 config = cohort.config
 units = cohort.units
+mapper = mappers[config["mapper"]]
 
 
 def noted(function):
@@ -241,8 +244,8 @@ def genome_bytes():
 
 
 def index_making_mb(wildcards):
-    """Memory that making the mapper's index takes; bwa-mem2's manual says 28 bytes a base."""
-    return 8000 if config["mapper"] == "bwa" else 1000 + round(28 * genome_bytes() / 1e6)
+    """Memory that making the mapper's index takes."""
+    return mapper.making_mb + round(mapper.making * genome_bytes() / 1e6)
 
 
 def widest_in_order(cores):

@@ -74,7 +74,7 @@ def of_disks(needs, temporary):
     """What is free, against what all samples take; `temporary` is empty where jobs have another machine's."""
     results = place("results/")
     made = os.path.exists(place(reference["fai"]))
-    left = sum(need.kept for need in needs) + (0 if made else disk.shared(config, genome_bytes(), needs))
+    left = sum(need.kept for need in needs) + (0 if made else disk.shared(config, genome_bytes(), needs, mapper.disk))
     if temporary and preflight.share_disk(results, temporary):
         wanted = [preflight.Wanted(results, left, max(need.peak - need.kept for need in needs))]
     else:

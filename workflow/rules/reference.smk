@@ -28,11 +28,11 @@ rule bwa_index:
     input:
         "results/reference/genome.fa",
     output:
-        multiext("results/reference/genome.fa", *(f".{ending}" for ending in inputs.INDEX_ENDINGS[config["mapper"]])),
+        multiext("results/reference/genome.fa", *(f".{ending}" for ending in mapper.endings)),
     log:
         "logs/bwa_index/genome.log",
     conda:
-        f"../../envs/{config['mapper']}.yaml"
+        f"../../envs/{mapper.conda}.yaml"
     resources:
         mem_mb=index_making_mb,
     shell:
@@ -46,9 +46,7 @@ rule bwa_index_check:
     """
     input:
         fasta="results/reference/genome.fa",
-        index=multiext(
-            config["reference"]["bwa_index"], *(f".{ending}" for ending in inputs.INDEX_ENDINGS[config["mapper"]])
-        ),
+        index=multiext(config["reference"]["bwa_index"], *(f".{ending}" for ending in mapper.endings)),
     output:
         "results/reference/bwa_index.txt",
     log:

@@ -10,7 +10,7 @@ runtimes, partitions = load(source("resources/runtimes.py")), load(source("resou
 takes = {
     workflow.modifier.modify_rulename(rule): row
     for rule, row in runtimes.read(
-        workflow.source_path("../runtimes.tsv"), {config["gatk"], config["realigner"], config["aligner"]}
+        workflow.source_path("../runtimes.tsv"), {config[tool] for tool in ("gatk", "realigner", "aligner", "mapper")}
     ).items()
 }
 takes_else = takes[workflow.modifier.modify_rulename(runtimes.OTHERS)]

@@ -105,18 +105,18 @@ def parser(description: str) -> argparse.ArgumentParser:
     return made
 
 
-def finish(arguments: argparse.Namespace, holds: bool) -> int:
-    """Write the record where --json asks for it; return the bench's exit code."""
+def finish(arguments: argparse.Namespace, holds: bool, pipeline: str = "germline") -> int:
+    """Write the record where --json asks for it, with the versions of a pipeline's tools; return the exit code."""
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(record(), indent=1) + "\n", encoding="utf-8")
+        arguments.json.write_text(json.dumps(record(pipeline), indent=1) + "\n", encoding="utf-8")
     return 0 if holds else 1
 
 
-def record() -> dict[str, object]:
+def record(pipeline: str = "germline") -> dict[str, object]:
     """All measurements, and what they depend on; no host name."""
     script = Path(sys.argv[0])
-    versions = provenance.tool_versions("germline").items()
+    versions = provenance.tool_versions(pipeline).items()
     return {
         "bench": script.stem,
         "about": (sys.modules["__main__"].__doc__ or "").partition("\n")[0],

@@ -45,7 +45,7 @@ def settings(source: Source, dictionary: Path) -> Settings:
         config_digest=_digest(settings_without_paths(source.config)),
         reference_digest=digests.reference_digest(dictionary),
         gpd_version=version("gpd"),
-        tools=tool_versions(source.config["pipeline"]),
+        tools=tool_versions(f"{source.config['pipeline']}-{source.config['mapper']}"),
         environment=variables(os.environ),
     )
 
@@ -69,7 +69,7 @@ def variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def tool_versions(pipeline: str) -> dict[str, str | None]:
-    """The version that each tool of a pipeline says it has; None where it is not here, as conda's are not."""
+    """The version that each tool of a pipeline, such as germline-bwa-mem2, says it has; None where it is not here."""
     needed = tools.needed(tools.read_table(), pipeline)
     found = {tool.command: tools.examine(tool).version or None for tool in needed}
     return found | {"java": _java()} if "gatk" in found else found

@@ -14,7 +14,7 @@ rule map_and_sort:
         bai=temp("results/map_and_sort/{sample}/{unit}.bam.bai"),
         counts="results/map_and_sort/{sample}/{unit}.json",
     conda:
-        f"../../../envs/{config['mapper']}.yaml"
+        f"../../../envs/{mapper.conda}.yaml"
     threads: mapping_threads
     resources:
         mem_mb=mapping_mem_mb,

@@ -1,11 +1,11 @@
-# What mapping asks for: bwa's index, in memory once or for each job, the reads, and threads by their size.
+# What mapping asks for: the mapper's index, in memory once or for each job, the reads, and threads by their size.
 import bisect
 import os
+import shutil
 from functools import cache
 from itertools import accumulate
 
 BATCH_BASES = 100_000_000  # what bwa takes at once, whatever its threads (-K): its results depend on it
-INDEX_BYTES_A_BASE = {"bwa": 1.75, "bwa-mem2": 5.5}
 # samtools markdup needs the mate tags of fixmate, which keeps bwa's flag for proper pairs (-p)
 TO_BAM = {"sambamba": "samtools view -u -", "samtools": "samtools fixmate -m -p -O bam,level=0 - -"}
 LARGE_LANE = 20  # gigabases
@@ -13,7 +13,7 @@ SHARED_BYTES = 1 << 30  # how large an index is shared by itself: loading a smal
 
 own_index = config["reference"]["bwa_index"]
 bwa_index = own_index or "results/reference/genome.fa"
-bwa_files = [f"{bwa_index}.{part}" for part in inputs.INDEX_ENDINGS[config["mapper"]]]
+bwa_files = [f"{bwa_index}.{ending}" for ending in mapper.endings]
 bwa_files += filter(None, [inputs.alt_file(config["reference"]) if own_index else f"{bwa_index}.alt"])
 # what a job that maps wants besides, where the index is not ours
 checked = ["results/reference/bwa_index.txt"] if own_index else []
@@ -23,6 +23,9 @@ SIZED = ("map_and_sort", "take_alignment", "haplotype_caller")
 renamed = {name: workflow.modifier.modify_rulename(name) for name in SIZED}
 
 environment |= dict(GPD_BWA_SHM=source("germline/bwa_shm.py"))
+# said before the first job, not by the first that maps
+if mapper.setup and workflow.is_main_process and not shutil.which(config["mapper"]):
+    sys.exit(f"config: mapper: {config['mapper']} is not on the PATH: {mapper.setup} installs it; or set mapper: bwa")
 
 
 def mapped(sample, unit):
@@ -64,8 +67,8 @@ def index_bytes():
     """What the mapper's index takes in memory; where it is still to be made, what it will take."""
     files = [place(path) for path in bwa_files]
     if all(map(os.path.exists, files)):
-        return sum(map(os.path.getsize, files))
-    return round(genome_bytes() * INDEX_BYTES_A_BASE[config["mapper"]])
+        return round(sum(map(os.path.getsize, files)) * mapper.loaded / mapper.disk)
+    return round(genome_bytes() * mapper.loaded)
 
 
 @cache
@@ -76,8 +79,8 @@ def memory_mb():
 
 
 def own_mb(threads):
-    """Memory of bwa, without its index, and the sorter."""
-    return 4200 + 450 * threads
+    """Memory of the mapper, without its index, and the sorter."""
+    return mapper.own_mb + mapper.thread_mb * threads
 
 
 def mapping_threads(wildcards):
@@ -104,9 +107,9 @@ def fewest_threads(gigabases, hours):
 
 
 def cores_have_memory(threads):
-    """Whether memory holds as many jobs of so many threads as there are cores for, each with bwa's index or with a shared one."""
+    """Whether memory holds as many jobs of so many threads as there are cores for, each with its index or with a shared one."""
     jobs, index = max(1, workflow.cores // threads), index_bytes() / 1e6
-    may_share = config["mapper"] == "bwa" and config["bwa_shm"] != "never"
+    may_share = mapper.shares_index and config["bwa_shm"] != "never"
     return jobs * own_mb(threads) + (1 if may_share else jobs) * index <= memory_mb()
 
 
@@ -137,7 +140,7 @@ def mapped_at_once():
 @cache
 def shares_index():
     """Whether bwa's index is one for all (bwa_shm); `auto` shares a large one where each job's own would not fit in."""
-    if config["mapper"] != "bwa":
+    if not mapper.shares_index:
         return False
     if config["bwa_shm"] != "auto":
         return config["bwa_shm"] == "always"
@@ -147,7 +150,7 @@ def shares_index():
 
 
 def mapping_mem_mb(wildcards, threads):
-    """Memory of a job that maps, with bwa's index: all of it, or a share of the one that all have together."""
+    """Memory of a job that maps, with its index: all of it, or a share of the one that all have together."""
     return round(own_mb(threads) + index_bytes() / 1e6 / (len(mapped_at_once()) if shares_index() else 1))
 
 
@@ -172,7 +175,9 @@ def chosen():
 
 def bwa(wildcards, input, threads):
     """How the mapper is called: as it is, or with an index that all of its processes on this machine share."""
-    return f'{PYTHON} "$GPD_BWA_SHM" run "$index" bwa' if shares_index() else config["mapper"]
+    if shares_index():
+        return f'{PYTHON} "$GPD_BWA_SHM" run "$index" bwa'
+    return f"{mapper.variables} {config['mapper']}".strip()
 
 
 def index_guard(wildcards, threads):

@@ -38,8 +38,6 @@ PLOIDY_COLUMNS = {".bed": 4, ".interval_list": 5}  # formats of which GATK reads
 
 Contigs = dict[str, int]
 Header = list[tuple[str, dict[str, str]]]  # each line's type and fields
-# of the index, by mapper
-INDEX_ENDINGS = {"bwa": ("amb", "ann", "bwt", "pac", "sa"), "bwa-mem2": ("amb", "ann", "0123", "bwt.2bit.64", "pac")}
 
 
 class InputError(Exception):
@@ -47,13 +45,18 @@ class InputError(Exception):
 
 
 def check(
-    config: dict, units: dict[str, dict[str, dict]], cached_fai: str = "", warn: Callable[[str], object] = str
+    config: dict,
+    units: dict[str, dict[str, dict]],
+    cached_fai: str = "",
+    index_endings: Iterable[str] = (),
+    warn: Callable[[str], object] = str,
 ) -> list[str]:
     """Errors of all files that a complete configuration and the units of tables.read_cohort name.
 
-    `cached_fai` may name an index that an earlier run made; `warn` is called with each warning.
+    `cached_fai` may name an index that an earlier run made; `index_endings` are those of the mapper's files; `warn` is
+    called with each warning.
     """
-    contigs, errors = read_reference(config["reference"], cached_fai, INDEX_ENDINGS[config["mapper"]])
+    contigs, errors = read_reference(config["reference"], cached_fai, index_endings)
     if config["pipeline"] == "germline":
         errors += index_errors(config["reference"], contigs)
         errors += alt_errors(config["reference"], contigs)
@@ -322,9 +325,7 @@ def read_groups(path: str) -> list[dict[str, str]]:
 # --- reference ---
 
 
-def read_reference(
-    reference: dict, cached_fai: str = "", endings: Iterable[str] = INDEX_ENDINGS["bwa"]
-) -> tuple[Contigs, list[str]]:
+def read_reference(reference: dict, cached_fai: str = "", endings: Iterable[str] = ()) -> tuple[Contigs, list[str]]:
     """The reference's contigs in order with their lengths in bases, and what is wrong with its files.
 
     An index, FASTA.fai or `cached_fai`, spares reading the FASTA file: 3 Gb take some 10 s.

@@ -43,7 +43,7 @@ SHARD = 16 * MIB  # the smallest shard of a BAM file (shard_mib of its rules)
 # of a sample: recalibration table, statistics, indexes, native libraries that GATK unpacks
 SMALL = {"germline": 2 * MIB, "tuxedo": 0.75 * MIB}
 COHORT = 8 * MIB  # of all samples together: MultiQC's page, call sets, tables
-INDEX = {"bwa": 1.75, "bwa-mem2": 5.5, "hisat2": 1.5, "tophat2": 1.5}  # of a genome's bases, without its FASTA
+SPLICED_INDEX = 1.5  # of HISAT2 or Bowtie2, bytes a base of the genome
 
 
 @dataclass(frozen=True)
@@ -211,11 +211,14 @@ def _shards(made: float, over: float, config: Mapping) -> float:
     return 2 * made
 
 
-def shared(config: Mapping, genome: float, needs: Iterable[Need]) -> float:
-    """What there is once for all samples, bytes: the reference with its index, and what is made of the cohort."""
+def shared(config: Mapping, genome: float, needs: Iterable[Need], mapper_index: float) -> float:
+    """What there is once for all samples, bytes: the reference with its index, and what is made of the cohort.
+
+    `genome` are its bases, `mapper_index` the bytes of the mapper's index for each.
+    """
     germline = config["pipeline"] == "germline"
     given = germline and config["reference"]["bwa_index"]
-    index = 0 if given else INDEX[config["mapper" if germline else "aligner"]]
+    index = 0 if given else mapper_index if germline else SPLICED_INDEX
     joint = germline and config["calling"] == "joint" and config["gatk"] == "gatk4"
     imported = sum(need.kept * GVCF for need in needs) if joint else 0  # GenomicsDB is about as large as the GVCFs
     return genome * (1 + index) + imported + COHORT

@@ -1,0 +1,68 @@
+"""The programs that map reads, by their names in the configuration: their indexes, their memory, how they are called.
+
+The workflow loads this file by its path.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mapper:
+    """What the workflow must know of a program that maps.
+
+    `endings` are those of its index's files. Of an index, bytes a base of the genome: its files (`disk`), what a
+    process holds of them (`loaded`), and what making them takes (`making`, beside `making_mb`). `own_mb` and
+    `thread_mb`: memory of a process and each of its threads without its index, but with the sorter that it feeds.
+    `conda` is the environment of what maps with it, `setup` what installs it where that environment lacks it,
+    `variables` what its command is started with. `shares_index`: one index in memory can serve several processes
+    (bwa_shm).
+    """
+
+    endings: tuple[str, ...]
+    disk: float
+    loaded: float
+    making: float
+    making_mb: int
+    conda: str
+    own_mb: int = 4200
+    thread_mb: int = 450
+    setup: str = ""
+    variables: str = ""
+    shares_index: bool = False
+
+
+# bwa-mem4 reads the files of bwa-mem2
+OF_BWA_MEM2 = ("amb", "ann", "0123", "bwt.2bit.64", "pac")
+MAPPERS = {
+    "bwa": Mapper(
+        endings=("amb", "ann", "bwt", "pac", "sa"),
+        disk=1.75,
+        loaded=1.75,
+        making=0,
+        making_mb=8000,
+        conda="bwa",
+        shares_index=True,
+    ),
+    "bwa-mem2": Mapper(
+        endings=OF_BWA_MEM2,
+        disk=5.5,
+        loaded=5.5,
+        making=28,  # as its manual says
+        making_mb=1000,
+        conda="bwa-mem2",
+    ),
+    # Its authors state 9.5 GB a process for a human genome, with one batch of reads at a time. It would hold two
+    # wherever the whole machine has room, whoever else is there. Making an index of 18 and of 100 Mb took 34 and 35
+    # bytes a base.
+    "bwa-mem4": Mapper(
+        endings=OF_BWA_MEM2,
+        disk=5.5,
+        loaded=2.4,
+        making=35,
+        making_mb=1000,
+        conda="bwa",
+        own_mb=5200,
+        setup="make setup-bwa-mem4",
+        variables="BWA4_NO_BATCH_OVERLAP=1",
+    ),
+}
