@@ -22,7 +22,7 @@ def records(cohort: Cohort, mapper: str) -> dict[str, list[str]]:
     ran = Cohort(folder, cohort.config | {"mapper": mapper}, cohort.units).snakemake(
         "--notemp", "--until", "map_and_sort"
     )
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     found = {}
     for bam in sorted((folder / "results/map_and_sort").rglob("*.bam")):
         view = subprocess.run(["samtools", "view", "-h", bam], check=True, capture_output=True, text=True).stdout
@@ -115,8 +115,8 @@ def test_an_index_of_another_genome_is_refused_and_one_of_this_genome_taken(tmp_
         (tmp_path / "own/genome.fa").write_text(f">chr1\n{bases}\n")
         subprocess.run(["bwa-mem4", "index", tmp_path / "own/genome.fa"], check=True, capture_output=True)
         ran = cohort.snakemake(target)
-        assert (ran.exit_code == 0) == (not fault), ran.said
-        assert fault in ran.said
+        assert (ran.exit_code == 0) == (not fault), ran.output
+        assert fault in ran.output
         assert (tmp_path / target).exists() == (not fault)
 
 
@@ -134,7 +134,7 @@ def test_what_lies_beside_an_index_of_ours_and_in_shared_memory_is_not_taken(tmp
         ran = cohort.snakemake("--notemp", "results/map_and_sort/S1/L1.bam")
     finally:
         subprocess.run(["bwa", "shm", "-d"], check=True, capture_output=True)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     view = ["samtools", "view", tmp_path / "results/map_and_sort/S1/L1.bam"]
     rows = [
         line.split("\t")
