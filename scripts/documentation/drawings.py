@@ -125,11 +125,11 @@ def rule_graph(pipeline: str) -> set[tuple[str, str]]:
         write_cohort(Path(name), pipeline)
         words = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "workflow/Snakefile")]
         words += ["--directory", name, "--configfile", f"{name}/config.yaml", "--cores", "1", "--rulegraph", "dot"]
-        said = subprocess.run(words, capture_output=True, text=True, check=False)
-    if said.returncode:
-        raise ValueError(said.stderr)
-    labels = dict(re.findall(r'(\d+)\[label = "([^"\\]+)', said.stdout))
-    return {(labels[a], labels[b]) for a, b in re.findall(r"(\d+) -> (\d+)", said.stdout)}
+        graph = subprocess.run(words, capture_output=True, text=True, check=False)
+    if graph.returncode:
+        raise ValueError(graph.stderr)
+    labels = dict(re.findall(r'(\d+)\[label = "([^"\\]+)', graph.stdout))
+    return {(labels[a], labels[b]) for a, b in re.findall(r"(\d+) -> (\d+)", graph.stdout)}
 
 
 def write_cohort(folder: Path, pipeline: str) -> None:
@@ -207,7 +207,7 @@ def ask_topology(policy: str) -> Mapping[str, Any]:
 
 
 def machine(found: Mapping[str, Any]) -> str:
-    """A row of L3 groups after another, a core a cell in the colour of the job that has it."""
+    """A row of L3 groups after another, each core a square in the colour of the job that has it."""
     jobs = [parse_cpus(held["cpus"]) for held in found["cpu_sets"][: len(JOBS)]]
     rows = []
     for socket in range(found["counts"]["socket"]):
@@ -222,10 +222,10 @@ def machine(found: Mapping[str, Any]) -> str:
 
 
 def group_of_cores(cores: Iterable[Mapping[str, Any]], group: int, jobs: Iterable[Iterable[int]]) -> str:
-    """The cell of an L3 group."""
+    """The frame of an L3 group and its cores."""
     own = [core["cpus"][0] for core in cores if core["l3"] == group]
     colours = [next((colour for colour, held in zip(JOBS, jobs, strict=True) if cpu in held), FREE) for cpu in own]
-    cells = [f"<TD BGCOLOR='{colour}' WIDTH='13' HEIGHT='10' FIXEDSIZE='TRUE'></TD>" for colour in colours]
-    half = len(cells) // 2
-    lines = "".join(f"<TR>{''.join(part)}</TR>" for part in (cells[:half], cells[half:]))
+    squares = [f"<TD BGCOLOR='{colour}' WIDTH='13' HEIGHT='10' FIXEDSIZE='TRUE'></TD>" for colour in colours]
+    half = len(squares) // 2
+    lines = "".join(f"<TR>{''.join(part)}</TR>" for part in (squares[:half], squares[half:]))
     return f"<TD><TABLE BORDER='1' COLOR='#7a7a7a' CELLBORDER='0' CELLSPACING='2'>{lines}</TABLE></TD>"

@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from documentation.pages import DOCS, MARK, ROOT, cell
+from documentation.pages import DOCS, MARK, ROOT, escaped
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -48,7 +48,9 @@ def with_outputs(text: str, found: Mapping[str, Record]) -> str:
 def bench_page(record: Record) -> str:
     figures = [row(figure) for figure in record["figures"]]
     source = f"docs/evidence/data/{record['bench']}.json"
-    return TEMPLATES.get_template("evidence.md.jinja").render(record, mark=MARK, source=source, rows=figures, cell=cell)
+    return TEMPLATES.get_template("evidence.md.jinja").render(
+        record, mark=MARK, source=source, rows=figures, escaped=escaped
+    )
 
 
 def row(figure: Record) -> dict[str, str]:

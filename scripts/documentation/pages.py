@@ -19,11 +19,11 @@ def is_generated(text: str) -> bool:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *([cell(text) for text in row] for row in rows)]
+    lines = [heads, ["---"] * len(heads), *([escaped(text) for text in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def cell(text: str) -> str:
+def escaped(text: str) -> str:
     """Text within a table."""
     return " ".join(text.replace("|", "\\|").split())
 
