@@ -32,7 +32,6 @@ WORDS = {
 # where a word stands for something else: a file, and what its lines must have
 OTHERWISE = {
     r"cells?": {
-        "scripts/documentation/": r"cell\(|cell=cell|, cell,|cells",  # of a table of Markdown
         "scripts/gpd/text/grid.py": "A cell of a grid",
         "scripts/gpd/packages/manifest.py": r"cell\\.json",  # of earlier versions
         "workflow/scripts/checks/tables.py": "cell",  # of a sheet
