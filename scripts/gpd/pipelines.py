@@ -78,9 +78,7 @@ GERMLINE = Pipeline(
         "apply_variant_recalibration",
     ),
     alternatives=frozenset({"hard_filter"}),
-    unavoidable=frozenset(
-        {"map_and_sort", "mark_duplicates", "base_recalibration", "haplotype_caller", "genotype_gvcfs"}
-    ),
+    unavoidable=frozenset({"map_and_sort", "mark_duplicates", "haplotype_caller", "genotype_gvcfs"}),
     scaling={"map_and_sort": 64, "take_alignment": 4, "mark_duplicates": 13},
     daily="genomes a day",
     outputs=(Compared("gvcf", "haplotype_caller/{sample}.g.vcf.gz", "vcf"),),

@@ -62,7 +62,8 @@ def body(vcf: Path) -> list[str]:
     return [line for line in gzip.decompress(vcf.read_bytes()).decode().splitlines() if not line.startswith("#")]
 
 
-def test_accuracy_on_platinum_reads(tmp_path: Path, figure: Callable[[str], None]) -> None:
+@pytest.mark.parametrize("bqsr", ["gatk", "none"])
+def test_accuracy_on_platinum_reads(tmp_path: Path, figure: Callable[[str], None], bqsr: str) -> None:
     """NA12878 over 100 kb of chr20 at 52x, called jointly in intervals, against GIAB inside its confident regions."""
     data = shared("germline_chr20")
     cohort = cohort_of(
@@ -73,6 +74,7 @@ def test_accuracy_on_platinum_reads(tmp_path: Path, figure: Callable[[str], None
         "HG002_only.indels.1100kb.vcf.gz",
         intervals=str(data / "truth" / "calling_region.1100kb.bed"),
         calling="joint",
+        bqsr=bqsr,
     )
     ran = cohort.snakemake()
     assert ran.exit_code == 0, ran.output
@@ -82,14 +84,15 @@ def test_accuracy_on_platinum_reads(tmp_path: Path, figure: Callable[[str], None
     )
     figures = concordance(tmp_path, calls, truth, regions)
     for kind, (recall, precision) in figures.items():
-        figure(f"germline_chr20 {kind}: recall {recall:.4f}, precision {precision:.4f}")
+        figure(f"germline_chr20, bqsr {bqsr}, {kind}: recall {recall:.4f}, precision {precision:.4f}")
     for line in takings(calls, truth, results(cohort) / "reference" / "genome.fa", "NA12878", regions):
-        figure(f"germline_chr20 {line}")
+        figure(f"germline_chr20, bqsr {bqsr}, {line}")
     snp_recall, snp_precision = figures["SNP"]
     assert snp_recall >= 0.99
     assert snp_precision >= 0.98
     assert min(figures["INDEL"]) >= 0.95
-    bam = tmp_path / "results" / "base_recalibration" / "NA12878.bam"
+    bam = results(cohort) / {"gatk": "base_recalibration", "none": "mark_duplicates"}[bqsr] / "NA12878.bam"
+    assert bam.with_name(f"{bam.name}.bai").exists() or bam.with_suffix(".bai").exists()
     assert primary_alignments(bam) == reads_in(list((data / "reads").glob("*.fastq.gz")))
 
 
@@ -170,7 +173,8 @@ def test_a_moved_cohort_has_nothing_left_to_do(twelve_lanes: Cohort, tmp_path: P
 
 def entered(twelve_lanes: Cohort, folder: Path, way: str) -> Cohort:
     """A cohort whose input is the alignment that the reads gave, run up to its calls."""
-    cohort = Cohort(folder, twelve_lanes.config | {"bam_input": way, "alignment_format": "bam"})
+    choices = {"bam_input": way, "alignment_format": "bam", "bqsr": "none"}  # what is recalibrated already
+    cohort = Cohort(folder, twelve_lanes.config | choices)
     cram = results(twelve_lanes) / "alignment" / "NA12878.cram"
     if way == "keep":
         cohort.add_unit("NA12878", "all", bam=cram)
@@ -180,7 +184,7 @@ def entered(twelve_lanes: Cohort, folder: Path, way: str) -> Cohort:
         subprocess.run(split, cwd=twelve_lanes.folder, check=True)
         for bam in sorted(folder.glob("*.bam")):
             cohort.add_unit("NA12878", f"L{bam.stem}", bam=bam.name)
-    ran = cohort.snakemake("results/base_recalibration/NA12878.bam", "results/hard_filter/cohort.vcf.gz")
+    ran = cohort.snakemake("results/mark_duplicates/NA12878.bam", "results/hard_filter/cohort.vcf.gz")
     assert ran.exit_code == 0, ran.output
     return cohort
 
@@ -195,7 +199,7 @@ def test_entry_from_cram(twelve_lanes: Cohort, tmp_path: Path, request: pytest.F
     """Alignments as input give the calls that their reads gave."""
     cohort = request.getfixturevalue("kept") if way == "keep" else entered(twelve_lanes, tmp_path, way)
     cram = results(twelve_lanes) / "alignment" / "NA12878.cram"
-    bam = results(cohort) / "base_recalibration" / "NA12878.bam"
+    bam = results(cohort) / "mark_duplicates" / "NA12878.bam"
     assert primary_alignments(bam) == primary_alignments(cram)
     before, after = (
         {tuple(line.split("\t")[:5:1])[:2] for line in body(folder / "hard_filter" / "cohort.vcf.gz")}
@@ -205,9 +209,21 @@ def test_entry_from_cram(twelve_lanes: Cohort, tmp_path: Path, request: pytest.F
     assert len(shared_sites) >= 0.95 * max(len(before), len(after))
 
 
+def test_a_cram_that_was_recalibrated_is_not_recalibrated_again_unless_one_asks_for_it(
+    twelve_lanes: Cohort, tmp_path: Path
+) -> None:
+    cohort = Cohort(tmp_path, twelve_lanes.config)
+    cohort.add_unit("NA12878", "all", bam=results(twelve_lanes) / "alignment" / "NA12878.cram")
+    ran = cohort.snakemake("--dry-run")
+    assert ran.exit_code == 1
+    assert "has base qualities that GATK ApplyBQSR recalibrated (@PG): set bqsr: none, or bqsr: again" in ran.output
+    cohort.config["bqsr"] = "again"
+    assert "base_recalibrator" in cohort.snakemake("--dry-run").said
+
+
 def test_a_cram_of_another_sample_is_refused(twelve_lanes: Cohort, tmp_path: Path) -> None:
     """Its alignments would be taken as they are, and the calls be those of NA12878."""
-    cohort = Cohort(tmp_path, twelve_lanes.config)
+    cohort = Cohort(tmp_path, twelve_lanes.config | {"bqsr": "none"})
     cohort.add_unit("OTHER", "all", bam=results(twelve_lanes) / "alignment" / "NA12878.cram")
     ran = cohort.snakemake("--dry-run")
     assert ran.exit_code == 1

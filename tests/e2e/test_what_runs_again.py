@@ -57,6 +57,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "gatk": ("gatk3", {"base_recalibrator"}),
         "realigner": ("gatk3", {"realigner_targets"}),
         "leave_out": (["S2"], {"left_out", "mapping_rates_files"}),
+        "bqsr": ("none", {"mark_duplicates"}),
         "calling": ("joint", {"joint_intervals", "sample_map"}),
         "filter": ("none", {"bcftools_stats"}),
         "alignment_format": ("cram", {"alignment"}),

@@ -24,6 +24,7 @@ OF_COREUTILS = {
 CHOICES = {
     "{mapper.conda}": {name: mapper.conda for name, mapper in MAPPERS.items()},
     "{config['gatk']}": {name: name for name in ("gatk4", "gatk3")},
+    "{marking_conda}": {name: name for name in ("sambamba", "bwa")},
 }
 # those that make one of shards
 GATHERING = {

@@ -14,7 +14,7 @@ WITHIN = 0.25
 GERMLINE = {
     **{"pipeline": "germline", "scatter": "none", "realigner": "none", "alignment_format": "bam", "bam_input": "keep"},
     **{"calling": "per_sample", "gatk": "gatk4", "mapper": "bwa", "reference": {"bwa_index": ""}},
-    "duplicates": "sambamba",
+    **{"duplicates": "sambamba", "bqsr": "gatk"},
 }
 TUXEDO = {"pipeline": "tuxedo", "aligner": "hisat2"}
 HUMAN = disk.Reads(bases=93e9, fastq=60e9)
@@ -115,6 +115,8 @@ def test_who_marks_duplicates_writes_temporary_files():
 def test_choices_of_the_configuration_count():
     assert "realign_indels" not in predict(HUMAN).rules
     assert "realign_indels" in predict(HUMAN, realigner="gatk3").rules
+    assert "base_recalibration" not in predict(HUMAN, bqsr="none").rules
+    assert predict(HUMAN, bqsr="none").kept < predict(HUMAN).kept
     assert predict(HUMAN, alignment_format="cram").kept < predict(HUMAN).kept
     assert predict(HUMAN, pipeline="tuxedo", aligner="tophat2").results > predict(HUMAN, pipeline="tuxedo").results
     taken = disk.Reads(HUMAN.bases, HUMAN.fastq, aligned=50_000_000_000)

@@ -16,6 +16,7 @@ ENVS = {path.stem: path for path in (ROOT / "envs").glob("*.yaml")}
 AHEAD = {"cufflinks", "cummerbund", "gffread", "hisat2", "tophat"}
 MAPPERS = script(ROOT / "workflow/scripts/resources/mappers.py").MAPPERS
 CHOICES = [("{mapper.conda}", mapper.conda) for mapper in MAPPERS.values()]
+CHOICES += [("{marking_conda}", name) for name in ("sambamba", "bwa")]
 CHOICES += [("{config['gatk']}", gatk) for gatk in ("gatk3", "gatk4")]
 
 

@@ -186,7 +186,12 @@ def judge_formats(folder: Path):
         path.write_bytes(content)
         (folder / "x.fa").exists() or (folder / "x.fa").write_bytes(FASTA)
         contigs = {"chr1": 12, "chr2": 4}
-        config = {"reference": {"fasta": str(folder / "x.fa"), "bwa_index": ""}, "bam_input": "keep", "filter": "none"}
+        config = {
+            "reference": {"fasta": str(folder / "x.fa"), "bwa_index": ""},
+            "bam_input": "keep",
+            "bqsr": "gatk",
+            "filter": "none",
+        }
         config |= {"known_sites": [], "known_indels": [], "intervals": "", "ploidy_regions": ""}
         row = {"table": "units.tsv", "line": 2, "sample_name": "S1", "fq1": "", "fq2": "", "bam": str(path)}
         match path.suffix:

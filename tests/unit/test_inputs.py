@@ -56,17 +56,18 @@ def bgzip(data):
     return b"".join(blocks)
 
 
-def sam_header(contigs, read_groups, order):
+def sam_header(contigs, read_groups, order, programs=()):
     lines = [
         f"@HD\tVN:1.6\tSO:{order}",
         *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in contigs.items()),
     ]
     lines += [f"@RG\tID:{number}\t{fields}" for number, fields in enumerate(read_groups)]
+    lines += [f"@PG\t{fields}" for fields in programs]
     return "\n".join(lines).encode() + b"\n"
 
 
-def bam(contigs, read_groups=("SM:S1",), order="coordinate"):
-    text = sam_header(contigs, read_groups, order)
+def bam(contigs, read_groups=("SM:S1",), order="coordinate", programs=()):
+    text = sam_header(contigs, read_groups, order, programs)
     data = b"BAM\1" + struct.pack("<i", len(text)) + text + struct.pack("<i", len(contigs))
     for name, length in contigs.items():
         data += struct.pack("<i", len(name) + 1) + name.encode() + b"\0" + struct.pack("<i", length)
@@ -203,7 +204,8 @@ def test_good_inputs_have_no_errors(project):
         ),
         (
             {"known_sites": []},
-            "known_sites: base quality recalibration needs at least one VCF in known_sites or known_indels",
+            "known_sites: base quality recalibration needs at least one VCF in known_sites or known_indels; or set "
+            "bqsr: none",
         ),
     ],
 )
@@ -633,6 +635,28 @@ def test_of_several_read_groups_none_is_lost_in_silence(project, form):
     ]
     project.write_bam(form(REFERENCE, read_groups=lanes[:1]))
     assert project.errors(bam_input="remap") == []
+
+
+@pytest.mark.parametrize(
+    ("program", "recalibrated"),
+    [
+        ("ID:GATK ApplyBQSR\tVN:4.6.2.0\tPN:GATK ApplyBQSR", "GATK ApplyBQSR"),
+        ("ID:GATK ApplyBQSRSpark.2\tVN:4.1\tPP:bwa", "GATK ApplyBQSRSpark.2"),
+        ("ID:GATK PrintReads\tVN:3.8-1-0-gf15c1c3ef\tCL:readGroup=null", "GATK PrintReads"),
+        ("ID:GATK PrintReads\tVN:4.6.2.0\tPN:GATK PrintReads", ""),
+        ("ID:bwa\tPN:bwa\tVN:0.7.17\tCL:bwa mem ApplyBQSR", ""),
+    ],
+)
+@pytest.mark.parametrize("way", ["keep", "remap"])
+def test_base_qualities_that_were_recalibrated(project, way, program, recalibrated):
+    project.write_bam(bam(REFERENCE, programs=["ID:other\tPN:other", program]))
+    advice = "set bqsr: none, or bqsr: again to recalibrate them once more"
+    line = (
+        f"units.tsv line 2: sample S1: bam s1.bam has base qualities that {recalibrated} recalibrated (@PG): {advice}"
+    )
+    assert project.errors(bam_input=way) == [line] * bool(recalibrated)
+    for choice in ("none", "again"):
+        assert project.errors(bam_input=way, bqsr=choice) == []
 
 
 # --- reference ---

@@ -197,3 +197,36 @@ def test_a_mapper_that_is_not_installed_is_refused_before_any_job(cohort, monkey
     assert (
         "config: mapper: bwa-mem4 is not on the PATH: make setup-bwa-mem4 installs it; or set mapper: bwa" in ran.lines
     )
+
+
+def test_without_recalibration_the_alignment_of_the_step_before_is_the_final_one(cohort):
+    """No known sites are wanted then."""
+    cohort.config |= {"bqsr": "none", "known_sites": []}
+    ran = cohort.snakemake("--dry-run", "--printshellcmds")
+    jobs = planned_jobs(ran)
+    assert not {"base_recalibrator", "base_recalibration", "indexed_vcf"} & jobs.keys()
+    assert "HaplotypeCaller -R results/reference/genome.fa -I results/mark_duplicates/S1.bam " in ran.output
+    assert ran.output.count(" sample --bam results/mark_duplicates/S") == 2, "no read was lost"
+    assert "Would remove temporary output results/mark_duplicates" not in ran.output
+    assert jobs["mark_duplicates"] == jobs["haplotype_caller"] == 2
+
+
+@pytest.mark.deep
+def test_without_recalibration_cram_is_made_of_the_alignment_of_the_step_before(cohort):
+    cohort.config |= {"bqsr": "none", "alignment_format": "cram"}
+    ran = cohort.snakemake("--dry-run", "--printshellcmds")
+    assert "results/alignment/S1.cram results/mark_duplicates/S1.bam" in ran.output
+    assert "Would remove temporary output results/mark_duplicates/S1.bam" in ran.output
+
+
+@pytest.mark.deep
+def test_with_gatk_3_realigned_reads_are_the_final_ones_where_they_are_not_recalibrated(cohort, gatk3_command):
+    cohort.config |= {"bqsr": "none", "gatk": "gatk3", "realigner": "gatk3", "known_indels": ["known.vcf"]}
+    ran = cohort.snakemake("--dry-run", "--printshellcmds")
+    jobs = planned_jobs(ran)
+    assert not {"base_recalibrator", "base_recalibration"} & jobs.keys()
+    assert jobs["realign_indels"] == 2
+    assert (
+        "HaplotypeCaller -nct $GPD_THREADS -R results/reference/genome.fa -I results/realign_indels/S1.bam " in ran.output
+    )
+    assert ran.output.count(" sample --bam results/realign_indels/S") == 2

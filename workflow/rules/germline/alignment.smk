@@ -4,8 +4,7 @@
 rule alignment:
     input:
         **reference,
-        bam="results/base_recalibration/{sample}.bam",
-        bai="results/base_recalibration/{sample}.bai",
+        **alignment_of(aligned_by),
         counts=unit_counts,
     output:
         cram="results/alignment/{sample}.cram",

@@ -3,7 +3,7 @@
 
 rule base_recalibrator:
     input:
-        unpack(deduplicated),
+        **alignment_of(deduplicated_by),
         **reference,
         known=known_sites,
         known_index=[f"{vcf}.tbi" for vcf in known_sites],
@@ -41,14 +41,13 @@ rule base_recalibrator:
 
 rule base_recalibration:
     input:
-        unpack(deduplicated),
+        **alignment_of(deduplicated_by),
         **reference,
         table="results/base_recalibrator/{sample}.table",
         n_free=N_FREE,
         counts=unit_counts,
     output:
-        bam=kept_alignment("results/base_recalibration/{sample}.bam"),
-        bai=kept_alignment("results/base_recalibration/{sample}.bai"),
+        **made_alignment("base_recalibration"),
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1

@@ -5,8 +5,10 @@ GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
 FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": "genotype_gvcfs"}
 
 callsets = ["cohort"] if config["calling"] == "joint" else samples
-FINAL_BAM = "results/base_recalibration/{sample}.bam"
+recalibrates = config["bqsr"] != "none"
 deduplicated_by = "mark_duplicates" if config["realigner"] == "none" else "realign_indels"
+aligned_by = "base_recalibration" if recalibrates else deduplicated_by  # the step that makes the final alignments
+FINAL_BAM = f"results/{aligned_by}/{{sample}}.bam"
 sexes = {row["sample_name"]: row["sex"] for row in cohort.samples}
 
 
@@ -28,6 +30,7 @@ def indexed(role, vcf):
 
 known_indels = [indexed(f"known_indels_{i}", vcf) for i, vcf in enumerate(config["known_indels"], 1)]
 known_sites = [indexed(f"known_sites_{i}", vcf) for i, vcf in enumerate(config["known_sites"], 1)] + known_indels
+known_sites = known_sites if recalibrates else []
 training = {
     mode: {
         name: indexed(f"vqsr_{mode}_{name}", entry["vcf"]) for name, entry in config["vqsr"][mode]["resources"].items()
@@ -44,18 +47,21 @@ def unit_counts(wildcards):
     return [f"{mapped(wildcards.sample, unit)}.json" for unit in units[wildcards.sample]]
 
 
-def deduplicated(wildcards):
-    """The BAM that recalibration starts from; GATK names an index otherwise than sambamba."""
-    bam = f"results/{deduplicated_by}/{wildcards.sample}.bam"
-    return {
-        "bam": bam,
-        "bai": f"{bam}.bai" if deduplicated_by == "mark_duplicates" else bam.replace(".bam", ".bai"),
-    }
+def alignment_of(step):
+    """A sample's BAM as a step leaves it, and its index, which GATK names otherwise than who marks duplicates."""
+    bam = f"results/{step}/{{sample}}.bam"
+    return {"bam": bam, "bai": f"{bam}.bai" if step == "mark_duplicates" else bam.replace(".bam", ".bai")}
 
 
-def kept_alignment(path):
-    """A BAM that is the final alignment, unless CRAM is."""
-    return path if config["alignment_format"] == "bam" else temp(path)
+def made_alignment(step):
+    """A step's BAM and its index as outputs: they stay where they are the final alignment, unless CRAM is."""
+    kept = step == aligned_by and config["alignment_format"] == "bam"
+    return {name: path if kept else temp(path) for name, path in alignment_of(step).items()}
+
+
+def whole_alignment(step):
+    """The command that fails unless a step's BAM holds all alignments of its units; none where it is not the final one."""
+    return '{params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}' if step == aligned_by else ""
 
 
 def ploidy_regions(wildcards):
@@ -103,7 +109,7 @@ calls = f"results/{FINAL_CALLS[config['filter']]}/{{callset}}.vcf.gz"
 def final_results():
     """What a run leaves: alignments, GVCFs and filtered calls, with their indexes."""
     alignments = {
-        "bam": ["results/base_recalibration/{sample}.bam", "results/base_recalibration/{sample}.bai"],
+        "bam": [*alignment_of(aligned_by).values()],
         "cram": ["results/alignment/{sample}.cram", "results/alignment/{sample}.cram.crai"],
     }
     gvcf = "results/haplotype_caller/{sample}.g.vcf.gz"
@@ -137,9 +143,10 @@ def mapping_statistics():
 
 def statistics():
     """What the MultiQC page is made of."""
+    tables = ["results/base_recalibrator/{sample}.table"] if recalibrates else []
     return [
         *mapping_statistics(),
-        *expand(["results/mark_duplicates/{sample}.txt", "results/base_recalibrator/{sample}.table"], sample=samples),
+        *expand(["results/mark_duplicates/{sample}.txt", *tables], sample=samples),
         *expand("results/bcftools_stats/{of}{callset}.txt", of=["", "all_records/"], callset=callsets),
     ]
 

@@ -4,8 +4,7 @@
 rule haplotype_caller:
     input:
         **reference,
-        bam="results/base_recalibration/{sample}.bam",
-        bai="results/base_recalibration/{sample}.bai",
+        **alignment_of(aligned_by),
         intervals=regions,
         called=CALLED,
         ploidy=ploidy_regions,

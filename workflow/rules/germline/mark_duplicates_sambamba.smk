@@ -1,5 +1,6 @@
 # Step 2, sambamba. Reads all units of a sample at once, so they need no merging pass of their own. Supplementary alignments
 # stay unmarked. As published: 13 cores.
+marking_conda = "sambamba" if recalibrates else "bwa"  # whether the final alignment is whole, samtools says
 
 
 rule mark_duplicates:
@@ -7,11 +8,10 @@ rule mark_duplicates:
         bams=unit_bams,
         counts=unit_counts,
     output:
-        bam=temp("results/mark_duplicates/{sample}.bam"),
-        bai=temp("results/mark_duplicates/{sample}.bam.bai"),
+        **made_alignment("mark_duplicates"),
         metrics="results/mark_duplicates/{sample}.txt",
     conda:
-        "../../../envs/sambamba.yaml"
+        f"../../../envs/{marking_conda}.yaml"
     threads: 13
     resources:
         mem_mb=8000,
@@ -25,5 +25,5 @@ rule mark_duplicates:
             {params.python} "$GPD_MAPPING_RATES" sample --least {params.min_mapped} {wildcards.sample:q} {input.counts:q}
             sambamba markdup -t {threads} -l 1 --hash-table-size 1048576 --overflow-list-size 600000 \\
                 --tmpdir "$TMPDIR" {input.bams:q} {output.bam:q} 2>&1 | tee {output.metrics:q}
-            """,
+            """ + whole_alignment("mark_duplicates"),
         )

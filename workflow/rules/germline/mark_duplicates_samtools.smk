@@ -10,8 +10,7 @@ rule mark_duplicates:
         bams=unit_bams,
         counts=unit_counts,
     output:
-        bam=temp("results/mark_duplicates/{sample}.bam"),
-        bai=temp("results/mark_duplicates/{sample}.bam.bai"),
+        **made_alignment("mark_duplicates"),
         metrics="results/mark_duplicates/{sample}.txt",
     conda:
         "../../../envs/samtools.yaml"
@@ -31,5 +30,5 @@ rule mark_duplicates:
                 -f {{output.metrics:q}} -O bam,level=1 --write-index - {{output.bam:q}}##idx##{{output.bai:q}}
             sed -i -e '1s/.*/{{{{"COMMAND": "samtools markdup -S -d {OPTICAL}"/' -e '2,$s/\\(.*\\): /, "\\1": /' -e '$s/$/}}}}/' \\
                 {{output.metrics:q}}
-            """,
+            """ + whole_alignment("mark_duplicates"),
         )

@@ -41,14 +41,14 @@ rule realigner_targets:
 rule realign_indels:
     input:
         **reference,
+        **({} if recalibrates else {"counts": unit_counts}),
         bam="results/mark_duplicates/{sample}.bam",
         bai="results/mark_duplicates/{sample}.bam.bai",
         targets="results/realigner_targets/{sample}.intervals",
         known=known_indels,
         n_free=N_FREE,
     output:
-        bam=temp("results/realign_indels/{sample}.bam"),
-        bai=temp("results/realign_indels/{sample}.bai"),
+        **made_alignment("realign_indels"),
     conda:
         "../../../envs/gatk3.yaml"
     threads: 1
@@ -66,6 +66,7 @@ rule realign_indels:
                 "${{regions[@]}}" -targetIntervals {input.targets:q} -o "$shard"
             """,
             gather=GATHER_BAM,
+            finish=whole_alignment("realign_indels"),
             over="{input.bam:q}",
             whole="{output.bam:q}",
             suffix=".bam",

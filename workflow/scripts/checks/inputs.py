@@ -240,6 +240,11 @@ def _alignment_faults(row: dict, config: dict, contigs: Contigs) -> Iterator[str
     if not _end(row["bam"], 64).endswith(end):
         yield f"is cut off: the end marker of {form} is missing; copy or create it again"
         return
+    if config["bqsr"] == "gatk" and (program := _recalibrator(header)):
+        yield (
+            f"has base qualities that {program} recalibrated (@PG): set bqsr: none, or bqsr: again to recalibrate them "
+            "once more"
+        )
     groups = [fields for kind, fields in header if kind == "@RG"]
     if config["bam_input"] != "keep":
         if len(groups) > 1:
@@ -258,6 +263,17 @@ def _alignment_faults(row: dict, config: dict, contigs: Contigs) -> Iterator[str
         found = {fields["SN"]: int(fields["LN"]) for kind, fields in header if kind == "@SQ"}
         for fault in _contig_faults(found, contigs, config["reference"]["fasta"], complete=True):
             yield f"{fault}; or set bam_input: remap"
+
+
+def _recalibrator(header: Header) -> str:
+    """The program that recalibrated base qualities, by a header's lines about programs; empty where none did.
+
+    GATK 3's PrintReads did so by an option that its line does not tell; GATK 4's has none.
+    """
+    for name, version in ((fields.get("ID", ""), fields.get("VN", "")) for kind, fields in header if kind == "@PG"):
+        if "ApplyBQSR" in name or "BQSRPipeline" in name or ("PrintReads" in name and not version.startswith("4")):
+            return name
+    return ""
 
 
 def _is_cram(path: str) -> bool:

@@ -165,8 +165,11 @@ def _contradictions(config: dict) -> Iterator[str]:
     """Lines about keys that are fine alone but not together."""
     if config["pipeline"] != "germline":
         return
-    if not config["known_sites"] + config["known_indels"]:
-        yield "known_sites: base quality recalibration needs at least one VCF in known_sites or known_indels"
+    if config["bqsr"] != "none" and not config["known_sites"] + config["known_indels"]:
+        yield (
+            "known_sites: base quality recalibration needs at least one VCF in known_sites or known_indels; or set "
+            "bqsr: none"
+        )
     if config["ploidy_regions"] and config["gatk"] == "gatk3":
         yield "ploidy_regions: GATK 3 knows no regions of other ploidy: set gatk: gatk4, or leave ploidy_regions out"
     if config["filter"] == "vqsr":

@@ -27,7 +27,7 @@ SPLICED = 0.8  # BAM of HISAT2's alignments
 
 # of the BAM file that they are made of
 CRAM = 0.5
-GVCF = 0.1  # of the recalibrated one; more where the genome is covered thinly
+GVCF = 0.1  # of the final one; more where the genome is covered thinly
 EXPRESSION = 0.1  # transcripts and counted expression, of the spliced one
 
 # bytes of temporary files a base: sambamba notes where each pair lies (of reads of 100 bases; longer ones are fewer),
@@ -164,8 +164,9 @@ def predict(reads: Sequence[Reads], config: Mapping, sort_mb: float) -> Need:
 def _germline(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[dict[str, Space], float]:
     """Each alignment stays until the next is made of it, beside the shards of that where it scatters."""
     of_units = [SORTED * unit.fastq for unit in reads]
-    mapped, recalibrated = sum(of_units), RECALIBRATED * sum(unit.fastq for unit in reads)
-    gvcf, cram = GVCF * recalibrated, CRAM * recalibrated if config["alignment_format"] == "cram" else 0
+    mapped, recalibrates = sum(of_units), config["bqsr"] != "none"
+    final = RECALIBRATED * sum(unit.fastq for unit in reads) if recalibrates else mapped
+    gvcf, cram = GVCF * final, CRAM * final if config["alignment_format"] == "cram" else 0
     spilled = [size for size, unit in zip(of_units, reads, strict=True) if _spills(unit, memory * SAMBAMBA)]
     collated = [unit.aligned for unit in reads if config["bam_input"] == "remap"]
     mapping = Space(mapped, max(spilled, default=0) + max(collated, default=0))
@@ -176,13 +177,15 @@ def _germline(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[d
         "realigner_targets": Space(mapped),
         "realign_indels": Space(mapped + _shards(mapped, mapped, config)),
         "base_recalibrator": Space(mapped),
-        "base_recalibration": Space(mapped + _shards(recalibrated, mapped, config)),
-        "alignment": Space(recalibrated + gvcf + cram),
-        "haplotype_caller": Space(recalibrated + cram + _shards(gvcf, recalibrated, config)),
+        "base_recalibration": Space(mapped + _shards(final, mapped, config)),
+        "alignment": Space(final + gvcf + cram),
+        "haplotype_caller": Space(final + cram + _shards(gvcf, final, config)),
     }
     if config["realigner"] == "none":
         del rules["realigner_targets"], rules["realign_indels"]
-    return rules, (cram or recalibrated) + gvcf
+    if not recalibrates:
+        del rules["base_recalibrator"], rules["base_recalibration"]
+    return rules, (cram or final) + gvcf
 
 
 def _tuxedo(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[dict[str, Space], float]:
