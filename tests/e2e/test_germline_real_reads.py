@@ -218,7 +218,7 @@ def test_a_cram_that_was_recalibrated_is_not_recalibrated_again_unless_one_asks_
     assert ran.exit_code == 1
     assert "has base qualities that GATK ApplyBQSR recalibrated (@PG): set bqsr: none, or bqsr: again" in ran.output
     cohort.config["bqsr"] = "again"
-    assert "base_recalibrator" in cohort.snakemake("--dry-run").said
+    assert "base_recalibrator" in cohort.snakemake("--dry-run").output
 
 
 def test_a_cram_of_another_sample_is_refused(twelve_lanes: Cohort, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def genotypes(vcf: Path) -> list[tuple[int, str]]:
 
 
 def test_regions_of_one_copy_get_haploid_genotypes(kept: Cohort, tmp_path: Path) -> None:
-    """The finished run again, where the sample is said to be male, and part of the contig to be there once in males."""
+    """The finished run again, where the tables call the sample male, and part of the contig to be there once in males."""
     folder = tmp_path / "males only"
     shutil.copytree(kept.folder, folder, symlinks=True)
     (folder / "X only once.bed").write_text("chr22\t5000\t20000\t1\n")

@@ -30,5 +30,6 @@ rule mark_duplicates:
                 -f {{output.metrics:q}} -O bam,level=1 --write-index - {{output.bam:q}}##idx##{{output.bai:q}}
             sed -i -e '1s/.*/{{{{"COMMAND": "samtools markdup -S -d {OPTICAL}"/' -e '2,$s/\\(.*\\): /, "\\1": /' -e '$s/$/}}}}/' \\
                 {{output.metrics:q}}
-            """ + whole_alignment("mark_duplicates"),
+            """,
+            after=whole_alignment("mark_duplicates"),
         )
