@@ -37,7 +37,7 @@ settings.register_profile("gpd", deadline=None, print_blob=True)
 settings.load_profile("gpd")
 
 CLONE_NEWNS = 0x00020000  # of unshare(2): mounts of one's own
-UNIT_COLUMNS = ("sample_name", "unit_name", "fq1", "fq2", "bam", "platform", "library")
+UNIT_COLUMNS = ("sample_name", "unit_name", "fq1", "fq2", "bam", "platform", "platform_unit", "center", "library")
 # such small jobs end before the JVM's second compiler pays: without it they take half the time
 SHORT_JVMS = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
 # started first, longest first: neither of two test processes shall be left alone with one of them at the end

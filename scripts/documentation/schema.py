@@ -11,6 +11,7 @@ NAMED = {  # parts of our schemas that a word says better than their patterns
     "path": "a path",
     "optional_path": "a path",
     "paths": "a list of paths",
+    "arguments": "arguments of a command",
     "name": "a name",
     "annotations": "a list of annotations",
     "filters": "filters by name",

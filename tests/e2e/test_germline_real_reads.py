@@ -108,6 +108,8 @@ def twelve_lanes(tmp_path_factory: pytest.TempPathFactory) -> Cohort:
         "mills_and_1000G.indels.vcf.gz",
         calling="joint",
         alignment_format="cram",
+        dbsnp=str(data / "known_sites" / "dbsnp_146.hg38.vcf.gz"),
+        extra={"haplotype_caller": "-A 'AlleleFraction'"},
     )
     ran = cohort.snakemake()
     assert ran.exit_code == 0, ran.output
@@ -146,6 +148,13 @@ def test_what_is_kept_and_what_is_not(twelve_lanes: Cohort) -> None:
     page = (results(twelve_lanes) / "multiqc" / "multiqc.html").read_text()
     assert "NA12878" in page
     assert "Mapping rates" in page
+
+
+def test_calls_have_the_ids_of_dbsnp_and_arguments_of_ones_own_are_heeded(twelve_lanes: Cohort) -> None:
+    called = [line.split("\t")[2] for line in body(results(twelve_lanes) / "hard_filter" / "cohort.vcf.gz")]
+    assert sum(name.startswith("rs") for name in called) > len(called) / 2
+    gvcf = body(results(twelve_lanes) / "haplotype_caller" / "NA12878.g.vcf.gz")
+    assert any("AF" in line.split("\t")[8].split(":") for line in gvcf)
 
 
 def test_what_each_filter_takes(twelve_lanes: Cohort, figure: Callable[[str], None]) -> None:
@@ -236,7 +245,7 @@ def genotypes(vcf: Path) -> list[tuple[int, str]]:
 
 
 def test_regions_of_one_copy_get_haploid_genotypes(kept: Cohort, tmp_path: Path) -> None:
-    """The finished run again, where the tables call the sample male, and part of the contig to be there once in males."""
+    """The finished run again, the sample male by the table, and part of the contig to be there once in males."""
     folder = tmp_path / "males only"
     shutil.copytree(kept.folder, folder, symlinks=True)
     (folder / "X only once.bed").write_text("chr22\t5000\t20000\t1\n")

@@ -207,6 +207,27 @@ def test_good_inputs_have_no_errors(project):
             "known_sites: base quality recalibration needs at least one VCF in known_sites or known_indels; or set "
             "bqsr: none",
         ),
+        (
+            {"extra": {"haplotype_caller": "--min-pruning 'x"}},
+            'extra.haplotype_caller: "--min-pruning \'x": no closing quotation',
+        ),
+        (
+            {"extra": {"genotype_gvcfs": "--dbsnp=x.vcf"}},
+            "extra.genotype_gvcfs: --dbsnp=x.vcf: the workflow gives this argument itself",
+        ),
+        (
+            {"extra": {"map_and_sort": "-M -t8"}},
+            "extra.map_and_sort: -t8: the workflow gives this argument itself",
+        ),
+        (
+            {"extra": {"haplotype_caller": "a\nb"}},
+            "extra.haplotype_caller: 'a\\nb': must be arguments in one line, without braces or control characters",
+        ),
+        (
+            {"interval_padding": 50},
+            "interval_padding: there are no intervals to extend: name them, or leave interval_padding out",
+        ),
+        ({"dbsnp": "nowhere.vcf"}, "dbsnp nowhere.vcf does not exist"),
     ],
 )
 def test_config(project, change, line):

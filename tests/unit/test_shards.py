@@ -68,6 +68,13 @@ def test_regions_are_split_where_the_genome_is(tmp_path, name, text):
     assert lines_of(fasta, tmp_path / name) == found
 
 
+def test_padded_regions_end_with_their_contig_and_are_one_where_they_meet(tmp_path):
+    (tmp_path / "genome.fai").write_text("chr1\t1000\t6\t60\t61\nchr2\t500\t1100\t60\t61\n")
+    (tmp_path / "own.bed").write_text("chr2\t450\t480\nchr1\t400\t410\nchr1\t20\t30\nchr1\t300\t350\nchr1\t461\t470\n")
+    found = list(n_free.padded("genome.fa", tmp_path / "genome.fai", tmp_path / "own.bed", "25"))
+    assert found == [("chr1", 0, 55), ("chr1", 275, 435), ("chr1", 436, 495), ("chr2", 425, 500)]
+
+
 def test_a_contig_by_its_name_alone_is_a_region(tmp_path):
     fasta = write_genome(tmp_path, {"a": "ACGT", "b": "ACG"})
     (tmp_path / "r.list").write_text("b\n")

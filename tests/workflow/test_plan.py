@@ -1,6 +1,7 @@
 """What the workflow would do, from dry runs: no tool of the pipelines is needed."""
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -229,3 +230,38 @@ def test_with_gatk_3_realigned_reads_are_the_final_ones_where_they_are_not_recal
     calling = "HaplotypeCaller -nct $GPD_THREADS -R results/reference/genome.fa -I results/realign_indels/S1.bam "
     assert calling in ran.output
     assert ran.output.count(" sample --bam results/realign_indels/S") == 2
+
+
+HOSTILE = """--annotation 'a b' $(touch x) ; `touch x` "two words" && | > x"""
+
+
+@pytest.mark.parametrize("calling", ["per_sample", "joint"])
+def test_arguments_of_ones_own_come_as_words_and_ids_from_dbsnp(cohort, calling):
+    """Nothing in them means anything to a shell."""
+    cohort.config |= {"calling": calling, "dbsnp": "known.vcf", "pcr_free": True}
+    cohort.config["extra"] = {
+        "map_and_sort": "-M -B '4 5'",
+        "base_recalibrator": "--quantizing-levels 8",
+        "base_recalibration": "--preserve-qscores-less-than 3",
+        "haplotype_caller": HOSTILE,
+        "genotype_gvcfs": "--max-alternate-alleles 4",
+    }
+    ran = cohort.snakemake("--dry-run", "--printshellcmds")
+    assert ran.exit_code == 0, ran.output
+    words = shlex.join(shlex.split(HOSTILE))
+    assert f"HaplotypeCaller --pcr-indel-model NONE {words} -R " in ran.output
+    assert " -Y -K 100000000 -M -B '4 5' -R " in ran.output
+    assert "BaseRecalibrator --quantizing-levels 8 -R " in ran.output
+    assert "ApplyBQSR --preserve-qscores-less-than 3 -R " in ran.output
+    named = "GenotypeGVCFs --dbsnp results/reference/vcf/dbsnp.vcf.gz --max-alternate-alleles 4 -R "
+    assert ran.output.count(named) == {"per_sample": 2, "joint": 1}[calling]
+
+
+def test_intervals_are_extended_before_anything_reads_them(cohort):
+    (cohort.folder / "regions.bed").write_text("chr1\t100\t200\n")
+    cohort.config |= {"intervals": "regions.bed", "interval_padding": 50}
+    ran = cohort.snakemake("--dry-run", "--printshellcmds")
+    assert planned_jobs(ran)["padded_intervals"] == 1
+    assert "regions.bed 50 > results/reference/padded_intervals.bed" in ran.output
+    assert "--intervals=results/reference/padded_intervals.bed" in ran.output
+    assert "--intervals=regions.bed" not in ran.output

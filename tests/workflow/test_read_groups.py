@@ -43,5 +43,12 @@ def test_the_table_goes_before_the_file(cohort):
     assert given == OURS | {"LB": "mine", "PL": "ULTIMA"}
 
 
+def test_flow_cell_and_centre_of_the_table_go_before_those_of_the_file(cohort):
+    group = "@RG\tID:7\tPU:x\tCN:elsewhere\n"
+    assert read_group(cohort, group) == OURS | {"PU": "x", "CN": "elsewhere"}
+    given = read_group(cohort, group, platform_unit="HFJWFDSXX:1", center="here")
+    assert given == OURS | {"PU": "HFJWFDSXX:1", "CN": "here"}
+
+
 def test_a_file_without_read_group_gets_ours(cohort):
     assert read_group(cohort, "") == OURS

@@ -120,6 +120,7 @@ def unused():
     names |= {name for chosen, of_one in of_filter.items() if chosen != config["filter"] for name in of_one}
     names |= {"alignment"} if config["alignment_format"] != "cram" else set()
     names |= {"indexed_vcf"} if not vcfs else set()
+    names |= {"padded_intervals"} if not padding else set()
     mapping_rules = {"map_and_sort", "take_alignment"}
     return {workflow.modifier.modify_rulename(name) for name in names | mapping_rules} - mapped_by().keys()
 

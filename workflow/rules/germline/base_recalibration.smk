@@ -18,6 +18,7 @@ rule base_recalibrator:
         mem_mb=4000,
         shard_mib=16,
     params:
+        **own_arguments("base_recalibrator"),
         java=java,
         known=lambda wildcards, input: repeat("--known-sites", input.known),
     shell:
@@ -26,7 +27,7 @@ rule base_recalibrator:
             """
             gatk --java-options "{params.java}" BaseRecalibrator -R {input.fasta:q} -I {input.bam:q} \\
                 {params.known} "${{regions[@]}}" --tmp-dir "$TMPDIR" -O "$shard"
-            """,
+            """.replace("BaseRecalibrator", with_arguments("base_recalibrator", "BaseRecalibrator")),
             gather="""
             gatk --java-options "{params.java}" GatherBQSRReports -I "$list" --tmp-dir "$TMPDIR" -O {output:q}
             """,
@@ -55,6 +56,7 @@ rule base_recalibration:
         mem_mb=4000,
         shard_mib=16,
     params:
+        **own_arguments("base_recalibration"),
         java=java,
     # The regions that are called play no part here: the final alignment keeps every read.
     shell:
@@ -63,7 +65,7 @@ rule base_recalibration:
             """
             gatk --java-options "{params.java}" ApplyBQSR -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
                 --bqsr-recal-file {input.table:q} --tmp-dir "$TMPDIR" -O "$shard"
-            """,
+            """.replace("ApplyBQSR", with_arguments("base_recalibration", "ApplyBQSR")),
             gather=GATHER_BAM,
             finish="""
             {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}

@@ -128,7 +128,7 @@ def preparations():
     """What is made of the reference and its resources, whatever the samples."""
     index = checked if config["reference"]["bwa_index"] else bwa_files
     sets = training.values() if config["filter"] == "vqsr" else []
-    ready = [*known_sites, *(vcf for files in sets for vcf in files.values())]
+    ready = [*known_sites, *filter(None, [dbsnp]), *(vcf for files in sets for vcf in files.values())]
     return [
         *(*reference.values(), N_FREE, CALLED),
         *(expand([INTERVAL, WIDE], interval=joint_intervals) if joint else []),
@@ -153,7 +153,28 @@ def statistics():
 
 # ---- arguments ---------------------------------------------------------------------------------------
 
-regions = [config["intervals"]] if config["intervals"] else []  # an input: what is called in them depends on the file
+padding = config["interval_padding"] if config["intervals"] else 0
+# an input: what is called in them depends on the file
+regions = ["results/reference/padded_intervals.bed" if padding else config["intervals"]] if config["intervals"] else []
+dbsnp = indexed("dbsnp", config["dbsnp"]) if config["dbsnp"] else ""
+DBSNP = dict(dbsnp=dbsnp, dbsnp_index=f"{dbsnp}.tbi") if dbsnp else {}  # inputs of who genotypes
+NAMES_IDS = "--dbsnp {input.dbsnp:q}" if dbsnp else ""
+
+
+def own_arguments(name):
+    """A parameter with what the config gives a rule's tool besides, each word quoted; none where that is nothing.
+
+    A rule without any keeps its text and its parameters, so that what it made stays current.
+    """
+    words = shlex.split(config["extra"][name])
+    if name == "haplotype_caller" and config["pcr_free"]:
+        words = [by_gatk("--pcr-indel-model", "--pcr_indel_model"), "NONE", *words]
+    return dict(own=shlex.join(words)) if words else {}
+
+
+def with_arguments(rule, text, *more):
+    """The beginning of a tool's command, with what the config gives it besides, and more words that are not empty."""
+    return " ".join(filter(None, [text, *more, "{params.own}" if own_arguments(rule) else ""]))
 
 
 @functools.cache
@@ -162,7 +183,7 @@ def called_bases():
     if not regions:
         return genome_bytes()
     found = load(source("intervals/n_free.py")).read_regions(config["intervals"], defaultdict(genome_bytes))
-    return min(genome_bytes(), sum(end - start for own in found.values() for start, end in own))
+    return min(genome_bytes(), sum(end - start + 2 * padding for own in found.values() for start, end in own))
 
 
 def resource_arguments(flag):

@@ -4,6 +4,7 @@
 rule genotype_gvcfs:
     input:
         **reference,
+        **DBSNP,
         gvcf="results/haplotype_caller/{callset}.g.vcf.gz",
         tbi="results/haplotype_caller/{callset}.g.vcf.gz.tbi",
         intervals=regions,
@@ -17,6 +18,7 @@ rule genotype_gvcfs:
         mem_mb=6000,
         shard_mib=1,
     params:
+        **own_arguments("genotype_gvcfs"),
         java=java,
     shell:
         scattered(
@@ -24,7 +26,7 @@ rule genotype_gvcfs:
             """
             gatk --java-options "{params.java}" GenotypeGVCFs -R {input.fasta:q} -V {input.gvcf:q} "${{regions[@]}}" \\
                 --tmp-dir "$TMPDIR" -O "$shard"
-            """,
+            """.replace("GenotypeGVCFs", with_arguments("genotype_gvcfs", "GenotypeGVCFs", NAMES_IDS)),
             gather=GATHER_VCF,
             over="{input.gvcf:q}",
             whole="{output.vcf:q}",

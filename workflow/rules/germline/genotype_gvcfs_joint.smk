@@ -60,6 +60,7 @@ rule genomics_db_import:
 rule genotype_interval:
     input:
         **reference,
+        **DBSNP,
         workspace="results/genomics_db_import/{interval}",
         interval=INTERVAL,
         wide=WIDE,
@@ -71,6 +72,7 @@ rule genotype_interval:
     resources:
         mem_mb=6000 + 20 * len(samples),  # GATK's own pipeline has 26 GB for large cohorts
     params:
+        **own_arguments("genotype_gvcfs"),
         java=java_native,
         # Where the import of a new sample failed, Snakemake has noted its small inputs as seen, and would find nothing due
         gvcfs=callset_gvcfs,
@@ -83,7 +85,7 @@ rule genotype_interval:
                 --tmp-dir "$TMPDIR" -O {output:q}
             cmp -s {input.interval:q} {input.wide:q} ||
                 {params.python} "$GPD_CLIP" {input.interval:q} {input.fasta:q} {output:q}
-            """,
+            """.replace("GenotypeGVCFs", with_arguments("genotype_gvcfs", "GenotypeGVCFs", NAMES_IDS)),
             rule="genotype_interval",
         )
 

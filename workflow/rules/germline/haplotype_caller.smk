@@ -19,6 +19,7 @@ rule haplotype_caller:
         least_mb=USUAL_CALLING_MB,
         shard_mib=4,
     params:
+        **own_arguments("haplotype_caller"),
         java=java,
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
     shell:
@@ -28,7 +29,7 @@ rule haplotype_caller:
             gatk --java-options "{params.java}" HaplotypeCaller -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \\
                 --native-pair-hmm-threads $GPD_THREADS "${{regions[@]}}" {params.ploidy} \\
                 --tmp-dir "$TMPDIR" -O "$shard"
-            """,
+            """.replace("HaplotypeCaller", with_arguments("haplotype_caller", "HaplotypeCaller")),
             gather=GATHER_GVCF,
             over="{input.bam:q}",
             whole="{output.gvcf:q}",

@@ -17,6 +17,31 @@ GATHER_BAM = """
             """
 
 
+rule padded_intervals:
+    """The user's intervals, each extended on both sides. Outside every timing."""
+    input:
+        **reference,
+        intervals=config["intervals"] or [],
+    output:
+        "results/reference/padded_intervals.bed",
+    log:
+        "logs/padded_intervals/genome.log",
+    conda:
+        "../../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    params:
+        padding=padding,
+    shell:
+        bound(
+            "reference",
+            """
+            {params.python} "$GPD_N_FREE" {input.fasta:q} {input.fai:q} {input.intervals:q} {params.padding} > {output:q}
+            """,
+            rule="padded_intervals",
+        )
+
+
 rule n_free_intervals:
     """Outside every timing."""
     input:

@@ -20,6 +20,7 @@ rule map_and_sort:
         mem_mb=mapping_mem_mb,
         within_h=0,
     params:
+        **own_arguments("map_and_sort"),
         index=index_prefix,
         bwa=bwa,
         guard=index_guard,
@@ -46,7 +47,7 @@ rule map_and_sort:
                 -o {output.bam:q} /dev/stdin
             OF_REFERENCE
             reads unit --counts "$TMPDIR" --output {output.counts:q} {input.reads:q}
-            """.replace("BASES", str(BATCH_BASES))
+            """.replace("BASES", with_arguments("map_and_sort", str(BATCH_BASES)))
             .replace("TO_BAM", TO_BAM[config["duplicates"]])
             .replace("OF_REFERENCE", of_reference("{output.bam:q}")),
             before="{params.guard}",

@@ -49,7 +49,8 @@ def read_group(wildcards):
         "SM": wildcards.sample,
         "LB": unit["library"] or own.get("LB") or wildcards.sample,
         "PL": unit["platform"] or own.get("PL") or "ILLUMINA",
-        "PU": own.get("PU") or wildcards.unit,
+        "PU": unit["platform_unit"] or own.get("PU") or wildcards.unit,
+        **({"CN": unit["center"]} if unit["center"] else {}),
     }
     fields |= {key: value for key, value in own.items() if key not in fields}
     return r"\t".join(["@RG", *(f"{key}:{value}".replace("\\", r"\\") for key, value in fields.items())])

@@ -25,6 +25,5 @@ rule mark_duplicates:
             {params.python} "$GPD_MAPPING_RATES" sample --least {params.min_mapped} {wildcards.sample:q} {input.counts:q}
             sambamba markdup -t {threads} -l 1 --hash-table-size 1048576 --overflow-list-size 600000 \\
                 --tmpdir "$TMPDIR" {input.bams:q} {output.bam:q} 2>&1 | tee {output.metrics:q}
-            """,
-            after=whole_alignment("mark_duplicates"),
+            WHOLE""".replace("WHOLE", whole_alignment("mark_duplicates")),
         )

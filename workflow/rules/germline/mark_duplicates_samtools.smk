@@ -30,6 +30,5 @@ rule mark_duplicates:
                 -f {{output.metrics:q}} -O bam,level=1 --write-index - {{output.bam:q}}##idx##{{output.bai:q}}
             sed -i -e '1s/.*/{{{{"COMMAND": "samtools markdup -S -d {OPTICAL}"/' -e '2,$s/\\(.*\\): /, "\\1": /' -e '$s/$/}}}}/' \\
                 {{output.metrics:q}}
-            """,
-            after=whole_alignment("mark_duplicates"),
+            {whole_alignment("mark_duplicates")}""",
         )

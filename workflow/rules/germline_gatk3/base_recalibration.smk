@@ -17,6 +17,7 @@ rule base_recalibrator:
         mem_mb=16000,
     params:
         **GATK3,
+        **own_arguments("base_recalibrator"),
         known=lambda wildcards, input: repeat("-knownSites", input.known),
         intervals=lambda wildcards, input: repeat("-L", input.intervals),
     shell:
@@ -25,7 +26,7 @@ rule base_recalibrator:
             """
             {params.gatk3} -T BaseRecalibrator -nct {threads} -R {input.fasta:q} -I {input.bam:q} \\
                 {params.known} {params.intervals} -o {output:q}
-            """,
+            """.replace("BaseRecalibrator", with_arguments("base_recalibrator", "BaseRecalibrator")),
             rule="base_recalibrator",
         )
 
@@ -47,6 +48,7 @@ rule base_recalibration:
         shard_mib=16,
     params:
         **GATK3,
+        **own_arguments("base_recalibration"),
     # The regions that are called play no part here: the final alignment keeps every read.
     shell:
         scattered(
@@ -54,7 +56,7 @@ rule base_recalibration:
             """
             {params.gatk3} -T PrintReads -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
                 -BQSR {input.table:q} -o "$shard"
-            """,
+            """.replace("PrintReads", with_arguments("base_recalibration", "PrintReads")),
             gather=GATHER_BAM,
             finish="""
             {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}

@@ -4,6 +4,7 @@
 rule genotype_gvcfs:
     input:
         **reference,
+        **DBSNP,
         gvcfs=callset_gvcfs,
         tbis=lambda wildcards: [f"{gvcf}.tbi" for gvcf in callset_gvcfs(wildcards)],
         intervals=regions,
@@ -18,6 +19,7 @@ rule genotype_gvcfs:
         shard_mib=1,
     params:
         **GATK3,
+        **own_arguments("genotype_gvcfs"),
         gvcfs=lambda wildcards, input: repeat("-V", input.gvcfs),
     shell:
         scattered(
@@ -25,7 +27,7 @@ rule genotype_gvcfs:
             """
             {params.gatk3} -T GenotypeGVCFs -nt $GPD_THREADS -R {input.fasta:q} {params.gvcfs} "${{regions[@]}}" \\
                 -o "$shard"
-            """,
+            """.replace("GenotypeGVCFs", with_arguments("genotype_gvcfs", "GenotypeGVCFs", NAMES_IDS)),
             gather=GATHER_VCF,
             over="{input.gvcfs[0]:q}",
             whole="{output.vcf:q}",

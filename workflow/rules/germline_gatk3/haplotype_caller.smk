@@ -18,13 +18,14 @@ rule haplotype_caller:
         shard_mib=4,
     params:
         **GATK3,
+        **own_arguments("haplotype_caller"),
     shell:
         scattered(
             "haplotype_caller",
             """
             {params.gatk3} -T HaplotypeCaller -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} \\
                 --emitRefConfidence GVCF "${{regions[@]}}" -o "$shard"
-            """,
+            """.replace("HaplotypeCaller", with_arguments("haplotype_caller", "HaplotypeCaller")),
             gather=GATHER_GVCF,
             over="{input.bam:q}",
             whole="{output.gvcf:q}",

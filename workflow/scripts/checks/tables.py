@@ -14,6 +14,7 @@ import difflib
 import json
 import os
 import re
+import shlex
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,6 +48,28 @@ LONGEST_LINE = 10_000
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 # keys of earlier versions
 GONE = {"map_chunks": "; it is gone: take the line out, large lanes get more threads by themselves"}
+# arguments that the workflow gives tools itself, or that a key of the configuration stands for
+GIVEN_TO_BWA = {"-t", "-K", "-R", "-p", "-o"}
+GIVEN_TO_WALKERS = {
+    *(
+        "-R",
+        "--reference",
+        "-I",
+        "--input",
+        "-V",
+        "--variant",
+        "-O",
+        "-o",
+        "--output",
+        "-T",
+        "-nt",
+        "-nct",
+        "--tmp-dir",
+    ),
+    *("-L", "--intervals", "-ip", "--interval-padding", "--interval_padding", "-ERC", "--emit-ref-confidence"),
+    *("--emitRefConfidence", "--native-pair-hmm-threads", "--ploidy-regions", "-bqsr", "--bqsr-recal-file", "-BQSR"),
+    *("--known-sites", "-knownSites", "-D", "--dbsnp", "--pcr-indel-model", "--pcr_indel_model"),
+}
 TYPES = {"object": "keys and values", "array": "list", "boolean": "true or false", "null": "nothing"}
 
 CHECKER = Draft202012Validator.TYPE_CHECKER.redefine_many(
@@ -170,6 +193,10 @@ def _contradictions(config: dict) -> Iterator[str]:
             "known_sites: base quality recalibration needs at least one VCF in known_sites or known_indels; or set "
             "bqsr: none"
         )
+    for rule, arguments in config["extra"].items():
+        yield from (f"extra.{rule}: {fault}" for fault in argument_faults(rule, arguments))
+    if config["interval_padding"] and not config["intervals"]:
+        yield "interval_padding: there are no intervals to extend: name them, or leave interval_padding out"
     if config["ploidy_regions"] and config["gatk"] == "gatk3":
         yield "ploidy_regions: GATK 3 knows no regions of other ploidy: set gatk: gatk4, or leave ploidy_regions out"
     if config["filter"] == "vqsr":
@@ -182,6 +209,19 @@ def _contradictions(config: dict) -> Iterator[str]:
         for kind, filters in config["hard_filters"].items():
             if not filters:
                 yield f"hard_filters.{kind}: filter hard needs at least one expression; or set filter: none"
+
+
+def argument_faults(rule: str, arguments: str) -> Iterator[str]:
+    """What keeps a rule's further arguments from being given to its tool."""
+    try:
+        words = shlex.split(arguments)
+    except ValueError as error:  # a quote or an escape without its end
+        yield f"{_shown(arguments)}: {str(error).lower()}"
+        return
+    for word in words:
+        given = word[:2] in GIVEN_TO_BWA if rule == "map_and_sort" else word.partition("=")[0] in GIVEN_TO_WALKERS
+        if given:
+            yield f"{word}: the workflow gives this argument itself"
 
 
 # --- tables ---

@@ -1,6 +1,7 @@
 """The N-free intervals of a genome: split between contigs and in long runs of N, no call changes.
 
     n_free.py FASTA FAI [REGIONS] > n_free_intervals.bed
+    n_free.py FASTA FAI REGIONS PADDING > padded.bed
 
 Each line of the BED file that is written is a part of an interval:
 
@@ -8,7 +9,7 @@ Each line of the BED file that is written is a part of an interval:
 
 Without regions an interval is one line, and the lines cover the genome. With a file of regions (.bed, .interval_list,
 .list or .intervals, as GATK takes them) the lines are these regions, sorted and joined where they touch, and intervals
-without any are left out.
+without any are left out. With a padding, the lines are the regions alone, each longer by so many bases on both sides.
 
 A read never reaches over a run of LEAST_RUN bases, and HaplotypeCaller's assemblies reach 100 bases beyond their
 region, so neither side of a border in the middle of one knows of the other. Standard library only.
@@ -97,6 +98,22 @@ def lines(fasta, fai, regions=None):
                         yield name, begin, stop, number, stop - begin
 
 
+def padded(_fasta, fai, regions, padding):
+    """Yield (contig, start, end) of regions that are longer by so many bases on both sides; those that meet are one."""
+    listed = {name: length for name, length, *_ in contigs(fai)}
+    wanted = read_regions(regions, listed)
+    for name, length in listed.items():
+        joined = []
+        for start, end in wanted.get(name, ()):
+            begin, stop = max(0, start - int(padding)), min(length, end + int(padding))
+            if joined and begin <= joined[-1][1]:
+                joined[-1][1] = stop
+            else:
+                joined.append([begin, stop])
+        for begin, stop in joined:
+            yield name, begin, stop
+
+
 if __name__ == "__main__":
-    for line in lines(*sys.argv[1:]):
+    for line in (padded if len(sys.argv) > 4 else lines)(*sys.argv[1:]):
         print(*line, sep="\t")
