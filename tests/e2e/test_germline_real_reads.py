@@ -62,8 +62,8 @@ def body(vcf: Path) -> list[str]:
     return [line for line in gzip.decompress(vcf.read_bytes()).decode().splitlines() if not line.startswith("#")]
 
 
-@pytest.mark.parametrize("bqsr", ["gatk", "none"])
-def test_accuracy_on_platinum_reads(tmp_path: Path, figure: Callable[[str], None], bqsr: str) -> None:
+@pytest.mark.parametrize("choice", [{"bqsr": "gatk"}, {"bqsr": "none"}, {"quantize": [10, 20, 30]}], ids=str)
+def test_accuracy_on_platinum_reads(tmp_path: Path, figure: Callable[[str], None], choice: dict) -> None:
     """NA12878 over 100 kb of chr20 at 52x, called jointly in intervals, against GIAB inside its confident regions."""
     data = shared("germline_chr20")
     cohort = cohort_of(
@@ -74,7 +74,7 @@ def test_accuracy_on_platinum_reads(tmp_path: Path, figure: Callable[[str], None
         "HG002_only.indels.1100kb.vcf.gz",
         intervals=str(data / "truth" / "calling_region.1100kb.bed"),
         calling="joint",
-        bqsr=bqsr,
+        **choice,
     )
     ran = cohort.snakemake()
     assert ran.exit_code == 0, ran.output
@@ -84,16 +84,25 @@ def test_accuracy_on_platinum_reads(tmp_path: Path, figure: Callable[[str], None
     )
     figures = concordance(tmp_path, calls, truth, regions)
     for kind, (recall, precision) in figures.items():
-        figure(f"germline_chr20, bqsr {bqsr}, {kind}: recall {recall:.4f}, precision {precision:.4f}")
+        figure(f"germline_chr20, {choice}, {kind}: recall {recall:.4f}, precision {precision:.4f}")
     for line in takings(calls, truth, results(cohort) / "reference" / "genome.fa", "NA12878", regions):
-        figure(f"germline_chr20, bqsr {bqsr}, {line}")
+        figure(f"germline_chr20, {choice}, {line}")
     snp_recall, snp_precision = figures["SNP"]
     assert snp_recall >= 0.99
     assert snp_precision >= 0.98
     assert min(figures["INDEL"]) >= 0.95
-    bam = results(cohort) / {"gatk": "base_recalibration", "none": "mark_duplicates"}[bqsr] / "NA12878.bam"
+    step = "mark_duplicates" if choice.get("bqsr") == "none" else "base_recalibration"
+    bam, cram = results(cohort) / step / "NA12878.bam", tmp_path / "NA12878.cram"
     assert bam.with_name(f"{bam.name}.bai").exists() or bam.with_suffix(".bai").exists()
     assert primary_alignments(bam) == reads_in(list((data / "reads").glob("*.fastq.gz")))
+    subprocess.run(
+        ["samtools", "view", "-C", "-T", results(cohort) / "reference/genome.fa", "-o", cram, bam], check=True
+    )
+    figure(f"germline_chr20, {choice}: BAM {bam.stat().st_size:,} bytes, CRAM {cram.stat().st_size:,}")
+    if "quantize" in choice:
+        view = subprocess.run(["samtools", "view", bam], check=True, capture_output=True, text=True).stdout
+        qualities = set().union(*(line.split("\t")[10] for line in view.splitlines()))
+        assert {ord(each) - 33 for each in qualities if ord(each) - 33 > 6} == {10, 20, 30}
 
 
 @pytest.fixture(scope="module")

@@ -65,6 +65,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "realigner": ("gatk3", {"realigner_targets"}),
         "leave_out": (["S2"], {"left_out", "mapping_rates_files"}),
         "bqsr": ("none", {"mark_duplicates"}),
+        "quantize": ([10, 20, 30], {"base_recalibration"}),
         "calling": ("joint", {"joint_intervals", "sample_map"}),
         "filter": ("none", {"bcftools_stats"}),
         "alignment_format": ("cram", {"alignment"}),

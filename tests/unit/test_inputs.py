@@ -227,6 +227,10 @@ def test_good_inputs_have_no_errors(project):
             {"interval_padding": 50},
             "interval_padding: there are no intervals to extend: name them, or leave interval_padding out",
         ),
+        (
+            {"quantize": [10], "bqsr": "none"},
+            "quantize: qualities that are not recalibrated are not rounded: leave it out, or bqsr: none",
+        ),
         ({"dbsnp": "nowhere.vcf"}, "dbsnp nowhere.vcf does not exist"),
     ],
 )

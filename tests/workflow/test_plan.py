@@ -238,7 +238,7 @@ HOSTILE = """--annotation 'a b' $(touch x) ; `touch x` "two words" && | > x"""
 @pytest.mark.parametrize("calling", ["per_sample", "joint"])
 def test_arguments_of_ones_own_come_as_words_and_ids_from_dbsnp(cohort, calling):
     """Nothing in them means anything to a shell."""
-    cohort.config |= {"calling": calling, "dbsnp": "known.vcf", "pcr_free": True}
+    cohort.config |= {"calling": calling, "dbsnp": "known.vcf", "pcr_free": True, "quantize": [10, 30]}
     cohort.config["extra"] = {
         "map_and_sort": "-M -B '4 5'",
         "base_recalibrator": "--quantizing-levels 8",
@@ -252,7 +252,8 @@ def test_arguments_of_ones_own_come_as_words_and_ids_from_dbsnp(cohort, calling)
     assert f"HaplotypeCaller --pcr-indel-model NONE {words} -R " in ran.output
     assert " -Y -K 100000000 -M -B '4 5' -R " in ran.output
     assert "BaseRecalibrator --quantizing-levels 8 -R " in ran.output
-    assert "ApplyBQSR --preserve-qscores-less-than 3 -R " in ran.output
+    quantized = "--static-quantized-quals 10 --static-quantized-quals 30"
+    assert f"ApplyBQSR {quantized} --preserve-qscores-less-than 3 -R " in ran.output
     named = "GenotypeGVCFs --dbsnp results/reference/vcf/dbsnp.vcf.gz --max-alternate-alleles 4 -R "
     assert ran.output.count(named) == {"per_sample": 2, "joint": 1}[calling]
 

@@ -169,6 +169,9 @@ def own_arguments(name):
     words = shlex.split(config["extra"][name])
     if name == "haplotype_caller" and config["pcr_free"]:
         words = [by_gatk("--pcr-indel-model", "--pcr_indel_model"), "NONE", *words]
+    if name == "base_recalibration":
+        flag = by_gatk("--static-quantized-quals", "--static_quantized_quals")
+        words = [word for value in config["quantize"] for word in (flag, str(value))] + words
     return dict(own=shlex.join(words)) if words else {}
 
 

@@ -69,6 +69,7 @@ GIVEN_TO_WALKERS = {
     *("-L", "--intervals", "-ip", "--interval-padding", "--interval_padding", "-ERC", "--emit-ref-confidence"),
     *("--emitRefConfidence", "--native-pair-hmm-threads", "--ploidy-regions", "-bqsr", "--bqsr-recal-file", "-BQSR"),
     *("--known-sites", "-knownSites", "-D", "--dbsnp", "--pcr-indel-model", "--pcr_indel_model"),
+    *("--static-quantized-quals", "-SQQ", "--static_quantized_quals"),
 }
 TYPES = {"object": "keys and values", "array": "list", "boolean": "true or false", "null": "nothing"}
 
@@ -193,6 +194,8 @@ def _contradictions(config: dict) -> Iterator[str]:
             "known_sites: base quality recalibration needs at least one VCF in known_sites or known_indels; or set "
             "bqsr: none"
         )
+    if config["quantize"] and config["bqsr"] == "none":
+        yield "quantize: qualities that are not recalibrated are not rounded: leave it out, or bqsr: none"
     for rule, arguments in config["extra"].items():
         yield from (f"extra.{rule}: {fault}" for fault in argument_faults(rule, arguments))
     if config["interval_padding"] and not config["intervals"]:
