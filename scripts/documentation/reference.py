@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import runpy
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ def pages() -> dict[str, str]:
         "job-records": job_records(),
         "tables": tables(),
         "checks": checks(),
+        "quality": quality(),
         "profiles": profiles(),
         "tools": tools(),
     }
@@ -168,6 +170,23 @@ def checks() -> str:
         "`gpd package check FILE` computes all results of a package again from its job records, and applies these "
         "checks. Each one holds, fails, or is not known to hold; the output says why.",
         table(("check", "holds where"), ((code(name), says) for name, says in found)),
+    )
+
+
+def quality() -> str:
+    """The columns of the table of samples, by the script that writes it."""
+    source = "workflow/scripts/quality/verdicts.py"
+    found = runpy.run_path(str(ROOT / source))["FIGURES"]
+    rows = ((code(each.name), each.unit, each.source, each.meaning) for each in found)
+    return page(
+        "Quality of samples",
+        source,
+        "`results/qc/samples.tsv` has a row for each sample of the germline pipeline. What is not known is empty, not "
+        "zero. [Which sample is wrong?](../how-to/which-sample-is-wrong.md) says how to read it, and "
+        "[qc.thresholds](configuration.md#qcthresholds) what the verdicts go by.",
+        "From 10 samples on, `results/qc/robust_z.tsv` has the robust z of each figure: (figure - median) / (1.4826 x "
+        "median absolute deviation), over the cohort.",
+        table(("column", "unit", "from", "meaning"), rows),
     )
 
 

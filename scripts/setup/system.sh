@@ -89,7 +89,8 @@ sources_of() {
     apt-get indextargets --format '$(SOURCESENTRY)' "Origin: $1" 'Component: main' | sed 's/:[0-9]*$//' | sort -u
 }
 
-# One package a row: the first alternative that apt has in a version that will do; nothing where it has none.
+# The packages of each row: the first alternative that apt has in a version that will do; nothing where it has none. Words of
+# one alternative go together: what Debian's package does not ask for itself.
 packages_of() {
     local command minimum package rest
     while IFS=$'\t' read -r command minimum package rest; do
@@ -98,13 +99,14 @@ packages_of() {
 }
 
 first_available() {
-    local minimum=$1 alternatives alternative version
+    local minimum=$1 alternatives alternative version words
     IFS='|' read -ra alternatives <<<"$2"
     for alternative in "${alternatives[@]}"; do
-        version=$(apt-cache policy "$alternative" 2>/dev/null | sed -n 's/^ *Candidate: //p')
+        read -ra words <<<"$alternative"
+        version=$(apt-cache policy "${words[0]}" 2>/dev/null | sed -n 's/^ *Candidate: //p')
         [ -n "$version" ] && [ "$version" != '(none)' ] || continue
         [ "$minimum" = - ] || dpkg --compare-versions "$version" ge "$minimum" || continue
-        printf '%s\n' "$alternative"
+        printf '%s\n' "${words[@]}"
         return
     done
 }

@@ -43,6 +43,11 @@ ROUTES = {
     "tophat2": {"aligner": "tophat2", "inner_distance": 20, "inner_distance_sd": 30},
 }
 
+THRESHOLDS = (
+    *("mapped", "mismatches", "duplicates", "properly_paired", "insert_size", "coverage", "share_20x", "on_target"),
+    *("fold_80", "contamination", "chromosome_depth", "outlier_z"),
+)
+
 # route -> key -> (another value, the rules that must run again for it)
 AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     "gatk4": {
@@ -69,6 +74,9 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "calling": ("joint", {"joint_intervals", "sample_map"}),
         "filter": ("none", {"bcftools_stats"}),
         "alignment_format": ("cram", {"alignment"}),
+        "common_sites": ("other.vcf", {"indexed_vcf"}),
+        "qc.action": ("stop", {"quality_gate"}),
+        **{f"qc.thresholds.{name}": ({}, {"quality"}) for name in THRESHOLDS},
         "hard_filters.snps": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
         "hard_filters.indels": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
     },
@@ -175,7 +183,7 @@ COLUMNS: dict[str, list[tuple[dict[str, str], set[str]]]] = {
         ({"platform_unit": "HFJWFDSXX:1"}, {"map_and_sort sample=S1, unit=L1"}),
         ({"center": "lab7"}, {"map_and_sort sample=S1, unit=L1"}),
         ({"condition": "c"}, set()),
-        ({"sex": "male"}, set()),
+        ({"sex": "male"}, {"quality_files"}),
     ],
     "bam": [({"bam": "more.bam"}, {"take_alignment sample=S1, unit=L1"})],
     "hisat2": [

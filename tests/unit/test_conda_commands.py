@@ -18,6 +18,8 @@ OF_COREUTILS = {
     "left_out",
     "mapping_rates_files",
     "multiqc_files",
+    "identity_files",
+    "quality_files",
     "sample_map",
 }  # rules of bash and coreutils alone
 # what a rule's environment may follow from: each tool's

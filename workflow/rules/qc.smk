@@ -82,7 +82,10 @@ rule multiqc:
     shell:
         bound(
             "qc",
-            "multiqc --force --no-ansi --no-data-dir --file-list {input.files:q} --filename {output:q}",
+            """
+            multiqc --force --no-ansi --no-data-dir --cl-config 'custom_content: {{order: [quality]}}' \\
+                --file-list {input.files:q} --filename {output:q}
+            """,
             rule="multiqc",
             inputs="@{input.files:q}",
         )

@@ -30,6 +30,8 @@ from gpd.text.formats import listed
 
 LEDGER = "ledger.jsonl"
 POLICY, LEFT_OUT, DROP = "failed_samples", "leave_out", "drop"  # keys of the configuration, and a value
+GATE = "quality_gate"  # the rule that fails where a sample's quality does
+VERDICTS = "results/qc/samples.tsv"
 USUAL_CONFIG = "config/config.yaml"
 REFUSE_AGAIN = {"GPD_AGAIN": "refuse"}  # the workflow ends before it makes again what finished samples have
 
@@ -98,7 +100,10 @@ def run(
             print_lines(console, [f"going on without {listed(without)}"])
             runs.append(start(command(without), without, workflow.log(len(runs) + 1)))
     samples = [row["sample_name"] for row in configured.samples] if configured else []
-    return conclude(PIPELINES[pipeline], runs, samples, console)
+    code = conclude(PIPELINES[pipeline], runs, samples, console)
+    if any(ran.attempts for ran in runs):
+        print_lines(console, run_display.verdict_lines(directory / VERDICTS))
+    return code
 
 
 def only_asks(extra: Iterable[str]) -> bool:
@@ -127,10 +132,14 @@ def dropped(
     pairs = (setting.partition("=") for setting in settings)
     typed = {key: yaml.load(value, yaml.BaseLoader) for key, _, value in pairs if key in (POLICY, LEFT_OUT)}
     config: Mapping[str, Any] = {**configured.config, **typed}
-    failed = failures(attempt for attempt in attempts if attempt.step in steps).keys() - {COHORT}
+    of_steps, of_gates = config[POLICY] == DROP, config["qc"]["action"] == DROP
+    counting = (
+        attempt for attempt in attempts if (of_gates if attempt.rule == GATE else of_steps and attempt.step in steps)
+    )
+    failed = failures(counting).keys() - {COHORT}
     left_out = failed | set(config[LEFT_OUT])
     others = {row["sample_name"] for row in configured.samples} - left_out
-    return sorted(left_out) if failed and others and config[POLICY] == DROP else []
+    return sorted(left_out) if failed and others else []
 
 
 # ---- before ------------------------------------------------------------------------------------------

@@ -1,14 +1,17 @@
 """What a person sees: the progress of a run, and its tables. Holds no figure of its own."""
 
+import csv
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from gpd.execution import workflow
+from gpd.files import read_bytes
 from gpd.outcomes import COHORT
 from gpd.pipelines import ALTERNATIVES
 from gpd.tables.summary import Failure, Summary
@@ -113,6 +116,18 @@ def throughput_lines(summary: Summary, waited_s: float = 0.0) -> list[str]:
             f"jobs waited {seconds(waited_s)} s for CPUs that other jobs held: this is no figure of the machine alone"
         )
     return lines
+
+
+def verdict_lines(table: Path) -> list[str]:
+    """Samples that the table of samples warns of or fails, with the reason; none where there is no table."""
+    if not table.exists():
+        return []
+    lines = read_bytes(table).decode(errors="replace").splitlines()
+    rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    found = [row for row in rows if row.get("verdict") in ("warn", "fail")]
+    found.sort(key=lambda row: row["verdict"] != "fail")
+    named = [f"{row['verdict']}: {row['sample_name']}: {row['reason']}" for row in found[:MOST_NAMED]]
+    return [*named, *([f"and {len(found) - MOST_NAMED} more: {table}"] if len(found) > MOST_NAMED else [])]
 
 
 def failure_table(failures: Iterable[Failure]) -> Table:

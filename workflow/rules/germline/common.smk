@@ -128,7 +128,8 @@ def preparations():
     """What is made of the reference and its resources, whatever the samples."""
     index = checked if config["reference"]["bwa_index"] else bwa_files
     sets = training.values() if config["filter"] == "vqsr" else []
-    ready = [*known_sites, *filter(None, [dbsnp]), *(vcf for files in sets for vcf in files.values())]
+    own = [*filter(None, [dbsnp]), *COMMON_SITES]
+    ready = [*known_sites, *own, *(vcf for files in sets for vcf in files.values())]
     return [
         *(*reference.values(), N_FREE, CALLED),
         *(expand([INTERVAL, WIDE], interval=joint_intervals) if joint else []),
@@ -148,7 +149,13 @@ def statistics():
         *mapping_statistics(),
         *expand(["results/mark_duplicates/{sample}.txt", *tables], sample=samples),
         *expand("results/bcftools_stats/{of}{callset}.txt", of=["", "all_records/"], callset=callsets),
+        "results/qc/samples_mqc.tsv",
     ]
+
+
+def gates():
+    """What steps of all samples wait for, where a sample that fails (qc) is dropped or stops the run."""
+    return [] if config["qc"]["action"] == "warn" else expand("results/quality_gate/{sample}.tsv", sample=samples)
 
 
 # ---- arguments ---------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ rule genomics_db_import:
         gvcfs=expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=samples),
         tbis=expand("results/haplotype_caller/{sample}.g.vcf.gz.tbi", sample=samples),
         wide=WIDE,
+        gates=gates(),
     output:
         DATABASE if config["genomicsdb"] == "kept" else temp(DATABASE),
     conda:

@@ -9,6 +9,7 @@ rule genotype_gvcfs:
         tbis=lambda wildcards: [f"{gvcf}.tbi" for gvcf in callset_gvcfs(wildcards)],
         intervals=regions,
         called=CALLED,
+        gates=gates() if config["calling"] == "joint" else [],
     output:
         **calls_of("genotype_gvcfs"),
     conda:

@@ -98,6 +98,11 @@ def cohort_results():
     return [*([transcripts] if assembled else []), *tests]
 
 
+def gates():
+    """Its samples have no verdicts."""
+    return []
+
+
 def preparations():
     """What is made of the reference and its annotation, whatever the samples."""
     indexes = {

@@ -506,7 +506,7 @@ def _contig_faults(found: dict[str, int | None], contigs: Contigs, fasta: str, c
 def vcf_errors(config: dict, contigs: Contigs) -> list[str]:
     """What is wrong with the VCF files that the pipeline will read. Without contigs, they are not compared."""
     named = [(key, path) for key in ("known_sites", "known_indels") for path in config[key]]
-    named += [("dbsnp", config["dbsnp"])] if config["dbsnp"] else []
+    named += [(key, config[key]) for key in ("dbsnp", "common_sites") if config[key]]
     for kind, model in config["vqsr"].items() if config["filter"] == "vqsr" else ():
         named += [(f"vqsr.{kind}.resources.{name}.vcf", each["vcf"]) for name, each in model["resources"].items()]
     errors = []

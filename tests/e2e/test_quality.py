@@ -1,0 +1,172 @@
+"""Simulated faults, each named by exactly its sample and cause, by the real tools.
+
+Alignments are simulated, not reads: what maps them and what calls them has tests of its own, and takes longer.
+"""
+
+import csv
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Cohort, random_sequence, sample_pairs, write_fastq
+
+pytestmark = pytest.mark.e2e
+
+LENGTHS = {"chr1": 150_000, "chrX": 40_000, "chrY": 20_000}
+SNP_EVERY, READ, FRAGMENT, COVERAGE = 50, 100, 300, 30
+RULES = ("reference", "n_free_intervals", "indexed_vcf", "samtools_stats", "depth", "contamination", "quality_gate")
+RULES += ("identity_files", "identity", "quality_files", "quality")
+TABLE = "results/qc/samples.tsv"
+# sample: sex in the sheet and of the reads, whose genotypes, depth, copies of each pair, share of reads that are MALE's
+FEMALE, MALE, HALF, COPIED, OTHER_SEX, MIXED, AGAIN = "FEMALE", "MALE", "HALF", "COPIED", "OTHER_SEX", "MIXED", "AGAIN"
+PEOPLE = {
+    FEMALE: ("female", "XX", 1, COVERAGE, 1.0, 0.0),
+    MALE: ("male", "XY", 2, COVERAGE, 1.0, 0.0),
+    HALF: ("male", "XY", 3, 0.45 * COVERAGE, 1.0, 0.0),
+    COPIED: ("female", "XX", 4, COVERAGE, 2.5, 0.0),
+    OTHER_SEX: ("male", "XX", 5, COVERAGE, 1.0, 0.0),
+    MIXED: ("female", "XX", 6, COVERAGE, 1.0, 0.03),
+    AGAIN: ("female", "XX", 1, COVERAGE, 1.0, 0.0),
+}
+PSC = "PSC\t0\t{}\t100\t60\t120\t120\t60\t20\t30.0\t5\t0\t0\t0\n"
+
+
+class Genome:
+    """Contigs, and SNPs of chr1 with their frequencies."""
+
+    def __init__(self) -> None:
+        draw = random.Random(5)
+        self.contigs = {name: random_sequence(length, seed) for seed, (name, length) in enumerate(LENGTHS.items())}
+        chr1 = self.contigs["chr1"]
+        self.snps = [
+            (place, chr1[place], draw.choice([base for base in "ACGT" if base != chr1[place]]), draw.choice([0.2, 0.4]))
+            for place in range(1000, LENGTHS["chr1"] - 1000, SNP_EVERY)
+        ]
+
+    def haplotypes(self, person: int) -> list[str]:
+        """chr1 twice."""
+        draw, copies = random.Random(person), []
+        for _ in range(2):
+            bases = list(self.contigs["chr1"])
+            for place, _, alt, frequency in self.snps:
+                if draw.random() < frequency:
+                    bases[place] = alt
+            copies.append("".join(bases))
+        return copies
+
+    def vcf(self, path: Path) -> None:
+        contigs = [f"##contig=<ID={name},length={length}>" for name, length in LENGTHS.items()]
+        info = '##INFO=<ID=AF,Number=A,Type=Float,Description="frequency">'
+        rows = [f"chr1\t{at + 1}\t.\t{ref}\t{alt}\t.\tPASS\tAF={often}" for at, ref, alt, often in self.snps]
+        head = ["##fileformat=VCFv4.2", info, *contigs, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"]
+        path.write_text("\n".join([*head, *rows]) + "\n")
+
+
+def fragments(genome: Genome, person: int, sex: str, coverage: float, seed: int) -> list[tuple[str, int, str]]:
+    """(contig, place, bases) of fragments."""
+    draw, found = random.Random(seed), []
+    sources = [("chr1", copy) for copy in genome.haplotypes(person)]
+    sources += [(f"chr{name}", genome.contigs[f"chr{name}"]) for name in sex]
+    for contig, sequence in sources:
+        for _ in range(round(coverage / 2 * len(sequence) / (2 * READ))):
+            start, length = draw.randrange(len(sequence) - 2 * FRAGMENT), FRAGMENT + draw.randint(-50, 50)
+            found.append((contig, start + 1, sequence[start : start + length]))
+    return found
+
+
+def write_bam(folder: Path, sample: str, drawn: list[tuple[str, int, str]]) -> None:
+    """The final alignment of a sample, with its duplicates marked by the real tool."""
+    header = ["@HD\tVN:1.6", *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in LENGTHS.items())]
+    lines = [*header, f"@RG\tID:{sample}\tSM:{sample}\tLB:{sample}\tPL:ILLUMINA"]
+    end = f"{'I' * READ}\tRG:Z:{sample}\tMC:Z:{READ}M\tNM:i:0"
+    for number, (contig, place, bases) in enumerate(drawn):
+        size, mate = len(bases), place + len(bases) - READ
+        lines.append(f"r{number}\t99\t{contig}\t{place}\t60\t{READ}M\t=\t{mate}\t{size}\t{bases[:READ]}\t{end}")
+        lines.append(f"r{number}\t147\t{contig}\t{mate}\t60\t{READ}M\t=\t{place}\t-{size}\t{bases[-READ:]}\t{end}")
+    for name in ("mark_duplicates", "base_recalibration"):
+        (folder / "results" / name).mkdir(parents=True, exist_ok=True)
+    sorted_bam, final = folder / f"{sample}.bam", folder / f"results/base_recalibration/{sample}.bam"
+    run("samtools", "sort", "-o", sorted_bam, "-", text="\n".join(lines) + "\n")
+    told = run("sambamba", "markdup", "--tmpdir", folder, sorted_bam, final)
+    (folder / f"results/mark_duplicates/{sample}.txt").write_text(told)
+    final.with_name(f"{sample}.bam.bai").rename(final.with_suffix(".bai"))
+
+
+def run(*words: str | Path, text: str | None = None) -> str:
+    return subprocess.run(words, input=text, check=True, capture_output=True, text=True).stderr
+
+
+def write_sample(genome: Genome, folder: Path, sample: str, seed: int) -> None:
+    _, sex, person, coverage, copies, foreign = PEOPLE[sample]
+    drawn = fragments(genome, person, sex, coverage * (1 - foreign), seed)
+    if foreign:
+        _, other_sex, other, *_ = PEOPLE[MALE]
+        drawn += fragments(genome, other, other_sex, coverage * foreign, seed + 100)
+    drawn += random.Random(seed).choices(drawn, k=round((copies - 1) * len(drawn)))
+    write_bam(folder, sample, drawn)
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory) -> Cohort:
+    folder, genome = tmp_path_factory.mktemp("faulty"), Genome()
+    fasta = "".join(f">{name}\n{sequence}\n" for name, sequence in genome.contigs.items())
+    (folder / "genome.fa").write_text(fasta)
+    genome.vcf(folder / "common.vcf")
+    cohort = Cohort(folder, {"reference": {"fasta": "genome.fa"}, "known_sites": ["common.vcf"]})
+    cohort.config |= {"common_sites": "common.vcf", "calling": "joint", "tiny_data": True, "scatter": "none"}
+    first, second = sample_pairs(genome.contigs["chr1"], 2, seed=1)
+    for seed, sample in enumerate(PEOPLE, 10):
+        write_sample(genome, folder, sample, seed)
+        files = {
+            "fq1": write_fastq(folder / f"{sample}_1.fq", first),
+            "fq2": write_fastq(folder / f"{sample}_2.fq", second),
+        }
+        cohort.add_unit(sample, "L1", **files)
+        cohort.sexes[sample] = PEOPLE[sample][0]
+    statistics = folder / "results/bcftools_stats/all_records"
+    statistics.mkdir(parents=True)
+    for path in (statistics, statistics.parent):
+        (path / "cohort.txt").write_text("".join(map(PSC.format, PEOPLE)))
+    ran = cohort.snakemake("--notemp", "--allowed-rules", *RULES, "--", TABLE)
+    assert ran.exit_code == 0, ran.said
+    return cohort
+
+
+def rows(cohort: Cohort) -> dict[str, dict[str, str]]:
+    with (cohort.folder / TABLE).open() as file:
+        return {row["sample_name"]: row for row in csv.DictReader(file, delimiter="\t")}
+
+
+def test_each_fault_is_named_by_its_sample_and_cause_and_nothing_else_is(judged):
+    found = {name: (row["verdict"], row["reason"]) for name, row in rows(judged).items()}
+    causes = {
+        name: (verdict, [part.split(" ")[0] for part in reason.split("; ")])
+        for name, (verdict, reason) in found.items()
+    }
+    assert causes == {
+        FEMALE: ("warn", ["same"]),
+        MALE: ("pass", [""]),
+        HALF: ("fail", ["coverage"]),
+        COPIED: ("fail", ["duplicates"]),
+        OTHER_SEX: ("fail", ["sex"]),
+        MIXED: ("warn", ["contamination"]),
+        AGAIN: ("warn", ["same"]),
+    }
+    assert found[FEMALE][1] == f"same person as {AGAIN}" and found[AGAIN][1] == f"same person as {FEMALE}"
+    assert found[OTHER_SEX][1].startswith("sex male in the sheet, XX by depth (")
+
+
+def test_the_figures_are_those_that_were_simulated(judged):
+    table = rows(judged)
+    assert float(table[MIXED]["contamination"]) == pytest.approx(0.03, abs=0.01)
+    assert table[MIXED]["contamination_by"] == "common_sites"
+    assert float(table[COPIED]["duplicates"]) == pytest.approx(0.6, abs=0.03)
+    assert float(table[HALF]["coverage"]) / float(table[MALE]["coverage"]) == pytest.approx(0.45, abs=0.03)
+    assert float(table[MALE]["insert_size"]) == pytest.approx(FRAGMENT, abs=5) and table[MALE]["read_length"] == str(
+        READ
+    )
+    assert float(table[FEMALE]["share_1x"]) == pytest.approx(1 - LENGTHS["chrY"] / sum(LENGTHS.values()), abs=0.01)
+    assert [table[name]["sex_found"] for name in (FEMALE, MALE)] == ["XX", "XY"]
+    assert [table[MALE][name] for name in ("snps", "indels", "ti_tv", "het_hom")] == ["180", "20", "2", "2"]
+    assert table[MALE]["optical_duplicates"] == table[MALE]["on_target"] == "", "what is not known is no zero"

@@ -1,0 +1,240 @@
+# Which sample is wrong: a row for each with a verdict. It holds up no step, unless samples that fail shall be dropped or stop
+# the run (qc.action). What it reads of reads, duplicates and variants stands in samtools_stats, mark_duplicates and bcftools_stats.
+
+environment |= dict(
+    GPD_FIGURES=source("quality/figures.py"),
+    GPD_GENOTYPES=source("quality/genotypes.py"),
+    GPD_IDENTITY=source("quality/identity.py"),
+    GPD_VERDICTS=source("quality/verdicts.py"),
+)
+COMMON_SITES = [indexed("common_sites", config["common_sites"])] if config["common_sites"] else []
+RAREST = 0.2  # allele frequency up to which CalculateContamination takes sites, as GATK's own default
+IDENTITY_SITES = 20_000  # that a sample's call set gives about; a genome has a SNP in 1,000 bases
+
+of_alignments = [
+    *("results/samtools_stats/{sample}.txt", "results/mark_duplicates/{sample}.txt"),
+    *("results/depth/{sample}.txt", "results/depth/distribution/{sample}.txt"),
+    *(["results/contamination/{sample}.tsv"] if COMMON_SITES else []),
+]
+of_calls = [
+    *("results/bcftools_stats/{callset}.txt", "results/bcftools_stats/all_records/{callset}.txt"),
+    *([] if COMMON_SITES else ["results/call_genotypes/allele_balance/{callset}.tsv"]),
+]
+genotypes = (
+    expand("results/contamination/genotypes/{sample}.tsv", sample=samples)
+    if COMMON_SITES
+    else expand("results/call_genotypes/{callset}.tsv", callset=callsets)
+)
+PAIRS = "results/identity/pairs.tsv"
+measured = [
+    *(expand(path, sample=samples) for path in of_alignments),
+    *(expand(path, callset=callsets) for path in of_calls),
+    [PAIRS],
+]
+thresholds = json.dumps(config["qc"]["thresholds"], sort_keys=True)
+targets = "--targets" if regions else ""
+
+
+rule depth:
+    """Over the called bases; where mates overlap, once."""
+    input:
+        bam=FINAL_BAM,
+        bai=FINAL_BAM.replace(".bam", ".bai"),
+        called=CALLED,
+    output:
+        summary="results/depth/{sample}.txt",
+        distribution="results/depth/distribution/{sample}.txt",
+    conda:
+        "../../../envs/mosdepth.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+    # more digits than two, of shares
+    shell:
+        bound(
+            "qc",
+            """
+            cut -f 1-3 {input.called:q} > "$TMPDIR/called.bed"
+            MOSDEPTH_PRECISION=6 mosdepth --no-per-base --by "$TMPDIR/called.bed" "$TMPDIR/depth" {input.bam:q}
+            cat "$TMPDIR/depth.mosdepth.summary.txt" > {output.summary:q}
+            cat "$TMPDIR/depth.mosdepth.region.dist.txt" > {output.distribution:q}
+            """,
+            rule="depth",
+        )
+
+
+rule contamination:
+    """By the alleles of reads at common sites, which also tell who a sample is of."""
+    input:
+        bam=FINAL_BAM,
+        bai=FINAL_BAM.replace(".bam", ".bai"),
+        sites=COMMON_SITES,
+        sites_index=[f"{vcf}.tbi" for vcf in COMMON_SITES],
+    output:
+        table="results/contamination/{sample}.tsv",
+        genotypes="results/contamination/genotypes/{sample}.tsv",
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+    params:
+        java=java,
+        rarest=RAREST,
+    shell:
+        bound(
+            "qc",
+            """
+            gatk --java-options "{params.java}" GetPileupSummaries -I {input.bam:q} -V {input.sites:q} -L {input.sites:q} \\
+                --maximum-population-allele-frequency 1 --tmp-dir "$TMPDIR" -O "$TMPDIR/all.table"
+            awk -F '\\t' 'NF < 6 || $6 == "allele_frequency" || $6 <= {params.rarest}' "$TMPDIR/all.table" \\
+                 > "$TMPDIR/rare.table"
+            gatk --java-options "{params.java}" CalculateContamination -I "$TMPDIR/rare.table" --tmp-dir "$TMPDIR" \\
+                -O {output.table:q}
+            {params.python} "$GPD_GENOTYPES" pileups --sample {wildcards.sample:q} "$TMPDIR/all.table" \\
+                > {output.genotypes:q}
+            """,
+            rule="contamination",
+        )
+
+
+rule call_genotypes:
+    """SNPs of a call set, where no common sites are given: the balance of alleles, and who a sample is of."""
+    input:
+        vcf=calls,
+    output:
+        genotypes="results/call_genotypes/{callset}.tsv",
+        balance="results/call_genotypes/allele_balance/{callset}.tsv",
+    conda:
+        "../../../envs/bcftools.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        every=lambda wildcards: max(1, called_bases() // 1000 // IDENTITY_SITES),
+        common=" && AF>=0.05 && AF<=0.95" if config["calling"] == "joint" else "",
+    shell:
+        bound(
+            "qc",
+            r"""
+            bcftools query -l {input.vcf:q} > "$TMPDIR/samples"
+            bcftools query -i 'TYPE="snp" && N_ALT=1 && (FILTER="PASS" || FILTER="."){params.common}' \
+                -f '%CHROM\t%POS[\t%GT:%AD]\n' {input.vcf:q} \
+            | {params.python} "$GPD_GENOTYPES" calls --every {params.every} --samples "$TMPDIR/samples" \
+                --genotypes {output.genotypes:q} --balance {output.balance:q}
+            """,
+            rule="call_genotypes",
+        )
+
+
+rule identity_files:
+    input:
+        genotypes,
+    output:
+        temp("results/identity/files.txt"),
+    log:
+        "logs/identity/files.log",
+    localrule: True
+    conda:
+        "../../../envs/samtools.yaml"
+    script:
+        "../../scripts/list_inputs.sh"
+
+
+rule identity:
+    """All pairs of samples: who is one person, or of the first degree."""
+    input:
+        genotypes,
+        files="results/identity/files.txt",
+    output:
+        PAIRS,
+    log:
+        "logs/identity/identity.log",
+    conda:
+        "../../../envs/samtools.yaml"
+    resources:
+        mem_mb=2000,
+    shell:
+        bound(
+            "qc",
+            '{params.python} "$GPD_IDENTITY" {input.files:q} > {output:q}',
+            rule="identity",
+            inputs="@{input.files:q}",
+        )
+
+
+rule quality_files:
+    input:
+        measured,
+    output:
+        temp("results/qc/files.tsv"),
+    log:
+        "logs/quality/files.log",
+    localrule: True
+    conda:
+        "../../../envs/samtools.yaml"
+    params:
+        names=[*(f"{name}:{sexes[name]}" for name in samples * len(of_alignments)), *callsets * len(of_calls), "all"],
+    script:
+        "../../scripts/list_inputs.sh"
+
+
+rule quality:
+    input:
+        measured,
+        files="results/qc/files.tsv",
+        called=CALLED,
+    output:
+        table="results/qc/samples.tsv",
+        scores="results/qc/robust_z.tsv",
+        page="results/qc/samples_mqc.tsv",
+    log:
+        "logs/quality/quality.log",
+    conda:
+        "../../../envs/samtools.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        thresholds=thresholds,
+        targets=targets,
+    shell:
+        bound(
+            "qc",
+            """
+            {params.python} "$GPD_FIGURES" --files {input.files:q} --called {input.called:q} {params.targets} \\
+                > "$TMPDIR/figures.json"
+            {params.python} "$GPD_VERDICTS" table --figures "$TMPDIR/figures.json" \\
+                --thresholds {params.thresholds:q} {params.targets} \\
+                --table {output.table:q} --scores {output.scores:q} --page {output.page:q}
+            """,
+            rule="quality",
+            inputs="{input.called:q} @{input.files:q}",
+        )
+
+
+rule quality_gate:
+    """What takes all samples waits for it, where samples that fail are dropped or stop the run: by their alignments alone."""
+    input:
+        measured=of_alignments,
+        called=CALLED,
+    output:
+        "results/quality_gate/{sample}.tsv",
+    conda:
+        "../../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    params:
+        sex=lambda wildcards: sexes[wildcards.sample],
+        thresholds=thresholds,
+        targets=targets,
+    shell:
+        bound(
+            "qc",
+            """
+            for file in {input.measured:q}; do printf '%s\\t%s\\n' {wildcards.sample:q}:{params.sex:q} "$file"; done > "$TMPDIR/files.tsv"
+            {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" --called {input.called:q} {params.targets} \\
+                > "$TMPDIR/figures.json"
+            {params.python} "$GPD_VERDICTS" gate --figures "$TMPDIR/figures.json" \\
+                --thresholds {params.thresholds:q} {params.targets} > {output:q}
+            """,
+            rule="quality_gate",
+        )

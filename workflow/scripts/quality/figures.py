@@ -1,0 +1,254 @@
+"""What the tools say of each sample, as figures.
+
+    figures.py --files FILES.tsv --called CALLED.bed [--targets] > FIGURES.json
+
+FILES.tsv has a line for each file: SAMPLE:SEX (which may be empty) or the call set that it is of, and its path, whose
+folder tells what it is.
+What a file lacks is missing from the figures, never zero. JSON: the number of called bases, and the figures of each
+sample, by the names of verdicts.py; `contigs` among them has the depth of the large contigs over the median of these.
+
+Standard library only.
+"""
+
+import argparse
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+DEPTHS = (1, 10, 20, 30)
+LARGE = 0.01  # of the called bases: what a contig has at least that is compared with others
+SEX_CONTIGS = {
+    "x": ("chrX", "X", "NC_000023.11", "NC_000023.10"),
+    "y": ("chrY", "Y", "NC_000024.10", "NC_000024.9"),
+}
+LEAST_BASES = 10_000  # of a sex chromosome that depth is told of
+HOM_REF_FACTOR = 3  # 1 / the mean share of REF among alleles at homozygous ALT sites, under the neutral spectrum
+MALE_Y = 0.3  # copies of Y by depth: much of it is repeats, so that men have less than 1, and women have next to none
+
+
+def share(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None
+
+
+def known(figures: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: value for name, value in figures.items() if value is not None and math.isfinite(value)}
+
+
+def samtools_stats(text: str) -> dict[str, float]:
+    """Of reads, pairs and bases."""
+    told = {name: float(value) for name, value in re.findall(r"^SN\t(.+?):\t(\S+)", text, re.MULTILINE)}
+    sizes, gc = _histogram(text, "IS"), _histogram(text, "GCF") + _histogram(text, "GCL")
+    middle = _median(sizes)
+    reads, mapped = told.get("raw total sequences"), told.get("reads mapped")
+    return known(
+        {
+            "reads": reads,
+            "mapped": share(mapped, reads),
+            "mismatches": share(told.get("mismatches"), told.get("bases mapped (cigar)")),
+            "duplicates": share(told.get("reads duplicated"), mapped),
+            "properly_paired": share(told.get("reads properly paired"), told.get("reads paired")),
+            "insert_size": middle,
+            "insert_size_mad": None if middle is None else _median([(abs(x - middle), n) for x, n in sizes]),
+            "read_length": told.get("average length") or None,
+            "gc": share(sum(x * n for x, n in gc) / 100, sum(n for _, n in gc)),
+            "base_quality": told.get("average quality") or None,
+        }
+    )
+
+
+def _histogram(text: str, section: str) -> list[tuple[float, float]]:
+    """(value, count) of a section whose lines begin so."""
+    rows = re.findall(rf"^{section}\t([\d.]+)\t(\d+)", text, re.MULTILINE)
+    return [(float(value), float(count)) for value, count in rows]
+
+
+def _median(histogram: Iterable[tuple[float, float]]) -> float | None:
+    counts = sorted((value, count) for value, count in histogram if count)
+    left = sum(count for _, count in counts) / 2
+    for value, count in counts:
+        left -= count
+        if left <= 0:
+            return value
+    return None
+
+
+def duplicate_metrics(text: str) -> dict[str, float]:
+    """Of samtools markdup, as JSON; sambamba's text tells of no optical duplicates."""
+    if not text.startswith("{"):
+        return {}
+    told = json.loads(text)
+    optical = sum(told.get(f"DUPLICATE {kind} OPTICAL", 0) for kind in ("PAIR", "SINGLE"))
+    return known({"optical_duplicates": share(optical, told.get("EXAMINED"))})
+
+
+def called_bases(bed: str) -> dict[str, int]:
+    """The bases of each contig that are called and no N, by n_free.py's intervals."""
+    bases: dict[str, int] = {}
+    for line in bed.splitlines():
+        contig, *_, count = line.split("\t")
+        bases[contig] = bases.get(contig, 0) + int(count)
+    return bases
+
+
+def depth(text: str, called: Mapping[str, int], targets: bool) -> dict[str, object]:
+    """Of mosdepth's summary, which leaves out contigs without reads."""
+    bases = {}
+    for line in text.splitlines()[1:]:
+        contig, _, depth_sum, *_ = line.split("	")
+        bases[contig] = float(depth_sum)
+    if "total_region" not in bases:
+        return {}
+    depths = {name: bases.get(f"{name}_region", 0.0) / count for name, count in called.items() if count}
+    figures = {"coverage": share(bases["total_region"], sum(called.values()))}
+    if targets:
+        figures["on_target"] = share(bases["total_region"], bases.get("total"))
+    return {**known(figures), **relative_depths(depths, called)}
+
+
+def large_contigs(called: Mapping[str, int]) -> list[str]:
+    """Those whose depth is that of two copies: large, and no sex chromosome."""
+    sexual, least = {name for names in SEX_CONTIGS.values() for name in names}, LARGE * sum(called.values())
+    return [name for name, bases in called.items() if bases >= least and name not in sexual]
+
+
+def relative_depths(depths: Mapping[str, float], called: Mapping[str, int]) -> dict[str, object]:
+    """Of large contigs, and copies of X and Y with the sex that they stand for, over the median of the large ones."""
+    large = {name: depths[name] for name in large_contigs(called) if name in depths}
+    if not (middle := median(large.values()) if large else 0):
+        return {}
+    figures: dict[str, object] = {"contigs": {name: each / middle for name, each in large.items()}}
+    found = {
+        kind: next((name for name in names if name in depths and called[name] >= LEAST_BASES), "")
+        for kind, names in SEX_CONTIGS.items()
+    }
+    if all(found.values()):  # or it is no sex chromosome: chrX of yeast is its tenth
+        copies = {kind: 2 * depths[name] / middle for kind, name in found.items()}
+        figures |= {"x_copies": copies["x"], "y_copies": copies["y"], "sex_found": sex_of(copies["x"], copies["y"])}
+    return figures
+
+
+def sex_of(x_copies: float, y_copies: float) -> str:
+    found = "X" * max(1, round(x_copies)) + "Y" * (y_copies >= MALE_Y)
+    return "X0" if found == "X" else found
+
+
+def distribution(text: str, lengths: Mapping[str, int], called: int, targets: bool) -> dict[str, float]:
+    """Shares of the called bases by depth.
+
+    mosdepth's own are shares of the intervals of contigs that have reads, runs of N among them (`lengths`).
+    """
+    lines = [line.split("\t") for line in text.splitlines()]
+    rows = [line for line in lines if line[0] == "total"]
+    length = sum(lengths.get(contig, 0) for contig in {line[0] for line in lines})
+    at_least = {int(depth): min(1.0, float(part) * length / called) for _, depth, part in rows} if called else {}
+    if not at_least:
+        return {}
+    figures: dict[str, float | None] = {f"share_{depth}x": at_least.get(depth, 0.0) for depth in DEPTHS}
+    figures["coverage_median"] = max(depth for depth, part in {0: 1.0, **at_least}.items() if part >= 0.5)
+    covered = at_least.get(1, 0.0)
+    if targets and covered:
+        mean = sum(part for depth, part in at_least.items() if depth) / covered
+        low = max(depth for depth, part in at_least.items() if depth == 1 or (part >= 0.8 * covered and depth))
+        figures["fold_80"] = mean / low
+    return known(figures)
+
+
+def contamination_table(text: str) -> dict[str, object]:
+    """Of GATK's CalculateContamination."""
+    _, *rows = (line.split("\t") for line in text.splitlines())
+    return {"contamination": float(rows[0][1]), "contamination_by": "common_sites"} if rows else {}
+
+
+def bcftools_stats(text: str, suffix: str) -> Iterator[tuple[str, dict[str, float]]]:
+    """By sample of a call set, from the lines PSC: of SNPs, and the number of indels."""
+    for line in text.splitlines():
+        if not line.startswith("PSC\t"):
+            continue
+        _, _, sample, _, homozygous, heterozygous, transitions, transversions, indels, *_ = line.split("\t")
+        hom, het = int(homozygous), int(heterozygous)
+        figures = {
+            "snps": hom + het,
+            "indels": int(indels),
+            "ti_tv": share(int(transitions), int(transversions)),
+            "het_hom": share(het, hom),
+        }
+        yield sample, known({f"{name}{suffix}": value for name, value in figures.items()})
+
+
+def allele_balance(text: str) -> Iterator[tuple[str, dict[str, object]]]:
+    """By sample, of genotypes.py."""
+    for line in text.splitlines()[1:]:
+        sample, heterozygous, homozygous = line.split("\t")
+        found: dict[str, object] = {"het_balance": float(heterozygous)} if heterozygous else {}
+        if homozygous:
+            found |= {"contamination": HOM_REF_FACTOR * float(homozygous), "contamination_by": "homozygous_calls"}
+        yield sample, found
+
+
+def relatives(text: str) -> Iterator[tuple[str, str, str]]:
+    """(sample, relation, the other), both ways, of identity.py's pairs."""
+    for line in text.splitlines()[1:]:
+        one, other, _, relation, _ = line.split("\t")
+        yield from ((one, relation, other), (other, relation, one))
+
+
+# ---- all files of a cohort ----------------------------------------------------------------------------
+
+
+class Cohort:
+    """Takes files, and keeps what they say of each sample."""
+
+    def __init__(self, called_bed: str, targets: bool) -> None:
+        self.called, self.targets = called_bases(called_bed), targets
+        self.lengths: dict[str, int] = {}  # of each contig's intervals, runs of N among them
+        for line in called_bed.splitlines():
+            contig, start, end, *_ = line.split("\t")
+            self.lengths[contig] = self.lengths.get(contig, 0) + int(end) - int(start)
+        self.samples: dict[str, dict[str, object]] = {}
+
+    def add(self, name: str, kind: str, text: str) -> None:
+        """Take in a file of a sample, or after these one of a call set or of all samples."""
+        of_one = {
+            "samtools_stats": samtools_stats,
+            "mark_duplicates": duplicate_metrics,
+            "depth": lambda text: depth(text, self.called, self.targets),
+            "distribution": lambda text: distribution(text, self.lengths, sum(self.called.values()), self.targets),
+            "contamination": contamination_table,
+        }
+        of_several = {
+            "bcftools_stats": lambda text: bcftools_stats(text, ""),
+            "all_records": lambda text: bcftools_stats(text, "_all"),
+            "allele_balance": allele_balance,
+        }
+        if kind in of_one:
+            sample, _, sex = name.partition(":")
+            self.samples.setdefault(sample, {"sex": sex}).update(of_one[kind](text))
+        elif kind in of_several:
+            for sample, figures in of_several[kind](text):
+                self.samples[sample].update(figures)
+        else:
+            for sample, relation, other in relatives(text):
+                beside = self.samples[sample]
+                beside[relation] = f"{beside[relation]}, {other}" if relation in beside else other
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=Path, required=True)
+    parser.add_argument("--called", type=Path, required=True, help="the intervals of n_free.py")
+    parser.add_argument("--targets", action="store_true", help="they are regions, not the genome")
+    given = parser.parse_args(argv)
+    cohort = Cohort(given.called.read_text(), given.targets)
+    for line in given.files.read_text().splitlines():
+        name, path = line.split("\t")
+        cohort.add(name, Path(path).parent.name, Path(path).read_text())
+    json.dump({"called_bases": sum(cohort.called.values()), "samples": cohort.samples}, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
