@@ -1,5 +1,6 @@
 """Samples that are left out: what the tables say, what an experiment loses, whom a cohort goes on without."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,14 @@ def test_a_study_draws_none_that_is_left_out_and_its_runs_do_not_name_them(folde
 def attempt(step, sample, exit_code):
     wildcards = {"callset": "cohort"} if sample == "cohort" else {"sample": sample} if sample else {}
     return Attempt(step, step, wildcards, 1, None, None, 1.0, exit_code, None, "log")
+
+
+def test_whose_quality_fails_is_dropped_where_that_is_asked_for(folder):
+    cohort = configuration.read([folder / "config/config.yaml"], folder)
+    gate = replace(attempt("qc", "S2", 1), rule="quality_gate")
+    for action, names in (("warn", []), ("stop", []), ("drop", ["S2"])):
+        cohort.config["qc"]["action"] = action
+        assert run.dropped(PIPELINES["germline"].steps, [gate, attempt("qc", "S1", 1)], cohort, ()) == names
 
 
 FAILED = attempt("map_and_sort", "S2", 1)

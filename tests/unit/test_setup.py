@@ -18,7 +18,7 @@ COREUTILS = (
     " sha256sum sleep sort stat tail tr xargs"
 )
 TOOLS = (
-    "bwa samtools sambamba bcftools tabix bgzip dwgsim numactl lstopo time likwid-bench fio"
+    "bwa mosdepth samtools sambamba bcftools tabix bgzip dwgsim numactl lstopo time likwid-bench fio"
     " hisat2-align-s gffread cufflinks cuffmerge cuffdiff as cc Rscript"
 )
 
@@ -67,7 +67,7 @@ for package; do
             [ "$("$SBIN/policy-rc.d"; echo $?)" = 101 ] && echo "nothing is started" >>"$CALLS"
             for command in slurmctld slurmd srun; do cp "$BIN/true" "$BIN/$command"; done ;;
         munge) cp "$BIN/true" "$BIN/munged" ;;
-        gffread | bwa | samtools | sambamba | bcftools | dwgsim) cp "$BIN/true" "$BIN/$package" ;;
+        gffread | bwa | mosdepth | samtools | sambamba | bcftools | dwgsim) cp "$BIN/true" "$BIN/$package" ;;
         fio | numactl | time) cp "$BIN/true" "$BIN/$package" ;;
     esac
 done
@@ -230,8 +230,8 @@ def test_only_what_is_missing_comes_from_apt(machine):
     assert done.returncode == 0, done.stderr
     (install,) = [call for call in machine.calls() if call.startswith("apt-get") and " install " in call]
     wanted = (
-        "bcftools binutils cufflinks dwgsim fio gcc gffread hisat2 likwid maven numactl openjdk-21-jre-headless"
-        " python3-venv r-bioc-cummerbund sambamba tabix time"
+        "bcftools binutils cufflinks dwgsim fio gcc gffread hisat2 libhts-dev likwid maven mosdepth numactl"
+        " openjdk-21-jre-headless python3-venv r-bioc-cummerbund sambamba tabix time"
     )
     assert sorted(install.partition(" install ")[2].split()) == wanted.split()
 

@@ -55,7 +55,8 @@ rule depth:
             "qc",
             """
             cut -f 1-3 {input.called:q} > "$TMPDIR/called.bed"
-            MOSDEPTH_PRECISION=6 mosdepth --no-per-base --by "$TMPDIR/called.bed" "$TMPDIR/depth" {input.bam:q}
+            export MOSDEPTH_PRECISION=6
+            mosdepth --no-per-base --by "$TMPDIR/called.bed" "$TMPDIR/depth" {input.bam:q}
             cat "$TMPDIR/depth.mosdepth.summary.txt" > {output.summary:q}
             cat "$TMPDIR/depth.mosdepth.region.dist.txt" > {output.distribution:q}
             """,

@@ -1,0 +1,286 @@
+"""Figures and verdicts of samples, from recorded outputs of the real tools (tests/golden/quality, of the demo)."""
+
+import io
+import json
+import random
+import sys
+
+import pytest
+import yaml
+from conftest import ROOT, script
+
+from gpd.commands import run_display
+
+FOLDER = ROOT / "workflow/scripts/quality"
+figures, genotypes, identity, verdicts = (
+    script(FOLDER / f"{name}.py") for name in ("figures", "genotypes", "identity", "verdicts")
+)
+RECORDED = ROOT / "tests/golden/quality"
+CALLED = "chr1\t0\t60000\t1\t60000\nchr2\t0\t40000\t2\t40000\n"
+
+
+def recorded(name: str) -> str:
+    return (RECORDED / name).read_text()
+
+
+def measured(targets: bool = False, called: str = CALLED) -> dict:
+    """The figures of the recorded sample."""
+    cohort = figures.Cohort(called, targets)
+    for kind, file in (
+        ("samtools_stats", "samtools_stats.txt"),
+        ("mark_duplicates", "markdup.txt"),
+        ("depth", "mosdepth.summary.txt"),
+        ("distribution", "mosdepth.region.dist.txt"),
+        ("contamination", "contamination.tsv"),
+    ):
+        cohort.add("DEMO01:male", kind, recorded(file))
+    return cohort.samples["DEMO01"]
+
+
+def thresholds() -> dict:
+    """The defaults of the configuration."""
+    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+    found = schema["properties"]["qc"]["properties"]["thresholds"]["properties"]
+    return {name: each["default"] for name, each in found.items()}
+
+
+def judged(rows: dict, kind: str = "genome", **others) -> dict:
+    verdicts.judge_all(rows, kind, thresholds() | others)
+    return {name: (row["verdict"], row["reason"]) for name, row in rows.items()}
+
+
+# ---- figures ------------------------------------------------------------------------------------------
+
+
+def test_the_figures_of_reads_and_depth():
+    found = measured()
+    assert found["reads"] == 21620 and found["mapped"] == pytest.approx(21496 / 21620)
+    assert found["duplicates"] == pytest.approx(1724 / 21496)
+    assert found["optical_duplicates"] == pytest.approx(1722 / 21496)
+    assert (found["insert_size"], found["insert_size_mad"], found["read_length"]) == (380, 39, 150)
+    assert found["gc"] == pytest.approx(0.41, abs=0.005)
+    assert found["coverage"] == pytest.approx(29.37, abs=0.01) and found["coverage_median"] == 28
+    assert found["share_20x"] == pytest.approx(0.9396, abs=0.0001)
+    assert found["contigs"]["chr2"] > 1 > found["contigs"]["chr1"]
+    assert found["contamination"] == pytest.approx(0.0256, abs=0.0001)
+
+
+def test_what_is_not_known_is_missing():
+    found = measured()
+    assert not {"on_target", "fold_80", "x_copies", "sex_found", "het_balance", "same_person"} & found.keys()
+    assert figures.duplicate_metrics(recorded("sambamba.txt")) == {}
+    assert figures.samtools_stats("") == figures.duplicate_metrics("") == figures.depth("", {"chr1": 9}, True) == {}
+    assert figures.distribution("", {}, 0, True) == {}
+
+
+def test_of_targets_there_is_more():
+    found = measured(targets=True)
+    assert found["on_target"] == 1.0
+    assert found["fold_80"] == pytest.approx(29.4 / 23, abs=0.03)
+
+
+def test_runs_of_n_are_not_counted():
+    """The same reads, of a genome of which half is N."""
+    gaps = "chr1\t0\t60000\t1\t30000\nchr2\t0\t40000\t2\t20000\n"
+    assert measured(called=gaps)["coverage"] == pytest.approx(2 * measured()["coverage"])
+
+
+def test_shares_are_of_contigs_without_reads_too():
+    """mosdepth leaves them out."""
+    found = measured(called=CALLED + "chrY\t0\t100000\t3\t100000\n")
+    assert found["share_1x"] == pytest.approx(0.5, abs=0.001)
+    assert found["coverage"] == pytest.approx(29.37 / 2, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("depths", "sex"),
+    [((15, 14), "XY"), ((30, 0), "XX"), ((31, 1), "XX"), ((15, 0), "X0"), ((30, 13), "XXY"), ((45, 0), "XXX")],
+)
+def test_the_sex_by_depth(depths, sex):
+    called = {"chr1": 10**6, "chr2": 10**6, "chrX": 10**5, "chrY": 10**5}
+    of_contigs = zip(called, (30, 30, *depths), strict=True)
+    summary = "\n".join(["head", *(f"{name}_region\t9\t{depth * called[name]}\t1" for name, depth in of_contigs)])
+    assert figures.depth(f"{summary}\ntotal_region\t9\t1\t1", called, False)["sex_found"] == sex
+
+
+def test_the_tenth_chromosome_of_yeast_is_no_sex_chromosome():
+    called = {"chrI": 10**6, "chrX": 10**6}
+    assert "x_copies" not in figures.depth("h\nchrI_region\t9\t100\t1\ntotal_region\t9\t100\t1", called, False)
+
+
+def test_variants_of_each_sample_of_a_call_set():
+    found = dict(figures.bcftools_stats(recorded("bcftools_stats.txt"), "_all"))
+    assert found["DEMO01"]["snps_all"] == 97 + 229 and found["DEMO01"]["indels_all"] == 67
+    assert found["DEMO01"]["ti_tv_all"] == pytest.approx(227 / 99)
+    assert found["DEMO02"]["het_hom_all"] == pytest.approx(229 / 81)
+
+
+# ---- genotypes and identity ---------------------------------------------------------------------------
+
+
+def test_genotypes_by_reads():
+    lines = [line.split("\t") for line in genotypes.pileups("DEMO01", RECORDED / "pileups.table")]
+    assert lines[0] == ["contig", "position", "DEMO01"]
+    assert [copies for *_, copies in lines[1:]] == ["1", *"000000000"]
+    assert [genotypes.genotype_of(*counts) for counts in ((1, 20, 0), (3, 3, 0), (24, 5, 0), (20, 0, 5))] == list(
+        "2..."
+    )
+
+
+def test_the_balance_of_alleles(monkeypatch, tmp_path):
+    """Homozygous calls with 1% of REF reads, heterozygous ones with half; a site in so many is kept of both samples."""
+    lines = [f"chr1\t{place}\t0/1:20,20\t1|1:1,99\n" for place in range(400)]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join([*lines, "chr1\t900\t./.:.\t1/1:2,3\n"])))
+    kept, balance = tmp_path / "kept", tmp_path / "balance"
+    genotypes.calls(10, kept, balance, ["A", "B"])
+    assert 20 < len(kept.read_text().splitlines()) < 60
+    assert dict(figures.allele_balance(balance.read_text())) == {
+        "A": {"het_balance": 0.5},
+        "B": {"contamination": pytest.approx(0.03), "contamination_by": "homozygous_calls"},
+    }
+
+
+def people(count: int, sites: int) -> list[list[str]]:
+    """Genotypes of a couple's children, and of strangers."""
+    draw = random.Random(3)
+    frequencies = [draw.uniform(0.1, 0.9) for _ in range(sites)]
+
+    def parent():
+        return [(int(draw.random() < often), int(draw.random() < often)) for often in frequencies]
+
+    mother, father = parent(), parent()
+    child = [(draw.choice(one), draw.choice(other)) for one, other in zip(mother, father, strict=True)]
+    everybody = [mother, father, child, *(parent() for _ in range(count - 3))]
+    return [[str(sum(pair)) for pair in person] for person in everybody]
+
+
+def write(path, names, columns):
+    rows = ["\t".join(["chr1", str(place), *row]) for place, row in enumerate(zip(*columns, strict=True))]
+    path.write_text("\n".join(["\t".join(["contig", "position", *names]), *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("absent", [False, True])
+def test_relatives_and_nobody_else(tmp_path, absent):
+    """`absent`: call sets of one sample each, which list no site that is REF."""
+    found = people(12, 3000)
+    names = ["mother", "father", "child", *(f"P{number}" for number in range(9)), "again"]
+    columns = [*found, found[5]]
+    if absent:
+        paths = []
+        for name, column in zip(names, columns, strict=True):
+            rows = [f"chr1\t{place}\t{copies}" for place, copies in enumerate(column) if copies != "0"]
+            (tmp_path / name).write_text("\n".join([f"contig\tposition\t{name}", *rows]) + "\n")
+            paths.append(tmp_path / name)
+    else:
+        paths = [write(tmp_path / "all", names, columns)]
+    lines = [line.split("\t") for line in identity.related(identity.read(paths))]
+    assert {(one, other, relation) for one, other, _, relation, _ in lines} == {
+        ("mother", "child", "first_degree"),
+        ("father", "child", "first_degree"),
+        ("P2", "again", "same_person"),
+    }
+
+
+def test_of_few_sites_nothing_is_said(tmp_path):
+    column = people(3, 150)[0]
+    assert list(identity.related(identity.read([write(tmp_path / "all", ["A", "B"], [column, column])]))) == []
+
+
+# ---- verdicts -----------------------------------------------------------------------------------------
+
+
+def rows(count: int, **changed) -> dict:
+    """Samples that pass; the first one with what is changed."""
+    base = {"coverage": 30.0, "duplicates": 0.1, "insert_size": 380.0, "sex": "", "snps": 1000}
+    found = {f"S{number}": base | {"snps": 1000 + number % 5} for number in range(count)}
+    found["S0"] |= changed
+    return found
+
+
+@pytest.mark.parametrize(
+    ("changed", "verdict"),
+    [
+        ({}, ("pass", "")),
+        ({"coverage": 18.04}, ("warn", "coverage 18.04 is below 20")),
+        ({"coverage": 15.0}, ("warn", "coverage 15 is below 20")),
+        ({"coverage": 14.99}, ("fail", "coverage 14.99 is below 15")),
+        ({"duplicates": 0.6}, ("fail", "duplicates 0.6 is above 0.5")),
+        ({"sex_found": "XX", "x_copies": 2.0, "y_copies": 0.0, "sex": "female"}, ("pass", "")),
+        ({"sex_found": "XX", "x_copies": 2.0, "y_copies": 0.0, "sex": "queen"}, ("pass", "")),
+        (
+            {"sex_found": "XX", "x_copies": 2.0, "y_copies": 0.01, "sex": "Male"},
+            ("fail", "sex Male in the sheet, XX by depth (2.00 copies of X, 0.01 of Y)"),
+        ),
+        (
+            {"sex_found": "XXY", "x_copies": 2.0, "y_copies": 0.9, "sex": "male"},
+            ("warn", "sex chromosomes XXY by depth (2.00 copies of X, 0.90 of Y)"),
+        ),
+        ({"contigs": {"chr21": 1.5, "chr1": 1.0}}, ("warn", "depth of chr21 is 1.50 times the usual")),
+        ({"same_person": "S1", "contamination": 0.06}, ("fail", "contamination 0.06 is above 0.05; same person as S1")),
+    ],
+)
+def test_a_verdict_and_its_reason(changed, verdict):
+    found = judged(rows(3, **changed))
+    assert found.pop("S0") == verdict
+    assert set(found.values()) == {("pass", "")}
+
+
+def test_an_outlier_of_a_cohort_and_of_too_few():
+    assert judged(rows(12, snps=2000))["S0"][1].startswith("snps 2000 is an outlier of the cohort (robust z +")
+    assert judged(rows(9, snps=2000))["S0"] == ("pass", "")
+
+
+def test_a_threshold_that_is_taken_out_judges_nothing():
+    assert judged(rows(3, coverage=1.0), coverage={})["S0"] == ("pass", "")
+
+
+def test_depth_of_targets_is_held_against_the_cohort():
+    even = {f"S{number}": {"contigs": {"chr1": 1.0, "chr19": 2.0}, "sex": ""} for number in range(12)}
+    even["S3"]["contigs"] = {"chr1": 1.0, "chr19": 3.0}
+    found = judged(even, "exome")
+    assert {name: reason for name, (_, reason) in found.items() if reason} == {
+        "S3": "depth of chr19 is 1.50 times the usual"
+    }
+    assert judged({"S1": {"contigs": {"chr1": 1.0, "chr19": 2.0}, "sex": ""}}, "exome")["S1"] == ("pass", "")
+
+
+def test_each_threshold_is_of_a_figure_that_is_judged():
+    assert set(thresholds()) == {*verdicts.AT_LEAST, *verdicts.AT_MOST, verdicts.RATIO, verdicts.OUTLIER}
+
+
+def test_the_kind_of_what_is_called():
+    kinds = [verdicts.kind_of(*of) for of in ((3 * 10**9, False), (36 * 10**6, True), (10**5, True))]
+    assert kinds == ["genome", "exome", "panel"]
+
+
+def test_the_tables_have_a_row_a_sample(tmp_path):
+    told = tmp_path / "figures.json"
+    told.write_text(json.dumps({"called_bases": 100_000, "samples": {"DEMO01": measured()}}))
+    paths = {name: tmp_path / name for name in ("table", "scores", "page")}
+    words = [word for name, path in paths.items() for word in (f"--{name}", str(path))]
+    given = ["--figures", str(told), "--thresholds", json.dumps(thresholds())]
+    assert verdicts.main(["table", *given, *words]) == 0
+    header, row = (line.split("\t") for line in paths["table"].read_text().splitlines())
+    assert tuple(header) == verdicts.COLUMNS and len(row) == len(header)
+    assert dict(zip(header, row, strict=True))["reason"] == "contamination 0.025577 is above 0.02"
+    assert paths["page"].read_text().splitlines()[4].startswith("sample_name\tverdict\treason\t")
+    assert verdicts.main(["gate", *given]) == 0
+
+
+def test_a_gate_names_the_sample_and_the_reason(capsys):
+    assert verdicts.gate({"S1": {"verdict": "fail", "reason": "coverage 3 is below 15"}}) == 1
+    assert capsys.readouterr().err == "error: S1: coverage 3 is below 15 (qc in the config)\n"
+
+
+# ---- the end of a run ---------------------------------------------------------------------------------
+
+
+def test_a_run_ends_with_the_samples_that_fail_and_warn(tmp_path):
+    table = tmp_path / "samples.tsv"
+    rows = [f"S{number}\twarn\tsame person as A[b]" for number in range(25)]
+    table.write_text("\n".join(["sample_name\tverdict\treason", "OK\tpass\t", *rows, "X\tfail\tcoverage 3"]) + "\n")
+    lines = run_display.verdict_lines(table)
+    assert lines[:2] == ["fail: X: coverage 3", "warn: S0: same person as A[b]"]
+    assert lines[-1] == f"and 6 more: {table}" and len(lines) == 21
+    assert run_display.verdict_lines(tmp_path / "none") == []
