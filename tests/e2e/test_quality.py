@@ -129,7 +129,7 @@ def judged(tmp_path_factory) -> Cohort:
     for path in (statistics, statistics.parent):
         (path / "cohort.txt").write_text("".join(map(PSC.format, PEOPLE)))
     ran = cohort.snakemake("--notemp", "--allowed-rules", *RULES, "--", TABLE)
-    assert ran.exit_code == 0, ran.said
+    assert ran.exit_code == 0, ran.output
     return cohort
 
 
@@ -170,3 +170,14 @@ def test_the_figures_are_those_that_were_simulated(judged):
     assert [table[name]["sex_found"] for name in (FEMALE, MALE)] == ["XX", "XY"]
     assert [table[MALE][name] for name in ("snps", "indels", "ti_tv", "het_hom")] == ["180", "20", "2", "2"]
     assert table[MALE]["optical_duplicates"] == table[MALE]["on_target"] == "", "what is not known is no zero"
+
+
+def test_a_gate_stops_who_fails_and_says_why(judged):
+    """Before joint calling, by alignments alone: so it knows of no relatives."""
+    judged.config["qc"] = {"action": "stop"}
+    gates = [f"results/quality_gate/{sample}.tsv" for sample in (FEMALE, HALF, OTHER_SEX)]
+    ran = judged.snakemake("--keep-going", "--retries", "0", "--allowed-rules", *RULES, "--", *gates)
+    assert ran.exit_code != 0
+    assert [(judged.folder / path).exists() for path in gates] == [True, False, False]
+    assert f"error: {HALF}: coverage " in ran.output
+    assert f"error: {OTHER_SEX}: sex male in the sheet, XX by depth (" in ran.output

@@ -266,3 +266,22 @@ def test_intervals_are_extended_before_anything_reads_them(cohort):
     assert "regions.bed 50 > results/reference/padded_intervals.bed" in ran.output
     assert "--intervals=results/reference/padded_intervals.bed" in ran.output
     assert "--intervals=regions.bed" not in ran.output
+
+
+def test_joint_calling_waits_for_verdicts_where_samples_that_fail_stop_it(cohort):
+    assert "quality_gate" not in plan(cohort, calling="joint")
+    jobs = plan(cohort, "results/hard_filter/cohort.vcf.gz", calling="joint", qc={"action": "stop"})
+    assert jobs["quality_gate"] == 2
+    assert "quality" not in jobs and "identity" not in jobs
+
+
+def test_contamination_is_that_of_common_sites_where_there_are_any(cohort):
+    jobs = plan(cohort)
+    assert jobs["depth"] == jobs["call_genotypes"] == 2 and "contamination" not in jobs
+    jobs = plan(cohort, common_sites="known.vcf")
+    assert jobs["contamination"] == 2 and "call_genotypes" not in jobs
+
+
+def test_verdicts_hold_up_no_result(cohort):
+    """`results` is made without them."""
+    assert not {"depth", "identity", "quality", "call_genotypes"} & plan(cohort, "results").keys()

@@ -38,8 +38,7 @@ targets = "--targets" if regions else ""
 rule depth:
     """Over the called bases; where mates overlap, once."""
     input:
-        bam=FINAL_BAM,
-        bai=FINAL_BAM.replace(".bam", ".bai"),
+        **alignment_of(aligned_by),
         called=CALLED,
     output:
         summary="results/depth/{sample}.txt",
@@ -67,8 +66,7 @@ rule depth:
 rule contamination:
     """By the alleles of reads at common sites, which also tell who a sample is of."""
     input:
-        bam=FINAL_BAM,
-        bai=FINAL_BAM.replace(".bam", ".bai"),
+        **alignment_of(aligned_by),
         sites=COMMON_SITES,
         sites_index=[f"{vcf}.tbi" for vcf in COMMON_SITES],
     output:
