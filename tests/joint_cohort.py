@@ -30,6 +30,7 @@ HEADER = """\
 ##INFO=<ID=RAW_MQandDP,Number=2,Type=Integer,Description="Squares of mapping qualities, and depth">
 ##INFO=<ID=ReadPosRankSum,Number=1,Type=Float,Description="Places in reads">
 """
+NO_DEPTH = "chrom\tlength\tbases\tmean\tmin\tmax\ntotal\t0\t0\t0.00\t0\t0\n"
 DUPLICATES = """finding positions of the duplicate reads in the file...
   sorted 100 end pairs
      and 10 single ends (among them 0 unmatched pairs)
@@ -123,6 +124,7 @@ def write(
     empty = "".join(f"@SQ\tSN:{name}\tLN:{len(sequence)}\n" for name, sequence in genome.items())
     stats = subprocess.run(["samtools", "stats", "-"], input=empty, capture_output=True, text=True, check=True).stdout
     texts = {"base_recalibrator/{}.table": TABLE, "mark_duplicates/{}.txt": DUPLICATES, "samtools_stats/{}.txt": stats}
+    texts |= {"depth/{}.txt": NO_DEPTH, "depth/distribution/{}.txt": "total\t0\t1.00\n"}
     for pattern, text in texts.items():
         for path in (folder / "results" / pattern.format(sample) for sample in samples):
             path.parent.mkdir(exist_ok=True)

@@ -28,6 +28,7 @@ OF_COHORT = {
     *("sample_map", "genomics_db_import", "genotype_interval", "gather_genotypes", "sites_only", "gather_sites"),
     *("indexed_vcf", "variant_recalibration", "recalibrate_interval", "gather_recalibrated"),
     *("bcftools_stats", "mapping_rates_files", "mapping_rates", "multiqc_files", "multiqc", "total"),
+    *("call_genotypes", "identity_files", "identity", "quality_files", "quality"),
 }
 MANY_FILES = 600  # a fresh process may have 1,024: GATK's own files and a batch of 50 GVCFs with their indexes
 LONG_WORD = 4096  # Linux takes no argument above 128 KiB

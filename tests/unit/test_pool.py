@@ -54,7 +54,7 @@ def test_a_run_of_some_samples_is_laid_out_with_their_rows_alone(folder, tmp_pat
     assert (config["samples"], config["binding"]) == ("config/samples.tsv", {"policy": "none"})
     assert (target / "config/samples.tsv").read_text() == "sample_name\tcondition\tsex\nS2\t\t\n"
     header, row = (target / "config/units.tsv").read_text().splitlines()
-    assert header == "sample_name\tunit_name\tfq1\tfq2\tbam\tplatform\tlibrary"
+    assert header == "sample_name\tunit_name\tfq1\tfq2\tbam\tplatform\tplatform_unit\tcenter\tlibrary"
     assert row == f"S2\tL1\t\t\t{folder}/s2.bam\t\t"
 
 

@@ -87,9 +87,9 @@ def test_runs_of_n_are_not_counted():
 
 def test_shares_are_of_contigs_without_reads_too():
     """mosdepth leaves them out."""
-    found = measured(called=CALLED + "chrY\t0\t100000\t3\t100000\n")
-    assert found["share_1x"] == pytest.approx(0.5, abs=0.001)
-    assert found["coverage"] == pytest.approx(29.37 / 2, abs=0.01)
+    found = measured(called=CALLED + "chrY\t0\t300000\t3\t300000\n")
+    assert found["share_1x"] == pytest.approx(0.25, abs=0.001)
+    assert found["coverage"] == pytest.approx(29.37 / 4, abs=0.01) and found["coverage_median"] == 0
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,9 @@ OTHERWISE = {
         "workflow/scripts/checks/tables.py": "cell",  # of a sheet
         "workflow/scripts/tuxedo/lost_reads.py": "flow cell",
         "workflow/rules/germline/mark_duplicates_samtools.smk": "flow cells",
+        "workflow/schemas/units.schema.yaml": "Flow cell",
+        "docs/reference/sample-sheets.md": "Flow cell",
+        "tests/workflow/test_read_groups.py": "flow_cell",
         "resources/demo/tuxedo/": "cell line",
         "tests/unit/test_docs.py": "first_cells",
     },

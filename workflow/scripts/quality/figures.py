@@ -148,7 +148,7 @@ def distribution(text: str, lengths: Mapping[str, int], called: int, targets: bo
     if not at_least:
         return {}
     figures: dict[str, float | None] = {f"share_{depth}x": at_least.get(depth, 0.0) for depth in DEPTHS}
-    figures["coverage_median"] = max(depth for depth, part in {0: 1.0, **at_least}.items() if part >= 0.5)
+    figures["coverage_median"] = max(depth for depth, part in {**at_least, 0: 1.0}.items() if part >= 0.5)
     covered = at_least.get(1, 0.0)
     if targets and covered:
         mean = sum(part for depth, part in at_least.items() if depth) / covered

@@ -204,10 +204,10 @@ def sex_findings(row: Row) -> Iterator[tuple[str, str]]:
         return
     found = row["sex_found"]
     depth = f"{found} by depth ({row['x_copies']:.2f} copies of X, {row['y_copies']:.2f} of Y)"
-    said = SEXES.get(row["sex"].lower(), found)
+    expected = SEXES.get(row["sex"].lower(), found)
     if found not in SEXES.values():
         yield "warn", f"sex chromosomes {depth}"
-    elif found != said:
+    elif found != expected:
         yield "fail", f"sex {row['sex']} in the sheet, {depth}"
 
 
