@@ -190,6 +190,7 @@ def judge_formats(folder: Path):
             "reference": {"fasta": str(folder / "x.fa"), "bwa_index": ""},
             "bam_input": "keep",
             "bqsr": "gatk",
+            "dbsnp": "",
             "filter": "none",
         }
         config |= {"known_sites": [], "known_indels": [], "intervals": "", "ploidy_regions": ""}

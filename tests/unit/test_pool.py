@@ -55,7 +55,20 @@ def test_a_run_of_some_samples_is_laid_out_with_their_rows_alone(folder, tmp_pat
     assert (target / "config/samples.tsv").read_text() == "sample_name\tcondition\tsex\nS2\t\t\n"
     header, row = (target / "config/units.tsv").read_text().splitlines()
     assert header == "sample_name\tunit_name\tfq1\tfq2\tbam\tplatform\tplatform_unit\tcenter\tlibrary"
-    assert row == f"S2\tL1\t\t\t{folder}/s2.bam\t\t"
+    assert row == f"S2\tL1\t\t\t{folder}/s2.bam\t\t\t\t"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"mapper": "bwa-mem2"}, {"bqsr": "none"}, {"quantize": [10, 20, 30]}, {"pcr_free": True}),
+        *({"extra": {"haplotype_caller": "--min-pruning 3"}}, {"intervals": "/else/where.bed", "interval_padding": 50}),
+    ],
+    ids=str,
+)
+def test_choices_that_change_results_tell_settings_apart(folder, change):
+    config = read(folder).config
+    assert pool.settings_without_paths(config | change) != pool.settings_without_paths(config)
 
 
 def test_settings_are_told_apart_by_what_makes_results(folder):

@@ -579,6 +579,8 @@ def test_a_tool_that_is_not_here_has_no_version(monkeypatch):
     found = provenance.tool_versions("germline")
     assert found["bwa"] == "0.7.17"
     assert found["samtools"] is None
+    assert "bwa-mem4" not in found
+    assert "bwa-mem4" in provenance.tool_versions("germline-bwa-mem4"), "the mapper that is chosen"
 
 
 @pytest.mark.parametrize(

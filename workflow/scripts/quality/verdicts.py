@@ -262,8 +262,8 @@ def main(argv: Sequence[str]) -> int:
         subcommand.add_argument("--targets", action="store_true", help="what is called are regions, not the genome")
         subcommand.add_argument("--thresholds", type=json.loads, required=True)
     given = parser.parse_args(argv)
-    told = json.loads(given.figures.read_text(encoding="utf-8"))
-    rows, kind = told["samples"], kind_of(told["called_bases"], given.targets)
+    measured = json.loads(given.figures.read_text(encoding="utf-8"))
+    rows, kind = measured["samples"], kind_of(measured["called_bases"], given.targets)
     scores = judge_all(rows, kind, given.thresholds)
     if given.subcommand == "gate":
         return gate(rows)
