@@ -63,7 +63,7 @@ def test_germline(clone: Path) -> None:
         *(f"results/{kind}/{sample}.{ending}" for kind, ending in STATISTICS for sample in ("S1", "S2")),
         *("results/bcftools_stats/cohort.txt", "results/bcftools_stats/all_records/cohort.txt"),
         *(f"results/mark_duplicates/{sample}.txt" for sample in ("S1", "S2")),
-        "results/mapping_rates/mapping_rates_mqc.tsv",
+        *("results/mapping_rates/mapping_rates_mqc.tsv", "results/qc/samples_mqc.tsv"),
     ]
     put(cohort, *gvcfs, *statistics)
     wanted = ("results/reference/genome.dict", "results/genomics_db_import/samples.tsv", "results/multiqc/files.txt")
