@@ -202,8 +202,9 @@ def rows(count: int, **changed) -> dict:
     ("changed", "verdict"),
     [
         ({}, ("pass", "")),
-        ({"coverage": 18.04}, ("warn", "coverage 18.04 is below 20")),
-        ({"coverage": 15.0}, ("warn", "coverage 15 is below 20")),
+        ({"duplicates": 0.3}, ("pass", "")),
+        ({"duplicates": 0.3004}, ("warn", "duplicates 0.3004 is above 0.3")),
+        ({"coverage": 15.0}, ("pass", "")),
         ({"coverage": 14.99}, ("fail", "coverage 14.99 is below 15")),
         ({"duplicates": 0.6}, ("fail", "duplicates 0.6 is above 0.5")),
         ({"sex_found": "XX", "x_copies": 2.0, "y_copies": 0.0, "sex": "female"}, ("pass", "")),
