@@ -25,7 +25,7 @@ SEX_CONTIGS = {
     "x": ("chrX", "X", "NC_000023.11", "NC_000023.10"),
     "y": ("chrY", "Y", "NC_000024.10", "NC_000024.9"),
 }
-LEAST_BASES = 10_000  # of a sex chromosome that depth is told of
+LEAST_BASES = 10_000  # of a sex chromosome that depth tells of
 HOM_REF_FACTOR = 3  # 1 / the mean share of REF among alleles at homozygous ALT sites, under the neutral spectrum
 MALE_Y = 0.3  # copies of Y by depth: much of it is repeats, so that men have less than 1, and women have next to none
 
@@ -40,22 +40,22 @@ def known(figures: Mapping[str, float | None]) -> dict[str, float]:
 
 def samtools_stats(text: str) -> dict[str, float]:
     """Of reads, pairs and bases."""
-    told = {name: float(value) for name, value in re.findall(r"^SN\t(.+?):\t(\S+)", text, re.MULTILINE)}
+    values = {name: float(value) for name, value in re.findall(r"^SN\t(.+?):\t(\S+)", text, re.MULTILINE)}
     sizes, gc = _histogram(text, "IS"), _histogram(text, "GCF") + _histogram(text, "GCL")
     middle = _median(sizes)
-    reads, mapped = told.get("raw total sequences"), told.get("reads mapped")
+    reads, mapped = values.get("raw total sequences"), values.get("reads mapped")
     return known(
         {
             "reads": reads,
             "mapped": share(mapped, reads),
-            "mismatches": share(told.get("mismatches"), told.get("bases mapped (cigar)")),
-            "duplicates": share(told.get("reads duplicated"), mapped),
-            "properly_paired": share(told.get("reads properly paired"), told.get("reads paired")),
+            "mismatches": share(values.get("mismatches"), values.get("bases mapped (cigar)")),
+            "duplicates": share(values.get("reads duplicated"), mapped),
+            "properly_paired": share(values.get("reads properly paired"), values.get("reads paired")),
             "insert_size": middle,
             "insert_size_mad": None if middle is None else _median([(abs(x - middle), n) for x, n in sizes]),
-            "read_length": told.get("average length") or None,
+            "read_length": values.get("average length") or None,
             "gc": share(sum(x * n for x, n in gc) / 100, sum(n for _, n in gc)),
-            "base_quality": told.get("average quality") or None,
+            "base_quality": values.get("average quality") or None,
         }
     )
 
@@ -80,9 +80,9 @@ def duplicate_metrics(text: str) -> dict[str, float]:
     """Of samtools markdup, as JSON; sambamba's text tells of no optical duplicates."""
     if not text.startswith("{"):
         return {}
-    told = json.loads(text)
-    optical = sum(told.get(f"DUPLICATE {kind} OPTICAL", 0) for kind in ("PAIR", "SINGLE"))
-    return known({"optical_duplicates": share(optical, told.get("EXAMINED"))})
+    values = json.loads(text)
+    optical = sum(values.get(f"DUPLICATE {kind} OPTICAL", 0) for kind in ("PAIR", "SINGLE"))
+    return known({"optical_duplicates": share(optical, values.get("EXAMINED"))})
 
 
 def called_bases(bed: str) -> dict[str, int]:
