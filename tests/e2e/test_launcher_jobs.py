@@ -91,7 +91,7 @@ def test_binding_none(node):
 @needs_two_cpus
 def test_own_affinity_is_caught(node):
     wide = topology.format_cpus(CPUS)
-    record = node.run(f"taskset -c {wide} sleep 0.2")[2]
+    record = node.run(f"taskset -c {wide} sleep 2")[2]
     assert record["binding_ok"] is False
     assert topology.parse_cpus(record["cpus_allowed"]) == CPUS
 

@@ -110,7 +110,7 @@ rule call_genotypes:
         mem_mb=2000,
     params:
         every=lambda wildcards: max(1, called_bases() // 1000 // IDENTITY_SITES),
-        common=" && AF>=0.05 && AF<=0.95" if config["calling"] == "joint" else "",
+        common=" && INFO/AF>=0.05 && INFO/AF<=0.95" if config["calling"] == "joint" else "",
     shell:
         bound(
             "qc",
