@@ -440,7 +440,7 @@ def test_jobs_wait_in_turn(node):
     """A wide job is not overtaken by narrow ones that came later, and none overlaps."""
     order = "echo $GPD_JOB >> order"
     first = node.start("until [ -e go ]; do sleep 0.1; done", name="first")
-    wait_until(node.allocated)
+    wait_until(lambda: node.allocated() and not tickets(node))  # it has left the queue, too
     others = []
     for number in range(6):
         threads = len(CPUS) if number == 0 else 1
