@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults soak lint format bench docs docs-serve lock clean
+.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults rehearsal rehearsal-data soak lint format bench docs docs-serve lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -72,6 +72,17 @@ test-numa: installed ## the launcher on a virtual machine of 2 sockets and 4 NUM
 test-faults: installed ## faults of every kind in the way of the real tools (tests/faults); as root
 	@pytest -m faults --numprocesses 3 --dist worksteal $(PYTEST_ARGS)
 
+SCALE ?= 1
+REHEARSAL ?= rehearsal-run
+
+# a job for each chromosome and each sample's reads of one: a run that was cut off goes on where it was
+rehearsal-data: installed ## simulate a genome of human size and three samples of it (SCALE=0.001: all contigs, short)
+	@snakemake --snakefile resources/rehearsal/Snakefile --directory $(REHEARSAL) --cores all --config scale=$(SCALE)
+	@cp resources/rehearsal/config.yaml $(REHEARSAL)
+
+rehearsal: rehearsal-data ## the germline pipeline on a genome of human size, as far as this machine's disk and patience hold
+	@gpd run germline --directory $(REHEARSAL) --configfile $(REHEARSAL)/config.yaml $(REHEARSAL_ARGS)
+
 HOURS ?= 12
 SOAK_ARGS ?=
 
@@ -121,4 +132,4 @@ lock: installed ## resolve requirements.lock and docs/requirements.lock anew fro
 	@$(DOCS_EXTRA) | $(COMPILE) --constraint requirements.lock --output-file docs/requirements.lock -
 
 clean: ## remove what set-up and runs made in this folder
-	@rm -rf .venv .tools .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .snakemake demo-run docs/_build
+	@rm -rf .venv .tools .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .snakemake demo-run rehearsal-run docs/_build
