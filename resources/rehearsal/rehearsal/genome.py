@@ -11,7 +11,7 @@ from rehearsal.contigs import MHC, Contig, gaps
 WINDOW = 100_000  # bp with one share of G and C
 GC_MEAN, GC_SPREAD = 0.41, 0.04
 CPG_LEFT = 0.2  # of the CpG that composition alone would give
-MOST_CELLS = 4_000_000  # of copies that are placed at once: memory
+MOST_BASES = 4_000_000  # of copies that are placed at once: memory
 FAMILIES_SEED = 1
 DUPLICATED, DUPLICATION_BP, DUPLICATION_DIVERGENCE = 0.05, (10_000, 100_000), (0.01, 0.05)
 TANDEM, TANDEM_BP, TANDEM_UNITS = 0.03, (20, 40, 60), range(1, 7)
@@ -70,7 +70,7 @@ def composed(rng: np.random.Generator, length: int) -> Bases:
 
 def batches(count: int, length: int) -> Iterator[int]:
     """How many copies of this length to place at once, until all are."""
-    most = max(1, MOST_CELLS // length)
+    most = max(1, MOST_BASES // length)
     while count > 0:
         yield min(count, most)
         count -= most
