@@ -207,7 +207,7 @@ def test_a_faster_n_with_failures_is_told_beside_the_headline(lab):
         write_spec(plan.study.folder, spec, lab.fails(spec), makespan_s=10.0)
     reached = find(collect.collect(plan.study.folder), (), ()).headlines[0].reached
     assert reached.startswith("N = 2 samples at once")
-    assert "N = 6 (shared, compact binding) gave 43,200, but there 1 sample failed" in reached
+    assert "N = 6 (shared workflow, compact binding) gave 43,200, but there 1 sample failed" in reached
 
 
 # ---- the load ----------------------------------------------------------------------------------------

@@ -482,7 +482,8 @@ def test_repeats_made_alike_have_no_differences(study):
 def test_repeats_on_several_processors_have_no_one_mean(tmp_path, compare):
     """The tables pool none, and so does no comparison."""
     folder = write_study(tmp_path / "A", A[0], A[1] | {"sku": "7763"})
-    output = "germline, N = 1, shared, compact binding: its repeats ran on different processors: 7763 and 8352Y"
+    which = "germline, N = 1, shared workflow, compact binding"
+    output = f"{which}: its repeats ran on different processors: 7763 and 8352Y"
     assert compare(folder, "published:6248")[::2] == (2, [f"gpd compare: {folder}: {output}"])
 
 
@@ -502,7 +503,7 @@ def test_repeats_on_several_processors_have_no_one_mean(tmp_path, compare):
 )
 def test_repeats_made_unlike_are_told(tmp_path, compare, changes, line):
     folder = write_study(tmp_path / "A", A[0] | {"host": "node of A"}, A[1] | {"host": "node of A"} | changes)
-    told = f"germline, N = 1, shared, compact binding: {line.format('germline-n1-shared-compact')}"
+    told = f"germline, N = 1, shared workflow, compact binding: {line.format('germline-n1-shared-compact')}"
     assert [str(one) for one in pooled_differences(records(folder))] == [told]
     assert f"A: repeats that differ are in one mean: {told}" in compare(folder, "published:6248")[1]
 
@@ -670,15 +671,15 @@ def test_no_point_in_common_is_refused_with_those_that_there_are(study, compare)
         "",
         [
             "gpd compare: no configuration is in two of these:",
-            "gpd compare: A has germline, shared, compact binding: N = 1, 2",
-            "gpd compare: B has germline, shared, compact binding: N = 3",
+            "gpd compare: A has germline, shared workflow, compact binding: N = 1, 2",
+            "gpd compare: B has germline, shared workflow, compact binding: N = 3",
         ],
     )
 
 
 def test_what_one_study_alone_has_is_said(study, compare):
     _, out, _ = compare(study("A", spec(1, 80), spec(2, 90), spec(4, 95)), study("B", spec(1, 40)))
-    assert "only in A: germline, shared, compact binding: N = 2, 4\n" in out
+    assert "only in A: germline, shared workflow, compact binding: N = 2, 4\n" in out
 
 
 def test_pipelines_are_never_matched(study, compare):
@@ -705,7 +706,7 @@ def test_a_curve_is_held_against_its_own_kind_first(study, compare):
     assert [(one["binding"], figures(one, "makespan_s")["B"]["mean"]) for one in told["configurations"]] == [
         ("compact", 40)
     ]
-    assert "only in A: germline, shared, scatter binding: N = 1" in told["notes"]
+    assert "only in A: germline, shared workflow, scatter binding: N = 1" in told["notes"]
 
 
 # ---- published results -------------------------------------------------------------------------------
@@ -866,7 +867,7 @@ def rows_of(out, caption):
 def test_the_first_table_has_a_row_a_side_at_its_best_n(study, compare):
     """A: 1000 and 900 a day at N = 1, and 172800 / 100 = 1728 at 2; the published results: see test_curve.py."""
     names = study("A", *A, spec(2, 100)), "published:8352Y"
-    assert rows_of(compare(*names)[1], "germline, shared, compact binding: each at its best N") == [
+    assert rows_of(compare(*names)[1], "germline, shared workflow, compact binding: each at its best N") == [
         ["A", "8352Y", "2", "2", "0", "2", "1,728", "1,728", "18.6", ""],
         ["published:8352Y", "8352Y", "64", "16", "2", "12", "6.02", "990", "10.6", "0.573 (no CI)"],
     ]
@@ -879,7 +880,7 @@ def test_the_table_of_a_point_has_each_figure_beside_its_ratio(study, compare):
     """
     code, out, _ = compare(study("A", *A), study("B", *B))
     assert code == 0
-    rows = {specs[0]: specs[1:] for specs in rows_of(out, "germline, N = 1, shared, compact binding ")}
+    rows = {specs[0]: specs[1:] for specs in rows_of(out, "germline, N = 1, shared workflow, compact binding ")}
     assert rows["makespan, s"][:2] == ["91.2 \u00b1 4.8", "76.0 \u00b1 4.0"]
     assert rows["makespan, s"][2].startswith("0.833 (")
     assert rows["genomes a day"][:2] == ["950 \u00b1 50", "1,140 \u00b1 60"]

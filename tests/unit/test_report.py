@@ -151,7 +151,7 @@ def test_a_small_genome_does_not_pass_for_a_human_one(findings):
     assert headline.counts == "genomes a day, of 0.040 gigabases each"
     assert ("0.581", "human genomes at 30x a day") in [(entry.text, name) for entry, name in headline.others]
     assert "not whole human genomes: a sample has 0.043% of the bases" in headline.scale
-    assert headline.reached.startswith("N = 2 samples at once, shared, compact binding, on AMD EPYC 7763")
+    assert headline.reached.startswith("N = 2 samples at once, shared workflow, compact binding, on AMD EPYC 7763")
 
 
 @pytest.mark.deep

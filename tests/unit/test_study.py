@@ -142,7 +142,7 @@ def test_bindings_have_the_launchers_names():
 @pytest.mark.parametrize(
     ("name", "settings", "told"),
     [
-        ("none", {"policy": "none"}, "no binding"),
+        ("none", {"policy": "none"}, "not bound to CPUs"),
         ("compact", {"policy": "compact"}, "compact binding"),
         ("scatter-local", {"policy": "scatter", "memory": "local"}, "scatter binding, memory local"),
         (

@@ -12,7 +12,7 @@ from gpd.pipelines import PIPELINES
 from gpd.records.binding import UNBOUND, describe_binding
 from gpd.records.host import TRAITS, Host
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import CLUSTER, CurveKey, counted_runs
+from gpd.records.run_spec import CLUSTER, MODES, CurveKey, counted_runs
 from gpd.text.formats import counted, some
 
 # what may differ between two studies if it is asked for
@@ -69,8 +69,9 @@ class CommonKey:
 def curve_name(key: CurveKey | CommonKey, n: int | None = None) -> str:
     """The name of a curve, or of its configuration at N."""
     binding = key.binding and describe_binding(key.binding)
+    mode = key.mode and MODES[key.mode]
     nodes = counted(key.nodes, "node") if key.mode == CLUSTER and key.nodes else ""
-    return ", ".join(filter(None, (key.pipeline, f"N = {n}" if n else "", key.mode, nodes, binding)))
+    return ", ".join(filter(None, (key.pipeline, f"N = {n}" if n else "", mode, nodes, binding)))
 
 
 def grouped(found: Iterable[Difference]) -> list[Difference]:

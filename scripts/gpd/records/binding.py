@@ -60,7 +60,7 @@ def is_binding(name: str) -> bool:
 def describe_binding(name: str) -> str:
     """Say in words how jobs are bound."""
     binding = Binding.parse(name)
-    parts = [f"{'no' if name == UNBOUND else binding.policy} binding"]
+    parts = ["not bound to CPUs" if name == UNBOUND else f"{binding.policy} binding"]
     parts += [f"boundary {binding.boundary}"] if binding.boundary else []
     parts += [f"memory {binding.memory}"] if binding.memory else []
     return ", ".join(parts)

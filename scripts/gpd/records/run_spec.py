@@ -20,6 +20,7 @@ Count = Annotated[int, Meta(ge=0, le=10**15)]
 AtLeastOne = Annotated[int, Meta(ge=1, le=10**15)]
 PipelineName = Literal["germline", "tuxedo"]
 Mode = Literal["shared", "independent", "cluster"]
+MODES: Final[dict[str, str]] = {SHARED: "shared workflow", INDEPENDENT: "independent instances", CLUSTER: "cluster"}
 ALONE: Final = "alone"  # of a step: nothing else runs on the node
 FULL: Final = "full"  # as many copies of it as the node holds
 WHOLE: Final = "none"  # of a step's `scatter`: it is not scattered

@@ -9,7 +9,7 @@ import numpy as np
 from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import ALTERNATIVES, PIPELINES
 from gpd.records.binding import describe_binding
-from gpd.records.run_spec import CLUSTER, CurveKey
+from gpd.records.run_spec import CLUSTER, MODES, CurveKey
 from gpd.statistics.estimates import Estimate
 from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
@@ -36,7 +36,7 @@ def name(curve_key: CurveKey) -> str:
 def label(curve_key: CurveKey) -> str:
     """Say what sets a curve of a pipeline apart."""
     nodes = [counted(curve_key.nodes, "node")] if curve_key.mode == CLUSTER else []
-    return ", ".join((curve_key.mode, *nodes, describe_binding(curve_key.binding)))
+    return ", ".join((MODES[curve_key.mode], *nodes, describe_binding(curve_key.binding)))
 
 
 def rows(curve_key: CurveKey, table: Iterable[Of]) -> list[Of]:
