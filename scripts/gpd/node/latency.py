@@ -1,6 +1,6 @@
 """Latency from core to core: how long a cache line takes that two pinned processes hand to and fro.
 
-No program that measures it is packaged: core-to-core-latency (crates.io), whose atomic exchange this is, takes a Rust
+No program that measures it is packaged: core-to-core-latency (a crate), whose atomic exchange this is, takes a Rust
 toolchain, and prints means alone. What is needed beside Python are eight instructions, which binutils assemble.
 """
 
