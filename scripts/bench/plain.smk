@@ -1,5 +1,5 @@
-# The germline workflow as plain Snakemake, for the plan's bench: the same rules, files, threads, memory and environments,
-# and nothing else: no checks of inputs, no choices by size or configuration, no launcher.
+# The germline workflow as plain Snakemake, for the plan's bench: the same rules, files, threads, memory and environments, but
+# for lists of files, and nothing else: no checks of inputs, no choices by size or configuration, no launcher.
 import csv
 from collections import defaultdict
 
@@ -16,6 +16,12 @@ INDEX = expand("{genome}.{part}", genome=GENOME, part=("amb", "ann", "bwt", "pac
 KNOWN = ["results/reference/vcf/known_sites_1.vcf.gz", "results/reference/vcf/known_sites_1.vcf.gz.tbi"]
 N_FREE = "results/reference/n_free.bed"
 CALLS = "results/hard_filter/{sample}.vcf.gz"
+MEASURED = [
+    *("results/samtools_stats/{sample}.txt", "results/mark_duplicates/{sample}.txt"),
+    *("results/depth/{sample}.txt", "results/depth/distribution/{sample}.txt"),
+    *("results/bcftools_stats/{sample}.txt", "results/bcftools_stats/all_records/{sample}.txt"),
+    "results/call_genotypes/allele_balance/{sample}.tsv",
+]
 
 
 def of_units(pattern):
@@ -232,12 +238,97 @@ rule bcftools_stats:
         "true {input} {output} {log}"
 
 
+rule depth:
+    input:
+        bam="results/base_recalibration/{sample}.bam",
+        bai="results/base_recalibration/{sample}.bai",
+        n_free=N_FREE,
+    output:
+        summary="results/depth/{sample}.txt",
+        distribution="results/depth/distribution/{sample}.txt",
+    log:
+        "logs/depth/{sample}.log",
+    conda:
+        "../../envs/mosdepth.yaml"
+    resources:
+        mem_mb=2000,
+    shell:
+        "true {output} {log}"
+
+
+rule call_genotypes:
+    input:
+        CALLS,
+    output:
+        genotypes="results/call_genotypes/{sample}.tsv",
+        balance="results/call_genotypes/allele_balance/{sample}.tsv",
+    log:
+        "logs/call_genotypes/{sample}.log",
+    conda:
+        "../../envs/bcftools.yaml"
+    resources:
+        mem_mb=2000,
+    shell:
+        "true {output} {log}"
+
+
+rule identity:
+    input:
+        expand("results/call_genotypes/{sample}.tsv", sample=units),
+    output:
+        "results/identity/pairs.tsv",
+    log:
+        "logs/identity/identity.log",
+    conda:
+        "../../envs/samtools.yaml"
+    resources:
+        mem_mb=2000,
+    shell:
+        "true {output} {log}"
+
+
+rule quality:
+    input:
+        expand(MEASURED, sample=units),
+        "results/identity/pairs.tsv",
+        N_FREE,
+    output:
+        table="results/qc/samples.tsv",
+        scores="results/qc/robust_z.tsv",
+        page="results/qc/samples_mqc.tsv",
+    log:
+        "logs/quality/quality.log",
+    conda:
+        "../../envs/samtools.yaml"
+    resources:
+        mem_mb=2000,
+    shell:
+        "true {output} {log}"
+
+
+rule mapping_rates:
+    input:
+        expand("results/samtools_stats/{sample}.txt", sample=units),
+    output:
+        "results/mapping_rates/mapping_rates_mqc.tsv",
+    log:
+        "logs/mapping_rates/mapping_rates.log",
+    conda:
+        "../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        "true {output} {log}"
+
+
 rule multiqc:
     input:
         expand("results/samtools_stats/{sample}.txt", sample=units),
         expand("results/mark_duplicates/{sample}.txt", sample=units),
         expand("results/base_recalibrator/{sample}.table", sample=units),
         expand("results/bcftools_stats/{of}{sample}.txt", of=("", "all_records/"), sample=units),
+        "results/qc/samples_mqc.tsv",
+        "results/mapping_rates/mapping_rates_mqc.tsv",
     output:
         "results/multiqc/multiqc_report.html",
     log:
