@@ -1,4 +1,4 @@
-"""Cohorts whose GVCFs are written by hand, not called: what joint calling makes of them is known."""
+"""Cohorts whose GVCFs are made without a caller: what joint calling makes of them is known."""
 
 import random
 import subprocess

@@ -56,10 +56,10 @@ def simulated(tmp_path: Path) -> Cohort:
     for lane, length in (("L1", 100), ("L2", 150), ("L3", 36)):
         mates = sample_pairs(individual, 3000, seed=length, length=length)
         for mate, reads in enumerate(mates, 1):
-            foreign = sample_pairs(elsewhere, 100, seed=9, length=length)[mate - 1]
+            strays = sample_pairs(elsewhere, 100, seed=9, length=length)[mate - 1]
             alternatives = sample_pairs(contigs["chr1_KI1_alt"], 300, seed=11, length=length)[mate - 1]
             named = [
-                (f"{kind}{name}", bases) for kind, some in (("f", foreign), ("a", alternatives)) for name, bases in some
+                (f"{kind}{name}", bases) for kind, some in (("f", strays), ("a", alternatives)) for name, bases in some
             ]
             write_fastq(folder / f"{lane}_{mate}.fq.gz", [*reads, *named])
         cohort.add_unit("S1", lane, fq1=f"{lane}_1.fq.gz", fq2=f"{lane}_2.fq.gz")

@@ -51,17 +51,17 @@ def bordered(tmp_path_factory: pytest.TempPathFactory) -> Cohort:
 
 def test_records_are_those_of_the_whole_whatever_reaches_over_a_border(bordered: Cohort, tmp_path: Path) -> None:
     whole = called(bordered, tmp_path / "whole", joint_intervals=1)
-    cut = called(bordered, tmp_path / "cut 'anywhere'", joint_intervals=3)
-    intervals = sorted((tmp_path / "cut 'anywhere'/results/reference/intervals").glob("?of3.bed"))
+    scattered = called(bordered, tmp_path / "split 'anywhere'", joint_intervals=3)
+    intervals = sorted((tmp_path / "split 'anywhere'/results/reference/intervals").glob("?of3.bed"))
     assert [int(path.read_text().split()[2]) for path in intervals] == [*BORDERS, 90_000]
     within = {int(line.split("\t")[1]) for line in whole if "*" in line.split("\t")[4]}
     assert within == {border + 5 for border in BORDERS}, "deletions of one sample, where another has a SNP"
     assert len(whole) > 60
-    assert cut == whole
+    assert scattered == whole
 
 
 def test_contigs_by_the_dozen_with_names_of_hla_alleles(tmp_path: Path) -> None:
-    """More than GenomicsDBImport takes one by one, behind a contig that is cut, and regions that leave some out."""
+    """More than GenomicsDBImport takes one by one, behind a contig that is split, and regions that leave some out."""
     small = {f"HLA-A*01:{number:02}:01N": 750 for number in range(40)}
     genome = joint_cohort.contigs(4, chr1=60_000, **small)
     sites = joint_cohort.sites(genome, 300, seed=5)

@@ -1,6 +1,6 @@
 """200 samples called jointly, filtered and looked at, with the real tools: the truth comes out, within limits of files.
 
-Their GVCFs are written by hand: to call so many would take hours, and joint calling begins with them.
+Their GVCFs are made without a caller: to call so many would take hours, and joint calling begins with them.
 """
 
 import json

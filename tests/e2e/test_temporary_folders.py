@@ -61,7 +61,7 @@ def test_files_that_cannot_be_removed_are_named(temporary: Path, node: Node) -> 
     subprocess.run(["umount", temporary / name / "busy"], check=True)
     assert code == 0
     told = f"launcher: {temporary / name}: temporary files of a job stay: [Errno 16] Device or resource busy: 'busy'; "
-    assert output == told + "remove it by hand\n"
+    assert output == told + "remove it yourself\n"
 
 
 ROLES = ("wrapper", "supervisor", "shell", "tool")

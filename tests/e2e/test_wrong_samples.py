@@ -98,11 +98,11 @@ def run(*words: str | Path, text: str | None = None) -> str:
 
 
 def write_sample(genome: Genome, folder: Path, sample: str, seed: int) -> None:
-    _, sex, person, coverage, copies, foreign = PEOPLE[sample]
-    drawn = fragments(genome, person, sex, coverage * (1 - foreign), seed)
-    if foreign:
+    _, sex, person, coverage, copies, mixed = PEOPLE[sample]
+    drawn = fragments(genome, person, sex, coverage * (1 - mixed), seed)
+    if mixed:
         _, other_sex, other, *_ = PEOPLE[MALE]
-        drawn += fragments(genome, other, other_sex, coverage * foreign, seed + 100)
+        drawn += fragments(genome, other, other_sex, coverage * mixed, seed + 100)
     drawn += random.Random(seed).choices(drawn, k=round((copies - 1) * len(drawn)))
     write_bam(folder, sample, drawn)
 

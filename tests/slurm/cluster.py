@@ -26,6 +26,7 @@ REAPER = Path(__file__).with_name("reaper.py")
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "sinfo", "scancel")
 SBIN = ("/usr/sbin", "/usr/local/sbin")  # where daemons are, on no PATH but root's
 START_S = 120.0  # how long daemons may take on a busy machine; they took 1 s on an idle one
+SAVED_WITHIN_S = 7  # slurmctld writes what became of jobs within 5 s (SAVE_MAX_WAIT in its source)
 
 CONFIGURATION = """\
 ClusterName=test
@@ -198,7 +199,11 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def restart_slurmctld(self, signum: signal.Signals = signal.SIGTERM) -> None:
-        """End slurmctld by a signal, SIGKILL as in a crash, and start it again from what it had saved."""
+        """End slurmctld by a signal, SIGKILL as in a crash, and start it again from what it had saved.
+
+        A job whose start it had not saved it starts anew, finds it at work, and drains the node: that is not meant.
+        """
+        time.sleep(SAVED_WITHIN_S)
         self.daemons["slurmctld"].end(signum)
         self.start_slurmctld()
 

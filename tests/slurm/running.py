@@ -1,5 +1,6 @@
 """What the tests of Slurm share: cohorts of small jobs, Snakemake on a cluster, and what the ledger says afterwards."""
 
+import json
 import re
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from conftest import SHORT_JVMS, tiny_cohort
 from launching import wait_until
 
 from gpd.commands import demo, ledger
+from gpd.records import ledger_check
+from gpd.records.ledger import read_records
 from gpd.text.cpu_lists import parse_cpus
 
 PROFILE = ROOT / "profiles" / "slurm"
@@ -22,7 +25,7 @@ PROFILE = ROOT / "profiles" / "slurm"
 OPTIONS = ("--profile", PROFILE, "--latency-wait", "5", "--slurm-init-seconds-before-status-checks", "1")
 OPTIONS += ("--slurm-status-command", "squeue")
 NARROW = ("--cores", "1")  # the widest job: nodes have one CPU where the host has two
-RUN_S = 1800.0  # the most that a run may take, on a machine with much else to do
+RUN_S = 600.0  # the most that a run may take, on a machine with much else to do
 
 # Jobs like those of the pipelines, but for their commands, which a test writes.
 WORKFLOW = """\
@@ -204,8 +207,8 @@ def start(cluster: Cluster, folder: Path, *words: object, through: Sequence[obje
 def records(folder: Path) -> list[dict]:
     """Every record of a run that holds up, those of jobs included whose launchers were killed."""
     path = ledger.find(folder)
-    assert ledger.checked_ledger(path).problems == ()
-    return ledger.records(path)
+    assert ledger_check.check(path).problems == ()
+    return [json.loads(line) for line, _ in read_records(path)]
 
 
 def demo_through_slurm(pipeline: str, folder: Path, *size: str) -> str:

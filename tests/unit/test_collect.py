@@ -1,4 +1,4 @@
-"""Tables of recorded and of made-up studies: no tool, no clock. Expected figures are worked out by hand."""
+"""Tables of recorded and of made-up studies: no tool, no clock. Expected figures are worked out on paper."""
 
 import json
 import re
@@ -593,8 +593,8 @@ def test_a_record_of_an_earlier_run_in_the_same_place_is_none_of_this_one(tmp_pa
     shutil.copytree(GOLDEN, study)
     ledger = study / "germline-n1-shared-compact-r1" / "ledger.jsonl"
     lines = ledger.read_text().splitlines()
-    foreign = json.loads(lines[0]) | {"run": "earlier", "start": "2020-01-01T00:00:00Z", "end": None, "wall_s": None}
-    ledger.write_text("\n".join([*lines, json.dumps(foreign | {"exit_code": None, "cause": "killed"})]) + "\n")
+    earlier = json.loads(lines[0]) | {"run": "earlier", "start": "2020-01-01T00:00:00Z", "end": None, "wall_s": None}
+    ledger.write_text("\n".join([*lines, json.dumps(earlier | {"exit_code": None, "cause": "killed"})]) + "\n")
     collected = collect.collect(study)
     assert collected.runs == golden.runs
     assert collected.jobs == golden.jobs

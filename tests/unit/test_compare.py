@@ -110,7 +110,7 @@ def digest(text):
     return text.encode().hex().ljust(64, "0")
 
 
-# The CI by hand. A: 86400 x 1 / 86.4 = 1000 and 86400 / 96 = 900 a day: mean 950, sd 70.711, se 70.711 / sqrt(2) = 50
+# The CI on paper. A: 86400 x 1 / 86.4 = 1000 and 86400 / 96 = 900 a day: mean 950, sd 70.711, se 70.711 / sqrt(2) = 50
 # B: 86400 / 72 = 1200 and 86400 / 80 = 1080 a day: mean 1140, sd 84.853, se 60; the ratio B / A is 1140 / 950 = 1.2
 # relative errors are both 50 / 950 = 60 / 1140 = 0.0526316, so that of the ratio is that x sqrt(2) = 0.0744323
 # degrees of freedom: (2 u^2)^2 / (u^4 / 1 + u^4 / 1) = 2, for which a table of Student's t has 4.30265 at 95%

@@ -37,31 +37,31 @@ def hundred_ticks(monkeypatch):
 
 
 def test_a_job_alone_on_its_cpus():
-    assert load({"busy": 1.0}, ours_s=9.95) == {"contended": False, "foreign_cpu_s": 0.05, "steal_s": 0}
-    assert load({"idle": 1.0}) == {"contended": False, "foreign_cpu_s": 0, "steal_s": 0}
+    assert load({"busy": 1.0}, ours_s=9.95) == {"cpu_contention": False, "other_cpu_s": 0.05, "steal_s": 0}
+    assert load({"idle": 1.0}) == {"cpu_contention": False, "other_cpu_s": 0, "steal_s": 0}
 
 
 def test_half_of_the_cpu_went_to_somebody_else():
-    assert load({"busy": 1.0}, ours_s=5.0) == {"contended": True, "foreign_cpu_s": 5, "steal_s": 0}
+    assert load({"busy": 1.0}, ours_s=5.0) == {"cpu_contention": True, "other_cpu_s": 5, "steal_s": 0}
 
 
 def test_the_sibling_that_the_allocation_holds_idle_counts():
-    assert load({"busy": 1.0}, {"busy": 0.5, "idle": 0.5}, ours_s=10.0)["contended"]
+    assert load({"busy": 1.0}, {"busy": 0.5, "idle": 0.5}, ours_s=10.0)["cpu_contention"]
 
 
 def test_noise_is_no_contention():
-    assert load({"busy": 0.09, "idle": 0.91})["contended"] is False
-    assert load({"busy": 0.3, "idle": 0.7}, seconds=1)["contended"] is False
+    assert load({"busy": 0.09, "idle": 0.91})["cpu_contention"] is False
+    assert load({"busy": 0.3, "idle": 0.7}, seconds=1)["cpu_contention"] is False
 
 
 def test_what_the_hypervisor_takes_stands_apart():
     stolen = load({"busy": 0.5, "stolen": 0.5}, ours_s=5.0)
-    assert stolen == {"contended": False, "foreign_cpu_s": 0, "steal_s": 5}
+    assert stolen == {"cpu_contention": False, "other_cpu_s": 0, "steal_s": 5}
 
 
 def test_jobs_too_short_to_tell():
     short = load({"busy": 1.0}, seconds=0.4)
-    assert (short["contended"], short["foreign_cpu_s"]) == (None, 0.4)
+    assert (short["cpu_contention"], short["other_cpu_s"]) == (None, 0.4)
 
 
 def test_a_container_that_shows_other_cpus_tells_nothing():

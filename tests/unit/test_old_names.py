@@ -13,6 +13,7 @@ from gpd.lab.study import read_study
 from gpd.packages import checks, evidence, pack
 from gpd.packages.pack import archive, lay_out
 from gpd.records import old_names
+from gpd.records.ledger import parse_attempt
 from gpd.tables import collect
 
 HEADS = {new: old for old, new in old_names.COLUMNS.items()}
@@ -69,6 +70,13 @@ def test_a_package_of_version_0_1_is_what_it_was(old):
     assert {"cell", "busy_s"} <= set(old.members["tables/samples.tsv"].decode().partition("\n")[0].split("\t"))
     found = {verdict.check: (verdict.state, verdict.why) for verdict in checks.judge(evidence.gather(old))}
     assert {name: verdict for name, verdict in found.items() if verdict[0] != checks.HOLDS} == {}
+
+
+def test_a_job_s_record_with_old_keys_is_read(old):
+    lines = next(content for name, content in old.members.items() if name.endswith("ledger.jsonl"))
+    record = json.loads(lines.splitlines()[0]) | {"contended": True, "foreign_cpu_s": 1.25}
+    attempt = parse_attempt(json.dumps(record))
+    assert (attempt.cpu_contention, attempt.other_cpu_s) == (True, 1.25)
 
 
 def test_a_changed_figure_of_it_is_found(old):

@@ -24,7 +24,7 @@ HEADS = {
 }
 HOURS = ("2.00", "1.00", "0.50", "8.00", "2.00", "10.00", "0.02", "0.40", "0.08")  # 24.00 together
 
-# By hand, from the printed rows:
+# On paper, from the printed rows:
 # 7763, N = 4: 4.33 + 1.69 + 1.77 + 8.92 + 2.79 + 10.27 + 0.10 + 0.20 + 0.01 = 30.08; 24 x 4 / 30.08 = 3.1915;
 #   24 x 4 / (30.08 +- 0.045) is 3.187 to 3.196, and with 0.005 for the figure's own rounding 3.19 and 3.20 are left
 # 7402, alone: 5.73 + 0.94 + 0.44 + 8.21 + 2.67 + 9.05 + 0.01 + 0.13 + 0.01 = 27.19; +- 0.050 is 27.14 to 27.24
@@ -66,7 +66,7 @@ def folder(tmp_path):
 
 
 def run(hours=HOURS, samples=1, failed=0, **printed):
-    """A run made by hand, of numbers as they would be printed."""
+    """A made-up run, of numbers as they would be printed."""
     named = zip(curves.STEPS.values(), hours, strict=True)
     return PublishedRun(
         table=THROUGHPUT,

@@ -301,7 +301,7 @@ def test_a_broken_binding_is_said_at_the_top(golden, written):
 def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
     """What the ledgers tell of it, and nothing where they tell nothing."""
     where = {"run": SHARED, "step": "mark_duplicates"}
-    jobs = changed(golden.jobs, where, contended=True, foreign_cpu_s=1.25)
+    jobs = changed(golden.jobs, where, cpu_contention=True, other_cpu_s=1.25)
     _, plain = written(replace(golden, jobs=jobs))
     printed = f"busy by processes that are no job of ours, in {SHARED}: such processes took 2.50 s. Figures"
     assert f"CPUs of 2 jobs were kept {printed}" in plain
@@ -309,7 +309,7 @@ def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
     assert "hypervisor" not in plain
     _, plain = written(replace(golden, jobs=changed(jobs, {}, steal_s=0.5)))
     assert "such processes took 2.50 s and the hypervisor's other guests took 1.00 s" in plain
-    _, plain = written(replace(golden, jobs=changed(golden.jobs, {}, contended=False)))
+    _, plain = written(replace(golden, jobs=changed(golden.jobs, {}, cpu_contention=False)))
     assert "kept busy" not in plain
 
 

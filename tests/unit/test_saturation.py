@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gpd.published import curves
 from gpd.statistics.saturation import TOLERANCE, Observation, Saturation, find_saturation, next_n
 
-# what the published rows give, by hand: 24 x (N - failed) / total hours
+# what the published rows give, on paper: 24 x (N - failed) / total hours
 # 8352Y: 24 x 12 / 48.20 = 5.975, 24 x 14 / 55.79 = 6.023; 8358: 24 x 14 / 49.86 = 6.739, 24 x 14 / 51.48 = 6.527
 # 7763: 24 x 4 / 30.08 = 3.191, 24 x 5 / 30.08 = 3.989, 24 x 6 / 39.78 = 3.620
 PUBLISHED = {"8352Y": (16, 2, 12), "8358": (14, 0, 14), "7763": (6, 1, 4)}

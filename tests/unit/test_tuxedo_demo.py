@@ -89,7 +89,7 @@ def test_reads_come_from_spliced_transcripts_first_mates_reversed(experiment):
     for mate in (1, 2):
         for name, bases in reads(experiment / f"reads/control1_L001_R{mate}.fastq.gz")[:300]:
             origin = name[1:].partition(":")[0]
-            if origin == "foreign":
+            if origin == "random":
                 continue
             sense = bases.translate(COMPLEMENT)[::-1] if mate == 1 else bases
             seed = 20  # some stretch of this size is free of errors in nearly every read

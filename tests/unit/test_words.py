@@ -27,6 +27,11 @@ WORDS = {
     r"figures of others|published figures?": "published results",
     r"(?:full )?of (?:its|their) like|node (?:is )?full\b": "fully loaded node",
     r"archive of classes|class archive": "AppCDS archive",
+    r"contended|foreign": "CPU contention by other processes",
+    r"slots?": "CPU set",
+    r"(?<!in )fronts?": "wrapper process",
+    r"by hand": "baseline script",
+    r"(?:job|step)s? (?:is|are|was|were) cut|cut (?:job|step)s?|cut (?:any[wW]here|at contigs|in gaps)": "scattered",
     r"left_out\.smk|told_of_left_out": "excluded_samples.smk",
 }
 # where a word stands for something else: a file, and what its lines must have
@@ -54,6 +59,12 @@ OTHERWISE = {
         "resources/demo/germline/": "stretch",  # of simulated sequence
         "workflow/scripts/tuxedo/strandedness.py": "stretch of a contig",
         "tests/unit/test_tuxedo_demo.py": "free of errors",
+    },
+    r"slots?": {
+        "scripts/gpd/machines/memory_modules.py": "slot",  # of a mainboard
+        "scripts/gpd/node/test_bed.py": "firmware's names of slots",
+        "scripts/gpd/records/node.py": "firmware's names of slots",
+        "tests/unit/test_node_measuring.py": "slot 7|all_slots",
     },
     r"pieces?": {
         "resources/demo/germline/": "pieces",  # of simulated sequence

@@ -49,7 +49,7 @@ def input_digest(units: Iterable[Mapping[str, Path]]) -> str:
 
     Names of files and units do not count; roles, and the order of units, do. Of a file above 18 MiB the size and 18
     blocks of 1 MiB are read, not the whole: cheap for 100 GB, and sure to tell other samples, other lanes and files cut
-    short, but not a single base changed by hand. The bytes on disk count: the same reads compressed anew are another
+    short, but not a single base changed since. The bytes on disk count: the same reads compressed anew are another
     input.
     """
     digest = hashlib.sha256()

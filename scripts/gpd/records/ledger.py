@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from gpd.errors import GpdError
+from gpd.records import old_names
 from gpd.records.run import YEARS, Amount
 from gpd.records.run_spec import AtLeastOne
 from gpd.text.cpu_lists import check_cpus, count_cpus
@@ -85,8 +86,8 @@ class Attempt:
     split: bool | None = None
     run: str | None = None
     memory_applied: str | None = None
-    contended: bool | None = None
-    foreign_cpu_s: Amount | None = None
+    cpu_contention: bool | None = None
+    other_cpu_s: Amount | None = None
     steal_s: Amount | None = None
     host: str | None = None
     node: str | None = None
@@ -135,6 +136,7 @@ def parse_attempt(line: str) -> Attempt:
     record = parse_line(line)
     if not isinstance(record, dict) or record.get("schema") != SCHEMA_VERSION:
         raise ValueError(f"no record of schema version {SCHEMA_VERSION}")
+    record = old_names.job_record(record)
     times = {name: _time(record[name]) for name in ("start", "end", "recorded") if record.get(name) is not None}
     attempt = msgspec.convert(record | times, Attempt)
     for cpus in (attempt.cpus, attempt.cpus_allowed, attempt.cpus_seen):

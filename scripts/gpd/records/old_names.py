@@ -13,12 +13,15 @@ VALUES: Final[Mapping[str, Mapping[str, str]]] = {  # by key of a record, or col
     "concurrent_samples": {"knee": "saturation"},
 }
 NOTE: Final = "the mode `scheduled` is called `shared` now, and `concurrent_samples: knee` is `saturation`"
+JOB_RECORD: Final = {"contended": "cpu_contention", "foreign_cpu_s": "other_cpu_s"}  # keys of a job's record
 COLUMNS: Final = {
     "cell": "run",
     "barrier_h": "elapsed_h",
     "busy_h": "summed_h",
     "busy_s": "summed_s",
     "widths": "thread_counts",
+    "contended_jobs": "jobs_with_contention",
+    **JOB_RECORD,
 }
 TABLES: Final = {"configurations": "points"}  # a table's name, and what it was called
 
@@ -45,6 +48,11 @@ def record(document: Any) -> Any:
             key = "spec" if isinstance(value, dict) else "name"
         found[key] = record(value) if key in ("spec", "study") else value_of(key, value)
     return found
+
+
+def job_record(document: dict[str, Any]) -> dict[str, Any]:
+    """A line of a ledger with today's names."""
+    return {JOB_RECORD.get(key, key): value for key, value in document.items()}
 
 
 def value_of(key: str, value: Any) -> Any:

@@ -171,11 +171,11 @@ def _name(job: JobRow) -> str:
 
 def _contention(jobs: Iterable[JobRow]) -> str:
     """Jobs whose CPUs other processes kept busy, and what these took."""
-    met = [job for job in jobs if job.contended]
+    met = [job for job in jobs if job.cpu_contention]
     if not met:
         return ""
     taken = {
-        "such processes": [job.foreign_cpu_s for job in met if job.foreign_cpu_s is not None],
+        "such processes": [job.other_cpu_s for job in met if job.other_cpu_s is not None],
         "the hypervisor's other guests": [job.steal_s for job in met if job.steal_s is not None],
     }
     runs = list(dict.fromkeys(job.run for job in met))

@@ -73,8 +73,8 @@ def _notices(results: Results) -> Iterator[Notice]:
         yield Notice("error", f"Binding was broken in {some(broken, MOST_NAMED)}: jobs may have shared CPUs.")
     if busy := busy_runs(results.records):
         yield Notice("warning", f"The node was busy before the start of {some(busy, MOST_NAMED)}.")
-    if met := [run for run in runs if run["contended_jobs"]]:
-        taken = sum((run["foreign_cpu_s"] or 0) + (run["steal_s"] or 0) for run in met)
+    if met := [run for run in runs if run["jobs_with_contention"]]:
+        taken = sum((run["other_cpu_s"] or 0) + (run["steal_s"] or 0) for run in met)
         yield Notice(
             "warning",
             f"CPU contention by other processes in {some([run['run'] for run in met], MOST_NAMED)}: they took "

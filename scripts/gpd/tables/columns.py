@@ -110,8 +110,8 @@ class JobRow(OfRun, frozen=True, kw_only=True):
     message: Annotated[Text, means("The error message of the tool or the launcher.")]
     binding_ok: Annotated[bool | None, means("Whether it kept to its CPUs; empty: no allocation, or nothing was seen.")]
     memory_applied: Annotated[Text, means("The memory policy that it really had; empty: not known.")]
-    contended: Annotated[bool | None, means("Whether other processes kept its CPUs busy; empty: not known.")]
-    foreign_cpu_s: Annotated[Real, means("CPU time that other processes took on its CPUs.", "s")]
+    cpu_contention: Annotated[bool | None, means("Whether other processes kept its CPUs busy; empty: not known.")]
+    other_cpu_s: Annotated[Real, means("CPU time that other processes took on its CPUs.", "s")]
     steal_s: Annotated[Real, means("CPU time that the hypervisor gave to others on its CPUs.", "s")]
     timed: Annotated[bool, means("Whether it belongs to one of the pipeline's named steps.")]
     log: Annotated[str, means("Log of the job, relative to the run's folder.")]
@@ -202,8 +202,8 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     binding_ok: Annotated[bool | None, means("Whether all jobs kept to their CPUs; empty: none had an allocation.")]
     split_jobs: Annotated[Count, means("Attempts whose CPUs crossed a boundary needlessly; empty: unbound.", "jobs")]
     memory_applied: Annotated[Text, means("Memory policies that jobs on allocated CPUs really had; empty: not known.")]
-    contended_jobs: Annotated[Count, means("Attempts on whose CPUs other processes were at work.", "jobs")]
-    foreign_cpu_s: Annotated[Real, means("CPU time that other processes took on allocated CPUs.", "s")]
+    jobs_with_contention: Annotated[Count, means("Attempts on whose CPUs other processes were at work.", "jobs")]
+    other_cpu_s: Annotated[Real, means("CPU time that other processes took on allocated CPUs.", "s")]
     steal_s: Annotated[Real, means("CPU time that the hypervisor gave to others on allocated CPUs.", "s")]
 
 
@@ -307,7 +307,7 @@ SCALING_RUNS = (
     CPU_OF_STEP,
     Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of a job of the step."),
     *_columns("runs", "peak_memory_mib", "wait_s", "binding_ok", "split_jobs", "memory_applied"),
-    *_columns("runs", "contended_jobs", "foreign_cpu_s", "steal_s"),
+    *_columns("runs", "jobs_with_contention", "other_cpu_s", "steal_s"),
 )
 REPEATED_OF_SCALING = (STEP_S, MAKESPAN_OF_COPIES, STEPS_PER_HOUR, CPU_OF_STEP)
 SCALING_POINTS = (

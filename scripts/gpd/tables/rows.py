@@ -31,7 +31,7 @@ BASES_PER_GIGABASE = 1e9
 COPIED = {field.name for field in fields(Attempt)} & set(JobRow.__struct_fields__) - {"run", "start", "end", "log"}
 KEYS = [name for name in OfRun.__struct_fields__ if name not in ("run", "counted")]
 SUMMED = (  # of a run: sums over its timed attempts
-    *("cpu_s", "read_mib", "write_mib", "shared_inputs_mib", "shared_outputs_mib", "wait_s", "foreign_cpu_s"),
+    *("cpu_s", "read_mib", "write_mib", "shared_inputs_mib", "shared_outputs_mib", "wait_s", "other_cpu_s"),
     "steal_s",
 )
 OF_RECORD = ("wall_s", "genome_mb", "peak_disk_mib", "kept_disk_mib", "memory_applied")
@@ -195,7 +195,7 @@ def _run(
         waited_for_disk=len(record.waited_for_disk),
         binding_ok=_over_known(all, attempts, "binding_ok"),
         split_jobs=_over_known(sum, attempts, "split"),
-        contended_jobs=_over_known(sum, attempts, "contended"),
+        jobs_with_contention=_over_known(sum, attempts, "cpu_contention"),
     )
 
 

@@ -102,7 +102,7 @@ def ledger(spec: RunSpec, copy: int, start: datetime, draw: random.Random) -> tu
             **{"binding": spec.binding.split("-")[0], "start": clock(at), "end": clock(end), "wall_s": wall_s},
             **{"cpu_s": cpu_s, "cpu_user_s": cpu_s, "cpu_system_s": 0.0, "wait_s": 0.001, "binding_ok": True},
             **{"peak_rss_mib": law.rss_mib + law.rss_a_thread_mib * threads, "host": "synthetic"},
-            **{"memory_applied": memory(spec), "split": False, "contended": False, "foreign_cpu_s": 0.0},
+            **{"memory_applied": memory(spec), "split": False, "cpu_contention": False, "other_cpu_s": 0.0},
             **{"cpus_allowed": cpus, "cpus_seen": cpus, "log": f"logs/{law.rule}/{SAMPLE}.log"},
         }
         lines.append(TEMPLATE | line)

@@ -35,10 +35,10 @@ def contention(before, after, job_s, wall_s, cpus):
         return {}  # not told, or of other CPUs, as in some containers
     others_s = max(0.0, sum(busy for busy, _, _ in spent) * TICK_S - job_s)
     steal_s = sum(stolen for _, stolen, _ in spent) * TICK_S
-    contended = None
+    cpu_contention = None
     if wall_s * cpus > CONTENTION_S:
-        contended = others_s > max(CONTENTION_S, CONTENTION_SHARE * wall_s * cpus)
-    return {"contended": contended, "foreign_cpu_s": round(others_s, 2), "steal_s": round(steal_s, 2)}
+        cpu_contention = others_s > max(CONTENTION_S, CONTENTION_SHARE * wall_s * cpus)
+    return {"cpu_contention": cpu_contention, "other_cpu_s": round(others_s, 2), "steal_s": round(steal_s, 2)}
 
 
 class Meter:

@@ -87,4 +87,4 @@ def remove_folder(path):
             if os.path.lexists(path):
                 rmtree(path)
         except OSError as error:
-            say(f"launcher: {path}: temporary files of a job stay: {error}; remove it by hand")
+            say(f"launcher: {path}: temporary files of a job stay: {error}; remove it yourself")

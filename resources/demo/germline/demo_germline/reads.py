@@ -24,7 +24,7 @@ SPARE_BP = 3
 FRAGMENT_MEAN_BP, FRAGMENT_SD_BP = 380, 60
 DUPLICATE_SHARE = 0.08
 # pairs from nowhere in the genome, as contamination would give
-FOREIGN_SHARE = 0.005
+RANDOM_SHARE = 0.005
 QUALITY_BINS = np.array([2, 8, 14, 21, 27, 32, 36, 40])
 PHRED_OFFSET = 33
 SLIP_FROM_RUN, SLIP_PER_BASE, SLIP_MAX = 8, 0.007, 0.10
@@ -81,10 +81,10 @@ def _draw_fragments(rng: np.random.Generator, haplotypes: Path, pairs: int, pref
     length = str(READ_BP + SPARE_BP)
     out = haplotypes.with_name(f"{prefix}.fragments")
     seed = int(rng.integers(1, 2**31 - 1))
-    # no mutations (-r), no errors (-e, -E), haploid (-H): what is given is complete; -y adds foreign reads
+    # no mutations (-r), no errors (-e, -E), haploid (-H): what is given is complete; -y adds random reads
     command = ["dwgsim", "-r", "0", "-R", "0", "-e", "0", "-E", "0", "-H", "-q", "I", "-o", "1"]
     command += ["-1", length, "-2", length, "-d", str(FRAGMENT_MEAN_BP), "-s", str(FRAGMENT_SD_BP)]
-    command += ["-N", str(pairs), "-y", str(FOREIGN_SHARE), "-z", str(seed), "-P", prefix]
+    command += ["-N", str(pairs), "-y", str(RANDOM_SHARE), "-z", str(seed), "-P", prefix]
     command += [str(haplotypes), str(out)]
     run(command)
     names, mates = [], []

@@ -16,7 +16,7 @@ from .genes import LETTERS
 
 READ_BP = 75
 FRAGMENT_MEAN_BP, FRAGMENT_SD_BP = 230, 30
-FOREIGN_SHARE = 0.01  # pairs from nowhere in the genome, as contamination would give
+RANDOM_SHARE = 0.01  # pairs from nowhere in the genome, as contamination would give
 PHRED_OFFSET = 33
 QUALITY_START, QUALITY_END, QUALITY_SD = 38, 30, 2
 
@@ -30,7 +30,7 @@ class Pairs:
 
 
 def draw_pairs(rng: np.random.Generator, transcripts: dict[str, np.ndarray], counts: dict[str, int]) -> Pairs:
-    """So many pairs of each transcript, in random order, with foreign ones among them."""
+    """So many pairs of each transcript, in random order, and pairs of no transcript among them."""
     names, first, second = [], [], []
     for name, codes in transcripts.items():
         for number in range(counts[name]):
@@ -38,8 +38,8 @@ def draw_pairs(rng: np.random.Generator, transcripts: dict[str, np.ndarray], cou
             names.append(f"{name}:{number + 1}")
             first.append((3 - fragment[-READ_BP:])[::-1])
             second.append(fragment[:READ_BP])
-    for number in range(round(len(names) * FOREIGN_SHARE)):
-        names.append(f"foreign:{number + 1}")
+    for number in range(round(len(names) * RANDOM_SHARE)):
+        names.append(f"random:{number + 1}")
         first.append(rng.integers(0, 4, READ_BP, dtype=np.uint8))
         second.append(rng.integers(0, 4, READ_BP, dtype=np.uint8))
     order = rng.permutation(len(names))
