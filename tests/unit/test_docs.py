@@ -47,6 +47,12 @@ FIGURE = (
     r"\d[\d.,]* ?(%|±|(s|h|min|GiB|GB|MiB|MB)\b|seconds?|minutes?|hours?|days?|times"
     r"|(samples|genomes)( a|/| per ))"
 )
+MANUAL = ("docs/how-to/", "docs/explanation/", "docs/tutorials/")
+FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+MEASURED = (  # a time of a step, or a ratio of two
+    r"\d[\d.,]* (?:CPU[ -](?:seconds|minutes|hours|s\b)|(?:seconds|s) of CPU)"
+    r"|\d[\d.,]*(?: times|%) (?:as (?:fast|much|little|long)|faster|slower|less|more|of the (?:time|CPU))"
+)
 EXAMPLES = {path.relative_to(ROOT).as_posix() for path in evidence.EXAMPLES}
 MINIMAL = {"reference": {"fasta": "genome.fa"}, "known_sites": ["dbsnp.vcf.gz"]}
 HISTORY = ("CHANGELOG.md", "docs/evidence/")  # may tell of days and machines
@@ -115,6 +121,15 @@ def test_the_readme_cites_no_figure_but_recorded_ones() -> None:
     readme = DOCUMENTS["README.md"].text
     assert evidence.OUTPUT.search(readme)
     assert [found[0] for found in re.finditer(FIGURE, evidence.OUTPUT.sub("", readme))] == []
+
+
+def test_the_manual_leaves_what_was_measured_to_evidence() -> None:
+    """A time, and how much faster or smaller something is, would be wrong elsewhere: a page links to the bench's."""
+    manual = {name: document.text for name, document in DOCUMENTS.items() if name.startswith(MANUAL)}
+    assert manual
+    prose = {name: evidence.OUTPUT.sub("", FENCE.sub("", text)) for name, text in manual.items()}
+    found = {name: [match[0] for match in re.finditer(MEASURED, text)] for name, text in prose.items()}
+    assert {name: figures for name, figures in found.items() if figures} == {}
 
 
 def test_no_evidence_is_of_a_bench_in_its_smallest_size() -> None:
