@@ -74,7 +74,7 @@ def test_each_type_of_node_runs_the_study_as_the_manual_submits_it(lab: Lab) -> 
     """A batch job that is requeued keeps what had ended; submitted again, it runs nothing again."""
     page = (ROOT / "docs/how-to/compare-machines.md").read_text()
     (script,) = (block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "sbatch" in block)
-    (lab.folder / "config").mkdir()
+    (lab.folder / "config").mkdir(exist_ok=True)
     lab.study("types", concurrent_samples=[1, 2]).rename(lab.folder / "config/throughput.yaml")
     command = ["bash", "-euc", script.replace("rome milan", "left right")]
 

@@ -483,6 +483,11 @@ def test_made_and_checked_by_the_subcommands(trusted, tmp_path, monkeypatch):
     told = json.loads(gpd("package", "check", "trusted.gpd.tar.gz", "--json").stdout)
     assert {check["state"] for check in told["checks"]} == {"holds"}
     assert gpd("package", "--out", "other.tar.gz", trusted).exit_code == 0
+    again = gpd("package", trusted)
+    assert (again.exit_code, again.stdout) == (2, "")
+    assert "trusted.gpd.tar.gz is there, and may be another study's: name another with --out" in again.stderr
+    (tmp_path / "other.tar.gz").write_text("of another study")
+    assert gpd("package", "--force", "--out", "other.tar.gz", trusted).exit_code == 0
     assert (tmp_path / "other.tar.gz").read_bytes() == (tmp_path / "trusted.gpd.tar.gz").read_bytes()
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gpd import files
 from gpd.commands.subcommands import Subcommands, say, terminal
 from gpd.text.formats import counted
 
@@ -57,6 +58,7 @@ def make(
     with_host_names: Annotated[
         bool, typer.Option("--with-host-names", help="Leave the names of hosts as they are.")
     ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file, if it is there.")] = False,
 ) -> None:
     """Package all that a study's figures follow from: its plan, records, ledgers and tables. `make` may be left out.
 
@@ -74,7 +76,9 @@ def make(
             f"{study}: its package would have {len(content):,} bytes, and {MOST_FILE_BYTES:,} are allowed"
         )
     path = out or Path(f"{package.manifest.study}{SUFFIX}")
-    path.write_bytes(content)
+    if path.exists() and not force:  # studies of two machines often have one name
+        raise PackageError(f"{path} is there, and may be another study's: name another with --out, or give --force")
+    files.replace(path, lambda unfinished: unfinished.write_bytes(content))
     replaced = asdict(package.manifest.replaced)
     names = ", ".join(counted(count, kind.removesuffix("s")) for kind, count in replaced.items())
     say(f"{path}: {counted(len(package.members), 'file')}, {len(content):,} bytes")
