@@ -1,4 +1,4 @@
-"""The rehearsal in small: all contigs of a human genome, short, through the pipeline; the sample's variants come out."""
+"""The rehearsal in small: all contigs of a human genome, short, through the pipeline, and the variants come out."""
 
 import subprocess
 import sys
@@ -51,7 +51,9 @@ def test_every_contig_is_in_the_alignment_and_in_the_calls(folder):
     assert len(names) == 3366
     assert any("*" in name and ":" in name for name in names)
     header = lines_of("bcftools", "view", "-h", folder / CALLS)
-    assert [line.partition("ID=")[2].rpartition(",length")[0] for line in header if line.startswith("##contig")] == names
+    assert [
+        line.partition("ID=")[2].rpartition(",length")[0] for line in header if line.startswith("##contig")
+    ] == names
     aligned = lines_of("samtools", "view", "-H", folder / ALIGNMENT)
     assert [line.split("\t")[1].removeprefix("SN:") for line in aligned if line.startswith("@SQ")] == names
 
