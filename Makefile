@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults rehearsal rehearsal-data soak lint format bench docs docs-serve lock clean
+.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort soak lint format bench docs docs-serve lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -82,8 +82,24 @@ rehearsal-data: installed ## simulate a genome of human size and three samples o
 	@snakemake --snakefile resources/rehearsal/Snakefile --directory $(REHEARSAL) --cores all --config scale=$(SCALE)
 	@cp resources/rehearsal/config.yaml $(REHEARSAL)
 
+REHEARSE := gpd run germline --directory $(REHEARSAL) --configfile $(REHEARSAL)/config.yaml $(REHEARSAL_ARGS)
+
+rehearsal-reference: rehearsal-data ## the first stage of make rehearsal: the mapper's index, and what all samples share
+	@$(REHEARSE) -- --until reference bwa_index indexed_vcf n_free_intervals
+
+rehearsal-map: rehearsal-data ## its second stage: the alignments
+	@$(REHEARSE) -- --until base_recalibration
+
 rehearsal: rehearsal-data ## the germline pipeline on a genome of human size, as far as this machine's disk and patience hold
-	@gpd run germline --directory $(REHEARSAL) --configfile $(REHEARSAL)/config.yaml $(REHEARSAL_ARGS)
+	@$(REHEARSE)
+
+COHORT ?= 1000
+
+rehearsal-cohort: installed ## joint calling of many small samples (COHORT=1000), in one workflow
+	@[ -e $(REHEARSAL)-cohort ] || python resources/demo/germline/simulate_cohort.py --output $(REHEARSAL)-cohort \
+		--samples $(COHORT) --length 20000 --coverage 12
+	@gpd run germline --directory $(REHEARSAL)-cohort --configfile $(REHEARSAL)-cohort/config.yaml \
+		$(REHEARSAL_ARGS) -- --config filter=hard
 
 HOURS ?= 12
 SOAK_ARGS ?=

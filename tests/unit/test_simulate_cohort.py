@@ -297,7 +297,7 @@ def test_apply_variants_refuses_what_does_not_fit() -> None:
 @pytest.mark.parametrize(
     ("arguments", "printed"),
     [
-        (["--samples", "0"], "--samples 0: give 1 to 99"),
+        (["--samples", "0"], "--samples 0: give 1 to 9999"),
         (["--seed", "-1"], "--seed -1: give 0 or more"),
         (["--length", "500"], "--length 500: give 20000 to"),
         (["--coverage", "nan"], "--coverage nan: give 0.5 to 1000"),

@@ -29,6 +29,7 @@ DEFAULT_COVERAGE = 20.0
 MIN_LENGTH_BP, MAX_LENGTH_BP = 20_000, 200_000_000
 MIN_GAPS_EVERY_BP = 10_000
 DEFAULT_VARIANTS_EVERY_BP = 100
+MOST_SAMPLES = 9_999
 # one segment in so many bases stands twice in every sample, and once in the reference
 PARALOG_EVERY_BP, PARALOG_BP, PARALOG_DIFFERENCE_EVERY_BP = 250_000, (2000, 4500), 110
 TEMPLATE = Path(__file__).with_name("config.template.yaml")
@@ -191,7 +192,8 @@ def write_cohort(
     """Write the whole cohort into the empty folder `output`."""
     for folder in ("reads", "known", "truth"):
         (output / folder).mkdir()
-    names = [f"DEMO{i + 1:02d}" for i in range(samples)]
+    digits = max(2, len(str(samples)))
+    names = [f"DEMO{i + 1:0{digits}d}" for i in range(samples)]
     population = simulate_shared(seed, length, gaps_every, variants_every)
     write_fasta(output / "genome.fa", population.genome.contigs)
     run(["samtools", "faidx", str(output / "genome.fa")])
@@ -229,7 +231,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read and check the command line; a bad value ends the program with one line and exit code 2."""
     parser = _OneLineParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, required=True, help="folder to create")
-    parser.add_argument("--samples", type=int, default=2, help="number of samples, 1 to 99 (%(default)s)")
+    parser.add_argument("--samples", type=int, default=2, help=f"number of samples, 1 to {MOST_SAMPLES} (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="0 or more (%(default)s)")
     parser.add_argument("--length", type=int, default=DEFAULT_LENGTH_BP, help="genome in bp (%(default)s)")
     parser.add_argument("--coverage", type=float, default=DEFAULT_COVERAGE, help="mean depth (%(default)s)")
@@ -242,8 +244,8 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     given = parser.parse_args(arguments)
     problem = ""
-    if not 1 <= given.samples <= 99:
-        problem = f"--samples {given.samples}: give 1 to 99"
+    if not 1 <= given.samples <= MOST_SAMPLES:
+        problem = f"--samples {given.samples}: give 1 to {MOST_SAMPLES}"
     elif given.seed < 0:
         problem = f"--seed {given.seed}: give 0 or more"
     elif not MIN_LENGTH_BP <= given.length <= MAX_LENGTH_BP:
