@@ -94,7 +94,7 @@ def output(tables: Tables, study: Path) -> list[str]:
     grid = points_grid(all_curves(tables.configurations)[0], tables.configurations)
     Console(file=text, width=WIDTH).print(rich_table(grid))
     lines = [line.rstrip() for line in text.getvalue().splitlines() if any(map(str.isalnum, line))]
-    return [*lines, f"report: {study / HTML}"]
+    return [*lines, *grid.notes, f"report: {study / HTML}"]
 
 
 def main() -> None:

@@ -78,7 +78,7 @@ def test_every_check_holds_of_a_study_that_was_made_as_it_should_be(package):
 
 def test_it_holds_what_figures_follow_from_and_nothing_else(package, trusted):
     specs = [path.parent.name for path in trusted.glob("*/spec.json")]
-    assert len(specs) == 7
+    assert len(specs) == 11
     of_runs = {f"{spec}/{name}" for spec in specs for name in ("spec.json", "run.json", "ledger.jsonl")}
     assert set(package.members) == {"study.json", "starts.jsonl", "node.json", *TABLES.values(), *of_runs}
 
@@ -281,10 +281,10 @@ def test_a_run_that_was_dropped_is_missed(package):
 
 def test_a_repeat_that_was_dropped_with_the_plan_is_missed_by_its_start(package):
     plan = json.loads(package.members["study.json"])
-    plan["study"]["repeats"] = 2
+    plan["study"]["repeats"] = 4
     left = package.members | {"study.json": json.dumps(plan).encode()}
     for n in (1, 2):
-        left = without(left, f"germline-n{n}-shared-compact-r3")
+        left = without(left, f"germline-n{n}-shared-compact-r5")
     assert failing(recomputed(package, left)) == {"precision": checks.FAILS, "every run": checks.FAILS}
 
 
@@ -345,16 +345,16 @@ def test_samples_that_the_seed_does_not_draw_are_named(package):
 def test_too_few_repeats_and_too_wide_an_error_fail(tmp_path):
     found = of_study(tmp_path, speed={1: 1.0, 2: 1.01}, repeats=2)
     assert set(found) == {"precision"}
-    assert found["precision"][1][0].startswith("germline N = 1 (shared, compact): 2 repeats, standard error 0.5")
-    assert found["precision"][1][0].endswith("; at least 3 repeats are needed")
-    found = of_study(tmp_path / "wide", speed={1: 1.0, 2: 1.2, 3: 1.4})
+    assert found["precision"][1][0].startswith("germline N = 1 (shared, compact): 2 repeats, 95% interval ± 6.7%")
+    assert found["precision"][1][0].endswith("; at least 5 repeats are needed")
+    found = of_study(tmp_path / "wide", speed={1: 1.0, 2: 1.2, 3: 1.4, 4: 1.2, 5: 1.2})
     assert set(found) == {"precision"}
     assert "2.5% is claimed" in found["precision"][1][0]
 
 
 @pytest.mark.deep
 def test_short_runs_fail(tmp_path):
-    found = of_study(tmp_path, precision=0.005, speed={1: 1.0, 2: 1.001, 3: 1.002})
+    found = of_study(tmp_path, precision=0.005, speed={repeat: 1 + repeat / 1000 for repeat in range(1, 6)})
     assert set(found) == {"duration"}
     assert "200 s are needed for a precision of 0.50%" in found["duration"][1][0]
 
@@ -438,7 +438,7 @@ def test_a_run_that_was_run_again_is_told(tmp_path):
 
 @pytest.mark.deep
 def test_a_search_that_was_broken_off_is_told(tmp_path):
-    found = of_study(tmp_path, concurrent_samples=(1, 2), repeats=3)
+    found = of_study(tmp_path, concurrent_samples=(1, 2), repeats=5)
     assert found == {}
     folder = tmp_path / "trusted"
     edit(folder / "study.json", lambda plan: plan["study"].update(concurrent_samples=[]))
@@ -449,12 +449,12 @@ def test_a_search_that_was_broken_off_is_told(tmp_path):
 @pytest.mark.deep
 def test_repeats_that_are_chosen_by_precision_are_what_the_rule_gives(tmp_path):
     assert of_study(tmp_path, repeats="auto") == {}
-    wide = {1: 1.0, 2: 1.2, 3: 1.1, 4: 1.1}
+    wide = {1: 1.0, 2: 1.2, 3: 1.1, 4: 1.1, 5: 1.1, 6: 1.1}
     found = of_study(tmp_path / "short", repeats="auto", speed=wide)
     assert {name: state for name, (state, _) in found.items()} == {"precision": checks.FAILS, "complete": checks.FAILS}
-    found = of_study(tmp_path / "long", repeats="auto", speed=SPEED | {4: 1.02, 5: 0.98})
+    found = of_study(tmp_path / "long", repeats="auto", speed=SPEED | {6: 1.02, 7: 0.98})
     assert {name: state for name, (state, _) in found.items()} == {"every run": checks.FAILS}
-    assert "had enough repeats with 3, and went on to 5" in found["every run"][1][0]
+    assert "had enough repeats with 5, and went on to 7" in found["every run"][1][0]
 
 
 def test_a_plan_of_a_million_runs_is_not_drawn(package):

@@ -6,23 +6,24 @@ from hypothesis import strategies as st
 
 from gpd.lab import study
 from gpd.records.study import Sample
+from gpd.statistics.estimates import estimate
 from gpd.tables.repeats import LEAST, Repeats, RepeatStats, relative
 
-AUTO = Repeats(None, 0.025, 6)
+AUTO = Repeats(None, 0.025, 7)
 
 
 @pytest.mark.parametrize(
     ("seen", "wanted"),
     [
-        (RepeatStats(), 3),
-        (RepeatStats(2, 100.0, 0.1), 3),  # two are not believed, however near each other
-        (RepeatStats(3, 100.0, 2.5), 3),
-        (RepeatStats(3, 100.0, 2.6), 4),
+        (RepeatStats(), 5),
+        (RepeatStats(2, 100.0, 0.1), 5),  # two are not believed, however near each other
+        (RepeatStats(5, 100.0, 2.5), 5),
         (RepeatStats(5, 100.0, 2.6), 6),
-        (RepeatStats(6, 100.0, 50.0), 6),  # the limit
+        (RepeatStats(6, 100.0, 2.6), 7),
+        (RepeatStats(7, 100.0, 50.0), 7),  # the limit
         (RepeatStats(8, 100.0, 50.0), 8),  # of an earlier, higher limit: what was run stays
-        (RepeatStats(3, 0.0, 0.0), 3),  # nothing came out: nothing is left to learn
-        (RepeatStats(3, None, None), 4),
+        (RepeatStats(5, 0.0, 0.0), 5),  # nothing came out: nothing is left to learn
+        (RepeatStats(5, None, None), 6),
     ],
 )
 def test_repeats_go_on_until_the_error_is_small_or_the_limit_is_reached(seen, wanted):
@@ -31,7 +32,15 @@ def test_repeats_go_on_until_the_error_is_small_or_the_limit_is_reached(seen, wa
 
 def test_a_number_is_a_number():
     assert Repeats(3, 0.025, 6).wanted(RepeatStats(1, 100.0, 50.0)) == 3
-    assert (Repeats(3, 0.025, 6).limit, AUTO.limit) == (3, 6)
+    assert (Repeats(3, 0.025, 6).limit, AUTO.limit) == (3, 7)
+
+
+def test_what_is_small_enough_is_the_half_width_of_a_t_interval():
+    """Of 98, 99, 100, 101 and 102 the standard error is sqrt(2.5 / 5) = 0.707, t of 4 degrees of freedom 2.776."""
+    stats = RepeatStats.of(5, estimate([98, 99, 100, 101, 102]))
+    assert stats.half_width == pytest.approx(2.776 * 0.7071, abs=1e-3)
+    assert Repeats(None, 0.0197, 10).wanted(stats) == 5
+    assert Repeats(None, 0.0196, 10).wanted(stats) == 6
 
 
 def test_a_limit_below_the_least_is_the_limit():
@@ -63,7 +72,7 @@ def test_a_share_of_nothing_is_not_known():
 def settings(tmp_path):
     path = tmp_path / "throughput.yaml"
     path.write_text(
-        "pipelines: {germline: {}}\nconcurrent_samples: [1, 2, 4]\nrepeats: auto\nmost_repeats: 5\nwarm_up: 0\n"
+        "pipelines: {germline: {}}\nconcurrent_samples: [1, 2, 4]\nrepeats: auto\nmost_repeats: 7\nwarm_up: 0\n"
     )
     return study.read_study(path)
 
@@ -78,18 +87,18 @@ def specs(settings, so_far=None):
 def test_each_point_has_as_many_repeats_as_it_takes(settings):
     (line,) = study.curves(settings, "germline")
     seen = {
-        (line, 1): RepeatStats(3, 100.0, 1.0),
-        (line, 2): RepeatStats(3, 100.0, 9.0),
-        (line, 4): RepeatStats(5, 100.0, 9.0),
+        (line, 1): RepeatStats(5, 100.0, 1.0),
+        (line, 2): RepeatStats(5, 100.0, 9.0),
+        (line, 4): RepeatStats(7, 100.0, 9.0),
     }
     found = specs(settings, seen)
-    assert {n: max(repeat for at, repeat in found if at == n) for n in (1, 2, 4)} == {1: 3, 2: 4, 4: 5}
-    assert len(found) == 3 + 4 + 5
+    assert {n: max(repeat for at, repeat in found if at == n) for n in (1, 2, 4)} == {1: 5, 2: 6, 4: 7}
+    assert len(found) == 5 + 6 + 7
 
 
 def test_what_repeats_came_to_does_not_change_the_order_of_the_others(settings):
     (line,) = study.curves(settings, "germline")
-    before, later = specs(settings), specs(settings, {(line, 2): RepeatStats(3, 100.0, 9.0)})
+    before, later = specs(settings), specs(settings, {(line, 2): RepeatStats(5, 100.0, 9.0)})
     assert later[: len(before)] == before == sorted(before, key=lambda spec: spec[1])
-    assert later[len(before) :] == [(2, 4)]
+    assert later[len(before) :] == [(2, 6)]
     assert {tuple(n for n, repeat in before if repeat == round_) for round_ in (1, 2, 3)} != {(1, 2, 4)}

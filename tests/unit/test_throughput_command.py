@@ -252,7 +252,7 @@ def unsteady(study, made_up, monkeypatch, tmp_path):
 
     monkeypatch.setattr(single_run, "run", run)
     monkeypatch.setattr(single_run, "made_with", lambda spec, source: {})
-    return study(repeats="auto", most_repeats=5), ran
+    return study(repeats="auto", most_repeats=7), ran
 
 
 @pytest.mark.deep
@@ -260,19 +260,19 @@ def test_each_point_is_measured_until_it_is_precise_or_at_the_limit(unsteady, tm
     settings, ran = unsteady
     done = gpd("throughput", "run", settings)
     assert done.exit_code == 0, done.output
-    assert [f"germline-n{n}-shared-compact-r{repeat}" in ran for n in (1, 4) for repeat in (3, 4, 5)] == [
+    assert [f"germline-n{n}-shared-compact-r{repeat}" in ran for n in (1, 4) for repeat in (5, 6, 7)] == [
         *(True, False, False),
         *(True, True, True),
     ]
-    assert [int(name[-1]) for name in ran] == [1, 1, 2, 2, 3, 3, 4, 5]
+    assert [int(name[-1]) for name in ran] == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7]
     told = done.stdout.splitlines()
-    assert "germline N = 1 (shared, compact): 3 repeats, precise enough (standard error 0%)" in told
-    # 17,280 and 34,560 by turns, five times: their standard deviation over the root of 5, over their mean
-    limit = "germline N = 4 (shared, compact): 5 repeats, at the limit, and not as precise (standard error 17%)"
+    assert "germline N = 1 (shared, compact): 5 repeats, precise enough (95% interval ± 0%)" in told
+    # 17,280 and 34,560 by turns, four and three times: t of 6 degrees of freedom x sd / root of 7 / their mean
+    limit = "germline N = 4 (shared, compact): 7 repeats, at the limit, and not as precise (95% interval ± 35%)"
     assert limit in told
     method = (tmp_path / "runs/first/report.html").read_text()
-    assert "within 2.5% of the mean, 3 times at least and 5 at most; every run counts." in method
-    assert "5 repeats, at the limit" in method
+    assert "(half-width by Student&#39;s t), 5 times at least and 7 at most; every run counts." in method
+    assert "7 repeats, at the limit" in method
 
 
 @pytest.mark.deep
@@ -280,7 +280,7 @@ def test_what_comes_next_follows_from_the_runs_that_ended(unsteady, tmp_path):
     settings, ran = unsteady
     gpd("throughput", "run", settings)
     whole = list(ran)
-    for kept in (0, 3, 6):
+    for kept in (0, 3, 10):
         for name in whole[kept:]:
             (tmp_path / "runs/first" / name).rename(tmp_path / f"{kept}-{name}")
         ran.clear()
@@ -303,7 +303,7 @@ def test_a_search_goes_on_when_a_point_has_its_repeats(unsteady, study):
 def test_the_plan_of_a_study_is_recorded(unsteady, tmp_path):
     settings, _ = unsteady
     lines = shown(runner.make_plan(settings)).splitlines()
-    assert lines[-2].startswith("repeats: each configuration until the standard error of genomes a day is within 2.5%")
+    assert lines[-2].startswith("repeats: each configuration until the 95% interval of genomes a day is ± 2.5%")
     gpd("throughput", "run", settings)
     record = read_study_record(tmp_path / "runs/first")
     assert record.study == read_study(settings)

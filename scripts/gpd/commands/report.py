@@ -37,7 +37,10 @@ def write(study: Path, console: Console) -> int:
     collect.write(tables, study / collect.FOLDER)
     html = report.write(tables, study)
     for curve_key in grids.all_curves(tables.configurations):
-        console.print(rich_table(grids.points_grid(curve_key, tables.configurations)))
+        grid = grids.points_grid(curve_key, tables.configurations)
+        console.print(rich_table(grid))
+        for note in grid.notes:
+            console.print(note, highlight=False, markup=False, soft_wrap=True)
     for stop in repeats.stops(tables.plan, tables.configurations):
         console.print(str(stop), highlight=False, markup=False, soft_wrap=True)
     disagreements = agreement.disagreements(tables.records)

@@ -231,11 +231,12 @@ def _name(metric: Metric, pipeline: str) -> str:
 
 
 def _mean(estimate: Estimate | None, repeats: int | None = None) -> Entry:
-    """Return mean and standard error, and of how many repeats where some have no value; blank where none has."""
+    """Return mean and half-width of its interval, and of how many repeats where some have no value, else blank."""
     if estimate is None or estimate.mean is None:
         return Entry("")
-    # repeats that are equal but for the last bit of a float have no error
-    error = estimate.se if estimate.se is None or estimate.se > abs(estimate.mean) * EPSILON else 0.0
+    error = estimate.half_width()
+    if error is not None and error <= abs(estimate.mean) * EPSILON:
+        error = 0.0  # repeats that are equal but for the last bit of a float
     known = "" if repeats in (None, estimate.n) else f"(n = {estimate.n})"
     mean, shown_error = with_error(estimate.mean, error)
     return Entry(mean, " ".join(filter(None, (shown_error, known))))

@@ -139,8 +139,8 @@ def precision(found: Recomputed) -> Found:
     wrong, well = [], []
     for row in found.tables.configurations:
         stats = repeats.stats(row)
-        share = relative(stats.mean, stats.se)
-        error = "no standard error" if share is None else f"standard error {percent(share)}"
+        share = relative(stats.mean, stats.half_width)
+        error = "no interval" if share is None else f"95% interval \u00b1 {percent(share)}"
         line = f"{_at(row.curve_key, row.n)}: {counted(stats.ended, 'repeat')}, {error}"
         if stats.ended < LEAST:
             wrong.append(f"{line}; at least {LEAST} repeats are needed")
@@ -389,8 +389,7 @@ def _went_on(found: Recomputed) -> Iterator[str]:
             continue  # what the first draws came to is in no figure
         daily = [run.genomes_per_day for run in sorted(own, key=lambda run: run.repeat)]
         for ended in range(1, len(daily)):
-            before = estimate(daily[:ended])
-            if rule.wanted(RepeatStats(ended, before.mean, before.se)) == ended:
+            if rule.wanted(RepeatStats.of(ended, estimate(daily[:ended]))) == ended:
                 yield f"{_at(curve_key, n)}: had enough repeats with {ended}, and went on to {len(daily)}"
                 break
 

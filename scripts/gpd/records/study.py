@@ -90,7 +90,7 @@ class Study:
         ),
     ] = ("compact",)
     nodes: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1), _must_be("a list of whole numbers from 1")] = (1,)
-    repeats: Annotated[Often | Literal["auto"], _must_be("auto or a whole number from 1 to 1000")] = 3
+    repeats: Annotated[Often | Literal["auto"], _must_be("auto or a whole number from 1 to 1000")] = 5
     precision: Annotated[float, Meta(gt=0, lt=1), _must_be("a number between 0 and 1")] = 0.025
     most_repeats: Annotated[int, Meta(ge=2, le=1000), _must_be("a whole number from 2 to 1000")] = 10
     warm_up: Annotated[int, Meta(ge=0, le=1000), _must_be("a whole number from 0 to 1000")] = 1

@@ -18,7 +18,7 @@ from gpd.comparison.sides import (
     same_size,
 )
 from gpd.pipelines import PIPELINES
-from gpd.reports.figures import Curve, CurvePoint, Stack, draw_curves, draw_stacks
+from gpd.reports.figures import INTERVALS, Curve, CurvePoint, Stack, draw_curves, draw_stacks
 from gpd.reports.grids import step_numbers
 from gpd.reports.page import Notice, Page, Section
 from gpd.reports.study_figures import ReportFigure
@@ -26,7 +26,6 @@ from gpd.statistics.estimates import Estimate
 from gpd.tables.columns import CLOCKS
 from gpd.text.formats import unit_for
 
-INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a point without has one repeat."
 MOST_SIDES = 8  # in a figure: past that lines can't be told apart
 
 

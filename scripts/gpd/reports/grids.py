@@ -13,7 +13,7 @@ from gpd.records.run_spec import CLUSTER, MODES, CurveKey
 from gpd.statistics.estimates import Estimate
 from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
-from gpd.text.formats import TimeUnit, counted, number, some, unit_for, with_error
+from gpd.text.formats import TimeUnit, counted, listed, number, some, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, group
 
 SECONDS_PER_HOUR = 3600
@@ -23,6 +23,11 @@ NOT_RUN = "not run"
 SHORT_DIGEST = 12
 FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
 MOST_RUNS = 4
+INTERVALS = "mean \u00b1 half-width of its 95% interval over repeats"
+FEW = {  # repeats
+    1: "one repeat, so no interval is known.",
+    2: "hardly an interval: of two repeats it is 12.7 standard errors to each side.",
+}
 Of = TypeVar("Of", bound=OfRun | ConfigurationRow)
 Counted = TypeVar("Counted", bound=OfRun)
 
@@ -160,14 +165,20 @@ def _daily(pipeline: str) -> list[tuple[str, str]]:
 
 
 def _makespan(point: ConfigurationRow, unit: TimeUnit) -> Entry:
-    known = point.makespan_s.mean, point.makespan_s.se
+    known = point.makespan_s.mean, point.makespan_s.half_width()
     mean, error = (None if value is None else unit.of(value) for value in known)
     return Entry(*with_error(mean, error, least=unit.decimals))
 
 
 def mean_entry(of: Estimate) -> Entry:
-    """A mean and its standard error."""
-    return Entry(*with_error(of.mean, of.se))
+    """A mean and the half-width of its 95% interval."""
+    return Entry(*with_error(of.mean, of.half_width()))
+
+
+def few_repeats(points: Iterable[ConfigurationRow]) -> tuple[str, ...]:
+    """Say of which N two repeats, or one, tell next to nothing."""
+    counts = {count: sorted({str(point.n) for point in points if point.repeats == count}, key=int) for count in (1, 2)}
+    return tuple(f"N = {listed(counts[count])}: {FEW[count]}" for count in FEW if counts[count])
 
 
 # ---------------------------------------------------------------------------------------- more nodes
@@ -195,18 +206,19 @@ POINT_FIGURES = {
 
 
 def points_grid(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> Grid:
-    """What a curve came to, a row an N: means over its repeats, and their standard errors."""
+    """What a curve came to, a row an N: means over its repeats with their intervals."""
     shares = ["of as many single nodes"] if curve_key.mode == CLUSTER else []
+    own = points_of(curve_key, points)
     rows: list[tuple[str | Entry, ...]] = [
         (
             *(str(point.n), str(point.repeats), _failed_of(point)),
             *(mean_entry(getattr(point, name)) for name in POINT_FIGURES.values()),
             *(_share(point.node_efficiency) for _ in shares),
         )
-        for point in points_of(curve_key, points)
+        for point in own
     ]
-    caption = f"{curve_key.pipeline}, {label(curve_key)}: mean \u00b1 standard error over repeats"
-    return Grid(caption, ("N", "runs", "failed", *POINT_FIGURES, *shares), (group(rows),), words=0)
+    caption = f"{curve_key.pipeline}, {label(curve_key)}: {INTERVALS}"
+    return Grid(caption, ("N", "runs", "failed", *POINT_FIGURES, *shares), (group(rows),), few_repeats(own), words=0)
 
 
 def _failed_of(point: ConfigurationRow) -> str:

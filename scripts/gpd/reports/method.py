@@ -20,8 +20,8 @@ DEFINITIONS = (
     "Makespan: from the first start of a step's job to the last end, over all samples of the run.",
     "A day's genomes = 24 x samples that succeeded / makespan in hours. Gigabases count what was sequenced of them; "
     f"human genomes at 30x are gigabases / {HUMAN_30X_GIGABASES:g}.",
-    "Errors are standard errors of the mean over repeats: sample standard deviation (n - 1) / square root of n. One "
-    "repeat has none.",
+    "Errors are half-widths of 95% intervals of the mean over repeats: Student's t (n - 1 degrees of freedom) x sample "
+    "standard deviation / square root of n. One repeat has none, and of two it is 12.7 standard errors.",
     "Outside of every timing: indexes and dictionaries of the reference, quality control, and Snakemake's own start "
     "and end.",
     "CPU utilisation = CPU seconds of the tools in the named steps / (cores x makespan). CPU seconds are the kernel's, "

@@ -236,9 +236,8 @@ def _reached(point: ConfigurationRow, tables: Tables) -> str:
     names = cpu_names(record for record in tables.records if record.spec.name in own)
     cpu = f"on {listed(names) or point.sku or 'a CPU whose name is not known'}"
     used = f", {' or '.join(map(str, cores))} cores" if cores else ""
-    known = point.genomes_per_day.se is not None
-    error = (
-        f"mean of {counted(point.repeats, 'repeat')} and its standard error" if known else "one repeat, no error known"
+    error = {1: "one repeat, no interval known", 2: "mean of 2 repeats, of which there is hardly an interval"}.get(
+        point.genomes_per_day.n, f"mean of {counted(point.repeats, 'repeat')} and half-width of its 95% interval"
     )
     failed = f"; no N was without failures, and here {_freed(point)}" if point.failed else ""
     return f"N = {point.n} samples at once, {label(point.curve_key)}, {cpu}{used}; {error}{failed}."

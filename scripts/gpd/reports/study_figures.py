@@ -8,8 +8,8 @@ from gpd.pipelines import PIPELINES
 from gpd.published.curves import PublishedCurve
 from gpd.records.run_spec import CurveKey
 from gpd.reports.figures import (
+    INTERVALS,
     MOST_BARS,
-    STANDARD_ERRORS,
     Bar,
     Curve,
     CurvePoint,
@@ -80,7 +80,7 @@ def _against_n(name: str, unit: str, curves: Sequence[Curve], note: str) -> Repo
     if not any(len(curve.points) > 1 for curve in known):
         return ReportFigure(f"No curve of {what}: it takes more than one N. {in_words(known) or 'Not known'}.")
     title = f"{what[:1].upper()}{what[1:]} against samples at once, {name.partition('-')[0]}"
-    return ReportFigure(f"{note} {STANDARD_ERRORS}", draw_curves(name, title, known, unit))
+    return ReportFigure(f"{note} {INTERVALS}", draw_curves(name, title, known, unit))
 
 
 def reference_figure(references: Sequence[PublishedCurve]) -> ReportFigure | None:
@@ -107,7 +107,7 @@ def _curve(
 ) -> Curve:
     estimates = {point.n: getattr(point, column) for point in points_of(curve_key, points)}
     drawn = (
-        CurvePoint.of(n, one.mean * scale, None if one.se is None else one.se * scale)
+        CurvePoint.of(n, one.mean * scale, None if (half := one.half_width()) is None else half * scale)
         for n, one in estimates.items()
         if one.mean is not None
     )

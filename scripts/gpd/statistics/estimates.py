@@ -22,10 +22,12 @@ class Estimate:
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
         """The confidence interval of the mean: mean +- t(n - 1) x se, by Student's t. None below two repeats."""
-        if self.mean is None or self.se is None:
-            return None
-        half = _quantile(confidence, self.n - 1) * self.se
-        return self.mean - half, self.mean + half
+        half = self.half_width(confidence)
+        return None if self.mean is None or half is None else (self.mean - half, self.mean + half)
+
+    def half_width(self, confidence: float = CONFIDENCE) -> float | None:
+        """How far that interval goes to each side of the mean, in the quantity's unit."""
+        return None if self.se is None else _quantile(confidence, self.n - 1) * self.se
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """How often a configuration is measured: so many times, or until its figure is known well enough. Pure.
 
-A rule that looks at the figure before it stops flatters its error a little: it stops where chance made the spread
-small. LEAST repeats at the least keep that small, and every repeat counts, whatever it came to.
+The error is the half-width of the mean's 95% confidence interval by Student's t, not its standard error: of three
+repeats the one is 4.3 times the other. A rule that looks at the figure before it stops flatters its error a little: it
+stops where chance made the spread small. LEAST repeats at the least keep that small, and every repeat counts, whatever
+it came to.
 """
 
 from collections.abc import Iterable
@@ -9,36 +11,42 @@ from dataclasses import dataclass
 
 from gpd.records.run_spec import CurveKey
 from gpd.records.study import AUTO, Study, StudyRecord
+from gpd.statistics.estimates import Estimate
 from gpd.statistics.saturation import Observation
 from gpd.tables.columns import ConfigurationRow
 from gpd.text.formats import counted, percent
 
-LEAST = 3  # repeats before their spread is believed
+LEAST = 5  # repeats before their spread is believed
 
 
-def relative(mean: float | None, se: float | None) -> float | None:
-    """The standard error as a share of the mean; None where either is not known, or the mean is not above zero."""
-    return se / mean if mean is not None and mean > 0 and se is not None else None
+def relative(mean: float | None, half_width: float | None) -> float | None:
+    """The half-width as a share of the mean; None where either is not known, or the mean is not above zero."""
+    return half_width / mean if mean is not None and mean > 0 and half_width is not None else None
 
 
 @dataclass(frozen=True)
 class RepeatStats:
-    """What the repeats of a configuration came to: how many have ended, the mean figure and its standard error."""
+    """What the repeats of a configuration came to: how many have ended, the mean figure, and the half-width of its 95%
+    confidence interval."""
 
     ended: int = 0
     mean: float | None = None
-    se: float | None = None
+    half_width: float | None = None
+
+    @classmethod
+    def of(cls, ended: int, figure: Estimate) -> "RepeatStats":
+        return cls(ended, figure.mean, figure.half_width())
 
     def within(self, precision: float) -> bool:
-        """Whether the standard error is at most this share of the mean; nothing is left to learn of one that is 0."""
-        share = relative(self.mean, self.se)
+        """Whether the half-width is at most this share of the mean; nothing is left to learn of one that is 0."""
+        share = relative(self.mean, self.half_width)
         return self.mean == 0 or (share is not None and share <= precision)
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """How often a configuration is measured: `number` times; None: until its error is within `precision` of the mean,
-    and no more than `most` times."""
+    """How often a configuration is measured: `number` times; None: until the half-width of its interval is within
+    `precision` of the mean, and no more than `most` times."""
 
     number: int | None
     precision: float
@@ -74,15 +82,15 @@ class Stop:
         return self.stats.ended >= self.rule.wanted(self.stats)
 
     def __str__(self) -> str:
-        share = relative(self.stats.mean, self.stats.se)
-        error = "not known" if share is None else percent(share)
+        share = relative(self.stats.mean, self.stats.half_width)
+        error = "no interval" if share is None else f"95% interval \u00b1 {percent(share)}"
         if not self.over:
             why = "goes on"
         else:
             why = "precise enough" if self.stats.within(self.rule.precision) else "at the limit, and not as precise"
         line = self.curve_key
         place = f"{line.pipeline} N = {self.n} ({line.mode}, {line.binding})"
-        return f"{place}: {counted(self.stats.ended, 'repeat')}, {why} (standard error {error})"
+        return f"{place}: {counted(self.stats.ended, 'repeat')}, {why} ({error})"
 
 
 def rule(study: Study) -> Repeats:
@@ -92,7 +100,7 @@ def rule(study: Study) -> Repeats:
 
 def stats(point: ConfigurationRow) -> RepeatStats:
     """What the repeats of a configuration came to."""
-    return RepeatStats(point.repeats, point.genomes_per_day.mean, point.genomes_per_day.se)
+    return RepeatStats.of(point.repeats, point.genomes_per_day)
 
 
 def curve(points: Iterable[ConfigurationRow], rule: Repeats) -> list[Observation]:
@@ -112,6 +120,7 @@ def in_words(study: Study) -> str:
     if study.repeats != AUTO:
         return f"each configuration {counted(study.repeats, 'time')}"
     return (
-        f"each configuration until the standard error of genomes a day is within {percent(study.precision)} of the "
-        f"mean, {min(LEAST, study.most_repeats)} times at least and {study.most_repeats} at most"
+        f"each configuration until the 95% interval of genomes a day is \u00b1 {percent(study.precision)} of the mean "
+        f"or less (half-width by Student's t), {min(LEAST, study.most_repeats)} times at least and "
+        f"{study.most_repeats} at most"
     )

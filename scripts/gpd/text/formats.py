@@ -52,7 +52,7 @@ def percent(share: float | None) -> str:
 
 
 def with_error(mean: float | None, error: float | None, least: int | None = None) -> tuple[str, str]:
-    """Return a mean and its standard error, both to the decimal place of the error's first digit or finer.
+    """Return a mean and its error or half-width, both to the decimal place of the error's first digit or finer.
 
     `least` is how many decimals there are at least; without it the mean has as many as `number` gives it.
     """
