@@ -12,7 +12,8 @@ from gpd.lab import study
 from gpd.packages import pack
 from gpd.packages.manifest import FILE, TABLES, Manifest, describe
 from gpd.packages.pack import Package, archive
-from gpd.records.study import Pool, Sample, Study, StudyRecord
+from gpd.records.study import DESIGN, Pool, Sample, Study, StudyRecord
+from gpd.tables import collect, search
 
 ROOT = Path(__file__).resolve().parents[1]
 START = datetime(2026, 11, 20, 8, tzinfo=UTC)
@@ -60,21 +61,38 @@ FAILED = {
 }
 
 
-def write_study(folder, speed=SPEED, node=None, **settings):
+def write_study(folder, speed=SPEED, node=None, design=DESIGN, **settings):
     """Write a study as runs leave it; `speed` is what each repeat's times are stretched by."""
-    plan = StudyRecord(study=replace(SETTINGS, **settings), pools={"germline": tuple(map(Sample, SAMPLES))}, cores=2)
+    plan = StudyRecord(
+        study=replace(SETTINGS, **settings), pools={"germline": tuple(map(Sample, SAMPLES))}, cores=2, design=design
+    )
     folder.mkdir(parents=True)
     (folder / "study.json").write_text(plan.to_json())
     draw = random.Random(1)
-    seen = {}  # by this, as many repeats are there as there are speeds
-    ruled = replace(plan.study, repeats=len(speed))
-    for number, spec in enumerate(study.grid(ruled, plan.pools, plan.cores, seen=seen)):
+    ruled = replace(plan.study, repeats=len(speed))  # as many are there as there are speeds
+    for number, spec in enumerate(_specs(folder, ruled, plan)):
         write_spec(folder, spec, START + timedelta(minutes=10 * number), speed.get(spec.repeat, 1.0), draw)
     if node:
         measured = {"schema": 1, "start": "2026-11-20T07:00:00Z", "wall_s": 100.0}
         measured |= {"host": HOST_RECORD | {"hostname": node}}
         (folder / "node.json").write_text(json.dumps(measured))
     return folder
+
+
+def _specs(folder, settings, plan):
+    """The runs of a study; of a search each follows from what those before it came to."""
+    if settings.concurrent_samples or plan.design < DESIGN:
+        yield from study.grid(settings, plan.pools, plan.cores, seen={})
+        return
+    written = set()
+    while True:
+        observed = search.observations(collect.collect(folder)) if written else {}
+        pool = plan.pools["germline"]
+        specs = study.search(settings, "germline", pool, plan.cores, (), observed, {})
+        if not (left := [spec for spec in specs if spec.name not in written]):
+            return
+        written.add(left[0].name)
+        yield left[0]
 
 
 def write_spec(folder, spec, start, speed, draw):

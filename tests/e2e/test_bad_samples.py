@@ -17,8 +17,7 @@ from gpd.records.run import Settings
 from gpd.records.run_spec import CurveKey, counted_runs
 from gpd.reports.report import find
 from gpd.statistics.saturation import Observation, find_saturation, next_n
-from gpd.tables import collect
-from gpd.tables.repeats import Repeats
+from gpd.tables import collect, search
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 
@@ -116,7 +115,7 @@ def counted(tables):
 
 
 def tried(tables):
-    return sorted({run.n for run in counted(tables)})
+    return sorted({run.n for run in tables.runs if run.counted or run.seeking})
 
 
 def faults(tables):
@@ -323,10 +322,10 @@ def test_of_several_draws_of_a_repeat_the_last_counts():
     assert counted_runs([*drawn, spec("alone", alone=True, repeat=0, n=1)]) == {"c", "d"}
 
 
-def test_a_curve_is_observed_without_what_does_not_count(lab):
+def test_a_search_observes_the_last_draw_of_each_n(lab):
     lab.fails = bad_sample
-    lab.run(concurrent_samples=[1, 2, 4], seed=1)
-    seen = runner.observe(
-        lab.folder / "runs" / "study", CurveKey("germline", "shared", "compact"), Repeats(1, 0.025, 10)
+    seen = search.observations(lab.run(concurrent_samples="saturation", seed=9))
+    assert any("seek-without" in name for name in lab.ran)
+    assert {n: (one.failed, one.se) for n, one in seen[CurveKey("germline", "shared", "compact")].items()} == (
+        dict.fromkeys((1, 2, 3, 4), (0, None))
     )
-    assert [(one.n, one.failed, one.failed_data) for one in seen] == [(1, 0, 0), (2, 0, 0), (4, 0, 0)]

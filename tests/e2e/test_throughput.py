@@ -11,13 +11,13 @@ import yaml
 
 from gpd.errors import GpdError
 from gpd.execution import run_lock
-from gpd.lab import provenance, runner, single_run
+from gpd.lab import provenance, runner, single_run, study
 from gpd.lab.single_run import StudyRunError
 from gpd.lab.study import StudyError
 from gpd.machines import launcher
 from gpd.records.run import RecordError, Settings
 from gpd.records.run_spec import CurveKey
-from gpd.tables.repeats import Repeats
+from gpd.tables import collect
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 
@@ -290,7 +290,7 @@ def test_the_lock_is_held_as_long_as_anything_that_was_started_lives(tmp_path):
 # ---- settings that changed ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wanted", [[1, 2], [2, 4], "saturation"], ids=str)
+@pytest.mark.parametrize("wanted", [[1, 2], [2, 4]], ids=str)
 def test_another_seed_is_refused_while_runs_of_the_old_one_are_there(tmp_path, settings, runs, wanted):
     runner.run(plan_of(tmp_path, settings), SILENT)
     with pytest.raises(StudyError) as error:
@@ -385,14 +385,42 @@ def numbers(runs):
 
 
 def test_the_search_doubles_narrows_and_ends(tmp_path, settings, runs):
-    """The makespan is 10 s up to N = 3 and grows from there by 10 s a sample: N = 3 is best."""
+    """The makespan is 10 s up to N = 3 and grows from there by 10 s a sample: N = 3 is best.
+
+    It seeks with one run an N; then N = 3 and its neighbours are repeated in one shuffled block, which alone counts.
+    """
     runner.run(plan_of(tmp_path, settings, concurrent_samples="saturation"), SILENT)
-    assert numbers(runs) == [(1, 0)] + [(n, repeat) for n in (1, 2, 4, 3) for repeat in (1, 2)]
+    sought, measured = runs[1:5], numbers(runs[5:])
+    assert sought == [f"germline-n{n}-shared-compact-seek" for n in (1, 2, 4, 3)]
+    assert sorted(measured) == [(n, repeat) for n in (2, 3, 4) for repeat in (1, 2)]
+    assert [repeat for _, repeat in measured] == [1, 1, 1, 2, 2, 2]
+    tables = collect.collect(tmp_path / "runs/study")
+    assert {run.run for run in tables.runs if run.seeking} == set(sought)
+    assert [(point.n, point.repeats) for point in tables.configurations] == [(2, 2), (3, 2), (4, 2)]
     runner.run(plan_of(tmp_path, settings, concurrent_samples="saturation"), SILENT)
-    assert len(runs) == 9, "a search that has ended runs nothing"
+    assert len(runs) == 11, "a search that has ended runs nothing"
 
 
-@pytest.mark.parametrize("kept", range(9))
+def test_the_block_of_a_search_is_shuffled_over_n_modes_and_bindings(tmp_path, settings, runs):
+    changes = {"modes": ["shared", "independent"], "bindings": ["compact", "scatter"], "repeats": 4}
+    runner.run(plan_of(tmp_path, settings, concurrent_samples="saturation", **changes), SILENT)
+    block = [name.rpartition("-r") for name in runs if "-r" in name]
+    rounds = [[name for name, _, repeat in block if repeat == str(number)] for number in range(1, 5)]
+    assert [name for one in rounds for name in one] == [name for name, _, _ in block], "repeat by repeat"
+    assert len({frozenset(one) for one in rounds}) == 1
+    assert len(rounds[0]) == 9
+    assert len({tuple(one) for one in rounds}) == 4, "each in an order of its own"
+    assert sorted(rounds[0]) not in rounds
+
+
+def test_repeats_that_no_search_asked_for_are_refused(tmp_path, settings, runs):
+    """As of an earlier version, which sought with repeats, one N after the other."""
+    runner.run(plan_of(tmp_path, settings), SILENT)
+    with pytest.raises(StudyError, match="germline-n1-shared-compact-r1: no search asked for it: its N was listed, or"):
+        plan_of(tmp_path, settings, concurrent_samples="saturation")
+
+
+@pytest.mark.parametrize("kept", range(11))
 def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path, settings, runs, kept):
     runner.run(plan_of(tmp_path, settings, concurrent_samples="saturation"), SILENT)
     whole = list(runs)
@@ -407,27 +435,20 @@ def test_each_curve_has_its_search_and_the_pipeline_its_warm_up(tmp_path, settin
     both = {"concurrent_samples": "saturation", "modes": ["shared", "independent"], "repeats": 1}
     runner.run(plan_of(tmp_path, settings, **both), SILENT)
     searched = ["n1", "n2", "n4", "n3"]
-    assert runs == [
+    assert runs[:9] == [
         "germline-n1-shared-compact-warmup1",
-        *(f"germline-{n}-shared-compact-r1" for n in searched),
-        *(f"germline-{n}-independent-none-r1" for n in searched),
+        *(f"germline-{n}-shared-compact-seek" for n in searched),
+        *(f"germline-{n}-independent-none-seek" for n in searched),
     ]
+    assert {name.removesuffix("-r1") for name in runs[9:]} == {
+        f"germline-n{n}-{curve}" for n in (2, 3, 4) for curve in ("shared-compact", "independent-none")
+    }
 
 
 def test_a_curve_of_two_processors_is_none(tmp_path, settings, runs, monkeypatch):
-    runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     plan = plan_of(tmp_path, settings, concurrent_samples="saturation", repeats=1)
-    (later,) = (spec for spec in plan_of(tmp_path, settings, concurrent_samples=[4], warm_up=0, repeats=1).specs)
-    write_spec(plan.study.folder, later, sku="8352Y")
+    first, second = (study.seek(plan.study, LINE, n, plan.sources["germline"].members, plan.cores) for n in (1, 2))
+    write_spec(plan.study.folder, first)
+    write_spec(plan.study.folder, second, sku="8352Y")
     with pytest.raises(StudyError, match="its runs ran on different processors: 8352Y, 8358"):
         runner.run(plan, SILENT)
-
-
-def test_an_n_counts_when_all_of_its_repeats_have_ended(tmp_path, settings, runs):
-    plan = plan_of(tmp_path, settings)
-    runner.run(plan, SILENT)
-    assert [seen.n for seen in runner.observe(plan.study.folder, LINE, Repeats(2, 0.025, 10))] == [1, 2]
-    assert runner.observe(plan.study.folder, LINE, Repeats(3, 0.025, 10)) == []
-    (one, two) = runner.observe(plan.study.folder, LINE, Repeats(2, 0.025, 10))
-    assert (one.genomes_per_day, two.genomes_per_day) == pytest.approx((8640, 2 * 8640))
-    assert (one.se, one.failed) == (0, 0)

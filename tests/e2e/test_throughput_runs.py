@@ -21,13 +21,12 @@ from conftest import random_sequence, sample_pairs, write_fastq
 from launching import Node, wait_until
 from tuxedo_cohort import Experiment, tiny_experiment
 
-from gpd.lab import runner
 from gpd.pipelines import PIPELINES
 from gpd.records.decoding import decode
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import CurveKey
-from gpd.statistics.saturation import next_n
-from gpd.tables.repeats import Repeats
+from gpd.statistics.saturation import around, next_n
+from gpd.tables import collect, search
 
 pytestmark = pytest.mark.e2e
 
@@ -233,18 +232,17 @@ def test_a_finished_study_is_left_as_it_is(twice: Twice) -> None:
     assert twice.lab.written() == before
 
 
-def test_the_search_for_the_saturation_takes_what_is_there_and_goes_on(twice: Twice) -> None:
-    """Last of this study's tests, for it adds to it."""
+def test_a_search_ends_and_what_it_found_is_measured_anew(twice: Twice) -> None:
     lab, line = twice.lab, CurveKey("tuxedo", "shared", "compact")
-    before = lab.written()
-    lab.write(concurrent_samples="saturation", modes=["shared"])
+    lab.write(name="searched", concurrent_samples="saturation", modes=["shared"])
     searched = lab.run()
+    lab.write()
     assert searched.returncode == 0, searched.stderr
-    curve = runner.observe(lab.study, line, Repeats(1, 0.025, 10))
-    assert next_n(curve, limit=3) is None
-    assert next_n([seen for seen in curve if seen.n < 3], limit=3) == (3 if len(curve) == 3 else None)
-    assert before.items() <= lab.written().items()
-    assert set(lab.written()) - set(before) <= {"tuxedo-n3-shared-compact-r1"}
+    tables = collect.collect(lab.study.with_name("searched"))
+    curve = [*search.observations(tables)[line].values()]
+    assert next_n(curve, limit=3, tolerance=0.025) is None
+    assert [point.n for point in tables.configurations] == [*around(curve, tolerance=0.025)]
+    assert "sought with one run an N" in searched.stdout
 
 
 # ---- an outside clock, and a sample that fails while it runs -----------------------------------------

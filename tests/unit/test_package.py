@@ -438,12 +438,30 @@ def test_a_run_that_was_run_again_is_told(tmp_path):
 
 @pytest.mark.deep
 def test_a_search_that_was_broken_off_is_told(tmp_path):
-    found = of_study(tmp_path, concurrent_samples=(1, 2), repeats=5)
-    assert found == {}
+    assert of_study(tmp_path, concurrent_samples=()) == {}
     folder = tmp_path / "trusted"
-    edit(folder / "study.json", lambda plan: plan["study"].update(concurrent_samples=[]))
+    for path in folder.glob("germline-n4-*-seek"):
+        shutil.rmtree(path)
+    (why, *_) = verdicts(pack.make(folder))["complete"].why
+    assert why == "germline-n4-shared-compact-seek: it is planned, and did not end"
+
+
+@pytest.mark.deep
+def test_a_search_of_an_earlier_version_is_held_against_its_own_rules(tmp_path):
+    """It sought with repeats, and left no word of its design."""
+    folder = write_study(tmp_path / "old", design=1)
+    edit(folder / "study.json", lambda plan: plan["study"].update(concurrent_samples=[]) or plan.pop("design"))
     (why,) = verdicts(pack.make(folder))["complete"].why
     assert why == "germline N = 4 (shared, compact): the search for the saturation point would go on with it"
+
+
+@pytest.mark.deep
+def test_how_often_an_earlier_version_was_to_repeat_is_not_known(tmp_path):
+    found = of_study(tmp_path, design=1, repeats="auto", speed={1: 1.0, 2: 1.01, 3: 0.99})
+    assert {name: state for name, (state, _) in found.items()} == {
+        "precision": checks.FAILS,
+        "complete": checks.UNKNOWN,
+    }
 
 
 @pytest.mark.deep

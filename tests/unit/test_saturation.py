@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpd.published import curves
-from gpd.statistics.saturation import TOLERANCE, Observation, Saturation, find_saturation, next_n
+from gpd.statistics.saturation import NARROW, TOLERANCE, Observation, Saturation, around, find_saturation, next_n
 
 # what the published rows give, on paper: 24 x (N - failed) / total hours
 # 8352Y: 24 x 12 / 48.20 = 5.975, 24 x 14 / 55.79 = 6.023; 8358: 24 x 14 / 49.86 = 6.739, 24 x 14 / 51.48 = 6.527
@@ -145,6 +145,29 @@ def test_the_best_without_failures_is_narrowed_too():
     assert max(tried) == 16
 
 
+def test_the_search_narrows_to_a_tenth_of_n_and_no_further():
+    tried, _ = search(lambda n: float(n if n <= 70 else 140 - n), 256)
+    assert tried == [1, 2, 4, 8, 16, 32, 64, 128, 96, 48, 80, 56, 72, 68]
+
+
+def test_the_search_goes_no_further_into_what_is_as_good_within_the_error():
+    """From 16 on throughput is the same but for 2%: nothing is tried between 16 and 24."""
+    curve = {n: min(n, 16) / 16 * (1 + 0.01 * (-1) ** n) for n in range(1, 65)}
+    seen = []
+    while (n := next_n(seen, 64, tolerance=0.025)) is not None:
+        seen.append(Observation(n, curve[n]))
+    assert [one.n for one in seen] == [1, 2, 4, 8, 16, 32, 24, 12, 14, 15]
+
+
+def test_the_n_to_measure_are_the_best_and_the_next_that_are_far_enough():
+    _, seen = search(lambda n: float(n if n <= 70 else 140 - n), 256)
+    assert around(seen) == (48, 68, 96)
+    assert around(curve(5.0, 6.0, 10.0, 9.0)) == (2, 3, 4), "nearer ones where there are no others"
+    assert around(curve(5.0, 10.0, 9.0, failed={3: 2})) == (1, 2), "none that is overloaded"
+    assert around(curve(5.0, 8.0)) == (1, 2)
+    assert around([Observation(1, None, failed=1)]) == around([]) == ()
+
+
 def test_a_flat_curve_ends_at_once():
     assert search(lambda n: 7.0, 64)[0] == [1, 2]
 
@@ -191,9 +214,13 @@ def test_the_search_finds_a_single_peak_and_the_last_n_without_failures(limit, p
     tried, seen = search(lambda n: 1.01 ** (peak - abs(n - peak)), limit, failed=lambda n: int(n >= failing))
     saturation = find_saturation(seen)
     best = min(peak, limit)
-    assert saturation.n_without_failures == min(best, failing - 1)
+
+    def is_near(found, wanted):
+        return abs(found - wanted) <= NARROW * max(found, wanted)
+
+    assert is_near(saturation.n_without_failures, min(best, failing - 1))
     if best < failing:
-        assert saturation.n == best
+        assert is_near(saturation.n, best)
     assert len(tried) <= 8 + 1 + 3 * 8  # rungs up to 200, and halves of a gap around two answers
 
 

@@ -118,10 +118,12 @@ def test_nothing_is_left(study):
     assert shown(plan).splitlines()[-1] == "nothing is left to run"
 
 
-def test_a_search_has_no_grid(study):
+def test_of_a_search_the_runs_are_known_that_follow_from_those_that_ended(study):
     lines = shown(runner.make_plan(study(concurrent_samples="saturation"))).splitlines()
-    assert lines == [
-        "germline: a pool of 4 samples; its saturation point is sought, so the runs are not known beforehand",
+    rows = [[word for word in line.split() if word != "│"] for line in lines if line.startswith("│")]
+    assert rows == [["germline", "1", "shared", "compact", "1", "0"]]
+    assert lines[-2:] == [
+        "germline: a pool of 4 samples; N is sought with single runs, and then measured in one shuffled block",
         "how long it takes shows when the first runs have ended",
     ]
 
@@ -289,14 +291,14 @@ def test_what_comes_next_follows_from_the_runs_that_ended(unsteady, tmp_path):
 
 
 @pytest.mark.deep
-def test_a_search_goes_on_when_a_point_has_its_repeats(unsteady, study):
+def test_a_search_is_one_run_an_n_and_what_it_found_has_all_repeats(unsteady, study):
     _, ran = unsteady
     assert (
         gpd("throughput", "run", study(repeats="auto", most_repeats=4, concurrent_samples="saturation")).exit_code == 0
     )
     points = [name.removeprefix("germline-").replace("-shared-compact", "") for name in ran]
-    assert points[:9] == [*(f"n{n}-r{repeat}" for n in (1, 2) for repeat in (1, 2, 3)), "n4-r1", "n4-r2", "n4-r3"]
-    assert points[9] == "n4-r4"
+    assert points[:4] == ["n1-seek", "n2-seek", "n4-seek", "n3-seek"]
+    assert sorted(points[4:]) == sorted(f"n{n}-r{repeat}" for n in (3, 4) for repeat in (1, 2, 3, 4))
 
 
 @pytest.mark.deep

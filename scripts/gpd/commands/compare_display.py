@@ -15,9 +15,10 @@ from gpd.comparison.sides import Side
 from gpd.text.grid import rich_table
 
 METHOD = (
-    "Mean \u00b1 half-width of its 95% interval over repeats (Student's t; of two repeats there is hardly one). Ratio: of"
-    " the means, to those of the first side, with its 95% confidence interval (CI), which takes two repeats of each. A gigabase: of the samples that succeeded. Elapsed step time is"
-    " from a step's first start to its last end over all samples, summed step time the sum over its jobs."
+    "Mean \u00b1 half-width of its 95% interval over repeats (Student's t; of two repeats there is hardly one). Ratio:"
+    " to the first side, with its 95% confidence interval (CI), which takes two repeats of each. A gigabase: of the"
+    " samples that succeeded. Elapsed step time is from a step's first start to its last end over all samples, summed"
+    " step time the sum over its jobs."
 )
 
 

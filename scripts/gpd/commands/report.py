@@ -36,11 +36,12 @@ def write(study: Path, console: Console) -> int:
         raise collect.CollectError(f"{study}: no run of a study has ended here")
     collect.write(tables, study / collect.FOLDER)
     html = report.write(tables, study)
-    for curve_key in grids.all_curves(tables.configurations):
-        grid = grids.points_grid(curve_key, tables.configurations)
-        console.print(rich_table(grid))
-        for note in grid.notes:
-            console.print(note, highlight=False, markup=False, soft_wrap=True)
+    for curve_key in grids.searched_curves(tables):
+        for grid in (grids.search_grid(curve_key, tables), grids.points_grid(curve_key, tables.configurations)):
+            if grid is not None and grid.groups[0].lines:
+                console.print(rich_table(grid))
+                for note in grid.notes:
+                    console.print(note, highlight=False, markup=False, soft_wrap=True)
     for stop in repeats.stops(tables.plan, tables.configurations):
         console.print(str(stop), highlight=False, markup=False, soft_wrap=True)
     disagreements = agreement.disagreements(tables.records)

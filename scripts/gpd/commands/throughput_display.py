@@ -52,7 +52,7 @@ def show_plan(plan: runner.StudyPlan, console: Console) -> None:
         table.add_row(*(_text(point[key]) for key in shown.values()))
     if points:
         console.print(table)
-    seeks = "; its saturation point is sought, so the runs are not known beforehand"
+    seeks = "; N is sought with single runs, and then measured in one shuffled block"
     lines = [
         f"{name}: a pool of {len(source.members)} samples{'' if settings.concurrent_samples else seeks}"
         for name, source in plan.sources.items()

@@ -22,12 +22,13 @@ from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
 from gpd.records.old_names import spec_path
 from gpd.records.run import RunRecord, Settings, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, CurveKey, PipelineName, RunSpec
-from gpd.records.study import AUTO, FILE, StudyRecord
-from gpd.statistics.saturation import Observation, next_n
-from gpd.tables import collect, repeats
+from gpd.records.study import AUTO, DESIGN, FILE, StudyRecord
+from gpd.statistics.saturation import Observation
+from gpd.tables import collect, repeats, search
+from gpd.tables.collect import Tables
 from gpd.tables.columns import ConfigurationRow, SampleRow
 from gpd.tables.faults import DATA, LOAD
-from gpd.tables.repeats import Repeats, RepeatStats
+from gpd.tables.repeats import RepeatStats
 
 LOCK = ".lock"
 WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a run
@@ -72,16 +73,22 @@ class StudyPlan:
 
     @property
     def specs(self) -> list[RunSpec]:
-        """The runs whose N is known; where the saturation point is sought, there are none yet."""
+        """The runs whose N is known; of a search those that have ended, and those that follow from them."""
         return self.without(_bad_samples(_failed(self)))
 
     def without(self, bad: Mapping[str, Collection[str]]) -> list[RunSpec]:
         """The runs whose N is known, where these samples of each pipeline have bad data."""
         if self.steps:
             return list(self.steps)
-        return study.grid(
-            self.study, self.pools, self.cores, bad, _repeats_so_far(self) if self.study.repeats == AUTO else None
-        )
+        seen = _repeats_so_far(self) if self.study.repeats == AUTO else {}
+        if self.study.concurrent_samples:
+            return study.grid(self.study, self.pools, self.cores, bad, seen)
+        observed = _sought(self.study.folder)
+        return [
+            spec
+            for name, pool in self.pools.items()
+            for spec in study.search(self.study, name, pool, self.cores, bad.get(name, ()), observed, seen)
+        ]
 
     @property
     def pools(self) -> dict[PipelineName, list[Sample]]:
@@ -159,7 +166,15 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
 
 def refuse_changed(plan: StudyPlan) -> None:
     """Raise StudyError where a finished run was run with other settings than the study has now."""
-    for folder, record in _finished(plan):
+    finished = list(_finished(plan))
+    if not plan.steps and not plan.study.concurrent_samples and not any(run.spec.seeking for _, run in finished):
+        for folder, record in finished:
+            if record.spec.repeat:
+                raise StudyError(
+                    f"{folder}: no search asked for it: its N was listed, or sought by an earlier version; "
+                    "give the study another name, or remove that folder"
+                )
+    for folder, record in finished:
         before = record.spec
         spec = _run_now(plan, before, before.left_out)
         names = [field.name for field in fields(RunSpec)] if spec else []
@@ -179,6 +194,8 @@ def _run_now(plan: StudyPlan, before: RunSpec, bad: Collection[str]) -> RunSpec 
         return None
     if before.alone:
         return study.alone(plan.study, before.curve_key, before.samples[0], plan.cores)
+    if before.seeking:
+        return study.seek(plan.study, before.curve_key, before.n, source.members, plan.cores, bad)
     numbered = WARM_UP.search(before.name)
     warm_up = int(numbered[1]) if numbered else 0
     return study.spec(plan.study, before.curve_key, before.n, before.repeat, source.members, plan.cores, bad, warm_up)
@@ -225,7 +242,8 @@ def run(plan: StudyPlan, callbacks: StudyCallbacks) -> list[str]:
         run_lock.hold(folder / LOCK, folder, f"gpd {'scaling' if plan.steps else 'throughput'} run") as lock,
     ):
         cpu_waits.await_former(folder)
-        record = StudyRecord(study=plan.study, pools={n: tuple(m) for n, m in plan.pools.items()}, cores=plan.cores)
+        pools = {name: tuple(members) for name, members in plan.pools.items()}
+        record = StudyRecord(study=plan.study, pools=pools, cores=plan.cores, design=DESIGN)
         single_run.write_record(folder / FILE, record)
         for pipeline, source in plan.sources.items():
             setup = _setup(plan, source, lock)
@@ -308,22 +326,8 @@ def _next(plan: StudyPlan, pipeline: PipelineName, passed_over: Collection[str] 
     own = bad.get(pipeline, frozenset())
     planned = [spec for spec in plan.without(bad) if spec.pipeline == pipeline]
     after = _after_failures(plan, [row for row in failed if row.pipeline == pipeline], own)
-    wanted = chain(after, planned or _towards_saturation(plan, pipeline, own))
-    left = (spec for spec in wanted if not single_run.is_finished(plan.study.folder, spec))
+    left = (spec for spec in chain(after, planned) if not single_run.is_finished(plan.study.folder, spec))
     return next((spec for spec in left if spec.name not in passed_over), None)
-
-
-def _towards_saturation(plan: StudyPlan, pipeline: PipelineName, bad: Collection[str]) -> Iterator[RunSpec]:
-    """The runs that seek each curve's saturation point, after warm-ups: the N before tell which N comes next."""
-    settings, pool = plan.study, plan.sources[pipeline].members
-    lines, limit = list(study.curves(settings, pipeline)), len(pool) - len(bad)
-    for number in range(1, settings.warm_up + 1):
-        yield study.spec(settings, lines[0], 1, 0, pool, plan.cores, bad, warm_up=number)
-    for line in lines if limit else ():
-        if (n := next_n(observe(settings.folder, line, repeats.rule(settings)), limit)) is not None:
-            seen = {} if settings.repeats != AUTO else _repeats_so_far(plan)
-            for repeat in range(1, repeats.rule(settings).wanted(seen.get((line, n), RepeatStats())) + 1):
-                yield study.spec(settings, line, n, repeat, pool, plan.cores, bad)
 
 
 # ---- samples that failed -----------------------------------------------------------------------------
@@ -366,6 +370,7 @@ def _is_wanted(plan: StudyPlan, before: RunSpec) -> bool:
     return (
         line in study.curves(settings, line.pipeline)
         and before.n in counts
+        and not (before.seeking and settings.concurrent_samples)
         and (before.warm_up or before.repeat <= repeats.rule(settings).limit)
     )
 
@@ -379,30 +384,33 @@ def _failed(plan: StudyPlan) -> Sequence[SampleRow]:
 # ---- what finished runs tell ------------------------------------------------------------------------
 
 
-def observe(folder: Path, line: CurveKey, rule: Repeats) -> list[Observation]:
-    """What the finished runs of a curve came to, N by N; an N counts when all of its repeats have ended.
-
-    Raises StudyError where they were run on different processors.
-    """
-    return repeats.curve((point for point in _points(folder) if point.curve_key == line), rule)
+def _sought(folder: Path) -> dict[CurveKey, dict[int, Observation]]:
+    """What the runs that sought the saturation point came to. Raises StudyError as _points() does."""
+    return search.observations(_tables(folder)) if folder.is_dir() else {}
 
 
 def _repeats_so_far(plan: StudyPlan) -> dict[tuple[CurveKey, int], RepeatStats]:
-    """What the repeats of each configuration came to that have ended. Raises StudyError as observe() does."""
+    """What the repeats of each configuration came to that have ended. Raises StudyError as _points() does."""
     folder = plan.study.folder
     return {(point.curve_key, point.n): repeats.stats(point) for point in _points(folder)} if folder.is_dir() else {}
 
 
 def _points(folder: Path) -> Sequence[ConfigurationRow]:
     """The configurations of a study. Raises StudyError where a curve has several processors."""
-    points = collect.collect(folder).configurations
+    return _tables(folder).configurations
+
+
+def _tables(folder: Path) -> Tables:
+    """The tables of a study. Raises StudyError where a curve has several processors."""
+    tables = collect.collect(folder)
     processors: dict[CurveKey, set[str]] = {}
-    for point in points:
-        processors.setdefault(point.curve_key, set()).add(point.sku or "an unknown one")
+    for run in tables.runs:
+        if run.counted or run.seeking:
+            processors.setdefault(run.curve_key, set()).add(run.sku or "an unknown one")
     if mixed := [found for found in processors.values() if len(found) > 1]:
         found = ", ".join(sorted(mixed[0]))
         raise StudyError(f"{folder}: its runs ran on different processors: {found}: give the study another name")
-    return points
+    return tables
 
 
 def estimates_s(plan: StudyPlan, wanted: Sequence[RunSpec]) -> list[float | None]:

@@ -17,6 +17,7 @@ from gpd.records import old_names
 from gpd.records.binding import UNBOUND, Binding
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, SHARED, CurveKey, Mode, PipelineName, RunSpec
 from gpd.records.study import PROFILES, Pool, Sample, Study
+from gpd.statistics.saturation import Observation, around, find_saturation, next_n
 from gpd.tables.repeats import RepeatStats, rule
 from gpd.text.formats import visible
 
@@ -156,22 +157,75 @@ def grid(
 ) -> list[RunSpec]:
     """The runs whose N is known before the first is run, in the order in which they are run; `cores` are a node's.
 
-    Within a repeat the order is shuffled, so that what changes meanwhile (heat, other users) does not fall on one N.
-    `bad` names the samples of each pipeline that are known to have bad data; `so_far` says what repeats that have ended
+    `bad` names the samples of each pipeline that are known to have bad data; `seen` says what repeats that have ended
     came to: by that `repeats: auto` says how many there are to be.
     """
-    specs = []
+    specs: list[RunSpec] = []
     for pipeline in study.pipelines:
         pool, known = pools[pipeline], (bad or {}).get(pipeline, ())
         points = list(product(curves(study, pipeline), study.concurrent_samples))
         for number in range(1, study.warm_up + 1 if points else 1):
             specs.append(spec(study, *points[0], 0, pool, cores, known, warm_up=number))
-        wanted = {point: rule(study).wanted((seen or {}).get(point, RepeatStats())) for point in points}
-        for repeat in range(1, max(wanted.values(), default=0) + 1):
-            order = random.Random(f"{study.seed}/{pipeline}/{repeat}/order").sample(points, len(points))
-            left = [point for point in order if repeat <= wanted[point]]
-            specs += [spec(study, line, n, repeat, pool, cores, known) for line, n in left]
+        specs += block(study, points, pool, cores, known, seen or {})
     return specs
+
+
+def block(
+    study: Study,
+    points: Sequence[tuple[CurveKey, int]],
+    pool: Sequence[Sample],
+    cores: int,
+    bad: Collection[str],
+    seen: Mapping[tuple[CurveKey, int], RepeatStats],
+) -> Iterator[RunSpec]:
+    """The repeats of a pipeline's configurations: each repeat of all of them comes before the next repeat of any.
+
+    Within a repeat the order is shuffled, so that what changes meanwhile (heat, other users) does not fall on one N,
+    mode or binding.
+    """
+    wanted = {point: rule(study).wanted(seen.get(point, RepeatStats())) for point in points}
+    for repeat in range(1, max(wanted.values(), default=0) + 1):
+        dice = random.Random(f"{study.seed}/{points[0][0].pipeline}/{repeat}/order")
+        order = dice.sample(points, len(points))
+        yield from (spec(study, *point, repeat, pool, cores, bad) for point in order if repeat <= wanted[point])
+
+
+def search(
+    study: Study,
+    pipeline: PipelineName,
+    pool: Sequence[Sample],
+    cores: int,
+    bad: Collection[str],
+    observed: Mapping[CurveKey, Mapping[int, Observation]],
+    seen: Mapping[tuple[CurveKey, int], RepeatStats],
+) -> Iterator[RunSpec]:
+    """The runs that seek each curve's saturation point, and the block that measures what they found, as far as known.
+
+    Each N is sought with one run, and `observed` is what those that have ended came to: they tell which N to try next,
+    and nothing else. Once all curves have been sought, the N around the best of each are measured as one block.
+    """
+    lines, limit = list(curves(study, pipeline)), len(pool) - len(bad)
+    for number in range(1, study.warm_up + 1):
+        yield spec(study, lines[0], 1, 0, pool, cores, bad, warm_up=number)
+    sought: dict[CurveKey, list[Observation]] = {line: [] for line in lines}
+    for line, found in sought.items():
+        while limit and (n := next_n(found, limit, study.precision)) is not None:
+            yield seek(study, line, n, pool, cores, bad)
+            if n not in observed.get(line, {}):
+                return
+            found.append(observed[line][n])
+    points = [(line, n) for line in lines for n in _to_measure(study, line, sought)]
+    if points:
+        yield from block(study, points, pool, cores, bad, seen)
+
+
+def _to_measure(study: Study, line: CurveKey, sought: Mapping[CurveKey, Sequence[Observation]]) -> list[int]:
+    """The N around a curve's best, and the best of the other curves, for they stand beside each other at the same N."""
+    most = max((seen.n for seen in sought[line] if not seen.overloaded), default=0)
+    best = {
+        find_saturation(found, study.precision).best_n for other, found in sought.items() if other.nodes == line.nodes
+    }
+    return sorted({*around(sought[line], study.precision), *(n for n in best if n is not None and n <= most)})
 
 
 def spec(
@@ -193,6 +247,15 @@ def spec(
     without = f"-without{len(left_out)}" if left_out else ""
     drawn = _run(study, line, f"{when}{without}", samples, cores)
     return replace(drawn, repeat=repeat, warm_up=bool(warm_up), left_out=left_out)
+
+
+def seek(
+    study: Study, line: CurveKey, n: int, pool: Sequence[Sample], cores: int, bad: Collection[str] = ()
+) -> RunSpec:
+    """The run that tells a search what a curve gives at N; it draws samples of its own."""
+    samples, left_out = draw(pool, n, f"{study.seed}/{line.pipeline}/seek", bad)
+    without = f"-without{len(left_out)}" if left_out else ""
+    return replace(_run(study, line, f"seek{without}", samples, cores), seeking=True, left_out=left_out)
 
 
 def alone(study: Study, line: CurveKey, sample: str, cores: int) -> RunSpec:

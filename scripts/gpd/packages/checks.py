@@ -6,7 +6,7 @@ that is disclosed, and what it took for one sample stands beside it.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
@@ -23,10 +23,10 @@ from gpd.records.host import TRAITS
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place, duplicates, overlaps
 from gpd.records.run_spec import CLUSTER, CurveKey, RunSpec
-from gpd.records.study import AUTO, Start, StudyRecord
+from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
 from gpd.statistics.estimates import estimate
 from gpd.statistics.saturation import next_n
-from gpd.tables import repeats
+from gpd.tables import repeats, search
 from gpd.tables.columns import RunRow
 from gpd.tables.faults import DATA
 from gpd.tables.repeats import LEAST, RepeatStats, relative
@@ -39,6 +39,8 @@ OUT_OF_ORDER = timedelta(seconds=1)  # by which a clock that is being set may go
 MOST_RUNS = 10_000  # of a plan
 MOST_SHOWN = 5
 NO_PLAN = "study.json is not in it, as in studies of earlier versions: what was planned nobody can say"
+OLDER_DESIGN = "an earlier version stopped its repeats by another rule: whether all are here nobody can say"
+TOO_MANY = f"its plan has more than {MOST_RUNS:,} runs"
 NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a run was run nobody can say"
 
 # what a record has to disclose of a machine, and of the software that was run on it
@@ -301,30 +303,55 @@ def complete(found: Recomputed) -> Found:
     wrong += _searches(plan, found)
     besides = len(ended) - len(planned)
     more = f", and {counted(besides, 'run')} besides" if besides > 0 else ""
-    return _found(wrong, [f"all {counted(len(planned), 'run')} of the plan ended{more}"])
+    older = plan.design < DESIGN and plan.study.repeats == AUTO
+    doubts = [OLDER_DESIGN] if older else []
+    return _found(wrong, [f"all {counted(len(planned), 'run')} of the plan ended{more}"], doubts)
 
 
 def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
     seen = {(row.curve_key, row.n): repeats.stats(row) for row in found.tables.configurations}
+    if plan.study.concurrent_samples or plan.design < DESIGN:
+        yield from _of_grid(plan, found, seen)
+        return
+    observed, total = search.observations(found.tables), 0
+    for pipeline in plan.study.pipelines:
+        pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
+        for spec in study.search(plan.study, pipeline, pool, plan.cores, bad, observed, seen):
+            total += 1
+            if total > MOST_RUNS:
+                raise StudyError(TOO_MANY)
+            yield spec
+
+
+def _of_grid(
+    plan: StudyRecord, found: Recomputed, seen: Mapping[tuple[CurveKey, int], RepeatStats]
+) -> Iterator[RunSpec]:
+    """The runs of a list of N, or of those that an earlier version's search came to. Raises StudyError."""
     settings, total = plan.study, 0
     for pipeline in settings.pipelines:
         pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
         curves = list(study.curves(settings, pipeline))
         wanted = {
-            (key, n): repeats.rule(settings).wanted(seen.get((key, n), RepeatStats()))
+            (key, n): _wanted(plan, seen.get((key, n), RepeatStats()))
             for key in curves
             for n in settings.concurrent_samples or [n for at, n in seen if at == key]
         }
         total += settings.warm_up + sum(wanted.values())
         if total > MOST_RUNS:
-            raise StudyError(f"its plan has more than {MOST_RUNS:,} runs")
+            raise StudyError(TOO_MANY)
         for warm in range(1, settings.warm_up + 1):
             n = next(iter(settings.concurrent_samples), 1)
             yield study.spec(settings, curves[0], n, 0, pool, plan.cores, bad, warm_up=warm)
         for (key, n), times in wanted.items():
             for repeat in range(1, times + 1):
                 yield study.spec(settings, key, n, repeat, pool, plan.cores, bad)
+
+
+def _wanted(plan: StudyRecord, stats: RepeatStats) -> int:
+    """How many repeats there are to be; by the rule of an earlier version nobody can say, so those that there are."""
+    older = plan.design < DESIGN and plan.study.repeats == AUTO
+    return stats.ended if older else repeats.rule(plan.study).wanted(stats)
 
 
 def _bad_samples(found: Recomputed, pipeline: str) -> set[str]:
@@ -337,7 +364,9 @@ def _unlike(one: RunSpec, other: RunSpec) -> list[str]:
 
 
 def _searches(plan: StudyRecord, found: Recomputed) -> Iterator[str]:
-    """Name the searches for a saturation point that were broken off."""
+    """Name the searches for a saturation point that were broken off, in studies of an earlier version."""
+    if plan.design >= DESIGN or plan.study.repeats == AUTO:
+        return
     for pipeline in () if plan.study.concurrent_samples else plan.study.pipelines:
         limit = len(plan.pools.get(pipeline, ())) - len(_bad_samples(found, pipeline))
         for key in study.curves(plan.study, pipeline):

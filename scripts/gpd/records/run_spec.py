@@ -70,7 +70,8 @@ class RunSpec:
     """One configuration of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
 
     `left_out` are samples that would have been drawn, but have bad data. A run that runs a sample `alone`, to see
-    whether it fails for its data, is no configuration of the grid; its repeat is 0. `nodes` is above 1 in mode cluster
+    whether it fails for its data, is no configuration of the grid; its repeat is 0. One of a `seeking` run tells only
+    which N to measure, and is in no figure; its repeat is 0, too. `nodes` is above 1 in mode cluster
     alone, and `cores` are those of all of them. With `step` it runs that step alone. Raises ValueError where it
     contradicts itself.
     """
@@ -95,6 +96,7 @@ class RunSpec:
     directory: str | None = None
     left_out: tuple[Name, ...] = ()
     alone: bool = False
+    seeking: bool = False
     step: StepCopies | None = None
 
     def __post_init__(self) -> None:
@@ -110,14 +112,20 @@ class RunSpec:
 
 
 def counted_runs(specs: Iterable[RunSpec]) -> frozenset[str]:
-    """Return the names of the runs that count: no warm-ups, no sample that ran alone only to see whether it fails.
+    """Return the names of the runs that count: no warm-ups, no runs that sought N, no sample that ran alone only to see
+    whether it fails."""
+    return _last_drawn(spec for spec in specs if not (spec.warm_up or spec.alone or spec.seeking))
 
-    Of a repeat that was drawn anew, because a sample of it has bad data, the last draw counts: the one that leaves most
-    samples out.
-    """
+
+def seeking_runs(specs: Iterable[RunSpec]) -> frozenset[str]:
+    """Return the names of the runs that tell a search which N to try next."""
+    return _last_drawn(spec for spec in specs if spec.seeking)
+
+
+def _last_drawn(specs: Iterable[RunSpec]) -> frozenset[str]:
+    """Return the last draw of each repeat, which may be drawn anew for bad data: it leaves most samples out."""
     latest: dict[tuple[CurveKey, int, int], tuple[int, str]] = {}
     for spec in specs:
-        if not spec.warm_up and not spec.alone:
-            repeat = (spec.curve_key, spec.n, spec.repeat)
-            latest[repeat] = max(latest.get(repeat, (-1, "")), (len(spec.left_out), spec.name))
+        repeat = (spec.curve_key, spec.n, spec.repeat)
+        latest[repeat] = max(latest.get(repeat, (-1, "")), (len(spec.left_out), spec.name))
     return frozenset(name for _, name in latest.values())

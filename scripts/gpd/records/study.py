@@ -21,6 +21,7 @@ from gpd.records.run import RecordError, Time
 from gpd.records.run_spec import CLUSTER, AtLeastOne, CacheState, FileName, Mode, Name, PipelineName
 
 SCHEMA_VERSION: Final = 1
+DESIGN: Final = 2  # of a study: it seeks N with single runs, and repeats stop on an interval; 1: on a standard error
 FILE, STARTS = "study.json", "starts.jsonl"
 AUTO: Final = "auto"  # as many repeats as it takes
 BEGAN, ENDED = "began", "ended"
@@ -117,12 +118,16 @@ class Study:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyRecord:
-    """A study as it was when it was last begun; `cores` are those of one node."""
+    """A study as it was when it was last begun; `cores` are those of one node.
+
+    `design`: by which rules its runs follow from what has ended; 1 are those of versions that did not say.
+    """
 
     schema: Literal[1] = SCHEMA_VERSION
     study: Study
     pools: Mapping[PipelineName, tuple[Sample, ...]]
     cores: AtLeastOne
+    design: int = 1
 
     def to_json(self) -> str:
         return json.dumps(msgspec.to_builtins(self), indent=2) + "\n"

@@ -11,6 +11,8 @@ from gpd.pipelines import ALTERNATIVES, PIPELINES
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import CLUSTER, MODES, CurveKey
 from gpd.statistics.estimates import Estimate
+from gpd.tables import search
+from gpd.tables.collect import Tables
 from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
 from gpd.text.formats import TimeUnit, counted, listed, number, some, unit_for, with_error
@@ -54,7 +56,7 @@ def points_of(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> list[C
     return sorted(rows(curve_key, points), key=lambda point: point.n)
 
 
-def all_curves(points: Iterable[ConfigurationRow]) -> list[CurveKey]:
+def all_curves(points: Iterable[ConfigurationRow | OfRun]) -> list[CurveKey]:
     """Return the curve of a study: pipelines in the order of their steps, `shared` before `independent`."""
 
     def place(curve: CurveKey) -> tuple:
@@ -227,6 +229,23 @@ def _failed_of(point: ConfigurationRow) -> str:
 
 def _share(value: float | None) -> str:
     return "" if value is None else f"{number(100 * value)}%"
+
+
+# ------------------------------------------------------------------------------------------ the search
+
+
+def search_grid(curve_key: CurveKey, tables: Tables) -> Grid | None:
+    """What the single runs gave that sought the N to measure; None where none did."""
+    own = sorted(rows(curve_key, search.rows(tables)), key=lambda run: run.n)
+    lines = [(str(run.n), str(run.failed), number(run.genomes_per_day), number(run.makespan_s)) for run in own]
+    caption = f"{curve_key.pipeline}, {label(curve_key)}: sought with one run an N, in no other figure"
+    heads = ("N", "failed", PIPELINES[curve_key.pipeline].daily, "makespan, s")
+    return Grid(caption, heads, (group(lines),), words=0) if lines else None
+
+
+def searched_curves(tables: Tables) -> list[CurveKey]:
+    """Return the curves of a study, those that were no more than sought, too."""
+    return all_curves([*tables.configurations, *search.rows(tables)])
 
 
 # ------------------------------------------------------------------------------------------- failures

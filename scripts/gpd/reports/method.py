@@ -13,6 +13,11 @@ CLUSTER_MODE = (
     " Cluster: one workflow whose jobs Slurm places on nodes; its makespan is the wall time of the whole run, on the "
     "clock of the machine that submits, start and end and waiting in Slurm's queue included."
 )
+SEARCHED = (
+    "The N to measure were sought with single runs, one N and one curve after the other. What they gave is in no "
+    "figure: the best N of each curve and its neighbours were then measured anew, all curves in one block, in shuffled "
+    "order within each repeat."
+)
 DEFINITIONS = (
     "Clocks: the launcher of each job records its start and end (UTC). A step's elapsed time goes from its first job's "
     "start to its last job's end over all samples; steps overlap in a shared workflow, so these need not add up.",
@@ -33,9 +38,15 @@ def method_lines(tables: Tables) -> Iterator[str]:
     """What a reader has to know of the figures, a line each."""
     counting, ended = counted_in(tables.runs), tables.runs
     counts = listed(str(n) for n in sorted({run.n for run in counting}))
-    warm_ups = sum(run.warm_up for run in ended)
-    others = len(ended) - len(counting) - warm_ups
-    besides = listed([counted(warm_ups, "warm-up"), *([f"{counted(others, 'run')} for bad samples"] if others else [])])
+    warm_ups, sought = sum(run.warm_up for run in ended), sum(run.seeking for run in ended)
+    others = len(ended) - len(counting) - warm_ups - sought
+    besides = listed(
+        [
+            counted(warm_ups, "warm-up"),
+            *([f"{counted(sought, 'run')} that sought N"] if sought else []),
+            *([f"{counted(others, 'run')} for bad samples"] if others else []),
+        ]
+    )
     cluster = CLUSTER_MODE if any(run.mode == CLUSTER for run in ended) else ""
     yield (
         f"{counted(len(counting), 'run')} that ended, N = {counts or 'none'}. Means are over repeats. Shared: one "
@@ -44,6 +55,8 @@ def method_lines(tables: Tables) -> Iterator[str]:
     )
     if tables.plan and (stopped := stops(tables.plan, tables.configurations)):
         yield f"Repeats: {in_words(tables.plan.study)}; every run counts. {'; '.join(map(str, stopped))}."
+    if sought:
+        yield SEARCHED
     seeds = listed(sorted({str(record.spec.seed) for record in tables.records}))
     caches = listed(sorted({run.cache for run in ended})).replace("_", " ")
     yield (

@@ -18,7 +18,6 @@ from gpd.records.run import RunRecord
 from gpd.records.run_spec import CurveKey
 from gpd.reports.grids import (
     MOST_FAILURES,
-    all_curves,
     counted_in,
     disagreement_grid,
     failure_grid,
@@ -26,6 +25,8 @@ from gpd.reports.grids import (
     mean_entry,
     nodes_grid,
     rows,
+    search_grid,
+    searched_curves,
     step_grids,
 )
 from gpd.reports.host_grid import busy_runs, cpu_names, host_grid, software_grid
@@ -72,7 +73,7 @@ def write(
 
 def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequence[PublishedCurve]) -> Page:
     """Say what the tables of a study say. The same tables give the same page."""
-    records, curve_keys = tables.records, all_curves(tables.configurations)
+    records, curve_keys = tables.records, searched_curves(tables)
     pipelines = [pipeline for pipeline in PIPELINES if any(curve.pipeline == pipeline for curve in curve_keys)]
     machines, software = host_grid(records), software_grid(records)
     return Page(
@@ -288,7 +289,10 @@ def _pipeline(
                 label(curve).capitalize(),
                 _saturation(saturation_of(curve, points)),
                 (step_figure(curve, tables.steps, points), timeline_figure(curve, tables.jobs)),
-                tuple(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.steps, points)),
+                (
+                    *(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.steps, points)),
+                    *_present(search_grid(curve, tables)),
+                ),
             )
             for curve in own
         ),

@@ -10,6 +10,8 @@ N is better than another where it gives more genomes a day by more than TOLERANC
 repeats tell it, by more than the standard error of the difference. Of those that are as good as the best, one without
 failures stands before one with, and then the smallest: it needs the least memory and gives its results first (the rule
 of one standard error: Breiman et al., Classification and Regression Trees, 1984, section 3.4.3).
+
+A search runs each N once, and what it finds is no result: the N `around` the best are then measured by fresh repeats.
 """
 
 import math
@@ -19,6 +21,8 @@ from operator import attrgetter
 
 DAILY = attrgetter("daily")
 TOLERANCE = 0.005  # of the larger figure; figures of three digits, as the published ones are, tell no less apart
+NARROW = 0.1  # of the best N: a search narrows no further
+APART = 1.25  # of one N to the next that is measured: nearer ones tell no shape, and no slope
 
 
 @dataclass(frozen=True)
@@ -62,12 +66,21 @@ class Saturation:
     n_without_failures: int | None
     reason: str
 
+    @property
+    def best_n(self) -> int | None:
+        """The best N wherever one is named: without failures, if there is one; a sample that failed freed the machine.
 
-def next_n(curve: Iterable[Observation], limit: int) -> int | None:
+        N with failures that gives more stands beside it as `n`.
+        """
+        return self.n if self.n_without_failures is None else self.n_without_failures
+
+
+def next_n(curve: Iterable[Observation], limit: int, tolerance: float = TOLERANCE) -> int | None:
     """Return the N to try after those of `curve`, never more than `limit`; None where nothing is left to learn.
 
     1, 2, 4, 8, ... and at last `limit`, until throughput stops rising or samples fail; then the middle of the wider gap
-    beside the best N, and beside the best without failures, until nothing lies between.
+    beside the best N, and beside the best without failures, until gaps are within NARROW of it, or what lies above is
+    as good. As good is what is within the `tolerance`, a share of the larger figure, and within the noise.
     """
     if limit < 1:
         raise ValueError(f"at least 1 sample is needed, and the limit is {limit}")
@@ -76,19 +89,33 @@ def next_n(curve: Iterable[Observation], limit: int) -> int | None:
     for n in _ladder(limit):
         if n not in tried:
             return n
-        if tried[n].overloaded or (not tried[n].failed_data and _ends(tried[n], rungs)):
+        if tried[n].overloaded or (not tried[n].failed_data and _ends(tried[n], rungs, tolerance)):
             break
         rungs += [tried[n]] if tried[n].without_failures else []
-    return _narrowed(tried)
+    return _narrowed(tried, tolerance)
 
 
-def find_saturation(curve: Iterable[Observation]) -> Saturation:
+def around(curve: Iterable[Observation], tolerance: float = TOLERANCE) -> tuple[int, ...]:
+    """Return the N to measure after a search: the best, and the next below and above that are far enough from it.
+
+    None that is overloaded; no N at all where none gave a genome.
+    """
+    tried = {n: seen for n, seen in _by_n(curve).items() if not seen.overloaded}
+    best = find_saturation(tried.values(), tolerance).best_n
+    if best is None:
+        return ()
+    below = [n for n in tried if n * APART <= best] or [n for n in tried if n < best][:1]
+    above = [n for n in tried if n >= best * APART] or [n for n in tried if n > best][-1:]
+    return (*below[-1:], best, *above[:1])
+
+
+def find_saturation(curve: Iterable[Observation], tolerance: float = TOLERANCE) -> Saturation:
     """Return the best N of a curve, and the best without failures."""
     tried = _by_n(curve)
-    best = _best(tried.values())
+    best = _best(tried.values(), tolerance)
     if best is None:
         return Saturation(None, None, None, "no sample succeeded" if tried else "no N was tried")
-    safe = _best(seen for seen in tried.values() if seen.without_failures)
+    safe = _best((seen for seen in tried.values() if seen.without_failures), tolerance)
     return Saturation(best.n, best.failed, safe.n if safe else None, _reason(best, safe, tried))
 
 
@@ -106,35 +133,46 @@ def _ladder(limit: int) -> list[int]:
     return [*(2**power for power in range((limit - 1).bit_length())), limit]
 
 
-def _ends(rung: Observation, below: Sequence[Observation]) -> bool:
+def _ends(rung: Observation, below: Sequence[Observation], tolerance: float) -> bool:
     """Tell whether to try no more: throughput is not above that of every rung below."""
-    return not rung.daily or any(not _is_better(rung, seen) for seen in below)
+    return not rung.daily or any(not _is_better(rung, seen, tolerance) for seen in below)
 
 
-def _is_better(one: Observation, other: Observation) -> bool:
+def _is_better(one: Observation, other: Observation, tolerance: float) -> bool:
     """Tell whether `one` gives more by more than the tolerance and the noise; what noise is known counts."""
     known = [seen.se for seen in (one, other) if seen.se is not None]
     larger = max(one.daily, other.daily)
-    return one.daily - other.daily > max(TOLERANCE * larger, math.hypot(*known))
+    return one.daily - other.daily > max(tolerance * larger, math.hypot(*known))
 
 
-def _best(curve: Iterable[Observation]) -> Observation | None:
+def _best(curve: Iterable[Observation], tolerance: float) -> Observation | None:
     """Of the observations that the highest is not better than: without failures, then the smallest."""
     giving = [seen for seen in curve if seen.daily]
     if not giving:
         return None
     giving = [seen for seen in giving if not seen.failed_data] or giving
     top = max(giving, key=DAILY)
-    return min((seen for seen in giving if not _is_better(top, seen)), key=lambda s: (not s.without_failures, s.n))
+    as_good = (seen for seen in giving if not _is_better(top, seen, tolerance))
+    return min(as_good, key=lambda seen: (not seen.without_failures, seen.n))
 
 
-def _narrowed(tried: Mapping[int, Observation]) -> int | None:
-    saturation = find_saturation(tried.values())
+def _narrowed(tried: Mapping[int, Observation], tolerance: float) -> int | None:
+    saturation = find_saturation(tried.values(), tolerance)
     for n in (saturation.n, saturation.n_without_failures):
-        if n is not None and (gaps := _gaps(n, tried)):
+        if n is None:
+            continue
+        wide = [(low, high) for low, high in _gaps(n, tried) if high - low > NARROW * n]
+        if gaps := [gap for gap in wide if gap[1] == n or not _is_flat(n, tried, tolerance)]:
             low, high = max(gaps, key=lambda gap: gap[1] - gap[0])
             return (low + high) // 2
     return None
+
+
+def _is_flat(n: int, tried: Mapping[int, Observation], tolerance: float) -> bool:
+    """Tell whether the next two above N are as good as it, without failures: a better N hardly lies between."""
+    seen = [tried[n], *(tried[m] for m in sorted(tried) if m > n)][:3]
+    alike = all(not _is_better(one, other, tolerance) for one in seen for other in seen)
+    return len(seen) == 3 and alike and all(one.without_failures for one in seen)
 
 
 def _gaps(n: int, tried: Iterable[int]) -> list[tuple[int, int]]:

@@ -73,9 +73,16 @@ class OfRun(Struct, frozen=True, kw_only=True):
     binding: BindingName
     nodes: NodeCount
     n: SamplesAtOnce
-    repeat: Annotated[int, means("Which repeat, from 1; 0: a warm-up, or a sample alone to be looked at.")]
+    repeat: Annotated[
+        int, means("Which repeat, from 1; 0: a warm-up, one of a search, or a sample alone to be looked at.")
+    ]
     warm_up: Annotated[bool, means("Whether it only warmed the machine up; such a run is in no statistics.")]
-    counted: Annotated[bool, means("Whether it is in statistics: no warm-up, no sample alone, not drawn anew.")]
+    seeking: Annotated[
+        bool, means("Whether it sought the N to measure, with one run each; such runs are in no figure.")
+    ]
+    counted: Annotated[
+        bool, means("Whether it is in statistics: no warm-up, no search, no sample alone, no first draw.")
+    ]
 
     curve_key = property(_curve_key)
 

@@ -1,0 +1,23 @@
+"""What the runs of a search came to: one an N, which tell what to try next and are in no figure of a curve. Pure."""
+
+from collections.abc import Sequence
+
+from gpd.records.run_spec import CurveKey, seeking_runs
+from gpd.statistics.saturation import Observation
+from gpd.tables.collect import Tables
+from gpd.tables.columns import RunRow
+
+
+def rows(tables: Tables) -> Sequence[RunRow]:
+    """The runs that sought, by curve and N; of those that were drawn anew for bad data the last."""
+    latest = seeking_runs(record.spec for record in tables.records)
+    return [run for run in tables.runs if run.run in latest]
+
+
+def observations(tables: Tables) -> dict[CurveKey, dict[int, Observation]]:
+    """What each curve gave, by N."""
+    found: dict[CurveKey, dict[int, Observation]] = {}
+    for run in rows(tables):
+        seen = Observation(run.n, run.genomes_per_day, None, run.failed, run.failed_data)
+        found.setdefault(run.curve_key, {})[run.n] = seen
+    return found
