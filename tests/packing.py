@@ -17,6 +17,7 @@ from gpd.tables import collect, search
 
 ROOT = Path(__file__).resolve().parents[1]
 START = datetime(2026, 11, 20, 8, tzinfo=UTC)
+BOOT, BOOTED = "11112222-3333-4444-5555-666677778888", START - timedelta(days=1)
 HOST, USER = "secretnode.lab.example", "jdoe"
 HOME = f"/home/{USER}"
 SAMPLES = ("HG001", "HG002", "HG003", "HG004")
@@ -103,6 +104,8 @@ def write_spec(folder, spec, start, speed, draw):
     for job in jobs:
         line = RECORD.record(made, start, job, draw) | {"run": run_id, "host": HOST, "node": HOST.partition(".")[0]}
         line["recorded"] = line["end"]
+        line |= {"boot": BOOT, "uptime_s": round((start - BOOTED).total_seconds() + job.start / 10, 6)}
+        line |= {"cpu_contention": False, "other_cpu_s": 0.02, "steal_s": 0.0} if spec.binding != "none" else {}
         if spec.warm_up and job.rule == "samtools_stats":
             line |= FAILED
         line["log"] = f"logs/{job.rule}.log"
@@ -114,13 +117,13 @@ def write_spec(folder, spec, start, speed, draw):
     record = RECORD.outcome(made, start, jobs) | {"run": run_id, "spec": spec.to_dict()}
     for read in record["inputs"].values():
         read["bases"] = BASES
-    record["host"] = HOST_RECORD
+    record["host"] = HOST_RECORD | {"load": record["host"]["load"]}
     if spec.warm_up:
         record["settings"] |= {"environment": {"_JAVA_OPTIONS": f"-Duser.name={USER} -I{HOME}/lib"}}
     (home / "run.json").write_text(json.dumps(record, indent=1))
     with (folder / "starts.jsonl").open("a") as starts:
-        for what, moment in (("began", start), ("ended", start + timedelta(minutes=5))):
-            starts.write(json.dumps({"name": spec.name, "run": run_id, what: moment.isoformat()}) + "\n")
+        for what, moment in (("began", record["start"]), ("ended", record["end"])):
+            starts.write(json.dumps({"name": spec.name, "run": run_id, what: moment}) + "\n")
 
 
 # ---- tampering -----------------------------------------------------------------------------------------

@@ -4,11 +4,12 @@ import gzip
 import json
 import shutil
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import recorded_studies
 from jsonschema import Draft202012Validator
-from packing import HOME, HOST, SAMPLES, SPEED, USER, changed_line, recomputed, sealed, write_study
+from packing import BOOTED, HOME, HOST, SAMPLES, SPEED, USER, changed_line, recomputed, sealed, write_study
 from typer.testing import CliRunner
 
 from gpd.cli import app
@@ -180,7 +181,7 @@ def test_every_byte_of_every_file_is_in_a_digest(package):
 
 def test_a_package_that_was_altered_fails(package):
     altered = replace(package, members=package.members | {LEDGER: changed_line(package.members[LEDGER], 0, wall_s=1.0)})
-    assert failing(altered) == {"digests": checks.FAILS, "figures": checks.FAILS}
+    assert failing(altered) == dict.fromkeys(("digests", "figures", "clocks"), checks.FAILS)
 
 
 @pytest.mark.deep
@@ -336,6 +337,152 @@ def test_samples_that_the_seed_does_not_draw_are_named(package):
         changed[name] = package.members[name].replace(drawn.encode(), other.encode())
     found = verdicts(recomputed(package, package.members | changed))["complete"]
     assert (found.state, found.why) == (checks.FAILS, (f"{ONE}: samples are not those of the plan",))
+
+
+# ---- times and circumstances that were tampered with ---------------------------------------------------
+
+
+def with_runs(package, of_run=None, of_job=None, counted=True):
+    """The package with other records of runs and jobs, and all tables computed anew from them."""
+    changed = {}
+    for name, content in package.members.items():
+        if counted and "warmup" in name:
+            continue
+        if name.endswith("/run.json") and of_run:
+            changed[name] = json.dumps(of_run(json.loads(content))).encode()
+        if name.endswith("/ledger.jsonl") and of_job:
+            began = json.loads(package.members[name.replace("ledger.jsonl", "run.json")])["start"]
+            lines = [of_job(json.loads(line), began) for line in content.decode().splitlines()]
+            changed[name] = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    assert changed
+    return recomputed(package, package.members | changed)
+
+
+def moment(text):
+    return datetime.fromisoformat(text[:26].removesuffix("Z")).replace(tzinfo=UTC)
+
+
+def earlier(time, since, share=0.8):
+    return (moment(since) + share * (moment(time) - moment(since))).isoformat()
+
+
+def only_end(line, began):
+    return line | {"end": earlier(line["end"], line["start"])}
+
+
+def compressed(line, began):
+    """Start, end and wall time, 20% nearer to the run's start."""
+    times = {name: earlier(line[name], began) for name in ("start", "end")}
+    return line | times | {"wall_s": 0.8 * line["wall_s"] - 1e-5}
+
+
+def compressed_with_cpu(line, began):
+    return compressed(line, began) | {"cpu_s": 0.8 * line["cpu_s"]}
+
+
+def compressed_with_uptime(line, began):
+    first_s = (moment(began) - BOOTED).total_seconds()
+    return compressed_with_cpu(line, began) | {"uptime_s": first_s + 0.8 * (line["uptime_s"] - first_s)}
+
+
+def compressed_and_recorded(line, began):
+    return compressed_with_uptime(line, began) | {"recorded": earlier(line["recorded"], began)}
+
+
+def recorded_before(line, began):
+    return line | {"recorded": (moment(line["end"]) - timedelta(seconds=5)).isoformat()}
+
+
+@pytest.mark.parametrize(
+    ("of_job", "output"),
+    [
+        (only_end, "s from start to end, and a wall time of"),
+        (compressed, "CPU seconds in"),
+        (compressed_with_cpu, "off the time since the boot"),
+        (lambda line, began: line | {"cpu_s": 2 * line["cpu_s"]}, "CPU seconds in"),
+        (recorded_before, "was recorded before its end"),
+    ],
+)
+def test_times_of_jobs_that_were_shortened_contradict_others(package, of_job, output):
+    """By no other check: the second gives a quarter more genomes a day, and a CPU utilisation of 1.05."""
+    tampered = with_runs(package, of_job=of_job)
+    assert failing(tampered) == {"clocks": checks.FAILS}
+    found = verdicts(tampered)["clocks"].why
+    assert any(output in line for line in found), found
+
+
+def test_times_that_were_all_compressed_leave_records_that_come_late(package):
+    tampered = with_runs(package, of_job=compressed_with_uptime)
+    assert failing(tampered) == {"clocks": checks.UNKNOWN}
+    assert "s after its end" in verdicts(tampered)["clocks"].why[0]
+
+
+def test_times_that_were_all_compressed_leave_their_run_idle(tmp_path):
+    slow = write_study(tmp_path / "slow", speed={repeat: 5 * by for repeat, by in SPEED.items()}, warm_up=0)
+    package = pack.make(slow)
+    assert verdicts(package)["clocks"].state == checks.HOLDS
+    found = verdicts(with_runs(package, of_job=compressed_and_recorded))["clocks"]
+    assert found.state == checks.UNKNOWN
+    assert "no job ran for" in found.why[0]
+
+
+@pytest.mark.parametrize(
+    ("of_run", "output"),
+    [
+        (lambda run: run | {"wall_s": 0.8 * run["wall_s"]}, "s from start to end, and a wall time of"),
+        (lambda run: run | {"cpu_s": 0.8 * run["cpu_s"]}, "the operating system"),
+        (lambda run: run | {"cpu_s": 3 * run["cpu_s"]}, "on 2 CPUs"),
+        (
+            lambda run: run | {"wall_s": 0.8 * run["wall_s"], "end": earlier(run["end"], run["start"])},
+            "was at work when its run was not",
+        ),
+    ],
+)
+def test_times_of_runs_that_were_changed_contradict_their_jobs(package, of_run, output):
+    found = verdicts(with_runs(package, of_run=of_run))["clocks"]
+    assert found.state == checks.FAILS
+    assert any(output in line for line in found.why), found.why
+
+
+@pytest.mark.parametrize(("what", "output"), [("began", "began before"), ("ended", "ended after")])
+def test_a_start_that_was_moved_contradicts_its_run(package, what, output):
+    hour = {"began": "T23", "ended": "T00"}[what]
+    lines = [json.loads(line) for line in package.members["starts.jsonl"].decode().splitlines()]
+    moved = [
+        line | {what: line[what].replace("T08", hour).replace("T09", hour)} if what in line else line for line in lines
+    ]
+    starts = "".join(f"{json.dumps(line)}\n" for line in moved).encode()
+    found = verdicts(sealed(package, package.members | {"starts.jsonl": starts}))["clocks"]
+    assert found.state == checks.FAILS
+    assert f"{ONE}: {output} starts.jsonl says so" in found.why
+
+
+def busy(run):
+    return run | {"host": run["host"] | {"load": run["host"]["load"] | {"busy": True, "busy_cpus": 0.9}}}
+
+
+@pytest.mark.parametrize(
+    ("check", "change", "output"),
+    [
+        ("quiet", {"of_run": busy}, "0.900 CPUs were at work before its start"),
+        ("quiet", {"of_job": lambda line, _: line | {"cpu_contention": True}}, "others were at work on the CPUs of"),
+        ("quiet", {"of_job": lambda line, _: line | {"other_cpu_s": 0.5 * line["wall_s"]}}, "other processes took"),
+        ("quiet", {"of_job": lambda line, _: line | {"steal_s": 0.2 * line["wall_s"]}}, "the hypervisor took"),
+        ("at once", {"of_run": lambda run: run | {"waited_for_disk": run["spec"]["samples"][1:]}}, "the disk had no"),
+    ],
+)
+def test_circumstances_that_spoil_a_figure_fail_by_name(package, check, change, output):
+    tampered = with_runs(package, **change)
+    assert failing(tampered) == {check: checks.FAILS}
+    assert any(output in line for line in verdicts(tampered)[check].why)
+
+
+def test_a_sample_that_failed_in_a_run_that_counts_fails(tmp_path):
+    found = verdicts(pack.make(GOLDEN))
+    assert found["failures"].state == checks.FAILS
+    assert "germline-n2-independent-none-r2: HG004 failed: haplotype_caller: out_of_memory" in found["failures"].why
+    assert found["clocks"].state == found["at once"].state == checks.HOLDS
+    assert found["quiet"].why == ("tuxedo-n2-shared-compact-r1: 0.900 CPUs were at work before its start",)
 
 
 # ---- checks --------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from statistics import fmean
 from gpd.comparison import agreement
 from gpd.lab import study
 from gpd.lab.study import StudyError
+from gpd.packages import clocks
 from gpd.packages.evidence import Evidence, Recomputed
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.records import old_names
@@ -22,12 +23,12 @@ from gpd.records.binding import UNBOUND
 from gpd.records.host import TRAITS
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place, duplicates, overlaps
-from gpd.records.run_spec import CLUSTER, CurveKey, RunSpec
+from gpd.records.run_spec import CLUSTER, INDEPENDENT, CurveKey, RunSpec
 from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
 from gpd.statistics.estimates import estimate
 from gpd.statistics.saturation import next_n
 from gpd.tables import repeats, search
-from gpd.tables.columns import RunRow
+from gpd.tables.columns import RunRow, SampleRow
 from gpd.tables.faults import DATA
 from gpd.tables.repeats import LEAST, RepeatStats, relative
 from gpd.text.cpu_lists import parse_cpus
@@ -38,6 +39,7 @@ EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake loo
 OUT_OF_ORDER = timedelta(seconds=1)  # by which a clock that is being set may go back
 MOST_RUNS = 10_000  # of a plan
 MOST_SHOWN = 5
+DISTURBED = 0.05  # of the CPU time of a run's jobs; as a node is busy before its start
 NO_PLAN = "study.json is not in it, as in studies of earlier versions: what was planned nobody can say"
 OLDER_DESIGN = "an earlier version stopped its repeats by another rule: whether all are here nobody can say"
 TOO_MANY = f"its plan has more than {MOST_RUNS:,} runs"
@@ -123,6 +125,17 @@ def ledgers(found: Recomputed) -> Found:
     return _found(wrong, [f"{attempts}, each recorded once, and no CPU was two jobs' at one time"])
 
 
+def times(found: Recomputed) -> Found:
+    wrong: list[str] = []
+    strange: list[str] = []
+    for record in found.tables.records:
+        lines = found.lines_of(record)
+        wrong += clocks.contradictions(record, lines, found.starts or ())
+        strange += clocks.doubts(record, lines)
+    own = counted(len(found.tables.records), "run")
+    return _found(wrong, [f"start, end, uptime, wall time and CPU seconds of {own} and of their jobs agree"], strange)
+
+
 def _reordered(lines: Sequence[tuple[Place, Attempt]]) -> Iterator[str]:
     """Lines that stand before others that were written earlier into the same file."""
     written = [(place, line.recorded) for place, line in lines if line.recorded]
@@ -170,11 +183,6 @@ def duration(found: Recomputed) -> Found:
 def measured(found: Recomputed) -> Found:
     wrong, doubts = [], []
     samples = found.tables.samples
-    for record in found.counted:
-        spec, rows = record.spec, [sample for sample in samples if sample.run == record.spec.name]
-        ran = {name for process in record.processes for name in process.samples}
-        if len(rows) != spec.n or ran != set(spec.samples):
-            wrong.append(f"{spec.name}: says {counted(spec.n, 'sample')} at once, and {len(ran)} were run")
     for row in found.tables.configurations:
         if not PIPELINES[row.pipeline].genomes or row.human_30x_per_day.mean is None:
             continue
@@ -187,7 +195,70 @@ def measured(found: Recomputed) -> Found:
             share = percent(size / HUMAN_30X_GIGABASES)
             wrong.append(f"{where}: 30x human genomes a day are extrapolated from samples with {share} of their bases")
     runs = counted(len(found.counted), "run")
-    return _found(wrong, [f"every figure is of {runs} with as many samples at once as it says"], doubts)
+    return _found(wrong, [f"every figure is of {runs} with samples of about its size"], doubts)
+
+
+def at_once(found: Recomputed) -> Found:
+    wrong = []
+    for record in found.counted:
+        spec, rows = record.spec, [sample for sample in found.tables.samples if sample.run == record.spec.name]
+        says = f"{spec.name}: says {counted(spec.n, 'sample')} at once"
+        ran = {name for process in record.processes for name in process.samples}
+        if len(rows) != spec.n or ran != set(spec.samples):
+            wrong.append(f"{says}, and {len(ran)} were run")
+        if record.waited_for_disk:
+            wrong.append(f"{says}, and the disk had no room for {some(record.waited_for_disk, MOST_SHOWN)}")
+        elif spec.mode == INDEPENDENT and (late := _after_others(rows)):
+            wrong.append(f"{says}, and {some(late, MOST_SHOWN)} began when others had ended")
+    return _found(wrong, [f"{counted(len(found.counted), 'run')}, each with as many samples at once as it says"])
+
+
+def _after_others(rows: Sequence[SampleRow]) -> list[str]:
+    """The samples that began when another, which did not fail, had ended."""
+    ended = [row.end_s for row in rows if row.succeeded and row.end_s is not None]
+    return [row.sample for row in rows if row.start_s is not None and row.start_s > min(ended, default=math.inf)]
+
+
+def failures(found: Recomputed) -> Found:
+    samples = [sample for sample in found.tables.samples if sample.counted]
+    failed = [one for one in samples if not one.succeeded]
+    wrong = [
+        f"{one.run}: {one.sample} failed: {one.failed_step or 'no step'}: {one.cause or 'no cause'}" for one in failed
+    ]
+    return _found(wrong, [f"none of {counted(len(samples), 'sample')} failed in a run that counts"])
+
+
+# ---- what else was at work -----------------------------------------------------------------------------
+
+
+def quiet(found: Recomputed) -> Found:
+    """Nothing else was at work before a run, and on the CPUs of its jobs, as far as somebody looked."""
+    wrong, doubts, watched = [], [], 0
+    for record in found.counted:
+        name, load = record.spec.name, record.host.load if record.host else None
+        jobs = [line for _, line in found.lines_of(record) if line.other_cpu_s is not None or line.cpu_contention]
+        watched += len(jobs)
+        if load is not None and load.busy:
+            wrong.append(f"{name}: {number(load.busy_cpus)} CPUs were at work before its start")
+        if met := sum(line.cpu_contention is True for line in jobs):
+            wrong.append(f"{name}: others were at work on the CPUs of {met} of {counted(len(jobs), 'job')}")
+        wrong += [f"{name}: {fault}" for fault in _taken(jobs)]
+        if not jobs and (load is None or load.busy is None):
+            doubts.append(f"{name}: what else was at work nobody looked")
+    well = f"before {counted(len(found.counted), 'run')} and on the CPUs of {counted(watched, 'job')} nobody else was"
+    return _found(wrong, [well], doubts)
+
+
+def _taken(jobs: Sequence[Attempt]) -> Iterator[str]:
+    """Say what others took of the CPU time that jobs were allocated, where that is much over all of them."""
+    had_s = sum((clocks.width(line) or 0) * (line.wall_s or 0) for line in jobs)
+    taken = {
+        "other processes": sum(line.other_cpu_s or 0 for line in jobs),
+        "the hypervisor": sum(line.steal_s or 0 for line in jobs),
+    }
+    for whose, taken_s in taken.items():
+        if taken_s > DISTURBED * had_s:
+            yield f"{whose} took {number(taken_s)} s of the {number(had_s)} CPU seconds of its jobs"
 
 
 def warm_up(found: Recomputed) -> Found:
@@ -449,9 +520,13 @@ CHECKS = (
     DIGESTS,
     FIGURES,
     Check("ledgers", "every attempt is recorded once, and no two jobs shared a CPU", ledgers),
+    Check("clocks", "start, end, uptime, wall time and CPU seconds agree with each other", times),
     Check("precision", "there are enough repeats for the precision that is claimed", precision),
     Check("duration", "runs are long enough for it", duration),
     Check("measured", "nothing is extrapolated", measured),
+    Check("at once", "as many samples ran at once as it says", at_once),
+    Check("failures", "no sample failed in a run that counts", failures),
+    Check("quiet", "nothing else was at work before runs, and on the CPUs of their jobs", quiet),
     Check("warm-up", "warm-up and cache state are recorded", warm_up),
     Check("outputs", "samples gave the same results wherever they ran", outputs_agree),
     Check("pinning", "jobs were seen on the CPUs allocated to them, and on no others", pinning),

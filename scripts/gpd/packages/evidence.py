@@ -43,6 +43,10 @@ class Recomputed:
         """The records that are in statistics."""
         return counted_records(self.tables.records)
 
+    def lines_of(self, record: RunRecord) -> list[tuple[Place, Attempt]]:
+        """What the ledgers hold of this run alone."""
+        return [each for each in self.lines[record.spec.name] if record.run is None or each[1].run == record.run]
+
 
 @dataclass(frozen=True)
 class Evidence:

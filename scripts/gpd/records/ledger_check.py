@@ -10,6 +10,8 @@ from gpd.records.ledger import Attempt, check_allocated, files, parse_attempt, r
 from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import one_line
 
+DECIMALS = 6  # of seconds, as they are recorded: a sum of two has more
+
 
 class Place(NamedTuple):
     """Where a record stands: a line of one of the ledger's files."""
@@ -97,7 +99,7 @@ def span_of(attempt: Attempt) -> tuple[str | None, tuple[Any, Any] | None]:
     The time since the boot, which nobody sets, where it was recorded: UTC goes back when a clock is set back.
     """
     if attempt.boot and attempt.uptime_s is not None:
-        end = None if attempt.wall_s is None else attempt.uptime_s + attempt.wall_s
+        end = None if attempt.wall_s is None else round(attempt.uptime_s + attempt.wall_s, DECIMALS)
         return attempt.boot, None if end is None else (attempt.uptime_s, end)
     known = attempt.start is not None and attempt.end is not None
     return attempt.host, (attempt.start, attempt.end) if known else None
