@@ -629,6 +629,22 @@ def test_a_plan_of_a_million_runs_is_not_drawn(package):
     assert found["complete"].why == ("its plan has more than 10,000 runs",)
 
 
+@pytest.mark.parametrize(
+    ("settings", "names", "output"),
+    [
+        ({"repeats": 1000}, 100_000, "its runs draw from more than 20,000,000 names in all: they are not drawn again"),
+        ({"bindings": ["compact"] * 5000, "nodes": [1] * 5000, "modes": ["cluster"]}, 4, "more than 10,000 runs"),
+    ],
+)
+def test_a_plan_that_would_take_hours_to_draw_is_not_drawn(package, settings, names, output):
+    plan = json.loads(package.members["study.json"])
+    plan["study"] |= settings
+    plan["pools"] = {"germline": [{"name": f"S{number}"} for number in range(names)]}
+    found = verdicts(sealed(package, package.members | {"study.json": json.dumps(plan).encode()}))["complete"]
+    assert found.state == checks.FAILS
+    assert found.why[0].endswith(output)
+
+
 # ---- the subcommands -----------------------------------------------------------------------------------------
 
 

@@ -3,10 +3,12 @@
 import gzip
 import io
 import json
+import resource
 import subprocess
 import sys
 import tarfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,9 +16,11 @@ from conftest import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from packing import RECORD, raw, sealed, write_study
+from typer.testing import CliRunner
 
+from gpd.cli import app
 from gpd.errors import GpdError
-from gpd.packages import checks, evidence, pack, read, untrusted_json
+from gpd.packages import bounds, checks, evidence, pack, read, untrusted_json
 from gpd.packages import manifest as described
 from gpd.packages.manifest import PackageError, may_be
 
@@ -215,6 +219,38 @@ def test_what_would_take_all_memory_is_refused_in_one_line(tmp_path, subcommand,
     taken_mib, (line,) = checked(path, *subcommand)
     assert line.endswith(f"{path}: no package: {told}")
     assert taken_mib < 300
+
+
+def limits():
+    return [resource.getrlimit(limit) for limit in (resource.RLIMIT_DATA, resource.RLIMIT_CPU)]
+
+
+def test_memory_and_time_of_this_process_are_bounded_while_a_package_is_read_and_no_longer(monkeypatch):
+    before, path = limits(), Path("b.tar.gz")
+    monkeypatch.setattr(bounds, "MOST_MIB", 256)
+    refused = r"b\.tar\.gz: refused: it takes more than "
+    with pytest.raises(PackageError, match=f"{refused}256 MiB of memory to read"), bounds.bounded(path):
+        assert limits() != before
+        bytearray(2**30)
+    assert limits() == before
+    bytearray(2**29)
+    monkeypatch.setattr(bounds, "MOST_CPU_S", 1)
+    with pytest.raises(PackageError, match=f"{refused}1 s of CPU time to read"), bounds.bounded(path):
+        while True:
+            with suppress(Exception):
+                sum(range(1000))
+    assert limits() == before
+
+
+@pytest.mark.parametrize("subcommand", [PACKAGE, COMPARE])
+def test_the_subcommands_that_read_packages_are_bounded(package, tmp_path, monkeypatch, subcommand):
+    monkeypatch.setattr(bounds, "MOST_CPU_S", 0)  # it is used up
+    path = tmp_path / "b.tar.gz"
+    path.write_bytes(package.to_bytes())
+    ran = CliRunner().invoke(app, [*subcommand, str(path)])
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert ran.stderr.endswith(f"{path}: refused: it takes more than 0 s of CPU time to read\n")
+    assert len(ran.stderr.splitlines()) == 1
 
 
 def test_what_is_cut_or_has_more_behind_it_is_refused(refused, package):

@@ -101,9 +101,11 @@ def check(
     Example: gpd package check study.gpd.tar.gz
     """
     from gpd.packages import checks, evidence, read
+    from gpd.packages.bounds import bounded
 
-    package = read.read(file)
-    verdicts = checks.judge(evidence.gather(package))
+    with bounded(file):
+        package = read.read(file)
+        verdicts = checks.judge(evidence.gather(package))
     manifest = package.manifest
     if as_json:
         document = {"study": manifest.study, "manifest_sha256": manifest.digest, "checks": verdicts}

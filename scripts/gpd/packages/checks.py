@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import pairwise
+from itertools import islice, pairwise
 from statistics import fmean
 
 from gpd.comparison import agreement
@@ -38,11 +38,12 @@ HOLDS, FAILS, UNKNOWN = "holds", "fails", "not known"
 EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake looks for jobs that have ended
 OUT_OF_ORDER = timedelta(seconds=1)  # by which a clock that is being set may go back
 MOST_RUNS = 10_000  # of a plan
+TOO_MANY_RUNS = f"its plan has more than {MOST_RUNS:,} runs"
+MOST_DRAWN = 20_000_000  # names of pools, each as often as a run draws from them
 MOST_SHOWN = 5
 DISTURBED = 0.05  # of the CPU time of a run's jobs; as a node is busy before its start
 NO_PLAN = "study.json is not in it, as in studies of earlier versions: what was planned nobody can say"
 OLDER_DESIGN = "an earlier version stopped its repeats by another rule: whether all are here nobody can say"
-TOO_MANY = f"its plan has more than {MOST_RUNS:,} runs"
 NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a run was run nobody can say"
 
 # what a record has to disclose of a machine, and of the software that was run on it
@@ -385,32 +386,41 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     if plan.study.concurrent_samples or plan.design < DESIGN:
         yield from _of_grid(plan, found, seen)
         return
-    observed, total = search.observations(found.tables), 0
+    observed, total, drawn = search.observations(found.tables), 0, 0
     for pipeline in plan.study.pipelines:
         pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
         for spec in study.search(plan.study, pipeline, pool, plan.cores, bad, observed, seen):
-            total += 1
-            if total > MOST_RUNS:
-                raise StudyError(TOO_MANY)
+            total, drawn = total + 1, drawn + len(pool)
+            _check_bounds(total, drawn)
             yield spec
+
+
+def _check_bounds(runs: int, drawn: int) -> None:
+    """Refuse a plan that would take hours to draw again. Raises StudyError."""
+    if runs > MOST_RUNS:
+        raise StudyError(TOO_MANY_RUNS)
+    if drawn > MOST_DRAWN:
+        raise StudyError(f"its runs draw from more than {MOST_DRAWN:,} names in all: they are not drawn again")
 
 
 def _of_grid(
     plan: StudyRecord, found: Recomputed, seen: Mapping[tuple[CurveKey, int], RepeatStats]
 ) -> Iterator[RunSpec]:
     """The runs of a list of N, or of those that an earlier version's search came to. Raises StudyError."""
-    settings, total = plan.study, 0
+    settings, total, drawn = plan.study, 0, 0
     for pipeline in settings.pipelines:
         pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
-        curves = list(study.curves(settings, pipeline))
+        curves = list(islice(study.curves(settings, pipeline), MOST_RUNS + 1))
+        if len(curves) * len(settings.concurrent_samples) > MOST_RUNS:
+            raise StudyError(TOO_MANY_RUNS)
         wanted = {
             (key, n): _wanted(plan, seen.get((key, n), RepeatStats()))
             for key in curves
             for n in settings.concurrent_samples or [n for at, n in seen if at == key]
         }
-        total += settings.warm_up + sum(wanted.values())
-        if total > MOST_RUNS:
-            raise StudyError(TOO_MANY)
+        of_pipeline = settings.warm_up + sum(wanted.values())
+        total, drawn = total + of_pipeline, drawn + of_pipeline * len(pool)
+        _check_bounds(total, drawn)
         for warm in range(1, settings.warm_up + 1):
             n = next(iter(settings.concurrent_samples), 1)
             yield study.spec(settings, curves[0], n, 0, pool, plan.cores, bad, warm_up=warm)

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from gpd.errors import GpdError
+from gpd.packages.bounds import bounded
 from gpd.packages.manifest import (
     FILE,
     MOST_BYTES,
@@ -81,10 +82,14 @@ def studies() -> Iterator[Callable[[Path], Path]]:
     Raises PackageError where a package is not what its manifest says.
     """
     with ExitStack() as until_the_end:
+        within_bounds: list[Path] = []
 
         def folder(path: Path) -> Path:
             if not path.is_file():
                 return path
+            if not within_bounds:
+                until_the_end.enter_context(bounded(path))
+            within_bounds.append(path)
             package = read(path)
             if changed := differences(package.manifest, package.members):
                 raise PackageError("\n".join(f"{path}: {line}" for line in changed))
