@@ -220,6 +220,36 @@ def test_columns_of_another_version_are_not_held_and_named(package):
     assert found.why[1:] == (f"tables/configurations.tsv: not held, for columns of another version: new, {rows[0][0]}",)
 
 
+def of_version(package, version, members):
+    made = sealed(package, members)
+    return replace(made, manifest=replace(made.manifest, gpd_version=version))
+
+
+def test_a_package_of_another_version_is_held_and_its_version_is_named(package, tmp_path):
+    """It has fewer columns, and its sums have other last digits; by another version a figure is still another."""
+    name = "tables/runs.tsv"
+    rows = [line.split("\t") for line in package.members[name].decode().splitlines()]
+    at = rows[0].index("makespan_s")
+
+    def with_makespan(factor):
+        changed = [rows[0], *([*row[:at], repr(float(row[at]) * factor), *row[at + 1 :]] for row in rows[1:])]
+        return package.members | {name: "".join("\t".join(row[1:]) + "\n" for row in changed).encode()}
+
+    found = verdicts(of_version(package, "0.1.9", with_makespan(1 + 1e-9)))["figures"]
+    here = package.manifest.gpd_version
+    assert found.state == checks.HOLDS
+    assert found.why[0] == f"made by gpd 0.1.9, checked by gpd {here}"
+    assert found.why[1].endswith("computed anew, are the same to a millionth")
+    assert verdicts(of_version(package, "0.1.9", with_makespan(0.999)))["figures"].state == checks.FAILS
+    assert verdicts(of_version(package, here, with_makespan(1 + 1e-9)))["figures"].state == checks.FAILS
+    path = tmp_path / "b.tar.gz"
+    path.write_bytes(of_version(package, "0.1.9", with_makespan(1)).to_bytes())
+    ran = gpd("package", "check", path)
+    assert ran.exit_code == 0, ran.output
+    assert ran.stdout.endswith(f"\nmade by gpd 0.1.9, checked by gpd {here}\n")
+    assert json.loads(gpd("package", "check", path, "--json").stdout)["gpd_version"] == "0.1.9"
+
+
 @pytest.mark.parametrize("added", ["\tn", ""])
 def test_a_column_twice_and_a_short_row_are_no_table(package, added):
     lines = package.members["tables/configurations.tsv"].decode().splitlines()

@@ -108,11 +108,12 @@ def check(
         verdicts = checks.judge(evidence.gather(package))
     manifest = package.manifest
     if as_json:
-        document = {"study": manifest.study, "manifest_sha256": manifest.digest, "checks": verdicts}
+        made = {"study": manifest.study, "gpd_version": manifest.gpd_version, "manifest_sha256": manifest.digest}
+        document = {**made, "checks": verdicts}
         say(json.dumps(document, indent=2, ensure_ascii=False, default=asdict))
     else:
         show(verdicts, terminal())
-        say(f"manifest: sha256 {manifest.digest}")
+        say("\n".join(filter(None, [f"manifest: sha256 {manifest.digest}", evidence.versions(manifest)])))
     raise typer.Exit(0 if all(verdict.state == checks.HOLDS for verdict in verdicts) else 1)
 
 

@@ -115,8 +115,9 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 def figures(found: Recomputed) -> Found:
     rows = sum(len(getattr(found.tables, table)) for table in ("jobs", "samples", "steps", "runs", "configurations"))
-    same = f"{counted(rows, 'row')} of tables, computed anew, are the same to the last digit"
-    return _found(found.differing, [same, *found.not_held])
+    alike = "the same to a millionth" if found.versions else "the same to the last digit"
+    same = f"{counted(rows, 'row')} of tables, computed anew, are {alike}"
+    return _found(found.differing, [*filter(None, [found.versions]), same, *found.not_held])
 
 
 def ledgers(found: Recomputed) -> Found:

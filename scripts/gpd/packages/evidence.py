@@ -1,13 +1,15 @@
 """What checks look at: what a package says, and what follows from its ledgers. Gathered here, judged elsewhere."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from gpd.comparison.comparability import counted_records
 from gpd.errors import GpdError
 from gpd.packages import read
-from gpd.packages.manifest import OLD_TABLES, differences
+from gpd.packages.manifest import OLD_TABLES, Manifest, differences
 from gpd.packages.pack import Package, as_files
 from gpd.records import ledger, old_names, study
 from gpd.records.ledger import Attempt
@@ -18,14 +20,15 @@ from gpd.tables import collect
 from gpd.tables.collect import Tables
 
 MOST_SHOWN = 5  # differences of a kind
+CLOSE = 1e-6  # figures of two versions
 
 
 @dataclass(frozen=True)
 class Recomputed:
     """A study as its ledgers tell it: tables, records and what else lies in its folder.
 
-    `differing` are figures that the package has otherwise, `not_held` columns of another version. `lines` has what each
-    ledger holds, by the name of its run.
+    `differing` are figures that the package has otherwise, `not_held` columns of another version. `versions` says which
+    made it and which checks it, where they are two. `lines` has what each ledger holds, by the name of its run.
     """
 
     tables: Tables
@@ -33,6 +36,7 @@ class Recomputed:
     not_held: tuple[str, ...]
     lines: Mapping[str, tuple[tuple[Place, Attempt], ...]]
     starts: tuple[Start, ...] | None
+    versions: str = ""
 
     @property
     def plan(self) -> StudyRecord | None:
@@ -68,22 +72,33 @@ def gather(package: Package) -> Evidence:
         return Evidence(altered, None, str(error))
 
 
+def versions(manifest: Manifest) -> str:
+    """Which version made a package and which checks it; nothing where that is one."""
+    made_by, here = manifest.gpd_version, version("gpd")
+    return "" if made_by == here else f"made by gpd {made_by or 'of a version not named'}, checked by gpd {here}"
+
+
 def _recompute(package: Package, folder: Path) -> Recomputed:
     tables = collect.collect(folder)
     anew = as_files(tables)
     # an earlier version may have called them otherwise
+    two = versions(package.manifest)
     stored = {name: package.members.get(name, package.members.get(OLD_TABLES.get(name, name))) for name in anew}
     return Recomputed(
         tables=tables,
-        differing=tuple(line for name in anew for line in _differing(name, stored[name], anew[name])),
+        differing=tuple(line for name in anew for line in _differing(name, stored[name], anew[name], not two)),
         not_held=tuple(line for name in anew for line in _not_held(name, stored[name], anew[name])),
         lines={record.spec.name: _lines(folder, record) for record in tables.records},
         starts=study.read_starts(folder),
+        versions=two,
     )
 
 
-def _differing(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
-    """Say where a table is another one than the ledgers give, in the columns that both have."""
+def _differing(name: str, stored: bytes | None, anew: bytes, to_the_digit: bool = True) -> Iterator[str]:
+    """Say where a table is another one than the ledgers give, in the columns that both have.
+
+    Another version may have computed the last digits otherwise.
+    """
     if stored is None or stored == anew:
         yield from [] if stored else [f"{name}: it is not there"]
         return
@@ -96,11 +111,18 @@ def _differing(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
         f"line {number}: {head}: {one[theirs] or 'nothing'} in the package, {other[ours] or 'nothing'} from the ledgers"
         for number, (one, other) in enumerate(zip(packaged, computed, strict=True), 1)
         for head, theirs, ours in shared
-        if one[theirs] != other[ours]
+        if one[theirs] != other[ours] and (to_the_digit or not _is_close(one[theirs], other[ours]))
     ]
     yield from (f"{name} {line}" for line in found[:MOST_SHOWN])
     if len(found) > MOST_SHOWN:
         yield f"{name}: and {len(found) - MOST_SHOWN:,} more"
+
+
+def _is_close(one: str, other: str) -> bool:
+    try:
+        return math.isclose(float(one), float(other), rel_tol=CLOSE)
+    except ValueError:
+        return False
 
 
 def _not_held(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
