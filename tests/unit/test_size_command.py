@@ -173,6 +173,10 @@ def test_a_deadline_holds_for_the_upper_end_of_the_interval():
     machine = made_up(93 * 24 / 10)  # 10 h, 9.1 to 11.1
     assert needed(machine, deadline_h=11.2).within
     assert not needed(machine, deadline_h=11).within
+    once = replace(machine, measured=(replace(machine.measured[0], gigabases_per_day=Range(93 * 24 / 10)),))
+    note = "deadline: N = 1 ran once, so how much longer a batch may take is not known"
+    assert note in needed(once, deadline_h=11).remarks
+    assert note not in [*needed(machine, deadline_h=11).remarks, *needed(once).remarks]
 
 
 def test_it_says_what_keeps_a_node_from_doing_more(machines):
@@ -191,10 +195,39 @@ def test_memory_is_what_jobs_took_at_this_n_of_what_there_is():
     assert "memory: what jobs take, or what there is, is not known" in needed(machine).remarks
 
 
+def test_an_n_at_which_jobs_ask_for_more_memory_than_there_is_is_not_recommended():
+    """Its own samples took less of it; the next ones may not."""
+    machine = made_up(100, 200, 300)
+    asking = [replace(one, memory_mib=900.0, declared_mib=2000.0 * one.n) for one in machine.measured]
+    full = replace(machine, memory_mib=4096, measured=tuple(asking))
+    found = needed(full)
+    assert (found.n, found.declared_gib) == (2, 4000 / 1024)
+    assert found.limit == "memory: at N = 3, which gives most, jobs that run at once ask for more than there is"
+    assert "memory: those that ran at once had asked for 98% of it" in found.remarks
+    assert needed(replace(full, memory_mib=8192)).n == 3
+    small = needed(replace(full, memory_mib=1024))
+    assert (small.n, small.limit) == (
+        1,
+        "memory: at no N that was measured is there as much as jobs that run at once ask for",
+    )
+
+
+def test_what_jobs_ask_for_is_summed_over_those_that_run_at_once(recorded):
+    """Jobs of the recorded study ask for 2,000 MB each, and two run at once."""
+    assert [one.declared_mib for one in recorded.measured] == [4000] * len(recorded.measured)
+
+
 def test_what_is_not_known_is_null_and_never_zero(machines):
     answer = size_display.to_json([needed(machines["8358"])], published.core_hours())
     told = json.loads(answer)["machines"][0]
-    for name in ("cpu_utilisation", "memory_gib_per_node", "scratch_gib_per_node", "power", "kwh_per_genome"):
+    for name in (
+        "cpu_utilisation",
+        "memory_gib_per_node",
+        "declared_memory_gib_per_node",
+        "scratch_gib_per_node",
+        "power",
+        "kwh_per_genome",
+    ):
         assert told[name] is None, name
 
 

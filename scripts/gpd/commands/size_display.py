@@ -56,6 +56,7 @@ def _described(one: Sizing) -> dict:
         "core_hours_per_genome": one.core_hours,
         "cpu_utilisation": one.at.cpu_utilisation,
         "memory_gib_per_node": one.memory_gib,
+        "declared_memory_gib_per_node": one.declared_gib,
         "scratch_gib_per_node": one.scratch_gib,
         "kept_gib_per_genome": one.kept_gib,
         "shared_mib_per_s_per_node": one.network_mib_s,

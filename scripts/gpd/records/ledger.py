@@ -68,6 +68,7 @@ class Attempt:
     log: str
     id: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")] | None = None
     attempt: AtLeastOne | None = None
+    mem_mb: Amount | None = None
     cpus: str | None = None
     cpus_allowed: str | None = None
     cpus_seen: str | None = None

@@ -39,6 +39,7 @@ def sizing_grid(sizings: Sequence[Sizing]) -> Grid:
         "core hours a genome": lambda one: ranged(one.core_hours),
         "CPU utilisation": lambda one: _amount(one.at.cpu_utilisation),
         "memory, GiB a node": lambda one: _amount(one.memory_gib),
+        "memory that jobs at once ask for, GiB": lambda one: _amount(one.declared_gib),
         "scratch disk, GiB a node": lambda one: _amount(one.scratch_gib),
         "kept on disk, GiB a genome": lambda one: _amount(one.kept_gib),
         "shared file system, MiB/s a node": lambda one: ranged(one.network_mib_s),

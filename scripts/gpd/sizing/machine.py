@@ -56,7 +56,8 @@ class Range:
 class Measured:
     """N samples at once, of so many gigabases each. `se` is the standard error of gigabases a day over repeats.
 
-    What is not known is None. Disk is MiB for each gigabase of the samples, memory that of all jobs together.
+    What is not known is None. Disk is MiB for each gigabase of the samples, memory that of all jobs together: what they
+    took, and what those that ran at once had asked for.
     """
 
     n: int
@@ -65,6 +66,7 @@ class Measured:
     se: float | None = None
     cpu_utilisation: float | None = None
     memory_mib: float | None = None
+    declared_mib: float | None = None
     disk_mib_per_gb: float | None = None
     kept_mib_per_gb: float | None = None
     shared_mib_per_gb: float | None = None

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpd.errors import GpdError
@@ -10,7 +10,7 @@ from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.sizing.power import Power
 from gpd.statistics.saturation import Saturation, find_saturation
-from gpd.text.formats import number
+from gpd.text.formats import number, percent
 
 HOURS_PER_DAY = 24
 DAYS_PER_WEEK = 7
@@ -64,18 +64,27 @@ class Sizing:
         if self.scaled:
             yield self.scaled
         yield f"limited by {self.limit}"
+        if self.demand.deadline_h is not None and self.makespan_h.high is None:
+            yield f"deadline: N = {self.n} ran once, so how much longer a batch may take is not known"
         weekly = self.genomes_per_day * DAYS_PER_WEEK
         span = "" if weekly.low is None else f" ({number(weekly.low)} to {number(weekly.high)})"
         yield f"one more node: {number(weekly.mid)} genomes a week more{span}"
-        if self.machine.memory_mib is None or self.at.memory_mib is None:
-            yield "memory: what jobs take, or what there is, is not known"
-        else:
-            share = number(100 * self.at.memory_mib / self.machine.memory_mib, 2)
-            yield f"memory: jobs of N = {self.n} took at most {share}% of it"
+        yield from self._memory
         yield f"watts: {self.power.source}" if self.power else "watts: not known, so no energy; give --watts"
         if self.machine.bandwidth_mb_s is not None:
             yield f"memory bandwidth of the node, measured: {number(self.machine.bandwidth_mb_s)} MB/s"
         yield from self.machine.notes
+
+    @property
+    def _memory(self) -> Iterator[str]:
+        """What jobs took of a node's memory, and what those that ran at once had asked for."""
+        there = self.machine.memory_mib
+        if there is None or self.at.memory_mib is None:
+            yield "memory: what jobs take, or what there is, is not known"
+        else:
+            yield f"memory: jobs of N = {self.n} took at most {percent(self.at.memory_mib / there)} of it"
+        if there is not None and self.at.declared_mib is not None:
+            yield f"memory: those that ran at once had asked for {percent(self.at.declared_mib / there)} of it"
 
     @cached_property
     def saturation(self) -> Saturation:
@@ -96,6 +105,12 @@ class Sizing:
     def within(self) -> bool:
         """Whether a batch keeps the deadline, also where it takes as long as it may."""
         return self.demand.deadline_h is None or self.makespan_h.worst <= self.demand.deadline_h
+
+    @property
+    def fits(self) -> bool:
+        """Whether a node has the memory that jobs which run at once ask for, as far as both are known."""
+        there, asked = self.machine.memory_mib, self.at.declared_mib
+        return there is None or asked is None or asked <= there
 
     @property
     def core_hours(self) -> Range:
@@ -122,6 +137,11 @@ class Sizing:
     def memory_gib(self) -> float | None:
         """What jobs took together at the most, when N was measured."""
         return _gib(self.at.memory_mib)
+
+    @property
+    def declared_gib(self) -> float | None:
+        """What jobs that ran at once had asked for together at the most, when N was measured."""
+        return _gib(self.at.declared_mib)
 
     @property
     def scratch_gib(self) -> float | None:
@@ -171,8 +191,13 @@ class Sizing:
         most, failed = self.machine.measured[-1].n, self.machine.n_failed
         if not self.within:
             return f"the deadline: no N that was measured keeps {self.demand.deadline_h:g} h"
+        if not self.fits:
+            return "memory: at no N that was measured is there as much as jobs that run at once ask for"
         if self.saturation.n != self.n:
-            return f"the deadline: without it N = {self.saturation.n} gives most"
+            best = next(one for one in self.measured if one.n == self.saturation.n)
+            if not replace(self, at=best).fits:
+                return f"memory: at N = {best.n}, which gives most, jobs that run at once ask for more than there is"
+            return f"the deadline: without it N = {best.n} gives most"
         if self.n < most:
             return f"the machine: up to N = {most} more samples at once gave no more"
         if failed and failed > self.n:
@@ -185,7 +210,7 @@ def _gib(mib: float | None, times: float = 1) -> float | None:
 
 
 def size(demand: Demand, machine: Machine, power: Power | None, price: float | None) -> Sizing:
-    """The answer for one machine, at the N that gives most of those that keep the deadline.
+    """The answer for one machine, at the N that gives most of those that fit its memory and keep the deadline.
 
     Raises GpdError where no samples of about the size that is asked for were measured.
     """
@@ -194,7 +219,8 @@ def size(demand: Demand, machine: Machine, power: Power | None, price: float | N
     if not alike:
         raise GpdError(_not_known(demand, machine))
     answers = [Sizing(demand, machine, alike, one, power, price) for one in alike]
-    kept = [one for one in answers if one.within] or [min(answers, key=lambda one: one.makespan_h.worst)]
+    fitting = [one for one in answers if one.fits] or answers[:1]
+    kept = [one for one in fitting if one.within] or [min(fitting, key=lambda one: one.makespan_h.worst)]
     best = find_saturation(one.at.observation for one in kept).n
     return next(one for one in kept if one.n == best)
 

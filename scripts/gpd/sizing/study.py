@@ -1,6 +1,7 @@
 """The machine of a study, from the runs of one curve of the germline pipeline."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from operator import attrgetter
 from statistics import mean, median
 
@@ -11,7 +12,7 @@ from gpd.records.run_spec import CLUSTER, SHARED
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import estimate
 from gpd.tables.collect import Tables
-from gpd.tables.columns import RunRow
+from gpd.tables.columns import JobRow, RunRow
 from gpd.text.formats import counted, listed
 
 # what is the same in all runs of a curve: of one machine
@@ -38,14 +39,14 @@ def machine(name: str, tables: Tables) -> Machine:
     runs = {n: whole for n, rows in of_n.items() if n not in overloaded and (whole := _whole(rows))}
     if not runs:
         raise GpdError(f"{name}: at each N samples failed for the load; measure fewer at once")
-    first = rows_of_curve[0]
+    first, declared = rows_of_curve[0], _declared_mib(tables.jobs)
     return Machine(
         name=name,
         source="study",
         skus=(first.sku,) if first.sku else (),
         sockets=host.sockets if host and host.virtual_machine == "none" else None,  # of others' processors, too
         cores=int(first.cores),
-        measured=tuple(_measured(n, rows) for n, rows in runs.items()),
+        measured=tuple(_measured(n, rows, declared) for n, rows in runs.items()),
         n_failed=min(overloaded, default=None),
         memory_mib=(host.memory_limit_mib or host.memory_mib) if host else None,
         watts=watts,
@@ -75,7 +76,22 @@ def _gigabases(whole: RunRow) -> float:
     return whole.gigabases
 
 
-def _measured(n: int, runs: Sequence[RunRow]) -> Measured:
+def _declared_mib(jobs: Iterable[JobRow]) -> dict[str, float]:
+    """The largest sum of what jobs asked for that ran at one time, of each run in which it is known of every job."""
+    changes: dict[str, list[tuple[float, float]]] = {}
+    silent = set()
+    for job in jobs:
+        if job.start_s is None or job.end_s is None:
+            continue  # it never began, or nobody saw its end
+        if job.mem_mb is None:
+            silent.add(job.run)
+        else:
+            changes.setdefault(job.run, []).extend([(job.start_s, job.mem_mb), (job.end_s, -job.mem_mb)])
+    # at one moment, what ends before what begins
+    return {run: max(accumulate(by for _, by in sorted(own))) for run, own in changes.items() if run not in silent}
+
+
+def _measured(n: int, runs: Sequence[RunRow], declared: Mapping[str, float]) -> Measured:
     daily = estimate(row.gigabases_per_day for row in runs)
     shared = [_sum(row.shared_inputs_mib, row.shared_outputs_mib) for row in runs]
     return Measured(
@@ -85,6 +101,7 @@ def _measured(n: int, runs: Sequence[RunRow]) -> Measured:
         se=daily.se,
         cpu_utilisation=_middle(row.cpu_utilisation for row in runs),
         memory_mib=max((row.peak_memory_mib for row in runs if row.peak_memory_mib), default=None),
+        declared_mib=max((declared[row.run] for row in runs if row.run in declared), default=None),
         disk_mib_per_gb=_a_gigabase(runs, [row.peak_disk_mib for row in runs]),
         kept_mib_per_gb=_a_gigabase(runs, [row.kept_disk_mib for row in runs]),
         shared_mib_per_gb=_a_gigabase(runs, shared),

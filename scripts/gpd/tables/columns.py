@@ -97,6 +97,7 @@ class JobRow(OfRun, frozen=True, kw_only=True):
     shard: Annotated[Text, means("Which shard of a scattered step; empty: it was not scattered.")]
     attempt: Annotated[Count, means("Which attempt at the job, from 1.")]
     threads: Annotated[int, means("Threads that the rule asked for.", "threads")]
+    mem_mb: Annotated[Real, means("Memory that the rule asked for; empty: not known.", "MB")]
     cpus: Annotated[Text, means("CPUs that were allocated; empty: none.")]
     node: Annotated[Text, means("The node that it ran on; empty: not known.")]
     slurm_job_id: Annotated[Text, means("The Slurm job that it was part of; empty: none.")]
