@@ -89,8 +89,28 @@ def test_of_a_study_of_small_samples_a_genome_is_not_known_and_it_says_what_to_m
     done = CliRunner().invoke(app, ["size", "--genomes", "200/week", "--study", str(STUDY)])
     assert done.exit_code == 2
     assert "not known: measured at 0.0" in done.stderr
-    assert "a human genome at 30x has 93.0 Gb; run a study of samples of that size" in done.stderr
+    assert "a human genome at 30x has 93.0 Gb; run a study of samples of that size, or the rehearsal" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_small_samples_answer_for_a_genome_where_that_is_asked_for_and_every_place_says_so(recorded):
+    """By gigabases a day alone: no interval of repeats tells how far off that is."""
+    options = ["--genomes", "200/week", "--study", str(STUDY), "--extrapolate"]
+    text = " ".join(shown(*options).split())
+    assert "study, extrapolated" in text
+    assert "EXTRAPOLATED from 0.04" in text
+    (found,) = json.loads(shown(*options, "--json"))["machines"]
+    assert found["extrapolated"] is True
+    assert found["genomes_per_day_per_node"]["low"] is found["memory_gib_per_node"] is None
+    daily = next(one.gigabases_per_day.mid for one in recorded.measured if one.n == found["n"])
+    assert found["genomes_per_day_per_node"]["mid"] == pytest.approx(daily / 93)
+    page = render(sizing_page([size(Demand(200, 30), recorded, None, None, extrapolate=True)], ()))
+    assert "first: EXTRAPOLATED from" in page
+
+
+def test_samples_of_the_size_asked_for_are_not_extrapolated(machines):
+    asked = Demand(200, 53)
+    assert size(asked, machines["8358"], None, None, extrapolate=True) == size(asked, machines["8358"], None, None)
 
 
 @pytest.mark.parametrize(("depth", "answers"), [(60, False), (58, True), (53, True), (27, True), (26, False)])

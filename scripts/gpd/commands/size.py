@@ -73,14 +73,17 @@ def command(
         Path | None,
         typer.Option(help="TSV with name (a study, a SKU) and price_per_hour.", exists=True, dir_okay=False),
     ] = None,
+    extrapolate: Annotated[
+        bool, typer.Option("--extrapolate", help="Answer from samples of any size, by gigabases alone.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     html: Annotated[Path | None, typer.Option(help="Also write a page to this file.", dir_okay=False)] = None,
 ) -> None:
     """Say how many nodes so many genomes take: hours, memory, disk, energy, money; intervals, and what limits.
 
     From what was measured of each machine, in its study or in published results, at an N that was run with samples of
-    about the size that is asked for. Nothing is extrapolated: without such runs it says what to measure. Several
-    machines stand side by side.
+    about the size that is asked for. Without such runs it says what to measure; --extrapolate answers all the same.
+    Several machines stand side by side.
 
     Example: gpd size --genomes 200/week --depth 30 --published 8358 --published 7763
     """
@@ -93,7 +96,13 @@ def command(
     table, tdp = power.read_prices(prices) if prices else {}, power.read_tdp()
     machines = [*_of_studies(study or []), *_of_published(published or [], bool(study))]
     sizings = [
-        size(demand, machine, power.power(machine, watts, tdp), power.price_of(machine, price_per_hour, table))
+        size(
+            demand,
+            machine,
+            power.power(machine, watts, tdp),
+            power.price_of(machine, price_per_hour, table),
+            extrapolate,
+        )
         for machine in machines
     ]
     sources = core_hours()

@@ -13,8 +13,8 @@ from gpd.sizing.published import CoreHours
 from gpd.text.grid import rich_table
 
 METHOD = (
-    "From an N that was measured, with samples of about this size. In brackets: 95% confidence intervals. Every batch"
-    " is N samples that start together."
+    "From an N that was measured, with samples of about this size, unless it says extrapolated. In brackets: 95%"
+    " confidence intervals. Every batch is N samples that start together."
 )
 
 
@@ -48,6 +48,7 @@ def _described(one: Sizing) -> dict:
         "n": one.n,
         "keeps_deadline": one.within,
         "measured_gigabases_per_sample": one.at.gigabases,
+        "extrapolated": one.at.extrapolated,
         "makespan_h": one.makespan_h,
         "genomes_per_day_per_node": one.genomes_per_day,
         "nodes": one.nodes,

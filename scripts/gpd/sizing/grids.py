@@ -53,7 +53,7 @@ def sizing_grid(sizings: Sequence[Sizing]) -> Grid:
         lines["cost a week"] = lambda one: ranged(one.cost and one.cost * demand.genomes_per_week)
     return Grid(
         caption=f"{demand.genomes_per_week:,.4g} genomes a week at {demand.depth:g}x",
-        heads=("", *(one.machine.name for one in sizings)),
+        heads=("", *(f"{one.machine.name}{', extrapolated' * one.at.extrapolated}" for one in sizings)),
         groups=(Group(tuple(Line(name, tuple(map(of, sizings))) for name, of in lines.items())),),
     )
 

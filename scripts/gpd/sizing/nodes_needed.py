@@ -177,7 +177,13 @@ class Sizing:
 
     @property
     def scaled(self) -> str | None:
-        """Say how much larger the samples were that were measured; None: they were as large as those asked for."""
+        """Say of what other size the samples were that were measured; None: they were as large as those asked for."""
+        if self.at.extrapolated:
+            sizes = f"{number(self.at.gigabases)} to {number(self.demand.gigabases)} Gb a sample"
+            return (
+                f"EXTRAPOLATED from {sizes}, as if time and disk grew as gigabases do: how far off that is"
+                " nobody knows, so it has no intervals and no memory"
+            )
         if self.at.gigabases * ALIKE <= self.demand.gigabases:
             return None
         return (
@@ -209,20 +215,29 @@ def _gib(mib: float | None, times: float = 1) -> float | None:
     return None if mib is None else mib * times / MIB_PER_GIB
 
 
-def size(demand: Demand, machine: Machine, power: Power | None, price: float | None) -> Sizing:
+def size(
+    demand: Demand, machine: Machine, power: Power | None, price: float | None, extrapolate: bool = False
+) -> Sizing:
     """The answer for one machine, at the N that gives most of those that fit its memory and keep the deadline.
 
-    Raises GpdError where no samples of about the size that is asked for were measured.
+    Raises GpdError where no samples of about the size that is asked for were measured, but where it is to extrapolate.
     """
     least, most = ALIKE * demand.gigabases, MOST_SCALED * demand.gigabases
     alike = tuple(one for one in machine.measured if least <= one.gigabases <= most)
-    if not alike:
+    if not alike and not extrapolate:
         raise GpdError(_not_known(demand, machine))
+    alike = alike or tuple(map(_extrapolated, machine.measured))
     answers = [Sizing(demand, machine, alike, one, power, price) for one in alike]
     fitting = [one for one in answers if one.fits] or answers[:1]
     kept = [one for one in fitting if one.within] or [min(fitting, key=lambda one: one.makespan_h.worst)]
     best = find_saturation(one.at.observation for one in kept).n
     return next(one for one in kept if one.n == best)
+
+
+def _extrapolated(one: Measured) -> Measured:
+    """What is left of samples of another size: their gigabases a day. How far off that is no interval tells."""
+    daily = Range(one.gigabases_per_day.mid)
+    return replace(one, gigabases_per_day=daily, extrapolated=True, memory_mib=None, declared_mib=None)
 
 
 def _not_known(demand: Demand, machine: Machine) -> str:
@@ -231,6 +246,7 @@ def _not_known(demand: Demand, machine: Machine) -> str:
     low, high = min(sizes) / MOST_SCALED / GIGABASES_PER_X, max(sizes) / ALIKE / GIGABASES_PER_X
     return (
         f"{machine.name}: not known: measured at {span} Gb a sample, and a human genome at {demand.depth:g}x has"
-        f" {number(demand.gigabases)} Gb; run a study of samples of that size (this one answers for --depth"
-        f" {number(low)} to {number(high)})"
+        f" {number(demand.gigabases)} Gb; run a study of samples of that size, or the rehearsal (make rehearsal);"
+        f" this one answers for --depth {number(low)} to {number(high)},"
+        " and with --extrapolate for any, however far off"
     )
