@@ -2,8 +2,10 @@
 
 import pytest
 
+from gpd.published import curves
 from gpd.published.curves import GIGABASES_A_SAMPLE, PublishedPoint
 from gpd.sizing import published
+from gpd.sizing.grids import source_grid
 
 
 @pytest.fixture(scope="module")
@@ -45,5 +47,25 @@ def test_the_scatter_is_that_of_relative_residuals_over_all_curves():
 def test_core_hours_of_others_have_sources_and_the_one_from_rows_follows_from_them():
     least, *cited = published.core_hours()
     assert least.core_hours == pytest.approx(64 * 49.86 / 14, abs=0.1), "8358, 14 samples: 228"
-    assert [(one.core_hours, one.depth) for one in cited] == [(31, 20), (230, 50)]
-    assert all(one.source and one.conditions for one in (least, *cited))
+    known = [(31, 20), (230, 50), (289, 30), (192, 30), (None, 30)]
+    assert [(one.core_hours, one.depth) for one in cited] == known
+    assert all(one.source and one.conditions and one.does_not_follow for one in (least, *cited))
+
+
+def test_what_a_genome_held_and_used_follows_from_the_rules_of_its_workflow():
+    """Daylily, mean of 7 genomes at 30x: threads x wall time, mean load x wall time, and the column cpu_time."""
+    rows = curves.read_table(curves.FOLDER, "daylily_rules")
+    held, used, cpu_time, usd = (
+        sum(float(row[name]) for row in rows)
+        for name in ("vcpu_hours_held", "vcpu_hours_used", "cpu_time_hours", "usd")
+    )
+    assert (round(held), round(used), round(cpu_time, 1), round(used / cpu_time)) == (578, 191, 2.4, 80)
+    daylily = next(one for one in published.core_hours() if "daylily" in one.source)
+    assert (daylily.core_hours, daylily.usd) == (round(held / 2), round(usd, 2)), "two vCPUs a core"
+    assert "191 vCPU hours used of 578 held, their column cpu_time 2.4" in daylily.does_not_follow
+
+
+def test_a_genome_that_gpus_did_has_no_core_hours():
+    grid = source_grid([], [one for one in published.core_hours() if one.core_hours is None])
+    (entry, *_) = grid.groups[-1].lines[0].entries
+    assert entry.text == "not known"

@@ -25,7 +25,10 @@ def show(sizings: Sequence[Sizing], sources: Sequence[CoreHours], console: Conso
         for line in one.remarks:
             console.print(Text(f"  {line}"), soft_wrap=True)
     console.print()
-    console.print(rich_table(source_grid(sizings, sources)))
+    published = source_grid(sizings, sources)
+    console.print(rich_table(published))
+    for note in published.notes:
+        console.print(Text(f"  {note}"), soft_wrap=True)
     console.print(Text(METHOD), soft_wrap=True)
 
 

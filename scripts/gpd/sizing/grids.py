@@ -21,8 +21,8 @@ def ranged(value: Range | None, digits: int = DIGITS) -> Entry:
     return Entry(number(value.mid, digits), "" if value.low == value.high else f"({'-'.join(ends)})")
 
 
-def _amount(value: float | None, unit: str = "") -> Entry:
-    return Entry(NOT_KNOWN) if value is None else Entry(f"{number(value)}{unit}")
+def _amount(value: float | None, digits: int = DIGITS) -> Entry:
+    return Entry(NOT_KNOWN) if value is None else Entry(number(value, digits))
 
 
 def sizing_grid(sizings: Sequence[Sizing]) -> Grid:
@@ -59,18 +59,17 @@ def sizing_grid(sizings: Sequence[Sizing]) -> Grid:
 
 
 def source_grid(sizings: Sequence[Sizing], sources: Sequence[CoreHours]) -> Grid:
-    """Core hours of a genome: those of this answer, and others' of other depths with their conditions."""
-    ours = [
-        (
-            *(one.machine.name, ranged(one.core_hours), f"{one.demand.depth:g}"),
-            f"N = {one.n} on {counted(one.machine.cores, 'core')}, idle ones included",
-        )
-        for one in sizings
-    ]
-    theirs = [(one.source, number(one.core_hours, 2), f"{one.depth:g}", one.conditions) for one in sources]
+    """Core hours of a genome: those of this answer, and others' of other depths; their conditions stand below."""
+    ours = [(one.machine.name, ranged(one.core_hours), f"{one.demand.depth:g}") for one in sizings]
+    theirs = [(one.source, _amount(one.core_hours, digits=2), f"{one.depth:g}") for one in sources]
+    at = [f"N = {one.n} on {counted(one.machine.cores, 'core')}, idle ones included" for one in sizings]
     return Grid(
         caption="Core hours of a whole genome",
-        heads=("", "core hours", "depth, x", "conditions"),
+        heads=("", "core hours", "depth, x"),
         groups=(replace(group(ours), title="this answer"), replace(group(theirs), title="published")),
+        notes=(
+            *(f"{one.machine.name}: {conditions}" for one, conditions in zip(sizings, at, strict=True)),
+            *(f"{one.source}: {one.conditions}. What does not follow: {one.does_not_follow}" for one in sources),
+        ),
         figures=False,
     )

@@ -4,6 +4,7 @@ Runs in which samples failed are left out: nobody printed when these ended. Each
 scatter is taken from all curves together: the relative residuals about each SKU's own line, hours = a + bN.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from gpd.published.curves import (
     SOCKETS,
     PublishedCurve,
     PublishedPoint,
+    Row,
     curves,
     read_table,
 )
@@ -33,12 +35,19 @@ NOTES = (
 
 @dataclass(frozen=True)
 class CoreHours:
-    """Core hours of one genome of a depth (x), for reading beside an answer: other tools, depths and machines."""
+    """Core hours of one genome of a depth (x), for reading beside an answer: other tools, depths and machines.
 
-    core_hours: float
+    They are of the cores that were held, idle ones included. `usd` is what was paid. None: not printed, or not to be
+    worked out.
+    """
+
+    core_hours: float | None
     depth: float
     source: str
     conditions: str
+    does_not_follow: str
+    hours: float | None = None
+    usd: float | None = None
 
 
 def machines() -> dict[str, Machine]:
@@ -94,13 +103,28 @@ def core_hours() -> tuple[CoreHours, ...]:
             f"resources/published ({curve.published})",
             f"GATK 3.6; {curve.sku}, {curve.cores} cores x {point.total_hours:.2f} h / {point.n} genomes"
             " at once, least of all",
+            "CPU time; one genome alone; GATK 4",
+            point.total_hours,
         )
         for curve in curves()
         for point in whole(curve)
         if curve.cores and point.total_hours
     ]
     cited = read_table(FOLDER, "core_hours")
-    return (
-        min(found, key=lambda one: one.core_hours),
-        *(CoreHours(float(r["core_hours"]), float(r["depth"]), r["source"], r["conditions"]) for r in cited),
+    return (min(found, key=lambda one: one.core_hours or math.inf), *map(_cited, cited))
+
+
+def _cited(row: Row) -> CoreHours:
+    return CoreHours(
+        _known(row["core_hours"]),
+        float(row["depth"]),
+        row["source"],
+        row["conditions"],
+        row["does_not_follow"],
+        _known(row["hours"]),
+        _known(row["usd"]),
     )
+
+
+def _known(text: str) -> float | None:
+    return float(text) if text else None
