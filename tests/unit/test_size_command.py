@@ -1,6 +1,7 @@
 """`gpd size`: what it says of the published results and of the recorded study, and what it refuses in one line."""
 
 import json
+import random
 from dataclasses import replace
 from html.parser import HTMLParser
 from statistics import mean
@@ -14,7 +15,8 @@ from gpd.commands import size_display
 from gpd.errors import GpdError
 from gpd.reports.page import render
 from gpd.reports.sizing_page import sizing_page
-from gpd.sizing import power, published, study
+from gpd.sizing import cost, power, published, study
+from gpd.sizing.cost import Price
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.sizing.nodes_needed import GIGABASES_PER_X, Demand, size
 from gpd.statistics.estimates import estimate
@@ -147,18 +149,25 @@ def test_a_table_of_prices_that_is_none_is_named_with_its_line(tmp_path):
     prices = tmp_path / "prices.tsv"
     prices.write_text("name\tprice_per_hour\n8358\tcheap\n")
     with pytest.raises(GpdError, match=r"prices\.tsv line 2: price_per_hour is no number: cheap"):
-        power.read_prices(prices)
+        cost.read_prices(prices)
     prices.write_text("sku\tprice\n8358\t3\n")
     with pytest.raises(GpdError, match=r"no column name, price_per_hour"):
-        power.read_prices(prices)
+        cost.read_prices(prices)
     prices.write_text("name\tprice_per_hour\n8358\t3.5\n")
-    assert power.read_prices(prices) == {"8358": 3.5}
+    assert cost.read_prices(prices) == {"8358": Price(3.5)}
+    prices.write_text(
+        "name\tprice_per_hour\tspot_price_per_hour\tpreemptions_per_day\n8358\t3.5\t1\t0.5\n7763\t3\t\t\n"
+    )
+    assert cost.read_prices(prices) == {"8358": Price(3.5, 1.0, 0.5), "7763": Price(3.0)}
+    prices.write_text("name\tprice_per_hour\tspot_price_per_hour\n8358\t3.5\t1\n")
+    with pytest.raises(GpdError, match=r"prices\.tsv line 2: a spot price and pre-emptions a day go together"):
+        cost.read_prices(prices)
 
 
 def test_prices_go_by_name_or_sku_and_the_one_price_is_for_the_others(machines):
-    assert power.price_of(machines["8358"], 2.0, {"8358": 3.5}) == 3.5
-    assert power.price_of(machines["7763"], 2.0, {"8358": 3.5}) == 2.0
-    assert power.price_of(machines["7763"], None, {}) is None
+    assert cost.price_of(machines["8358"], Price(2.0, lost_h=1), {"8358": Price(3.5)}) == Price(3.5, lost_h=1)
+    assert cost.price_of(machines["7763"], Price(2.0), {"8358": Price(3.5)}) == Price(2.0)
+    assert cost.price_of(machines["7763"], Price(), {}) == Price()
 
 
 def test_watts_are_those_given_those_measured_or_the_processors_and_it_says_which(machines):
@@ -169,7 +178,7 @@ def test_watts_are_those_given_those_measured_or_the_processors_and_it_says_whic
 
 
 def test_nodes_energy_and_money_follow_from_the_makespan(machines):
-    found = needed(machines["8358"], power.Power(1000, "given"), 5.0, carbon_g_per_kwh=400)
+    found = needed(machines["8358"], power.Power(1000, "given"), Price(5.0), carbon_g_per_kwh=400)
     assert found.n == 14
     assert found.kwh.mid == pytest.approx(found.makespan_h.mid / 14)
     assert found.co2_kg.mid == pytest.approx(0.4 * found.kwh.mid)
@@ -177,6 +186,63 @@ def test_nodes_energy_and_money_follow_from_the_makespan(machines):
     assert found.core_hours.mid == pytest.approx(64 * found.makespan_h.mid / 14)
     assert found.nodes.low <= found.nodes.mid <= found.nodes.high
     assert found.nodes.mid == -(-200 // (7 * found.genomes_per_day.mid))
+
+
+def test_whole_nodes_cost_what_they_are_idle_too():
+    """One node of 10 h a batch of one genome, 12 genomes a week: 120 of 168 hours."""
+    found = needed(made_up(93 * 2.4), price=Price(2.0), genomes_per_week=12, nodes=1)
+    assert found.cost.mid == pytest.approx(20)
+    assert found.cost_of_whole_nodes == 336
+    assert found.idle_share.mid == pytest.approx(1 - 120 / 168)
+    assert found.idle_share.low < found.idle_share.mid < found.idle_share.high
+    many = needed(made_up(93 * 2.4), price=Price(2.0), genomes_per_week=100, nodes=1)
+    assert many.idle_share.mid == 0, "one node does not suffice"
+    assert needed(made_up(93 * 2.4)).cost_of_whole_nodes is None
+
+
+def test_a_node_that_may_be_preempted_takes_more_hours():
+    """10 h a batch, 2.4 pre-emptions a day, one in ten hours: e - 1 times as long where a batch begins anew."""
+    machine = made_up(93 * 2.4)
+    anew = needed(machine, price=Price(2.0, 0.5, 2.4))
+    assert anew.spot_hours.mid == pytest.approx(10 * (2.718281828 - 1))
+    assert anew.spot_cost.mid == pytest.approx(0.5 * anew.spot_hours.mid)
+    assert any("at each a batch begins anew: 72% more hours" in remark for remark in anew.remarks)
+    kept = needed(machine, price=Price(2.0, 0.5, 2.4, lost_h=2))
+    assert kept.spot_hours.mid == pytest.approx(10 / (1 - 0.1 * 2))
+    assert needed(machine, price=Price(2.0, 0.5, 0)).spot_hours.mid == pytest.approx(10)
+    assert needed(machine, price=Price(2.0)).spot_cost is None
+    for never in (Price(2.0, 0.5, 24 * 100), Price(2.0, 0.5, 2.4, lost_h=11)):
+        with pytest.raises(GpdError, match=r"a batch of 11\.1 h would never end with"):
+            _ = needed(machine, price=never).spot_cost
+
+
+def test_batches_that_are_preempted_take_as_long_as_drawn_ones_do():
+    """Exponential times until the next pre-emption, as many as it takes: the mean of many batches, within 3%."""
+    draw, took = random.Random(1), []
+    for _ in range(40_000):
+        spent = 0.0
+        while (until := draw.expovariate(0.1)) < 10:
+            spent += until
+        took.append(spent + 10)
+    assert Price(None, 1.0, 2.4).with_loss(10) == pytest.approx(mean(took), rel=0.03)
+
+
+def test_results_that_are_kept_cost_a_price_a_month():
+    machine = made_up(100)
+    kept = replace(machine, measured=(replace(machine.measured[0], kept_mib_per_gb=1024.0),))
+    assert needed(kept, price_per_gib_month=0.02).storage_a_month == pytest.approx(93 * 0.02)
+    assert needed(kept).storage_a_month is None
+    assert needed(machine, price_per_gib_month=0.02).storage_a_month is None
+
+
+def test_every_price_has_its_line():
+    options = ["--price-per-hour", "5", "--spot-price-per-hour", "2", "--preemptions-per-day", "0.5"]
+    text = shown("--genomes", "200/week", "--published", "8358", *options, "--price-per-gib-month", "0.02")
+    for words in ("cost a week, whole nodes", "idle part of whole nodes", "cost a genome, spot", "storage a month, of"):
+        assert words in text
+    done = CliRunner().invoke(app, ["size", "--genomes", "1", "--spot-price-per-hour", "2"])
+    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
+    assert "a spot price and pre-emptions a day go together" in done.stderr
 
 
 def test_a_deadline_allows_fewer_samples_at_once_and_one_that_none_keeps_is_said(machines):
@@ -289,7 +355,7 @@ def tags(page):
 
 @pytest.mark.deep
 def test_a_page_of_a_size_has_the_curve_and_the_tables(machines):
-    needs = [needed(machines[sku], power.Power(500, "given"), 3.0) for sku in ("8358", "7763")]
+    needs = [needed(machines[sku], power.Power(500, "given"), Price(3.0)) for sku in ("8358", "7763")]
     page = render(sizing_page(needs, published.core_hours()))
     assert tags(page).count("svg") == 1
     assert tags(page).count("table") == 2

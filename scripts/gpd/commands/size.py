@@ -69,9 +69,26 @@ def command(
     watts: Annotated[float | None, _option(_number("--watts"), "What a node draws, at the wall.")] = None,
     carbon: Annotated[float | None, _option(_number("--carbon", zero=True), "What a kWh emits, g CO2.")] = None,
     price_per_hour: Annotated[float | None, _option(_number("--price-per-hour", zero=True), "Of a node.")] = None,
+    spot_price_per_hour: Annotated[
+        float | None, _option(_number("--spot-price-per-hour", zero=True), "Of a node that may be pre-empted.")
+    ] = None,
+    preemptions_per_day: Annotated[
+        float | None, _option(_number("--preemptions-per-day", zero=True), "How often it is, on average.")
+    ] = None,
+    hours_lost: Annotated[
+        float | None,
+        _option(_number("--hours-lost", zero=True), "What a pre-emption costs. Default: the batch begins anew."),
+    ] = None,
+    price_per_gib_month: Annotated[
+        float | None, _option(_number("--price-per-gib-month", zero=True), "Of storage for what is kept.")
+    ] = None,
     prices: Annotated[
         Path | None,
-        typer.Option(help="TSV with name (a study, a SKU) and price_per_hour.", exists=True, dir_okay=False),
+        typer.Option(
+            help="TSV with name (a study, a SKU) and price_per_hour; maybe spot_price_per_hour, preemptions_per_day.",
+            exists=True,
+            dir_okay=False,
+        ),
     ] = None,
     extrapolate: Annotated[
         bool, typer.Option("--extrapolate", help="Answer from samples of any size, by gigabases alone.")
@@ -88,19 +105,21 @@ def command(
     Example: gpd size --genomes 200/week --depth 30 --published 8358 --published 7763
     """
     from gpd.commands import size_display
-    from gpd.sizing import power
+    from gpd.sizing import cost, power
     from gpd.sizing.nodes_needed import Demand, size
     from gpd.sizing.published import core_hours
 
-    demand = Demand(genomes, depth, deadline, nodes, carbon)
-    table, tdp = power.read_prices(prices) if prices else {}, power.read_tdp()
+    demand = Demand(genomes, depth, deadline, nodes, carbon, price_per_gib_month)
+    given = cost.Price(price_per_hour, spot_price_per_hour, preemptions_per_day, hours_lost)
+    cost.complete(given, "--spot-price-per-hour, --preemptions-per-day")
+    table, tdp = cost.read_prices(prices) if prices else {}, power.read_tdp()
     machines = [*_of_studies(study or []), *_of_published(published or [], bool(study))]
     sizings = [
         size(
             demand,
             machine,
             power.power(machine, watts, tdp),
-            power.price_of(machine, price_per_hour, table),
+            cost.price_of(machine, given, table),
             extrapolate,
         )
         for machine in machines

@@ -68,6 +68,11 @@ def _described(one: Sizing) -> dict:
         "kwh_per_genome": one.kwh,
         "co2_kg_per_genome": one.co2_kg,
         "cost_per_genome": one.cost,
+        "cost_per_week_whole_nodes": one.cost_of_whole_nodes,
+        "idle_share_of_whole_nodes": one.idle_share,
+        "spot_makespan_h": one.spot_hours,
+        "spot_cost_per_genome": one.spot_cost,
+        "storage_cost_per_genome_month": one.storage_a_month,
         "limit": one.limit,
         "told": list(one.remarks),
     }

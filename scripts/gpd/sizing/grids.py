@@ -50,7 +50,18 @@ def sizing_grid(sizings: Sequence[Sizing]) -> Grid:
         lines["CO2, kg a genome"] = lambda one: ranged(one.co2_kg)
     if any(one.cost for one in sizings):
         lines["cost a genome"] = lambda one: ranged(one.cost)
-        lines["cost a week"] = lambda one: ranged(one.cost and one.cost * demand.genomes_per_week)
+        lines["cost a week, hours in use"] = lambda one: ranged(one.cost and one.cost * demand.genomes_per_week)
+        lines["cost a week, whole nodes"] = lambda one: _amount(one.cost_of_whole_nodes)
+        lines["idle part of whole nodes"] = lambda one: ranged(one.idle_share, 2)
+    if any(one.spot_cost for one in sizings):
+        lines["hours of N samples, spot"] = lambda one: ranged(one.spot_hours)
+        lines["cost a genome, spot"] = lambda one: ranged(one.spot_cost)
+        lines["cost a week, spot"] = lambda one: ranged(one.spot_cost and one.spot_cost * demand.genomes_per_week)
+    if demand.price_per_gib_month is not None:
+        lines["storage a month, of a genome"] = lambda one: _amount(one.storage_a_month)
+        lines["storage a month, of a week's genomes"] = lambda one: _amount(
+            one.storage_a_month and one.storage_a_month * demand.genomes_per_week
+        )
     return Grid(
         caption=f"{demand.genomes_per_week:,.4g} genomes a week at {demand.depth:g}x",
         heads=("", *(f"{one.machine.name}{', extrapolated' * one.at.extrapolated}" for one in sizings)),

@@ -31,23 +31,23 @@ class Range:
         return cls(mean, mean * math.exp(-half), mean * math.exp(half))
 
     def __mul__(self, factor: float) -> "Range":
-        return self._each(lambda value: value * factor)
+        return self.each(lambda value: value * factor)
 
     def over(self, amount: float) -> "Range":
         """`amount` divided by it: what was low is high."""
-        turned = self._each(lambda value: amount / value)
+        turned = self.each(lambda value: amount / value)
         return Range(turned.mid, turned.high, turned.low)
 
     def up(self) -> "Range":
         """Of whole things: no half nodes."""
-        return self._each(lambda value: float(math.ceil(value)))
+        return self.each(lambda value: float(math.ceil(value)))
 
     @property
     def worst(self) -> float:
         """Its upper end; where that is not known, the figure."""
         return self.mid if self.high is None else self.high
 
-    def _each(self, change: Callable[[float], float]) -> "Range":
+    def each(self, change: Callable[[float], float]) -> "Range":
         low, high = (None if end is None else change(end) for end in (self.low, self.high))
         return Range(change(self.mid), low, high)
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from gpd.errors import GpdError
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES
+from gpd.sizing.cost import Price
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.sizing.power import Power
 from gpd.statistics.saturation import Saturation, find_saturation
@@ -14,6 +15,7 @@ from gpd.text.formats import number, percent
 
 HOURS_PER_DAY = 24
 DAYS_PER_WEEK = 7
+HOURS_PER_WEEK = HOURS_PER_DAY * DAYS_PER_WEEK
 SECONDS_PER_DAY = 24 * 3600
 MIB_PER_GIB = 1024
 GIGABASES_PER_X = HUMAN_30X_GIGABASES / 30  # of a human genome
@@ -29,6 +31,7 @@ class Demand:
     deadline_h: float | None = None
     nodes: int | None = None
     carbon_g_per_kwh: float | None = None
+    price_per_gib_month: float | None = None
 
     @property
     def gigabases(self) -> float:
@@ -51,7 +54,7 @@ class Sizing:
     measured: tuple[Measured, ...]
     at: Measured
     power: Power | None
-    price_per_hour: float | None
+    price: Price
 
     @property
     def n(self) -> int:
@@ -70,6 +73,12 @@ class Sizing:
         span = "" if weekly.low is None else f" ({number(weekly.low)} to {number(weekly.high)})"
         yield f"one more node: {number(weekly.mid)} genomes a week more{span}"
         yield from self._memory
+        if self.spot_hours is not None:
+            lost = self.price.lost_h
+            what = "a batch begins anew" if lost is None else f"{number(lost)} h are lost"
+            more = percent(self.spot_hours.mid / self.makespan_h.mid - 1)
+            often = f"{self.price.preemptions_per_day:g} pre-emptions a day"
+            yield f"spot: {often} and node, at each {what}: {more} more hours"
         yield f"watts: {self.power.source}" if self.power else "watts: not known, so no energy; give --watts"
         if self.machine.bandwidth_mb_s is not None:
             yield f"memory bandwidth of the node, measured: {number(self.machine.bandwidth_mb_s)} MB/s"
@@ -172,8 +181,39 @@ class Sizing:
 
     @property
     def cost(self) -> Range | None:
-        """For a genome."""
-        return None if self.price_per_hour is None else self.makespan_h * (self.price_per_hour / self.n)
+        """For a genome, of the hours that its batch takes."""
+        hourly = self.price.price_per_hour
+        return None if hourly is None else self.makespan_h * (hourly / self.n)
+
+    @property
+    def spot_hours(self) -> Range | None:
+        """Of a batch on nodes that may be pre-empted, with what is lost."""
+        return self.price.spot_hours(self.makespan_h)
+
+    @property
+    def spot_cost(self) -> Range | None:
+        """For a genome, on such nodes."""
+        hours, hourly = self.spot_hours, self.price.spot_price_per_hour
+        return None if hours is None or hourly is None else hours * (hourly / self.n)
+
+    @property
+    def cost_of_whole_nodes(self) -> float | None:
+        """A week of the nodes counted with, whether they are at work or not."""
+        hourly = self.price.price_per_hour
+        return None if hourly is None else self.nodes_counted * HOURS_PER_WEEK * hourly
+
+    @property
+    def idle_share(self) -> Range:
+        """The part of a week in which these nodes have nothing to do: none where they do not suffice."""
+        batch = self.demand.genomes_per_week / (self.n * self.nodes_counted * HOURS_PER_WEEK)
+        idle = (self.makespan_h * batch).each(lambda taken: max(0.0, 1 - taken))
+        return Range(idle.mid, idle.high, idle.low)
+
+    @property
+    def storage_a_month(self) -> float | None:
+        """What the results of a genome cost a month."""
+        price = self.demand.price_per_gib_month
+        return None if self.kept_gib is None or price is None else self.kept_gib * price
 
     @property
     def scaled(self) -> str | None:
@@ -216,7 +256,7 @@ def _gib(mib: float | None, times: float = 1) -> float | None:
 
 
 def size(
-    demand: Demand, machine: Machine, power: Power | None, price: float | None, extrapolate: bool = False
+    demand: Demand, machine: Machine, power: Power | None, price: Price | None = None, extrapolate: bool = False
 ) -> Sizing:
     """The answer for one machine, at the N that gives most of those that fit its memory and keep the deadline.
 
@@ -227,7 +267,7 @@ def size(
     if not alike and not extrapolate:
         raise GpdError(_not_known(demand, machine))
     alike = alike or tuple(map(_extrapolated, machine.measured))
-    answers = [Sizing(demand, machine, alike, one, power, price) for one in alike]
+    answers = [Sizing(demand, machine, alike, one, power, price or Price()) for one in alike]
     fitting = [one for one in answers if one.fits] or answers[:1]
     kept = [one for one in fitting if one.within] or [min(fitting, key=lambda one: one.makespan_h.worst)]
     best = find_saturation(one.at.observation for one in kept).n
