@@ -445,10 +445,10 @@ def test_each_curve_has_its_search_and_the_pipeline_its_warm_up(tmp_path, settin
     }
 
 
-def test_a_curve_of_two_processors_is_none(tmp_path, settings, runs, monkeypatch):
+def test_a_study_of_two_machines_is_none(tmp_path, settings, runs, monkeypatch):
     plan = plan_of(tmp_path, settings, concurrent_samples="saturation", repeats=1)
     first, second = (study.seek(plan.study, LINE, n, plan.sources["germline"].members, plan.cores) for n in (1, 2))
     write_spec(plan.study.folder, first)
     write_spec(plan.study.folder, second, sku="8352Y")
-    with pytest.raises(StudyError, match="its runs ran on different processors: 8352Y, 8358"):
+    with pytest.raises(StudyError, match="its runs ran on different machines: SKU: 8358 and 8352Y"):
         runner.run(plan, SILENT)

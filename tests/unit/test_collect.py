@@ -490,6 +490,32 @@ def test_processors_are_not_pooled(study):
     assert [(point.sku, point.repeats) for point in points] == [("7763", 1), ("8352Y", 1)]
 
 
+XEON = {"cpu_model": "Intel Xeon Processor", "cpu_family": "6", "cores": 2, "memory_mib": 15_900.0}
+EPYC = {"cpu_model": "Intel Xeon Processor", "cpu_family": "25", "cores": 2, "memory_mib": 15_900.0}
+
+
+@pytest.mark.parametrize(
+    ("later", "machines"),
+    [
+        (EPYC, [(1, 1), (2, 1)]),
+        (XEON | {"memory_mib": 31_800.0}, [(1, 1), (2, 1)]),
+        (XEON | {"memory_mib": 15_899.0, "hostname": "renamed"}, [(1, 2)]),  # another kernel keeps more for itself
+        ({"hostname": "node1"}, [(1, 2)]),  # what is not recorded may be the same
+    ],
+)
+def test_machines_without_a_product_name_are_not_pooled(study, later, machines):
+    for repeat, host in ((1, XEON), (2, later)):
+        study.run("A", repeat=repeat, host={"hostname": "node1", **host}).ledger(*whole("A"))
+    points = study.collect().configurations
+    assert [(point.machine, point.repeats) for point in points] == machines
+
+
+def test_machines_are_numbered_in_the_order_of_their_first_runs(study):
+    study.run("A", repeat=1, host=EPYC, start=clock(0.5)).ledger(*whole("A", 1))
+    study.run("A", repeat=2, host=XEON, start=clock(0)).ledger(*whole("A", 1))
+    assert [(run.repeat, run.machine) for run in study.collect().runs] == [(1, 2), (2, 1)]
+
+
 # ---- peak memory -------------------------------------------------------------------------------------
 
 

@@ -272,6 +272,16 @@ def test_an_x86_cpu_tells_guests_by_a_flag_without_a_name(architecture, flags, v
     assert host.describe(told).virtual_machine == vm
 
 
+def test_a_guest_whose_cpu_has_no_name_is_known_by_its_numbers():
+    numbers = {"CPU_family": "6", "Model": "143", "Stepping": "8"}
+    first, again, other = (
+        host.describe(facts("", outputs={"lscpu": lscpu(Model_name="Intel Xeon Processor", Flags=flags, **numbers)}))
+        for flags in ("fpu vme ht", "ht fpu vme", "fpu vme ht amx_tile")
+    )
+    assert (first.cpu_family, first.cpu_model_number, first.cpu_stepping) == ("6", "143", "8")
+    assert first.cpu_flags == again.cpu_flags != other.cpu_flags
+
+
 def test_what_a_guest_is_not_told_is_not_guessed():
     record = host.describe(GUEST)
     assert (record.virtual_machine, record.container) == ("kvm", "docker")

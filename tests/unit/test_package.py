@@ -601,6 +601,19 @@ def test_a_node_record_of_another_machine_fails(tmp_path):
 
 
 @pytest.mark.deep
+def test_a_host_name_that_stands_for_two_machines_is_no_one_machine(tmp_path):
+    """As a virtual machine that was moved: its CPU has no product's name on either."""
+
+    def move(folder):
+        for path in sorted(folder.glob("*/run.json")):
+            later = path.parent.name.endswith("r3")
+            numbers = {"cpu_model": "Intel Xeon Processor", "sku": None, "cpu_family": "25" if later else "6"}
+            edit(path, lambda run, numbers=numbers: run["host"].update(numbers))
+
+    found = of_study(tmp_path, move)
+    assert found["one machine"] == (checks.FAILS, ("CPU family: 6 and 25",))
+
+
 def test_a_run_that_was_run_again_is_told(tmp_path):
     def again(folder, *moments):
         with (folder / "starts.jsonl").open("a") as starts:

@@ -172,7 +172,7 @@ def test_processors_are_not_pooled(tmp_path):
         (spec / "run.json").write_text(json.dumps(record))
     found = results.read(tmp_path)
     assert [(point["sku"], point["repeats"]) for point in found.configurations] == [("A", 1), ("B", 1)]
-    assert any("different processors" in notice.text for notice in page.find(found, {}).notices)
+    assert any("different machines" in notice.text for notice in page.find(found, {}).notices)
 
 
 def test_a_record_in_another_runs_folder_is_refused(tmp_path):

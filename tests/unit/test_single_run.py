@@ -121,6 +121,19 @@ def test_a_shared_run_is_one_run_and_its_record_is_whole(spec, setup, snakemake)
     assert record["wall_s"] > 0
 
 
+def test_a_run_on_another_machine_than_those_before_is_refused(spec, setup, snakemake):
+    path = setup.folder / spec.name / "run.json"
+    before = run(spec, setup)
+    assert before["host"]["cpu_flags"]
+    path.write_text(json.dumps(before | {"host": before["host"] | {"cpu_flags": "0123456789abcdef"}}))
+    later = replace(spec, name="germline-n2-shared-compact-r2", repeat=2)
+    with pytest.raises(StudyRunError, match="its runs ran on another machine than this: CPU flags: 0123456789abcdef"):
+        run(later, setup)
+    assert not (setup.folder / later.name / "run.json").exists()
+    path.write_text(json.dumps(before))
+    assert run(later, setup)["host"]["cpu_flags"] == before["host"]["cpu_flags"]
+
+
 @pytest.mark.parametrize(("index", "genome_mb"), [("chr1\t1500000\t6\nchr2\t250000\t9\n", 1.75), (None, None)])
 def test_the_length_of_the_genome_is_recorded_where_it_is_known(spec, setup, snakemake, index, genome_mb):
     if index:

@@ -87,7 +87,7 @@ def grouped(found: Iterable[Difference]) -> list[Difference]:
 
 def differences(named: Named) -> list[Difference]:
     """Return what is not the same in records of several studies, each record with its study's name."""
-    machines = _holders(named, _machine)
+    machines = _holders(named, _processor)
     cores, processors = machines["host", "cores"], machines["host", "SKU"]
     found = [*_differing_inputs(named), *_differing(named, conditions), *_binding_differences(named)]
     if len(processors) > 1 and None not in processors:  # another processor has other instructions for the pair-HMM
@@ -235,6 +235,11 @@ def _machine(record: RunRecord) -> Values:
     host = record.host or Host()
     traits = {("host", trait.name): _text(trait.of(host)) for trait in TRAITS if trait.pooled}
     return traits | {("host", "cores"): _text(record.spec.cores)}
+
+
+def _processor(record: RunRecord) -> Values:
+    host = record.host or Host()
+    return {("host", "SKU"): _text(host.sku), ("host", "cores"): _text(record.spec.cores)}
 
 
 def _machine_settings(record: RunRecord) -> Values:

@@ -1,21 +1,21 @@
 """Which sides a comparison has: studies, parts of them and published results, by the names that users give them."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from gpd.comparison.comparability import curve_name
+from gpd.comparison.comparability import counted_records
 from gpd.comparison.sides import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
 from gpd.published import curves
 from gpd.records import old_names
 from gpd.records.binding import is_binding
+from gpd.records.host import machine_differences
+from gpd.records.run import RunRecord
 from gpd.records.run_spec import CurveKey, Mode
 from gpd.tables import collect
-from gpd.tables.columns import ConfigurationRow
-from gpd.text.formats import listed
 
 PUBLISHED = "published"
 
@@ -117,20 +117,16 @@ def _read_study(argument: _StudyArgument, alone: bool) -> list[Side]:
     if not curves:
         there = ", ".join(dict.fromkeys(f"{key.mode}:{key.binding}" for key in finished))
         raise SideError(f"{path}: no finished run is {':'.join(argument.parts)}; there are {there}")
-    _one_processor(path, [row for row in tables.configurations if row.curve_key in curves])
+    _one_machine(path, [record for record in counted_records(tables.records) if record.spec.curve_key in curves])
     parts = _parts(name, curves) if alone else {}
     whole = {":".join((name, *argument.parts)): curves}
     return [study_side(part, tables, own, name) for part, own in (parts if len(parts) > 1 else whole).items()]
 
 
-def _one_processor(path: Path, rows: Sequence[ConfigurationRow]) -> None:
-    """Refuse repeats of one configuration on several processors: the tables do not pool these."""
-    skus: dict[tuple[CurveKey, int], list[str]] = {}
-    for row in rows:
-        skus.setdefault((row.curve_key, row.n), []).append(row.sku or "unknown")
-    for (key, n), found in skus.items():
-        if len(found) > 1:
-            raise SideError(f"{path}: {curve_name(key, n)}: its repeats ran on different processors: {listed(found)}")
+def _one_machine(path: Path, records: Iterable[RunRecord]) -> None:
+    """Refuse a study of several machines: the tables do not pool these."""
+    if found := machine_differences(record.host for record in records if record.host):
+        raise SideError(f"{path}: its runs ran on different machines: {found}")
 
 
 def _parts(study: str, curves: Sequence[CurveKey]) -> dict[str, list[CurveKey]]:

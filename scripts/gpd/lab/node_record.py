@@ -9,12 +9,15 @@ from pathlib import Path
 from gpd.files import replace
 from gpd.machines import host
 from gpd.node.measure import default_folder
-from gpd.records.host import TRAITS, Host
+from gpd.records.host import IDENTITY, TRAITS, Host
 from gpd.records.node import FILE, NodeRecordError, read_node
 from gpd.text.formats import listed
 
 # another machine has another one of these; what else is named of a machine may change while it stays the same one
-LASTING = ("hostname", "architecture", "cpu_model", "sockets", "cores", "threads", "numa_nodes", "l3_mib")
+LASTING = (
+    *("hostname", "architecture", "sockets", "threads", "l3_mib"),
+    *(trait.key for trait in IDENTITY if not trait.tolerance),
+)
 REMEDY = "'gpd node' measures this one"
 
 

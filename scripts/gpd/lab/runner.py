@@ -19,6 +19,7 @@ from gpd.lab.single_run import Setup, StudyRunError
 from gpd.lab.study import Sample, Study, StudyError
 from gpd.machines import launcher, tools
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
+from gpd.records.host import machine_differences
 from gpd.records.old_names import spec_path
 from gpd.records.run import RunRecord, Settings, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, CurveKey, PipelineName, RunSpec
@@ -396,20 +397,15 @@ def _repeats_so_far(plan: StudyPlan) -> dict[tuple[CurveKey, int], RepeatStats]:
 
 
 def _points(folder: Path) -> Sequence[ConfigurationRow]:
-    """The configurations of a study. Raises StudyError where a curve has several processors."""
+    """The configurations of a study. Raises StudyError where its runs ran on several machines."""
     return _tables(folder).configurations
 
 
 def _tables(folder: Path) -> Tables:
-    """The tables of a study. Raises StudyError where a curve has several processors."""
+    """The tables of a study. Raises StudyError where its runs ran on several machines."""
     tables = collect.collect(folder)
-    processors: dict[CurveKey, set[str]] = {}
-    for run in tables.runs:
-        if run.counted or run.seeking:
-            processors.setdefault(run.curve_key, set()).add(run.sku or "an unknown one")
-    if mixed := [found for found in processors.values() if len(found) > 1]:
-        found = ", ".join(sorted(mixed[0]))
-        raise StudyError(f"{folder}: its runs ran on different processors: {found}: give the study another name")
+    if found := machine_differences(record.host for record in tables.records if record.host):
+        raise StudyError(f"{folder}: its runs ran on different machines: {found}: give the study another name")
     return tables
 
 

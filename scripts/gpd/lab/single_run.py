@@ -27,9 +27,10 @@ from gpd.lab.pool import Source, beside_policy, bound, lay_out
 from gpd.machines import host
 from gpd.pipelines import PIPELINES, share
 from gpd.records.binding import UNBOUND
+from gpd.records.host import Host, machine_differences
 from gpd.records.ledger import Attempt, last_attempts, read_ledger
 from gpd.records.old_names import SPEC
-from gpd.records.run import InputRecord, OutputRecord, ProcessRecord, RunRecord, Settings
+from gpd.records.run import InputRecord, OutputRecord, ProcessRecord, RunRecord, Settings, read_run
 from gpd.records.run_spec import INDEPENDENT, RunSpec, StepCopies
 from gpd.records.study import BEGAN, ENDED, STARTS, StudyRecord
 from gpd.tables.summary import summarize
@@ -184,6 +185,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         measured = setup.placement is None and spec.step is None
         at_once = disk.at_once(setup.prepared, spec.samples, folder, scratch) if measured else len(processes)
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
+        _refuse_other_machine(setup.folder, node)
         began, start = time.monotonic(), datetime.now(UTC)
         with disk.watch([folder, scratch]) as peak:
             ended = _run_all(processes, at_once, spec, setup, run_id, scratch, changed)
@@ -226,6 +228,13 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
             shutil.rmtree(each.folder / ".snakemake", ignore_errors=True)
     write_record(folder / RECORD, record)
     _note(setup.folder, spec, run_id, ENDED)
+
+
+def _refuse_other_machine(study: Path, here: Host | None) -> None:
+    """Raise StudyRunError where runs of the study ended on another machine: no mean may be of both."""
+    ended = [read_run(path).host for path in study.glob(f"*/{RECORD}")]
+    if found := machine_differences(host for host in (*ended, here) if host):
+        raise StudyRunError(f"{study}: its runs ran on another machine than this: {found}: give the study another name")
 
 
 def _note(study: Path, spec: RunSpec, run_id: str, what: str) -> None:

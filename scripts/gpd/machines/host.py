@@ -6,6 +6,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ BUSY_CPUS = 0.5
 BUSY_SHARE = 0.05
 # what hypervisors put in place of a microcode version
 MADE_UP_MICROCODE = {"0x1", "0x1000065", "0xffffffff"}
+FLAGS_DIGITS = 16  # of their digest
 CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
 
@@ -68,6 +70,10 @@ def describe(facts: Facts) -> Host:
         partition=facts.slurm.get("SLURM_JOB_PARTITION"),
         cpu_model=model,
         sku=short_name(model or "", lscpu.get("BIOS Model name", "")),
+        cpu_family=lscpu.get("CPU family"),
+        cpu_model_number=lscpu.get("Model"),
+        cpu_stepping=lscpu.get("Stepping"),
+        cpu_flags=flags_digest(lscpu.get("Flags", "")),
         sockets=topology["sockets"],
         cores=cores,
         threads=cpus,
@@ -128,6 +134,11 @@ def short_name(model: str, product: str) -> str | None:
     """The SKU. ARM's model name is the core's design, so the product that the firmware names goes before it."""
     known = sku(model)
     return (sku(product) or known) if known is None or known.startswith("Neoverse") else known
+
+
+def flags_digest(flags: str) -> str | None:
+    """A digest of what the CPU can do, in whatever order the kernel lists it."""
+    return sha256(" ".join(sorted(flags.split())).encode()).hexdigest()[:FLAGS_DIGITS] if flags else None
 
 
 def _values(files: Mapping[str, str], name: str) -> list[str]:

@@ -20,7 +20,7 @@ from gpd.packages.evidence import Evidence, Recomputed
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.records import old_names
 from gpd.records.binding import UNBOUND
-from gpd.records.host import TRAITS
+from gpd.records.host import TRAITS, machine_differences
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place, duplicates, overlaps
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, CurveKey, RunSpec
@@ -335,6 +335,8 @@ def machine(found: Recomputed) -> Found:
 def one_machine(found: Recomputed) -> Found:
     """Records of a study are of one machine, and ledgers say the same one."""
     wrong = []
+    if several := machine_differences(record.host for record in found.counted if record.host):
+        wrong.append(several)
     for trait in (trait for trait in TRAITS if trait.pooled):
         values = {tuple(sorted(str(trait.of(host)) for host in record.machines)) for record in found.counted}
         if len(values) > 1 and not any(record.spec.mode == CLUSTER for record in found.counted):
@@ -455,7 +457,7 @@ def _searches(plan: StudyRecord, found: Recomputed) -> Iterator[str]:
             own = [row for row in found.tables.configurations if row.curve_key == key]
             tried = repeats.curve(own, repeats.rule(plan.study))
             if len({one.n for one in tried}) < len(tried):
-                yield f"{_at(key, tried[0].n)}: its runs ran on different processors"
+                yield f"{_at(key, tried[0].n)}: its runs ran on different machines"
             elif limit > 0 and (n := next_n(tried, limit)) is not None:
                 yield f"{_at(key, n)}: the search for the saturation point would go on with it"
 

@@ -3,9 +3,13 @@
 `TRAITS` is the one list of what is named, shown and checked of a machine.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from gpd.text.formats import some
+
+MOST_SHOWN = 4  # values of a trait
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class Host:
     the CPU's own, not what it ran at. `l3_mib` is the sum over `l3`. `memory_speed_mts` is the slowest module's, in
     megatransfers a second. `virtual_machine` and `container` are "none" where it was looked and nothing was found.
     `node` and `partition` are Slurm's words for it, within a job of Slurm's.
+    `cpu_family`, `cpu_model_number` and `cpu_stepping` are the processor's own numbers: a virtual machine has them, too,
+    where its CPU has no name; `cpu_flags` is a digest of what it can do.
     `cpu_quota_cpus` and `memory_limit_mib` are the tightest of the control groups' and Slurm's, None where none limits.
     """
 
@@ -74,6 +80,10 @@ class Host:
     partition: str | None = None
     cpu_model: str | None = None
     sku: str | None = None
+    cpu_family: str | None = None
+    cpu_model_number: str | None = None
+    cpu_stepping: str | None = None
+    cpu_flags: str | None = None
     sockets: int | None = None
     cores: int | None = None
     threads: int | None = None
@@ -117,27 +127,44 @@ class Host:
 class Trait:
     """Something of a machine: its key in the record, what a reader calls it, its unit, and how it is checked.
 
-    `pooled`: it must not change between repeats whose figures go into one mean. `setting`: two machines can have it
-    alike, so that a comparison says where they do not.
+    `identity`: a machine that has another one is another machine. `pooled`: it must not change between repeats whose
+    figures go into one mean. `setting`: two machines can have it alike, so that a comparison says where they do not.
+    Numbers that differ by no more than the share `tolerance` are the same.
     """
 
     key: str
     name: str
     unit: str = ""
+    identity: bool = False
     pooled: bool = False
     setting: bool = False
+    tolerance: float = 0.0
 
     def of(self, host: Host) -> Any:
         """What the machine said of it; None: nothing."""
         return getattr(host, self.key)
+
+    def values(self, hosts: Iterable[Host]) -> list[Any]:
+        """What machines have of it, each once; what one does not tell may be what any other has."""
+        found = dict.fromkeys(value for host in hosts if (value := self.of(host)) is not None)
+        alike = self.tolerance and found and max(found) - min(found) <= self.tolerance * max(found)
+        return list(found)[:1] if alike else list(found)
 
 
 TRAITS = (
     Trait("hostname", "name", pooled=True),
     Trait("node", "Slurm node", pooled=True),
     Trait("partition", "Slurm partition"),
-    Trait("cpu_model", "CPU"),
-    Trait("sku", "SKU", pooled=True),
+    Trait("cpu_model", "CPU", identity=True),
+    Trait("sku", "SKU", identity=True),
+    Trait("cpu_family", "CPU family", identity=True),
+    Trait("cpu_model_number", "CPU model number", identity=True),
+    Trait("cpu_stepping", "CPU stepping", identity=True),
+    Trait("cpu_flags", "CPU flags", identity=True),
+    Trait("cores", "cores", "cores", identity=True),
+    Trait("numa_nodes", "NUMA nodes", "nodes", identity=True),
+    # of the same memory, each kernel keeps a little more or less for itself
+    Trait("memory_mib", "memory", "MiB", identity=True, tolerance=0.01),
     Trait("smt", "SMT", pooled=True),
     Trait("base_mhz", "base frequency", "MHz"),
     Trait("top_mhz", "top frequency", "MHz"),
@@ -150,3 +177,28 @@ TRAITS = (
     Trait("cpu_quota_cpus", "CPU quota", "CPUs", pooled=True),
     Trait("memory_limit_mib", "memory limit", "MiB", pooled=True),
 )
+IDENTITY = tuple(trait for trait in TRAITS if trait.identity)
+
+
+def machine_differences(hosts: Iterable[Host]) -> str:
+    """By what these are several machines: each such trait with its values; empty where they may be one."""
+    every = list(hosts)
+    found = ((trait.name, trait.values(every)) for trait in IDENTITY)
+    return "; ".join(f"{name}: {some(list(map(str, own)), MOST_SHOWN)}" for name, own in found if len(own) > 1)
+
+
+def machine_numbers(hosts: Iterable[Host | None]) -> list[int | None]:
+    """Number machines from 1 as they first come: a record is of the first of whose records none contradicts it."""
+    known: list[list[Host]] = []
+    numbers: dict[tuple[Any, ...], int] = {}
+
+    def number(host: Host) -> int:
+        key = tuple(trait.of(host) for trait in IDENTITY)
+        if key not in numbers:
+            new = len(known) + 1
+            numbers[key] = next((at for at, own in enumerate(known, 1) if not machine_differences([*own, host])), new)
+            known.extend([[]] if numbers[key] == new else [])
+            known[numbers[key] - 1].append(host)
+        return numbers[key]
+
+    return [None if host is None else number(host) for host in hosts]

@@ -6,7 +6,7 @@ They have what a reader must know to place a figure. Names of folders and mounts
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 
-from gpd.records.host import FileSystem, Host
+from gpd.records.host import FileSystem, Host, machine_differences
 from gpd.records.run import RunRecord
 from gpd.reports.grids import short
 from gpd.text.formats import counted, number, some
@@ -19,7 +19,7 @@ FIELDS: Mapping[str, Sequence[str]] = {
     "CPU": ("{cpu_model}",),
     "Slurm node": ("{node}",),
     "Slurm partition": ("{partition}",),
-    "SKU": ("{sku}",),
+    "SKU": ("{sku}", "family {cpu_family}", "model {cpu_model_number}", "stepping {cpu_stepping}"),
     "processors": ("sockets: {sockets}", "cores: {cores}", "threads: {threads}", "usable threads: {usable_threads}"),
     "SMT": ("{smt}",),
     "base frequency": ("{base_ghz} GHz",),
@@ -71,6 +71,12 @@ def host_grid(records: Iterable[RunRecord]) -> Grid | None:
 def busy_runs(records: Iterable[RunRecord]) -> list[str]:
     """Return the runs before whose start others were at work on the node."""
     return [record.spec.name for record in records if record.host and record.host.load and record.host.load.busy]
+
+
+def other_machines(records: Iterable[RunRecord]) -> str:
+    """What is to be said of runs on several machines; nothing where they ran on one."""
+    found = machine_differences(record.host for record in records if record.host)
+    return f"Runs ran on different machines ({found}), which are not pooled." if found else ""
 
 
 def cpu_names(records: Iterable[RunRecord]) -> list[str]:

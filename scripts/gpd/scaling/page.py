@@ -6,7 +6,7 @@ from gpd.pipelines import PIPELINES
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import ALONE, FULL, WHOLE
 from gpd.reports.figures import STANDARD_ERRORS, Curve, CurvePoint, Drawing, draw_curves
-from gpd.reports.host_grid import busy_runs, host_grid, software_grid
+from gpd.reports.host_grid import busy_runs, host_grid, other_machines, software_grid
 from gpd.reports.page import Notice, Page, Section
 from gpd.reports.study_figures import ReportFigure
 from gpd.scaling.profiles import Goal
@@ -80,10 +80,8 @@ def _notices(results: Results) -> Iterator[Notice]:
             f"CPU contention by other processes in {some([run['run'] for run in met], MOST_NAMED)}: they took "
             f"{number(taken)} CPU seconds on the CPUs of jobs, so that times there are too long.",
         )
-    if len({run["sku"] for run in runs}) > 1:
-        yield Notice(
-            "warning", "Runs ran on different processors, which are not pooled: each has configurations of its own."
-        )
+    if others := other_machines(results.records):
+        yield Notice("warning", others)
     kinds = {host.virtual_machine or "none" for record in results.records for host in record.machines}
     if guests := kinds - {"none"}:
         yield Notice(
@@ -112,9 +110,11 @@ def _steps(points: Sequence[Row], fits: Sequence[Row]) -> Iterator[Section]:
 def _curves(points: Iterable[Row]) -> list[tuple[str, list[Row]]]:
     """The configurations of each curve over threads, under what sets it apart."""
     found: dict[str, list[Row]] = {}
-    several = len({point["sku"] for point in points}) > 1
+    several = len({(point["sku"], point["machine"]) for point in points}) > 1
     for point in points:
-        found.setdefault(_label(point) + (f", {point['sku']}" if several else ""), []).append(point)
+        found.setdefault(
+            _label(point) + (f", machine {point['machine']} ({point['sku']})" if several else ""), []
+        ).append(point)
     return [(label, sorted(own, key=lambda point: point["threads"])) for label, own in sorted(found.items())]
 
 

@@ -36,11 +36,12 @@ class Results:
 def read(folder: Path) -> Results:
     """Collect the runs in a folder. Raises CollectError and RecordError where a file is broken."""
     ran, unfinished = collect.read_runs(folder)
+    machines = collect.machines_of(ran)
     runs = sorted(
-        (_run(one, one.spec.step) for one in ran if one.spec.step),
+        (_run(one, one.spec.step, machines[one.spec.name]) for one in ran if one.spec.step),
         key=lambda row: (*_place(row), row["warm_up"], row["repeat"]),
     )
-    counted = [row for row in runs if not row["warm_up"]]  # different processors are not pooled
+    counted = [row for row in runs if not row["warm_up"]]  # different machines are not pooled
     points = _with_efficiency([_configuration(list(own)) for _, own in groupby(counted, key=_place)])
     return Results(runs, points, list(_fits(counted)), tuple(one.record for one in ran), unfinished)
 
@@ -52,9 +53,9 @@ def write(results: Results, folder: Path) -> None:
         collect.write_frame(collect.frame_of(getattr(results, table), spelled), spelled, folder / table)
 
 
-def _run(run: Run, step: StepCopies) -> Row:
+def _run(run: Run, step: StepCopies, machine: int | None) -> Row:
     """A run's row as any study has it, and what there is of its step; other jobs than the step's it has none."""
-    own = rows_of_run(run, (), {}, counted=True).run
+    own = rows_of_run(run, (), {}, counted=True, machine=machine).run
     copies = [process.attempts for process in run.processes]
     return {name: getattr(own, name) for name in AS_OF_A_RUN} | {
         "step": step.name,
@@ -91,12 +92,12 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _place(row: Row) -> tuple:
-    return (*(row[name] for name in POINT), row["sku"] or "")
+    return (*(row[name] for name in POINT), row["sku"] or "", row["machine"] or 0)
 
 
 def _configuration(runs: Sequence[Row]) -> Row:
     """The repeats of a configuration, without warm-ups."""
-    found: Row = {name: runs[0][name] for name in (*POINT, "copies", "sku")} | {"repeats": len(runs)}
+    found: Row = {name: runs[0][name] for name in (*POINT, "copies", "sku", "machine")} | {"repeats": len(runs)}
     for column in columns.REPEATED_OF_SCALING:
         over = estimate(row[column.name] for row in runs)
         found |= {f"{column.name}_{statistic}": getattr(over, statistic) for statistic in ("mean", "sd", "se")}
@@ -112,7 +113,7 @@ def _with_efficiency(points: Sequence[Row]) -> list[Row]:
 
 
 def _curve_key(point: Row) -> tuple:
-    return (*(point[name] for name in CURVE_COLUMNS), point["sku"])
+    return (*(point[name] for name in CURVE_COLUMNS), point["sku"], point["machine"])
 
 
 def _efficiency(one: Row | None, point: Row) -> Row:
@@ -128,10 +129,10 @@ def _efficiency(one: Row | None, point: Row) -> Row:
 
 
 def _fits(runs: Iterable[Row]) -> Iterator[Row]:
-    """Amdahl's law for each curve of one step alone or on a fully loaded node, of one processor."""
+    """Amdahl's law for each curve of one step alone or on a fully loaded node, of one machine."""
     for _, own in groupby(runs, key=lambda row: tuple(row[name] for name in CURVE_COLUMNS)):
         rows = [row for row in own if row["step_s"] is not None]
-        if len({row["sku"] for row in rows}) > 1 or len({row["threads"] for row in rows}) < 2:
+        if len({(row["sku"], row["machine"]) for row in rows}) > 1 or len({row["threads"] for row in rows}) < 2:
             continue
         found = amdahl.fit((row["threads"], row["step_s"]) for row in rows)
         yield {name: rows[0][name] for name in CURVE_COLUMNS} | {

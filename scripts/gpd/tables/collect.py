@@ -21,6 +21,7 @@ from gpd.files import own_folder, replace
 from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.pipelines import PIPELINES
 from gpd.records import node
+from gpd.records.host import machine_numbers
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.node import NodeRecord
 from gpd.records.old_names import spec_paths
@@ -120,9 +121,17 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     }
     judged = [(run, outcomes(run, wanted[run.kind])) for run in runs]
     evidence, counted = faults.gather(judged), counted_runs(run.spec for run in runs)
+    machines = machines_of(runs)
     for run, of_run in judged:
         why = faults.faults(run, of_run, evidence[run.spec.pipeline])
-        yield rows.rows_of_run(run, of_run, why, counted=run.spec.name in counted)
+        yield rows.rows_of_run(run, of_run, why, counted=run.spec.name in counted, machine=machines[run.spec.name])
+
+
+def machines_of(runs: Iterable[Run]) -> dict[str, int | None]:
+    """The number of each run's machine, by the run's name; several machines that ran one together have none."""
+    began = sorted((run.record for run in runs), key=lambda record: (record.start, record.spec.name))
+    numbers = machine_numbers(record.host for record in began)
+    return {record.spec.name: number for record, number in zip(began, numbers, strict=True)}
 
 
 def _read_process(folder: Path, record: RunRecord, process: ProcessRecord) -> Process:

@@ -60,6 +60,9 @@ NODE_EFFICIENCY = means("Mode cluster: genomes a day / (nodes x the best of one 
 NodeCount = Annotated[int, means("Nodes that its jobs were placed on; 1 but for mode cluster.", "nodes")]
 SamplesAtOnce = Annotated[int, means("Samples at once.", "samples")]
 SkuName = Annotated[Text, means("The processor's short name.")]
+MachineNumber = Annotated[
+    Count, means("Which of the study's machines, from 1 in the order of their first runs; empty: of several, or none.")
+]
 FailedForData = Annotated[int, means("Of these, those that failed for bad data.", "samples")]
 
 
@@ -176,6 +179,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
 
     host: Annotated[Text, means("The node's name; in mode cluster those of all.")]
     sku: SkuName
+    machine: MachineNumber
     cores: Annotated[int, means("Cores that the run was given.", "cores")]
     cache: Annotated[str, means("State of the page cache at the start: as_is, warm or cold.")]
     samples: Annotated[int, means("Samples that the run was given.", "samples")]
@@ -225,6 +229,7 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     nodes: NodeCount
     n: SamplesAtOnce
     sku: SkuName
+    machine: MachineNumber
     repeats: Annotated[int, means("Repeats that ended and count.", "runs")]
     failed: Annotated[int, means("Samples that failed, over all repeats.", "samples")]
     failed_data: FailedForData
@@ -308,7 +313,7 @@ SCALING_RUNS = (
     *POINT_OF_SCALING,
     COPIES,
     *_columns("jobs", "repeat", "warm_up"),
-    *_columns("runs", "sku"),
+    *_columns("runs", "sku", "machine"),
     STEP_S,
     MAKESPAN_OF_COPIES,
     STEPS_PER_HOUR,
@@ -321,7 +326,7 @@ REPEATED_OF_SCALING = (STEP_S, MAKESPAN_OF_COPIES, STEPS_PER_HOUR, CPU_OF_STEP)
 SCALING_POINTS = (
     *POINT_OF_SCALING,
     COPIES,
-    *_columns("runs", "sku"),
+    *_columns("runs", "sku", "machine"),
     Column("repeats", COUNT, "runs", "Repeats that ended; warm-ups are in no statistics."),
     *(statistic for column in REPEATED_OF_SCALING for statistic in _over_repeats(column)),
     Column("efficiency", NUMBER, "", "T(1) / (n x T(n)), T the mean of step_s; empty: one thread was not measured."),

@@ -36,7 +36,7 @@ SUMMED = (  # of a run: sums over its timed attempts
 )
 OF_RECORD = ("wall_s", "genome_mb", "peak_disk_mib", "kept_disk_mib", "memory_applied")
 AVERAGED = [name for name, kind in get_type_hints(ConfigurationRow).items() if kind is Estimate]
-POINT = ("study", "pipeline", "mode", "binding", "nodes", "n", "sku")  # what repeats that are pooled share
+POINT = ("study", "pipeline", "mode", "binding", "nodes", "n", "sku", "machine")  # what repeats that are pooled share
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,10 @@ class RowsOfRun:
     run: RunRow
 
 
-def rows_of_run(run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str | None], counted: bool) -> RowsOfRun:
-    """The rows of one run; `faults` has for each sample why it failed."""
+def rows_of_run(
+    run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str | None], counted: bool, machine: int | None
+) -> RowsOfRun:
+    """The rows of one run; `faults` has for each sample why it failed, `machine` is the number of its machine."""
     key = {"run": run.spec.name, **{name: getattr(run.spec, name) for name in KEYS}, "counted": counted}
     every = [(process, attempt) for process in run.processes for attempt in process.attempts]
     jobs = sorted(every, key=lambda job: job[1].start.timestamp() if job[1].start else inf)
@@ -60,7 +62,7 @@ def rows_of_run(run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str 
         jobs=[_job(key, process, attempt, zero, attempt.step in run.steps) for process, attempt in jobs],
         samples=list(_samples(key, run, outcomes, faults, timed, zero)),
         steps=list(_steps(key, run, timed)),
-        run=_run(key, run, outcomes, faults, jobs, timed),
+        run=_run(key, run, machine, outcomes, faults, jobs, timed),
     )
 
 
@@ -153,6 +155,7 @@ def _steps(key: Key, run: Run, timed: Sequence[Job]) -> Iterator[StepRow]:
 def _run(
     key: Key,
     run: Run,
+    machine: int | None,
     outcomes: Sequence[Outcome],
     faults: Mapping[str, str | None],
     jobs: Sequence[Job],
@@ -172,6 +175,7 @@ def _run(
         **{name: getattr(record, name) for name in OF_RECORD},
         host=", ".join(filter(None, (machine.hostname for machine in record.machines))) or None,
         sku=record.host.sku if record.host else None,
+        machine=machine,
         cores=cores,
         cache=run.spec.cache,
         samples=len(outcomes),
@@ -223,7 +227,7 @@ def peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
 
 
 def points(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
-    """The statistics over the repeats of each configuration that count; different processors are not pooled."""
+    """The statistics over the repeats of each configuration that count; different machines are not pooled."""
 
     def place(row: RunRow) -> tuple:
         return tuple((value is None, value or "") for value in (getattr(row, name) for name in POINT))
@@ -237,7 +241,7 @@ def _node_efficiency(point: ConfigurationRow, points: Iterable[ConfigurationRow]
     """What each node of a cluster gives, over what one gives that has all samples for itself, at its best N."""
     if point.mode != CLUSTER:
         return None
-    alike = ("pipeline", "mode", "binding", "sku")
+    alike = ("pipeline", "mode", "binding", "sku", "machine")
     single = (
         other.genomes_per_day.mean or 0.0
         for other in points
