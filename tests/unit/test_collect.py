@@ -283,6 +283,7 @@ class Study:
         plan |= {"name": name, "n": len(samples), "repeat": repeat, "samples": list(samples)}
         record = json.loads((GOLDEN / "germline-n1-shared-compact-r1" / "run.json").read_text())
         record |= {"run": None, "spec": plan, "start": START.isoformat()}
+        record["end"] = (START + timedelta(seconds=record["wall_s"])).isoformat()
         record["processes"] = [{"directory": ".", "samples": list(samples), "exit_code": exit_code}]
         record["inputs"] = {sample: {"digest": "0", "reads": 1, "bases": 10**9} for sample in samples}
         return Written(self.folder / name, record | changed)
@@ -631,6 +632,44 @@ def test_a_ledger_that_goes_on_from_an_interrupted_run(study):
     study.run("A").ledger(before, job("haplotype_caller", "A", 5, host="node1"))
     output = "a job that began before its run did; remove the run and run it again"
     assert refused(study) == f"{NAME}/ledger.jsonl line 1: {output}"
+
+
+# ---- clocks that are set
+
+
+def since_boot(records: list[dict], **changed) -> list[dict]:
+    """The same, with the time since the boot that UTC had at each start."""
+    began = {one["start"]: 5000 + (datetime.fromisoformat(one["start"]) - START).total_seconds() for one in records}
+    return [one | {"boot": "b", "uptime_s": began[one["start"]]} | changed for one in records]
+
+
+def test_a_clock_that_is_set_changes_no_time_of_a_run_in_one_boot(study):
+    first, second = since_boot(whole("A"))
+    late = {"start": clock(3610), "end": clock(3620)}  # the clock was put on by an hour between the two
+    study.run("A").ledger(first, second | late)
+    tables = study.collect()
+    assert row(tables.runs).makespan_s == 20
+    assert [(each.start_s, each.end_s) for each in tables.jobs] == [(0, 10), (10, 20)]
+    assert row(tables.steps, step="haplotype_caller").elapsed_h == pytest.approx(10 / 3600)
+    assert row(tables.samples).end_s == 20
+
+
+def test_jobs_that_took_longer_than_their_run_are_refused(study):
+    study.run("A", wall_s=18.9, end=clock(18.9)).ledger(*since_boot(whole("A")))
+    output = "its jobs took 20.000 s, and the run 18.900 s; remove the run and run it again"
+    assert refused(study) == f"{NAME}: {output}"
+
+
+def test_without_the_time_since_the_boot_a_clock_that_was_set_is_refused(study):
+    study.run("A", wall_s=30.0, end=clock(28.9)).ledger(*whole("A"))
+    output = "the clock was set while it ran: 28.900 s by UTC, 30.000 s by the clock that nobody sets"
+    assert refused(study) == f"{NAME}: {output}; remove the run and run it again"
+
+
+def test_over_two_boots_jobs_are_timed_by_utc(study):
+    first, second = whole("A")
+    study.run("A").ledger(*since_boot([first]), *since_boot([second], boot="c", uptime_s=1.0))
+    assert row(study.collect().runs).makespan_s == 20
 
 
 # ---- jobs on several hosts, whose clocks differ

@@ -70,8 +70,8 @@ class Host:
     the CPU's own, not what it ran at. `l3_mib` is the sum over `l3`. `memory_speed_mts` is the slowest module's, in
     megatransfers a second. `virtual_machine` and `container` are "none" where it was looked and nothing was found.
     `node` and `partition` are Slurm's words for it, within a job of Slurm's.
-    `cpu_family`, `cpu_model_number` and `cpu_stepping` are the processor's own numbers: a virtual machine has them, too,
-    where its CPU has no name; `cpu_flags` is a digest of what it can do.
+    `cpu_family`, `cpu_model_number` and `cpu_stepping` are the processor's own numbers, also where a virtual machine's
+    CPU has no name; `cpu_flags` is a digest of what it can do.
     `cpu_quota_cpus` and `memory_limit_mib` are the tightest of the control groups' and Slurm's, None where none limits.
     """
 

@@ -231,6 +231,42 @@ def _is_earlier(attempt: Attempt, known: Attempt) -> bool:
     return same and attempt.slurm_job_id is not None and (attempt.attempt or 1) < (known.attempt or 1)
 
 
+class Clock:
+    """The clock by which attempts on one host are timed, in seconds.
+
+    It is the time since the boot, which nobody sets, where all were recorded with it in one boot; else UTC.
+    """
+
+    def __init__(self, attempts: Iterable[Attempt]) -> None:
+        begun = [attempt for attempt in attempts if attempt.start]
+        boots = {attempt.boot if attempt.uptime_s is not None else None for attempt in begun}
+        self.monotonic = len(boots) == 1 and None not in boots
+        self._zero = min(
+            (attempt.start for attempt in begun if attempt.start), default=datetime.min.replace(tzinfo=UTC)
+        )
+
+    def start_s(self, attempt: Attempt) -> float | None:
+        """When an attempt began; None where it never did."""
+        return attempt.uptime_s if self.monotonic else self._since(attempt.start)
+
+    def end_s(self, attempt: Attempt) -> float | None:
+        """When it ended; None where nobody saw it."""
+        if not self.monotonic:
+            return self._since(attempt.end)
+        return None if attempt.uptime_s is None or attempt.wall_s is None else attempt.uptime_s + attempt.wall_s
+
+    def first(self, attempts: Iterable[Attempt]) -> float | None:
+        """The earliest start."""
+        return min((start for attempt in attempts if (start := self.start_s(attempt)) is not None), default=None)
+
+    def last(self, attempts: Iterable[Attempt]) -> float | None:
+        """The latest end."""
+        return max((end for attempt in attempts if (end := self.end_s(attempt)) is not None), default=None)
+
+    def _since(self, moment: datetime | None) -> float | None:
+        return None if moment is None else (moment - self._zero).total_seconds()
+
+
 def one_clock(attempts: Iterable[Attempt]) -> bool:
     """Whether the times of all these attempts are of one host's clock: no duration is taken across two."""
     return len({attempt.host for attempt in attempts if attempt.start or attempt.end}) <= 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpd.files import own_folder
 from gpd.outcomes import Run
-from gpd.records.ledger import Attempt
+from gpd.records.ledger import Attempt, Clock
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import WHOLE, StepCopies
 from gpd.statistics import amdahl
@@ -74,7 +74,9 @@ def step_s(attempts: Sequence[Attempt], scattered: bool) -> float | None:
     """Seconds of a step: the sum over its jobs, one after the other; of shards the time that any of them ran."""
     if not scattered:
         return _sum([attempt.wall_s for attempt in attempts])
-    spans = [(a.start.timestamp(), a.end.timestamp()) for a in attempts if a.start and a.end]
+    clock = Clock(attempts)
+    known = [(clock.start_s(attempt), clock.end_s(attempt)) for attempt in attempts]
+    spans = [(start_s, end_s) for start_s, end_s in known if start_s is not None and end_s is not None]
     if len(spans) < max(1, len(attempts)):
         return None
     return covered_s(spans)

@@ -22,7 +22,7 @@ from gpd.outcomes import COHORT, Process, Run, outcomes, passed
 from gpd.pipelines import PIPELINES
 from gpd.records import node
 from gpd.records.host import machine_numbers
-from gpd.records.ledger import Attempt, read_ledger
+from gpd.records.ledger import Attempt, Clock, read_ledger
 from gpd.records.node import NodeRecord
 from gpd.records.old_names import spec_paths
 from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
@@ -35,7 +35,8 @@ from gpd.tables.columns import ConfigurationRow, JobRow, RunRow, SampleRow, Step
 FOLDER = "tables"  # of a study's tables, in its folder
 FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digits
 TSV = {"sep": "\t", "index": False, "float_format": FLOAT_FORMAT, "lineterminator": "\n"}
-CLOCK_TOLERANCE = timedelta(seconds=1)
+CLOCK_TOLERANCE_S = 1.0
+CLOCK_TOLERANCE = timedelta(seconds=CLOCK_TOLERANCE_S)
 ORDER = attrgetter("pipeline", "mode", "binding", "nodes", "n", "repeat", "name")  # of runs, by their spec
 
 
@@ -102,6 +103,8 @@ def read_runs(study: Path) -> tuple[list[Run], tuple[str, ...]]:
     finished.sort(key=lambda found: ORDER(found[1].spec))
     names = tuple(spec.name for spec in sorted(unfinished, key=ORDER))
     runs = [Run(of, tuple(_read_process(folder, of, one) for one in of.processes)) for folder, of in finished]
+    for (folder, _), run in zip(finished, runs, strict=True):
+        _check_clocks(folder, run)
     return runs, names
 
 
@@ -139,6 +142,27 @@ def _read_process(folder: Path, record: RunRecord, process: ProcessRecord) -> Pr
     attempts = [attempt for attempt in read_ledger(path) if record.run is None or attempt.run == record.run]
     _check_attempts(path, record, {*process.samples, COHORT, None}, attempts)
     return Process(process.directory, process.samples, process.exit_code, tuple(attempts))
+
+
+def _check_clocks(folder: Path, run: Run) -> None:
+    """Refuse a run whose jobs took longer than the run did, by the clock of who started it, which nobody sets.
+
+    Where jobs are timed by UTC, UTC is held against that clock, too.
+    """
+    attempts, wall_s = [attempt for process in run.processes for attempt in run.timed(process)], run.record.wall_s
+    if not run.one_clock or not attempts:
+        return
+    by_utc_s = 0.0 if Clock(attempts).monotonic else (run.record.end - run.record.start).total_seconds()
+    makespan_s = rows.span_s(attempts) or 0.0
+    if makespan_s > wall_s + CLOCK_TOLERANCE_S:
+        raise CollectError(
+            f"{folder}: its jobs took {makespan_s:.3f} s, and the run {wall_s:.3f} s; remove the run and run it again"
+        )
+    if by_utc_s and abs(by_utc_s - wall_s) > CLOCK_TOLERANCE_S:
+        raise CollectError(
+            f"{folder}: the clock was set while it ran: {by_utc_s:.3f} s by UTC, {wall_s:.3f} s by the clock that "
+            "nobody sets; remove the run and run it again"
+        )
 
 
 def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], attempts: Sequence[Attempt]) -> None:

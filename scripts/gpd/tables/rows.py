@@ -15,7 +15,7 @@ from msgspec import structs
 
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, HUMAN_30X_GIGABASES
-from gpd.records.ledger import Attempt, last_attempts, one_clock
+from gpd.records.ledger import Attempt, Clock, last_attempts, one_clock
 from gpd.records.run_spec import CLUSTER
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow
@@ -49,6 +49,20 @@ class RowsOfRun:
     run: RunRow
 
 
+class Timeline:
+    """When jobs of a run began and ended, s, since the first of its `timed` ones."""
+
+    def __init__(self, every: Iterable[Job], timed: Iterable[Job]) -> None:
+        self._clock = Clock(attempt for _, attempt in every)
+        self._zero = self._clock.first(attempt for _, attempt in timed)
+
+    def start_s(self, attempts: Iterable[Attempt]) -> float | None:
+        return _between(self._zero, self._clock.first(attempts))
+
+    def end_s(self, attempts: Iterable[Attempt]) -> float | None:
+        return _between(self._zero, self._clock.last(attempts))
+
+
 def rows_of_run(
     run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str | None], counted: bool, machine: int | None
 ) -> RowsOfRun:
@@ -57,10 +71,10 @@ def rows_of_run(
     every = [(process, attempt) for process in run.processes for attempt in process.attempts]
     jobs = sorted(every, key=lambda job: job[1].start.timestamp() if job[1].start else inf)
     timed = [(process, attempt) for process, attempt in jobs if attempt.step in run.steps]
-    zero = _first(attempt for _, attempt in timed) if run.one_clock else None
+    timeline = Timeline(every, timed) if run.one_clock else None
     return RowsOfRun(
-        jobs=[_job(key, process, attempt, zero, attempt.step in run.steps) for process, attempt in jobs],
-        samples=list(_samples(key, run, outcomes, faults, timed, zero)),
+        jobs=[_job(key, process, attempt, timeline, attempt.step in run.steps) for process, attempt in jobs],
+        samples=list(_samples(key, run, outcomes, faults, timed, timeline)),
         steps=list(_steps(key, run, timed)),
         run=_run(key, run, machine, outcomes, faults, jobs, timed),
     )
@@ -69,15 +83,15 @@ def rows_of_run(
 # ---- jobs and samples --------------------------------------------------------------------------------
 
 
-def _job(key: Key, process: Process, attempt: Attempt, zero: datetime | None, timed: bool) -> JobRow:
+def _job(key: Key, process: Process, attempt: Attempt, timeline: Timeline | None, timed: bool) -> JobRow:
     return JobRow(
         **key,
         sample=owner(attempt) if timed else attempt.owner,
         unit=attempt.wildcards.get("unit"),
         start=_utc(attempt.start),
         end=_utc(attempt.end),
-        start_s=_since(zero, attempt.start),
-        end_s=_since(zero, attempt.end),
+        start_s=timeline.start_s([attempt]) if timeline else None,
+        end_s=timeline.end_s([attempt]) if timeline else None,
         timed=timed,
         log=process.path(attempt.log),
         **{name: getattr(attempt, name) for name in COPIED},
@@ -90,7 +104,7 @@ def _samples(
     outcomes: Iterable[Outcome],
     faults: Mapping[str, str | None],
     timed: Iterable[Job],
-    zero: datetime | None,
+    timeline: Timeline | None,
 ) -> Iterator[SampleRow]:
     own: dict[str, list[Attempt]] = {}
     for _, attempt in timed:
@@ -110,8 +124,8 @@ def _samples(
             fault=faults[outcome.sample],
             message=outcome.message,
             log=outcome.log,
-            start_s=_since(zero, _first(attempts)),
-            end_s=_since(zero, _last(attempts)),
+            start_s=timeline.start_s(attempts) if timeline else None,
+            end_s=timeline.end_s(attempts) if timeline else None,
             summed_s=_over_known(fsum, attempts, "wall_s"),
             cpu_s=_over_known(fsum, attempts, "cpu_s"),
             peak_rss_mib=_over_known(max, attempts, "peak_rss_mib"),
@@ -270,21 +284,15 @@ def _utc(moment: datetime | None) -> str | None:
     return None if moment is None else f"{moment.isoformat(timespec='microseconds')[:26]}Z"
 
 
-def _since(zero: datetime | None, moment: datetime | None) -> float | None:
-    return None if zero is None or moment is None else (moment - zero).total_seconds()
-
-
-def _first(attempts: Iterable[Attempt]) -> datetime | None:
-    return min((attempt.start for attempt in attempts if attempt.start), default=None)
-
-
-def _last(attempts: Iterable[Attempt]) -> datetime | None:
-    return max((attempt.end for attempt in attempts if attempt.end), default=None)
+def _between(start_s: float | None, end_s: float | None) -> float | None:
+    """Seconds to what the clocks of records tell: microseconds."""
+    return None if start_s is None or end_s is None else round(end_s - start_s, 6)
 
 
 def span_s(attempts: Sequence[Attempt]) -> float | None:
     """From the first start to the last end, s: of a run's named steps its makespan. None across two clocks."""
-    return _since(_first(attempts), _last(attempts)) if one_clock(attempts) else None
+    clock = Clock(attempts)
+    return _between(clock.first(attempts), clock.last(attempts)) if one_clock(attempts) else None
 
 
 def _over_known(function: Callable, attempts: Iterable[Attempt], name: str) -> Any:
