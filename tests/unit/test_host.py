@@ -252,6 +252,23 @@ def test_epyc():
     assert [cache.cpus for cache in record.l3] == ["0-1", "2-3"]
 
 
+def test_cores_of_two_kinds_are_named():
+    intel = {"/sys/devices/cpu_core/cpus": "0-3\n", "/sys/devices/cpu_atom/cpus": "4-5\n"}
+    found = host.describe(facts(lscpu_parse(1, 6, 1, 6), files=intel)).core_kinds
+    assert found == (host.CoreKind("performance", "0-3"), host.CoreKind("efficiency", "4-5"))
+    arm = {f"{CPU}/cpu{cpu}/cpu_capacity": "1024\n" if cpu > 3 else "430\n" for cpu in range(6)}
+    assert [kind.cpus for kind in host.describe(facts("", files=arm)).core_kinds] == ["0-3", "4-5"]
+    assert host.describe(facts("", files=dict.fromkeys(arm, "1024\n"))).core_kinds == ()
+
+
+def test_a_cpuset_of_halves_of_cores_is_recorded():
+    """Of four cores with two threads each: two whole, one half, one not at all."""
+    halves = facts(lscpu_parse(1, 4, 2, 4), affinity=frozenset({0, 1, 2, 4, 5}))
+    found = host.describe(halves)
+    assert (found.usable_cpus, found.partial_cores) == ("0-2,4-5", 1)
+    assert host.describe(replace(halves, affinity=frozenset(range(8)))).partial_cores == 0
+
+
 def test_arm():
     record = host.describe(GRAVITON)
     assert (record.cpu_model, record.sku, record.cores) == ("Neoverse-V1", "Graviton3", 2)

@@ -95,6 +95,33 @@ def test_control_groups_of_version_1(record, mounts, cgroup, folder):
     assert memory(limits) == (1000, 1000, 800)
 
 
+@pytest.mark.parametrize(
+    ("mounts", "cgroup", "files", "throttled"),
+    [
+        (
+            UNIFIED,
+            "0::/slurm/job_1",
+            {
+                "sys/fs/cgroup/slurm/job_1/cpu.stat": "nr_periods 50\nnr_throttled 4\nthrottled_usec 1500000",
+                "sys/fs/cgroup/slurm/cpu.stat": "usage_usec 9\nnr_periods 50\nnr_throttled 1\nthrottled_usec 500000",
+                "sys/fs/cgroup/cpu.stat": "usage_usec 90",  # the root has no quota
+            },
+            (5, 2.0),
+        ),
+        (
+            SPLIT,
+            "4:cpuacct,cpu:/user",
+            {"sys/fs/cgroup/cpu,cpuacct/user/cpu.stat": "nr_periods 5\nnr_throttled 2\nthrottled_time 300000000"},
+            (2, 0.3),
+        ),
+        (UNIFIED, "0::/", {"sys/fs/cgroup/cpu.stat": "usage_usec 90"}, (None, None)),
+    ],
+)
+def test_how_often_and_how_long_a_quota_held_processes(record, tmp_path, mounts, cgroup, files, throttled):
+    record(mounts, cgroup, files)
+    assert of_launcher.throttling(str(tmp_path)) == throttled
+
+
 def test_a_limit_above_what_a_container_sees(record):
     stat = f"hierarchical_memory_limit {3000 * MIB}\ntotal_cache 0\ntotal_active_file 0\ntotal_inactive_file 0"
     files = {

@@ -314,6 +314,16 @@ def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
 
 
 @pytest.mark.deep
+def test_what_slowed_whole_runs_is_said_at_the_top(golden, written):
+    runs = changed(golden.runs, {"run": SHARED}, cpu_contention=True, throttled_s=2.5, thermal_throttles=3)
+    _, plain = written(replace(golden, runs=runs))
+    assert f"Others were at work on the CPUs of 1 run: {SHARED}." in plain
+    assert f"A CPU quota held processes, over all CPUs for so long: {SHARED} (2.50 s)." in plain
+    assert f"Heat slowed the CPUs: {SHARED}." in plain
+    assert "CPU quota held" not in written(golden)[1]
+
+
+@pytest.mark.deep
 def test_a_bad_sample_and_a_job_outside_of_the_steps_are_named(golden, written):
     samples = changed(golden.samples, {"sample": "HG004", "succeeded": False}, fault="data")
     jobs = changed(golden.jobs, {"run": SHARED, "rule": "samtools_stats", "sample": "HG001"}, exit_code=1)

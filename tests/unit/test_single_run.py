@@ -5,6 +5,8 @@ import json
 import os
 import shutil
 import socket
+import subprocess
+import sys
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -132,6 +134,20 @@ def test_a_run_on_another_machine_than_those_before_is_refused(spec, setup, snak
     assert not (setup.folder / later.name / "run.json").exists()
     path.write_text(json.dumps(before))
     assert run(later, setup)["host"]["cpu_flags"] == before["host"]["cpu_flags"]
+
+
+@pytest.mark.parametrize("mode", ["shared", "independent"])
+def test_what_others_took_of_the_machine_is_recorded_bound_or_not(spec, setup, snakemake, mode):
+    """A process of the test's own is at work for as long as the run."""
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        snakemake("AT_START", "time.sleep(1)")
+        use = run(spec if mode == "shared" else independent(spec), setup)["machine_use"]
+    finally:
+        busy.kill()
+        busy.wait()
+    assert use["other_cpu_s"] > 0.1
+    assert use["cpu_contention"] is True
 
 
 @pytest.mark.parametrize(("index", "genome_mb"), [("chr1\t1500000\t6\nchr2\t250000\t9\n", 1.75), (None, None)])
@@ -482,6 +498,12 @@ def test_a_short_run_is_seen_at_its_end(tmp_path):
         assert peak.mib is None
         (tmp_path / "file").write_bytes(b"x" * disk.MIB)
     assert peak.mib == pytest.approx(1, abs=0.1)
+
+
+def test_a_file_with_two_names_takes_its_space_once(tmp_path):
+    (tmp_path / "large").write_bytes(b"x" * 4 * disk.MIB)
+    (tmp_path / "again").hardlink_to(tmp_path / "large")
+    assert disk.used_mib(tmp_path) == pytest.approx(4, abs=0.1)
 
 
 def test_space_is_what_blocks_take_and_links_are_not_followed(tmp_path):

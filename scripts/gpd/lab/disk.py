@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gpd.errors import GpdError
+from gpd.machines.watcher import watching
 from gpd.text.formats import number
 
 PREDICTED = Path(".snakemake") / "gpd" / "disk.json"  # what the workflow notes in a folder that it runs in
@@ -87,36 +87,30 @@ class Peak:
 
 @contextmanager
 def watch(folders: Sequence[Path]) -> Iterator[Peak]:
-    """The largest space that folders take: looked at every 2 s, and once at the end; what is between is not seen."""
-    peak, over = Peak(), threading.Event()
+    """The largest space that folders take, as far as it is seen: where a look takes long there are few."""
+    peak = Peak()
 
     def look() -> None:
         peak.mib = max(peak.mib or 0.0, sum(map(used_mib, folders)))
 
-    def keep_looking() -> None:
-        while not over.wait(INTERVAL_S):
-            look()
-
-    thread = threading.Thread(target=keep_looking, daemon=True)
-    thread.start()
-    try:
+    with watching(look, INTERVAL_S):
         yield peak
-    finally:
-        over.set()
-        thread.join()
-        look()
 
 
 def used_mib(folder: Path) -> float:
-    """Space that a folder's files take, MiB; links are not followed, and files that vanish meanwhile are left out."""
-    total = 0
+    """Space that a folder's files take, MiB; links are not followed, and files that vanish meanwhile are left out.
+
+    A file with several names takes its space once.
+    """
+    blocks: dict[tuple[int, int], int] = {}
     for directory, _, names in os.walk(folder):
         for name in names:
             try:
-                total += Path(directory, name).lstat().st_blocks
+                found = Path(directory, name).lstat()
             except FileNotFoundError:
                 continue
-    return total * BLOCK_BYTES / MIB
+            blocks[found.st_dev, found.st_ino] = found.st_blocks
+    return sum(blocks.values()) * BLOCK_BYTES / MIB
 
 
 def load(files: Iterable[Path]) -> None:

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -24,7 +24,7 @@ from gpd.files import write_text
 from gpd.lab import digests, disk, provenance
 from gpd.lab.placement import Placement, mark
 from gpd.lab.pool import Source, beside_policy, bound, lay_out
-from gpd.machines import host
+from gpd.machines import counters, host
 from gpd.pipelines import PIPELINES, share
 from gpd.records.binding import UNBOUND
 from gpd.records.host import Host, machine_differences
@@ -187,19 +187,20 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
         _refuse_other_machine(setup.folder, node)
         began, start = time.monotonic(), datetime.now(UTC)
-        with disk.watch([folder, scratch]) as peak:
+        with disk.watch([folder, scratch]) as peak, counters.watch() if node else nullcontext() as watched:
             ended = _run_all(processes, at_once, spec, setup, run_id, scratch, changed)
-        wall_s, end = time.monotonic() - began, datetime.now(UTC)
+            wall_s, end = time.monotonic() - began, datetime.now(UTC)
     for each in ended:
         if spec.step or not each.attempts:  # without a single job it is no failed sample, but a fault to be mended
             _refuse_failed(each.finished, each.attempts, each.folder)
+    cpu_s = round(sum(each.finished.cpu.own_s + each.finished.cpu.below_s for each in ended), 2)
     record = RunRecord(
         run=run_id,
         spec=spec,
         start=start,
         end=end,
         wall_s=round(wall_s, 6),
-        cpu_s=round(sum(each.finished.cpu.own_s + each.finished.cpu.below_s for each in ended), 2),
+        cpu_s=cpu_s,
         snakemake_cpu_s=round(sum(each.finished.cpu.own_s for each in ended), 2),
         peak_disk_mib=peak.mib and round(peak.mib, 3),
         kept_disk_mib=round(sum(disk.used_mib(each.folder / RESULTS) for each in ended), 3),
@@ -220,6 +221,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         **made_with(spec, setup.source),
         **_by_jobs(ended),
         host=node,
+        machine_use=watched.use(cpu_s) if watched else None,
         nodes=tuple(each.host for each in setup.placement.chosen(spec.nodes)) if setup.placement else (),
     )
     if not setup.keep_results:  # logs, ledger and configuration stay in any case

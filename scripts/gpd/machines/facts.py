@@ -21,8 +21,10 @@ WINDOW_S = 1.0  # in which the CPUs' load is measured
 DMI = ("bios_date", "bios_vendor", "bios_version", "board_name", "board_vendor", "product_name", "sys_vendor")
 FILES = (
     *("/proc/cpuinfo", "/proc/meminfo"),
+    "/sys/devices/cpu_*/cpus",
     "/sys/devices/system/cpu/cpu*/acpi_cppc/nominal_freq",
     "/sys/devices/system/cpu/cpu*/cache/index3/[ls]*",
+    "/sys/devices/system/cpu/cpu*/cpu_capacity",
     "/sys/devices/system/cpu/cpu*/cpufreq/base_frequency",
     "/sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq",
     "/sys/devices/system/cpu/cpu*/cpufreq/scaling_[dg]*r",
@@ -68,6 +70,7 @@ class Facts:
     window_s: float
     os: str | None = None
     slurm: Mapping[str, str] = field(default_factory=dict)
+    affinity: frozenset[int] = frozenset()
 
     @property
     def topology(self) -> dict[str, int | None]:
@@ -117,15 +120,21 @@ def gather(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Facts
         window_s=window_s,
         os=distribution,
         slurm={name: os.environ[name] for name in SLURM if name in os.environ},
+        affinity=frozenset(os.sched_getaffinity(0)),
     )
+
+
+def lscpu_rows(text: str) -> list[dict[str, str]]:
+    """The rows of `lscpu --parse`, one a CPU, by the columns that its last comment names."""
+    lines = text.splitlines()
+    comments = [line for line in lines if line.startswith("#")]
+    columns = comments[-1].lstrip("# ").split(",") if comments else []
+    return [dict(zip(columns, line.split(","), strict=False)) for line in lines if line and line[0] != "#"]
 
 
 def parse_lscpu(text: str) -> dict[str, int | None]:
     """Count what `lscpu --parse=CPU,CORE,SOCKET,NODE,CACHE` lists: a row per CPU, after comments that name columns."""
-    lines = text.splitlines()
-    comments = [line for line in lines if line.startswith("#")]
-    columns = comments[-1].lstrip("# ").split(",") if comments else []
-    rows = [dict(zip(columns, line.split(","), strict=False)) for line in lines if line and line[0] != "#"]
+    rows = lscpu_rows(text)
 
     def count(column: str, *within: str) -> int | None:
         return len({tuple(map(row.get, (column, *within))) for row in rows if row.get(column)}) or None

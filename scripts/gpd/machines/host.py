@@ -10,9 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from gpd.machines.facts import WINDOW_S, Facts, gather
+from gpd.machines.facts import WINDOW_S, Facts, gather, lscpu_rows
 from gpd.machines.memory_modules import modules
-from gpd.records.host import Cache, FileSystem, Host, Load, NumaNode
+from gpd.records.host import Cache, CoreKind, FileSystem, Host, Load, NumaNode
+from gpd.text.cpu_lists import format_cpus, parse_cpus
 
 KIB_PER_MIB = 1024
 # A node is busy when more than this was in use before the start. One CPU that others use counts on a large node, too,
@@ -22,6 +23,7 @@ BUSY_SHARE = 0.05
 # what hypervisors put in place of a microcode version
 MADE_UP_MICROCODE = {"0x1", "0x1000065", "0xffffffff"}
 FLAGS_DIGITS = 16  # of their digest
+KINDS = {"core": "performance", "atom": "efficiency", "lowpower": "low-power efficiency"}  # as Linux calls them
 CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
 
@@ -78,6 +80,9 @@ def describe(facts: Facts) -> Host:
         cores=cores,
         threads=cpus,
         usable_threads=facts.usable_cpus,
+        usable_cpus=format_cpus(facts.affinity) or None,
+        partial_cores=partial_cores(facts),
+        core_kinds=core_kinds(files),
         smt=cpus > cores if cpus and cores else None,
         base_mhz=base,
         top_mhz=top_mhz(files, base, boost),
@@ -139,6 +144,29 @@ def short_name(model: str, product: str) -> str | None:
 def flags_digest(flags: str) -> str | None:
     """A digest of what the CPU can do, in whatever order the kernel lists it."""
     return sha256(" ".join(sorted(flags.split())).encode()).hexdigest()[:FLAGS_DIGITS] if flags else None
+
+
+def partial_cores(facts: Facts) -> int | None:
+    """How many cores this process may use in part; None where the machine does not report its cores."""
+    cores: dict[tuple[str | None, str | None], set[bool]] = {}
+    for row in lscpu_rows(facts.outputs.get("cpus", "")):
+        cores.setdefault((row.get("Core"), row.get("Socket")), set()).add(int(row["CPU"]) in facts.affinity)
+    return sum(len(found) > 1 for found in cores.values()) if cores and facts.affinity else None
+
+
+def core_kinds(files: Mapping[str, str]) -> tuple[CoreKind, ...]:
+    """The kinds of cores of a hybrid processor; nothing where all are of one kind.
+
+    Intel's have a folder each (cpu_core, cpu_atom); elsewhere the kernel says how much a CPU does beside the fastest.
+    """
+    folders = {path: re.fullmatch(r"/sys/devices/cpu_(\w+)/cpus", path) for path in files}
+    kinds = {KINDS.get(found[1], found[1]): set(parse_cpus(files[path])) for path, found in folders.items() if found}
+    if not kinds:
+        for path, text in files.items():
+            if found := re.fullmatch(rf"{CPU}/cpu(\d+)/cpu_capacity", path):
+                kinds.setdefault(f"capacity {text.strip()}", set()).add(int(found[1]))
+    several = sorted(kinds.items(), key=lambda kind: min(kind[1], default=0)) if len(kinds) > 1 else []
+    return tuple(CoreKind(name, format_cpus(cpus)) for name, cpus in several)
 
 
 def _values(files: Mapping[str, str], name: str) -> list[str]:

@@ -58,6 +58,12 @@ def limits() -> Limits:
     return Limits(**json.loads(_launcher("limits")))
 
 
+def throttling() -> tuple[int | None, float | None]:
+    """How often and how long (s) the CPU quota of our control groups has held processes; None: none tells."""
+    periods, seconds = json.loads(_launcher("throttling"))
+    return periods, seconds
+
+
 def jobs() -> list[Job]:
     """The jobs of all of this user's runs on this machine that are not over. Raises GpdError.
 

@@ -21,6 +21,14 @@ class Cache:
 
 
 @dataclass(frozen=True)
+class CoreKind:
+    """Cores of one kind, where a processor has several: what the kernel calls it, and their CPUs as a kernel list."""
+
+    name: str
+    cpus: str
+
+
+@dataclass(frozen=True)
 class NumaNode:
     """One NUMA node, its CPUs and its memory."""
 
@@ -66,7 +74,8 @@ class Load:
 class Host:
     """A machine, as it was when a run began.
 
-    `threads` counts hardware threads, `usable_threads` those that this process may run on. `base_mhz` and `top_mhz` are
+    `threads` counts hardware threads, `usable_threads` those that this process may run on: `usable_cpus`, and
+    `partial_cores` are cores of which it may use some threads and not others. `base_mhz` and `top_mhz` are
     the CPU's own, not what it ran at. `l3_mib` is the sum over `l3`. `memory_speed_mts` is the slowest module's, in
     megatransfers a second. `virtual_machine` and `container` are "none" where it was looked and nothing was found.
     `node` and `partition` are Slurm's words for it, within a job of Slurm's.
@@ -88,6 +97,9 @@ class Host:
     cores: int | None = None
     threads: int | None = None
     usable_threads: int | None = None
+    usable_cpus: str | None = None
+    partial_cores: int | None = None
+    core_kinds: tuple[CoreKind, ...] = ()
     smt: bool | None = None
     base_mhz: float | None = None
     top_mhz: float | None = None

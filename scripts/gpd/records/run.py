@@ -19,6 +19,7 @@ from gpd.errors import GpdError
 from gpd.files import read_text
 from gpd.records.decoding import Kind, decode
 from gpd.records.host import Host
+from gpd.records.machine_use import MachineUse
 from gpd.records.run_spec import SCHEMA_VERSION, Count, FileName, Name, RunSpec
 
 Amount = Annotated[float, Meta(ge=0, le=1e15)]
@@ -95,7 +96,8 @@ class RunRecord:
     `waited_for_disk` the samples that it had no room for at once. `genome_mb` is the length of the reference, in
     million bases. `binding`: how jobs were to be bound beside the policy, None: no CPUs were allocated;
     `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
-    `host` is the machine that all of it ran on; in mode cluster there is none, and `nodes` are as Slurm describes them.
+    `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile; in mode cluster there is
+    none, and `nodes` are as Slurm describes them.
     """
 
     schema: Literal[1] = SCHEMA_VERSION
@@ -119,6 +121,7 @@ class RunRecord:
     memory_applied: str | None = None
     pair_hmm: str | None = None
     host: Host | None = None
+    machine_use: MachineUse | None = None
     nodes: tuple[Host, ...] = ()
 
     def __post_init__(self) -> None:

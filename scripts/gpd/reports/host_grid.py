@@ -21,6 +21,7 @@ FIELDS: Mapping[str, Sequence[str]] = {
     "Slurm partition": ("{partition}",),
     "SKU": ("{sku}", "family {cpu_family}", "model {cpu_model_number}", "stepping {cpu_stepping}"),
     "processors": ("sockets: {sockets}", "cores: {cores}", "threads: {threads}", "usable threads: {usable_threads}"),
+    "kinds of cores": ("{core_kinds}", "in part usable: {partial_cores}"),
     "SMT": ("{smt}",),
     "base frequency": ("{base_ghz} GHz",),
     "top frequency": ("{top_ghz} GHz",),
@@ -101,6 +102,8 @@ def _values(host: Host) -> dict[str, str]:
         **{name: mib and mib / MIB_PER_GIB for name, mib in gib.items()},
         **{name: mhz and mhz / MHZ_PER_GHZ for name, mhz in ghz.items()},
         "cpu_model": host.cpu_model or host.sku,
+        "core_kinds": "; ".join(f"{kind.name}: CPUs {kind.cpus}" for kind in host.core_kinds),
+        "partial_cores": host.partial_cores or None,
         "numa": some([f"{node.node}: CPUs {node.cpus}" for node in host.numa], MOST_SHOWN),
         "file_systems": "; ".join(f"{name}: {_disk(disk)}" for name, disk in host.file_systems.items()),
     }

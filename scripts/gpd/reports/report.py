@@ -43,7 +43,7 @@ from gpd.reports.study_figures import (
 )
 from gpd.statistics.saturation import Saturation
 from gpd.tables.collect import Tables
-from gpd.tables.columns import CLOCKS, ConfigurationRow, JobRow, SampleRow
+from gpd.tables.columns import CLOCKS, ConfigurationRow, JobRow, RunRow, SampleRow
 from gpd.tables.faults import DATA
 from gpd.text.formats import counted, listed, number, some
 from gpd.text.grid import Entry, Grid
@@ -145,6 +145,7 @@ def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Noti
         _naming("Fewer samples than N ran at once, for the disk had no room", waited, " waited."),
         _naming(f"{counted(len(outside), 'job')} of no named step failed", outside),
         _contention(jobs),
+        *_disturbances(tables.runs),
         f"{counted(unfinished, 'run')} did not end: in no figure; see Not finished." if unfinished else "",
         *(map(_sentence, doubts([(record.spec.name, record) for record in records])) if records else ()),
     )
@@ -186,6 +187,17 @@ def _contention(jobs: Iterable[JobRow]) -> str:
         f"CPUs of {counted(len(met), 'job')} were kept busy by processes that are no job of ours, in "
         f"{some(runs, MOST_NAMED)}{': ' if took else ''}{took}. Figures of these runs are too low."
     )
+
+
+def _disturbances(runs: Iterable[RunRow]) -> Iterator[str]:
+    """What kept whole runs from the machine's full speed."""
+    every = list(runs)
+    whole = [run.run for run in every if run.cpu_contention and not run.jobs_with_contention]
+    quota = [f"{run.run} ({number(run.throttled_s)} s)" for run in every if run.throttled_s]
+    heat = [run.run for run in every if run.thermal_throttles]
+    yield _naming(f"Others were at work on the CPUs of {counted(len(whole), 'run')}", whole)
+    yield _naming("A CPU quota held processes, over all CPUs for so long", quota)
+    yield _naming("Heat slowed the CPUs", heat)
 
 
 def _sentence(text: str) -> str:

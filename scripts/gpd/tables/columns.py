@@ -174,6 +174,11 @@ CPU_A_GIGABASE = means("CPU time of the tools / gigabases that succeeded.", "s/G
 DISK_A_SAMPLE = means("peak_disk_mib / samples; one alone takes more, for peaks fall at different moments.", "MiB")
 
 
+CPU_CONTENTION = means(
+    "Whether others kept more of its CPUs busy than threshold_cpus in run.json, bound or not; empty: not known."
+)
+
+
 class RunRow(OfRun, frozen=True, kw_only=True):
     """A run that ended."""
 
@@ -217,6 +222,12 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     jobs_with_contention: Annotated[Count, means("Attempts on whose CPUs other processes were at work.", "jobs")]
     other_cpu_s: Annotated[Real, means("CPU time that other processes took on allocated CPUs.", "s")]
     steal_s: Annotated[Real, means("CPU time that the hypervisor gave to others on allocated CPUs.", "s")]
+    cpu_contention: Annotated[bool | None, CPU_CONTENTION]
+    machine_other_cpu_s: Annotated[Real, means("CPU time that processes outside of the run took on its CPUs.", "s")]
+    machine_steal_s: Annotated[Real, means("CPU time that the hypervisor gave to others on its CPUs.", "s")]
+    throttled_s: Annotated[Real, means("How long a CPU quota held processes, over all CPUs; empty: not known.", "s")]
+    thermal_throttles: Annotated[Count, means("How often heat slowed its cores and packages; empty: not known.")]
+    mhz_mean: Annotated[Real, means("What its CPUs ran at on average; empty: not known.", "MHz")]
 
 
 class ConfigurationRow(Struct, frozen=True, kw_only=True):

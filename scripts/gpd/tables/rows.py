@@ -16,6 +16,7 @@ from msgspec import structs
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, HUMAN_30X_GIGABASES
 from gpd.records.ledger import Attempt, Clock, last_attempts, one_clock
+from gpd.records.machine_use import MachineUse
 from gpd.records.run_spec import CLUSTER
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow
@@ -35,6 +36,7 @@ SUMMED = (  # of a run: sums over its timed attempts
     "steal_s",
 )
 OF_RECORD = ("wall_s", "genome_mb", "peak_disk_mib", "kept_disk_mib", "memory_applied")
+OF_MACHINE = ("cpu_contention", "throttled_s", "thermal_throttles", "mhz_mean")
 AVERAGED = [name for name, kind in get_type_hints(ConfigurationRow).items() if kind is Estimate]
 POINT = ("study", "pipeline", "mode", "binding", "nodes", "n", "sku", "machine")  # what repeats that are pooled share
 
@@ -175,7 +177,7 @@ def _run(
     jobs: Sequence[Job],
     timed: Sequence[Job],
 ) -> RunRow:
-    record, cores = run.record, run.spec.cores
+    record, cores, use = run.record, run.spec.cores, run.record.machine_use or MachineUse()
     every, attempts = [attempt for _, attempt in jobs], [attempt for _, attempt in timed]
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
     makespan_s = span_s(attempts) if run.one_clock else record.wall_s
@@ -187,6 +189,9 @@ def _run(
         **key,
         **sums,
         **{name: getattr(record, name) for name in OF_RECORD},
+        **{name: getattr(use, name) for name in OF_MACHINE},
+        machine_other_cpu_s=use.other_cpu_s,
+        machine_steal_s=use.steal_s,
         host=", ".join(filter(None, (machine.hostname for machine in record.machines))) or None,
         sku=record.host.sku if record.host else None,
         machine=machine,

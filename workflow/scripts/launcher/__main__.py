@@ -5,6 +5,7 @@
     python launcher scatter [the options of run] --whole F --suffix S --n-free F --over F [...] <<< COMMANDS
     python launcher topology [--xml FILE] [--threads N] [--binding P] [--boundary B] [--smt]
     python launcher limits
+    python launcher throttling
     python launcher jobs
 
 An option wins over its environment variable; an empty value counts as absent:
@@ -52,7 +53,7 @@ def main(arguments):
             from launcher.scatter import scatter
 
             return scatter(settings)
-        if subcommand in ("topology", "limits", "jobs") and not rest:
+        if subcommand in ("topology", "limits", "throttling", "jobs") and not rest:
             from launcher import show
 
             return getattr(show, f"show_{subcommand}")(settings) or 0

@@ -97,6 +97,20 @@ def cpu_quota(root=""):
     return min(quotas, default=None)
 
 
+def throttling(root=""):
+    """Return (how often, how long in s) the CPU quota of any control group that holds us has held processes.
+
+    Each is None where no group tells.
+    """
+    periods, seconds = [], []
+    for folder in limiting_groups("cpu", root):
+        stat = {name: int(value) for name, value in map(str.split, read_text(f"{folder}/cpu.stat").splitlines())}
+        periods += [stat["nr_throttled"]] if "nr_throttled" in stat else []
+        seconds += [stat["throttled_usec"] / 1e6] if "throttled_usec" in stat else []  # version 2
+        seconds += [stat["throttled_time"] / 1e9] if "throttled_time" in stat else []
+    return sum(periods) if periods else None, sum(seconds) if seconds else None
+
+
 def memory_levels(root=""):
     """Return (limit, what is used without page cache), in bytes, of each control group that holds us and has one."""
     levels = []

@@ -5,7 +5,7 @@ import os
 
 from launcher.cpu_choice import cpu_sets, units
 from launcher.journal import read_notes, recover
-from launcher.limits import limits, usable_cpus
+from launcher.limits import limits, throttling, usable_cpus
 from launcher.runtime import runtime_dir
 from launcher.system import LauncherError, read_text
 from launcher.topology import cores_from_xml, format_cpus, machine_cores
@@ -39,6 +39,11 @@ def read_xml(path):
 def show_limits(_settings):
     """Print limits()."""
     print(json.dumps(limits()))
+
+
+def show_throttling(_settings):
+    """Print throttling()."""
+    print(json.dumps(throttling()))
 
 
 def show_jobs(_settings):
