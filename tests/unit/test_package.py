@@ -558,6 +558,11 @@ def test_a_warm_up_that_is_not_there_fails(tmp_path):
 
 
 @pytest.mark.deep
+def test_a_warm_cache_that_held_half_of_the_input_fails(tmp_path):
+    found = of_study(tmp_path, lambda folder: edit(folder / RUN, lambda run: run.update(cached=0.5)))
+    assert found == {"warm-up": (checks.FAILS, (f"{TWO}: says warm, and 50% of reads and reference were in memory",))}
+
+
 def test_outputs_that_disagree_fail(tmp_path):
     def differ(folder):
         edit(folder / ONE / "run.json", lambda record: record["outputs"][0].update(digest="0" * 64))

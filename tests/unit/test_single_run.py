@@ -2,6 +2,7 @@
 
 import errno
 import json
+import mmap
 import os
 import shutil
 import socket
@@ -17,7 +18,7 @@ import yaml
 from conftest import ROOT
 from launching import wait_until
 
-from gpd.lab import disk, provenance, single_run
+from gpd.lab import disk, page_cache, provenance, single_run
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
 from gpd.lab.single_run import Setup, StudyRunError
@@ -441,7 +442,7 @@ def files(tmp_path):
     """Two files that are in the page cache, where the file system lets go of what is there."""
     probe, *made = (tmp_path / name for name in ("probe", "one", "two"))
     for path in (probe, *made):
-        path.write_bytes(b"x" * 3 * disk.READ_BYTES)
+        path.write_bytes(b"x" * 3 * page_cache.READ_BYTES)
     with probe.open("rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -453,12 +454,12 @@ def files(tmp_path):
 def test_files_are_dropped_from_the_page_cache(files):
     assert all(map(is_cached, files)), "just written"
     # the kernel keeps pages that another CPU is just putting into its lists
-    wait_until(lambda: disk.drop(files) or not any(map(is_cached, files)))
+    wait_until(lambda: page_cache.drop(files) or not any(map(is_cached, files)))
 
 
 def test_files_are_loaded_into_the_page_cache(files):
-    disk.drop(files)
-    disk.load(files)
+    page_cache.drop(files)
+    page_cache.load(files)
     assert all(map(is_cached, files))
 
 
@@ -469,9 +470,55 @@ def test_reads_and_reference_are_brought_into_the_state_of_the_run(spec, setup, 
         with path.open("rb+") as file:
             os.fsync(file.fileno())
     if cache == "warm":
-        disk.drop(own)
-    run(replace(spec, n=1, samples=("S2",), cache=cache), setup)
+        page_cache.drop(own)
+    record = run(replace(spec, n=1, samples=("S2",), cache=cache), setup)
     assert [is_cached(path) for path in own] == [cached] * len(own)
+    assert record["cached"] == pytest.approx(float(cached), abs=0.01)
+
+
+def test_the_share_of_files_in_the_page_cache(files, tmp_path):
+    page_cache.drop(files)
+    wait_until(lambda: page_cache.drop(files) or page_cache.cached_share(files) == 0)
+    page_cache.load(files[:1])
+    assert page_cache.cached_share(files[:1]) == 1
+    assert page_cache.cached_share(files) == 0.5
+    (tmp_path / "empty").touch()
+    assert page_cache.cached_share([tmp_path / "empty"]) is None
+
+
+def test_a_run_is_not_cold_where_somebody_holds_its_reads_in_memory(spec, setup, snakemake, files):
+    read = setup.source.reads("S2")[0]
+    read.write_bytes(b"@r\nA\n+\nI\n" * 1_000_000)
+    with read.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as held:
+        assert held[::4096]  # each page is touched
+        with pytest.raises(
+            StudyRunError, match=r"cache: cold: (9\d|100)% of reads and reference are in memory: set cache"
+        ):
+            run(replace(spec, n=1, samples=("S2",), cache="cold"), setup)
+    assert run(replace(spec, n=1, samples=("S2",), cache="cold"), setup)["cached"] == pytest.approx(0, abs=0.01)
+
+
+# what cachestat(2) tells of the pages of a file that wait to be written, where the kernel has it
+DIRTY = """
+import ctypes, sys
+class Range(ctypes.Structure): _fields_ = [(name, ctypes.c_uint64) for name in ("offset", "length")]
+class Stat(ctypes.Structure): _fields_ = [(name, ctypes.c_uint64) for name in ("cache", "dirty", "a", "b", "c")]
+every, found, path = Range(0, 0), Stat(), {path!r}
+file = open(path, "rb")
+failed = ctypes.CDLL(None).syscall(451, file.fileno(), ctypes.byref(every), ctypes.byref(found), 0)
+open(path + ".dirty", "w").write(str(-1 if failed else found.dirty))
+"""
+
+
+def test_what_waits_to_be_written_is_written_before_a_run(spec, setup, snakemake, files, tmp_path):
+    left = tmp_path / "left by the run before"
+    left.write_bytes(b"x" * 4 * 1024**2)
+    exec(DIRTY.format(path=str(left)), {})
+    if (tmp_path / f"{left.name}.dirty").read_text() == "-1":
+        pytest.skip("a kernel without cachestat")
+    snakemake("AT_START", DIRTY.format(path=str(left)))
+    run(spec, setup)
+    assert (tmp_path / f"{left.name}.dirty").read_text() == "0"
 
 
 # ---- the disk ----------------------------------------------------------------------------------------

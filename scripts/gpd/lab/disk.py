@@ -1,9 +1,9 @@
-"""The disks of a run: how many samples they have room for, what a run takes of them, and files in the page cache."""
+"""The disks of a run: how many samples they have room for, and what a run takes of them."""
 
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -19,7 +19,6 @@ GIGABYTE = 1e9
 INTERVAL_S = 2.0
 BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system's
 MIB = 1024**2
-READ_BYTES = 4 * MIB
 
 
 class RoomError(GpdError):
@@ -111,19 +110,3 @@ def used_mib(folder: Path) -> float:
                 continue
             blocks[found.st_dev, found.st_ino] = found.st_blocks
     return sum(blocks.values()) * BLOCK_BYTES / MIB
-
-
-def load(files: Iterable[Path]) -> None:
-    """Read files once, so that the next reader finds them in memory as far as they fit."""
-    for path in files:
-        with path.open("rb", buffering=0) as file:
-            while file.read(READ_BYTES):
-                pass
-
-
-def drop(files: Iterable[Path]) -> None:
-    """Have the kernel forget files' pages, those just written included; what somebody has mapped stays."""
-    for path in files:
-        with path.open("rb", buffering=0) as file:
-            os.fsync(file.fileno())
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -21,7 +21,7 @@ from gpd.cluster import slurm
 from gpd.errors import GpdError
 from gpd.execution import snakemake_log, workflow
 from gpd.files import write_text
-from gpd.lab import digests, disk, provenance
+from gpd.lab import digests, disk, page_cache, provenance
 from gpd.lab.placement import Placement, mark
 from gpd.lab.pool import Source, beside_policy, bound, lay_out
 from gpd.machines import counters, host
@@ -34,6 +34,7 @@ from gpd.records.run import InputRecord, OutputRecord, ProcessRecord, RunRecord,
 from gpd.records.run_spec import INDEPENDENT, RunSpec, StepCopies
 from gpd.records.study import BEGAN, ENDED, STARTS, StudyRecord
 from gpd.tables.summary import summarize
+from gpd.text.formats import percent
 
 RECORD, LEDGER = "run.json", "ledger.jsonl"
 RESULTS = Path("results")
@@ -44,6 +45,8 @@ CONFIG = {INDEPENDENT: {"tiny_data": False}}
 SCRATCH, SCRATCH_PREFIX = "tmp", "gpd-scratch-"
 # what the workflow says of the machine before its first job: nothing, or nothing of what samples take of its disk
 NO_PREFLIGHT, OF_MACHINE_ALONE = {"GPD_PREFLIGHT": "none"}, {"GPD_PREFLIGHT": "machine"}
+CACHE_TRIES, CACHE_TOLERANCE = 3, 0.01
+NO_CACHE = "set cache: as_is, or end what holds them, or make room for them"
 LOG_HEAD = 2**18  # characters of a log: what a tool says of itself comes before its progress
 
 Changed = Callable[[str, workflow.Progress], None]
@@ -180,8 +183,10 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
     for process in processes:
         _set_up(process, spec, setup)
     inputs = {sample: _input(setup.source, sample) for sample in spec.samples}
-    _set_cache(spec, setup)
     with scratch_folder(folder) as scratch:
+        if setup.placement is None:
+            page_cache.write_back([setup.folder, scratch])
+        cached = _set_cache(spec, setup) if setup.placement is None else None
         measured = setup.placement is None and spec.step is None
         at_once = disk.at_once(setup.prepared, spec.samples, folder, scratch) if measured else len(processes)
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
@@ -221,6 +226,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         **made_with(spec, setup.source),
         **_by_jobs(ended),
         host=node,
+        cached=cached,
         machine_use=watched.use(cpu_s) if watched else None,
         nodes=tuple(each.host for each in setup.placement.chosen(spec.nodes)) if setup.placement else (),
     )
@@ -348,12 +354,22 @@ def _input(source: Source, sample: str) -> InputRecord:
     return InputRecord(digest=digests.input_digest(source.units_of(sample)), mib=round(size / 1024**2, 3))
 
 
-def _set_cache(spec: RunSpec, setup: Setup) -> None:
-    """Bring the page cache into the state that the run names, for reads and reference."""
-    change = {"warm": disk.load, "cold": disk.drop}.get(spec.cache)
-    if change:
-        change(path for sample in spec.samples for path in setup.source.reads(sample))
-        change(path for path in sorted((setup.prepared / REFERENCE).rglob("*")) if path.is_file())
+def _set_cache(spec: RunSpec, setup: Setup) -> float | None:
+    """Bring the page cache into the state that the run names, for reads and reference; the share that is in it then.
+
+    Raises StudyRunError where that is another state.
+    """
+    reads = [path for sample in spec.samples for path in setup.source.reads(sample)]
+    files = [*reads, *(path for path in sorted((setup.prepared / REFERENCE).rglob("*")) if path.is_file())]
+    change = {"warm": page_cache.load, "cold": page_cache.drop}.get(spec.cache)
+    if change is None:
+        return page_cache.cached_share(files)
+    for _ in range(CACHE_TRIES):  # the kernel keeps pages that a CPU is just putting into its lists
+        change(files)
+        cached = page_cache.cached_share(files)
+        if cached is None or abs(cached - (spec.cache == "warm")) <= CACHE_TOLERANCE:
+            return cached
+    raise StudyRunError(f"cache: {spec.cache}: {percent(cached)} of reads and reference are in memory: {NO_CACHE}")
 
 
 @contextmanager

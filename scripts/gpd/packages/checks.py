@@ -23,6 +23,7 @@ from gpd.records.binding import UNBOUND
 from gpd.records.host import TRAITS, machine_differences
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place, duplicates, overlaps
+from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, CurveKey, RunSpec
 from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
 from gpd.statistics.estimates import estimate
@@ -37,6 +38,7 @@ from gpd.text.formats import counted, listed, number, percent, some
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "not known"
 EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake looks for jobs that have ended
 OUT_OF_ORDER = timedelta(seconds=1)  # by which a clock that is being set may go back
+CACHE_TOLERANCE = 0.01  # of the share of files that is in the page cache
 MOST_RUNS = 10_000  # of a plan
 TOO_MANY_RUNS = f"its plan has more than {MOST_RUNS:,} runs"
 MOST_DRAWN = 20_000_000  # names of pools, each as often as a run draws from them
@@ -276,9 +278,18 @@ def warm_up(found: Recomputed) -> Found:
             wrong.append(f"{pipeline}: {len(before)} of {counted(settings.warm_up, 'warm-up')} before the first run")
         warm = counted(len(before), "warm-up") if before else "no warm-up"
         well.append(f"{pipeline}: {warm} before the first measured run; page cache {settings.cache.replace('_', ' ')}")
+    wrong += [f"{record.spec.name}: {fault}" for record in found.counted if (fault := _cache_fault(record))]
     others = sorted({record.spec.name for record in found.tables.records if record.spec.cache != settings.cache})
     wrong += [f"{name}: its page cache was not {settings.cache}, as the study says" for name in others]
     return _found(wrong, well)
+
+
+def _cache_fault(record: RunRecord) -> str:
+    """What the page cache held that it was not to, as it was looked at; nothing where that is not known."""
+    wanted = {"cold": 0.0, "warm": 1.0}.get(record.spec.cache)
+    if wanted is None or record.cached is None or abs(record.cached - wanted) <= CACHE_TOLERANCE:
+        return ""
+    return f"says {record.spec.cache}, and {percent(record.cached)} of reads and reference were in memory"
 
 
 def outputs_agree(found: Recomputed) -> Found:

@@ -93,7 +93,8 @@ class RunRecord:
     `run` is the mark of its ledgers' records. `wall_s` is by a clock that is never set; `cpu_s` is what the operating
     system counted for its processes and their children, `snakemake_cpu_s` that part of Snakemake's own. `peak_disk_mib`
     is the largest size of its folders that was seen, `kept_disk_mib` that of its results once all had ended,
-    `waited_for_disk` the samples that it had no room for at once. `genome_mb` is the length of the reference, in
+    `waited_for_disk` the samples that it had no room for at once. `cached`: the share of reads and
+    reference that was in the page cache at the start. `genome_mb` is the length of the reference, in
     million bases. `binding`: how jobs were to be bound beside the policy, None: no CPUs were allocated;
     `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
     `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile; in mode cluster there is
@@ -112,6 +113,7 @@ class RunRecord:
     kept_disk_mib: Amount | None = None
     genome_mb: Amount | None = None
     waited_for_disk: tuple[Name, ...] = ()
+    cached: Share | None = None
     processes: Annotated[tuple[ProcessRecord, ...], Meta(min_length=1)]
     inputs: Mapping[str, InputRecord] = field(default_factory=dict)
     outputs: tuple[OutputRecord, ...] = ()

@@ -187,6 +187,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     machine: MachineNumber
     cores: Annotated[int, means("Cores that the run was given.", "cores")]
     cache: Annotated[str, means("State of the page cache at the start: as_is, warm or cold.")]
+    cached: Annotated[Real, means("Share of reads and reference in the page cache at the start; empty: not known.")]
     samples: Annotated[int, means("Samples that the run was given.", "samples")]
     succeeded: Annotated[int, means("Samples that succeeded.", "samples")]
     failed: Annotated[int, means("Samples that failed.", "samples")]

@@ -35,7 +35,7 @@ SUMMED = (  # of a run: sums over its timed attempts
     *("cpu_s", "read_mib", "write_mib", "shared_inputs_mib", "shared_outputs_mib", "wait_s", "other_cpu_s"),
     "steal_s",
 )
-OF_RECORD = ("wall_s", "genome_mb", "peak_disk_mib", "kept_disk_mib", "memory_applied")
+OF_RECORD = ("wall_s", "cached", "genome_mb", "peak_disk_mib", "kept_disk_mib", "memory_applied")
 OF_MACHINE = ("cpu_contention", "throttled_s", "thermal_throttles", "mhz_mean")
 AVERAGED = [name for name, kind in get_type_hints(ConfigurationRow).items() if kind is Estimate]
 POINT = ("study", "pipeline", "mode", "binding", "nodes", "n", "sku", "machine")  # what repeats that are pooled share
