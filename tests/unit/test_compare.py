@@ -79,8 +79,9 @@ def ledger(given):
     mapped, ended = given["makespan_s"] / 4, given["makespan_s"]
     first, last = FIRST_AND_LAST[given.get("pipeline", "germline")]
     for number, sample in enumerate(given["samples"], 1):
-        yield attempt(sample, first, 0, mapped)
-        yield attempt(sample, last, mapped, ended, int(number > given["n"] - given["failed"]))
+        failed = int(number > given["n"] - given["failed"])
+        jobs = attempt(sample, first, 0, mapped), attempt(sample, last, mapped, ended, failed)
+        yield from (one | given.get("job", {}) for one in jobs)
 
 
 def record(spec, given):
@@ -353,6 +354,61 @@ def test_how_machines_are_set_up_is_told(study, compare):
     names = study("A", *A, machine={"governor": "performance"}), study("B", *B, machine={"governor": "powersave"})
     code, out, _ = compare(*names)
     assert (code, out.splitlines()[0]) == (0, "differs: host: governor: performance (A) and powersave (B)")
+
+
+WORK = {"type": "ext4", "device": "nvme0n1p2", "mount": "/one", "rotational": False}
+MACHINE = {
+    **{"kernel": "5.14", "memory_mib": 524_288.0, "sockets": 2, "numa_nodes": 2, "virtual_machine": "none"},
+    **{"container": "none", "smt": True, "file_systems": {"work": WORK}, "mitigations": {"retbleed": "Vulnerable"}},
+}
+OTHER = {
+    **{"kernel": "6.12", "memory_mib": 262_144.0, "numa_nodes": 8, "virtual_machine": "kvm", "smt": False},
+    **{"file_systems": {"work": {"type": "nfs4"}}, "mitigations": {"mds": "Mitigation: Clear CPU buffers"}},
+}
+ALSO = [
+    "storage: work on ext4 NVMe (A) and work on nfs4 (B)",
+    "kernel: 5.14 (A) and 6.12 (B)",
+    "memory: 512 GiB (A) and 256 GiB (B)",
+    "NUMA nodes a socket: 1 (A) and 4 (B)",
+    "virtual machine: none (A) and kvm (B)",
+    "SMT: on (A) and off (B)",
+    "mitigation of mds: not affected (A) and Mitigation: Clear CPU buffers (B)",
+    "mitigation of retbleed: Vulnerable (A) and not affected (B)",
+]
+
+
+def test_what_else_of_the_machines_is_different_is_listed(study, compare):
+    code, out, _ = compare(study("A", *A, machine=MACHINE), study("B", *B, machine=MACHINE | OTHER))
+    assert code == 0
+    assert [line for line in out.splitlines() if line.startswith("also")] == [f"also different: {one}" for one in ALSO]
+
+
+def test_what_is_not_recorded_or_lies_elsewhere_is_not_different(study, compare):
+    moved = {"file_systems": {"work": WORK | {"mount": "/two"}}, "memory_mib": 524_280.0}
+    for machine in ({}, MACHINE | moved):
+        names = study(f"A{len(machine)}", *A, machine=MACHINE), study(f"B{len(machine)}", *B, machine=machine)
+        code, out, _ = compare(*names)
+        assert (code, "also different" in out) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "note"),
+    [
+        ({"own": {"machine_use": {"cpu_contention": True}}}, "CPU contention by other processes: {0}"),
+        ({"own": {"machine_use": {"throttled_s": 2.5}}}, "a CPU quota held processes: {0} (2.50 s)"),
+        ({"own": {"machine_use": {"thermal_throttles": 1}}}, "heat slowed the CPUs: {0}"),
+        ({"machine": {"load": {"busy": True}}}, "the node was busy before the start: {0}"),
+        (
+            {"own": {"waited_for_disk": ["S1"]}},
+            "samples waited for room on the disk, so that fewer than N ran at once: {0} (1 of 1)",
+        ),
+        ({"job": {"binding_ok": False}}, "binding was broken: {0}"),
+        ({"job": {"cpu_contention": True}}, "CPU contention by other processes: {0}"),
+    ],
+)
+def test_what_disturbed_a_study_is_said_beside_its_figures(study, compare, changes, note):
+    _, out, _ = compare(study("A", *A), study("B", B[0], B[1] | changes))
+    assert f"B: {note.format('germline-n1-shared-compact-r2')}" in out.splitlines()
 
 
 @pytest.mark.deep

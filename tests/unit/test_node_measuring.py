@@ -15,7 +15,7 @@ from conftest import ROOT
 
 from gpd.errors import GpdError
 from gpd.machines import facts, memory_modules
-from gpd.machines.host import describe
+from gpd.machines.host import VULNERABILITIES, describe
 from gpd.machines.topology import Core as Told
 from gpd.node import bandwidth, clocks, disks, latency, measure, plan, test_bed
 from gpd.node.bandwidth import Tool
@@ -495,4 +495,4 @@ def test_what_the_test_bed_does_not_tell_has_a_reason():
 def test_this_machine_tells_its_threads_and_flaws(tmp_path):
     told = facts.gather({"work": tmp_path}, window_s=0)
     assert describe(told).threads == os.cpu_count()
-    assert any(path.startswith(test_bed.VULNERABILITIES) for path in told.files)
+    assert any(path.startswith(VULNERABILITIES) for path in told.files)

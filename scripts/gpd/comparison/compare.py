@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpd.comparison.agreement import by_input, seen_twice
+from gpd.comparison.also_different import also_different
 from gpd.comparison.comparability import (
     ASKED_OF_A_STUDY,
     MOST_SHOWN,
@@ -257,6 +258,7 @@ def _notes(
         for difference in pooled_differences(side.records):
             yield f"{side.name}: repeats that differ are in one mean: {difference}"
     if len(studies) > 1:
+        yield from map(str, also_different(_all_named(studies)))
         yield from dict.fromkeys(doubt for named in recorded for doubt in doubts(named))
         outputs = seen_twice(_all_named(studies), by_input)
         if not outputs:

@@ -5,6 +5,7 @@ from dataclasses import astuple, dataclass
 from statistics import fmean
 from typing import TypeVar
 
+from gpd.comparison.also_different import disturbances
 from gpd.pipelines import GERMLINE
 from gpd.published.curves import DIFFERENCES, GIGABASES_A_SAMPLE, PublishedCurve, PublishedPoint
 from gpd.records.node import NodeRecord
@@ -118,14 +119,18 @@ def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: s
         if row.curve_key in results:
             place = row.curve_key, row.n
             results[row.curve_key][row.n] = _results(row, steps.get(place, ()), samples.get(place, ()), gigabases)
+    records = tuple(record for record in tables.records if record.spec.curve_key in curves)
     unfinished = some(tables.unfinished, MOST_NAMED)
     return Side(
         name=name,
         skus=_distinct(run.sku for run in runs),
         cores=_distinct(run.cores for run in runs),
         curves=results,
-        records=tuple(record for record in tables.records if record.spec.curve_key in curves),
-        notes=(f"{study}: not finished, so in no figure: {unfinished}",) if unfinished else (),
+        records=records,
+        notes=(
+            *([f"{study}: not finished, so in no figure: {unfinished}"] if unfinished else []),
+            *disturbances(name, runs, [record for record in records if record.spec.name in gigabases]),
+        ),
         study=study,
         node=tables.node,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gpd.machines.facts import WINDOW_S, Facts, gather, lscpu_rows
-from gpd.machines.memory_modules import modules
+from gpd.machines.memory_modules import line, modules
 from gpd.records.host import Cache, CoreKind, FileSystem, Host, Load, NumaNode
 from gpd.text.cpu_lists import format_cpus, parse_cpus
 
@@ -26,6 +26,7 @@ FLAGS_DIGITS = 16  # of their digest
 KINDS = {"core": "performance", "atom": "efficiency", "lowpower": "low-power efficiency"}  # as Linux calls them
 CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
+VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities"
 
 # What counts is where the name stands, so that a name of tomorrow is read, too, and no number is taken for a product
 # that is none: QEMU's "Xeon E312xx" stands for a family, "Genuine Intel(R) CPU 0000" is a sample before its time.
@@ -108,6 +109,7 @@ def describe(facts: Facts) -> Host:
         architecture=facts.architecture,
         kernel=facts.kernel,
         os=facts.os,
+        mitigations=mitigations(files),
         virtual_machine=vm,
         container=facts.outputs.get("container", "").strip() or None,
         cpu_quota_cpus=facts.limits.cpu_quota_cpus,
@@ -225,6 +227,12 @@ def virtual_machine(facts: Facts) -> str | None:
     flags = lscpu.get("Flags", "").split()
     bare = facts.architecture == "x86_64" and flags and "hypervisor" not in flags
     return "none" if detected is None and bare else detected
+
+
+def mitigations(files: Mapping[str, str]) -> dict[str, str]:
+    """What the kernel does about each flaw of the processor, without those that it does not have."""
+    flaws = {path.rpartition("/")[2]: line(text) for path, text in files.items() if path.startswith(VULNERABILITIES)}
+    return {name: text for name, text in sorted(flaws.items()) if text and text != "Not affected"}
 
 
 # ---- caches, memory, file systems ----------------------------------------------------------------------

@@ -5,12 +5,12 @@ import shutil
 from collections.abc import Mapping
 
 from gpd.machines.facts import Facts
+from gpd.machines.host import mitigations
 from gpd.machines.memory_modules import channels, line, modules
 from gpd.records.host import Host
 from gpd.records.node import TestBed
 
 DMI = "/sys/class/dmi/id"
-VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities"
 PROFILE = "/sys/firmware/acpi/platform_profile"
 
 
@@ -41,12 +41,6 @@ def _whole(text: str | None) -> int | None:
 
 def _joined(files: Mapping[str, str], *names: str) -> str | None:
     return line(" ".join(files.get(f"{DMI}/{name}", "") for name in names))
-
-
-def mitigations(files: Mapping[str, str]) -> dict[str, str]:
-    """What the kernel does about each flaw of the processor, without those that it does not have."""
-    flaws = {path.rpartition("/")[2]: line(text) for path, text in files.items() if path.startswith(VULNERABILITIES)}
-    return {name: text for name, text in sorted(flaws.items()) if text and text != "Not affected"}
 
 
 def missing(host: Host, bed: TestBed) -> dict[str, str]:

@@ -78,6 +78,7 @@ class Host:
     `partial_cores` are cores of which it may use some threads and not others. `base_mhz` and `top_mhz` are
     the CPU's own, not what it ran at. `l3_mib` is the sum over `l3`. `memory_speed_mts` is the slowest module's, in
     megatransfers a second. `virtual_machine` and `container` are "none" where it was looked and nothing was found.
+    `mitigations`: what the kernel does about each flaw that the processor has.
     `node` and `partition` are Slurm's words for it, within a job of Slurm's.
     `cpu_family`, `cpu_model_number` and `cpu_stepping` are the processor's own numbers, also where a virtual machine's
     CPU has no name; `cpu_flags` is a digest of what it can do.
@@ -125,6 +126,7 @@ class Host:
     architecture: str | None = None
     kernel: str | None = None
     os: str | None = None
+    mitigations: Mapping[str, str] = field(default_factory=dict)
     virtual_machine: str | None = None
     container: str | None = None
     cpu_quota_cpus: float | None = None
