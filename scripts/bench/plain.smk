@@ -295,7 +295,8 @@ rule quality:
     output:
         table="results/qc/samples.tsv",
         scores="results/qc/robust_z.tsv",
-        page="results/qc/samples_mqc.tsv",
+        multiqc="results/qc/samples_mqc.tsv",
+        page="results/qc/samples.html",
     log:
         "logs/quality/quality.log",
     conda:

@@ -157,6 +157,12 @@ def test_each_fault_is_named_by_its_sample_and_cause_and_nothing_else_is(judged)
     assert found[OTHER_SEX][1].startswith("sex male in the sheet, XX by depth (")
 
 
+def test_the_page_shows_them_too(judged):
+    text = (judged.folder / "results/qc/samples.html").read_text()
+    assert f"{len(PEOPLE)} samples: 3 fail, 3 warn, 1 pass." in text
+    assert text.count("<figure>") == 6 and f'<tr class="fail" id="sample-{HALF}">' in text
+
+
 def test_the_figures_are_those_that_were_simulated(judged):
     table = rows(judged)
     assert float(table[MIXED]["contamination"]) == pytest.approx(0.03, abs=0.01)

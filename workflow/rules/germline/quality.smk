@@ -2,9 +2,12 @@
 # the run (qc.action). What it reads of reads, duplicates and variants stands in samtools_stats, mark_duplicates and bcftools_stats.
 
 environment |= dict(
+    GPD_COLUMNS=source("quality/germline.tsv"),
     GPD_FIGURES=source("quality/figures.py"),
     GPD_GENOTYPES=source("quality/genotypes.py"),
     GPD_IDENTITY=source("quality/identity.py"),
+    GPD_SAMPLES_PAGE=source("quality/page.py"),
+    GPD_SAMPLES_TEMPLATE=source("quality/samples.html"),
     GPD_VERDICTS=source("quality/verdicts.py"),
 )
 COMMON_SITES = [indexed("common_sites", config["common_sites"])] if config["common_sites"] else []
@@ -185,7 +188,8 @@ rule quality:
     output:
         table="results/qc/samples.tsv",
         scores="results/qc/robust_z.tsv",
-        page="results/qc/samples_mqc.tsv",
+        multiqc="results/qc/samples_mqc.tsv",
+        page=report("results/qc/samples.html", category="Quality control", caption="../../report/samples.rst"),
     log:
         "logs/quality/quality.log",
     conda:
@@ -201,9 +205,11 @@ rule quality:
             """
             {params.python} "$GPD_FIGURES" --files {input.files:q} --called {input.called:q} {params.targets} \\
                 > "$TMPDIR/figures.json"
-            {params.python} "$GPD_VERDICTS" table --figures "$TMPDIR/figures.json" \\
+            {params.python} "$GPD_VERDICTS" table --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
                 --thresholds {params.thresholds:q} {params.targets} \\
-                --table {output.table:q} --scores {output.scores:q} --page {output.page:q}
+                --table {output.table:q} --scores {output.scores:q} --multiqc {output.multiqc:q}
+            {params.python} "$GPD_SAMPLES_PAGE" --columns "$GPD_COLUMNS" --template "$GPD_SAMPLES_TEMPLATE" \\
+                {output.table:q} > {output.page:q}
             """,
             rule="quality",
             inputs="{input.called:q} @{input.files:q}",
@@ -232,7 +238,7 @@ rule quality_gate:
             for file in {input.measured:q}; do printf '%s\\t%s\\n' {wildcards.sample:q}:{params.sex:q} "$file"; done > "$TMPDIR/files.tsv"
             {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" --called {input.called:q} {params.targets} \\
                 > "$TMPDIR/figures.json"
-            {params.python} "$GPD_VERDICTS" gate --figures "$TMPDIR/figures.json" \\
+            {params.python} "$GPD_VERDICTS" gate --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
                 --thresholds {params.thresholds:q} {params.targets} > {output:q}
             """,
             rule="quality_gate",
