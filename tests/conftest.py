@@ -120,15 +120,19 @@ def random_sequence(length: int, seed: int) -> str:
     return "".join(random.Random(seed).choices("ACGT", k=length))
 
 
+def reverse_complement(sequence: str) -> str:
+    return sequence.translate(str.maketrans("ACGT", "TGCA"))[::-1]
+
+
 def sample_pairs(genome: str, count: int, seed: int, length: int = 100) -> tuple[list, list]:
     """`count` pairs of error-free reads drawn from `genome`, 300 bases apart at their outer ends."""
-    draw, complement = random.Random(seed), str.maketrans("ACGT", "TGCA")
+    draw = random.Random(seed)
     first, second = [], []
     for number in range(count):
         start = draw.randrange(len(genome) - 300)
         fragment = genome[start : start + 300]
         first.append((f"read{number}", fragment[:length]))
-        second.append((f"read{number}", fragment.translate(complement)[::-1][:length]))
+        second.append((f"read{number}", reverse_complement(fragment)[:length]))
     return first, second
 
 

@@ -174,19 +174,22 @@ def checks() -> str:
 
 def quality() -> str:
     """The columns of the table of samples, by the table that the workflow itself goes by."""
-    source = "workflow/scripts/quality/germline.tsv"
-    lines = (ROOT / source).read_text(encoding="utf-8").splitlines()[1:]
-    found = (line.replace("\t-", "\t").split("\t")[:4] for line in lines)
-    rows = ((code(name), *others) for name, *others in found)
+    source = "workflow/scripts/quality"
+    parts = []
+    for pipeline in ("germline", "tuxedo"):
+        lines = (ROOT / source / f"{pipeline}.tsv").read_text(encoding="utf-8").splitlines()[1:]
+        found = (["" if word == "-" else word for word in line.split("\t")[:4]] for line in lines)
+        rows = ((code(name), *others) for name, *others in found)
+        parts.append(f"## {pipeline.capitalize()}\n\n{table(('column', 'unit', 'from', 'meaning'), rows)}")
     return page(
         "Quality of samples",
-        source,
-        "`results/qc/samples.tsv` has a row for each sample of the germline pipeline. What is not known is empty, not "
+        f"the tables of columns in {source}",
+        "`results/qc/samples.tsv` has a row for each sample. What is not known is empty, not "
         "zero. [Which sample is wrong?](../how-to/which-sample-is-wrong.md) says how to read it, and "
         "[qc.thresholds](configuration.md#qcthresholds) what the verdicts go by.",
         "From 10 samples on, `results/qc/robust_z.tsv` has the robust z of each figure: (figure - median) / (1.4826 x "
         "median absolute deviation), over the cohort.",
-        table(("column", "unit", "from", "meaning"), rows),
+        *parts,
     )
 
 

@@ -47,6 +47,7 @@ THRESHOLDS = (
     *("mapped", "mismatches", "duplicates", "properly_paired", "insert_size", "coverage", "share_20x", "on_target"),
     *("fold_80", "contamination", "chromosome_depth", "outlier_z"),
 )
+OF_RNA = ("rrna", "mitochondria", "exons", "intergenic", "five_prime", "correlation")
 
 # route -> key -> (another value, the rules that must run again for it)
 AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
@@ -127,6 +128,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "cuffdiff.min_alignment_count": (5, {"differential_expression"}),
         "visualize.top_genes": (3, {"visualize"}),
         "stop_after": ("quantify", {"skipped_loci"}),
+        **{f"qc.thresholds.{name}": ({}, {"quality"}) for name in OF_RNA},
     },
     "tophat2": {
         "inner_distance": (50, {"tophat2"}),

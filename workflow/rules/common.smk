@@ -212,6 +212,7 @@ def unit_reads(wildcards):
 INTERVALS = 1
 
 LEFT_OUT = "results/left_out.tsv"
+THRESHOLDS = json.dumps(config["qc"]["thresholds"], sort_keys=True)
 
 
 def excluded_samples_table():

@@ -1,6 +1,14 @@
 # One page for all samples. The list of its files goes through a file: a cohort's would not fit on a command line.
 
 RATES = "results/mapping_rates/mapping_rates_mqc.tsv"
+of_called = "--called {input.called:q} {params.targets}" if called_in else ""
+
+environment |= dict(
+    GPD_COLUMNS=source(f"quality/{config['pipeline']}.tsv"),
+    GPD_SAMPLES_PAGE=source("quality/page.py"),
+    GPD_SAMPLES_TEMPLATE=source("quality/samples.html"),
+    GPD_VERDICTS=source("quality/verdicts.py"),
+)
 
 
 rule samtools_stats:
@@ -49,6 +57,58 @@ rule mapping_rates:
         {params.exports}
         {params.python} "$GPD_MAPPING_RATES" report --log {log:q} {input.files:q} >{output:q}
         """
+
+
+rule quality_files:
+    input:
+        measured,
+    output:
+        temp("results/qc/files.tsv"),
+    log:
+        "logs/quality/files.log",
+    localrule: True
+    conda:
+        "../../envs/samtools.yaml"
+    params:
+        names=measured_names,
+    script:
+        "../scripts/list_inputs.sh"
+
+
+rule quality:
+    """A row for each sample, with a verdict."""
+    input:
+        measured,
+        files="results/qc/files.tsv",
+        called=called_in,
+    output:
+        table="results/qc/samples.tsv",
+        scores="results/qc/robust_z.tsv",
+        multiqc="results/qc/samples_mqc.tsv",
+        page=report("results/qc/samples.html", category="Quality control", caption="../report/samples.rst"),
+    log:
+        "logs/quality/quality.log",
+    conda:
+        "../../envs/samtools.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        thresholds=THRESHOLDS,
+        targets=targets,
+    shell:
+        bound(
+            "qc",
+            """
+            {params.python} "$GPD_FIGURES" --files {input.files:q} OF_CALLED > "$TMPDIR/figures.json"
+            {params.python} "$GPD_VERDICTS" table --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
+                --thresholds {params.thresholds:q} {params.targets} \\
+                --table {output.table:q} --scores {output.scores:q} --multiqc {output.multiqc:q}
+            {params.python} "$GPD_SAMPLES_PAGE" --columns "$GPD_COLUMNS" --template "$GPD_SAMPLES_TEMPLATE" \\
+                {output.table:q} > {output.page:q}
+            """.replace("OF_CALLED", of_called),
+            rule="quality",
+            inputs="{input.called:q} @{input.files:q}",
+        )
 
 
 rule multiqc_files:

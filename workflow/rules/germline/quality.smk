@@ -2,13 +2,9 @@
 # the run (qc.action). What it reads of reads, duplicates and variants stands in samtools_stats, mark_duplicates and bcftools_stats.
 
 environment |= dict(
-    GPD_COLUMNS=source("quality/germline.tsv"),
     GPD_FIGURES=source("quality/figures.py"),
     GPD_GENOTYPES=source("quality/genotypes.py"),
     GPD_IDENTITY=source("quality/identity.py"),
-    GPD_SAMPLES_PAGE=source("quality/page.py"),
-    GPD_SAMPLES_TEMPLATE=source("quality/samples.html"),
-    GPD_VERDICTS=source("quality/verdicts.py"),
 )
 COMMON_SITES = [indexed("common_sites", config["common_sites"])] if config["common_sites"] else []
 RAREST = 0.2  # allele frequency up to which CalculateContamination takes sites, as GATK's own default
@@ -34,8 +30,13 @@ measured = [
     *(expand(path, callset=callsets) for path in of_calls),
     [PAIRS],
 ]
-thresholds = json.dumps(config["qc"]["thresholds"], sort_keys=True)
+measured_names = [
+    *(f"{name}:{sexes[name]}" for name in samples * len(of_alignments)),
+    *callsets * len(of_calls),
+    "all",
+]
 targets = "--targets" if regions else ""
+called_in = [CALLED]
 
 
 rule depth:
@@ -164,63 +165,11 @@ rule identity:
         )
 
 
-rule quality_files:
-    input:
-        measured,
-    output:
-        temp("results/qc/files.tsv"),
-    log:
-        "logs/quality/files.log",
-    localrule: True
-    conda:
-        "../../../envs/samtools.yaml"
-    params:
-        names=[*(f"{name}:{sexes[name]}" for name in samples * len(of_alignments)), *callsets * len(of_calls), "all"],
-    script:
-        "../../scripts/list_inputs.sh"
-
-
-rule quality:
-    input:
-        measured,
-        files="results/qc/files.tsv",
-        called=CALLED,
-    output:
-        table="results/qc/samples.tsv",
-        scores="results/qc/robust_z.tsv",
-        multiqc="results/qc/samples_mqc.tsv",
-        page=report("results/qc/samples.html", category="Quality control", caption="../../report/samples.rst"),
-    log:
-        "logs/quality/quality.log",
-    conda:
-        "../../../envs/samtools.yaml"
-    resources:
-        mem_mb=2000,
-    params:
-        thresholds=thresholds,
-        targets=targets,
-    shell:
-        bound(
-            "qc",
-            """
-            {params.python} "$GPD_FIGURES" --files {input.files:q} --called {input.called:q} {params.targets} \\
-                > "$TMPDIR/figures.json"
-            {params.python} "$GPD_VERDICTS" table --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
-                --thresholds {params.thresholds:q} {params.targets} \\
-                --table {output.table:q} --scores {output.scores:q} --multiqc {output.multiqc:q}
-            {params.python} "$GPD_SAMPLES_PAGE" --columns "$GPD_COLUMNS" --template "$GPD_SAMPLES_TEMPLATE" \\
-                {output.table:q} > {output.page:q}
-            """,
-            rule="quality",
-            inputs="{input.called:q} @{input.files:q}",
-        )
-
-
 rule quality_gate:
     """What takes all samples waits for it, where samples that fail are dropped or stop the run: by their alignments alone."""
     input:
         measured=of_alignments,
-        called=CALLED,
+        called=called_in,
     output:
         "results/quality_gate/{sample}.tsv",
     conda:
@@ -229,7 +178,7 @@ rule quality_gate:
         mem_mb=1000,
     params:
         sex=lambda wildcards: sexes[wildcards.sample],
-        thresholds=thresholds,
+        thresholds=THRESHOLDS,
         targets=targets,
     shell:
         bound(

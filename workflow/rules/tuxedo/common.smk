@@ -99,7 +99,7 @@ def cohort_results():
 
 
 def gates():
-    """Its samples have no verdicts."""
+    """No step waits for verdicts."""
     return []
 
 
@@ -125,6 +125,7 @@ def statistics():
     return [
         *expand([SUMMARY[config["aligner"]], "results/samtools_stats/{sample}.txt"], sample=samples),
         "results/strandedness/strandedness_mqc.tsv",
+        "results/qc/samples_mqc.tsv",
         *(["results/skipped_loci/skipped_loci_mqc.tsv"] if assembled or compared else []),
         *plots,
     ]

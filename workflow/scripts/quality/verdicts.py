@@ -57,8 +57,10 @@ def read_columns(path: Path) -> list[Column]:
     return [Column(*(word if word != "-" else "" for word in line.split("\t"))) for line in lines]
 
 
-def kind_of(called: int, targets: bool) -> str:
-    """What the called bases are of: a genome, an exome or a panel."""
+def kind_of(called: int | None, targets: bool) -> str:
+    """What the samples are: RNA where nothing is called, else by the called bases a genome, an exome or a panel."""
+    if called is None:
+        return "rna"
     return "genome" if not targets else "exome" if called >= EXOME_BASES else "panel"
 
 
@@ -107,11 +109,14 @@ def findings(
     thresholds: Mapping[str, Mapping[str, float]],
 ) -> Iterator[tuple[str, str]]:
     """(level, reason) of all that is wrong with a sample."""
+    if "nearer_to" in row:
+        yield "warn", f"condition {row['condition']} in the sheet, nearer to samples of {row['nearer_to']}"
     for name, least in ((column.name, column.threshold == "at least") for column in columns if column.threshold):
         bounds = thresholds.get(name, {})
         if name in row and (level := judge(row[name], bounds, least)):
             yield level, f"{name} {shown(row[name])} is {'below' if least else 'above'} {bounds[level]:g}"
     yield from sex_findings(row)
+    yield from library_findings(row)
     for name, ratio in ratios.items():
         if level := judge(abs(ratio - 1), thresholds.get(RATIO, {})):
             yield level, f"depth of {name} is {ratio:.2f} times the usual"
@@ -133,6 +138,17 @@ def sex_findings(row: Row) -> Iterator[tuple[str, str]]:
         yield "warn", f"sex chromosomes {depth}"
     elif found != expected:
         yield "fail", f"sex {row['sex']} in the sheet, {depth}"
+
+
+def library_findings(row: Row) -> Iterator[tuple[str, str]]:
+    """A library of another type: reads on the wrong strand are not counted, those of an unstranded one by half."""
+    found, declared = row.get("strandedness_found"), row.get("strandedness")
+    if found and found != declared:
+        level = "warn" if declared == "fr-unstranded" else "fail"
+        yield (
+            level,
+            f"strandedness {declared} in the config, {found} by reads ({row['sense']:.0%} on the gene's strand)",
+        )
 
 
 def judge(value: float, bounds: Mapping[str, float], least: bool = False) -> str:
@@ -189,7 +205,7 @@ def main(argv: Sequence[str]) -> int:
         subcommand.add_argument("--thresholds", type=json.loads, required=True)
     given = parser.parse_args(argv)
     measured = json.loads(given.figures.read_text(encoding="utf-8"))
-    rows, kind = measured["samples"], kind_of(measured["called_bases"], given.targets)
+    rows, kind = measured["samples"], kind_of(measured.get("called_bases"), given.targets)
     columns = read_columns(given.columns)
     scores = judge_all(rows, columns, kind, given.thresholds)
     if given.subcommand == "gate":

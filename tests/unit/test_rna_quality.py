@@ -1,0 +1,241 @@
+"""Figures of RNA-Seq samples: what reads lie on, what expression tells of a sample beside the others."""
+
+import json
+import random
+
+import pytest
+from conftest import ROOT, script
+
+features, expression = (script(ROOT / f"workflow/scripts/tuxedo/{name}.py") for name in ("read_features", "expression"))
+figures, verdicts = (script(ROOT / f"workflow/scripts/quality/{name}.py") for name in ("rna_figures", "verdicts"))
+COLUMNS = verdicts.read_columns(ROOT / "workflow/scripts/quality/tuxedo.tsv")
+
+
+def exon(contig: str, start: int, end: int, strand: str, gene: str, more: str = "", transcript: str = "T") -> str:
+    attributes = f'gene_id "{gene}"; transcript_id "{transcript}{gene}"; {more}'
+    return f"{contig}\tx\texon\t{start}\t{end}\t.\t{strand}\t.\t{attributes}\n"
+
+
+GENES = [
+    exon("chr1", 101, 400, "+", "G1"),
+    exon("chr1", 601, 900, "+", "G1"),
+    exon("chr1", 601, 650, "+", "G1", transcript="short"),
+    exon("chr1", 851, 1000, "-", "G2"),
+    exon("chr1", 2001, 2500, "+", "R", 'gene_biotype "rRNA";'),
+    exon("chrM", 1, 500, "+", "M"),
+]
+
+
+# ---- reads --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        (("chr1", 100), ("intergenic", "")),
+        (("chr1", 101), ("exons", "G1")),
+        (("chr1", 500), ("introns", "")),
+        (("chr1", 620), ("exons", "G1")),
+        (("chr1", 870), ("exons", "")),
+        (("chr1", 950), ("exons", "G2")),
+        (("chr1", 1001), ("intergenic", "")),
+        (("chr1", 2100), ("rrna", "R")),
+        (("chrM", 9), ("mitochondria", "M")),
+        (("chrM", 900), ("mitochondria", "")),
+        (("chr9", 9), ("intergenic", "")),
+    ],
+)
+def test_what_a_place_is(place, found):
+    feature, gene = features.Annotation(GENES).at(*place)
+    assert (feature, gene.partition("\t")[0]) == found
+
+
+def test_the_place_within_the_longest_transcript():
+    longest = features.Annotation(GENES).longest
+    g1, g2 = (next(each for name, each in longest.items() if name.startswith(gene)) for gene in ("G1", "G2"))
+    assert (g1.length, g1.share(101), g1.share(601), g1.share(500)) == (600, 0.0, 0.5, None)
+    assert g2.share(851) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("cigar", "place"), [("100M", 150), ("50M300N50M", 450), ("10S40M5D40M20S", 145), ("20S", 100)]
+)
+def test_the_middle_of_the_aligned_bases(cigar, place):
+    assert features.middle(100, cigar) == place
+
+
+def sam(number: int, flag: int, place: int, cigar: str = "100M", mate: int = 0, tags: str = "NH:i:1") -> str:
+    return f"r{number}\t{flag}\tchr1\t{place}\t60\t{cigar}\t=\t{mate}\t0\t*\t*\t{tags}\n"
+
+
+def sample_of(lines: list[str]) -> dict:
+    sample = features.Sample(features.Annotation(GENES), 1)
+    for line in lines:
+        sample.add(line)
+    return sample.figures(["chr1", "chrM"])
+
+
+def test_the_figures_of_a_library():
+    """Three pairs of which two are one molecule, and a single read that is spliced and lies elsewhere, too."""
+    pairs = [(1, 110, 250), (2, 110, 250), (3, 110, 260)]
+    lines = [sam(number, 0x1 | 0x40, place, mate=mate) for number, place, mate in pairs]
+    lines += [sam(number, 0x1 | 0x80 | 0x10, mate, mate=place) for number, place, mate in pairs]
+    lines.append(sam(4, 0, 351, "50M200N50M", tags="AS:i:0\tNH:i:3"))
+    found = sample_of(lines)
+    assert found["spliced"] == found["multi_mapped"] == pytest.approx(1 / 7)
+    assert found["duplicates"] == pytest.approx(1 / 4) and found["library_size"] >= 3
+    assert (found["exons"], found["introns"], found["rrna"], found["mitochondria"]) == (1.0, 0, 0, 0)
+    assert "five_prime" not in found, "of one gene nothing is said"
+
+
+def test_what_is_not_known_is_missing():
+    bare = features.Sample(features.Annotation(GENES[:2]), 1)
+    assert bare.figures(["chr1"]) == {}
+    bare.add(sam(1, 0, 200))
+    assert not {"rrna", "mitochondria", "library_size", "five_prime"} & bare.figures(["chr1"]).keys()
+
+
+@pytest.mark.parametrize("molecules", [1000, 50_000])
+def test_the_size_of_a_library_is_that_of_which_it_was_drawn(molecules):
+    draw, library = random.Random(1), features.Library()
+    drawn = sorted(draw.randrange(molecules) for _ in range(20_000))
+    for each in drawn:
+        library.add(0, "chr1", str(each), "100M", "0")
+    assert library.molecules == pytest.approx(molecules, rel=0.03)
+    assert library.duplicates == pytest.approx(1 - len(set(drawn)) / len(drawn))
+
+
+# ---- expression ---------------------------------------------------------------------------------------
+
+
+def cuffnorm(folder, mass: int, values: tuple[str, ...] = ("3.6", "10")) -> None:
+    """Its tables, of one sample that was given twice."""
+    folder.mkdir()
+    (folder / "samples.table").write_text(f"sample_id\ttotal_mass\nsample_0\t{mass}\nagain_0\t{mass}\n")
+    for kind in ("count", "fpkm"):
+        lines = [f"{gene}\t{value}\t{value}" for gene, value in zip("AB", values, strict=True)]
+        (folder / f"genes.{kind}_table").write_text("\n".join(["tracking_id\tsample_0\tagain_0", *lines]) + "\n")
+    genes = "".join(f"{gene}\tname of {gene}\tchr1:1-9\n" for gene in "AB")
+    (folder / "genes.attr_table").write_text(f"tracking_id\tgene_short_name\tlocus\n{genes}")
+
+
+def test_counts_are_whole_and_tpm_add_up(tmp_path, capsys):
+    paths = []
+    for name, mass, values in (("S1", 14, ("3.6", "10")), ("EMPTY", 0, ("-nan", "-nan"))):
+        cuffnorm(tmp_path / name, mass, values)
+        assert expression.main(["sample", str(tmp_path / name)]) == 0
+        paths.append(tmp_path / f"{name}.tsv")
+        paths[-1].write_text(capsys.readouterr().out)
+    outs = {name: tmp_path / f"gene_{name}.tsv" for name in ("counts", "tpm", "genes")}
+    words = [word for name, path in outs.items() for word in (f"--{name}", str(path))]
+    assert expression.main(["matrices", *words, *map(str, paths)]) == 0
+    assert outs["counts"].read_text() == "gene_id\tS1\tEMPTY\nA\t4\t0\nB\t10\t0\n"
+    tpm = figures.profiles(figures.read_rows(outs["tpm"]))
+    assert sum(tpm["S1"]) == pytest.approx(1e6) and tpm["EMPTY"] == [0, 0]
+    assert outs["genes"].read_text().splitlines()[1] == "A\tname of A\tchr1:1-9"
+
+
+def experiment(count: int, swapped: tuple[str, ...] = (), genes: int = 300, differing: int = 60):
+    """Profiles of two conditions; a sample that is swapped has the profile of the other one."""
+    draw = random.Random(4)
+    base = [draw.uniform(3, 10) for _ in range(genes)]
+    conditions = {f"{condition}{number}": condition for condition in "ab" for number in range(count)}
+    found = {}
+    for sample, condition in conditions.items():
+        b = (condition == "b") != (sample in swapped)
+        levels = [level + 2 * (b and gene < differing) for gene, level in enumerate(base)]
+        found[sample] = [level + draw.gauss(0, 0.3) for level in levels]
+    return found, conditions
+
+
+def test_two_samples_that_were_swapped_are_named_and_no_other():
+    found, conditions = experiment(4, swapped=("a1", "b2"))
+    figures_of = figures.compared(found, conditions)
+    assert {name: each["nearer_to"] for name, each in figures_of.items() if "nearer_to" in each} == {
+        "a1": "b",
+        "b2": "a",
+    }
+    assert figures_of["a0"]["correlation"] > figures_of["a1"]["correlation"]
+
+
+@pytest.mark.parametrize(("count", "differing"), [(2, 60), (4, 0), (4, 60)])
+def test_no_sample_is_nearer_where_none_was_swapped_or_nobody_can_tell(count, differing):
+    """With two samples each, one of them swapped, both are as far from each other."""
+    swapped = ("a1", "b1") if count == 2 else ()
+    found, conditions = experiment(count, swapped, differing=differing)
+    assert not [each for each in figures.compared(found, conditions).values() if "nearer_to" in each]
+
+
+def test_the_first_component_parts_the_conditions():
+    found, conditions = experiment(5)
+    of = {name: each["pc1"] for name, each in figures.compared(found, conditions).items()}
+    assert {of[name] > 0 for name in of if conditions[name] == "a"} != {
+        of[name] > 0 for name in of if conditions[name] == "b"
+    }
+    assert sum(of.values()) == pytest.approx(0, abs=1e-6)
+
+
+def test_samples_without_a_condition_are_in_no_group():
+    found, conditions = experiment(3)
+    assert not [
+        each for each in figures.compared(found, dict.fromkeys(conditions, "")).values() if "correlation" in each
+    ]
+
+
+def test_few_genes_and_empty_samples_are_not_compared():
+    counts = {"S1": [50.0] * 12, "S2": [60.0] * 12, "EMPTY": [0.0] * 12}
+    assert set(figures.logarithms(counts, counts)) == {"S1", "S2"}
+    assert figures.logarithms(counts, {name: values[:5] + [0.0] * 7 for name, values in counts.items()}) == {}
+
+
+# ---- all files ----------------------------------------------------------------------------------------
+
+
+def test_the_figures_of_all_files_by_their_folders(tmp_path):
+    def write(name: str, text: str) -> tuple[str, object]:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return "S1:a" if name.endswith("json") else "all", path
+
+    genes = "".join(f"G{number}\t{number}\n" for number in range(20))
+    files = [
+        write("align/S1.json", json.dumps({"reads": 10, "mapped": 9})),
+        write("read_strands/S1.json", json.dumps({"declared": "fr-unstranded", "found": "", "sense": None})),
+        write("read_features/S1.json", json.dumps({"exons": 0.9})),
+        *(write(f"expression/gene_{name}.tsv", f"gene_id\tS1\n{genes}") for name in ("counts", "tpm")),
+        write(
+            "skipped_loci/t.tsv",
+            "# id: x\nSample\tnot assembled\tHIDATA\tLOWDATA\tFAIL\nS1\t\t2\t0\t0\na vs b\t\t1\t0\t0\n",
+        ),
+    ]
+    assert figures.read(files) == {
+        "S1": {
+            **{"condition": "a", "reads": 10, "mapped": 0.9, "strandedness": "fr-unstranded", "exons": 0.9},
+            **{"genes_detected": 10, "hidata_genes": 2, "lowdata_genes": 0, "failed_genes": 0},
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("declared", "found", "verdict"),
+    [
+        ("fr-firststrand", "fr-firststrand", "pass"),
+        ("fr-firststrand", "", "pass"),
+        ("fr-firststrand", "fr-secondstrand", "fail"),
+        ("fr-firststrand", "fr-unstranded", "fail"),
+        ("fr-unstranded", "fr-firststrand", "warn"),
+    ],
+)
+def test_a_library_of_another_type(declared, found, verdict):
+    row = {"strandedness": declared, "strandedness_found": found, "sense": 0.5, "condition": ""}
+    rows = {"S1": row}
+    verdicts.judge_all(rows, COLUMNS, verdicts.kind_of(None, False), {})
+    assert rows["S1"]["verdict"] == verdict
+
+
+def test_each_figure_has_its_column():
+    made = {*figures.SKIPPED, "reads", "mapped", "strandedness", "strandedness_found", "sense", "genes_detected"}
+    made |= {"rrna", "mitochondria", "exons", "introns", "intergenic", "spliced", "multi_mapped", "five_prime"}
+    made |= {"duplicates", "library_size", "correlation", "nearer_to", "pc1", "pc2", "condition"}
+    assert {column.name for column in COLUMNS} == made | {"sample_name", "verdict", "reason"}

@@ -1,0 +1,239 @@
+"""What the tools say of each sample of an RNA-Seq experiment, as figures.
+
+    rna_figures.py --files FILES.tsv > FIGURES.json
+
+FILES.tsv has a line for each file: SAMPLE:CONDITION (which may be empty), or anything for a file of all samples, and
+its path, whose folder and name tell what it is. What a file lacks is missing from the figures, never zero.
+
+Samples are compared by log2(TPM + 1), over genes that have DETECTED fragments in the mean: with the mean of the others
+of their condition, and by their distances over those of these genes that differ most, as plotPCA of DESeq2 does. A
+sample is nearer to another condition where its median distance to that one's samples is below MARGIN of the median
+distance to those of its own.
+
+Standard library only.
+"""
+
+import argparse
+import csv
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from operator import mul
+from pathlib import Path
+from statistics import fmean, median, pvariance
+from typing import Any
+
+TOP = 500  # genes that distances and components are of, those of the greatest variance
+MARGIN = 0.8
+FEWEST_OWN, FEWEST_OTHERS = 2, 2  # other samples of its own condition, and samples of another one
+DETECTED = 10  # fragments of a gene; chance makes much of fewer
+FEWEST_GENES = 10  # of which samples are compared
+SKIPPED = ("skipped_loci", "hidata_genes", "lowdata_genes", "failed_genes")  # columns of skipped_loci.py
+ROUNDS = 200  # of the iteration for a component
+
+Profiles = dict[str, list[float]]
+Figures = dict[str, dict[str, Any]]
+
+
+def of_reads(record: Mapping[str, Any]) -> dict[str, float]:
+    """Of count_reads.py."""
+    reads, mapped = record["reads"], record["mapped"]
+    return {"reads": reads, **({"mapped": mapped / reads} if reads else {})}
+
+
+def of_strands(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Of strandedness.py."""
+    found = {"strandedness": record["declared"], "strandedness_found": record["found"], "sense": record["sense"]}
+    return {name: value for name, value in found.items() if value not in ("", None)}
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """Of a table, without lines of comments."""
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = (line for line in file if not line.startswith("#"))
+        return list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def skipped(rows: Sequence[Sequence[str]]) -> Figures:
+    """Of skipped_loci.py, which has lines of comparisons, too."""
+    _, *lines = rows
+    return {
+        sample: {column: int(value) for column, value in zip(SKIPPED, values, strict=True) if value}
+        for sample, *values in lines
+    }
+
+
+def profiles(rows: Sequence[Sequence[str]]) -> Profiles:
+    """By sample, the values of all genes, of a matrix of expression.py."""
+    (_, *samples), *lines = rows
+    columns = zip(*(map(float, values) for _, *values in lines), strict=True)
+    return {sample: list(column) for sample, column in zip(samples, columns, strict=False)}
+
+
+# ---- samples against each other -----------------------------------------------------------------------
+
+
+def logarithms(tpm: Profiles, counts: Profiles) -> Profiles:
+    """log2(TPM + 1) of the genes that are counted well, of samples that have any; none where the genes are few."""
+    kept = [fmean(values) >= DETECTED for values in zip(*counts.values(), strict=True)]
+    if sum(kept) < FEWEST_GENES:
+        return {}
+    return {
+        sample: [math.log2(value + 1) for value, keep in zip(values, kept, strict=True) if keep]
+        for sample, values in tpm.items()
+        if any(values)
+    }
+
+
+def centred(values: Iterable[float]) -> list[float]:
+    found = list(values)
+    mean = fmean(found) if found else 0.0
+    return [value - mean for value in found]
+
+
+def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Pearson's r."""
+    first, second = centred(one), centred(other)
+    of = math.sqrt(math.fsum(map(mul, first, first)) * math.fsum(map(mul, second, second)))
+    return math.fsum(map(mul, first, second)) / of if of else None
+
+
+def correlations(found: Profiles, conditions: Mapping[str, str]) -> dict[str, float]:
+    """Of each sample with the mean of the others of its condition."""
+    results = {}
+    for members in groups({sample: conditions[sample] for sample in found}).values():
+        sums = [math.fsum(values) for values in zip(*(found[sample] for sample in members), strict=True)]
+        for sample in members if len(members) > 1 else ():
+            others = [(total - own) / (len(members) - 1) for total, own in zip(sums, found[sample], strict=True)]
+            if (r := correlation(found[sample], others)) is not None:
+                results[sample] = r
+    return results
+
+
+def groups(conditions: Mapping[str, str]) -> dict[str, list[str]]:
+    """The samples of each condition; those without one are in none."""
+    found: dict[str, list[str]] = {}
+    for sample, condition in conditions.items():
+        if condition:
+            found.setdefault(condition, []).append(sample)
+    return found
+
+
+def most_variable(found: Profiles) -> Profiles:
+    """The genes of the greatest variance alone, each about its mean."""
+    genes = sorted(zip(*found.values(), strict=True), key=pvariance, reverse=True)[:TOP]
+    rows = zip(*map(centred, genes), strict=True)
+    return {sample: list(row) for sample, row in zip(found, rows, strict=False)}
+
+
+def products(found: Profiles) -> list[list[float]]:
+    """Of each sample's profile with each other's."""
+    rows = list(found.values())
+    half = [[sum(map(mul, one, other)) for other in rows[: at + 1]] for at, one in enumerate(rows)]
+    return [[half[max(i, j)][min(i, j)] for j in range(len(rows))] for i in range(len(rows))]
+
+
+def component(matrix: Sequence[Sequence[float]], number: int) -> tuple[list[float], float]:
+    """The vector of the largest eigenvalue, and that value; the largest entry of the vector is positive."""
+    vector = [math.sin(at * (number + 1) + 1.0) for at in range(len(matrix))]  # neither random nor a likely answer
+    value = 0.0
+    for _ in range(ROUNDS):
+        product = [sum(map(mul, row, vector)) for row in matrix]
+        value = math.sqrt(sum(map(mul, product, product)))
+        if not value:
+            return [0.0] * len(matrix), 0.0
+        vector = [each / value for each in product]
+    turn = 1 if max(vector, key=abs) > 0 else -1
+    return [turn * each for each in vector], value
+
+
+def components(samples: Sequence[str], matrix: Sequence[Sequence[float]]) -> Figures:
+    """The first two principal components."""
+    found: Figures = {sample: {} for sample in samples}
+    left = [list(row) for row in matrix]
+    for number in range(min(2, len(samples) - 1)):
+        vector, value = component(left, number)
+        for sample, each in zip(samples, vector, strict=True):
+            found[sample][f"pc{number + 1}"] = each * math.sqrt(value)
+        left = [
+            [entry - value * one * other for entry, other in zip(row, vector, strict=True)]
+            for row, one in zip(left, vector, strict=True)
+        ]
+    return found
+
+
+def nearer(samples: Sequence[str], matrix: Sequence[Sequence[float]], conditions: Mapping[str, str]) -> dict[str, str]:
+    """Samples that lie nearer to another condition, by name, and that condition."""
+    place = {sample: at for at, sample in enumerate(samples)}
+    members = groups({sample: conditions[sample] for sample in samples})
+
+    def distance(sample: str, others: Sequence[str]) -> float:
+        at = place[sample]
+        squares = (matrix[at][at] + matrix[place[one]][place[one]] - 2 * matrix[at][place[one]] for one in others)
+        return median(math.sqrt(max(0.0, square)) for square in squares)
+
+    results = {}
+    for condition, own in members.items():
+        rest = {name: others for name, others in members.items() if name != condition and len(others) >= FEWEST_OTHERS}
+        for sample in own if len(own) > FEWEST_OWN and rest else ():
+            distances = {name: distance(sample, others) for name, others in rest.items()}
+            closest = min(distances, key=distances.__getitem__)
+            if distances[closest] < MARGIN * distance(sample, [one for one in own if one != sample]):
+                results[sample] = closest
+    return results
+
+
+def compared(found: Profiles, conditions: Mapping[str, str]) -> Figures:
+    """What the samples' expression tells of each beside the others."""
+    variable = most_variable(found)
+    matrix, names = products(variable), list(variable)
+    figures = components(names, matrix)
+    for name, values in (
+        ("correlation", correlations(found, conditions)),
+        ("nearer_to", nearer(names, matrix, conditions)),
+    ):
+        for sample, value in values.items():
+            figures[sample][name] = value
+    return figures
+
+
+# ---- all files of an experiment -----------------------------------------------------------------------
+
+
+def read(files: Iterable[tuple[str, Path]]) -> Figures:
+    samples: Figures = {}
+    matrices: dict[str, Profiles] = {}
+    of_all: Figures = {}
+    for name, path in files:
+        sample, _, condition = name.partition(":")
+        kind = path.parent.name
+        if path.suffix == ".json":
+            record = json.loads(path.read_text(encoding="utf-8"))
+            found = {"align": of_reads, "read_strands": of_strands}.get(kind, dict)(record)
+            samples.setdefault(sample, {"condition": condition}).update(found)
+        elif kind == "expression":
+            matrices[path.stem] = profiles(read_rows(path))
+        else:
+            of_all = skipped(read_rows(path))
+    conditions = {sample: figures["condition"] for sample, figures in samples.items()}
+    logarithmic = logarithms(matrices["gene_tpm"], matrices["gene_counts"])
+    beside = compared(logarithmic, conditions) if len(logarithmic) > 1 else {}
+    for sample, figures in samples.items():
+        counts = matrices["gene_counts"].get(sample, [])
+        figures |= {"genes_detected": sum(count >= DETECTED for count in counts)} if counts else {}
+        figures |= of_all.get(sample, {}) | beside.get(sample, {})
+    return samples
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=Path, required=True)
+    given = parser.parse_args(argv)
+    lines = (line.split("\t") for line in given.files.read_text(encoding="utf-8").splitlines())
+    json.dump({"samples": read((name, Path(path)) for name, path in lines)}, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
