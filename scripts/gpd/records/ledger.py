@@ -76,7 +76,6 @@ class Attempt:
     uptime_s: Amount | None = None
     wait_s: Amount | None = None
     cpu_s: Amount | None = None
-    mem_mb: Amount | None = None  # that the job asked for
     peak_rss_mib: Amount | None = None
     read_mib: Amount | None = None
     write_mib: Amount | None = None
