@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 from pages import Page, row, text_of
 
 from gpd.comparison.agreement import Disagreement
+from gpd.comparison.sides import curves_of, study_side
 from gpd.pipelines import PIPELINES
 from gpd.records.host import Load
 from gpd.records.run_spec import CurveKey
@@ -170,6 +171,18 @@ def test_samples_of_rna_are_no_genomes(findings):
 def test_where_no_sample_succeeded_there_is_no_best(golden):
     points = changed(golden.configurations, {}, genomes_per_day=Estimate(2, 0.0, 0.0, 0.0))
     assert find(replace(golden, configurations=points), (), ()).headlines[0].best.text == "none"
+
+
+def test_headline_saturation_point_and_comparison_have_one_best_n(golden):
+    """N = 2 gives 1% more than N = 1, which is within its noise: N = 1 is as good, and the smallest."""
+    points = changed(golden.configurations, {"n": 1}, genomes_per_day=Estimate(5, 1000.0, 30.0, 13.4))
+    points = changed(points, {"n": 2}, genomes_per_day=Estimate(5, 1010.0, 30.0, 13.4))
+    found = find(only(replace(golden, configurations=points), pipeline="germline", mode="shared"), (), ())
+    assert found.headlines[0].reached.startswith("N = 1 samples at once")
+    assert found.headlines[0].reached.endswith(" gave 1,010, which is within the noise.")
+    assert found.sections[0].parts[0].text.startswith("Saturation point, the best N: N = 1. ")
+    side = study_side("study", replace(golden, configurations=points), curves_of(golden), "study")
+    assert {side.saturation(key).best_n for key in side.curves if len(side.curves[key]) > 1} == {1}
 
 
 def test_one_repeat_has_no_error(findings):
@@ -369,7 +382,7 @@ def test_a_busy_node_and_repeats_on_different_nodes_are_said(golden, written):
 def test_the_saturation_is_marked_and_said(findings):
     (throughput, *_), curve = (part := findings.sections[0]).figures, part.parts
     assert ">saturation point</text>" in throughput.drawing.svg
-    assert curve[0].text.startswith("Saturation point: N = 2. ")
+    assert curve[0].text.startswith("Saturation point, the best N: N = 2. ")
 
 
 @pytest.mark.deep
@@ -488,5 +501,5 @@ def test_a_mean_has_the_decimals_of_its_error(mean, error, shown):
     assert formats.with_error(mean, error) == shown
 
 
-def test_the_method_has_ten_lines(findings):
-    assert len(findings.sections[-1].lines) == 10
+def test_the_method_has_eleven_lines(findings):
+    assert len(findings.sections[-1].lines) == 11

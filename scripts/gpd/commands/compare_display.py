@@ -87,10 +87,10 @@ def _values(row: Row) -> Mapping[str, dict]:
 def _best(shown: BestRows) -> dict:
     rows = {
         which: {row.metric.column: _values(row) for row in rows}
-        for which, rows in (("most", shown.most), ("safe", shown.safe))
+        for which, rows in (("best", shown.rows), ("most", shown.most))
     }
     sides = {
-        name: {"curve": curve, "saturation": shown.saturations[name]}
+        name: {"curve": curve, "best_n": shown.saturations[name].best_n, "saturation": shown.saturations[name]}
         | {
             which: {column: values[name] for column, values in of.items() if name in values}
             for which, of in rows.items()

@@ -72,7 +72,7 @@ class ConfigurationRows:
 
 @dataclass(frozen=True)
 class BestRows:
-    """Best N against best N along curves: figures a day at the best N, and at the best without failures.
+    """Best N against best N along curves: figures a day at the best N, and at N that gave most, where samples failed.
 
     `results` has what each side came to at its best N; a side without such an N is not in it.
     """
@@ -81,8 +81,8 @@ class BestRows:
     common: CommonKey
     saturations: Mapping[str, Saturation]
     results: Mapping[str, Results]
+    rows: tuple[Row, ...]
     most: tuple[Row, ...]
-    safe: tuple[Row, ...]
 
     @property
     def same_size(self) -> bool:
@@ -300,8 +300,8 @@ def _best_rows(sides: Sequence[Side], match: Match) -> BestRows:
     def results_at(numbers: Mapping[str, int | None]) -> dict[str, Results]:
         return {name: _by_name(sides, name).curves[match[name]][n] for name, n in numbers.items() if n is not None}
 
+    best = results_at({name: saturation.best_n for name, saturation in saturations.items()})
     most = results_at({name: saturation.n for name, saturation in saturations.items()})
-    safe = results_at({name: saturation.n_without_failures for name, saturation in saturations.items()})
     metrics = (GENOMES, GIGABASES, HUMAN)
-    rows = (tuple(_rows(metrics, results)) for results in (most, safe))
-    return BestRows(match, _common(sides, match), saturations, most, *rows)
+    rows = (tuple(_rows(metrics, results)) for results in (best, most))
+    return BestRows(match, _common(sides, match), saturations, best, *rows)

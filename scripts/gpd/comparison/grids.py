@@ -90,16 +90,17 @@ def _best_grid(sides: Sequence[Side], best: BestRows) -> Grid:
     of = GENOMES if best.same_size else GIGABASES
     pipeline = best.common.pipeline
     found = {side.name: best.saturations[side.name] for side in shown}
-    safe = [one.n_without_failures for one in found.values()]
     columns: dict[str, Sequence[Entry]] = {
         "processor": [Entry(", ".join(side.processors)) for side in shown],
         "cores": [Entry(", ".join(map(str, side.cores))) for side in shown],
-        "best N": [_entry(one.n) for one in found.values()],
-        "failed\nthere": [_entry(one.failed) for one in found.values()],
+        "best N": [_entry(one.best_n) for one in found.values()],
+        "failed\nthere": [_entry(best.results[name].failed if name in best.results else None) for name in found],
     }
-    if safe != [one.n for one in found.values()]:
-        columns["best N\nwithout\nfailures"] = [_entry(n or "none") for n in safe]
-    rows = {row.metric: row for row in best.most}
+    if any(one.n != one.best_n for one in found.values()):
+        columns["N with\nmost, but\nfailures"] = [
+            _entry(None if one.n == one.best_n else one.n) for one in found.values()
+        ]
+    rows = {row.metric: row for row in best.rows}
     for metric in (GENOMES, GIGABASES, HUMAN) if PIPELINES[pipeline].genomes else (GENOMES, GIGABASES):
         columns[_stacked(_name(metric, pipeline))] = [_mean(rows[metric].estimates.get(side.name)) for side in shown]
     columns[_stacked(f"ratio of {_name(of, pipeline)}")] = [_ratio(rows[of].ratios.get(side.name)) for side in shown]

@@ -1,4 +1,4 @@
-"""The method of a study in ten lines: what a figure of its report is, and what it is not. Pure."""
+"""The method of a study in a dozen lines: what a figure of its report is, and what it is not. Pure."""
 
 from collections.abc import Iterator
 
@@ -13,10 +13,15 @@ CLUSTER_MODE = (
     " Cluster: one workflow whose jobs Slurm places on nodes; its makespan is the wall time of the whole run, on the "
     "clock of the machine that submits, start and end and waiting in Slurm's queue included."
 )
+BEST = (
+    "The best N of a curve, in the headline, as saturation point and in comparisons, is the smallest that is as good as"
+    " the best, within 0.5% and one standard error of the difference, of N without failed samples where there are any."
+)
+LISTED = "Its repeats are those that it was chosen by among the N listed, which flatters it a little."
 SEARCHED = (
     "The N to measure were sought with single runs, one N and one curve after the other. What they gave is in no "
     "figure: the best N of each curve and its neighbours were then measured anew, all curves in one block, in shuffled "
-    "order within each repeat."
+    "order within each repeat. That block alone says which N is best, and what it gives."
 )
 DEFINITIONS = (
     "Clocks: the launcher of each job records its start and end (UTC). A step's elapsed time goes from its first job's "
@@ -55,8 +60,7 @@ def method_lines(tables: Tables) -> Iterator[str]:
     )
     if tables.plan and (stopped := stops(tables.plan, tables.configurations)):
         yield f"Repeats: {in_words(tables.plan.study)}; every run counts. {'; '.join(map(str, stopped))}."
-    if sought:
-        yield SEARCHED
+    yield f"{BEST} {SEARCHED if sought else LISTED}"
     seeds = listed(sorted({str(record.spec.seed) for record in tables.records}))
     caches = listed(sorted({run.cache for run in ended})).replace("_", " ")
     yield (

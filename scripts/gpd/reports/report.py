@@ -41,7 +41,7 @@ from gpd.reports.study_figures import (
     timeline_figure,
     utilisation_figure,
 )
-from gpd.statistics.saturation import Saturation
+from gpd.statistics.saturation import Saturation, find_saturation
 from gpd.tables.collect import Tables
 from gpd.tables.columns import CLOCKS, ConfigurationRow, JobRow, RunRow, SampleRow
 from gpd.tables.faults import DATA
@@ -208,14 +208,15 @@ def _sentence(text: str) -> str:
 
 
 def _headline(pipeline: str, tables: Tables) -> Headline:
-    """The configuration with the most genomes a day, of all curve: one in which no sample failed, where there is any.
+    """The curve whose best N gives the most genomes a day: one in which no sample failed, where there is any.
 
-    A sample that fails early frees the machine for the others, so that a figure with failures is not one of N samples.
+    The best N is that of its saturation point, as everywhere. A sample that fails early frees the machine for the
+    others, so that a figure with failures is not one of N samples.
     """
     points = [point for point in tables.configurations if point.pipeline == pipeline and point.genomes_per_day.mean]
     if not points:
         return Headline(pipeline, Entry("none"), PIPELINES[pipeline].daily, "No sample succeeded at any N.", (), "")
-    best = max(points, key=lambda point: (not point.failed, _daily(point)))
+    best = max(_best_points(points), key=lambda point: (not point.failed, _daily(point)))
     most = max(points, key=_daily)
     size = _mean_gigabases(best, tables.samples)
     others = [(best.gigabases_per_day, "gigabases a day")]
@@ -224,7 +225,8 @@ def _headline(pipeline: str, tables: Tables) -> Headline:
     faster = ""
     if most is not best:
         where = f"N = {most.n} ({label(most.curve_key)})"
-        faster = f" {where} gave {number(most.genomes_per_day.mean)}, but there {_freed(most)}."
+        why = f"but there {_freed(most)}" if most.failed else "which is within the noise"
+        faster = f" {where} gave {number(most.genomes_per_day.mean)}, {why}."
     return Headline(
         pipeline,
         mean_entry(best.genomes_per_day),
@@ -233,6 +235,14 @@ def _headline(pipeline: str, tables: Tables) -> Headline:
         tuple((mean_entry(one), name) for one, name in others if one.mean is not None),
         _scale(pipeline, size),
     )
+
+
+def _best_points(points: Sequence[ConfigurationRow]) -> Iterator[ConfigurationRow]:
+    """Each curve at its best N; of processors that are not pooled, each at its own."""
+    for key, sku in dict.fromkeys((point.curve_key, point.sku) for point in points):
+        own = [point for point in points if (point.curve_key, point.sku) == (key, sku)]
+        n = find_saturation(point.observation for point in own).best_n
+        yield from (point for point in own if point.n == n)
 
 
 def _daily(point: ConfigurationRow) -> float:
@@ -317,7 +327,7 @@ def _saturation(saturation: Saturation | None) -> str:
         return "No saturation point: one N alone was run."
     if saturation.n is None:
         return f"No saturation point: {saturation.reason}."
-    return f"Saturation point: N = {saturation.n}. {_sentence(saturation.reason)}"
+    return f"Saturation point, the best N: N = {saturation.best_n}. {_sentence(saturation.reason)}"
 
 
 # --------------------------------------------------------------------------------- failures, agreement

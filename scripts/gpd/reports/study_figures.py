@@ -112,7 +112,7 @@ def _curve(
         if one.mean is not None
     )
     saturation = saturation_of(curve_key, points) if rings else None
-    return Curve(label(curve_key), tuple(drawn), saturation.n if saturation else None)
+    return Curve(label(curve_key), tuple(drawn), saturation.best_n if saturation else None)
 
 
 # --------------------------------------------------------------------------------------------- stacks
