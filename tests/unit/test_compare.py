@@ -176,14 +176,33 @@ def figures(point, name, step=None):
 
 
 def test_ratio_and_interval_by_hand(study, compare):
-    code, told = as_json(compare, study("A", *A), study("B", *B))
+    others = [one | {"repeat": one["repeat"] + 2} for one in B]  # which drew for themselves
+    code, told = as_json(compare, study("A", *A), study("B", *others))
     assert code == 0
     (point,) = told["configurations"]
     found = figures(point, "genomes_per_day")
     assert (found["A"]["n"], found["A"]["mean"], found["A"]["se"]) == pytest.approx((2, 950, 50))
     assert (found["B"]["mean"], found["B"]["sd"], found["B"]["se"]) == pytest.approx((1140, 84.853, 60), rel=1e-5)
     assert found["A"]["ratio"] is None
-    assert found["B"]["ratio"] == pytest.approx({"value": 1.2, "low": 0.87116, "high": 1.65298}, rel=1e-4)
+    assert found["B"]["ratio"] == pytest.approx({"value": 1.2, "low": 0.87116, "high": 1.65298, "pairs": 0}, rel=1e-4)
+
+
+def test_repeats_that_drew_the_same_samples_are_paired(study, compare):
+    """By repeat 86.4 / 72 = 1.2 and 96 / 82 = 1.17073, whose logarithms are 0.182322 and 0.157629.
+
+    Their mean is 0.169975, sd 0.017460, se 0.012346; t of one degree of freedom is 12.7062, so that half is 0.156877.
+    """
+    _, told = as_json(compare, study("A", *A), study("B", spec(1, 72), spec(1, 82, 2)))
+    found = figures(told["configurations"][0], "genomes_per_day")["B"]["ratio"]
+    assert found == pytest.approx({"value": 1.18528, "low": 1.01317, "high": 1.38662, "pairs": 2}, rel=1e-4)
+    assert "ratios to A are paired by repeat, for each drew the same samples: B" in told["notes"]
+
+
+def test_repeats_of_other_samples_are_not_paired(study, compare):
+    other = {"S1": {"digest": digest("another S1"), "bases": 1_000_000_000}}
+    names = study("A", *A), study("B", spec(1, 72), spec(1, 82, 2), inputs=other)
+    found = figures(as_json(compare, *names, allow=["inputs"])[1]["configurations"][0], "genomes_per_day")
+    assert found["B"]["ratio"]["pairs"] == 0
 
 
 def test_figures_of_a_point_by_hand(study, compare):
@@ -215,7 +234,7 @@ def test_without_repeats_no_interval_is_invented(study, compare):
     _, told = as_json(compare, *names)
     found = figures(told["configurations"][0], "genomes_per_day")
     assert (found["A"]["sd"], found["A"]["se"]) == (None, None)
-    assert found["B"]["ratio"] == {"value": pytest.approx(1.14), "low": None, "high": None}
+    assert found["B"]["ratio"] == {"value": pytest.approx(1.14), "low": None, "high": None, "pairs": 0}
     assert "1.14 (no CI)" in compare(*names)[1]
 
 
@@ -428,7 +447,7 @@ def test_a_difference_that_is_allowed_is_printed_above_the_tables(study, compare
     code, out, errors = compare(study("A", *A), study("B", *B, **changes), allow=[name])
     assert (code, errors) == (0, [])
     assert out.splitlines()[: len(lines)] == [f"differs: {line}" for line in lines]
-    assert "1.20 (0.871-1.65)" in out
+    assert ("1.20 (0.871-1.65)" if name == "inputs" else "1.20 (1.20-1.20)") in out
 
 
 @pytest.mark.parametrize("name", REFUSALS)
@@ -625,7 +644,7 @@ def test_bindings_that_differ_in_boundary_or_memory_alone_are_sides(study, compa
 
 def test_parts_of_a_study_have_their_repeats_and_their_interval(study, compare):
     independent = [one | {"mode": "independent", "binding": "none"} for one in A]
-    assert "1.20 (0.871-1.65)" in compare(study("A", *independent, *B))[1]
+    assert "1.20 (1.20-1.20)" in compare(study("A", *independent, *B))[1]
 
 
 @pytest.mark.parametrize(
@@ -794,7 +813,7 @@ def test_published_results_have_no_interval_and_no_repeats(study, compare):
     assert figures(point, "gigabases_per_day")["published:7763"]["mean"] == pytest.approx(0.9375 * 53 * 3.1)
     human = figures(point, "human_30x_per_day")
     assert human["A"]["mean"] == pytest.approx(950 / 93)
-    ratio = {"value": pytest.approx(0.9375 * 53 * 3.1 / 950), "low": None, "high": None}
+    ratio = {"value": pytest.approx(0.9375 * 53 * 3.1 / 950), "low": None, "high": None, "pairs": 0}
     assert human["published:7763"]["ratio"] == ratio
     assert figures(point, "elapsed_h", MAP)["published:7763"]["mean"] == pytest.approx(2.44)
     assert figures(point, "elapsed_h", MAP)["published:7763"]["ratio"] is None
@@ -939,7 +958,7 @@ def test_the_table_of_a_point_has_each_figure_beside_its_ratio(study, compare):
     assert rows["makespan, s"][:2] == ["91.2 \u00b1 61.0", "76.0 \u00b1 50.8"]
     assert rows["makespan, s"][2].startswith("0.833 (")
     assert rows["genomes a day"][:2] == ["950 \u00b1 635", "1,140 \u00b1 762"]
-    assert rows["genomes a day"][2] == "1.20 (0.871-1.65)"
+    assert rows["genomes a day"][2] == "1.20 (1.20-1.20)"
     assert rows[MAP][:2] == ["22.8 \u00b1 15.2", "19.0 \u00b1 12.7"]
     assert rows["CPU utilisation"][:2] == ["0.125 \u00b1 0.000", "0.125 \u00b1 0.000"]
     assert rows["samples failed"][:2] == ["0", "0"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpd.statistics.estimates import Estimate, Ratio, estimate, ratio
+from gpd.statistics.estimates import Estimate, Ratio, estimate, paired_ratio, ratio
 
 # Student's sleep data of 1908, as R has it (datasets::sleep)
 SLEEP_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
@@ -102,6 +102,31 @@ def test_a_ratio_turned_over_has_its_interval_turned_over(a, b):
     assert there.low <= there.value <= there.high
     assert there.low == pytest.approx(1 / back.high)
     assert there.high == pytest.approx(1 / back.low)
+
+
+def test_a_paired_ratio_is_the_t_interval_of_logarithms():
+    import scipy.stats
+
+    pairs = list(zip(np.exp(SLEEP_2), np.exp(SLEEP_1), strict=True))
+    expected = scipy.stats.ttest_rel(SLEEP_2, SLEEP_1)  # R: t.test(paired = TRUE): 0.7001142 2.4598858
+    found, interval = paired_ratio(pairs), expected.confidence_interval()
+    assert math.log(found.value) == pytest.approx(1.58)
+    assert (math.log(found.low), math.log(found.high)) == pytest.approx((0.7001142, 2.4598858), abs=5e-8)
+    assert (math.log(found.low), math.log(found.high)) == pytest.approx((interval.low, interval.high))
+
+
+def test_what_pairs_share_is_not_in_their_interval():
+    """Samples that differ by a factor of 3, and one mode 10% faster on each of them."""
+    slow = [100.0, 200.0, 300.0, 150.0, 250.0]
+    fast = [110.5, 219.0, 331.0, 164.0, 276.0]
+    paired, apart = paired_ratio(list(zip(fast, slow, strict=True))), ratio(estimate(fast), estimate(slow))
+    assert 1.09 < paired.low < 1.1 < paired.high < 1.11
+    assert apart.low < 0.7 and apart.high > 1.6
+
+
+def test_pairs_without_a_ratio_have_none():
+    assert paired_ratio([]) == paired_ratio([(0.0, 1.0), (1.0, 1.0)]) == Ratio(None, None, None)
+    assert paired_ratio([(3.0, 2.0)]) == Ratio(pytest.approx(1.5), None, None, 1)
 
 
 def test_repeats_that_are_all_the_same_leave_no_doubt():

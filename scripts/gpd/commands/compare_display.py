@@ -16,9 +16,10 @@ from gpd.text.grid import rich_table
 
 METHOD = (
     "Mean \u00b1 half-width of its 95% interval over repeats (Student's t; of two repeats there is hardly one). Ratio:"
-    " to the first side, with its 95% confidence interval (CI), which takes two repeats of each. A gigabase: of the"
-    " samples that succeeded. Elapsed step time is from a step's first start to its last end over all samples, summed"
-    " step time the sum over its jobs."
+    " to the first side, with its 95% confidence interval (CI), which takes two repeats of each. Where repeats drew"
+    " the same samples they are paired: the geometric mean of the ratios by repeat, and the interval of their"
+    " logarithms; else the ratio of the means. A gigabase: of the samples that succeeded. Elapsed step time is from a"
+    " step's first start to its last end over all samples, summed step time the sum over its jobs."
 )
 
 

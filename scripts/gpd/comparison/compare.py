@@ -29,7 +29,7 @@ from gpd.comparison.sides import A_GIGABASE, GENOMES, GIGABASES, HUMAN, TOTALS, 
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import CurveKey
-from gpd.statistics.estimates import Estimate, Ratio, ratio
+from gpd.statistics.estimates import Estimate, Ratio
 from gpd.statistics.saturation import Saturation
 from gpd.text.formats import counted, listed, number, some
 
@@ -246,6 +246,18 @@ def _sizes(found: Sequence[ConfigurationRows | BestRows]) -> Iterator[str]:
         yield f"{pipeline}: gigabases a sample: {listing}, {SIZES_DIFFER.format(daily=PIPELINES[pipeline].daily)}"
 
 
+def _pairs(configurations: Sequence[ConfigurationRows]) -> Iterator[str]:
+    """Say whose ratios are paired."""
+    paired: dict[str, dict[str, None]] = {}
+    for one in configurations:
+        first = next(iter(one.results))
+        for name in {name: None for row in one.rows for name, ratio in row.ratios.items() if ratio and ratio.pairs}:
+            paired.setdefault(first, {})[name] = None
+    for first, names in paired.items():
+        others = some(list(names), MOST_SHOWN)
+        yield f"ratios to {first} are paired by repeat, for each drew the same samples: {others}"
+
+
 def _notes(
     sides: Sequence[Side],
     configurations: Sequence[ConfigurationRows],
@@ -253,6 +265,7 @@ def _notes(
     differing: Sequence[Difference],
 ) -> Iterator[str]:
     yield from dict.fromkeys(note for side in sides for note in side.notes)
+    yield from _pairs(configurations)
     studies = [side for side in sides if not side.published]
     for side in studies:
         for difference in pooled_differences(side.records):
@@ -290,7 +303,7 @@ def _rows(metrics: Iterable[Metric], results: Mapping[str, Results]) -> Iterator
         ratios: dict[str, Ratio | None] = dict.fromkeys(names)
         for name in names[1:]:
             if not metric.a_sample or same_size(results[names[0]], results[name]):
-                ratios[name] = ratio(estimates[name], estimates[names[0]])
+                ratios[name] = results[name].ratio(results[names[0]], metric)
         yield Row(metric, estimates, ratios)
 
 

@@ -1,20 +1,21 @@
 """One side of a comparison: curves of a study from its tables, or what was published of a SKU."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field, replace
 from statistics import fmean
 from typing import TypeVar
 
+from gpd.comparison.agreement import by_input
 from gpd.comparison.also_different import disturbances
 from gpd.pipelines import GERMLINE
 from gpd.published.curves import DIFFERENCES, GIGABASES_A_SAMPLE, PublishedCurve, PublishedPoint
 from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import INDEPENDENT, CurveKey
-from gpd.statistics.estimates import Estimate, estimate
+from gpd.statistics.estimates import Estimate, Ratio, estimate, paired_ratio, ratio
 from gpd.statistics.saturation import Observation, Saturation, find_saturation
 from gpd.tables.collect import Tables
-from gpd.tables.columns import ConfigurationRow, OfRun, SampleRow, StepRow
+from gpd.tables.columns import ConfigurationRow, OfRun, RunRow, SampleRow, StepRow
 from gpd.text.formats import some
 
 Row = TypeVar("Row", bound=OfRun)
@@ -23,6 +24,7 @@ PUBLISHED_AS = CurveKey(GERMLINE.name, INDEPENDENT, "none")  # N whole pipelines
 MOST_NAMED = 4  # runs that did not end
 ELAPSED, SUMMED = "elapsed_h", "summed_h"
 A_GIGABASE = {clock: f"{clock}_per_gigabase" for clock in (ELAPSED, SUMMED)}  # of the samples that succeeded
+Draw = tuple[int, tuple[str, ...]]  # a repeat and its samples, by what was read of them
 SAME_SIZE = 0.05  # by how much more gigabases a sample may have where figures a sample are held against each other
 
 
@@ -49,7 +51,8 @@ TOTALS = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_A_GIGABASE, CPU_UTILISATION)
 class Results:
     """What a configuration came to over its repeats, and the samples that failed in all of them; None: not known.
 
-    `failed_data` of them failed for bad data. `gigabases` is what a sample has, on average.
+    `failed_data` of them failed for bad data. `gigabases` is what a sample has, on average. `by_draw` has the values of
+    the repeats whose samples are known.
     """
 
     repeats: int
@@ -57,9 +60,22 @@ class Results:
     gigabases: float | None
     estimates: Mapping[Metric, Estimate]
     failed_data: int = 0
+    by_draw: Mapping[Metric, Mapping[Draw, float]] = field(default_factory=dict)
 
     def estimate(self, metric: Metric) -> Estimate:
         return self.estimates.get(metric, estimate(()))
+
+    def ratio(self, other: "Results", metric: Metric) -> Ratio:
+        """This figure over the other's: by repeat, where all repeats of one drew the samples of repeats of the other.
+
+        Samples differ more than repeats of the same samples do; in a pair that cancels out.
+        """
+        own, others = self.by_draw.get(metric, {}), other.by_draw.get(metric, {})
+        pairs = [(value, others[draw]) for draw, value in own.items() if draw in others]
+        numbers = self.estimate(metric).n, other.estimate(metric).n
+        if len(pairs) > 1 and len(pairs) == min(numbers) and all(a > 0 and b > 0 for a, b in pairs):
+            return paired_ratio(pairs)
+        return ratio(self.estimate(metric), other.estimate(metric))
 
 
 def same_size(*results: Results) -> bool:
@@ -114,11 +130,14 @@ def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: s
     runs = [run for run in tables.runs if run.counted and run.curve_key in curves]
     gigabases = {run.run: run.gigabases for run in runs}
     steps, samples = _by_configuration(tables.steps), _by_configuration(tables.samples)
+    of_runs, draws = _by_configuration(tables.runs), {record.spec.name: _draw(record) for record in tables.records}
     results: dict[CurveKey, dict[int, Results]] = {key: {} for key in curves}
     for row in sorted(tables.configurations, key=lambda row: row.n):
         if row.curve_key in results:
             place = row.curve_key, row.n
-            results[row.curve_key][row.n] = _results(row, steps.get(place, ()), samples.get(place, ()), gigabases)
+            own = _results(row, steps.get(place, ()), samples.get(place, ()), gigabases)
+            by_draw = _by_draw(of_runs.get(place, ()), steps.get(place, ()), gigabases, draws)
+            results[row.curve_key][row.n] = replace(own, by_draw=by_draw)
     records = tuple(record for record in tables.records if record.spec.curve_key in curves)
     unfinished = some(tables.unfinished, MOST_NAMED)
     return Side(
@@ -134,6 +153,31 @@ def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: s
         study=study,
         node=tables.node,
     )
+
+
+def _draw(record: RunRecord) -> Draw:
+    return record.spec.repeat, tuple(sorted(by_input(record, sample) for sample in record.spec.samples))
+
+
+def _by_draw(
+    runs: Iterable[RunRow],
+    steps: Iterable[StepRow],
+    gigabases: Mapping[str, float | None],
+    draws: Mapping[str, Draw],
+) -> dict[Metric, dict[Draw, float]]:
+    """The value of each repeat that has one, by metric and by what was drawn."""
+    values = [(metric, run.run, getattr(run, metric.column)) for run in runs for metric in TOTALS]
+    for step in steps:
+        size = gigabases[step.run]
+        for clock, per_gigabase in A_GIGABASE.items():
+            taken = getattr(step, clock)
+            values.append((Metric(clock, step.step), step.run, taken))
+            values.append((Metric(per_gigabase, step.step), step.run, taken / size if taken and size else None))
+    found: dict[Metric, dict[Draw, float]] = {}
+    for metric, run, value in values:
+        if value is not None:
+            found.setdefault(metric, {})[draws[run]] = value
+    return found
 
 
 def _by_configuration(table: Iterable[Row]) -> dict[tuple[CurveKey, int], list[Row]]:

@@ -1,8 +1,8 @@
 """What repeats say: mean, spread, and confidence intervals of a mean and of a ratio of means. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import exp, fsum, sqrt
+from math import exp, fsum, log, sqrt
 
 CONFIDENCE = 0.95
 MAX_EXPONENT = 300.0  # of e: beyond it the interval says nothing, and floats end
@@ -32,11 +32,15 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio of two means and its confidence interval; None is what the repeats do not tell."""
+    """A ratio of two means and its confidence interval; None is what the repeats do not tell.
+
+    `pairs`: of how many ratios by repeat it is the mean; 0: of means that are independent.
+    """
 
     value: float | None
     low: float | None
     high: float | None
+    pairs: int = 0
 
 
 def estimate(values: Iterable[float | None]) -> Estimate:
@@ -74,6 +78,21 @@ def ratio(a: Estimate, b: Estimate, confidence: float = CONFIDENCE) -> Ratio:
     if half > MAX_EXPONENT:
         return Ratio(value, None, None)  # anything between nothing and infinity
     return Ratio(value, value * exp(-half), value * exp(half))
+
+
+def paired_ratio(pairs: Sequence[tuple[float, float]], confidence: float = CONFIDENCE) -> Ratio:
+    """The geometric mean of a / b over pairs that have all but one thing in common, with its confidence interval.
+
+    The interval is Student's t of the logarithms of the ratios: what both of a pair share, such as the size of their
+    samples, is in neither. None where a pair has a value that is not above zero; no interval of one pair.
+    """
+    if not pairs or any(a <= 0 or b <= 0 for a, b in pairs):
+        return Ratio(None, None, None)
+    logs = estimate(log(a / b) for a, b in pairs)
+    mean, half = logs.mean or 0.0, logs.half_width(confidence)
+    if half is None or half > MAX_EXPONENT:
+        return Ratio(exp(mean), None, None, logs.n)
+    return Ratio(exp(mean), exp(mean - half), exp(mean + half), logs.n)
 
 
 def _quantile(confidence: float, freedom: float) -> float:
