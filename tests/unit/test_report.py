@@ -501,5 +501,5 @@ def test_a_mean_has_the_decimals_of_its_error(mean, error, shown):
     assert formats.with_error(mean, error) == shown
 
 
-def test_the_method_has_eleven_lines(findings):
-    assert len(findings.sections[-1].lines) == 11
+def test_the_method_has_twelve_lines(findings):
+    assert len(findings.sections[-1].lines) == 12

@@ -25,6 +25,7 @@ NOT_RUN = "not run"
 SHORT_DIGEST = 12
 FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
 MOST_RUNS = 4
+STEADY = "steady state"
 INTERVALS = "mean \u00b1 half-width of its 95% interval over repeats"
 FEW = {  # repeats
     1: "one repeat, so no interval is known.",
@@ -157,6 +158,8 @@ def _sums(
         estimates = [getattr(point, column) for point in points]
         if any(one.mean is not None for one in estimates):
             yield Line(head, tuple(map(mean_entry, estimates)))
+    if any(point.steady_genomes_per_day for point in points):
+        yield Line(f"{PIPELINES[points[0].pipeline].daily}, {STEADY}", tuple(map(steady_entry, points)))
     yield Line("repeats", tuple(Entry(f"{point.repeats:,}") for point in points))
 
 
@@ -175,6 +178,26 @@ def _makespan(point: ConfigurationRow, unit: TimeUnit) -> Entry:
 def mean_entry(of: Estimate) -> Entry:
     """A mean and the half-width of its 95% interval."""
     return Entry(*with_error(of.mean, of.half_width()))
+
+
+def steady_entry(point: ConfigurationRow) -> Entry:
+    """Genomes a day without ramp and tail, and from where to where that may be; blank where it is not known."""
+    value, low, high = (
+        point.steady_genomes_per_day,
+        point.steady_genomes_per_day_low,
+        point.steady_genomes_per_day_high,
+    )
+    if value is None:
+        return Entry("")
+    interval = "" if low is None else f"({number(low)} and more)" if high is None else f"({number(low)}-{number(high)})"
+    return Entry(number(value), interval)
+
+
+def about_steady_state(points: Sequence[ConfigurationRow]) -> str:
+    """Say over which N the steady state of a curve is, or why it has none."""
+    if over := [point.n for point in points if point.steady_genomes_per_day]:
+        return f"{STEADY}: without ramp and tail of a batch, (N2 - N1) / (T2 - T1) over N = {listed(map(str, over))}"
+    return f"{STEADY}: not known, for it takes two N that fill the machine, without failed samples"
 
 
 def few_repeats(points: Iterable[ConfigurationRow]) -> tuple[str, ...]:
@@ -211,16 +234,19 @@ def points_grid(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> Grid
     """What a curve came to, a row an N: means over its repeats with their intervals."""
     shares = ["of as many single nodes"] if curve_key.mode == CLUSTER else []
     own = points_of(curve_key, points)
+    steady = [f"{STEADY}/day"] if any(point.steady_genomes_per_day for point in own) else []
     rows: list[tuple[str | Entry, ...]] = [
         (
             *(str(point.n), str(point.repeats), _failed_of(point)),
             *(mean_entry(getattr(point, name)) for name in POINT_FIGURES.values()),
+            *(steady_entry(point) for _ in steady),
             *(_share(point.node_efficiency) for _ in shares),
         )
         for point in own
     ]
     caption = f"{curve_key.pipeline}, {label(curve_key)}: {INTERVALS}"
-    return Grid(caption, ("N", "runs", "failed", *POINT_FIGURES, *shares), (group(rows),), few_repeats(own), words=0)
+    notes = (*few_repeats(own), about_steady_state(own))
+    return Grid(caption, ("N", "runs", "failed", *POINT_FIGURES, *steady, *shares), (group(rows),), notes, words=0)
 
 
 def _failed_of(point: ConfigurationRow) -> str:

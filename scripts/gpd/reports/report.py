@@ -18,6 +18,7 @@ from gpd.records.run import RunRecord
 from gpd.records.run_spec import CurveKey
 from gpd.reports.grids import (
     MOST_FAILURES,
+    about_steady_state,
     counted_in,
     disagreement_grid,
     failure_grid,
@@ -310,7 +311,7 @@ def _pipeline(
         parts=tuple(
             Section(
                 label(curve).capitalize(),
-                _saturation(saturation_of(curve, points)),
+                f"{_saturation(saturation_of(curve, points))} {_sentence(about_steady_state(rows(curve, points)))}",
                 (step_figure(curve, tables.steps, points), timeline_figure(curve, tables.jobs)),
                 (
                     *(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.steps, points)),

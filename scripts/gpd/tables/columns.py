@@ -169,6 +169,11 @@ HUMAN = means("Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb.", "1/
 MAKESPAN = means(
     "First start of a step's job to the last end, reference and QC outside; in mode cluster and over hosts wall_s.", "s"
 )
+STEADY = means(
+    "Without ramp and tail: 24 h x (N2 - N1) / (T2 - T1) of makespans T over the N that fill the machine, the same in "
+    "all their rows; empty: this N, or fewer than two, do not.",
+    "1/d",
+)
 CPU_UTILISATION = means("CPU time of the tools / (cores x makespan).")
 CPU_A_GIGABASE = means("CPU time of the tools / gigabases that succeeded.", "s/Gb")
 DISK_A_SAMPLE = means("peak_disk_mib / samples; one alone takes more, for peaks fall at different moments.", "MiB")
@@ -253,6 +258,9 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     cpu_s_per_gigabase: Annotated[Estimate, CPU_A_GIGABASE]
     disk_per_sample_mib: Annotated[Estimate, DISK_A_SAMPLE]
     node_efficiency: Annotated[Real, NODE_EFFICIENCY]
+    steady_genomes_per_day: Annotated[Real, STEADY]
+    steady_genomes_per_day_low: Annotated[Real, means("Its 95% interval begins here; empty: one repeat.", "1/d")]
+    steady_genomes_per_day_high: Annotated[Real, means("It ends here; empty: no end to be named.", "1/d")]
 
     curve_key = property(_curve_key)
 

@@ -19,6 +19,7 @@ from gpd.records.ledger import Attempt, Clock, last_attempts, one_clock
 from gpd.records.machine_use import MachineUse
 from gpd.records.run_spec import CLUSTER
 from gpd.statistics.estimates import Estimate, estimate
+from gpd.statistics.steady_state import Batch, steady_state
 from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA
 
@@ -252,8 +253,27 @@ def points(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
         return tuple((value is None, value or "") for value in (getattr(row, name) for name in POINT))
 
     counted = sorted((row for row in runs if row.counted), key=place)
-    found = [_point(list(rows)) for _, rows in groupby(counted, key=place)]
+    found = _with_steady_state([_point(list(rows)) for _, rows in groupby(counted, key=place)], counted)
     return [structs.replace(point, node_efficiency=_node_efficiency(point, found)) for point in found]
+
+
+def _with_steady_state(points: Iterable[ConfigurationRow], runs: Sequence[RunRow]) -> list[ConfigurationRow]:
+    """The configurations with the slope of their curve, where they are among the N that it is over."""
+    found = []
+    for point in points:
+        curve = [
+            Batch(run.n, run.repeat, run.makespan_s, run.cpu_utilisation)
+            for run in runs
+            if (run.curve_key, run.sku) == (point.curve_key, point.sku) and run.makespan_s and not run.failed
+        ]
+        steady = steady_state(curve)
+        if steady is None or point.n not in steady.numbers:
+            found.append(point)
+            continue
+        names = ("steady_genomes_per_day", "steady_genomes_per_day_low", "steady_genomes_per_day_high")
+        values = (steady.daily, steady.low, steady.high)
+        found.append(structs.replace(point, **dict(zip(names, values, strict=True))))
+    return found
 
 
 def _node_efficiency(point: ConfigurationRow, points: Iterable[ConfigurationRow]) -> float | None:
@@ -279,6 +299,9 @@ def _point(runs: Sequence[RunRow]) -> ConfigurationRow:
         failed=sum(run.failed for run in runs),
         failed_data=sum(run.failed_data for run in runs),
         node_efficiency=None,
+        steady_genomes_per_day=None,
+        steady_genomes_per_day_low=None,
+        steady_genomes_per_day_high=None,
     )
 
 
