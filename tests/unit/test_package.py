@@ -670,6 +670,24 @@ def test_repeats_that_are_chosen_by_precision_are_what_the_rule_gives(tmp_path):
     assert "had enough repeats with 5, and went on to 7" in found["every run"][1][0]
 
 
+@pytest.mark.deep
+def test_what_a_budget_did_not_buy_is_not_missing(tmp_path):
+    def shorten(folder, *runs):
+        for run in runs:
+            shutil.rmtree(folder / run)
+        left = sum(json.loads(path.read_text())["wall_s"] for path in folder.glob("*/run.json"))
+        edit(folder / "study.json", lambda plan: plan["study"].update(budget=f"{left / 60 + 0.1:.3f}m"))
+        starts = (folder / "starts.jsonl").read_text().splitlines()
+        kept = [line for line in starts if json.loads(line)["name"] not in runs]
+        (folder / "starts.jsonl").write_text("".join(f"{line}\n" for line in kept))
+
+    last = "germline-n2-shared-compact-r5"
+    found = of_study(tmp_path, lambda folder: shorten(folder, last))
+    assert found.keys() <= {"precision"}, "of the other checks each holds"
+    two = of_study(tmp_path / "two", lambda folder: shorten(folder, last, "germline-n2-shared-compact-r4"))
+    assert two["complete"][1][-1] == f"{last}: it is planned, and did not end"
+
+
 def test_a_plan_of_a_million_runs_is_not_drawn(package):
     plan = json.loads(package.members["study.json"])
     plan["study"] |= {"repeats": 1000, "concurrent_samples": [*range(1, 20)]}

@@ -313,6 +313,68 @@ def test_the_plan_of_a_study_is_recorded(unsteady, tmp_path):
     assert record.cores == 2
 
 
+# ---- no longer than it may take ----------------------------------------------------------------------
+
+
+def runs_of(folder):
+    return sorted(path.parent.name for path in folder.glob("*/run.json"))
+
+
+@pytest.mark.deep
+def test_a_study_begins_no_run_that_would_end_beyond_its_budget(study, made_up, tmp_path, monkeypatch):
+    """Each run takes a minute: of four repeats of two N three and a half minutes buy three runs."""
+    monkeypatch.setattr(single_run, "made_with", lambda spec, source: {})
+    settings = study(budget="3.5m")
+    assert "budget: 3.5m, of which 0:00:00 is spent: how many runs it buys shows" in shown(runner.make_plan(settings))
+    ran = gpd("throughput", "run", settings)
+    assert ran.exit_code == 0, ran.output
+    assert len(runs_of(tmp_path / "runs/first")) == 3
+    assert "budget: 3.5m, of which 0:03:00 is spent: it buys 0 of 1 run that are left" in shown(
+        runner.make_plan(settings)
+    )
+    page = (tmp_path / "runs/first/report.html").read_text()
+    assert "The budget of 3.5m ended before all repeats of 1 configuration were made." in page
+    assert gpd("throughput", "run", study(budget="4m")).exit_code == 0
+    assert len(runs_of(tmp_path / "runs/first")) == 4
+
+
+@pytest.mark.deep
+def test_a_search_leaves_time_for_its_block(study, made_up, tmp_path):
+    """A minute a run: without a limit it tries 1, 2, 4 and 3; seven buy 2 repeats of two N, and no more."""
+    settings = study(budget="7m", concurrent_samples="saturation")
+    assert gpd("throughput", "run", settings).exit_code == 0
+    assert runs_of(tmp_path / "runs/first") == [
+        *(f"germline-n1-shared-compact-{when}" for when in ("r1", "r2", "seek")),
+        *(f"germline-n2-shared-compact-{when}" for when in ("r1", "r2", "seek")),
+    ]
+
+
+@pytest.mark.deep
+def test_the_plan_of_a_search_says_how_long_and_how_large(study, made_up, tmp_path):
+    settings = study(concurrent_samples="saturation")
+    plan = runner.make_plan(settings)
+    write_spec(plan.study.folder, plan.specs[0])
+    record = tmp_path / "runs/first" / plan.specs[0].name / "run.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"peak_disk_mib": 512.0}))
+    lines = shown(runner.make_plan(settings)).splitlines()
+    # N = 2 is expected to take twice as long, so that the search would end there: 2 minutes, and 2 repeats of 1 and 2
+    assert lines[-2:] == [
+        "disk: a run takes about 1.00 GiB at most",
+        "about 5 runs are left, about 0:08:00, if throughput rises no further than seen",
+    ]
+
+
+def test_a_run_that_was_cut_off_before_it_ended_is_marked(study, made_up, tmp_path):
+    settings = study(concurrent_samples=[1], repeats=1)
+    plan = runner.make_plan(settings)
+    write_spec(plan.study.folder, plan.specs[0])
+    lines = [{"name": plan.specs[0].name, "run": run, "began": BEGIN} for run in ("cut-off", "run")]
+    (plan.study.folder / "starts.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert gpd("report", plan.study.folder).exit_code == 0
+    page = (plan.study.folder / "report.html").read_text()
+    assert f"Cut off once or more, and run again from the start: {plan.specs[0].name}." in page
+
+
 # ---- what a person may get wrong ---------------------------------------------------------------------
 
 
@@ -328,6 +390,7 @@ def one_line(*words):
     ("text", "told"),
     [
         ("a: [", "throughput.yaml: not YAML: "),
+        ("pipelines: {germline: {}}\nbudget: 48", "budget: 48: must be a time such as 90m, 48h or 2d, or empty"),
         ("pipelines: {germline: {}}\nrepeat: 3", "throughput.yaml: settings: unknown: repeat"),
         (
             "pipelines: {germline: {directory: /nowhere}}",

@@ -18,7 +18,7 @@ from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import RunSpec
 from gpd.records.study import AUTO
 from gpd.tables import repeats
-from gpd.text.formats import counted
+from gpd.text.formats import counted, number
 
 MOST_LINES = 16  # of running jobs
 WORDS = ("pipeline", "mode", "binding", "step", "occupancy")
@@ -59,8 +59,46 @@ def show_plan(plan: runner.StudyPlan, console: Console) -> None:
     ]
     lines += [f"repeats: {repeats.in_words(settings)}"] if settings.repeats == AUTO else []
     lines += [f"{plan.too_many}: a plan for another machine"] if plan.too_many else []
-    for line in (*lines, _outlook(points)):
+    left = _left(plan)
+    lines += (
+        [f"disk: a run takes about {number(mib / 1024)} GiB at most"] if (mib := runner.disk_mib(plan, left)) else []
+    )
+    lines += [line] if (line := _bought(plan, left)) else []
+    searched = not plan.steps and not settings.concurrent_samples
+    for line in (*lines, _outlook_of_search(plan, left) if searched else _outlook(points)):
         console.print(line, highlight=False, soft_wrap=True)
+
+
+def _left(plan: runner.StudyPlan) -> list[RunSpec]:
+    """The runs that are expected and have not ended."""
+    return [spec for spec in runner.expected(plan) if not single_run.is_finished(plan.study.folder, spec)]
+
+
+def _bought(plan: runner.StudyPlan, left: Sequence[RunSpec]) -> str:
+    """Say what is left of the budget, and which of the runs that are left that buys; nothing without a budget."""
+    budget = runner.budget_of(plan)
+    if budget.limit_s is None:
+        return ""
+    spent = timedelta(seconds=round(budget.spent_s))
+    bought = budget.buys(left)
+    if bought is None:
+        runs = "how many runs it buys shows when the first have ended"
+    elif bought == len(left):
+        runs = "it buys all that are left"
+    else:
+        runs = f"it buys {bought} of {counted(len(left), 'run')} that are left"
+    return f"budget: {plan.study.budget}, of which {spent} is spent: {runs}"
+
+
+def _outlook_of_search(plan: runner.StudyPlan, left: Sequence[RunSpec]) -> str:
+    times = runner.estimates_s(plan, left)
+    if not left:
+        return "nothing is left to run"
+    known = [seconds for seconds in times if seconds is not None]
+    if len(known) < len(times):
+        return "how long it takes shows when the first runs have ended"
+    total = timedelta(seconds=round(sum(known)))
+    return f"about {len(left)} runs are left, about {total}, if throughput rises no further than seen"
 
 
 def described(plan: runner.StudyPlan) -> dict:
@@ -128,12 +166,13 @@ class StudyDisplay:
         self.title = ""
         self.began = time.monotonic()
         self.left_s: float | None = None
+        self.bought = ""
         self.states: dict[str, workflow.Progress] = {}
         self.note = notes(console)
 
     def begin(self, spec: RunSpec | None, title: str, plan: runner.StudyPlan) -> None:
         """A run starts, or without one the preparations."""
-        planned = plan.specs
+        planned = runner.expected(plan)
         runs_left = [member for member in planned if not single_run.is_finished(plan.study.folder, member)]
         times = runner.estimates_s(plan, runs_left)
         known = [seconds for seconds in times if seconds is not None]
@@ -141,8 +180,11 @@ class StudyDisplay:
         place = f"run {done + 1} of {len(planned)}: " if spec in planned else ""
         self.states, self.began, self.title = {}, time.monotonic(), f"{place}{title}"
         self.left_s = sum(known) if times and len(known) == len(times) else None
+        self.bought = _bought(plan, runs_left)
         if not self.console.is_terminal:
-            self.console.print(f"{self.title}{self.eta()}", highlight=False, soft_wrap=True)
+            self.console.print(
+                "; ".join(filter(None, (f"{self.title}{self.eta()}", self.bought))), highlight=False, soft_wrap=True
+            )
 
     def changed(self, sample: str, state: workflow.Progress) -> None:
         self.states[sample] = state
@@ -167,6 +209,7 @@ class StudyDisplay:
         running = [job for state in self.states.values() for job in state.running.values()]
         took = timedelta(seconds=round(time.monotonic() - self.began))
         lines = [f"{self.title}, {done} of {total} jobs, {len(running)} running, {took}{self.eta()}"]
+        lines += [self.bought] if self.bought else []
         lines += [f"  {job}" for job in running[:MOST_LINES]]
         if len(running) > MOST_LINES:
             lines.append(f"  and {len(running) - MOST_LINES} more")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 
 from gpd.errors import Interrupted
@@ -30,6 +30,7 @@ from gpd.tables.collect import Tables
 from gpd.tables.columns import ConfigurationRow, SampleRow
 from gpd.tables.faults import DATA, LOAD
 from gpd.tables.repeats import RepeatStats
+from gpd.tables.rows import SECONDS_PER_DAY
 
 LOCK = ".lock"
 WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a run
@@ -84,11 +85,11 @@ class StudyPlan:
         seen = _repeats_so_far(self) if self.study.repeats == AUTO else {}
         if self.study.concurrent_samples:
             return study.grid(self.study, self.pools, self.cores, bad, seen)
-        observed = _sought(self.study.folder)
+        observed, left = _sought(self.study.folder), budget_of(self)
         return [
             spec
             for name, pool in self.pools.items()
-            for spec in study.search(self.study, name, pool, self.cores, bad.get(name, ()), observed, seen)
+            for spec in study.search(self.study, name, pool, self.cores, bad.get(name, ()), observed, seen, left.seeks)
         ]
 
     @property
@@ -328,7 +329,8 @@ def _next(plan: StudyPlan, pipeline: PipelineName, passed_over: Collection[str] 
     planned = [spec for spec in plan.without(bad) if spec.pipeline == pipeline]
     after = _after_failures(plan, [row for row in failed if row.pipeline == pipeline], own)
     left = (spec for spec in chain(after, planned) if not single_run.is_finished(plan.study.folder, spec))
-    return next((spec for spec in left if spec.name not in passed_over), None)
+    spec = next((spec for spec in left if spec.name not in passed_over), None)
+    return spec if spec is not None and budget_of(plan).begins(spec) else None
 
 
 # ---- samples that failed -----------------------------------------------------------------------------
@@ -407,6 +409,83 @@ def _tables(folder: Path) -> Tables:
     if found := machine_differences(record.host for record in tables.records if record.host):
         raise StudyError(f"{folder}: its runs ran on different machines: {found}: give the study another name")
     return tables
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the runs of a study may take together, None: any time; and what those that ended took. In seconds."""
+
+    plan: StudyPlan
+    limit_s: float | None
+    spent_s: float
+    ended: tuple[RunSpec, ...]
+
+    def begins(self, spec: RunSpec) -> bool:
+        """Whether a run begins: within it, and where one like it tells how long it takes, so as to end within it."""
+        known = any((_alike(spec), spec.n) == (_alike(one), one.n) for one in self.ended)
+        return self.affords([spec] if known else [])
+
+    def affords(self, specs: Sequence[RunSpec]) -> bool:
+        """Whether these runs end within it, as far as runs that have ended tell how long they take."""
+        if self.limit_s is None:
+            return True
+        return (
+            self.spent_s < self.limit_s
+            and self.spent_s + sum(seconds or 0.0 for seconds in estimates_s(self.plan, specs)) <= self.limit_s
+        )
+
+    def seeks(self, specs: Sequence[RunSpec]) -> bool:
+        """Whether a search goes on with the first of these, and the others can still be run; not once these began."""
+        measuring = any(spec.repeat for spec in self.ended)
+        return self.limit_s is None or (not measuring and self.affords(specs))
+
+    def buys(self, specs: Sequence[RunSpec]) -> int | None:
+        """How many of these runs, in their order, it has time for; None: how long they take is not known."""
+        if self.limit_s is None:
+            return len(specs)
+        times = estimates_s(self.plan, specs)
+        if None in times:
+            return None
+        return sum(self.spent_s + total <= self.limit_s for total in accumulate(filter(None, times)))
+
+
+def budget_of(plan: StudyPlan) -> Budget:
+    """What is left of a study's time."""
+    finished = [record for _, record in _finished(plan)] if plan.study.budget_s is not None else []
+    spent_s = sum(record.wall_s for record in finished)
+    return Budget(plan, plan.study.budget_s, spent_s, tuple(record.spec for record in finished))
+
+
+def expected(plan: StudyPlan) -> list[RunSpec]:
+    """All runs of a study: of a search as it goes on if throughput rises no further than it has been seen to.
+
+    Where nothing has ended, that is no more than what is known.
+    """
+    if plan.steps or plan.study.concurrent_samples:
+        return plan.specs
+    bad = _bad_samples(_failed(plan))
+    observed, left, specs = _sought(plan.study.folder), budget_of(plan), []
+    seen = _repeats_so_far(plan) if plan.study.repeats == AUTO else {}
+    for name, pool in plan.pools.items():
+        while True:
+            found = list(
+                study.search(plan.study, name, pool, plan.cores, bad.get(name, ()), observed, seen, left.seeks)
+            )
+            last = found[-1] if found else None
+            (seconds,) = estimates_s(plan, [last]) if last is not None and last.seeking else [None]
+            if last is None or seconds is None or last.n in observed.get(last.curve_key, {}):
+                break
+            guess = Observation(last.n, last.n * SECONDS_PER_DAY / seconds)
+            observed.setdefault(last.curve_key, {})[last.n] = guess
+        specs += found
+    return specs
+
+
+def disk_mib(plan: StudyPlan, specs: Sequence[RunSpec]) -> float | None:
+    """The most that one of these runs takes of the disk, by what a sample of a run took; None: none has ended."""
+    known = [(record.peak_disk_mib, record.spec.n) for _, record in _finished(plan) if not record.spec.alone]
+    a_sample = max((peak / n for peak, n in known if peak is not None), default=None)
+    return None if a_sample is None or not specs else a_sample * max(spec.n for spec in specs)
 
 
 def estimates_s(plan: StudyPlan, wanted: Sequence[RunSpec]) -> list[float | None]:

@@ -2,7 +2,7 @@
 
 import random
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import product, zip_longest
 from pathlib import Path
@@ -198,11 +198,13 @@ def search(
     bad: Collection[str],
     observed: Mapping[CurveKey, Mapping[int, Observation]],
     seen: Mapping[tuple[CurveKey, int], RepeatStats],
+    affords: Callable[[Sequence[RunSpec]], bool] = lambda specs: True,
 ) -> Iterator[RunSpec]:
     """The runs that seek each curve's saturation point, and the block that measures what they found, as far as known.
 
     Each N is sought with one run, and `observed` is what those that have ended came to: they tell which N to try next,
-    and nothing else. Once all curves have been sought, the N around the best of each are measured as one block.
+    and nothing else. Once all curves have been sought, the N around the best of each are measured as one block. A curve
+    is sought no further where what is left of a budget no longer `affords` that and the block.
     """
     lines, limit = list(curves(study, pipeline)), len(pool) - len(bad)
     for number in range(1, study.warm_up + 1):
@@ -210,16 +212,23 @@ def search(
     sought: dict[CurveKey, list[Observation]] = {line: [] for line in lines}
     for line, found in sought.items():
         while limit and (n := next_n(found, limit, study.precision)) is not None:
-            yield seek(study, line, n, pool, cores, bad)
+            next_one = seek(study, line, n, pool, cores, bad)
             if n not in observed.get(line, {}):
+                if found and not affords([next_one, *block(study, _to_measure(study, sought), pool, cores, bad, {})]):
+                    break
+                yield next_one
                 return
+            yield next_one
             found.append(observed[line][n])
-    points = [(line, n) for line in lines for n in _to_measure(study, line, sought)]
-    if points:
-        yield from block(study, points, pool, cores, bad, seen)
+    yield from block(study, _to_measure(study, sought), pool, cores, bad, seen)
 
 
-def _to_measure(study: Study, line: CurveKey, sought: Mapping[CurveKey, Sequence[Observation]]) -> list[int]:
+def _to_measure(study: Study, sought: Mapping[CurveKey, Sequence[Observation]]) -> list[tuple[CurveKey, int]]:
+    """The configurations of the block, by what the searches found so far."""
+    return [(line, n) for line in sought for n in _numbers_of(study, line, sought)]
+
+
+def _numbers_of(study: Study, line: CurveKey, sought: Mapping[CurveKey, Sequence[Observation]]) -> list[int]:
     """The N around a curve's best, and the best of the other curves, for they stand beside each other at the same N."""
     most = max((seen.n for seen in sought[line] if not seen.overloaded), default=0)
     best = {

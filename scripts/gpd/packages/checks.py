@@ -6,9 +6,11 @@ that is disclosed, and what it took for one sample stands beside it.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from itertools import islice, pairwise
 from statistics import fmean
 
@@ -380,18 +382,24 @@ def complete(found: Recomputed) -> Found:
         return FAILS, str(error).splitlines()
     except (LookupError, ValueError) as error:
         return FAILS, [f"its plan contradicts itself: {error}"]
-    missing = [spec.name for spec in planned if spec.name not in ended]
+    left = [spec for spec in planned if spec.name not in ended]
+    by_budget = bool(left) and _ended_by_budget(plan, found, left)
+    missing = [] if by_budget else [spec.name for spec in left]
     wrong = [f"{name}: it is planned, and did not end" for name in missing]
     wrong += [f"{name}: it did not end" for name in found.tables.unfinished if name not in missing]
     for spec in planned:
         if spec.name in ended and replace(ended[spec.name], name=spec.name) != spec:
             wrong.append(f"{spec.name}: {listed(_unlike(ended[spec.name], spec))} are not those of the plan")
     wrong += _searches(plan, found)
-    besides = len(ended) - len(planned)
+    besides = len(ended) - len(planned) + len(left)
     more = f", and {counted(besides, 'run')} besides" if besides > 0 else ""
     older = plan.design < DESIGN and plan.study.repeats == AUTO
     doubts = [OLDER_DESIGN] if older else []
-    return _found(wrong, [f"all {counted(len(planned), 'run')} of the plan ended{more}"], doubts)
+    whole = f"all {counted(len(planned), 'run')} of the plan ended"
+    part = (
+        f"{len(planned) - len(left)} of {counted(len(planned), 'run')} ended within the budget of {plan.study.budget}"
+    )
+    return _found(wrong, [f"{part if by_budget else whole}{more}"], doubts)
 
 
 def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
@@ -403,10 +411,31 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     observed, total, drawn = search.observations(found.tables), 0, 0
     for pipeline in plan.study.pipelines:
         pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
-        for spec in study.search(plan.study, pipeline, pool, plan.cores, bad, observed, seen):
+        # whether a budget was too short to seek any further, nobody can say afterwards
+        goes_on = partial(_unlimited, plan)
+        for spec in study.search(plan.study, pipeline, pool, plan.cores, bad, observed, seen, goes_on):
             total, drawn = total + 1, drawn + len(pool)
             _check_bounds(total, drawn)
             yield spec
+
+
+def _unlimited(plan: StudyRecord, _: Sequence[RunSpec]) -> bool:
+    return plan.study.budget_s is None
+
+
+def _ended_by_budget(plan: StudyRecord, found: Recomputed, missing: Sequence[RunSpec]) -> bool:
+    """Whether the first of the runs that are missing would have ended beyond the budget, and none is left out alone.
+
+    Repeats are run in rounds, so that no configuration has two more than another.
+    """
+    if plan.study.budget_s is None or any(spec.seeking or spec.warm_up for spec in missing):
+        return False
+    spent_s = sum(record.wall_s for record in found.tables.records)
+    ended = Counter((record.spec.curve_key, record.spec.n) for record in found.counted)
+    of_plan = {(spec.curve_key, spec.n): ended[spec.curve_key, spec.n] for spec in missing}
+    longest = max((record.wall_s for record in found.counted), default=0.0)
+    rounds = [*of_plan.values(), *(ended.values() if plan.study.repeats != AUTO else ())]
+    return spent_s + longest > plan.study.budget_s and max(rounds) - min(rounds) <= 1
 
 
 def _check_bounds(runs: int, drawn: int) -> None:

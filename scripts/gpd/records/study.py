@@ -28,6 +28,8 @@ BEGAN, ENDED = "began", "ended"
 
 PathName = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f-\x9f{}]+\Z")]
 RuleName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z")]
+Duration = Annotated[str, Meta(pattern=r"^(?=.*[1-9])[0-9]{1,5}(\.[0-9]{1,3})?[mhd]\Z")]
+SECONDS: Final = {"m": 60, "h": 3600, "d": 24 * 3600}
 Often = Annotated[int, Meta(ge=1, le=1000)]
 PROFILES: Final[dict[Mode, str]] = {
     "shared": "profiles/throughput",
@@ -94,6 +96,7 @@ class Study:
     repeats: Annotated[Often | Literal["auto"], _must_be("auto or a whole number from 1 to 1000")] = 5
     precision: Annotated[float, Meta(gt=0, lt=1), _must_be("a number between 0 and 1")] = 0.025
     most_repeats: Annotated[int, Meta(ge=2, le=1000), _must_be("a whole number from 2 to 1000")] = 10
+    budget: Annotated[Duration | None, _must_be("a time such as 90m, 48h or 2d, or empty for no limit")] = None
     warm_up: Annotated[int, Meta(ge=0, le=1000), _must_be("a whole number from 0 to 1000")] = 1
     seed: Annotated[int, _must_be("a whole number")] = 1
     cache: Annotated[CacheState, _must_be("as_is, warm or cold")] = "as_is"
@@ -109,6 +112,11 @@ class Study:
     @property
     def folder(self) -> Path:
         return Path(self.directory) / self.name
+
+    @property
+    def budget_s(self) -> float | None:
+        """How long its runs may take together."""
+        return None if self.budget is None else float(self.budget[:-1]) * SECONDS[self.budget[-1]]
 
     @property
     def on_nodes(self) -> bool:

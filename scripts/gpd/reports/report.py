@@ -43,6 +43,7 @@ from gpd.reports.study_figures import (
     utilisation_figure,
 )
 from gpd.statistics.saturation import Saturation, find_saturation
+from gpd.tables import repeats
 from gpd.tables.collect import Tables
 from gpd.tables.columns import CLOCKS, ConfigurationRow, JobRow, RunRow, SampleRow
 from gpd.tables.faults import DATA
@@ -148,10 +149,22 @@ def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Noti
         _contention(jobs),
         *_disturbances(tables.runs),
         f"{counted(unfinished, 'run')} did not end: in no figure; see Not finished." if unfinished else "",
+        _naming("Cut off once or more, and run again from the start", tables.cut_off),
+        _short_of_budget(tables),
         *(map(_sentence, doubts([(record.spec.name, record) for record in records])) if records else ()),
     )
     yield from (Notice("error", text) for text in errors if text)
     yield from (Notice("warning", text) for text in warnings if text)
+
+
+def _short_of_budget(tables: Tables) -> str:
+    """Say that a study has fewer repeats than its settings ask for, for its time was up."""
+    if tables.plan is None or tables.plan.study.budget is None:
+        return ""
+    wanted = repeats.rule(tables.plan.study)
+    short = [point for point in tables.configurations if point.repeats < wanted.wanted(repeats.stats(point))]
+    which = counted(len(short), "configuration")
+    return f"The budget of {tables.plan.study.budget} ended before all repeats of {which} were made." if short else ""
 
 
 def _naming(before: str, names: Sequence[str], after: str = ".") -> str:

@@ -27,7 +27,7 @@ from gpd.records.node import NodeRecord
 from gpd.records.old_names import spec_paths
 from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, counted_runs
-from gpd.records.study import StudyRecord, read_study_record
+from gpd.records.study import StudyRecord, read_starts, read_study_record
 from gpd.statistics.estimates import Estimate
 from gpd.tables import columns, faults, rows
 from gpd.tables.columns import ConfigurationRow, JobRow, RunRow, SampleRow, StepRow
@@ -49,7 +49,7 @@ class Tables:
     """A study in tables (columns.py has the types of their rows), the run.json of each run, the runs that did not end.
 
     `node` is the record of the node that it ran on, where it has one; `plan` is what it was to measure, None where an
-    earlier version left none.
+    earlier version left none. `cut_off` are runs that were begun before, and run again from their start.
     """
 
     jobs: Sequence[JobRow]
@@ -61,6 +61,7 @@ class Tables:
     records: tuple[RunRecord, ...]
     node: NodeRecord | None = None
     plan: StudyRecord | None = None
+    cut_off: tuple[str, ...] = ()
 
     def frame(self, table: str) -> pd.DataFrame:
         """A table as it is written."""
@@ -90,7 +91,16 @@ def collect(study: Path) -> Tables:
         records=tuple(run.record for run in runs),
         node=node.read_node(record) if record.exists() else None,
         plan=read_study_record(study),
+        cut_off=_cut_off(study, [run.record for run in runs]),
     )
+
+
+def _cut_off(study: Path, ended: Sequence[RunRecord]) -> tuple[str, ...]:
+    """The runs that ended and were begun before without coming to their end, as far as that was recorded."""
+    here = {record.spec.name: record.run for record in ended}
+    starts = read_starts(study) or ()
+    broken_off = {start.name for start in starts if start.ended is None and start.run != here.get(start.name)}
+    return tuple(name for name in here if name in broken_off)
 
 
 def read_runs(study: Path) -> tuple[list[Run], tuple[str, ...]]:
