@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 
 from gpd.errors import GpdError
-from gpd.machines import facts, memory_modules
+from gpd.machines import facts, memory_modules, rapl
 from gpd.machines.host import VULNERABILITIES, describe
 from gpd.machines.topology import Core as Told
 from gpd.node import bandwidth, clocks, disks, latency, measure, plan, test_bed
@@ -235,16 +235,34 @@ def powercap(tmp_path):
 
 
 def test_energy_counters_are_found_by_name(powercap):
-    found = clocks.find_counters(powercap)
+    found = rapl.find_counters(powercap)
     assert [counter.name for counter in found] == ["package-0", "package-0 dram"]
-    assert clocks.read_counters(found) == {"package-0": 900, "package-0 dram": 50}
+    assert rapl.read_counters(found) == {"package-0": 900, "package-0 dram": 50}
 
 
 def test_a_counter_that_started_again_is_followed(powercap):
-    counters = [replace(counter, wraps_at=999_999_999) for counter in clocks.find_counters(powercap)]
+    counters = [replace(counter, wraps_at=999_999_999) for counter in rapl.find_counters(powercap)]
     before = {"package-0": 999_000_000, "package-0 dram": 10}
     after = {"package-0": 99_000_000, "package-0 dram": 10}
     assert clocks.watts(before, after, counters, seconds=2.0) == {"package-0": 50.0}  # what stood still is no zero
+
+
+def test_the_energy_of_a_run_is_what_its_counters_counted_meanwhile(powercap):
+    package, memory = powercap / "intel-rapl:0" / "energy_uj", powercap / "intel-rapl:0:1" / "energy_uj"
+    with rapl.watch(powercap) as energy:
+        package.write_text("100\n")  # it started again from 0 after 999
+        energy.look()
+        package.write_text("350\n")
+        memory.write_text("70\n")
+    assert energy.microjoules == {"package-0": 450, "package-0 dram": 20}
+    package.write_text("999\n")
+    assert energy.microjoules["package-0"] == 450, "what comes later is not the run's"
+    with rapl.watch(powercap) as energy:
+        package.unlink()
+    assert energy.joules is None, "it could not be read to the end"
+    with rapl.watch(powercap / "nowhere") as energy:
+        pass
+    assert energy.joules is None
 
 
 def test_the_hardwares_own_word_on_frequency_comes_first(tmp_path):
@@ -261,8 +279,8 @@ def test_the_hardwares_own_word_on_frequency_comes_first(tmp_path):
 
 @pytest.mark.parametrize("virtual", [True, False])
 def test_without_counters_clocks_are_missing_with_the_reason(monkeypatch, tmp_path, virtual):
-    monkeypatch.setattr(clocks, "POWERCAP", tmp_path)
-    monkeypatch.setattr(clocks, "find_counters", list)
+    monkeypatch.setattr(clocks.rapl, "POWERCAP", tmp_path)
+    monkeypatch.setattr(clocks.rapl, "find_counters", list)
     monkeypatch.setattr(clocks, "frequency_files", lambda cpus: [])
     cores = planned(SMT).cores
     assert clocks.measure(cores, TOOL, virtual, missing := {}) == ()
@@ -272,7 +290,7 @@ def test_without_counters_clocks_are_missing_with_the_reason(monkeypatch, tmp_pa
 
 def test_the_clocks_of_cores_of_unlike_threads(monkeypatch, tmp_path):
     loads = []
-    monkeypatch.setattr(clocks, "find_counters", list)
+    monkeypatch.setattr(clocks.rapl, "find_counters", list)
     monkeypatch.setattr(clocks, "frequency_files", lambda cpus: [tmp_path / str(cpu) for cpu in cpus])
     monkeypatch.setattr(clocks, "_watch", lambda busy, cpus, load, counters: loads.append((cpus, load[-1])))
     tool = replace(TOOL, domains={"N": tuple(range(32))})

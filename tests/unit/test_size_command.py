@@ -177,6 +177,25 @@ def test_watts_are_those_given_those_measured_or_the_processors_and_it_says_whic
     assert power.power(machines["7763"], None, {}) is None
 
 
+def test_counters_over_the_runs_come_before_all_but_what_is_given(recorded):
+    """Of two runs at N = 2: 80 and 120 W."""
+    tables = collect.collect(STUDY)
+    joules = {"germline-n2-shared-compact-r1": 80, "germline-n2-shared-compact-r2": 120}
+    records = [
+        replace(one, energy_j={"package-0": (watts - 10) * one.wall_s, "package-0 dram": 10 * one.wall_s})
+        if (watts := joules.get(one.spec.name))
+        else one
+        for one in tables.records
+    ]
+    found = study.machine("first", replace(tables, records=tuple(records)))
+    assert [one.watts for one in found.measured] == [None, pytest.approx(100)]
+    tdp = power.Power(280, "TDP of 1 processor alone")
+    assert needed(found, tdp, depth=DEPTH).power.source == "counters of packages and memory over the runs (RAPL)"
+    assert needed(found, tdp, depth=DEPTH).kwh.mid == pytest.approx(0.1 * needed(found, depth=DEPTH).makespan_h.mid / 2)
+    assert needed(found, power.Power(500, "given"), depth=DEPTH).power.watts == 500
+    assert needed(recorded, tdp, depth=DEPTH).power == tdp
+
+
 def test_nodes_energy_and_money_follow_from_the_makespan(machines):
     found = needed(machines["8358"], power.Power(1000, "given"), Price(5.0), carbon_g_per_kwh=400)
     assert found.n == 14

@@ -24,7 +24,7 @@ from gpd.files import write_text
 from gpd.lab import digests, disk, page_cache, provenance
 from gpd.lab.placement import Placement, mark
 from gpd.lab.pool import Source, beside_policy, bound, lay_out
-from gpd.machines import counters, host
+from gpd.machines import counters, host, rapl
 from gpd.pipelines import PIPELINES, share
 from gpd.records.binding import UNBOUND
 from gpd.records.host import Host, machine_differences
@@ -192,7 +192,11 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
         _refuse_other_machine(setup.folder, node)
         began, start = time.monotonic(), datetime.now(UTC)
-        with disk.watch([folder, scratch]) as peak, counters.watch() if node else nullcontext() as watched:
+        with (
+            disk.watch([folder, scratch]) as peak,
+            rapl.watch() as energy,
+            counters.watch() if node else nullcontext() as watched,
+        ):
             ended = _run_all(processes, at_once, spec, setup, run_id, scratch, changed)
             wall_s, end = time.monotonic() - began, datetime.now(UTC)
     for each in ended:
@@ -210,6 +214,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         peak_disk_mib=peak.mib and round(peak.mib, 3),
         kept_disk_mib=round(sum(disk.used_mib(each.folder / RESULTS) for each in ended), 3),
         genome_mb=_genome_mb(ended[0].folder / REFERENCE / "genome.fa.fai"),
+        energy_j=energy.joules if setup.placement is None else None,
         waited_for_disk=(
             *chain.from_iterable(each.samples for each in ended[at_once:]),
             *chain.from_iterable(snakemake_log.waited_for_disk(each.finished.output) for each in ended),

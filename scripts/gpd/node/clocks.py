@@ -8,12 +8,12 @@ import os
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Literal
 
 from gpd.errors import GpdError
+from gpd.machines import rapl
 from gpd.node.bandwidth import TOOL, Tool, tag_of
 from gpd.records.node import Clock, Core
 
@@ -23,25 +23,17 @@ SET_KB = 16  # a thread
 EVERY_S = 0.1
 SETTLE_S = 0.5  # the load's own start does not count
 CPUFREQ = Path("/sys/devices/system/cpu")
-POWERCAP = Path("/sys/class/powercap")
 KHZ_PER_MHZ = 1000
 
 Busy = Literal["one core", "all cores"]
 
 
-@dataclass(frozen=True)
-class Counter:
-    """An energy counter of RAPL: what it counts, its file, and the value (uJ) after which it starts again from 0."""
-
-    name: str
-    path: Path
-    wraps_at: int
-
-
-def watts(before: Mapping[str, int], after: Mapping[str, int], counters: Iterable[Counter], seconds: float) -> dict:
+def watts(
+    before: Mapping[str, int], after: Mapping[str, int], counters: Iterable[rapl.Counter], seconds: float
+) -> dict:
     """The watts of each counter between two readings; one that started again in between is followed."""
-    spent = {each.name: (after[each.name] - before[each.name]) % (each.wraps_at + 1) for each in counters}
-    return {name: round(microjoules / 1e6 / seconds, 2) for name, microjoules in spent.items() if microjoules}
+    amounts = rapl.spent(before, after, counters).items()
+    return {name: round(microjoules / rapl.MICROJOULES / seconds, 2) for name, microjoules in amounts if microjoules}
 
 
 def measure(cores: Sequence[Core], tool: Tool, virtual: bool, missing: dict[str, str]) -> tuple[Clock, ...]:
@@ -52,13 +44,13 @@ def measure(cores: Sequence[Core], tool: Tool, virtual: bool, missing: dict[str,
     except GpdError as error:
         missing["frequency"] = missing["energy"] = str(error)
         return ()
-    counters, readable = find_counters(), bool(frequency_files(firsts))
+    counters, readable = rapl.find_counters(), bool(frequency_files(firsts))
     if not readable:
         missing["frequency"] = f"the kernel {'of a virtual machine ' if virtual else ''}has no cpufreq for these CPUs"
     if not counters:
-        hidden = any(POWERCAP.glob("intel-rapl:*/energy_uj"))
-        none = f"{'a virtual machine: ' if virtual else ''}no energy counters in {POWERCAP}"
-        missing["energy"] = f"{POWERCAP} is for a superuser to read" if hidden else none
+        hidden = any(rapl.POWERCAP.glob("intel-rapl:*/energy_uj"))
+        none = f"{'a virtual machine: ' if virtual else ''}no energy counters in {rapl.POWERCAP}"
+        missing["energy"] = f"{rapl.POWERCAP} is for a superuser to read" if hidden else none
     if not counters and not readable:
         return ()
     stride = len(cores[0].cpus) if len({len(core.cpus) for core in cores}) == 1 else 1  # else siblings are busy, too
@@ -73,15 +65,15 @@ def measure(cores: Sequence[Core], tool: Tool, virtual: bool, missing: dict[str,
     )
 
 
-def _watch(busy: Busy, cpus: Sequence[int], command: Sequence[str], counters: Sequence[Counter]) -> Clock:
+def _watch(busy: Busy, cpus: Sequence[int], command: Sequence[str], counters: Sequence[rapl.Counter]) -> Clock:
     files, mhz, quiet = frequency_files(cpus), list[float](), subprocess.DEVNULL
     with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as load:
         time.sleep(SETTLE_S)
-        before, began = read_counters(counters), time.monotonic()
+        before, began = rapl.read_counters(counters), time.monotonic()
         while load.poll() is None and time.monotonic() - began < LOAD_S - SETTLE_S:
             mhz += [int(file.read_text()) / KHZ_PER_MHZ for file in files]
             time.sleep(EVERY_S)
-        drawn = watts(before, read_counters(counters), counters, time.monotonic() - began)
+        drawn = watts(before, rapl.read_counters(counters), counters, time.monotonic() - began)
         load.kill()
     spread = {"mhz": median(mhz), "low_mhz": min(mhz), "high_mhz": max(mhz)} if mhz else {}
     source = f"/sys: {files[0].name if files else 'none'}"
@@ -95,19 +87,3 @@ def frequency_files(cpus: Iterable[int], root: Path = CPUFREQ) -> list[Path]:
         if files and all(os.access(file, os.R_OK) for file in files):
             return files
     return []
-
-
-def find_counters(root: Path = POWERCAP) -> list[Counter]:
-    """The counters that may be read: `package-0`, and `package-0 dram` beside it; what a package holds counts once."""
-    found = []
-    for energy in sorted(root.glob("intel-rapl:*/energy_uj")):
-        zone, name = energy.parent, (energy.parent / "name").read_text().strip()
-        if name == "dram":
-            name = f"{(root / zone.name.rpartition(':')[0] / 'name').read_text().strip()} dram"
-        if name.startswith("package-") and os.access(energy, os.R_OK):
-            found.append(Counter(name, energy, int((zone / "max_energy_range_uj").read_text())))
-    return found
-
-
-def read_counters(counters: Iterable[Counter]) -> dict[str, int]:
-    return {counter.name: int(counter.path.read_text()) for counter in counters}

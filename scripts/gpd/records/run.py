@@ -95,8 +95,9 @@ class RunRecord:
     is the largest size of its folders that was seen, `kept_disk_mib` that of its results once all had ended,
     `waited_for_disk` the samples that it had no room for at once. `cached`: the share of reads and
     reference that was in the page cache at the start. `genome_mb` is the length of the reference, in
-    million bases. `binding`: how jobs were to be bound beside the policy, None: no CPUs were allocated;
-    `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
+    million bases. `energy_j` is what the machine's own counters of processors and memory counted, None: none could be
+    read. `binding`: how jobs were to be bound beside the policy, None: no CPUs were allocated; `memory_applied`: the
+    memory policies that they really had. `pair_hmm`: which one GATK chose.
     `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile; in mode cluster there is
     none, and `nodes` are as Slurm describes them.
     """
@@ -112,6 +113,7 @@ class RunRecord:
     peak_disk_mib: Amount | None = None
     kept_disk_mib: Amount | None = None
     genome_mb: Amount | None = None
+    energy_j: Mapping[Name, Amount] | None = None
     waited_for_disk: tuple[Name, ...] = ()
     cached: Share | None = None
     processes: Annotated[tuple[ProcessRecord, ...], Meta(min_length=1)]

@@ -57,7 +57,8 @@ class Measured:
     """N samples at once, of so many gigabases each. `se` is the standard error of gigabases a day over repeats.
 
     What is not known is None. Disk is MiB for each gigabase of the samples, memory that of all jobs together: what they
-    took, and what those that ran at once had asked for. `extrapolated`: it is to answer for samples of any size.
+    took, and what those that ran at once had asked for. `watts` are over these runs. `extrapolated`: it is to answer
+    for samples of any size.
     """
 
     n: int
@@ -70,6 +71,7 @@ class Measured:
     disk_mib_per_gb: float | None = None
     kept_mib_per_gb: float | None = None
     shared_mib_per_gb: float | None = None
+    watts: float | None = None
     extrapolated: bool = False
 
     @property

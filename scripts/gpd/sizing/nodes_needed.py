@@ -9,7 +9,7 @@ from gpd.errors import GpdError
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES
 from gpd.sizing.cost import Price
 from gpd.sizing.machine import Machine, Measured, Range
-from gpd.sizing.power import Power
+from gpd.sizing.power import Power, over_runs
 from gpd.statistics.saturation import Saturation, find_saturation
 from gpd.text.formats import number, percent
 
@@ -267,7 +267,7 @@ def size(
     if not alike and not extrapolate:
         raise GpdError(_not_known(demand, machine))
     alike = alike or tuple(map(_extrapolated, machine.measured))
-    answers = [Sizing(demand, machine, alike, one, power, price or Price()) for one in alike]
+    answers = [Sizing(demand, machine, alike, one, over_runs(power, one), price or Price()) for one in alike]
     fitting = [one for one in answers if one.fits] or answers[:1]
     kept = [one for one in fitting if one.within] or [min(fitting, key=lambda one: one.makespan_h.worst)]
     best = find_saturation(one.at.observation for one in kept).n

@@ -8,6 +8,7 @@ from statistics import mean, median
 from gpd.errors import GpdError
 from gpd.pipelines import GERMLINE
 from gpd.records.node import NodeRecord
+from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER, SHARED
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import estimate
@@ -40,13 +41,14 @@ def machine(name: str, tables: Tables) -> Machine:
     if not runs:
         raise GpdError(f"{name}: at each N samples failed for the load; measure fewer at once")
     first, declared = rows_of_curve[0], _declared_mib(tables.jobs)
+    drawn = {record.spec.name: watts for record in tables.records if (watts := _watts(record))}
     return Machine(
         name=name,
         source="study",
         skus=(first.sku,) if first.sku else (),
         sockets=host.sockets if host and host.virtual_machine == "none" else None,  # of others' processors, too
         cores=int(first.cores),
-        measured=tuple(_measured(n, rows, declared) for n, rows in runs.items()),
+        measured=tuple(_measured(n, rows, declared, drawn) for n, rows in runs.items()),
         n_failed=min(overloaded, default=None),
         memory_mib=(host.memory_limit_mib or host.memory_mib) if host else None,
         watts=watts,
@@ -91,7 +93,12 @@ def _declared_mib(jobs: Iterable[JobRow]) -> dict[str, float]:
     return {run: max(accumulate(by for _, by in sorted(own))) for run, own in changes.items() if run not in silent}
 
 
-def _measured(n: int, runs: Sequence[RunRow], declared: Mapping[str, float]) -> Measured:
+def _watts(record: RunRecord) -> float | None:
+    """What processors and memory drew over a run; None: nobody counted."""
+    return sum(record.energy_j.values()) / record.wall_s if record.energy_j and record.wall_s else None
+
+
+def _measured(n: int, runs: Sequence[RunRow], declared: Mapping[str, float], drawn: Mapping[str, float]) -> Measured:
     daily = estimate(row.gigabases_per_day for row in runs)
     shared = [_sum(row.shared_inputs_mib, row.shared_outputs_mib) for row in runs]
     return Measured(
@@ -104,6 +111,7 @@ def _measured(n: int, runs: Sequence[RunRow], declared: Mapping[str, float]) -> 
         declared_mib=max((declared[row.run] for row in runs if row.run in declared), default=None),
         disk_mib_per_gb=_a_gigabase(runs, [row.peak_disk_mib for row in runs]),
         kept_mib_per_gb=_a_gigabase(runs, [row.kept_disk_mib for row in runs]),
+        watts=_middle(drawn.get(row.run) for row in runs),
         shared_mib_per_gb=_a_gigabase(runs, shared),
     )
 
