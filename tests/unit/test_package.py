@@ -507,6 +507,28 @@ def test_circumstances_that_spoil_a_figure_fail_by_name(package, check, change, 
     assert any(output in line for line in verdicts(tampered)[check].why)
 
 
+def test_an_independent_instance_that_began_when_others_had_ended_was_not_beside_them():
+    """As one that waited for the disk, where the record of that was removed."""
+    old = pack.make(GOLDEN)
+    name = "germline-n2-independent-none-r1"
+    record = json.loads(old.members[f"{name}/run.json"])
+    ledger = f"{name}/samples/HG001/ledger.jsonl"
+    later = timedelta(seconds=300)
+
+    def moved(time):
+        return (moment(time) + later).isoformat()
+
+    record |= {"wall_s": record["wall_s"] + later.total_seconds(), "end": moved(record["end"])}
+    lines = [json.loads(line) for line in old.members[ledger].decode().splitlines()]
+    lines = [line | {key: moved(line[key]) for key in ("start", "end")} for line in lines]
+    changed = {f"{name}/run.json": json.dumps(record).encode()}
+    changed |= {ledger: "".join(f"{json.dumps(line)}\n" for line in lines).encode()}
+    assert verdicts(old)["at once"].state == checks.HOLDS
+    found = verdicts(recomputed(old, old.members | changed))["at once"]
+    assert found.state == checks.FAILS
+    assert found.why == (f"{name}: says 2 samples at once, and HG001 began when others had ended",)
+
+
 def test_a_sample_that_failed_in_a_run_that_counts_fails(tmp_path):
     found = verdicts(pack.make(GOLDEN))
     assert found["failures"].state == checks.FAILS
