@@ -59,7 +59,8 @@ def write_spec(folder, spec, causes, makespan_s):
         described.append({"directory": directory, "samples": list(samples), "exit_code": code})
     (folder / spec.name / "spec.json").write_text(json.dumps(spec.to_dict()))
     record = {
-        **{"schema": 1, "run": "run", "spec": spec.to_dict(), "start": BEGIN.isoformat(), "end": BEGIN.isoformat()},
+        **{"schema": 1, "run": "run", "spec": spec.to_dict(), "start": BEGIN.isoformat()},
+        "end": (BEGIN + timedelta(seconds=makespan_s)).isoformat(),
         **{"wall_s": makespan_s, "host": {"sku": "8358"}, "processes": described, "settings": asdict(SETTINGS), **OWN},
     }
     (folder / spec.name / "run.json").write_text(json.dumps(record))

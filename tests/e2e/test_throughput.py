@@ -77,6 +77,22 @@ def test_a_study_takes_hyperthreads_where_threads_are_allocated_them(tmp_path, s
     assert plan_of(tmp_path, settings, cores=None).cores == (256 if smt else 128)
 
 
+def test_a_study_with_and_without_smt_takes_cores_and_their_threads(tmp_path, settings, monkeypatch):
+    monkeypatch.setattr(runner.launcher, "usable_cores", lambda smt: 192 if smt else 128)
+    plan = plan_of(tmp_path, settings, cores=None, smt=[False, True], warm_up=0, repeats=1)
+    assert (plan.cores, plan.too_many) == (128, None)
+    assert {spec.binding: spec.cores for spec in plan.specs} == {"compact-nosmt": 128, "compact-smt": 192}
+
+
+def test_smt_is_refused_where_no_core_has_a_second_thread(tmp_path, settings, monkeypatch):
+    monkeypatch.setattr(runner.launcher, "usable_cores", lambda smt: 128)
+    with pytest.raises(StudyError, match="smt: on: no core has a second thread that may be used here"):
+        plan_of(tmp_path, settings, smt=[False, True])
+    assert plan_of(tmp_path, settings, smt=[False]).specs[0].binding == "compact-nosmt"
+    of_another = plan_of(tmp_path, settings, smt=[True], threads_per_core=2)
+    assert {spec.cores for spec in of_another.specs} == {8}
+
+
 def test_two_bindings_that_come_to_the_same_are_refused(tmp_path, settings):
     twice = ["scatter", "compact", {"policy": "compact", "boundary": "l3"}]  # l3 is the configuration's default
     with pytest.raises(
@@ -101,7 +117,7 @@ def made_with(spec, source):
 
 def write_spec(folder, spec, makespan_s=10.0, wall_s=12.0, sku="8358"):
     """What a run leaves whose jobs took that long, each sample one."""
-    place = folder / spec.name
+    place, wall_s = folder / spec.name, max(wall_s, makespan_s)
     place.mkdir(parents=True)
     lines = [json.dumps(attempt(sample, makespan_s)) for sample in spec.samples]
     (place / "ledger.jsonl").write_text("".join(f"{line}\n" for line in lines))

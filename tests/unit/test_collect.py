@@ -642,6 +642,41 @@ def test_what_the_machine_did_meanwhile_is_in_the_row_of_a_run(study):
     assert (run.throttled_s, run.thermal_throttles, run.mhz_mean) == (0.5, 2, 2450)
 
 
+MACHINE = {"hostname": "node1", "usable_threads": 4, "smt": True}
+
+
+@pytest.mark.parametrize(
+    ("binding", "changed", "threads", "smt"),
+    [
+        ("compact", {"binding": {"smt": False}}, 2, False),  # whole cores
+        ("compact-smt", {"binding": {"smt": True}}, 2, True),
+        ("none", {}, 4, True),  # every thread of the machine
+        ("none-nosmt", {"cpus": "0,2"}, 2, False),
+        ("none", {"host": MACHINE | {"cpu_quota_cpus": 3.5}}, 3.5, True),
+        ("none", {"host": {"hostname": "node1"}}, 2, None),
+    ],
+)
+def test_utilisation_is_by_the_threads_that_may_be_used(study, binding, changed, threads, smt):
+    name = f"germline-n1-shared-{binding}-r1"
+    spec = study.run("A", **{"host": MACHINE} | changed).ledger(*(one | {"cpus": None} for one in whole("A")))
+    record = json.loads((spec.folder / "run.json").read_text())
+    record["spec"] |= {"binding": binding, "name": name}
+    (spec.folder / "run.json").write_text(json.dumps(record))
+    (spec.folder / "spec.json").write_text(json.dumps(record["spec"]))
+    spec.folder.rename(study.folder / name)
+    run = row(study.collect().runs)
+    assert (run.usable_threads, run.smt) == (threads, smt)
+    assert run.cpu_utilisation == pytest.approx(20 / (threads * 20))
+
+
+def test_a_job_that_was_granted_more_threads_than_cores_might_use_them(study):
+    """As one for more threads than there are cores: it gets their hyperthreads, and keeps all busy."""
+    every = [one | {"cpus": "0-3", "cpu_s": 40.0} for one in whole("A")]
+    study.run("A", host=MACHINE).ledger(*every)
+    run = row(study.collect().runs)
+    assert (run.usable_threads, run.cpu_utilisation) == (4, 1.0)
+
+
 # ---- clocks that are set
 
 

@@ -402,6 +402,15 @@ def test_what_else_of_the_machines_is_different_is_listed(study, compare):
     assert [line for line in out.splitlines() if line.startswith("also")] == [f"also different: {one}" for one in ALSO]
 
 
+def test_modes_that_use_other_threads_of_a_core_are_told_apart(study, compare):
+    """Whole cores are allocated in a shared workflow, and independent instances run on all threads."""
+    both = [*A, *(one | {"mode": "independent", "binding": "none"} for one in A)]
+    _, out, _ = compare(study("A", *both, machine={"smt": True, "usable_threads": 4}))
+    note = "also different: threads of a core that jobs might use: all (A:independent) and one (A:shared)"
+    assert note in out.splitlines()
+    assert note.partition(":")[0] not in compare(study("B", *both, machine={"smt": False}))[1]
+
+
 def test_what_is_not_recorded_or_lies_elsewhere_is_not_different(study, compare):
     moved = {"file_systems": {"work": WORK | {"mount": "/two"}}, "memory_mib": 524_280.0}
     for machine in ({}, MACHINE | moved):

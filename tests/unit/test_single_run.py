@@ -22,9 +22,11 @@ from gpd.lab import disk, page_cache, provenance, single_run
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
 from gpd.lab.single_run import Setup, StudyRunError
+from gpd.machines.topology import Core, Layout, Policy
 from gpd.records.run import read_run
 from gpd.records.run_spec import RunSpec, StepCopies
 from gpd.records.study import read_starts
+from gpd.text.cpu_lists import count_cpus
 
 # `python -m snakemake`, with what the workflow would write: a record a step and sample, one by a stranger, and a call
 # set of each sample. What a test wants besides is run at its start or its end.
@@ -122,6 +124,23 @@ def test_a_shared_run_is_one_run_and_its_record_is_whole(spec, setup, snakemake)
     assert record["inputs"]["S1"]["mib"] == pytest.approx(16 / 1024**2, abs=1e-3)
     assert record["cpu_s"] >= record["snakemake_cpu_s"] > 0, "an interpreter that starts takes some hundredths"
     assert record["wall_s"] > 0
+
+
+def test_without_smt_a_run_that_is_not_bound_keeps_to_the_first_thread_of_each_core(
+    spec, setup, snakemake, monkeypatch
+):
+    """The cores are made up: this machine may have no second threads."""
+    usable = sorted(os.sched_getaffinity(0))
+    one_core = Layout(Policy(1, "compact", "l3", smt=False), (Core(tuple(usable), 0, 0, 0),), ())
+    monkeypatch.setattr(single_run.launcher, "lay_out", lambda policy: one_core)
+    snakemake("AT_START", "folder.joinpath('cpus').write_text(str(sorted(os.sched_getaffinity(0))))")
+    name = "germline-n2-independent-none-nosmt-r1"
+    record = run(replace(independent(spec), name=name, binding="none-nosmt"), setup)
+    assert record["cpus"] == str(usable[0])
+    assert (setup.folder / name / "samples/S1/cpus").read_text() == str(usable[:1])
+    assert record["binding"] is None
+    every = run(independent(spec), setup)
+    assert count_cpus(every["cpus"]) == len(usable)
 
 
 def test_a_run_on_another_machine_than_those_before_is_refused(spec, setup, snakemake):

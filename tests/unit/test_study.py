@@ -104,6 +104,20 @@ bindings: [compact, {policy: compact, boundary: numa, memory: local}, {policy: s
 """
 
 
+def test_smt_is_part_of_a_configuration_in_every_mode(tmp_path):
+    """With SMT as many threads at once as the cores have together: 12 of 8 cores, of which half have a second one."""
+    text = "pipelines: {germline: {}}\nmodes: [shared, independent]\nsmt: [off, on]\nthreads_per_core: 1.5\n"
+    settings = replace(read(tmp_path, text), concurrent_samples=(2,), repeats=1, warm_up=0)
+    specs = study.grid(settings, {"germline": POOL}, 8)
+    assert {spec.name: (spec.curve_key.binding, spec.cores) for spec in specs} == {
+        "germline-n2-shared-compact-nosmt-r1": ("compact-nosmt", 8),
+        "germline-n2-shared-compact-smt-r1": ("compact-smt", 12),
+        "germline-n2-independent-none-nosmt-r1": ("none-nosmt", 8),
+        "germline-n2-independent-none-smt-r1": ("none-smt", 12),
+    }
+    assert {spec.cores: max(spec.threads.values()) for spec in specs if spec.mode == "shared"} == {8: 4, 12: 6}
+
+
 def test_a_binding_is_a_policy_or_sets_boundary_and_memory_too(tmp_path):
     names = ("compact", "compact-numa-local", "scatter-interleave", "none")
     settings = read(tmp_path, BOTH_POLICIES)
@@ -150,6 +164,13 @@ def test_bindings_have_the_launchers_names():
             {"policy": "compact", "boundary": "l3", "memory": "interleave"},
             "compact binding, boundary l3, memory interleave",
         ),
+        ("none-nosmt", {"policy": "none", "smt": False}, "not bound to CPUs, one thread a core"),
+        ("compact-smt", {"policy": "compact", "smt": True}, "compact binding, all threads of a core"),
+        (
+            "scatter-numa-local-nosmt",
+            {"policy": "scatter", "boundary": "numa", "memory": "local", "smt": False},
+            "scatter binding, boundary numa, memory local, one thread a core",
+        ),
     ],
 )
 def test_a_bindings_name_tells_all_that_it_sets(name, settings, told):
@@ -158,7 +179,19 @@ def test_a_bindings_name_tells_all_that_it_sets(name, settings, told):
     assert describe_binding(name) == told
 
 
-@pytest.mark.parametrize("name", ["", "tight", "none-local", "compact-local-l3", "compact-l3-local-x", "compact-"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "tight",
+        "none-local",
+        "compact-smt-local",
+        "none-smt-x",
+        "compact-local-l3",
+        "compact-l3-local-x",
+        "compact-",
+    ],
+)
 def test_what_is_no_bindings_name_is_refused(name):
     assert not is_binding(name)
     with pytest.raises(msgspec.ValidationError):

@@ -2,7 +2,7 @@
 
 import io
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 import yaml
@@ -55,7 +55,8 @@ def write_spec(folder, spec, digest="d", wall_s=60.0, took_s=10):
     ]
     (place / "ledger.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     record = {
-        **{"schema": 1, "run": "run", "spec": spec.to_dict(), "start": BEGIN, "end": END, "wall_s": wall_s},
+        **{"schema": 1, "run": "run", "spec": spec.to_dict(), "start": BEGIN, "wall_s": wall_s},
+        "end": (datetime.fromisoformat(BEGIN) + timedelta(seconds=wall_s)).isoformat(),
         "processes": [{"directory": ".", "samples": list(spec.samples), "exit_code": 0}],
         "outputs": [{"kind": "calls", "samples": [sample], "digest": digest} for sample in spec.samples],
     }

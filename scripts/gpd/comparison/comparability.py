@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from gpd.comparison.agreement import by_input, differing
 from gpd.pipelines import PIPELINES
-from gpd.records.binding import UNBOUND, describe_binding
+from gpd.records.binding import describe_binding, is_unbound
 from gpd.records.host import TRAITS, Host
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER, MODES, CurveKey, counted_runs
@@ -214,7 +214,7 @@ def _variables(environment: Mapping[str, str] | None) -> str | None:
 
 
 def _bound(named: Named) -> Named:
-    return [(name, record) for name, record in named if record.spec.binding != UNBOUND]
+    return [(name, record) for name, record in named if not is_unbound(record.spec.binding)]
 
 
 def _binding_differences(named: Named) -> list[Difference]:

@@ -33,6 +33,7 @@ from gpd.statistics.estimates import Estimate, Ratio
 from gpd.statistics.saturation import Saturation
 from gpd.text.formats import counted, listed, number, some
 
+SMT_DIFFERS = "also different: threads of a core that jobs might use"
 CURVE = ("mode", "binding")  # what sets the curves of a pipeline apart; published results stand beside any
 SIZES_DIFFER = (
     "so {daily}, makespan and hours of a step have no ratio between them: compare figures a gigabase, of which much is"
@@ -258,6 +259,10 @@ def _pairs(configurations: Sequence[ConfigurationRows]) -> Iterator[str]:
         yield f"ratios to {first} are paired by repeat, for each drew the same samples: {others}"
 
 
+def _threads(side: Side) -> str:
+    return listed("all" if smt else "one" for smt in side.smt)
+
+
 def _notes(
     sides: Sequence[Side],
     configurations: Sequence[ConfigurationRows],
@@ -267,6 +272,8 @@ def _notes(
     yield from dict.fromkeys(note for side in sides for note in side.notes)
     yield from _pairs(configurations)
     studies = [side for side in sides if not side.published]
+    if len({side.smt for side in studies if side.smt}) > 1:
+        yield f"{SMT_DIFFERS}: {listed(f'{_threads(side)} ({side.name})' for side in studies if side.smt)}"
     for side in studies:
         for difference in pooled_differences(side.records):
             yield f"{side.name}: repeats that differ are in one mean: {difference}"

@@ -90,8 +90,8 @@ def same_size(*results: Results) -> bool:
 class Side:
     """A study or some of its curves, by N; or the published results of a SKU, which have no records.
 
-    `study` says which study it is, `node` is the record of the node that it ran on, and `notes` are what a reader has
-    to know.
+    `study` says which study it is, `node` is the record of the node that it ran on, `smt` whether its jobs might use
+    all threads of a core, and `notes` are what a reader has to know.
     """
 
     name: str
@@ -102,6 +102,7 @@ class Side:
     notes: tuple[str, ...] = ()
     study: str = ""
     node: NodeRecord | None = None
+    smt: tuple[bool, ...] = ()
 
     @property
     def published(self) -> bool:
@@ -152,6 +153,7 @@ def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: s
         ),
         study=study,
         node=tables.node,
+        smt=_distinct(run.smt for run in runs),
     )
 
 

@@ -121,9 +121,11 @@ def run(
     environment: Mapping[str, str] | None = None,
     locks: Sequence[int] = (),
     elsewhere: bool = False,
+    cpus: frozenset[int] | None = None,
 ) -> Finished:
     """Run Snakemake; everything it says goes to `log`. It inherits the descriptors `locks`, and dies when we do.
 
+    It and all that it starts may use `cpus`; None: those that this process may use.
     `elsewhere`: its jobs run on other machines. One that hangs is killed, and says so in its last line. Raises
     Interrupted where it was asked to end, once it has.
     """
@@ -147,6 +149,8 @@ def run(
         interruption.reaching(process.pid, elsewhere),
         nullcontext() if elsewhere else _killed_if_hung(process.pid) as hung,
     ):
+        if cpus is not None and cpus != os.sched_getaffinity(0):
+            os.sched_setaffinity(process.pid, cpus)  # before it starts a thread or a job
 
         def lines() -> Iterable[str]:
             faults = set()

@@ -19,6 +19,7 @@ from gpd.lab.single_run import Setup, StudyRunError
 from gpd.lab.study import Sample, Study, StudyError
 from gpd.machines import launcher, tools
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
+from gpd.records.binding import Binding
 from gpd.records.host import machine_differences
 from gpd.records.old_names import spec_path
 from gpd.records.run import RunRecord, Settings, read_run, read_spec
@@ -132,11 +133,21 @@ def make_plan(path: Path) -> StudyPlan:
         placed = placement.find(profile, max(settings.nodes))
         plan = StudyPlan(settings, sources, settings.cores or placed.cores, placed)
     else:
-        smt = all(source.config["binding"]["smt"] for source in sources.values())
+        smt = not settings.smt and all(source.config["binding"]["smt"] for source in sources.values())
         usable = launcher.usable_cores(smt)
-        plan = StudyPlan(settings, sources, settings.cores or usable, usable=usable)
+        plan = StudyPlan(_with_threads(settings, usable), sources, settings.cores or usable, usable=usable)
     refuse_changed(plan)
     return plan
+
+
+def _with_threads(settings: Study, usable: int) -> Study:
+    """A study whose SMT is on or off, with the threads of a core. Raises StudyError where there is one alone."""
+    if True not in settings.smt or settings.threads_per_core:
+        return settings
+    threads = launcher.usable_cores(smt=True)
+    if threads <= usable:
+        raise StudyError("smt: on: no core has a second thread that may be used here: leave it out, or set it to [off]")
+    return replace(settings, threads_per_core=threads / usable)
 
 
 def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator[str]:
@@ -145,6 +156,10 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
         yield "modes: cluster stands alone in a study: this machine is none of its nodes"
     if settings.on_nodes and settings.cache != "as_is":
         yield f"cache: the page cache of other machines can't be made {settings.cache}: as_is goes with mode cluster"
+    if settings.on_nodes and settings.smt:
+        yield "smt: in mode cluster Slurm grants threads: leave it out"
+    if settings.smt and any(Binding.parse(name).smt is not None for name in settings.bindings):
+        yield "bindings: smt is a key of the study: name it there"
     known = frozenset().union(*(workflow.rules(pipeline) for pipeline in settings.pipelines))
     for name in settings.threads.keys() - known:  # Snakemake passes over them
         close = get_close_matches(name, known, n=1)

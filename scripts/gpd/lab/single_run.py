@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ from gpd.files import write_text
 from gpd.lab import digests, disk, page_cache, provenance
 from gpd.lab.placement import Placement, mark
 from gpd.lab.pool import Source, beside_policy, bound, lay_out
-from gpd.machines import counters, host, rapl
+from gpd.machines import counters, host, launcher, rapl
+from gpd.machines.topology import Policy
 from gpd.pipelines import PIPELINES, share
-from gpd.records.binding import UNBOUND
+from gpd.records.binding import Binding, is_unbound
 from gpd.records.host import Host, machine_differences
 from gpd.records.ledger import Attempt, last_attempts, read_ledger
 from gpd.records.old_names import SPEC
@@ -34,6 +36,7 @@ from gpd.records.run import InputRecord, OutputRecord, ProcessRecord, RunRecord,
 from gpd.records.run_spec import INDEPENDENT, RunSpec, StepCopies
 from gpd.records.study import BEGAN, ENDED, STARTS, StudyRecord
 from gpd.tables.summary import summarize
+from gpd.text.cpu_lists import format_cpus
 from gpd.text.formats import percent
 
 RECORD, LEDGER = "run.json", "ledger.jsonl"
@@ -192,12 +195,13 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
         _refuse_other_machine(setup.folder, node)
         began, start = time.monotonic(), datetime.now(UTC)
+        cpus = usable_cpus(spec) if setup.placement is None else None
         with (
             disk.watch([folder, scratch]) as peak,
             rapl.watch() as energy,
             counters.watch() if node else nullcontext() as watched,
         ):
-            ended = _run_all(processes, at_once, spec, setup, run_id, scratch, changed)
+            ended = _run_all(processes, at_once, spec, setup, run_id, scratch, cpus, changed)
             wall_s, end = time.monotonic() - began, datetime.now(UTC)
     for each in ended:
         if spec.step or not each.attempts:  # without a single job it is no failed sample, but a fault to be mended
@@ -232,6 +236,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         **_by_jobs(ended),
         host=node,
         cached=cached,
+        cpus=None if cpus is None else format_cpus(cpus),
         machine_use=watched.use(cpu_s) if watched else None,
         nodes=tuple(each.host for each in setup.placement.chosen(spec.nodes)) if setup.placement else (),
     )
@@ -350,7 +355,7 @@ def made_with(spec: RunSpec, source: Source) -> dict[str, Any]:
     profile = read_profile(workflow.find_profile(spec.profile) / "config.yaml")
     return {
         "profile_digest": provenance.profile_digest(profile, spec.threads),
-        "binding": None if spec.binding == UNBOUND else beside_policy(bound(source.config, spec.binding)),
+        "binding": None if is_unbound(spec.binding) else beside_policy(bound(source.config, spec.binding)),
     }
 
 
@@ -389,11 +394,27 @@ def scratch_folder(folder: Path) -> Iterator[Path]:
         (folder / SCRATCH).unlink(missing_ok=True)
 
 
+def usable_cpus(spec: RunSpec) -> frozenset[int]:
+    """The CPUs that jobs of a run may use: where none are allocated and SMT is off, the first thread of each core."""
+    binding, every = Binding.parse(spec.binding), frozenset(os.sched_getaffinity(0))
+    if binding.smt is not False or not binding.unbound:
+        return every
+    whole = Policy(threads=1, binding="compact", boundary="l3", smt=False)
+    return frozenset(min(core.cpus) for core in launcher.lay_out(whole).cores)
+
+
 # ---- the runs ----------------------------------------------------------------------------------------
 
 
 def _run_all(
-    processes: Sequence[Process], at_once: int, spec: RunSpec, setup: Setup, run_id: str, tmp: Path, changed: Changed
+    processes: Sequence[Process],
+    at_once: int,
+    spec: RunSpec,
+    setup: Setup,
+    run_id: str,
+    tmp: Path,
+    cpus: frozenset[int] | None,
+    changed: Changed,
 ) -> list[EndedProcess]:
     """Run a run's Snakemake processes side by side, to their ends; no more than the disk has room for."""
     temporary = {} if setup.placement else {"TMPDIR": str(tmp)}
@@ -408,9 +429,8 @@ def _run_all(
             cores, targets, options = step.threads, step.targets, ["--nolock", "--allowed-rules", *step.rules]
         elif setup.placement is None and spec.mode != INDEPENDENT:
             options += workflow.ADMISSION
-        finished = _snakemake(
-            own, folder, cores, folder / "profile", targets, options, environment, lambda state: changed(name, state)
-        )
+        report = partial(changed, name)
+        finished = _snakemake(own, folder, cores, folder / "profile", targets, options, environment, report, cpus)
         attempts = tuple(one for one in read_ledger(folder / LEDGER) if one.run == run_id)
         return EndedProcess(folder, process.samples, finished, attempts)
 
@@ -427,6 +447,7 @@ def _snakemake(
     options: Sequence[str],
     environment: Mapping[str, str],
     changed: Callable[[workflow.Progress], None],
+    cpus: frozenset[int] | None = None,
 ) -> workflow.Finished:
     every = [*setup.options, *options, "--", *targets]
     return workflow.run(
@@ -436,6 +457,7 @@ def _snakemake(
         environment=environment,
         locks=[setup.lock],
         elsewhere=setup.placement is not None,
+        cpus=cpus,
     )
 
 

@@ -14,7 +14,7 @@ import yaml
 from gpd.errors import GpdError
 from gpd.pipelines import share
 from gpd.records import old_names
-from gpd.records.binding import UNBOUND, Binding
+from gpd.records.binding import UNBOUND, Binding, BindingName, with_smt
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, SHARED, CurveKey, Mode, PipelineName, RunSpec
 from gpd.records.study import PROFILES, Pool, Sample, Study
 from gpd.statistics.saturation import Observation, around, find_saturation, next_n
@@ -144,8 +144,14 @@ def curves(study: Study, pipeline: PipelineName) -> Iterator[CurveKey]:
     """The curves of a pipeline. Independent runs know nothing of each other, and have no CPU allocations."""
     for mode in study.modes:
         bindings = (UNBOUND,) if mode == INDEPENDENT else study.bindings
-        for binding, nodes in product(bindings, study.nodes if mode == CLUSTER else (1,)):
-            yield CurveKey(pipeline, mode, binding, nodes)
+        for binding, smt, nodes in product(bindings, study.smt or (None,), study.nodes if mode == CLUSTER else (1,)):
+            yield CurveKey(pipeline, mode, binding if smt is None else with_smt(binding, smt), nodes)
+
+
+def node_threads(study: Study, binding: BindingName, cores: int) -> int:
+    """How many threads run at once on a node's cores: with SMT as many as they have together."""
+    smt = Binding.parse(binding).smt
+    return round(cores * (study.threads_per_core or 1)) if smt else cores
 
 
 def grid(
@@ -274,6 +280,7 @@ def alone(study: Study, line: CurveKey, sample: str, cores: int) -> RunSpec:
 
 def _run(study: Study, line: CurveKey, when: str, samples: tuple[str, ...], cores: int) -> RunSpec:
     n, place = len(samples), f"{line.mode}{line.nodes}" if line.mode == CLUSTER else line.mode
+    at_once = node_threads(study, line.binding, cores)
     return RunSpec(
         study=study.name,
         name=f"{line.pipeline}-n{n}-{place}-{line.binding}-{when}",
@@ -287,8 +294,8 @@ def _run(study: Study, line: CurveKey, when: str, samples: tuple[str, ...], core
         samples=samples,
         seed=study.seed,
         cache=study.cache,
-        cores=cores * line.nodes,
-        threads=threads(study, line.mode, n, cores),
+        cores=at_once * line.nodes,
+        threads=threads(study, line.mode, n, at_once),
         profile=study.profiles[line.mode],
         config=study.pipelines[line.pipeline].config,
         directory=study.pipelines[line.pipeline].directory,

@@ -21,7 +21,7 @@ from gpd.packages import clocks
 from gpd.packages.evidence import Evidence, Recomputed
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.records import old_names
-from gpd.records.binding import UNBOUND
+from gpd.records.binding import is_unbound
 from gpd.records.host import TRAITS, machine_differences
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place, duplicates, overlaps
@@ -310,7 +310,7 @@ def outputs_agree(found: Recomputed) -> Found:
 def pinning(found: Recomputed) -> Found:
     wrong, doubts, proved = [], [], 0
     for record in found.counted:
-        if record.spec.binding == UNBOUND:
+        if is_unbound(record.spec.binding):
             continue
         for place, line in found.lines[record.spec.name]:
             if line.step not in PIPELINES[record.spec.pipeline].steps or not line.start or line.taken_from:

@@ -5,7 +5,7 @@ What it leaves out is the configuration's.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from msgspec import Meta
@@ -15,21 +15,29 @@ POLICIES: Final = ("compact", "scatter", UNBOUND)
 BOUNDARIES: Final = ("l3", "numa", "socket")
 MEMORIES: Final = ("default", "local", "interleave")
 
+SMT: Final = {"smt": True, "nosmt": False}  # hyperthreads are CPUs; a thread has a core
+
 PATTERN: Final = re.compile(
-    r"(?P<policy>none\Z|compact|scatter)(-(?P<boundary>l3|numa|socket))?(-(?P<memory>default|local|interleave))?"
+    r"(?P<policy>none(?=-smt|-nosmt|\Z)|compact|scatter)(-(?P<boundary>l3|numa|socket))?"
+    r"(-(?P<memory>default|local|interleave))?(-(?P<smt>smt|nosmt))?"
 )
 BindingName = Annotated[
-    str, Meta(pattern=r"^(none|(compact|scatter)(-(l3|numa|socket))?(-(default|local|interleave))?)\Z")
+    str,
+    Meta(pattern=r"^(none|(compact|scatter)(-(l3|numa|socket))?(-(default|local|interleave))?)(-(smt|nosmt))?\Z"),
 ]
 
 
 @dataclass(frozen=True)
 class Binding:
-    """A policy, and the boundary and memory policy that go with it; None: as the configuration has them."""
+    """A policy, and what goes with it; None: as the configuration has it.
+
+    `smt`: whether jobs may use all threads of a core, or one of each.
+    """
 
     policy: str
     boundary: str | None = None
     memory: str | None = None
+    smt: bool | None = None
 
     @classmethod
     def parse(cls, name: str) -> "Binding":
@@ -37,18 +45,25 @@ class Binding:
         if not (found := PATTERN.fullmatch(name)):
             raise ValueError(
                 f"{name!r} is no binding: {', '.join(POLICIES)}, and behind the first two, with a hyphen each, a "
-                f"boundary ({', '.join(BOUNDARIES)}) and a memory policy ({', '.join(MEMORIES)})"
+                f"boundary ({', '.join(BOUNDARIES)}) and a memory policy ({', '.join(MEMORIES)}); behind any "
+                f"{' or '.join(SMT)}"
             )
-        return cls(**found.groupdict())
+        return cls(found["policy"], found["boundary"], found["memory"], SMT.get(found["smt"] or ""))
 
     @property
     def name(self) -> str:
-        return "-".join(filter(None, (self.policy, self.boundary, self.memory)))
+        smt = next((name for name, value in SMT.items() if value is self.smt), None)
+        return "-".join(filter(None, (self.policy, self.boundary, self.memory, smt)))
 
     @property
-    def settings(self) -> dict[str, str]:
+    def unbound(self) -> bool:
+        """Whether jobs are allocated no CPUs."""
+        return self.policy == UNBOUND
+
+    @property
+    def settings(self) -> dict[str, str | bool]:
         """What it sets of a configuration's `binding`."""
-        every = {"policy": self.policy, "boundary": self.boundary, "memory": self.memory}
+        every = {"policy": self.policy, "boundary": self.boundary, "memory": self.memory, "smt": self.smt}
         return {key: value for key, value in every.items() if value is not None}
 
 
@@ -60,7 +75,18 @@ def is_binding(name: str) -> bool:
 def describe_binding(name: str) -> str:
     """Say in words how jobs are bound."""
     binding = Binding.parse(name)
-    parts = ["not bound to CPUs" if name == UNBOUND else f"{binding.policy} binding"]
+    parts = ["not bound to CPUs" if binding.unbound else f"{binding.policy} binding"]
     parts += [f"boundary {binding.boundary}"] if binding.boundary else []
     parts += [f"memory {binding.memory}"] if binding.memory else []
+    parts += [] if binding.smt is None else ["all threads of a core" if binding.smt else "one thread a core"]
     return ", ".join(parts)
+
+
+def with_smt(name: str, smt: bool) -> str:
+    """The same binding, with SMT on or off."""
+    return replace(Binding.parse(name), smt=smt).name
+
+
+def is_unbound(name: str) -> bool:
+    """Tell whether jobs of a binding are allocated no CPUs."""
+    return Binding.parse(name).unbound

@@ -21,10 +21,12 @@ from gpd.records.decoding import Kind, decode
 from gpd.records.host import Host
 from gpd.records.machine_use import MachineUse
 from gpd.records.run_spec import SCHEMA_VERSION, Count, FileName, Name, RunSpec
+from gpd.text.cpu_lists import check_cpus
 
 Amount = Annotated[float, Meta(ge=0, le=1e15)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Time = Annotated[datetime, Meta(tz=True)]
+CpuList = Annotated[str, Meta(max_length=100_000)]
 YEARS = range(1971, 9000)  # of a run
 # of a process in its run's folder
 PLACE = re.compile(r"\.|samples/[A-Za-z0-9][A-Za-z0-9._-]{0,254}|copies/[1-9][0-9]{0,6}")
@@ -93,11 +95,11 @@ class RunRecord:
     `run` is the mark of its ledgers' records. `wall_s` is by a clock that is never set; `cpu_s` is what the operating
     system counted for its processes and their children, `snakemake_cpu_s` that part of Snakemake's own. `peak_disk_mib`
     is the largest size of its folders that was seen, `kept_disk_mib` that of its results once all had ended,
-    `waited_for_disk` the samples that it had no room for at once. `cached`: the share of reads and
-    reference that was in the page cache at the start. `genome_mb` is the length of the reference, in
-    million bases. `energy_j` is what the machine's own counters of processors and memory counted, None: none could be
-    read. `binding`: how jobs were to be bound beside the policy, None: no CPUs were allocated; `memory_applied`: the
-    memory policies that they really had. `pair_hmm`: which one GATK chose.
+    `waited_for_disk` the samples that it had no room for at once. `cached`: the share of reads and reference that was
+    in the page cache at the start. `cpus`: those that its jobs might use, as a kernel list. `genome_mb` is the length
+    of the reference, in million bases. `energy_j` is what the machine's own counters of processors and memory counted,
+    None: none could be read. `binding`: how jobs were to be bound beside the policy, None: no CPUs were allocated;
+    `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
     `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile; in mode cluster there is
     none, and `nodes` are as Slurm describes them.
     """
@@ -116,6 +118,7 @@ class RunRecord:
     energy_j: Mapping[Name, Amount] | None = None
     waited_for_disk: tuple[Name, ...] = ()
     cached: Share | None = None
+    cpus: CpuList | None = None
     processes: Annotated[tuple[ProcessRecord, ...], Meta(min_length=1)]
     inputs: Mapping[str, InputRecord] = field(default_factory=dict)
     outputs: tuple[OutputRecord, ...] = ()
@@ -133,6 +136,7 @@ class RunRecord:
             raise ValueError(f"{beyond[0].isoformat()}: no time of this age")
         if elsewhere := [one.directory for one in self.processes if not PLACE.fullmatch(one.directory)]:
             raise ValueError(f"processes: {elsewhere[0]!r}: no folder of a sample or of a copy")
+        check_cpus(self.cpus or "")
         strangers = {name for process in self.processes for name in process.samples} - set(self.spec.samples)
         if strangers:
             raise ValueError(f"processes: {', '.join(sorted(strangers))}: no sample of this run")

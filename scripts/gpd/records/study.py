@@ -92,6 +92,7 @@ class Study:
             "memory (default, local, interleave) or both"
         ),
     ] = ("compact",)
+    smt: Annotated[tuple[bool, ...], _must_be("a list of off and on, or empty for what the configuration has")] = ()
     nodes: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1), _must_be("a list of whole numbers from 1")] = (1,)
     repeats: Annotated[Often | Literal["auto"], _must_be("auto or a whole number from 1 to 1000")] = 5
     precision: Annotated[float, Meta(gt=0, lt=1), _must_be("a number between 0 and 1")] = 0.025
@@ -101,6 +102,9 @@ class Study:
     seed: Annotated[int, _must_be("a whole number")] = 1
     cache: Annotated[CacheState, _must_be("as_is, warm or cold")] = "as_is"
     cores: Annotated[AtLeastOne | None, _must_be("a whole number from 1, or empty for all that there are")] = None
+    threads_per_core: Annotated[
+        Annotated[float, Meta(ge=1, le=16)] | None, _must_be("a number from 1 to 16, or empty for what there is")
+    ] = None
     threads: Annotated[
         Mapping[RuleName, AtLeastOne], _must_be("rules with a whole number from 1 each, such as {map_and_sort: 8}")
     ] = field(default_factory=dict)

@@ -37,8 +37,8 @@ DEFINITIONS = (
     "where it is beyond what the CPUs could give in full use.",
     "Outside of every timing: indexes and dictionaries of the reference, quality control, and Snakemake's own start "
     "and end.",
-    "CPU utilisation = CPU seconds of the tools in the named steps / (cores x makespan). CPU seconds are the kernel's, "
-    "of each job's whole tree of processes.",
+    "CPU utilisation = CPU seconds of the tools in the named steps / (usable threads x makespan). CPU seconds are the "
+    "kernel's, of each job's whole tree of processes.",
 )
 
 

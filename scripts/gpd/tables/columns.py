@@ -174,7 +174,12 @@ STEADY = means(
     "all their rows; empty: this N, or fewer than two, do not.",
     "1/d",
 )
-CPU_UTILISATION = means("CPU time of the tools / (cores x makespan).")
+CPU_UTILISATION = means("CPU time of the tools / (usable threads x makespan).")
+USABLE_THREADS = means(
+    "Threads that its jobs might keep busy at once: those to be allocated, or where none are, all that it may use.",
+    "threads",
+)
+SMT = means("Whether its jobs might use all threads of a core; empty: not known.")
 CPU_A_GIGABASE = means("CPU time of the tools / gigabases that succeeded.", "s/Gb")
 DISK_A_SAMPLE = means("peak_disk_mib / samples; one alone takes more, for peaks fall at different moments.", "MiB")
 
@@ -206,6 +211,8 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     genome_mb: Annotated[Real, means("Length of the reference, million bases.", "Mb")]
     gigabases_per_day: Annotated[Real, GIGABASES]
     human_30x_per_day: Annotated[Real, HUMAN]
+    usable_threads: Annotated[Real, USABLE_THREADS]
+    smt: Annotated[bool | None, SMT]
     cpu_utilisation: Annotated[Real, CPU_UTILISATION]
     cpu_s: Annotated[Real, means("CPU time of the tools in the named steps, failed attempts included.", "s")]
     os_cpu_s: Annotated[Real, means("CPU time as the operating system counted it, the workflow manager included.", "s")]

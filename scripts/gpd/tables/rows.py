@@ -15,13 +15,17 @@ from msgspec import structs
 
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, HUMAN_30X_GIGABASES
+from gpd.records.binding import Binding, is_unbound
+from gpd.records.host import Host
 from gpd.records.ledger import Attempt, Clock, last_attempts, one_clock
 from gpd.records.machine_use import MachineUse
+from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.steady_state import Batch, steady_state
 from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA
+from gpd.text.cpu_lists import count_cpus
 
 Row = dict[str, Any]  # of a scaling study
 Key = Mapping[str, Any]  # what each row of a run begins with
@@ -182,6 +186,7 @@ def _run(
     every, attempts = [attempt for _, attempt in jobs], [attempt for _, attempt in timed]
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
     makespan_s = span_s(attempts) if run.one_clock else record.wall_s
+    threads = usable_threads(record, every)
     sums = {name: _over_known(fsum, attempts, name) for name in SUMMED}
     total = _whole_sum([gigabases(run, sample) for sample in whole])
     input_mib = _whole_sum([record.input(outcome.sample).mib for outcome in outcomes]) if outcomes else None
@@ -209,7 +214,9 @@ def _run(
         input_mib=input_mib,
         gigabases_per_day=gigabases_per_day,
         human_30x_per_day=_over(gigabases_per_day, HUMAN_30X_GIGABASES),
-        cpu_utilisation=_over(sums["cpu_s"], cores * makespan_s if makespan_s else None),
+        usable_threads=threads,
+        smt=_smt(record),
+        cpu_utilisation=_over(sums["cpu_s"], threads * makespan_s if makespan_s else None),
         os_cpu_s=record.cpu_s,
         ledger_cpu_s=_over_known(fsum, every, "cpu_s"),
         cpu_s_per_gigabase=_over(sums["cpu_s"], total),
@@ -221,6 +228,30 @@ def _run(
         split_jobs=_over_known(sum, attempts, "split"),
         jobs_with_contention=_over_known(sum, attempts, "cpu_contention"),
     )
+
+
+def usable_threads(record: RunRecord, attempts: Iterable[Attempt]) -> float:
+    """How many threads jobs might keep busy at once.
+
+    Where CPUs are allocated, Snakemake starts jobs for as many threads as it has cores, and each has a CPU; a job that
+    asks for more than there are is granted all. Elsewhere jobs may use what the run may, as far as a quota lets them.
+    """
+    spec, host = record.spec, record.host or Host()
+    if spec.mode == CLUSTER or not is_unbound(spec.binding):
+        return max([spec.cores, *(count_cpus(attempt.cpus) for attempt in attempts if attempt.cpus)])
+    cpus = count_cpus(record.cpus) if record.cpus else host.usable_threads or spec.cores
+    return min(cpus, host.cpu_quota_cpus or cpus)
+
+
+def _smt(record: RunRecord) -> bool | None:
+    """Whether jobs might use all threads of a core."""
+    host, binding = record.host or Host(), Binding.parse(record.spec.binding)
+    if host.smt is not True or record.spec.mode == CLUSTER:
+        return host.smt
+    if binding.smt is not None or binding.unbound:
+        return binding.smt is not False
+    smt = (record.binding or {}).get("smt")
+    return smt if isinstance(smt, bool) else None
 
 
 def _describe(outcome: Outcome) -> str:
