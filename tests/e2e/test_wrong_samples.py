@@ -15,11 +15,13 @@ pytestmark = pytest.mark.e2e
 
 LENGTHS = {"chr1": 150_000, "chrX": 40_000, "chrY": 20_000}
 SNP_EVERY, READ, FRAGMENT, COVERAGE = 50, 100, 300, 30
-RULES = ("reference", "n_free_intervals", "indexed_vcf", "samtools_stats", "depth", "contamination", "quality_gate")
+RULES = ("reference", "n_free_intervals", "indexed_vcf", "samtools_stats", "depth", "contamination", "lanes")
+RULES += ("quality_gate",)
 RULES += ("identity_files", "identity", "quality_files", "quality")
 TABLE = "results/qc/samples.tsv"
 # sample: sex in the sheet and of the reads, whose genotypes, depth, copies of each pair, share of reads that are MALE's
 FEMALE, MALE, HALF, COPIED, OTHER_SEX, MIXED, AGAIN = "FEMALE", "MALE", "HALF", "COPIED", "OTHER_SEX", "MIXED", "AGAIN"
+LANES = "LANES"  # whose third lane is another woman's
 PEOPLE = {
     FEMALE: ("female", "XX", 1, COVERAGE, 1.0, 0.0),
     MALE: ("male", "XY", 2, COVERAGE, 1.0, 0.0),
@@ -28,7 +30,9 @@ PEOPLE = {
     OTHER_SEX: ("male", "XX", 5, COVERAGE, 1.0, 0.0),
     MIXED: ("female", "XX", 6, COVERAGE, 1.0, 0.03),
     AGAIN: ("female", "XX", 1, COVERAGE, 1.0, 0.0),
+    LANES: ("female", "XX", 7, COVERAGE, 1.0, 0.0),
 }
+STRANGER = 8
 PSC = "PSC\t0\t{}\t100\t60\t120\t120\t60\t20\t30.0\t5\t0\t0\t0\n"
 
 
@@ -75,12 +79,14 @@ def fragments(genome: Genome, person: int, sex: str, coverage: float, seed: int)
     return found
 
 
-def write_bam(folder: Path, sample: str, drawn: list[tuple[str, int, str]]) -> None:
+def write_bam(folder: Path, sample: str, of_lanes: list[list[tuple[str, int, str]]]) -> None:
     """The final alignment of a sample, with its duplicates marked by the real tool."""
-    header = ["@HD\tVN:1.6", *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in LENGTHS.items())]
-    lines = [*header, f"@RG\tID:{sample}\tSM:{sample}\tLB:{sample}\tPL:ILLUMINA"]
-    end = f"{'I' * READ}\tRG:Z:{sample}\tMC:Z:{READ}M\tNM:i:0"
-    for number, (contig, place, bases) in enumerate(drawn):
+    lines = ["@HD\tVN:1.6", *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in LENGTHS.items())]
+    lanes = [f"{sample}.L{number}" for number in range(1, len(of_lanes) + 1)]
+    lines += [f"@RG\tID:{lane}\tSM:{sample}\tLB:{sample}\tPL:ILLUMINA" for lane in lanes]
+    drawn = [(lane, *fragment) for lane, found in zip(lanes, of_lanes, strict=True) for fragment in found]
+    for number, (lane, contig, place, bases) in enumerate(drawn):
+        end = f"{'I' * READ}\tRG:Z:{lane}\tMC:Z:{READ}M\tNM:i:0"
         size, mate = len(bases), place + len(bases) - READ
         lines.append(f"r{number}\t99\t{contig}\t{place}\t60\t{READ}M\t=\t{mate}\t{size}\t{bases[:READ]}\t{end}")
         lines.append(f"r{number}\t147\t{contig}\t{mate}\t60\t{READ}M\t=\t{place}\t-{size}\t{bases[-READ:]}\t{end}")
@@ -104,7 +110,19 @@ def write_sample(genome: Genome, folder: Path, sample: str, seed: int) -> None:
         _, other_sex, other, *_ = PEOPLE[MALE]
         drawn += fragments(genome, other, other_sex, coverage * mixed, seed + 100)
     drawn += random.Random(seed).choices(drawn, k=round((copies - 1) * len(drawn)))
-    write_bam(folder, sample, drawn)
+    write_bam(folder, sample, lanes_of(genome, drawn, sample, seed))
+
+
+def lanes_of(
+    genome: Genome, drawn: list[tuple[str, int, str]], sample: str, seed: int
+) -> list[list[tuple[str, int, str]]]:
+    """Each sample has two lanes; of LANES the fragments are of two, and a third one is another person's."""
+    order = random.Random(seed).sample(drawn, len(drawn))
+    if sample != LANES:
+        return [order[::2], order[1::2]]
+    third = len(order) // 3
+    stranger = fragments(genome, STRANGER, "XX", COVERAGE / 3, seed + 100)
+    return [order[:third], order[third : 2 * third], stranger]
 
 
 @pytest.fixture(scope="module")
@@ -152,14 +170,18 @@ def test_each_fault_is_named_by_its_sample_and_cause_and_nothing_else_is(judged)
         OTHER_SEX: ("fail", ["sex"]),
         MIXED: ("warn", ["contamination"]),
         AGAIN: ("warn", ["same"]),
+        LANES: ("fail", ["lanes", "contamination"]),
     }
     assert found[FEMALE][1] == f"same person as {AGAIN}" and found[AGAIN][1] == f"same person as {FEMALE}"
+    assert found[LANES][1].startswith(
+        f"lanes of another person, with the share of their reads that differ: {LANES}.L3 (0.3"
+    )
     assert found[OTHER_SEX][1].startswith("sex male in the sheet, XX by depth (")
 
 
 def test_the_page_shows_them_too(judged):
     text = (judged.folder / "results/qc/samples.html").read_text()
-    assert f"{len(PEOPLE)} samples: 3 fail, 3 warn, 1 pass." in text
+    assert f"{len(PEOPLE)} samples: 4 fail, 3 warn, 1 pass." in text
     assert text.count("<figure>") == 6 and f'<tr class="fail" id="sample-{HALF}">' in text
 
 
@@ -176,6 +198,19 @@ def test_the_figures_are_those_that_were_simulated(judged):
     assert [table[name]["sex_found"] for name in (FEMALE, MALE)] == ["XX", "XY"]
     assert [table[MALE][name] for name in ("snps", "indels", "ti_tv", "het_hom")] == ["180", "20", "2", "2"]
     assert table[MALE]["optical_duplicates"] == table[MALE]["on_target"] == "", "what is not known is no zero"
+
+
+def test_a_wrong_sex_ends_before_calling_where_it_decides_the_ploidy(judged):
+    (judged.folder / "male.bed").write_text("chrX\t0\t40000\t1\n")
+    judged.config["ploidy_regions"] = {"male": "male.bed", "female": ""}
+    paths = {sample: f"results/sex_check/{sample}.tsv" for sample in (MALE, FEMALE, HALF, OTHER_SEX)}
+    ran = judged.snakemake("--keep-going", "--retries", "0", "--allowed-rules", "sex_check", "--", *paths.values())
+    assert ran.exit_code != 0
+    made = [sample for sample, path in paths.items() if (judged.folder / path).exists()]
+    assert made == [MALE, FEMALE, HALF], "coverage is no matter here"
+    assert f"error: {OTHER_SEX}: sex male in the sheet, XX by depth (" in ran.output
+    assert "(ploidy_regions in the config)" in ran.output
+    del judged.config["ploidy_regions"]
 
 
 def test_a_gate_stops_who_fails_and_says_why(judged):

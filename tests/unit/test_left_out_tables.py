@@ -101,6 +101,7 @@ FAILED = attempt("map_and_sort", "S2", 1)
         ([FAILED], ("failed_samples=drop", "leave_out=[S1,S3]"), []),  # nobody is whole
         ([FAILED, attempt("map_and_sort", "S2", 0)], ("failed_samples=drop",), []),  # the retry went well
         ([attempt("qc", "S2", 1)], ("failed_samples=drop",), []),  # holds up no step
+        ([replace(attempt("qc", "S2", 1), rule="sex_check")], ("failed_samples=drop",), ["S2"]),
         ([attempt("genotype_gvcfs", "cohort", 1)], ("failed_samples=drop",), []),
         ([attempt("merge", "", 1)], ("failed_samples=drop",), []),
     ],

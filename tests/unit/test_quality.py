@@ -14,8 +14,8 @@ from conftest import ROOT, script
 from gpd.commands import run_display
 
 FOLDER = ROOT / "workflow/scripts/quality"
-figures, genotypes, identity, page, verdicts = (
-    script(FOLDER / f"{name}.py") for name in ("figures", "genotypes", "identity", "page", "verdicts")
+figures, genotypes, identity, lanes, page, verdicts = (
+    script(FOLDER / f"{name}.py") for name in ("figures", "genotypes", "identity", "lanes", "page", "verdicts")
 )
 COLUMNS = verdicts.read_columns(FOLDER / "germline.tsv")
 RECORDED = ROOT / "tests/golden/quality"
@@ -109,6 +109,36 @@ def test_the_sex_by_depth(depths, sex):
 def test_the_tenth_chromosome_of_yeast_is_no_sex_chromosome():
     called = {"chrI": 10**6, "chrX": 10**6}
     assert "x_copies" not in figures.depth("h\nchrI_region\t9\t100\t1\ntotal_region\t9\t100\t1", called, False)
+
+
+def test_the_sex_by_reads_of_the_index():
+    called = {"chr1": 10**6, "chr2": 10**6, "chrX": 10**5, "chrY": 10**5}
+    reads = zip(called.items(), (9000, 9100, 450, 440), strict=True)
+    rows = (f"{name}\t{2 * bases}\t{mapped}\t3" for (name, bases), mapped in reads)
+    found = figures.contig_reads("\n".join([*rows, "*\t0\t0\t99"]), called)
+    assert found["sex_found"] == "XY" and found["x_copies"] == pytest.approx(1, abs=0.01)
+
+
+def test_lanes_of_another_person_are_named():
+    text = "lane\treads\tother_allele\nS1.L1\t900\t0.02500\nS1.L2\t90\t\nS1.L3\t900\t0.33000\n"
+    assert figures.lanes(text) == {"other_lanes": "S1.L3 (0.330)"}
+    assert figures.lanes("lane\treads\tother_allele\nS1.L1\t0\t\n") == {}
+    rows = {"S1": {"sex": "", "other_lanes": "S1.L3 (0.330)"}}
+    assert judged(rows)["S1"][0] == "fail"
+
+
+def test_a_lane_is_held_against_the_others_where_they_are_homozygous():
+    """Three lanes: REF alone, a heterozygous site that tells of none, ALT alone; the third one is another person's."""
+    known = lanes.sites(["chr1\t5\tA\tC\n", "chr1\t6\tA\tC\n", "chr1\t7\tA\tC\n", "chr1\t9\tA\tCT\n"])
+    assert len(known) == 3, "an indel is none"
+    lines = [
+        "chr1\t5\tA\tG,C\t20,0,0\t20,1,0\t0,0,20\n",
+        "chr1\t6\tA\tC\t10,10\t10,10\t10,10\n",
+        "chr1\t7\tA\tC\t0,20\t0,20\t15,5\n",
+        "chr1\t8\tA\t<*>\t9\t9\t9\n",
+        "chr1\t7\tA\t<*>\t.\t.\t.\n",
+    ]
+    assert lanes.compare(lanes.counts(lines, known), 3) == [(0, 0), (0, 0), (40, 35)]
 
 
 def test_variants_of_each_sample_of_a_call_set():
@@ -282,7 +312,7 @@ def test_the_tables_have_a_row_a_sample(tmp_path):
 
 
 def test_a_gate_names_the_sample_and_the_reason(capsys):
-    assert verdicts.gate({"S1": {"verdict": "fail", "reason": "coverage 3 is below 15"}}) == 1
+    assert verdicts.gate({"S1": {"verdict": "fail", "reason": "coverage 3 is below 15"}}, "qc") == 1
     assert capsys.readouterr().err == "error: S1: coverage 3 is below 15 (qc in the config)\n"
 
 

@@ -279,7 +279,17 @@ def test_contamination_is_that_of_common_sites_where_there_are_any(cohort):
     jobs = plan(cohort)
     assert jobs["depth"] == jobs["call_genotypes"] == 2 and "contamination" not in jobs
     jobs = plan(cohort, common_sites="known.vcf")
-    assert jobs["contamination"] == 2 and "call_genotypes" not in jobs
+    assert jobs["contamination"] == jobs["lanes"] == 2 and "call_genotypes" not in jobs
+
+
+def test_a_sex_that_decides_the_ploidy_is_checked_before_calling(cohort):
+    (cohort.folder / "male.bed").write_text("chr1\t100\t200\t1\n")
+    cohort.sexes |= dict.fromkeys(("S1", "S2"), "male")
+    gvcf = "results/haplotype_caller/S1.g.vcf.gz"
+    assert "sex_check" not in plan(cohort, gvcf, ploidy_regions="male.bed")
+    assert plan(cohort, gvcf, ploidy_regions={"male": "male.bed", "female": ""})["sex_check"] == 1
+    (cohort.folder / "regions.bed").write_text("chr1\t100\t200\n")
+    assert "sex_check" not in plan(cohort, gvcf, intervals="regions.bed"), "of targets, the verdict tells"
 
 
 def test_verdicts_hold_up_no_result(cohort):

@@ -121,8 +121,9 @@ def unused():
     names |= {"alignment"} if config["alignment_format"] != "cram" else set()
     names |= {"indexed_vcf"} if not vcfs else set()
     names |= {"padded_intervals"} if not padding else set()
-    names |= {"call_genotypes" if config["common_sites"] else "contamination"}
+    names |= {"call_genotypes"} if config["common_sites"] else {"contamination", "lanes"}
     names |= {"quality_gate"} if config["qc"]["action"] == "warn" else set()
+    names |= set() if checks_sex else {"sex_check"}
     mapping_rules = {"map_and_sort", "take_alignment"}
     return {workflow.modifier.modify_rulename(name) for name in names | mapping_rules} - mapped_by().keys()
 

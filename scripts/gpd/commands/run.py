@@ -31,6 +31,7 @@ from gpd.text.formats import listed
 LEDGER = "ledger.jsonl"
 POLICY, LEFT_OUT, DROP = "failed_samples", "leave_out", "drop"  # keys of the configuration, and a value
 GATE = "quality_gate"  # the rule that fails where a sample's quality does
+SEX_CHECK = "sex_check"  # the rule that fails where a sample's calls would be wrong
 VERDICTS = "results/qc/samples.tsv"
 USUAL_CONFIG = "config/config.yaml"
 REFUSE_AGAIN = {"GPD_AGAIN": "refuse"}  # the workflow ends before it makes again what finished samples have
@@ -134,7 +135,9 @@ def dropped(
     config: Mapping[str, Any] = {**configured.config, **typed}
     of_steps, of_gates = config[POLICY] == DROP, config["qc"]["action"] == DROP
     counting = (
-        attempt for attempt in attempts if (of_gates if attempt.rule == GATE else of_steps and attempt.step in steps)
+        attempt
+        for attempt in attempts
+        if (of_gates and attempt.rule == GATE) or (of_steps and (attempt.step in steps or attempt.rule == SEX_CHECK))
     )
     failed = failures(counting).keys() - {COHORT}
     left_out = failed | set(config[LEFT_OUT])

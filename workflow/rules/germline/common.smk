@@ -70,6 +70,10 @@ def ploidy_regions(wildcards):
     return list(filter(None, [files.get(sexes[wildcards.sample]) if isinstance(files, dict) else files]))
 
 
+# by depth the sex is known well of genomes; of targets after the run
+checks_sex = isinstance(config["ploidy_regions"], dict) and not config["intervals"]
+
+
 def callset_gvcfs(wildcards):
     members = samples if config["calling"] == "joint" else [wildcards.callset]
     return expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=members)

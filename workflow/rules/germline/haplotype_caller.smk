@@ -8,6 +8,7 @@ rule haplotype_caller:
         intervals=regions,
         called=CALLED,
         ploidy=ploidy_regions,
+        sex=["results/sex_check/{sample}.tsv"] if checks_sex else [],
     output:
         gvcf="results/haplotype_caller/{sample}.g.vcf.gz",
         tbi="results/haplotype_caller/{sample}.g.vcf.gz.tbi",

@@ -5,6 +5,7 @@ environment |= dict(
     GPD_FIGURES=source("quality/figures.py"),
     GPD_GENOTYPES=source("quality/genotypes.py"),
     GPD_IDENTITY=source("quality/identity.py"),
+    GPD_LANES=source("quality/lanes.py"),
 )
 COMMON_SITES = [indexed("common_sites", config["common_sites"])] if config["common_sites"] else []
 RAREST = 0.2  # allele frequency up to which CalculateContamination takes sites, as GATK's own default
@@ -13,7 +14,7 @@ IDENTITY_SITES = 20_000  # that a sample's call set gives about; a genome has a 
 of_alignments = [
     *("results/samtools_stats/{sample}.txt", "results/mark_duplicates/{sample}.txt"),
     *("results/depth/{sample}.txt", "results/depth/distribution/{sample}.txt"),
-    *(["results/contamination/{sample}.tsv"] if COMMON_SITES else []),
+    *(["results/contamination/{sample}.tsv", "results/lanes/{sample}.tsv"] if COMMON_SITES else []),
 ]
 of_calls = [
     *("results/bcftools_stats/{callset}.txt", "results/bcftools_stats/all_records/{callset}.txt"),
@@ -98,6 +99,43 @@ rule contamination:
                 > {output.genotypes:q}
             """,
             rule="contamination",
+        )
+
+
+rule lanes:
+    """Whether all lanes of a sample are of one person: their reads at common sites, by read group."""
+    input:
+        **alignment_of(aligned_by),
+        fasta=reference["fasta"],
+        fai=reference["fai"],
+        sites=COMMON_SITES,
+        sites_index=[f"{vcf}.tbi" for vcf in COMMON_SITES],
+    output:
+        "results/lanes/{sample}.tsv",
+    conda:
+        "../../../envs/gatk4.yaml"
+    resources:
+        mem_mb=1000,
+    # read groups are lanes, and each becomes a sample; bcftools takes no names with blanks, nor lanes.py with commas
+    shell:
+        bound(
+            "qc",
+            r"""
+            bcftools query -f '%CHROM\t%POS\t%REF\t%ALT\n' {input.sites:q} > "$TMPDIR/sites"
+            samtools view -H {input.bam:q} | sed -n 's/^@RG.*\tID:\([^\t ,]*\)\(\t.*\)\?$/\1/p' \
+            > "$TMPDIR/lanes"
+            if [ "$(wc -l < "$TMPDIR/lanes")" -gt 1 ]; then
+                awk '{{ print $0 "\t" NR }}' "$TMPDIR/lanes" > "$TMPDIR/groups"
+                bcftools mpileup --no-BAQ -q 20 -Q 20 -d 1000 -a FORMAT/AD -f {input.fasta:q} -R {input.sites:q} \
+                    -G "$TMPDIR/groups" -Ou {input.bam:q} \
+                | bcftools query -f '%CHROM\t%POS\t%REF\t%ALT[\t%AD]\n' - > "$TMPDIR/counts"
+            else
+                : > "$TMPDIR/counts"
+            fi
+            {params.python} "$GPD_LANES" --lanes "$(paste -s -d , "$TMPDIR/lanes")" --sites "$TMPDIR/sites" \
+                < "$TMPDIR/counts" > {output:q}
+            """,
+            rule="lanes",
         )
 
 
@@ -191,4 +229,33 @@ rule quality_gate:
                 --thresholds {params.thresholds:q} {params.targets} > {output:q}
             """,
             rule="quality_gate",
+        )
+
+
+rule sex_check:
+    """Where regions of other ploidy are given by sex, whether they are the sample's: else its calls would be wrong."""
+    input:
+        **alignment_of(aligned_by),
+        called=CALLED,
+    output:
+        "results/sex_check/{sample}.tsv",
+    conda:
+        "../../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    params:
+        sex=lambda wildcards: sexes[wildcards.sample],
+    # reads by contig, of the index: nothing is to be read
+    shell:
+        bound(
+            "qc",
+            """
+            mkdir "$TMPDIR/contig_reads"
+            samtools idxstats {input.bam:q} > "$TMPDIR/contig_reads/all.txt"
+            printf '%s\\t%s\\n' {wildcards.sample:q}:{params.sex:q} "$TMPDIR/contig_reads/all.txt" > "$TMPDIR/files.tsv"
+            {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" --called {input.called:q} > "$TMPDIR/figures.json"
+            {params.python} "$GPD_VERDICTS" gate --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
+                --thresholds '{{}}' --key ploidy_regions > {output:q}
+            """,
+            rule="sex_check",
         )

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
+OTHER_PERSON = 0.1  # of a lane's reads that have another allele than the others, which are homozygous; a sibling's 0.18
 DEPTHS = (1, 10, 20, 30)
 LARGE = 0.01  # of the called bases: what a contig has at least that is compared with others
 SEX_CONTIGS = {
@@ -136,6 +137,13 @@ def sex_of(x_copies: float, y_copies: float) -> str:
     return "X0" if found == "X" else found
 
 
+def contig_reads(text: str, called: Mapping[str, int]) -> dict[str, object]:
+    """Of samtools idxstats: reads stand for depth."""
+    rows = (line.split("\t") for line in text.splitlines())
+    reads = {name: int(mapped) for name, _, mapped, _ in rows}
+    return relative_depths({name: reads.get(name, 0) / bases for name, bases in called.items() if bases}, called)
+
+
 def distribution(text: str, lengths: Mapping[str, int], called: int, targets: bool) -> dict[str, float]:
     """Shares of the called bases by depth.
 
@@ -161,6 +169,13 @@ def contamination_table(text: str) -> dict[str, object]:
     """Of GATK's CalculateContamination."""
     _, *rows = (line.split("\t") for line in text.splitlines())
     return {"contamination": float(rows[0][1]), "contamination_by": "common_sites"} if rows else {}
+
+
+def lanes(text: str) -> dict[str, object]:
+    """Of lanes.py: those of another person than the sample's others."""
+    _, *rows = (line.split("\t") for line in text.splitlines())
+    found = [f"{name} ({float(other):.3f})" for name, _, other in rows if other and float(other) > OTHER_PERSON]
+    return {"other_lanes": ", ".join(found)} if found else {}
 
 
 def bcftools_stats(text: str, suffix: str) -> Iterator[tuple[str, dict[str, float]]]:
@@ -218,6 +233,8 @@ class Cohort:
             "depth": lambda text: depth(text, self.called, self.targets),
             "distribution": lambda text: distribution(text, self.lengths, sum(self.called.values()), self.targets),
             "contamination": contamination_table,
+            "lanes": lanes,
+            "contig_reads": lambda text: contig_reads(text, self.called),
         }
         of_several = {
             "bcftools_stats": lambda text: bcftools_stats(text, ""),

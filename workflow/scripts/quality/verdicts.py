@@ -120,6 +120,8 @@ def findings(
     for name, ratio in ratios.items():
         if level := judge(abs(ratio - 1), thresholds.get(RATIO, {})):
             yield level, f"depth of {name} is {ratio:.2f} times the usual"
+    if "other_lanes" in row:
+        yield "fail", f"lanes of another person, with the share of their reads that differ: {row['other_lanes']}"
     if "same_person" in row:
         yield "warn", f"same person as {row['same_person']}"
     for name in (column.name for column in columns if column.outlier):
@@ -203,13 +205,15 @@ def main(argv: Sequence[str]) -> int:
             subcommand.add_argument(f"--{file}", type=Path, required=True)
         subcommand.add_argument("--targets", action="store_true", help="what is called are regions, not the genome")
         subcommand.add_argument("--thresholds", type=json.loads, required=True)
+        if name == "gate":
+            subcommand.add_argument("--key", default="qc", help="of the config, for which a sample is refused")
     given = parser.parse_args(argv)
     measured = json.loads(given.figures.read_text(encoding="utf-8"))
     rows, kind = measured["samples"], kind_of(measured.get("called_bases"), given.targets)
     columns = read_columns(given.columns)
     scores = judge_all(rows, columns, kind, given.thresholds)
     if given.subcommand == "gate":
-        return gate(rows)
+        return gate(rows, given.key)
     names, compared = [column.name for column in columns], [column.name for column in columns if column.compared]
     write(given.table, names, rows.values())
     write(given.scores, ("sample_name", *compared), ({"sample_name": sample} | scores[sample] for sample in rows))
@@ -218,12 +222,12 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def gate(rows: Mapping[str, Row]) -> int:
+def gate(rows: Mapping[str, Row], key: str) -> int:
     """Print the verdicts; 1 where one is fail."""
     for sample, row in rows.items():
         print(sample, row["verdict"], row["reason"], sep="\t")
         if row["verdict"] == "fail":
-            print(f"error: {sample}: {row['reason']} (qc in the config)", file=sys.stderr)
+            print(f"error: {sample}: {row['reason']} ({key} in the config)", file=sys.stderr)
     return int(any(row["verdict"] == "fail" for row in rows.values()))
 
 
