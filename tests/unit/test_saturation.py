@@ -163,6 +163,7 @@ def test_the_n_to_measure_are_the_best_and_the_next_that_are_far_enough():
     _, seen = search(lambda n: float(n if n <= 70 else 140 - n), 256)
     assert around(seen) == (48, 68, 96)
     assert around(curve(5.0, 6.0, 10.0, 9.0)) == (2, 3, 4), "nearer ones where there are no others"
+    assert around(curve(5.0, 10.0, 7.0, 10.1), tolerance=0.02) == (1, 2, 4), "what comes closest to the best"
     assert around(curve(5.0, 10.0, 9.0, failed={3: 2})) == (1, 2), "none that is overloaded"
     assert around(curve(5.0, 8.0)) == (1, 2)
     assert around([Observation(1, None, failed=1)]) == around([]) == ()

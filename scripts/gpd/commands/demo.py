@@ -27,7 +27,7 @@ MARK = ".gpd-demo"
 # the demo's study: small samples, each called alone, for which VQSR has too few variants
 POOL = ("--samples", "4", "--length", "200000")
 CALLING = {"calling": "per_sample", "filter": "hard"}
-STUDY = {"concurrent_samples": [1, 2], "repeats": 2, "warm_up": 0}
+STUDY = {"concurrent_samples": [1, 2, 4], "repeats": 3, "warm_up": 0}
 
 
 Part = StrEnum("Part", ["GERMLINE", "TUXEDO", "THROUGHPUT"])

@@ -26,7 +26,7 @@ SHORT_DIGEST = 12
 FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
 MOST_RUNS = 4
 STEADY = "steady state"
-INTERVALS = "mean \u00b1 half-width of its 95% interval over repeats"
+INTERVALS = "mean \u00b1 95% half-width over repeats"
 FEW = {  # repeats
     1: "one repeat, so no interval is known.",
     2: "hardly an interval: of two repeats it is 12.7 standard errors to each side.",
@@ -264,7 +264,7 @@ def search_grid(curve_key: CurveKey, tables: Tables) -> Grid | None:
     """What the single runs gave that sought the N to measure; None where none did."""
     own = sorted(rows(curve_key, search.rows(tables)), key=lambda run: run.n)
     lines = [(str(run.n), str(run.failed), number(run.genomes_per_day), number(run.makespan_s)) for run in own]
-    caption = f"{curve_key.pipeline}, {label(curve_key)}: sought with one run an N, in no other figure"
+    caption = f"{curve_key.pipeline}, {label(curve_key)}: search, sought with one run an N"
     heads = ("N", "failed", PIPELINES[curve_key.pipeline].daily, "makespan, s")
     return Grid(caption, heads, (group(lines),), words=0) if lines else None
 

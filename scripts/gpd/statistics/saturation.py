@@ -16,7 +16,7 @@ A search runs each N once, and what it finds is no result: the N `around` the be
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 DAILY = attrgetter("daily")
@@ -96,17 +96,19 @@ def next_n(curve: Iterable[Observation], limit: int, tolerance: float = TOLERANC
 
 
 def around(curve: Iterable[Observation], tolerance: float = TOLERANCE) -> tuple[int, ...]:
-    """Return the N to measure after a search: the best, and the next below and above that are far enough from it.
+    """Return the N to measure after a search: the best, and one below and one above that are far enough from it.
 
-    None that is overloaded; no N at all where none gave a genome.
+    Above it the one that comes closest, up to twice the best: that it is no better is what repeats are to confirm. None
+    that is overloaded; no N at all where none gave a genome.
     """
     tried = {n: seen for n, seen in _by_n(curve).items() if not seen.overloaded}
     best = find_saturation(tried.values(), tolerance).best_n
     if best is None:
         return ()
     below = [n for n in tried if n * APART <= best] or [n for n in tried if n < best][:1]
-    above = [n for n in tried if n >= best * APART] or [n for n in tried if n > best][-1:]
-    return (*below[-1:], best, *above[:1])
+    above = [n for n in tried if best * APART <= n <= 2 * best] or [n for n in tried if n > best]
+    closest = _best((replace(tried[n], failed=0, failed_data=0) for n in above), tolerance)
+    return (*below[-1:], best, *([closest.n] if closest else []))
 
 
 def find_saturation(curve: Iterable[Observation], tolerance: float = TOLERANCE) -> Saturation:
