@@ -36,7 +36,7 @@ LONGEST_NAME = 24  # characters
 LEGEND_LINE, HALF_LEGEND_LINE = 52, 26  # characters; a legend of longer names than the latter has one column
 SAMPLES_AT_ONCE = "samples at once (N)"
 STANDARD_ERRORS = "Bars: one standard error of the mean, to both sides; a point without has one repeat."
-INTERVALS = "Bars: 95% intervals of the mean, by Student's t; a point without has one repeat."
+INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a point without has one repeat."
 
 # Okabe and Ito's palette (Color Universal Design, 2008) and a grey: told apart by the colour-blind too. Those that
 # run longest are furthest apart; hard filters stand in for the recalibration of variants and are hatched besides.
