@@ -1,6 +1,7 @@
 """The report of recorded and of changed studies: what it says, and what must never be missing from it."""
 
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
@@ -14,6 +15,7 @@ from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct, structs
+from packing import write_study
 from pages import Page, row, text_of
 
 from gpd.comparison.agreement import Disagreement
@@ -183,6 +185,19 @@ def test_headline_saturation_point_and_comparison_have_one_best_n(golden):
     assert found.sections[0].parts[0].text.startswith("Saturation point, the best N: N = 1. ")
     side = study_side("study", replace(golden, configurations=points), curves_of(golden), "study")
     assert {side.saturation(key).best_n for key in side.curves if len(side.curves[key]) > 1} == {1}
+
+
+def test_a_search_without_its_block_has_no_figure_yet(tmp_path):
+    folder = write_study(tmp_path / "searched", concurrent_samples=())
+    for path in folder.glob("*-r[0-9]"):
+        shutil.rmtree(path)
+    found = find(collect.collect(folder), (), ())
+    assert found.headlines[0].best.text == "none"
+    assert found.headlines[0].reached == "N was sought, and nothing was measured since."
+    (part,) = found.sections[0].parts
+    assert part.text.startswith("No saturation point: N was sought")
+    (sought,) = part.grids
+    assert [line.head for line in sought.groups[0].lines] == ["1", "2", "3", "4"]
 
 
 def test_one_repeat_has_no_error(findings):

@@ -42,7 +42,7 @@ from gpd.reports.study_figures import (
     timeline_figure,
     utilisation_figure,
 )
-from gpd.statistics.saturation import Saturation, find_saturation
+from gpd.statistics.saturation import find_saturation
 from gpd.tables import repeats
 from gpd.tables.collect import Tables
 from gpd.tables.columns import CLOCKS, ConfigurationRow, JobRow, RunRow, SampleRow
@@ -51,6 +51,7 @@ from gpd.text.formats import counted, listed, number, some
 from gpd.text.grid import Entry, Grid
 
 MOST_NAMED = 5
+SOUGHT = "N was sought, and nothing was measured since."
 
 
 def write(
@@ -229,7 +230,9 @@ def _headline(pipeline: str, tables: Tables) -> Headline:
     """
     points = [point for point in tables.configurations if point.pipeline == pipeline and point.genomes_per_day.mean]
     if not points:
-        return Headline(pipeline, Entry("none"), PIPELINES[pipeline].daily, "No sample succeeded at any N.", (), "")
+        measured = any(run.pipeline == pipeline for run in counted_in(tables.runs))
+        why = "No sample succeeded at any N." if measured else SOUGHT
+        return Headline(pipeline, Entry("none"), PIPELINES[pipeline].daily, why, (), "")
     best = max(_best_points(points), key=lambda point: (not point.failed, _daily(point)))
     most = max(points, key=_daily)
     size = _mean_gigabases(best, tables.samples)
@@ -324,7 +327,7 @@ def _pipeline(
         parts=tuple(
             Section(
                 label(curve).capitalize(),
-                f"{_saturation(saturation_of(curve, points))} {_sentence(about_steady_state(rows(curve, points)))}",
+                f"{_saturation(curve, points)} {_sentence(about_steady_state(rows(curve, points)))}",
                 (step_figure(curve, tables.steps, points), timeline_figure(curve, tables.jobs)),
                 (
                     *(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.steps, points)),
@@ -336,7 +339,10 @@ def _pipeline(
     )
 
 
-def _saturation(saturation: Saturation | None) -> str:
+def _saturation(curve: CurveKey, points: Sequence[ConfigurationRow]) -> str:
+    if not rows(curve, points):
+        return f"No saturation point: {SOUGHT}"
+    saturation = saturation_of(curve, points)
     if saturation is None:
         return "No saturation point: one N alone was run."
     if saturation.n is None:
