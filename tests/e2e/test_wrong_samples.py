@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Cohort, random_sequence, sample_pairs, write_fastq
+from conftest import Cohort, random_sequence, sample_pairs, tiny_cohort, write_fastq
 
 pytestmark = pytest.mark.e2e
 
@@ -211,6 +211,36 @@ def test_a_wrong_sex_ends_before_calling_where_it_decides_the_ploidy(judged):
     assert f"error: {OTHER_SEX}: sex male in the sheet, XX by depth (" in ran.output
     assert "(ploidy_regions in the config)" in ran.output
     del judged.config["ploidy_regions"]
+
+
+def test_novel_snps_are_those_without_an_identifier_of_dbsnp(tmp_path):
+    cohort = tiny_cohort(tmp_path, ("S1",), lanes=1)
+    cohort.config["dbsnp"] = "known.vcf"
+    head = ["##fileformat=VCFv4.2", "##contig=<ID=chr1>", '##FILTER=<ID=bad,Description="">']
+    head += ['##FORMAT=<ID=GT,Number=1,Type=String,Description="">']
+    head += ["#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1"]
+    calls = [
+        ("rs1", "PASS", "0/1"),
+        (".", "PASS", "0/1"),
+        (".", "bad", "0/1"),
+        ("rs2", ".", "1/1"),
+        ("rs3", "PASS", "0/1"),
+    ]
+    lines = [f"chr1\t{at}\t{name}\tA\tC\t9\t{kept}\t.\tGT\t{call}" for at, (name, kept, call) in enumerate(calls, 50)]
+    vcf = tmp_path / "results/hard_filter/S1.vcf.gz"
+    vcf.parent.mkdir(parents=True)
+    (tmp_path / "calls.vcf").write_text("\n".join([*head, *lines]) + "\n")
+    run("bcftools", "view", "-Oz", "-o", vcf, tmp_path / "calls.vcf")
+    paths = [f"results/bcftools_stats/{of}S1.txt" for of in ("", "novel/")]
+    ran = cohort.snakemake("--allowed-rules", "bcftools_stats", "--", *paths)
+    assert ran.exit_code == 0, ran.output
+    found = [
+        line.split("\t")[4:6]
+        for path in paths
+        for line in (tmp_path / path).read_text().splitlines()
+        if line[:4] == "PSC\t"
+    ]
+    assert found == [["1", "3"], ["0", "1"]], "of those that pass 4, of which 1 is novel"
 
 
 def test_a_gate_stops_who_fails_and_says_why(judged):

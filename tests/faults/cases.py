@@ -37,6 +37,7 @@ ROLES = {"wrapper": "the launcher's wrapper", "supervisor": "the launcher's supe
 
 def short(kind: str) -> str:
     same = {"large germline": "germline", "recalibrated": "germline", "large tuxedo": "tuxedo", "drawn": "tuxedo"}
+    same |= {"judged": "germline", "judged tuxedo": "tuxedo"}
     return same.get(kind, kind)
 
 
@@ -129,11 +130,13 @@ KILLS = [
     *killed("germline", "haplotype_caller", "gatk"),
     *killed("germline", "genotype_gvcfs", "gatk"),
     *killed("germline", "hard_filter", "gatk"),
+    tool_killed("judged", "depth", "mosdepth", ENDS),
     *killed("recalibrated", "variant_recalibration", "gatk", ENDS),
     *killed("recalibrated", "apply_variant_recalibration", "gatk", ENDS),
     *killed("joint", "genomics_db_import", "gatk", sample=""),
     tool_killed("tuxedo", "annotation", "gzip", ENDS, sample=""),
     tool_killed("tuxedo", "hisat2_index", "hisat2-build-s", ENDS, sample=""),
+    tool_killed("judged tuxedo", "read_features", "samtools", 1000, subcommand="view", causes=("killed", "tool_error")),
     *killed("tuxedo", "align", "hisat2-align-s", 20_000),
     tool_killed("tuxedo", "align", "samtools", 1000, subcommand="view"),
     tool_killed("tuxedo", "align", "tee", 1000),

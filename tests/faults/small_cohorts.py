@@ -267,6 +267,9 @@ def unchanged(folder: Path) -> None:
     """The experiment goes on as it is."""
 
 
+QUALITY = {"depth": ("results/depth/{sample}.txt", "results/depth/distribution/{sample}.txt")}
+LIBRARY = {"read_features": ("results/read_features/{sample}.json",)}
+
 KINDS = {
     kind.name: kind
     for kind in (
@@ -279,6 +282,8 @@ KINDS = {
             "gather_hard_filter",
             source="germline",
         ),
+        Kind("judged", unchanged, CALLED | QUALITY, "depth", source="germline"),
+        Kind("judged tuxedo", unchanged, COMPARED | LIBRARY, "read_features", samples=REPLICATES, source="tuxedo"),
         Kind("aligned", aligned, MAPPING, "map_and_sort", samples=(STRUCK, "C1", HEALTHY)),
         Kind("large germline", lambda folder: germline(folder, large=True), MAPPING, "map_and_sort"),
         Kind("tuxedo", tuxedo, COMPARED, "differential_expression", samples=REPLICATES),
@@ -342,9 +347,9 @@ def alignments(path: Path) -> list[str]:
 
 
 def counts(path: Path) -> dict:
-    """A unit's counts, whatever its files are called."""
+    """A unit's counts, whatever its files are called; another record as it is."""
     found = json.loads(path.read_text())
-    return found | {"fastq": [*found["fastq"].values()]}
+    return found | ({"fastq": [*found["fastq"].values()]} if "fastq" in found else {})
 
 
 def sequences(path: Path) -> str:

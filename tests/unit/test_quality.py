@@ -148,6 +148,20 @@ def test_variants_of_each_sample_of_a_call_set():
     assert found["DEMO02"]["het_hom_all"] == pytest.approx(229 / 81)
 
 
+def test_the_share_of_novel_snps_is_of_those_that_pass():
+    cohort = figures.Cohort(CALLED, False)
+    for kind, snps in (("samtools_stats", None), ("bcftools_stats", 90), ("novel", 9)):
+        line = f"PSC\t0\tS1\t100\t30\t{snps}\t60\t30\t2\t0\t0\t0\t0\t0\n"
+        cohort.add(
+            "S1:" if snps is None else "cohort", kind, "" if snps is None else line.replace("\t30\t90", "\t0\t90")
+        )
+    assert cohort.samples["S1"]["novel"] == pytest.approx((30 + 9) / 90)
+    lacking = figures.Cohort(CALLED, False)
+    lacking.add("S1:", "samtools_stats", "")
+    lacking.add("cohort", "bcftools_stats", "PSC\t0\tS1\t100\t0\t90\t60\t30\t2\t0\t0\t0\t0\t0\n")
+    assert "novel" not in lacking.samples["S1"], "without dbsnp"
+
+
 # ---- genotypes and identity ---------------------------------------------------------------------------
 
 

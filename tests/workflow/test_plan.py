@@ -282,6 +282,15 @@ def test_contamination_is_that_of_common_sites_where_there_are_any(cohort):
     assert jobs["contamination"] == jobs["lanes"] == 2 and "call_genotypes" not in jobs
 
 
+def test_novel_variants_are_counted_where_dbsnp_names_the_others(cohort):
+    novel = "results/bcftools_stats/novel/S1.txt"
+    cohort.config["dbsnp"] = "known.vcf"
+    ran = cohort.snakemake("--dry-run", "--printshellcmds", novel)
+    assert ran.exit_code == 0 and """bcftools view --include 'ID="."'""" in ran.output
+    cohort.config["dbsnp"] = ""
+    assert novel not in cohort.snakemake("--dry-run", "--printshellcmds").output
+
+
 def test_a_sex_that_decides_the_ploidy_is_checked_before_calling(cohort):
     (cohort.folder / "male.bed").write_text("chr1\t100\t200\t1\n")
     cohort.sexes |= dict.fromkeys(("S1", "S2"), "male")

@@ -18,6 +18,7 @@ of_alignments = [
 ]
 of_calls = [
     *("results/bcftools_stats/{callset}.txt", "results/bcftools_stats/all_records/{callset}.txt"),
+    *novel.values(),
     *([] if COMMON_SITES else ["results/call_genotypes/allele_balance/{callset}.tsv"]),
 ]
 genotypes = (

@@ -1,11 +1,20 @@
 # Statistics for the MultiQC page. None of them holds up a step.
 
 
+# of variants that pass the filters and that dbSNP does not name; an --include of stats itself leaves out genotypes
+novel = dict(novel="results/bcftools_stats/novel/{callset}.txt") if dbsnp else {}
+COUNT_NOVEL = r"""
+            bcftools view --include 'ID="."' -Ou {input:q} \
+            | bcftools stats --apply-filters PASS,. --samples - - > {output.novel:q}
+            """
+
+
 rule bcftools_stats:
     """Of variants that pass the filters, and of all records, whose Ti/Tv is not that of the calls in use."""
     input:
         calls,
     output:
+        **novel,
         passed="results/bcftools_stats/{callset}.txt",
         all="results/bcftools_stats/all_records/{callset}.txt",
     conda:
@@ -20,6 +29,6 @@ rule bcftools_stats:
             bcftools stats --apply-filters PASS,. --samples - {input:q} > {output.passed:q}
             bcftools stats --samples - {input:q} \
             | sed 's/^ID\t0\t.*/ID\t0\tall records of {wildcards.callset}/' > {output.all:q}
-            """,
+            """ + (COUNT_NOVEL if novel else ""),
             rule="bcftools_stats",
         )

@@ -194,6 +194,12 @@ def bcftools_stats(text: str, suffix: str) -> Iterator[tuple[str, dict[str, floa
         yield sample, known({f"{name}{suffix}": value for name, value in figures.items()})
 
 
+def novel_share(figures: Mapping[str, object]) -> dict[str, float]:
+    """Of the SNPs that pass the filters, whose number is there before."""
+    novel, snps = figures.get("snps_novel"), figures.get("snps")
+    return known({"novel": share(novel, snps)}) if isinstance(novel, int) and isinstance(snps, int) else {}
+
+
 def allele_balance(text: str) -> Iterator[tuple[str, dict[str, object]]]:
     """By sample, of genotypes.py."""
     for line in text.splitlines()[1:]:
@@ -238,6 +244,7 @@ class Cohort:
         }
         of_several = {
             "bcftools_stats": lambda text: bcftools_stats(text, ""),
+            "novel": lambda text: bcftools_stats(text, "_novel"),
             "all_records": lambda text: bcftools_stats(text, "_all"),
             "allele_balance": allele_balance,
         }
@@ -247,6 +254,8 @@ class Cohort:
         elif kind in of_several:
             for sample, figures in of_several[kind](text):
                 self.samples[sample].update(figures)
+                if kind == "novel":
+                    self.samples[sample].update(novel_share(self.samples[sample]))
         else:
             for sample, relation, other in relatives(text):
                 beside = self.samples[sample]
