@@ -224,12 +224,13 @@ class Sample:
 
 
 def alignments(bam: Path) -> Iterator[str]:
+    """Lines of SAM that are whole; ends where samtools fails."""
     with subprocess.Popen(
         ["samtools", "view", "-F", str(LEFT_OUT), str(bam)], text=True, stdout=subprocess.PIPE
     ) as view:
-        yield from view.stdout
+        yield from (line for line in view.stdout if line.endswith("\n"))
     if view.returncode:
-        raise subprocess.CalledProcessError(view.returncode, view.args)
+        sys.exit(f"error: {bam} was not read to its end: samtools view ended with {view.returncode}")
 
 
 def main(argv: Sequence[str]) -> int:
