@@ -18,10 +18,12 @@ import csv
 import json
 import math
 import sys
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from operator import mul
 from pathlib import Path
-from statistics import fmean, median, pvariance
+from statistics import fmean, median
 from typing import Any
 
 TOP = 500  # genes that distances and components are of, those of the greatest variance
@@ -32,7 +34,7 @@ FEWEST_GENES = 10  # of which samples are compared
 SKIPPED = ("skipped_loci", "hidata_genes", "lowdata_genes", "failed_genes")  # columns of skipped_loci.py
 ROUNDS = 200  # of the iteration for a component
 
-Profiles = dict[str, list[float]]
+Profiles = dict[str, Sequence[float]]
 Figures = dict[str, dict[str, Any]]
 
 
@@ -64,11 +66,16 @@ def skipped(rows: Sequence[Sequence[str]]) -> Figures:
     }
 
 
-def profiles(rows: Sequence[Sequence[str]]) -> Profiles:
+def profiles(path: Path) -> Profiles:
     """By sample, the values of all genes, of a matrix of expression.py."""
-    (_, *samples), *lines = rows
-    columns = zip(*(map(float, values) for _, *values in lines), strict=True)
-    return {sample: list(column) for sample, column in zip(samples, columns, strict=False)}
+    with path.open(encoding="utf-8") as lines:
+        _, *samples = next(lines).rstrip("\n").split("\t")
+        found = {sample: array("d") for sample in samples}
+        for line in lines:
+            _, *values = line.rstrip("\n").split("\t")
+            for column, value in zip(found.values(), values, strict=True):
+                column.append(float(value))
+    return dict(found)
 
 
 # ---- samples against each other -----------------------------------------------------------------------
@@ -80,7 +87,7 @@ def logarithms(tpm: Profiles, counts: Profiles) -> Profiles:
     if sum(kept) < FEWEST_GENES:
         return {}
     return {
-        sample: [math.log2(value + 1) for value, keep in zip(values, kept, strict=True) if keep]
+        sample: array("d", (math.log2(value + 1) for value in compress(values, kept)))
         for sample, values in tpm.items()
         if any(values)
     }
@@ -122,8 +129,12 @@ def groups(conditions: Mapping[str, str]) -> dict[str, list[str]]:
 
 def most_variable(found: Profiles) -> Profiles:
     """The genes of the greatest variance alone, each about its mean."""
-    genes = sorted(zip(*found.values(), strict=True), key=pvariance, reverse=True)[:TOP]
-    rows = zip(*map(centred, genes), strict=True)
+    spreads = []
+    for gene, values in enumerate(zip(*found.values(), strict=True)):
+        own = centred(values)
+        spreads.append((sum(map(mul, own, own)), gene))
+    chosen = [gene for _, gene in sorted(spreads, reverse=True)[:TOP]]
+    rows = zip(*(centred(values[gene] for values in found.values()) for gene in chosen), strict=True)
     return {sample: list(row) for sample, row in zip(found, rows, strict=False)}
 
 
@@ -213,7 +224,7 @@ def read(files: Iterable[tuple[str, Path]]) -> Figures:
             found = {"align": of_reads, "read_strands": of_strands}.get(kind, dict)(record)
             samples.setdefault(sample, {"condition": condition}).update(found)
         elif kind == "expression":
-            matrices[path.stem] = profiles(read_rows(path))
+            matrices[path.stem] = profiles(path)
         else:
             of_all = skipped(read_rows(path))
     conditions = {sample: figures["condition"] for sample, figures in samples.items()}
