@@ -217,6 +217,11 @@ def test_the_figures_of_all_files_by_their_folders(tmp_path):
     }
 
 
+def test_reads_of_which_it_is_not_known_what_is_mapped():
+    assert figures.of_reads({"reads": 10}) == {"reads": 10}
+    assert figures.of_reads({"reads": 0, "mapped": 0}) == {"reads": 0}
+
+
 @pytest.mark.parametrize(
     ("declared", "found", "verdict"),
     [

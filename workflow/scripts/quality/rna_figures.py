@@ -39,9 +39,9 @@ Figures = dict[str, dict[str, Any]]
 
 
 def of_reads(record: Mapping[str, Any]) -> dict[str, float]:
-    """Of count_reads.py."""
-    reads, mapped = record["reads"], record["mapped"]
-    return {"reads": reads, **({"mapped": mapped / reads} if reads else {})}
+    """Of count_reads.py, whose earlier records do not say what is mapped."""
+    reads, mapped = record["reads"], record.get("mapped")
+    return {"reads": reads, **({"mapped": mapped / reads} if reads and mapped is not None else {})}
 
 
 def of_strands(record: Mapping[str, Any]) -> dict[str, Any]:
