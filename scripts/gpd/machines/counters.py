@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
+from gpd.errors import GpdError
 from gpd.machines import launcher
 from gpd.machines.watcher import watching
 from gpd.records.machine_use import MachineUse
@@ -42,8 +43,11 @@ def threshold(cpus: int) -> float:
 
 
 def read(cpus: Collection[int], root: Path = ROOT) -> Reading:
-    """Look at the counters of these CPUs. Raises GpdError."""
-    throttled_periods, throttled_s = launcher.throttling()
+    """Look at the counters of these CPUs. That one can't be read now is no reason to lose a run."""
+    try:
+        throttled_periods, throttled_s = launcher.throttling()
+    except GpdError:
+        throttled_periods = throttled_s = None
     active_s, steal_s, whole_s = _cpu_times(cpus, root)
     heat = _numbers(cpus, "thermal_throttle/*_throttle_count", root)
     return Reading(
