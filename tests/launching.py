@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LAUNCH = ROOT / "workflow" / "scripts" / "launcher" / "__main__.py"
 TOPOLOGIES = ROOT / "resources" / "topologies"
 SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
+HANGS_S = 900.0  # after which a process is taken to hang, also on a machine with much else to do
 sys.path.insert(0, str(LAUNCH.parents[1]))
 
 from launcher.cpu_allocation import is_allocated  # noqa: E402

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import one_contig_cohort, sample_pairs, write_fastq
-from launching import wait_until
+from launching import HANGS_S, wait_until
 
 from gpd.machines import launcher
 
@@ -46,12 +46,12 @@ class Folder:
 
     def gpd(self, *words: object) -> tuple[int, str]:
         process = self.start(*words)
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=HANGS_S)
         return process.returncode, output
 
     def wait_for(self, name: str) -> None:
         """Wait until a job is at work, some way into what it writes."""
-        wait_until(lambda: any(job.name.startswith(name) and not job.waits for job in self.jobs()), timeout_s=120)
+        wait_until(lambda: any(job.name.startswith(name) and not job.waits for job in self.jobs()), timeout_s=HANGS_S)
         time.sleep(0.2)
 
     def let_go(self) -> None:
@@ -188,7 +188,7 @@ def test_ctrl_c_on_a_study_and_the_study_that_goes_on(folder: Folder) -> None:
     study = folder.start("throughput", "run", "study.yaml")
     folder.wait_for("map_and_sort")
     os.killpg(study.pid, signal.SIGINT)
-    output, _ = study.communicate(timeout=120)
+    output, _ = study.communicate(timeout=HANGS_S)
     assert study.returncode == 130
     name = "germline-n1-shared-compact-r1"
     assert f"gpd throughput run: ended by SIGINT while at work: {name}\n" in output

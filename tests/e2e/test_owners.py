@@ -109,12 +109,13 @@ def end(*processes):
 def kill(process):
     """Kill a launcher, its supervisor and its job at once, as a node that goes down does."""
     mark = f"GPD_RUNTIME_DIR={process_runtime(process)}\0".encode()
-    for path in Path("/proc").iterdir():
-        try:
-            if path.name.isdigit() and mark in (path / "environ").read_bytes():
-                os.kill(int(path.name), signal.SIGKILL)
-        except OSError:
-            continue  # it has just gone
+    for signum in (signal.SIGSTOP, signal.SIGKILL):  # else a supervisor sees its launcher die, and says so
+        for path in Path("/proc").iterdir():
+            try:
+                if path.name.isdigit() and mark in (path / "environ").read_bytes():
+                    os.kill(int(path.name), signum)
+            except OSError:
+                continue  # it has just gone
     process.wait(60)
     process.stderr.close()
 

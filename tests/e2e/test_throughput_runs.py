@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 import yaml
 from conftest import random_sequence, sample_pairs, write_fastq
-from launching import Node, wait_until
+from launching import HANGS_S, Node, wait_until
 from tuxedo_cohort import Experiment, tiny_experiment
 
 from gpd.pipelines import PIPELINES
@@ -70,7 +70,7 @@ class Lab:
 
     def gpd(self, *words: object) -> subprocess.CompletedProcess:
         with self.start(*words) as process:
-            stdout, stderr = process.communicate(timeout=120)
+            stdout, stderr = process.communicate(timeout=HANGS_S)
         return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
 
     def run(self) -> subprocess.CompletedProcess:
@@ -164,7 +164,7 @@ def twice(tmp_path_factory: pytest.TempPathFactory) -> Twice:
     with lab.start("throughput", "run", lab.file) as process:
         wait_until((lab.study / "reference").exists)
         meanwhile = lab.run()
-        stdout, stderr = process.communicate(timeout=120)
+        stdout, stderr = process.communicate(timeout=HANGS_S)
     return Twice(lab, subprocess.CompletedProcess((), process.returncode, stdout, stderr), meanwhile)
 
 
@@ -408,7 +408,7 @@ def start_until_second_run(lab: Lab) -> subprocess.Popen:
     """Run the study until a tool is at work in its second run."""
     process = lab.start("throughput", "run", lab.file)
     marks = (f"GPD_RUN={KILLED_RUN}", "GPD_JOB=")
-    wait_until(lambda: lab.processes(*marks) or process.poll() is not None, timeout_s=120)
+    wait_until(lambda: lab.processes(*marks) or process.poll() is not None, timeout_s=HANGS_S)
     assert process.poll() is None, process.communicate()
     return process
 
