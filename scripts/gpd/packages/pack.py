@@ -77,11 +77,11 @@ def make(folder: Path, host_names: bool = False) -> Package:
     return Package(manifest, members)
 
 
-def tables_of(members: Mapping[str, bytes]) -> dict[str, bytes]:
+def tables_of(members: Mapping[str, bytes], check_clocks: bool = True) -> dict[str, bytes]:
     """The tables of the study that these files are. Raises as collect() does."""
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
         lay_out(members, Path(scratch))
-        return as_files(collect.collect(Path(scratch)))
+        return as_files(collect.collect(Path(scratch), check_clocks))
 
 
 def as_files(tables: Tables) -> dict[str, bytes]:
