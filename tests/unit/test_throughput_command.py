@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -337,6 +338,18 @@ def test_a_study_begins_no_run_that_would_end_beyond_its_budget(study, made_up, 
     assert "The budget of 3.5m ended before all repeats of 1 configuration were made." in page
     assert gpd("throughput", "run", study(budget="4m")).exit_code == 0
     assert len(runs_of(tmp_path / "runs/first")) == 4
+
+
+def test_pipelines_share_a_budget_evenly(study, tmp_path):
+    """Of ten minutes the first has five, and the last what is left; each seeks until its own block has begun."""
+    plan = runner.make_plan(study())
+    one = plan.specs[0]
+    both = replace(plan, sources=dict.fromkeys(("germline", "tuxedo"), plan.sources["germline"]))
+    other, begun = replace(one, pipeline="tuxedo"), replace(one, repeat=1)
+    assert [runner.Budget(both, 600.0, spent_s, ()).begins(one) for spent_s in (299.0, 301.0)] == [True, False]
+    assert [runner.Budget(both, 600.0, spent_s, ()).begins(other) for spent_s in (301.0, 601.0)] == [True, False]
+    sought = runner.Budget(both, 600.0, 100.0, (begun,))
+    assert [sought.seeks([one]), sought.seeks([other])] == [False, True]
 
 
 @pytest.mark.deep

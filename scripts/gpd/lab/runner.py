@@ -438,20 +438,24 @@ class Budget:
     def begins(self, spec: RunSpec) -> bool:
         """Whether a run begins: within it, and where one like it tells how long it takes, so as to end within it."""
         known = any((_alike(spec), spec.n) == (_alike(one), one.n) for one in self.ended)
-        return self.affords([spec] if known else [])
+        return self._holds(spec.pipeline, [spec] if known else [])
 
     def affords(self, specs: Sequence[RunSpec]) -> bool:
         """Whether these runs end within it, as far as runs that have ended tell how long they take."""
+        return self._holds(specs[0].pipeline, specs)
+
+    def _holds(self, pipeline: PipelineName, specs: Sequence[RunSpec]) -> bool:
+        """Pipelines are run one after the other, each within its share, so that the first leaves time for the last."""
         if self.limit_s is None:
             return True
-        return (
-            self.spent_s < self.limit_s
-            and self.spent_s + sum(seconds or 0.0 for seconds in estimates_s(self.plan, specs)) <= self.limit_s
-        )
+        names = list(self.plan.sources)
+        until_s = self.limit_s * (names.index(pipeline) + 1) / len(names)
+        expected_s = sum(seconds or 0.0 for seconds in estimates_s(self.plan, specs))
+        return self.spent_s < until_s and self.spent_s + expected_s <= until_s
 
     def seeks(self, specs: Sequence[RunSpec]) -> bool:
         """Whether a search goes on with the first of these, and the others can still be run; not once these began."""
-        measuring = any(spec.repeat for spec in self.ended)
+        measuring = any(spec.repeat and spec.pipeline == specs[0].pipeline for spec in self.ended)
         return self.limit_s is None or (not measuring and self.affords(specs))
 
     def buys(self, specs: Sequence[RunSpec]) -> int | None:
