@@ -165,6 +165,15 @@ def test_fly_is_spliced(fly, figure):
     assert different >= 260
 
 
+@pytest.mark.parametrize("name", ["yeast", "fly"])
+def test_real_samples_pass(name, request):
+    table = rows(request.getfixturevalue(name).folder / "results/qc/samples.tsv")
+    assert {row["sample_name"]: (row["verdict"], row["reason"]) for row in table} == {
+        row["sample_name"]: ("pass", "") for row in table
+    }
+    assert all(0 < float(row["exons"]) <= 1 and float(row["reads"]) > 0 for row in table)
+
+
 def steps_in(experiment: Experiment) -> set[str]:
     return {json.loads(line)["step"] for line in (experiment.folder / "ledger.jsonl").read_text().splitlines()}
 

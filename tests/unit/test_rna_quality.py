@@ -148,9 +148,15 @@ def experiment(count: int, swapped: tuple[str, ...] = (), genes: int = 300, diff
     return found, conditions
 
 
+def compared(found, conditions):
+    """Profiles of logarithms, of genes that are counted well."""
+    tpm = {sample: [2**value - 1 for value in values] for sample, values in found.items()}
+    return figures.compared(tpm, {sample: [100.0] * len(values) for sample, values in found.items()}, conditions)
+
+
 def test_two_samples_that_were_swapped_are_named_and_no_other():
     found, conditions = experiment(4, swapped=("a1", "b2"))
-    figures_of = figures.compared(found, conditions)
+    figures_of = compared(found, conditions)
     assert {name: each["nearer_to"] for name, each in figures_of.items() if "nearer_to" in each} == {
         "a1": "b",
         "b2": "a",
@@ -163,12 +169,12 @@ def test_no_sample_is_nearer_where_none_was_swapped_or_nobody_can_tell(count, di
     """With two samples each, one of them swapped, both are as far from each other."""
     swapped = ("a1", "b1") if count == 2 else ()
     found, conditions = experiment(count, swapped, differing=differing)
-    assert not [each for each in figures.compared(found, conditions).values() if "nearer_to" in each]
+    assert not [each for each in compared(found, conditions).values() if "nearer_to" in each]
 
 
 def test_the_first_component_parts_the_conditions():
     found, conditions = experiment(5)
-    of = {name: each["pc1"] for name, each in figures.compared(found, conditions).items()}
+    of = {name: each["pc1"] for name, each in compared(found, conditions).items()}
     assert {of[name] > 0 for name in of if conditions[name] == "a"} != {
         of[name] > 0 for name in of if conditions[name] == "b"
     }
@@ -177,9 +183,21 @@ def test_the_first_component_parts_the_conditions():
 
 def test_samples_without_a_condition_are_in_no_group():
     found, conditions = experiment(3)
-    assert not [
-        each for each in figures.compared(found, dict.fromkeys(conditions, "")).values() if "correlation" in each
-    ]
+    assert not [each for each in compared(found, dict.fromkeys(conditions, "")).values() if "correlation" in each]
+
+
+def test_a_condition_is_compared_over_the_genes_that_it_has():
+    """Chance rules those that the other condition has alone."""
+    draw = random.Random(1)
+    has = {"a": 40, "b": 80}
+    conditions = {f"{condition}{number}": condition for condition in "ab" for number in range(2)}
+    levels = [float(gene + 20) for gene in range(80)]
+    counts = {
+        sample: [level if gene < has[condition] else draw.choice([0.0, 9.0]) for gene, level in enumerate(levels)]
+        for sample, condition in conditions.items()
+    }
+    found = figures.compared(counts, counts, conditions)
+    assert all(each["correlation"] > 0.99 for each in found.values())
 
 
 def test_few_genes_and_empty_samples_are_not_compared():

@@ -106,14 +106,15 @@ def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
     return math.fsum(map(mul, first, second)) / of if of else None
 
 
-def correlations(found: Profiles, conditions: Mapping[str, str]) -> dict[str, float]:
-    """Of each sample with the mean of the others of its condition."""
+def correlations(tpm: Profiles, counts: Profiles, conditions: Mapping[str, str]) -> dict[str, float]:
+    """Of each sample with the mean of the others of its condition, over the genes that this one has."""
     results = {}
-    for members in groups({sample: conditions[sample] for sample in found}).values():
-        sums = [math.fsum(values) for values in zip(*(found[sample] for sample in members), strict=True)]
-        for sample in members if len(members) > 1 else ():
-            others = [(total - own) / (len(members) - 1) for total, own in zip(sums, found[sample], strict=True)]
-            if (r := correlation(found[sample], others)) is not None:
+    for members in groups(conditions).values():
+        found = logarithms(*({sample: each[sample] for sample in members} for each in (tpm, counts)))
+        sums = [math.fsum(values) for values in zip(*found.values(), strict=True)]
+        for sample, own in found.items() if len(found) > 1 else ():
+            others = [(total - value) / (len(found) - 1) for total, value in zip(sums, own, strict=True)]
+            if (r := correlation(own, others)) is not None:
                 results[sample] = r
     return results
 
@@ -195,17 +196,18 @@ def nearer(samples: Sequence[str], matrix: Sequence[Sequence[float]], conditions
     return results
 
 
-def compared(found: Profiles, conditions: Mapping[str, str]) -> Figures:
+def compared(tpm: Profiles, counts: Profiles, conditions: Mapping[str, str]) -> Figures:
     """What the samples' expression tells of each beside the others."""
-    variable = most_variable(found)
+    found = logarithms(tpm, counts)
+    variable = most_variable(found) if len(found) > 1 else {}
     matrix, names = products(variable), list(variable)
     figures = components(names, matrix)
     for name, values in (
-        ("correlation", correlations(found, conditions)),
+        ("correlation", correlations(tpm, counts, conditions)),
         ("nearer_to", nearer(names, matrix, conditions)),
     ):
         for sample, value in values.items():
-            figures[sample][name] = value
+            figures.setdefault(sample, {})[name] = value
     return figures
 
 
@@ -228,8 +230,7 @@ def read(files: Iterable[tuple[str, Path]]) -> Figures:
         else:
             of_all = skipped(read_rows(path))
     conditions = {sample: figures["condition"] for sample, figures in samples.items()}
-    logarithmic = logarithms(matrices["gene_tpm"], matrices["gene_counts"])
-    beside = compared(logarithmic, conditions) if len(logarithmic) > 1 else {}
+    beside = compared(matrices["gene_tpm"], matrices["gene_counts"], conditions)
     for sample, figures in samples.items():
         counts = matrices["gene_counts"].get(sample, [])
         figures |= {"genes_detected": sum(count >= DETECTED for count in counts)} if counts else {}
