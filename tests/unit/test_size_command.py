@@ -390,7 +390,7 @@ def test_a_page_of_a_comparison_needs_nothing_else(tmp_path):
     assert tags(page).count("svg") == 2
     assert "published:8352Y" in page
     assert not [tag for tag in tags(page) if tag in ("script", "link", "img")]
-    assert "95% intervals of the mean" in page
+    assert "95% confidence intervals of the mean" in page
 
 
 def test_options_are_passed_on():
