@@ -18,7 +18,7 @@ from rich.console import Console
 
 from documentation.drawings import for_dark_pages
 from documentation.pages import DOCS
-from gpd.reports.grids import all_curves, points_grid
+from gpd.reports.grids import all_curves, configurations_grid
 from gpd.reports.page import HTML
 from gpd.reports.study_figures import ReportFigure, throughput_figure, timeline_figure
 from gpd.tables.collect import Tables, collect
@@ -91,7 +91,7 @@ def figures(tables: Tables) -> Iterator[Mapping[str, Any]]:
 def output(tables: Tables, study: Path) -> list[str]:
     """What `gpd report` prints of the first curve, without the lines of the frame, and of the report."""
     text = io.StringIO()
-    grid = points_grid(all_curves(tables.configurations)[0], tables.configurations)
+    grid = configurations_grid(all_curves(tables.configurations)[0], tables.configurations)
     Console(file=text, width=WIDTH).print(rich_table(grid))
     lines = [line.rstrip() for line in text.getvalue().splitlines() if any(map(str.isalnum, line))]
     return [*lines, *grid.notes, f"report: {study / HTML}"]

@@ -70,5 +70,5 @@ def test_it_stands_in_the_rows_of_the_n_that_it_is_over():
         makespan_s = RAMP_S + RATE_S * n
         return structs.replace(run, n=n, repeat=repeat, makespan_s=makespan_s, cpu_utilisation=None, failed=0)
 
-    points = rows.points([at(n, repeat) for n in (1, 32, 64) for repeat in (1, 2)])
+    points = rows.configurations([at(n, repeat) for n in (1, 32, 64) for repeat in (1, 2)])
     assert [point.steady_genomes_per_day for point in points] == [None, pytest.approx(8640), pytest.approx(8640)]

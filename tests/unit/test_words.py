@@ -75,8 +75,14 @@ OTHERWISE = {
         "tests/workflow/test_jvm.py": "piece_mib",
     },
 }
-# identifiers that tell nothing of what they hold, by the folders whose Python has none
-NAMES = {"said": ("scripts", "workflow", "tests"), "told": ("scripts", "workflow")}
+# identifiers that tell nothing of what they hold, or for which the field has another word, by the folders without them
+OF_STUDIES = tuple(f"scripts/gpd/{folder}" for folder in ("commands", "lab", "scaling", "tables"))
+NAMES = {
+    "said": ("scripts", "workflow", "tests"),
+    "told": ("scripts", "workflow"),
+    "point": OF_STUDIES,  # a configuration; pictures have points
+    "points": OF_STUDIES,
+}
 MAY_SAY = (
     "CHANGELOG.md",
     "resources/published/",

@@ -37,7 +37,7 @@ def write(study: Path, console: Console) -> int:
     collect.write(tables, study / collect.FOLDER)
     html = report.write(tables, study)
     for curve_key in grids.searched_curves(tables):
-        for grid in (grids.search_grid(curve_key, tables), grids.points_grid(curve_key, tables.configurations)):
+        for grid in (grids.search_grid(curve_key, tables), grids.configurations_grid(curve_key, tables.configurations)):
             if grid is not None and grid.groups[0].lines:
                 console.print(rich_table(grid))
                 for note in grid.notes:

@@ -192,12 +192,12 @@ def points_table(found: "Results") -> Table:
         table.add_column(head)
     for head in ("threads", "copies", "runs", "step, s", "steps/hour", "CPU s", "efficiency", "peak, MiB"):
         table.add_column(head, justify="right")
-    for point in found.configurations:
-        errors = [with_error(point[f"{name}_mean"], point[f"{name}_se"]) for name in FIGURES]
+    for configuration in found.configurations:
+        errors = [with_error(configuration[f"{name}_mean"], configuration[f"{name}_se"]) for name in FIGURES]
         table.add_row(
-            *(str(point[name]) for name in ("step", "binding", "occupancy", "threads", "copies", "repeats")),
+            *(str(configuration[name]) for name in ("step", "binding", "occupancy", "threads", "copies", "repeats")),
             *(" ".join(filter(None, each)) for each in errors),
-            "" if point["efficiency"] is None else f"{number(100 * point['efficiency'])}%",
-            number(point["peak_rss_mib"]),
+            "" if configuration["efficiency"] is None else f"{number(100 * configuration['efficiency'])}%",
+            number(configuration["peak_rss_mib"]),
         )
     return table

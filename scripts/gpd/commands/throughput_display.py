@@ -47,10 +47,10 @@ def show_plan(plan: runner.StudyPlan, console: Console) -> None:
     shown = {head: key for head, key in every.items() if key != "nodes" or settings.on_nodes}
     for column in shown:
         table.add_column(column, justify="left" if column in WORDS else "right")
-    points = described(plan)["configurations"]
-    for point in points:
-        table.add_row(*(_text(point[key]) for key in shown.values()))
-    if points:
+    configurations = described(plan)["configurations"]
+    for configuration in configurations:
+        table.add_row(*(_text(configuration[key]) for key in shown.values()))
+    if configurations:
         console.print(table)
     seeks = "; N is sought with single runs, and then measured in one shuffled block"
     lines = [
@@ -65,7 +65,7 @@ def show_plan(plan: runner.StudyPlan, console: Console) -> None:
     )
     lines += [line] if (line := _bought(plan, left)) else []
     searched = not plan.steps and not settings.concurrent_samples
-    for line in (*lines, _outlook_of_search(plan, left) if searched else _outlook(points)):
+    for line in (*lines, _outlook_of_search(plan, left) if searched else _outlook(configurations)):
         console.print(line, highlight=False, soft_wrap=True)
 
 
@@ -103,10 +103,10 @@ def _outlook_of_search(plan: runner.StudyPlan, left: Sequence[RunSpec]) -> str:
 
 def described(plan: runner.StudyPlan) -> dict:
     """The plan for JSON: its configurations with runs planned and finished, and an estimate where there is one."""
-    points: dict[tuple, list[RunSpec]] = {}
+    configurations: dict[tuple, list[RunSpec]] = {}
     for spec in plan.specs:
-        points.setdefault(_place(spec), []).append(spec)
-    ordered = [members for _, members in sorted(points.items())]
+        configurations.setdefault(_place(spec), []).append(spec)
+    ordered = [members for _, members in sorted(configurations.items())]
     estimates = runner.estimates_s(plan, [members[0] for members in ordered])
     return {
         "study": plan.study.name,
@@ -146,11 +146,14 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _outlook(points: Sequence[Mapping[str, Any]]) -> str:
+def _outlook(configurations: Sequence[Mapping[str, Any]]) -> str:
     """Say how long what is left of the configurations may take."""
-    left = [(point["estimate_s"], point["runs"] - point["finished"]) for point in points]
+    left = [
+        (configuration["estimate_s"], configuration["runs"] - configuration["finished"])
+        for configuration in configurations
+    ]
     count = sum(count for _, count in left)
-    if points and not count:
+    if configurations and not count:
         return "nothing is left to run"
     if not count or None in (estimate_s for estimate_s, count in left if count):
         return "how long it takes shows when the first runs have ended"

@@ -403,17 +403,24 @@ def _failed(plan: StudyPlan) -> Sequence[SampleRow]:
 
 
 def _sought(folder: Path) -> dict[CurveKey, dict[int, Observation]]:
-    """What the runs that sought the saturation point came to. Raises StudyError as _points() does."""
+    """What the runs that sought the saturation point came to. Raises StudyError as _configurations() does."""
     return search.observations(_tables(folder)) if folder.is_dir() else {}
 
 
 def _repeats_so_far(plan: StudyPlan) -> dict[tuple[CurveKey, int], RepeatStats]:
-    """What the repeats of each configuration came to that have ended. Raises StudyError as _points() does."""
+    """What the repeats of each configuration came to that have ended. Raises StudyError as _configurations() does."""
     folder = plan.study.folder
-    return {(point.curve_key, point.n): repeats.stats(point) for point in _points(folder)} if folder.is_dir() else {}
+    return (
+        {
+            (configuration.curve_key, configuration.n): repeats.stats(configuration)
+            for configuration in _configurations(folder)
+        }
+        if folder.is_dir()
+        else {}
+    )
 
 
-def _points(folder: Path) -> Sequence[ConfigurationRow]:
+def _configurations(folder: Path) -> Sequence[ConfigurationRow]:
     """The configurations of a study. Raises StudyError where its runs ran on several machines."""
     return _tables(folder).configurations
 

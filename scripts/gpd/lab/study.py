@@ -169,16 +169,16 @@ def grid(
     specs: list[RunSpec] = []
     for pipeline in study.pipelines:
         pool, known = pools[pipeline], (bad or {}).get(pipeline, ())
-        points = list(product(curves(study, pipeline), study.concurrent_samples))
-        for number in range(1, study.warm_up + 1 if points else 1):
-            specs.append(spec(study, *points[0], 0, pool, cores, known, warm_up=number))
-        specs += block(study, points, pool, cores, known, seen or {})
+        configurations = list(product(curves(study, pipeline), study.concurrent_samples))
+        for number in range(1, study.warm_up + 1 if configurations else 1):
+            specs.append(spec(study, *configurations[0], 0, pool, cores, known, warm_up=number))
+        specs += block(study, configurations, pool, cores, known, seen or {})
     return specs
 
 
 def block(
     study: Study,
-    points: Sequence[tuple[CurveKey, int]],
+    configurations: Sequence[tuple[CurveKey, int]],
     pool: Sequence[Sample],
     cores: int,
     bad: Collection[str],
@@ -189,11 +189,17 @@ def block(
     Within a repeat the order is shuffled, so that what changes meanwhile (heat, other users) does not fall on one N,
     mode or binding.
     """
-    wanted = {point: rule(study).wanted(seen.get(point, RepeatStats())) for point in points}
+    wanted = {
+        configuration: rule(study).wanted(seen.get(configuration, RepeatStats())) for configuration in configurations
+    }
     for repeat in range(1, max(wanted.values(), default=0) + 1):
-        dice = random.Random(f"{study.seed}/{points[0][0].pipeline}/{repeat}/order")
-        order = dice.sample(points, len(points))
-        yield from (spec(study, *point, repeat, pool, cores, bad) for point in order if repeat <= wanted[point])
+        dice = random.Random(f"{study.seed}/{configurations[0][0].pipeline}/{repeat}/order")
+        order = dice.sample(configurations, len(configurations))
+        yield from (
+            spec(study, *configuration, repeat, pool, cores, bad)
+            for configuration in order
+            if repeat <= wanted[configuration]
+        )
 
 
 def search(

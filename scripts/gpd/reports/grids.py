@@ -52,18 +52,18 @@ def rows(curve_key: CurveKey, table: Iterable[Of]) -> list[Of]:
     return [row for row in table if row.curve_key == curve_key]
 
 
-def points_of(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> list[ConfigurationRow]:
+def configurations_of(curve_key: CurveKey, configurations: Iterable[ConfigurationRow]) -> list[ConfigurationRow]:
     """Return the configurations of a curve by N."""
-    return sorted(rows(curve_key, points), key=lambda point: point.n)
+    return sorted(rows(curve_key, configurations), key=lambda configuration: configuration.n)
 
 
-def all_curves(points: Iterable[ConfigurationRow | OfRun]) -> list[CurveKey]:
+def all_curves(configurations: Iterable[ConfigurationRow | OfRun]) -> list[CurveKey]:
     """Return the curve of a study: pipelines in the order of their steps, `shared` before `independent`."""
 
     def place(curve: CurveKey) -> tuple:
         return list(PIPELINES).index(curve.pipeline), curve.mode != "shared", curve.binding, curve.nodes
 
-    return sorted({point.curve_key for point in points}, key=place)
+    return sorted({configuration.curve_key for configuration in configurations}, key=place)
 
 
 def counted_in(table: Iterable[Counted]) -> list[Counted]:
@@ -85,19 +85,19 @@ def step_grids(
     curve_key: CurveKey,
     clock: str,
     steps: Iterable[StepRow],
-    points: Iterable[ConfigurationRow],
+    configurations: Iterable[ConfigurationRow],
 ) -> list[Grid]:
     """The published-style table of a curve by one of CLOCKS: rows are steps, columns are N, means over repeats."""
-    own = points_of(curve_key, points)
+    own = configurations_of(curve_key, configurations)
     hours = step_means(curve_key, clock, steps)
-    makespans = [point.makespan_s.mean for point in own if point.makespan_s.mean is not None]
+    makespans = [configuration.makespan_s.mean for configuration in own if configuration.makespan_s.mean is not None]
     longest = max([*makespans, *(hour * SECONDS_PER_HOUR for hour in hours.values())], default=0)
     unit = unit_for(longest)
     pages = _pages(own)
     return [
         Grid(
             caption=f"{CLOCKS[clock]} a step, {unit.name}{_range_of(page) if len(pages) > 1 else ''}",
-            heads=("step", *(f"N = {point.n}" for point in page)),
+            heads=("step", *(f"N = {configuration.n}" for configuration in page)),
             groups=(
                 Group(tuple(_step_lines(curve_key.pipeline, page, hours, unit))),
                 Group(tuple(_sums(clock, page, hours, unit))),
@@ -116,26 +116,30 @@ def step_means(curve_key: CurveKey, clock: str, steps: Iterable[StepRow]) -> dic
     return {place: fmean(own) for place, own in hours.items()}
 
 
-def _pages(points: Sequence[ConfigurationRow]) -> list[Sequence[ConfigurationRow]]:
+def _pages(configurations: Sequence[ConfigurationRow]) -> list[Sequence[ConfigurationRow]]:
     """Part columns evenly where they are too many for one table."""
-    parts = np.array_split(np.arange(len(points)), max(-(-len(points) // WIDEST), 1))
-    return [[points[at] for at in part] for part in parts if len(part)]
+    parts = np.array_split(np.arange(len(configurations)), max(-(-len(configurations) // WIDEST), 1))
+    return [[configurations[at] for at in part] for part in parts if len(part)]
 
 
-def _range_of(points: Sequence[ConfigurationRow]) -> str:
-    return f", N = {points[0].n} to {points[-1].n}"
+def _range_of(configurations: Sequence[ConfigurationRow]) -> str:
+    return f", N = {configurations[0].n} to {configurations[-1].n}"
 
 
 def _step_lines(
-    pipeline: str, points: Sequence[ConfigurationRow], hours: Mapping[tuple[str, int], float], unit: TimeUnit
+    pipeline: str, configurations: Sequence[ConfigurationRow], hours: Mapping[tuple[str, int], float], unit: TimeUnit
 ) -> Iterator[Line]:
     """Lines of the steps in order; a step that ran at no N says so, one that is missing at some N is blank there."""
     ran = {step for step, _ in hours}
     for step, place in step_numbers(pipeline).items():
         if step in ran:
-            yield Line(step, tuple(_time(hours.get((step, point.n)), unit) for point in points), number=place)
+            yield Line(
+                step,
+                tuple(_time(hours.get((step, configuration.n)), unit) for configuration in configurations),
+                number=place,
+            )
         elif step not in ALTERNATIVES:
-            yield Line(step, tuple(Entry(NOT_RUN) for _ in points), number=place)
+            yield Line(step, tuple(Entry(NOT_RUN) for _ in configurations), number=place)
 
 
 def _time(hours: float | None, unit: TimeUnit) -> Entry:
@@ -144,23 +148,23 @@ def _time(hours: float | None, unit: TimeUnit) -> Entry:
 
 def _sums(
     clock: str,
-    points: Sequence[ConfigurationRow],
+    configurations: Sequence[ConfigurationRow],
     hours: Mapping[tuple[str, int], float],
     unit: TimeUnit,
 ) -> Iterator[Line]:
-    yield Line("samples failed", tuple(Entry(f"{one.failed} of {one.repeats * one.n}") for one in points))
+    yield Line("samples failed", tuple(Entry(f"{one.failed} of {one.repeats * one.n}") for one in configurations))
     if clock == "summed_h":
-        sums = ([h for (_, n), h in hours.items() if n == point.n] for point in points)
+        sums = ([h for (_, n), h in hours.items() if n == configuration.n] for configuration in configurations)
         yield Line("total (summed)", tuple(_time(sum(own) if own else None, unit) for own in sums))
     else:
-        yield Line("total (makespan)", tuple(_makespan(point, unit) for point in points))
-    for column, head in _daily(points[0].pipeline):
-        estimates = [getattr(point, column) for point in points]
+        yield Line("total (makespan)", tuple(_makespan(configuration, unit) for configuration in configurations))
+    for column, head in _daily(configurations[0].pipeline):
+        estimates = [getattr(configuration, column) for configuration in configurations]
         if any(one.mean is not None for one in estimates):
             yield Line(head, tuple(map(mean_entry, estimates)))
-    if any(point.steady_genomes_per_day for point in points):
-        yield Line(f"{PIPELINES[points[0].pipeline].daily}, {STEADY}", tuple(map(steady_entry, points)))
-    yield Line("repeats", tuple(Entry(f"{point.repeats:,}") for point in points))
+    if any(configuration.steady_genomes_per_day for configuration in configurations):
+        yield Line(f"{PIPELINES[configurations[0].pipeline].daily}, {STEADY}", tuple(map(steady_entry, configurations)))
+    yield Line("repeats", tuple(Entry(f"{configuration.repeats:,}") for configuration in configurations))
 
 
 def _daily(pipeline: str) -> list[tuple[str, str]]:
@@ -169,8 +173,8 @@ def _daily(pipeline: str) -> list[tuple[str, str]]:
     return [*daily, ("human_30x_per_day", "30x human genomes a day")] if PIPELINES[pipeline].genomes else daily
 
 
-def _makespan(point: ConfigurationRow, unit: TimeUnit) -> Entry:
-    known = point.makespan_s.mean, point.makespan_s.half_width()
+def _makespan(configuration: ConfigurationRow, unit: TimeUnit) -> Entry:
+    known = configuration.makespan_s.mean, configuration.makespan_s.half_width()
     mean, error = (None if value is None else unit.of(value) for value in known)
     return Entry(*with_error(mean, error, least=unit.decimals))
 
@@ -180,12 +184,12 @@ def mean_entry(of: Estimate) -> Entry:
     return Entry(*with_error(of.mean, of.half_width()))
 
 
-def steady_entry(point: ConfigurationRow) -> Entry:
+def steady_entry(configuration: ConfigurationRow) -> Entry:
     """Genomes a day without ramp and tail, and from where to where that may be; blank where it is not known."""
     value, low, high = (
-        point.steady_genomes_per_day,
-        point.steady_genomes_per_day_low,
-        point.steady_genomes_per_day_high,
+        configuration.steady_genomes_per_day,
+        configuration.steady_genomes_per_day_low,
+        configuration.steady_genomes_per_day_high,
     )
     if value is None:
         return Entry("")
@@ -193,36 +197,45 @@ def steady_entry(point: ConfigurationRow) -> Entry:
     return Entry(number(value), interval)
 
 
-def about_steady_state(points: Sequence[ConfigurationRow]) -> str:
+def about_steady_state(configurations: Sequence[ConfigurationRow]) -> str:
     """Say over which N the steady state of a curve is, or why it has none."""
-    if over := [point.n for point in points if point.steady_genomes_per_day]:
+    if over := [configuration.n for configuration in configurations if configuration.steady_genomes_per_day]:
         return f"{STEADY}: without ramp and tail of a batch, (N2 - N1) / (T2 - T1) over N = {listed(map(str, over))}"
     return f"{STEADY}: not known, for it takes two N that fill the machine, without failed samples"
 
 
-def few_repeats(points: Iterable[ConfigurationRow]) -> tuple[str, ...]:
+def few_repeats(configurations: Iterable[ConfigurationRow]) -> tuple[str, ...]:
     """Say of which N two repeats, or one, tell next to nothing."""
-    counts = {count: sorted({str(point.n) for point in points if point.repeats == count}, key=int) for count in (1, 2)}
+    counts = {
+        count: sorted(
+            {str(configuration.n) for configuration in configurations if configuration.repeats == count}, key=int
+        )
+        for count in (1, 2)
+    }
     return tuple(f"N = {listed(counts[count])}: {FEW[count]}" for count in FEW if counts[count])
 
 
 # ---------------------------------------------------------------------------------------- more nodes
 
 
-def nodes_grid(pipeline: str, points: Iterable[ConfigurationRow]) -> Grid | None:
+def nodes_grid(pipeline: str, configurations: Iterable[ConfigurationRow]) -> Grid | None:
     """What more nodes bring, a row a configuration of mode cluster; None where the pipeline has none."""
-    own = [point for point in points if (point.pipeline, point.mode) == (pipeline, CLUSTER)]
+    own = [
+        configuration
+        for configuration in configurations
+        if (configuration.pipeline, configuration.mode) == (pipeline, CLUSTER)
+    ]
     heads = ("nodes", "binding", "N", PIPELINES[pipeline].daily, "of as many single nodes at their best")
     rows = [
         (f"{one.nodes:,}", one.binding, f"{one.n:,}", mean_entry(one.genomes_per_day), _share(one.node_efficiency))
-        for one in sorted(own, key=lambda point: (point.nodes, point.binding, point.n))
+        for one in sorted(own, key=lambda configuration: (configuration.nodes, configuration.binding, configuration.n))
     ]
     return Grid("More nodes", heads, (group(rows),)) if rows else None
 
 
 # --------------------------------------------------------------------------------------- configurations by N
 
-POINT_FIGURES = {
+CONFIGURATION_FIGURES = {
     "genomes/day": "genomes_per_day",
     "30x human/day": "human_30x_per_day",
     "makespan, s": "makespan_s",
@@ -230,27 +243,33 @@ POINT_FIGURES = {
 }
 
 
-def points_grid(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> Grid:
+def configurations_grid(curve_key: CurveKey, configurations: Iterable[ConfigurationRow]) -> Grid:
     """What a curve came to, a row an N: means over its repeats with their intervals."""
     shares = ["of as many single nodes"] if curve_key.mode == CLUSTER else []
-    own = points_of(curve_key, points)
-    steady = [f"{STEADY}/day"] if any(point.steady_genomes_per_day for point in own) else []
+    own = configurations_of(curve_key, configurations)
+    steady = [f"{STEADY}/day"] if any(configuration.steady_genomes_per_day for configuration in own) else []
     rows: list[tuple[str | Entry, ...]] = [
         (
-            *(str(point.n), str(point.repeats), _failed_of(point)),
-            *(mean_entry(getattr(point, name)) for name in POINT_FIGURES.values()),
-            *(steady_entry(point) for _ in steady),
-            *(_share(point.node_efficiency) for _ in shares),
+            *(str(configuration.n), str(configuration.repeats), _failed_of(configuration)),
+            *(mean_entry(getattr(configuration, name)) for name in CONFIGURATION_FIGURES.values()),
+            *(steady_entry(configuration) for _ in steady),
+            *(_share(configuration.node_efficiency) for _ in shares),
         )
-        for point in own
+        for configuration in own
     ]
     caption = f"{curve_key.pipeline}, {label(curve_key)}: {INTERVALS}"
     notes = (*few_repeats(own), about_steady_state(own))
-    return Grid(caption, ("N", "runs", "failed", *POINT_FIGURES, *steady, *shares), (group(rows),), notes, words=0)
+    return Grid(
+        caption, ("N", "runs", "failed", *CONFIGURATION_FIGURES, *steady, *shares), (group(rows),), notes, words=0
+    )
 
 
-def _failed_of(point: ConfigurationRow) -> str:
-    return f"{point.failed} ({point.failed_data} for bad data)" if point.failed_data else str(point.failed)
+def _failed_of(configuration: ConfigurationRow) -> str:
+    return (
+        f"{configuration.failed} ({configuration.failed_data} for bad data)"
+        if configuration.failed_data
+        else str(configuration.failed)
+    )
 
 
 def _share(value: float | None) -> str:

@@ -163,7 +163,11 @@ def _short_of_budget(tables: Tables) -> str:
     if tables.plan is None or tables.plan.study.budget is None:
         return ""
     wanted = repeats.rule(tables.plan.study)
-    short = [point for point in tables.configurations if point.repeats < wanted.wanted(repeats.stats(point))]
+    short = [
+        configuration
+        for configuration in tables.configurations
+        if configuration.repeats < wanted.wanted(repeats.stats(configuration))
+    ]
     which = counted(len(short), "configuration")
     return f"The budget of {tables.plan.study.budget} ended before all repeats of {which} were made." if short else ""
 
@@ -228,13 +232,20 @@ def _headline(pipeline: str, tables: Tables) -> Headline:
     The best N is that of its saturation point, as everywhere. A sample that fails early frees the machine for the
     others, so that a figure with failures is not one of N samples.
     """
-    points = [point for point in tables.configurations if point.pipeline == pipeline and point.genomes_per_day.mean]
-    if not points:
+    configurations = [
+        configuration
+        for configuration in tables.configurations
+        if configuration.pipeline == pipeline and configuration.genomes_per_day.mean
+    ]
+    if not configurations:
         measured = any(run.pipeline == pipeline for run in counted_in(tables.runs))
         why = "No sample succeeded at any N." if measured else SOUGHT
         return Headline(pipeline, Entry("none"), PIPELINES[pipeline].daily, why, (), "")
-    best = max(_best_points(points), key=lambda point: (not point.failed, _daily(point)))
-    most = max(points, key=_daily)
+    best = max(
+        _best_configurations(configurations),
+        key=lambda configuration: (not configuration.failed, _daily(configuration)),
+    )
+    most = max(configurations, key=_daily)
     size = _mean_gigabases(best, tables.samples)
     others = [(best.gigabases_per_day, "gigabases a day")]
     others += [(best.human_30x_per_day, "human genomes at 30x a day")] if PIPELINES[pipeline].genomes else []
@@ -254,39 +265,48 @@ def _headline(pipeline: str, tables: Tables) -> Headline:
     )
 
 
-def _best_points(points: Sequence[ConfigurationRow]) -> Iterator[ConfigurationRow]:
+def _best_configurations(configurations: Sequence[ConfigurationRow]) -> Iterator[ConfigurationRow]:
     """Each curve at its best N; of processors that are not pooled, each at its own."""
-    for key, sku in dict.fromkeys((point.curve_key, point.sku) for point in points):
-        own = [point for point in points if (point.curve_key, point.sku) == (key, sku)]
-        n = find_saturation(point.observation for point in own).best_n
-        yield from (point for point in own if point.n == n)
+    for key, sku in dict.fromkeys((configuration.curve_key, configuration.sku) for configuration in configurations):
+        own = [
+            configuration
+            for configuration in configurations
+            if (configuration.curve_key, configuration.sku) == (key, sku)
+        ]
+        n = find_saturation(configuration.observation for configuration in own).best_n
+        yield from (configuration for configuration in own if configuration.n == n)
 
 
-def _daily(point: ConfigurationRow) -> float:
-    return point.genomes_per_day.mean or 0.0
+def _daily(configuration: ConfigurationRow) -> float:
+    return configuration.genomes_per_day.mean or 0.0
 
 
-def _freed(point: ConfigurationRow) -> str:
-    return f"{counted(point.failed, 'sample')} failed and left the machine to the others"
+def _freed(configuration: ConfigurationRow) -> str:
+    return f"{counted(configuration.failed, 'sample')} failed and left the machine to the others"
 
 
-def _reached(point: ConfigurationRow, tables: Tables) -> str:
-    runs = counted_in(rows(point.curve_key, tables.runs))
+def _reached(configuration: ConfigurationRow, tables: Tables) -> str:
+    runs = counted_in(rows(configuration.curve_key, tables.runs))
     cores = list(dict.fromkeys(run.cores for run in runs))
-    own = {run.run for run in runs if run.n == point.n}
+    own = {run.run for run in runs if run.n == configuration.n}
     names = cpu_names(record for record in tables.records if record.spec.name in own)
-    cpu = f"on {listed(names) or point.sku or 'a CPU whose name is not known'}"
+    cpu = f"on {listed(names) or configuration.sku or 'a CPU whose name is not known'}"
     used = f", {' or '.join(map(str, cores))} cores" if cores else ""
     error = {1: "one repeat, no interval known", 2: "mean of 2 repeats, of which there is hardly an interval"}.get(
-        point.genomes_per_day.n, f"mean of {counted(point.repeats, 'repeat')} and half-width of its 95% interval"
+        configuration.genomes_per_day.n,
+        f"mean of {counted(configuration.repeats, 'repeat')} and half-width of its 95% interval",
     )
-    failed = f"; no N was without failures, and here {_freed(point)}" if point.failed else ""
-    return f"N = {point.n} samples at once, {label(point.curve_key)}, {cpu}{used}; {error}{failed}."
+    failed = f"; no N was without failures, and here {_freed(configuration)}" if configuration.failed else ""
+    return f"N = {configuration.n} samples at once, {label(configuration.curve_key)}, {cpu}{used}; {error}{failed}."
 
 
-def _mean_gigabases(point: ConfigurationRow, samples: Iterable[SampleRow]) -> float | None:
+def _mean_gigabases(configuration: ConfigurationRow, samples: Iterable[SampleRow]) -> float | None:
     """What a sample that succeeded at a configuration holds on average."""
-    own = [sample for sample in counted_in(rows(point.curve_key, samples)) if sample.n == point.n and sample.succeeded]
+    own = [
+        sample
+        for sample in counted_in(rows(configuration.curve_key, samples))
+        if sample.n == configuration.n and sample.succeeded
+    ]
     known = [sample.gigabases for sample in own if sample.gigabases is not None]
     return fmean(known) if known else None
 
@@ -314,23 +334,23 @@ def _pipeline(
     pipeline: str, curve_keys: Sequence[CurveKey], tables: Tables, references: Sequence[PublishedCurve]
 ) -> Section:
     """The curves of a pipeline beside each other, what more nodes bring, then each curve."""
-    own, points = [curve for curve in curve_keys if curve.pipeline == pipeline], tables.configurations
+    own, configurations = [curve for curve in curve_keys if curve.pipeline == pipeline], tables.configurations
     published = reference_figure(references) if PIPELINES[pipeline].genomes else None
     return Section(
         f"Pipeline {pipeline}",
         figures=(
-            throughput_figure(pipeline, own, points),
-            utilisation_figure(pipeline, own, points),
+            throughput_figure(pipeline, own, configurations),
+            utilisation_figure(pipeline, own, configurations),
             *((published,) if published else ()),
         ),
-        grids=_present(nodes_grid(pipeline, points)),
+        grids=_present(nodes_grid(pipeline, configurations)),
         parts=tuple(
             Section(
                 label(curve).capitalize(),
-                f"{_saturation(curve, points)} {_sentence(about_steady_state(rows(curve, points)))}",
-                (step_figure(curve, tables.steps, points), timeline_figure(curve, tables.jobs)),
+                f"{_saturation(curve, configurations)} {_sentence(about_steady_state(rows(curve, configurations)))}",
+                (step_figure(curve, tables.steps, configurations), timeline_figure(curve, tables.jobs)),
                 (
-                    *(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.steps, points)),
+                    *(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.steps, configurations)),
                     *_present(search_grid(curve, tables)),
                 ),
             )
@@ -339,10 +359,10 @@ def _pipeline(
     )
 
 
-def _saturation(curve: CurveKey, points: Sequence[ConfigurationRow]) -> str:
-    if not rows(curve, points):
+def _saturation(curve: CurveKey, configurations: Sequence[ConfigurationRow]) -> str:
+    if not rows(curve, configurations):
         return f"No saturation point: {SOUGHT}"
-    saturation = saturation_of(curve, points)
+    saturation = saturation_of(curve, configurations)
     if saturation is None:
         return "No saturation point: one N alone was run."
     if saturation.n is None:

@@ -20,7 +20,16 @@ from gpd.reports.figures import (
     draw_timeline,
     in_words,
 )
-from gpd.reports.grids import SECONDS_PER_HOUR, counted_in, label, name, points_of, rows, step_means, step_numbers
+from gpd.reports.grids import (
+    SECONDS_PER_HOUR,
+    configurations_of,
+    counted_in,
+    label,
+    name,
+    rows,
+    step_means,
+    step_numbers,
+)
 from gpd.statistics.saturation import Saturation, find_saturation
 from gpd.tables.columns import ConfigurationRow, JobRow, StepRow
 from gpd.text.cpu_lists import parse_cpus
@@ -105,7 +114,7 @@ def reference_figure(references: Sequence[PublishedCurve]) -> ReportFigure | Non
 def _curve(
     curve_key: CurveKey, points: Sequence[ConfigurationRow], column: str, scale: float = 1, rings: bool = False
 ) -> Curve:
-    estimates = {point.n: getattr(point, column) for point in points_of(curve_key, points)}
+    estimates = {point.n: getattr(point, column) for point in configurations_of(curve_key, points)}
     drawn = (
         CurvePoint.of(n, one.mean * scale, None if (half := one.half_width()) is None else half * scale)
         for n, one in estimates.items()

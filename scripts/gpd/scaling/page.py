@@ -91,10 +91,14 @@ def _notices(results: Results) -> Iterator[Notice]:
         )
 
 
-def _steps(points: Sequence[Row], fits: Sequence[Row]) -> Iterator[Section]:
-    for pipeline in dict.fromkeys(point["pipeline"] for point in points):
+def _steps(configurations: Sequence[Row], fits: Sequence[Row]) -> Iterator[Section]:
+    for pipeline in dict.fromkeys(configuration["pipeline"] for configuration in configurations):
         for step in PIPELINES[pipeline].steps:
-            own = [point for point in points if (point["pipeline"], point["step"]) == (pipeline, step)]
+            own = [
+                configuration
+                for configuration in configurations
+                if (configuration["pipeline"], configuration["step"]) == (pipeline, step)
+            ]
             if own:
                 curves = _curves(own)
                 yield Section(
@@ -107,43 +111,47 @@ def _steps(points: Sequence[Row], fits: Sequence[Row]) -> Iterator[Section]:
                 )
 
 
-def _curves(points: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+def _curves(configurations: Iterable[Row]) -> list[tuple[str, list[Row]]]:
     """The configurations of each curve over threads, under what sets it apart."""
     found: dict[str, list[Row]] = {}
-    several = len({(point["sku"], point["machine"]) for point in points}) > 1
-    for point in points:
+    several = len({(configuration["sku"], configuration["machine"]) for configuration in configurations}) > 1
+    for configuration in configurations:
         found.setdefault(
-            _label(point) + (f", machine {point['machine']} ({point['sku']})" if several else ""), []
-        ).append(point)
-    return [(label, sorted(own, key=lambda point: point["threads"])) for label, own in sorted(found.items())]
+            _label(configuration)
+            + (f", machine {configuration['machine']} ({configuration['sku']})" if several else ""),
+            [],
+        ).append(configuration)
+    return [
+        (label, sorted(own, key=lambda configuration: configuration["threads"])) for label, own in sorted(found.items())
+    ]
 
 
-def _label(point: Row) -> str:
-    scatter = [] if point["scatter"] == WHOLE else [f"scattered ({point['scatter']})"]
-    where = {ALONE: "alone", FULL: "fully loaded node"}[point["occupancy"]]
-    return ", ".join((where, describe_binding(point["binding"]), *scatter))
+def _label(configuration: Row) -> str:
+    scatter = [] if configuration["scatter"] == WHOLE else [f"scattered ({configuration['scatter']})"]
+    where = {ALONE: "alone", FULL: "fully loaded node"}[configuration["occupancy"]]
+    return ", ".join((where, describe_binding(configuration["binding"]), *scatter))
 
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _line(point: Row) -> Line:
-    efficiency = "" if point["efficiency"] is None else f"{number(100 * point['efficiency'])}%"
-    low, high = point["efficiency_low"], point["efficiency_high"]
+def _line(configuration: Row) -> Line:
+    efficiency = "" if configuration["efficiency"] is None else f"{number(100 * configuration['efficiency'])}%"
+    low, high = configuration["efficiency_low"], configuration["efficiency_high"]
     interval = "" if low is None or high is None else f"({number(100 * low)}-{number(100 * high)}%)"
     return Line(
-        f"{point['threads']}",
+        f"{configuration['threads']}",
         (
-            Entry(f"{point['copies']:,}"),
-            Entry(f"{point['repeats']:,}"),
+            Entry(f"{configuration['copies']:,}"),
+            Entry(f"{configuration['repeats']:,}"),
             *(
-                Entry(*with_error(point[f"{name}_mean"], point[f"{name}_se"]))
+                Entry(*with_error(configuration[f"{name}_mean"], configuration[f"{name}_se"]))
                 for name in ("step_s", "makespan_s", "steps_per_hour", "cpu_s")
             ),
             Entry(efficiency, interval),
-            Entry(number(point["peak_rss_mib"])),
-            Entry(number(point["peak_memory_mib"])),
+            Entry(number(configuration["peak_rss_mib"])),
+            Entry(number(configuration["peak_memory_mib"])),
         ),
     )
 
@@ -162,15 +170,15 @@ def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[Rep
 
 
 def _drawing(name: str, title: str, column: str, curves: Sequence[tuple[str, list[Row]]], unit: str) -> Drawing:
-    drawn = [Curve(label, _points(own, column)) for label, own in curves if _points(own, column)]
+    drawn = [Curve(label, _configurations(own, column)) for label, own in curves if _configurations(own, column)]
     return draw_curves(name, title, drawn, unit, x_label=THREADS)
 
 
-def _points(own: Sequence[Row], column: str) -> tuple[CurvePoint, ...]:
+def _configurations(own: Sequence[Row], column: str) -> tuple[CurvePoint, ...]:
     return tuple(
-        CurvePoint.of(point["threads"], point[f"{column}_mean"], point[f"{column}_se"])
-        for point in own
-        if point[f"{column}_mean"] is not None
+        CurvePoint.of(configuration["threads"], configuration[f"{column}_mean"], configuration[f"{column}_se"])
+        for configuration in own
+        if configuration[f"{column}_mean"] is not None
     )
 
 

@@ -138,7 +138,7 @@ def grid(options: Options, steps: Iterable[Step], node: Node, study: str) -> tup
     runs is shuffled, so that what changes meanwhile (heat, other users) does not fall on one number of threads.
     """
     specs: list[RunSpec] = []
-    points: list[tuple[Step, StepCopies, str]] = []
+    configurations: list[tuple[Step, StepCopies, str]] = []
     left_out: list[str] = []
     for step in steps:
         counts = _own_thread_counts(options, step, node)
@@ -147,13 +147,15 @@ def grid(options: Options, steps: Iterable[Step], node: Node, study: str) -> tup
             (step, _step_copies(options, step, threads, occupancy, node), binding)
             for threads, binding, occupancy in product(counts, options.bindings, options.occupancies)
         ]
-        points += own
+        configurations += own
         if own:
-            with_most_threads = max(own, key=lambda point: (point[1].threads, point[1].occupancy == ALONE))
+            with_most_threads = max(
+                own, key=lambda configuration: (configuration[1].threads, configuration[1].occupancy == ALONE)
+            )
             specs.append(_run(study, *with_most_threads, node, 0))
     for repeat in range(1, options.repeats + 1):
-        shuffled = random.Random(f"{options.seed}/{repeat}").sample(points, len(points))
-        specs += [_run(study, *point, node, repeat) for point in shuffled]
+        shuffled = random.Random(f"{options.seed}/{repeat}").sample(configurations, len(configurations))
+        specs += [_run(study, *configuration, node, repeat) for configuration in shuffled]
     return specs, left_out
 
 

@@ -45,24 +45,32 @@ SINGLE = Goal("profile-single-sample/config.yaml", ALONE, "step_s", False, "the 
 GOALS = (THROUGHPUT, SINGLE)
 
 
-def best(points: Iterable[Row], goal: Goal) -> Row | None:
+def best(configurations: Iterable[Row], goal: Goal) -> Row | None:
     """The one of a step's configurations with fewest threads that is as good as the best; None: none was measured."""
-    known = [point for point in points if point[f"{goal.column}_mean"] is not None]
+    known = [configuration for configuration in configurations if configuration[f"{goal.column}_mean"] is not None]
     if not known:
         return None
-    top = next(point for point in known if all(goal.better(point, other) >= 0 for other in known))
+    top = next(
+        configuration for configuration in known if all(goal.better(configuration, other) >= 0 for other in known)
+    )
     return min((p for p in known if goal.better(top, p) <= _error(top, p, goal)), key=lambda p: p["threads"])
 
 
 def _error(one: Row, other: Row, goal: Goal) -> float:
     """The standard error of the difference, as far as it is known."""
-    return 0.0 if one is other else hypot(*(point[f"{goal.column}_se"] or 0.0 for point in (one, other)))
+    return (
+        0.0 if one is other else hypot(*(configuration[f"{goal.column}_se"] or 0.0 for configuration in (one, other)))
+    )
 
 
-def profile(points: Sequence[Row], goal: Goal, binding: str, scatter: str) -> str:
+def profile(configurations: Sequence[Row], goal: Goal, binding: str, scatter: str) -> str:
     """The profile of a goal, as YAML: of configurations with this binding and scatter; empty where no step has any."""
     wanted = {"occupancy": goal.occupancy, "binding": binding, "scatter": scatter}
-    own = [point for point in points if all(point[key] == value for key, value in wanted.items())]
+    own = [
+        configuration
+        for configuration in configurations
+        if all(configuration[key] == value for key, value in wanted.items())
+    ]
     parts = list(_parts(own, goal))
     if not parts:
         return ""
@@ -78,17 +86,21 @@ def profile(points: Sequence[Row], goal: Goal, binding: str, scatter: str) -> st
     return "\n".join(lines) + "\n"
 
 
-def _parts(points: Sequence[Row], goal: Goal) -> Iterator[list[str]]:
+def _parts(configurations: Sequence[Row], goal: Goal) -> Iterator[list[str]]:
     """The lines of each step that was measured: what its best configuration came to, and the threads of its rules."""
-    for pipeline in dict.fromkeys(point["pipeline"] for point in points):
+    for pipeline in dict.fromkeys(configuration["pipeline"] for configuration in configurations):
         for step in PIPELINES[pipeline].steps:
-            own = [point for point in points if (point["pipeline"], point["step"]) == (pipeline, step)]
+            own = [
+                configuration
+                for configuration in configurations
+                if (configuration["pipeline"], configuration["step"]) == (pipeline, step)
+            ]
             if (one := best(own, goal)) is None:
                 continue
             mean, error = with_error(one[f"{goal.column}_mean"], one[f"{goal.column}_se"])
             figure = " ".join(filter(None, (mean, error, goal.unit)))
             copies = f", {one['copies']} at once" if goal.occupancy == FULL else ""
-            tried = ", ".join(str(threads) for threads in sorted(point["threads"] for point in own))
+            tried = ", ".join(str(threads) for threads in sorted(configuration["threads"] for configuration in own))
             rules = yaml.safe_dump(dict.fromkeys(PIPELINES[pipeline].rules_of(step), one["threads"]), sort_keys=False)
             yield [
                 f"  # {step}: {figure}{copies}, {counted(one['repeats'], 'repeat')}; tried: {tried}",

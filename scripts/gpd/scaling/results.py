@@ -17,8 +17,8 @@ from gpd.tables import collect, columns
 from gpd.tables.rows import Row, rows_of_run
 
 SECONDS_PER_HOUR = 3600
-POINT = [column.name for column in columns.POINT_OF_SCALING]
-CURVE_COLUMNS = POINT[:-1]  # what is the same along a curve over threads
+CONFIGURATION = [column.name for column in columns.POINT_OF_SCALING]
+CURVE_COLUMNS = CONFIGURATION[:-1]  # what is the same along a curve over threads
 AS_OF_A_RUN = {column.name for column in columns.SCALING_RUNS} & {column.name for column in columns.TABLES["runs"]}
 
 
@@ -42,8 +42,8 @@ def read(folder: Path) -> Results:
         key=lambda row: (*_place(row), row["warm_up"], row["repeat"]),
     )
     counted = [row for row in runs if not row["warm_up"]]  # different machines are not pooled
-    points = _with_efficiency([_configuration(list(own)) for _, own in groupby(counted, key=_place)])
-    return Results(runs, points, list(_fits(counted)), tuple(one.record for one in ran), unfinished)
+    configurations = _with_efficiency([_configuration(list(own)) for _, own in groupby(counted, key=_place)])
+    return Results(runs, configurations, list(_fits(counted)), tuple(one.record for one in ran), unfinished)
 
 
 def write(results: Results, folder: Path) -> None:
@@ -94,12 +94,12 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _place(row: Row) -> tuple:
-    return (*(row[name] for name in POINT), row["sku"] or "", row["machine"] or 0)
+    return (*(row[name] for name in CONFIGURATION), row["sku"] or "", row["machine"] or 0)
 
 
 def _configuration(runs: Sequence[Row]) -> Row:
     """The repeats of a configuration, without warm-ups."""
-    found: Row = {name: runs[0][name] for name in (*POINT, "copies", "sku", "machine")} | {"repeats": len(runs)}
+    found: Row = {name: runs[0][name] for name in (*CONFIGURATION, "copies", "sku", "machine")} | {"repeats": len(runs)}
     for column in columns.REPEATED_OF_SCALING:
         over = estimate(row[column.name] for row in runs)
         found |= {f"{column.name}_{statistic}": getattr(over, statistic) for statistic in ("mean", "sd", "se")}
@@ -108,26 +108,33 @@ def _configuration(runs: Sequence[Row]) -> Row:
     return found
 
 
-def _with_efficiency(points: Sequence[Row]) -> list[Row]:
+def _with_efficiency(configurations: Sequence[Row]) -> list[Row]:
     """Configurations with T(1) / (n x T(n)): of one thread it is 1, without any error."""
-    ones = {_curve_key(point): point for point in points if point["threads"] == 1}
-    return [point | _efficiency(ones.get(_curve_key(point)), point) for point in points]
+    ones = {
+        _curve_key(configuration): configuration for configuration in configurations if configuration["threads"] == 1
+    }
+    return [
+        configuration | _efficiency(ones.get(_curve_key(configuration)), configuration)
+        for configuration in configurations
+    ]
 
 
-def _curve_key(point: Row) -> tuple:
-    return (*(point[name] for name in CURVE_COLUMNS), point["sku"], point["machine"])
+def _curve_key(configuration: Row) -> tuple:
+    return (*(configuration[name] for name in CURVE_COLUMNS), configuration["sku"], configuration["machine"])
 
 
-def _efficiency(one: Row | None, point: Row) -> Row:
+def _efficiency(one: Row | None, configuration: Row) -> Row:
     if one is None:
         return dict.fromkeys(("efficiency", "efficiency_low", "efficiency_high"))
-    if one is point:
+    if one is configuration:
         return {"efficiency": 1.0, "efficiency_low": None, "efficiency_high": None}
     names = [f"step_s_{statistic}" for statistic in ("mean", "sd", "se")]
-    first, own = (Estimate(row["repeats"], *(row[name] for name in names)) for row in (one, point))
+    first, own = (Estimate(row["repeats"], *(row[name] for name in names)) for row in (one, configuration))
     of_times = ratio(first, own)
     shares = {"": of_times.value, "_low": of_times.low, "_high": of_times.high}
-    return {f"efficiency{end}": None if value is None else value / point["threads"] for end, value in shares.items()}
+    return {
+        f"efficiency{end}": None if value is None else value / configuration["threads"] for end, value in shares.items()
+    }
 
 
 def _fits(runs: Iterable[Row]) -> Iterator[Row]:

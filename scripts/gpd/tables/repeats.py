@@ -98,21 +98,28 @@ def rule(study: Study) -> Repeats:
     return Repeats(None if study.repeats == AUTO else study.repeats, study.precision, study.most_repeats)
 
 
-def stats(point: ConfigurationRow) -> RepeatStats:
+def stats(configuration: ConfigurationRow) -> RepeatStats:
     """What the repeats of a configuration came to."""
-    return RepeatStats.of(point.repeats, point.genomes_per_day)
+    return RepeatStats.of(configuration.repeats, configuration.genomes_per_day)
 
 
-def curve(points: Iterable[ConfigurationRow], rule: Repeats) -> list[Observation]:
+def curve(configurations: Iterable[ConfigurationRow], rule: Repeats) -> list[Observation]:
     """What the configurations of a curve came to, N by N; an N counts when it has all of its repeats."""
-    return [point.observation for point in points if point.repeats >= rule.wanted(stats(point))]
+    return [
+        configuration.observation
+        for configuration in configurations
+        if configuration.repeats >= rule.wanted(stats(configuration))
+    ]
 
 
-def stops(plan: StudyRecord | None, points: Iterable[ConfigurationRow]) -> list[Stop]:
+def stops(plan: StudyRecord | None, configurations: Iterable[ConfigurationRow]) -> list[Stop]:
     """Where each configuration stands; none where its repeats were fixed beforehand, or nobody knows."""
     if plan is None or plan.study.repeats != AUTO:
         return []
-    return [Stop(point.curve_key, point.n, stats(point), rule(plan.study)) for point in points]
+    return [
+        Stop(configuration.curve_key, configuration.n, stats(configuration), rule(plan.study))
+        for configuration in configurations
+    ]
 
 
 def in_words(study: Study) -> str:

@@ -43,7 +43,16 @@ SUMMED = (  # of a run: sums over its timed attempts
 OF_RECORD = ("wall_s", "cached", "genome_mb", "peak_disk_mib", "kept_disk_mib", "memory_applied")
 OF_MACHINE = ("cpu_contention", "throttled_s", "thermal_throttles", "mhz_mean")
 AVERAGED = [name for name, kind in get_type_hints(ConfigurationRow).items() if kind is Estimate]
-POINT = ("study", "pipeline", "mode", "binding", "nodes", "n", "sku", "machine")  # what repeats that are pooled share
+CONFIGURATION = (
+    "study",
+    "pipeline",
+    "mode",
+    "binding",
+    "nodes",
+    "n",
+    "sku",
+    "machine",
+)  # what repeats that are pooled share
 
 
 @dataclass(frozen=True)
@@ -277,54 +286,59 @@ def peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
 # ---- configurations ------------------------------------------------------------------------------------------
 
 
-def points(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
+def configurations(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
     """The statistics over the repeats of each configuration that count; different machines are not pooled."""
 
     def place(row: RunRow) -> tuple:
-        return tuple((value is None, value or "") for value in (getattr(row, name) for name in POINT))
+        return tuple((value is None, value or "") for value in (getattr(row, name) for name in CONFIGURATION))
 
     counted = sorted((row for row in runs if row.counted), key=place)
-    found = _with_steady_state([_point(list(rows)) for _, rows in groupby(counted, key=place)], counted)
-    return [structs.replace(point, node_efficiency=_node_efficiency(point, found)) for point in found]
+    found = _with_steady_state([_configuration(list(rows)) for _, rows in groupby(counted, key=place)], counted)
+    return [
+        structs.replace(configuration, node_efficiency=_node_efficiency(configuration, found))
+        for configuration in found
+    ]
 
 
-def _with_steady_state(points: Iterable[ConfigurationRow], runs: Sequence[RunRow]) -> list[ConfigurationRow]:
+def _with_steady_state(configurations: Iterable[ConfigurationRow], runs: Sequence[RunRow]) -> list[ConfigurationRow]:
     """The configurations with the slope of their curve, where they are among the N that it is over."""
     found = []
-    for point in points:
+    for configuration in configurations:
         curve = [
             Batch(run.n, run.repeat, run.makespan_s, run.cpu_utilisation)
             for run in runs
-            if (run.curve_key, run.sku) == (point.curve_key, point.sku) and run.makespan_s and not run.failed
+            if (run.curve_key, run.sku) == (configuration.curve_key, configuration.sku)
+            and run.makespan_s
+            and not run.failed
         ]
         steady = steady_state(curve)
-        if steady is None or point.n not in steady.numbers:
-            found.append(point)
+        if steady is None or configuration.n not in steady.numbers:
+            found.append(configuration)
             continue
         names = ("steady_genomes_per_day", "steady_genomes_per_day_low", "steady_genomes_per_day_high")
         values = (steady.daily, steady.low, steady.high)
-        found.append(structs.replace(point, **dict(zip(names, values, strict=True))))
+        found.append(structs.replace(configuration, **dict(zip(names, values, strict=True))))
     return found
 
 
-def _node_efficiency(point: ConfigurationRow, points: Iterable[ConfigurationRow]) -> float | None:
+def _node_efficiency(configuration: ConfigurationRow, configurations: Iterable[ConfigurationRow]) -> float | None:
     """What each node of a cluster gives, over what one gives that has all samples for itself, at its best N."""
-    if point.mode != CLUSTER:
+    if configuration.mode != CLUSTER:
         return None
     alike = ("pipeline", "mode", "binding", "sku", "machine")
     single = (
         other.genomes_per_day.mean or 0.0
-        for other in points
-        if other.nodes == 1 and all(getattr(other, name) == getattr(point, name) for name in alike)
+        for other in configurations
+        if other.nodes == 1 and all(getattr(other, name) == getattr(configuration, name) for name in alike)
     )
     of_one = max(single, default=0.0)
-    return _over(point.genomes_per_day.mean, point.nodes * of_one)
+    return _over(configuration.genomes_per_day.mean, configuration.nodes * of_one)
 
 
-def _point(runs: Sequence[RunRow]) -> ConfigurationRow:
+def _configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
     means: dict[str, Any] = {name: estimate(getattr(run, name) for run in runs) for name in AVERAGED}
     return ConfigurationRow(
-        **{name: getattr(runs[0], name) for name in POINT},
+        **{name: getattr(runs[0], name) for name in CONFIGURATION},
         **means,
         repeats=len(runs),
         failed=sum(run.failed for run in runs),
