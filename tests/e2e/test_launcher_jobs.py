@@ -378,7 +378,10 @@ def test_kernel_limits_are_kept(node):
 
 
 def test_cpus_that_others_keep_busy(node):
-    """Each CPU has another process that spins: the job gets half of its own, and the record says so."""
+    """Each CPU has another process that spins: the record says what it took, and whose the rest of the time was.
+
+    How much that is, neighbours of the machine have a say in: what they take is stolen.
+    """
     spin = [sys.executable, "-S", "-E", "-c", "while True: pass"]
     others = [subprocess.Popen(["taskset", "-c", str(cpu), *spin]) for cpu in CPUS]
     try:
@@ -387,8 +390,7 @@ def test_cpus_that_others_keep_busy(node):
         for other in others:
             other.kill()
             other.wait()
-    assert record["cpu_contention"] is True
-    assert 0.8 < record["other_cpu_s"] < record["wall_s"]
+    assert record["cpu_contention"] is True, record
     assert record["cpu_s"] + record["other_cpu_s"] + record["steal_s"] == pytest.approx(record["wall_s"], rel=0.15)
 
 
