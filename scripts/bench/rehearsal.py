@@ -3,8 +3,8 @@
     python scripts/bench/rehearsal.py [--folder rehearsal-run] [--scale 1]
 
 It reads the job records of `make rehearsal`, and runs nothing. A step's CPU time grows with a sample's gigabases: the
-slope and the fixed cost are a straight line through its jobs, weighted as the jobs are. Where no rehearsal has run it says so.
-`--smallest` takes a recorded one of a thousandth of the length.
+slope and the fixed cost are a straight line through its jobs. Where no rehearsal has run it says so. `--smallest` takes
+a recorded one of a thousandth of the length.
 """
 
 import sys
