@@ -5,11 +5,12 @@ does, and neither disks, fans nor power supplies.
 """
 
 import os
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from gpd.machines.watcher import watching
 
 POWERCAP = Path("/sys/class/powercap")
 INTERVAL_S = 30.0  # a counter starts again from 0 after minutes
@@ -77,21 +78,10 @@ class Energy:
 @contextmanager
 def watch(root: Path = POWERCAP) -> Iterator[Energy]:
     """Count from here to the end."""
-    energy, over = Energy(find_counters(root)), threading.Event()
+    energy = Energy(find_counters(root))
     if not energy.counters:
         yield energy
         return
-
-    def keep_looking() -> None:
-        while not over.wait(INTERVAL_S):
-            energy.look()
-
     energy.look()
-    thread = threading.Thread(target=keep_looking, daemon=True)
-    thread.start()
-    try:
+    with watching(energy.look, INTERVAL_S):
         yield energy
-    finally:
-        over.set()
-        thread.join()
-        energy.look()

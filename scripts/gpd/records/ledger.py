@@ -16,7 +16,8 @@ from msgspec import Meta
 
 from gpd.errors import GpdError
 from gpd.records import old_names
-from gpd.records.run import YEARS, Amount
+from gpd.records.machine_use import Amount
+from gpd.records.run import YEARS
 from gpd.records.run_spec import AtLeastOne
 from gpd.text.cpu_lists import check_cpus, count_cpus
 

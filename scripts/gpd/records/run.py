@@ -19,11 +19,10 @@ from gpd.errors import GpdError
 from gpd.files import read_text
 from gpd.records.decoding import Kind, decode
 from gpd.records.host import Host
-from gpd.records.machine_use import MachineUse
+from gpd.records.machine_use import Amount, MachineUse
 from gpd.records.run_spec import SCHEMA_VERSION, Count, FileName, Name, RunSpec
 from gpd.text.cpu_lists import check_cpus
 
-Amount = Annotated[float, Meta(ge=0, le=1e15)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Time = Annotated[datetime, Meta(tz=True)]
 CpuList = Annotated[str, Meta(max_length=100_000)]
