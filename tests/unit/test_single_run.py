@@ -1,6 +1,5 @@
 """One run: how its folder is laid out, what is recorded and when; a small script stands in for Snakemake."""
 
-import errno
 import json
 import mmap
 import os
@@ -278,15 +277,23 @@ def test_a_run_that_says_nothing_is_a_fault_with_its_exit_code(spec, setup, snak
 
 
 @pytest.mark.deep
+@pytest.mark.parametrize("name", ["spec.json", "run.json", "samples.tsv"])
 @pytest.mark.parametrize("broken", [(os, "fsync"), (Path, "replace")], ids=str)
-def test_a_record_is_there_whole_or_not_at_all(spec, setup, snakemake, monkeypatch, broken):
-    def fail(*arguments, **options):
-        raise OSError(errno.ENOSPC, "No space left on device")
+def test_a_file_of_a_run_is_there_whole_or_not_at_all(spec, setup, snakemake, monkeypatch, broken, name):
+    """Ctrl-C may come while it is written, and the next command reads what the study has."""
+    original = getattr(*broken)
+
+    def interrupted(file, *arguments):
+        path = Path(f"/proc/self/fd/{file}").readlink() if isinstance(file, int) else file
+        if name in path.name:
+            raise KeyboardInterrupt
+        return original(file, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(*broken, fail)
-        with pytest.raises(OSError, match="No space left"):
+        patch.setattr(*broken, interrupted)
+        with pytest.raises(KeyboardInterrupt):
             run(spec, setup)
+    assert not list(setup.folder.rglob(f"*{name}*"))
     assert not single_run.is_finished(setup.folder, spec)
     assert run(spec, setup), "and the run runs again"
 

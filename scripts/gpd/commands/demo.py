@@ -13,6 +13,7 @@ from rich.console import Console
 from gpd.commands import run, run_display, throughput
 from gpd.commands.subcommands import Cores, Terminal, terminal
 from gpd.errors import GpdError
+from gpd.files import write_text
 from gpd.paths import ROOT
 from gpd.processes import output_of
 from gpd.truth.calls import Comparison, compare_calls
@@ -79,7 +80,7 @@ def run_study(directory: Path, seed: int, cores: int | None, console: Console) -
 
 
 def _write_yaml(path: Path, content: dict) -> None:
-    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    write_text(path, yaml.safe_dump(content, sort_keys=False))
 
 
 def clear(directory: Path) -> None:

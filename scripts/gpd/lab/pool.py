@@ -10,6 +10,7 @@ import yaml
 
 from gpd.execution import configuration
 from gpd.execution.configuration import ConfigurationError, Row
+from gpd.files import write_text
 from gpd.lab.study import Pool, Sample, StudyError
 from gpd.paths import ROOT
 from gpd.pipelines import PIPELINES
@@ -102,11 +103,11 @@ def lay_out(source: Source, samples: Collection[str], folder: Path, **settings: 
     # its samples are those that are not left out
     tables = {"samples": "config/samples.tsv", "units": "config/units.tsv", "leave_out": []}
     config = {**source.config, **tables, **settings}
-    (target / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+    write_text(target / "config.yaml", yaml.safe_dump(config, sort_keys=False))
     for name, rows in (("samples", source.samples), ("units", source.units)):
         drawn = [row for row in rows if row["sample_name"] in samples]
         lines = [list(drawn[0]), *(row.values() for row in drawn)]
-        (target / f"{name}.tsv").write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")
+        write_text(target / f"{name}.tsv", "".join("\t".join(line) + "\n" for line in lines))
 
 
 @cache

@@ -178,7 +178,7 @@ def run(spec: RunSpec, setup: Setup, changed: Changed) -> None:
 
 
 def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
-    (folder / SPEC).write_text(json.dumps(spec.to_dict(), indent=2) + "\n", encoding="utf-8")
+    write_text(folder / SPEC, json.dumps(spec.to_dict(), indent=2) + "\n")
     # a launcher that is killed may leave its record to a later one, which then writes it here
     run_id = f"{spec.name}-{secrets.token_hex(4)}"
     _note(setup.folder, spec, run_id, BEGAN)
@@ -342,7 +342,7 @@ def write_profile(profile: Mapping[str, Any], folder: Path) -> Path:
     """Write a run's own profile into its folder; the folder of the profile."""
     target = folder / "profile"
     target.mkdir(exist_ok=True)
-    (target / "config.yaml").write_text(yaml.safe_dump(dict(profile), sort_keys=False), encoding="utf-8")
+    write_text(target / "config.yaml", yaml.safe_dump(dict(profile), sort_keys=False))
     return target
 
 
