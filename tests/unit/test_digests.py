@@ -51,6 +51,12 @@ def test_what_counts(write):
     assert len({digests.input_digest(units) for units in inputs}) == len(inputs)
 
 
+def test_what_the_sheets_say_counts(write):
+    units = [{"fq1": write("1", "reads")}]
+    told = ([], ["1 library a"], ["2 library a"], ["1 library b"], ["1 library a", "1 sex male"])
+    assert len({digests.input_digest(units, lines) for lines in told}) == len(told)
+
+
 @pytest.mark.parametrize("size", [0, 1, 18 * MIB])
 def test_small_files_are_read_whole(size):
     assert digests.blocks(size) == [(0, size)]

@@ -47,6 +47,16 @@ def test_paths_become_absolute_and_what_is_left_out_has_its_default(folder):
     assert source.reads("S2") == [folder / "s2.bam"]
 
 
+def test_a_sample_is_what_the_sheets_say_of_it_beside_names_and_files(folder):
+    assert list(read(folder).sheets_say("S2")) == []
+    (folder / "tables/samples.tsv").write_text("sample_name\tsex\nS1\tmale\nS2\t\n")
+    (folder / "tables/units.tsv").write_text(
+        "sample_name\tunit_name\tfq1\tplatform\tlibrary\nS2\tL1\ta\t\t\nS1\tL1\tb\tillumina\tA\nS1\tL2\tc\t\tB\n"
+    )
+    told = list(read(folder).sheets_say("S1"))
+    assert told == ["0 sex male", "1 library A", "1 platform ILLUMINA", "2 library B"]
+
+
 def test_a_run_of_some_samples_is_laid_out_with_their_rows_alone(folder, tmp_path):
     target = tmp_path / "run"
     pool.lay_out(read(folder), ["S2"], target, binding={"policy": "none"})

@@ -44,8 +44,8 @@ class DigestError(GpdError):
 # ---- what went in --------------------------------------------------------------------------------------
 
 
-def input_digest(units: Iterable[Mapping[str, Path]]) -> str:
-    """Digest a sample's input: for each unit, in order, its files by role (fq1, fq2, bam).
+def input_digest(units: Iterable[Mapping[str, Path]], sheets: Iterable[str] = ()) -> str:
+    """Digest a sample's input: for each unit, in order, its files by role (fq1, fq2, bam); and what `sheets` say of it.
 
     Names of files and units do not count; roles, and the order of units, do. Of a file above 18 MiB the size and 18
     blocks of 1 MiB are read, not the whole: cheap for 100 GB, and sure to tell other samples, other lanes and files cut
@@ -56,6 +56,8 @@ def input_digest(units: Iterable[Mapping[str, Path]]) -> str:
     for number, unit in enumerate(units, 1):
         for role, path in sorted(unit.items()):
             digest.update(f"{number} {role} {sampled_digest(path)}\n".encode())
+    for line in sheets:
+        digest.update(f"{line}\n".encode())
     return digest.hexdigest()
 
 

@@ -1,6 +1,6 @@
 """The samples that a study draws from: a pipeline's configuration and tables, read, and laid out for a run of some."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from gpd.pipelines import PIPELINES
 from gpd.records.binding import Binding, BindingName
 
 SCHEMAS = ROOT / "workflow" / "schemas"
+NAMES = ("sample_name", "unit_name")
 READS = ("fq1", "fq2", "bam")
 PATH_TYPES = ("path", "optional_path")
 WHICH_SAMPLES = ("samples", "units", "leave_out", "failed_samples")  # keys of a configuration
@@ -38,6 +39,15 @@ class Source:
         """The files of each of a sample's units by their role (fq1, fq2, bam), in the order of the table."""
         rows = (row for row in self.units if row["sample_name"] == sample)
         return [{role: Path(row[role]) for role in READS if row.get(role)} for row in rows]
+
+    def sheets_say(self, sample: str) -> Iterator[str]:
+        """What the tables say of a sample beside names and files, a line a value: sex, library, platform."""
+        rows = [row for row in (*self.samples, *self.units) if row["sample_name"] == sample]
+        for number, row in enumerate(rows):
+            told = {key: value for key, value in row.items() if value and key not in (*NAMES, *READS)}
+            if "platform" in told:  # in which case does not matter
+                told["platform"] = told["platform"].upper()
+            yield from (f"{number} {key} {value}" for key, value in sorted(told.items()))
 
     def reads(self, sample: str) -> list[Path]:
         """All read files of a sample."""

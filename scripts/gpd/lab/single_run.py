@@ -361,7 +361,8 @@ def made_with(spec: RunSpec, source: Source) -> dict[str, Any]:
 
 def _input(source: Source, sample: str) -> InputRecord:
     size = sum(path.stat().st_size for path in source.reads(sample))
-    return InputRecord(digest=digests.input_digest(source.units_of(sample)), mib=round(size / 1024**2, 3))
+    digest = digests.input_digest(source.units_of(sample), source.sheets_say(sample))
+    return InputRecord(digest=digest, mib=round(size / 1024**2, 3))
 
 
 def _set_cache(spec: RunSpec, setup: Setup) -> float | None:

@@ -47,8 +47,9 @@ class ProcessRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class InputRecord:
-    """What was read of a sample: a digest of its reads, the size of its files, its reads (both mates) and bases.
+    """What was read of a sample: a digest, the size of its files, its reads (both mates) and bases.
 
+    `digest`: of its files, and of what the sheets say of it.
     `mapped`: the share of the reads that mapped; `mismatches`: the share of their aligned bases that differed.
     """
 

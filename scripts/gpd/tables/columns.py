@@ -132,7 +132,7 @@ class SampleRow(OfRun, frozen=True, kw_only=True):
     """A sample of a run."""
 
     sample: Annotated[str, means("The sample.")]
-    input_digest: Annotated[Text, means("Digest of the sample's reads.")]
+    input_digest: Annotated[Text, means("Digest of the sample's reads, and of what its sheets say.")]
     gigabases: Annotated[Real, means("Bases sequenced.", "Gb")]
     mapped: Annotated[Real, means("Share of its reads that mapped; empty: not known.")]
     mismatches: Annotated[Real, means("Share of its aligned bases that differ from the reference; empty: not known.")]
