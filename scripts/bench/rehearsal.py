@@ -76,7 +76,7 @@ def memory(what: str, jobs: Sequence[Attempt]) -> Iterator[Measurement]:
         gib = (largest.peak_rss_mib or 0) / 1024
         yield Measurement(f"{what}: peak memory, GiB", (gib,), decimals=2)
         if gib > SEEN:
-            share = gib * 1024**3 / 1e6 / (largest.mem_mb or 1)
+            share = (largest.peak_rss_mib or 0) / (largest.mem_mb or 1)  # the launcher grants mem_mb in MiB
             yield Measurement(f"{what}: peak memory, of what it asks for", (share,), most=1, decimals=2)
 
 

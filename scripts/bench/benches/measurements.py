@@ -81,9 +81,14 @@ def machine() -> dict[str, object]:
     }
 
 
-def timed(command: Sequence[str | Path], text: str = "", **settings: Any) -> tuple[float, float, float]:
-    """Run a command with a text on its stdin: wall seconds, CPU seconds, peak MiB. A failure ends the bench."""
-    with tempfile.TemporaryFile() as output:
+def timed(
+    command: Sequence[str | Path], text: str = "", log: Path | None = None, **settings: Any
+) -> tuple[float, float, float]:
+    """Run a command with a text on its stdin: wall seconds, CPU seconds, peak MiB. A failure ends the bench.
+
+    What it prints goes to `log`, where that is given.
+    """
+    with log.open("w+b") if log else tempfile.TemporaryFile() as output:
         began = time.perf_counter()
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output, **settings)
         process.stdin.write(text.encode())

@@ -89,6 +89,7 @@ CHR20 = germline_reads("germline_chr20", "chr20_1100kb.fa.gz", "HG002_only.sites
 CHR22 = germline_reads("germline_chr22", "chr22_40kb.fa.gz", "dbsnp_146.hg38.vcf.gz")
 SMALL = simulated("germline", "--samples", "1", "--length", "400000")
 GAPS = simulated("germline", "--samples", "1", "--length", "400000", "--gaps-every", "80000")
+QUANTIZED = {"quantize": [10, 20, 30]}
 CASES = {
     "simulated_0.4Mb": Case("germline", SMALL, "DEMO01"),
     "simulated_0.4Mb_cram": Case("germline", SMALL, "DEMO01", {"alignment_format": "cram"}),
@@ -97,6 +98,10 @@ CASES = {
     "simulated_0.4Mb_pieces": Case("germline", GAPS, "DEMO01", {"scatter": 4}),
     "chr20": Case("germline", CHR20, "NA12878"),
     "chr20_samtools": Case("germline", CHR20, "NA12878", {"duplicates": "samtools"}),
+    "chr20_cram": Case("germline", CHR20, "NA12878", {"alignment_format": "cram"}),
+    "chr20_quantized": Case("germline", CHR20, "NA12878", QUANTIZED),
+    "chr20_quantized_cram": Case("germline", CHR20, "NA12878", QUANTIZED | {"alignment_format": "cram"}),
+    "chr20_not_recalibrated": Case("germline", CHR20, "NA12878", {"bqsr": "none"}),
     "chr22": Case("germline", CHR22, "NA12878"),
     "simulated_rna": Case("tuxedo", simulated("tuxedo"), "treated1"),
     "yeast": Case("tuxedo", rna_reads("rnaseq_yeast_chrI", "WT_rep1"), "WT_rep1"),

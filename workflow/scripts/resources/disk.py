@@ -22,12 +22,13 @@ FASTQ_A_BYTE = {".bam": 1.0, ".cram": 2.5}
 
 # of FASTQ compressed by gzip
 SORTED = 0.95  # BAM of bwa's alignments, level 1
-RECALIBRATED = 1.05  # with recalibrated qualities, which take more values than a newer sequencer's
+RECALIBRATED = 1.05  # with recalibrated qualities, which take more values than a newer sequencer's ...
+QUANTIZED = 0.55  # ... unless they are rounded to a few
 SPLICED = 0.8  # BAM of HISAT2's alignments
+GVCF = 0.1  # more where the genome is covered thinly
 
 # of the BAM file that they are made of
-CRAM = 0.5
-GVCF = 0.1  # of the final one; more where the genome is covered thinly
+CRAM, QUANTIZED_CRAM = 0.5, 0.25
 EXPRESSION = 0.1  # transcripts and counted expression, of the spliced one
 
 # bytes of temporary files a base: sambamba notes where each pair lies (of reads of 100 bases; longer ones are fewer),
@@ -40,8 +41,9 @@ SAMTOOLS = 1 / 4
 READS_A_FILE, SHORT = 600_000, 100  # sambamba markdup's --overflow-list-size; bases of a read
 SHARD = 16 * MIB  # the smallest shard of a BAM file (shard_mib of its rules)
 
-# of a sample: recalibration table, statistics, indexes, native libraries that GATK unpacks
-SMALL = {"germline": 2 * MIB, "tuxedo": 0.75 * MIB}
+# of a sample: statistics, indexes, native libraries that GATK unpacks
+SMALL = {"germline": MIB, "tuxedo": 0.75 * MIB}
+TABLE, TABLE_A_BASE = 0.45 * MIB, 0.4  # recalibration table: of a read group, which has so much for each base at most
 COHORT = 8 * MIB  # of all samples together: MultiQC's page, call sets, tables
 SPLICED_INDEX = 1.5  # of HISAT2 or Bowtie2, bytes a base of the genome
 
@@ -163,10 +165,12 @@ def predict(reads: Sequence[Reads], config: Mapping, sort_mb: float) -> Need:
 
 def _germline(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[dict[str, Space], float]:
     """Each alignment stays until the next is made of it, beside the shards of that where it scatters."""
+    fastq, recalibrates = sum(unit.fastq for unit in reads), config["bqsr"] != "none"
+    table = sum(min(TABLE, TABLE_A_BASE * unit.bases) for unit in reads) if recalibrates else 0
     of_units = [SORTED * unit.fastq for unit in reads]
-    mapped, recalibrates = sum(of_units), config["bqsr"] != "none"
-    final = RECALIBRATED * sum(unit.fastq for unit in reads) if recalibrates else mapped
-    gvcf, cram = GVCF * final, CRAM * final if config["alignment_format"] == "cram" else 0
+    mapped, gvcf = sum(of_units), GVCF * fastq
+    final = fastq * (QUANTIZED if config["quantize"] else RECALIBRATED) if recalibrates else mapped
+    cram = (QUANTIZED_CRAM if config["quantize"] else CRAM) * final if config["alignment_format"] == "cram" else 0
     spilled = [size for size, unit in zip(of_units, reads, strict=True) if _spills(unit, memory * SAMBAMBA)]
     collated = [unit.aligned for unit in reads if config["bam_input"] == "remap"]
     mapping = Space(mapped, max(spilled, default=0) + max(collated, default=0))
@@ -176,16 +180,16 @@ def _germline(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[d
         "mark_duplicates": Space(2 * mapped, MARKING[config["duplicates"]] * sum(unit.bases for unit in reads)),
         "realigner_targets": Space(mapped),
         "realign_indels": Space(mapped + _shards(mapped, mapped, config)),
-        "base_recalibrator": Space(mapped),
-        "base_recalibration": Space(mapped + _shards(final, mapped, config)),
-        "alignment": Space(final + gvcf + cram),
-        "haplotype_caller": Space(final + cram + _shards(gvcf, final, config)),
+        "base_recalibrator": Space(mapped + table),
+        "base_recalibration": Space(mapped + table + _shards(final, mapped, config)),
+        "alignment": Space(table + final + gvcf + cram),
+        "haplotype_caller": Space(table + final + cram + _shards(gvcf, final, config)),
     }
     if config["realigner"] == "none":
         del rules["realigner_targets"], rules["realign_indels"]
     if not recalibrates:
         del rules["base_recalibrator"], rules["base_recalibration"]
-    return rules, (cram or final) + gvcf
+    return rules, (cram or final) + gvcf + table
 
 
 def _tuxedo(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[dict[str, Space], float]:

@@ -1,0 +1,154 @@
+"""Measure where the CPU time of recalibration and HaplotypeCaller goes, and what settings of theirs change.
+
+    python scripts/bench/gatk.py [--cohorts mb1 mb5] [--repeats 3] [--smallest]
+
+One simulated sample at 30x, a variant a kilobase, is mapped and recalibrated once. Then each walker runs on one thread
+as the workflow runs it and with one thing changed, all in turns. Ratios are taken within a turn: above 1, the change
+costs CPU time. Compilers' seconds are the JVM's own count (-XX:+CITime), pair-HMM's and Smith-Waterman's are GATK's.
+
+On 2 cores `mb1` takes some 20 minutes and `mb5` 80; `mb40`, a chromosome's size, a day. `--smallest` takes 20 kb.
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benches import cohorts, measurements
+from benches.cohorts import Real, Simulated
+from benches.measurements import Measurement, timed
+from benches.runs import Runner, run_bench
+
+COHORTS: Mapping[str, Simulated | Real] = {
+    **{f"mb{mb}": Simulated(f"mb{mb}", samples=1, length=mb * 1_000_000, coverage=30) for mb in (1, 5, 40)},
+    "tiny": cohorts.TINY,
+}
+SETTINGS: dict[str, object] = {"calling": "per_sample", "filter": "hard", "scatter": "none"}
+MARKED, FINAL = "results/mark_duplicates/{sample}.bam", "results/base_recalibration/{sample}.bam"
+TABLE = "results/base_recalibrator/{sample}.table"
+BEFORE = (MARKED, f"{MARKED}.bai", TABLE, FINAL, FINAL.replace(".bam", ".bai"))
+RECALIBRATION_HEAP, CALLING_HEAP = "-Xmx3200m", "-Xmx4800m"  # four fifths of what the rules ask for
+SERIAL = "-XX:+UseSerialGC"
+BANDS = tuple(word for band in range(10, 100, 10) for word in ("-GQB", str(band)))
+ANNOTATIONS = ("StandardAnnotation", "StandardHCAnnotation", "AS_StandardAnnotation")
+ALLELE_SPECIFIC = tuple(word for group in ANNOTATIONS for word in ("-G", group))
+JDK = ("--use-jdk-inflater", "--use-jdk-deflater")
+AS_RUN = "as run"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is otherwise than as the workflow runs a walker: options of the JVM in place of its own, words besides."""
+
+    java: str = ""
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Walker:
+    """A walker with what it reads and writes, and the changes that are tried."""
+
+    name: str
+    words: tuple[str, ...]
+    output: str
+    heap: str
+    changes: Mapping[str, Change]
+
+    def command(self, change: Change, output: Path) -> list[str | Path]:
+        java = f"{self.heap} {change.java or SERIAL} -XX:+CITime"
+        written = ["-O", output] if self.output else []
+        return ["gatk", "--java-options", java, self.name, *self.words, *change.words, *written]
+
+
+def walkers(folder: Path) -> Iterator[Walker]:
+    """Reading alone, reading and writing, the two of recalibration, HaplotypeCaller."""
+    marked, final, table = (str(folder / path.format(sample="DEMO01")) for path in (MARKED, FINAL, TABLE))
+    reference = ("-R", str(folder / "results/reference/genome.fa"))
+    sites = ("--known-sites", str(folder / "results/reference/vcf/known_sites_1.vcf.gz"))
+    compiler = {"first compiler alone": Change(java=f"{SERIAL} -XX:TieredStopAtLevel=1")}
+    usual = {**compiler, "Java's own inflater and deflater": Change(words=JDK)}
+    levels = {
+        f"compression level {level}": Change(java=f"{SERIAL} -Dsamjdk.compression_level={level}") for level in (1, 5)
+    }
+    start = {"one base": Change(words=("-L", f"{first_contig(folder)}:1-1"))}
+    yield Walker("CountReads", (*reference, "-I", marked), "", RECALIBRATION_HEAP, start)
+    yield Walker("PrintReads", (*reference, "-I", marked), ".bam", RECALIBRATION_HEAP, levels)
+    yield Walker("BaseRecalibrator", (*reference, "-I", marked, *sites), ".table", RECALIBRATION_HEAP, usual)
+    recalibrated = (*reference, "-I", marked, "--bqsr-recal-file", table)
+    yield Walker("ApplyBQSR", recalibrated, ".bam", RECALIBRATION_HEAP, usual | levels)
+    calling = (*reference, "-I", final, "-ERC", "GVCF", "--native-pair-hmm-threads", "1")
+    changes = {
+        **usual,
+        "no tiers": Change(java=f"{SERIAL} -XX:-TieredCompilation"),
+        "parallel collector": Change(java="-XX:+UseParallelGC -XX:ParallelGCThreads=1"),
+        "G1 collector": Change(java="-XX:+UseG1GC"),
+        "heap of 1 GB": Change(java=f"{SERIAL} -Xmx1g"),
+        "no class archive": Change(java=f"{SERIAL} -Xshare:off"),
+        "bands of 10": Change(words=BANDS),
+        "allele-specific annotations": Change(words=ALLELE_SPECIFIC),
+    }
+    yield Walker("HaplotypeCaller", calling, ".g.vcf.gz", CALLING_HEAP, changes)
+
+
+def first_contig(folder: Path) -> str:
+    return (folder / "results/reference/genome.fa.fai").read_text().partition("\t")[0]
+
+
+def measure(cohort: Simulated, folder: Path, repeats: int) -> Iterator[Measurement]:
+    """Each walker as run and changed, in turns."""
+    run = Runner(cohort.write(folder / "pool", 1), ("DEMO01",), SETTINGS)
+    run.begin(folder / "run", BEFORE)
+    for walker in walkers(folder / "run"):
+        yield from in_turns(f"{cohort.name}: {walker.name}", walker, folder, repeats)
+
+
+def in_turns(what: str, walker: Walker, folder: Path, repeats: int) -> Iterator[Measurement]:
+    cpu_s: dict[str, list[float]] = {name: [] for name in (AS_RUN, *walker.changes)}
+    parts: dict[str, list[float]] = {}
+    sizes: dict[str, float] = {}
+    for _ in range(repeats):
+        for name in cpu_s:
+            output, log = folder / f"output{walker.output}", folder / "log"
+            taken = timed(walker.command(walker.changes.get(name, Change()), output), log=log)[1]
+            cpu_s[name].append(taken)
+            if name == AS_RUN:
+                for part, seconds in parts_of(log.read_text()):
+                    parts.setdefault(part, []).append(seconds / taken)
+            if walker.output:
+                sizes[name] = output.stat().st_size
+    yield Measurement(f"{what}: CPU seconds", tuple(cpu_s[AS_RUN]), decimals=1)
+    for part, shares in parts.items():
+        yield Measurement(f"{what}: {part}, of its CPU time", tuple(shares))
+    for name in walker.changes:
+        ratios = tuple(changed / plain for changed, plain in zip(cpu_s[name], cpu_s[AS_RUN], strict=True))
+        yield Measurement(f"{what}, {name}: CPU time to that as run", ratios)
+        if walker.output and round(sizes[name] / sizes[AS_RUN], 3) != 1:
+            yield Measurement(f"{what}, {name}: bytes to those as run", (sizes[name] / sizes[AS_RUN],))
+
+
+def parts_of(log: str) -> Iterator[tuple[str, float]]:
+    """Seconds that the JVM and GATK say of themselves in their log."""
+    said = {
+        "compilers": r"C[12] Compile Time:\s+([\d.]+) s",
+        "pair-HMM": r"Total compute time in PairHMM computeLogLikelihoods\(\) : ([\d.]+)",
+        "Smith-Waterman": r"Total compute time in .*Smith-Waterman : ([\d.]+)",
+    }
+    for part, pattern in said.items():
+        if found := re.findall(pattern, log):
+            yield part, sum(map(float, found))
+
+
+def main() -> int:
+    """Print the figures; none has a bound."""
+    parser = measurements.parser(__doc__)
+    parser.add_argument("--cohorts", nargs="+", choices=COHORTS, default=["mb1", "mb5"])
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    if arguments.smallest:
+        arguments.cohorts, arguments.repeats = ["tiny"], 1
+    return run_bench(arguments, COHORTS, lambda name, folder: measure(COHORTS[name], folder, arguments.repeats))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
