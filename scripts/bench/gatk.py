@@ -4,7 +4,7 @@
 
 One simulated sample at 30x, a variant a kilobase, is mapped and recalibrated once. Then each walker runs on one thread
 as the workflow runs it and with one thing changed, all in turns. Ratios are taken within a turn: above 1, the change
-costs CPU time. Compilers' seconds are the JVM's own count (-XX:+CITime), pair-HMM's and Smith-Waterman's are GATK's.
+costs CPU time. Seconds of the pair-HMM and of Smith-Waterman are GATK's own count.
 
 On 2 cores `mb1` takes some 20 minutes and `mb5` 80; `mb40`, a chromosome's size, a day. `--smallest` takes 20 kb.
 """
@@ -56,7 +56,7 @@ class Walker:
     changes: Mapping[str, Change]
 
     def command(self, change: Change, output: Path) -> list[str | Path]:
-        java = f"{self.heap} {change.java or SERIAL} -XX:+CITime"
+        java = f"{self.heap} {change.java or SERIAL}"
         written = ["-O", output] if self.output else []
         return ["gatk", "--java-options", java, self.name, *self.words, *change.words, *written]
 
@@ -128,9 +128,8 @@ def in_turns(what: str, walker: Walker, folder: Path, repeats: int) -> Iterator[
 
 
 def parts_of(log: str) -> Iterator[tuple[str, float]]:
-    """Seconds that the JVM and GATK say of themselves in their log."""
+    """Seconds that GATK says of parts of its work in its log."""
     said = {
-        "compilers": r"C[12] Compile Time:\s+([\d.]+) s",
         "pair-HMM": r"Total compute time in PairHMM computeLogLikelihoods\(\) : ([\d.]+)",
         "Smith-Waterman": r"Total compute time in .*Smith-Waterman : ([\d.]+)",
     }
