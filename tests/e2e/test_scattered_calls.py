@@ -16,7 +16,7 @@ from gpd.lab import digests
 pytestmark = pytest.mark.e2e
 
 SIMULATOR = ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py"
-CONTIGS = {"chr1": 108_000, "chr2": 72_000}
+CONTIGS = {"chr1": 60_000, "chr2": 40_000}
 QD = re.compile(r"(?<=;)QD=([\d.]+)")
 SCATTERED = ("base_recalibrator", "base_recalibration", "haplotype_caller")
 BY_INTERVAL = ("genomics_db_import", "genotype_interval", "hard_filter_interval")
@@ -43,7 +43,7 @@ def again(source: Path, folder: Path, first: str, **settings: object) -> Path:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("scattered") / "whole"
-    options = ["--samples", "2", "--length", "180000", "--coverage", "12", "--gaps-every", "50000"]
+    options = ["--samples", "2", "--length", "100000", "--coverage", "12", "--gaps-every", "28000"]
     subprocess.run([sys.executable, SIMULATOR, "--output", folder, *options], check=True, capture_output=True)
     return run(folder, scatter="none", joint_intervals=1)
 
@@ -102,7 +102,7 @@ def test_recalibration_counts_each_base_once(whole, scattered, sample):
 def test_alignments_are_those_of_the_whole_read_by_read(whole, scattered, sample):
     name = f"results/base_recalibration/{sample}.bam"
     found = [output("samtools", "view", folder / name) for folder in (whole, scattered)]
-    assert len(found[0]) > 10_000
+    assert len(found[0]) > 5_000
     assert any("\t*\t0\t0\t*\t" in line for line in found[0]), "some reads have no place"
     assert found[0] == found[1]
 
@@ -117,7 +117,7 @@ def test_gvcfs_are_those_of_the_whole_to_the_byte_but_for_the_command_line(whole
 def test_calls_in_shards_are_those_of_the_whole_but_for_drawn_numbers(whole, scattered):
     """Above 35 GATK draws QD at random, from a sequence that starts anew in each shard."""
     found = [records(folder, "hard_filter/cohort.vcf.gz") for folder in (whole, scattered)]
-    assert len(found[0]) > 300
+    assert len(found[0]) > 150
     assert [QD.sub("", line) for line in found[0]] == [QD.sub("", line) for line in found[1]]
     odd = [pair for pair in zip(*found, strict=True) if pair[0] != pair[1]]
     assert all(float(QD.search(line)[1]) > 20 for pair in odd for line in pair)
