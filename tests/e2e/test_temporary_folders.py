@@ -194,7 +194,6 @@ exec {sambamba} "$@"
     ("subcommand", "end"),
     [
         ("sort", "Ctrl-C"),
-        ("markdup", "Ctrl-C"),
         ("markdup", "kill -9 of sambamba"),
         ("sort", "kill -9 of all"),
     ],
