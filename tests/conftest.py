@@ -42,10 +42,11 @@ UNIT_COLUMNS = ("sample_name", "unit_name", "fq1", "fq2", "bam", "platform", "pl
 SHORT_JVMS = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
 # started first, longest first: neither of two test processes shall be left alone with one of them at the end
 LONGEST = [
-    *("test_germline_real_reads", "test_tuxedo_real_reads", "test_demo_runs", "test_throughput_runs"),
-    *("test_interrupted_runs", "test_what_runs_again", "test_conda_environments", "test_launcher_jobs"),
-    *("test_scaling_runs", "test_damaged_reads", "test_growing_cohorts", "test_killed_runs", "test_scattered_calls"),
-    *("test_large_joint_cohort", "test_joint_by_interval"),
+    *("test_tuxedo_real_reads", "test_germline_real_reads", "test_demo_runs", "test_throughput_runs"),
+    *("test_scaling_runs", "test_growing_cohorts", "test_interrupted_runs", "test_killed_runs"),
+    *("test_what_runs_again", "test_scattered_calls", "test_joint_by_interval", "test_conda_environments"),
+    *("test_launcher_jobs", "test_launcher_crash", "test_temporary_folders", "test_damaged_reads"),
+    "test_large_joint_cohort",
     *("test_tuxedo", "test_germline", "test_limits", "test_losses"),  # of Slurm
     *("test_places", "test_siblings"),  # on a virtual machine
     *("test_tuxedo_plan", "test_report", "test_compare", "test_plan", "test_tuxedo_demo", "test_topology"),
