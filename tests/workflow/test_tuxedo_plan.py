@@ -59,10 +59,10 @@ def test_guided_runs_all_six_steps(usual):
 
 
 @pytest.mark.deep
-def test_reference_only_needs_no_assembly(experiment):
-    experiment.config["assembly"] = "reference_only"
+def test_reference_only_needs_no_assembly_and_what_stops_after_the_comparison_no_plots(experiment):
+    experiment.config |= {"assembly": "reference_only", "stop_after": "differential_expression"}
     texts = commands(experiment)
-    assert not {"assemble", "merge"} & set(texts)
+    assert not {"assemble", "merge", "visualize"} & set(texts)
     for rule, program in (("quantify", "cuffquant"), ("differential_expression", "cuffdiff")):
         assert "results/reference/genes.gtf" in line_of(texts[rule], program)
 
@@ -85,12 +85,6 @@ def test_stop_after_quantify_needs_no_conditions(experiment):
 
 
 @pytest.mark.deep
-def test_stop_after_differential_expression_draws_nothing(experiment):
-    experiment.config["stop_after"] = "differential_expression"
-    assert "visualize" not in plan(experiment).jobs
-
-
-@pytest.mark.deep
 def test_cuffdiff_gets_each_conditions_replicates(experiment):
     experiment.config |= {
         "strandedness": "fr-secondstrand",
@@ -109,6 +103,7 @@ def test_cuffdiff_gets_each_conditions_replicates(experiment):
         assert '--frag-bias-correct "$fasta" --multi-read-correct' in " ".join(tool)
     for rule in ("quantify", "differential_expression"):
         assert "fasta=results/reference/genome.fa" in texts[rule]
+    check_aligner(texts, "FR", single=False)
 
 
 def test_the_log_of_cuffdiff_says_when_each_part_began_and_its_failure_stands(usual, tmp_path):
@@ -134,26 +129,28 @@ def test_the_log_of_cuffdiff_says_when_each_part_began_and_its_failure_stands(us
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    ("strandedness", "paired", "letters"),
-    [
-        ("fr-unstranded", True, None),
-        ("fr-firststrand", True, "RF"),
-        ("fr-firststrand", False, "R"),
-        ("fr-secondstrand", True, "FR"),
-        ("fr-secondstrand", False, "F"),
-    ],
+    ("strandedness", "single", "letters"),
+    [("fr-firststrand", True, "R"), ("fr-secondstrand", True, "F"), ("fr-firststrand", False, "RF")],
 )
-def test_hisat2_is_told_the_strandedness(experiment, strandedness, paired, letters):
+def test_hisat2_is_told_the_strandedness(experiment, strandedness, single, letters):
+    """The pairs of fr-secondstrand are cuffdiff's replicates, above."""
     experiment.config["strandedness"] = strandedness
-    if not paired:
-        for unit in experiment.units:
-            unit["fq2"] = ""
-    words = line_of(commands(experiment)["align"], "hisat2-align-s")
+    for unit in experiment.units if single else ():
+        unit["fq2"] = ""
+    check_aligner(commands(experiment), letters, single)
+
+
+def test_hisat2_is_told_of_no_strandedness_where_there_is_none(usual):
+    check_aligner(usual.commands, None, single=False)
+
+
+def check_aligner(texts: dict[str, str], letters: str | None, single: bool) -> None:
+    words = line_of(texts["align"], "hisat2-align-s")
     assert ("--rna-strandness" in words) == (letters is not None)
     if letters:
         assert words[words.index("--rna-strandness") + 1] == letters
-    assert ("-1" in words) == ("-2" in words) == paired
-    assert ("-U" in words) == (not paired)
+    assert ("-1" in words) == ("-2" in words) == (not single)
+    assert ("-U" in words) == single
 
 
 def test_hisat2_reads_all_lanes_at_once(usual):
@@ -206,19 +203,14 @@ def test_tophat2_summary_is_named_as_multiqc_looks_for_it(usual_tophat):
 
 
 @pytest.mark.deep
-def test_tophat2_reference_only_finds_no_new_junctions(tophat):
+def test_tophat2_single_end_has_no_inner_distance_and_reference_only_no_new_junctions(tophat):
     tophat.config |= {"assembly": "reference_only", "strandedness": "fr-firststrand"}
-    words = tophat_words(plan(tophat))
-    assert "--no-novel-juncs" in words
-    assert words[words.index("--library-type") + 1] == "fr-firststrand"
-
-
-@pytest.mark.deep
-def test_tophat2_single_end_has_no_inner_distance(tophat):
     for unit in tophat.units:
         unit["fq2"] = ""
     planned = plan(tophat)
     words = tophat_words(planned)
+    assert "--no-novel-juncs" in words
+    assert words[words.index("--library-type") + 1] == "fr-firststrand"
     assert "-r" not in words
     assert words[-1] == "$TMPDIR/fq1_1.fq.gz,$TMPDIR/fq1_2.fq.gz"
     assert "inner_distance" not in planned.jobs
