@@ -6,13 +6,17 @@ import signal
 import subprocess
 import sys
 from itertools import combinations
+from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import SHORT_JVMS, SNAKEFILE, Cohort, tiny_cohort
+from click.testing import Result
+from conftest import SHORT_JVMS, Cohort, snakemake, tiny_cohort
 from launching import wait_until
 from tuxedo_cohort import tiny_experiment
+from typer.testing import CliRunner
 
+from gpd.cli import app
 from gpd.records.ledger import read_ledger
 from gpd.text.cpu_lists import parse_cpus
 
@@ -62,12 +66,22 @@ def scaling(tmp_path) -> Scaling:
     return Scaling(tiny_cohort(tmp_path, lanes=1))
 
 
-def test_a_steps_widths_are_measured_alone_and_with_the_node_full(scaling):
+def test_a_steps_widths_are_measured_alone_and_with_the_node_full_whatever_ctrl_c_cut_off(scaling):
     words = ("--step", "mark_duplicates", "--threads", "1,2")
+    with scaling.start(*words) as process:
+        wait_until(lambda: scaling.records(), 600)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, output + errors
+    assert "the same command goes on" in errors
+    ended = scaling.records()
+    assert len(scaling.table("runs")) == len(ended)
+
     ran = scaling.gpd(*words)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ended.items() <= scaling.records().items(), "what ended stays as it is"
     points = scaling.table("configurations").set_index(["occupancy", "threads"])
-    told = scaling.plan(*words)
+    told = json.loads(invoke("plan", scaling.folder, *words, "--json").stdout)
     assert {key: row["copies"] for key, row in points.iterrows()} == {
         **{("alone", 1): 1, ("alone", 2): 1},
         **{("full", threads): copies_held(told, 8000, threads) for threads in (1, 2)},
@@ -87,10 +101,7 @@ def test_a_steps_widths_are_measured_alone_and_with_the_node_full(scaling):
     assert "mark_duplicates" not in rules
     assert not [*scaling.study.glob("mark_duplicates-*/copies/*/results")]
     for name in ("profile-throughput", "profile-single-sample"):
-        profile = str(scaling.study / name)
-        planned = scaling.folder, "--workflow-profile", profile, "--cores", "2", "--snakefile", SNAKEFILE, "--dry-run"
-        command = ["snakemake", "--directory", *map(str, planned)]
-        assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+        assert snakemake(scaling.folder, "--workflow-profile", str(scaling.study / name), "--dry-run").exit_code == 0
     assert "Amdahl" in (scaling.study / "report.html").read_text()
     before = scaling.records()
     again = scaling.gpd(*words)
@@ -113,16 +124,6 @@ def test_what_was_killed_goes_on_and_what_ended_stays(scaling):
     assert {name: after[name] for name in before} == before
     assert len(after) == 1 + 2 * 2
     assert set(scaling.table("configurations")["binding"]) == {"compact", "none"}
-
-
-def test_ctrl_c_ends_within_seconds_and_says_how_to_go_on(scaling):
-    with scaling.start("--step", "mark_duplicates", "--threads", "1") as process:
-        wait_until(lambda: scaling.records(), 600)
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=30)
-    assert process.returncode == 130, output + errors
-    assert "the same command goes on" in errors
-    assert len(scaling.table("runs")) == len(scaling.records())
 
 
 @pytest.mark.long
@@ -165,6 +166,12 @@ def test_steps_of_a_cohort_have_all_samples_and_copies_too(tmp_path):
     assert len(scaling.jobs("merge-t1-compact-full-r1")) == held[1]
 
 
+def invoke(subcommand: str, folder: Path, *words: str) -> Result:
+    """A subcommand that starts no run, in this process."""
+    fixed = ["--directory", str(folder), "--folder", str(folder / "scaling"), "--repeats", "1"]
+    return CliRunner().invoke(app, ["scaling", subcommand, *fixed, *words])
+
+
 def test_what_cannot_be_run_is_a_line(scaling):
     for words, line in (
         (("--step", "exome"), "gpd scaling run: --step exome: steps of germline are map_and_sort,"),
@@ -173,10 +180,9 @@ def test_what_cannot_be_run_is_a_line(scaling):
         (("--bindings", "near"), "gpd scaling run: --bindings near: 'near' is no binding"),
         (("--config", "nothing.yaml"), "gpd scaling run: "),
     ):
-        ran = scaling.gpd(*words)
-        assert ran.returncode == 2
+        ran = invoke("run", scaling.folder, *words)
+        assert ran.exit_code == 2, ran.output
         assert ran.stderr.startswith(line)
-        assert "Traceback" not in ran.stderr
     assert not scaling.study.exists()
 
 
@@ -184,14 +190,13 @@ def test_what_cannot_be_run_is_a_line(scaling):
 def test_gatk_3_is_planned(tmp_path):
     cohort = tiny_cohort(tmp_path, samples=("S1",), lanes=1)
     cohort.config |= {"gatk": "gatk3", "realigner": "gatk3"}
-    scaling = Scaling(cohort)
-    ran = scaling.gpd("--dry-run", "--threads", "1,2")
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    told = scaling.plan("--threads", "1,2")
+    cohort.write()
+    assert invoke("run", tmp_path, "--dry-run", "--threads", "1,2").exit_code == 0
+    told = json.loads(invoke("plan", tmp_path, "--threads", "1,2", "--json").stdout)
     thread_counts: dict[str, set[int]] = {}
     for point in told["configurations"]:
         thread_counts.setdefault(point["step"], set()).add(point["threads"])
     both = ("map_and_sort", "mark_duplicates", "realigner_targets", "base_recalibration", "haplotype_caller")
     assert {step for step, of_step in thread_counts.items() if of_step == {1, 2}} == {*both, "genotype_gvcfs"}
     assert thread_counts["realign_indels"] == {1}
-    assert not scaling.study.exists()
+    assert not (tmp_path / "scaling").exists()
