@@ -72,7 +72,11 @@ def _side(side: Side) -> dict:
 
 def _configuration(shown: ConfigurationRows) -> dict:
     counts = {
-        name: {"repeats": results.repeats, "failed": results.failed, "gigabases_per_sample": results.gigabases}
+        name: {
+            "repeats": results.repeats,
+            "failed": results.observation.failed,
+            "gigabases_per_sample": results.gigabases,
+        }
         for name, results in shown.results.items()
     }
     figures = [

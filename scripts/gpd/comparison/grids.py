@@ -94,7 +94,9 @@ def _best_grid(sides: Sequence[Side], best: BestRows) -> Grid:
         "processor": [Entry(", ".join(side.processors)) for side in shown],
         "cores": [Entry(", ".join(map(str, side.cores))) for side in shown],
         "best N": [_entry(one.best_n) for one in found.values()],
-        "failed\nthere": [_entry(best.results[name].failed if name in best.results else None) for name in found],
+        "failed\nthere": [
+            _entry(best.results[name].observation.failed if name in best.results else None) for name in found
+        ],
     }
     if any(one.n != one.best_n for one in found.values()):
         columns["N with\nmost, but\nfailures"] = [
@@ -176,7 +178,7 @@ def _configuration_grid(sides: Sequence[Side], shown: ConfigurationRows, layout:
     groups: dict[str, list[Line]] = {
         "": [
             Line("repeats", spread([_entry(one.repeats) for one in results], blank)),
-            Line("samples failed", spread([_entry(one.failed) for one in results], blank)),
+            Line("samples failed", spread([_entry(one.observation.failed) for one in results], blank)),
         ]
     }
     for row in shown.rows:

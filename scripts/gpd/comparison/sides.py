@@ -49,17 +49,15 @@ TOTALS = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_A_GIGABASE, CPU_UTILISATION)
 
 @dataclass(frozen=True)
 class Results:
-    """What a configuration came to over its repeats, and the samples that failed in all of them; None: not known.
+    """What a configuration came to over its repeats; None: not known.
 
-    `failed_data` of them failed for bad data. `gigabases` is what a sample has, on average. `by_draw` has the values of
-    the repeats whose samples are known.
+    `gigabases` is what a sample has, on average. `by_draw` has the values of the repeats whose samples are known.
     """
 
     repeats: int
-    failed: int | None
+    observation: Observation
     gigabases: float | None
     estimates: Mapping[Metric, Estimate]
-    failed_data: int = 0
     by_draw: Mapping[Metric, Mapping[Draw, float]] = field(default_factory=dict)
 
     def estimate(self, metric: Metric) -> Estimate:
@@ -114,11 +112,7 @@ class Side:
         return self.skus or _distinct(record.host and record.host.cpu_model for record in self.records)
 
     def saturation(self, key: CurveKey) -> Saturation:
-        daily = [(n, results.estimate(GENOMES), results) for n, results in self.curves[key].items()]
-        return find_saturation(
-            Observation(n, genomes.mean, genomes.se, results.failed, results.failed_data)
-            for n, genomes, results in daily
-        )
+        return find_saturation(results.observation for results in self.curves[key].values())
 
 
 def curves_of(tables: Tables) -> list[CurveKey]:
@@ -207,13 +201,7 @@ def _results(
                 taken / size if taken is not None and size else None for taken, size in hours
             )
     sizes = [sample.gigabases for sample in samples if sample.gigabases is not None]
-    return Results(
-        configuration.repeats,
-        configuration.failed,
-        fmean(sizes) if sizes else None,
-        estimates,
-        configuration.failed_data,
-    )
+    return Results(configuration.repeats, configuration.observation, fmean(sizes) if sizes else None, estimates)
 
 
 def published_side(curve: PublishedCurve) -> Side:
@@ -237,7 +225,8 @@ def _published_results(point: PublishedPoint) -> Results:
     for step, hours in point.hours.items():
         known[Metric(ELAPSED, step)] = hours
         known[Metric(A_GIGABASE[ELAPSED], step)] = hours / point.gigabases if hours and point.gigabases else None
-    return Results(1, point.failed, GIGABASES_A_SAMPLE, {metric: estimate([value]) for metric, value in known.items()})
+    estimates = {metric: estimate([value]) for metric, value in known.items()}
+    return Results(1, point.observation, GIGABASES_A_SAMPLE, estimates)
 
 
 def _distinct(values: Iterable) -> tuple:

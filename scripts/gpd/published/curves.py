@@ -61,6 +61,11 @@ class PublishedPoint:
     notes: tuple[str, ...] = ()
 
     @property
+    def observation(self) -> Observation:
+        """What the search for the saturation point sees of it."""
+        return Observation(self.n, self.genomes_per_day, None, self.failed)
+
+    @property
     def human_30x_per_day(self) -> float | None:
         """What its genomes a day would be at 30x, about: COVERAGE / 30 of them."""
         return None if self.genomes_per_day is None else self.genomes_per_day * COVERAGE / 30
@@ -88,7 +93,7 @@ class PublishedCurve:
     @property
     def saturation(self) -> Saturation:
         """Each N was run once, so no standard error is known."""
-        return find_saturation(Observation(p.n, p.genomes_per_day, None, p.failed) for p in self.points)
+        return find_saturation(point.observation for point in self.points)
 
 
 def curves(folder: Path = FOLDER) -> list[PublishedCurve]:

@@ -293,7 +293,7 @@ def configurations(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
         return tuple((value is None, value or "") for value in (getattr(row, name) for name in CONFIGURATION))
 
     counted = sorted((row for row in runs if row.counted), key=place)
-    found = _with_steady_state([_configuration(list(rows)) for _, rows in groupby(counted, key=place)], counted)
+    found = _with_steady_state([configuration(list(rows)) for _, rows in groupby(counted, key=place)], counted)
     return [
         structs.replace(configuration, node_efficiency=_node_efficiency(configuration, found))
         for configuration in found
@@ -335,7 +335,8 @@ def _node_efficiency(configuration: ConfigurationRow, configurations: Iterable[C
     return _over(configuration.genomes_per_day.mean, configuration.nodes * of_one)
 
 
-def _configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
+def configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
+    """What these runs came to together."""
     means: dict[str, Any] = {name: estimate(getattr(run, name) for run in runs) for name in AVERAGED}
     return ConfigurationRow(
         **{name: getattr(runs[0], name) for name in CONFIGURATION},

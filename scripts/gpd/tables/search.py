@@ -6,6 +6,7 @@ from gpd.records.run_spec import CurveKey, seeking_runs
 from gpd.statistics.saturation import Observation
 from gpd.tables.collect import Tables
 from gpd.tables.columns import RunRow
+from gpd.tables.rows import configuration
 
 
 def rows(tables: Tables) -> Sequence[RunRow]:
@@ -18,6 +19,5 @@ def observations(tables: Tables) -> dict[CurveKey, dict[int, Observation]]:
     """What each curve gave, by N."""
     found: dict[CurveKey, dict[int, Observation]] = {}
     for run in rows(tables):
-        seen = Observation(run.n, run.genomes_per_day, None, run.failed, run.failed_data)
-        found.setdefault(run.curve_key, {})[run.n] = seen
+        found.setdefault(run.curve_key, {})[run.n] = configuration([run]).observation
     return found
