@@ -19,7 +19,9 @@ from gpd.records.run import RecordError
 from gpd.reports.page import render
 from gpd.scaling import page, profiles, results
 from gpd.scaling.profiles import SINGLE, THROUGHPUT
+from gpd.statistics.estimates import Estimate, estimate
 from gpd.tables import columns
+from gpd.tables.columns import ScalingConfiguration
 
 STUDY = recorded_studies.study("scaling")
 MAPPING = {"step": "map_and_sort", "binding": "compact"}
@@ -31,7 +33,7 @@ def golden():
 
 
 def rows(table, **where):
-    found = [row for row in table if all(row[key] == value for key, value in where.items())]
+    found = [row for row in table if all(getattr(row, key) == value for key, value in where.items())]
     assert found
     return found
 
@@ -64,42 +66,42 @@ def test_the_report_says_that_the_machine_is_made_up(golden):
 @pytest.mark.parametrize("step", ["map_and_sort", "base_recalibration", "haplotype_caller"])
 def test_the_figures_of_a_run_are_those_of_its_ledgers(golden, step):
     for run in rows(golden.runs, step=step):
-        ledgers = [read_ledger(path) for path in sorted((STUDY / run["run"]).glob("copies/*/ledger.jsonl"))]
+        ledgers = [read_ledger(path) for path in sorted((STUDY / run.run).glob("copies/*/ledger.jsonl"))]
         jobs = [job for ledger in ledgers for job in ledger]
         between = (max(job.end for job in jobs) - min(job.start for job in jobs)).total_seconds()
-        assert len(ledgers) == run["copies"]
-        assert run["step_s"] == pytest.approx(mean(sum(job.wall_s for job in ledger) for ledger in ledgers))
-        assert run["cpu_s"] == pytest.approx(mean(sum(job.cpu_s for job in ledger) for ledger in ledgers))
-        assert run["makespan_s"] == pytest.approx(between)
-        assert run["steps_per_hour"] == pytest.approx(3600 * run["copies"] / between)
-        assert run["peak_rss_mib"] == max(job.peak_rss_mib for job in jobs)
+        assert len(ledgers) == run.copies
+        assert run.step_s == pytest.approx(mean(sum(job.wall_s for job in ledger) for ledger in ledgers))
+        assert run.cpu_s == pytest.approx(mean(sum(job.cpu_s for job in ledger) for ledger in ledgers))
+        assert run.makespan_s == pytest.approx(between)
+        assert run.steps_per_hour == pytest.approx(3600 * run.copies / between)
+        assert run.peak_rss_mib == max(job.peak_rss_mib for job in jobs)
 
 
 def test_a_point_is_its_repeats_without_warm_ups(golden):
     point = row(golden.configurations, **MAPPING, occupancy="full", threads=4)
-    runs = [run for run in rows(golden.runs, **MAPPING, occupancy="full", threads=4) if not run["warm_up"]]
-    times = [run["step_s"] for run in runs]
-    assert point["repeats"] == len(runs) == 2
-    assert point["step_s_mean"] == pytest.approx(mean(times))
-    assert point["step_s_sd"] == pytest.approx(stdev(times))
-    assert point["step_s_se"] == pytest.approx(stdev(times) / math.sqrt(2))
-    warm_ups = [run for run in golden.runs if run["warm_up"]]
+    runs = [run for run in rows(golden.runs, **MAPPING, occupancy="full", threads=4) if not run.warm_up]
+    times = [run.step_s for run in runs]
+    assert point.repeats == len(runs) == 2
+    assert point.step_s.mean == pytest.approx(mean(times))
+    assert point.step_s.sd == pytest.approx(stdev(times))
+    assert point.step_s.se == pytest.approx(stdev(times) / math.sqrt(2))
+    warm_ups = [run for run in golden.runs if run.warm_up]
     assert warm_ups
-    assert sum(point["repeats"] for point in golden.configurations) == len(golden.runs) - len(warm_ups)
+    assert sum(point.repeats for point in golden.configurations) == len(golden.runs) - len(warm_ups)
 
 
 def test_efficiency_is_that_of_one_thread_over_as_many(golden):
     one, four = (row(golden.configurations, **MAPPING, occupancy="alone", threads=threads) for threads in (1, 4))
-    assert four["efficiency"] == pytest.approx(one["step_s_mean"] / 4 / four["step_s_mean"])
-    assert four["efficiency_low"] < four["efficiency"] < four["efficiency_high"]
-    assert (one["efficiency"], one["efficiency_low"]) == (1.0, None)
-    assert row(golden.configurations, **MAPPING, occupancy="full", threads=4)["efficiency"] is None, (
+    assert four.efficiency == pytest.approx(one.step_s.mean / 4 / four.step_s.mean)
+    assert four.efficiency_low < four.efficiency < four.efficiency_high
+    assert (one.efficiency, one.efficiency_low) == (1.0, None)
+    assert row(golden.configurations, **MAPPING, occupancy="full", threads=4).efficiency is None, (
         "one thread was not measured"
     )
 
 
 def test_bindings_that_differ_in_boundary_and_memory_alone_are_points_of_their_own(golden):
-    names = {point["binding"] for point in rows(golden.configurations, step="map_and_sort", threads=16)}
+    names = {point.binding for point in rows(golden.configurations, step="map_and_sort", threads=16)}
     assert names == {"compact", "scatter-numa-interleave"}
 
 
@@ -107,14 +109,14 @@ def test_the_law_that_was_put_in_is_found_again(golden):
     laws = recorded_studies.script("scaling").LAWS
     for law, step in ((laws[0], "map_and_sort"), (laws[3], "haplotype_caller")):
         fit = row(golden.fits, step=step, binding="compact", occupancy="alone")
-        assert abs(fit["serial_fraction"] - law.serial) < 3 * fit["serial_fraction_se"]
-        assert abs(fit["t1_s"] - law.t1_s) < 3 * fit["t1_se"]
+        assert abs(fit.serial_fraction - law.serial) < 3 * fit.serial_fraction_se
+        assert abs(fit.t1_s - law.t1_s) < 3 * fit.t1_se
 
 
 def test_what_was_cut_off_is_named_and_in_no_figure(golden):
     assert golden.unfinished == ("map_and_sort-t8-scatter-numa-interleave-alone-r2",)
     point = row(golden.configurations, binding="scatter-numa-interleave", occupancy="alone", threads=8)
-    assert (point["repeats"], point["step_s_sd"]) == (1, None)
+    assert (point.repeats, point.step_s.sd) == (1, None)
 
 
 # ---- what is missing stays missing -------------------------------------------------------------------
@@ -140,8 +142,8 @@ def test_a_figure_that_one_copy_lacks_is_missing(tmp_path, name, figure):
     spec = some_run(tmp_path)
     change_ledger(spec / "copies/2/ledger.jsonl", **{name: None})
     run = row(results.read(tmp_path).runs)
-    assert run[figure] is None
-    assert run["makespan_s"] > 0
+    assert getattr(run, figure) is None
+    assert run.makespan_s > 0
 
 
 def test_records_of_another_run_in_a_ledger_are_left_out(tmp_path):
@@ -159,7 +161,7 @@ def test_one_thread_count_has_no_fit_and_two_have_one_without_errors(tmp_path):
     some_run(tmp_path, "haplotype_caller-t4-compact-alone-r1")
     found = results.read(tmp_path)
     fit = row(found.fits)
-    assert (fit["thread_counts"], fit["serial_fraction_se"]) == (2, None)
+    assert (fit.thread_counts, fit.serial_fraction_se) == (2, None)
     (line,) = section(page.find(found, {}), "haplotype_caller").lines
     assert line.endswith("met exactly by 2 thread counts, so without an uncertainty, which takes 3.")
 
@@ -171,7 +173,7 @@ def test_processors_are_not_pooled(tmp_path):
         record["host"]["sku"] = sku
         (spec / "run.json").write_text(json.dumps(record))
     found = results.read(tmp_path)
-    assert [(point["sku"], point["repeats"]) for point in found.configurations] == [("A", 1), ("B", 1)]
+    assert [(point.sku, point.repeats) for point in found.configurations] == [("A", 1), ("B", 1)]
     assert any("different machines" in notice.text for notice in page.find(found, {}).notices)
 
 
@@ -194,19 +196,24 @@ def test_time_of_shards_is_when_any_of_them_ran(golden):
 def test_parquet_says_what_each_column_is(golden, tmp_path):
     results.write(golden, tmp_path)
     schema = pq.read_table(tmp_path / "configurations.parquet").schema
-    assert schema.names == [column.name for column in columns.SCALING_POINTS]
+    assert schema.names == [column.name for column in columns.SCALING["configurations"]]
     assert schema.field("steps_per_hour_mean").metadata[b"unit"] == b"1/h"
     written = pd.read_csv(tmp_path / "configurations.tsv", sep="\t")[["step", "threads"]]
-    assert written.to_dict("records") == [{name: row[name] for name in written} for row in golden.configurations]
+    assert written.to_dict("records") == [
+        {name: getattr(row, name) for name in written} for row in golden.configurations
+    ]
 
 
 # ---- which threads is best -----------------------------------------------------------------------------
 
 
 def point(threads, value, se=None, step="map_and_sort", goal=THROUGHPUT):
+    names = ("step_s", "makespan_s", "steps_per_hour", "cpu_s")
+    figures = dict.fromkeys(names, estimate(())) | {goal.column: Estimate(3, value, None, se)}
+    unknown = dict.fromkeys(("efficiency", "efficiency_low", "efficiency_high", "peak_rss_mib", "peak_memory_mib"))
     fixed = {"pipeline": "germline", "step": step, "binding": "compact", "scatter": "none", "occupancy": goal.occupancy}
-    figures = {f"{goal.column}_mean": value, f"{goal.column}_se": se}
-    return {**fixed, "threads": threads, "copies": 16 // threads, "repeats": 3, "sku": "A\nB", **figures}
+    counts = {"threads": threads, "copies": 16 // threads, "repeats": 3}
+    return ScalingConfiguration(**fixed, **counts, sku="A\nB", machine=1, **figures, **unknown)
 
 
 @pytest.mark.parametrize(
@@ -222,9 +229,9 @@ def point(threads, value, se=None, step="map_and_sort", goal=THROUGHPUT):
 )
 def test_the_best_thread_count_is_the_least_within_the_standard_error(figures, threads):
     most = [point(threads, *figure) for threads, figure in figures.items()]
-    assert profiles.best(most, THROUGHPUT)["threads"] == threads
+    assert profiles.best(most, THROUGHPUT).threads == threads
     least = [point(n, value and 24 - value, se, goal=SINGLE) for n, (value, se) in figures.items()]
-    assert profiles.best(least, SINGLE)["threads"] == threads
+    assert profiles.best(least, SINGLE).threads == threads
 
 
 @pytest.mark.deep
@@ -232,9 +239,9 @@ def test_the_best_thread_count_is_the_least_within_the_standard_error(figures, t
 def test_what_is_chosen_is_never_beaten_by_more_than_the_error(figures):
     points = [point(2**at, *figure) for at, figure in enumerate(figures)]
     chosen = profiles.best(points, THROUGHPUT)
-    top = max(points, key=lambda one: one["steps_per_hour_mean"])
-    error = math.hypot(top["steps_per_hour_se"], chosen["steps_per_hour_se"])
-    assert chosen is top or top["steps_per_hour_mean"] - chosen["steps_per_hour_mean"] <= error
+    top = max(points, key=lambda one: one.steps_per_hour.mean)
+    error = math.hypot(top.steps_per_hour.se, chosen.steps_per_hour.se)
+    assert chosen is top or top.steps_per_hour.mean - chosen.steps_per_hour.mean <= error
 
 
 def test_nothing_is_chosen_where_nothing_was_measured():

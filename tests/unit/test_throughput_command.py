@@ -90,11 +90,11 @@ def test_the_plan_is_the_grid_and_how_long_it_takes(study):
     write_spec(plan.study.folder, plan.specs[0])
     text = shown(plan)
     assert text.startswith("Study first: 2 cores, seed 1")
-    points = {line.split()[3]: [word for word in line.split() if word != "│"] for line in text.splitlines()[4:6]}
+    points = {line.split()[7]: [word for word in line.split() if word != "│"] for line in text.splitlines()[4:6]}
     finished = {str(plan.specs[0].n): "1"}
     assert points == {
-        "1": ["germline", "1", "shared", "compact", "2", finished.get("1", "0"), points["1"][-1]],
-        "4": ["germline", "4", "shared", "compact", "2", finished.get("4", "0"), points["4"][-1]],
+        "1": ["germline", "shared", "compact", "1", "2", finished.get("1", "0"), points["1"][-1]],
+        "4": ["germline", "shared", "compact", "4", "2", finished.get("4", "0"), points["4"][-1]],
     }
     assert "germline: a pool of 4 samples\n" in text
     assert text.splitlines()[-1].startswith("3 runs are left, about 0:0")
@@ -123,7 +123,7 @@ def test_nothing_is_left(study):
 def test_of_a_search_the_runs_are_known_that_follow_from_those_that_ended(study):
     lines = shown(runner.make_plan(study(concurrent_samples="saturation"))).splitlines()
     rows = [[word for word in line.split() if word != "│"] for line in lines if line.startswith("│")]
-    assert rows == [["germline", "1", "shared", "compact", "1", "0"]]
+    assert rows == [["germline", "shared", "compact", "1", "1", "0"]]
     assert lines[-2:] == [
         "germline: a pool of 4 samples; N is sought with single runs, and then measured in one shuffled block",
         "how long it takes shows when the first runs have ended",

@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from rich.console import Console
-from rich.text import Text
 
+from gpd.commands.subcommands import print_grids, print_lines
 from gpd.comparison.comparability import Difference, grouped
 from gpd.comparison.compare import BestRows, Comparison, ConfigurationRows, Row
 from gpd.comparison.grids import Layout, grids
 from gpd.comparison.nodes import described
 from gpd.comparison.sides import Side
-from gpd.text.grid import rich_table
 
 METHOD = (
     "Mean \u00b1 half-width of its 95% interval over repeats (Student's t; of two repeats there is hardly one). Ratio:"
@@ -25,15 +24,11 @@ METHOD = (
 
 def show(compared: Comparison, layout: Layout, console: Console) -> None:
     """Print differences, tables, and how to read them."""
-    for line in (*(f"differs: {difference}" for difference in grouped(compared.differences)), *compared.notes):
-        console.print(Text(line), soft_wrap=True)
+    print_lines(console, [*(f"differs: {difference}" for difference in grouped(compared.differences)), *compared.notes])
     for grid in grids(compared, layout):
         console.print()
-        console.print(rich_table(grid))
-        for note in grid.notes:
-            console.print(Text(note), soft_wrap=True)
-    console.print()
-    console.print(Text(METHOD), soft_wrap=True)
+        print_grids(console, [grid])
+    print_lines(console, ["", METHOD])
 
 
 def to_html(compared: Comparison, layout: Layout) -> str:

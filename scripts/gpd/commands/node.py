@@ -9,9 +9,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from gpd.commands.subcommands import Terminal, say, terminal
+from gpd.commands.subcommands import Terminal, print_grids, print_lines, say, terminal
 from gpd.node.plan import REPEATS
-from gpd.text.grid import rich_table
 
 if TYPE_CHECKING:
     from gpd.records.node import NodeRecord
@@ -67,7 +66,6 @@ def show(record: "NodeRecord", path: Path, console: Console) -> None:
     for warning in record.warnings:
         console.print(Text(f"warning: {warning}", "yellow"), soft_wrap=True)
     for grid in node_findings.grids(record):
-        console.print(rich_table(grid))
+        print_grids(console, [grid])
         console.print()
-    for line in (node_findings.about(record), f"record: {path}"):
-        console.print(Text(line), soft_wrap=True)
+    print_lines(console, [node_findings.about(record), f"record: {path}"])

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from gpd import files
-from gpd.commands.subcommands import Subcommands, say, terminal
+from gpd.commands.subcommands import Subcommands, print_grids, say, terminal
 from gpd.text.formats import counted
+from gpd.text.grid import Entry, Grid, group
 
 if TYPE_CHECKING:
     from gpd.packages.checks import Verdict
@@ -119,13 +118,15 @@ def check(
 
 def show(verdicts: "Sequence[Verdict]", console: Console) -> None:
     """Print each check with its verdict, and why."""
-    table = Table(title_justify="left", show_lines=False, pad_edge=False)
-    for head in ("check", "", "why"):
-        table.add_column(head, overflow="fold")
-    for verdict in verdicts:
-        why = Text("\n".join((verdict.says, *(f"- {line}" for line in verdict.why))))
-        table.add_row(Text(verdict.check), Text(verdict.state, STYLES[verdict.state]), why)
-    console.print(table)
+    rows = [
+        (
+            each.check,
+            Entry(each.state, style=STYLES[each.state]),
+            "\n".join((each.says, *(f"- {line}" for line in each.why))),
+        )
+        for each in verdicts
+    ]
+    print_grids(console, [Grid("", ("check", "", "why"), (group(rows),), figures=False)])
     states = [verdict.state for verdict in verdicts]
     counts = ", ".join(f"{states.count(state)} {state.removesuffix('s')}" for state in STYLES if state in states)
     say(f"{counted(len(states), 'check')}: {counts}")

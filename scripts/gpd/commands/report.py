@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gpd.commands.subcommands import terminal
+from gpd.commands.subcommands import print_grids, print_lines, terminal
 
 
 def command(
@@ -29,7 +29,6 @@ def write(study: Path, console: Console) -> int:
     from gpd.comparison import agreement
     from gpd.reports import grids, report
     from gpd.tables import collect, repeats
-    from gpd.text.grid import rich_table
 
     tables = collect.collect(study)
     if not tables.records:
@@ -39,15 +38,12 @@ def write(study: Path, console: Console) -> int:
     for curve_key in grids.searched_curves(tables):
         for grid in (grids.search_grid(curve_key, tables), grids.configurations_grid(curve_key, tables.configurations)):
             if grid is not None and grid.groups[0].lines:
-                console.print(rich_table(grid))
-                for note in grid.notes:
-                    console.print(note, highlight=False, markup=False, soft_wrap=True)
-    for stop in repeats.stops(tables.plan, tables.configurations):
-        console.print(str(stop), highlight=False, markup=False, soft_wrap=True)
+                print_grids(console, [grid])
+    print_lines(console, map(str, repeats.stops(tables.plan, tables.configurations)))
     disagreements = agreement.disagreements(tables.records)
     for output in disagreements:
         console.print(
             f"outputs disagree: {output.kind} of {', '.join(output.samples)}", style="bold red", soft_wrap=True
         )
-    console.print(f"report: {html}\ntables: {study / collect.FOLDER}", highlight=False, soft_wrap=True)
+    print_lines(console, [f"report: {html}", f"tables: {study / collect.FOLDER}"])
     return 1 if disagreements else 0

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from gpd.commands.subcommands import print_lines
 from gpd.execution import workflow
 from gpd.files import read_bytes
 from gpd.outcomes import COHORT
@@ -66,11 +67,6 @@ def notes(console: Console) -> Callable[[workflow.Progress], None]:
         printed.update(state.notes)
 
     return show
-
-
-def print_lines(console: Console, lines: Iterable[str]) -> None:
-    for line in lines:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def seconds(value: float | None) -> str:

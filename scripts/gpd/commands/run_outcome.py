@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from gpd.commands import run_display
-from gpd.commands.run_display import MOST_NAMED, print_lines
+from gpd.commands.run_display import MOST_NAMED
+from gpd.commands.subcommands import print_lines
 from gpd.errors import GpdError, Interrupted
 from gpd.execution import cpu_waits, snakemake_log, workflow
 from gpd.outcomes import COHORT, owner

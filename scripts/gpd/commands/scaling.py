@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from gpd.commands.subcommands import Subcommands, say, terminal
+from gpd.commands.subcommands import Subcommands, print_grids, print_lines, say, terminal
 from gpd.commands.throughput import run_runs
 from gpd.files import own_folder, write_text
 
 if TYPE_CHECKING:
-    from gpd.scaling.results import Results
     from gpd.scaling.run import ScalingStudy
 
 TABLES = "tables"
-FIGURES = ("step_s", "steps_per_hour", "cpu_s")
 
 app = typer.Typer(
     cls=Subcommands, no_args_is_help=True, help="Measure how each step scales: its best number of threads and place."
@@ -144,16 +141,14 @@ def _show(study: "ScalingStudy", console: Console) -> None:
 
 
 def _print_left_out(study: "ScalingStudy", console: Console) -> None:
-    for line in study.left_out:
-        console.print(f"left out: {line}", highlight=False, markup=False, soft_wrap=True)
+    print_lines(console, [f"left out: {line}" for line in study.left_out])
 
 
 def measure(study: "ScalingStudy", console: Console) -> int:
     """Run what is left of a study, write tables, report and profiles, and print the figures; 1 where a run failed."""
     failed = run_runs(study.plan, console, lambda: _write(study, console))
     _write(study, console)
-    for name in failed:
-        console.print(f"failed: {name}", highlight=False, markup=False, soft_wrap=True)
+    print_lines(console, [f"failed: {name}" for name in failed])
     return 1 if failed else 0
 
 
@@ -177,27 +172,6 @@ def _write(study: "ScalingStudy", console: Console) -> None:
             own_folder((folder / goal.path).parent)
             write_text(folder / goal.path, text)
     write_text(folder / report.HTML, page.render(scaling_page.find(found, texts)))
-    console.print(points_table(found))
+    print_grids(console, scaling_page.grids(found.configurations))
     places = [f"{goal.aim}: {folder / goal.path}" for goal, text in texts.items() if text]
-    lines = [f"report: {folder / report.HTML}", f"tables: {folder / TABLES}", *places]
-    console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
-
-
-def points_table(found: "Results") -> Table:
-    """What each configuration came to: means over its repeats, and their standard errors."""
-    from gpd.text.formats import number, with_error
-
-    table = Table(title="Mean ± standard error over repeats", title_justify="left")
-    for head in ("step", "binding", "occupancy"):
-        table.add_column(head)
-    for head in ("threads", "copies", "runs", "step, s", "steps/hour", "CPU s", "efficiency", "peak, MiB"):
-        table.add_column(head, justify="right")
-    for configuration in found.configurations:
-        errors = [with_error(configuration[f"{name}_mean"], configuration[f"{name}_se"]) for name in FIGURES]
-        table.add_row(
-            *(str(configuration[name]) for name in ("step", "binding", "occupancy", "threads", "copies", "repeats")),
-            *(" ".join(filter(None, each)) for each in errors),
-            "" if configuration["efficiency"] is None else f"{number(100 * configuration['efficiency'])}%",
-            number(configuration["peak_rss_mib"]),
-        )
-    return table
+    print_lines(console, [f"report: {folder / report.HTML}", f"tables: {folder / TABLES}", *places])

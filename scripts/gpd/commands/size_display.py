@@ -7,10 +7,10 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.text import Text
 
+from gpd.commands.subcommands import print_grids, print_lines
 from gpd.sizing.grids import sizing_grid, source_grid
 from gpd.sizing.nodes_needed import Sizing
 from gpd.sizing.published import CoreHours
-from gpd.text.grid import rich_table
 
 METHOD = (
     "From an N that was measured, with samples of about this size, unless it says extrapolated. In brackets: 95%"
@@ -19,17 +19,13 @@ METHOD = (
 
 
 def show(sizings: Sequence[Sizing], sources: Sequence[CoreHours], console: Console) -> None:
-    console.print(rich_table(sizing_grid(sizings)))
+    print_grids(console, [sizing_grid(sizings)])
     for one in sizings:
         console.print(Text(one.machine.name, "bold"))
-        for line in one.remarks:
-            console.print(Text(f"  {line}"), soft_wrap=True)
+        print_lines(console, [f"  {line}" for line in one.remarks])
     console.print()
-    published = source_grid(sizings, sources)
-    console.print(rich_table(published))
-    for note in published.notes:
-        console.print(Text(f"  {note}"), soft_wrap=True)
-    console.print(Text(METHOD), soft_wrap=True)
+    print_grids(console, [source_grid(sizings, sources)])
+    print_lines(console, [METHOD])
 
 
 def to_json(sizings: Sequence[Sizing], sources: Sequence[CoreHours]) -> str:

@@ -2,7 +2,7 @@
 
 import signal
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +11,7 @@ from rich.segment import Segment
 
 from gpd.errors import GpdError, Interrupted
 from gpd.text.formats import visible
+from gpd.text.grid import Grid, rich_table
 
 NOT_DONE = 2  # exit code
 OLD_NAMES = {"bundle": "package"}  # of subcommands
@@ -65,6 +66,19 @@ def terminal() -> Terminal:
     """The terminal; what goes elsewhere is not folded to its width."""
     console = Terminal()
     return console if console.is_terminal else Terminal(width=FILE_WIDTH)
+
+
+def print_lines(console: Console, lines: Iterable[str]) -> None:
+    """Print lines as they are: none is folded, and nothing in them is markup."""
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_grids(console: Console, grids: Iterable[Grid]) -> None:
+    """Print tables with the notes below them."""
+    for grid in grids:
+        console.print(rich_table(grid))
+        print_lines(console, grid.notes)
 
 
 def say(text: str, err: bool = False) -> None:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from gpd.commands import report
-from gpd.commands.subcommands import Subcommands, say, terminal
+from gpd.commands.subcommands import Subcommands, print_lines, say, terminal
 from gpd.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def measure(plan: "StudyPlan", console: Console) -> int:
 
     folder = plan.study.folder
     if not plan.study.on_nodes and (warning := node_record.take(folder)):
-        console.print(warning, highlight=False, markup=False, soft_wrap=True)
+        print_lines(console, [warning])
     run_runs(plan, console, lambda: report.write(folder, console))
     return report.write(folder, console)
 

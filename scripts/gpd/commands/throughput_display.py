@@ -8,10 +8,10 @@ from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from gpd.commands.run_display import notes
+from gpd.commands.subcommands import print_grids, print_lines
 from gpd.execution import workflow
 from gpd.lab import runner, single_run
 from gpd.pipelines import PIPELINES
@@ -19,39 +19,27 @@ from gpd.records.run_spec import RunSpec
 from gpd.records.study import AUTO
 from gpd.tables import repeats
 from gpd.text.formats import counted, number
+from gpd.text.grid import Grid, group
 
 MOST_LINES = 16  # of running jobs
-WORDS = ("pipeline", "mode", "binding", "step", "occupancy")
-COLUMNS_OF_STEPS = {
-    **{name: name for name in ("step", "threads", "binding", "occupancy", "copies", "runs", "finished")},
-    "each about": "estimate_s",
-}
-COLUMNS = {
-    "pipeline": "pipeline",
-    "samples at once": "n",
-    "mode": "mode",
-    "binding": "binding",
-    "nodes": "nodes",
-    "runs": "runs",
-    "finished": "finished",
-    "each about": "estimate_s",
-}
+WORDS = 3  # columns of a plan that are no numbers
+HEADS = {"n": "samples at once", "estimate_s": "each about"}
+COLUMNS = ("pipeline", "mode", "binding", "n", "nodes", "runs", "finished", "estimate_s")
+COLUMNS_OF_STEPS = ("step", "binding", "occupancy", "threads", "copies", "runs", "finished", "estimate_s")
 
 
 def show_plan(plan: runner.StudyPlan, console: Console) -> None:
     """Print the grid, a row a configuration, and how long it may take."""
     settings = plan.study
     cores = f"{counted(plan.cores, 'core')}{' a node' if settings.on_nodes else ''}"
-    table = Table(title=f"Study {settings.name}: {cores}, seed {settings.seed}", title_justify="left")
+    caption = f"Study {settings.name}: {cores}, seed {settings.seed}"
     every = COLUMNS_OF_STEPS if plan.steps else COLUMNS
-    shown = {head: key for head, key in every.items() if key != "nodes" or settings.on_nodes}
-    for column in shown:
-        table.add_column(column, justify="left" if column in WORDS else "right")
+    shown = [key for key in every if key != "nodes" or settings.on_nodes]
     configurations = described(plan)["configurations"]
-    for configuration in configurations:
-        table.add_row(*(_text(configuration[key]) for key in shown.values()))
-    if configurations:
-        console.print(table)
+    rows = [[_text(configuration[key]) for key in shown] for configuration in configurations]
+    if rows:
+        heads = tuple(HEADS.get(key, key) for key in shown)
+        print_grids(console, [Grid(caption, heads, (group(rows),), words=WORDS)])
     seeks = "; N is sought with single runs, and then measured in one shuffled block"
     lines = [
         f"{name}: a pool of {len(source.members)} samples{'' if settings.concurrent_samples else seeks}"
@@ -65,8 +53,7 @@ def show_plan(plan: runner.StudyPlan, console: Console) -> None:
     )
     lines += [line] if (line := _bought(plan, left)) else []
     searched = not plan.steps and not settings.concurrent_samples
-    for line in (*lines, _outlook_of_search(plan, left) if searched else _outlook(configurations)):
-        console.print(line, highlight=False, soft_wrap=True)
+    print_lines(console, [*lines, _outlook_of_search(plan, left) if searched else _outlook(configurations)])
 
 
 def _left(plan: runner.StudyPlan) -> list[RunSpec]:
@@ -196,8 +183,7 @@ class StudyDisplay:
     def end(self, spec: RunSpec, failed: Sequence[str]) -> None:
         """A run has ended: how long it took, or why it failed."""
         took = timedelta(seconds=round(time.monotonic() - self.began))
-        for line in [f"{spec.name} failed: {line}" for line in failed] or [f"{spec.name}: {took}"]:
-            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
+        print_lines(self.console, [f"{spec.name} failed: {line}" for line in failed] or [f"{spec.name}: {took}"])
 
     def eta(self) -> str:
         """How long what is left takes, as far as finished runs tell."""

@@ -1,20 +1,19 @@
 """The report of a scaling study: what its tables say, and the pages. Pure: the same tables, the same bytes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from gpd.pipelines import PIPELINES
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import ALONE, FULL, WHOLE
 from gpd.reports.figures import STANDARD_ERRORS, Curve, CurvePoint, Drawing, draw_curves
 from gpd.reports.host_grid import busy_runs, host_grid, other_machines, software_grid
 from gpd.reports.page import Notice, Page, Section
 from gpd.reports.study_figures import ReportFigure
-from gpd.scaling.profiles import Goal
+from gpd.scaling.profiles import Goal, by_step
 from gpd.scaling.results import Results
 from gpd.statistics.amdahl import LEAST_THREAD_COUNTS
-from gpd.tables.rows import Row
+from gpd.tables.columns import ScalingConfiguration, ScalingFit
 from gpd.text.formats import counted, listed, number, some, with_error
-from gpd.text.grid import Entry, Grid, Group, Line
+from gpd.text.grid import Entry, Grid, group
 
 THREADS = "threads"
 MOST_NAMED = 5
@@ -69,15 +68,15 @@ def _notices(results: Results) -> Iterator[Notice]:
     if results.unfinished:
         count = counted(len(results.unfinished), "run")
         yield Notice("warning", f"In no figure, for not ended: {count}; see Not finished.")
-    if broken := [run["run"] for run in runs if run["binding_ok"] is False]:
+    if broken := [run.run for run in runs if run.binding_ok is False]:
         yield Notice("error", f"Binding was broken in {some(broken, MOST_NAMED)}: jobs may have shared CPUs.")
     if busy := busy_runs(results.records):
         yield Notice("warning", f"The node was busy before the start of {some(busy, MOST_NAMED)}.")
-    if met := [run for run in runs if run["jobs_with_contention"]]:
-        taken = sum((run["other_cpu_s"] or 0) + (run["steal_s"] or 0) for run in met)
+    if met := [run for run in runs if run.jobs_with_contention]:
+        taken = sum((run.other_cpu_s or 0) + (run.steal_s or 0) for run in met)
         yield Notice(
             "warning",
-            f"CPU contention by other processes in {some([run['run'] for run in met], MOST_NAMED)}: they took "
+            f"CPU contention by other processes in {some([run.run for run in met], MOST_NAMED)}: they took "
             f"{number(taken)} CPU seconds on the CPUs of jobs, so that times there are too long.",
         )
     if others := other_machines(results.records):
@@ -91,76 +90,55 @@ def _notices(results: Results) -> Iterator[Notice]:
         )
 
 
-def _steps(configurations: Sequence[Row], fits: Sequence[Row]) -> Iterator[Section]:
-    for pipeline in dict.fromkeys(configuration["pipeline"] for configuration in configurations):
-        for step in PIPELINES[pipeline].steps:
-            own = [
-                configuration
-                for configuration in configurations
-                if (configuration["pipeline"], configuration["step"]) == (pipeline, step)
-            ]
-            if own:
-                curves = _curves(own)
-                yield Section(
-                    step,
-                    figures=tuple(_figures(step, curves)),
-                    grids=tuple(
-                        Grid(_sentence(label), HEADS, (Group(tuple(map(_line, own))),)) for label, own in curves
-                    ),
-                    lines=tuple(_fit(fit) for fit in fits if (fit["pipeline"], fit["step"]) == (pipeline, step)),
-                )
+def _steps(configurations: Sequence[ScalingConfiguration], fits: Sequence[ScalingFit]) -> Iterator[Section]:
+    for pipeline, step, own in by_step(configurations):
+        yield Section(
+            step,
+            figures=tuple(_figures(step, _curves(own))),
+            grids=tuple(grids(own)),
+            lines=tuple(_fit(fit) for fit in fits if (fit.pipeline, fit.step) == (pipeline, step)),
+        )
 
 
-def _curves(configurations: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+def grids(configurations: Sequence[ScalingConfiguration]) -> Iterator[Grid]:
+    """A table of each curve of each step, a row a number of threads: means and standard errors."""
+    for _, step, own in by_step(configurations):
+        for label, curve in _curves(own):
+            yield Grid(f"{step}, {label}", HEADS, (group(map(_line, curve)),))
+
+
+def _curves(configurations: Sequence[ScalingConfiguration]) -> list[tuple[str, list[ScalingConfiguration]]]:
     """The configurations of each curve over threads, under what sets it apart."""
-    found: dict[str, list[Row]] = {}
-    several = len({(configuration["sku"], configuration["machine"]) for configuration in configurations}) > 1
-    for configuration in configurations:
-        found.setdefault(
-            _label(configuration)
-            + (f", machine {configuration['machine']} ({configuration['sku']})" if several else ""),
-            [],
-        ).append(configuration)
-    return [
-        (label, sorted(own, key=lambda configuration: configuration["threads"])) for label, own in sorted(found.items())
-    ]
+    found: dict[str, list[ScalingConfiguration]] = {}
+    several = len({(row.sku, row.machine) for row in configurations}) > 1
+    for row in sorted(configurations, key=lambda row: row.threads):
+        where = f", machine {row.machine} ({row.sku})" if several else ""
+        found.setdefault(f"{_label(row)}{where}", []).append(row)
+    return sorted(found.items())
 
 
-def _label(configuration: Row) -> str:
-    scatter = [] if configuration["scatter"] == WHOLE else [f"scattered ({configuration['scatter']})"]
-    where = {ALONE: "alone", FULL: "fully loaded node"}[configuration["occupancy"]]
-    return ", ".join((where, describe_binding(configuration["binding"]), *scatter))
+def _label(row: ScalingConfiguration | ScalingFit) -> str:
+    scatter = [] if row.scatter == WHOLE else [f"scattered ({row.scatter})"]
+    where = {ALONE: "alone", FULL: "fully loaded node"}[row.occupancy]
+    return ", ".join((where, describe_binding(row.binding), *scatter))
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _line(configuration: Row) -> Line:
-    efficiency = "" if configuration["efficiency"] is None else f"{number(100 * configuration['efficiency'])}%"
-    low, high = configuration["efficiency_low"], configuration["efficiency_high"]
+def _line(row: ScalingConfiguration) -> tuple[str | Entry, ...]:
+    low, high = row.efficiency_low, row.efficiency_high
     interval = "" if low is None or high is None else f"({number(100 * low)}-{number(100 * high)}%)"
-    return Line(
-        f"{configuration['threads']}",
-        (
-            Entry(f"{configuration['copies']:,}"),
-            Entry(f"{configuration['repeats']:,}"),
-            *(
-                Entry(*with_error(configuration[f"{name}_mean"], configuration[f"{name}_se"]))
-                for name in ("step_s", "makespan_s", "steps_per_hour", "cpu_s")
-            ),
-            Entry(efficiency, interval),
-            Entry(number(configuration["peak_rss_mib"])),
-            Entry(number(configuration["peak_memory_mib"])),
-        ),
+    return (
+        *(str(row.threads), f"{row.copies:,}", f"{row.repeats:,}"),
+        *(Entry(*with_error(one.mean, one.se)) for one in (row.step_s, row.makespan_s, row.steps_per_hour, row.cpu_s)),
+        Entry("" if row.efficiency is None else f"{number(100 * row.efficiency)}%", interval),
+        *(number(row.peak_rss_mib), number(row.peak_memory_mib)),
     )
 
 
-def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[ReportFigure]:
+def _figures(step: str, curves: Sequence[tuple[str, list[ScalingConfiguration]]]) -> Iterator[ReportFigure]:
     if all(len(own) < 2 for _, own in curves):
         yield ReportFigure("No curve over threads: one number of threads was measured.")
         return
-    full = [(label, own) for label, own in curves if own[0]["occupancy"] == FULL]
+    full = [(label, own) for label, own in curves if own[0].occupancy == FULL]
     seconds = _drawing(f"{step}-seconds", f"Seconds of {step} against threads", "step_s", curves, "s")
     yield ReportFigure(f"{STANDARD_ERRORS} Half as long at each doubling would be efficiency 100%.", seconds)
     if any(len(own) > 1 for _, own in full):
@@ -169,30 +147,31 @@ def _figures(step: str, curves: Sequence[tuple[str, list[Row]]]) -> Iterator[Rep
         yield ReportFigure(f"{STANDARD_ERRORS} The highest point: most samples a day of this step.", hourly)
 
 
-def _drawing(name: str, title: str, column: str, curves: Sequence[tuple[str, list[Row]]], unit: str) -> Drawing:
-    drawn = [Curve(label, _configurations(own, column)) for label, own in curves if _configurations(own, column)]
+def _drawing(
+    name: str, title: str, column: str, curves: Sequence[tuple[str, list[ScalingConfiguration]]], unit: str
+) -> Drawing:
+    drawn = [Curve(label, means) for label, own in curves if (means := tuple(_means(own, column)))]
     return draw_curves(name, title, drawn, unit, x_label=THREADS)
 
 
-def _configurations(own: Sequence[Row], column: str) -> tuple[CurvePoint, ...]:
-    return tuple(
-        CurvePoint.of(configuration["threads"], configuration[f"{column}_mean"], configuration[f"{column}_se"])
-        for configuration in own
-        if configuration[f"{column}_mean"] is not None
-    )
+def _means(own: Sequence[ScalingConfiguration], column: str) -> Iterator[CurvePoint]:
+    for row in own:
+        if (mean := getattr(row, column).mean) is not None:
+            yield CurvePoint.of(row.threads, mean, getattr(row, column).se)
 
 
-def _fit(fit: Row) -> str:
+def _fit(fit: ScalingFit) -> str:
     """Amdahl's law for one curve, in a sentence."""
-    where = _sentence(_label(fit))
-    if fit["serial_fraction_se"] is None:
+    label = _label(fit)
+    where = label[:1].upper() + label[1:]
+    if fit.serial_fraction_se is None:
         known = (
-            f"met exactly by {counted(fit['thread_counts'], 'thread count')}, so without an uncertainty, "
+            f"met exactly by {counted(fit.thread_counts, 'thread count')}, so without an uncertainty, "
             f"which takes {LEAST_THREAD_COUNTS}"
         )
-        return f"{where}: Amdahl's serial fraction {number(fit['serial_fraction'], 2)}, {known}."
-    value, error = with_error(fit["serial_fraction"], fit["serial_fraction_se"])
-    t1, t1_error = with_error(fit["t1_s"], fit["t1_se"])
-    over = counted(fit["thread_counts"], "thread count")
-    beyond = "" if 0 <= fit["serial_fraction"] <= 1 else " Beyond 0 to 1: this law is not the step's."
+        return f"{where}: Amdahl's serial fraction {number(fit.serial_fraction, 2)}, {known}."
+    value, error = with_error(fit.serial_fraction, fit.serial_fraction_se)
+    t1, t1_error = with_error(fit.t1_s, fit.t1_se)
+    over = counted(fit.thread_counts, "thread count")
+    beyond = "" if 0 <= (fit.serial_fraction or 0) <= 1 else " Beyond 0 to 1: this law is not the step's."
     return f"{where}: Amdahl's serial fraction {value} {error}, T(1) {t1} {t1_error} s, over {over}.{beyond}"

@@ -12,7 +12,8 @@ import yaml
 
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import ALONE, FULL
-from gpd.tables.rows import Row
+from gpd.statistics.estimates import Estimate
+from gpd.tables.columns import ScalingConfiguration
 from gpd.text.formats import counted, with_error
 
 
@@ -27,9 +28,12 @@ class Goal:
     aim: str
     unit: str
 
-    def better(self, one: Row, other: Row) -> float:
+    def figure(self, row: ScalingConfiguration) -> Estimate:
+        return getattr(row, self.column)
+
+    def better(self, one: ScalingConfiguration, other: ScalingConfiguration) -> float:
         """By how much one configuration is better than another, above 0 where it is."""
-        difference = one[f"{self.column}_mean"] - other[f"{self.column}_mean"]
+        difference = (self.figure(one).mean or 0.0) - (self.figure(other).mean or 0.0)
         return difference if self.more else -difference
 
 
@@ -45,40 +49,33 @@ SINGLE = Goal("profile-single-sample/config.yaml", ALONE, "step_s", False, "the 
 GOALS = (THROUGHPUT, SINGLE)
 
 
-def best(configurations: Iterable[Row], goal: Goal) -> Row | None:
+def best(configurations: Iterable[ScalingConfiguration], goal: Goal) -> ScalingConfiguration | None:
     """The one of a step's configurations with fewest threads that is as good as the best; None: none was measured."""
-    known = [configuration for configuration in configurations if configuration[f"{goal.column}_mean"] is not None]
+    known = [row for row in configurations if goal.figure(row).mean is not None]
     if not known:
         return None
-    top = next(
-        configuration for configuration in known if all(goal.better(configuration, other) >= 0 for other in known)
-    )
-    return min((p for p in known if goal.better(top, p) <= _error(top, p, goal)), key=lambda p: p["threads"])
+    top = next(row for row in known if all(goal.better(row, other) >= 0 for other in known))
+    as_good = (row for row in known if goal.better(top, row) <= _error(top, row, goal))
+    return min(as_good, key=lambda row: row.threads)
 
 
-def _error(one: Row, other: Row, goal: Goal) -> float:
+def _error(one: ScalingConfiguration, other: ScalingConfiguration, goal: Goal) -> float:
     """The standard error of the difference, as far as it is known."""
-    return (
-        0.0 if one is other else hypot(*(configuration[f"{goal.column}_se"] or 0.0 for configuration in (one, other)))
-    )
+    return 0.0 if one is other else hypot(*(goal.figure(row).se or 0.0 for row in (one, other)))
 
 
-def profile(configurations: Sequence[Row], goal: Goal, binding: str, scatter: str) -> str:
+def profile(configurations: Sequence[ScalingConfiguration], goal: Goal, binding: str, scatter: str) -> str:
     """The profile of a goal, as YAML: of configurations with this binding and scatter; empty where no step has any."""
-    wanted = {"occupancy": goal.occupancy, "binding": binding, "scatter": scatter}
-    own = [
-        configuration
-        for configuration in configurations
-        if all(configuration[key] == value for key, value in wanted.items())
-    ]
+    wanted = goal.occupancy, binding, scatter
+    own = [row for row in configurations if (row.occupancy, row.binding, row.scatter) == wanted]
     parts = list(_parts(own, goal))
     if not parts:
         return ""
-    machine = " ".join((own[0]["sku"] or "a processor of no known name").split())
+    machine = " ".join((own[0].sku or "a processor of no known name").split())
     how = "run whole" if scatter == "none" else f"scattered (scatter: {scatter})"
     lines = [
         f"# Thread counts for {goal.aim}, as gpd scaling measured them:",
-        f"# {machine}, {own[0]['pipeline']}, binding {binding}, steps {how}.",
+        f"# {machine}, {own[0].pipeline}, binding {binding}, steps {how}.",
         "# Steps that are not here were not measured, and keep the threads of their rules.",
         "set-threads:",
         *(line for part in parts for line in part),
@@ -86,23 +83,26 @@ def profile(configurations: Sequence[Row], goal: Goal, binding: str, scatter: st
     return "\n".join(lines) + "\n"
 
 
-def _parts(configurations: Sequence[Row], goal: Goal) -> Iterator[list[str]]:
+def _parts(configurations: Sequence[ScalingConfiguration], goal: Goal) -> Iterator[list[str]]:
     """The lines of each step that was measured: what its best configuration came to, and the threads of its rules."""
-    for pipeline in dict.fromkeys(configuration["pipeline"] for configuration in configurations):
+    for pipeline, step, own in by_step(configurations):
+        if (one := best(own, goal)) is None:
+            continue
+        figure = " ".join(filter(None, (*with_error(goal.figure(one).mean, goal.figure(one).se), goal.unit)))
+        copies = f", {one.copies} at once" if goal.occupancy == FULL else ""
+        tried = ", ".join(map(str, sorted(row.threads for row in own)))
+        rules = yaml.safe_dump(dict.fromkeys(PIPELINES[pipeline].rules_of(step), one.threads), sort_keys=False)
+        yield [
+            f"  # {step}: {figure}{copies}, {counted(one.repeats, 'repeat')}; tried: {tried}",
+            *(f"  {line}" for line in rules.splitlines()),
+        ]
+
+
+def by_step(
+    configurations: Sequence[ScalingConfiguration],
+) -> Iterator[tuple[str, str, list[ScalingConfiguration]]]:
+    """The configurations of each step of a pipeline that was measured, in the pipeline's order."""
+    for pipeline in dict.fromkeys(row.pipeline for row in configurations):
         for step in PIPELINES[pipeline].steps:
-            own = [
-                configuration
-                for configuration in configurations
-                if (configuration["pipeline"], configuration["step"]) == (pipeline, step)
-            ]
-            if (one := best(own, goal)) is None:
-                continue
-            mean, error = with_error(one[f"{goal.column}_mean"], one[f"{goal.column}_se"])
-            figure = " ".join(filter(None, (mean, error, goal.unit)))
-            copies = f", {one['copies']} at once" if goal.occupancy == FULL else ""
-            tried = ", ".join(str(threads) for threads in sorted(configuration["threads"] for configuration in own))
-            rules = yaml.safe_dump(dict.fromkeys(PIPELINES[pipeline].rules_of(step), one["threads"]), sort_keys=False)
-            yield [
-                f"  # {step}: {figure}{copies}, {counted(one['repeats'], 'repeat')}; tried: {tried}",
-                *(f"  {line}" for line in rules.splitlines()),
-            ]
+            if own := [row for row in configurations if (row.pipeline, row.step) == (pipeline, step)]:
+                yield pipeline, step, own

@@ -5,30 +5,34 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import fsum
 from pathlib import Path
+from typing import Any
 
-from gpd.files import own_folder
+from msgspec import structs
+
 from gpd.outcomes import Run
 from gpd.records.ledger import Attempt, Clock
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import WHOLE, StepCopies
 from gpd.statistics import amdahl
-from gpd.statistics.estimates import Estimate, covered_s, estimate, ratio
+from gpd.statistics.estimates import covered_s, estimate, ratio
 from gpd.tables import collect, columns
-from gpd.tables.rows import Row, rows_of_run
+from gpd.tables.columns import RunRow, ScalingConfiguration, ScalingCurve, ScalingFit, ScalingRun
+from gpd.tables.rows import rows_of_run
 
 SECONDS_PER_HOUR = 3600
-CONFIGURATION = [column.name for column in columns.POINT_OF_SCALING]
-CURVE_COLUMNS = CONFIGURATION[:-1]  # what is the same along a curve over threads
-AS_OF_A_RUN = {column.name for column in columns.SCALING_RUNS} & {column.name for column in columns.TABLES["runs"]}
+CURVE = ScalingCurve.__struct_fields__
+CONFIGURATION = (*CURVE, "threads")
+AS_OF_A_RUN = set(ScalingRun.__struct_fields__) & set(RunRow.__struct_fields__) - {"cpu_s"}
+REPEATED = ("step_s", "makespan_s", "steps_per_hour", "cpu_s")
 
 
 @dataclass(frozen=True)
 class Results:
-    """A scaling study: the rows of its tables (columns.SCALING spells them), its records, and runs that did not end."""
+    """A scaling study: the rows of its tables, its records, and the runs that did not end."""
 
-    runs: list[Row]
-    configurations: list[Row]
-    fits: list[Row]
+    runs: list[ScalingRun]
+    configurations: list[ScalingConfiguration]
+    fits: list[ScalingFit]
     records: tuple[RunRecord, ...]
     unfinished: tuple[str, ...]
 
@@ -39,35 +43,34 @@ def read(folder: Path) -> Results:
     machines = collect.machines_of(ran)
     runs = sorted(
         (_run(one, one.spec.step, machines[one.spec.name]) for one in ran if one.spec.step),
-        key=lambda row: (*_place(row), row["warm_up"], row["repeat"]),
+        key=lambda row: (*_place(row), row.warm_up, row.repeat),
     )
-    counted = [row for row in runs if not row["warm_up"]]  # different machines are not pooled
+    counted = [row for row in runs if not row.warm_up]  # different machines are not pooled
     configurations = _with_efficiency([_configuration(list(own)) for _, own in groupby(counted, key=_place)])
     return Results(runs, configurations, list(_fits(counted)), tuple(one.record for one in ran), unfinished)
 
 
 def write(results: Results, folder: Path) -> None:
     """Write every table as TSV and Parquet."""
-    own_folder(folder)
-    for table, spelled in columns.SCALING.items():
-        collect.write_frame(collect.frame_of(getattr(results, table), spelled), spelled, folder / table)
+    collect.write_tables(results, columns.SCALING, folder)
 
 
-def _run(run: Run, step: StepCopies, machine: int | None) -> Row:
+def _run(run: Run, step: StepCopies, machine: int | None) -> ScalingRun:
     """A run's row as any study has it, and what there is of its step; other jobs than the step's it has none."""
     own = rows_of_run(run, (), {}, counted=True, machine=machine).run
     copies = [process.attempts for process in run.processes]
-    return {name: getattr(own, name) for name in AS_OF_A_RUN} | {
-        "step": step.name,
-        "scatter": step.scatter,
-        "occupancy": step.occupancy,
-        "threads": step.threads,
-        "copies": step.copies,
-        "step_s": _mean([step_s(copy, step.scatter != WHOLE) for copy in copies]),
-        "steps_per_hour": SECONDS_PER_HOUR * step.copies / own.makespan_s if own.makespan_s else None,
-        "cpu_s": _mean([_sum([attempt.cpu_s for attempt in copy]) for copy in copies]),
-        "peak_rss_mib": max((a.peak_rss_mib for c in copies for a in c if a.peak_rss_mib is not None), default=None),
-    }
+    return ScalingRun(
+        **{name: getattr(own, name) for name in AS_OF_A_RUN},
+        step=step.name,
+        scatter=step.scatter,
+        occupancy=step.occupancy,
+        threads=step.threads,
+        copies=step.copies,
+        step_s=_mean([step_s(copy, step.scatter != WHOLE) for copy in copies]),
+        steps_per_hour=SECONDS_PER_HOUR * step.copies / own.makespan_s if own.makespan_s else None,
+        cpu_s=_mean([_sum([attempt.cpu_s for attempt in copy]) for copy in copies]),
+        peak_rss_mib=_most(attempt.peak_rss_mib for copy in copies for attempt in copy),
+    )
 
 
 def step_s(attempts: Sequence[Attempt], scattered: bool) -> float | None:
@@ -93,61 +96,70 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return None if total is None else total / len(values)
 
 
-def _place(row: Row) -> tuple:
-    return (*(row[name] for name in CONFIGURATION), row["sku"] or "", row["machine"] or 0)
+def _most(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
-def _configuration(runs: Sequence[Row]) -> Row:
+def _place(row: ScalingRun) -> tuple:
+    return (*(getattr(row, name) for name in CONFIGURATION), row.sku or "", row.machine or 0)
+
+
+def _curve(row: ScalingRun | ScalingConfiguration) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in CURVE}
+
+
+def _configuration(runs: Sequence[ScalingRun]) -> ScalingConfiguration:
     """The repeats of a configuration, without warm-ups."""
-    found: Row = {name: runs[0][name] for name in (*CONFIGURATION, "copies", "sku", "machine")} | {"repeats": len(runs)}
-    for column in columns.REPEATED_OF_SCALING:
-        over = estimate(row[column.name] for row in runs)
-        found |= {f"{column.name}_{statistic}": getattr(over, statistic) for statistic in ("mean", "sd", "se")}
-    for name in ("peak_rss_mib", "peak_memory_mib"):
-        found[name] = max((row[name] for row in runs if row[name] is not None), default=None)
-    return found
+    first = runs[0]
+    means: dict[str, Any] = {name: estimate(getattr(run, name) for run in runs) for name in REPEATED}
+    return ScalingConfiguration(
+        **_curve(first),
+        **means,
+        threads=first.threads,
+        copies=first.copies,
+        sku=first.sku,
+        machine=first.machine,
+        repeats=len(runs),
+        efficiency=None,
+        efficiency_low=None,
+        efficiency_high=None,
+        peak_rss_mib=_most(run.peak_rss_mib for run in runs),
+        peak_memory_mib=_most(run.peak_memory_mib for run in runs),
+    )
 
 
-def _with_efficiency(configurations: Sequence[Row]) -> list[Row]:
+def _with_efficiency(configurations: Sequence[ScalingConfiguration]) -> list[ScalingConfiguration]:
     """Configurations with T(1) / (n x T(n)): of one thread it is 1, without any error."""
-    ones = {
-        _curve_key(configuration): configuration for configuration in configurations if configuration["threads"] == 1
-    }
-    return [
-        configuration | _efficiency(ones.get(_curve_key(configuration)), configuration)
-        for configuration in configurations
-    ]
+
+    def key(row: ScalingConfiguration) -> tuple:
+        return (*_curve(row).values(), row.sku, row.machine)
+
+    ones = {key(row): row for row in configurations if row.threads == 1}
+    return [_over_one_thread(ones.get(key(row)), row) for row in configurations]
 
 
-def _curve_key(configuration: Row) -> tuple:
-    return (*(configuration[name] for name in CURVE_COLUMNS), configuration["sku"], configuration["machine"])
-
-
-def _efficiency(one: Row | None, configuration: Row) -> Row:
+def _over_one_thread(one: ScalingConfiguration | None, row: ScalingConfiguration) -> ScalingConfiguration:
     if one is None:
-        return dict.fromkeys(("efficiency", "efficiency_low", "efficiency_high"))
-    if one is configuration:
-        return {"efficiency": 1.0, "efficiency_low": None, "efficiency_high": None}
-    names = [f"step_s_{statistic}" for statistic in ("mean", "sd", "se")]
-    first, own = (Estimate(row["repeats"], *(row[name] for name in names)) for row in (one, configuration))
-    of_times = ratio(first, own)
-    shares = {"": of_times.value, "_low": of_times.low, "_high": of_times.high}
-    return {
-        f"efficiency{end}": None if value is None else value / configuration["threads"] for end, value in shares.items()
-    }
+        return row
+    if one is row:
+        return structs.replace(row, efficiency=1.0)
+    of = ratio(one.step_s, row.step_s)
+    shares = [None if value is None else value / row.threads for value in (of.value, of.low, of.high)]
+    return structs.replace(row, efficiency=shares[0], efficiency_low=shares[1], efficiency_high=shares[2])
 
 
-def _fits(runs: Iterable[Row]) -> Iterator[Row]:
+def _fits(runs: Iterable[ScalingRun]) -> Iterator[ScalingFit]:
     """Amdahl's law for each curve of one step alone or on a fully loaded node, of one machine."""
-    for _, own in groupby(runs, key=lambda row: tuple(row[name] for name in CURVE_COLUMNS)):
-        rows = [row for row in own if row["step_s"] is not None]
-        if len({(row["sku"], row["machine"]) for row in rows}) > 1 or len({row["threads"] for row in rows}) < 2:
+    for curve, own in groupby(runs, key=_curve):
+        times = [(row.sku, row.machine, row.threads, row.step_s) for row in own if row.step_s is not None]
+        if len({(sku, machine) for sku, machine, _, _ in times}) > 1 or len({each[2] for each in times}) < 2:
             continue
-        found = amdahl.fit((row["threads"], row["step_s"]) for row in rows)
-        yield {name: rows[0][name] for name in CURVE_COLUMNS} | {
-            "thread_counts": found.thread_counts,
-            "t1_s": found.t1_s,
-            "t1_se": found.t1_se,
-            "serial_fraction": found.serial,
-            "serial_fraction_se": found.serial_se,
-        }
+        found = amdahl.fit((threads, step_s) for _, _, threads, step_s in times)
+        yield ScalingFit(
+            **curve,
+            thread_counts=found.thread_counts,
+            t1_s=found.t1_s,
+            t1_se=found.t1_se,
+            serial_fraction=found.serial,
+            serial_fraction_se=found.serial_se,
+        )

@@ -3,7 +3,7 @@
 Rows are of the types in columns.py; pandas and pyarrow have them only to write them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -65,7 +65,7 @@ class Tables:
 
     def frame(self, table: str) -> pd.DataFrame:
         """A table as it is written."""
-        return frame_of(map(_flat, getattr(self, table)), columns.TABLES[table])
+        return frame_of(getattr(self, table), columns.TABLES[table])
 
 
 # ---- collect -----------------------------------------------------------------------------------------
@@ -200,9 +200,16 @@ def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], atte
 
 def write(tables: Tables, folder: Path) -> None:
     """Write every table as TSV and Parquet into a folder, each file at once or not at all."""
+    write_tables(tables, columns.TABLES, folder)
+
+
+def write_tables(tables: Any, every: Mapping[str, Sequence[columns.Column]], folder: Path) -> None:
+    """Write the rows that `tables` has by the name of each table."""
     own_folder(folder)
-    for table, spelled in columns.TABLES.items():
-        write_frame(tables.frame(table), spelled, folder / table)
+    for table, spelled in every.items():
+        frame, path = frame_of(getattr(tables, table), spelled), folder / table
+        replace(path.with_name(f"{table}.tsv"), partial(frame.to_csv, **TSV))
+        replace(path.with_name(f"{table}.parquet"), partial(_write_parquet, frame, spelled))
 
 
 def _flat(row: Struct) -> list[Any]:
@@ -214,16 +221,10 @@ def _flat(row: Struct) -> list[Any]:
     return found
 
 
-def frame_of(made: Iterable[rows.Row | list[Any]], spelled: Sequence[columns.Column]) -> pd.DataFrame:
+def frame_of(rows: Iterable[Struct], spelled: Sequence[columns.Column]) -> pd.DataFrame:
     """A table of rows, with the types of its columns."""
     types = {column.name: column.type for column in spelled}
-    return pd.DataFrame(list(made), columns=list(types), dtype=object).astype(types)
-
-
-def write_frame(frame: pd.DataFrame, spelled: Sequence[columns.Column], path: Path) -> None:
-    """Write a table as TSV and Parquet, `path` without the ending."""
-    replace(path.with_name(f"{path.name}.tsv"), partial(frame.to_csv, **TSV))
-    replace(path.with_name(f"{path.name}.parquet"), partial(_write_parquet, frame, spelled))
+    return pd.DataFrame([_flat(row) for row in rows], columns=list(types), dtype=object).astype(types)
 
 
 def to_tsv(frame: pd.DataFrame) -> bytes:

@@ -59,27 +59,40 @@ FAULT = means(
 NODE_EFFICIENCY = means("Mode cluster: genomes a day / (nodes x the best of one node, at any N); empty elsewhere.")
 NodeCount = Annotated[int, means("Nodes that its jobs were placed on; 1 but for mode cluster.", "nodes")]
 SamplesAtOnce = Annotated[int, means("Samples at once.", "samples")]
+StepName = Annotated[str, means("The pipeline's step.")]
 SkuName = Annotated[Text, means("The processor's short name.")]
 MachineNumber = Annotated[
     Count, means("Which of the study's machines, from 1 in the order of their first runs; empty: of several, or none.")
 ]
 FailedForData = Annotated[int, means("Of these, those that failed for bad data.", "samples")]
 
+RunName = Annotated[str, means("The run: one configuration of the study's grid, one repeat of it, one folder.")]
+Repeat = Annotated[
+    int, means("Which repeat, from 1; 0: a warm-up, one of a search, or a sample alone to be looked at.")
+]
+WarmUp = Annotated[bool, means("Whether it only warmed the machine up; such a run is in no statistics.")]
+PeakMemory = Annotated[Real, means("Largest sum of peak memory of concurrent jobs: an upper bound.", "MiB")]
+Waited = Annotated[Real, means("Time that jobs of the named steps waited for CPUs.", "s")]
+BindingHeld = Annotated[bool | None, means("Whether all jobs kept to their CPUs; empty: none had an allocation.")]
+SplitJobs = Annotated[Count, means("Attempts whose CPUs crossed a boundary needlessly; empty: unbound.", "jobs")]
+MemoryApplied = Annotated[Text, means("Memory policies that jobs on allocated CPUs really had; empty: not known.")]
+JobsWithContention = Annotated[Count, means("Attempts on whose CPUs other processes were at work.", "jobs")]
+OtherCpu = Annotated[Real, means("CPU time that other processes took on allocated CPUs.", "s")]
+Steal = Annotated[Real, means("CPU time that the hypervisor gave to others on allocated CPUs.", "s")]
+
 
 class OfRun(Struct, frozen=True, kw_only=True):
     """What every row of a run begins with."""
 
     study: StudyName
-    run: Annotated[str, means("The run: one configuration of the study's grid, one repeat of it, one folder.")]
+    run: RunName
     pipeline: PipelineName
     mode: ModeName
     binding: BindingName
     nodes: NodeCount
     n: SamplesAtOnce
-    repeat: Annotated[
-        int, means("Which repeat, from 1; 0: a warm-up, one of a search, or a sample alone to be looked at.")
-    ]
-    warm_up: Annotated[bool, means("Whether it only warmed the machine up; such a run is in no statistics.")]
+    repeat: Repeat
+    warm_up: WarmUp
     seeking: Annotated[
         bool, means("Whether it sought the N to measure, with one run each; such runs are in no figure.")
     ]
@@ -152,7 +165,7 @@ class SampleRow(OfRun, frozen=True, kw_only=True):
 class StepRow(OfRun, frozen=True, kw_only=True):
     """A step of a run."""
 
-    step: Annotated[str, means("The pipeline's step.")]
+    step: StepName
     jobs: Annotated[int, means("Jobs of the step; attempts at one job count once.", "jobs")]
     failed_jobs: Annotated[int, means("Jobs whose last attempt failed.", "jobs")]
     elapsed_h: Annotated[Real, means("From its first job's start to its last job's end, over all samples.", "h")]
@@ -218,7 +231,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     os_cpu_s: Annotated[Real, means("CPU time as the operating system counted it, the workflow manager included.", "s")]
     ledger_cpu_s: Annotated[Real, means("CPU time of every job record, reference and QC included.", "s")]
     cpu_s_per_gigabase: Annotated[Real, CPU_A_GIGABASE]
-    peak_memory_mib: Annotated[Real, means("Largest sum of peak memory of concurrent jobs: an upper bound.", "MiB")]
+    peak_memory_mib: PeakMemory
     peak_disk_mib: Annotated[Real, means("Largest size of the run's folder that was seen.", "MiB")]
     kept_disk_mib: Annotated[Real, means("Size of the results when the run had ended, without what runs share.", "MiB")]
     disk_per_sample_mib: Annotated[Real, DISK_A_SAMPLE]
@@ -228,13 +241,13 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     write_mib: Annotated[Real, means("Written towards storage by the named steps.", "MiB")]
     shared_inputs_mib: Annotated[Real, means("Inputs of the named steps on network file systems, once a job.", "MiB")]
     shared_outputs_mib: Annotated[Real, means("Outputs of the named steps there, shards included.", "MiB")]
-    wait_s: Annotated[Real, means("Time that jobs of the named steps waited for CPUs.", "s")]
-    binding_ok: Annotated[bool | None, means("Whether all jobs kept to their CPUs; empty: none had an allocation.")]
-    split_jobs: Annotated[Count, means("Attempts whose CPUs crossed a boundary needlessly; empty: unbound.", "jobs")]
-    memory_applied: Annotated[Text, means("Memory policies that jobs on allocated CPUs really had; empty: not known.")]
-    jobs_with_contention: Annotated[Count, means("Attempts on whose CPUs other processes were at work.", "jobs")]
-    other_cpu_s: Annotated[Real, means("CPU time that other processes took on allocated CPUs.", "s")]
-    steal_s: Annotated[Real, means("CPU time that the hypervisor gave to others on allocated CPUs.", "s")]
+    wait_s: Waited
+    binding_ok: BindingHeld
+    split_jobs: SplitJobs
+    memory_applied: MemoryApplied
+    jobs_with_contention: JobsWithContention
+    other_cpu_s: OtherCpu
+    steal_s: Steal
     cpu_contention: Annotated[bool | None, CPU_CONTENTION]
     machine_other_cpu_s: Annotated[Real, means("CPU time that processes outside of the run took on its CPUs.", "s")]
     machine_steal_s: Annotated[Real, means("CPU time that the hypervisor gave to others on its CPUs.", "s")]
@@ -278,6 +291,89 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
         return Observation(self.n, daily.mean, daily.se, self.failed, self.failed_data)
 
 
+# ---- of a scaling study: one step at a time, over its threads ------------------------------------------
+
+Scatter = Annotated[str, means("Into how many shards the step is scattered: none, auto or a number.")]
+OccupancyName = Annotated[str, means("alone: nothing else runs; full: copies of it side by side load the node fully.")]
+Threads = Annotated[int, means("Threads of the step's jobs.", "threads")]
+Copies = Annotated[int, means("Copies of the step side by side.")]
+STEP_S = means("Wall time of the step's jobs, one after the other; mean over copies.", "s")
+MAKESPAN_OF_COPIES = means("First start of a job to the last end, over all copies.", "s")
+STEPS_PER_HOUR = means("3600 x copies / makespan: what the node gives.", "1/h")
+CPU_OF_STEP = means("CPU time of the step's jobs; of several copies the mean over them.", "s")
+
+
+class ScalingCurve(Struct, frozen=True, kw_only=True):
+    """What is the same along a curve over threads."""
+
+    pipeline: PipelineName
+    step: StepName
+    scatter: Scatter
+    binding: BindingName
+    occupancy: OccupancyName
+
+
+class ScalingRun(Struct, frozen=True, kw_only=True):
+    """A run of one step that ended."""
+
+    run: RunName
+    pipeline: PipelineName
+    step: StepName
+    scatter: Scatter
+    binding: BindingName
+    occupancy: OccupancyName
+    threads: Threads
+    copies: Copies
+    repeat: Repeat
+    warm_up: WarmUp
+    sku: SkuName
+    machine: MachineNumber
+    step_s: Annotated[Real, STEP_S]
+    makespan_s: Annotated[Real, MAKESPAN_OF_COPIES]
+    steps_per_hour: Annotated[Real, STEPS_PER_HOUR]
+    cpu_s: Annotated[Real, CPU_OF_STEP]
+    peak_rss_mib: Annotated[Real, means("The largest peak memory of a job of the step.", "MiB")]
+    peak_memory_mib: PeakMemory
+    wait_s: Waited
+    binding_ok: BindingHeld
+    split_jobs: SplitJobs
+    memory_applied: MemoryApplied
+    jobs_with_contention: JobsWithContention
+    other_cpu_s: OtherCpu
+    steal_s: Steal
+
+
+class ScalingConfiguration(ScalingCurve, frozen=True, kw_only=True):
+    """What the repeats of a step came to, at one number of threads."""
+
+    threads: Threads
+    copies: Copies
+    sku: SkuName
+    machine: MachineNumber
+    repeats: Annotated[int, means("Repeats that ended; warm-ups are in no statistics.", "runs")]
+    step_s: Annotated[Estimate, STEP_S]
+    makespan_s: Annotated[Estimate, MAKESPAN_OF_COPIES]
+    steps_per_hour: Annotated[Estimate, STEPS_PER_HOUR]
+    cpu_s: Annotated[Estimate, CPU_OF_STEP]
+    efficiency: Annotated[Real, means("T(1) / (n x T(n)), T the mean of step_s; empty: one thread was not measured.")]
+    efficiency_low: Annotated[Real, means("Its 95% confidence interval begins here; empty: fewer than two repeats.")]
+    efficiency_high: Annotated[Real, means("Its 95% confidence interval ends here.")]
+    peak_rss_mib: Annotated[Real, means("The largest peak memory of a job of the step, over repeats.", "MiB")]
+    peak_memory_mib: Annotated[
+        Real, means("Largest sum of peak memory over jobs that ran at once, over repeats.", "MiB")
+    ]
+
+
+class ScalingFit(ScalingCurve, frozen=True, kw_only=True):
+    """Amdahl's law for a curve."""
+
+    thread_counts: Annotated[int, means("Thread counts that were measured; two meet the law exactly, without errors.")]
+    t1_s: Annotated[Real, means("Time of one thread by Amdahl's law, fitted to step_s of all repeats.", "s")]
+    t1_se: Annotated[Real, means("Its standard error; empty: fewer than three thread counts.", "s")]
+    serial_fraction: Annotated[Real, means("The part of one thread's time that no further thread shortens.")]
+    serial_fraction_se: Annotated[Real, means("Its standard error; empty: fewer than three thread counts.")]
+
+
 # ---- columns -----------------------------------------------------------------------------------------
 
 
@@ -309,69 +405,14 @@ ROWS: Mapping[str, type[Struct]] = {
     "runs": RunRow,
     "configurations": ConfigurationRow,
 }
+SCALING_ROWS: Mapping[str, type[Struct]] = {
+    "runs": ScalingRun,
+    "configurations": ScalingConfiguration,
+    "fits": ScalingFit,
+}
 TABLES: Mapping[str, tuple[Column, ...]] = {table: columns_of(row) for table, row in ROWS.items()}
+SCALING: Mapping[str, tuple[Column, ...]] = {table: columns_of(row) for table, row in SCALING_ROWS.items()}
 
 
 def names(table: str) -> list[str]:
     return [column.name for column in TABLES[table]]
-
-
-def _columns(table: str, *wanted: str) -> tuple[Column, ...]:
-    return tuple(column for column in TABLES[table] if column.name in wanted)
-
-
-# ---- of a scaling study: one step at a time, over its threads ------------------------------------------
-
-POINT_OF_SCALING = (
-    *_columns("steps", "pipeline", "step"),
-    Column("scatter", TEXT, "", "Into how many shards the step is scattered: none, auto or a number."),
-    *_columns("jobs", "binding"),
-    Column("occupancy", TEXT, "", "alone: nothing else runs; full: copies of it side by side load the node fully."),
-    Column("threads", COUNT, "threads", "Threads of the step's jobs."),
-)
-COPIES = Column("copies", COUNT, "", "Copies of the step side by side.")
-STEP_S = Column("step_s", NUMBER, "s", "Wall time of the step's jobs, one after the other; mean over copies.")
-MAKESPAN_OF_COPIES = Column("makespan_s", NUMBER, "s", "First start of a job to the last end, over all copies.")
-STEPS_PER_HOUR = Column("steps_per_hour", NUMBER, "1/h", "3600 x copies / makespan: what the node gives.")
-CPU_OF_STEP = Column("cpu_s", NUMBER, "s", "CPU time of the step's jobs; of several copies the mean over them.")
-
-SCALING_RUNS = (
-    *_columns("jobs", "run"),
-    *POINT_OF_SCALING,
-    COPIES,
-    *_columns("jobs", "repeat", "warm_up"),
-    *_columns("runs", "sku", "machine"),
-    STEP_S,
-    MAKESPAN_OF_COPIES,
-    STEPS_PER_HOUR,
-    CPU_OF_STEP,
-    Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of a job of the step."),
-    *_columns("runs", "peak_memory_mib", "wait_s", "binding_ok", "split_jobs", "memory_applied"),
-    *_columns("runs", "jobs_with_contention", "other_cpu_s", "steal_s"),
-)
-REPEATED_OF_SCALING = (STEP_S, MAKESPAN_OF_COPIES, STEPS_PER_HOUR, CPU_OF_STEP)
-SCALING_POINTS = (
-    *POINT_OF_SCALING,
-    COPIES,
-    *_columns("runs", "sku", "machine"),
-    Column("repeats", COUNT, "runs", "Repeats that ended; warm-ups are in no statistics."),
-    *(statistic for column in REPEATED_OF_SCALING for statistic in _over_repeats(column)),
-    Column("efficiency", NUMBER, "", "T(1) / (n x T(n)), T the mean of step_s; empty: one thread was not measured."),
-    Column("efficiency_low", NUMBER, "", "Its 95% confidence interval begins here; empty: fewer than two repeats."),
-    Column("efficiency_high", NUMBER, "", "Its 95% confidence interval ends here."),
-    Column("peak_rss_mib", NUMBER, "MiB", "The largest peak memory of a job of the step, over repeats."),
-    Column("peak_memory_mib", NUMBER, "MiB", "Largest sum of peak memory over jobs that ran at once, over repeats."),
-)
-SCALING_FITS = (
-    *POINT_OF_SCALING[:-1],
-    Column("thread_counts", COUNT, "", "Thread counts that were measured; two meet the law exactly, without errors."),
-    Column("t1_s", NUMBER, "s", "Time of one thread by Amdahl's law, fitted to step_s of all repeats."),
-    Column("t1_se", NUMBER, "s", "Its standard error; empty: fewer than three thread counts."),
-    Column("serial_fraction", NUMBER, "", "The part of one thread's time that no further thread shortens."),
-    Column("serial_fraction_se", NUMBER, "", "Its standard error; empty: fewer than three thread counts."),
-)
-SCALING: Mapping[str, tuple[Column, ...]] = {
-    "runs": SCALING_RUNS,
-    "configurations": SCALING_POINTS,
-    "fits": SCALING_FITS,
-}

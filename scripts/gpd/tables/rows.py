@@ -27,7 +27,6 @@ from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRo
 from gpd.tables.faults import COHORT_DATA, DATA
 from gpd.text.cpu_lists import count_cpus
 
-Row = dict[str, Any]  # of a scaling study
 Key = Mapping[str, Any]  # what each row of a run begins with
 Job = tuple[Process, Attempt]
 
