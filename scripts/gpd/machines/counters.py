@@ -11,15 +11,13 @@ from statistics import fmean
 from gpd.errors import GpdError
 from gpd.machines import launcher
 from gpd.machines.watcher import watching
+from gpd.records.contention import threshold
 from gpd.records.machine_use import MachineUse
 
 CLOCKS_S = 10.0  # between looks at the clocks
 KHZ_PER_MHZ = 1000
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 ROOT = Path("/")
-# Others that keep more than this busy are contention: a twentieth of few CPUs, a hundredth of many, for the kernel's
-# own threads take 0.5% of a machine that writes much. Between them half a CPU is.
-FEW_SHARE, MANY_SHARE, CPUS = 0.05, 0.01, 0.5
 
 
 @dataclass(frozen=True)
@@ -35,11 +33,6 @@ class Reading:
     throttled_periods: int | None = None
     throttled_s: float | None = None
     mhz: float | None = None
-
-
-def threshold(cpus: int) -> float:
-    """How many CPUs others may keep busy, of so many."""
-    return min(max(CPUS, MANY_SHARE * cpus), FEW_SHARE * cpus)
 
 
 def read(cpus: Collection[int], root: Path = ROOT) -> Reading:

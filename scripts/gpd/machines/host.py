@@ -12,14 +12,11 @@ from typing import Any
 
 from gpd.machines.facts import WINDOW_S, Facts, gather, lscpu_rows
 from gpd.machines.memory_modules import line, modules
+from gpd.records.contention import threshold_before
 from gpd.records.host import Cache, CoreKind, FileSystem, Host, Load, NumaNode
 from gpd.text.cpu_lists import format_cpus, parse_cpus
 
 KIB_PER_MIB = 1024
-# A node is busy when more than this was in use before the start. One CPU that others use counts on a large node, too,
-# for they take a share of caches and memory; on a small one a tenth of a CPU does.
-BUSY_CPUS = 0.5
-BUSY_SHARE = 0.05
 # what hypervisors put in place of a microcode version
 MADE_UP_MICROCODE = {"0x1", "0x1000065", "0xffffffff"}
 FLAGS_DIGITS = 16  # of their digest
@@ -286,7 +283,7 @@ def load(facts: Facts) -> Load:
     cpus, known = facts.topology["cpus"], any(shares.values())
     busy_share = round(sum(shares.values()) - shares["idle"] - shares["iowait"], 4) if known else None
     busy_cpus = None if busy_share is None or not cpus else round(busy_share * cpus, 2)
-    threshold = min(BUSY_CPUS, BUSY_SHARE * cpus) if cpus else None
+    threshold = threshold_before(cpus) if cpus else None
     return Load(
         load_1min,
         load_5min,
