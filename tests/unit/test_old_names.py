@@ -12,6 +12,7 @@ from gpd.cli import app
 from gpd.lab.study import read_study
 from gpd.packages import checks, evidence, pack
 from gpd.packages.pack import archive, lay_out
+from gpd.packages.verdicts import FAILS, HOLDS
 from gpd.records import old_names
 from gpd.records.ledger import parse_attempt
 from gpd.tables import collect
@@ -69,7 +70,7 @@ def old(package):
 def test_a_package_of_version_0_1_is_what_it_was(old):
     assert {"cell", "busy_s"} <= set(old.members["tables/samples.tsv"].decode().partition("\n")[0].split("\t"))
     found = {verdict.check: (verdict.state, verdict.why) for verdict in checks.judge(evidence.gather(old))}
-    assert {name: verdict for name, verdict in found.items() if verdict[0] != checks.HOLDS} == {}
+    assert {name: verdict for name, verdict in found.items() if verdict[0] != HOLDS} == {}
 
 
 def test_a_job_s_record_with_old_keys_is_read(old):
@@ -91,7 +92,7 @@ def test_a_changed_figure_of_it_is_found(old):
         verdict.check: verdict.state
         for verdict in checks.judge(evidence.gather(sealed(old, old.members | {name: changed})))
     }
-    assert found["figures"] == checks.FAILS
+    assert found["figures"] == FAILS
 
 
 def test_its_study_has_the_figures_of_today(old, package, tmp_path):

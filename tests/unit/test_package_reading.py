@@ -23,6 +23,7 @@ from gpd.errors import GpdError
 from gpd.packages import bounds, checks, evidence, pack, read, untrusted_json
 from gpd.packages import manifest as described
 from gpd.packages.manifest import PackageError, may_be
+from gpd.packages.verdicts import FAILS
 
 RUN = "germline-n1-shared-compact-r1"
 
@@ -166,6 +167,7 @@ def test_a_bomb_is_not_unpacked(refused, monkeypatch):
 CHECK = """
 import resource, sys
 from typer.testing import CliRunner
+from gpd.packages.verdicts import FAILS
 from gpd.cli import app
 resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -312,7 +314,7 @@ def test_a_record_that_points_elsewhere_is_not_followed(package, tmp_path):
         record["processes"][0]["directory"] = place
         tampered = sealed(package, package.members | {name: json.dumps(record).encode()})
         found = {verdict.check: verdict for verdict in checks.judge(evidence.gather(tampered))}
-        assert found["figures"].state == checks.FAILS
+        assert found["figures"].state == FAILS
         assert "no folder of a sample or of a copy" in found["figures"].why[0]
 
 

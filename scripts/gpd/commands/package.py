@@ -15,7 +15,7 @@ from gpd.text.formats import counted
 from gpd.text.grid import Entry, Grid, group
 
 if TYPE_CHECKING:
-    from gpd.packages.checks import Verdict
+    from gpd.packages.verdicts import Verdict
 
 MAKE = "make"
 SUFFIX = ".gpd.tar.gz"
@@ -101,6 +101,7 @@ def check(
     """
     from gpd.packages import checks, evidence, read
     from gpd.packages.bounds import bounded
+    from gpd.packages.verdicts import HOLDS
 
     with bounded(file):
         package = read.read(file)
@@ -113,7 +114,7 @@ def check(
     else:
         show(verdicts, terminal())
         say("\n".join(filter(None, [f"manifest: sha256 {manifest.digest}", evidence.versions(manifest)])))
-    raise typer.Exit(0 if all(verdict.state == checks.HOLDS for verdict in verdicts) else 1)
+    raise typer.Exit(0 if all(verdict.state == HOLDS for verdict in verdicts) else 1)
 
 
 def show(verdicts: "Sequence[Verdict]", console: Console) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from gpd.records.run_spec import CurveKey
 from gpd.records.study import AUTO, Study, StudyRecord
 from gpd.statistics.estimates import Estimate
-from gpd.statistics.saturation import Observation
 from gpd.tables.columns import ConfigurationRow
 from gpd.text.formats import counted, percent
 
@@ -101,15 +100,6 @@ def rule(study: Study) -> Repeats:
 def stats(configuration: ConfigurationRow) -> RepeatStats:
     """What the repeats of a configuration came to."""
     return RepeatStats.of(configuration.repeats, configuration.genomes_per_day)
-
-
-def curve(configurations: Iterable[ConfigurationRow], rule: Repeats) -> list[Observation]:
-    """What the configurations of a curve came to, N by N; an N counts when it has all of its repeats."""
-    return [
-        configuration.observation
-        for configuration in configurations
-        if configuration.repeats >= rule.wanted(stats(configuration))
-    ]
 
 
 def stops(plan: StudyRecord | None, configurations: Iterable[ConfigurationRow]) -> list[Stop]:

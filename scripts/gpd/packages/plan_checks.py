@@ -1,0 +1,201 @@
+"""Checks of the plan: is every run there, was none chosen, and are there enough repeats?"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+
+from gpd.lab import study
+from gpd.lab.study import StudyError
+from gpd.packages.evidence import Recomputed
+from gpd.packages.verdicts import FAILS, NO_PLAN, UNKNOWN, Found, at, verdict
+from gpd.records import old_names
+from gpd.records.run_spec import CurveKey, RunSpec
+from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
+from gpd.statistics.estimates import estimate
+from gpd.tables import repeats, search
+from gpd.tables.columns import RunRow
+from gpd.tables.faults import DATA
+from gpd.tables.repeats import LEAST, RepeatStats, relative
+from gpd.text.formats import counted, listed, percent
+
+MOST_RUNS = 10_000  # of a plan
+TOO_MANY_RUNS = f"its plan has more than {MOST_RUNS:,} runs"
+MOST_DRAWN = 20_000_000  # names of pools, each as often as a run draws from them
+OLDER_DESIGN = "an earlier version sought N and stopped its repeats by other rules: what is to be here nobody can say"
+NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a run was run nobody can say"
+
+
+def precision(found: Recomputed) -> Found:
+    if found.plan is None:
+        return UNKNOWN, [NO_PLAN]
+    claimed = found.plan.study.precision
+    wrong, well = [], []
+    for row in found.tables.configurations:
+        stats = repeats.stats(row)
+        share = relative(stats.mean, stats.half_width)
+        error = "no interval" if share is None else f"95% interval \u00b1 {percent(share)}"
+        line = f"{at(row.curve_key, row.n)}: {counted(stats.ended, 'repeat')}, {error}"
+        if stats.ended < LEAST:
+            wrong.append(f"{line}; at least {LEAST} repeats are needed")
+        elif not stats.within(claimed):
+            wrong.append(f"{line}; {percent(claimed)} is claimed")
+        else:
+            well.append(line)
+    return verdict(wrong, well, [] if well else ["no configuration has a figure"])
+
+
+def complete(found: Recomputed) -> Found:
+    """Every run that follows from the plan is there, with the samples that the seed draws."""
+    plan = found.plan
+    if plan is None:
+        return UNKNOWN, [NO_PLAN]
+    if plan.design < DESIGN and (plan.study.repeats == AUTO or not plan.study.concurrent_samples):
+        return UNKNOWN, [OLDER_DESIGN]
+    ended = {old_names.run_name(record.spec.name): record.spec for record in found.tables.records}
+    try:
+        planned = list(_planned(plan, found))
+    except StudyError as error:
+        return FAILS, str(error).splitlines()
+    except (LookupError, ValueError) as error:
+        return FAILS, [f"its plan contradicts itself: {error}"]
+    left = [spec for spec in planned if spec.name not in ended]
+    by_budget = bool(left) and _ended_by_budget(plan, found, left)
+    missing = [] if by_budget else [spec.name for spec in left]
+    wrong = [f"{name}: it is planned, and did not end" for name in missing]
+    wrong += [f"{name}: it did not end" for name in found.tables.unfinished if name not in missing]
+    for spec in planned:
+        if spec.name in ended and replace(ended[spec.name], name=spec.name) != spec:
+            wrong.append(f"{spec.name}: {listed(_unlike(ended[spec.name], spec))} are not those of the plan")
+    besides = len(ended) - len(planned) + len(left)
+    more = f", and {counted(besides, 'run')} besides" if besides > 0 else ""
+    whole = f"all {counted(len(planned), 'run')} of the plan ended"
+    part = (
+        f"{len(planned) - len(left)} of {counted(len(planned), 'run')} ended within the budget of {plan.study.budget}"
+    )
+    return verdict(wrong, [f"{part if by_budget else whole}{more}"])
+
+
+def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
+    """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
+    seen = {(row.curve_key, row.n): repeats.stats(row) for row in found.tables.configurations}
+    if plan.study.concurrent_samples:
+        yield from _of_grid(plan, found, seen)
+        return
+    observed, total, drawn = search.observations(found.tables), 0, 0
+    for pipeline in plan.study.pipelines:
+        pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
+        # whether a budget was too short to seek any further, nobody can say afterwards
+        goes_on = partial(_unlimited, plan)
+        for spec in study.search(plan.study, pipeline, pool, plan.cores, bad, observed, seen, goes_on):
+            total, drawn = total + 1, drawn + len(pool)
+            _check_bounds(total, drawn)
+            yield spec
+
+
+def _unlimited(plan: StudyRecord, _: Sequence[RunSpec]) -> bool:
+    return plan.study.budget_s is None
+
+
+def _ended_by_budget(plan: StudyRecord, found: Recomputed, missing: Sequence[RunSpec]) -> bool:
+    """Whether the first of the runs that are missing would have ended beyond the budget, and none is left out alone.
+
+    Repeats are run in rounds, so that no configuration has two more than another.
+    """
+    if plan.study.budget_s is None or any(spec.seeking or spec.warm_up for spec in missing):
+        return False
+    spent_s = sum(record.wall_s for record in found.tables.records)
+    ended = Counter((record.spec.curve_key, record.spec.n) for record in found.counted)
+    of_plan = {(spec.curve_key, spec.n): ended[spec.curve_key, spec.n] for spec in missing}
+    longest = max((record.wall_s for record in found.counted), default=0.0)
+    rounds = [*of_plan.values(), *(ended.values() if plan.study.repeats != AUTO else ())]
+    return spent_s + longest > plan.study.budget_s and max(rounds) - min(rounds) <= 1
+
+
+def _check_bounds(runs: int, drawn: int) -> None:
+    """Refuse a plan that would take hours to draw again. Raises StudyError."""
+    if runs > MOST_RUNS:
+        raise StudyError(TOO_MANY_RUNS)
+    if drawn > MOST_DRAWN:
+        raise StudyError(f"its runs draw from more than {MOST_DRAWN:,} names in all: they are not drawn again")
+
+
+def _of_grid(
+    plan: StudyRecord, found: Recomputed, seen: Mapping[tuple[CurveKey, int], RepeatStats]
+) -> Iterator[RunSpec]:
+    """The runs of a list of N. Raises StudyError."""
+    settings, rule, total, drawn = plan.study, repeats.rule(plan.study), 0, 0
+    for pipeline in settings.pipelines:
+        pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
+        curves = list(islice(study.curves(settings, pipeline), MOST_RUNS + 1))
+        if len(curves) * len(settings.concurrent_samples) > MOST_RUNS:
+            raise StudyError(TOO_MANY_RUNS)
+        wanted = {
+            (key, n): rule.wanted(seen.get((key, n), RepeatStats()))
+            for key in curves
+            for n in settings.concurrent_samples
+        }
+        of_pipeline = settings.warm_up + sum(wanted.values())
+        total, drawn = total + of_pipeline, drawn + of_pipeline * len(pool)
+        _check_bounds(total, drawn)
+        n = settings.concurrent_samples[0]
+        for warm in range(1, settings.warm_up + 1):
+            yield study.spec(settings, curves[0], n, 0, pool, plan.cores, bad, warm_up=warm)
+        for (key, n), times in wanted.items():
+            for repeat in range(1, times + 1):
+                yield study.spec(settings, key, n, repeat, pool, plan.cores, bad)
+
+
+def _bad_samples(found: Recomputed, pipeline: str) -> set[str]:
+    """The samples that have bad data, which others were drawn for."""
+    return {one.sample for one in found.tables.samples if (one.pipeline, one.fault) == (pipeline, DATA)}
+
+
+def _unlike(one: RunSpec, other: RunSpec) -> list[str]:
+    return [name for name in vars(one) if getattr(one, name) != getattr(other, name)]
+
+
+def chosen(found: Recomputed) -> Found:
+    """Every start of a run is recorded, and each run was run to its end once."""
+    if found.starts is None:
+        return UNKNOWN, [NO_STARTS]
+    runs = {record.spec.name: record.run for record in found.tables.records}
+    wrong, doubts = [], []
+    of_runs: dict[str, list[Start]] = {}
+    for start in found.starts:
+        of_runs.setdefault(start.name, []).append(start)
+    for name, starts in of_runs.items():
+        ended = [start for start in starts if start.ended is not None or start.run == runs.get(name)]
+        if len(ended) > 1:
+            wrong.append(f"{name}: was run to its end {len(ended)} times, and one of them is here")
+        elif name not in runs and name not in found.tables.unfinished:
+            wrong.append(f"{name}: was begun, and is not here")
+        elif ended and ended[0].run != runs.get(name):
+            wrong.append(f"{name}: the run that is here is not the one that ended")
+        elif len(starts) > len(ended):
+            broken_off = counted(len(starts) - len(ended), "run")
+            doubts.append(f"{name}: {broken_off} of it did not end, and what would have come of that nobody knows")
+    doubts += [f"{name}: that it was begun is not recorded" for name in runs if name not in of_runs]
+    wrong += _went_on(found)
+    return verdict(wrong, [f"{counted(len(runs), 'run')}, each begun once, and every run counts"], doubts)
+
+
+def _went_on(found: Recomputed) -> Iterator[str]:
+    """Name the configurations of `repeats: auto` that went on after they were precise enough."""
+    if found.plan is None or found.plan.study.repeats != AUTO:
+        return
+    rule = repeats.rule(found.plan.study)
+    drawn_anew = {record.spec.name for record in found.tables.records if record.spec.left_out}
+    of_configurations: dict[tuple[CurveKey, int], list[RunRow]] = {}
+    for run in found.tables.runs:
+        if run.counted:
+            of_configurations.setdefault((run.curve_key, run.n), []).append(run)
+    for (curve_key, n), own in of_configurations.items():
+        if any(run.run in drawn_anew for run in own):
+            continue  # what the first draws came to is in no figure
+        daily = [run.genomes_per_day for run in sorted(own, key=lambda run: run.repeat)]
+        for ended in range(1, len(daily)):
+            if rule.wanted(RepeatStats.of(ended, estimate(daily[:ended]))) == ended:
+                yield f"{at(curve_key, n)}: had enough repeats with {ended}, and went on to {len(daily)}"
+                break

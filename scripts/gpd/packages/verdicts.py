@@ -1,0 +1,57 @@
+"""What a check comes to: it holds, fails, or nobody can know, and why."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from gpd.packages.evidence import Recomputed
+from gpd.records.run_spec import CLUSTER, CurveKey
+from gpd.text.formats import counted
+
+HOLDS, FAILS, UNKNOWN = "holds", "fails", "not known"
+MOST_SHOWN = 5
+NO_PLAN = "study.json is not in it, as in studies of earlier versions: what was planned nobody can say"
+
+Found = tuple[str, Sequence[str]]  # a state, and why
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a check holds, and why: where it fails, or what shows that it holds."""
+
+    check: str
+    says: str
+    state: str
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of a package's study; that of the digests is of the package alone, and looks at no study."""
+
+    name: str
+    says: str
+    judge: Callable[[Recomputed], Found]
+
+    def verdict(self, found: Found) -> Verdict:
+        state, why = found
+        more = [f"and {len(why) - MOST_SHOWN:,} more"] if len(why) > MOST_SHOWN else []
+        return Verdict(self.name, self.says, state, (*why[:MOST_SHOWN], *more))
+
+
+def verdict(faults: Iterable[str], otherwise: Sequence[str], doubts: Iterable[str] = ()) -> Found:
+    """Fails for any fault, is not known for any doubt, and else holds for another reason."""
+    if wrong := list(faults):
+        return FAILS, wrong
+    unknown = list(doubts)
+    return (UNKNOWN, unknown) if unknown else (HOLDS, otherwise)
+
+
+def at(key: CurveKey, n: int) -> str:
+    nodes = f", {counted(key.nodes, 'node')}" if key.mode == CLUSTER else ""
+    return f"{key.pipeline} N = {n} ({key.mode}, {key.binding}{nodes})"
+
+
+def known_mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
