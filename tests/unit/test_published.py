@@ -45,13 +45,6 @@ def step_rows(hours=HOURS, sku="X1", samples=1, failed=0):
     ]
 
 
-def single_rows(total, hours=HOURS, sku="X1"):
-    named = zip(curves.STEPS, hours, strict=True)
-    return [
-        [sku, "2021-01-01", 32, 2.5, number, step, value, 16, total] for number, (step, value) in enumerate(named, 1)
-    ]
-
-
 @pytest.fixture
 def folder(tmp_path):
     """Write tables; those that are not given are empty. Return their folder."""
@@ -87,52 +80,6 @@ def test_the_publications_steps_are_our_nine_in_order():
     )
 
 
-def test_the_total_is_the_sum_within_nine_roundings():
-    assert run().total_hours == figures.Recomputed(Decimal("24.00"), Decimal("23.955"), Decimal("24.045"))
-
-
-@pytest.mark.parametrize(("samples", "failed", "daily"), [(1, 0, "1"), (16, 0, "16"), (16, 2, "14"), (3, 3, "0")])
-def test_failed_samples_take_time_and_do_not_count(samples, failed, daily):
-    assert run(samples=samples, failed=failed).genomes_per_day.value == Decimal(daily)
-
-
-@pytest.mark.parametrize(
-    ("printed", "follows"), [("23.94", False), ("23.95", True), ("24.00", True), ("24.05", True), ("24.06", False)]
-)
-def test_a_total_may_be_off_by_the_rounding_of_its_steps_and_its_own(printed, follows):
-    (figure,) = figures.figures([run(total_hours=printed)])
-    assert figure.follows is follows
-
-
-@pytest.mark.parametrize(("printed", "follows"), [("3.98", False), ("3.99", True), ("4.01", True), ("4.02", False)])
-def test_genomes_a_day_may_be_off_as_far_as_the_total(printed, follows):
-    # 24 x 4 / 24.045 = 3.9925 and 24 x 4 / 23.955 = 4.0075; half a unit of the printed figure is 0.005
-    (figure,) = figures.figures([run(samples=4, genomes_per_day=printed)])
-    assert figure.follows is follows
-
-
-def test_fewer_digits_allow_more():
-    coarse = ("2", "1", "0.5", "8", "2", "10", "0.02", "0.40", "0.08")
-    assert run(coarse).total_hours.high - 24 == Decimal("5") * Decimal("0.5") + Decimal("0.05") + 3 * Decimal("0.005")
-
-
-def test_a_step_that_was_not_printed_leaves_totals_unknown():
-    gap = run([*HOURS[:8], ""], total_hours="24.00", genomes_per_day="1.00")
-    assert gap.total_hours is gap.genomes_per_day is None
-    assert [figure.follows for figure in figures.figures([gap])] == [None, None]
-
-
-def test_failed_samples_that_were_not_printed_leave_genomes_a_day_unknown():
-    unknown = run(failed=None)
-    assert unknown.total_hours is not None
-    assert unknown.genomes_per_day is None
-
-
-def test_steps_shorter_than_their_digits_were_not_negative():
-    assert run(["0.00"] * 8 + ["0.01"]).total_hours == figures.Recomputed(*map(Decimal, ("0.01", "0.005", "0.055")))
-    assert run(["0.00"] * 9).genomes_per_day is None
-
-
 times = st.decimals(min_value="0.3", max_value=30, places=6)
 
 
@@ -159,28 +106,6 @@ def test_a_total_further_off_than_rounding_is_always_found(exact, cents, sign):
 
 
 # tables
-
-
-def test_steps_and_totals_are_joined_by_sku_and_samples(folder):
-    rows = {
-        THROUGHPUT: [*step_rows(samples=2, failed=1), *step_rows(sku="X2")],
-        TOTALS: [["X1", 2, 1, "24.00", ""], ["X3", 4, 0, "30.00", "3.20"]],
-        SINGLE: single_rows("24.00"),
-    }
-    first, without_total, without_steps, single = figures.read(folder(**rows))
-    assert (first.sku, first.n_samples, first.n_failed) == ("X1", 2, 1)
-    assert first.hours["haplotype_caller"] == 10
-    assert first.printed == {"total_hours": 24}
-    assert without_total.printed == {}
-    assert without_total.total_hours.value == 24
-    assert without_steps.total_hours is None
-    assert (single.table, single.n_samples, single.n_failed) == (SINGLE, 1, 0)
-
-
-def test_an_empty_field_and_an_absent_row_stay_missing(folder):
-    (gaps,) = figures.read(folder(**{THROUGHPUT: step_rows([*HOURS[:8], ""])[1:]}))
-    assert gaps.hours["map_and_sort"] is gaps.hours["apply_variant_recalibration"] is None
-    assert gaps.hours["mark_duplicates"] == 1
 
 
 def test_the_tables_agree_with_themselves():

@@ -44,10 +44,6 @@ def grid(options, steps, node):
     return plan.grid(options, steps, node, "scaling")
 
 
-def counted(specs):
-    return [spec for spec in specs if not spec.warm_up]
-
-
 @pytest.fixture(scope="module")
 def epyc():
     """A node of two sockets of 64 cores."""
@@ -258,28 +254,6 @@ def test_words_of_the_command_line():
 
 
 # ---- steps as the workflow has them ------------------------------------------------------------------
-
-DRY_RUN = """\
-rule map_and_sort:
-    input: a.fq, b.fq
-    output: results/map_and_sort/S1/L1.bam, results/map_and_sort/S1/L1.json
-    jobid: 4
-    wildcards: sample=S1, unit=L1
-    threads: 4
-    resources: tmpdir=<TBD>, mem_mb=6002, mem_mib=5724, attempt=1
-[Sun Nov 22 00:00:00 2026]
-localrule sample_map:
-    output: results/genomics_db_import/samples.tsv
-    jobid: 5
-    resources: tmpdir=<TBD>
-"""
-
-
-def test_jobs_are_read_off_a_dry_run():
-    assert snakemake_log.planned_jobs(DRY_RUN.splitlines()) == [
-        PlannedJob("map_and_sort", ("results/map_and_sort/S1/L1.bam", "results/map_and_sort/S1/L1.json"), 4, 6002),
-        PlannedJob("sample_map", ("results/genomics_db_import/samples.tsv",), 1, None),
-    ]
 
 
 def test_a_step_makes_what_its_rules_make_and_asks_for_the_most_of_its_jobs():

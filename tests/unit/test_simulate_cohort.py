@@ -5,14 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import shutil
-import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,10 +23,8 @@ from demo_germline.reads import DUPLICATE_SHARE, READ_BP, SPARE_BP  # noqa: E402
 from demo_germline.tools import NEEDED  # noqa: E402
 from demo_germline.variants import (  # noqa: E402
     EDGE,
-    TRANSITION,
     Variant,
     apply_variants,
-    draw_genotypes,
     left_align,
     simulate_population,
 )
@@ -133,15 +129,6 @@ def test_reads_come_from_the_haplotypes_that_the_truth_describes(cohort: Path) -
 
 
 @needs_tools
-def test_mates_are_in_order_and_whole(cohort: Path) -> None:
-    for row in (cohort / "units.tsv").read_text().splitlines()[1:]:
-        _, _, fq1, fq2, *_ = row.split("\t")
-        first, second = read_fastq(cohort / fq1), read_fastq(cohort / fq2)
-        assert [r[0].removesuffix("/1") for r in first] == [r[0].removesuffix("/2") for r in second]
-        assert {len(r[1]) for r in first + second} == {len(r[2]) for r in first + second} == {READ_BP}
-
-
-@needs_tools
 def test_duplicates_are_new_reads_of_known_fragments(cohort: Path) -> None:
     reads = {name: (bases, scores) for name, bases, scores in read_fastq(cohort / "reads/DEMO02_L002_R1.fastq.gz")}
     copies = [name for name in reads if name.endswith("_dup/1")]
@@ -154,19 +141,6 @@ def test_duplicates_are_new_reads_of_known_fragments(cohort: Path) -> None:
         for a, b in zip(copies, originals, strict=True)
     ]
     assert np.median(differences) <= 4  # sequenced twice, from one molecule
-
-
-@needs_tools
-def test_tables_and_config_name_files_that_exist_and_keys_that_the_schema_knows(cohort: Path) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
-    config = yaml.safe_load((cohort / "config.yaml").read_text())
-    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
-    jsonschema.validate(config, schema)
-    sets = [r["vcf"] for kind in ("snps", "indels") for r in config["vqsr"][kind]["resources"].values()]
-    paths = [config["samples"], config["units"], config["reference"]["fasta"], *sets]
-    assert all((cohort / path).is_file() for path in paths + config["known_sites"] + config["known_indels"])
-    assert (cohort / "samples.tsv").read_text().split() == ["sample_name", "DEMO01", "DEMO02"]
-    assert all(Path(f"{vcf}.tbi").is_file() for vcf in cohort.rglob("*.vcf.gz"))
 
 
 @needs_tools
@@ -183,48 +157,12 @@ def test_known_sites_overlap_the_truth_in_part(cohort: Path) -> None:
     assert all(len(ref) != len(alt) for *_, ref, alt in places("known/mills.vcf.gz"))
 
 
-@needs_tools
-@pytest.mark.skipif(shutil.which("bcftools") is None, reason="bcftools is not installed")
-def test_truth_is_normalised(cohort: Path) -> None:
-    vcf = cohort / "truth" / "population.vcf.gz"
-    command = ["bcftools", "norm", "-m", "-any", "-f", str(cohort / "genome.fa"), str(vcf)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    normal = [line.split("\t")[:5] for line in done.stdout.splitlines() if not line.startswith("#")]
-    assert normal == [row[:5] for row in read_vcf(vcf)]
-
-
 @pytest.mark.deep
 def test_variants_of_a_haplotype_never_overlap(genome: Genome, population: list[Variant]) -> None:
     assert len(population) > 3000
     for before, after in pairwise(population):
         assert before.contig != after.contig or before.end < after.pos
     assert all(genome.contigs[v.contig][v.pos : v.end] == v.ref != v.alt for v in population)
-
-
-def test_population_looks_like_one(genome: Genome, population: list[Variant]) -> None:
-    snps = [v for v in population if v.is_snp]
-    transitions = sum(TRANSITION[v.ref] == v.alt for v in snps)
-    assert 1.7 < transitions / (len(snps) - transitions) < 2.3
-    assert sum(v.frequency < 0.1 for v in population) > sum(v.frequency > 0.5 for v in population)
-    alleles = draw_genotypes(np.random.default_rng(5), population)
-    expected = sum(2 * v.frequency * (1 - v.frequency) for v in population)
-    heterozygous = int((alleles.sum(axis=1) == 1).sum())
-    assert abs(heterozygous - expected) < 5 * expected**0.5
-    repeats = {(m.contig, p) for m in genome.microsatellites for p in range(m.start - 1, m.end)}
-    indels = [v for v in population if not v.is_snp]
-    in_repeats = sum((v.contig, v.pos) in repeats for v in indels) / len(indels)
-    assert in_repeats > 5 * len(repeats) / genome.length
-
-
-def test_genome_is_not_uniform(genome: Genome) -> None:
-    sequence = genome.contigs["chr1"]
-    windows = [sequence[i : i + 5000] for i in range(0, len(sequence) - 5000, 5000)]
-    gc = np.array([(w.count("G") + w.count("C")) / len(w) for w in windows])
-    assert gc.std() > 3 * (0.25 / 5000) ** 0.5  # three times what independent bases would show
-    c, g, cpg = (sequence.count(word) / len(sequence) for word in ("C", "G", "CG"))
-    assert cpg < 0.6 * c * g
-    words = [sequence[i : i + 24] for i in range(0, len(sequence) - 24)]
-    assert len(words) - len(set(words)) > 100
 
 
 def test_gaps_hold_neither_variants_nor_reads(genome: Genome) -> None:
@@ -239,22 +177,6 @@ def test_gaps_hold_neither_variants_nor_reads(genome: Genome) -> None:
     parts = between_gaps(apply_variants(with_gaps.contigs, variants))  # what fragments are drawn from
     assert len(parts) == len(found) + len(genome.contigs)
     assert not [name for name, sequence in parts.items() if set(sequence) - set("ACGT")]
-
-
-def test_what_is_left_between_gaps_is_as_it_was(genome: Genome) -> None:
-    with_gaps = add_gaps(np.random.default_rng(6), genome, 30_000)
-    assert between_gaps(genome.contigs) == genome.contigs
-    for name, sequence in with_gaps.contigs.items():
-        assert len(sequence) == len(genome.contigs[name])
-        assert all(base in ("N", before) for base, before in zip(sequence, genome.contigs[name], strict=True))
-    for m in with_gaps.microsatellites:
-        assert "N" not in with_gaps.contigs[m.contig][m.start : m.end]
-
-
-def test_variants_lie_as_far_apart_as_asked_for() -> None:
-    dense, sparse = (simulate_cohort.simulate_shared(1, 100_000, variants_every=bp).variants for bp in (100, 400))
-    assert 0.85 < len(dense) / 1000 <= 1
-    assert 0.85 < len(sparse) / 250 <= 1
 
 
 @pytest.mark.deep

@@ -484,18 +484,6 @@ def files(tmp_path):
     return made
 
 
-def test_files_are_dropped_from_the_page_cache(files):
-    assert all(map(is_cached, files)), "just written"
-    # the kernel keeps pages that another CPU is just putting into its lists
-    wait_until(lambda: page_cache.drop(files) or not any(map(is_cached, files)))
-
-
-def test_files_are_loaded_into_the_page_cache(files):
-    page_cache.drop(files)
-    page_cache.load(files)
-    assert all(map(is_cached, files))
-
-
 @pytest.mark.parametrize(("cache", "cached"), [("warm", True), ("cold", False)])
 def test_reads_and_reference_are_brought_into_the_state_of_the_run(spec, setup, snakemake, files, cache, cached):
     own = [*setup.source.reads("S2"), setup.prepared / single_run.REFERENCE / "genome.fa"]
@@ -571,13 +559,6 @@ def test_the_peak_is_the_largest_sum_that_was_seen(tmp_path, monkeypatch):
         (work / "deep" / "large").unlink()
     assert peak.mib == pytest.approx(5, abs=0.1)
     assert disk.used_mib(work) == 0
-
-
-def test_a_short_run_is_seen_at_its_end(tmp_path):
-    with disk.watch([tmp_path]) as peak:
-        assert peak.mib is None
-        (tmp_path / "file").write_bytes(b"x" * disk.MIB)
-    assert peak.mib == pytest.approx(1, abs=0.1)
 
 
 def test_a_file_with_two_names_takes_its_space_once(tmp_path):

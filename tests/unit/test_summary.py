@@ -64,31 +64,6 @@ def test_makespan_busy_time_and_throughput():
     assert summary.samples_per_day == 2 * 86400 / 120
 
 
-def test_a_failed_sample_costs_its_time_and_counts_nothing():
-    jobs = [attempt("map", "A", 0, 60), attempt("map", "B", 0, 90, exit_code=1), attempt("call", "A", 60, 10)]
-    summary = summarize(jobs, STEPS_OF_TEST)
-    assert summary.succeeded == ("A",)
-    assert summary.samples_per_day == 86400 / 90
-    assert [(f.rule, f.sample, f.message) for f in summary.failures] == [("map", "B", "it broke")]
-
-
-def test_a_retry_that_succeeds_is_no_failure_but_costs_time():
-    summary = summarize([attempt("map", "A", 0, 60, exit_code=1), attempt("map", "A", 60, 60)], STEPS_OF_TEST)
-    assert summary.succeeded == ("A",)
-    assert summary.summed_s("A") == 120
-    assert not summary.failures
-
-
-def test_a_failed_cohort_step_fails_every_sample():
-    jobs = [attempt("map", "A", 0, 60), attempt("join", "cohort", 60, 5, exit_code=2)]
-    assert summarize(jobs, STEPS_OF_TEST).succeeded == ()
-
-
-def test_a_sample_that_stopped_half_way_did_not_succeed():
-    jobs = [attempt("map", "A", 0, 60), attempt("call", "A", 60, 5), attempt("map", "B", 0, 60)]
-    assert summarize(jobs, STEPS_OF_TEST).succeeded == ("A",)
-
-
 def test_a_resumed_run_knows_what_was_done_but_claims_no_throughput():
     earlier = [attempt("map", "A", 0, 60), attempt("map", "B", 0, 60, exit_code=1), attempt("call", "A", 60, 5)]
     summary = summarize([attempt("map", "B", 900, 60), attempt("call", "B", 960, 5)], STEPS_OF_TEST, earlier)
@@ -128,16 +103,6 @@ def test_failures_are_shown_with_their_cause():
 def test_a_step_may_be_done_by_another_rule():
     aligned = replace(attempt("map", "A", 0, 1), rule="take_alignment")
     assert summarize([aligned, attempt("map", "B", 0, 60)], STEPS_OF_TEST).succeeded == ("A", "B")
-
-
-def test_samples_are_told_apart_by_name_and_not_by_likeness():
-    jobs = [attempt("map", "S1", 0, 1), attempt("map", "S10", 0, 2, exit_code=1)]
-    assert summarize(jobs, STEPS_OF_TEST).succeeded == ("S1",)
-
-
-def test_the_last_attempt_says_what_came_of_a_job():
-    first, second = attempt("map", "A", 0, 1, exit_code=1), attempt("map", "A", 1, 1)
-    assert last_attempts([first, second]) == [second]
 
 
 @pytest.mark.parametrize(
