@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from statistics import fmean
 from typing import TypeVar
 
 from gpd.comparison.agreement import by_input
@@ -13,6 +12,7 @@ from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import INDEPENDENT, CurveKey
 from gpd.statistics.estimates import Estimate, Ratio, estimate, paired_ratio, ratio
+from gpd.statistics.known import mean
 from gpd.statistics.saturation import Observation, Saturation, find_saturation
 from gpd.tables.collect import Tables
 from gpd.tables.columns import ConfigurationRow, OfRun, RunRow, SampleRow, StepRow
@@ -200,8 +200,8 @@ def _results(
             estimates[Metric(per_gigabase, step)] = estimate(
                 taken / size if taken is not None and size else None for taken, size in hours
             )
-    sizes = [sample.gigabases for sample in samples if sample.gigabases is not None]
-    return Results(configuration.repeats, configuration.observation, fmean(sizes) if sizes else None, estimates)
+    size = mean(sample.gigabases for sample in samples)
+    return Results(configuration.repeats, configuration.observation, size, estimates)
 
 
 def published_side(curve: PublishedCurve) -> Side:

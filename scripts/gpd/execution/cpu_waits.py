@@ -8,7 +8,7 @@ from pathlib import Path
 from gpd.errors import GpdError
 from gpd.machines import launcher
 from gpd.records.ledger import Attempt
-from gpd.statistics.estimates import covered_s
+from gpd.statistics.known import covered_s
 from gpd.text.formats import listed
 
 LONGEST_END_S = 60.0  # of jobs whose run was killed: they see it within 2 s, and have 8 s to end

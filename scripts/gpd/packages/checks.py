@@ -13,9 +13,10 @@ from gpd.packages.circumstance_checks import machine, one_machine, pinning, quie
 from gpd.packages.evidence import Evidence, Recomputed
 from gpd.packages.plan_checks import chosen, complete, precision
 from gpd.packages.time_checks import duration, latency, ledgers, times
-from gpd.packages.verdicts import FAILS, MOST_SHOWN, UNKNOWN, Check, Found, Verdict, at, known_mean, verdict
+from gpd.packages.verdicts import FAILS, MOST_SHOWN, UNKNOWN, Check, Found, Verdict, at, verdict
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.records.run_spec import INDEPENDENT
+from gpd.statistics.known import mean
 from gpd.tables.columns import SampleRow
 from gpd.text.formats import counted, percent, some
 
@@ -45,7 +46,7 @@ def measured(found: Recomputed) -> Found:
             continue
         where = at(row.curve_key, row.n)
         own = [one for one in samples if (one.pipeline, one.n, one.counted) == (row.pipeline, row.n, True)]
-        size = known_mean(one.gigabases for one in own)
+        size = mean(one.gigabases for one in own)
         if size is None:
             doubts.append(f"{where}: how much was sequenced of its samples is not recorded")
         elif size < ALIKE * HUMAN_30X_GIGABASES:

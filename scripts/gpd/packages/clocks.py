@@ -12,6 +12,7 @@ from gpd.records.ledger_check import Place
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER
 from gpd.records.study import Start
+from gpd.statistics.known import covered_s
 from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import number
 
@@ -44,7 +45,8 @@ def doubts(record: RunRecord, lines: Lines) -> Iterator[str]:
             yield f"{place}: {line.rule}: was recorded {number(late_s)} s after its end"
     if record.spec.mode == CLUSTER:
         return
-    idle_s = record.wall_s - _covered_s(lines)
+    spans = ((line.start.timestamp(), line.end.timestamp()) for _, line in lines if line.start and line.end)
+    idle_s = record.wall_s - covered_s(spans)
     if idle_s > max(IDLE_S, IDLE * record.wall_s):
         yield f"{record.spec.name}: no job ran for {number(idle_s)} of its {number(record.wall_s)} s"
 
@@ -97,17 +99,6 @@ def _clock_was_set(lines: Lines) -> Iterator[str]:
             if abs(booted - at) > TOLERANCE_S:
                 set_s = number(abs(booted - at))
                 yield f"{place}: {line.rule}: its start is {set_s} s off the time since the boot, by that of {known}"
-
-
-def _covered_s(lines: Lines) -> float:
-    """How long any job ran."""
-    spans = sorted((line.start, line.end) for _, line in lines if line.start and line.end)
-    total_s, until = 0.0, None
-    for start, end in spans:
-        begins = start if until is None else max(start, until)
-        total_s += max(seconds(begins, end), 0.0)
-        until = end if until is None else max(until, end)
-    return total_s
 
 
 def _most(cpu_s: float) -> float:

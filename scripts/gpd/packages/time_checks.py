@@ -7,10 +7,11 @@ from itertools import pairwise
 
 from gpd.packages import clocks
 from gpd.packages.evidence import Recomputed
-from gpd.packages.verdicts import NO_PLAN, UNKNOWN, Found, at, known_mean, verdict
+from gpd.packages.verdicts import NO_PLAN, UNKNOWN, Found, at, verdict
 from gpd.pipelines import PIPELINES
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place, duplicates, overlaps
+from gpd.statistics.known import mean
 from gpd.text.formats import counted, number, percent
 
 EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake looks for jobs that have ended
@@ -65,7 +66,7 @@ def latency(found: Recomputed) -> Found:
         if not row.genomes_per_day.mean:
             continue
         own = [one for one in counting if (one.n, one.curve_key) == (row.n, row.curve_key)]
-        took = known_mean(one.end_s - one.start_s for one in own if one.end_s is not None and one.start_s is not None)
+        took = mean(one.end_s - one.start_s for one in own if one.end_s is not None and one.start_s is not None)
         daily = f"{at(row.curve_key, row.n)}: {number(row.genomes_per_day.mean)} {PIPELINES[row.pipeline].daily}"
         if took is None or not math.isfinite(took):
             doubts.append(f"{daily}, and what one sample takes is not known")

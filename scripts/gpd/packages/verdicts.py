@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from gpd.packages.evidence import Recomputed
 from gpd.records.run_spec import CLUSTER, CurveKey
@@ -50,8 +49,3 @@ def verdict(faults: Iterable[str], otherwise: Sequence[str], doubts: Iterable[st
 def at(key: CurveKey, n: int) -> str:
     nodes = f", {counted(key.nodes, 'node')}" if key.mode == CLUSTER else ""
     return f"{key.pipeline} N = {n} ({key.mode}, {key.binding}{nodes})"
-
-
-def known_mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None

@@ -5,7 +5,6 @@ What it says is a pure function of the tables: no clock, no path of this machine
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from statistics import fmean
 
 from gpd.comparison import agreement
 from gpd.comparison.agreement import Disagreement, compared
@@ -42,6 +41,7 @@ from gpd.reports.study_figures import (
     timeline_figure,
     utilisation_figure,
 )
+from gpd.statistics.known import mean
 from gpd.statistics.saturation import find_saturation
 from gpd.tables import repeats
 from gpd.tables.collect import Tables
@@ -302,13 +302,11 @@ def _reached(configuration: ConfigurationRow, tables: Tables) -> str:
 
 def _mean_gigabases(configuration: ConfigurationRow, samples: Iterable[SampleRow]) -> float | None:
     """What a sample that succeeded at a configuration holds on average."""
-    own = [
-        sample
+    return mean(
+        sample.gigabases
         for sample in counted_in(rows(configuration.curve_key, samples))
         if sample.n == configuration.n and sample.succeeded
-    ]
-    known = [sample.gigabases for sample in own if sample.gigabases is not None]
-    return fmean(known) if known else None
+    )
 
 
 def _scale(pipeline: str, gigabases: float | None) -> str:

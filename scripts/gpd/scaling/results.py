@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,8 @@ from gpd.records.ledger import Attempt, Clock
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import WHOLE, StepCopies
 from gpd.statistics import amdahl
-from gpd.statistics.estimates import covered_s, estimate, ratio
+from gpd.statistics.estimates import estimate, ratio
+from gpd.statistics.known import covered_s, most, whole_sum
 from gpd.tables import collect, columns
 from gpd.tables.columns import RunRow, ScalingConfiguration, ScalingCurve, ScalingFit, ScalingRun
 from gpd.tables.rows import rows_of_run
@@ -69,7 +69,7 @@ def _run(run: Run, step: StepCopies, machine: int | None) -> ScalingRun:
         step_s=_mean([step_s(copy, step.scatter != WHOLE) for copy in copies]),
         steps_per_hour=SECONDS_PER_HOUR * step.copies / own.makespan_s if own.makespan_s else None,
         cpu_s=_mean([_sum([attempt.cpu_s for attempt in copy]) for copy in copies]),
-        peak_rss_mib=_most(attempt.peak_rss_mib for copy in copies for attempt in copy),
+        peak_rss_mib=most(attempt.peak_rss_mib for copy in copies for attempt in copy),
     )
 
 
@@ -86,18 +86,13 @@ def step_s(attempts: Sequence[Attempt], scattered: bool) -> float | None:
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    """The sum; where one of them is not known, it is not either."""
-    known = [value for value in values if value is not None]
-    return fsum(known) if known and len(known) == len(values) else None
+    """The sum; of nothing, or where one of them is not known, it is not known either."""
+    return whole_sum(values) if values else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
     total = _sum(values)
     return None if total is None else total / len(values)
-
-
-def _most(values: Iterable[float | None]) -> float | None:
-    return max((value for value in values if value is not None), default=None)
 
 
 def _place(row: ScalingRun) -> tuple:
@@ -123,8 +118,8 @@ def _configuration(runs: Sequence[ScalingRun]) -> ScalingConfiguration:
         efficiency=None,
         efficiency_low=None,
         efficiency_high=None,
-        peak_rss_mib=_most(run.peak_rss_mib for run in runs),
-        peak_memory_mib=_most(run.peak_memory_mib for run in runs),
+        peak_rss_mib=most(run.peak_rss_mib for run in runs),
+        peak_memory_mib=most(run.peak_memory_mib for run in runs),
     )
 
 

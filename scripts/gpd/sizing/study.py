@@ -1,7 +1,6 @@
 """The machine of a study, from the runs of one curve of the germline pipeline."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
 from operator import attrgetter
 from statistics import mean, median
 
@@ -12,6 +11,7 @@ from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER, SHARED
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import estimate
+from gpd.statistics.known import most, most_at_once, whole_sum
 from gpd.tables.collect import Tables
 from gpd.tables.columns import JobRow, RunRow
 from gpd.text.formats import counted, listed
@@ -80,7 +80,7 @@ def _gigabases(whole: RunRow) -> float:
 
 def _declared_mib(jobs: Iterable[JobRow]) -> dict[str, float]:
     """The largest sum of what jobs asked for that ran at one time, of each run in which it is known of every job."""
-    changes: dict[str, list[tuple[float, float]]] = {}
+    spans: dict[str, list[tuple[float, float, float]]] = {}
     silent = set()
     for job in jobs:
         if job.start_s is None or job.end_s is None:
@@ -88,9 +88,8 @@ def _declared_mib(jobs: Iterable[JobRow]) -> dict[str, float]:
         if job.mem_mb is None:
             silent.add(job.run)
         else:
-            changes.setdefault(job.run, []).extend([(job.start_s, job.mem_mb), (job.end_s, -job.mem_mb)])
-    # at one moment, what ends before what begins
-    return {run: max(accumulate(by for _, by in sorted(own))) for run, own in changes.items() if run not in silent}
+            spans.setdefault(job.run, []).append((job.start_s, job.end_s, job.mem_mb))
+    return {run: most_at_once(own) for run, own in spans.items() if run not in silent}
 
 
 def _watts(record: RunRecord) -> float | None:
@@ -100,25 +99,20 @@ def _watts(record: RunRecord) -> float | None:
 
 def _measured(n: int, runs: Sequence[RunRow], declared: Mapping[str, float], drawn: Mapping[str, float]) -> Measured:
     daily = estimate(row.gigabases_per_day for row in runs)
-    shared = [_sum(row.shared_inputs_mib, row.shared_outputs_mib) for row in runs]
+    shared = [whole_sum([row.shared_inputs_mib, row.shared_outputs_mib]) for row in runs]
     return Measured(
         n=n,
         gigabases=mean(_gigabases(row) / n for row in runs),
         gigabases_per_day=Range.of(daily.mean or 0.0, daily),
         se=daily.se,
         cpu_utilisation=_middle(row.cpu_utilisation for row in runs),
-        memory_mib=max((row.peak_memory_mib for row in runs if row.peak_memory_mib), default=None),
+        memory_mib=most(row.peak_memory_mib for row in runs),
         declared_mib=max((declared[row.run] for row in runs if row.run in declared), default=None),
         disk_mib_per_gb=_a_gigabase(runs, [row.peak_disk_mib for row in runs]),
         kept_mib_per_gb=_a_gigabase(runs, [row.kept_disk_mib for row in runs]),
         watts=_middle(drawn.get(row.run) for row in runs),
         shared_mib_per_gb=_a_gigabase(runs, shared),
     )
-
-
-def _sum(*amounts: float | None) -> float | None:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if len(known) == len(amounts) else None
 
 
 def _middle(values: Iterable[float | None]) -> float | None:

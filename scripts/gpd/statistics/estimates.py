@@ -102,12 +102,3 @@ def _quantile(confidence: float, freedom: float) -> float:
     from scipy.special import stdtrit  # takes a third of the start of gpd; scipy.stats five times as long
 
     return float(stdtrit(freedom, (1 + confidence) / 2))
-
-
-def covered_s(spans: Iterable[tuple[float, float]]) -> float:
-    """The time that any of these spans, from start to end, covers."""
-    total, until = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        total += max(0.0, end - max(start, until))
-        until = max(until, end)
-    return total

@@ -7,7 +7,7 @@ together with its launcher.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from itertools import accumulate, groupby
+from itertools import groupby
 from math import fsum, inf
 from typing import Any, get_type_hints
 
@@ -22,6 +22,7 @@ from gpd.records.machine_use import MachineUse
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER
 from gpd.statistics.estimates import Estimate, estimate
+from gpd.statistics.known import most_at_once, whole_sum
 from gpd.statistics.steady_state import Batch, steady_state
 from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow
 from gpd.tables.faults import COHORT_DATA, DATA
@@ -196,8 +197,8 @@ def _run(
     makespan_s = span_s(attempts) if run.one_clock else record.wall_s
     threads = usable_threads(record, every)
     sums = {name: _over_known(fsum, attempts, name) for name in SUMMED}
-    total = _whole_sum([gigabases(run, sample) for sample in whole])
-    input_mib = _whole_sum([record.input(outcome.sample).mib for outcome in outcomes]) if outcomes else None
+    total = whole_sum([gigabases(run, sample) for sample in whole])
+    input_mib = whole_sum([record.input(outcome.sample).mib for outcome in outcomes]) if outcomes else None
     gigabases_per_day = a_day(total, makespan_s)
     return RunRow(
         **key,
@@ -273,13 +274,12 @@ def a_day(amount: float | None, makespan_s: float | None) -> float | None:
 
 def peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
     """The largest sum of peak memory over jobs that ran on a host at one time: at least what was ever in use, MiB."""
-    changes: dict[str | None, list[tuple[datetime, float]]] = {}
+    spans: dict[str | None, list[tuple[float, float, float]]] = {}
     for attempt in attempts:
         if attempt.start and attempt.end and (peak := attempt.peak_rss_mib) is not None:
-            changes.setdefault(attempt.host, []).extend([(attempt.start, peak), (attempt.end, -peak)])
-    # at one moment, what ends before what begins
-    peaks = (max(accumulate(change for _, change in sorted(of_host))) for of_host in changes.values())
-    return max(peaks, default=None)
+            when = attempt.start.timestamp(), attempt.end.timestamp()
+            spans.setdefault(attempt.host, []).append((*when, peak))
+    return max(map(most_at_once, spans.values()), default=None)
 
 
 # ---- configurations ------------------------------------------------------------------------------------------
@@ -372,12 +372,6 @@ def _over_known(function: Callable, attempts: Iterable[Attempt], name: str) -> A
     """A sum or such over those attempts of which something is known; None where that is none."""
     known = [value for attempt in attempts if (value := getattr(attempt, name)) is not None]
     return function(known) if known else None
-
-
-def _whole_sum(values: Sequence[float | None]) -> float | None:
-    """The sum, where every value is known."""
-    known = [value for value in values if value is not None]
-    return fsum(known) if len(known) == len(values) else None
 
 
 def _over(amount: float | None, divisor: float | None) -> float | None:
