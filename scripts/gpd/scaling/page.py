@@ -17,6 +17,7 @@ from gpd.text.grid import Entry, Grid, group
 
 THREADS = "threads"
 MOST_NAMED = 5
+STATISTIC = "mean \u00b1 standard error over repeats"
 HEADS = (
     *("threads", "copies", "repeats", "step, s", "all done, s", "steps an hour", "CPU s", "efficiency"),
     *("peak of a job, MiB", "peak together, MiB"),
@@ -104,7 +105,7 @@ def grids(configurations: Sequence[ScalingConfiguration]) -> Iterator[Grid]:
     """A table of each curve of each step, a row a number of threads: means and standard errors."""
     for _, step, own in by_step(configurations):
         for label, curve in _curves(own):
-            yield Grid(f"{step}, {label}", HEADS, (group(map(_line, curve)),))
+            yield Grid(f"{step}, {label}: {STATISTIC}", HEADS, (group(map(_line, curve)),))
 
 
 def _curves(configurations: Sequence[ScalingConfiguration]) -> list[tuple[str, list[ScalingConfiguration]]]:
