@@ -21,7 +21,6 @@ READS = {"HG001": 400_000, "HG002": 380_000, "HG003": 420_000, "HG004": 400_000}
 READ_LENGTH = 100
 JAVA = "Debian, 17.0.15+6-Debian-1deb12u1, OpenJDK 64-Bit Server VM"
 PAIR_HMM = "AVX2, OpenMP multi-threaded AVX-accelerated native"
-BOUND = {"boundary": "l3", "memory": "default", "smt": False, "stall_s": 0}
 OUT_OF_MEMORY = "java.lang.OutOfMemoryError: Java heap space"
 
 # rule, step, wildcards beside the sample (an output's name is told by its last), wall time in tenths of a second,
