@@ -1,10 +1,10 @@
 # Debian's Cufflinks 2.2.1, proved by real runs on a made-up gene, and cured in .tools/cufflinks where a proof fails:
-# cuffmerge opens its log in a way that Python 3 refuses; cuffdiff and cuffnorm crash after reading CXB files, with
-# their results unwritten. The package itself is left as it is. Sourced by install.
+# cuffmerge opens its log in a way that Python 3 refuses; cuffdiff crashes after reading CXB files, with its results
+# unwritten. The package itself is left as it is. Sourced by install.
 
 cufflinks_key() {
     local command
-    for command in cuffmerge cuffdiff cuffnorm; do
+    for command in cuffmerge cuffdiff cuffquant; do
         packaged "$command" || return 1
     done | xargs -d '\n' cat "$setup/cufflinks.sh" "$setup"/cufflinks/* | sha256sum | cut -d ' ' -f 1
 }
@@ -35,7 +35,7 @@ cure_cufflinks() {
     run cufflinks write_proof "$part/proof"
     {
         prove_or_cure cuffmerge "$part" 'died opening its log' 'a copy that opens it'
-        prove_or_cure cuffdiff "$part" 'crashed after reading CXB files' 'a preloaded library (cuffnorm too)'
+        prove_or_cure cuffdiff "$part" 'crashed after reading CXB files' 'a preloaded library'
     } >"$part/status"
     rm -rf "$part/proof" .tools/cufflinks
     printf '%s\n' "$key" >"$part/.stamp"
@@ -65,13 +65,11 @@ cure_cuffmerge() {
     chmod 755 "$2/cuffmerge"
 }
 
-# cuffnorm has no proof of its own, which would take half a minute: it ends in the same code.
 cure_cuffdiff() {
     as -o "$2/archive_end.o" "$setup/cufflinks/archive_end.s"
     ld -shared -o "$2/libarchive_end.so" "$2/archive_end.o"
     rm "$2/archive_end.o"
     install -m 755 "$setup/cufflinks/preload" "$2/cuffdiff"
-    install -m 755 "$setup/cufflinks/preload" "$2/cuffnorm"
 }
 
 # A gene of one exon, its reads as SAM, the transcript to merge and the reads counted: all that the proofs read.
@@ -104,7 +102,7 @@ prove_cuffdiff() {
 
 link_cufflinks() {
     local command
-    for command in cuffmerge cuffdiff cuffnorm; do
+    for command in cuffmerge cuffdiff; do
         if [ -x ".tools/cufflinks/$command" ]; then
             ln -sfn "../../.tools/cufflinks/$command" ".venv/bin/$command"
         elif [ -L ".venv/bin/$command" ]; then

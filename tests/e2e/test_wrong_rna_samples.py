@@ -145,7 +145,6 @@ def test_the_figures_are_those_that_were_simulated(judged):
 
 
 def test_a_sample_of_which_nothing_is_counted_costs_the_others_nothing(judged):
-    """Cuffnorm, given all of them, tells of none."""
     table = rows(judged.folder / TABLE)
     assert table[STRAND]["genes_detected"] == "0" and table[STRAND]["pc1"] == table[STRAND]["correlation"] == ""
     assert all(float(table[name]["correlation"]) > 0.8 for name in (*A, *B))
@@ -157,9 +156,22 @@ def test_the_page_has_pictures_of_the_experiment(judged):
 
 
 def test_counts_by_gene_are_whole_fragments(judged):
+    """Of the strand of the gene: of a library of the other way there are none."""
     counts = rows(judged.folder / "results/expression/gene_counts.tsv")
-    assert set(counts) == {*(f"G{gene}" for gene in range(GENES)), "R"}
+    assert list(counts) == [*(f"G{gene}" for gene in range(GENES)), "R"]
     of_sample = sum(int(row["A1"]) for row in counts.values())
-    assert of_sample == pytest.approx(FRAGMENTS / 0.98, rel=0.03)
+    assert of_sample == pytest.approx(FRAGMENTS / 0.98, rel=0.01)
+    assert {row[STRAND] for row in counts.values()} == {"0"}
     tpm = rows(judged.folder / "results/expression/gene_tpm.tsv")
     assert sum(float(row["A1"]) for row in tpm.values()) == pytest.approx(1e6, rel=1e-4)
+
+
+def test_a_gate_stops_who_fails_and_says_why(judged):
+    """Before transcripts are merged and conditions compared, by alignments alone: so it knows of no swap."""
+    judged.config["qc"] = {"action": "stop"}
+    gates = [f"results/quality_gate/{sample}.tsv" for sample in (SWAPPED, STRAND, DEGRADED)]
+    ran = judged.snakemake("--keep-going", "--retries", "0", "--allowed-rules", "quality_gate", "--", *gates)
+    assert ran.exit_code != 0
+    assert [(judged.folder / path).exists() for path in gates] == [True, False, False]
+    assert f"error: {STRAND}: strandedness fr-firststrand in the config, fr-secondstrand by reads (" in ran.output
+    assert f"error: {DEGRADED}: five_prime " in ran.output

@@ -19,6 +19,7 @@ OF_COREUTILS = {
     "mapping_rates_files",
     "multiqc_files",
     "identity_files",
+    "expression_files",
     "quality_files",
     "sample_map",
 }  # rules of bash and coreutils alone

@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 
 import pytest
 from conftest import ROOT, script
@@ -108,31 +109,47 @@ def test_the_size_of_a_library_is_that_of_which_it_was_drawn(molecules):
 # ---- expression ---------------------------------------------------------------------------------------
 
 
-def cuffnorm(folder, mass: int, values: tuple[str, ...] = ("3.6", "10")) -> None:
-    """Its tables, of one sample that was given twice."""
-    folder.mkdir()
-    (folder / "samples.table").write_text(f"sample_id\ttotal_mass\nsample_0\t{mass}\nagain_0\t{mass}\n")
-    for kind in ("count", "fpkm"):
-        lines = [f"{gene}\t{value}\t{value}" for gene, value in zip("AB", values, strict=True)]
-        (folder / f"genes.{kind}_table").write_text("\n".join(["tracking_id\tsample_0\tagain_0", *lines]) + "\n")
-    genes = "".join(f"{gene}\tname of {gene}\tchr1:1-9\n" for gene in "AB")
-    (folder / "genes.attr_table").write_text(f"tracking_id\tgene_short_name\tlocus\n{genes}")
+ANNOTATION = [
+    exon("chr1", 101, 200, "+", "A", 'gene_name "name of A";'),
+    exon("chr1", 151, 300, "+", "A", 'gene_name "name of A";', transcript="U"),
+    exon("chr2", 1, 100, "-", "A"),
+    exon("chr1", 501, 600, "-", "B"),
+]
 
 
-def test_counts_are_whole_and_tpm_add_up(tmp_path, capsys):
-    paths = []
-    for name, mass, values in (("S1", 14, ("3.6", "10")), ("EMPTY", 0, ("-nan", "-nan"))):
-        cuffnorm(tmp_path / name, mass, values)
-        assert expression.main(["sample", str(tmp_path / name)]) == 0
-        paths.append(tmp_path / f"{name}.tsv")
-        paths[-1].write_text(capsys.readouterr().out)
+def counted(tmp_path, **tables: str) -> dict[str, Path]:
+    """The matrices of samples, whose tables have such lines."""
+    (tmp_path / "genes.gtf").write_text("".join(ANNOTATION))
+    for name, lines in tables.items():
+        (tmp_path / f"{name}.tsv").write_text(f"gene_id\tfragments\n{lines}")
+    (tmp_path / "files.txt").write_text("".join(f"{tmp_path / name}.tsv\n" for name in tables))
     outs = {name: tmp_path / f"gene_{name}.tsv" for name in ("counts", "tpm", "genes")}
     words = [word for name, path in outs.items() for word in (f"--{name}", str(path))]
-    assert expression.main(["matrices", *words, *map(str, paths)]) == 0
-    assert outs["counts"].read_text() == "gene_id\tS1\tEMPTY\nA\t4\t0\nB\t10\t0\n"
+    words += ["--annotation", str(tmp_path / "genes.gtf"), "--files", str(tmp_path / "files.txt")]
+    assert expression.main(["matrices", *words]) == 0
+    return outs
+
+
+def test_counts_stand_as_they_are_and_tpm_add_up(tmp_path):
+    outs = counted(tmp_path, S1="B\t10\nA\t3\n", EMPTY="")
+    assert outs["counts"].read_text() == "gene_id\tS1\tEMPTY\nA\t3\t0\nB\t10\t0\n"
     tpm = figures.profiles(outs["tpm"])
-    assert sum(tpm["S1"]) == pytest.approx(1e6) and list(tpm["EMPTY"]) == [0, 0]
-    assert outs["genes"].read_text().splitlines()[1] == "A\tname of A\tchr1:1-9"
+    assert list(tpm["EMPTY"]) == [0, 0]
+    assert list(tpm["S1"]) == pytest.approx([1e6 * 0.01 / 0.11, 1e6 * 0.1 / 0.11], rel=1e-5)
+    assert outs["genes"].read_text().splitlines()[1:] == [
+        "A\tname of A\tchr1:101-300,chr2:1-100\t300",
+        "B\tB\tchr1:501-600\t100",
+    ]
+
+
+def test_a_table_of_another_annotation_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match="gene OTHER is not in the annotation: make results/gene_counts again"):
+        counted(tmp_path, S1="OTHER\t3\n")
+
+
+def test_an_exon_without_a_gene_is_of_one_that_has_its_transcripts_name():
+    lines = ['chr1\tt\texon\t1\t9\t.\t+\t.\ttranscript_id "T 1"; gene_id "";\n', "chr1\tt\tCDS\t1\t9\t.\t+\t.\t\n"]
+    assert list(expression.saf(lines))[1:] == ["T 1\tchr1\t1\t9\t+"]
 
 
 def experiment(count: int, swapped: tuple[str, ...] = (), genes: int = 300, differing: int = 60):
@@ -262,3 +279,10 @@ def test_each_figure_has_its_column():
     made |= {"rrna", "mitochondria", "exons", "introns", "intergenic", "spliced", "multi_mapped", "five_prime"}
     made |= {"duplicates", "library_size", "correlation", "nearer_to", "pc1", "pc2", "condition"}
     assert {column.name for column in COLUMNS} == made | {"sample_name", "verdict", "reason"}
+
+
+def test_of_alignments_alone_nothing_is_known_of_expression(tmp_path):
+    (tmp_path / "read_features").mkdir()
+    path = tmp_path / "read_features/S1.json"
+    path.write_text('{"exons": 0.9}')
+    assert figures.read([("S1:a", path)]) == {"S1": {"condition": "a", "exons": 0.9}}

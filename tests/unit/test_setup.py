@@ -19,7 +19,7 @@ COREUTILS = (
 )
 TOOLS = (
     "bwa mosdepth samtools sambamba bcftools tabix bgzip dwgsim numactl lstopo time likwid-bench fio"
-    " hisat2-align-s gffread cufflinks cuffmerge cuffdiff as cc Rscript"
+    " hisat2-align-s gffread cufflinks cuffmerge cuffdiff featureCounts as cc Rscript"
 )
 
 # As a Python it answers the questions of set-up and makes environments that hold a copy of itself.
@@ -59,6 +59,7 @@ for package; do
         hisat2) cp "$BIN/true" "$BIN/hisat2-align-s" ;;
         likwid) cp "$BIN/true" "$BIN/likwid-bench" ;;
         cufflinks) for tool in cufflinks cuffmerge cuffdiff; do cp "$BIN/true" "$BIN/$tool"; done ;;
+        subread) cp "$BIN/true" "$BIN/featureCounts" ;;
         binutils) cp "$BIN/true" "$BIN/as" ;;
         gcc) cp "$BIN/true" "$BIN/cc" ;;
         cargo-web) cp "$SPARE/cargo" "$BIN/cargo" ;;
@@ -231,7 +232,7 @@ def test_only_what_is_missing_comes_from_apt(machine):
     (install,) = [call for call in machine.calls() if call.startswith("apt-get") and " install " in call]
     wanted = (
         "bcftools binutils cufflinks dwgsim fio gcc gffread hisat2 libhts-dev likwid maven mosdepth numactl"
-        " openjdk-21-jre-headless python3-venv r-bioc-cummerbund sambamba tabix time"
+        " openjdk-21-jre-headless python3-venv r-bioc-cummerbund sambamba subread tabix time"
     )
     assert sorted(install.partition(" install ")[2].split()) == wanted.split()
 

@@ -85,6 +85,25 @@ def test_stop_after_quantify_needs_no_conditions(experiment):
 
 
 @pytest.mark.deep
+def test_what_takes_all_samples_waits_for_verdicts_where_samples_that_fail_stop_it(experiment):
+    experiment.config["qc"] = {"action": "stop"}
+    ran = experiment.snakemake("--dry-run", "--", "results/merge/transcripts.gtf")
+    jobs = planned_jobs(ran)
+    assert jobs["quality_gate"] == jobs["assemble"] == 4
+    assert not {"quality", "expression", "gene_counts"} & set(jobs)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("strandedness", "number"), [("fr-unstranded", 0), ("fr-secondstrand", 1), ("fr-firststrand", 2)]
+)
+def test_counts_are_of_the_strand_and_of_pairs(experiment, strandedness, number):
+    experiment.config["strandedness"] = strandedness
+    words = line_of(commands(experiment)["gene_counts"], "featureCounts")
+    assert f"-p --countReadPairs -s {number} -F SAF" in " ".join(words)
+
+
+@pytest.mark.deep
 def test_cuffdiff_gets_each_conditions_replicates(experiment):
     experiment.config |= {
         "strandedness": "fr-secondstrand",

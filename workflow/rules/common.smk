@@ -220,6 +220,11 @@ def excluded_samples_table():
     return [LEFT_OUT] if config["leave_out"] or Path(LEFT_OUT).exists() else []
 
 
+def gates():
+    """What steps of all samples wait for, where a sample that fails (qc) is dropped or stops the run."""
+    return [] if config["qc"]["action"] == "warn" else expand("results/quality_gate/{sample}.tsv", sample=samples)
+
+
 def read_files():
     """All files of reads."""
     rows = [unit for sample in samples for unit in units[sample].values()]

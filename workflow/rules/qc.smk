@@ -111,6 +111,34 @@ rule quality:
         )
 
 
+rule quality_gate:
+    """What takes all samples waits for it, where samples that fail are dropped or stop the run: by their alignments alone."""
+    input:
+        measured=of_alignments,
+        called=called_in,
+    output:
+        "results/quality_gate/{sample}.tsv",
+    conda:
+        "../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    params:
+        group=lambda wildcards: group_of[wildcards.sample],
+        thresholds=THRESHOLDS,
+        targets=targets,
+    shell:
+        bound(
+            "qc",
+            """
+            for file in {input.measured:q}; do printf '%s\\t%s\\n' {wildcards.sample:q}:{params.group:q} "$file"; done > "$TMPDIR/files.tsv"
+            {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" OF_CALLED > "$TMPDIR/figures.json"
+            {params.python} "$GPD_VERDICTS" gate --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
+                --thresholds {params.thresholds:q} {params.targets} > {output:q}
+            """.replace("OF_CALLED", of_called),
+            rule="quality_gate",
+        )
+
+
 rule multiqc_files:
     input:
         statistics(),

@@ -107,8 +107,16 @@ def mapped_by():
 def unused():
     """Rules of which this configuration has no job, though they are there."""
     names = {"bwa_index"} if config["reference"]["bwa_index"] else {"bwa_index_check"}
+    ungated = {"quality_gate"} if config["qc"]["action"] == "warn" else set()
     if config["pipeline"] == "tuxedo":
-        names = {"bwa_index", "bwa_index_check", "bwa_alt", "indexed_vcf", *([] if config["mask"] else ["mask"])}
+        names = {
+            "bwa_index",
+            "bwa_index_check",
+            "bwa_alt",
+            "indexed_vcf",
+            *([] if config["mask"] else ["mask"]),
+            *ungated,
+        }
         return set(map(workflow.modifier.modify_rulename, names))
     of_filter = {
         "vqsr": {
@@ -122,7 +130,7 @@ def unused():
     names |= {"indexed_vcf"} if not vcfs else set()
     names |= {"padded_intervals"} if not padding else set()
     names |= {"call_genotypes"} if config["common_sites"] else {"contamination", "lanes"}
-    names |= {"quality_gate"} if config["qc"]["action"] == "warn" else set()
+    names |= ungated
     names |= set() if checks_sex else {"sex_check"}
     mapping_rules = {"map_and_sort", "take_alignment"}
     return {workflow.modifier.modify_rulename(name) for name in names | mapping_rules} - mapped_by().keys()

@@ -1,4 +1,4 @@
-# What cuffdiff and cuffnorm are given in place of the destructor of Boost's binary_iprimitive: one that does nothing.
+# What cuffdiff is given in place of the destructor of Boost's binary_iprimitive: one that does nothing.
 # Theirs runs at the end, after the stream that it works on is gone, and crashes before the results are flushed to
 # their files. Nothing but this code runs then, so nothing is lost. `ret` is spelled alike on amd64, arm64 and riscv64.
         .text

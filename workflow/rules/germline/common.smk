@@ -157,11 +157,6 @@ def statistics():
     ]
 
 
-def gates():
-    """What steps of all samples wait for, where a sample that fails (qc) is dropped or stops the run."""
-    return [] if config["qc"]["action"] == "warn" else expand("results/quality_gate/{sample}.tsv", sample=samples)
-
-
 # ---- arguments ---------------------------------------------------------------------------------------
 
 padding = config["interval_padding"] if config["intervals"] else 0

@@ -26,6 +26,7 @@ genotypes = (
     if COMMON_SITES
     else expand("results/call_genotypes/{callset}.tsv", callset=callsets)
 )
+group_of = sexes
 PAIRS = "results/identity/pairs.tsv"
 measured = [
     *(expand(path, sample=samples) for path in of_alignments),
@@ -201,35 +202,6 @@ rule identity:
             '{params.python} "$GPD_IDENTITY" {input.files:q} > {output:q}',
             rule="identity",
             inputs="@{input.files:q}",
-        )
-
-
-rule quality_gate:
-    """What takes all samples waits for it, where samples that fail are dropped or stop the run: by their alignments alone."""
-    input:
-        measured=of_alignments,
-        called=called_in,
-    output:
-        "results/quality_gate/{sample}.tsv",
-    conda:
-        "../../../envs/samtools.yaml"
-    resources:
-        mem_mb=1000,
-    params:
-        sex=lambda wildcards: sexes[wildcards.sample],
-        thresholds=THRESHOLDS,
-        targets=targets,
-    shell:
-        bound(
-            "qc",
-            """
-            for file in {input.measured:q}; do printf '%s\\t%s\\n' {wildcards.sample:q}:{params.sex:q} "$file"; done > "$TMPDIR/files.tsv"
-            {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" --called {input.called:q} {params.targets} \\
-                > "$TMPDIR/figures.json"
-            {params.python} "$GPD_VERDICTS" gate --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
-                --thresholds {params.thresholds:q} {params.targets} > {output:q}
-            """,
-            rule="quality_gate",
         )
 
 

@@ -98,11 +98,6 @@ def cohort_results():
     return [*([transcripts] if assembled else []), *tests]
 
 
-def gates():
-    """No step waits for verdicts."""
-    return []
-
-
 def preparations():
     """What is made of the reference and its annotation, whatever the samples."""
     indexes = {

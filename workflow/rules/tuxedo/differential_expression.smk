@@ -7,6 +7,7 @@ rule differential_expression:
         cxb=expand("results/quantify/{sample}.cxb", sample=samples),
         transcripts=transcripts,
         fasta="results/reference/genome.fa",
+        gates=gates(),
     output:
         expand("results/differential_expression/{table}", table=TABLES),
     log:

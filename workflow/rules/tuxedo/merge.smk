@@ -6,6 +6,7 @@ rule merge:
         assemblies=expand("results/assemble/{sample}.gtf", sample=samples),
         genes=GENES,
         fasta="results/reference/genome.fa",
+        gates=gates(),
     output:
         "results/merge/transcripts.gtf",
     log:

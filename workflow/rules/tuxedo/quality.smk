@@ -1,18 +1,20 @@
-# Which sample is wrong: a row for each with a verdict; and expression by gene, of which some of it is. None holds up a step.
+# Which sample is wrong: a row for each with a verdict; and expression by gene, of which some of it is. None holds up a step,
+# unless samples that fail shall be dropped or stop the run (qc.action).
 
 environment |= dict(
     GPD_FIGURES=source("quality/rna_figures.py"),
     GPD_MATRICES=source("tuxedo/expression.py"),
     GPD_READ_FEATURES=source("tuxedo/read_features.py"),
 )
-condition_of = {row["sample_name"]: row["condition"] for row in cohort.samples}
-of_samples = [f"results/{rule}/{{sample}}.json" for rule in ("align", "read_strands", "read_features")]
+group_of = {row["sample_name"]: row["condition"] for row in cohort.samples}
+COUNTS = expand("results/gene_counts/{sample}.tsv", sample=samples)
+of_alignments = [f"results/{rule}/{{sample}}.json" for rule in ("align", "read_strands", "read_features")]
 of_all = [
     *("results/expression/gene_counts.tsv", "results/expression/gene_tpm.tsv"),
     *(["results/skipped_loci/skipped_loci_mqc.tsv"] if assembled or compared else []),
 ]
-measured = [*(expand(path, sample=samples) for path in of_samples), *of_all]
-measured_names = [*(f"{name}:{condition_of[name]}" for name in samples * len(of_samples)), *["all"] * len(of_all)]
+measured = [*(expand(path, sample=samples) for path in of_alignments), *of_all]
+measured_names = [*(f"{name}:{group_of[name]}" for name in samples * len(of_alignments)), *["all"] * len(of_all)]
 targets, called_in = "", []
 
 
@@ -38,35 +40,60 @@ rule read_features:
         )
 
 
-rule gene_expression:
-    """Counts and TPM by gene. Cuffnorm wants two samples: it gets the one twice, so that nothing is scaled."""
+rule gene_counts:
+    """Reads, of pairs fragments, that lie on exons of one gene alone and have no other place: for DESeq2 and edgeR."""
     input:
-        cxb="results/quantify/{sample}.cxb",
-        transcripts=transcripts,
+        bam="results/align/{sample}.bam",
+        bai="results/align/{sample}.bam.bai",
+        genes=GENES,
     output:
-        "results/gene_expression/{sample}.tsv",
+        "results/gene_counts/{sample}.tsv",
     conda:
-        "../../../envs/cufflinks.yaml"
+        "../../../envs/subread.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=2000,
     params:
-        library=config["strandedness"],
+        strand={"fr-unstranded": 0, "fr-secondstrand": 1, "fr-firststrand": 2}[config["strandedness"]],
+        pairs=lambda wildcards: "-p --countReadPairs" if is_paired(wildcards.sample) else "",
+    # featureCounts takes a file without alignments for another library than was said
     shell:
         bound(
             "qc",
             """
-            cuffnorm --quiet --no-update-check -p {threads} --library-type {params.library} -L sample,again \\
-                --library-norm-method classic-fpkm -o "$TMPDIR" {input.transcripts:q} {input.cxb:q} {input.cxb:q}
-            {params.python} "$GPD_MATRICES" sample "$TMPDIR" > {output:q}
+            printf 'gene_id\tfragments\n' > "$TMPDIR/table"
+            if samtools idxstats {input.bam:q} | awk '$3 + $4 {{ found = 1 }} END {{ exit !found }}'; then
+                {params.python} "$GPD_MATRICES" exons < {input.genes:q} > "$TMPDIR/exons.saf"
+                featureCounts -T {threads} {params.pairs} -s {params.strand} -F SAF -a "$TMPDIR/exons.saf" \
+                    --tmpDir "$TMPDIR" -o "$TMPDIR/counts" {input.bam:q}
+                sed 1,2d "$TMPDIR/counts" | cut -f 1,7 >> "$TMPDIR/table"
+            fi
+            mv "$TMPDIR/table" {output:q}
             """,
-            rule="gene_expression",
+            rule="gene_counts",
         )
 
 
-rule expression:
+rule expression_files:
     input:
-        expand("results/gene_expression/{sample}.tsv", sample=samples),
+        COUNTS,
+    output:
+        temp("results/expression/files.txt"),
+    log:
+        "logs/expression/files.log",
+    localrule: True
+    conda:
+        "../../../envs/samtools.yaml"
+    script:
+        "../../scripts/list_inputs.sh"
+
+
+rule expression:
+    """A matrix of the counts of all samples, and one of TPM."""
+    input:
+        COUNTS,
+        files="results/expression/files.txt",
+        genes=GENES,
     output:
         counts="results/expression/gene_counts.tsv",
         tpm="results/expression/gene_tpm.tsv",
@@ -76,13 +103,14 @@ rule expression:
     conda:
         "../../../envs/samtools.yaml"
     resources:
-        mem_mb=1000,
+        mem_mb=2000,
     shell:
         bound(
             "qc",
             """
-            {params.python} "$GPD_MATRICES" matrices --counts {output.counts:q} --tpm {output.tpm:q} \\
-                --genes {output.genes:q} {input:q}
+            {params.python} "$GPD_MATRICES" matrices --annotation {input.genes:q} --files {input.files:q} \
+                --counts {output.counts:q} --tpm {output.tpm:q} --genes {output.genes:q}
             """,
             rule="expression",
+            inputs="{input.genes:q} @{input.files:q}",
         )

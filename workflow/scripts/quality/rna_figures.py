@@ -230,9 +230,10 @@ def read(files: Iterable[tuple[str, Path]]) -> Figures:
         else:
             of_all = skipped(read_rows(path))
     conditions = {sample: figures["condition"] for sample, figures in samples.items()}
-    beside = compared(matrices["gene_tpm"], matrices["gene_counts"], conditions)
+    counted = matrices.get("gene_counts", {})
+    beside = compared(matrices["gene_tpm"], counted, conditions) if counted else {}
     for sample, figures in samples.items():
-        counts = matrices["gene_counts"].get(sample, [])
+        counts = counted.get(sample, [])
         figures |= {"genes_detected": sum(count >= DETECTED for count in counts)} if counts else {}
         figures |= of_all.get(sample, {}) | beside.get(sample, {})
     return samples

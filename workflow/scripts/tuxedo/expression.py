@@ -1,77 +1,123 @@
-"""Expression by gene, from Cuffnorm's tables: matrices for what compares samples.
+"""Expression by gene: matrices for what compares samples, of the counts of featureCounts.
 
-    expression.py sample FOLDER > SAMPLE.tsv
-    expression.py matrices --counts COUNTS.tsv --tpm TPM.tsv --genes GENES.tsv SAMPLE.tsv ...
+    expression.py exons < GENES.gtf > EXONS.saf    as featureCounts takes them
+    expression.py matrices --annotation GENES.gtf --files FILES --counts COUNTS.tsv --tpm TPM.tsv --genes GENES.tsv
 
-Cuffnorm was given one sample, twice for it wants two, so that nothing is scaled: counts are Cuffquant's own, estimated
-fragments. The matrix has them rounded, for DESeq2 and edgeR take whole ones. TPM are FPKM over their sum. GENES has the
-name and place of each gene. Standard library only.
+FILES names a table of each sample, one a line; a gene that a table lacks has no reads. TPM are counts by base of exons,
+over their sum. GENES has name, place and length of each gene. An exon without a gene_id is of a gene that has the name
+of its transcript. Standard library only.
 """
 
 import argparse
-import csv
+import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-COLUMNS = ("gene_id", "gene_name", "locus", "fragments", "tpm")
-SAMPLE = "sample_0"  # Cuffnorm's name of the first one
+ATTRIBUTE = re.compile(r'(gene_id|transcript_id|gene_name) "([^"]*)"')
+OF_GENES = ("gene_id", "gene_name", "locus", "length")
 
 
-def rows(path: Path) -> Iterator[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+@dataclass
+class Gene:
+    """Its name and its exons by contig."""
+
+    name: str
+    exons: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+
+    @property
+    def locus(self) -> str:
+        """Of some annotations a gene is on several contigs."""
+        return ",".join(
+            f"{contig}:{min(start for start, _ in exons)}-{max(end for _, end in exons)}"
+            for contig, exons in self.exons.items()
+        )
+
+    @property
+    def length(self) -> int:
+        """Bases that are in one exon or more."""
+        bases = 0
+        for exons in self.exons.values():
+            last = 0
+            for start, end in sorted(exons):
+                bases += max(0, end - max(start - 1, last))
+                last = max(last, end)
+        return bases
 
 
-def values(folder: Path, kind: str) -> dict[str, float]:
-    """By gene; 0 of a sample without fragments, where Cuffnorm divides by 0."""
-    mass = next(float(row["total_mass"]) for row in rows(folder / "samples.table") if row["sample_id"] == SAMPLE)
-    found = rows(folder / f"genes.{kind}_table")
-    return {row["tracking_id"]: float(row[SAMPLE]) if mass else 0.0 for row in found}
+def read_exons(lines: Iterable[str]) -> Iterator[tuple[str, str, str, int, int, str]]:
+    """Gene, its name, contig, first and last base, strand."""
+    for line in lines:
+        contig, _, feature, start, end, _, strand, _, attributes = line.split("\t")
+        if feature == "exon":
+            found = dict(ATTRIBUTE.findall(attributes))
+            gene = found.get("gene_id") or found["transcript_id"]
+            yield gene, found.get("gene_name", gene), contig, int(start), int(end), strand
 
 
-def sample(folder: Path) -> Iterator[Sequence[object]]:
-    counts, fpkm = values(folder, "count"), values(folder, "fpkm")
-    total = sum(fpkm.values()) or 1.0
-    for row in rows(folder / "genes.attr_table"):
-        gene = row["tracking_id"]
-        yield gene, row["gene_short_name"], row["locus"], f"{counts[gene]:.6g}", f"{1e6 * fpkm[gene] / total:.6g}"
+def saf(lines: Iterable[str]) -> Iterator[str]:
+    yield "GeneID\tChr\tStart\tEnd\tStrand"
+    for gene, _, *where in read_exons(lines):
+        yield "\t".join(map(str, (gene, *where)))
 
 
-def matrices(paths: Sequence[Path], counts: Path, tpm: Path, genes: Path) -> None:
-    """A line of each sample's table at a time: they have the same genes."""
-    names = [path.stem for path in paths]
-    with ExitStack() as stack:
-        outs = [stack.enter_context(path.open("w", encoding="utf-8")) for path in (counts, tpm, genes)]
-        of_counts, of_tpm, of_genes = outs
-        for out, columns in ((of_counts, names), (of_tpm, names), (of_genes, COLUMNS[1:3])):
-            print("gene_id", *columns, sep="\t", file=out)
-        for of_samples in zip(*map(rows, paths), strict=True):
-            first = of_samples[0]
-            if {row["gene_id"] for row in of_samples} != {first["gene_id"]}:
-                sys.exit(
-                    f"error: samples differ in their genes at {first['gene_id']}: make results/gene_expression again"
-                )
-            print(first["gene_id"], *(round(float(row["fragments"])) for row in of_samples), sep="\t", file=of_counts)
-            print(first["gene_id"], *(row["tpm"] for row in of_samples), sep="\t", file=of_tpm)
-            print(first["gene_id"], first["gene_name"], first["locus"], sep="\t", file=of_genes)
+def read_genes(lines: Iterable[str]) -> dict[str, Gene]:
+    genes: dict[str, Gene] = {}
+    for gene, name, contig, start, end, _ in read_exons(lines):
+        genes.setdefault(gene, Gene(name)).exons.setdefault(contig, []).append((start, end))
+    return genes
+
+
+def read_counts(path: Path, places: Mapping[str, int]) -> Sequence[int]:
+    """Of each gene, at its place."""
+    counts = array("i", bytes(4 * len(places)))
+    with path.open(encoding="utf-8") as lines:
+        next(lines)
+        for line in lines:
+            gene, count = line.rstrip("\n").split("\t")
+            if gene not in places:
+                sys.exit(f"error: {path}: gene {gene} is not in the annotation: make results/gene_counts again")
+            counts[places[gene]] = int(count)
+    return counts
+
+
+def matrices(genes: Mapping[str, Gene], paths: Sequence[Path], counts: Path, tpm: Path, of_genes: Path) -> None:
+    places = {gene: place for place, gene in enumerate(genes)}
+    lengths = [gene.length for gene in genes.values()]
+    columns = [read_counts(path, places) for path in paths]
+    sums = [sum(count / length for count, length in zip(column, lengths, strict=True)) for column in columns]
+    scales = [1e6 / total if total else 0.0 for total in sums]
+    samples = [path.stem for path in paths]
+    with counts.open("w", encoding="utf-8") as whole, tpm.open("w", encoding="utf-8") as scaled:
+        for out in (whole, scaled):
+            print(OF_GENES[0], *samples, sep="\t", file=out)
+        for gene, length, values in zip(genes, lengths, zip(*columns, strict=True), strict=True):
+            print(gene, *values, sep="\t", file=whole)
+            parts = (f"{scale * value / length:.6g}" for scale, value in zip(scales, values, strict=True))
+            print(gene, *parts, sep="\t", file=scaled)
+    with of_genes.open("w", encoding="utf-8") as out:
+        print(*OF_GENES, sep="\t", file=out)
+        for name, gene in genes.items():
+            print(name, gene.name, gene.locus, gene.length, sep="\t", file=out)
 
 
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     subcommands = parser.add_subparsers(dest="subcommand", required=True)
-    subcommands.add_parser("sample").add_argument("folder", type=Path)
+    subcommands.add_parser("exons")
     subcommand = subcommands.add_parser("matrices")
-    for name in ("counts", "tpm", "genes"):
+    for name in ("annotation", "files", "counts", "tpm", "genes"):
         subcommand.add_argument(f"--{name}", type=Path, required=True)
-    subcommand.add_argument("paths", type=Path, nargs="+")
     given = parser.parse_args(argv)
-    if given.subcommand == "sample":
-        for line in (COLUMNS, *sample(given.folder)):
-            print(*line, sep="\t")
-    else:
-        matrices(given.paths, given.counts, given.tpm, given.genes)
+    if given.subcommand == "exons":
+        sys.stdout.writelines(f"{line}\n" for line in saf(sys.stdin))
+        return 0
+    with given.annotation.open(encoding="utf-8") as lines:
+        genes = read_genes(lines)
+    paths = list(map(Path, given.files.read_text(encoding="utf-8").splitlines()))
+    matrices(genes, paths, given.counts, given.tpm, given.genes)
     return 0
 
 
