@@ -51,6 +51,14 @@ def concordance(folder: Path, calls: Path, truth: Path, regions: Path) -> dict[s
         return {row["type"]: (float(row["RECALL"]), float(row["PRECISION"])) for row in rows}
 
 
+def assert_passes(cohort: Cohort) -> None:
+    """No figure of the sample is beyond a threshold."""
+    with (results(cohort) / "qc/samples.tsv").open(newline="") as table:
+        (row,) = csv.DictReader(table, delimiter="\t")
+    assert (row["sample_name"], row["verdict"], row["reason"]) == ("NA12878", "pass", "")
+    assert float(row["adapter_dimers"]) < 0.01 and float(row["coverage"]) > 15
+
+
 def reads_in(fastqs: list[Path]) -> int:
     return sum(gzip.decompress(fastq.read_bytes()).count(b"\n") // 4 for fastq in fastqs)
 
@@ -76,6 +84,7 @@ def platinum(tmp_path_factory: pytest.TempPathFactory) -> Cohort:
         "HG002_only.indels.1100kb.vcf.gz",
         intervals=str(data / "truth" / "calling_region.1100kb.bed"),
         calling="joint",
+        qc={"thresholds": {"coverage": {"panel": {"fail": 15}}}},  # regions of a genome, no panel
     )
     ran = cohort.snakemake("--notemp", CALLS)
     assert ran.exit_code == 0, ran.output
@@ -90,7 +99,7 @@ def test_accuracy_on_platinum_reads(
     data = shared("germline_chr20")
     shutil.copytree(platinum.folder, tmp_path, symlinks=True, dirs_exist_ok=True)
     cohort = Cohort(tmp_path, platinum.config | choice, platinum.units)
-    ran = cohort.snakemake("--notemp", CALLS)
+    ran = cohort.snakemake("--notemp", CALLS, "results/qc/samples.tsv")
     assert ran.exit_code == 0, ran.output
     calls = results(cohort) / "hard_filter" / "cohort.vcf.gz"
     truth, regions = (
@@ -105,6 +114,7 @@ def test_accuracy_on_platinum_reads(
     assert snp_recall >= 0.99
     assert snp_precision >= 0.98
     assert min(figures["INDEL"]) >= 0.95
+    assert_passes(cohort)
     step = "mark_duplicates" if choice.get("bqsr") == "none" else "base_recalibration"
     bam, cram = results(cohort) / step / "NA12878.bam", tmp_path / "NA12878.cram"
     assert bam.with_name(f"{bam.name}.bai").exists() or bam.with_suffix(".bai").exists()
@@ -153,6 +163,10 @@ def test_twelve_lanes_become_one_alignment(twelve_lanes: Cohort) -> None:
     counted = sum(json.loads(unit.read_text())["reads"] for unit in units)
     fastqs = [Path(unit[column]) for unit in twelve_lanes.units for column in ("fq1", "fq2")]
     assert primary_alignments(cram) == counted == reads_in(fastqs)
+
+
+def test_the_sample_passes(twelve_lanes: Cohort) -> None:
+    assert_passes(twelve_lanes)
 
 
 def test_what_is_kept_and_what_is_not(twelve_lanes: Cohort) -> None:

@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
+import wrong_samples
 from conftest import random_sequence, reverse_complement, write_fastq
 from tuxedo_cohort import Experiment
 
@@ -132,6 +133,14 @@ def test_each_fault_is_named_by_its_sample_and_cause_and_nothing_else_is(judged)
         DEGRADED: ("fail", ["five_prime"]),
     }
     assert found[SWAPPED][1].startswith("condition a in the sheet, nearer to samples of b; ")
+
+
+@pytest.mark.faults  # a row of the fault table each
+@pytest.mark.parametrize("case", wrong_samples.RNA, ids=lambda case: case.id)
+def test_each_fault_is_in_the_table(judged, record_property, case):
+    row = rows(judged.folder / TABLE)[case.sample]
+    record_property("case", case.id)
+    record_property("seen", case.seen(row["verdict"], row["reason"]))
 
 
 def test_the_figures_are_those_that_were_simulated(judged):

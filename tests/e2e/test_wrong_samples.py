@@ -5,10 +5,13 @@ Alignments are simulated, not reads: what maps them and what calls them has test
 
 import csv
 import random
+import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import wrong_samples
 from conftest import Cohort, random_sequence, sample_pairs, tiny_cohort, write_fastq
 
 pytestmark = pytest.mark.e2e
@@ -33,6 +36,10 @@ PEOPLE = {
     LANES: ("female", "XX", 7, COVERAGE, 1.0, 0.0),
 }
 STRANGER = 8
+# samples of a panel
+CAPTURED, UNCAPTURED, DIMERS = "CAPTURED", "UNCAPTURED", "DIMERS"
+PANEL, TARGETS, DEPTH, SHARE_OF_DIMERS = {"chr1": 12_000}, [(2000, 2400), (8000, 8320)], 160, 0.25
+ADAPTERS = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCA", "AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGT"
 PSC = "PSC\t0\t{}\t100\t60\t120\t120\t60\t20\t30.0\t5\t0\t0\t0\n"
 
 
@@ -79,9 +86,15 @@ def fragments(genome: Genome, person: int, sex: str, coverage: float, seed: int)
     return found
 
 
-def write_bam(folder: Path, sample: str, of_lanes: list[list[tuple[str, int, str]]]) -> None:
-    """The final alignment of a sample, with its duplicates marked by the real tool."""
-    lines = ["@HD\tVN:1.6", *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in LENGTHS.items())]
+def write_bam(
+    folder: Path,
+    sample: str,
+    of_lanes: list[list[tuple[str, int, str]]],
+    lengths: Mapping[str, int] = LENGTHS,
+    dimers: int = 0,
+) -> None:
+    """The final alignment of a sample, with its duplicates marked by the real tool; and pairs of adapters alone."""
+    lines = ["@HD\tVN:1.6", *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in lengths.items())]
     lanes = [f"{sample}.L{number}" for number in range(1, len(of_lanes) + 1)]
     lines += [f"@RG\tID:{lane}\tSM:{sample}\tLB:{sample}\tPL:ILLUMINA" for lane in lanes]
     drawn = [(lane, *fragment) for lane, found in zip(lanes, of_lanes, strict=True) for fragment in found]
@@ -90,6 +103,10 @@ def write_bam(folder: Path, sample: str, of_lanes: list[list[tuple[str, int, str
         size, mate = len(bases), place + len(bases) - READ
         lines.append(f"r{number}\t99\t{contig}\t{place}\t60\t{READ}M\t=\t{mate}\t{size}\t{bases[:READ]}\t{end}")
         lines.append(f"r{number}\t147\t{contig}\t{mate}\t60\t{READ}M\t=\t{place}\t-{size}\t{bases[-READ:]}\t{end}")
+    for number in range(dimers):
+        for flag, adapter in zip((77, 141), ADAPTERS, strict=True):
+            end = f"{adapter:A<{READ}}\t{'I' * READ}\tRG:Z:{lanes[0]}"
+            lines.append(f"d{number}\t{flag}\t*\t0\t0\t*\t*\t0\t0\t{end}")
     for name in ("mark_duplicates", "base_recalibration"):
         (folder / "results" / name).mkdir(parents=True, exist_ok=True)
     sorted_bam, final = folder / f"{sample}.bam", folder / f"results/base_recalibration/{sample}.bam"
@@ -179,6 +196,14 @@ def test_each_fault_is_named_by_its_sample_and_cause_and_nothing_else_is(judged)
     assert found[OTHER_SEX][1].startswith("sex male in the sheet, XX by depth (")
 
 
+@pytest.mark.faults  # a row of the fault table each
+@pytest.mark.parametrize("case", wrong_samples.COHORT, ids=lambda case: case.id)
+def test_each_fault_is_in_the_table(judged, record_property, case):
+    row = rows(judged)[case.sample]
+    record_property("case", case.id)
+    record_property("seen", case.seen(row["verdict"], row["reason"]))
+
+
 def test_the_page_shows_them_too(judged):
     text = (judged.folder / "results/qc/samples.html").read_text()
     assert f"{len(PEOPLE)} samples: 4 fail, 3 warn, 1 pass." in text
@@ -252,3 +277,69 @@ def test_a_gate_stops_who_fails_and_says_why(judged):
     assert [(judged.folder / path).exists() for path in gates] == [True, False, False]
     assert f"error: {HALF}: coverage " in ran.output
     assert f"error: {OTHER_SEX}: sex male in the sheet, XX by depth (" in ran.output
+
+
+# ---- a panel ------------------------------------------------------------------------------------------
+
+
+def drawn_from(sequence: str, regions: list[tuple[int, int]], depth: float, seed: int) -> list[tuple[str, int, str]]:
+    """Fragments that lie about even over regions."""
+    draw, found = random.Random(seed), []
+    for start, end in regions:
+        places = range(max(0, start - FRAGMENT), min(end, len(sequence) - 2 * FRAGMENT))
+        for _ in range(round(depth * len(places) / (2 * READ))):
+            place, length = draw.choice(places), FRAGMENT + draw.randint(-50, 50)
+            found.append(("chr1", place + 1, sequence[place : place + length]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def panel(tmp_path_factory) -> Cohort:
+    folder, sequence = tmp_path_factory.mktemp("panel"), random_sequence(PANEL["chr1"], seed=3)
+    (folder / "genome.fa").write_text(f">chr1\n{sequence}\n")
+    (folder / "targets.bed").write_text("".join(f"chr1\t{start}\t{end}\n" for start, end in TARGETS))
+    cohort = Cohort(folder, {"reference": {"fasta": "genome.fa"}, "intervals": "targets.bed", "bqsr": "gatk"})
+    cohort.config |= {"known_sites": ["known.vcf"], "tiny_data": True, "qc": {"action": "stop"}}
+    (folder / "known.vcf").write_text("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n")
+    reads = sample_pairs(sequence, 2, seed=1)
+    for seed, sample in enumerate((CAPTURED, UNCAPTURED, DIMERS)):
+        everywhere = drawn_from(sequence, [(0, len(sequence))], DEPTH * (1 if sample == UNCAPTURED else 0.02), seed)
+        found = everywhere + ([] if sample == UNCAPTURED else drawn_from(sequence, TARGETS, DEPTH, seed + 10))
+        dimers = round(len(found) * SHARE_OF_DIMERS / (1 - SHARE_OF_DIMERS)) if sample == DIMERS else 0
+        write_bam(folder, sample, [found], PANEL, dimers)
+        files = {f"fq{mate}": write_fastq(folder / f"{sample}_{mate}.fq", each) for mate, each in enumerate(reads, 1)}
+        cohort.add_unit(sample, "L1", **files)
+    return cohort
+
+
+@pytest.fixture(scope="module")
+def of_panel(panel) -> dict[str, tuple[str, str]]:
+    """Verdict and reason of each sample, of gates: by alignments alone."""
+    gates = {sample: f"results/quality_gate/{sample}.tsv" for sample in (CAPTURED, UNCAPTURED, DIMERS)}
+    ran = panel.snakemake("--keep-going", "--retries", "0", "--allowed-rules", *RULES, "--", *gates.values())
+    assert ran.exit_code != 0, ran.output
+    lines = [path.read_text() for path in (panel.folder / "results/quality_gate").iterdir()]
+    failed = set(re.findall(r"error: ([A-Z]+): (.*?) \(qc in the config\)", ran.output))
+    return {name: (verdict, reason) for name, verdict, reason in (line.rstrip("\n").split("\t") for line in lines)} | {
+        name: ("fail", reason) for name, reason in failed
+    }
+
+
+def test_a_failed_capture_and_adapter_dimers_are_named_and_nothing_else_is(of_panel):
+    causes = {name: [part.split(" ")[0] for part in reason.split("; ")] for name, (_, reason) in of_panel.items()}
+    assert causes == {
+        CAPTURED: [""],
+        UNCAPTURED: ["on_target"],
+        DIMERS: ["adapter_dimers", "mapped", "properly_paired"],
+    }
+    of_target, of_adapters = (float(of_panel[name][1].split(" ")[1]) for name in (UNCAPTURED, DIMERS))
+    assert of_target == pytest.approx(sum(end - start for start, end in TARGETS) / PANEL["chr1"], abs=0.01)
+    assert of_adapters == pytest.approx(SHARE_OF_DIMERS, abs=0.05)
+
+
+@pytest.mark.faults  # a row of the fault table each
+@pytest.mark.parametrize("case", wrong_samples.PANEL, ids=lambda case: case.id)
+def test_each_fault_of_a_panel_is_in_the_table(of_panel, record_property, case):
+    verdict, reason = of_panel[case.sample]
+    record_property("case", case.id)
+    record_property("seen", case.seen(verdict, reason))

@@ -145,6 +145,7 @@ KILLS = [
         causes=("tool_error",),
         words=("was not read to its end",),
     ),
+    tool_killed("judged tuxedo", "gene_counts", "featureCounts", ENDS),
     *killed("tuxedo", "align", "hisat2-align-s", 20_000),
     tool_killed("tuxedo", "align", "samtools", 1000, subcommand="view"),
     tool_killed("tuxedo", "align", "tee", 1000),
@@ -254,6 +255,7 @@ LIES = [
     halved("tuxedo", "align", "samtools", "results/align/S1.bam", subcommand="sort", causes=("tool_error",)),
     halved("tuxedo", "assemble", "cufflinks", "{-o}/transcripts.gtf"),
     halved("tuxedo", "quantify", "cuffquant", "{-o}/abundances.cxb"),
+    halved("judged tuxedo", "gene_counts", "featureCounts", "{-o}", causes=("tool_error",)),
     halved("tuxedo", "merge", "cuffmerge", "{-o}/merged.gtf", sample=""),
     halved(
         "tuxedo",

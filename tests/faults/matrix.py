@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,16 +19,19 @@ HERE = Path(__file__).resolve().parent
 for folder in (HERE, HERE.parent, HERE.parents[1] / "scripts"):
     sys.path.insert(0, str(folder))
 
-from cases import CASES, PARTS  # noqa: E402
+from cases import PARTS  # noqa: E402
 from trial import Case  # noqa: E402
+from wrong_samples import WRONG_SAMPLES, WrongSample  # noqa: E402
 
 from documentation.pages import DOCS, ROOT, page  # noqa: E402
 
+TABLES: dict[str, Sequence[Case | WrongSample]] = {**PARTS, "Samples that are wrong": WRONG_SAMPLES}
+ROWS = [case for cases in TABLES.values() for case in cases]
 PAGE = DOCS / "evidence/faults.md"
 HEADER = "| case | injected | where | must | seen |\n|---|---|---|---|---|\n"
 
 
-def row(case: Case, seen: str) -> str:
+def row(case: Case | WrongSample, seen: str) -> str:
     return "| " + " | ".join([*map(spec, (case.id, case.injected, case.where, case.must)), seen]) + " |\n"
 
 
@@ -41,13 +45,14 @@ def written(seen: dict[str, str], where: str) -> str:
     """The page; `seen` is Markdown, `where` names the commit, the day and the machine of the run."""
     parts = (
         f"## {name}\n\n{HEADER}{''.join(row(case, seen[case.id]) for case in cases)}".rstrip("\n")
-        for name, cases in PARTS.items()
+        for name, cases in TABLES.items()
     )
     return page(
         "Faults",
         "tests/faults/cases.py and a run of them, by tests/faults/matrix.py",
-        f"{len(CASES)} faults in the way of the real tools, on tiny cohorts. Each case passes where four things hold: "
-        "the fault is named, other samples finish, the same command repairs the run, and the job records are complete.",
+        f"{len(ROWS)} faults in the way of the real tools, on tiny cohorts. Each case passes where four things hold: "
+        "the fault is named, other samples finish, the same command repairs the run, and the job records are complete. "
+        "Of samples that are wrong, exactly the sample and its cause must be named.",
         "```sh\nmake test-faults PYTEST_ARGS=--junit-xml=faults.xml && python tests/faults/matrix.py faults.xml\n```",
         f"Each case ran once (n = 1), {where}. *Seen* is what the job record or Snakemake said while the fault "
         "was there.",
@@ -87,9 +92,9 @@ def main(*reports: str) -> int:
     for report in reports:
         found |= read_seen(Path(report))
     if found:
-        where = here() if len(found) == len(CASES) else f"{where}; later ones {here()}"
+        where = here() if len(found) == len(ROWS) else f"{where}; later ones {here()}"
     seen = before | found
-    missing = [case.id for case in CASES if case.id not in seen]
+    missing = [case.id for case in ROWS if case.id not in seen]
     if missing:
         print(f"error: nothing was seen of {len(missing)} cases: {', '.join(missing[:5])}", file=sys.stderr)
         return 1

@@ -68,6 +68,32 @@ def test_the_figures_of_reads_and_depth():
     assert found["contamination"] == pytest.approx(0.0256, abs=0.0001)
 
 
+def base_content(dimers: float, adapter: str, cycles: int = 100) -> str:
+    """Lines of samtools stats, of reads of which a share are dimers."""
+    usual = {"A": 0.3, "C": 0.2, "G": 0.2, "T": 0.3}
+    lines = []
+    for cycle in range(cycles):
+        own = adapter[cycle : cycle + 1] or "A"
+        shares = [100 * ((1 - dimers) * usual[base] + dimers * (base == own)) for base in "ACGT"]
+        lines.append("\t".join(["GCT", str(cycle + 1), *(f"{each:.2f}" for each in shares)]))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("adapter", figures.ADAPTERS)
+@pytest.mark.parametrize("dimers", [0.0, 0.02, 0.3])
+def test_adapter_dimers_show_in_the_first_cycles(adapter, dimers):
+    """What follows the adapter, here A, makes the share somewhat larger."""
+    found = figures.samtools_stats(base_content(dimers, adapter))
+    assert found == {"adapter_dimers": pytest.approx(dimers, abs=0.2 * dimers + 0.001)}
+
+
+def test_other_first_bases_are_no_adapter_and_of_short_reads_nothing_is_known():
+    """Of all reads the first 13 bases are a primer of a panel, or a transposase's site."""
+    assert figures.adapter_dimers(base_content(1.0, "GTTCAAGCCTTGA")) < 0.01
+    assert figures.adapter_dimers(base_content(0.3, figures.ADAPTERS[0], cycles=25)) is None
+    assert figures.adapter_dimers("") is None
+
+
 def test_what_is_not_known_is_missing():
     found = measured()
     assert not {"on_target", "fold_80", "x_copies", "sex_found", "het_balance", "same_person"} & found.keys()
@@ -253,6 +279,7 @@ def rows(count: int, **changed) -> dict:
         ({"duplicates": 0.3004}, ("warn", "duplicates 0.3004 is above 0.3")),
         ({"coverage": 15.0}, ("pass", "")),
         ({"coverage": 14.99}, ("fail", "coverage 14.99 is below 15")),
+        ({"coverage": 14.999996}, ("fail", "coverage 14.999996 is below 15")),
         ({"duplicates": 0.6}, ("fail", "duplicates 0.6 is above 0.5")),
         ({"sex_found": "XX", "x_copies": 2.0, "y_copies": 0.0, "sex": "female"}, ("pass", "")),
         ({"sex_found": "XX", "x_copies": 2.0, "y_copies": 0.0, "sex": "queen"}, ("pass", "")),

@@ -131,7 +131,7 @@ def counted(tmp_path, **tables: str) -> dict[str, Path]:
 
 
 def test_counts_stand_as_they_are_and_tpm_add_up(tmp_path):
-    outs = counted(tmp_path, S1="B\t10\nA\t3\n", EMPTY="")
+    outs = counted(tmp_path, S1="B\t10\nA\t3\n", EMPTY="A\t0\nB\t0\n")
     assert outs["counts"].read_text() == "gene_id\tS1\tEMPTY\nA\t3\t0\nB\t10\t0\n"
     tpm = figures.profiles(outs["tpm"])
     assert list(tpm["EMPTY"]) == [0, 0]
@@ -143,8 +143,24 @@ def test_counts_stand_as_they_are_and_tpm_add_up(tmp_path):
 
 
 def test_a_table_of_another_annotation_is_refused(tmp_path):
-    with pytest.raises(SystemExit, match="gene OTHER is not in the annotation: make results/gene_counts again"):
-        counted(tmp_path, S1="OTHER\t3\n")
+    for lines in ("A\t3\n", "A\t3\nB\t3\nC\t3\n"):
+        with pytest.raises(SystemExit, match="has other genes than the annotation: make results/gene_counts"):
+            counted(tmp_path, S1=lines)
+
+
+def test_the_table_of_a_sample_has_all_genes(tmp_path):
+    """Without alignments featureCounts is not asked; a table that it left cut off is none."""
+    exons, counts = tmp_path / "exons.saf", tmp_path / "counts"
+    exons.write_text("".join(f"{line}\n" for line in expression.saf(ANNOTATION)))
+    counts.write_text("")
+    assert list(expression.table(exons, counts)) == ["gene_id\tfragments", "A\t0", "B\t0"]
+    head = "# featureCounts\nGeneid\tChr\tStart\tEnd\tStrand\tLength\ta.bam\n"
+    lines = ["B\tchr1\t501\t600\t-\t100\t7\n", "A\tchr1;chr2\t1;1\t9;9\t+;-\t300\t3\n"]
+    counts.write_text("".join([head, *lines]))
+    assert list(expression.table(exons, counts))[1:] == ["A\t3", "B\t7"]
+    counts.write_text("".join([head, *lines[:1]]))
+    with pytest.raises(SystemExit, match="featureCounts told of 1 genes, of 2"):
+        list(expression.table(exons, counts))
 
 
 def test_an_exon_without_a_gene_is_of_one_that_has_its_transcripts_name():

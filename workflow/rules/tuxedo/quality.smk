@@ -61,14 +61,15 @@ rule gene_counts:
         bound(
             "qc",
             """
-            printf 'gene_id\tfragments\n' > "$TMPDIR/table"
-            if samtools idxstats {input.bam:q} | awk '$3 + $4 {{ found = 1 }} END {{ exit !found }}'; then
-                {params.python} "$GPD_MATRICES" exons < {input.genes:q} > "$TMPDIR/exons.saf"
-                featureCounts -T {threads} {params.pairs} -s {params.strand} -F SAF -a "$TMPDIR/exons.saf" \
+            {params.python} "$GPD_MATRICES" exons < {input.genes:q} > "$TMPDIR/exons.saf"
+            samtools idxstats {input.bam:q} > "$TMPDIR/contigs"
+            if awk '$3 + $4 {{ found = 1 }} END {{ exit !found }}' "$TMPDIR/contigs"; then
+                featureCounts -T {threads} {params.pairs} -s {params.strand} -F SAF -a "$TMPDIR/exons.saf" \\
                     --tmpDir "$TMPDIR" -o "$TMPDIR/counts" {input.bam:q}
-                sed 1,2d "$TMPDIR/counts" | cut -f 1,7 >> "$TMPDIR/table"
+            else
+                : > "$TMPDIR/counts"
             fi
-            mv "$TMPDIR/table" {output:q}
+            {params.python} "$GPD_MATRICES" table --exons "$TMPDIR/exons.saf" "$TMPDIR/counts" > {output:q}
             """,
             rule="gene_counts",
         )
@@ -108,7 +109,7 @@ rule expression:
         bound(
             "qc",
             """
-            {params.python} "$GPD_MATRICES" matrices --annotation {input.genes:q} --files {input.files:q} \
+            {params.python} "$GPD_MATRICES" matrices --annotation {input.genes:q} --files {input.files:q} \\
                 --counts {output.counts:q} --tpm {output.tpm:q} --genes {output.genes:q}
             """,
             rule="expression",

@@ -17,9 +17,10 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 
 OTHER_PERSON = 0.1  # of a lane's reads that have another allele than the others, which are homozygous; a sibling's 0.18
+ADAPTERS = ("AGATCGGAAGAGC", "CTGTCTCTTATAC")  # what a read of a dimer begins with: TruSeq's, Nextera's
 DEPTHS = (1, 10, 20, 30)
 LARGE = 0.01  # of the called bases: what a contig has at least that is compared with others
 SEX_CONTIGS = {
@@ -50,6 +51,7 @@ def samtools_stats(text: str) -> dict[str, float]:
             "reads": reads,
             "mapped": share(mapped, reads),
             "mismatches": share(values.get("mismatches"), values.get("bases mapped (cigar)")),
+            "adapter_dimers": adapter_dimers(text),
             "duplicates": share(values.get("reads duplicated"), mapped),
             "properly_paired": share(values.get("reads properly paired"), values.get("reads paired")),
             "insert_size": middle,
@@ -59,6 +61,25 @@ def samtools_stats(text: str) -> dict[str, float]:
             "base_quality": values.get("average quality") or None,
         }
     )
+
+
+def adapter_dimers(text: str) -> float | None:
+    """The share of reads that begin with an adapter, by how much more than elsewhere its bases are found there.
+
+    Of its cycles it is the median: what else the first bases of reads are, primers or a transposase's site, is not an
+    adapter's in most of them.
+    """
+    rows = re.findall(r"^GCT\t\d+\t([\d.]+)\t([\d.]+)\t([\d.]+)\t([\d.]+)", text, re.MULTILINE)
+    cycles = [dict(zip("ACGT", (float(percent) / 100 for percent in row), strict=True)) for row in rows]
+    if len(cycles) < 2 * max(map(len, ADAPTERS)):
+        return None
+    usual = {base: fmean(cycle[base] for cycle in cycles) for base in "ACGT"}
+    found = (
+        median((cycle[base] - usual[base]) / (1 - usual[base]) for base, cycle in zip(adapter, cycles, strict=False))
+        for adapter in ADAPTERS
+        if all(usual[base] < 1 for base in adapter)
+    )
+    return max(0.0, *found)
 
 
 def _histogram(text: str, section: str) -> list[tuple[float, float]]:

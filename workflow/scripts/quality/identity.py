@@ -13,11 +13,13 @@ Standard library only.
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, zip_longest
 from pathlib import Path
 
 SAME, FIRST = 0.354, 0.177  # least kinship of twins and of first-degree relatives (Manichaikul 2010, table 1)
 FEWEST = 100  # heterozygous sites that both have to have: below that chance makes relatives
+# a translation for each number of copies, to binary digits
+ONES = [bytes(ord("1") if code == ord(copies) else ord("0") for code in range(256)) for copies in "012"]
 HEADER = "sample_name\tother\tkinship\trelation\tsites"
 
 
@@ -36,20 +38,21 @@ class Genotypes:
 
 def read(paths: Iterable[Path]) -> dict[str, Genotypes]:
     """All samples; each site has one bit throughout."""
-    numbers: dict[tuple[str, str], int] = {}
+    numbers: dict[str, int] = {}
     found: dict[str, Genotypes] = {}
     absent: list[str] = []  # samples of call sets of their own, which list no site that is REF
     for path in paths:
-        header, *lines = path.read_text().splitlines()
-        names = header.split("\t")[2:]
-        sites = [line.split("\t") for line in lines]
-        places = [numbers.setdefault((site[0], site[1]), len(numbers)) for site in sites]
-        for column, name in enumerate(names, 2):
-            sets = {
-                copies: bits(place for place, site in zip(places, sites, strict=True) if site[column] == copies)
-                for copies in "012"
-            }
-            found[name] = Genotypes(sets["0"], sets["1"], sets["2"])
+        with path.open(encoding="utf-8") as lines:
+            _, _, *names = next(lines).rstrip("\n").split("\t")
+            rows = list(lines)
+        end = -2 * len(names)  # a letter a sample
+        sites = [row[: end - 1] for row in rows]
+        for site in sites:
+            if site not in numbers:
+                numbers[site] = len(numbers)
+        places, calls = [numbers[site] for site in sites], (row[end:-1:2] for row in rows)
+        for name, column in zip_longest(names, zip(*calls, strict=True), fillvalue=()):
+            found[name] = Genotypes(*sets(places, column, len(numbers)))
         if len(names) == 1 and not found[names[0]].none:
             absent.append(names[0])
     everything = (1 << len(numbers)) - 1
@@ -58,15 +61,13 @@ def read(paths: Iterable[Path]) -> dict[str, Genotypes]:
     return found
 
 
-def bits(places: Iterable[int]) -> int:
-    """A whole number with these bits set."""
-    array = bytearray()
-    for place in places:
-        byte, bit = divmod(place, 8)
-        if byte >= len(array):
-            array.extend(bytes(byte + 1 - len(array)))
-        array[byte] |= 1 << bit
-    return int.from_bytes(array, "little")
+def sets(places: Iterable[int], column: Iterable[str], sites: int) -> Iterator[int]:
+    """The sites with 0, 1 and 2 copies."""
+    row = bytearray(b"." * (sites + 1))  # one that nobody has, so that it is a number where there are no sites
+    for place, copies in zip(places, map(ord, column), strict=True):
+        row[place] = copies
+    row.reverse()
+    return (int(row.translate(ones), 2) for ones in ONES)
 
 
 def kinship(one: Genotypes, other: Genotypes) -> tuple[float, int] | None:

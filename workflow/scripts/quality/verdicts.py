@@ -114,7 +114,8 @@ def findings(
     for name, least in ((column.name, column.threshold == "at least") for column in columns if column.threshold):
         bounds = thresholds.get(name, {})
         if name in row and (level := judge(row[name], bounds, least)):
-            yield level, f"{name} {shown(row[name])} is {'below' if least else 'above'} {bounds[level]:g}"
+            bound, side = bounds[level], "below" if least else "above"
+            yield level, f"{name} {beside(row[name], bound)} is {side} {bound:g}"
     yield from sex_findings(row)
     yield from library_findings(row)
     for name, ratio in ratios.items():
@@ -189,6 +190,12 @@ def shown(value: object) -> str:
     if not isinstance(value, float):
         return str(value)
     return str(int(value)) if value.is_integer() else f"{value:.5g}"
+
+
+def beside(value: float, bound: float) -> str:
+    """A value as it is shown, with as many digits more as tell it from a threshold."""
+    texts = (shown(value), *(f"{value:.{digits}g}" for digits in range(6, 18)))
+    return next((text for text in texts if float(text) != bound), texts[-1])
 
 
 def write(path: Path, columns: Sequence[str], rows: Iterable[Row], above: Sequence[str] = ()) -> None:

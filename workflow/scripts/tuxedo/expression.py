@@ -1,11 +1,12 @@
 """Expression by gene: matrices for what compares samples, of the counts of featureCounts.
 
     expression.py exons < GENES.gtf > EXONS.saf    as featureCounts takes them
+    expression.py table --exons EXONS.saf COUNTS > TABLE.tsv    of its output; without reads that is empty
     expression.py matrices --annotation GENES.gtf --files FILES --counts COUNTS.tsv --tpm TPM.tsv --genes GENES.tsv
 
-FILES names a table of each sample, one a line; a gene that a table lacks has no reads. TPM are counts by base of exons,
-over their sum. GENES has name, place and length of each gene. An exon without a gene_id is of a gene that has the name
-of its transcript. Standard library only.
+FILES names a table of each sample, one a line. TPM are counts by base of exons, over their sum. GENES has name, place
+and length of each gene. An exon without a gene_id is of a gene that has the name of its transcript. Standard library
+only.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 ATTRIBUTE = re.compile(r'(gene_id|transcript_id|gene_name) "([^"]*)"')
@@ -70,17 +72,29 @@ def read_genes(lines: Iterable[str]) -> dict[str, Gene]:
     return genes
 
 
+def table(exons: Path, path: Path) -> Iterator[str]:
+    """A line for each gene, with its count."""
+    with exons.open(encoding="utf-8") as lines:
+        next(lines)
+        genes = dict.fromkeys(line.partition("\t")[0] for line in lines)
+    with path.open(encoding="utf-8") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in islice(lines, 2, None)]
+    counts = {gene: count for gene, *_, count in rows}
+    if rows and counts.keys() != genes.keys():
+        sys.exit(f"error: featureCounts told of {len(counts)} genes, of {len(genes)}")
+    yield "gene_id\tfragments"
+    for gene in genes:
+        yield f"{gene}\t{counts.get(gene, 0)}"
+
+
 def read_counts(path: Path, places: Mapping[str, int]) -> Sequence[int]:
     """Of each gene, at its place."""
-    counts = array("i", bytes(4 * len(places)))
     with path.open(encoding="utf-8") as lines:
         next(lines)
-        for line in lines:
-            gene, count = line.rstrip("\n").split("\t")
-            if gene not in places:
-                sys.exit(f"error: {path}: gene {gene} is not in the annotation: make results/gene_counts again")
-            counts[places[gene]] = int(count)
-    return counts
+        found = dict(line.rstrip("\n").split("\t") for line in lines)
+    if found.keys() != places.keys():
+        sys.exit(f"error: {path} has other genes than the annotation: make results/gene_counts again")
+    return array("i", (int(found[gene]) for gene in places))
 
 
 def matrices(genes: Mapping[str, Gene], paths: Sequence[Path], counts: Path, tpm: Path, of_genes: Path) -> None:
@@ -107,12 +121,16 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     subcommands = parser.add_subparsers(dest="subcommand", required=True)
     subcommands.add_parser("exons")
+    subcommand = subcommands.add_parser("table")
+    subcommand.add_argument("--exons", type=Path, required=True)
+    subcommand.add_argument("counts", type=Path)
     subcommand = subcommands.add_parser("matrices")
     for name in ("annotation", "files", "counts", "tpm", "genes"):
         subcommand.add_argument(f"--{name}", type=Path, required=True)
     given = parser.parse_args(argv)
-    if given.subcommand == "exons":
-        sys.stdout.writelines(f"{line}\n" for line in saf(sys.stdin))
+    if given.subcommand in ("exons", "table"):
+        made = saf(sys.stdin) if given.subcommand == "exons" else table(given.exons, given.counts)
+        sys.stdout.writelines(f"{line}\n" for line in made)
         return 0
     with given.annotation.open(encoding="utf-8") as lines:
         genes = read_genes(lines)
