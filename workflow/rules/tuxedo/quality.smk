@@ -66,10 +66,10 @@ rule gene_counts:
             if awk '$3 + $4 {{ found = 1 }} END {{ exit !found }}' "$TMPDIR/contigs"; then
                 featureCounts -T {threads} {params.pairs} -s {params.strand} -F SAF -a "$TMPDIR/exons.saf" \\
                     --tmpDir "$TMPDIR" -o "$TMPDIR/counts" {input.bam:q}
+                {params.python} "$GPD_MATRICES" table --exons "$TMPDIR/exons.saf" --counts "$TMPDIR/counts" > {output:q}
             else
-                : > "$TMPDIR/counts"
+                {params.python} "$GPD_MATRICES" table --exons "$TMPDIR/exons.saf" > {output:q}
             fi
-            {params.python} "$GPD_MATRICES" table --exons "$TMPDIR/exons.saf" "$TMPDIR/counts" > {output:q}
             """,
             rule="gene_counts",
         )

@@ -66,16 +66,19 @@ def skipped(rows: Sequence[Sequence[str]]) -> Figures:
     }
 
 
-def profiles(path: Path) -> Profiles:
-    """By sample, the values of all genes, of a matrix of expression.py."""
-    with path.open(encoding="utf-8") as lines:
+def profiles(counts: Path, tpm: Path) -> tuple[Profiles, Profiles]:
+    """By sample, the values of the matrices of expression.py, of genes that some sample has enough fragments of."""
+    with counts.open(encoding="utf-8") as lines, tpm.open(encoding="utf-8") as scaled:
         _, *samples = next(lines).rstrip("\n").split("\t")
-        found = {sample: array("d") for sample in samples}
-        for line in lines:
-            _, *values = line.rstrip("\n").split("\t")
-            for column, value in zip(found.values(), values, strict=True):
-                column.append(float(value))
-    return dict(found)
+        next(scaled)
+        found = [({sample: array("d") for sample in samples}) for _ in range(2)]
+        for line, beside in zip(lines, scaled, strict=True):
+            whole = list(map(int, line.split("\t")[1:]))
+            if max(whole) >= DETECTED:
+                for profile, values in zip(found, (whole, map(float, beside.split("\t")[1:])), strict=True):
+                    for column, value in zip(profile.values(), values, strict=True):
+                        column.append(value)
+    return dict(found[0]), dict(found[1])
 
 
 # ---- samples against each other -----------------------------------------------------------------------
@@ -216,7 +219,7 @@ def compared(tpm: Profiles, counts: Profiles, conditions: Mapping[str, str]) -> 
 
 def read(files: Iterable[tuple[str, Path]]) -> Figures:
     samples: Figures = {}
-    matrices: dict[str, Profiles] = {}
+    matrices: dict[str, Path] = {}
     of_all: Figures = {}
     for name, path in files:
         sample, _, condition = name.partition(":")
@@ -226,12 +229,12 @@ def read(files: Iterable[tuple[str, Path]]) -> Figures:
             found = {"align": of_reads, "read_strands": of_strands}.get(kind, dict)(record)
             samples.setdefault(sample, {"condition": condition}).update(found)
         elif kind == "expression":
-            matrices[path.stem] = profiles(path)
+            matrices[path.stem] = path
         else:
             of_all = skipped(read_rows(path))
     conditions = {sample: figures["condition"] for sample, figures in samples.items()}
-    counted = matrices.get("gene_counts", {})
-    beside = compared(matrices["gene_tpm"], counted, conditions) if counted else {}
+    counted, tpm = profiles(matrices["gene_counts"], matrices["gene_tpm"]) if matrices else ({}, {})
+    beside = compared(tpm, counted, conditions) if counted else {}
     for sample, figures in samples.items():
         counts = counted.get(sample, [])
         figures |= {"genes_detected": sum(count >= DETECTED for count in counts)} if counts else {}

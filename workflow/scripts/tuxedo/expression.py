@@ -1,7 +1,7 @@
 """Expression by gene: matrices for what compares samples, of the counts of featureCounts.
 
     expression.py exons < GENES.gtf > EXONS.saf    as featureCounts takes them
-    expression.py table --exons EXONS.saf COUNTS > TABLE.tsv    of its output; without reads that is empty
+    expression.py table --exons EXONS.saf [--counts COUNTS] > TABLE.tsv    of its output, or without reads
     expression.py matrices --annotation GENES.gtf --files FILES --counts COUNTS.tsv --tpm TPM.tsv --genes GENES.tsv
 
 FILES names a table of each sample, one a line. TPM are counts by base of exons, over their sum. GENES has name, place
@@ -72,19 +72,21 @@ def read_genes(lines: Iterable[str]) -> dict[str, Gene]:
     return genes
 
 
-def table(exons: Path, path: Path) -> Iterator[str]:
+def table(exons: Path, path: Path | None) -> Iterator[str]:
     """A line for each gene, with its count."""
     with exons.open(encoding="utf-8") as lines:
         next(lines)
         genes = dict.fromkeys(line.partition("\t")[0] for line in lines)
-    with path.open(encoding="utf-8") as lines:
-        rows = [line.rstrip("\n").split("\t") for line in islice(lines, 2, None)]
-    counts = {gene: count for gene, *_, count in rows}
-    if rows and counts.keys() != genes.keys():
-        sys.exit(f"error: featureCounts told of {len(counts)} genes, of {len(genes)}")
+    counts = dict.fromkeys(genes, "0")
+    if path:
+        with path.open(encoding="utf-8") as lines:
+            rows = [line.rstrip("\n").split("\t") for line in islice(lines, 2, None)]
+        counts = {gene: count for gene, *_, count in rows}
+        if counts.keys() != genes.keys():
+            sys.exit(f"error: featureCounts told of {len(counts)} genes, of {len(genes)}")
     yield "gene_id\tfragments"
     for gene in genes:
-        yield f"{gene}\t{counts.get(gene, 0)}"
+        yield f"{gene}\t{counts[gene]}"
 
 
 def read_counts(path: Path, places: Mapping[str, int]) -> Sequence[int]:
@@ -123,7 +125,7 @@ def main(argv: Sequence[str]) -> int:
     subcommands.add_parser("exons")
     subcommand = subcommands.add_parser("table")
     subcommand.add_argument("--exons", type=Path, required=True)
-    subcommand.add_argument("counts", type=Path)
+    subcommand.add_argument("--counts", type=Path)
     subcommand = subcommands.add_parser("matrices")
     for name in ("annotation", "files", "counts", "tpm", "genes"):
         subcommand.add_argument(f"--{name}", type=Path, required=True)
