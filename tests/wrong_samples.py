@@ -22,7 +22,7 @@ class WrongSample(NamedTuple):
 
     @property
     def must(self) -> str:
-        return f"{self.verdict}: “{self.cause}”, and no other sample is named"
+        return f"is named: {self.verdict}, “{self.cause}”"
 
     def seen(self, verdict: str, reason: str) -> str:
         """What was said of the sample, for the table; fails where it is another thing."""
