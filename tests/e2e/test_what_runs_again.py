@@ -45,8 +45,8 @@ ROUTES = {
 
 # one parameter of the rule `quality` holds all of them, so that one of each pipeline is tried
 THRESHOLDS = (
-    *("mapped", "mismatches", "duplicates", "properly_paired", "insert_size", "coverage", "share_20x", "on_target"),
-    *("fold_80", "contamination", "chromosome_depth", "outlier_z"),
+    *("mapped", "mismatches", "adapter_dimers", "duplicates", "properly_paired", "insert_size", "coverage"),
+    *("share_20x", "on_target", "fold_80", "contamination", "chromosome_depth", "outlier_z"),
 )
 OF_RNA = ("rrna", "mitochondria", "exons", "intergenic", "five_prime", "correlation")
 
