@@ -62,6 +62,13 @@ class Run:
         return PIPELINES[self.spec.pipeline].steps
 
     @property
+    def samples(self) -> tuple[str, ...]:
+        """All that it ran; of a stream the copies of its samples that were started."""
+        if self.spec.stream is None:
+            return self.spec.samples
+        return tuple(name for process in self.processes for name in process.samples)
+
+    @property
     def kind(self) -> tuple[str, str | None]:
         """What runs share whose samples have the same steps before them: pipeline and configuration."""
         return self.spec.pipeline, self.record.settings.config_digest
@@ -133,7 +140,7 @@ def outcomes(run: Run, wanted: Passed) -> list[Outcome]:
     """What came of each sample of a run, in the order of their draw; `wanted` is what all runs of its kind passed."""
     own = passed(run.processes, run.steps)
     found = {outcome.sample: outcome for process in run.processes for outcome in judge(process, run.steps, own, wanted)}
-    return [found.get(sample) or Outcome(sample, NO_JOB_RAN, message=NOTHING) for sample in run.spec.samples]
+    return [found.get(sample) or Outcome(sample, NO_JOB_RAN, message=NOTHING) for sample in run.samples]
 
 
 def judge(process: Process, steps: Sequence[str], own: Passed, wanted: Passed) -> Iterator[Outcome]:

@@ -21,12 +21,16 @@ from conftest import random_sequence, sample_pairs, write_fastq
 from launching import HANGS_S, Node, wait_until
 from tuxedo_cohort import Experiment, tiny_experiment
 
+from gpd.packages import checks, pack
+from gpd.packages.evidence import gather
 from gpd.pipelines import PIPELINES
 from gpd.records.decoding import decode
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import CurveKey
 from gpd.statistics.saturation import around, next_n
+from gpd.statistics.stream import LEAST_ENDS
 from gpd.tables import collect, search
+from gpd.tables.collect import Tables
 
 pytestmark = pytest.mark.e2e
 
@@ -243,6 +247,52 @@ def test_a_search_ends_and_what_it_found_is_measured_anew(twice: Twice) -> None:
     assert next_n(curve, limit=2, tolerance=0.025) is None
     assert [point.n for point in tables.configurations] == [*around(curve, tolerance=0.025)]
     assert "sought with one run an N" in searched.stdout
+
+
+# ---- streams -----------------------------------------------------------------------------------------
+
+
+def streamed(lab: Lab, name: str, **settings: object) -> Tables:
+    """A study of streams, run to its end; its tables."""
+    lab.write(name=name, modes=["stream"], concurrent_samples=[2], **settings)
+    ran = lab.run()
+    lab.write()
+    assert ran.returncode == 0, ran.stderr
+    assert "Streams: N samples always in flight" in ran.stdout
+    return collect.collect(lab.study.with_name(name))
+
+
+def check_streams(study: Path, tables: Tables) -> None:
+    """Each stream keeps to its N, its completions are those that its record times, and its package holds."""
+    for row, record in zip(tables.streams, tables.records, strict=True):
+        ended = [one.passage.ended_s for one in record.processes]
+        inside = [at for at in ended if row.warm_up_s < at <= row.warm_up_s + row.window_s]
+        assert row.failed == 0 and row.completed == len(inside)
+        assert row.genomes_per_day == pytest.approx(24 * 3600 * len(inside) / row.window_s)
+        assert record.waited_for_disk == () and {one.exit_code for one in record.processes} == {0}
+        assert not [path for path in (study / row.run).rglob("results") if path.is_dir()]
+    found = {verdict.check: verdict for verdict in checks.judge(gather(pack.make(study)))}
+    for name in ("digests", "figures", "ledgers", "at once", "failures", "pinning", "complete", "every run"):
+        assert found[name].state == checks.HOLDS, found[name]
+
+
+def test_a_stream_keeps_n_samples_in_flight(twice: Twice) -> None:
+    tables = streamed(twice.lab, "full", window="0.6m", window_warm_up="0.1m")
+    (full,) = tables.streams
+    assert full.completed >= LEAST_ENDS and full.busy_share > 0.9 and full.wait_median_s is None
+    assert full.started > full.n and not tables.configurations
+    check_streams(twice.lab.study.with_name("full"), tables)
+
+
+@pytest.mark.long
+def test_arrivals_are_shares_of_what_the_full_stream_gave(twice: Twice) -> None:
+    tables = streamed(twice.lab, "arrivals", window="2m", window_warm_up="0.4m", arrivals={"rate": [0.5]})
+    full, half = sorted(tables.streams, key=lambda row: row.arrivals_per_day or 0)
+    assert full.batches > 1 and full.genomes_per_day_low <= full.genomes_per_day <= full.genomes_per_day_high
+    assert half.share == 0.5 and half.arrivals_per_day == pytest.approx(full.genomes_per_day / 2)
+    assert half.busy_share < full.busy_share
+    assert half.wait_median_s <= half.wait_p95_s < half.result_p95_s
+    check_streams(twice.lab.study.with_name("arrivals"), tables)
 
 
 # ---- an outside clock, and a sample that fails while it runs -----------------------------------------

@@ -132,7 +132,7 @@ def test_an_old_study_can_be_packaged_and_what_nobody_knows_is_said():
     found = verdicts(old)
     assert {found[name].state for name in ("precision", "duration", "warm-up", "complete", "every run")} == {UNKNOWN}
     assert {found[name].state for name in ("digests", "figures", "outputs", "pinning", "machine")} == {HOLDS}
-    rows = {"jobs": 135, "samples": 15, "steps": 87, "runs": 10, "configurations": 5}
+    rows = {"jobs": 135, "samples": 15, "steps": 87, "runs": 10, "configurations": 5, "streams": 0}
     assert {table: old.members[f"tables/{table}.tsv"].count(b"\n") - 1 for table in columns.TABLES} == rows
 
 

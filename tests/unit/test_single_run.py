@@ -123,7 +123,7 @@ def test_a_shared_run_is_one_run_and_its_record_is_whole(spec, setup, snakemake)
     record = run(spec, setup)
     assert read_run(setup.folder / record["spec"]["name"] / "run.json").run == record["run"]
     assert record["spec"] == json.loads((setup.folder / spec.name / "spec.json").read_text())
-    assert record["processes"] == [{"directory": ".", "samples": ["S2", "S1"], "exit_code": 0}]
+    assert record["processes"] == [{"directory": ".", "samples": ["S2", "S1"], "exit_code": 0, "passage": None}]
     assert record["run"].startswith(f"{spec.name}-")
     assert record["host"]["hostname"] == socket.gethostname()
     assert set(record["inputs"]) == {"S1", "S2"}

@@ -42,7 +42,7 @@ def settings(tmp_path):
 def test_what_is_left_out_has_its_default(settings):
     assert (settings.name, settings.repeats, settings.warm_up, settings.cache) == ("study", 2, 1, "as_is")
     assert settings.pipelines["germline"] == study.Pool(".", "config/config.yaml")
-    usual = {"shared": "throughput", "independent": "published", "cluster": "slurm"}
+    usual = {"shared": "throughput", "independent": "published", "cluster": "slurm", "stream": "throughput"}
     assert settings.profiles == {mode: f"profiles/{name}" for mode, name in usual.items()}
 
 

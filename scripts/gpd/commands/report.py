@@ -1,5 +1,6 @@
 """`gpd report`: the tables and the report of a study, made anew."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -35,10 +36,12 @@ def write(study: Path, console: Console) -> int:
         raise collect.CollectError(f"{study}: no run of a study has ended here")
     collect.write(tables, study / collect.FOLDER)
     html = report.write(tables, study)
-    for curve_key in grids.searched_curves(tables):
-        for grid in (grids.search_grid(curve_key, tables), grids.configurations_grid(curve_key, tables.configurations)):
-            if grid is not None and grid.groups[0].lines:
-                print_grids(console, [grid])
+    of_curves = [
+        (grids.search_grid(curve_key, tables), grids.configurations_grid(curve_key, tables.configurations))
+        for curve_key in grids.searched_curves(tables)
+    ]
+    found = (*chain.from_iterable(of_curves), *grids.stream_grids(tables.streams))
+    print_grids(console, [grid for grid in found if grid is not None and grid.groups[0].lines])
     print_lines(console, map(str, repeats.stops(tables.plan, tables.configurations)))
     disagreements = agreement.disagreements(tables.records)
     for output in disagreements:

@@ -46,6 +46,7 @@ def show_plan(plan: runner.StudyPlan, console: Console) -> None:
         for name, source in plan.sources.items()
     ]
     lines += [f"repeats: {repeats.in_words(settings)}"] if settings.repeats == AUTO else []
+    lines += [_about_streams(plan)] if settings.streams else []
     lines += [f"{plan.too_many}: a plan for another machine"] if plan.too_many else []
     left = _left(plan)
     lines += (
@@ -54,6 +55,16 @@ def show_plan(plan: runner.StudyPlan, console: Console) -> None:
     lines += [line] if (line := _bought(plan, left)) else []
     searched = not plan.steps and not settings.concurrent_samples
     print_lines(console, [*lines, _outlook_of_search(plan, left) if searched else _outlook(configurations)])
+
+
+def _about_streams(plan: runner.StudyPlan) -> str:
+    """Say how long a stream takes, and how many follow from those that are known."""
+    lengths_s = plan.study.window_warm_up_s or 0, plan.study.window_s or 0
+    warm_up, window, whole = (timedelta(seconds=round(length_s)) for length_s in (*lengths_s, sum(lengths_s)))
+    says = f"stream: a window of {window} after a warm-up of {warm_up}, then what is in flight runs to its end"
+    follow = runner.streams_to_follow(plan)
+    more = f"; {follow} more of {whole} follow, with arrivals as shares of what the full ones give" if follow else ""
+    return f"{says}{more}"
 
 
 def _left(plan: runner.StudyPlan) -> list[RunSpec]:

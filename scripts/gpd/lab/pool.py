@@ -53,6 +53,14 @@ class Source:
         """All read files of a sample."""
         return [path for unit in self.units_of(sample) for path in unit.values()]
 
+    def renamed(self, sample: str, name: str) -> "Source":
+        """A sample alone, under another name."""
+        tables = (
+            tuple({**row, "sample_name": name} for row in rows if row["sample_name"] == sample)
+            for rows in (self.samples, self.units)
+        )
+        return Source(self.config, *tables)
+
     @property
     def needs_conditions(self) -> bool:
         """Whether every run has to have samples of two conditions."""

@@ -23,17 +23,20 @@ from gpd.records.binding import Binding
 from gpd.records.host import machine_differences
 from gpd.records.old_names import spec_path
 from gpd.records.run import RunRecord, Settings, read_run, read_spec
-from gpd.records.run_spec import CLUSTER, INDEPENDENT, CurveKey, PipelineName, RunSpec
+from gpd.records.run_spec import CLUSTER, INDEPENDENT, STREAM, CurveKey, PipelineName, RunSpec
 from gpd.records.study import AUTO, DESIGN, FILE, StudyRecord
 from gpd.statistics.saturation import Observation
-from gpd.tables import collect, repeats, search
+from gpd.statistics.stream import LEAST_ENDS
+from gpd.tables import collect, repeats, search, streams
 from gpd.tables.collect import Tables
 from gpd.tables.columns import ConfigurationRow, SampleRow
 from gpd.tables.faults import DATA, LOAD
 from gpd.tables.repeats import RepeatStats
 from gpd.tables.rows import SECONDS_PER_DAY
+from gpd.text.formats import number
 
 LOCK = ".lock"
+MOST_ARRIVALS = 10_000  # of samples in a window
 WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a run
 UNREACHED = (NO_JOB_RAN, NOT_FINISHED)  # causes of samples of which no job failed
 
@@ -85,7 +88,7 @@ class StudyPlan:
             return list(self.steps)
         seen = _repeats_so_far(self) if self.study.repeats == AUTO else {}
         if self.study.concurrent_samples:
-            return study.grid(self.study, self.pools, self.cores, bad, seen)
+            return [*study.grid(self.study, self.pools, self.cores, bad, seen), *_streams(self, bad)]
         observed, left = _sought(self.study.folder), budget_of(self)
         return [
             spec
@@ -137,6 +140,8 @@ def make_plan(path: Path) -> StudyPlan:
         usable = launcher.usable_cores(smt)
         plan = StudyPlan(_with_threads(settings, usable), sources, settings.cores or usable, usable=usable)
     refuse_changed(plan)
+    if faults := [f"{path}: {fault}" for fault in _faults_of_streams(plan)]:
+        raise StudyError("\n".join(faults))
     return plan
 
 
@@ -165,13 +170,22 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
         close = get_close_matches(name, known, n=1)
         hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(sorted(known))}"
         yield f"threads: {name}: no rule of {' and '.join(settings.pipelines)}{hint}"
+    if settings.streams and settings.window is None:
+        yield "window: mode stream needs one, such as 30m"
+    if settings.streams and not settings.concurrent_samples:
+        yield "concurrent_samples: mode stream needs a list, such as [4]: no stream is sought"
+    unused = [name for name in ("window", "window_warm_up", "arrivals") if getattr(settings, name) is not None]
+    if unused and not settings.streams:
+        yield f"{unused[0]}: it goes with mode stream: name that among the modes, or leave it out"
+    batches = set(settings.modes) - {STREAM}
     for pipeline, source in sources.items():
-        if (most := max(settings.concurrent_samples, default=1)) > len(source.members):
+        if batches and (most := max(settings.concurrent_samples, default=1)) > len(source.members):
             yield f"concurrent_samples: {most} is more than the {len(source.members)} samples in the pool of {pipeline}"
         if source.needs_conditions:
             remedy = "set stop_after: quantify in its configuration"
-            if INDEPENDENT in settings.modes:
-                yield f"modes: independent runs take one sample each, and {pipeline} compares conditions: {remedy}"
+            if INDEPENDENT in settings.modes or settings.streams:
+                which = "independent runs" if INDEPENDENT in settings.modes else "the pipelines of a stream"
+                yield f"modes: {which} take one sample each, and {pipeline} compares conditions: {remedy}"
             if not settings.concurrent_samples or min(settings.concurrent_samples) < 2:
                 yield f"concurrent_samples: {pipeline} compares conditions, so list numbers from 2, or {remedy}"
         bindings: dict[tuple, str] = {}
@@ -179,6 +193,50 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
             same = bindings.setdefault(tuple(sorted(bound(source.config, name).items())), name)
             if same != name:
                 yield f"bindings: {same} and {name} are the same with the configuration of {pipeline}: name one"
+
+
+def _faults_of_streams(plan: StudyPlan) -> Iterator[str]:
+    """Lines about streams that would tell nothing, by the cores and by what runs that have ended tell."""
+    settings = plan.study
+    if not settings.streams or settings.window_s is None:
+        return
+    if (most := max(settings.concurrent_samples)) > plan.cores:
+        yield f"concurrent_samples: mode stream: {most} samples at once are more than the {plan.cores} cores"
+    seen: dict[str, float] = {}  # samples a second, the most that any run gave
+    for _, record in _finished(plan):
+        if not record.spec.step and not record.spec.stream and record.wall_s:
+            daily = record.spec.n / record.wall_s
+            seen[record.spec.pipeline] = max(seen.get(record.spec.pipeline, 0.0), daily)
+    for pipeline, a_second in seen.items():
+        if settings.window_s * a_second < LEAST_ENDS:
+            yield (
+                f"window: {settings.window} is shorter than {LEAST_ENDS} samples of {pipeline}, "
+                f"which take {number(LEAST_ENDS / a_second)} s at the rate of the runs that have ended"
+            )
+    for spec in plan.specs:
+        if spec.stream and spec.stream.per_day:
+            expected = spec.stream.per_day * spec.stream.window_s / SECONDS_PER_DAY
+            if not LEAST_ENDS <= expected <= MOST_ARRIVALS:
+                yield (
+                    f"arrivals: {number(spec.stream.per_day)} a day are {number(expected)} samples in a window of "
+                    f"{settings.window}: from {LEAST_ENDS} to {MOST_ARRIVALS:,} tell something"
+                )
+
+
+def _streams(plan: StudyPlan, bad: Mapping[str, Collection[str]]) -> Iterator[RunSpec]:
+    """The streams of a study, as far as they can be known. Raises StudyError as _tables() does."""
+    settings, folder = plan.study, plan.study.folder
+    wants_shares = settings.streams and settings.arrivals and settings.arrivals.rate
+    measured = streams.measured(_tables(folder).streams) if wants_shares and folder.is_dir() else {}
+    for name, pool in plan.pools.items():
+        yield from study.streams(settings, name, pool, plan.cores, bad.get(name, ()), measured)
+
+
+def streams_to_follow(plan: StudyPlan) -> int:
+    """How many streams follow from full ones that have not ended: their arrivals are shares of what these give."""
+    full = [spec for spec in plan.specs if spec.stream and spec.stream.per_day is None]
+    known = [spec for spec in plan.specs if spec.stream and spec.stream.share is not None]
+    return len(full) * len(plan.study.arrivals.rate if plan.study.arrivals else ()) - len(known)
 
 
 def refuse_changed(plan: StudyPlan) -> None:
@@ -207,8 +265,11 @@ def _run_now(plan: StudyPlan, before: RunSpec, bad: Collection[str]) -> RunSpec 
     if plan.steps:
         return next((spec for spec in plan.steps if spec.name == before.name), None)
     source = plan.sources.get(before.pipeline)
-    if source is None or before.n > len(source.members):
+    if source is None or (before.n > len(source.members) and before.stream is None):
         return None
+    if before.stream:
+        per_day = before.stream.share, before.stream.per_day
+        return study.stream(plan.study, before.curve_key, before.n, source.members, plan.cores, bad, *per_day)
     if before.alone:
         return study.alone(plan.study, before.curve_key, before.samples[0], plan.cores)
     if before.seeking:
@@ -521,7 +582,8 @@ def estimates_s(plan: StudyPlan, wanted: Sequence[RunSpec]) -> list[float | None
     """
     walls: dict[tuple, dict[int, list[float]]] = {}
     for _, record in _finished(plan):
-        if not record.spec.alone:  # which may have failed early, and is no configuration of the grid
+        # which may have failed early, and is no configuration of the grid
+        if not record.spec.alone and not record.spec.stream:
             walls.setdefault(_alike(record.spec), {}).setdefault(record.spec.n, []).append(record.wall_s)
     return [_estimate_s(spec, walls.get(_alike(spec), {})) for spec in wanted]
 
@@ -531,6 +593,8 @@ def _alike(spec: RunSpec) -> tuple:
 
 
 def _estimate_s(spec: RunSpec, walls: Mapping[int, Sequence[float]]) -> float | None:
+    if spec.stream:  # and until what is then in flight has ended
+        return spec.stream.end_s
     if not walls:
         return None
     nearest = min(walls, key=lambda n: abs(n - spec.n))

@@ -7,24 +7,26 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
+from itertools import chain, count, islice, repeat
 from pathlib import Path
+from threading import Event, Lock
 from typing import Any
 
 import yaml
 
 from gpd.cluster import slurm
 from gpd.errors import GpdError
-from gpd.execution import snakemake_log, workflow
+from gpd.execution import interruption, snakemake_log, workflow
 from gpd.files import write_text
 from gpd.lab import digests, disk, page_cache, provenance
 from gpd.lab.placement import Placement, mark
 from gpd.lab.pool import Source, beside_policy, bound, lay_out
+from gpd.lab.study import arrivals_s, copy_name, drawn
 from gpd.machines import counters, host, launcher, rapl
 from gpd.machines.topology import Policy
 from gpd.pipelines import PIPELINES, share
@@ -32,12 +34,13 @@ from gpd.records.binding import Binding, is_unbound
 from gpd.records.host import Host, machine_differences
 from gpd.records.ledger import Attempt, last_attempts, read_ledger
 from gpd.records.old_names import SPEC
-from gpd.records.run import InputRecord, OutputRecord, ProcessRecord, RunRecord, Settings, read_run
-from gpd.records.run_spec import INDEPENDENT, RunSpec, StepCopies
+from gpd.records.run import InputRecord, OutputRecord, Passage, ProcessRecord, RunRecord, Settings, read_run
+from gpd.records.run_spec import INDEPENDENT, RunSpec, StepCopies, StreamSpec
 from gpd.records.study import BEGAN, ENDED, STARTS, StudyRecord
+from gpd.statistics.stream import LEAST_ENDS, Window
 from gpd.tables.summary import summarize
 from gpd.text.cpu_lists import format_cpus
-from gpd.text.formats import percent
+from gpd.text.formats import counted, number, percent
 
 RECORD, LEDGER = "run.json", "ledger.jsonl"
 RESULTS = Path("results")
@@ -50,6 +53,7 @@ SCRATCH, SCRATCH_PREFIX = "tmp", "gpd-scratch-"
 NO_PREFLIGHT, OF_MACHINE_ALONE = {"GPD_PREFLIGHT": "none"}, {"GPD_PREFLIGHT": "machine"}
 CACHE_TRIES, CACHE_TOLERANCE = 3, 0.01
 NO_CACHE = "set cache: as_is, or end what holds them, or make room for them"
+LOOK_S = 0.2  # for a signal to end, while no sample has arrived
 LOG_HEAD = 2**18  # characters of a log: what a tool says of itself comes before its progress
 
 Changed = Callable[[str, workflow.Progress], None]
@@ -96,10 +100,20 @@ class Process:
 
 @dataclass(frozen=True)
 class EndedProcess(Process):
-    """One that has ended, with the attempts at its jobs."""
+    """One that has ended, with the attempts at its jobs; in a stream with its way through that."""
 
     finished: workflow.Finished
     attempts: tuple[Attempt, ...]
+    passage: Passage | None = None
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a process left: what was read of its samples, digests of what they came to, and the size of its results."""
+
+    inputs: Mapping[str, InputRecord]
+    outputs: tuple[OutputRecord, ...]
+    mib: float
 
 
 def is_finished(study: Path, spec: RunSpec) -> bool:
@@ -171,6 +185,8 @@ def run(spec: RunSpec, setup: Setup, changed: Changed) -> None:
     A sample that fails is part of the result. Raises StudyRunError where no job ran.
     """
     folder = setup.folder / spec.name
+    if spec.stream and spec.stream.per_day:
+        _refuse_few_arrivals(spec, spec.stream)
     with _jobs_elsewhere(setup, folder):
         clear(folder)
         folder.mkdir(parents=True)
@@ -191,7 +207,10 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
             page_cache.write_back([setup.folder, scratch])
         cached = _set_cache(spec, setup) if setup.placement is None else None
         measured = setup.placement is None and spec.step is None
-        at_once = disk.at_once(setup.prepared, spec.samples, folder, scratch) if measured else len(processes)
+        first = list(islice(drawn(spec), spec.n)) if spec.stream else spec.samples
+        at_once = disk.at_once(setup.prepared, first, folder, scratch) if measured else len(processes)
+        if spec.stream and at_once < spec.n:
+            raise StudyRunError(f"{spec.name}: the disk has room for {at_once} of {spec.n} samples at once")
         node = host.look({"work": folder, "temp": scratch}) if setup.placement is None else None
         _refuse_other_machine(setup.folder, node)
         began, start = time.monotonic(), datetime.now(UTC)
@@ -201,11 +220,21 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
             rapl.watch() as energy,
             counters.watch() if node else nullcontext() as watched,
         ):
-            ended = _run_all(processes, at_once, spec, setup, run_id, scratch, cpus, changed)
+            start_process = _starter(spec, setup, run_id, scratch, cpus, changed)
+            if spec.stream:
+                queue = Queue(spec, spec.stream, began)
+                served = _serve(spec, queue, setup, folder, start_process, inputs)
+            else:
+                ended = _run_all(processes, at_once, start_process)
             wall_s, end = time.monotonic() - began, datetime.now(UTC)
+    if spec.stream:
+        ended, left = [each for each, _ in served], [what for _, what in served]
+        _refuse_short(spec, spec.stream, ended)
     for each in ended:
         if spec.step or not each.attempts:  # without a single job it is no failed sample, but a fault to be mended
             _refuse_failed(each.finished, each.attempts, each.folder)
+    if spec.stream is None:
+        left = [_left(each, setup, {} if spec.step else inputs) for each in ended]
     cpu_s = round(sum(each.finished.cpu.own_s + each.finished.cpu.below_s for each in ended), 2)
     record = RunRecord(
         run=run_id,
@@ -216,21 +245,24 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         cpu_s=cpu_s,
         snakemake_cpu_s=round(sum(each.finished.cpu.own_s for each in ended), 2),
         peak_disk_mib=peak.mib and round(peak.mib, 3),
-        kept_disk_mib=round(sum(disk.used_mib(each.folder / RESULTS) for each in ended), 3),
-        genome_mb=_genome_mb(ended[0].folder / REFERENCE / "genome.fa.fai"),
+        kept_disk_mib=round(sum(each.mib for each in left), 3),
+        genome_mb=_genome_mb((setup.prepared if spec.stream else ended[0].folder) / REFERENCE / "genome.fa.fai"),
         energy_j=energy.joules if setup.placement is None else None,
         waited_for_disk=(
-            *chain.from_iterable(each.samples for each in ended[at_once:]),
+            *chain.from_iterable(each.samples for each in ended[at_once:] if spec.stream is None),
             *chain.from_iterable(snakemake_log.waited_for_disk(each.finished.output) for each in ended),
         ),
         processes=tuple(
             ProcessRecord(
-                directory=str(each.folder.relative_to(folder)), samples=each.samples, exit_code=each.finished.exit_code
+                directory=str(each.folder.relative_to(folder)),
+                samples=each.samples,
+                exit_code=each.finished.exit_code,
+                passage=each.passage,
             )
             for each in ended
         ),
-        inputs=inputs if spec.step else dict(chain.from_iterable(_inputs(each, setup, inputs) for each in ended)),
-        outputs=() if spec.step else tuple(chain.from_iterable(_outputs(each, setup.pipeline) for each in ended)),
+        inputs=inputs if spec.step else dict(chain.from_iterable(each.inputs.items() for each in left)),
+        outputs=tuple(chain.from_iterable(each.outputs for each in left)),
         settings=setup.settings,
         **made_with(spec, setup.source),
         **_by_jobs(ended),
@@ -242,10 +274,14 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
     )
     if not setup.keep_results:  # logs, ledger and configuration stay in any case
         for each in ended:
-            shutil.rmtree(each.folder / RESULTS, ignore_errors=True)
-            shutil.rmtree(each.folder / ".snakemake", ignore_errors=True)
+            _remove_results(each)
     write_record(folder / RECORD, record)
     _note(setup.folder, spec, run_id, ENDED)
+
+
+def _remove_results(process: Process) -> None:
+    shutil.rmtree(process.folder / RESULTS, ignore_errors=True)
+    shutil.rmtree(process.folder / ".snakemake", ignore_errors=True)
 
 
 def _refuse_other_machine(study: Path, here: Host | None) -> None:
@@ -304,7 +340,7 @@ def _processes(spec: RunSpec, folder: Path) -> Iterator[Process]:
     elif spec.mode == INDEPENDENT:
         for sample in spec.samples:
             yield Process(folder / "samples" / sample, (sample,))
-    else:
+    elif spec.stream is None:  # whose samples have theirs as they start
         yield Process(folder, spec.samples)
 
 
@@ -407,27 +443,27 @@ def usable_cpus(spec: RunSpec) -> frozenset[int]:
 # ---- the runs ----------------------------------------------------------------------------------------
 
 
-def _run_all(
-    processes: Sequence[Process],
-    at_once: int,
+def _starter(
     spec: RunSpec,
     setup: Setup,
     run_id: str,
     tmp: Path,
     cpus: frozenset[int] | None,
     changed: Changed,
-) -> list[EndedProcess]:
-    """Run a run's Snakemake processes side by side, to their ends; no more than the disk has room for."""
+) -> Callable[[Process], EndedProcess]:
+    """What runs one of a run's Snakemake processes to its end."""
     temporary = {} if setup.placement else {"TMPDIR": str(tmp)}
     environment = {**temporary, "GPD_RUN": run_id, **ENVIRONMENT.get(spec.mode, {})}
 
     def start(process: Process) -> EndedProcess:
-        folder, name = process.folder, process.folder.name if len(processes) > 1 else ""
+        folder, name = process.folder, process.folder.name if process.folder.name != spec.name else ""
         own, cores, options = setup, spec.cores, ["--printshellcmds"]
         targets: Sequence[str] = ["results"]
         if step := spec.step:  # a copy of a step has its share of the memory, and the step's rules alone
             own = replace(setup, mem_mb=setup.mem_mb and setup.mem_mb // step.copies)
             cores, targets, options = step.threads, step.targets, ["--nolock", "--allowed-rules", *step.rules]
+        elif spec.stream:
+            own = replace(setup, mem_mb=setup.mem_mb and setup.mem_mb // spec.n)
         elif setup.placement is None and spec.mode != INDEPENDENT:
             options += workflow.ADMISSION
         report = partial(changed, name)
@@ -435,6 +471,13 @@ def _run_all(
         attempts = tuple(one for one in read_ledger(folder / LEDGER) if one.run == run_id)
         return EndedProcess(folder, process.samples, finished, attempts)
 
+    return start
+
+
+def _run_all(
+    processes: Sequence[Process], at_once: int, start: Callable[[Process], EndedProcess]
+) -> list[EndedProcess]:
+    """Run a run's Snakemake processes side by side, to their ends; no more than the disk has room for."""
     with ThreadPoolExecutor(min(at_once, len(processes))) as pool:
         return list(pool.map(start, processes))
 
@@ -462,7 +505,115 @@ def _snakemake(
     )
 
 
+# ---- streams -----------------------------------------------------------------------------------------
+
+
+class Queue:
+    """The samples of a stream, first come, first served: taken by as many threads as samples are to be in flight."""
+
+    def __init__(self, spec: RunSpec, stream: StreamSpec, began: float) -> None:
+        self.stream, self.began = stream, began
+        self.over = Event()
+        self._taking = Lock()
+        arrivals: Iterator[float | None] = arrivals_s(spec, stream) if stream.per_day else repeat(None)
+        self._samples = zip(count(1), drawn(spec), arrivals, strict=False)
+
+    @property
+    def now_s(self) -> float:
+        """Since the stream's start."""
+        return time.monotonic() - self.began
+
+    def take(self) -> tuple[int, str, float | None] | None:
+        """The next sample's number, name and arrival, once it has arrived; None where no more is to start.
+
+        Raises Interrupted where we are to end.
+        """
+        with self._taking:
+            is_late = self.stream.per_day is None and self.now_s >= self.stream.end_s
+            taken = None if is_late else next(self._samples, None)
+        while taken and not self.over.is_set() and (left_s := (taken[2] or 0.0) - self.now_s) > 0:
+            self.over.wait(min(left_s, LOOK_S))
+            interruption.check()
+        return None if self.over.is_set() else taken
+
+
+def _serve(
+    spec: RunSpec,
+    queue: Queue,
+    setup: Setup,
+    folder: Path,
+    start: Callable[[Process], EndedProcess],
+    inputs: Mapping[str, InputRecord],
+) -> list[tuple[EndedProcess, Left]]:
+    """Keep n samples in flight to the end of the window: each of n threads takes the next one when its last has ended.
+
+    All that were taken, or had arrived, run to their ends. What a sample leaves is looked at beside those that run, and
+    removed: so a stream takes no more disk the longer it is. In the order of their start.
+    """
+
+    def work(after: Executor) -> list[tuple[EndedProcess, Future[Left]]]:
+        served = []
+        try:
+            while (taken := queue.take()) is not None:
+                number, sample, arrived_s = taken
+                started_s, name = queue.now_s, copy_name(sample, number)
+                process = Process(folder / "samples" / name, (name,))
+                _set_up(process, spec, replace(setup, source=setup.source.renamed(sample, name)))
+                ended = start(process)
+                times = {"started_s": round(started_s, 6), "ended_s": round(queue.now_s, 6)}
+                if not ended.attempts:
+                    _refuse_failed(ended.finished, ended.attempts, ended.folder)
+                ended = replace(ended, passage=Passage(copy_of=sample, arrived_s=arrived_s, **times))
+                served.append((ended, after.submit(_left_in_stream, ended, setup, {name: inputs[sample]})))
+        except BaseException:
+            queue.over.set()
+            raise
+        return served
+
+    with ThreadPoolExecutor(1) as after, ThreadPoolExecutor(spec.n) as pool:
+        found = [each for served in pool.map(work, [after] * spec.n) for each in served]
+    found.sort(key=lambda each: each[0].passage.started_s if each[0].passage else 0.0)
+    return [(ended, left.result()) for ended, left in found]
+
+
+def _refuse_few_arrivals(spec: RunSpec, stream: StreamSpec) -> None:
+    """Raise StudyRunError where too few samples will arrive in a stream's window to tell anything."""
+    window = Window(stream.warm_up_s, stream.end_s)
+    arrivals = sum(map(window.holds, arrivals_s(spec, stream)))
+    if arrivals < LEAST_ENDS:
+        raise StudyRunError(
+            f"{spec.name}: {counted(arrivals, 'sample')} would arrive in its window of {number(stream.window_s)} s: "
+            "set a longer window, or a higher rate"
+        )
+
+
+def _refuse_short(spec: RunSpec, stream: StreamSpec, ended: Sequence[EndedProcess]) -> None:
+    """Raise StudyRunError where a stream's window tells nothing."""
+    window = Window(stream.warm_up_s, stream.end_s)
+    ends = [each.passage.ended_s for each in ended if each.passage and window.holds(each.passage.ended_s)]
+    if stream.per_day is None and len(ends) < LEAST_ENDS:
+        raise StudyRunError(
+            f"{spec.name}: {counted(len(ends), 'sample')} ended in its window of {number(stream.window_s)} s: "
+            f"shorter than {LEAST_ENDS} samples: set a longer window"
+        )
+
+
+def _left_in_stream(process: EndedProcess, setup: Setup, inputs: Mapping[str, InputRecord]) -> Left:
+    """What a sample of a stream left, which is removed, for more are to come."""
+    left = _left(process, setup, inputs)
+    if not setup.keep_results:
+        _remove_results(process)
+    return left
+
+
 # ---- after -------------------------------------------------------------------------------------------
+
+
+def _left(process: EndedProcess, setup: Setup, inputs: Mapping[str, InputRecord]) -> Left:
+    """What a process left; without `inputs` no more than the size of its results is looked at."""
+    read = dict(_inputs(process, setup, inputs)) if inputs else {}
+    made = tuple(_outputs(process, setup.pipeline)) if inputs else ()
+    return Left(read, made, disk.used_mib(process.folder / RESULTS))
 
 
 def _refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], folder: Path) -> None:

@@ -15,9 +15,20 @@ from gpd.errors import GpdError
 from gpd.pipelines import share
 from gpd.records import old_names
 from gpd.records.binding import UNBOUND, Binding, BindingName, with_smt
-from gpd.records.run_spec import CLUSTER, INDEPENDENT, SHARED, CurveKey, Mode, PipelineName, RunSpec
-from gpd.records.study import PROFILES, Pool, Sample, Study
+from gpd.records.run_spec import (
+    CLUSTER,
+    INDEPENDENT,
+    SHARED,
+    STREAM,
+    CurveKey,
+    Mode,
+    PipelineName,
+    RunSpec,
+    StreamSpec,
+)
+from gpd.records.study import PROFILES, Arrivals, Pool, Sample, Study
 from gpd.statistics.saturation import Observation, around, find_saturation, next_n
+from gpd.statistics.stream import SECONDS_PER_DAY
 from gpd.tables.repeats import RepeatStats, rule
 from gpd.text.formats import visible
 
@@ -66,10 +77,12 @@ def _values(given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[str]]:
                 faults.append(f"{key}: {given[key]!r}: names one twice")
     for name in values.get("pipelines", ()):
         faults += _unknown(f"pipelines.{name}", given["pipelines"][name], Pool)
+    if values.get("arrivals"):
+        faults += _unknown("arrivals", given["arrivals"], Arrivals)
     return values, faults
 
 
-def _unknown(where: str, given: Mapping[Any, Any], kind: type[Study] | type[Pool]) -> Iterator[str]:
+def _unknown(where: str, given: Mapping[Any, Any], kind: type[Study | Pool | Arrivals]) -> Iterator[str]:
     known = [field.name for field in fields(kind)]
     if unknown := sorted(str(key) for key in given if key not in known):
         yield f"{where}: unknown: {', '.join(unknown)}; known are {', '.join(known)}"
@@ -142,7 +155,11 @@ def _printable(given: Any) -> str:
 
 def curves(study: Study, pipeline: PipelineName) -> Iterator[CurveKey]:
     """The curves of a pipeline. Independent runs know nothing of each other, and have no CPU allocations."""
-    for mode in study.modes:
+    return _curves(study, pipeline, [mode for mode in study.modes if mode != STREAM])
+
+
+def _curves(study: Study, pipeline: PipelineName, modes: Sequence[Mode]) -> Iterator[CurveKey]:
+    for mode in modes:
         bindings = (UNBOUND,) if mode == INDEPENDENT else study.bindings
         for binding, smt, nodes in product(bindings, study.smt or (None,), study.nodes if mode == CLUSTER else (1,)):
             yield CurveKey(pipeline, mode, binding if smt is None else with_smt(binding, smt), nodes)
@@ -284,9 +301,92 @@ def alone(study: Study, line: CurveKey, sample: str, cores: int) -> RunSpec:
     return replace(_run(study, line, f"alone-{sample}", (sample,), cores), alone=True)
 
 
-def _run(study: Study, line: CurveKey, when: str, samples: tuple[str, ...], cores: int) -> RunSpec:
-    n, place = len(samples), f"{line.mode}{line.nodes}" if line.mode == CLUSTER else line.mode
-    at_once = node_threads(study, line.binding, cores)
+def streams(
+    study: Study,
+    pipeline: PipelineName,
+    pool: Sequence[Sample],
+    cores: int,
+    bad: Collection[str],
+    measured: Mapping[tuple[CurveKey, int], float],
+) -> Iterator[RunSpec]:
+    """The streams of a pipeline: the full ones, then those that samples arrive in, as far as these can be known.
+
+    `measured` are the genomes a day of the full streams that have ended, of which arrivals are shares.
+    """
+    modes: list[Mode] = [STREAM] if study.streams else []
+    for line in _curves(study, pipeline, modes):
+        for n in study.concurrent_samples:
+            yield stream(study, line, n, pool, cores, bad)
+    wanted = study.arrivals or Arrivals()
+    for line, n in ((line, n) for line in _curves(study, pipeline, modes) for n in study.concurrent_samples):
+        for of_full in wanted.rate if measured.get((line, n)) else ():
+            yield stream(study, line, n, pool, cores, bad, of_full, of_full * measured[line, n])
+        for per_day in wanted.per_day:
+            yield stream(study, line, n, pool, cores, bad, None, per_day)
+
+
+def stream(
+    study: Study,
+    line: CurveKey,
+    n: int,
+    pool: Sequence[Sample],
+    cores: int,
+    bad: Collection[str] = (),
+    share: float | None = None,
+    per_day: float | None = None,
+) -> RunSpec:
+    """The run that keeps n samples in flight, or as many of those that arrive; samples with bad data are left out."""
+    names = sorted(sample.name for sample in pool)
+    good = tuple(name for name in names if name not in bad)
+    load = "full" if per_day is None else f"daily{_digits(per_day)}" if share is None else f"load{_digits(100 * share)}"
+    window = StreamSpec(
+        warm_up_s=study.window_warm_up_s or 0.0, window_s=study.window_s or 0.0, share=share, per_day=per_day
+    )
+    made = _run(study, line, load, good or tuple(names), cores, n, window)
+    return replace(made, repeat=1, left_out=tuple(name for name in names if good and name in bad))
+
+
+def _digits(value: float) -> str:
+    return f"{value:.12g}".replace("+", "")
+
+
+def drawn(spec: RunSpec) -> Iterator[str]:
+    """The samples of a stream as they start, without end: all of them in one order, then in another, and so on."""
+    dice = random.Random(f"{spec.seed}/{spec.pipeline}/stream")
+    while True:
+        yield from dice.sample(spec.samples, len(spec.samples))
+
+
+def arrivals_s(spec: RunSpec, stream: StreamSpec) -> Iterator[float]:
+    """When samples arrive in a stream, since its start, up to the end of its window: at random, a Poisson process.
+
+    Streams of the same seed differ in the length of the gaps alone.
+    """
+    dice, now_s = random.Random(f"{spec.seed}/{spec.pipeline}/arrivals"), 0.0
+    a_second = (stream.per_day or 0.0) / SECONDS_PER_DAY
+    while a_second:
+        now_s += dice.expovariate(1.0) / a_second
+        if now_s > stream.end_s:
+            return
+        yield round(now_s, 6)
+
+
+def copy_name(sample: str, number: int) -> str:
+    """The name of the sample that starts as the stream's so-many-th, so that no two have the same."""
+    return f"{sample}-{number}"
+
+
+def _run(
+    study: Study,
+    line: CurveKey,
+    when: str,
+    samples: tuple[str, ...],
+    cores: int,
+    at_once: int | None = None,
+    stream: StreamSpec | None = None,
+) -> RunSpec:
+    n, place = at_once or len(samples), f"{line.mode}{line.nodes}" if line.mode == CLUSTER else line.mode
+    usable = node_threads(study, line.binding, cores)
     return RunSpec(
         study=study.name,
         name=f"{line.pipeline}-n{n}-{place}-{line.binding}-{when}",
@@ -300,11 +400,12 @@ def _run(study: Study, line: CurveKey, when: str, samples: tuple[str, ...], core
         samples=samples,
         seed=study.seed,
         cache=study.cache,
-        cores=at_once * line.nodes,
-        threads=threads(study, line.mode, n, at_once),
+        cores=usable * line.nodes,
+        threads=threads(study, line.mode, n, usable),
         profile=study.profiles[line.mode],
         config=study.pipelines[line.pipeline].config,
         directory=study.pipelines[line.pipeline].directory,
+        stream=stream,
     )
 
 
@@ -341,5 +442,5 @@ def _first(n: int, samples: Sequence[Sample]) -> tuple[str, ...]:
 
 
 def threads(study: Study, mode: Mode, n: int, cores: int) -> dict[str, int]:
-    """Threads by rule: those of the settings, and for shared runs an even share of the cores."""
-    return (share(n, cores) if mode == SHARED else {}) | dict(study.threads)
+    """Threads by rule: those of the settings, and for shared runs and streams an even share of the cores."""
+    return (share(n, cores) if mode in (SHARED, STREAM) else {}) | dict(study.threads)

@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 
 from gpd.comparison import agreement
+from gpd.comparison.comparability import counted_records
+from gpd.packages import streams
 from gpd.packages.circumstance_checks import machine, one_machine, pinning, quiet, warm_up
 from gpd.packages.evidence import Evidence, Recomputed
 from gpd.packages.plan_checks import chosen, complete, precision
@@ -58,7 +60,7 @@ def measured(found: Recomputed) -> Found:
 
 def at_once(found: Recomputed) -> Found:
     wrong = []
-    for record in found.counted:
+    for record in counted_records(found.tables.records):
         spec, rows = record.spec, [sample for sample in found.tables.samples if sample.run == record.spec.name]
         says = f"{spec.name}: says {counted(spec.n, 'sample')} at once"
         ran = {name for process in record.processes for name in process.samples}
@@ -68,6 +70,8 @@ def at_once(found: Recomputed) -> Found:
             wrong.append(f"{says}, and the disk had no room for {some(record.waited_for_disk, MOST_SHOWN)}")
         elif spec.mode == INDEPENDENT and (late := _after_others(rows)):
             wrong.append(f"{says}, and {some(late, MOST_SHOWN)} began when others had ended")
+    if found.streams and not wrong:
+        wrong += [fault for record in found.streams for fault in streams.contradictions(record, found.lines_of(record))]
     return verdict(wrong, [f"{counted(len(found.counted), 'run')}, each with as many samples at once as it says"])
 
 
@@ -78,7 +82,8 @@ def _after_others(rows: Sequence[SampleRow]) -> list[str]:
 
 
 def failures(found: Recomputed) -> Found:
-    samples = [sample for sample in found.tables.samples if sample.counted]
+    streamed = {record.spec.name for record in found.streams}
+    samples = [sample for sample in found.tables.samples if sample.counted or sample.run in streamed]
     failed = [one for one in samples if not one.succeeded]
     wrong = [
         f"{one.run}: {one.sample} failed: {one.failed_step or 'no step'}: {one.cause or 'no cause'}" for one in failed

@@ -119,7 +119,8 @@ def _files(folder: Path, specs: list[RunSpec]) -> dict[str, Path]:
     for spec in specs:
         own = folder / spec.name
         paths += [spec_path(own), own / "run.json", *ledger.files(own / "ledger.jsonl")]
-        paths += [file for sample in spec.samples for file in ledger.files(own / "samples" / sample / "ledger.jsonl")]
+        ran = sorted(path.name for path in (own / "samples").glob("*")) if spec.stream else spec.samples
+        paths += [file for sample in ran for file in ledger.files(own / "samples" / sample / "ledger.jsonl")]
     return {path.relative_to(folder).as_posix(): path for path in paths if path.is_file()}
 
 

@@ -11,13 +11,14 @@ from gpd.lab.study import StudyError
 from gpd.packages.evidence import Recomputed
 from gpd.packages.verdicts import FAILS, NO_PLAN, UNKNOWN, Found, at, verdict
 from gpd.records import old_names
-from gpd.records.run_spec import CurveKey, RunSpec
+from gpd.records.run_spec import STREAM, CurveKey, RunSpec
 from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
 from gpd.statistics.estimates import estimate
 from gpd.tables import repeats, search
 from gpd.tables.columns import RunRow
 from gpd.tables.faults import DATA
 from gpd.tables.repeats import LEAST, RepeatStats, relative
+from gpd.tables.streams import measured as measured_streams
 from gpd.text.formats import counted, listed, percent
 
 MOST_RUNS = 10_000  # of a plan
@@ -82,6 +83,7 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     seen = {(row.curve_key, row.n): repeats.stats(row) for row in found.tables.configurations}
     if plan.study.concurrent_samples:
         yield from _of_grid(plan, found, seen)
+        yield from _streams_of(plan, found)
         return
     observed, total, drawn = search.observations(found.tables), 0, 0
     for pipeline in plan.study.pipelines:
@@ -92,6 +94,23 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
             total, drawn = total + 1, drawn + len(pool)
             _check_bounds(total, drawn)
             yield spec
+
+
+def _streams_of(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
+    """The streams of a list of N, with arrivals by what the full ones gave."""
+    full = measured_streams(found.tables.streams)
+    for pipeline in plan.study.pipelines:
+        pool, bad = plan.pools.get(pipeline, ()), _left_out_of_streams(found, pipeline)
+        own = study.streams(plan.study, pipeline, pool, plan.cores, bad, full)
+        for total, spec in enumerate(own, 1):
+            _check_bounds(total, total * len(pool))
+            yield spec
+
+
+def _left_out_of_streams(found: Recomputed, pipeline: str) -> set[str]:
+    """The samples that the streams of a pipeline did without: those that were known to be bad when they began."""
+    own = [record.spec.left_out for record in found.streams if record.spec.pipeline == pipeline]
+    return set(own[0]) & _bad_samples(found, pipeline) if own else set()
 
 
 def _unlimited(plan: StudyRecord, _: Sequence[RunSpec]) -> bool:
@@ -107,9 +126,11 @@ def _ended_by_budget(plan: StudyRecord, found: Recomputed, missing: Sequence[Run
         return False
     spent_s = sum(record.wall_s for record in found.tables.records)
     ended = Counter((record.spec.curve_key, record.spec.n) for record in found.counted)
-    of_plan = {(spec.curve_key, spec.n): ended[spec.curve_key, spec.n] for spec in missing}
+    # streams come last, and once
+    of_plan = {(spec.curve_key, spec.n): ended[spec.curve_key, spec.n] for spec in missing if not spec.stream}
     longest = max((record.wall_s for record in found.counted), default=0.0)
-    rounds = [*of_plan.values(), *(ended.values() if plan.study.repeats != AUTO else ())]
+    every = [count for (key, _), count in ended.items() if key.mode != STREAM] if plan.study.repeats != AUTO else []
+    rounds = [*of_plan.values(), *every] if of_plan else [0]
     return spent_s + longest > plan.study.budget_s and max(rounds) - min(rounds) <= 1
 
 
@@ -140,7 +161,7 @@ def _of_grid(
         total, drawn = total + of_pipeline, drawn + of_pipeline * len(pool)
         _check_bounds(total, drawn)
         n = settings.concurrent_samples[0]
-        for warm in range(1, settings.warm_up + 1):
+        for warm in range(1, settings.warm_up + 1 if curves else 1):
             yield study.spec(settings, curves[0], n, 0, pool, plan.cores, bad, warm_up=warm)
         for (key, n), times in wanted.items():
             for repeat in range(1, times + 1):

@@ -37,12 +37,29 @@ class RecordError(GpdError):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Passage:
+    """A sample's way through a stream: which of the run's it is a copy of, when it arrived, started and ended.
+
+    By a clock that is never set, since the run's start; `arrived_s` is None where the stream is full and none waits.
+    """
+
+    copy_of: FileName
+    arrived_s: Amount | None = None
+    started_s: Amount
+    ended_s: Amount
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProcessRecord:
-    """A Snakemake process: its folder within the run's, its samples, its exit code (negative for a signal)."""
+    """A Snakemake process: its folder within the run's, its samples, its exit code (negative for a signal).
+
+    Of a stream it has one sample, and its `passage`.
+    """
 
     directory: Name
     samples: tuple[FileName, ...]
     exit_code: int | None = None
+    passage: Passage | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +154,10 @@ class RunRecord:
         if elsewhere := [one.directory for one in self.processes if not PLACE.fullmatch(one.directory)]:
             raise ValueError(f"processes: {elsewhere[0]!r}: no folder of a sample or of a copy")
         check_cpus(self.cpus or "")
-        strangers = {name for process in self.processes for name in process.samples} - set(self.spec.samples)
+        if any((process.passage is None) == (self.spec.stream is not None) for process in self.processes):
+            raise ValueError("processes: each of a stream, and of no other run, has a passage")
+        drawn = [(one.passage.copy_of,) if one.passage else one.samples for one in self.processes]
+        strangers = {name for names in drawn for name in names} - set(self.spec.samples)
         if strangers:
             raise ValueError(f"processes: {', '.join(sorted(strangers))}: no sample of this run")
 

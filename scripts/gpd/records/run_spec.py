@@ -12,6 +12,7 @@ SCHEMA_VERSION: Final = 1
 SHARED: Final = "shared"
 INDEPENDENT: Final = "independent"
 CLUSTER: Final = "cluster"
+STREAM: Final = "stream"
 
 # names stand in tables, on pages and on terminals: none has control characters; those of files lead nowhere else
 Name = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f]*\Z")]
@@ -19,8 +20,13 @@ FileName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}\Z)[^/\x00-\x1f\x7f-\x9f]{1,
 Count = Annotated[int, Meta(ge=0, le=10**15)]
 AtLeastOne = Annotated[int, Meta(ge=1, le=10**15)]
 PipelineName = Literal["germline", "tuxedo"]
-Mode = Literal["shared", "independent", "cluster"]
-MODES: Final[dict[str, str]] = {SHARED: "shared workflow", INDEPENDENT: "independent instances", CLUSTER: "cluster"}
+Mode = Literal["shared", "independent", "cluster", "stream"]
+MODES: Final[dict[str, str]] = {
+    SHARED: "shared workflow",
+    INDEPENDENT: "independent instances",
+    CLUSTER: "cluster",
+    STREAM: "stream",
+}
 ALONE: Final = "alone"  # of a step: nothing else runs on the node
 FULL: Final = "full"  # as many copies of it as the node holds
 WHOLE: Final = "none"  # of a step's `scatter`: it is not scattered
@@ -65,6 +71,28 @@ class StepCopies:
         return [f"copies/{number}" for number in range(1, self.copies + 1)]
 
 
+Seconds = Annotated[float, Meta(gt=0, le=1e8)]
+PerDay = Annotated[float, Meta(gt=0, le=1e6)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamSpec:
+    """A stream of samples: what ends in `window_s`, after `warm_up_s`, is measured.
+
+    `per_day` samples arrive a day, of which `share` of what the full stream gave; None: one starts when another ends.
+    """
+
+    warm_up_s: Seconds
+    window_s: Seconds
+    share: Annotated[float, Meta(gt=0, lt=1)] | None = None
+    per_day: PerDay | None = None
+
+    @property
+    def end_s(self) -> float:
+        """When its window ends, since the run's start."""
+        return self.warm_up_s + self.window_s
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
     """One configuration of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
@@ -72,8 +100,8 @@ class RunSpec:
     `left_out` are samples that would have been drawn, but have bad data. A run that runs a sample `alone`, to see
     whether it fails for its data, is no configuration of the grid; its repeat is 0. One of a `seeking` run tells only
     which N to measure, and is in no figure; its repeat is 0, too. `nodes` is above 1 in mode cluster
-    alone, and `cores` are those of all of them. With `step` it runs that step alone. Raises ValueError where it
-    contradicts itself.
+    alone, and `cores` are those of all of them. With `step` it runs that step alone. With `stream` it keeps `n` of its
+    samples in flight, each as often as it is drawn. Raises ValueError where it contradicts itself.
     """
 
     schema: Literal[1] = SCHEMA_VERSION
@@ -98,9 +126,14 @@ class RunSpec:
     alone: bool = False
     seeking: bool = False
     step: StepCopies | None = None
+    stream: StreamSpec | None = None
 
     def __post_init__(self) -> None:
-        if self.n != len(set(self.samples)):
+        if (self.stream is None) != (self.mode != STREAM):
+            raise ValueError(f"mode {self.mode}: a stream, and nothing else, has a window")
+        if self.stream and not self.samples:
+            raise ValueError("a stream of no samples")
+        if self.n != len(set(self.samples)) and self.stream is None:
             raise ValueError(f"n is {self.n}, but it names {len(set(self.samples))} samples")
 
     @property
@@ -113,8 +146,8 @@ class RunSpec:
 
 def counted_runs(specs: Iterable[RunSpec]) -> frozenset[str]:
     """Return the names of the runs that count: no warm-ups, no runs that sought N, no sample that ran alone only to see
-    whether it fails."""
-    return _last_drawn(spec for spec in specs if not (spec.warm_up or spec.alone or spec.seeking))
+    whether it fails, no streams, which have a table of their own."""
+    return _last_drawn(spec for spec in specs if not (spec.warm_up or spec.alone or spec.seeking or spec.stream))
 
 
 def seeking_runs(specs: Iterable[RunSpec]) -> frozenset[str]:

@@ -18,7 +18,7 @@ from gpd.records import old_names
 from gpd.records.binding import BindingName
 from gpd.records.decoding import Kind, parse
 from gpd.records.run import RecordError, Time
-from gpd.records.run_spec import CLUSTER, AtLeastOne, CacheState, FileName, Mode, Name, PipelineName
+from gpd.records.run_spec import CLUSTER, STREAM, AtLeastOne, CacheState, FileName, Mode, Name, PerDay, PipelineName
 
 SCHEMA_VERSION: Final = 1
 DESIGN: Final = 2  # of a study: it seeks N with single runs, and repeats stop on an interval; 1: on a standard error
@@ -35,6 +35,7 @@ PROFILES: Final[dict[Mode, str]] = {
     "shared": "profiles/throughput",
     "independent": "profiles/published",
     "cluster": "profiles/slurm",
+    "stream": "profiles/throughput",
 }
 
 
@@ -52,6 +53,14 @@ class Sample:
 
     name: FileName
     condition: str = ""
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """How many samples arrive at random: as a share of what the full stream gives (`rate`), or `per_day`."""
+
+    rate: tuple[Annotated[float, Meta(gt=0, lt=1)], ...] = ()
+    per_day: tuple[PerDay, ...] = ()
 
 
 def _must_be(of: str) -> Meta:
@@ -82,7 +91,7 @@ class Study:
     ]
     concurrent_samples: Annotated[tuple[AtLeastOne, ...], _must_be("saturation or a list of whole numbers from 1")] = ()
     modes: Annotated[
-        tuple[Mode, ...], Meta(min_length=1), _must_be("a list of shared and independent, or of cluster alone")
+        tuple[Mode, ...], Meta(min_length=1), _must_be("a list of shared, independent and stream, or of cluster alone")
     ] = ("shared",)
     bindings: Annotated[
         tuple[BindingName, ...],
@@ -99,6 +108,14 @@ class Study:
     most_repeats: Annotated[int, Meta(ge=2, le=1000), _must_be("a whole number from 2 to 1000")] = 10
     budget: Annotated[Duration | None, _must_be("a time such as 90m, 48h or 2d, or empty for no limit")] = None
     warm_up: Annotated[int, Meta(ge=0, le=1000), _must_be("a whole number from 0 to 1000")] = 1
+    window: Annotated[Duration | None, _must_be("a time such as 30m, 2h or 1d, or empty without mode stream")] = None
+    window_warm_up: Annotated[
+        Duration | None, _must_be("a time such as 10m, 2h or 1d, or empty for half of the window")
+    ] = None
+    arrivals: Annotated[
+        Arrivals | None,
+        _must_be("{rate: [0.5, 0.8]} in shares below 1 of the full stream, or {per_day: [100]}, or both"),
+    ] = None
     seed: Annotated[int, _must_be("a whole number")] = 1
     cache: Annotated[CacheState, _must_be("as_is, warm or cold")] = "as_is"
     cores: Annotated[AtLeastOne | None, _must_be("a whole number from 1, or empty for all that there are")] = None
@@ -109,7 +126,7 @@ class Study:
         Mapping[RuleName, AtLeastOne], _must_be("rules with a whole number from 1 each, such as {map_and_sort: 8}")
     ] = field(default_factory=dict)
     profiles: Annotated[
-        Mapping[Mode, PathName], _must_be(f"shared, independent or cluster, each with a folder, {_A_PATH}")
+        Mapping[Mode, PathName], _must_be(f"shared, independent, cluster or stream, each with a folder, {_A_PATH}")
     ] = field(default_factory=PROFILES.copy)
     keep_results: Annotated[bool, _must_be("true or false")] = False
 
@@ -120,12 +137,31 @@ class Study:
     @property
     def budget_s(self) -> float | None:
         """How long its runs may take together."""
-        return None if self.budget is None else float(self.budget[:-1]) * SECONDS[self.budget[-1]]
+        return seconds(self.budget)
+
+    @property
+    def window_s(self) -> float | None:
+        """How long a stream is measured."""
+        return seconds(self.window)
+
+    @property
+    def window_warm_up_s(self) -> float | None:
+        """How long it runs before."""
+        return seconds(self.window_warm_up) or (self.window_s and self.window_s / 2)
+
+    @property
+    def streams(self) -> bool:
+        return STREAM in self.modes
 
     @property
     def on_nodes(self) -> bool:
         """Whether Slurm places its jobs on nodes, and this machine runs none."""
         return CLUSTER in self.modes
+
+
+def seconds(duration: str | None) -> float | None:
+    """A duration such as 30m."""
+    return None if duration is None else float(duration[:-1]) * SECONDS[duration[-1]]
 
 
 @dataclass(frozen=True, kw_only=True)

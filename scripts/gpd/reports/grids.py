@@ -13,7 +13,7 @@ from gpd.records.run_spec import CLUSTER, MODES, CurveKey
 from gpd.statistics.estimates import Estimate
 from gpd.tables import search
 from gpd.tables.collect import Tables
-from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, SampleRow, StepRow
+from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, SampleRow, StepRow, StreamRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
 from gpd.text.formats import TimeUnit, counted, listed, number, some, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, group
@@ -291,6 +291,67 @@ def search_grid(curve_key: CurveKey, tables: Tables) -> Grid | None:
 def searched_curves(tables: Tables) -> list[CurveKey]:
     """Return the curves of a study, those that were no more than sought, too."""
     return all_curves([*tables.configurations, *search.rows(tables)])
+
+
+# -------------------------------------------------------------------------------------------- streams
+
+TOO_FEW = "no interval: too few samples ended in the window"
+
+
+def stream_grids(streams: Sequence[StreamRow]) -> tuple[Grid, ...]:
+    """What streams came to: those that were full, and those that samples arrived in."""
+    own = sorted(streams, key=lambda row: (row.pipeline, row.binding, row.n, row.arrivals_per_day or 0.0))
+    full = [row for row in own if row.arrivals_per_day is None]
+    return tuple(filter(None, (_full_grid(full), _arrivals_grid([row for row in own if row not in full]))))
+
+
+def _full_grid(full: Sequence[StreamRow]) -> Grid | None:
+    lines = [
+        (
+            f"{row.pipeline}, {describe_binding(row.binding)}",
+            *(str(row.n), str(row.completed), str(row.failed)),
+            Entry(number(row.genomes_per_day), _from_to(row.genomes_per_day_low, row.genomes_per_day_high)),
+            number(row.human_30x_per_day) if PIPELINES[row.pipeline].genomes else "",
+            *(number(row.result_median_s), _share(row.busy_share)),
+        )
+        for row in full
+    ]
+    heads = ("stream", "N", "ended", "failed", "genomes/day", "30x human/day", "one takes, s", "all N busy")
+    notes = [f"{row.run}: {TOO_FEW}" for row in full if row.genomes_per_day_low is None]
+    return Grid("Streams: N samples always in flight", heads, (group(lines),), tuple(notes)) if lines else None
+
+
+def _arrivals_grid(served: Sequence[StreamRow]) -> Grid | None:
+    lines = [
+        (
+            f"{row.pipeline}, {describe_binding(row.binding)}",
+            str(row.n),
+            f"{number(row.arrivals_per_day)}{_of_full(row.share)}",
+            *(str(row.arrived), str(row.failed)),
+            Entry(number(row.wait_median_s), _in_brackets(row.wait_p95_s)),
+            Entry(number(row.result_median_s), _in_brackets(row.result_p95_s)),
+            *(_share(row.busy_share), str(row.waiting_at_end), "yes" if row.stable else "no"),
+        )
+        for row in served
+    ]
+    heads = (
+        *("stream", "N", "arrivals/day", "arrived", "failed", "waits, s", "to result, s"),
+        *("all N busy", "waiting at end", "stable"),
+    )
+    caption = "Arrivals at random: medians (95th percentiles) of those that arrived in the window"
+    return Grid(caption, heads, (group(lines),)) if lines else None
+
+
+def _of_full(share: float | None) -> str:
+    return "" if share is None else f" ({_share(share)} of full)"
+
+
+def _from_to(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"({number(low)}-{number(high)})"
+
+
+def _in_brackets(value: float | None) -> str:
+    return "" if value is None else f"({number(value)})"
 
 
 # ------------------------------------------------------------------------------------------- failures

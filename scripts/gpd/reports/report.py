@@ -14,7 +14,7 @@ from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.published import curves
 from gpd.published.curves import PublishedCurve
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import CurveKey
+from gpd.records.run_spec import STREAM, CurveKey
 from gpd.reports.grids import (
     MOST_FAILURES,
     about_steady_state,
@@ -28,6 +28,7 @@ from gpd.reports.grids import (
     search_grid,
     searched_curves,
     step_grids,
+    stream_grids,
 )
 from gpd.reports.host_grid import busy_runs, cpu_names, host_grid, other_machines, software_grid
 from gpd.reports.method import method_lines
@@ -85,6 +86,7 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
         headlines=tuple(_headline(pipeline, tables) for pipeline in pipelines),
         sections=(
             *(_pipeline(pipeline, curve_keys, tables, references) for pipeline in pipelines),
+            *_streams(tables),
             Section("Failures", _about_failures(tables), grids=_present(failure_grid(tables.samples))),
             Section(
                 "Output agreement",
@@ -109,6 +111,20 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
     )
 
 
+ABOUT_STREAMS = (
+    "A sample starts when another ends, or when one arrives and there is room: first come, first served. Samples a day "
+    "are those that ended in the window, without ramp and tail; their 95% interval is by batch means. Waits and times "
+    "to result are medians with the 95th percentile, of those that arrived in the window. A queue is stable where "
+    "nobody waited at some time in the last third of the window. Samples are those of the pool, each drawn many times."
+)
+
+
+def _streams(tables: Tables) -> tuple[Section, ...]:
+    grids = stream_grids(tables.streams)
+    notes = tuple(note for grid in grids for note in grid.notes)
+    return (Section("Streams", ABOUT_STREAMS, grids=grids, lines=notes),) if grids else ()
+
+
 def _present(*grids: Grid | None) -> tuple[Grid, ...]:
     return tuple(grid for grid in grids if grid)
 
@@ -121,7 +137,8 @@ def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Noti
     outputs = [f"{output.kind} of {some(output.samples, MOST_NAMED)} ({output.pipeline})" for output in differing]
     broken = [job for job in jobs if job.binding_ok is False]
     busy, bad = busy_runs(records), sorted({sample.sample for sample in tables.samples if sample.fault == DATA})
-    failed, unfinished = sum(run.failed for run in counted_in(tables.runs)), len(tables.unfinished)
+    failed = sum(run.failed for run in tables.runs if run.counted or run.mode == STREAM)
+    unfinished = len(tables.unfinished)
     waited = [
         f"{len(one.waited_for_disk)} of {one.spec.n} in {one.spec.name}" for one in records if one.waited_for_disk
     ]

@@ -30,7 +30,7 @@ from gpd.records.run_spec import CLUSTER, counted_runs
 from gpd.records.study import StudyRecord, read_starts, read_study_record
 from gpd.statistics.estimates import Estimate
 from gpd.tables import columns, faults, rows
-from gpd.tables.columns import ConfigurationRow, JobRow, RunRow, SampleRow, StepRow
+from gpd.tables.columns import ConfigurationRow, JobRow, RunRow, SampleRow, StepRow, StreamRow
 
 FOLDER = "tables"  # of a study's tables, in its folder
 FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digits
@@ -62,6 +62,7 @@ class Tables:
     node: NodeRecord | None = None
     plan: StudyRecord | None = None
     cut_off: tuple[str, ...] = ()
+    streams: Sequence[StreamRow] = ()
 
     def frame(self, table: str) -> pd.DataFrame:
         """A table as it is written."""
@@ -94,6 +95,7 @@ def collect(study: Path, check_clocks: bool = True) -> Tables:
         node=node.read_node(record) if record.exists() else None,
         plan=read_study_record(study),
         cut_off=_cut_off(study, [run.record for run in runs]),
+        streams=[of_run.stream for of_run in of_runs if of_run.stream],
     )
 
 

@@ -46,7 +46,10 @@ StudyName = Annotated[str, means("The study.")]
 PipelineName = Annotated[str, means("germline or tuxedo.")]
 ModeName = Annotated[
     str,
-    means("shared: one workflow for all samples; independent: one a sample; cluster: Slurm places its jobs on nodes."),
+    means(
+        "shared: one workflow for all samples; independent: one a sample; cluster: Slurm places its jobs on nodes; "
+        "stream: one a sample, started when another ends."
+    ),
 ]
 BindingName = Annotated[
     str,
@@ -97,7 +100,7 @@ class OfRun(Struct, frozen=True, kw_only=True):
         bool, means("Whether it sought the N to measure, with one run each; such runs are in no figure.")
     ]
     counted: Annotated[
-        bool, means("Whether it is in statistics: no warm-up, no search, no sample alone, no first draw.")
+        bool, means("Whether it is in statistics: no warm-up, search, sample alone, first draw or stream.")
     ]
 
     curve_key = property(_curve_key)
@@ -180,7 +183,9 @@ GENOMES = means("24 x samples that succeeded / makespan in hours.", "1/d")
 GIGABASES = means("24 x gigabases of those samples / makespan in hours.", "Gb/d")
 HUMAN = means("Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb.", "1/d")
 MAKESPAN = means(
-    "First start of a step's job to the last end, reference and QC outside; in mode cluster and over hosts wall_s.", "s"
+    "First start of a step's job to the last end, reference and QC outside; in mode cluster and over hosts wall_s; "
+    "empty: a stream, whose figures are in streams.",
+    "s",
 )
 STEADY = means(
     "Without ramp and tail: 24 h x (N2 - N1) / (T2 - T1) of makespans T over the N that fill the machine, the same in "
@@ -254,6 +259,39 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     throttled_s: Annotated[Real, means("How long a CPU quota held processes, over all CPUs; empty: not known.", "s")]
     thermal_throttles: Annotated[Count, means("How often heat slowed its cores and packages; empty: not known.")]
     mhz_mean: Annotated[Real, means("What its CPUs ran at on average; empty: not known.", "MHz")]
+
+
+class StreamRow(OfRun, frozen=True, kw_only=True):
+    """A stream: what came of its samples in its window."""
+
+    share: Annotated[Real, means("Arrivals as a share of what the full stream gave; empty: it is full, or a number.")]
+    arrivals_per_day: Annotated[Real, means("Samples that arrive a day; empty: one starts when another ends.", "1/d")]
+    warm_up_s: Annotated[float, means("How long it ran before its window.", "s")]
+    window_s: Annotated[float, means("How long it was measured.", "s")]
+    started: Annotated[int, means("Samples that were started, before and after the window, too.", "samples")]
+    arrived: Annotated[Count, means("Samples that arrived in the window; empty: a full stream.", "samples")]
+    completed: Annotated[int, means("Samples that succeeded and ended in the window.", "samples")]
+    failed: Annotated[int, means("Samples that failed and ended in the window; samples says why.", "samples")]
+    genomes_per_day: Annotated[Real, means("24 h x completed / window.", "1/d")]
+    genomes_per_day_low: Annotated[
+        Real, means("Its 95% interval begins here, by batch means; empty: fewer than two batches.", "1/d")
+    ]
+    genomes_per_day_high: Annotated[Real, means("It ends here.", "1/d")]
+    batches: Annotated[int, means("Equal parts of the window, with about N completions each or more; at most 20.")]
+    gigabases_per_day: Annotated[Real, means("24 h x gigabases of those completed / window.", "Gb/d")]
+    human_30x_per_day: Annotated[Real, HUMAN]
+    wait_median_s: Annotated[Real, means("From arrival to start, median over those that arrived in the window.", "s")]
+    wait_p95_s: Annotated[Real, means("The same, 95th percentile.", "s")]
+    result_median_s: Annotated[
+        Real,
+        means("From arrival to end, median over those that succeeded; of a full stream from start to end.", "s"),
+    ]
+    result_p95_s: Annotated[Real, means("The same, 95th percentile.", "s")]
+    busy_share: Annotated[float, means("Share of the window in which all N were at work.")]
+    waiting_at_end: Annotated[Count, means("Samples that waited when the window ended.", "samples")]
+    stable: Annotated[
+        bool | None, means("Whether nobody waited at some time in the last third of the window; empty: a full stream.")
+    ]
 
 
 class ConfigurationRow(Struct, frozen=True, kw_only=True):
@@ -404,6 +442,7 @@ ROWS: Mapping[str, type[Struct]] = {
     "steps": StepRow,
     "runs": RunRow,
     "configurations": ConfigurationRow,
+    "streams": StreamRow,
 }
 SCALING_ROWS: Mapping[str, type[Struct]] = {
     "runs": ScalingRun,

@@ -46,7 +46,7 @@ def gather(judged: Iterable[Judged]) -> dict[str, Evidence]:
         for outcome in outcomes:
             if outcome.succeeded:
                 own[0].add(outcome.sample)
-            elif outcome.own and outcome.cause not in OUTSIDE and run.spec.n == 1:
+            elif outcome.own and outcome.cause not in OUTSIDE and run.spec.n == 1 and not run.spec.stream:
                 own[1].add(outcome.sample)
     return {name: Evidence(frozenset(succeeded[name]), frozenset(alone[name])) for name in succeeded}
 

@@ -24,7 +24,8 @@ from gpd.records.run_spec import CLUSTER
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.known import most_at_once, whole_sum
 from gpd.statistics.steady_state import Batch, steady_state
-from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow
+from gpd.tables import streams
+from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
 from gpd.tables.faults import COHORT_DATA, DATA
 from gpd.text.cpu_lists import count_cpus
 
@@ -63,6 +64,7 @@ class RowsOfRun:
     samples: list[SampleRow]
     steps: list[StepRow]
     run: RunRow
+    stream: StreamRow | None = None
 
 
 class Timeline:
@@ -93,7 +95,12 @@ def rows_of_run(
         samples=list(_samples(key, run, outcomes, faults, timed, timeline)),
         steps=list(_steps(key, run, timed)),
         run=_run(key, run, machine, outcomes, faults, jobs, timed),
+        stream=_stream(key, run, outcomes) if run.spec.stream else None,
     )
+
+
+def _stream(key: Key, run: Run, outcomes: Sequence[Outcome]) -> StreamRow:
+    return streams.row(key, run, outcomes, {outcome.sample: gigabases(run, outcome.sample) for outcome in outcomes})
 
 
 # ---- jobs and samples --------------------------------------------------------------------------------
@@ -195,6 +202,8 @@ def _run(
     every, attempts = [attempt for _, attempt in jobs], [attempt for _, attempt in timed]
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
     makespan_s = span_s(attempts) if run.one_clock else record.wall_s
+    if run.spec.stream:  # whose start and end are in no figure
+        makespan_s = None
     threads = usable_threads(record, every)
     sums = {name: _over_known(fsum, attempts, name) for name in SUMMED}
     total = whole_sum([gigabases(run, sample) for sample in whole])

@@ -1,0 +1,76 @@
+"""Rows of streams, from their records: what came of each sample, and when it arrived, started and ended. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import fsum
+from typing import Any
+
+from gpd.outcomes import Outcome, Run
+from gpd.pipelines import HUMAN_30X_GIGABASES
+from gpd.records.run_spec import CurveKey
+from gpd.statistics import stream
+from gpd.statistics.stream import SECONDS_PER_DAY, Passage, Window
+from gpd.tables.columns import StreamRow
+
+TAIL = 0.95  # of waiting times and times to result
+
+
+Gigabases = Mapping[str, float | None]  # by sample
+
+
+def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases: Gigabases) -> StreamRow:
+    """The row of a stream; `gigabases` are those of each of its samples."""
+    spec = run.spec.stream
+    if spec is None:
+        raise ValueError(f"{run.spec.name}: no stream")
+    passages, window = passages_of(run, outcomes, gigabases), Window(spec.warm_up_s, spec.end_s)
+    ended = [one for one in passages if window.holds(one.ended_s)]
+    whole = [one for one in ended if one.succeeded]
+    daily = stream.daily(passages, window, run.spec.n)
+    low, high = daily.interval() or (None, None)
+    bases = [one.gigabases for one in whole if one.gigabases is not None]
+    gigabases_per_day = SECONDS_PER_DAY * fsum(bases) / window.length_s if len(bases) == len(whole) else None
+    # who arrived in the window is looked at until the end, or else the longest waits would be left out
+    looked_at = [one for one in passages if window.holds(one.arrived_s)] if spec.per_day else whole
+    waits = [one.started_s - one.arrived_s for one in looked_at if one.arrived_s is not None]
+    results = [one.result_s for one in looked_at if one.succeeded]
+    return StreamRow(
+        **key,
+        share=spec.share,
+        arrivals_per_day=spec.per_day,
+        warm_up_s=spec.warm_up_s,
+        window_s=spec.window_s,
+        started=len(passages),
+        arrived=len(looked_at) if spec.per_day else None,
+        completed=len(whole),
+        failed=len(ended) - len(whole),
+        genomes_per_day=daily.mean,
+        genomes_per_day_low=None if low is None else max(low, 0.0),
+        genomes_per_day_high=high,
+        batches=daily.n,
+        gigabases_per_day=gigabases_per_day,
+        human_30x_per_day=None if gigabases_per_day is None else gigabases_per_day / HUMAN_30X_GIGABASES,
+        wait_median_s=stream.quantile(waits, 0.5),
+        wait_p95_s=stream.quantile(waits, TAIL),
+        result_median_s=stream.quantile(results, 0.5),
+        result_p95_s=stream.quantile(results, TAIL),
+        busy_share=stream.busy_share(passages, window, run.spec.n),
+        waiting_at_end=stream.waiting(passages, window.end_s) if spec.per_day else None,
+        stable=stream.is_stable(passages, window) if spec.per_day else None,
+    )
+
+
+def passages_of(run: Run, outcomes: Iterable[Outcome], gigabases: Gigabases) -> list[Passage]:
+    """When each sample of a stream arrived, started and ended."""
+    succeeded = {outcome.sample: outcome.succeeded for outcome in outcomes}
+    return [
+        Passage(way.arrived_s, way.started_s, way.ended_s, succeeded.get(name, False), gigabases.get(name))
+        for one in run.record.processes
+        for name in one.samples
+        if (way := one.passage)
+    ]
+
+
+def measured(rows: Sequence[StreamRow]) -> dict[tuple[CurveKey, int], float]:
+    """What each full stream gave a day, by its curve and N: arrivals are shares of it."""
+    full = [row for row in rows if row.arrivals_per_day is None]
+    return {(row.curve_key, row.n): row.genomes_per_day for row in full if row.genomes_per_day}
