@@ -84,7 +84,7 @@ def walkers(folder: Path) -> Iterator[Walker]:
         "parallel collector": Change(java="-XX:+UseParallelGC -XX:ParallelGCThreads=1"),
         "G1 collector": Change(java="-XX:+UseG1GC"),
         "heap of 1 GB": Change(java=f"{SERIAL} -Xmx1g"),
-        "no class archive": Change(java=f"{SERIAL} -Xshare:off"),
+        "no AppCDS archive": Change(java=f"{SERIAL} -Xshare:off"),
         "bands of 10": Change(words=BANDS),
         "allele-specific annotations": Change(words=ALLELE_SPECIFIC),
     }
@@ -129,11 +129,11 @@ def in_turns(what: str, walker: Walker, folder: Path, repeats: int) -> Iterator[
 
 def parts_of(log: str) -> Iterator[tuple[str, float]]:
     """Seconds that GATK says of parts of its work in its log."""
-    said = {
+    patterns = {
         "pair-HMM": r"Total compute time in PairHMM computeLogLikelihoods\(\) : ([\d.]+)",
         "Smith-Waterman": r"Total compute time in .*Smith-Waterman : ([\d.]+)",
     }
-    for part, pattern in said.items():
+    for part, pattern in patterns.items():
         if found := re.findall(pattern, log):
             yield part, sum(map(float, found))
 

@@ -20,6 +20,7 @@ from gpd.errors import GpdError
 from gpd.lab import runner, study
 from gpd.lab.study import Sample
 from gpd.packages import checks, evidence, pack
+from gpd.packages.verdicts import FAILS, HOLDS
 from gpd.records.run_spec import CurveKey
 from gpd.records.study import Arrivals, Pool, Study
 from gpd.statistics import stream
@@ -258,7 +259,7 @@ def verdicts(package):
 
 def test_every_check_holds_of_a_study_with_streams(streamed):
     found = verdicts(pack.make(streamed))
-    assert {name: verdict.why for name, verdict in found.items() if verdict.state != checks.HOLDS} == {}
+    assert {name: verdict.why for name, verdict in found.items() if verdict.state != HOLDS} == {}
 
 
 FULL, HALF = "germline-n2-stream-compact-full", "germline-n2-stream-compact-load50"
@@ -280,7 +281,7 @@ def test_a_stream_that_was_tampered_with_is_refused(streamed, name, change, outp
     change([process["passage"] for process in record["processes"]])
     members = package.members | {f"{name}/run.json": json.dumps(record).encode()}
     found = verdicts(recomputed(package, members))["at once"]
-    assert found.state == checks.FAILS and any(output in why for why in found.why), found.why
+    assert found.state == FAILS and any(output in why for why in found.why), found.why
 
 
 def test_a_stream_that_was_dropped_is_missed(streamed):
@@ -297,4 +298,4 @@ def test_streams_that_a_budget_did_not_buy_are_not_missing(streamed):
     members = {name: content for name, content in package.members.items() if "-load50/" not in name}
     members["study.json"] = json.dumps(plan).encode()
     found = verdicts(recomputed(package, members))["complete"]
-    assert found.state == checks.HOLDS and "within the budget of 50m" in found.why[0]
+    assert found.state == HOLDS and "within the budget of 50m" in found.why[0]

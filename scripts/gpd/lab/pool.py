@@ -44,10 +44,10 @@ class Source:
         """What the tables say of a sample beside names and files, a line a value: sex, library, platform."""
         rows = [row for row in (*self.samples, *self.units) if row["sample_name"] == sample]
         for number, row in enumerate(rows):
-            told = {key: value for key, value in row.items() if value and key not in (*NAMES, *READS)}
-            if "platform" in told:  # in which case does not matter
-                told["platform"] = told["platform"].upper()
-            yield from (f"{number} {key} {value}" for key, value in sorted(told.items()))
+            values = {key: value for key, value in row.items() if value and key not in (*NAMES, *READS)}
+            if "platform" in values:  # in which case does not matter
+                values["platform"] = values["platform"].upper()
+            yield from (f"{number} {key} {value}" for key, value in sorted(values.items()))
 
     def reads(self, sample: str) -> list[Path]:
         """All read files of a sample."""
