@@ -1,10 +1,10 @@
-"""The first page's pictures, and the figures of its example, from a study of the demo.
+"""The first page's pictures, and what documents show of the demo's figures and outputs.
 
-    gpd demo throughput
-    python -m documentation.demo demo-run/throughput/study [--docs docs]
+    gpd demo
+    python -m documentation.demo demo-run [--docs docs]
 
 Writes docs/pictures/*.svg and docs/evidence/data/demo.json. `python -m documentation` makes the page of
-evidence and the README's block of output of the latter.
+evidence and the documents' blocks of output of the latter. The first cohort of the tutorials runs for a minute.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from typing import Any
 from rich.console import Console
 
 from documentation.drawings import for_dark_pages
+from documentation.outputs import WIDTH, outputs
 from documentation.pages import DOCS
 from gpd.reports.grids import all_curves, configurations_grid
 from gpd.reports.page import HTML
@@ -30,7 +31,7 @@ SHOWN = {  # figures of a run, and their decimals
     "makespan_s": ("makespan, s", 1),
     "cpu_utilisation": ("CPU utilisation", 3),
 }
-WIDTH = 120  # characters of the example's terminal
+STUDY = "throughput/study"  # in the demo's folder
 PIXELS_A_POINT = 96 / 72
 
 
@@ -51,12 +52,12 @@ def _svg(figure: ReportFigure) -> str:
     return "\n".join(line.rstrip() for line in for_dark_pages(sized).splitlines()) + "\n"
 
 
-def record(tables: Tables, study: Path) -> Mapping[str, Any]:
-    """The figures of each N, as a bench records its own, and what the terminal showed."""
+def record(tables: Tables, demo: Path) -> Mapping[str, Any]:
+    """The figures of each N, as a bench records its own, and what terminals showed."""
     first = min(tables.records, key=lambda run: run.start)
     host, settings = first.host, first.settings
     if host is None or settings is None or settings.workflow_commit is None:
-        raise SystemExit(f"{study}: its records do not say where and of what commit it ran")
+        raise SystemExit(f"{demo / STUDY}: its records do not say where and of what commit it ran")
     return {
         "bench": "demo",
         "about": "The demo's throughput study: tiny simulated genomes, so read the human equivalents.",
@@ -73,7 +74,7 @@ def record(tables: Tables, study: Path) -> Mapping[str, Any]:
         },
         "tools": {tool: version for tool, version in (settings.tools or {}).items() if version},
         "figures": list(figures(tables)),
-        "output": output(tables, study),
+        "outputs": {"throughput": report(tables)} | outputs(demo),
     }
 
 
@@ -88,23 +89,23 @@ def figures(tables: Tables) -> Iterator[Mapping[str, Any]]:
             yield {"what": f"N = {n}: {what}", "values": values, "least": None, "most": None, "decimals": decimals}
 
 
-def output(tables: Tables, study: Path) -> list[str]:
+def report(tables: Tables) -> list[str]:
     """What `gpd report` prints of the first curve, without the lines of the frame, and of the report."""
     text = io.StringIO()
     grid = configurations_grid(all_curves(tables.configurations)[0], tables.configurations)
     Console(file=text, width=WIDTH).print(rich_table(grid))
     lines = [line.rstrip() for line in text.getvalue().splitlines() if any(map(str.isalnum, line))]
-    return [*lines, *grid.notes, f"report: {study / HTML}"]
+    return [*lines, *grid.notes, f"report: demo-run/{STUDY}/{HTML}"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", type=Path, help="the folder of a study that has ended")
+    parser.add_argument("demo", type=Path, help="the folder that gpd demo made")
     parser.add_argument("--docs", type=Path, default=DOCS, help="where to write (%(default)s)")
     arguments = parser.parse_args()
-    tables = collect(arguments.study)
+    tables = collect(arguments.demo / STUDY)
     made = {f"pictures/{name}.svg": svg for name, svg in pictures(tables).items()}
-    made["evidence/data/demo.json"] = json.dumps(record(tables, arguments.study), indent=1, ensure_ascii=False) + "\n"
+    made["evidence/data/demo.json"] = json.dumps(record(tables, arguments.demo), indent=1, ensure_ascii=False) + "\n"
     for name, text in made.items():
         path = arguments.docs / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -20,8 +20,11 @@ TEMPLATES = Environment(
 )
 
 Record = Mapping[str, Any]
-EXAMPLES = (ROOT / "README.md", DOCS / "tutorials/demo.md")  # show recorded output
-OUTPUT = re.compile(r"(<!-- output of (\w+) -->\n).*?(?=<!-- end of output -->)", re.DOTALL)
+EXAMPLES = (  # show recorded output
+    ROOT / "README.md",
+    *(DOCS / page for page in ("tutorials/demo.md", "tutorials/first-cohort.md", "how-to/publish-results.md")),
+)
+OUTPUT = re.compile(r"(<!-- output of (\w+): (\w+) -->\n).*?(?=<!-- end of output -->)", re.DOTALL)
 
 
 def pages() -> dict[str, str]:
@@ -41,8 +44,13 @@ def examples() -> dict[Path, str]:
 
 
 def with_outputs(text: str, found: Mapping[str, Record]) -> str:
-    """A text with the output that each of its marks names."""
-    return OUTPUT.sub(lambda mark: "\n".join((f"{mark[1]}```", *found[mark[2]]["output"], "```", "")), text)
+    """A text with the output that each of its marks names: `<!-- output of RECORD: NAME -->`."""
+
+    def block(mark: re.Match[str]) -> str:
+        lines = found[mark[2]]["outputs"][mark[3]]
+        return "\n".join((f"{mark[1]}```", *lines, "```", ""))
+
+    return OUTPUT.sub(block, text)
 
 
 def bench_page(record: Record) -> str:

@@ -53,6 +53,7 @@ MEASURED = (  # a time of a step, or a ratio of two
     r"\d[\d.,]* (?:CPU[ -](?:seconds|minutes|hours|s\b)|(?:seconds|s) of CPU)"
     r"|\d[\d.,]*(?: times|%) (?:as (?:fast|much|little|long)|faster|slower|less|more|of the (?:time|CPU))"
 )
+RECORDED = r"\bin [\d.]+ s\b|± ?\d|\b\d+:\d\d:\d\d\b|[\d,]+ bytes|│ +\d+\.\d"  # what another run would print otherwise
 EXAMPLES = {path.relative_to(ROOT).as_posix() for path in evidence.EXAMPLES}
 MINIMAL = {"reference": {"fasta": "genome.fa"}, "known_sites": ["dbsnp.vcf.gz"]}
 HISTORY = ("CHANGELOG.md", "docs/evidence/")  # may tell of days and machines
@@ -130,6 +131,17 @@ def test_the_manual_leaves_what_was_measured_to_evidence() -> None:
     prose = {name: evidence.OUTPUT.sub("", FENCE.sub("", text)) for name, text in manual.items()}
     found = {name: [match[0] for match in re.finditer(MEASURED, text)] for name, text in prose.items()}
     assert {name: figures for name, figures in found.items() if figures} == {}
+
+
+def test_measured_output_in_the_manual_is_taken_from_a_record() -> None:
+    """A time, an interval or a size in output stands between marks, where `make docs` puts what was recorded."""
+    manual = {name: evidence.OUTPUT.sub("", document.text) for name, document in DOCUMENTS.items()}
+    shown = [
+        (name, fence[0]) for name, text in manual.items() for fence in FENCE.finditer(text) if name.startswith(MANUAL)
+    ]
+    output = [(name, text) for name, text in shown if text.startswith("```\n")]
+    assert output
+    assert [name for name, text in output if re.search(RECORDED, text)] == []
 
 
 def test_no_evidence_is_of_a_bench_in_its_smallest_size() -> None:

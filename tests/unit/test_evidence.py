@@ -56,24 +56,26 @@ def test_a_page_has_each_figure_with_median_n_and_spread(record: dict) -> None:
 
 
 def test_recorded_output_stands_between_its_marks_and_on_its_page(record: dict) -> None:
-    record |= {"output": ["N  genomes", "1  3,906"]}
-    text = "a\n<!-- output of gain -->\nold\n<!-- end of output -->\nb"
+    record |= {"outputs": {"table": ["N  genomes", "1  3,906"]}}
+    text = "a\n<!-- output of gain: table -->\nold\n<!-- end of output -->\nb"
     shown = evidence.with_outputs(text, {"gain": record})
-    assert shown == "a\n<!-- output of gain -->\n```\nN  genomes\n1  3,906\n```\n<!-- end of output -->\nb"
+    assert shown == "a\n<!-- output of gain: table -->\n```\nN  genomes\n1  3,906\n```\n<!-- end of output -->\nb"
     assert evidence.with_outputs(shown, {"gain": record}) == shown
     assert "```\nN  genomes\n1  3,906\n```" in evidence.bench_page(record)
 
 
 @pytest.mark.deep
-def test_a_study_s_pictures_and_record_are_made_of_its_runs(tmp_path: Path) -> None:
+def test_a_study_s_pictures_and_record_are_made_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = collect(recorded_studies.study())
     drawn = demo.pictures(tables)
     assert all(ElementTree.fromstring(svg).tag.endswith("svg") for svg in drawn.values()) and len(drawn) == 2
-    found = demo.record(tables, Path("runs/study"))
+    monkeypatch.setattr(demo, "outputs", lambda folder: {"of": [f"{folder}"]})
+    found = demo.record(tables, Path("demo-run"))
     curve = CurveKey("germline", "shared", "compact", 1)
     runs = [run for run in tables.runs if run.curve_key == curve and run.n == 1 and run.counted]
     assert found["figures"][0]["values"] == [run.genomes_per_day for run in runs]
-    assert found["output"][-1] == "report: runs/study/report.html" and evidence.bench_page(found)
+    assert found["outputs"]["throughput"][-1] == "report: demo-run/throughput/study/report.html"
+    assert found["outputs"]["of"] == ["demo-run"] and evidence.bench_page(found)
 
 
 def test_a_drawing_is_current_while_what_it_is_made_of_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
