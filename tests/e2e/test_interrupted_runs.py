@@ -84,9 +84,9 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
     path_variable = f"{held.parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"GPD_RUNTIME_DIR": str(tmp_path / "allocations"), "PATH": path_variable}
     environment.pop("GPD_JOB", None)
-    made = Folder(path, environment)
-    yield made
-    for process in made.started:
+    folder = Folder(path, environment)
+    yield folder
+    for process in folder.started:
         process.kill()
         process.communicate()
 

@@ -23,6 +23,7 @@ from tuxedo_cohort import Experiment, tiny_experiment
 
 from gpd.packages import checks, pack
 from gpd.packages.evidence import gather
+from gpd.packages.verdicts import HOLDS
 from gpd.pipelines import PIPELINES
 from gpd.records.decoding import decode
 from gpd.records.run import RunRecord
@@ -273,7 +274,7 @@ def check_streams(study: Path, tables: Tables) -> None:
         assert not [path for path in (study / row.run).rglob("results") if path.is_dir()]
     found = {verdict.check: verdict for verdict in checks.judge(gather(pack.make(study)))}
     for name in ("digests", "figures", "ledgers", "at once", "failures", "pinning", "complete", "every run"):
-        assert found[name].state == checks.HOLDS, found[name]
+        assert found[name].state == HOLDS, found[name]
 
 
 def test_a_stream_keeps_n_samples_in_flight(twice: Twice) -> None:

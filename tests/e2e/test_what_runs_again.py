@@ -360,6 +360,7 @@ def test_an_index_that_appears_beside_known_sites_makes_nothing_again(tmp_path: 
 def test_swapped_conditions_are_compared_anew(tmp_path: Path) -> None:
     """Labels keep their order, and so do the files that cuffdiff reads: their grouping alone is another."""
     cohort = make("hisat2", tmp_path)
+    assert isinstance(cohort, Experiment)
     cohort.conditions |= {"A2": "b", "B2": "a"}
     assert due(cohort.snakemake("--dry-run")) == {"differential_expression"}
 
