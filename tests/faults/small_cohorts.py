@@ -271,6 +271,7 @@ QUALITY = {"depth": ("results/depth/{sample}.txt", "results/depth/distribution/{
 LIBRARY = {
     "read_features": ("results/read_features/{sample}.json",),
     "gene_counts": ("results/gene_counts/{sample}.tsv",),
+    "quality": ("results/qc/samples.tsv",),
 }
 
 KINDS = {
@@ -286,7 +287,7 @@ KINDS = {
             source="germline",
         ),
         Kind("judged", unchanged, CALLED | QUALITY, "depth", source="germline"),
-        Kind("judged tuxedo", unchanged, COMPARED | LIBRARY, "gene_counts", samples=REPLICATES, source="tuxedo"),
+        Kind("judged tuxedo", unchanged, COMPARED | LIBRARY, "quality", samples=REPLICATES, source="tuxedo"),
         Kind("aligned", aligned, MAPPING, "map_and_sort", samples=(STRUCK, "C1", HEALTHY)),
         Kind("large germline", lambda folder: germline(folder, large=True), MAPPING, "map_and_sort"),
         Kind("tuxedo", tuxedo, COMPARED, "differential_expression", samples=REPLICATES),
