@@ -125,25 +125,42 @@ def test_cuffdiff_gets_each_conditions_replicates(experiment):
     check_aligner(texts, "FR", single=False)
 
 
-def test_the_log_of_cuffdiff_says_when_each_part_began_and_its_failure_stands(usual, tmp_path):
-    stand_in = tmp_path / "cuffdiff"
-    stand_in.write_text(
-        "#!/bin/sh\n"
-        "printf '[18:13:03] Modeling fragment count overdispersion.\\n' >&2\n"
-        "printf '\\r> Processing Locus chr1:1-9 [ ] 1%%\\r> Processed 2 loci. [*] 100%%\\nError: cut off\\n' >&2\n"
-        "exit 3\n"
-    )
+def run_stand_in(command: str, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """The command of differential_expression with a script in place of cuffdiff."""
+    stand_in = folder / "cuffdiff"
+    stand_in.write_text(f"#!/bin/sh\n{script}")
     stand_in.chmod(0o755)
-    ran = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", usual.commands["differential_expression"]],
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
         env=os.environ
-        | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "GPD_PYTHON": "true", "GPD_EXPRESSION": ""},
+        | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "GPD_PYTHON": "true", "GPD_EXPRESSION": ""},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_the_log_of_cuffdiff_says_when_each_part_began_and_its_failure_stands(usual, tmp_path):
+    ran = run_stand_in(
+        usual.commands["differential_expression"],
+        tmp_path,
+        "printf '[18:13:03] Modeling fragment count overdispersion.\\n' >&2\n"
+        "printf '\\r> Processing Locus chr1:1-9 [ ] 1%%\\r> Processed 2 loci. [*] 100%%\\nError: cut off\\n' >&2\n"
+        "exit 3\n",
+    )
     assert ran.returncode == 3
     assert ran.stdout.splitlines() == ["[18:13:03] Modeling fragment count overdispersion.", "Error: cut off"]
+
+
+@pytest.mark.parametrize(("sound", "code"), [("1", 0), ("none", 139)])
+def test_threads_of_cuffdiff_that_crash_are_followed_by_one_thread(usual, tmp_path, sound, code):
+    ran = run_stand_in(
+        usual.commands["differential_expression"],
+        tmp_path,
+        f'echo "on $3" >&2\n[ "$3" = {sound} ] || kill -SEGV $$\n',
+    )
+    assert ran.returncode == code, ran.stderr
+    assert ran.stdout.splitlines() == ["on 2", "cuffdiff crashed on 2 threads, and begins anew on one", "on 1"]
 
 
 @pytest.mark.deep
