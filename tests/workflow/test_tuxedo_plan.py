@@ -133,7 +133,8 @@ def run_stand_in(command: str, folder: Path, script: str) -> subprocess.Complete
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", command],
         env=os.environ
-        | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "GPD_PYTHON": "true", "GPD_EXPRESSION": ""},
+        | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "GPD_PYTHON": "true", "GPD_EXPRESSION": ""}
+        | {"GPD_THREADS": "2"},
         capture_output=True,
         text=True,
         check=False,

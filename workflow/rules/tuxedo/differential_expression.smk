@@ -36,18 +36,18 @@ rule differential_expression:
             """
             folder={params.folder:q} fasta={input.fasta:q}
             compare() {{
-                cuffdiff --no-update-check -p "$1" {params.library} -L {params.labels:q} \\
+                cuffdiff --no-update-check -p $GPD_THREADS {params.library} -L {params.labels:q} \\
                     --library-norm-method {params.normalization} --dispersion-method {params.dispersion} \\
                     --FDR {params.fdr} --min-alignment-count {params.min_alignments} \\
                     -o "$folder" {input.transcripts:q} {params.replicates} 2>&1 \\
                 | sed -u 's/.*\\r//; /^> Process/d'
             }}
             status=0
-            compare {threads} || status=$?
-            if [ "$status" -eq 139 ] && [ {threads} -gt 1 ]; then
-                echo "cuffdiff crashed on {threads} threads, and begins anew on one"
+            compare || status=$?
+            if [ "$status" -eq 139 ] && [ "$GPD_THREADS" -gt 1 ]; then
+                echo "cuffdiff crashed on $GPD_THREADS threads, and begins anew on one"
                 status=0
-                compare 1 || status=$?
+                GPD_THREADS=1 compare || status=$?
             fi
             {params.python} "$GPD_EXPRESSION" check --conditions {params.labels:q} "$folder"
             exit "$status"
