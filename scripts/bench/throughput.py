@@ -22,6 +22,7 @@ from benches.runs import CALLS, run_bench
 
 from gpd.commands import demo
 from gpd.lab import runner, single_run
+from gpd.lab.snakemake_process import Setup
 from gpd.machines import launcher
 from gpd.records.run import Settings
 from gpd.records.run_spec import INDEPENDENT, SHARED
@@ -84,7 +85,7 @@ def measure(cohort: str, folder: Path, pairs: int, seed: int) -> Iterator[Measur
     plan = make_plan(cohort, folder, pairs, seed)
     scripts: dict[int, Baseline] = {}
     with (folder / "lock").open("w") as lock:
-        setup = single_run.Setup(
+        setup = Setup(
             folder=plan.study.folder.resolve(),
             source=plan.sources["germline"],
             settings=Settings(),

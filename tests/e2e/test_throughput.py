@@ -12,7 +12,7 @@ import yaml
 from gpd.errors import GpdError
 from gpd.execution import run_lock
 from gpd.lab import provenance, runner, single_run, study
-from gpd.lab.single_run import StudyRunError
+from gpd.lab.snakemake_process import StudyRunError
 from gpd.lab.study import StudyError
 from gpd.machines import launcher
 from gpd.records.run import RecordError, Settings

@@ -9,7 +9,7 @@ import yaml
 from recording import write_pool
 
 from gpd.cluster import slurm
-from gpd.lab import placement, runner, single_run, study
+from gpd.lab import placement, runner, single_run, snakemake_process, study
 from gpd.lab.study import Sample, StudyError
 from gpd.records.run_spec import CurveKey
 from gpd.tables import collect
@@ -137,9 +137,9 @@ def test_a_run_has_its_nodes_in_its_profile(settings, monkeypatch, tmp_path):
     place(monkeypatch, node("a"), node("b"))
     plan = runner.make_plan(settings)
     (spec,) = (spec for spec in plan.specs if spec.nodes == 1)
-    process = single_run.Process(tmp_path / "run", spec.samples)
-    single_run._set_up(process, spec, runner._setup(plan, plan.sources["germline"], -1))
-    written = single_run.read_profile(process.folder / "profile" / "config.yaml")
+    process = snakemake_process.Process(tmp_path / "run", spec.samples)
+    snakemake_process.set_up(process, spec, runner._setup(plan, plan.sources["germline"], -1))
+    written = snakemake_process.read_profile(process.folder / "profile" / "config.yaml")
     mark = placement.mark(process.folder)
     assert written == {"executor": "slurm", "slurm-exclude-failed-nodes": "b", "slurm-jobname-prefix": mark}
 
@@ -152,7 +152,7 @@ def test_jobs_of_a_run_that_was_killed_end_before_its_run_is_run_again_and_so_wh
     ended = []
     monkeypatch.setattr(slurm, "end", ended.append)
 
-    def break_off(spec, setup, folder, changed):
+    def break_off(*_):
         ended.append("broken off")
         raise KeyboardInterrupt
 

@@ -21,7 +21,7 @@ from launching import wait_until
 from gpd.lab import disk, page_cache, provenance, single_run
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
-from gpd.lab.single_run import Setup, StudyRunError
+from gpd.lab.snakemake_process import REFERENCE, Setup, StudyRunError
 from gpd.machines.topology import Core, Layout, Policy
 from gpd.records.run import read_run
 from gpd.records.run_spec import RunSpec, StepCopies
@@ -80,7 +80,7 @@ def setup(tmp_path):
     config = {"pipeline": "germline", "binding": {"smt": True, "policy": "none"}}
     source = Source(config, tuple({"sample_name": name} for name in reads), tuple(units))
     made = Setup(tmp_path / "study", source, {"tools": {}}, mem_mb=1000, keep_results=False, lock=0)
-    reference = made.prepared / single_run.REFERENCE
+    reference = made.prepared / REFERENCE
     reference.mkdir(parents=True)
     (reference / "genome.fa").write_text(">chr1\nA\n")
     return made
@@ -179,7 +179,7 @@ def test_what_others_took_of_the_machine_is_recorded_bound_or_not(spec, setup, s
 @pytest.mark.parametrize(("index", "genome_mb"), [("chr1\t1500000\t6\nchr2\t250000\t9\n", 1.75), (None, None)])
 def test_the_length_of_the_genome_is_recorded_where_it_is_known(spec, setup, snakemake, index, genome_mb):
     if index:
-        (setup.prepared / single_run.REFERENCE / "genome.fa.fai").write_text(index)
+        (setup.prepared / REFERENCE / "genome.fa.fai").write_text(index)
     assert run(spec, setup).get("genome_mb") == genome_mb
 
 
@@ -264,9 +264,7 @@ def test_results_go_unless_they_are_kept(spec, setup, snakemake, keep):
     folder = setup.folder / spec.name
     assert (folder / "results").exists() == keep
     assert (folder / "ledger.jsonl").exists()
-    assert (setup.prepared / single_run.REFERENCE / "genome.fa").exists(), (
-        "the link to the reference goes, not what it is"
-    )
+    assert (setup.prepared / REFERENCE / "genome.fa").exists(), "the link to the reference goes, not what it is"
 
 
 def test_a_run_without_a_single_job_is_a_fault_and_leaves_no_record(spec, setup, snakemake):
@@ -383,7 +381,7 @@ def test_each_run_has_its_samples_the_runs_binding_and_threads_and_the_reference
     )
     assert profile["set-threads"] == given["set-threads"] | {"map_and_sort": 7}
     assert profile["keep-going"] is True
-    assert (folder / single_run.REFERENCE / "genome.fa").samefile(setup.prepared / single_run.REFERENCE / "genome.fa")
+    assert (folder / REFERENCE / "genome.fa").samefile(setup.prepared / REFERENCE / "genome.fa")
     words = json.loads((folder / "arguments.json").read_text())
     given = {word: words[words.index(word) + 1] for word in ("--directory", "--resources", "--cores", "--scheduler")}
     assert given == {
@@ -486,7 +484,7 @@ def files(tmp_path):
 
 @pytest.mark.parametrize(("cache", "cached"), [("warm", True), ("cold", False)])
 def test_reads_and_reference_are_brought_into_the_state_of_the_run(spec, setup, snakemake, files, cache, cached):
-    own = [*setup.source.reads("S2"), setup.prepared / single_run.REFERENCE / "genome.fa"]
+    own = [*setup.source.reads("S2"), setup.prepared / REFERENCE / "genome.fa"]
     for path in own:
         with path.open("rb+") as file:
             os.fsync(file.fileno())

@@ -13,7 +13,7 @@ from benches.cohorts import Real, Simulated
 from benches.measurements import Measurement, finish, show, show_machine
 from gpd.execution import workflow
 from gpd.lab.pool import Source, lay_out
-from gpd.lab.single_run import LEDGER
+from gpd.lab.snakemake_process import LEDGER
 from gpd.machines import launcher
 from gpd.pipelines import GERMLINE
 from gpd.records.ledger import Attempt, read_ledger

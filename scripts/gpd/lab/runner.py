@@ -15,7 +15,7 @@ from gpd.execution import cpu_waits, interruption, run_lock, workflow
 from gpd.lab import placement, provenance, single_run, study
 from gpd.lab.placement import Placement
 from gpd.lab.pool import Source, bound, read_pool
-from gpd.lab.single_run import Setup, StudyRunError
+from gpd.lab.snakemake_process import REFERENCE, Changed, Setup, StudyRunError, read_profile
 from gpd.lab.study import Sample, Study, StudyError
 from gpd.machines import launcher, tools
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
@@ -110,7 +110,7 @@ class StudyCallbacks:
     """
 
     begin: Callable[[RunSpec | None, str, StudyPlan], None]
-    changed: single_run.Changed
+    changed: Changed
     end: Callable[[RunSpec, Sequence[str]], None]
 
 
@@ -132,7 +132,7 @@ def make_plan(path: Path) -> StudyPlan:
     """Read a study that is to run here, or on nodes that Slurm tells of. Raises StudyError as read() does."""
     settings, sources = read(path)
     if settings.on_nodes:
-        profile = single_run.read_profile(workflow.find_profile(settings.profiles[CLUSTER]) / "config.yaml")
+        profile = read_profile(workflow.find_profile(settings.profiles[CLUSTER]) / "config.yaml")
         placed = placement.find(profile, max(settings.nodes))
         plan = StudyPlan(settings, sources, settings.cores or placed.cores, placed)
     else:
@@ -332,7 +332,7 @@ def run(plan: StudyPlan, callbacks: StudyCallbacks) -> list[str]:
             known = False
             while (spec := _next(plan, pipeline, failed)) is not None:
                 if not known:
-                    dictionary = setup.prepared / single_run.REFERENCE / "genome.dict"
+                    dictionary = setup.prepared / REFERENCE / "genome.dict"
                     setup, known = replace(setup, settings=provenance.settings(source, dictionary)), True
                     _refuse_other(plan, pipeline, setup.settings)
                 callbacks.begin(spec, spec.name, plan)
@@ -343,7 +343,7 @@ def run(plan: StudyPlan, callbacks: StudyCallbacks) -> list[str]:
     return failed
 
 
-def _preparations(plan: StudyPlan, setup: Setup) -> Iterator[tuple[str, Callable[[single_run.Changed], None]]]:
+def _preparations(plan: StudyPlan, setup: Setup) -> Iterator[tuple[str, Callable[[Changed], None]]]:
     """What is made before a pipeline's runs, by its title: what all of them share, or what each step starts from."""
     if not plan.steps:
         yield f"{setup.pipeline}: indexes and dictionaries", partial(single_run.prepare, setup, plan.cores)

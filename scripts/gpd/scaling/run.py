@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpd.execution import snakemake_log
-from gpd.lab import runner, single_run
+from gpd.lab import runner, single_run, snakemake_process
 from gpd.lab.pool import Source
 from gpd.lab.runner import StudyPlan
 from gpd.lab.study import StudyError
@@ -73,7 +73,7 @@ def _planned(source: Source, samples: tuple[str, ...], options: Options, node: N
     """The steps of these samples, by a dry run with each number of threads, which memory may follow."""
     pipeline = PIPELINES[source.config["pipeline"]]
     rules = [rule for step in pipeline.steps for rule in pipeline.rules_of(step)]
-    settings = single_run.of_step(source, samples, options.scatter)
+    settings = snakemake_process.of_step(source, samples, options.scatter)
     planned = {}
     for threads in sorted({1, *plan.thread_counts(options.threads, node.cores)}):
         if threads <= node.cores:

@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gpd.execution.snakemake_log import PlannedJob
-from gpd.lab.single_run import LEDGER, RECORD
+from gpd.lab.single_run import RECORD
+from gpd.lab.snakemake_process import LEDGER
 from gpd.records.host import Cache, Host, NumaNode
 from gpd.records.old_names import SPEC
 from gpd.records.run import ProcessRecord, RunRecord, Settings

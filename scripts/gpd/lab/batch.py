@@ -1,0 +1,71 @@
+"""A batch: the samples of a run start together, in one workflow or side by side, as the disk has room."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+
+from gpd.execution import workflow
+from gpd.lab import disk, snakemake_process
+from gpd.lab.snakemake_process import EndedProcess, Left, Process, Setup, Share, Start
+from gpd.records.run import InputRecord
+from gpd.records.run_spec import INDEPENDENT, RunSpec
+
+
+@dataclass
+class BatchWorkload:
+    """The processes of a batch, or copies of a step; `at_once` of them at most are at work."""
+
+    spec: RunSpec
+    setup: Setup
+    folder: Path
+    inputs: Mapping[str, InputRecord] = field(default_factory=dict, init=False)
+    processes: Sequence[Process] = field(init=False)
+    at_once: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.processes = list(_processes(self.spec, self.folder))
+        self.at_once = len(self.processes)
+
+    @property
+    def share(self) -> Share:
+        spec, setup = self.spec, self.setup
+        if step := spec.step:  # a copy of a step has its share of the memory, and the step's rules alone
+            options = ["--nolock", "--allowed-rules", *step.rules]
+            return Share(step.threads, setup.mem_mb and setup.mem_mb // step.copies, step.targets, options)
+        admits = setup.placement is None and spec.mode != INDEPENDENT
+        return Share(spec.cores, setup.mem_mb, options=workflow.ADMISSION if admits else ())
+
+    @property
+    def waited(self) -> Sequence[str]:
+        return list(chain.from_iterable(process.samples for process in self.processes[self.at_once :]))
+
+    def lay_out(self) -> None:
+        self.inputs = snakemake_process.inputs_of(self.spec, self.setup.source)
+        for process in self.processes:
+            snakemake_process.set_up(process, self.spec, self.setup)
+
+    def find_room(self, scratch: Path) -> None:
+        if self.spec.step is None:
+            self.at_once = disk.at_once(self.setup.prepared, self.spec.samples, self.folder, scratch)
+
+    def run(self, start: Start) -> list[EndedProcess]:
+        with ThreadPoolExecutor(min(self.at_once, len(self.processes))) as pool:
+            return list(pool.map(start, self.processes))
+
+    def left(self, ended: Sequence[EndedProcess]) -> list[Left]:
+        if self.spec.step:  # whose copies read the same, and come to no results of samples
+            return [replace(snakemake_process.left(each, self.setup, {}), inputs=self.inputs) for each in ended]
+        return [snakemake_process.left(each, self.setup, self.inputs) for each in ended]
+
+
+def _processes(spec: RunSpec, folder: Path) -> Iterator[Process]:
+    if spec.step:
+        for copy in spec.step.folders:
+            yield Process(folder / copy, spec.samples)
+    elif spec.mode == INDEPENDENT:
+        for sample in spec.samples:
+            yield Process(folder / "samples" / sample, (sample,))
+    else:
+        yield Process(folder, spec.samples)

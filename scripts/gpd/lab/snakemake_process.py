@@ -1,0 +1,265 @@
+"""A Snakemake process of a run: its folder laid out, run to its end, and what it left."""
+
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import yaml
+
+from gpd.errors import GpdError
+from gpd.execution import snakemake_log, workflow
+from gpd.files import write_text
+from gpd.lab import digests, disk
+from gpd.lab.placement import Placement
+from gpd.lab.pool import Source, bound, lay_out
+from gpd.pipelines import PIPELINES
+from gpd.records.ledger import Attempt, last_attempts, read_ledger
+from gpd.records.run import InputRecord, OutputRecord, Passage, Settings
+from gpd.records.run_spec import INDEPENDENT, RunSpec
+from gpd.tables.summary import summarize
+
+LEDGER = "ledger.jsonl"
+RESULTS = Path("results")
+REFERENCE = RESULTS / "reference"
+# independent pipelines are those of the published studies: gatk starts its JVMs as they come
+ENVIRONMENT = {INDEPENDENT: {"GATK_CLASS_ARCHIVE": ""}}
+CONFIG = {INDEPENDENT: {"tiny_data": False}}
+
+Changed = Callable[[str, workflow.Progress], None]
+
+
+class StudyRunError(GpdError):
+    """A run, or what it needs, could not be run at all; the message says why."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is the same for every run of a pipeline in a study.
+
+    `settings` is that part of a run's record; `lock` a descriptor that everything started here inherits; `options`
+    are Snakemake's. `placement` is there where Slurm places the jobs, and `mem_mb` where they are on this machine.
+    """
+
+    folder: Path
+    source: Source
+    settings: Settings
+    mem_mb: int | None
+    keep_results: bool
+    lock: int
+    options: tuple[str, ...] = ()
+    placement: Placement | None = None
+
+    @property
+    def pipeline(self) -> str:
+        return self.source.config["pipeline"]
+
+    @property
+    def prepared(self) -> Path:
+        """The folder of what all runs share: indexes, dictionaries, the annotation."""
+        return self.folder / "reference" / self.pipeline
+
+
+@dataclass(frozen=True)
+class Share:
+    """What each process of a run has of the machine, and what it is to make; `options` are Snakemake's."""
+
+    cores: int
+    mem_mb: int | None
+    targets: Sequence[str] = ("results",)
+    options: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Process:
+    """A Snakemake process of a run: its folder, and the samples that it takes through the pipeline."""
+
+    folder: Path
+    samples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EndedProcess(Process):
+    """One that has ended, with the attempts at its jobs; in a stream with its way through that."""
+
+    finished: workflow.Finished
+    attempts: tuple[Attempt, ...]
+    passage: Passage | None = None
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a process left: what was read of its samples, digests of what they came to, and the size of its results."""
+
+    inputs: Mapping[str, InputRecord]
+    outputs: tuple[OutputRecord, ...]
+    mib: float
+
+
+Start = Callable[[Process], EndedProcess]
+
+
+class Workload(Protocol):
+    """The processes of a run: what each is, when it starts, and what all of them left."""
+
+    @property
+    def share(self) -> Share: ...
+
+    @property
+    def waited(self) -> Sequence[str]:
+        """The samples for which the disk had no room at once."""
+        ...
+
+    def lay_out(self) -> None:
+        """Look at what the samples are, and lay out what starts with the run."""
+        ...
+
+    def find_room(self, scratch: Path) -> None:
+        """Look how many the disk has room for. Raises GpdError where these are too few."""
+        ...
+
+    def run(self, start: Start) -> list[EndedProcess]:
+        """Run all of them to their ends."""
+        ...
+
+    def left(self, ended: Sequence[EndedProcess]) -> list[Left]:
+        """What each of them left."""
+        ...
+
+
+def set_up(process: Process, spec: RunSpec, setup: Setup) -> None:
+    """Lay out one run: configuration, tables, profile, and links to what is made already.
+
+    That is the reference; of a step all that rules before it have made. A rule's name is its output folder, so that
+    all folders but those of the step's rules are its inputs, or of no use.
+    """
+    settings = {"binding": bound(setup.source.config, spec.binding), **CONFIG.get(spec.mode, {})}
+    made = [REFERENCE.name]
+    if spec.step:
+        settings |= of_step(setup.source, spec.samples, spec.step.scatter)
+        made = [path.name for path in (setup.prepared / RESULTS).iterdir() if path.name not in spec.step.rules]
+    lay_out(setup.source, process.samples, process.folder, **settings)
+    (process.folder / RESULTS).mkdir(exist_ok=True)
+    for name in made:
+        (process.folder / RESULTS / name).symlink_to((setup.prepared / RESULTS / name).resolve())
+    if setup.placement:
+        profile = setup.placement.confined(spec.nodes, process.folder)
+    else:
+        profile = read_profile(workflow.find_profile(spec.profile) / "config.yaml")
+    if threads := {**(profile.get("set-threads") or {}), **spec.threads}:
+        profile["set-threads"] = threads  # which Snakemake does not take empty
+    write_profile(profile, process.folder)
+
+
+def of_step(source: Source, samples: Collection[str], scatter: str) -> dict[str, Any]:
+    """What the configuration of a step's run sets: how many shards it scatters into, and where single samples end."""
+    ends = {"stop_after": "quantify"} if source.needs_conditions and len(samples) == 1 else {}
+    return {"scatter": int(scatter) if scatter.isdecimal() else scatter, **ends}
+
+
+def write_profile(profile: Mapping[str, Any], folder: Path) -> Path:
+    """Write a run's own profile into its folder; the folder of the profile."""
+    target = folder / "profile"
+    target.mkdir(exist_ok=True)
+    write_text(target / "config.yaml", yaml.safe_dump(dict(profile), sort_keys=False))
+    return target
+
+
+def read_profile(path: Path) -> dict[str, Any]:
+    return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+
+
+def inputs_of(spec: RunSpec, source: Source) -> dict[str, InputRecord]:
+    """What a run reads of each of its samples."""
+    return {sample: _input(source, sample) for sample in spec.samples}
+
+
+def _input(source: Source, sample: str) -> InputRecord:
+    size = sum(path.stat().st_size for path in source.reads(sample))
+    digest = digests.input_digest(source.units_of(sample), source.sheets_say(sample))
+    return InputRecord(digest=digest, mib=round(size / 1024**2, 3))
+
+
+def starter(
+    spec: RunSpec,
+    setup: Setup,
+    share: Share,
+    environment: Mapping[str, str],
+    cpus: frozenset[int] | None,
+    changed: Changed,
+) -> Start:
+    """What runs one of a run's Snakemake processes to its end."""
+    own = replace(setup, mem_mb=share.mem_mb)
+    options = ["--printshellcmds", *share.options]
+
+    def start(process: Process) -> EndedProcess:
+        folder, name = process.folder, process.folder.name if process.folder.name != spec.name else ""
+        report, profile = partial(changed, name), process.folder / "profile"
+        finished = snakemake(own, folder, share.cores, profile, share.targets, options, environment, report, cpus)
+        attempts = tuple(one for one in read_ledger(folder / LEDGER) if one.run == environment["GPD_RUN"])
+        return EndedProcess(folder, process.samples, finished, attempts)
+
+    return start
+
+
+def snakemake(
+    setup: Setup,
+    folder: Path,
+    cores: int,
+    profile: Path,
+    targets: Sequence[str],
+    options: Sequence[str],
+    environment: Mapping[str, str],
+    changed: Callable[[workflow.Progress], None],
+    cpus: frozenset[int] | None = None,
+) -> workflow.Finished:
+    every = [*setup.options, *options, "--", *targets]
+    return workflow.run(
+        workflow.command(folder.resolve(), cores, setup.mem_mb, profile.resolve(), [], every),
+        folder / workflow.LOG,
+        changed,
+        environment=environment,
+        locks=[setup.lock],
+        elsewhere=setup.placement is not None,
+        cpus=cpus,
+    )
+
+
+def left(process: EndedProcess, setup: Setup, inputs: Mapping[str, InputRecord]) -> Left:
+    """What a process left; without `inputs` no more than the size of its results is looked at."""
+    read = dict(_inputs(process, setup, inputs)) if inputs else {}
+    made = tuple(_outputs(process, setup.pipeline)) if inputs else ()
+    return Left(read, made, disk.used_mib(process.folder / RESULTS))
+
+
+def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], folder: Path) -> None:
+    """Raise StudyRunError where a run in a folder did not end well: the jobs of it that failed, with their logs."""
+    if finished.exit_code:
+        failed = [attempt for attempt in last_attempts(attempts) if not attempt.succeeded]
+        lines = [f"{each.rule}: {each.message} (log: {folder / each.log})" for each in failed]
+        raise StudyRunError("\n".join(lines) or reason(finished))
+
+
+def reason(finished: workflow.Finished) -> str:
+    """Why Snakemake ended without a job."""
+    nothing = f"Snakemake ended with exit code {finished.exit_code} and printed nothing"
+    return "\n".join(snakemake_log.reason(finished.output)) or nothing
+
+
+def _inputs(process: Process, setup: Setup, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:
+    """What was read of each sample, with reads and bases, and how they mapped, as far as it went."""
+    for sample in process.samples:
+        yield sample, replace(inputs[sample], **digests.read_counts(setup.pipeline, process.folder / RESULTS, sample))
+
+
+def _outputs(process: EndedProcess, pipeline: str) -> list[OutputRecord]:
+    """Digests of what the samples that succeeded came to."""
+    summary = summarize(process.attempts, PIPELINES[pipeline].steps, exit_code=process.finished.exit_code)
+    return digests.outputs(pipeline, process.folder / RESULTS, summary.succeeded)
+
+
+def remove_results(process: Process) -> None:
+    shutil.rmtree(process.folder / RESULTS, ignore_errors=True)
+    shutil.rmtree(process.folder / ".snakemake", ignore_errors=True)

@@ -1,0 +1,155 @@
+"""A stream: samples in flight for a time, each in a workflow of its own that starts as another ends, or on arrival."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import count, islice, repeat
+from pathlib import Path
+from threading import Event, Lock
+
+from gpd.execution import interruption
+from gpd.lab import disk, snakemake_process
+from gpd.lab.snakemake_process import EndedProcess, Left, Process, Setup, Share, Start, StudyRunError
+from gpd.lab.study import arrivals_s, copy_name, drawn
+from gpd.records.run import InputRecord, Passage
+from gpd.records.run_spec import RunSpec, StreamSpec
+from gpd.statistics.stream import LEAST_ENDS, Window
+from gpd.text.formats import counted, number
+
+LOOK_S = 0.2  # for a signal to end, while no sample has arrived
+
+
+class Queue:
+    """The samples of a stream, first come, first served: taken by as many threads as samples are to be in flight."""
+
+    def __init__(self, spec: RunSpec, stream: StreamSpec) -> None:
+        self.stream, self.began = stream, time.monotonic()
+        self.over = Event()
+        self._taking = Lock()
+        arrivals: Iterator[float | None] = arrivals_s(spec, stream) if stream.per_day else repeat(None)
+        self._samples = zip(count(1), drawn(spec), arrivals, strict=False)
+
+    @property
+    def now_s(self) -> float:
+        """Since the stream's start."""
+        return time.monotonic() - self.began
+
+    def take(self) -> tuple[int, str, float | None] | None:
+        """The next sample's number, name and arrival, once it has arrived; None where no more is to start.
+
+        Raises Interrupted where we are to end.
+        """
+        with self._taking:
+            is_late = self.stream.per_day is None and self.now_s >= self.stream.end_s
+            taken = None if is_late else next(self._samples, None)
+        while taken and not self.over.is_set() and (left_s := (taken[2] or 0.0) - self.now_s) > 0:
+            self.over.wait(min(left_s, LOOK_S))
+            interruption.check()
+        return None if self.over.is_set() else taken
+
+
+@dataclass
+class StreamWorkload:
+    """The processes of a stream. Raises StudyRunError where too few samples will arrive in its window to tell anything.
+
+    What a sample leaves is looked at beside those that run, and removed: so a stream takes no more disk the longer it
+    is.
+    """
+
+    spec: RunSpec
+    stream: StreamSpec
+    setup: Setup
+    folder: Path
+    inputs: Mapping[str, InputRecord] = field(default_factory=dict, init=False)
+    _left: Sequence[Left] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        if self.stream.per_day:
+            self._refuse_few_arrivals()
+
+    @property
+    def share(self) -> Share:
+        return Share(self.spec.cores, self.setup.mem_mb and self.setup.mem_mb // self.spec.n)
+
+    @property
+    def waited(self) -> Sequence[str]:
+        return ()
+
+    def lay_out(self) -> None:
+        """Look at what the samples are; a folder is laid out when its sample starts."""
+        self.inputs = snakemake_process.inputs_of(self.spec, self.setup.source)
+
+    def find_room(self, scratch: Path) -> None:
+        n = self.spec.n
+        at_once = disk.at_once(self.setup.prepared, list(islice(drawn(self.spec), n)), self.folder, scratch)
+        if at_once < n:
+            raise StudyRunError(f"{self.spec.name}: the disk has room for {at_once} of {n} samples at once")
+
+    def run(self, start: Start) -> list[EndedProcess]:
+        """Keep n samples in flight to the end of the window: each of n threads takes the next when its last has ended.
+
+        All that were taken, or had arrived, run to their ends. In the order of their start.
+        """
+        queue = Queue(self.spec, self.stream)
+        with ThreadPoolExecutor(1) as after, ThreadPoolExecutor(self.spec.n) as pool:
+            threads = [pool.submit(self._serve, queue, start, after) for _ in range(self.spec.n)]
+            found = [each for thread in threads for each in thread.result()]
+        found.sort(key=lambda each: each[0].passage.started_s if each[0].passage else 0.0)
+        self._left = [left.result() for _, left in found]
+        ended = [each for each, _ in found]
+        self._refuse_short(ended)
+        return ended
+
+    def left(self, ended: Sequence[EndedProcess]) -> list[Left]:
+        return list(self._left)
+
+    def _serve(self, queue: Queue, start: Start, after: Executor) -> list[tuple[EndedProcess, Future[Left]]]:
+        """Take one sample after the other, until no more is to start."""
+        served = []
+        try:
+            while (taken := queue.take()) is not None:
+                ended = self._run_one(queue, start, *taken)
+                served.append((ended, after.submit(self._look_at, ended)))
+        except BaseException:
+            queue.over.set()
+            raise
+        return served
+
+    def _run_one(self, queue: Queue, start: Start, number: int, sample: str, arrived_s: float | None) -> EndedProcess:
+        started_s, name = queue.now_s, copy_name(sample, number)
+        process = Process(self.folder / "samples" / name, (name,))
+        source = self.setup.source.renamed(sample, name)
+        snakemake_process.set_up(process, self.spec, replace(self.setup, source=source))
+        ended = start(process)
+        times = {"started_s": round(started_s, 6), "ended_s": round(queue.now_s, 6)}
+        if not ended.attempts:
+            snakemake_process.refuse_failed(ended.finished, ended.attempts, ended.folder)
+        return replace(ended, passage=Passage(copy_of=sample, arrived_s=arrived_s, **times))
+
+    def _look_at(self, ended: EndedProcess) -> Left:
+        """What a sample left, which is removed, for more are to come."""
+        inputs = {name: self.inputs[ended.passage.copy_of] for name in ended.samples if ended.passage}
+        left = snakemake_process.left(ended, self.setup, inputs)
+        if not self.setup.keep_results:
+            snakemake_process.remove_results(ended)
+        return left
+
+    def _refuse_few_arrivals(self) -> None:
+        window = Window(self.stream.warm_up_s, self.stream.end_s)
+        arrivals = sum(map(window.holds, arrivals_s(self.spec, self.stream)))
+        if arrivals < LEAST_ENDS:
+            raise StudyRunError(
+                f"{self.spec.name}: {counted(arrivals, 'sample')} would arrive in its window of "
+                f"{number(self.stream.window_s)} s: set a longer window, or a higher rate"
+            )
+
+    def _refuse_short(self, ended: Sequence[EndedProcess]) -> None:
+        """Raise StudyRunError where the window tells nothing."""
+        window = Window(self.stream.warm_up_s, self.stream.end_s)
+        ends = [each.passage.ended_s for each in ended if each.passage and window.holds(each.passage.ended_s)]
+        if self.stream.per_day is None and len(ends) < LEAST_ENDS:
+            raise StudyRunError(
+                f"{self.spec.name}: {counted(len(ends), 'sample')} ended in its window of "
+                f"{number(self.stream.window_s)} s: shorter than {LEAST_ENDS} samples: set a longer window"
+            )
