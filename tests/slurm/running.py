@@ -44,22 +44,22 @@ rule all:
         "results/gather/all.txt",
 
 
-rule work:
+rule write:
     output:
-        "results/work/{{sample}}.txt",
+        "results/write/{{sample}}.txt",
     log:
-        "logs/work/{{sample}}.log",
+        "logs/write/{{sample}}.log",
     threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: {mem_mb},
         runtime=lambda wildcards, attempt: {runtime},
     shell:
-        bound("work", "ATTEMPT={{resources.attempt}}; source tasks/{{wildcards.sample}}.sh; echo done > {{output:q}}")
+        bound("write", "ATTEMPT={{resources.attempt}}; source tasks/{{wildcards.sample}}.sh; echo done > {{output:q}}")
 
 
 rule gather:
     input:
-        expand("results/work/{{sample}}.txt", sample=samples),
+        expand("results/write/{{sample}}.txt", sample=samples),
     output:
         "results/gather/all.txt",
     log:

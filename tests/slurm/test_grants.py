@@ -27,7 +27,7 @@ def cluster() -> Iterator[Cluster]:
 def test_threads_memory_and_time_reach_slurm(cluster: Cluster, tmp_path: Path) -> None:
     cohort = Cohort.made(tmp_path, cluster, {"A": HOLD}, mem_mb="600", runtime="25")
     cohort.hold("A")
-    run = cohort.start("--set-threads", "work=2", "--set-resources", "work:slurm_partition=wide")
+    run = cohort.start("--set-threads", "write=2", "--set-resources", "write:slurm_partition=wide")
     job, node = cohort.begun("A")
     told = cluster.job(job)
     cohort.let_go()
@@ -55,7 +55,7 @@ def test_each_job_allocations_what_its_node_granted(cluster: Cluster, tmp_path: 
 
 def test_two_nodes_that_hand_out_one_cpu_do_not_share_it(cluster: Cluster, tmp_path: Path) -> None:
     cohort = Cohort.made(tmp_path, cluster, {"A": "sleep 2", "B": "sleep 2"})
-    run = cohort.run("--set-resources", "work:slurm_partition=twins")
+    run = cohort.run("--set-resources", "write:slurm_partition=twins")
     assert run.process.returncode == 0, run.output
     (first,), (second,) = (cohort.attempts(sample) for sample in "AB")
     assert {first["cpus"], second["cpus"]} == {"0"}

@@ -10,7 +10,7 @@ from running import Cohort, cluster_for_tests, submitted
 
 pytestmark = pytest.mark.slurm
 
-GROUPED = ("--groups", "work=both", "--group-components", "both=2")
+GROUPED = ("--groups", "write=both", "--group-components", "both=2")
 # whichever comes second fails, where the test wants it to
 TASK = "sleep 3; mkdir first || [ ! -e second_fails ] || exit 3"
 

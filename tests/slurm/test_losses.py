@@ -88,7 +88,7 @@ def test_ctrl_c_of_gpd_ends_its_jobs(cohort: Cohort, figure: Callable[[str], Non
     figure(f"Slurm, Ctrl-C of gpd: no job left after {time.monotonic() - began:.0f} s")
     (record,) = cohort.attempts("A")
     assert record["cause"] == "killed"
-    assert not (cohort.folder / "results/work/A.txt").exists()
+    assert not (cohort.folder / "results/write/A.txt").exists()
 
     cohort.let_go()
     again = cohort.run("--unlock")
@@ -118,7 +118,7 @@ def test_snakemake_is_killed_and_started_again(cohort: Cohort, figure: Callable[
 
     second = cohort.start()
     wait_until(lambda: len(cohort.cluster.running()) == 2 or second.process.poll() is not None, timeout_s=RUN_S)
-    wait_until(lambda: second.process.poll() is not None or (cohort.folder / "logs/work/A.log").exists(), timeout_s=10)
+    wait_until(lambda: second.process.poll() is not None or (cohort.folder / "logs/write/A.log").exists(), timeout_s=10)
     cohort.let_go()
     second.end()
     figure(f"Slurm, Snakemake killed: job {old} was at work; the second run ended with {second.process.returncode}")
