@@ -6,8 +6,9 @@ import pytest
 import recorded_studies
 from msgspec import structs
 
-from gpd.statistics.steady_state import SECONDS_PER_DAY, Batch, steady_state
+from gpd.statistics.steady_state import Batch, steady_state
 from gpd.tables import collect, rows
+from gpd.text.formats import SECONDS_PER_DAY
 
 RAMP_S, RATE_S = 50.0, 10.0  # of a batch, and a sample
 

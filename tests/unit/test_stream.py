@@ -24,7 +24,7 @@ from gpd.packages.verdicts import FAILS, HOLDS
 from gpd.records.run_spec import CurveKey
 from gpd.records.study import Arrivals, Pool, Study
 from gpd.statistics import stream
-from gpd.statistics.stream import Passage, Window
+from gpd.statistics.stream import Sojourn, Window
 from gpd.tables import collect
 
 POOL = [Sample(name) for name in ("S1", "S2", "S3")]
@@ -43,7 +43,7 @@ STREAMS = Study(
 
 
 def ended(*moments, succeeded=True):
-    return [Passage(None, moment - 10, moment, succeeded) for moment in moments]
+    return [Sojourn(None, moment - 10, moment, succeeded) for moment in moments]
 
 
 def test_a_rate_is_of_what_succeeds_and_ends_in_the_window_and_its_interval_of_batches():
@@ -67,8 +67,8 @@ def test_no_more_batches_than_help():
     assert stream.daily(ended(*range(1, 1001)), Window(0, 1000), n=2).n == stream.MOST_BATCHES
 
 
-def arrive(*passages):
-    return [Passage(arrived, started, over, True) for arrived, started, over in passages]
+def arrive(*sojourns):
+    return [Sojourn(arrived, started, over, True) for arrived, started, over in sojourns]
 
 
 def test_busy_waiting_and_stable_by_hand():

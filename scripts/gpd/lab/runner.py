@@ -32,8 +32,7 @@ from gpd.tables.collect import Tables
 from gpd.tables.columns import ConfigurationRow, SampleRow
 from gpd.tables.faults import DATA, LOAD
 from gpd.tables.repeats import RepeatStats
-from gpd.tables.rows import SECONDS_PER_DAY
-from gpd.text.formats import number
+from gpd.text.formats import SECONDS_PER_DAY, number
 
 LOCK = ".lock"
 MOST_ARRIVALS = 10_000  # of samples in a window

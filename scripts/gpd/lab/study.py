@@ -28,9 +28,8 @@ from gpd.records.run_spec import (
 )
 from gpd.records.study import PROFILES, Arrivals, Pool, Sample, Study
 from gpd.statistics.saturation import Observation, around, find_saturation, next_n
-from gpd.statistics.stream import SECONDS_PER_DAY
 from gpd.tables.repeats import RepeatStats, rule
-from gpd.text.formats import visible
+from gpd.text.formats import SECONDS_PER_DAY, visible
 
 SATURATION = "saturation"
 MOST_VALUES = 10_000  # of the settings

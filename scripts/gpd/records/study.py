@@ -19,6 +19,7 @@ from gpd.records.binding import BindingName
 from gpd.records.decoding import Kind, parse
 from gpd.records.run import RecordError, Time
 from gpd.records.run_spec import CLUSTER, STREAM, AtLeastOne, CacheState, FileName, Mode, Name, PerDay, PipelineName
+from gpd.text.formats import SECONDS_PER_DAY
 
 SCHEMA_VERSION: Final = 1
 DESIGN: Final = 2  # of a study: it seeks N with single runs, and repeats stop on an interval; 1: on a standard error
@@ -29,7 +30,7 @@ BEGAN, ENDED = "began", "ended"
 PathName = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f-\x9f{}]+\Z")]
 RuleName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z")]
 Duration = Annotated[str, Meta(pattern=r"^(?=.*[1-9])[0-9]{1,5}(\.[0-9]{1,3})?[mhd]\Z")]
-SECONDS: Final = {"m": 60, "h": 3600, "d": 24 * 3600}
+SECONDS: Final = {"m": 60, "h": 3600, "d": SECONDS_PER_DAY}
 Often = Annotated[int, Meta(ge=1, le=1000)]
 PROFILES: Final[dict[Mode, str]] = {
     "shared": "profiles/throughput",

@@ -11,12 +11,11 @@ from gpd.sizing.cost import Price
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.sizing.power import Power, over_runs
 from gpd.statistics.saturation import Saturation, find_saturation
-from gpd.text.formats import number, percent
+from gpd.text.formats import SECONDS_PER_DAY, number, percent
 
 HOURS_PER_DAY = 24
 DAYS_PER_WEEK = 7
 HOURS_PER_WEEK = HOURS_PER_DAY * DAYS_PER_WEEK
-SECONDS_PER_DAY = 24 * 3600
 MIB_PER_GIB = 1024
 GIGABASES_PER_X = HUMAN_30X_GIGABASES / 30  # of a human genome
 MOST_SCALED = 2  # samples that were measured may be so many times as large as those that are asked for

@@ -15,8 +15,8 @@ from statistics import fmean
 import numpy as np
 
 from gpd.statistics.estimates import estimate
+from gpd.text.formats import SECONDS_PER_DAY
 
-SECONDS_PER_DAY = 24 * 3600
 FULL = 0.9
 
 

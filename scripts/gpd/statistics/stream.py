@@ -16,16 +16,16 @@ from math import ceil
 import numpy as np
 
 from gpd.statistics.estimates import Estimate, estimate
+from gpd.text.formats import SECONDS_PER_DAY
 
-SECONDS_PER_DAY = 24 * 3600
 MOST_BATCHES = 20
 LEAST_ENDS = 3  # of samples: a window in which fewer end tells no rate
 LAST_PART = 2 / 3  # of the window: an overloaded queue has grown until then
 
 
 @dataclass(frozen=True)
-class Passage:
-    """A sample's way through a stream, s since its start; `arrived_s` None: the stream is full, and nobody waits."""
+class Sojourn:
+    """A sample's stay in a stream, s since the start of that; `arrived_s` None: the stream is full, and nobody waits."""
 
     arrived_s: float | None
     started_s: float
@@ -54,12 +54,12 @@ class Window:
         return self.end_s - self.start_s
 
 
-def daily(passages: Iterable[Passage], window: Window, n: int) -> Estimate:
+def daily(sojourns: Iterable[Sojourn], window: Window, n: int) -> Estimate:
     """Completions a day, over the batches of the window; `n` samples are at once.
 
     Its mean is that of the whole window. Of a single batch it has no error.
     """
-    ends = [one.ended_s for one in passages if one.succeeded and window.holds(one.ended_s)]
+    ends = [one.ended_s for one in sojourns if one.succeeded and window.holds(one.ended_s)]
     batches = max(min(len(ends) // n, MOST_BATCHES), 1)
     counts = Counter(ceil((end_s - window.start_s) / window.length_s * batches) for end_s in ends)
     a_day = SECONDS_PER_DAY * batches / window.length_s
@@ -71,27 +71,27 @@ def quantile(values: Sequence[float], share: float) -> float | None:
     return float(np.quantile(values, share)) if values else None
 
 
-def busy_share(passages: Iterable[Passage], window: Window, n: int) -> float:
+def busy_share(sojourns: Iterable[Sojourn], window: Window, n: int) -> float:
     """The share of the window in which all n are at work."""
-    spans = [(one.started_s, one.ended_s) for one in passages]
+    spans = [(one.started_s, one.ended_s) for one in sojourns]
     return _share(spans, window, lambda at_work: at_work >= n)
 
 
-def idle_queue_share(passages: Iterable[Passage], window: Window) -> float:
+def idle_queue_share(sojourns: Iterable[Sojourn], window: Window) -> float:
     """The share of the window in which nobody waits."""
-    spans = [(one.arrived_s, one.started_s) for one in passages if one.arrived_s is not None]
+    spans = [(one.arrived_s, one.started_s) for one in sojourns if one.arrived_s is not None]
     return _share(spans, window, lambda waiting: waiting == 0)
 
 
-def is_stable(passages: Sequence[Passage], window: Window) -> bool:
+def is_stable(sojourns: Sequence[Sojourn], window: Window) -> bool:
     """Whether the queue emptied in the last third of the window: one that gets more than it serves does so no more."""
     last = Window(window.start_s + LAST_PART * window.length_s, window.end_s)
-    return idle_queue_share(passages, last) > 0
+    return idle_queue_share(sojourns, last) > 0
 
 
-def waiting(passages: Iterable[Passage], moment_s: float) -> int:
+def waiting(sojourns: Iterable[Sojourn], moment_s: float) -> int:
     """How many have arrived and not started at a moment."""
-    return sum(one.arrived_s is not None and one.arrived_s <= moment_s < one.started_s for one in passages)
+    return sum(one.arrived_s is not None and one.arrived_s <= moment_s < one.started_s for one in sojourns)
 
 
 def _share(spans: Iterable[tuple[float, float]], window: Window, holds: Callable[[int], bool]) -> float:

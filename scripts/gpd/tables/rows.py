@@ -28,11 +28,11 @@ from gpd.tables import streams
 from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
 from gpd.tables.faults import COHORT_DATA, DATA
 from gpd.text.cpu_lists import count_cpus
+from gpd.text.formats import SECONDS_PER_DAY
 
 Key = Mapping[str, Any]  # what each row of a run begins with
 Job = tuple[Process, Attempt]
 
-SECONDS_PER_DAY = 24 * 3600
 SECONDS_PER_HOUR = 3600
 BASES_PER_GIGABASE = 1e9
 COPIED = {field.name for field in fields(Attempt)} & set(JobRow.__struct_fields__) - {"run", "start", "end", "log"}

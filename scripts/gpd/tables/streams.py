@@ -8,8 +8,9 @@ from gpd.outcomes import Outcome, Run
 from gpd.pipelines import HUMAN_30X_GIGABASES
 from gpd.records.run_spec import CurveKey
 from gpd.statistics import stream
-from gpd.statistics.stream import SECONDS_PER_DAY, Passage, Window
+from gpd.statistics.stream import Sojourn, Window
 from gpd.tables.columns import StreamRow
+from gpd.text.formats import SECONDS_PER_DAY
 
 TAIL = 0.95  # of waiting times and times to result
 
@@ -22,15 +23,15 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
     spec = run.spec.stream
     if spec is None:
         raise ValueError(f"{run.spec.name}: no stream")
-    passages, window = passages_of(run, outcomes, gigabases), Window(spec.warm_up_s, spec.end_s)
-    ended = [one for one in passages if window.holds(one.ended_s)]
+    sojourns, window = sojourns_of(run, outcomes, gigabases), Window(spec.warm_up_s, spec.end_s)
+    ended = [one for one in sojourns if window.holds(one.ended_s)]
     whole = [one for one in ended if one.succeeded]
-    daily = stream.daily(passages, window, run.spec.n)
+    daily = stream.daily(sojourns, window, run.spec.n)
     low, high = daily.interval() or (None, None)
     bases = [one.gigabases for one in whole if one.gigabases is not None]
     gigabases_per_day = SECONDS_PER_DAY * fsum(bases) / window.length_s if len(bases) == len(whole) else None
     # who arrived in the window is looked at until the end, or else the longest waits would be left out
-    looked_at = [one for one in passages if window.holds(one.arrived_s)] if spec.per_day else whole
+    looked_at = [one for one in sojourns if window.holds(one.arrived_s)] if spec.per_day else whole
     waits = [one.started_s - one.arrived_s for one in looked_at if one.arrived_s is not None]
     results = [one.result_s for one in looked_at if one.succeeded]
     return StreamRow(
@@ -39,7 +40,7 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
         arrivals_per_day=spec.per_day,
         warm_up_s=spec.warm_up_s,
         window_s=spec.window_s,
-        started=len(passages),
+        started=len(sojourns),
         arrived=len(looked_at) if spec.per_day else None,
         completed=len(whole),
         failed=len(ended) - len(whole),
@@ -53,17 +54,17 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
         wait_p95_s=stream.quantile(waits, TAIL),
         result_median_s=stream.quantile(results, 0.5),
         result_p95_s=stream.quantile(results, TAIL),
-        busy_share=stream.busy_share(passages, window, run.spec.n),
-        waiting_at_end=stream.waiting(passages, window.end_s) if spec.per_day else None,
-        stable=stream.is_stable(passages, window) if spec.per_day else None,
+        busy_share=stream.busy_share(sojourns, window, run.spec.n),
+        waiting_at_end=stream.waiting(sojourns, window.end_s) if spec.per_day else None,
+        stable=stream.is_stable(sojourns, window) if spec.per_day else None,
     )
 
 
-def passages_of(run: Run, outcomes: Iterable[Outcome], gigabases: Gigabases) -> list[Passage]:
+def sojourns_of(run: Run, outcomes: Iterable[Outcome], gigabases: Gigabases) -> list[Sojourn]:
     """When each sample of a stream arrived, started and ended."""
     succeeded = {outcome.sample: outcome.succeeded for outcome in outcomes}
     return [
-        Passage(way.arrived_s, way.started_s, way.ended_s, succeeded.get(name, False), gigabases.get(name))
+        Sojourn(way.arrived_s, way.started_s, way.ended_s, succeeded.get(name, False), gigabases.get(name))
         for one in run.record.processes
         for name in one.samples
         if (way := one.passage)

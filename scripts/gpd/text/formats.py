@@ -28,6 +28,7 @@ class TimeUnit:
         return f"{self.of(seconds):,.{self.decimals}f}" if known(seconds) else ""
 
 
+SECONDS_PER_DAY = 24 * 3600
 UNITS = (TimeUnit("hours", "h", 3600, 2), TimeUnit("minutes", "min", 60, 2), TimeUnit("seconds", "s", 1, 1))
 
 
