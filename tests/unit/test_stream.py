@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import time
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice, pairwise
@@ -18,6 +19,7 @@ from test_single_run import run, setup, snakemake  # noqa: F401
 from gpd.commands import report
 from gpd.errors import GpdError
 from gpd.lab import runner, study
+from gpd.lab import stream as stream_of_runs
 from gpd.lab.study import Sample
 from gpd.packages import checks, evidence, pack
 from gpd.packages.verdicts import FAILS, HOLDS
@@ -193,6 +195,26 @@ def test_samples_that_arrive_are_served_in_their_order_and_a_failure_is_no_compl
     assert (failed.succeeded, failed.failed_step) == (False, "map_and_sort")
     (row,) = tables.streams
     assert row.started == len(ways) and row.wait_median_s is not None and not tables.configurations
+
+
+@pytest.mark.deep
+def test_no_more_results_wait_for_their_digests_than_the_disk_was_asked_for(short, setup, snakemake, monkeypatch):  # noqa: F811
+    asked, held, digest = [], [], stream_of_runs.snakemake_process.digests.outputs
+
+    def room(prepared, samples, *_):
+        asked.append(len(samples))
+        return len(samples)
+
+    def slow_digest(*arguments):
+        time.sleep(0.3)
+        held.append(len(list((setup.folder / short().name / "samples").glob("*/results"))))
+        return digest(*arguments)
+
+    monkeypatch.setattr(stream_of_runs.disk, "at_once", room)
+    monkeypatch.setattr(stream_of_runs.snakemake_process.digests, "outputs", slow_digest)
+    record = run(short(), setup)
+    assert len(record["processes"]) > 4 and asked == [4]
+    assert max(held) <= 4, "two in flight, and what two before them left"
 
 
 def test_a_window_in_which_next_to_nothing_ends_is_refused(short, setup, snakemake):  # noqa: F811

@@ -81,18 +81,22 @@ class StreamWorkload:
         self.inputs = snakemake_process.inputs_of(self.spec, self.setup.source)
 
     def find_room(self, scratch: Path) -> None:
+        """It holds n samples at work beside what n before them left: so many may not be digested yet."""
         n = self.spec.n
-        at_once = disk.at_once(self.setup.prepared, list(islice(drawn(self.spec), n)), self.folder, scratch)
+        at_once = disk.at_once(self.setup.prepared, list(islice(drawn(self.spec), 2 * n)), self.folder, scratch)
         if at_once < n:
-            raise StudyRunError(f"{self.spec.name}: the disk has room for {at_once} of {n} samples at once")
+            raise StudyRunError(
+                f"{self.spec.name}: the disk has room for {at_once} of {n} samples at once, "
+                "beside the results of as many that have ended"
+            )
 
     def run(self, start: Start) -> list[EndedProcess]:
         """Keep n samples in flight to the end of the window: each of n threads takes the next when its last has ended.
 
-        All that were taken, or had arrived, run to their ends. In the order of their start.
+        What that left is digested meanwhile, and before the next has ended, too, or else results would pile up. All that were taken, or had arrived, run to their ends. In the order of their start.
         """
         queue = Queue(self.spec, self.stream)
-        with ThreadPoolExecutor(1) as after, ThreadPoolExecutor(self.spec.n) as pool:
+        with ThreadPoolExecutor(self.spec.n) as after, ThreadPoolExecutor(self.spec.n) as pool:
             threads = [pool.submit(self._serve, queue, start, after) for _ in range(self.spec.n)]
             found = [each for thread in threads for each in thread.result()]
         found.sort(key=lambda each: each[0].passage.started_s if each[0].passage else 0.0)
@@ -106,10 +110,12 @@ class StreamWorkload:
 
     def _serve(self, queue: Queue, start: Start, after: Executor) -> list[tuple[EndedProcess, Future[Left]]]:
         """Take one sample after the other, until no more is to start."""
-        served = []
+        served: list[tuple[EndedProcess, Future[Left]]] = []
         try:
             while (taken := queue.take()) is not None:
                 ended = self._run_one(queue, start, *taken)
+                for _, before in served[-1:]:  # the disk was asked to hold no more of a thread than two
+                    before.result()
                 served.append((ended, after.submit(self._look_at, ended)))
         except BaseException:
             queue.over.set()
