@@ -142,6 +142,32 @@ def test_nonsense_is_refused_in_one_line(tmp_path, changes, line):
     assert len(str(refused.value).splitlines()) == 1
 
 
+def test_a_name_that_has_no_room_for_a_number_is_refused_before_anything_runs(tmp_path):
+    path = settings(tmp_path)
+    for table in ("samples", "units"):
+        sheet = tmp_path / "config" / f"{table}.tsv"
+        sheet.write_text(sheet.read_text().replace("S1", "S" + 9 * "ABCDEFGHIJ"))
+    with pytest.raises(
+        GpdError, match="a name of 91 characters: mode stream adds .* so that 90 are the most"
+    ) as refused:
+        runner.make_plan(path)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_window_that_will_tell_too_little_is_said_in_the_plan(streamed):
+    """Its batches took 2 samples through in some minutes."""
+    recorded = collect.read_study_record(streamed).study
+    plan = runner.StudyPlan(replace(recorded, directory=str(streamed.parent), name=streamed.name), {}, 2)
+    long, short = (replace(plan, study=replace(plan.study, window=window)) for window in ("500h", "1m"))
+    assert not list(runner.short_windows(long))
+    (line,) = runner.short_windows(short)
+    assert re.fullmatch(
+        r"window: 1m holds about [\d.]+ samples of germline at the rate of the runs that have ended: "
+        r"for an interval with 2 at once set [\d.,]+m or more",
+        line,
+    )
+
+
 def settings(tmp_path, **changes):
     """The file of a study of streams of a pool that is not there."""
     write_pool(tmp_path, 2)

@@ -46,7 +46,7 @@ def show_plan(plan: runner.StudyPlan, console: Console) -> None:
         for name, source in plan.sources.items()
     ]
     lines += [f"repeats: {repeats.in_words(settings)}"] if settings.repeats == AUTO else []
-    lines += [_about_streams(plan)] if settings.streams else []
+    lines += [_about_streams(plan), *runner.short_windows(plan)] if settings.streams else []
     lines += [f"{plan.too_many}: a plan for another machine"] if plan.too_many else []
     left = _left(plan)
     lines += (

@@ -104,6 +104,12 @@ def settings_without_paths(config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def longest_name() -> int:
+    """How many characters the workflow lets a sample's name have."""
+    schema = yaml.safe_load((SCHEMAS / "samples.schema.yaml").read_text(encoding="utf-8"))
+    return schema["properties"]["sample_name"]["maxLength"]
+
+
 def bound(config: Mapping[str, Any], binding: BindingName) -> dict[str, Any]:
     """How jobs are bound by a configuration, with what this binding sets of it."""
     return {**config.get("binding", {}), **Binding.parse(binding).settings}

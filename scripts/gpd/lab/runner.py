@@ -14,7 +14,7 @@ from gpd.errors import Interrupted
 from gpd.execution import cpu_waits, interruption, run_lock, workflow
 from gpd.lab import placement, provenance, single_run, study
 from gpd.lab.placement import Placement
-from gpd.lab.pool import Source, bound, read_pool
+from gpd.lab.pool import Source, bound, longest_name, read_pool
 from gpd.lab.snakemake_process import REFERENCE, Changed, Setup, StudyRunError, read_profile
 from gpd.lab.study import Sample, Study, StudyError
 from gpd.machines import launcher, tools
@@ -24,9 +24,9 @@ from gpd.records.host import machine_differences
 from gpd.records.old_names import spec_path
 from gpd.records.run import RunRecord, Settings, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, STREAM, CurveKey, PipelineName, RunSpec
-from gpd.records.study import AUTO, DESIGN, FILE, StudyRecord
+from gpd.records.study import AUTO, DESIGN, FILE, SECONDS, StudyRecord
 from gpd.statistics.saturation import Observation
-from gpd.statistics.stream import LEAST_ENDS
+from gpd.statistics.stream import LEAST_BATCHES, LEAST_ENDS
 from gpd.tables import collect, repeats, search, streams
 from gpd.tables.collect import Tables
 from gpd.tables.columns import ConfigurationRow, SampleRow
@@ -187,6 +187,12 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
                 yield f"modes: {which} take one sample each, and {pipeline} compares conditions: {remedy}"
             if not settings.concurrent_samples or min(settings.concurrent_samples) < 2:
                 yield f"concurrent_samples: {pipeline} compares conditions, so list numbers from 2, or {remedy}"
+        longest = longest_name() - len(study.copy_name("", 10**study.MOST_DIGITS - 1))
+        if settings.streams and (long := [member.name for member in source.members if len(member.name) > longest]):
+            yield (
+                f"pipelines.{pipeline}: {long[0]}: a name of {len(long[0])} characters: mode stream adds a number to "
+                f"names, so that {longest} are the most"
+            )
         bindings: dict[tuple, str] = {}
         for name in settings.bindings:  # of two that are the same a curve would be run twice
             same = bindings.setdefault(tuple(sorted(bound(source.config, name).items())), name)
@@ -201,12 +207,7 @@ def _faults_of_streams(plan: StudyPlan) -> Iterator[str]:
         return
     if (most := max(settings.concurrent_samples)) > plan.cores:
         yield f"concurrent_samples: mode stream: {most} samples at once are more than the {plan.cores} cores"
-    seen: dict[str, float] = {}  # samples a second, the most that any run gave
-    for _, record in _finished(plan):
-        if not record.spec.step and not record.spec.stream and record.wall_s:
-            daily = record.spec.n / record.wall_s
-            seen[record.spec.pipeline] = max(seen.get(record.spec.pipeline, 0.0), daily)
-    for pipeline, a_second in seen.items():
+    for pipeline, a_second in _rates(plan).items():
         if settings.window_s * a_second < LEAST_ENDS:
             yield (
                 f"window: {settings.window} is shorter than {LEAST_ENDS} samples of {pipeline}, "
@@ -220,6 +221,30 @@ def _faults_of_streams(plan: StudyPlan) -> Iterator[str]:
                     f"arrivals: {number(spec.stream.per_day)} a day are {number(expected)} samples in a window of "
                     f"{settings.window}: from {LEAST_ENDS} to {MOST_ARRIVALS:,} tell something"
                 )
+
+
+def short_windows(plan: StudyPlan) -> Iterator[str]:
+    """Lines about windows that tell a rate without an interval, by what runs that have ended tell."""
+    settings = plan.study
+    rates = _rates(plan) if settings.streams else {}
+    for pipeline, a_second in rates.items():
+        ends = (settings.window_s or 0.0) * a_second
+        if small := [n for n in settings.concurrent_samples if ends < LEAST_BATCHES * n]:
+            yield (
+                f"window: {settings.window} holds about {number(ends)} samples of {pipeline} at the rate of the runs "
+                f"that have ended: for an interval with {max(small)} at once set "
+                f"{number(LEAST_BATCHES * max(small) / a_second / SECONDS['m'])}m or more"
+            )
+
+
+def _rates(plan: StudyPlan) -> dict[PipelineName, float]:
+    """Samples a second of each pipeline: the most that any batch that has ended gave."""
+    rates: dict[PipelineName, float] = {}
+    for _, record in _finished(plan):
+        spec = record.spec
+        if not spec.step and not spec.stream and record.wall_s:
+            rates[spec.pipeline] = max(rates.get(spec.pipeline, 0.0), spec.n / record.wall_s)
+    return rates
 
 
 def _streams(plan: StudyPlan, bad: Mapping[str, Collection[str]]) -> Iterator[RunSpec]:

@@ -35,6 +35,7 @@ SATURATION = "saturation"
 MOST_VALUES = 10_000  # of the settings
 LARGEST = 10**15  # number
 LONGEST_LINE = 1000
+MOST_DIGITS = 9  # of a sample's number in a stream
 MERGE = "tag:yaml.org,2002:merge"  # `<<`
 
 

@@ -17,7 +17,6 @@ from gpd.text.formats import number
 
 REFILLED_S = 10.0  # in which a sample follows another that has ended
 ROUNDING_S = 1e-5
-MOST_DIGITS = 10  # of a sample's number
 Lines = Sequence[tuple[Place, Attempt]]
 
 
@@ -33,7 +32,7 @@ class Served:
     def number(self) -> int:
         """Which of the stream's samples it is, by its name."""
         digits = self.name.rpartition("-")[2]
-        return int(digits) if digits.isdecimal() and len(digits) < MOST_DIGITS else 0
+        return int(digits) if digits.isdecimal() and len(digits) <= study.MOST_DIGITS else 0
 
 
 def contradictions(record: RunRecord, lines: Lines) -> Iterator[str]:

@@ -19,6 +19,7 @@ from gpd.statistics.estimates import Estimate, estimate
 from gpd.text.formats import SECONDS_PER_DAY
 
 MOST_BATCHES = 20
+LEAST_BATCHES = 2  # of N samples each: fewer have no interval
 LEAST_ENDS = 3  # of samples: a window in which fewer end tells no rate
 LAST_PART = 2 / 3  # of the window: an overloaded queue has grown until then
 
