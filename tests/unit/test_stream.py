@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 import pytest
 import streaming
 import yaml
+from msgspec.structs import replace as replace_row
 from packing import SETTINGS, START, recomputed, write_study
 from recording import write_pool
 from rich.console import Console
@@ -21,7 +22,7 @@ from gpd.errors import GpdError
 from gpd.lab import runner, study
 from gpd.lab import stream as stream_of_runs
 from gpd.lab.study import Sample
-from gpd.packages import checks, evidence, pack
+from gpd.packages import checks, evidence, pack, plan_checks
 from gpd.packages.verdicts import FAILS, HOLDS
 from gpd.records.run_spec import CurveKey
 from gpd.records.study import Arrivals, Pool, Study
@@ -148,7 +149,7 @@ def test_a_name_that_has_no_room_for_a_number_is_refused_before_anything_runs(tm
         sheet = tmp_path / "config" / f"{table}.tsv"
         sheet.write_text(sheet.read_text().replace("S1", "S" + 9 * "ABCDEFGHIJ"))
     with pytest.raises(
-        GpdError, match="a name of 91 characters: mode stream adds .* so that 90 are the most"
+        GpdError, match=r"a name of 91 characters: mode stream adds .* so that 90 are the most"
     ) as refused:
         runner.make_plan(path)
     assert len(str(refused.value).splitlines()) == 1
@@ -257,9 +258,13 @@ def test_a_window_in_which_next_to_nothing_ends_is_refused(short, setup, snakema
 @pytest.fixture(scope="module")
 def streamed(tmp_path_factory):
     """A study of a batch and of streams, of which every check holds."""
-    changed = {"modes": ("shared", "stream"), "window": "10m", "window_warm_up": "1m"}
+    return write_streams(tmp_path_factory.mktemp("streams") / "trusted", ("shared", "stream"))
+
+
+def write_streams(path, modes, **settings):
+    changed = {"modes": modes, "window": "10m", "window_warm_up": "1m"}
     changed |= {"arrivals": Arrivals(rate=(0.5,)), "profiles": SETTINGS.profiles | {"stream": "profiles/throughput"}}
-    folder = write_study(tmp_path_factory.mktemp("streams") / "trusted", **changed)
+    folder = write_study(path, **changed | settings)
     plan = collect.read_study_record(folder)
     measured = {(CurveKey("germline", "stream", "compact"), n): 2880.0 * n for n in (1, 2)}
     specs = study.streams(plan.study, "germline", plan.pools["germline"], plan.cores, (), measured)
@@ -308,6 +313,25 @@ def verdicts(package):
 def test_every_check_holds_of_a_study_with_streams(streamed):
     found = verdicts(pack.make(streamed))
     assert {name: verdict.why for name, verdict in found.items() if verdict.state != HOLDS} == {}
+
+
+def test_checks_judge_a_study_of_streams_alone_by_what_streams_have(tmp_path):
+    found = verdicts(pack.make(write_streams(tmp_path / "trusted", ("stream",))))
+    assert {name: verdict.why for name, verdict in found.items() if verdict.state != HOLDS} == {}
+    where = "germline N = 2 (stream, compact)"
+    assert f"{where}: 20 batches of its window, 95% interval \u00b1 0%" in found["precision"].why
+    assert found["duration"].why == ("the shortest run took 600 s, 40.0 s are needed",)
+    assert f"{where}: 5,760 genomes a day; one sample takes 30.0 s" in found["latency"].why
+    short = verdicts(pack.make(write_streams(tmp_path / "short", ("stream",), precision=0.001)))
+    assert short["duration"].state == FAILS and "600 s; 1,000 s are needed" in short["duration"].why[0]
+
+
+def test_checks_name_a_full_stream_whose_interval_is_wide(streamed):
+    found = evidence.gather(pack.make(streamed)).study
+    wide = [replace_row(row, genomes_per_day_high=2 * row.genomes_per_day) for row in found.tables.streams]
+    wrong = plan_checks.precision(replace(found, tables=replace(found.tables, streams=wide)))
+    assert wrong[0] == FAILS and len(wrong[1]) == 2, "samples that arrive claim nothing of the machine"
+    assert wrong[1][0].endswith("95% interval \u00b1 100%; 2.5% is claimed")
 
 
 FULL, HALF = "germline-n2-stream-compact-full", "germline-n2-stream-compact-load50"

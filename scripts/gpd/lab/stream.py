@@ -93,7 +93,8 @@ class StreamWorkload:
     def run(self, start: Start) -> list[EndedProcess]:
         """Keep n samples in flight to the end of the window: each of n threads takes the next when its last has ended.
 
-        What that left is digested meanwhile, and before the next has ended, too, or else results would pile up. All that were taken, or had arrived, run to their ends. In the order of their start.
+        All that were taken, or had arrived, run to their ends. What one left is digested while the next one runs, and
+        before that gives up its place: else results would pile up. In the order of their start.
         """
         queue = Queue(self.spec, self.stream)
         with ThreadPoolExecutor(self.spec.n) as after, ThreadPoolExecutor(self.spec.n) as pool:

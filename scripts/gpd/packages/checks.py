@@ -19,7 +19,7 @@ from gpd.packages.verdicts import FAILS, MOST_SHOWN, UNKNOWN, Check, Found, Verd
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.records.run_spec import INDEPENDENT
 from gpd.statistics.known import mean
-from gpd.tables.columns import SampleRow
+from gpd.tables.columns import ConfigurationRow, SampleRow, StreamRow
 from gpd.text.formats import counted, percent, some
 
 
@@ -43,11 +43,20 @@ def figures(found: Recomputed) -> Found:
 def measured(found: Recomputed) -> Found:
     wrong, doubts = [], []
     samples = found.tables.samples
-    for row in found.tables.configurations:
-        if not PIPELINES[row.pipeline].genomes or row.human_30x_per_day.mean is None:
+    rows: list[tuple[ConfigurationRow | StreamRow, list[SampleRow]]] = [
+        (row, [one for one in samples if (one.pipeline, one.n, one.counted) == (row.pipeline, row.n, True)])
+        for row in found.tables.configurations
+        if row.human_30x_per_day.mean is not None
+    ]
+    rows += [
+        (row, [one for one in samples if one.run == row.run])
+        for row in found.tables.streams
+        if row.human_30x_per_day is not None
+    ]
+    for row, own in rows:
+        if not PIPELINES[row.pipeline].genomes:
             continue
         where = at(row.curve_key, row.n)
-        own = [one for one in samples if (one.pipeline, one.n, one.counted) == (row.pipeline, row.n, True)]
         size = mean(one.gigabases for one in own)
         if size is None:
             doubts.append(f"{where}: how much was sequenced of its samples is not recorded")

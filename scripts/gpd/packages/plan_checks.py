@@ -15,7 +15,7 @@ from gpd.records.run_spec import STREAM, CurveKey, RunSpec
 from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
 from gpd.statistics.estimates import estimate
 from gpd.tables import repeats, search
-from gpd.tables.columns import RunRow
+from gpd.tables.columns import ConfigurationRow, RunRow, StreamRow
 from gpd.tables.faults import DATA
 from gpd.tables.repeats import LEAST, RepeatStats, relative
 from gpd.tables.streams import measured as measured_streams
@@ -33,18 +33,29 @@ def precision(found: Recomputed) -> Found:
         return UNKNOWN, [NO_PLAN]
     claimed = found.plan.study.precision
     wrong, well = [], []
-    for row in found.tables.configurations:
-        stats = repeats.stats(row)
+    rows: list[tuple[ConfigurationRow | StreamRow, RepeatStats, str]] = [
+        (row, repeats.stats(row), "") for row in found.tables.configurations
+    ]
+    # of samples that arrive the rate is given, and claims nothing of the machine
+    full = [row for row in found.tables.streams if row.arrivals_per_day is None]
+    rows += [(row, _stats(row), f"{row.batches} batches of its window") for row in full]
+    for row, stats, parts in rows:
         share = relative(stats.mean, stats.half_width)
         error = "no interval" if share is None else f"95% interval \u00b1 {percent(share)}"
-        line = f"{at(row.curve_key, row.n)}: {counted(stats.ended, 'repeat')}, {error}"
-        if stats.ended < LEAST:
+        line = f"{at(row.curve_key, row.n)}: {parts or counted(stats.ended, 'repeat')}, {error}"
+        if stats.ended < LEAST and not parts:
             wrong.append(f"{line}; at least {LEAST} repeats are needed")
         elif not stats.within(claimed):
             wrong.append(f"{line}; {percent(claimed)} is claimed")
         else:
             well.append(line)
     return verdict(wrong, well, [] if well else ["no configuration has a figure"])
+
+
+def _stats(row: StreamRow) -> RepeatStats:
+    """What the batches of a stream's window came to, as if each were a repeat."""
+    mean, high = row.genomes_per_day, row.genomes_per_day_high
+    return RepeatStats(row.batches, mean, None if mean is None or high is None else high - mean)
 
 
 def complete(found: Recomputed) -> Found:

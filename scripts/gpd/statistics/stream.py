@@ -26,7 +26,7 @@ LAST_PART = 2 / 3  # of the window: an overloaded queue has grown until then
 
 @dataclass(frozen=True)
 class Sojourn:
-    """A sample's stay in a stream, s since the start of that; `arrived_s` None: the stream is full, and nobody waits."""
+    """A sample's stay in a stream, s since the stream's start; `arrived_s` None: it is full, and nobody waits."""
 
     arrived_s: float | None
     started_s: float
