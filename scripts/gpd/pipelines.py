@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
 
+from gpd.text.formats import of_reads
+
 HUMAN_30X_GIGABASES = 30 * 3.1  # of a human genome at 30x
 ALIKE = 0.9  # of these: a sample with less is called by its size
 
@@ -49,6 +51,10 @@ class Pipeline:
     rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
     threaded: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict, kw_only=True)
     of_cohort: frozenset[str] = field(default=frozenset(), kw_only=True)
+
+    def daily_of(self, fraction: float) -> str:
+        """What is counted a day where this share of each sample's reads is measured, which is no whole genome."""
+        return self.daily if fraction == 1 else f"samples a day {of_reads(fraction)}"
 
     def rules_of(self, step: str) -> tuple[str, ...]:
         """The rules that a step may consist of, with any tool."""

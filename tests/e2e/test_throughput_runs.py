@@ -250,6 +250,28 @@ def test_a_search_ends_and_what_it_found_is_measured_anew(twice: Twice) -> None:
     assert "sought with one run an N" in searched.stdout
 
 
+def test_a_share_of_the_reads_is_measured_on_copies_of_two_genomes(twice: Twice) -> None:
+    lab = twice.lab
+    part = {"subsample": {"fraction": 0.5}, "copies": 2}
+    lab.write(name="part", concurrent_samples=[4], modes=["shared"], **part)
+    ran = lab.run()
+    lab.write()
+    assert ran.returncode == 0, ran.stderr
+    assert "on 50% of the reads of each sample; 2 samples of each genome" in " ".join(ran.stdout.split())
+    study = lab.study.with_name("part")
+    (whole,), (record,) = (
+        [one for one in collect.collect(folder).records if one.spec.n == n and one.spec.mode == "shared"]
+        for folder, n in ((lab.study, 2), (study, 4))
+    )
+    assert set(record.inputs) == {"A1", "A1.copy2", "B1", "B1.copy2"}
+    for name, own in record.inputs.items():
+        assert own.reads == record.inputs[name.removesuffix(".copy2")].reads
+        assert own.reads == pytest.approx(0.5 * whole.inputs[name.removesuffix(".copy2")].reads, rel=0.4)
+    found = {verdict.check: verdict for verdict in checks.judge(gather(pack.make(study)))}
+    for name in ("digests", "figures", "at once", "failures", "complete", "every run"):
+        assert found[name].state == HOLDS, found[name]
+
+
 # ---- streams -----------------------------------------------------------------------------------------
 
 

@@ -67,6 +67,7 @@ def write_spec(study, given):
         **{"schema": 1, "study": study.name, "name": name, "pipeline": pipeline, "warm_up": warm_up, "seed": 1},
         **{"cache": given.get("cache", "as_is"), "cores": given.get("cores", 2), "config": "config/config.yaml"},
         **{"threads": given.get("threads", {MAP: 1}), "profile": given.get("profile", "profiles/throughput")},
+        **given.get("drawn", {}),
     }
     (folder / "spec.json").write_text(json.dumps(made))
     if given.get("unfinished"):
@@ -334,6 +335,18 @@ SILENT = [
     ("workflow", {"settings": {"environments_digest": "0" * 64}}, ["environments"]),
     ("environment", {"settings": {"environment": None}}, [""]),
 ]
+
+
+def test_another_share_of_the_reads_or_copies_are_other_inputs(study, compare):
+    names = study("A", *A), study("B", *B, drawn={"fraction": 0.05, "samples_per_genome": 4})
+    code, told = as_json(compare, *names)
+    assert code == 1
+    found = {one["detail"] for one in told["differences"] if one["name"] == "inputs"}
+    assert found == {"share of the reads", "samples of each genome"}
+    code, told = as_json(compare, *names, allow=["inputs"])
+    assert code == 0
+    assert "B: measured on 5% of the reads of each sample" in told["notes"]
+    assert "B: 4 samples of each genome, as copies of its files" in told["notes"]
 
 
 @pytest.mark.deep

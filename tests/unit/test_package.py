@@ -18,6 +18,7 @@ from gpd.packages import checks, evidence, manifest, pack, read
 from gpd.packages.manifest import TABLES
 from gpd.packages.pseudonyms import Pseudonyms
 from gpd.packages.verdicts import FAILS, HOLDS, UNKNOWN
+from gpd.records.study import Subsample
 from gpd.tables import columns
 
 GOLDEN = recorded_studies.study()
@@ -365,6 +366,20 @@ def test_samples_that_the_seed_does_not_draw_are_named(package):
         changed[name] = package.members[name].replace(drawn.encode(), other.encode())
     found = verdicts(recomputed(package, package.members | changed))["complete"]
     assert (found.state, found.why) == (FAILS, (f"{ONE}: samples are not those of the plan",))
+
+
+def test_a_package_says_what_share_of_the_reads_and_what_copies_were_measured(tmp_path):
+    folder = write_study(tmp_path / "part", subsample=Subsample(0.05), copies=2)
+    made = pack.make(folder)
+    assert (made.manifest.fraction, made.manifest.samples_per_genome) == (0.05, 2)
+    found = verdicts(made)
+    assert found["figures"].state == found["measured"].state == HOLDS
+    assert found["measured"].why[0].startswith("on 5% of the reads of each sample, and no whole sample's time")
+    assert "2 samples of each genome, as copies of its files" in found["at once"].why
+    assert found["complete"].why == ("pool of germline: not each genome is there as 2 samples",)
+    whole = verdicts(replace(made, manifest=replace(made.manifest, fraction=1.0)))
+    assert whole["figures"].state == FAILS
+    assert "0.05 of the reads, samples of a genome: 2 by its record, and 1 of the reads" in whole["figures"].why[0]
 
 
 # ---- times and circumstances that were tampered with ---------------------------------------------------

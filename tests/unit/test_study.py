@@ -66,6 +66,13 @@ def test_the_file_in_config_is_a_study():
         ("pipelines: {germline: {}}\nprofiles: {local: x}", "profiles: {'local': 'x'}: must be shared, independent"),
         ("pipelines: {germline: {}}\nthreads: {Align: 1}", "threads: {'Align': 1}: must be rules with a whole number"),
         ("pipelines: {germline: {}}\nprecision: .nan", "precision: nan: must be a number between 0 and 1"),
+        ("pipelines: {germline: {}}\nsubsample: 0.05", "subsample: 0.05: must be {fraction: 0.05}, a number between"),
+        ("pipelines: {germline: {}}\nsubsample: {fraction: 1.5}", "subsample: {'fraction': 1.5}: must be {fraction: 0"),
+        (
+            "pipelines: {germline: {}}\nsubsample: {fraction: 0.1, seed: 3}",
+            "subsample: unknown: seed; known are fraction",
+        ),
+        ("pipelines: {germline: {}}\ncopies: 0", "copies: 0: must be a whole number from 1 to 1000"),
         ("pipelines: {germline: {}}\nkeep_results: 1", "keep_results: 1: must be true or false"),
         (
             "pipelines: {germline: {}}\nconcurrent_samples: [0]",

@@ -1,5 +1,6 @@
 """`gpd throughput plan|run` and `gpd report`, with runs that are made up."""
 
+import csv
 import io
 import json
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.commands import report, throughput_display
 from gpd.lab import provenance, runner, single_run
-from gpd.lab.study import read_study
+from gpd.lab.study import StudyError, read_study
 from gpd.records.run import Settings
 from gpd.records.study import read_study_record
 from gpd.tables.collect import CollectError
@@ -108,6 +109,65 @@ def test_what_is_left_is_summed_over_runs(study):
     assert shown(plan).splitlines()[-1] == f"3 runs are left, about {timedelta(seconds=60 + 2 * 240)}"
 
 
+def write_reads(folder):
+    """The read files of a pool, which its tables name."""
+    for row in csv.DictReader((folder / "config/units.tsv").open(), delimiter="\t"):
+        (folder / row["fq1"]).write_text("".join(f"@r{at}\nACGT\n+\nIIII\n" for at in range(400)))
+
+
+def test_a_plan_says_what_is_measured_and_what_it_takes_to_make_it(study, tmp_path):
+    write_reads(tmp_path / "pool")
+    text = " ".join(shown(runner.make_plan(study(subsample={"fraction": 0.05}, copies=4))).split())
+    assert "germline: a pool of 16 samples, 4 samples of each genome, as copies of its files" in text
+    assert "measured on 5% of the reads of each sample; 16 files of reads to be made once: about 0.0" in text
+    assert "GB of disk, about 0:00:0" in text
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_share_of_the_reads_is_never_called_a_genome(study, made_up, tmp_path):
+    write_reads(tmp_path / "pool")
+    settings = study(subsample={"fraction": 0.05}, copies=2, concurrent_samples=[6])
+    ran = gpd("throughput", "run", settings)
+    assert ran.exit_code == 0, ran.output
+    printed = " ".join(ran.stdout.split())
+    assert "germline: reads of the pool" in printed
+    assert "on 5% of the reads of each sample; 2 samples of each genome, as copies of its files" in printed
+    assert "samples/day" in printed and "genomes/day" not in printed and "human" not in printed
+    page = (tmp_path / "runs/first/report.html").read_text()
+    assert "samples a day on 5% of the reads of each sample" in page
+    assert "genomes a day" not in page.partition("Published")[0]
+    (row,) = csv.DictReader((tmp_path / "runs/first/tables/configurations.tsv").open(), delimiter="\t")
+    assert (row["fraction"], row["samples_per_genome"], row["human_30x_per_day_mean"]) == ("0.05", "2", "")
+    assert len({path.stat().st_ino for path in (tmp_path / "runs/first/reads").rglob("*.fq")}) == 8
+    again = gpd("throughput", "run", settings)
+    assert again.exit_code == 0 and "reads of the pool" not in again.stdout
+    other = study(subsample={"fraction": 0.1}, copies=2, concurrent_samples=[6])
+    assert "was run with another fraction: give the study another name" in gpd("throughput", "run", other).output
+
+
+@pytest.mark.parametrize(
+    ("samples", "bam", "refused"),
+    [
+        (
+            ["S1", "S1.copy2"],
+            "",
+            "copies: S1.copy2 is a sample in the pool of germline, and a copy's name: rename that",
+        ),
+        (["S1"], "s.bam", "copies: alignments of germline that are kept name their samples: set bam_input: remap"),
+    ],
+)
+def test_copies_that_cannot_be_are_refused_in_one_line(study, tmp_path, samples, bam, refused):
+    settings, pool = study(copies=2, concurrent_samples=[1]), tmp_path / "pool/config"
+    config = yaml.safe_load((pool / "config.yaml").read_text())
+    (pool / "config.yaml").write_text(yaml.safe_dump(config | {"bam_input": "keep"}))
+    (pool / "samples.tsv").write_text("\n".join(["sample_name", *samples]) + "\n")
+    rows = [f"{sample}\tL1\t" + (f"\t\t{bam}" if bam else f"{sample}_1.fq\t{sample}_2.fq\t") for sample in samples]
+    (pool / "units.tsv").write_text("\n".join(["sample_name\tunit_name\tfq1\tfq2\tbam", *rows]) + "\n")
+    with pytest.raises(StudyError) as error:
+        runner.make_plan(settings)
+    assert refused in str(error.value) and len(str(error.value).splitlines()) == 1, str(error.value)
+
+
 def test_nothing_is_known_before_the_first_run(study):
     lines = shown(runner.make_plan(study())).splitlines()
     assert lines[-1] == "how long it takes shows when the first runs have ended"
@@ -139,7 +199,8 @@ def test_the_plan_as_json(study, tmp_path):
     assert ran.exit_code == 0
     told = json.loads(ran.stdout)
     points = told.pop("configurations")
-    assert told == {"study": "first", "folder": str(tmp_path / "runs/first"), "cores": 2, "pools": {"germline": 4}}
+    of_study = {"study": "first", "folder": str(tmp_path / "runs/first"), "cores": 2, "pools": {"germline": 4}}
+    assert told == of_study | {"fraction": 1.0, "copies": 1}
     assert points == [
         {"pipeline": "germline", "n": n, "mode": mode, "binding": binding, "nodes": 1, "runs": 2, **known}
         for n, mode, binding, known in (

@@ -1,5 +1,6 @@
 """What a person sees of a study: its plan, which run runs and how long it may take, and what it came to."""
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -13,12 +14,13 @@ from rich.text import Text
 from gpd.commands.run_display import notes
 from gpd.commands.subcommands import print_grids, print_lines
 from gpd.execution import workflow
-from gpd.lab import runner, single_run
+from gpd.lab import pool_files, runner, single_run
+from gpd.lab.pool_files import GIGABYTE
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import RunSpec
 from gpd.records.study import AUTO
 from gpd.tables import repeats
-from gpd.text.formats import counted, number
+from gpd.text.formats import counted, number, of_copies, of_reads
 from gpd.text.grid import Grid, group
 
 MOST_LINES = 16  # of running jobs
@@ -41,10 +43,12 @@ def show_plan(plan: runner.StudyPlan, console: Console) -> None:
         heads = tuple(HEADS.get(key, key) for key in shown)
         print_grids(console, [Grid(caption, heads, (group(rows),), words=WORDS)])
     seeks = "; N is sought with single runs, and then measured in one shuffled block"
+    copies = of_copies(settings.copies)
     lines = [
-        f"{name}: a pool of {len(source.members)} samples{'' if settings.concurrent_samples else seeks}"
-        for name, source in plan.sources.items()
+        f"{name}: a pool of {len(pool)} samples{copies and f', {copies}'}{'' if settings.concurrent_samples else seeks}"
+        for name, pool in plan.pools.items()
     ]
+    lines += [line] if (line := _about_reads(plan)) else []
     lines += [f"repeats: {repeats.in_words(settings)}"] if settings.repeats == AUTO else []
     lines += [_about_streams(plan), *runner.short_windows(plan)] if settings.streams else []
     lines += [f"{plan.too_many}: a plan for another machine"] if plan.too_many else []
@@ -55,6 +59,18 @@ def show_plan(plan: runner.StudyPlan, console: Console) -> None:
     lines += [line] if (line := _bought(plan, left)) else []
     searched = not plan.steps and not settings.concurrent_samples
     print_lines(console, [*lines, _outlook_of_search(plan, left) if searched else _outlook(configurations)])
+
+
+def _about_reads(plan: runner.StudyPlan) -> str:
+    """Say what part of the reads is measured, and what it takes to make that and copies; nothing where nothing is."""
+    measured = [f"measured {part}"] if (part := of_reads(plan.study.fraction)) else []
+    left = pool_files.missing(plan.made_files)
+    if not left:
+        return "; ".join(measured)
+    needs = pool_files.outlook(plan.study.folder, left)
+    took = "" if needs.seconds is None else f", about {timedelta(seconds=math.ceil(needs.seconds))}"
+    disk = f"about {number(needs.bytes / GIGABYTE)} GB of disk"
+    return "; ".join([*measured, f"{counted(len(left), 'file')} of reads to be made once: {disk}{took}"])
 
 
 def _about_streams(plan: runner.StudyPlan) -> str:
@@ -110,7 +126,9 @@ def described(plan: runner.StudyPlan) -> dict:
         "study": plan.study.name,
         "folder": str(plan.study.folder),
         "cores": plan.cores,
-        "pools": {name: len(source.members) for name, source in plan.sources.items()},
+        "pools": {name: len(pool) for name, pool in plan.pools.items()},
+        "fraction": plan.study.fraction,
+        "copies": plan.study.copies,
         "configurations": [
             {
                 **_configuration(members[0]),

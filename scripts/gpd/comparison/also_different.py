@@ -7,7 +7,7 @@ from gpd.comparison.comparability import Difference, Holders, Named, grouped
 from gpd.records.host import FileSystem, Host
 from gpd.records.run import RunRecord
 from gpd.tables.columns import RunRow
-from gpd.text.formats import number, some
+from gpd.text.formats import number, of_copies, of_reads, some
 
 MIB_PER_GIB = 1024
 NAME = "also different"
@@ -89,4 +89,10 @@ def disturbances(study: str, runs: Sequence[RunRow], records: Collection[RunReco
         "a CPU quota held processes": [f"{run.run} ({number(run.throttled_s)} s)" for run in runs if run.throttled_s],
         "heat slowed the CPUs": [run.run for run in runs if run.thermal_throttles],
     }
+    yield from dict.fromkeys(
+        f"{study}: {part}"
+        for run in runs
+        for part in (of_reads(run.fraction) and f"measured {of_reads(run.fraction)}", of_copies(run.samples_per_genome))
+        if part
+    )
     yield from (f"{study}: {what}: {some(names, MOST_NAMED)}" for what, names in found.items() if names)

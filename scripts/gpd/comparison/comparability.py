@@ -192,6 +192,8 @@ def conditions(record: RunRecord) -> Values:
     """
     spec, settings = record.spec, record.settings
     values: dict[tuple[str, str], str | None] = {("reference", ""): settings.reference_digest}
+    values["inputs", "share of the reads"] = f"{spec.fraction:g}"
+    values["inputs", "samples of each genome"] = str(spec.samples_per_genome)
     values |= {("tools", tool): version for tool, version in (settings.tools or {}).items()}
     if PIPELINES[spec.pipeline].genomes:
         values["tools", PAIR_HMM] = record.pair_hmm

@@ -1,7 +1,7 @@
 """The samples that a study draws from: a pipeline's configuration and tables, read, and laid out for a run of some."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,15 @@ WHICH_SAMPLES = ("samples", "units", "leave_out", "failed_samples")  # keys of a
 
 @dataclass(frozen=True)
 class Source:
-    """A pool as read: the pipeline's configuration with absolute paths, and the rows of its two tables."""
+    """A pool as read: the pipeline's configuration with absolute paths, and the rows of its two tables.
+
+    `copies` are the numbers of samples that are copies of others, from 2.
+    """
 
     config: Mapping[str, Any]
     samples: tuple[Row, ...]
     units: tuple[Row, ...]
+    copies: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def members(self) -> list[Sample]:
@@ -43,6 +47,8 @@ class Source:
     def sheets_say(self, sample: str) -> Iterator[str]:
         """What the tables say of a sample beside names and files, a line a value: sex, library, platform."""
         rows = [row for row in (*self.samples, *self.units) if row["sample_name"] == sample]
+        if sample in self.copies:  # else two samples would pass for one, whose results name another sample each
+            yield f"copy {self.copies[sample]}"
         for number, row in enumerate(rows):
             values = {key: value for key, value in row.items() if value and key not in (*NAMES, *READS)}
             if "platform" in values:  # in which case does not matter
@@ -55,11 +61,11 @@ class Source:
 
     def renamed(self, sample: str, name: str) -> "Source":
         """A sample alone, under another name."""
-        tables = (
+        samples, units = (
             tuple({**row, "sample_name": name} for row in rows if row["sample_name"] == sample)
             for rows in (self.samples, self.units)
         )
-        return Source(self.config, *tables)
+        return Source(self.config, samples, units)
 
     @property
     def needs_conditions(self) -> bool:

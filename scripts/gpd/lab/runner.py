@@ -2,6 +2,7 @@
 
 import re
 import statistics
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -12,9 +13,10 @@ from pathlib import Path
 
 from gpd.errors import Interrupted
 from gpd.execution import cpu_waits, interruption, run_lock, workflow
-from gpd.lab import placement, provenance, single_run, study
+from gpd.lab import placement, pool_files, provenance, single_run, study
 from gpd.lab.placement import Placement
 from gpd.lab.pool import Source, bound, longest_name, read_pool
+from gpd.lab.pool_files import MadeFile
 from gpd.lab.snakemake_process import REFERENCE, Changed, Setup, StudyRunError, read_profile
 from gpd.lab.study import Sample, Study, StudyError
 from gpd.machines import launcher, tools
@@ -97,8 +99,13 @@ class StudyPlan:
 
     @property
     def pools(self) -> dict[PipelineName, list[Sample]]:
-        """The samples of each pool."""
-        return {name: source.members for name, source in self.sources.items()}
+        """The samples that runs draw from, copies among them."""
+        return {name: study.with_copies(source.members, self.study.copies) for name, source in self.sources.items()}
+
+    @property
+    def made_files(self) -> list[MadeFile]:
+        """The read files that the study makes of its pools'."""
+        return [file for source in self.sources.values() for file in pool_files.made_files(self.study, source)]
 
 
 @dataclass(frozen=True)
@@ -178,8 +185,10 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
         yield f"{unused[0]}: it goes with mode stream: name that among the modes, or leave it out"
     batches = set(settings.modes) - {STREAM}
     for pipeline, source in sources.items():
-        if batches and (most := max(settings.concurrent_samples, default=1)) > len(source.members):
-            yield f"concurrent_samples: {most} is more than the {len(source.members)} samples in the pool of {pipeline}"
+        pool = study.with_copies(source.members, settings.copies)
+        if batches and (most := max(settings.concurrent_samples, default=1)) > len(pool):
+            yield f"concurrent_samples: {most} is more than the {len(pool)} samples in the pool of {pipeline}"
+        yield from _faults_of_copies(pipeline, source, [sample.name for sample in pool])
         if source.needs_conditions:
             remedy = "set stop_after: quantify in its configuration"
             if INDEPENDENT in settings.modes or settings.streams:
@@ -198,6 +207,15 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
             same = bindings.setdefault(tuple(sorted(bound(source.config, name).items())), name)
             if same != name:
                 yield f"bindings: {same} and {name} are the same with the configuration of {pipeline}: name one"
+
+
+def _faults_of_copies(pipeline: PipelineName, source: Source, names: Sequence[str]) -> Iterator[str]:
+    """Lines about copies of samples that can't be: whose names there are already, or stand in their files."""
+    if twice := sorted(name for name, count in Counter(names).items() if count > 1):
+        yield f"copies: {twice[0]} is a sample in the pool of {pipeline}, and a copy's name: rename that sample"
+    kept = source.config.get("bam_input") == "keep"
+    if len(names) > len(source.members) and kept and any(row.get("bam") for row in source.units):
+        yield f"copies: alignments of {pipeline} that are kept name their samples: set bam_input: remap, or copies: 1"
 
 
 def _faults_of_streams(plan: StudyPlan) -> Iterator[str]:
@@ -289,18 +307,19 @@ def _run_now(plan: StudyPlan, before: RunSpec, bad: Collection[str]) -> RunSpec 
     if plan.steps:
         return next((spec for spec in plan.steps if spec.name == before.name), None)
     source = plan.sources.get(before.pipeline)
-    if source is None or (before.n > len(source.members) and before.stream is None):
+    pool = plan.pools.get(before.pipeline, [])
+    if source is None or (before.n > len(pool) and before.stream is None):
         return None
     if before.stream:
         per_day = before.stream.share, before.stream.per_day
-        return study.stream(plan.study, before.curve_key, before.n, source.members, plan.cores, bad, *per_day)
+        return study.stream(plan.study, before.curve_key, before.n, pool, plan.cores, bad, *per_day)
     if before.alone:
         return study.alone(plan.study, before.curve_key, before.samples[0], plan.cores)
     if before.seeking:
-        return study.seek(plan.study, before.curve_key, before.n, source.members, plan.cores, bad)
+        return study.seek(plan.study, before.curve_key, before.n, pool, plan.cores, bad)
     numbered = WARM_UP.search(before.name)
     warm_up = int(numbered[1]) if numbered else 0
-    return study.spec(plan.study, before.curve_key, before.n, before.repeat, source.members, plan.cores, bad, warm_up)
+    return study.spec(plan.study, before.curve_key, before.n, before.repeat, pool, plan.cores, bad, warm_up)
 
 
 def _refuse_other(plan: StudyPlan, pipeline: str, settings: Settings) -> None:
@@ -369,6 +388,9 @@ def run(plan: StudyPlan, callbacks: StudyCallbacks) -> list[str]:
 
 def _preparations(plan: StudyPlan, setup: Setup) -> Iterator[tuple[str, Callable[[Changed], None]]]:
     """What is made before a pipeline's runs, by its title: what all of them share, or what each step starts from."""
+    given = next(source for source in plan.sources.values() if source.config["pipeline"] == setup.pipeline)
+    if pool_files.missing(reads := pool_files.made_files(plan.study, given)):
+        yield f"{setup.pipeline}: reads of the pool", lambda _: pool_files.make(setup.folder, reads)
     if not plan.steps:
         yield f"{setup.pipeline}: indexes and dictionaries", partial(single_run.prepare, setup, plan.cores)
     left = [spec for spec in plan.steps if not single_run.is_finished(plan.study.folder, spec)]
@@ -408,7 +430,7 @@ def _setup(plan: StudyPlan, source: Source, lock: int) -> Setup:
     from_conda = tools.conda_options(source.config["pipeline"]) if here else []
     return Setup(
         folder=folder,
-        source=source,
+        source=pool_files.drawn_from(plan.study, source),
         settings=Settings(),
         mem_mb=plan.mem_mb or (int(launcher.limits().memory_available_mib) if here else None),
         placement=plan.placement,

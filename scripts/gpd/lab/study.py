@@ -26,7 +26,7 @@ from gpd.records.run_spec import (
     RunSpec,
     StreamSpec,
 )
-from gpd.records.study import PROFILES, Arrivals, Pool, Sample, Study
+from gpd.records.study import PROFILES, Arrivals, Pool, Sample, Study, Subsample
 from gpd.statistics.saturation import Observation, around, find_saturation, next_n
 from gpd.tables.repeats import RepeatStats, rule
 from gpd.text.formats import SECONDS_PER_DAY, visible
@@ -77,12 +77,13 @@ def _values(given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[str]]:
                 faults.append(f"{key}: {given[key]!r}: names one twice")
     for name in values.get("pipelines", ()):
         faults += _unknown(f"pipelines.{name}", given["pipelines"][name], Pool)
-    if values.get("arrivals"):
-        faults += _unknown("arrivals", given["arrivals"], Arrivals)
+    for name, known in (("arrivals", Arrivals), ("subsample", Subsample)):
+        if values.get(name):
+            faults += _unknown(name, given[name], known)
     return values, faults
 
 
-def _unknown(where: str, given: Mapping[Any, Any], kind: type[Study | Pool | Arrivals]) -> Iterator[str]:
+def _unknown(where: str, given: Mapping[Any, Any], kind: type[Study | Pool | Arrivals | Subsample]) -> Iterator[str]:
     known = [field.name for field in fields(kind)]
     if unknown := sorted(str(key) for key in given if key not in known):
         yield f"{where}: unknown: {', '.join(unknown)}; known are {', '.join(known)}"
@@ -376,6 +377,16 @@ def copy_name(sample: str, number: int) -> str:
     return f"{sample}-{number}"
 
 
+def copied(sample: str, number: int) -> str:
+    """The name of a sample's so-many-th copy in a pool; the first is the sample itself."""
+    return sample if number == 1 else f"{sample}.copy{number}"
+
+
+def with_copies(pool: Sequence[Sample], copies: int) -> list[Sample]:
+    """A pool in which each genome serves so many samples."""
+    return [replace(each, name=copied(each.name, at)) for each in pool for at in range(1, copies + 1)]
+
+
 def _run(
     study: Study,
     line: CurveKey,
@@ -398,6 +409,8 @@ def _run(
         repeat=0,
         warm_up=False,
         samples=samples,
+        fraction=study.fraction,
+        samples_per_genome=study.copies,
         seed=study.seed,
         cache=study.cache,
         cores=usable * line.nodes,

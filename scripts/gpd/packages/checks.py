@@ -20,7 +20,7 @@ from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.records.run_spec import INDEPENDENT
 from gpd.statistics.known import mean
 from gpd.tables.columns import ConfigurationRow, SampleRow, StreamRow
-from gpd.text.formats import counted, percent, some
+from gpd.text.formats import counted, of_copies, of_reads, percent, some
 
 
 def judge(evidence: Evidence) -> list[Verdict]:
@@ -64,7 +64,11 @@ def measured(found: Recomputed) -> Found:
             share = percent(size / HUMAN_30X_GIGABASES)
             wrong.append(f"{where}: 30x human genomes a day are extrapolated from samples with {share} of their bases")
     runs = counted(len(found.counted), "run")
-    return verdict(wrong, [f"every figure is of {runs} with samples of about its size"], doubts)
+    parts = dict.fromkeys(of_reads(run.fraction) for run in found.tables.runs if run.fraction < 1)
+    well = f"every figure is of {runs} with samples of about its size"
+    return verdict(
+        wrong, [f"{part}, and no whole sample's time is derived from it" for part in parts] or [well], doubts
+    )
 
 
 def at_once(found: Recomputed) -> Found:
@@ -81,7 +85,9 @@ def at_once(found: Recomputed) -> Found:
             wrong.append(f"{says}, and {some(late, MOST_SHOWN)} began when others had ended")
     if found.streams and not wrong:
         wrong += [fault for record in found.streams for fault in streams.contradictions(record, found.lines_of(record))]
-    return verdict(wrong, [f"{counted(len(found.counted), 'run')}, each with as many samples at once as it says"])
+    copies = dict.fromkeys(of_copies(run.samples_per_genome) for run in found.tables.runs if run.samples_per_genome > 1)
+    well = f"{counted(len(found.counted), 'run')}, each with as many samples at once as it says"
+    return verdict(wrong, [well, *copies])
 
 
 def _after_others(rows: Sequence[SampleRow]) -> list[str]:

@@ -90,12 +90,26 @@ def _recompute(package: Package, folder: Path) -> Recomputed:
     stored = {name: package.members.get(name, package.members.get(OLD_TABLES.get(name, name))) for name in anew}
     return Recomputed(
         tables=tables,
-        differing=tuple(line for name in anew for line in _differing(name, stored[name], anew[name], not two)),
+        differing=(
+            *_not_as_named(package.manifest, tables),
+            *(line for name in anew for line in _differing(name, stored[name], anew[name], not two)),
+        ),
         not_held=tuple(line for name in anew for line in _not_held(name, stored[name], anew[name])),
         lines={record.spec.name: _lines(folder, record) for record in tables.records},
         starts=study.read_starts(folder),
         versions=two,
     )
+
+
+def _not_as_named(manifest: Manifest, tables: Tables) -> Iterator[str]:
+    """Say which runs read another share of the reads than the manifest says, or other copies."""
+    for record in tables.records:
+        named, read = (
+            f"{of.fraction:g} of the reads, samples of a genome: {of.samples_per_genome}"
+            for of in (manifest, record.spec)
+        )
+        if named != read:
+            yield f"{record.spec.name}: {read} by its record, and {named} by the manifest"
 
 
 def _differing(name: str, stored: bytes | None, anew: bytes, to_the_digit: bool = True) -> Iterator[str]:

@@ -61,12 +61,18 @@ class Replaced:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """A package: `study` is its name, `left_out` says what is in the study's folder, and not here."""
+    """A package: `study` is its name, `left_out` says what is in the study's folder, and not here.
+
+    Its figures are on this `fraction` of the reads of each sample; each genome stands for `samples_per_genome`,
+    as copies of its files.
+    """
 
     format: Literal["gpd-package", "gpd-bundle"] = "gpd-package"
     schema: Literal[1] = SCHEMA_VERSION
     gpd_version: Text | None = None
     study: Annotated[str, Meta(pattern=rf"^{NAME}$")]
+    fraction: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    samples_per_genome: Annotated[int, Meta(ge=1)] = 1
     host_names: bool = False
     replaced: Replaced = field(default_factory=Replaced)
     left_out: tuple[Text, ...] = ()

@@ -76,6 +76,7 @@ def complete(found: Recomputed) -> Found:
     by_budget = bool(left) and _ended_by_budget(plan, found, left)
     missing = [] if by_budget else [spec.name for spec in left]
     wrong = [f"{name}: it is planned, and did not end" for name in missing]
+    wrong += _not_copies(plan)
     wrong += [f"{name}: it did not end" for name in found.tables.unfinished if name not in missing]
     for spec in planned:
         if spec.name in ended and replace(ended[spec.name], name=spec.name) != spec:
@@ -87,6 +88,16 @@ def complete(found: Recomputed) -> Found:
         f"{len(planned) - len(left)} of {counted(len(planned), 'run')} ended within the budget of {plan.study.budget}"
     )
     return verdict(wrong, [f"{part if by_budget else whole}{more}"])
+
+
+def _not_copies(plan: StudyRecord) -> Iterator[str]:
+    """Name the pools that are no copies of genomes, as many of each as the plan says."""
+    for pipeline, pool in plan.pools.items():
+        names = {sample.name for sample in pool}
+        genomes = [sample for sample in pool if study.copied(sample.name, 2) in names]
+        copies = plan.study.copies
+        if copies > 1 and {sample.name for sample in study.with_copies(genomes, copies)} != names:
+            yield f"pool of {pipeline}: not each genome is there as {copies} samples"
 
 
 def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:

@@ -69,7 +69,8 @@ def latency(found: Recomputed) -> Found:
             continue
         own = [one for one in counting if (one.n, one.curve_key) == (row.n, row.curve_key)]
         took = mean(one.end_s - one.start_s for one in own if one.end_s is not None and one.start_s is not None)
-        daily = f"{at(row.curve_key, row.n)}: {number(row.genomes_per_day.mean)} {PIPELINES[row.pipeline].daily}"
+        samples_a_day = PIPELINES[row.pipeline].daily_of(row.fraction)
+        daily = f"{at(row.curve_key, row.n)}: {number(row.genomes_per_day.mean)} {samples_a_day}"
         if took is None or not math.isfinite(took):
             doubts.append(f"{daily}, and what one sample takes is not known")
         else:

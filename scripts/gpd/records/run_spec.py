@@ -101,7 +101,8 @@ class RunSpec:
     whether it fails for its data, is no configuration of the grid; its repeat is 0. One of a `seeking` run tells only
     which N to measure, and is in no figure; its repeat is 0, too. `nodes` is above 1 in mode cluster
     alone, and `cores` are those of all of them. With `step` it runs that step alone. With `stream` it keeps `n` of its
-    samples in flight, each as often as it is drawn. Raises ValueError where it contradicts itself.
+    samples in flight, each as often as it is drawn. `fraction` of each sample's reads is read; each genome of the
+    pool serves `samples_per_genome`, as copies of its files. Raises ValueError where it contradicts itself.
     """
 
     schema: Literal[1] = SCHEMA_VERSION
@@ -115,6 +116,8 @@ class RunSpec:
     repeat: Count
     warm_up: bool
     samples: tuple[FileName, ...]
+    fraction: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    samples_per_genome: AtLeastOne = 1
     seed: int | None = None
     cache: CacheState
     cores: AtLeastOne

@@ -64,6 +64,13 @@ class Arrivals:
     per_day: tuple[PerDay, ...] = ()
 
 
+@dataclass(frozen=True)
+class Subsample:
+    """What part of each sample's reads is measured."""
+
+    fraction: Annotated[float, Meta(gt=0, lt=1)]
+
+
 def _must_be(of: str) -> Meta:
     """What a setting must be, as the line about a fault says it."""
     return Meta(description=of)
@@ -90,6 +97,10 @@ class Study:
         Meta(min_length=1),
         _must_be(f"germline, tuxedo or both, each {{}} or with the paths directory and config, {_A_PATH}"),
     ]
+    subsample: Annotated[
+        Subsample | None, _must_be("{fraction: 0.05}, a number between 0 and 1, or empty for all reads")
+    ] = None
+    copies: Annotated[int, Meta(ge=1, le=1000), _must_be("a whole number from 1 to 1000")] = 1
     concurrent_samples: Annotated[tuple[AtLeastOne, ...], _must_be("saturation or a list of whole numbers from 1")] = ()
     modes: Annotated[
         tuple[Mode, ...], Meta(min_length=1), _must_be("a list of shared, independent and stream, or of cluster alone")
@@ -134,6 +145,11 @@ class Study:
     @property
     def folder(self) -> Path:
         return Path(self.directory) / self.name
+
+    @property
+    def fraction(self) -> float:
+        """The share of each sample's reads that is measured."""
+        return self.subsample.fraction if self.subsample else 1.0
 
     @property
     def budget_s(self) -> float | None:

@@ -13,9 +13,9 @@ from gpd.records.run_spec import CLUSTER, MODES, CurveKey
 from gpd.statistics.estimates import Estimate
 from gpd.tables import search
 from gpd.tables.collect import Tables
-from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, SampleRow, StepRow, StreamRow
+from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
-from gpd.text.formats import TimeUnit, counted, listed, number, some, unit_for, with_error
+from gpd.text.formats import TimeUnit, counted, listed, number, of_copies, of_reads, some, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, group
 
 SECONDS_PER_HOUR = 3600
@@ -71,6 +71,17 @@ def counted_in(table: Iterable[Counted]) -> list[Counted]:
     return [row for row in table if row.counted]
 
 
+def measured_on(table: Iterable[RunRow | ConfigurationRow | StreamRow]) -> str:
+    """What a caption says of samples that are shares of others, or copies."""
+    found = (part for row in table for part in (of_reads(row.fraction), of_copies(row.samples_per_genome)))
+    return "".join(f"; {part}" for part in dict.fromkeys(filter(None, found)))
+
+
+def daily_of(pipeline: str, table: Iterable[RunRow | ConfigurationRow]) -> str:
+    """What a curve gives a day."""
+    return PIPELINES[pipeline].daily_of(min((row.fraction for row in table), default=1.0))
+
+
 def step_numbers(pipeline: str) -> dict[str, str]:
     """Number the steps of a pipeline; what stands in another's place has a letter."""
     named = [step for step in PIPELINES[pipeline].steps if step not in ALTERNATIVES]
@@ -96,7 +107,7 @@ def step_grids(
     pages = _pages(own)
     return [
         Grid(
-            caption=f"{CLOCKS[clock]} a step, {unit.name}{_range_of(page) if len(pages) > 1 else ''}",
+            caption=f"{CLOCKS[clock]} a step, {unit.name}{_range_of(page) if len(pages) > 1 else ''}{measured_on(own)}",
             heads=("step", *(f"N = {configuration.n}" for configuration in page)),
             groups=(
                 Group(tuple(_step_lines(curve_key.pipeline, page, hours, unit))),
@@ -158,18 +169,19 @@ def _sums(
         yield Line("total (summed)", tuple(_time(sum(own) if own else None, unit) for own in sums))
     else:
         yield Line("total (makespan)", tuple(_makespan(configuration, unit) for configuration in configurations))
-    for column, head in _daily(configurations[0].pipeline):
+    daily = daily_of(configurations[0].pipeline, configurations)
+    for column, head in _daily(configurations[0].pipeline, daily):
         estimates = [getattr(configuration, column) for configuration in configurations]
         if any(one.mean is not None for one in estimates):
             yield Line(head, tuple(map(mean_entry, estimates)))
     if any(configuration.steady_genomes_per_day for configuration in configurations):
-        yield Line(f"{PIPELINES[configurations[0].pipeline].daily}, {STEADY}", tuple(map(steady_entry, configurations)))
+        yield Line(f"{daily}, {STEADY}", tuple(map(steady_entry, configurations)))
     yield Line("repeats", tuple(Entry(f"{configuration.repeats:,}") for configuration in configurations))
 
 
-def _daily(pipeline: str) -> list[tuple[str, str]]:
+def _daily(pipeline: str, of_samples: str) -> list[tuple[str, str]]:
     """What a curve gives a day; reads of RNA are no part of a genome, and have no equivalent in human ones."""
-    daily = [("genomes_per_day", PIPELINES[pipeline].daily), ("gigabases_per_day", "gigabases a day")]
+    daily = [("genomes_per_day", of_samples), ("gigabases_per_day", "gigabases a day")]
     return [*daily, ("human_30x_per_day", "30x human genomes a day")] if PIPELINES[pipeline].genomes else daily
 
 
@@ -225,7 +237,7 @@ def nodes_grid(pipeline: str, configurations: Iterable[ConfigurationRow]) -> Gri
         for configuration in configurations
         if (configuration.pipeline, configuration.mode) == (pipeline, CLUSTER)
     ]
-    heads = ("nodes", "binding", "N", PIPELINES[pipeline].daily, "of as many single nodes at their best")
+    heads = ("nodes", "binding", "N", daily_of(pipeline, own), "of as many single nodes at their best")
     rows = [
         (f"{one.nodes:,}", one.binding, f"{one.n:,}", mean_entry(one.genomes_per_day), _share(one.node_efficiency))
         for one in sorted(own, key=lambda configuration: (configuration.nodes, configuration.binding, configuration.n))
@@ -241,27 +253,29 @@ CONFIGURATION_FIGURES = {
     "makespan, s": "makespan_s",
     "CPU utilisation": "cpu_utilisation",
 }
+OF_A_SHARE = {"samples/day": "genomes_per_day"} | {  # of the reads: whole genomes were not measured
+    head: name for head, name in CONFIGURATION_FIGURES.items() if head not in ("genomes/day", "30x human/day")
+}
 
 
 def configurations_grid(curve_key: CurveKey, configurations: Iterable[ConfigurationRow]) -> Grid:
     """What a curve came to, a row an N: means over its repeats with their intervals."""
     shares = ["of as many single nodes"] if curve_key.mode == CLUSTER else []
     own = configurations_of(curve_key, configurations)
+    figures = OF_A_SHARE if any(configuration.fraction < 1 for configuration in own) else CONFIGURATION_FIGURES
     steady = [f"{STEADY}/day"] if any(configuration.steady_genomes_per_day for configuration in own) else []
     rows: list[tuple[str | Entry, ...]] = [
         (
             *(str(configuration.n), str(configuration.repeats), _failed_of(configuration)),
-            *(mean_entry(getattr(configuration, name)) for name in CONFIGURATION_FIGURES.values()),
+            *(mean_entry(getattr(configuration, name)) for name in figures.values()),
             *(steady_entry(configuration) for _ in steady),
             *(_share(configuration.node_efficiency) for _ in shares),
         )
         for configuration in own
     ]
-    caption = f"{curve_key.pipeline}, {label(curve_key)}: {INTERVALS}"
+    caption = f"{curve_key.pipeline}, {label(curve_key)}: {INTERVALS}{measured_on(own)}"
     notes = (*few_repeats(own), about_steady_state(own))
-    return Grid(
-        caption, ("N", "runs", "failed", *CONFIGURATION_FIGURES, *steady, *shares), (group(rows),), notes, words=0
-    )
+    return Grid(caption, ("N", "runs", "failed", *figures, *steady, *shares), (group(rows),), notes, words=0)
 
 
 def _failed_of(configuration: ConfigurationRow) -> str:
@@ -283,8 +297,8 @@ def search_grid(curve_key: CurveKey, tables: Tables) -> Grid | None:
     """What the single runs gave that sought the N to measure; None where none did."""
     own = sorted(rows(curve_key, search.rows(tables)), key=lambda run: run.n)
     lines = [(str(run.n), str(run.failed), number(run.genomes_per_day), number(run.makespan_s)) for run in own]
-    caption = f"{curve_key.pipeline}, {label(curve_key)}: search, sought with one run an N"
-    heads = ("N", "failed", PIPELINES[curve_key.pipeline].daily, "makespan, s")
+    caption = f"{curve_key.pipeline}, {label(curve_key)}: search, sought with one run an N{measured_on(own)}"
+    heads = ("N", "failed", daily_of(curve_key.pipeline, own), "makespan, s")
     return Grid(caption, heads, (group(lines),), words=0) if lines else None
 
 
@@ -316,9 +330,11 @@ def _full_grid(full: Sequence[StreamRow]) -> Grid | None:
         )
         for row in full
     ]
-    heads = ("stream", "N", "ended", "failed", "genomes/day", "30x human/day", "one takes, s", "all N busy")
+    daily = "samples/day" if any(row.fraction < 1 for row in full) else "genomes/day"
+    heads = ("stream", "N", "ended", "failed", daily, "30x human/day", "one takes, s", "all N busy")
     notes = [f"{row.run}: {TOO_FEW}" for row in full if row.genomes_per_day_low is None]
-    return Grid("Streams: N samples always in flight", heads, (group(lines),), tuple(notes)) if lines else None
+    caption = f"Streams: N samples always in flight{measured_on(full)}"
+    return Grid(caption, heads, (group(lines),), tuple(notes)) if lines else None
 
 
 def _arrivals_grid(served: Sequence[StreamRow]) -> Grid | None:
@@ -338,7 +354,7 @@ def _arrivals_grid(served: Sequence[StreamRow]) -> Grid | None:
         *("stream", "N", "arrivals/day", "arrived", "failed", "waits, s", "to result, s"),
         *("all N busy", "waiting at end", "stable"),
     )
-    caption = "Arrivals at random: medians (95th percentiles) of those that arrived in the window"
+    caption = f"Arrivals at random: medians (95th percentiles) of those that arrived in the window{measured_on(served)}"
     return Grid(caption, heads, (group(lines),)) if lines else None
 
 

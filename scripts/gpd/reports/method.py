@@ -7,7 +7,7 @@ from gpd.records.run_spec import CLUSTER
 from gpd.reports.grids import counted_in
 from gpd.tables.collect import Tables
 from gpd.tables.repeats import in_words, stops
-from gpd.text.formats import counted, listed
+from gpd.text.formats import counted, listed, of_copies, of_reads
 
 CLUSTER_MODE = (
     " Cluster: one workflow whose jobs Slurm places on nodes; its makespan is the wall time of the whole run, on the "
@@ -22,6 +22,14 @@ SEARCHED = (
     "The N to measure were sought with single runs, one N and one curve after the other. What they gave is in no "
     "figure: the best N of each curve and its neighbours were then measured anew, all curves in one block, in shuffled "
     "order within each repeat. That block alone says which N is best, and what it gives."
+)
+COPIES = (
+    "Genomes serve as several samples each. Their files were copied byte by byte, so that each is read from the disk "
+    "and kept in memory on its own:"
+)
+SHARE = (
+    "The reads were drawn once, before any timing, by the seed; pairs keep together. Samples a day are those of such "
+    "samples, and no time of whole ones is derived from them:"
 )
 DEFINITIONS = (
     "Clocks: the launcher of each job records its start and end (UTC). A step's elapsed time goes from its first job's "
@@ -66,6 +74,10 @@ def method_lines(tables: Tables) -> Iterator[str]:
     yield f"{BEST} {SEARCHED if sought else LISTED}"
     seeds = listed(sorted({str(record.spec.seed) for record in tables.records}))
     caches = listed(sorted({run.cache for run in ended})).replace("_", " ")
+    if any(run.samples_per_genome > 1 for run in ended):
+        yield f"{COPIES} {listed(dict.fromkeys(of_copies(run.samples_per_genome) for run in ended))}."
+    if any(run.fraction < 1 for run in ended):
+        yield f"{SHARE} {listed(dict.fromkeys(of_reads(run.fraction) for run in ended))}."
     yield (
         f"Samples of a run are all different, drawn from the pool with seed {seeds or 'none'}, and recorded. Page "
         f"cache at the start: {caches or 'not known'}."

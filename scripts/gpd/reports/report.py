@@ -19,6 +19,7 @@ from gpd.reports.grids import (
     MOST_FAILURES,
     about_steady_state,
     counted_in,
+    daily_of,
     disagreement_grid,
     failure_grid,
     label,
@@ -48,7 +49,7 @@ from gpd.tables import repeats
 from gpd.tables.collect import Tables
 from gpd.tables.columns import CLOCKS, ConfigurationRow, JobRow, RunRow, SampleRow
 from gpd.tables.faults import DATA
-from gpd.text.formats import counted, listed, number, some
+from gpd.text.formats import counted, listed, number, of_copies, of_reads, some
 from gpd.text.grid import Entry, Grid
 
 MOST_NAMED = 5
@@ -257,7 +258,7 @@ def _headline(pipeline: str, tables: Tables) -> Headline:
     if not configurations:
         measured = any(run.pipeline == pipeline for run in counted_in(tables.runs))
         why = "No sample succeeded at any N." if measured else SOUGHT
-        return Headline(pipeline, Entry("none"), PIPELINES[pipeline].daily, why, (), "")
+        return Headline(pipeline, Entry("none"), daily_of(pipeline, tables.runs), why, (), "")
     best = max(
         _best_configurations(configurations),
         key=lambda configuration: (not configuration.failed, _daily(configuration)),
@@ -275,10 +276,10 @@ def _headline(pipeline: str, tables: Tables) -> Headline:
     return Headline(
         pipeline,
         mean_entry(best.genomes_per_day),
-        f"{PIPELINES[pipeline].daily}{whole}{'' if size is None else f', of {number(size, 2)} gigabases each'}",
+        f"{daily_of(pipeline, [best])}{whole}{'' if size is None else f', of {number(size, 2)} gigabases each'}",
         _reached(best, tables) + faster,
         tuple((mean_entry(one), name) for one, name in others if one.mean is not None),
-        _scale(pipeline, size),
+        _scale(pipeline, size, best.fraction),
     )
 
 
@@ -314,7 +315,9 @@ def _reached(configuration: ConfigurationRow, tables: Tables) -> str:
         f"mean of {counted(configuration.repeats, 'repeat')} and half-width of its 95% interval",
     )
     failed = f"; no N was without failures, and here {_freed(configuration)}" if configuration.failed else ""
-    return f"N = {configuration.n} samples at once, {label(configuration.curve_key)}, {cpu}{used}; {error}{failed}."
+    copies = of_copies(configuration.samples_per_genome)
+    at_once = f"N = {configuration.n} samples at once{copies and f' ({copies})'}"
+    return f"{at_once}, {label(configuration.curve_key)}, {cpu}{used}; {error}{failed}."
 
 
 def _mean_gigabases(configuration: ConfigurationRow, samples: Iterable[SampleRow]) -> float | None:
@@ -326,8 +329,10 @@ def _mean_gigabases(configuration: ConfigurationRow, samples: Iterable[SampleRow
     )
 
 
-def _scale(pipeline: str, gigabases: float | None) -> str:
+def _scale(pipeline: str, gigabases: float | None, fraction: float) -> str:
     """Say how large a sample is, so that a small one never passes for a human genome."""
+    if fraction < 1:
+        return f"Measured {of_reads(fraction)}: what whole samples would take does not follow."
     if gigabases is None:
         return "What a sample holds is not known, so this can't be set against other figures."
     if not PIPELINES[pipeline].genomes:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from gpd.pipelines import PIPELINES
 from gpd.published.curves import PublishedCurve
 from gpd.records.run_spec import CurveKey
 from gpd.reports.figures import (
@@ -24,6 +23,7 @@ from gpd.reports.grids import (
     SECONDS_PER_HOUR,
     configurations_of,
     counted_in,
+    daily_of,
     label,
     name,
     rows,
@@ -71,7 +71,8 @@ def saturation_of(curve_key: CurveKey, points: Iterable[ConfigurationRow]) -> Sa
 def throughput_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> ReportFigure:
     """Genomes a day against N, a line for each curve, saturation points ringed."""
     curves = [_curve(curve_key, points, "genomes_per_day", rings=True) for curve_key in lines]
-    return _against_n(f"{pipeline}-throughput", PIPELINES[pipeline].daily, curves, "A ring marks the saturation point.")
+    daily = daily_of(pipeline, points)
+    return _against_n(f"{pipeline}-throughput", daily, curves, "A ring marks the saturation point.")
 
 
 def utilisation_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> ReportFigure:

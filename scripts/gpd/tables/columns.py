@@ -84,6 +84,10 @@ OtherCpu = Annotated[Real, means("CPU time that other processes took on allocate
 Steal = Annotated[Real, means("CPU time that the hypervisor gave to others on allocated CPUs.", "s")]
 
 
+Fraction = Annotated[float, means("Share of the reads of each sample that was measured; 1: all.")]
+SamplesPerGenome = Annotated[int, means("Samples that each genome of the pool stands for, as copies of its files.")]
+
+
 class OfRun(Struct, frozen=True, kw_only=True):
     """What every row of a run begins with."""
 
@@ -181,7 +185,7 @@ CLOCKS = {"elapsed_h": "Elapsed step time", "summed_h": "Summed step time"}  # o
 
 GENOMES = means("24 x samples that succeeded / makespan in hours.", "1/d")
 GIGABASES = means("24 x gigabases of those samples / makespan in hours.", "Gb/d")
-HUMAN = means("Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb.", "1/d")
+HUMAN = means("Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb; empty: of a share of the reads.", "1/d")
 MAKESPAN = means(
     "First start of a step's job to the last end, reference and QC outside; in mode cluster and over hosts wall_s; "
     "empty: a stream, whose figures are in streams.",
@@ -215,6 +219,8 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     machine: MachineNumber
     cores: Annotated[int, means("Cores that the run was given.", "cores")]
     cache: Annotated[str, means("State of the page cache at the start: as_is, warm or cold.")]
+    fraction: Fraction
+    samples_per_genome: SamplesPerGenome
     cached: Annotated[Real, means("Share of reads and reference in the page cache at the start; empty: not known.")]
     samples: Annotated[int, means("Samples that the run was given.", "samples")]
     succeeded: Annotated[int, means("Samples that succeeded.", "samples")]
@@ -264,6 +270,8 @@ class RunRow(OfRun, frozen=True, kw_only=True):
 class StreamRow(OfRun, frozen=True, kw_only=True):
     """A stream: what came of its samples in its window."""
 
+    fraction: Fraction
+    samples_per_genome: SamplesPerGenome
     share: Annotated[Real, means("Arrivals as a share of what the full stream gave; empty: it is full, or a number.")]
     arrivals_per_day: Annotated[Real, means("Samples that arrive a day; empty: one starts when another ends.", "1/d")]
     warm_up_s: Annotated[float, means("How long it ran before its window.", "s")]
@@ -305,6 +313,8 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     n: SamplesAtOnce
     sku: SkuName
     machine: MachineNumber
+    fraction: Fraction
+    samples_per_genome: SamplesPerGenome
     repeats: Annotated[int, means("Repeats that ended and count.", "runs")]
     failed: Annotated[int, means("Samples that failed, over all repeats.", "samples")]
     failed_data: FailedForData

@@ -53,6 +53,8 @@ CONFIGURATION = (
     "n",
     "sku",
     "machine",
+    "fraction",
+    "samples_per_genome",
 )  # what repeats that are pooled share
 
 
@@ -221,6 +223,8 @@ def _run(
         machine=machine,
         cores=cores,
         cache=run.spec.cache,
+        fraction=run.spec.fraction,
+        samples_per_genome=run.spec.samples_per_genome,
         samples=len(outcomes),
         succeeded=len(whole),
         failed=len(outcomes) - len(whole),
@@ -231,7 +235,7 @@ def _run(
         gigabases=total,
         input_mib=input_mib,
         gigabases_per_day=gigabases_per_day,
-        human_30x_per_day=_over(gigabases_per_day, HUMAN_30X_GIGABASES),
+        human_30x_per_day=_over(gigabases_per_day if run.spec.fraction == 1 else None, HUMAN_30X_GIGABASES),
         usable_threads=threads,
         smt=_smt(record),
         cpu_utilisation=_over(sums["cpu_s"], threads * makespan_s if makespan_s else None),

@@ -34,8 +34,11 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
     looked_at = [one for one in sojourns if window.holds(one.arrived_s)] if spec.per_day else whole
     waits = [one.started_s - one.arrived_s for one in looked_at if one.arrived_s is not None]
     results = [one.result_s for one in looked_at if one.succeeded]
+    human = None if gigabases_per_day is None or run.spec.fraction < 1 else gigabases_per_day / HUMAN_30X_GIGABASES
     return StreamRow(
         **key,
+        fraction=run.spec.fraction,
+        samples_per_genome=run.spec.samples_per_genome,
         share=spec.share,
         arrivals_per_day=spec.per_day,
         warm_up_s=spec.warm_up_s,
@@ -49,7 +52,7 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
         genomes_per_day_high=high,
         batches=daily.n,
         gigabases_per_day=gigabases_per_day,
-        human_30x_per_day=None if gigabases_per_day is None else gigabases_per_day / HUMAN_30X_GIGABASES,
+        human_30x_per_day=human,
         wait_median_s=stream.quantile(waits, 0.5),
         wait_p95_s=stream.quantile(waits, TAIL),
         result_median_s=stream.quantile(results, 0.5),

@@ -52,6 +52,16 @@ def percent(share: float | None) -> str:
     return f"{number(100 * share, 2)}%" if known(share) else ""
 
 
+def of_reads(fraction: float) -> str:
+    """What part of each sample was measured; nothing where that is all of it."""
+    return f"on {100 * fraction:.6g}% of the reads of each sample" if fraction < 1 else ""
+
+
+def of_copies(copies: int) -> str:
+    """How many samples each genome stands for; nothing where that is itself."""
+    return f"{copies:,} samples of each genome, as copies of its files" if copies > 1 else ""
+
+
 def with_error(mean: float | None, error: float | None, least: int | None = None) -> tuple[str, str]:
     """Return a mean and its error or half-width, both to the decimal place of the error's first digit or finer.
 
