@@ -320,8 +320,9 @@ def test_error_line(tool, tmp_path):
     assert diagnose.diagnose(1, None, settings, 0) == ("tool_error", TELLING[tool])
 
 
-def test_kernel_kill_for_want_of_memory(tmp_path):
-    (tmp_path / "log").write_text("bash: line 1: 17 Killed   java -jar x\n")
+@pytest.mark.parametrize("where", ["bash", "environment"])  # the second in a function
+def test_kernel_kill_for_want_of_memory(tmp_path, where):
+    (tmp_path / "log").write_text(f"{where}: line 1: 17 Killed   java -jar x\n")
     settings = SimpleNamespace(log=str(tmp_path / "log"), stall_s=0)
     assert diagnose.diagnose(1, None, settings, 1)[0] == "out_of_memory", "the node says so, and it was killed"
     assert diagnose.diagnose(137, None, settings, 0)[0] == "killed", "nothing says so"

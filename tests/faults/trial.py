@@ -255,7 +255,7 @@ def check_attempts(trial: Trial) -> None:
 def tidy(text: str, trial: Trial) -> str:
     """A message without what differs from run to run, short enough for a table."""
     text = re.sub(r"\bPID \d+", "PID N", text.replace(str(trial.folder), "RUN").replace(str(trial.place), "PLACE"))
-    text = re.sub(r"(bash: line \d+:) +\d+ ", r"\1 N ", re.sub(r"/\S*/tmp\.?\w+", "TMP", text))
+    text = re.sub(r"((?:bash|environment): line \d+:) +\d+ ", r"\1 N ", re.sub(r"/\S*/tmp\.?\w+", "TMP", text))
     text = " ".join(re.sub(r"-pid\d+[\w-]*", "-pidN", text).split())
     return f"{text[:157]}..." if len(text) > 160 else text
 

@@ -182,13 +182,12 @@ def test_a_tool_that_could_not_write_and_a_full_disk(tmp_path):
     assert diagnose.diagnose(1, None, settings(tmp_path, ""), 0, (), lambda: "/data")[0] == "disk_full"
 
 
-def test_a_tool_that_aborts_on_a_full_disk(tmp_path):
-    aborted = settings(tmp_path, "bash: line 5: 4711 Aborted   cuffquant -o work\n")
+@pytest.mark.parametrize("where", ["bash", "environment"])  # the second in a function
+def test_a_tool_that_aborts_on_a_full_disk(tmp_path, where):
+    line = f"{where}: line 5: 4711 Aborted   cuffquant -o work"
+    aborted = settings(tmp_path, f"{line}\n")
     full = diagnose.diagnose(134, None, aborted, 0, (), lambda: "/tmp")
-    assert full == (
-        "disk_full",
-        "bash: line 5: 4711 Aborted   cuffquant -o work; the disk of /tmp is full",
-    )
+    assert full == ("disk_full", f"{line}; the disk of /tmp is full")
     assert diagnose.diagnose(134, None, aborted, 0)[0] == "signal"
 
 

@@ -12,7 +12,7 @@ MEMORY_LINE = (
     r"java\.lang\.OutOfMemoryError|std::bad_alloc|^MemoryError|Cannot allocate memory|[Ii]nsufficient memory|"
     r"cannot allocate vector of size|Could not reserve enough space for|(?i:\bout of memory\b)"
 )
-BASH_LINE = r"^bash: line \d+: +\d+ "  # what bash says of a program that a signal ended
+BASH_LINE = r"^(bash|environment): line \d+: +\d+ "  # bash on a program that a signal ended, the second in a function
 EVIDENCE = {  # a log line that proves a cause, the strongest first
     "out_of_memory": MEMORY_LINE,
     "disk_full": r"No space left on device|Disk quota exceeded",
@@ -32,7 +32,7 @@ ERROR_LINES = (  # how the line begins in which a tool says what went wrong, the
     r"^[\w.]+(Exception|Error): \S",
     r"^\[E::|^\[mem_sam_pe\] |^\[\w+\] (fail|error|truncated|invalid)|^gzip: |^sambamba-\w+: |"
     r"^(samtools|bcftools)[ \w]*: |"
-    r"^Error\b|^ERROR\b|^(bash|/\S+sh): |^\w+: (error|fatal)",
+    r"^Error\b|^ERROR\b|^(bash|environment|/\S+sh): |^\w+: (error|fatal)",
     r"(?i)\b(error|exception|fatal|failed|fail|cannot|can't|could not|unable|invalid|truncated|unexpected|"
     r"aborted|no such file|permission denied)\b",
     r"^\[W::",
