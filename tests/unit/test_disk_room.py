@@ -46,6 +46,8 @@ def test_no_room_for_one_is_said_in_one_line(tmp_path, monkeypatch):
     assert str(raised.value) == (
         f"no room on the disk: 2 samples leave 160 GB, one at work takes 20.0 GB more; 170 GB free in {tmp_path}"
     )
+    monkeypatch.setattr(disk, "used_mib", lambda folder: 30e9 / disk.MIB)  # of a run that was cut off
+    assert disk.at_once(tmp_path, ["S1", "S2"], tmp_path, tmp_path) == 2
 
 
 def test_where_nothing_is_predicted_all_run_at_once(tmp_path):

@@ -20,7 +20,7 @@ class BatchWorkload:
     spec: RunSpec
     setup: Setup
     folder: Path
-    inputs: Mapping[str, InputRecord] = field(default_factory=dict, init=False)
+    inputs: Mapping[str, InputRecord]
     processes: Sequence[Process] = field(init=False)
     at_once: int = field(init=False)
 
@@ -32,7 +32,7 @@ class BatchWorkload:
     def share(self) -> Share:
         spec, setup = self.spec, self.setup
         if step := spec.step:  # a copy of a step has its share of the memory, and the step's rules alone
-            options = ["--nolock", "--allowed-rules", *step.rules]
+            options = ["--allowed-rules", *step.rules]
             return Share(step.threads, setup.mem_mb and setup.mem_mb // step.copies, step.targets, options)
         admits = setup.placement is None and spec.mode != INDEPENDENT
         return Share(spec.cores, setup.mem_mb, options=workflow.ADMISSION if admits else ())
@@ -42,7 +42,6 @@ class BatchWorkload:
         return list(chain.from_iterable(process.samples for process in self.processes[self.at_once :]))
 
     def lay_out(self) -> None:
-        self.inputs = snakemake_process.inputs_of(self.spec, self.setup.source)
         for process in self.processes:
             snakemake_process.set_up(process, self.spec, self.setup)
 

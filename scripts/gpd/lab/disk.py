@@ -44,7 +44,8 @@ def at_once(prepared: Path, samples: Sequence[str], results: Path, temporary: Pa
         return len(samples)
     folders = [results] if results.stat().st_dev == temporary.stat().st_dev else [results, temporary]
     needs = [need(predicted[sample], len(folders)) for sample in samples]
-    free = [shutil.disk_usage(folder).free for folder in folders]
+    # what a run that was cut off has made is part of what it needs
+    free = [shutil.disk_usage(folder).free + used_mib(folder) * MIB for folder in folders]
     if not (fit := most_at_once(needs, free)):
         free_space = ", ".join(f"{_gb(there)} free in {folder}" for there, folder in zip(free, folders, strict=True))
         kept, more = sum(each.left for each in needs), max(sum(each.more) for each in needs)

@@ -435,6 +435,7 @@ def _setup(plan: StudyPlan, source: Source, lock: int) -> Setup:
         mem_mb=plan.mem_mb or (int(launcher.limits().memory_available_mib) if here else None),
         placement=plan.placement,
         keep_results=plan.study.keep_results,
+        continue_runs=plan.study.continue_runs,
         lock=lock,
         options=(*from_conda, "--conda-prefix", str(folder / "conda")) if from_conda else (),
     )
@@ -628,8 +629,8 @@ def estimates_s(plan: StudyPlan, wanted: Sequence[RunSpec]) -> list[float | None
     """
     walls: dict[tuple, dict[int, list[float]]] = {}
     for _, record in _finished(plan):
-        # which may have failed early, and is no configuration of the grid
-        if not record.spec.alone and not record.spec.stream:
+        # which may have failed early, and is no configuration of the grid; or of which nobody saw a part
+        if not record.spec.alone and not record.spec.stream and not record.continued:
             walls.setdefault(_alike(record.spec), {}).setdefault(record.spec.n, []).append(record.wall_s)
     return [_estimate_s(spec, walls.get(_alike(spec), {})) for spec in wanted]
 

@@ -16,8 +16,9 @@ from typing import Any
 from gpd.cluster import slurm
 from gpd.execution import snakemake_log, workflow
 from gpd.files import write_text
-from gpd.lab import disk, page_cache, provenance
+from gpd.lab import continuing, disk, page_cache, provenance
 from gpd.lab.batch import BatchWorkload
+from gpd.lab.continuing import Begun
 from gpd.lab.placement import mark
 from gpd.lab.pool import Source, beside_policy, bound, lay_out
 from gpd.lab.snakemake_process import (
@@ -30,6 +31,7 @@ from gpd.lab.snakemake_process import (
     Setup,
     StudyRunError,
     Workload,
+    inputs_of,
     read_profile,
     reason,
     refuse_failed,
@@ -125,26 +127,25 @@ def plan_dry(
 
 
 def run(spec: RunSpec, setup: Setup, changed: Changed) -> None:
-    """Run a run in a folder made anew. Its record comes last, and at once: a run that has one ran to its end.
+    """Run a run. Its record comes last, and at once: a run that has one ran to its end.
 
     A sample that fails is part of the result. Raises StudyRunError where no job ran.
     """
     folder = setup.folder / spec.name
-    workload: Workload = (
-        StreamWorkload(spec, spec.stream, setup, folder) if spec.stream else BatchWorkload(spec, setup, folder)
-    )
     with _jobs_elsewhere(setup, folder):
-        clear(folder)
-        folder.mkdir(parents=True)
-        _run(spec, setup, folder, workload, changed)
+        _run(spec, setup, folder, changed)
 
 
-def _run(spec: RunSpec, setup: Setup, folder: Path, workload: Workload, changed: Changed) -> None:
-    write_text(folder / SPEC, json.dumps(spec.to_dict(), indent=2) + "\n")
-    # a launcher that is killed may leave its record to a later one, which then writes it here
-    run_id = f"{spec.name}-{secrets.token_hex(4)}"
+def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
+    inputs, own = inputs_of(spec, setup.source), made_with(spec, setup.source)
+    workload: Workload = (
+        StreamWorkload(spec, spec.stream, setup, folder, inputs)
+        if spec.stream
+        else BatchWorkload(spec, setup, folder, inputs)
+    )
+    begun = _begin(spec, setup, folder, workload, continuing.digest(spec, setup.settings, inputs, own))
+    run_id = begun.run
     _note(setup.folder, spec, run_id, BEGAN)
-    workload.lay_out()
     here = setup.placement is None
     with scratch_folder(folder) as scratch:
         if here:
@@ -155,6 +156,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, workload: Workload, changed:
         node = host.look({"work": folder, "temp": scratch}) if here else None
         _refuse_other_machine(setup.folder, node)
         began, start = time.monotonic(), datetime.now(UTC)
+        begun = begun.sit_down(folder, node, start)
         cpus = usable_cpus(spec) if here else None
         environment = {"GPD_RUN": run_id, **ENVIRONMENT.get(spec.mode, {})} | ({"TMPDIR": str(scratch)} if here else {})
         with (
@@ -165,8 +167,9 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, workload: Workload, changed:
             ended = workload.run(starter(spec, setup, workload.share, environment, cpus, changed))
             wall_s, end = time.monotonic() - began, datetime.now(UTC)
     for each in ended:
-        if spec.step or not each.attempts:  # without a single job it is no failed sample, but a fault to be mended
+        if spec.step or each.idle:  # without a single job it is no failed sample, but a fault to be mended
             refuse_failed(each.finished, each.attempts, each.folder)
+    (folder / continuing.BEGUN).unlink(missing_ok=True)  # going on would not mend what is damaged
     left = workload.left(ended)
     cpu_s = round(sum(each.finished.cpu.own_s + each.finished.cpu.below_s for each in ended), 2)
     record = RunRecord(
@@ -197,7 +200,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, workload: Workload, changed:
         inputs=dict(chain.from_iterable(each.inputs.items() for each in left)),
         outputs=tuple(chain.from_iterable(each.outputs for each in left)),
         settings=setup.settings,
-        **made_with(spec, setup.source),
+        **own,
         **_by_jobs(ended),
         host=node,
         cached=cached,
@@ -208,8 +211,21 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, workload: Workload, changed:
     if not setup.keep_results:  # logs, ledger and configuration stay in any case
         for each in ended:
             remove_results(each)
-    write_record(folder / RECORD, record)
+    write_record(folder / RECORD, begun.marked(record))
     _note(setup.folder, spec, run_id, ENDED)
+
+
+def _begin(spec: RunSpec, setup: Setup, folder: Path, workload: Workload, digest: str | None) -> Begun:
+    """Begin a run in a folder made anew, or go on in that of one that was cut off, where the study allows it."""
+    if setup.continue_runs and (former := continuing.former(folder, digest)):
+        _clear_scratch(folder)
+        return former
+    clear(folder)
+    folder.mkdir(parents=True)
+    write_text(folder / SPEC, json.dumps(spec.to_dict(), indent=2) + "\n")
+    workload.lay_out()
+    # a launcher that is killed may leave its record to a later one, which then writes it here
+    return Begun(run=f"{spec.name}-{secrets.token_hex(4)}", digest=digest)
 
 
 def _refuse_other_machine(study: Path, here: Host | None) -> None:
@@ -235,13 +251,18 @@ def write_record(path: Path, record: RunRecord | StudyRecord) -> None:
 
 def clear(folder: Path) -> None:
     """Remove a run that was cut off, and its scratch folder elsewhere."""
+    _clear_scratch(folder)
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def _clear_scratch(folder: Path) -> None:
     scratch = folder / SCRATCH
     target = scratch.readlink() if scratch.is_symlink() else Path()
     # in a study from elsewhere the link may lead to anything
     if str(target.parent) == tempfile.gettempdir() and target.name.startswith(SCRATCH_PREFIX):
         shutil.rmtree(target, ignore_errors=True)
-    if folder.exists():
-        shutil.rmtree(folder)
+    scratch.unlink(missing_ok=True)
 
 
 @contextmanager

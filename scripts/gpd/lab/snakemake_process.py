@@ -41,6 +41,7 @@ class Setup:
 
     `settings` is that part of a run's record; `lock` a descriptor that everything started here inherits; `options`
     are Snakemake's. `placement` is there where Slurm places the jobs, and `mem_mb` where they are on this machine.
+    `continue_runs`: a repeat that was cut off goes on where it was.
     """
 
     folder: Path
@@ -51,6 +52,7 @@ class Setup:
     lock: int
     options: tuple[str, ...] = ()
     placement: Placement | None = None
+    continue_runs: bool = False
 
     @property
     def pipeline(self) -> str:
@@ -82,10 +84,11 @@ class Process:
 
 @dataclass(frozen=True)
 class EndedProcess(Process):
-    """One that has ended, with the attempts at its jobs; in a stream with its way through that."""
+    """One that has ended, with the attempts at its jobs; in a stream with its way through that. `idle`: no job ran."""
 
     finished: workflow.Finished
     attempts: tuple[Attempt, ...]
+    idle: bool
     passage: Passage | None = None
 
 
@@ -113,7 +116,7 @@ class Workload(Protocol):
         ...
 
     def lay_out(self) -> None:
-        """Look at what the samples are, and lay out what starts with the run."""
+        """Lay out what starts with the run."""
         ...
 
     def find_room(self, scratch: Path) -> None:
@@ -192,14 +195,18 @@ def starter(
 ) -> Start:
     """What runs one of a run's Snakemake processes to its end."""
     own = replace(setup, mem_mb=share.mem_mb)
-    options = ["--printshellcmds", *share.options]
+    # the study's own lock counts, which no killed run leaves; what was cut off is done again, whatever the profile says
+    options = ["--printshellcmds", "--nolock", "--rerun-incomplete", *share.options]
+
+    def attempts_in(folder: Path) -> tuple[Attempt, ...]:
+        return tuple(one for one in read_ledger(folder / LEDGER) if one.run == environment["GPD_RUN"])
 
     def start(process: Process) -> EndedProcess:
         folder, name = process.folder, process.folder.name if process.folder.name != spec.name else ""
-        report, profile = partial(changed, name), process.folder / "profile"
+        report, profile, before = partial(changed, name), process.folder / "profile", len(attempts_in(folder))
         finished = snakemake(own, folder, share.cores, profile, share.targets, options, environment, report, cpus)
-        attempts = tuple(one for one in read_ledger(folder / LEDGER) if one.run == environment["GPD_RUN"])
-        return EndedProcess(folder, process.samples, finished, attempts)
+        attempts = attempts_in(folder)
+        return EndedProcess(folder, process.samples, finished, attempts, idle=len(attempts) == before)
 
     return start
 

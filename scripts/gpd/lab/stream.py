@@ -61,7 +61,7 @@ class StreamWorkload:
     stream: StreamSpec
     setup: Setup
     folder: Path
-    inputs: Mapping[str, InputRecord] = field(default_factory=dict, init=False)
+    inputs: Mapping[str, InputRecord]
     _left: Sequence[Left] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
@@ -77,8 +77,7 @@ class StreamWorkload:
         return ()
 
     def lay_out(self) -> None:
-        """Look at what the samples are; a folder is laid out when its sample starts."""
-        self.inputs = snakemake_process.inputs_of(self.spec, self.setup.source)
+        """Nothing yet: a folder is laid out when its sample starts."""
 
     def find_room(self, scratch: Path) -> None:
         """It holds n samples at work beside what n before them left: so many may not be digested yet."""
@@ -130,7 +129,7 @@ class StreamWorkload:
         snakemake_process.set_up(process, self.spec, replace(self.setup, source=source))
         ended = start(process)
         times = {"started_s": round(started_s, 6), "ended_s": round(queue.now_s, 6)}
-        if not ended.attempts:
+        if ended.idle:
             snakemake_process.refuse_failed(ended.finished, ended.attempts, ended.folder)
         return replace(ended, passage=Passage(copy_of=sample, arrived_s=arrived_s, **times))
 

@@ -20,7 +20,7 @@ from gpd.files import read_text
 from gpd.records.decoding import Kind, decode
 from gpd.records.host import Host
 from gpd.records.machine_use import Amount, MachineUse
-from gpd.records.run_spec import SCHEMA_VERSION, Count, FileName, Name, RunSpec
+from gpd.records.run_spec import SCHEMA_VERSION, AtLeastOne, Count, FileName, Name, RunSpec
 from gpd.text.cpu_lists import check_cpus
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -119,6 +119,7 @@ class RunRecord:
     `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
     `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile; in mode cluster there is
     none, and `nodes` are as Slurm describes them.
+    One of several `sittings` was cut off and continued, and is in no mean: its `wall_s` is that of the last.
     """
 
     schema: Literal[1] = SCHEMA_VERSION
@@ -147,6 +148,7 @@ class RunRecord:
     host: Host | None = None
     machine_use: MachineUse | None = None
     nodes: tuple[Host, ...] = ()
+    sittings: AtLeastOne = 1
 
     def __post_init__(self) -> None:
         if beyond := [time for time in (self.start, self.end) if time.year not in YEARS]:
@@ -165,6 +167,11 @@ class RunRecord:
     def machines(self) -> tuple[Host, ...]:
         """All that it ran on, as far as that is known."""
         return self.nodes if self.host is None else (self.host,)
+
+    @property
+    def continued(self) -> bool:
+        """Whether it was cut off, and went on where it was."""
+        return self.sittings > 1
 
     def input(self, sample: str) -> InputRecord:
         """What was read of a sample."""

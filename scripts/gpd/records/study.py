@@ -141,6 +141,7 @@ class Study:
         Mapping[Mode, PathName], _must_be(f"shared, independent, cluster or stream, each with a folder, {_A_PATH}")
     ] = field(default_factory=PROFILES.copy)
     keep_results: Annotated[bool, _must_be("true or false")] = False
+    continue_runs: Annotated[bool, _must_be("true or false")] = False
 
     @property
     def folder(self) -> Path:
@@ -200,12 +201,16 @@ class StudyRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """One time that a run was begun. `run` is the mark of that run; `ended` is None where it was broken off."""
+    """One time that a run was begun. `run` is the mark of that run; `ended` is None where it was broken off.
+
+    One that was cut off and continued keeps its mark: it began as many `times`.
+    """
 
     name: FileName
     run: Name
     began: Time | None = None
     ended: Time | None = None
+    times: int = 0
 
 
 def read_study_record(folder: Path) -> StudyRecord | None:
@@ -225,9 +230,12 @@ def read_starts(folder: Path) -> tuple[Start, ...] | None:
     found: dict[tuple[str, str], Start] = {}
     for number, line in enumerate(read_bytes(path).splitlines(), 1):
         start = _decoded(f"{path} line {number}", line, Start)
-        known = found.get((start.name, start.run), start)
+        known = found.get((start.name, start.run), replace(start, times=0))
         found[start.name, start.run] = replace(
-            known, began=known.began or start.began, ended=known.ended or start.ended
+            known,
+            began=known.began or start.began,
+            ended=known.ended or start.ended,
+            times=known.times + (start.began is not None),
         )
     return tuple(found.values())
 

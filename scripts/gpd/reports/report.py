@@ -18,6 +18,7 @@ from gpd.records.run_spec import STREAM, CurveKey
 from gpd.reports.grids import (
     MOST_FAILURES,
     about_steady_state,
+    continued_grid,
     counted_in,
     daily_of,
     disagreement_grid,
@@ -88,6 +89,7 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
         sections=(
             *(_pipeline(pipeline, curve_keys, tables, references) for pipeline in pipelines),
             *_streams(tables),
+            *_continued(tables),
             Section("Failures", _about_failures(tables), grids=_present(failure_grid(tables.samples))),
             Section(
                 "Output agreement",
@@ -124,6 +126,14 @@ def _streams(tables: Tables) -> tuple[Section, ...]:
     grids = stream_grids(tables.streams)
     notes = tuple(note for grid in grids for note in grid.notes)
     return (Section("Streams", ABOUT_STREAMS, grids=grids, lines=notes),) if grids else ()
+
+
+def _continued(tables: Tables) -> tuple[Section, ...]:
+    about = (
+        "These runs were cut off, and went on where they were: how long they would have taken nobody knows. Their "
+        "outputs, failures and CPU seconds are right."
+    )
+    return tuple(Section("Continued", about, grids=(grid,)) for grid in _present(continued_grid(tables.runs)))
 
 
 def _present(*grids: Grid | None) -> tuple[Grid, ...]:
@@ -184,7 +194,7 @@ def _short_of_budget(tables: Tables) -> str:
     short = [
         configuration
         for configuration in tables.configurations
-        if configuration.repeats < wanted.wanted(repeats.stats(configuration))
+        if (stats := repeats.stats(configuration)).done < wanted.wanted(stats)
     ]
     which = counted(len(short), "configuration")
     return f"The budget of {tables.plan.study.budget} ended before all repeats of {which} were made." if short else ""

@@ -142,7 +142,8 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     machines = machines_of(runs)
     for run, of_run in judged:
         why = faults.faults(run, of_run, evidence[run.spec.pipeline])
-        yield rows.rows_of_run(run, of_run, why, counted=run.spec.name in counted, machine=machines[run.spec.name])
+        is_counted = run.spec.name in counted and not run.record.continued
+        yield rows.rows_of_run(run, of_run, why, counted=is_counted, machine=machines[run.spec.name])
 
 
 def machines_of(runs: Iterable[Run]) -> dict[str, int | None]:

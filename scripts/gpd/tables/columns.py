@@ -104,7 +104,7 @@ class OfRun(Struct, frozen=True, kw_only=True):
         bool, means("Whether it sought the N to measure, with one run each; such runs are in no figure.")
     ]
     counted: Annotated[
-        bool, means("Whether it is in statistics: no warm-up, search, sample alone, first draw or stream.")
+        bool, means("In statistics: no warm-up, search, sample alone, first draw, stream, continued run.")
     ]
 
     curve_key = property(_curve_key)
@@ -222,6 +222,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     fraction: Fraction
     samples_per_genome: SamplesPerGenome
     cached: Annotated[Real, means("Share of reads and reference in the page cache at the start; empty: not known.")]
+    sittings: Annotated[int, means("How often it began: above 1 it was cut off and continued, and is in no mean.")]
     samples: Annotated[int, means("Samples that the run was given.", "samples")]
     succeeded: Annotated[int, means("Samples that succeeded.", "samples")]
     failed: Annotated[int, means("Samples that failed.", "samples")]
@@ -316,6 +317,7 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     fraction: Fraction
     samples_per_genome: SamplesPerGenome
     repeats: Annotated[int, means("Repeats that ended and count.", "runs")]
+    continued: Annotated[int, means("Repeats that were cut off and continued: in no figure.", "runs")]
     failed: Annotated[int, means("Samples that failed, over all repeats.", "samples")]
     failed_data: FailedForData
     genomes_per_day: Annotated[Estimate, GENOMES]
