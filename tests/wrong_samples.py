@@ -34,6 +34,8 @@ COHORT = [
     WrongSample("germline", "MIXED", "3% of the reads are another sample's", "warn", "contamination"),
     WrongSample("germline", "LANES", "one lane of three is another person's", "fail", "lanes of another person"),
     WrongSample("germline", "OTHER_SEX", "a woman's reads, the sheet says male", "fail", "sex male in the sheet"),
+    WrongSample("germline", "SWAPPED_A", "the reads of SWAPPED_B", "fail", "its genotypes are those of SWAPPED_B"),
+    WrongSample("germline", "SWAPPED_B", "the reads of SWAPPED_A", "fail", "its genotypes are those of SWAPPED_A"),
     WrongSample("germline", "AGAIN", "the reads of another sample's person", "warn", "same person as FEMALE"),
     WrongSample("germline", "HALF", "half the coverage", "fail", "coverage"),
     WrongSample("germline", "COPIED", "a library with 60% duplicates", "fail", "duplicates"),

@@ -78,6 +78,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "alignment_format": ("cram", {"alignment"}),
         "common_sites": ("other.vcf", {"indexed_vcf"}),
         "qc.action": ("stop", {"quality_gate"}),
+        "qc.known_genotypes": ("known genotypes.vcf", {"identity"}),
         f"qc.thresholds.{THRESHOLDS[0]}": ({}, {"quality"}),
         "hard_filters.snps": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
         "hard_filters.indels": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
@@ -207,6 +208,11 @@ echo '##### ERROR MESSAGE: Argument -R is missing'
 exit 1
 """
 
+GENOTYPES = """##fileformat=VCFv4.2
+#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1
+chr1\t100\t.\tA\tC\t.\t.\t.\tGT\t0/1
+"""
+
 # files that a change names in place of these
 COPIES = {
     "genome.fa": ["other.fa"],
@@ -253,6 +259,7 @@ def make(route: str, folder: Path) -> Cohort:
             shutil.copy(folder / source, folder / name)
     (folder / "regions.bed").write_text("chr1\t0\t1000\n")
     (folder / "others.bed").write_text("chr1\t0\t900\n")
+    (folder / "known genotypes.vcf").write_text(GENOTYPES)
     (folder / "once.bed").write_text("chr1\t0\t900\t1\n")
     java = folder / "jvm" / "java 8"
     java.parent.mkdir()

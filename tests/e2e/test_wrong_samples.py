@@ -25,6 +25,7 @@ TABLE = "results/qc/samples.tsv"
 # sample: sex in the sheet and of the reads, whose genotypes, depth, copies of each pair, share of reads that are MALE's
 FEMALE, MALE, HALF, COPIED, OTHER_SEX, MIXED, AGAIN = "FEMALE", "MALE", "HALF", "COPIED", "OTHER_SEX", "MIXED", "AGAIN"
 LANES = "LANES"  # whose third lane is another woman's
+SWAPPED_A, SWAPPED_B = "SWAPPED_A", "SWAPPED_B"
 PEOPLE = {
     FEMALE: ("female", "XX", 1, COVERAGE, 1.0, 0.0),
     MALE: ("male", "XY", 2, COVERAGE, 1.0, 0.0),
@@ -34,8 +35,13 @@ PEOPLE = {
     MIXED: ("female", "XX", 6, COVERAGE, 1.0, 0.03),
     AGAIN: ("female", "XX", 1, COVERAGE, 1.0, 0.0),
     LANES: ("female", "XX", 7, COVERAGE, 1.0, 0.0),
+    SWAPPED_A: ("male", "XY", 10, COVERAGE, 1.0, 0.0),
+    SWAPPED_B: ("male", "XY", 9, COVERAGE, 1.0, 0.0),
 }
 STRANGER = 8
+# whose genotypes an array knows: all but those of one sample, and somebody's besides
+KNOWN = {name: person for name, (_, _, person, *_) in PEOPLE.items() if name != AGAIN}
+KNOWN |= {SWAPPED_A: 9, SWAPPED_B: 10, "an earlier sample": STRANGER}
 # samples of a panel
 CAPTURED, UNCAPTURED, DIMERS = "CAPTURED", "UNCAPTURED", "DIMERS"
 PANEL, TARGETS, DEPTH, SHARE_OF_DIMERS = {"chr1": 12_000}, [(2000, 2400), (8000, 8320)], 160, 0.25
@@ -72,6 +78,19 @@ class Genome:
         rows = [f"chr1\t{at + 1}\t.\t{ref}\t{alt}\t.\tPASS\tAF={often}" for at, ref, alt, often in self.snps]
         head = ["##fileformat=VCFv4.2", info, *contigs, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"]
         path.write_text("\n".join([*head, *rows]) + "\n")
+
+    def known_genotypes(self, path: Path) -> None:
+        """Of KNOWN, at each second SNP, and at a place that is none of the common sites."""
+        gt = '##FORMAT=<ID=GT,Number=1,Type=String,Description="genotype">'
+        copies = [self.haplotypes(person) for person in KNOWN.values()]
+        lines = ["##fileformat=VCFv4.2", gt, "##contig=<ID=chr1>"]
+        lines.append("\t".join(["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *KNOWN]))
+        lines.append("\t".join(["chr1", "500", ".", "A", "C", ".", ".", ".", "GT", *("0/1" for _ in KNOWN)]))
+        for place, ref, alt, _ in self.snps[::2]:
+            genotypes = (f"{int(one[place] == alt)}/{int(other[place] == alt)}" for one, other in copies)
+            lines.append("\t".join(["chr1", str(place + 1), ".", ref, alt, ".", ".", ".", "GT", *genotypes]))
+        path.write_text("\n".join(lines) + "\n")
+        run("bgzip", path)
 
 
 def fragments(genome: Genome, person: int, sex: str, coverage: float, seed: int) -> list[tuple[str, int, str]]:
@@ -148,8 +167,11 @@ def judged(tmp_path_factory) -> Cohort:
     fasta = "".join(f">{name}\n{sequence}\n" for name, sequence in genome.contigs.items())
     (folder / "genome.fa").write_text(fasta)
     genome.vcf(folder / "common.vcf")
+    genome.known_genotypes(folder / "known.vcf")
     cohort = Cohort(folder, {"reference": {"fasta": "genome.fa"}, "known_sites": ["common.vcf"]})
     cohort.config |= {"common_sites": "common.vcf", "calling": "joint", "tiny_data": True, "scatter": "none"}
+    # of a small genome, depth that is drawn makes outliers
+    cohort.config["qc"] = {"known_genotypes": "known.vcf.gz", "thresholds": {"outlier_z": {}}}
     first, second = sample_pairs(genome.contigs["chr1"], 2, seed=1)
     for seed, sample in enumerate(PEOPLE, 10):
         write_sample(genome, folder, sample, seed)
@@ -188,12 +210,17 @@ def test_each_fault_is_named_by_its_sample_and_cause_and_nothing_else_is(judged)
         MIXED: ("warn", ["contamination"]),
         AGAIN: ("warn", ["same"]),
         LANES: ("fail", ["lanes", "contamination"]),
+        SWAPPED_A: ("fail", ["its"]),
+        SWAPPED_B: ("fail", ["its"]),
     }
     assert found[FEMALE][1] == f"same person as {AGAIN}" and found[AGAIN][1] == f"same person as {FEMALE}"
     assert found[LANES][1].startswith(
         f"lanes of another person, with the share of their reads that differ: {LANES}.L3 (0.3"
     )
     assert found[OTHER_SEX][1].startswith("sex male in the sheet, XX by depth (")
+    own = r"with its own known ones -?0\.[01]\d at \d{4} sites\)"
+    for one, other in ((SWAPPED_A, SWAPPED_B), (SWAPPED_B, SWAPPED_A)):
+        assert re.fullmatch(rf"its genotypes are those of {other} \(kinship 0\.(49|50), {own}", found[one][1])
 
 
 @pytest.mark.faults  # a row of the fault table each
@@ -206,7 +233,7 @@ def test_each_fault_is_in_the_table(judged, record_property, case):
 
 def test_the_page_shows_them_too(judged):
     text = (judged.folder / "results/qc/samples.html").read_text()
-    assert f"{len(PEOPLE)} samples: 4 fail, 3 warn, 1 pass." in text
+    assert f"{len(PEOPLE)} samples: 6 fail, 3 warn, 1 pass." in text
     assert text.count("<figure>") == 6 and f'<tr class="fail" id="sample-{HALF}">' in text
 
 

@@ -194,7 +194,7 @@ def judge_formats(folder: Path):
             "filter": "none",
         }
         config |= {"known_sites": [], "known_indels": [], "intervals": "", "ploidy_regions": ""}
-        config |= {"common_sites": "", "dbsnp": ""}
+        config |= {"common_sites": "", "dbsnp": "", "qc": {"known_genotypes": ""}}
         row = {"table": "units.tsv", "line": 2, "sample_name": "S1", "fq1": "", "fq2": "", "bam": str(path)}
         match path.suffix:
             case ".bam" | ".cram":

@@ -804,6 +804,8 @@ def test_an_index_of_another_reference(project, old, new, fault):
 
 # --- VCF ---
 
+NO_GENOTYPES = "has no genotypes: FORMAT of its first record does not begin with GT"
+
 
 @pytest.mark.parametrize(
     ("content", "faults"),
@@ -839,6 +841,31 @@ def test_an_index_of_another_reference(project, old, new, fault):
 def test_known_sites(project, content, faults):
     project.write("dbsnp.vcf", content)
     assert project.errors() == [KNOWN + fault for fault in faults]
+
+
+GENOTYPES = vcf("chr20").decode().replace("INFO", "INFO\tFORMAT\tS1\tS 2")
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (GENOTYPES.replace("PASS\t.", "PASS\t.\tGT\t0/1\t./."), ""),
+        (GENOTYPES.replace("PASS\t.", "PASS\t.\tGT:AD\t0/1:9,9\t.").replace("S1", "S3\tS1"), ""),
+        (GENOTYPES.replace("PASS\t.", "PASS\t.\tGTX\t0/1\t./."), NO_GENOTYPES),
+        (vcf("chr20").decode(), NO_GENOTYPES),
+        (vcf().decode(), NO_GENOTYPES),
+        (
+            GENOTYPES.replace("PASS\t.", "PASS\t.\tGT\t0/1\t./.").replace("S1", "NA1"),
+            "has none of the samples, but NA1, S 2: name them as the sample sheet does (bcftools reheader)",
+        ),
+        (GENOTYPES.replace("chr20", "20"), f"names contig 20 {LACKS}"),
+        ("", "is empty (0 bytes)"),
+    ],
+)
+def test_known_genotypes(project, content, fault):
+    project.write("array.vcf", content)
+    errors = project.errors(qc={"known_genotypes": "array.vcf"})
+    assert errors[:1] == [f"config: qc.known_genotypes array.vcf {fault}"] * bool(fault)
 
 
 def test_missing_vcf(project):

@@ -247,7 +247,7 @@ def test_relatives_and_nobody_else(tmp_path, absent):
             paths.append(tmp_path / name)
     else:
         paths = [write(tmp_path / "all", names, columns)]
-    lines = [line.split("\t") for line in identity.related(identity.read(paths))]
+    lines = [line.split("\t") for line in identity.related(identity.read(paths, {}))]
     assert {(one, other, relation) for one, other, _, relation, _ in lines} == {
         ("mother", "child", "first_degree"),
         ("father", "child", "first_degree"),
@@ -257,7 +257,60 @@ def test_relatives_and_nobody_else(tmp_path, absent):
 
 def test_of_few_sites_nothing_is_said(tmp_path):
     column = people(3, 150)[0]
-    assert list(identity.related(identity.read([write(tmp_path / "all", ["A", "B"], [column, column])]))) == []
+    assert list(identity.related(identity.read([write(tmp_path / "all", ["A", "B"], [column, column])], {}))) == []
+
+
+def known_lines(names, columns, first=0):
+    """As bcftools query has them, beginning with a site."""
+    rows = list(enumerate(zip(*columns, strict=True)))[first:]
+    genotypes = {"0": "0/0", "1": "1|0", "2": "1/1"}
+    return iter(
+        [
+            "\t".join(names) + "\n",
+            *("\t".join(["chr1", str(place), *map(genotypes.get, row)]) + "\n" for place, row in rows),
+            "\t".join(["chr9", "7", *("1/1" for _ in names)]) + "\n",
+        ]
+    )
+
+
+def known_as(path, samples: dict, known: dict, first: int = 0) -> dict:
+    """What figures tells of each sample."""
+    bits = {}
+    everybody = identity.read([write(path, samples, samples.values())], bits)
+    lines = identity.known_as(everybody, identity.read_known(known_lines(known, known.values(), first), bits))
+    cohort = figures.Cohort(CALLED, False)
+    cohort.samples = {name: {"sex": ""} for name in samples}
+    cohort.add("all", "identity", "\n".join([identity.HEADER, *lines]))
+    return cohort.samples
+
+
+def test_swapped_samples_name_each_other_and_nobody_else(tmp_path):
+    one, other, right, stranger, elsewhere, *_ = people(8, 2000)[3:]
+    samples = {"A": one, "B B": other, "C": right, "D": stranger, "E": stranger}
+    known = {"B B": one, "A": other, "C": right, "D": elsewhere, "twin of C": right}
+    rows = known_as(tmp_path / "all", samples, known)
+    found = judged(rows)
+    assert found["A"][0] == "fail"
+    own = r"with its own known ones -?0\.\d\d at 2000 sites\)"
+    assert re.fullmatch(rf"its genotypes are those of B B \(kinship 0\.50, {own}", found["A"][1])
+    assert found["B B"][0] == "fail" and found["B B"][1].startswith("its genotypes are those of A (kinship 0.50, ")
+    assert found["D"][0] == "fail"
+    assert re.fullmatch(rf"its genotypes are those of nobody known \(kinship {own}", found["D"][1])
+    assert found["C"] == found["E"] == ("pass", "")
+    assert (rows["C"]["known_as"], rows["C"]["own_kinship"]) == ("C", 0.5)
+    assert "known_as" not in rows["D"] and not {"known_as", "own_kinship"} & rows["E"].keys(), "E is not known"
+
+
+def test_a_panel_of_96_sites_tells_who_is_who_and_one_of_24_is_not_judged(tmp_path):
+    one, other = people(5, 500)[3:]
+    samples, known = {"A": one, "B": other}, {"A": other, "B": one}
+    assert known_as(tmp_path / "all", samples, known, first=500 - 96)["A"]["known_as"] == "B"
+    assert known_as(tmp_path / "all", samples, known, first=500 - 24)["A"] == {"sex": ""}
+
+
+def test_nothing_is_known_without_known_genotypes(tmp_path):
+    samples = identity.read([write(tmp_path / "all", ["A"], people(3, 200)[:1])], {})
+    assert list(identity.known_as(samples, identity.read_known(iter([]), {}))) == []
 
 
 # ---- verdicts -----------------------------------------------------------------------------------------

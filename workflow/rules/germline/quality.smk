@@ -26,6 +26,7 @@ genotypes = (
     if COMMON_SITES
     else expand("results/call_genotypes/{callset}.tsv", callset=callsets)
 )
+KNOWN_GENOTYPES = [path] if (path := config["qc"]["known_genotypes"]) else []
 group_of = sexes
 PAIRS = "results/identity/pairs.tsv"
 measured = [
@@ -184,22 +185,29 @@ rule identity_files:
 
 
 rule identity:
-    """All pairs of samples: who is one person, or of the first degree."""
+    """All pairs of samples: who is one person, or of the first degree; and whose known genotypes each has."""
     input:
         genotypes,
         files="results/identity/files.txt",
+        known=KNOWN_GENOTYPES,
     output:
         PAIRS,
     log:
         "logs/identity/identity.log",
     conda:
-        "../../../envs/samtools.yaml"
+        "../../../envs/bcftools.yaml"
     resources:
         mem_mb=2000,
     shell:
         bound(
             "qc",
-            '{params.python} "$GPD_IDENTITY" {input.files:q} > {output:q}',
+            r"""
+            for known in {input.known:q}; do
+                bcftools query -l "$known" | paste -s
+                bcftools query -i 'N_ALT<2 && (TYPE="snp" || TYPE="ref")' -f '%CHROM\t%POS[\t%GT]\n' "$known"
+            done \
+            | {params.python} "$GPD_IDENTITY" {input.files:q} > {output:q}
+            """,
             rule="identity",
             inputs="@{input.files:q}",
         )

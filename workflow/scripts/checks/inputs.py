@@ -65,7 +65,7 @@ def check(
             warn(warning)
     if (jar := config["gatk3_jar"]) and (fault := path_fault(jar)):
         errors.append(f"config: gatk3_jar {jar} {fault}")
-    errors += vcf_errors(config, contigs)
+    errors += vcf_errors(config, contigs) + known_genotypes_errors(config, units)
     errors += interval_errors(config, contigs)
     return errors + read_file_errors(units, config, contigs)
 
@@ -506,7 +506,9 @@ def _contig_faults(found: dict[str, int | None], contigs: Contigs, fasta: str, c
 def vcf_errors(config: dict, contigs: Contigs) -> list[str]:
     """What is wrong with the VCF files that the pipeline will read. Without contigs, they are not compared."""
     named = [(key, path) for key in ("known_sites", "known_indels") for path in config[key]]
-    named += [(key, config[key]) for key in ("dbsnp", "common_sites") if config[key]]
+    single = {key: config[key] for key in ("dbsnp", "common_sites")}
+    single["qc.known_genotypes"] = config["qc"]["known_genotypes"]
+    named += [(key, path) for key, path in single.items() if path]
     for kind, model in config["vqsr"].items() if config["filter"] == "vqsr" else ():
         named += [(f"vqsr.{kind}.resources.{name}.vcf", each["vcf"]) for name, each in model["resources"].items()]
     errors = []
@@ -525,8 +527,32 @@ def vcf_errors(config: dict, contigs: Contigs) -> list[str]:
     return errors
 
 
+def known_genotypes_errors(config: dict, units: dict[str, dict[str, dict]]) -> list[str]:
+    """Why the genotypes that are known tell of no sample, where the file is a VCF at all."""
+    path = config["qc"]["known_genotypes"]
+    try:
+        _, columns, record = _vcf_head(path)
+    except InputError:
+        return []
+    names = columns.rstrip(b"\r\n").decode("utf-8", "replace").split("\t")[9:]
+    where = f"config: qc.known_genotypes {path}"
+    if not record.split(b"\t")[8:9] or not re.match(rb"GT\b", record.split(b"\t")[8]):
+        return [f"{where} has no genotypes: FORMAT of its first record does not begin with GT"]
+    if units.keys().isdisjoint(names):
+        advice = "name them as the sample sheet does (bcftools reheader)"
+        return [f"{where} has none of the samples, but {_few(names)}: {advice}"]
+    return []
+
+
 def read_vcf_contigs(path: str, contigs: Contigs) -> dict[str, int | None]:
     """The first record's contig, and of the header's, which may have no records, those that the reference has."""
+    header, _, record = _vcf_head(path)
+    first = [_text(record.partition(b"\t")[0])] if record.strip() else []
+    return {name: header.get(name) for name in chain(header, first) if name in contigs or name in first}
+
+
+def _vcf_head(path: str) -> tuple[dict[str, int | None], bytes, bytes]:
+    """The header's contigs, the line that names the columns, and the first record."""
     header: dict[str, int | None] = {}
     with opened(path) as stream:
         line = stream.readline()
@@ -538,9 +564,7 @@ def read_vcf_contigs(path: str, contigs: Contigs) -> dict[str, int | None]:
                 header[match[1]] = int(length[1]) if length else None
         if not line.startswith(b"#CHROM"):
             raise InputError("is not VCF: it has no line that starts with #CHROM")
-        record = stream.readline()
-    first = [_text(record.partition(b"\t")[0])] if record.strip() else []
-    return {name: header.get(name) for name in chain(header, first) if name in contigs or name in first}
+        return header, line, stream.readline()
 
 
 def interval_errors(config: dict, contigs: Contigs) -> list[str]:

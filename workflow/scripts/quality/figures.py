@@ -231,11 +231,17 @@ def allele_balance(text: str) -> Iterator[tuple[str, dict[str, object]]]:
         yield sample, found
 
 
-def relatives(text: str) -> Iterator[tuple[str, str, str]]:
-    """(sample, relation, the other), both ways, of identity.py's pairs."""
+def relatives(text: str) -> Iterator[tuple[str, dict[str, object]]]:
+    """By sample, of identity.py's pairs: its relatives, and as whom it is known."""
     for line in text.splitlines()[1:]:
-        one, other, _, relation, _ = line.split("\t")
-        yield from ((one, relation, other), (other, relation, one))
+        one, other, kinship, relation, sites = line.split("\t")
+        if not relation.endswith("known_as"):
+            yield from ((one, {relation: other}), (other, {relation: one}))
+            continue
+        if one == other:
+            yield one, {"own_kinship": float(kinship), "compared_sites": int(sites)}
+        if relation == "known_as":
+            yield one, {"known_as": other, "as_kinship": float(kinship)}
 
 
 # ---- all files of a cohort ----------------------------------------------------------------------------
@@ -278,9 +284,10 @@ class Cohort:
                 if kind == "novel":
                     self.samples[sample].update(novel_share(self.samples[sample]))
         else:
-            for sample, relation, other in relatives(text):
+            for sample, figures in relatives(text):
                 beside = self.samples[sample]
-                beside[relation] = f"{beside[relation]}, {other}" if relation in beside else other
+                for name, found in figures.items():
+                    beside[name] = f"{beside[name]}, {found}" if name in beside else found
 
 
 def main(argv: Sequence[str]) -> int:

@@ -1,11 +1,14 @@
-"""Which samples are one person, and which are first-degree relatives: all pairs of a cohort.
+"""Which samples are one person, and which are first-degree relatives: all pairs; and whose known genotypes each has.
 
-    identity.py FILES > pairs.tsv
+    identity.py FILES < KNOWN > pairs.tsv
 
-FILES names tables of genotypes.py, one a line. The kinship of a pair is KING-robust's (Manichaikul 2010): sites where
-both are heterozygous, less twice those where they are homozygous for different alleles, over twice the heterozygous
-sites of the one that has fewer. It needs no allele frequencies. A site that a table lacks is REF in a call set of one
-sample, and unknown elsewhere. Sets of sites are bits of whole numbers, so that a pair takes microseconds.
+FILES names tables of genotypes.py, one a line. KNOWN has a line of names, and lines %CHROM %POS [%GT] of what is known
+of these; or nothing. Each sample is held against what is known of its name, and where it is another person, of all.
+
+The kinship of a pair is KING-robust's (Manichaikul 2010): sites where both are heterozygous, less twice those where
+they are homozygous for different alleles, over twice the heterozygous sites of the one that has fewer. It needs no
+allele frequencies. A site that a table lacks is REF in a call set of one sample, and unknown elsewhere. Sets of sites
+are bits of whole numbers, so that a pair takes microseconds.
 
 Standard library only.
 """
@@ -18,6 +21,8 @@ from pathlib import Path
 
 SAME, FIRST = 0.354, 0.177  # least kinship of twins and of first-degree relatives (Manichaikul 2010, table 1)
 FEWEST = 100  # heterozygous sites that both have to have: below that chance makes relatives
+FEWEST_KNOWN = 30  # the same, of whom there is but the question whether they are one person: panels of 96 SNPs have 40
+COPIES = {f"{one}{phase}{other}": str(one + other) for one in (0, 1) for other in (0, 1) for phase in "/|"}
 # a translation for each number of copies, to binary digits
 ONES = [bytes(ord("1") if code == ord(copies) else ord("0") for code in range(256)) for copies in "012"]
 HEADER = "sample_name\tother\tkinship\trelation\tsites"
@@ -36,9 +41,8 @@ class Genotypes:
         return self.none | self.one | self.two
 
 
-def read(paths: Iterable[Path]) -> dict[str, Genotypes]:
-    """All samples; each site has one bit throughout."""
-    numbers: dict[str, int] = {}
+def read(paths: Iterable[Path], numbers: dict[str, int]) -> dict[str, Genotypes]:
+    """All samples; each site has one bit throughout, which `numbers` gets."""
     found: dict[str, Genotypes] = {}
     absent: list[str] = []  # samples of call sets of their own, which list no site that is REF
     for path in paths:
@@ -61,6 +65,19 @@ def read(paths: Iterable[Path]) -> dict[str, Genotypes]:
     return found
 
 
+def read_known(lines: Iterator[str], numbers: Mapping[str, int]) -> dict[str, Genotypes]:
+    """What is known, at sites that have a bit."""
+    names = next(lines, "").rstrip("\n").split("\t")
+    places, rows = [], []
+    for line in lines:
+        contig, position, calls = line.rstrip("\n").split("\t", 2)
+        if (place := numbers.get(f"{contig}\t{position}")) is not None:
+            places.append(place)
+            rows.append("".join([COPIES.get(call, ".") for call in calls.split("\t")]))
+    columns = zip_longest(names, zip(*rows, strict=True), fillvalue=())
+    return {name: Genotypes(*sets(places, column, len(numbers))) for name, column in columns}
+
+
 def sets(places: Iterable[int], column: Iterable[str], sites: int) -> Iterator[int]:
     """The sites with 0, 1 and 2 copies."""
     row = bytearray(b"." * (sites + 1))  # one that nobody has, so that it is a number where there are no sites
@@ -70,11 +87,11 @@ def sets(places: Iterable[int], column: Iterable[str], sites: int) -> Iterator[i
     return (int(row.translate(ones), 2) for ones in ONES)
 
 
-def kinship(one: Genotypes, other: Genotypes) -> tuple[float, int] | None:
+def kinship(one: Genotypes, other: Genotypes, least: int = FEWEST) -> tuple[float, int] | None:
     """The kinship of two samples, and the sites that both have; None where there are too few."""
     both = one.known & other.known
     fewest = min((one.one & both).bit_count(), (other.one & both).bit_count())
-    if fewest < FEWEST:
+    if fewest < least:
         return None
     opposite = ((one.none & other.two) | (one.two & other.none)).bit_count()
     return ((one.one & other.one).bit_count() - 2 * opposite) / (2 * fewest), both.bit_count()
@@ -89,7 +106,21 @@ def related(samples: Mapping[str, Genotypes]) -> Iterator[str]:
             yield f"{name}\t{other}\t{found[0]:.3f}\t{relation}\t{found[1]}"
 
 
+def known_as(samples: Mapping[str, Genotypes], known: Mapping[str, Genotypes]) -> Iterator[str]:
+    """For each sample of which genotypes are known whether it has them; a line more where it has another's."""
+    for name in filter(known.__contains__, samples):
+        own = kinship(samples[name], known[name], FEWEST_KNOWN)
+        if not own:
+            continue
+        is_own = own[0] >= SAME
+        yield f"{name}\t{name}\t{own[0]:.3f}\t{'known_as' if is_own else 'not_known_as'}\t{own[1]}"
+        others = () if is_own else ((kinship(samples[name], known[other], FEWEST_KNOWN), other) for other in known)
+        found, other = max(((found, other) for found, other in others if found), default=((0.0, 0), ""))
+        if found[0] >= SAME:
+            yield f"{name}\t{other}\t{found[0]:.3f}\tknown_as\t{found[1]}"
+
+
 if __name__ == "__main__":
-    print(HEADER)
-    for each in related(read(map(Path, Path(sys.argv[1]).read_text().splitlines()))):
-        print(each)
+    bits: dict[str, int] = {}
+    everybody = read(map(Path, Path(sys.argv[1]).read_text().splitlines()), bits)
+    print(HEADER, *related(everybody), *known_as(everybody, read_known(sys.stdin, bits)), sep="\n")

@@ -123,6 +123,7 @@ def findings(
             yield level, f"depth of {name} is {ratio:.2f} times the usual"
     if "other_lanes" in row:
         yield "fail", f"lanes of another person, with the share of their reads that differ: {row['other_lanes']}"
+    yield from known_findings(row)
     if "same_person" in row:
         yield "warn", f"same person as {row['same_person']}"
     for name in (column.name for column in columns if column.outlier):
@@ -141,6 +142,17 @@ def sex_findings(row: Row) -> Iterator[tuple[str, str]]:
         yield "warn", f"sex chromosomes {depth}"
     elif found != expected:
         yield "fail", f"sex {row['sex']} in the sheet, {depth}"
+
+
+def known_findings(row: Row) -> Iterator[tuple[str, str]]:
+    """Genotypes that are not those known of the sample."""
+    if "own_kinship" not in row or (known_as := row.get("known_as")) == row["sample_name"]:
+        return
+    own = f"with its own known ones {row['own_kinship']:.2f} at {row['compared_sites']} sites"
+    if known_as:
+        yield "fail", f"its genotypes are those of {known_as} (kinship {row['as_kinship']:.2f}, {own})"
+    else:
+        yield "fail", f"its genotypes are those of nobody known (kinship {own})"
 
 
 def library_findings(row: Row) -> Iterator[tuple[str, str]]:
