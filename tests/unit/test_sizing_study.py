@@ -73,7 +73,7 @@ def test_runs_are_of_one_machine_and_one_way_of_running():
     found = machine(spec(1), spec(2), slower, *others, spec(8, mode="cluster"), spec(8, counted=False))
     assert [(one.n, one.gigabases_per_day.mid) for one in found.measured] == [(1, 10), (2, 10)]
     assert found.skus == ("made up",)
-    with pytest.raises(GpdError, match="no run of the germline pipeline on one machine"):
+    with pytest.raises(GpdError, match="no batch of the germline pipeline on one machine"):
         machine(spec(2, mode="cluster"), spec(2, pipeline="tuxedo"))
 
 

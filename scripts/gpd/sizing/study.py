@@ -63,7 +63,7 @@ def _curve(name: str, tables: Tables) -> list[RunRow]:
     kind = attrgetter(*CURVE)
     kinds = list(map(kind, _whole(rows)))
     if not kinds:
-        raise GpdError(f"{name}: no run of the germline pipeline on one machine ended without failures")
+        raise GpdError(f"{name}: no batch of the germline pipeline on one machine ended without failures")
     chosen = max(dict.fromkeys(kinds), key=lambda one: (SHARED in one, kinds.count(one), str(one)))
     return [row for row in rows if kind(row) == chosen]
 
