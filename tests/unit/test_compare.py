@@ -915,7 +915,7 @@ def test_what_is_no_study_is_refused(study, compare, tmp_path):
 
 def test_a_study_without_a_finished_run_is_refused(study, compare):
     begun = study("B", spec(1, 80, unfinished=True), spec(1, 80, 0))
-    assert refused(compare, study("A", *A), begun).startswith(f"{begun}: no finished batch, warm-ups")
+    assert refused(compare, study("A", *A), begun).startswith(f"{begun}: no finished batch but warm-ups")
 
 
 def test_a_broken_record_is_refused_with_its_file(study, compare):

@@ -112,7 +112,7 @@ def _read_study(argument: _StudyArgument, alone: bool) -> list[Side]:
     tables = collect.collect(argument.folder)
     finished = curves_of(tables)
     if not finished:
-        raise SideError(f"{path}: no finished batch, warm-ups and continued runs aside; 'gpd throughput run' goes on where it stopped")
+        raise SideError(f"{path}: no finished batch but warm-ups; 'gpd throughput run' goes on where it stopped")
     curves = [key for key in finished if argument.has(key)]
     if not curves:
         there = ", ".join(dict.fromkeys(f"{key.mode}:{key.binding}" for key in finished))
