@@ -207,6 +207,13 @@ class Cluster:
         self.daemons["slurmctld"].end(signum)
         self.start_slurmctld()
 
+    def forget_jobs(self) -> None:
+        """Have slurmctld crash, and start again without what it had saved of jobs."""
+        self.daemons["slurmctld"].end(signal.SIGKILL)
+        for saved in (self.folder / "state").glob("job_state*"):
+            saved.unlink()
+        self.start_slurmctld()
+
     def cut_off(self, node: str) -> None:
         """Take a node's power: slurmd, its steps and jobs are killed, and the controller learns that it is down."""
         self.daemons[node].end()

@@ -109,6 +109,8 @@ class Run:
         """Its exit code, when it has ended."""
         try:
             return self.process.wait(timeout=RUN_S)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"no end within {RUN_S:.0f} s: {self.output}") from None
         finally:
             self.process.kill()  # nothing, where it has ended
 

@@ -12,6 +12,8 @@ from cluster import Cluster
 from launching import wait_until
 from running import HOLD, RUN_S, Cohort, cluster_for_tests, submitted
 
+from gpd.execution import workflow
+
 pytestmark = pytest.mark.slurm
 
 
@@ -20,6 +22,7 @@ AS_GPD = """
 import sys
 from pathlib import Path
 from gpd.execution import interruption, workflow
+workflow.FORGET_LOOK_S, workflow.FORGET_PATIENCE_S = 1.0, 10.0
 with interruption.catching():
     workflow.run(sys.argv[2:], Path(sys.argv[1]), lambda state: None, elsewhere=True)
 """
@@ -126,3 +129,21 @@ def test_snakemake_is_killed_and_started_again(cohort: Cohort, figure: Callable[
     assert last.process.returncode == 0, last.output
     assert cohort.is_done()
     assert cohort.doubled() == []
+
+
+def test_jobs_that_slurm_forgets_end_the_run_with_a_line(cohort: Cohort) -> None:
+    """Snakemake's plugin would wait for them for ever. The last test: their numbers are given again."""
+    run = cohort.start(through=THROUGH_GPD)
+    cohort.begun("A")
+    time.sleep(3)  # so that the job is seen in the queue
+    cohort.cluster.forget_jobs()
+    run.end()
+    assert (cohort.folder / "as_gpd.log").read_text().endswith(workflow.FORGOTTEN)
+    wait_until(lambda: not cohort.cluster.running())
+
+    cohort.let_go()
+    unlocked = cohort.run("--unlock")
+    assert unlocked.process.returncode == 0, unlocked.output
+    again = cohort.run()
+    assert again.process.returncode == 0, again.output
+    assert cohort.is_done()

@@ -1,5 +1,6 @@
 """Following Snakemake by what it says."""
 
+import os
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ import pytest
 
 from gpd.errors import GpdError
 from gpd.execution import snakemake_log, workflow
+from gpd.execution.snakemake_log import Progress
 
 SAID = """\
 Building DAG of jobs...
@@ -41,7 +43,7 @@ Finished jobid: 0 (Rule: all)
 def test_progress_is_read_off_its_lines():
     seen = []
     output = workflow.follow(
-        SAID.splitlines(), lambda state: seen.append((state.done, state.total, dict(state.running)))
+        SAID.splitlines(), Progress(), lambda state: seen.append((state.done, state.total, dict(state.running)))
     )
     assert (0, 3, {}) in seen
     assert (0, 3, {"4": "map_and_sort S1 L1", "2": "reference"}) in seen
@@ -54,6 +56,8 @@ def test_progress_is_read_off_its_lines():
 def impatient(monkeypatch):
     monkeypatch.setattr(workflow, "HANG_LOOK_S", 0.05)
     monkeypatch.setattr(workflow, "HANG_PATIENCE_S", 0.3)
+    monkeypatch.setattr(workflow, "FORGET_LOOK_S", 0.05)
+    monkeypatch.setattr(workflow, "FORGET_PATIENCE_S", 0.3)
 
 
 def run(tmp_path, program, **more):
@@ -66,6 +70,45 @@ def test_one_that_hangs_is_killed_and_says_so(tmp_path, impatient):
     assert ended.output[0] == "begun"
     assert snakemake_log.reason(ended.output)[0].startswith("snakemake: error: it hung")
     assert (tmp_path / "log").read_text().endswith(workflow.HUNG)
+
+
+SUBMITTED = """\
+{local}rule write:
+    jobid: 4
+Job 4 has been submitted with SLURM jobid 17 (log: x.log).
+"""
+
+
+def answers(folder, monkeypatch, first, later):
+    """A queue that answers once in one way, and then in another."""
+    squeue = folder / "squeue"
+    squeue.write_text(f'#!/bin/sh\nif [ -e "$0.asked" ]; then {later}; else touch "$0.asked"; {first}; fi\n')
+    squeue.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+
+
+def test_one_that_waits_for_jobs_that_slurm_has_forgotten_is_killed_and_says_so(tmp_path, impatient, monkeypatch):
+    answers(tmp_path, monkeypatch, "echo '17|write'", "echo '18|of another run'")
+    program = f"import threading; print({SUBMITTED.format(local='')!r}, flush=True); threading.Event().wait()"
+    ended = run(tmp_path, program, elsewhere=True)
+    assert ended.exit_code == -9
+    assert "Slurm knows nothing of any more" in snakemake_log.reason(ended.output)[0]
+    assert (tmp_path / "log").read_text().endswith(workflow.FORGOTTEN)
+
+
+@pytest.mark.parametrize(
+    ("local", "first", "later"),
+    [
+        ("", "echo '17|write'", "echo '17|write'"),  # it is at work
+        ("", "echo '17|write'", "exit 1"),  # Slurm does not answer
+        ("", ":", ":"),  # another cluster's
+        ("local", "echo '17|write'", ":"),  # at work here
+    ],
+)
+def test_one_whose_jobs_may_be_at_work_is_awaited(tmp_path, impatient, monkeypatch, local, first, later):
+    answers(tmp_path, monkeypatch, first, later)
+    program = f"import time; print({SUBMITTED.format(local=local)!r}, flush=True); time.sleep(1)"
+    assert run(tmp_path, program, elsewhere=True).exit_code == 0
 
 
 def test_a_full_disk_costs_the_log_its_lines_and_no_run_its_end(tmp_path):
@@ -100,7 +143,7 @@ def test_warnings_and_who_waits_for_the_disk_are_noted():
         "disk: S2 takes up",
     ]
     seen = []
-    output = workflow.follow([*lines, *SAID.splitlines()], lambda state: seen.append(list(state.notes)))
+    output = workflow.follow([*lines, *SAID.splitlines()], Progress(), lambda state: seen.append(list(state.notes)))
     assert seen[0] == lines[:1]
     assert seen[-1] == lines[:2]
     assert snakemake_log.waited_for_disk(output) == ["S2"]

@@ -16,7 +16,8 @@ HOUSEKEEPING = (
 )
 LAST_WORDS = ["WorkflowError:", "At least one job did not complete successfully."]
 
-_STARTED = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
+_STARTED = re.compile(r"^(local)?(?:rule|checkpoint) (\w+):$")
+_SUBMITTED = re.compile(r"^Job \S+ has been submitted with SLURM jobid (\d+)\b")
 _MEMORY = re.compile(r"\bmem_mb=(\d+)")
 _FAILED = re.compile(r"^Error in rule (\w+):$")
 _FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
@@ -45,42 +46,56 @@ class PlannedJob:
 
 @dataclass
 class Progress:
-    """How far a run is, read off Snakemake's lines: jobs done, of all, those at work by id, and the run's notes."""
+    """How far a run is, read off Snakemake's lines: jobs done, of all, those at work by id, and the run's notes.
+
+    `local`: those at work where Snakemake is; `submitted`: Slurm's numbers of all that it was given.
+    """
 
     done: int = 0
     total: int | None = None
     running: dict[str, str] = field(default_factory=dict)
+    local: set[str] = field(default_factory=set)
+    submitted: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     _housekeeping: int = 0
     _rule: str = ""
+    _local: str | None = None
     _job: str = ""
 
     def read(self, line: str) -> bool:
         """Take in one line; whether anything changed."""
         if found := _STARTED.match(line):
-            self._rule = found[1]
+            self._local, self._rule = found.groups()
         elif _FAILED.match(line):
             self._rule = ""
         elif (found := _FIELD.match(line)) and found[1] == "jobid":
             self._job = found[2]
+            self._leave(self._job)
             if self._rule:
                 self.running[self._job] = self._rule
-            else:
-                self.running.pop(self._job, None)
+            if self._rule and self._local:
+                self.local.add(self._job)
         elif found and found[1] == "wildcards":
             self.running[self._job] = " ".join([self._rule, *re.findall(r"=([^,]*)", found[2])])
         elif found := _FINISHED.match(line):
-            self.running.pop(found[1], None)
+            self._leave(found[1])
             self.done += found[2] not in HOUSEKEEPING
         elif (found := _COUNT.match(line)) and found[1] in HOUSEKEEPING:
             self._housekeeping += int(found[2])
         elif found and found[1] == "total":
             self.total = int(found[2]) - self._housekeeping
+        elif found := _SUBMITTED.match(line):
+            self.submitted.add(found[1])
         elif _NOTE.match(line):
             self.notes.append(line)
         else:
             return False
         return True
+
+    def _leave(self, job: str) -> None:
+        """Take a job that ended, or starts again, from those at work."""
+        self.running.pop(job, None)
+        self.local.discard(job)
 
 
 def waited_for_disk(lines: Iterable[str]) -> list[str]:

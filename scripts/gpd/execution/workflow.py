@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
@@ -16,10 +16,12 @@ from pathlib import Path
 import psutil
 import yaml
 
+from gpd.cluster import slurm
 from gpd.errors import GpdError
 from gpd.execution import interruption, snakemake_log
 from gpd.execution.snakemake_log import Progress
 from gpd.paths import ROOT
+from gpd.processes import ProcessError
 
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
 ADMISSION = ("--scheduler", "admission")  # begins no sample that the disk has no room for, on this machine
@@ -27,6 +29,11 @@ PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
 HANG_LOOK_S, HANG_PATIENCE_S = 30.0, 180.0
 HUNG = "snakemake: error: it hung, and was killed (is memory short?). Start again: what is done is kept\n"
+FORGET_LOOK_S, FORGET_PATIENCE_S = 60.0, 3600.0
+FORGOTTEN = (
+    "snakemake: error: it waited for jobs that Slurm knows nothing of any more, and was killed (was its controller "
+    "lost?). Start again: what is done is kept\n"
+)
 _DEFINED = re.compile(r"^ *(?:local)?rule (\w+):$", re.MULTILINE)  # in the workflow's own text
 
 
@@ -104,9 +111,9 @@ def rules(pipeline: str) -> frozenset[str]:
     return frozenset(rule for path in texts for rule in _DEFINED.findall(path.read_text(encoding="utf-8")))
 
 
-def follow(lines: Iterable[str], changed: Callable[[Progress], None]) -> tuple[str, ...]:
+def follow(lines: Iterable[str], progress: Progress, changed: Callable[[Progress], None]) -> tuple[str, ...]:
     """Read Snakemake's lines to their end, and report each change; returns all lines."""
-    progress, read = Progress(), []
+    read = []
     for line in lines:
         read.append(line.rstrip("\n"))
         if progress.read(read[-1]):
@@ -131,6 +138,7 @@ def run(
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     interruption.check()
+    progress = Progress()
     # orphans would go on with jobs that nobody follows; the launcher ends a job whose Snakemake is gone
     dying_with_us = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
     with (
@@ -147,7 +155,7 @@ def run(
             process_group=0,  # Ctrl-C on the terminal is for us to pass on
         ) as process,
         interruption.reaching(process.pid, elsewhere),
-        nullcontext() if elsewhere else _killed_if_hung(process.pid) as hung,
+        _killed_where(process, _forgotten(progress) if elsewhere else _hanging(process.pid)) as why,
     ):
         if cpus is not None and cpus != os.sched_getaffinity(0):
             os.sched_setaffinity(process.pid, cpus)  # before it starts a thread or a job
@@ -159,12 +167,12 @@ def run(
                     faults.add(fault)
                     yield f"warning: {log}: {fault}: it lacks lines"
                 yield line
-            if hung and hung.is_set():
-                _write(copy, HUNG)
-                yield HUNG
+            for line in why:
+                _write(copy, line)
+                yield line
 
         try:
-            printed = follow(lines(), changed)
+            printed = follow(lines(), progress, changed)
         except BaseException:
             process.kill()  # it would wait for who reads what it says, and we for it
             raise
@@ -194,33 +202,72 @@ def _cache(directory: Path) -> dict[str, str]:
     return {} if writable else {"XDG_CACHE_HOME": str((directory / ".snakemake" / "cache").resolve())}
 
 
-@contextmanager
-def _killed_if_hung(pid: int) -> Iterator[threading.Event]:
-    """Within, kill a Snakemake that hangs: it has no job and uses no CPU time. The event: that it came to that.
+@dataclass(frozen=True)
+class _Stuck:
+    """What a Snakemake that will never end looks like, each time of those that a patience takes; `line` says so."""
 
-    Where memory is too short for a thread to start, what starts it waits for it for ever.
-    """
-    over, hung = threading.Event(), threading.Event()
+    looks_so: Callable[[], bool]
+    look_s: float
+    patience_s: float
+    line: str
+
+
+@contextmanager
+def _killed_where(process: subprocess.Popen[str], stuck: _Stuck) -> Iterator[list[str]]:
+    """Within, kill a Snakemake that will never end; the list then has the line that says why."""
+    over, why = threading.Event(), list[str]()
 
     def look() -> None:
-        with suppress(psutil.NoSuchProcess):
-            process, before, idle_s = psutil.Process(pid), None, 0.0
-            while not over.wait(HANG_LOOK_S):
-                used = process.cpu_times()[:2]
-                is_idle = (
-                    used == before
-                    and process.status() == psutil.STATUS_SLEEPING  # nobody stopped it, no disk holds it up
-                    and all(child.status() == psutil.STATUS_ZOMBIE for child in process.children(recursive=True))
-                )
-                before, idle_s = used, idle_s + HANG_LOOK_S if is_idle else 0.0
-                if idle_s >= HANG_PATIENCE_S:
-                    hung.set()
-                    process.kill()
+        since_s = 0.0
+        while not over.wait(stuck.look_s):
+            since_s = since_s + stuck.look_s if stuck.looks_so() else 0.0
+            if since_s >= stuck.patience_s:
+                why.append(stuck.line)
+                process.kill()
+                return
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
     try:
-        yield hung
+        yield why
     finally:
         over.set()
         thread.join()
+
+
+def _hanging(pid: int) -> _Stuck:
+    """It has no job and uses no CPU time: where memory is too short for a thread to start, it waits for it for ever."""
+    before: object = None
+
+    def looks_so() -> bool:
+        nonlocal before
+        with suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            former, before = before, process.cpu_times()[:2]
+            return (
+                former == before
+                and process.status() == psutil.STATUS_SLEEPING  # nobody stopped it, no disk holds it up
+                and all(child.status() == psutil.STATUS_ZOMBIE for child in process.children(recursive=True))
+            )
+        return False
+
+    return _Stuck(looks_so, HANG_LOOK_S, HANG_PATIENCE_S, HUNG)
+
+
+def _forgotten(progress: Progress) -> _Stuck:
+    """All that it waits for are jobs that Slurm once knew, and knows no more: its plugin takes them for running.
+
+    A controller that is killed loses what it had not written yet. Jobs of another cluster its queue never knew.
+    """
+    known_once = False
+
+    def looks_so() -> bool:
+        nonlocal known_once
+        try:
+            known = progress.submitted & slurm.queue().keys()
+        except ProcessError:  # it does not answer
+            return False
+        known_once = known_once or bool(known)
+        return known_once and not known and bool(progress.running) and not progress.local
+
+    return _Stuck(looks_so, FORGET_LOOK_S, FORGET_PATIENCE_S, FORGOTTEN)
