@@ -16,7 +16,7 @@ HOUSEKEEPING = (
 )
 LAST_WORDS = ["WorkflowError:", "At least one job did not complete successfully."]
 
-_STARTED = re.compile(r"^(local)?(?:rule|checkpoint) (\w+):$")
+_STARTED = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
 _SUBMITTED = re.compile(r"^Job \S+ has been submitted with SLURM jobid (\d+)\b")
 _MEMORY = re.compile(r"\bmem_mb=(\d+)")
 _FAILED = re.compile(r"^Error in rule (\w+):$")
@@ -59,13 +59,13 @@ class Progress:
     notes: list[str] = field(default_factory=list)
     _housekeeping: int = 0
     _rule: str = ""
-    _local: str | None = None
+    _local: bool = False
     _job: str = ""
 
     def read(self, line: str) -> bool:
         """Take in one line; whether anything changed."""
         if found := _STARTED.match(line):
-            self._local, self._rule = found.groups()
+            self._local, self._rule = line.startswith("local"), found[1]
         elif _FAILED.match(line):
             self._rule = ""
         elif (found := _FIELD.match(line)) and found[1] == "jobid":
