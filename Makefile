@@ -85,7 +85,7 @@ rehearsal-data: installed ## simulate a genome of human size and three samples o
 REHEARSE := gpd run germline --directory $(REHEARSAL) --configfile $(REHEARSAL)/config.yaml $(REHEARSAL_ARGS)
 
 rehearsal-reference: rehearsal-data ## the first stage of make rehearsal: the mapper's index, and what all samples share
-	@$(REHEARSE) -- --until reference bwa_index indexed_vcf n_free_intervals
+	@$(REHEARSE) -- --until bwa_index indexed_vcf n_free_intervals
 
 rehearsal-map: rehearsal-data ## its second stage: the alignments
 	@$(REHEARSE) -- --until base_recalibration

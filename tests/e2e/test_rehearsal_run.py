@@ -26,6 +26,12 @@ def lines_of(*command):
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout.splitlines()
 
 
+def stage(folder, target, *made):
+    """A stage of the Makefile, on data that are there, leaves what it is for."""
+    subprocess.run(["make", "-C", ROOT, "-o", "rehearsal-data", target, f"REHEARSAL={folder}"], check=True)
+    assert [path for path in made if not (folder / path).exists()] == []
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Where the sample with a chromosome of 30x has been called, alone."""
@@ -41,6 +47,8 @@ def folder(tmp_path_factory):
     samples.write_text("".join(line for line in samples.open() if line.startswith(("sample_name", SAMPLE))))
     settings = yaml.safe_load((resources / "config.yaml").read_text()) | {"calling": "per_sample"}
     (folder / "config.yaml").write_text(yaml.safe_dump(settings))
+    stage(folder, "rehearsal-reference", "results/reference/genome.fa.bwt", "results/reference/n_free_intervals.bed")
+    stage(folder, "rehearsal-map", f"results/base_recalibration/{SAMPLE}.bam")
     run("gpd", "run", "germline", "--directory", folder, "--configfile", folder / "config.yaml", "--", CALLS, ALIGNMENT)
     return folder
 
