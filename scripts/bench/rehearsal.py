@@ -1,95 +1,188 @@
-"""What each step of a rehearsal took, beside what the workflow asks for: CPU time a gigabase, fixed costs, memory.
+"""What each step of a rehearsal took, beside what the workflow asked for: CPU time and its laws, memory, disk, time.
 
-    python scripts/bench/rehearsal.py [--folder rehearsal-run] [--scale 1]
+    python scripts/bench/rehearsal.py [--folder rehearsal-run] [--scale 1] [--record FILE]
 
-It reads the job records of `make rehearsal`, and runs nothing. A step's CPU time grows with a sample's gigabases: the
-slope and the fixed cost are a straight line through its jobs. Where no rehearsal has run it says so. `--smallest` takes
-a recorded one of a thousandth of the length.
+It reads what `make rehearsal` left, and runs nothing. `--record` keeps the jobs, without reads: `gpd size --rehearsal`
+answers from that file. Where no rehearsal has run it shows the recorded one. `--smallest` does so in any case.
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import msgspec
 import pandas as pd
-from scipy.stats import linregress
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "workflow/scripts"))
 sys.path.insert(0, str(ROOT / "workflow/scripts/resources"))
 
 import runtimes  # noqa: E402
 from benches import measurements  # noqa: E402
 from benches.measurements import Measurement  # noqa: E402
+from launcher import shards  # noqa: E402
 
-from gpd.records.ledger import Attempt, last_attempts, read_ledger  # noqa: E402
+from gpd.pipelines import GERMLINE, HUMAN_30X_GIGABASES  # noqa: E402
+from gpd.records.ledger import GATHER, Attempt, read_ledger  # noqa: E402
+from gpd.sizing import rehearsal  # noqa: E402
+from gpd.sizing.rehearsal import Genome, Job, Law, Rehearsal, by_rule  # noqa: E402
 
-RECORDED = ROOT / "tests/golden/rehearsal"
+RECORDED = ROOT / "tests/golden/rehearsal/rehearsal.json"
+N_FREE = "results/reference/n_free_intervals.bed"
 SEEN = 0.25  # GiB below which a job's memory tells more of the tool's start than of its data
 TABLE = ROOT / "workflow/runtimes.tsv"
+QC, MOST_QC = "qc", 0.03
+HOUR = 3600
 
 
-def gigabases(folder: Path) -> Mapping[str, float]:
-    """The bases that were read of each sample."""
-    samples = pd.read_csv(folder / "results/qc/samples.tsv", sep="\t", index_col="sample_name")
-    return dict(samples["reads"] * samples["read_length"] / 1e9)
-
-
-def by_rule(attempts: Iterable[Attempt]) -> Mapping[str, list[Attempt]]:
-    """The jobs that ended well, by rule, in the order of their first."""
-    found: dict[str, list[Attempt]] = {}
-    for attempt in last_attempts(attempts):
-        if attempt.succeeded and attempt.cpu_s is not None:
-            found.setdefault(attempt.rule, []).append(attempt)
+def lengths(lines: Iterable[shards.Line]) -> Counter[str]:
+    """Gigabases of the reference that lines of intervals have, by contig; runs of N do not count."""
+    found = Counter[str]()
+    for line in lines:
+        found[line.contig] += line.bases / 1e9
     return found
 
 
-def measure(folder: Path, scale: float) -> Iterator[Measurement]:
-    """Each rule's figures, at this share of a whole genome's length."""
-    bases = gigabases(folder)
+class Folder:
+    """What a run left: its jobs, with the reference and the reads that each worked on."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        last = {(each.job, each.shard): each for each in read_ledger(path / "ledger.jsonl") if each.succeeded}
+        self.attempts = [each for each in last.values() if each.cpu_s is not None and each.shard != GATHER]
+        self.lines = shards.read_lines(path / N_FREE)
+        self.reference = lengths(self.lines)
+        samples = pd.read_csv(path / "results/qc/samples.tsv", sep="\t", index_col="sample_name")
+        self.gigabases: dict[str, float] = dict(samples["reads"] * samples["read_length"] / 1e9)
+        self.reads = {sample: self._reads(sample) for sample in self.gigabases}
+
+    def _reads(self, sample: str) -> Mapping[str, float]:
+        """Gigabases of a sample's reads by contig, as its depth is, which counts overlapping mates once."""
+        depth = pd.read_csv(self.path / f"results/depth/{sample}.txt", sep="\t", index_col="chrom")["bases"]
+        bases = {contig: depth.get(contig, 0) for contig in self.reference}
+        return {contig: count / sum(bases.values()) * self.gigabases[sample] for contig, count in bases.items()}
+
+    def job(self, attempt: Attempt) -> Job:
+        lines = self.lines
+        if attempt.shard:
+            number, count = map(int, attempt.shard.split("/"))
+            lines = shards.split(self.lines, count)[number - 1]
+        part, sample = lengths(lines), attempt.owner if attempt.owner in self.gigabases else None
+        depth = {contig: count / self.reference[contig] for contig, count in self.reads.get(sample or "", {}).items()}
+        return Job(
+            step=attempt.step,
+            rule=attempt.rule,
+            reference_gb=round(part.total(), 6),
+            cpu_s=attempt.cpu_s or 0.0,
+            wall_s=attempt.wall_s or 0.0,
+            sample=sample,
+            shard=attempt.shard,
+            gigabases=round(float(sum(depth.get(contig, 0) * length for contig, length in part.items())), 6),
+            threads=attempt.threads,
+            peak_rss_mib=attempt.peak_rss_mib,
+            mem_mb=attempt.mem_mb,
+        )
+
+    def record(self, scale: float) -> Rehearsal:
+        here, made = measurements.machine(), measurements.record()
+        return Rehearsal(
+            commit=str(made["commit"]),
+            cpu=str(here["cpu"]),
+            cores=int(here["threads"]),
+            memory_gib=float(here["memory_gib"]),
+            scale=scale,
+            reference_gb=round(self.reference.total(), 6),
+            gigabases={sample: round(float(bases), 6) for sample, bases in self.gigabases.items()},
+            jobs=tuple(map(self.job, self.attempts)),
+        )
+
+
+def measure(found: Rehearsal) -> Iterator[Measurement]:
+    """The laws of each rule beside what is asked for, the share of quality, and a genome of 30x."""
     asked = runtimes.read(TABLE, ("gatk4", "bwa"))
-    for rule, jobs in by_rule(read_ledger(folder / "ledger.jsonl")).items():
-        what = f"{rule}, genome x {scale:g}"
-        yield Measurement(f"{what}: CPU seconds a job", tuple(job.cpu_s or 0 for job in jobs), decimals=1)
-        of_samples = [job for job in jobs if job.owner in bases]
-        if len(of_samples) > 1:
-            yield from line(what, of_samples, bases, asked.get(rule))
-        yield from memory(what, jobs)
+    for rule, jobs in by_rule(found.jobs).items():
+        yield Measurement(f"{rule}: CPU seconds a job", tuple(job.cpu_s for job in jobs), decimals=1)
+        if jobs[0].sample and len(jobs) > 1:
+            yield from law(rule, jobs, asked.get(rule))
+        yield from memory(rule, jobs)
+        if any(job.shard for job in jobs):
+            yield from foretold(rule, jobs)
+    yield from quality(found)
+    yield from genome(found)
 
 
-def line(
-    what: str, jobs: Sequence[Attempt], bases: Mapping[str, float], asked: runtimes.Row | None
-) -> Iterator[Measurement]:
-    """What a gigabase takes, what a job takes whatever its reads, and the first beside what runtimes.tsv has."""
-    fitted = linregress([bases[job.owner or ""] for job in jobs], [job.cpu_s or 0 for job in jobs])
-    yield Measurement(f"{what}: CPU seconds a gigabase", (fitted.slope,), decimals=0)
-    yield Measurement(f"{what}: CPU seconds a job without reads", (fitted.intercept,), decimals=1)
+def law(rule: str, jobs: list[Job], asked: runtimes.Row | None) -> Iterator[Measurement]:
+    """What a start, a gigabase of reference and one of reads take; the last beside what runtimes.tsv has."""
+    start, reference, reads = Law.of(jobs).terms
+    yield Measurement(f"{rule}: CPU seconds a start", (start,), decimals=1)
+    if any(job.shard for job in jobs):
+        yield Measurement(f"{rule}: CPU seconds a gigabase of reference", (reference,), decimals=0)
+    yield Measurement(f"{rule}: CPU seconds a gigabase of reads", (reads,), decimals=1)
     if asked and asked.core_s_per_gigabase:
-        ratio = fitted.slope / asked.core_s_per_gigabase
-        yield Measurement(f"{what}: times the CPU seconds a gigabase of runtimes.tsv", (ratio,), decimals=2)
+        ratio = reads / asked.core_s_per_gigabase
+        yield Measurement(f"{rule}: times the CPU seconds a gigabase of runtimes.tsv", (ratio,), decimals=2)
 
 
-def memory(what: str, jobs: Sequence[Attempt]) -> Iterator[Measurement]:
+def memory(rule: str, jobs: list[Job]) -> Iterator[Measurement]:
     """The largest memory of a job, and its share of what the job asked for."""
     known = [job for job in jobs if job.peak_rss_mib and job.mem_mb]
     if known:
         largest = max(known, key=lambda job: job.peak_rss_mib or 0)
         gib = (largest.peak_rss_mib or 0) / 1024
-        yield Measurement(f"{what}: peak memory, GiB", (gib,), decimals=2)
+        yield Measurement(f"{rule}: peak memory, GiB", (gib,), decimals=2)
         if gib > SEEN:
             share = (largest.peak_rss_mib or 0) / (largest.mem_mb or 1)  # the launcher grants mem_mb in MiB
-            yield Measurement(f"{what}: peak memory, of what it asks for", (share,), most=1, decimals=2)
+            yield Measurement(f"{rule}: peak memory, of what it asks for", (share,), most=1, decimals=2)
+
+
+def foretold(rule: str, jobs: list[Job]) -> Iterator[Measurement]:
+    """How far the law of the other shards is off for the deepest one, and the law with it for the others."""
+    deepest = max(jobs, key=lambda job: job.gigabases / job.reference_gb)
+    others = [job for job in jobs if job is not deepest]
+    ratio = Law.of(others).predict(deepest.reference_gb, deepest.gigabases).mean / deepest.cpu_s
+    yield Measurement(f"{rule}: the chromosome of 30x as the rest foretells it, over measured", (ratio,), decimals=2)
+    every = Law.of(jobs)
+    ratios = tuple(every.predict(job.reference_gb, job.gigabases).mean / job.cpu_s for job in others)
+    yield Measurement(f"{rule}: the rest as the law of all has it, over measured", ratios, decimals=2)
+
+
+def quality(found: Rehearsal) -> Iterator[Measurement]:
+    """What part of the pipeline's CPU time quality takes."""
+    jobs = [job for job in found.jobs if job.step in (QC, *GERMLINE.steps)]
+    share = sum(job.cpu_s for job in jobs if job.step == QC) / sum(job.cpu_s for job in jobs)
+    yield Measurement("share of quality in CPU time", (share,), most=MOST_QC)
+
+
+def genome(found: Rehearsal) -> Iterator[Measurement]:
+    """Core hours of a genome of 30x by step, and in all with the ends of its interval."""
+    human = Genome(found, HUMAN_30X_GIGABASES)
+    for step, seconds in human.steps.items():
+        yield Measurement(f"a genome of 30x, extrapolated: CPU hours of {step}", (seconds.mean / HOUR,), decimals=2)
+    total = human.seconds.range
+    ends = [end for end in (total.low, total.mid, total.high) if end is not None]
+    yield Measurement("a genome of 30x, extrapolated: CPU hours", tuple(end / HOUR for end in ends), decimals=1)
+
+
+def chosen(arguments: Namespace) -> Rehearsal:
+    """That of the folder, else the recorded one."""
+    if arguments.smallest or not (arguments.folder / "ledger.jsonl").exists():
+        print(f"the recorded rehearsal: {RECORDED.relative_to(ROOT)}")
+        return rehearsal.read(RECORDED)
+    return Folder(arguments.folder).record(arguments.scale)
 
 
 def main() -> int:
     parser = measurements.parser(__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "rehearsal-run", help="where it ran (%(default)s)")
     parser.add_argument("--scale", type=float, default=1, help="its SCALE (%(default)s)")
+    parser.add_argument("--record", type=Path, help="write its jobs to this file, for gpd size --rehearsal")
     arguments = parser.parse_args()
-    folder, scale = (RECORDED, 0.001) if arguments.smallest else (arguments.folder, arguments.scale)
-    if not (folder / "ledger.jsonl").exists():
-        print(f"{folder}: no rehearsal has run there: make rehearsal")
-        return 0
-    return measurements.finish(arguments, measurements.show(measure(folder, scale)))
+    found = chosen(arguments)
+    if arguments.record:
+        arguments.record.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+    return measurements.finish(arguments, measurements.show(measure(found)))
 
 
 if __name__ == "__main__":

@@ -38,14 +38,14 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rehearsal")
     resources = ROOT / "resources/rehearsal"
     reads = [f"reads/{SAMPLE}_R{mate}.fastq.gz" for mate in (1, 2)]
-    made = (*reads, "genome.fa", "known_sites.vcf.gz", f"truth/{SAMPLE}.vcf.gz", "units.tsv")
+    made = (*reads, "genome.fa", "known_sites.vcf.gz", "common_sites.vcf.gz", f"truth/{SAMPLE}.vcf.gz", "units.tsv")
     simulator = ("--snakefile", resources / "Snakefile", "--config", f"scale={SCALE}")
     run("snakemake", *simulator, "--cores", "2", "--directory", folder, "--", *made)
     units = folder / "units.tsv"
     units.write_text("".join(line for line in units.open() if line.startswith(("sample_name", SAMPLE))))
     samples = folder / "samples.tsv"
     samples.write_text("".join(line for line in samples.open() if line.startswith(("sample_name", SAMPLE))))
-    settings = yaml.safe_load((resources / "config.yaml").read_text()) | {"calling": "per_sample"}
+    settings = yaml.safe_load((resources / "config.yaml").read_text()) | {"calling": "per_sample", "scatter": "none"}
     (folder / "config.yaml").write_text(yaml.safe_dump(settings))
     stage(folder, "rehearsal-reference", "results/reference/genome.fa.bwt", "results/reference/n_free_intervals.bed")
     stage(folder, "rehearsal-map", f"results/base_recalibration/{SAMPLE}.bam")

@@ -123,13 +123,15 @@ def write_known_sites(seed: int, contigs: Mapping[str, Contig], chromosomes: str
     rng = np.random.default_rng([seed, SITES_SEED])
     share = KNOWN_SITES * variants.EVERY_BP / 3.1e9
     with bgzip(output) as file:
-        file.write((VCF_HEAD + contig_lines(contigs) + vcf_columns()).encode())
+        frequency = '##INFO=<ID=AF,Number=A,Type=Float,Description="Frequency in the population">\n'
+        file.write((VCF_HEAD + frequency + contig_lines(contigs) + vcf_columns()).encode())
         for contig in (contig for contig in contigs.values() if contig.is_chromosome):
             sequence = read_chromosome(chromosomes, contig.name)
             found = variants.population(seed, contig.number, sequence)
             for at in np.flatnonzero(rng.random(len(found)) < share):
                 ref, alt = alleles(sequence, found, at)
-                line = [contig.name, found.start[at] + 1, ".", ref, alt, ".", "PASS", "."]
+                frequency = f"AF={found.frequency[at]:.4f}"
+                line = [contig.name, found.start[at] + 1, ".", ref, alt, ".", "PASS", frequency]
                 file.write(("\t".join(map(str, line)) + "\n").encode())
 
 

@@ -1,4 +1,4 @@
-"""`gpd size`: how many nodes so many genomes take, from studies and published results."""
+"""`gpd size`: how many nodes so many genomes take, from studies, rehearsals and published results."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -62,7 +62,14 @@ def command(
     depth: Annotated[float, _option(_number("--depth"), "Their depth, x.")] = 30,
     study: Annotated[list[Path] | None, typer.Option(help="A study's folder (repeatable).")] = None,
     published: Annotated[
-        list[str] | None, typer.Option(help="A SKU of published results (repeatable). Default without a study: all.")
+        list[str] | None,
+        typer.Option(help="A SKU of published results (repeatable). Default without a study or a rehearsal: all."),
+    ] = None,
+    rehearsal: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="The record of a rehearsal (repeatable): any depth, extrapolated.", exists=True, dir_okay=False
+        ),
     ] = None,
     deadline: Annotated[float | None, _option(_hours, "What a batch of N samples may take, as 24h, 90m, 2d.")] = None,
     nodes: Annotated[int | None, _option(_whole, "How many nodes there are.")] = None,
@@ -99,7 +106,8 @@ def command(
     """Say how many nodes so many genomes take: hours, memory, disk, energy, money; intervals, and what limits.
 
     From what was measured of each machine, in its study or in published results, at an N that was run with samples of
-    about the size that is asked for. Without such runs it says what to measure; --extrapolate answers all the same.
+    about the size that is asked for. Without such runs it says what to measure; --extrapolate answers all the same, and
+    --rehearsal by what each rule took of a genome of full size and little depth.
     Several machines stand side by side.
 
     Example: gpd size --genomes 200/week --depth 30 --published 8358 --published 7763
@@ -113,7 +121,11 @@ def command(
     given = cost.Price(price_per_hour, spot_price_per_hour, preemptions_per_day, hours_lost)
     cost.complete(given, "--spot-price-per-hour, --preemptions-per-day")
     table, tdp = cost.read_prices(prices) if prices else {}, power.read_tdp()
-    machines = [*_of_studies(study or []), *_of_published(published or [], bool(study))]
+    machines = [
+        *_of_studies(study or []),
+        *_of_rehearsals(rehearsal or [], demand.gigabases),
+        *_of_published(published or [], bool(study or rehearsal)),
+    ]
     sizings = [
         size(
             demand,
@@ -145,10 +157,17 @@ def _of_studies(folders: Sequence[Path]) -> Iterator["Machine"]:
         yield study.machine(name if names.count(name) == 1 else str(folder), collect.collect(folder))
 
 
-def _of_published(skus: Sequence[str], has_studies: bool) -> list["Machine"]:
+def _of_rehearsals(records: Sequence[Path], gigabases: float) -> Iterator["Machine"]:
+    from gpd.sizing import rehearsal
+
+    for path in records:
+        yield rehearsal.machine(str(path), rehearsal.read(path), gigabases)
+
+
+def _of_published(skus: Sequence[str], measured: bool) -> list["Machine"]:
     from gpd.sizing import published
 
-    if not skus and has_studies:
+    if not skus and measured:
         return []
     made = published.machines()
     names = [sku.removeprefix(published.PREFIX) for sku in skus] or list(made)

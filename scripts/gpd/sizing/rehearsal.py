@@ -1,0 +1,179 @@
+"""What a genome takes by a rehearsal: laws of each rule's CPU time, from jobs of samples and shards of several depths.
+
+A job takes start + a x (gigabases of the reference that it works on) + b x (gigabases of reads there), by least squares
+without negative terms (Lawson & Hanson's NNLS, in scipy). Where all jobs of a rule work on the same part of the
+reference, the second term is in the first. What the whole cohort shares is counted by the sample.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from math import sqrt
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from scipy.optimize import nnls
+
+from gpd.errors import GpdError
+from gpd.records import decoding
+from gpd.sizing.machine import Machine, Measured, Range
+from gpd.statistics.estimates import Estimate
+from gpd.text.formats import SECONDS_PER_DAY, number
+
+REFERENCE = "reference"  # the step of what is made once, whatever samples come
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A job that ended well. Without a sample it is of the cohort, or of the reference alone."""
+
+    step: str
+    rule: str
+    reference_gb: float
+    cpu_s: float
+    wall_s: float
+    sample: str | None = None
+    shard: str | None = None
+    gigabases: float = 0.0
+    threads: int = 1
+    peak_rss_mib: float | None = None
+    mem_mb: float | None = None
+
+
+class Rehearsal(msgspec.Struct, frozen=True):
+    """The jobs of a rehearsal, and the machine that they ran on. `scale`: of a human genome's length."""
+
+    commit: str
+    cpu: str
+    cores: int
+    memory_gib: float
+    scale: float
+    reference_gb: float
+    gigabases: Mapping[str, float]
+    jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True)
+class Law:
+    """CPU seconds of a job of a rule: `terms` are those of a start, a gigabase of reference, a gigabase of reads.
+
+    `error` is the residuals' standard deviation and `spread` the terms' covariance over it squared; both are None where
+    as many terms as jobs leave no residuals.
+    """
+
+    terms: np.ndarray
+    freedom: int
+    error: float | None
+    spread: np.ndarray | None
+
+    @classmethod
+    def of(cls, jobs: Sequence[Job]) -> "Law":
+        """Of jobs of one rule."""
+        rows = np.array([_row(job) for job in jobs])
+        varying = [0, *(column for column in (1, 2) if len(set(rows[:, column])) > 1)]
+        terms, residual = np.zeros(rows.shape[1]), 0.0
+        terms[varying], residual = nnls(rows[:, varying], np.array([job.cpu_s for job in jobs]))
+        freedom = len(jobs) - len(varying)
+        if freedom < 1:
+            return cls(terms, 0, None, None)
+        spread = np.zeros((rows.shape[1],) * 2)
+        spread[np.ix_(varying, varying)] = np.linalg.pinv(rows[:, varying].T @ rows[:, varying])
+        return cls(terms, freedom, residual / sqrt(freedom), spread)
+
+    def predict(self, reference_gb: float, gigabases: float) -> "Seconds":
+        """A job that works on so much."""
+        row = np.array([1.0, reference_gb, gigabases])
+        if self.error is None or self.spread is None:
+            return Seconds(float(row @ self.terms))
+        return Seconds(float(row @ self.terms), self.error**2 * float(row @ self.spread @ row), self.freedom)
+
+
+def _row(job: Job) -> tuple[float, float, float]:
+    return 1.0, job.reference_gb, job.gigabases
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """CPU seconds, their variance and its degrees of freedom; without these nothing is known of it."""
+
+    mean: float
+    variance: float = 0.0
+    freedom: float = 0.0
+
+    @classmethod
+    def total(cls, parts: Iterable["Seconds"]) -> "Seconds":
+        """Of independent parts, by Welch and Satterthwaite (GUM, JCGM 100:2008, G.4.1)."""
+        parts = tuple(parts)
+        variance = sum(part.variance for part in parts)
+        shares = sum(part.variance**2 / part.freedom for part in parts if part.variance)
+        return cls(sum(part.mean for part in parts), variance, variance**2 / shares if shares else 0.0)
+
+    @property
+    def range(self) -> Range:
+        """With its 95% interval by Student's t."""
+        error = sqrt(self.variance)
+        known = Estimate(int(self.freedom) + 1, self.mean, None, error if self.freedom >= 1 else None)
+        return Range.of(self.mean, known)
+
+
+def read(path: Path) -> Rehearsal:
+    """Raises GpdError where the file is no record of a rehearsal."""
+    try:
+        return decoding.decode(path.read_text(encoding="utf-8"), Rehearsal)
+    except (OSError, ValueError) as error:
+        raise GpdError(f"{path}: no record of a rehearsal (scripts/bench/rehearsal.py --record): {error}") from error
+
+
+def by_rule(jobs: Iterable[Job], of: Callable[[Job], bool] = lambda job: True) -> Mapping[str, list[Job]]:
+    """Jobs by rule, those that are asked for."""
+    chosen = sorted(filter(of, jobs), key=lambda job: job.rule)
+    return {rule: list(group) for rule, group in groupby(chosen, key=lambda job: job.rule)}
+
+
+@dataclass(frozen=True)
+class Genome:
+    """A genome of the reference with so many gigabases of reads, in a cohort as large as that of the rehearsal."""
+
+    rehearsal: Rehearsal
+    gigabases: float
+
+    @cached_property
+    def steps(self) -> Mapping[str, Seconds]:
+        """CPU seconds of each step of a sample, and its share of what all samples have in common."""
+        found: dict[str, list[Seconds]] = {}
+        for step, seconds in self._rules():
+            found.setdefault(step, []).append(seconds)
+        return {step: Seconds.total(parts) for step, parts in found.items()}
+
+    @property
+    def seconds(self) -> Seconds:
+        return Seconds.total(self.steps.values())
+
+    def _rules(self) -> Iterator[tuple[str, Seconds]]:
+        jobs = [job for job in self.rehearsal.jobs if job.step != REFERENCE]
+        for own in by_rule(jobs, lambda job: job.sample is not None).values():
+            yield own[0].step, Law.of(own).predict(self.rehearsal.reference_gb, self.gigabases)
+        for shared in by_rule(jobs, lambda job: job.sample is None).values():
+            yield shared[0].step, Seconds(sum(job.cpu_s for job in shared) / len(self.rehearsal.gigabases))
+
+
+def machine(name: str, rehearsal: Rehearsal, gigabases: float) -> Machine:
+    """The machine of a rehearsal, as if its cores were always busy with genomes of so many gigabases."""
+    seconds = Genome(rehearsal, gigabases).seconds.range
+    daily = seconds.over(rehearsal.cores * SECONDS_PER_DAY * gigabases)
+    depths = " to ".join(number(size) for size in sorted(rehearsal.gigabases.values())[:: len(rehearsal.gigabases) - 1])
+    return Machine(
+        name=name,
+        source="rehearsal",
+        skus=(),
+        sockets=None,
+        cores=rehearsal.cores,
+        measured=(Measured(rehearsal.cores, gigabases, daily),),
+        memory_mib=rehearsal.memory_gib * 1024,
+        notes=(
+            f"EXTRAPOLATED from {depths} Gb a sample, over {number(rehearsal.reference_gb)} Gb of reference, by laws of"
+            " each rule's CPU time; simulated reads: real repeats and qualities take more",
+            "as if all cores were busy all the time, at one sample a core; memory and disk: docs/evidence/rehearsal.md",
+        ),
+    )

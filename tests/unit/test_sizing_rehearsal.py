@@ -1,0 +1,102 @@
+"""Laws of a rehearsal's jobs: what made them comes out, with intervals that hold it, and `gpd size` answers by them."""
+
+import json
+
+import msgspec
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from gpd.cli import app
+from gpd.errors import GpdError
+from gpd.sizing import rehearsal
+from gpd.sizing.rehearsal import Genome, Job, Law, Rehearsal
+
+START, OF_REFERENCE, OF_READS = 20.0, 300.0, 2800.0
+# gigabases of the reference, and of reads
+SIZES = [
+    (0.4, 0.04),
+    (0.4, 0.12),
+    (0.4, 1.3),
+    (0.3, 0.03),
+    (0.35, 0.1),
+    (0.5, 0.05),
+]
+
+
+def caller(reference_gb, gigabases, noise=1.0):
+    cpu_s = (START + OF_REFERENCE * reference_gb + OF_READS * gigabases) * noise
+    return Job("haplotype_caller", "haplotype_caller", reference_gb, cpu_s, cpu_s, "S1", gigabases=gigabases)
+
+
+def record(jobs, **others):
+    gigabases = {"S1": 2.2, "S2": 0.3, "S3": 0.3}
+    return Rehearsal("c0ffee", "a CPU", 2, 24.0, 1.0, 3.0, gigabases, tuple(jobs), **others)
+
+
+def test_terms_that_made_the_jobs_come_out():
+    law = Law.of([caller(*size) for size in SIZES])
+    assert law.terms == pytest.approx([START, OF_REFERENCE, OF_READS])
+    assert law.predict(3.0, 93.0).mean == pytest.approx(START + 3 * OF_REFERENCE + 93 * OF_READS)
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says(figure):
+    rng = np.random.default_rng(1)
+    truth, held, tries = START + 3 * OF_REFERENCE + 93 * OF_READS, 0, 300
+    jobs = [caller(*size) for size in SIZES]
+    for _ in range(tries):
+        noisy = [msgspec.structs.replace(job, cpu_s=job.cpu_s + rng.normal(0, 30)) for job in jobs]
+        found = Law.of(noisy).predict(3.0, 93.0).range
+        held += found.low <= truth <= found.high
+    figure(f"95% intervals of a law that held the truth: {held / tries:.0%} of {tries}")
+    assert 0.92 <= held / tries <= 0.98
+
+
+def test_jobs_of_whole_samples_have_no_term_of_their_own_for_the_reference():
+    jobs = [Job("map_and_sort", "map_and_sort", 3.0, 30 + 400 * gb, 1.0, "S1", gigabases=gb) for gb in (2.2, 0.3, 0.31)]
+    law = Law.of(jobs)
+    assert law.terms == pytest.approx([30, 0, 400])
+    assert law.freedom == 1
+
+
+def test_as_many_terms_as_jobs_leave_no_interval():
+    jobs = [Job("depth", "depth", 3.0, 5 + gb, 1.0, "S1", gigabases=gb) for gb in (2.2, 0.3)]
+    found = Law.of(jobs).predict(3.0, 93.0).range
+    assert (found.mid, found.low, found.high) == (pytest.approx(98), None, None)
+
+
+def test_no_term_is_below_zero():
+    falling = [Job("depth", "depth", 3.0, cpu_s, 1.0, "S1", gigabases=gb) for gb, cpu_s in ((1, 30), (2, 20), (3, 10))]
+    assert Law.of(falling).terms.tolist() == pytest.approx([20, 0, 0])
+
+
+def test_a_genome_has_its_own_jobs_and_a_share_of_what_samples_have_in_common():
+    jobs = [caller(*size) for size in SIZES]
+    jobs += [Job("genotype_gvcfs", "genotype_interval", 1.5, 60.0, 1.0) for _ in range(2)]
+    jobs += [Job("reference", "bwa_index", 3.0, 5000.0, 1.0)]  # once, whatever samples come
+    steps = Genome(record(jobs), 93.0).steps
+    assert steps.keys() == {"haplotype_caller", "genotype_gvcfs"}
+    assert steps["genotype_gvcfs"].mean == pytest.approx(2 * 60 / 3)
+    assert Genome(record(jobs), 93.0).seconds.mean == pytest.approx(sum(each.mean for each in steps.values()))
+
+
+def test_size_answers_for_any_depth_and_says_that_it_extrapolates(tmp_path):
+    path = tmp_path / "rehearsal.json"
+    jobs = [caller(*size, noise=noise) for size, noise in zip(SIZES, (1, 1.01) * 3, strict=True)]
+    path.write_bytes(msgspec.json.encode(record(jobs)))
+    words = ["size", "--genomes", "7/week", "--rehearsal", str(path)]
+    done = CliRunner().invoke(app, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    seconds = Genome(rehearsal.read(path), 93.0).seconds.range
+    answer = json.loads(done.output)["machines"][0]["genomes_per_day_per_node"]
+    assert answer["mid"] == pytest.approx(2 * 86400 / seconds.mid)
+    assert answer["low"] == pytest.approx(2 * 86400 / seconds.high)
+    done = CliRunner().invoke(app, words)
+    assert "EXTRAPOLATED from 0.300 to 2.20 Gb a sample" in " ".join(done.output.split())
+
+
+def test_another_file_is_refused_in_one_line(tmp_path):
+    path = tmp_path / "other.json"
+    path.write_text('{"commit": 1}')
+    with pytest.raises(GpdError, match=r"other\.json: no record of a rehearsal"):
+        rehearsal.read(path)
