@@ -34,7 +34,7 @@ N_FREE = "results/reference/n_free_intervals.bed"
 SEEN = 0.25  # GiB below which a job's memory tells more of the tool's start than of its data
 TABLE = ROOT / "workflow/runtimes.tsv"
 QC, MOST_QC = "qc", 0.03
-HOUR = 3600
+HOUR, KIB = 3600, 1024
 
 
 def lengths(lines: Iterable[shards.Line]) -> Counter[str]:
@@ -99,42 +99,49 @@ class Folder:
         )
 
 
-def measure(found: Rehearsal) -> Iterator[Measurement]:
-    """The laws of each rule beside what is asked for, the share of quality, and a genome of 30x."""
+def steps(found: Rehearsal) -> pd.DataFrame:
+    """A row a rule: what its jobs took, the terms of its law, and what the workflow asks for."""
     asked = runtimes.read(TABLE, ("gatk4", "bwa"))
-    for rule, jobs in by_rule(found.jobs).items():
-        yield Measurement(f"{rule}: CPU seconds a job", tuple(job.cpu_s for job in jobs), decimals=1)
-        if jobs[0].sample and len(jobs) > 1:
-            yield from law(rule, jobs, asked.get(rule))
-        yield from memory(rule, jobs)
-        if any(job.shard for job in jobs):
-            yield from foretold(rule, jobs)
+    return pd.DataFrame([row(rule, jobs, asked) for rule, jobs in by_rule(found.jobs).items()])
+
+
+def row(rule: str, jobs: list[Job], asked: Mapping[str, runtimes.Row]) -> dict[str, object]:
+    """Times are in seconds and memory is in GiB; `minutes` are asked for the job with most reads, with their margin."""
+    largest, limit = max(jobs, key=lambda job: job.gigabases), asked.get(rule, asked[runtimes.OTHERS])
+    start, reference, reads = Law.of(jobs).terms if jobs[0].sample and len(jobs) > 1 else (None, None, None)
+    peak, most = highest(job.peak_rss_mib for job in jobs), highest(job.mem_mb for job in jobs)
+    return {
+        "rule": rule,
+        "jobs": len(jobs),
+        "CPU, all": round(sum(job.cpu_s for job in jobs)),
+        "a start": start and round(start, 1),
+        "a Gb of reference": reference and round(reference) if any(job.shard for job in jobs) else None,
+        "a Gb of reads": reads and round(reads, 1),
+        "asked": limit.core_s_per_gigabase if rule in asked else None,
+        "longest": round(max(job.wall_s for job in jobs)),
+        "minutes": limit.runtime(largest.gigabases, largest.threads, scatters=False),
+        "peak": peak and round(peak / KIB, 2),
+        "granted": most and round(most / KIB, 2),
+    }
+
+
+def highest(values: Iterable[float | None]) -> float | None:
+    """The most of those that are known."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def measure(found: Rehearsal) -> Iterator[Measurement]:
+    """What laws foretell, memory, the share of quality, and a genome of 30x."""
+    for rule, jobs in by_rule(found.jobs, lambda job: job.shard is not None).items():
+        yield from foretold(rule, jobs)
+    shares = [
+        job.peak_rss_mib / job.mem_mb
+        for job in found.jobs
+        if job.mem_mb and job.peak_rss_mib and job.peak_rss_mib / KIB > SEEN
+    ]
+    yield Measurement("peak memory of a job, of what it asks for", (max(shares),), most=1, decimals=2)
     yield from quality(found)
     yield from genome(found)
-
-
-def law(rule: str, jobs: list[Job], asked: runtimes.Row | None) -> Iterator[Measurement]:
-    """What a start, a gigabase of reference and one of reads take; the last beside what runtimes.tsv has."""
-    start, reference, reads = Law.of(jobs).terms
-    yield Measurement(f"{rule}: CPU seconds a start", (start,), decimals=1)
-    if any(job.shard for job in jobs):
-        yield Measurement(f"{rule}: CPU seconds a gigabase of reference", (reference,), decimals=0)
-    yield Measurement(f"{rule}: CPU seconds a gigabase of reads", (reads,), decimals=1)
-    if asked and asked.core_s_per_gigabase:
-        ratio = reads / asked.core_s_per_gigabase
-        yield Measurement(f"{rule}: times the CPU seconds a gigabase of runtimes.tsv", (ratio,), decimals=2)
-
-
-def memory(rule: str, jobs: list[Job]) -> Iterator[Measurement]:
-    """The largest memory of a job, and its share of what the job asked for."""
-    known = [job for job in jobs if job.peak_rss_mib and job.mem_mb]
-    if known:
-        largest = max(known, key=lambda job: job.peak_rss_mib or 0)
-        gib = (largest.peak_rss_mib or 0) / 1024
-        yield Measurement(f"{rule}: peak memory, GiB", (gib,), decimals=2)
-        if gib > SEEN:
-            share = (largest.peak_rss_mib or 0) / (largest.mem_mb or 1)  # the launcher grants mem_mb in MiB
-            yield Measurement(f"{rule}: peak memory, of what it asks for", (share,), most=1, decimals=2)
 
 
 def foretold(rule: str, jobs: list[Job]) -> Iterator[Measurement]:
@@ -182,7 +189,9 @@ def main() -> int:
     found = chosen(arguments)
     if arguments.record:
         arguments.record.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
-    return measurements.finish(arguments, measurements.show(measure(found)))
+    lines = steps(found).to_string(index=False, na_rep="").splitlines()
+    print("\n".join(lines))
+    return measurements.finish(arguments, measurements.show(measure(found)), outputs={"steps": lines})
 
 
 if __name__ == "__main__":

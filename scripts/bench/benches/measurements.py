@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -110,11 +110,20 @@ def parser(description: str) -> argparse.ArgumentParser:
     return made
 
 
-def finish(arguments: argparse.Namespace, holds: bool, pipeline: str = "germline") -> int:
-    """Write the record where --json asks for it, with the versions of a pipeline's tools; return the exit code."""
+def finish(
+    arguments: argparse.Namespace,
+    holds: bool,
+    pipeline: str = "germline",
+    outputs: Mapping[str, Sequence[str]] | None = None,
+) -> int:
+    """Write the record where --json asks for it, with the versions of a pipeline's tools; return the exit code.
+
+    `outputs` are lines that the bench printed, for its page.
+    """
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(record(pipeline), indent=1) + "\n", encoding="utf-8")
+        made = record(pipeline) | ({"outputs": outputs} if outputs else {})
+        arguments.json.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     return 0 if holds else 1
 
 
