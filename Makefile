@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort soak lint format bench docs docs-serve lock clean
+.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort rehearsal-rna soak lint format bench docs docs-serve lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -101,6 +101,13 @@ rehearsal-cohort: installed ## joint calling of many small samples (COHORT=1000)
 	@gpd run germline --directory $(REHEARSAL)-cohort --configfile $(REHEARSAL)-cohort/config.yaml \
 		$(REHEARSAL_ARGS) -- --config filter=hard
 
+REPLICATES ?= 15
+
+rehearsal-rna: installed ## differential expression among 4 conditions of many small samples (REPLICATES=15), in one workflow
+	@[ -e $(REHEARSAL)-rna ] || python resources/demo/tuxedo/simulate_experiment.py --output $(REHEARSAL)-rna \
+		--conditions 4 --replicates $(REPLICATES)
+	@gpd run tuxedo --directory $(REHEARSAL)-rna --configfile $(REHEARSAL)-rna/config.yaml $(REHEARSAL_ARGS)
+
 HOURS ?= 12
 SOAK_ARGS ?=
 
@@ -151,4 +158,4 @@ lock: installed ## resolve requirements.lock and docs/requirements.lock anew fro
 	@$(DOCS_EXTRA) | $(COMPILE) --constraint requirements.lock --output-file docs/requirements.lock -
 
 clean: ## remove what set-up and runs made in this folder
-	@rm -rf .venv .tools .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .snakemake demo-run rehearsal-run docs/_build
+	@rm -rf .venv .tools .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .snakemake demo-run rehearsal-run* docs/_build

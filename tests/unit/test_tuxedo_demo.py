@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from conftest import snakemake
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "resources/demo/tuxedo"
@@ -58,6 +59,11 @@ def spliced(folder: Path) -> dict[str, str]:
     return sequences
 
 
+def read_truth(folder: Path) -> list[dict[str, str]]:
+    with (folder / "truth/genes.tsv").open() as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
 def reads(path: Path) -> list[tuple[str, str]]:
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     return list(zip(lines[::4], lines[1::4], strict=True))
@@ -98,12 +104,25 @@ def test_reads_come_from_spliced_transcripts_first_mates_reversed(experiment):
 
 
 def test_reads_are_about_as_many_as_the_truth_says(experiment):
-    with (experiment / "truth/genes.tsv").open() as file:
-        truth = list(csv.DictReader(file, delimiter="\t"))
+    truth = read_truth(experiment)
     for condition in ("control", "treated"):
         expected = sum(float(gene[f"{condition}_fragments"]) for gene in truth)
         found = sum(len(reads(path)) for path in (experiment / "reads").glob(f"{condition}1_*_R1.fastq.gz"))
         assert 0.8 < found / expected < 1.25
+
+
+def test_more_conditions_leave_the_first_two_as_they_were(experiment, tmp_path):
+    """As `make rehearsal-rna` has them, in small; and the workflow can plan them."""
+    more = tmp_path / "more"
+    done = simulate(more, "--genes", "40", "--replicates", "1", "--seed", "7", "--conditions", "4")
+    assert done.returncode == 0, done.stderr
+    before, after = digests(experiment), digests(more)
+    assert {name for name in before if after[name] != before[name]} == {"samples.tsv", "units.tsv", "truth/genes.tsv"}
+    truth, of_two = read_truth(more), read_truth(experiment)
+    assert [{name: gene[name] for name in of_two[0]} for gene in truth] == of_two
+    assert sum(gene["starved_fragments"] != gene["heated_fragments"] for gene in truth) > 20
+    planned = snakemake(more, "--configfile", str(more / "config.yaml"), "--dry-run", "--quiet", "all")
+    assert planned.exit_code == 0, planned.output
 
 
 @pytest.mark.deep
@@ -111,7 +130,8 @@ def test_reads_are_about_as_many_as_the_truth_says(experiment):
     ("arguments", "printed"),
     [
         (["--genes", "10"], "--genes 10: give 40 to 900"),
-        (["--replicates", "0"], "--replicates 0: give 1 to 9"),
+        (["--conditions", "1"], "--conditions 1: give 2 to 6"),
+        (["--replicates", "0"], "--replicates 0: give 1 to 99"),
         (["--seed", "-1"], "--seed -1: give 0 or more"),
     ],
 )

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Simulate an RNA-Seq experiment with known truth: genome, genes, reads of two conditions, tables, config.
+"""Simulate an RNA-Seq experiment with known truth: genome, genes, reads of two or more conditions, tables, config.
 
 The same arguments give the same bytes. Truth is in truth/genes.tsv: expected fragments a sample in each condition, and
-the fold change. README.md beside this file says what is simulated and what is not.
+the fold change of the second over the first. README.md beside this file says what is simulated and what is not.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import NoReturn
 
@@ -23,8 +24,8 @@ from demo_tuxedo.expression import Amount, draw_counts, simulate_amounts
 from demo_tuxedo.genes import Genome, fasta, gtf, simulate_genome, spliced
 from demo_tuxedo.reads import draw_pairs, write_fastq
 
-DEFAULT_GENES, DEFAULT_REPLICATES = 120, 3
-CONDITIONS = ("control", "treated")
+DEFAULT_GENES, DEFAULT_CONDITIONS, DEFAULT_REPLICATES = 120, 2, 3
+CONDITIONS = ("control", "treated", "starved", "heated", "cooled", "irradiated")
 LANES = ("L001", "L002")
 MAJOR_ISOFORM_SHARE = 0.7
 TEMPLATE = Path(__file__).with_name("config.template.yaml")
@@ -40,7 +41,7 @@ def write_sample(
 ) -> None:
     """The reads of one replicate, in two lanes."""
     rng = stream(seed, 2, condition, replicate)
-    expected = [(a.control, a.treated)[condition] for a in amounts]
+    expected = [amount.fragments[condition] for amount in amounts]
     transcripts, counts = {}, {}
     for gene, total in zip(genome.genes, draw_counts(rng, expected), strict=True):
         shares = [1.0] if len(gene.transcripts) == 1 else [MAJOR_ISOFORM_SHARE, 1 - MAJOR_ISOFORM_SHARE]
@@ -59,16 +60,16 @@ def sample_name(condition: int, replicate: int) -> str:
     return f"{CONDITIONS[condition]}{replicate + 1}"
 
 
-def write_experiment(output: Path, genes: int, replicates: int, seed: int) -> None:
+def write_experiment(output: Path, genes: int, conditions: int, replicates: int, seed: int) -> None:
     """Write the whole experiment into the empty folder `output`."""
     for folder in ("reads", "truth"):
         (output / folder).mkdir()
     genome = simulate_genome(stream(seed, 0), genes)
-    amounts = simulate_amounts(stream(seed, 1), [gene.name for gene in genome.genes])
+    amounts = simulate_amounts(stream(seed, 1), [gene.name for gene in genome.genes], conditions)
     (output / "genome.fa").write_text(fasta(genome))
     (output / "genes.gtf.gz").write_bytes(gzip.compress(gtf(genome.genes).encode(), mtime=0))
-    write_truth(output / "truth" / "genes.tsv", amounts)
-    samples = [(condition, replicate) for condition in range(len(CONDITIONS)) for replicate in range(replicates)]
+    write_truth(output / "truth" / "genes.tsv", CONDITIONS[:conditions], amounts)
+    samples = list(product(range(conditions), range(replicates)))
     write_tables(output, samples)
     shutil.copyfile(TEMPLATE, output / "config.yaml")
     with ProcessPoolExecutor(min(len(samples), len(os.sched_getaffinity(0)))) as pool:
@@ -77,10 +78,13 @@ def write_experiment(output: Path, genes: int, replicates: int, seed: int) -> No
             job.result()
 
 
-def write_truth(path: Path, amounts: Sequence[Amount]) -> None:
-    """A row a gene: expected fragments a sample, and treated over control."""
-    rows = [f"{a.gene}\t{a.control:.2f}\t{a.treated:.2f}\t{a.fold_change:.4f}\n" for a in amounts]
-    path.write_text("".join(["gene_id\tcontrol_fragments\ttreated_fragments\tfold_change\n", *rows]))
+def write_truth(path: Path, conditions: Sequence[str], amounts: Sequence[Amount]) -> None:
+    """A row a gene: expected fragments a sample in each condition, and the second over the first."""
+    header = "\t".join(["gene_id", *(f"{condition}_fragments" for condition in conditions), "fold_change"])
+    rows = [
+        "\t".join([a.gene, *(f"{fragments:.2f}" for fragments in a.fragments), f"{a.fold_change:.4f}"]) for a in amounts
+    ]
+    path.write_text("\n".join([header, *rows]) + "\n")
 
 
 def write_tables(output: Path, samples: Sequence[tuple[int, int]]) -> None:
@@ -105,14 +109,17 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _OneLineParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, required=True, help="folder to create")
     parser.add_argument("--genes", type=int, default=DEFAULT_GENES, help="40 to 900 (%(default)s)")
-    parser.add_argument("--replicates", type=int, default=DEFAULT_REPLICATES, help="1 to 9 (%(default)s)")
+    parser.add_argument("--conditions", type=int, default=DEFAULT_CONDITIONS, help="2 to 6 (%(default)s)")
+    parser.add_argument("--replicates", type=int, default=DEFAULT_REPLICATES, help="of each, 1 to 99 (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="0 or more (%(default)s)")
     given = parser.parse_args(arguments)
     problem = ""
     if not 40 <= given.genes <= 900:
         problem = f"--genes {given.genes}: give 40 to 900"
-    elif not 1 <= given.replicates <= 9:
-        problem = f"--replicates {given.replicates}: give 1 to 9"
+    elif not 2 <= given.conditions <= len(CONDITIONS):
+        problem = f"--conditions {given.conditions}: give 2 to {len(CONDITIONS)}"
+    elif not 1 <= given.replicates <= 99:
+        problem = f"--replicates {given.replicates}: give 1 to 99"
     elif given.seed < 0:
         problem = f"--seed {given.seed}: give 0 or more"
     elif given.output.exists() and not (given.output.is_dir() and not any(given.output.iterdir())):
@@ -132,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(prefix=".experiment-", dir=output.parent) as scratch:
             building = Path(scratch) / "experiment"
             building.mkdir()
-            write_experiment(building, given.genes, given.replicates, given.seed)
+            write_experiment(building, given.genes, given.conditions, given.replicates, given.seed)
             building.rename(output)
     except OSError as error:
         print(f"simulate_experiment.py: {error}", file=sys.stderr)

@@ -21,30 +21,36 @@ STRONG_GENES, WEAK_GENES, WEAK_CHANGE = 16, 10, 2.0
 
 @dataclass(frozen=True)
 class Amount:
-    """Expected fragments of a gene a sample in both conditions, and the true change between them."""
+    """Expected fragments of a gene a sample, in the order of the conditions."""
 
     gene: str
-    control: float
-    treated: float
+    fragments: tuple[float, ...]
 
     @property
     def fold_change(self) -> float:
-        """Treated over control; 1 for a silent gene."""
-        return self.treated / self.control if self.control else 1.0
+        """The second condition over the first; 1 for a silent gene."""
+        control, treated, *_ = self.fragments
+        return treated / control if control else 1.0
 
 
-def simulate_amounts(rng: np.random.Generator, genes: Sequence[str]) -> list[Amount]:
-    """An amount a gene. As many genes go up as go down, by the same factors, so that libraries keep their sizes."""
+def simulate_amounts(rng: np.random.Generator, genes: Sequence[str], conditions: int) -> list[Amount]:
+    """An amount a gene; conditions after the first two leave these as they were."""
     base = np.minimum(rng.lognormal(np.log(MEDIAN_FRAGMENTS), SPREAD, len(genes)), MOST_FRAGMENTS)
     base[rng.random(len(genes)) < SILENT_SHARE] = 0.0
-    fold = np.ones(len(genes))
+    folds = [simulate_changes(rng, base) for _ in range(1, conditions)]
+    # around the base on both sides, so that strong genes do not become the library
+    columns = [base / np.sqrt(folds[0]), *(base * np.sqrt(fold) for fold in folds)]
+    return [Amount(gene, tuple(row)) for gene, row in zip(genes, np.transpose(columns).tolist(), strict=True)]
+
+
+def simulate_changes(rng: np.random.Generator, base: np.ndarray) -> np.ndarray:
+    """A factor a gene. As many genes go up as go down, by the same factors, so that libraries keep their sizes."""
+    fold = np.ones(len(base))
     changed = rng.permutation(np.flatnonzero(base))[: STRONG_GENES + WEAK_GENES]
     for rank, gene in enumerate(changed):
         size = STRONG_CHANGES[rank // 2 % len(STRONG_CHANGES)] if rank < STRONG_GENES else WEAK_CHANGE
         fold[gene] = size if rank % 2 else 1 / size
-    # around the base on both sides, so that strong genes do not become the library
-    control, treated = base / np.sqrt(fold), base * np.sqrt(fold)
-    return [Amount(*row) for row in zip(genes, control.tolist(), treated.tolist(), strict=True)]
+    return fold
 
 
 def draw_counts(rng: np.random.Generator, amounts: Sequence[float]) -> np.ndarray:
