@@ -4,7 +4,7 @@ import collections
 
 MOST_REASONS = 3  # that are named
 MISSING = "output files have to be generated"  # as Snakemake says it
-FOLLOWS = ("set of input files has changed since last execution", "updated input files")  # where samples join and leave
+FOLLOWS = {"set of input files has changed since last execution", "updated input files"}  # where samples join and leave
 
 
 def owner_of(job):
@@ -18,6 +18,11 @@ def kept_results():
     return {place(path) for path in final_results()}
 
 
+def joins(job):
+    """Whether it makes for the first time what a sample gives to its cohort."""
+    return owner_of(job) and workflow.dag.reason(job).missing_output
+
+
 @functools.cache
 def causes(job):
     """Why a job is planned: its own reasons and those of the planned jobs before it, as (rule, Snakemake's word for it).
@@ -29,13 +34,12 @@ def causes(job):
     reasons = set() if reason.forced else set(reason.get_names()) - {"input files updated by another job"}
     if not any(path in kept_results() and not os.path.exists(f"{path}.broken") for path in reason.missing_output):
         reasons.discard(MISSING)
-    found = {(job.rule.name, name) for name in reasons}.union(
+    if not owner_of(job) and any(map(owner_of, before)):
+        before = [one for one in before if not joins(one)]
+        reasons -= FOLLOWS
+    return {(job.rule.name, name) for name in reasons}.union(
         *(causes(one) for one in before if workflow.dag.needrun(one))
     )
-    if not owner_of(job) and any(map(owner_of, before)):
-        follows = {*((job.rule.name, name) for name in FOLLOWS), *(cause for cause in found if cause[1] == MISSING)}
-        return found - follows
-    return found
 
 
 def made_again():
