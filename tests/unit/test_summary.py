@@ -73,6 +73,12 @@ def test_a_resumed_run_knows_what_was_done_but_claims_no_throughput():
     assert "done before" in "".join(run_display.throughput_lines(summary))
 
 
+def test_a_run_that_goes_on_with_steps_of_the_cohort_counts_no_samples():
+    earlier = [attempt("map", "A", 0, 60), attempt("map", "B", 0, 60)]
+    summary = summarize([attempt("join", "cohort", 900, 60)], STEPS_OF_TEST, earlier)
+    assert run_display.throughput_lines(summary)[0] == "only steps of the cohort ran, in 60.0 s"
+
+
 def test_nothing_run_has_no_throughput():
     summary = summarize([], STEPS_OF_TEST)
     assert summary.samples_per_day is None
