@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tuxedo_cohort import Experiment, tiny_experiment
 
 pytestmark = pytest.mark.e2e
 
+CUMMERBUND = SNAKEFILE.parent / "scripts" / "tuxedo" / "cummerbund.R"
 YEAST = {f"{name}_rep{n}": name for name in ("WT", "RAP1_IAA2H") for n in (1, 2, 3)}
 FLY = {f"sample{n}": condition for n, condition in enumerate(("a", "a", "b", "b"), 1)}
 PLOTS = ("density", "box", "dispersion", "pca", "replicate_distance", "volcano", "scatter", "heat_map")
@@ -122,6 +124,38 @@ def test_yeast_plots_are_drawn(yeast):
         assert (row["drawn"], row["reason"]) == ("yes", "")
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def repeat_replicates(table: Path, times: int) -> str:
+    """A table of cuffdiff's with so many replicates in the place of each."""
+    header, *lines = table.read_text().splitlines(keepends=True)
+    names = header.rstrip("\n").split("\t")
+    if not (found := {"replicate", "replicate_num"}.intersection(names)):
+        return header + "".join(lines)
+    column, made = names.index(found.pop()), [header]
+    for words in (line.split("\t") for line in lines):
+        of_one = (str(int(words[column]) * times + number) for number in range(times))
+        made += ["\t".join([*words[:column], number, *words[column + 1 :]]) for number in of_one]
+    return "".join(made)
+
+
+def texts_in(pdf: Path) -> int:
+    """How often a PDF of R's shows text."""
+    streams = re.findall(rb"stream\r?\n(.*?)endstream", pdf.read_bytes(), re.DOTALL)
+    return sum(len(re.findall(rb"T[jJ]\b", zlib.decompress(stream))) for stream in streams if stream[0] == 0x78)
+
+
+def test_plots_of_many_replicates_are_legible(yeast, tmp_path):
+    """Beyond 20, no plot has a legend of all replicates, and their distances are colours without numbers."""
+    tables, plots = tmp_path / "tables", tmp_path / "plots"
+    tables.mkdir()
+    for table in (yeast.folder / "results/differential_expression").iterdir():
+        (tables / table.name).write_text(repeat_replicates(table, 4))
+    subprocess.run(["Rscript", "--vanilla", CUMMERBUND, tables, plots, "0.05", "0"], check=True, capture_output=True)
+    names = 24
+    assert texts_in(plots / "density.pdf") < names
+    assert names < texts_in(plots / "box.pdf") < 2 * names
+    assert 2 * names <= texts_in(plots / "replicate_distance.pdf") < 4 * names
 
 
 def test_yeast_page_and_report_show_it_all(yeast):
@@ -309,8 +343,7 @@ def test_what_multiqc_makes_of_absent_genes_and_of_tophat(tmp_path):
     """Cuffdiff gives a gene that one condition lacks an infinite fold change, in either direction."""
     (tmp_path / "gene_exp.diff").write_text(TESTED)
     (tmp_path / "S1.align_summary.txt").write_text(ALIGN_SUMMARY)
-    script = SNAKEFILE.parent / "scripts" / "tuxedo" / "cummerbund.R"
-    subprocess.run(["Rscript", "--vanilla", "-e", TABLE_ALONE, script], cwd=tmp_path, check=True)
+    subprocess.run(["Rscript", "--vanilla", "-e", TABLE_ALONE, CUMMERBUND], cwd=tmp_path, check=True)
     lines = (tmp_path / "significant_genes_mqc.tsv").read_text().splitlines()[4:]
     shown = {row["test"]: (row["log2_fold_change"], row["only_in"]) for row in csv.DictReader(lines, delimiter="\t")}
     assert shown == {"off WT KO": ("", "WT"), "on WT KO": ("", "KO"), "less WT KO": ("-2", "")}

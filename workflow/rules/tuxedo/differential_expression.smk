@@ -1,5 +1,5 @@
-# Step 5. All conditions against each other. Its longest part, the fit of the dispersion model, runs on one thread, 16
-# to 20 CPU seconds a replicate whatever the data (profiles/README.md); the log has the hour at which each part began.
+# Step 5. All conditions against each other. Its longest part, the fit of the dispersion model, runs on one thread, 10
+# to 20 CPU seconds a replicate whatever the data; the log has the hour at which each part began.
 
 
 rule differential_expression:

@@ -14,6 +14,9 @@ MIN_EXPRESSED <- 3 # genes a replicate, for a density, a spread or a principal c
 MIN_SIGNIFICANT <- 2 # genes, for a heat map
 LEAST_COUNT <- 0.1 # fragments
 LABELLED_ROWS <- 60 # beyond it, names in a heat map run into each other
+LISTED_REPLICATES <- 20 # beyond it, their legend takes half of a plot, and numbers hide the colours of distances
+NAME_PT <- 9
+AXIS_PT <- 360 # the length of an axis
 MULTIQC_ROWS <- 100
 
 # ---- tables ------------------------------------------------------------------------------------------
@@ -88,14 +91,25 @@ above_noise <- function(plot) {
   )
 }
 
+name_size <- function(replicates) element_text(size = min(NAME_PT, AXIS_PT / replicates))
+
+distance_plot <- function(cuff, replicates) {
+  plot <- csDistHeat(genes(cuff), replicates = TRUE)
+  if (replicates > LISTED_REPLICATES) plot$layers <- list(geom_tile())
+  plot + theme(axis.text.x = name_size(replicates), axis.text.y = name_size(replicates))
+}
+
 summary_plots <- function(cuff, fpkm) {
   reason <- few_expressed(fpkm)
+  replicates <- ncol(fpkm)
+  legend <- theme(legend.position = if (replicates > LISTED_REPLICATES) "none" else "right")
+  axis <- theme(axis.text.x = name_size(replicates))
   list(
-    plot_of("density", reason, function() csDensity(genes(cuff), replicates = TRUE, pseudocount = 1)),
-    plot_of("box", reason, function() csBoxplot(genes(cuff), replicates = TRUE)),
+    plot_of("density", reason, function() csDensity(genes(cuff), replicates = TRUE, pseudocount = 1) + legend),
+    plot_of("box", reason, function() csBoxplot(genes(cuff), replicates = TRUE) + legend + axis),
     plot_of("dispersion", reason, function() above_noise(dispersionPlot(genes(cuff)))),
-    plot_of("pca", reason, function() PCAplot(genes(cuff), "PC1", "PC2", replicates = TRUE)),
-    plot_of("replicate_distance", reason, function() csDistHeat(genes(cuff), replicates = TRUE))
+    plot_of("pca", reason, function() PCAplot(genes(cuff), "PC1", "PC2", replicates = TRUE) + legend),
+    plot_of("replicate_distance", reason, function() distance_plot(cuff, replicates))
   )
 }
 
@@ -117,11 +131,12 @@ pair_plots <- function(cuff, tests, conditions, own, fdr) {
   unlist(combn(seq_along(conditions), 2, plots_of, simplify = FALSE), recursive = FALSE)
 }
 
-gene_plots <- function(cuff, significant, top_genes) {
+gene_plots <- function(cuff, significant, top_genes, replicates) {
   ids <- unique(significant$gene_id)
   labels <- gene_label(significant)[match(ids, significant$gene_id)]
   heat_map <- plot_of("heat_map", few_significant(ids), function() {
-    csHeatmap(getGenes(cuff, ids), cluster = "row", replicates = TRUE, labRow = length(ids) <= LABELLED_ROWS)
+    csHeatmap(getGenes(cuff, ids), cluster = "row", replicates = TRUE, labRow = length(ids) <= LABELLED_ROWS) +
+      theme(axis.text.x = name_size(replicates))
   })
   top <- seq_len(min(top_genes, length(ids)))
   names <- make.unique(paste0("expression.", file_safe(labels[top])), sep = "_")
@@ -158,10 +173,11 @@ main <- function(arguments) {
 
   cuff <- readCufflinks(source, rebuild = TRUE)
   conditions <- unique(c(tests$sample_1, tests$sample_2))
+  fpkm <- repFpkmMatrix(genes(cuff))
   plots <- c(
-    summary_plots(cuff, repFpkmMatrix(genes(cuff))),
+    summary_plots(cuff, fpkm),
     pair_plots(cuff, tests, conditions, as.character(samples(genes(cuff))), fdr),
-    gene_plots(cuff, significant, as.integer(arguments[4]))
+    gene_plots(cuff, significant, as.integer(arguments[4]), ncol(fpkm))
   )
   for (plot in plots) save_plot(plot, folder)
   reasons <- vapply(plots, function(plot) plot$reason, "")
