@@ -100,3 +100,8 @@ def test_another_file_is_refused_in_one_line(tmp_path):
     path.write_text('{"commit": 1}')
     with pytest.raises(GpdError, match=r"other\.json: no record of a rehearsal"):
         rehearsal.read(path)
+
+
+def test_a_rehearsal_of_one_sample_answers_too():
+    one = msgspec.structs.replace(record([caller(*size) for size in SIZES]), gigabases={"S1": 2.2})
+    assert "EXTRAPOLATED from 2.20 Gb a sample" in rehearsal.machine("any", one, 93.0).notes[0]

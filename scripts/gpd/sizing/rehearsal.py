@@ -162,7 +162,8 @@ def machine(name: str, rehearsal: Rehearsal, gigabases: float) -> Machine:
     """The machine of a rehearsal, as if its cores were always busy with genomes of so many gigabases."""
     seconds = Genome(rehearsal, gigabases).seconds.range
     daily = seconds.over(rehearsal.cores * SECONDS_PER_DAY * gigabases)
-    depths = " to ".join(number(size) for size in sorted(rehearsal.gigabases.values())[:: len(rehearsal.gigabases) - 1])
+    sizes = rehearsal.gigabases.values()
+    depths = " to ".join(dict.fromkeys(number(size) for size in (min(sizes), max(sizes))))
     return Machine(
         name=name,
         source="rehearsal",
