@@ -87,12 +87,16 @@ GERMLINE = Pipeline(
     unavoidable=frozenset({"map_and_sort", "mark_duplicates", "haplotype_caller", "genotype_gvcfs"}),
     scaling={"map_and_sort": 64, "take_alignment": 4, "mark_duplicates": 13},
     daily="genomes a day",
-    outputs=(Compared("gvcf", "haplotype_caller/{sample}.g.vcf.gz", "vcf"),),
+    outputs=(
+        Compared("gvcf", "haplotype_caller/{sample}.g.vcf.gz", "vcf"),
+        Compared("reblocked gvcf", "reblock_gvcf/{sample}.g.vcf.gz", "vcf"),
+    ),
     cohort_outputs={"calls": ("apply_variant_recalibration", "hard_filter", "genotype_gvcfs")},
     genomes=True,
     rules={
         "map_and_sort": ("map_and_sort", "take_alignment"),
         "base_recalibration": ("base_recalibrator", "base_recalibration"),
+        "haplotype_caller": ("haplotype_caller", "reblock_gvcf"),
         "genotype_gvcfs": (
             *("sample_map", "genomics_db_import", "genotype_interval", "gather_genotypes"),
             "genotype_gvcfs",

@@ -31,7 +31,7 @@ VQSR = {mode: {"resources": {"best": TRAINING, "more": MARKED}} for mode in ("sn
 ROUTES = {
     "gatk4": {},
     "bam": {},  # units of aligned reads
-    "joint": {"calling": "joint", "filter": "vqsr", "vqsr": VQSR, "intervals": "regions.bed"},
+    "joint": {"calling": "joint", "filter": "vqsr", "vqsr": VQSR, "intervals": "regions.bed", "reblock": True},
     "gatk3": {
         "gatk": "gatk3",
         "gatk3_jar": "3.jar",
@@ -73,6 +73,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "leave_out": (["S2"], {"left_out", "mapping_rates_files", "identity_files"}),
         "bqsr": ("none", {"mark_duplicates"}),
         "quantize": ([10, 20, 30], {"base_recalibration"}),
+        "reblock": (True, {"reblock_gvcf"}),
         "calling": ("joint", {"joint_intervals", "sample_map"}),
         "filter": ("none", {"bcftools_stats", "call_genotypes"}),
         "alignment_format": ("cram", {"alignment"}),
@@ -89,6 +90,8 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "intervals": ("others.bed", {"n_free_intervals"}),
         "interval_padding": (100, {"padded_intervals"}),
         "calling": ("per_sample", {"genotype_gvcfs"}),
+        "reblock": (False, {"sample_map"}),
+        "extra.reblock_gvcf": ("--keep-all-alts", {"reblock_gvcf"}),
         "joint_intervals": (2, {"joint_intervals"}),
         "filter": ("hard", {"hard_filter_interval"}),
         "excess_het": (60.5, {"sites_only"}),
@@ -350,6 +353,17 @@ def test_an_edited_file_of_intervals_is_called_anew_and_other_threads_and_memory
     assert due(cohort.snakemake("--dry-run", *threads, *memory)) == set()
     (tmp_path / "regions.bed").write_text("chr1\t0\t500\n")
     assert {job.partition(" ")[0] for job in due(cohort.snakemake("--dry-run"))} == {"n_free_intervals"}
+
+
+def test_a_gvcf_that_was_made_smaller_stands_for_the_one_that_is_gone(tmp_path: Path) -> None:
+    cohort = make("joint", tmp_path)
+    for path in (tmp_path / "results/haplotype_caller").iterdir():
+        path.unlink()
+    assert due(cohort.snakemake("--dry-run")) == set()
+    for key, value in {"extra": {"haplotype_caller": "--min-pruning 3"}, "reblock": False}.items():
+        other = copy.deepcopy(cohort)
+        other.config[key] = value
+        assert due(other.snakemake("--dry-run")) == {f"haplotype_caller sample={name}" for name in ("S1", "S2")}, key
 
 
 def test_an_index_that_appears_beside_known_sites_makes_nothing_again(tmp_path: Path) -> None:

@@ -202,6 +202,12 @@ def test_calls_of_samples_alone(write):
     assert found("germline", results, "S1") == [("gvcf", ("S1",)), ("calls", ("S1",))]
 
 
+def test_gvcfs_that_were_made_smaller_are_a_kind_of_their_own(write):
+    results = germline(write, "run")
+    (results / "haplotype_caller").rename(results / "reblock_gvcf")
+    assert found("germline", results, "S1") == [("reblocked gvcf", ("S1",))]
+
+
 def test_calls_that_a_failed_sample_is_part_of_are_left_out(write):
     results = germline(write, "run", genotype_gvcfs__cohort=("S1", "S2"))
     assert found("germline", results, "S2") == [("gvcf", ("S2",))]

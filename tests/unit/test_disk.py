@@ -14,7 +14,7 @@ WITHIN = 0.25
 GERMLINE = {
     **{"pipeline": "germline", "scatter": "none", "realigner": "none", "alignment_format": "bam", "bam_input": "keep"},
     **{"calling": "per_sample", "gatk": "gatk4", "mapper": "bwa", "reference": {"bwa_index": ""}},
-    **{"duplicates": "sambamba", "bqsr": "gatk", "quantize": []},
+    **{"duplicates": "sambamba", "bqsr": "gatk", "quantize": [], "reblock": False},
 }
 TUXEDO = {"pipeline": "tuxedo", "aligner": "hisat2"}
 HUMAN = disk.Reads(bases=93e9, fastq=60e9)
@@ -120,6 +120,10 @@ def test_choices_of_the_configuration_count():
     assert predict(HUMAN, bqsr="none").kept < predict(HUMAN).kept
     assert predict(HUMAN, alignment_format="cram").kept < predict(HUMAN).kept
     assert predict(HUMAN, quantize=[10, 20, 30]).kept < predict(HUMAN).kept
+    assert "reblock_gvcf" not in predict(HUMAN).rules
+    reblocked = predict(HUMAN, reblock=True)
+    assert reblocked.rules["reblock_gvcf"].results > reblocked.rules["haplotype_caller"].results > reblocked.kept
+    assert reblocked.kept == pytest.approx(predict(HUMAN).kept - 0.6 * disk.GVCF * HUMAN.fastq)
     assert predict(HUMAN, pipeline="tuxedo", aligner="tophat2").results > predict(HUMAN, pipeline="tuxedo").results
     taken = disk.Reads(HUMAN.bases, HUMAN.fastq, aligned=50_000_000_000)
     assert predict(taken, bam_input="remap").rules["map_and_sort"].temporary == 50e9
@@ -129,7 +133,8 @@ def test_what_samples_share_is_counted_once():
     needs = [predict(HUMAN)] * 3
     per_sample = disk.shared(GERMLINE, 3.1e9, needs, 1.75)
     assert per_sample == pytest.approx(3.1e9 * 2.75, rel=0.01)
-    assert disk.shared(GERMLINE | {"calling": "joint"}, 3.1e9, needs, 1.75) > per_sample
+    joint = disk.shared(GERMLINE | {"calling": "joint"}, 3.1e9, needs, 1.75)
+    assert joint > disk.shared(GERMLINE | {"calling": "joint", "reblock": True}, 3.1e9, needs, 1.75) > per_sample
     assert disk.shared(GERMLINE | {"reference": {"bwa_index": "hg38"}}, 3.1e9, needs, 1.75) < per_sample
 
 

@@ -231,6 +231,10 @@ def test_good_inputs_have_no_errors(project):
             {"quantize": [10], "bqsr": "none"},
             "quantize: qualities that are not recalibrated are not rounded: leave it out, or bqsr: none",
         ),
+        (
+            {"reblock": True, "gatk": "gatk3"},
+            "reblock: GATK 3 cannot make GVCFs smaller: set gatk: gatk4, or leave reblock out",
+        ),
         ({"dbsnp": "nowhere.vcf"}, "dbsnp nowhere.vcf does not exist"),
     ],
 )

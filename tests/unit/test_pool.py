@@ -72,6 +72,7 @@ def test_a_run_of_some_samples_is_laid_out_with_their_rows_alone(folder, tmp_pat
     "change",
     [
         *({"mapper": "bwa-mem2"}, {"bqsr": "none"}, {"quantize": [10, 20, 30]}, {"pcr_free": True}),
+        {"reblock": True},
         *({"extra": {"haplotype_caller": "--min-pruning 3"}}, {"intervals": "/else/where.bed", "interval_padding": 50}),
     ],
     ids=str,

@@ -1,6 +1,7 @@
 """What the workflow would do, from dry runs: no tool of the pipelines is needed."""
 
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -235,11 +236,13 @@ HOSTILE = """--annotation 'a b' $(touch x) ; `touch x` "two words" && | > x"""
 def test_arguments_of_ones_own_come_as_words_and_ids_from_dbsnp(cohort, calling):
     """Nothing in them means anything to a shell."""
     cohort.config |= {"calling": calling, "dbsnp": "known.vcf", "pcr_free": True, "quantize": [10, 30]}
+    cohort.config["reblock"] = True
     cohort.config["extra"] = {
         "map_and_sort": "-M -B '4 5'",
         "base_recalibrator": "--quantizing-levels 8",
         "base_recalibration": "--preserve-qscores-less-than 3",
         "haplotype_caller": HOSTILE,
+        "reblock_gvcf": "--keep-all-alts",
         "genotype_gvcfs": "--max-alternate-alleles 4",
     }
     ran = cohort.snakemake("--dry-run", "--printshellcmds")
@@ -248,10 +251,27 @@ def test_arguments_of_ones_own_come_as_words_and_ids_from_dbsnp(cohort, calling)
     assert f"HaplotypeCaller --pcr-indel-model NONE {words} -R " in ran.output
     assert " -Y -K 100000000 -M -B '4 5' -R " in ran.output
     assert "BaseRecalibrator --quantizing-levels 8 -R " in ran.output
+    assert ran.output.count("ReblockGVCF --keep-all-alts -R ") == 2
     quantized = "--static-quantized-quals 10 --static-quantized-quals 30"
     assert f"ApplyBQSR {quantized} --preserve-qscores-less-than 3 -R " in ran.output
     named = "GenotypeGVCFs --dbsnp results/reference/vcf/dbsnp.vcf.gz --max-alternate-alleles 4 -R "
     assert ran.output.count(named) == {"per_sample": 2, "joint": 1}[calling]
+
+
+@pytest.mark.parametrize(("calling", "reader"), [("per_sample", "genotype_gvcfs"), ("joint", "genomics_db_import")])
+def test_gvcfs_are_made_smaller_before_anything_reads_them(cohort, calling, reader):
+    cohort.config |= {"calling": calling, "reblock": True}
+    ran = cohort.snakemake("--dry-run", "--printshellcmds")
+    assert planned_jobs(ran)["reblock_gvcf"] == 2
+    made, smaller = (f"results/{rule}/S1.g.vcf.gz" for rule in ("haplotype_caller", "reblock_gvcf"))
+    assert (
+        f"ReblockGVCF -R results/reference/genome.fa -V {made} \\\n"
+        f'                --floor-blocks -GQB 20 -GQB 30 -GQB 40 --tmp-dir "$TMPDIR" -O {smaller}\n'
+    ) in ran.output
+    inputs = re.findall(rf"^rule {reader}:\n    input: (.*)", ran.output, re.MULTILINE)
+    assert any(smaller in files for files in inputs) and not any(made in files for files in inputs)
+    assert f"Would remove temporary output {made}" in ran.output
+    assert f"Would remove temporary output {smaller}" not in ran.output
 
 
 def test_intervals_are_extended_before_anything_reads_them(cohort):

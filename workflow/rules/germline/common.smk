@@ -9,6 +9,8 @@ recalibrates = config["bqsr"] != "none"
 deduplicated_by = "mark_duplicates" if config["realigner"] == "none" else "realign_indels"
 aligned_by = "base_recalibration" if recalibrates else deduplicated_by  # the step that makes the final alignments
 FINAL_BAM = f"results/{aligned_by}/{{sample}}.bam"
+called_by = "reblock_gvcf" if config["reblock"] else "haplotype_caller"  # the rule that makes the final GVCFs
+FINAL_GVCF = f"results/{called_by}/{{sample}}.g.vcf.gz"
 sexes = {row["sample_name"]: row["sex"] for row in cohort.samples}
 
 
@@ -53,10 +55,14 @@ def alignment_of(step):
     return {"bam": bam, "bai": f"{bam}.bai" if step == "mark_duplicates" else bam.replace(".bam", ".bai")}
 
 
+def lasting(files, kept):
+    """A step's files as outputs, which go again unless they are kept."""
+    return files if kept else {name: temp(path) for name, path in files.items()}
+
+
 def made_alignment(step):
     """A step's BAM and its index as outputs: they stay where they are the final alignment, unless CRAM is."""
-    kept = step == aligned_by and config["alignment_format"] == "bam"
-    return {name: path if kept else temp(path) for name, path in alignment_of(step).items()}
+    return lasting(alignment_of(step), step == aligned_by and config["alignment_format"] == "bam")
 
 
 def whole_alignment(step):
@@ -74,9 +80,15 @@ def ploidy_regions(wildcards):
 checks_sex = isinstance(config["ploidy_regions"], dict) and not config["intervals"]
 
 
+def gvcf_of(step, sample="{sample}"):
+    """A sample's GVCF as a step leaves it, and its index."""
+    gvcf = f"results/{step}/{sample}.g.vcf.gz"
+    return {"gvcf": gvcf, "tbi": f"{gvcf}.tbi"}
+
+
 def callset_gvcfs(wildcards):
     members = samples if config["calling"] == "joint" else [wildcards.callset]
-    return expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=members)
+    return expand(FINAL_GVCF, sample=members)
 
 
 def calls_of(step, callset="{callset}"):
@@ -116,9 +128,8 @@ def final_results():
         "bam": [*alignment_of(aligned_by).values()],
         "cram": ["results/alignment/{sample}.cram", "results/alignment/{sample}.cram.crai"],
     }
-    gvcf = "results/haplotype_caller/{sample}.g.vcf.gz"
     return [
-        *expand([*alignments[config["alignment_format"]], gvcf, f"{gvcf}.tbi"], sample=samples),
+        *expand([*alignments[config["alignment_format"]], FINAL_GVCF, f"{FINAL_GVCF}.tbi"], sample=samples),
         *expand([calls, f"{calls}.tbi"], callset=callsets),
     ]
 

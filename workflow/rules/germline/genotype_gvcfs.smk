@@ -5,8 +5,7 @@ rule genotype_gvcfs:
     input:
         **reference,
         **DBSNP,
-        gvcf="results/haplotype_caller/{callset}.g.vcf.gz",
-        tbi="results/haplotype_caller/{callset}.g.vcf.gz.tbi",
+        **gvcf_of(called_by, "{callset}"),
         intervals=regions,
         called=CALLED,
     output:

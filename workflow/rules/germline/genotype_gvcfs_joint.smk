@@ -10,7 +10,7 @@ DATABASE = directory("results/genomics_db_import/{interval}")
 rule sample_map:
     """The cohort's GVCFs by name: a file, for they would not fit on a command line."""
     input:
-        expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=samples),
+        expand(FINAL_GVCF, sample=samples),
     output:
         temp("results/genomics_db_import/samples.tsv"),
     log:
@@ -27,8 +27,8 @@ rule sample_map:
 rule genomics_db_import:
     input:
         samples="results/genomics_db_import/samples.tsv",
-        gvcfs=expand("results/haplotype_caller/{sample}.g.vcf.gz", sample=samples),
-        tbis=expand("results/haplotype_caller/{sample}.g.vcf.gz.tbi", sample=samples),
+        gvcfs=expand(FINAL_GVCF, sample=samples),
+        tbis=expand(f"{FINAL_GVCF}.tbi", sample=samples),
         wide=WIDE,
         gates=gates(),
     output:

@@ -10,8 +10,7 @@ rule haplotype_caller:
         ploidy=ploidy_regions,
         sex=["results/sex_check/{sample}.tsv"] if checks_sex else [],
     output:
-        gvcf="results/haplotype_caller/{sample}.g.vcf.gz",
-        tbi="results/haplotype_caller/{sample}.g.vcf.gz.tbi",
+        **lasting(gvcf_of("haplotype_caller"), called_by == "haplotype_caller"),
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1

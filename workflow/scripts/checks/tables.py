@@ -196,6 +196,8 @@ def _contradictions(config: dict) -> Iterator[str]:
         )
     if config["quantize"] and config["bqsr"] == "none":
         yield "quantize: qualities that are not recalibrated are not rounded: leave it out, or bqsr: none"
+    if config["reblock"] and config["gatk"] == "gatk3":
+        yield "reblock: GATK 3 cannot make GVCFs smaller: set gatk: gatk4, or leave reblock out"
     for rule, arguments in config["extra"].items():
         yield from (f"extra.{rule}: {fault}" for fault in argument_faults(rule, arguments))
     if config["interval_padding"] and not config["intervals"]:

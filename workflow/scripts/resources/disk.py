@@ -26,6 +26,7 @@ RECALIBRATED = 1.05  # with recalibrated qualities, which take more values than 
 QUANTIZED = 0.55  # ... unless they are rounded to a few
 SPLICED = 0.8  # BAM of HISAT2's alignments
 GVCF = 0.1  # more where the genome is covered thinly
+REBLOCKED = 0.4  # of the GVCF that it is made of, or less
 
 # of the BAM file that they are made of
 CRAM, QUANTIZED_CRAM = 0.5, 0.25
@@ -168,7 +169,8 @@ def _germline(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[d
     fastq, recalibrates = sum(unit.fastq for unit in reads), config["bqsr"] != "none"
     table = sum(min(TABLE, TABLE_A_BASE * unit.bases) for unit in reads) if recalibrates else 0
     of_units = [SORTED * unit.fastq for unit in reads]
-    mapped, gvcf = sum(of_units), GVCF * fastq
+    mapped, called = sum(of_units), GVCF * fastq
+    gvcf = REBLOCKED * called if config["reblock"] else called
     final = fastq * (QUANTIZED if config["quantize"] else RECALIBRATED) if recalibrates else mapped
     cram = (QUANTIZED_CRAM if config["quantize"] else CRAM) * final if config["alignment_format"] == "cram" else 0
     spilled = [size for size, unit in zip(of_units, reads, strict=True) if _spills(unit, memory * SAMBAMBA)]
@@ -182,13 +184,16 @@ def _germline(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[d
         "realign_indels": Space(mapped + _shards(mapped, mapped, config)),
         "base_recalibrator": Space(mapped + table),
         "base_recalibration": Space(mapped + table + _shards(final, mapped, config)),
-        "alignment": Space(table + final + gvcf + cram),
-        "haplotype_caller": Space(table + final + cram + _shards(gvcf, final, config)),
+        "alignment": Space(table + final + called + cram),
+        "haplotype_caller": Space(table + final + cram + _shards(called, final, config)),
+        "reblock_gvcf": Space(table + final + cram + called + gvcf),
     }
     if config["realigner"] == "none":
         del rules["realigner_targets"], rules["realign_indels"]
     if not recalibrates:
         del rules["base_recalibrator"], rules["base_recalibration"]
+    if not config["reblock"]:
+        del rules["reblock_gvcf"]
     return rules, (cram or final) + gvcf + table
 
 
@@ -227,7 +232,8 @@ def shared(config: Mapping, genome: float, needs: Iterable[Need], mapper_index: 
     given = germline and config["reference"]["bwa_index"]
     index = 0 if given else mapper_index if germline else SPLICED_INDEX
     joint = germline and config["calling"] == "joint" and config["gatk"] == "gatk4"
-    imported = sum(need.kept * GVCF for need in needs) if joint else 0  # GenomicsDB is about as large as the GVCFs
+    of_kept = GVCF * REBLOCKED if germline and config["reblock"] else GVCF
+    imported = sum(need.kept * of_kept for need in needs) if joint else 0  # GenomicsDB is about as large as the GVCFs
     return genome * (1 + index) + imported + COHORT
 
 

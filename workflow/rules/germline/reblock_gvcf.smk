@@ -1,0 +1,27 @@
+# Fewer and longer blocks of the reference in a sample's GVCF (reblock: true), as the Broad Institute's pipelines have them. What
+# --do-qual-score-approximation would add is for GnarlyGenotyper; GenotypeGVCFs drops it.
+
+
+rule reblock_gvcf:
+    input:
+        **reference,
+        **gvcf_of("haplotype_caller"),
+    output:
+        **gvcf_of("reblock_gvcf"),
+    conda:
+        "../../../envs/gatk4.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+    params:
+        **own_arguments("reblock_gvcf"),
+        java=java,
+    shell:
+        bound(
+            "haplotype_caller",
+            """
+            gatk --java-options "{params.java}" ReblockGVCF -R {input.fasta:q} -V {input.gvcf:q} \\
+                --floor-blocks -GQB 20 -GQB 30 -GQB 40 --tmp-dir "$TMPDIR" -O {output.gvcf:q}
+            """.replace("ReblockGVCF", with_arguments("reblock_gvcf", "ReblockGVCF")),
+            rule="reblock_gvcf",
+        )
