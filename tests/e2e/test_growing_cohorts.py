@@ -1,10 +1,12 @@
-"""Samples that join a finished cohort, with the real tools: they run alone, and the calls are those of all at once."""
+"""Finished cohorts that samples join, or whose GVCFs are made smaller, with real tools: what runs, what is called."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import ROOT, Ran, snakemake
+from filtering import read_alleles
 
 sys.path.insert(0, str(ROOT / "scripts" / "bench"))
 from benches import calls
@@ -137,3 +140,60 @@ def test_one_database_of_each_interval_is_kept(grown):
     for store in stores:
         assert len([path for path in store.iterdir() if path.name.isdigit()]) == 1
         assert store.with_name(store.name.removesuffix(".kept")).resolve() == (store / "current").resolve()
+
+
+@pytest.fixture(scope="module")
+def reblocked(at_once) -> tuple[Path, Ran]:
+    """The cohort of four, called again from smaller GVCFs."""
+    folder = at_once.with_name("reblocked")
+    shutil.copytree(at_once, folder)
+    return folder, run(folder, reblock=True)
+
+
+def test_smaller_gvcfs_are_made_of_those_that_are_there_and_stay_in_their_place(at_once, reblocked, figure):
+    folder, ran = reblocked
+    assert ran.exit_code == 0, ran.output
+    assert set(re.findall(r"^(?:local)?rule (\w+):", ran.output, re.MULTILINE)) == OF_COHORT | {"reblock_gvcf"}
+    assert not list((folder / "results/haplotype_caller").glob("*.g.vcf.gz*"))
+    before, after = (
+        sum(path.stat().st_size for path in (place / "results").glob(f"{rule}/*.g.vcf.gz"))
+        for place, rule in ((at_once, "haplotype_caller"), (folder, "reblock_gvcf"))
+    )
+    figure(f"reblock: GVCFs of {after:,} bytes in place of {before:,}")
+    assert after < before / 2
+    earlier, later = (cpu_seconds(place) for place in (at_once, folder))
+    for rule in ("reblock_gvcf", "genomics_db_import", "genotype_interval"):
+        figure(f"reblock: {rule} {later[rule]:.1f} CPU s, without {earlier.get(rule, 0):.1f}")
+
+
+def cpu_seconds(folder: Path) -> dict[str, float]:
+    """Of the last job of each rule."""
+    records = map(json.loads, (folder / "ledger.jsonl").read_text().splitlines())
+    return {record["rule"]: record["cpu_s"] for record in records}
+
+
+def test_calls_of_smaller_gvcfs_are_the_same_but_for_unsure_genotypes_of_the_reference(at_once, reblocked, figure):
+    folder, _ = reblocked
+    genome = at_once / "results/reference/genome.fa"
+    for sample in ("DEMO01", "DEMO02", "DEMO03", "DEMO04"):
+        before, after = (read_alleles(place / CALLS, genome, sample, None) for place in (at_once, folder))
+        assert after == before, "alleles that the sample has, and their filters"
+        passed = {allele for allele, names in after.items() if names == {"PASS"}}
+        true = read_alleles(at_once / "truth" / f"{sample}.vcf.gz", genome, "", None).keys()
+        found = len(passed & true)
+        figure(f"reblock or not, {sample}: recall {found / len(true):.3f}, precision {found / len(passed):.3f}")
+    sites = [genotypes(place / CALLS) for place in (at_once, folder)]
+    assert sites[0].keys() == sites[1].keys()
+    changes = Counter(
+        pair for site in sites[0] for pair in zip(sites[0][site], sites[1][site], strict=True) if len(set(pair)) > 1
+    )
+    figure(f"reblock: {sum(changes.values())} of {4 * len(sites[0])} genotypes differ, all 0/0 before and none after")
+    assert changes.keys() == {("0/0", "./.")}
+
+
+def genotypes(vcf: Path) -> dict[str, list[str]]:
+    """By site and alleles, the unphased genotypes of all samples."""
+    query = ["bcftools", "query", "-f", r"%CHROM:%POS:%REF:%ALT[\t%GT]\n", vcf]
+    table = subprocess.run(query, check=True, capture_output=True, text=True).stdout.replace("|", "/")
+    rows = (line.split("\t") for line in table.splitlines())
+    return {site: found for site, *found in rows}
