@@ -102,6 +102,7 @@ CASES = {
     "chr20_quantized": Case("germline", CHR20, "NA12878", QUANTIZED),
     "chr20_quantized_cram": Case("germline", CHR20, "NA12878", QUANTIZED | {"alignment_format": "cram"}),
     "chr20_not_recalibrated": Case("germline", CHR20, "NA12878", {"bqsr": "none"}),
+    "chr20_reblocked": Case("germline", CHR20, "NA12878", {"reblock": True}),
     "chr22": Case("germline", CHR22, "NA12878"),
     "simulated_rna": Case("tuxedo", simulated("tuxedo"), "treated1"),
     "yeast": Case("tuxedo", rna_reads("rnaseq_yeast_chrI", "WT_rep1"), "WT_rep1"),
@@ -236,7 +237,8 @@ def disk_page() -> str:
     rows = []
     for row in read():
         fastq = sum(unit[1] for unit in json.loads(row["units"]))
-        settings = ", ".join(code(f"{key}: {value}") for key, value in json.loads(row["settings"]).items())
+        given = ((key, json.dumps(value).strip('"')) for key, value in json.loads(row["settings"]).items())
+        settings = ", ".join(code(f"{key}: {text}") for key, text in given)
         ratios = (f"{int(row[name]) / fastq:.2f}" for name in ("peak_bytes", "kept_bytes"))
         rows.append((row["name"].replace("_", " "), settings, f"{fastq / 1e6:.1f}", *ratios))
     heads = ("sample", "settings", "compressed FASTQ, MB", "peak, bytes per byte", "kept, bytes per byte")
