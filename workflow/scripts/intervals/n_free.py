@@ -17,7 +17,6 @@ region, so neither side of a border in the middle of one knows of the other. Sta
 
 import re
 import sys
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 LEAST_RUN = 1000  # bases
@@ -31,15 +30,15 @@ def contigs(fai):
         yield name, *map(int, numbers[:4])
 
 
-def runs(sequence, length, offset, bases, width):
+def runs(file, length, offset, bases, width):
     """Yield (start, end) of each long run of N of a contig, counted from 0, the end exclusive."""
 
     def base(position):
-        lines, rest = divmod(position - offset, width)
+        lines, rest = divmod(position, width)
         return lines * bases + min(rest, bases)
 
-    end = offset + length // bases * width + length % bases if length else offset
-    for found in RUN.finditer(sequence, offset, end):
+    file.seek(offset)
+    for found in RUN.finditer(file.read(length // bases * width + length % bases if length else 0)):
         start, stop = base(found.start()), base(found.end())
         if stop - start >= LEAST_RUN:
             yield start, stop
@@ -85,9 +84,9 @@ def lines(fasta, fai, regions=None):
     listed = list(contigs(fai))
     wanted = regions and read_regions(regions, {name: length for name, length, *_ in listed})
     number = 0
-    with Path(fasta).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as sequence:
+    with Path(fasta).open("rb") as file:
         for name, length, *place in listed:
-            for start, end, bases in intervals(length, runs(sequence, length, *place)):
+            for start, end, bases in intervals(length, runs(file, length, *place)):
                 number += 1
                 if not regions:
                     yield name, start, end, number, bases
