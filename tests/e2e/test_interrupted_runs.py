@@ -233,7 +233,7 @@ def test_a_study_continues_what_ctrl_c_and_kill_9_cut_off_and_pools_it_nowhere(f
     assert done(run / "ledger.jsonl").count(("map_and_sort", "S1", "L1")) == 1, "what had ended was not done again"
     assert done(run / "ledger.jsonl").count(("map_and_sort", "S1", "L2")) == 1
     (row,) = csv.DictReader((folder.path / "runs/study/tables/runs.tsv").open(), delimiter="\t")
-    assert (row["counted"], row["sittings"], row["succeeded"], row["makespan_s"]) == ("False", "3", "1", "")
+    assert (row["counted"], row["starts"], row["succeeded"], row["makespan_s"]) == ("False", "3", "1", "")
     assert float(row["cpu_s"]) > 0
     assert (folder.path / "runs/study/tables/configurations.tsv").read_text().count("\n") == 1
     assert folder.gpd("ledger", "check", str(run))[0] == 0

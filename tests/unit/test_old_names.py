@@ -17,6 +17,7 @@ from gpd.records import old_names
 from gpd.records.ledger import parse_attempt
 from gpd.tables import collect
 
+OLD_KEYS = {new: old for old, new in old_names.RECORD.items()}
 HEADS = {new: old for old, new in old_names.COLUMNS.items()}
 
 
@@ -39,7 +40,8 @@ def old_record(document):
         value = "0.1.0" if key == "gpd_version" else value
         if key == "profiles":
             value = {"scheduled" if mode == "shared" else mode: path for mode, path in value.items()}
-        found["cell" if is_name or key == "spec" else key] = old_record(value)
+        key = "cell" if is_name or key == "spec" else OLD_KEYS.get(key, key)
+        found[key] = old_record(value)
     return found
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.comparison import sides
 from gpd.errors import GpdError
-from gpd.lab.continuing import OF_SITTING
+from gpd.lab.continuing import OF_ONE_START
 from gpd.packages import checks, evidence, manifest, pack, read
 from gpd.packages.manifest import TABLES
 from gpd.packages.pseudonyms import Pseudonyms
@@ -728,7 +728,7 @@ def cut_in_two(folder):
         line.update({name: later(line[name]) for name in ("start", "end", "recorded")}, boot="another")
     path.write_text("".join(f"{json.dumps(line)}\n" for line in sorted(lines, key=lambda line: line["end"])))
     record = json.loads((folder / RUN).read_text())
-    again = {"sittings": 2, "end": later(record["end"]), **OF_SITTING}
+    again = {"starts": 2, "end": later(record["end"]), **OF_ONE_START}
     (folder / RUN).write_text(json.dumps(record | again))
     noted = [json.loads(line) for line in starts.read_text().splitlines()]
     noted = [line | ({"ended": again["end"]} if line["name"] == TWO and "ended" in line else {}) for line in noted]
@@ -759,13 +759,13 @@ def test_a_run_that_was_continued_is_named_and_in_no_mean(with_continued):
 
 
 def whole_again(run):
-    return run | {"sittings": 1} if run["spec"]["name"] == TWO else run
+    return run | {"starts": 1} if run["spec"]["name"] == TWO else run
 
 
 def test_a_run_that_was_continued_and_is_passed_off_as_whole_is_caught(with_continued):
     found = verdicts(with_runs(with_continued, of_run=whole_again))
     assert (found["clocks"].state, found["continued"].state) == (FAILS, FAILS)
-    assert found["continued"].why == (f"{TWO}: began 2 times, and its record has 1 sitting",)
+    assert found["continued"].why == (f"{TWO}: began 2 times, and its record has 1 start",)
 
 
 def test_a_plan_of_a_million_runs_is_not_drawn(package):

@@ -358,15 +358,15 @@ def test_a_run_that_was_cut_off_goes_on_and_is_in_no_mean(spec, resuming, snakem
     found = run(spec, resuming)
     record = read_run(folder / spec.name / "run.json")
     (start,) = read_starts(folder)
-    assert (record.run, record.sittings, start.times) == (before, 2, 2)
+    assert (record.run, record.starts, start.times) == (before, 2, 2)
     assert (record.end - record.start).total_seconds() > record.wall_s, "since it first began"
-    assert {found[name] for name in continuing.OF_SITTING} == {None}
+    assert {found[name] for name in continuing.OF_ONE_START} == {None}
     for asked in (folder / spec.name).rglob("arguments.json"):
         assert {"--nolock", "--rerun-incomplete"} <= set(json.loads(asked.read_text()))
     assert not (folder / spec.name / "begun.json").exists()
     tables = collect.collect(folder)
     (row,) = tables.runs
-    assert (row.sittings, row.counted, row.makespan_s, row.genomes_per_day) == (2, False, None, None)
+    assert (row.starts, row.counted, row.makespan_s, row.genomes_per_day) == (2, False, None, None)
     assert (row.succeeded, row.failed) == (2, 0)
     assert not tables.configurations
     plan = SimpleNamespace(study=SimpleNamespace(folder=folder))
@@ -413,7 +413,7 @@ def test_a_run_of_which_no_job_ended_well_begins_anew_and_is_whole(spec, resumin
     with pytest.raises(StudyRunError, match="is cut off"):
         run(spec, resuming)
     snakemake("FAILS", "")
-    assert run(spec, resuming)["sittings"] == 1
+    assert run(spec, resuming)["starts"] == 1
 
 
 def test_what_keeps_a_run_from_going_on_throws_nothing_away(spec, resuming, snakemake, cut_off):
@@ -423,7 +423,7 @@ def test_what_keeps_a_run_from_going_on_throws_nothing_away(spec, resuming, snak
         run(spec, resuming)
     snakemake("FAILS", "")
     found = run(spec, resuming)
-    assert (found["run"], found["sittings"]) == (before, 3)
+    assert (found["run"], found["starts"]) == (before, 3)
 
 
 # ---- one step, in copies -----------------------------------------------------------------------------

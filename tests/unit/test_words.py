@@ -29,6 +29,7 @@ WORDS = {
     r"archive of classes|class archive": "AppCDS archive",
     r"contended|foreign": "CPU contention by other processes",
     r"slots?": "CPU set",
+    r"sittings?": "starts (of a run)",
     r"(?<!in )fronts?": "wrapper process",
     r"by hand": "baseline script",
     r"(?:job|step)s? (?:is|are|was|were) cut|cut (?:job|step)s?|cut (?:any[wW]here|at contigs|in gaps)": "scattered",

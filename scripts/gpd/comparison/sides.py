@@ -135,7 +135,7 @@ def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: s
             results[row.curve_key][row.n] = replace(own, by_draw=by_draw)
     records = tuple(record for record in tables.records if record.spec.curve_key in curves)
     unfinished = some(tables.unfinished, MOST_NAMED)
-    continued = some([run.run for run in tables.runs if run.sittings > 1 and run.curve_key in curves], MOST_NAMED)
+    continued = some([run.run for run in tables.runs if run.starts > 1 and run.curve_key in curves], MOST_NAMED)
     return Side(
         name=name,
         skus=_distinct(run.sku for run in runs),

@@ -24,8 +24,8 @@ from gpd.records.run import InputRecord, RunRecord, Settings, Time
 from gpd.records.run_spec import INDEPENDENT, SHARED, Count, Name, RunSpec
 
 BEGUN = "begun.json"  # in a run's folder, until its jobs have ended
-# what is measured over a sitting, and tells nothing of the whole
-OF_SITTING: Mapping[str, Any] = dict.fromkeys(
+# what is measured from a start on, and tells nothing of the whole
+OF_ONE_START: Mapping[str, Any] = dict.fromkeys(
     ("cpu_s", "snakemake_cpu_s", "peak_disk_mib", "energy_j", "cached", "machine_use")
 )
 
@@ -38,26 +38,26 @@ class Begun:
     digest: str | None = None
     host: Host | None = None
     start: Time | None = None
-    sittings: Count = 0
+    starts: Count = 0
 
-    def sit_down(self, folder: Path, node: Host | None, now: datetime) -> "Begun":
+    def begin(self, folder: Path, node: Host | None, now: datetime) -> "Begun":
         """As it begins once more; in the folder of one that may be continued that is kept."""
-        begun = replace(self, host=node, start=self.start or now, sittings=self.sittings + 1)
+        begun = replace(self, host=node, start=self.start or now, starts=self.starts + 1)
         if self.digest:
             write_text(folder / BEGUN, json.dumps(msgspec.to_builtins(begun)))
         return begun
 
     def marked(self, record: RunRecord) -> RunRecord:
-        """The record of its last sitting; of one that was continued as the whole run's."""
-        if self.sittings == 1:
+        """The record of its last start; of one that was continued as the whole run's."""
+        if self.starts == 1:
             return record
-        return replace(record, start=self.start or record.start, sittings=self.sittings, **OF_SITTING)
+        return replace(record, start=self.start or record.start, starts=self.starts, **OF_ONE_START)
 
 
 def digest(
     spec: RunSpec, settings: Settings, inputs: Mapping[str, InputRecord], profile: Mapping[str, Any]
 ) -> str | None:
-    """A digest of what has to be the same in all sittings of a run, the machine aside; None: it is never continued."""
+    """A digest of what has to be the same in all starts of a run, the machine aside; None: it is never continued."""
     if not spec.repeat or spec.step or spec.mode not in (SHARED, INDEPENDENT):
         return None
     same = [spec, replace(settings, workflow_commit=None), inputs, profile]

@@ -156,7 +156,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         node = host.look({"work": folder, "temp": scratch}) if here else None
         _refuse_other_machine(setup.folder, node)
         began, start = time.monotonic(), datetime.now(UTC)
-        begun = begun.sit_down(folder, node, start)
+        begun = begun.begin(folder, node, start)
         cpus = usable_cpus(spec) if here else None
         environment = {"GPD_RUN": run_id, **ENVIRONMENT.get(spec.mode, {})} | ({"TMPDIR": str(scratch)} if here else {})
         with (

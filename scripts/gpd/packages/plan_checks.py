@@ -230,7 +230,7 @@ def continued(found: Recomputed) -> Found:
     times = {start.run: start.times for start in found.starts or ()}
     wrong = [
         f"{record.spec.name}: began {counted(times[record.run], 'time')}, and its record has "
-        f"{counted(record.sittings, 'sitting')}"
+        f"{counted(record.starts, 'start')}"
         for record in found.tables.records
         if record.run in times and (times[record.run] > 1) != record.continued
     ]

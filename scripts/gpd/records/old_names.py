@@ -14,6 +14,7 @@ VALUES: Final[Mapping[str, Mapping[str, str]]] = {  # by key of a record, or col
 }
 NOTE: Final = "the mode `scheduled` is called `shared` now, and `concurrent_samples: knee` is `saturation`"
 JOB_RECORD: Final = {"contended": "cpu_contention", "foreign_cpu_s": "other_cpu_s"}  # keys of a job's record
+RECORD: Final[Mapping[str, str]] = {"sittings": "starts"}  # keys of a run's record
 COLUMNS: Final = {
     "cell": "run",
     "barrier_h": "elapsed_h",
@@ -21,6 +22,7 @@ COLUMNS: Final = {
     "busy_s": "summed_s",
     "widths": "thread_counts",
     "contended_jobs": "jobs_with_contention",
+    **RECORD,
     **JOB_RECORD,
 }
 TABLES: Final = {"configurations": "points"}  # a table's name, and what it was called
@@ -46,6 +48,7 @@ def record(document: Any) -> Any:
     for key, value in document.items():
         if key == "cell":  # of a record its run's specification, of a specification its name
             key = "spec" if isinstance(value, dict) else "name"
+        key = RECORD.get(key, key)
         found[key] = record(value) if key in ("spec", "study") else value_of(key, value)
     return found
 

@@ -119,7 +119,7 @@ class RunRecord:
     `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
     `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile; in mode cluster there is
     none, and `nodes` are as Slurm describes them.
-    One of several `sittings` was cut off and continued, and is in no mean: its `wall_s` is that of the last.
+    One of several `starts` was cut off and continued, and is in no mean: its `wall_s` is that of the last.
     """
 
     schema: Literal[1] = SCHEMA_VERSION
@@ -148,7 +148,7 @@ class RunRecord:
     host: Host | None = None
     machine_use: MachineUse | None = None
     nodes: tuple[Host, ...] = ()
-    sittings: AtLeastOne = 1
+    starts: AtLeastOne = 1
 
     def __post_init__(self) -> None:
         if beyond := [time for time in (self.start, self.end) if time.year not in YEARS]:
@@ -171,7 +171,7 @@ class RunRecord:
     @property
     def continued(self) -> bool:
         """Whether it was cut off, and went on where it was."""
-        return self.sittings > 1
+        return self.starts > 1
 
     def input(self, sample: str) -> InputRecord:
         """What was read of a sample."""

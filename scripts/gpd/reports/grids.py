@@ -391,11 +391,11 @@ def failure_grid(samples: Iterable[SampleRow]) -> Grid | None:
 def continued_grid(runs: Iterable[RunRow]) -> Grid | None:
     """What is known of runs that were cut off and continued; None where none was."""
     texts = [
-        (run.run, str(run.sittings), f"{run.succeeded} of {run.samples}", number(run.cpu_s))
+        (run.run, str(run.starts), f"{run.succeeded} of {run.samples}", number(run.cpu_s))
         for run in runs
-        if run.sittings > 1
+        if run.starts > 1
     ]
-    heads = ("continued run", "sittings", "succeeded", "CPU s")
+    heads = ("continued run", "starts", "succeeded", "CPU s")
     return Grid("Continued after they were cut off, in no mean", heads, (group(texts),)) if texts else None
 
 

@@ -222,7 +222,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     fraction: Fraction
     samples_per_genome: SamplesPerGenome
     cached: Annotated[Real, means("Share of reads and reference in the page cache at the start; empty: not known.")]
-    sittings: Annotated[int, means("How often it began: above 1 it was cut off and continued, and is in no mean.")]
+    starts: Annotated[int, means("How often it began: above 1 it was cut off and continued, and is in no mean.")]
     samples: Annotated[int, means("Samples that the run was given.", "samples")]
     succeeded: Annotated[int, means("Samples that succeeded.", "samples")]
     failed: Annotated[int, means("Samples that failed.", "samples")]

@@ -226,7 +226,7 @@ def _run(
         cache=run.spec.cache,
         fraction=run.spec.fraction,
         samples_per_genome=run.spec.samples_per_genome,
-        sittings=record.sittings,
+        starts=record.starts,
         samples=len(outcomes),
         succeeded=len(whole),
         failed=len(outcomes) - len(whole),
@@ -310,7 +310,7 @@ def configurations(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
         return tuple((value is None, value or "") for value in (getattr(row, name) for name in CONFIGURATION))
 
     every = list(runs)
-    continued = Counter(place(row) for row in every if row.sittings > 1)
+    continued = Counter(place(row) for row in every if row.starts > 1)
     counted = sorted((row for row in every if row.counted), key=place)
     pooled = [
         structs.replace(configuration(list(own)), continued=continued[key]) for key, own in groupby(counted, key=place)
