@@ -20,7 +20,7 @@ def make_alien(cohort: Cohort, sample: str, lane: str = "L1", count: int = 20) -
 
 def test_a_sample_of_another_genome_fails_and_says_why(tmp_path) -> None:
     cohort = tiny_cohort(tmp_path)
-    make_alien(cohort, "S1")  # one of its two lanes
+    make_alien(cohort, "S1", count=10)  # half of one of its two lanes
     make_alien(cohort, "S2")
     make_alien(cohort, "S2", "L2")
     made = [f"results/mark_duplicates/{sample}.bam" for sample in ("S1", "S2")]
@@ -34,6 +34,16 @@ def test_a_sample_of_another_genome_fails_and_says_why(tmp_path) -> None:
     assert "rule map_and_sort" not in ran.output, "nothing is mapped again for it"
     cohort.config["min_mapped"] = 1
     assert "Nothing to be done" in cohort.snakemake("--dry-run", *made).output
+
+
+def test_a_lane_of_another_genome_fails_its_sample_and_is_named(tmp_path) -> None:
+    cohort = tiny_cohort(tmp_path)
+    make_alien(cohort, "S1", "L2")
+    made = [f"results/mark_duplicates/{sample}.bam" for sample in ("S1", "S2")]
+    ran = cohort.snakemake("--keep-going", *made)
+    assert ran.exit_code != 0
+    assert "error: S1, unit L2: 0.0% of its 40 reads map" in ran.output
+    assert [(tmp_path / path).exists() for path in made] == [False, True]
 
 
 def test_an_rna_sample_of_another_genome_fails_and_says_why(tmp_path) -> None:

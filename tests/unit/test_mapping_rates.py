@@ -86,21 +86,33 @@ def test_who_maps_far_worse_than_the_others_is_warned_of(mapped, named):
     assert [line.split(":")[0] for line in output] == [f"sample {name}" for name in named]
 
 
-def test_a_sample_needs_a_share_of_its_reads_to_map(tmp_path, capsys):
-    for number, mapped in enumerate((60, 0, None)):
-        counts = {"reads": 100} | ({} if mapped is None else {"mapped": mapped})
-        (tmp_path / f"{number}.json").write_text(json.dumps(counts))
-    units = [str(tmp_path / f"{number}.json") for number in range(3)]
-    for least, lanes, passes in (
-        ("0.3", units, True),
-        ("0.31", units, False),
-        ("0", units[1:2], True),
-        ("0.2", units[1:2], False),
-        ("1", units[2:], True),
-    ):
-        assert mapping_rates.main(["sample", "--least", least, "S1", *lanes]) == (not passes)
-        output = capsys.readouterr().err
-        assert output.startswith("" if passes else "error: S1: ")
-        assert output.count("\n") == (not passes)
-    assert mapping_rates.main(["sample", "--least", "0.31", "S1", *units]) == 1
+SAMPLE_FAILS, UNIT_FAILS = "error: S1: ", "error: S1, unit 1: "
+
+
+@pytest.mark.parametrize(
+    ("least", "units", "error"),
+    [
+        ("0.3", (60, None), ""),
+        ("0.3", (60, 30), ""),
+        ("0.3", (60, 0), UNIT_FAILS),
+        ("0.31", (60, 0, None), SAMPLE_FAILS),
+        ("0", (0,), ""),
+        ("0.2", (0,), SAMPLE_FAILS),
+        ("1", (None,), ""),
+    ],
+)
+def test_a_sample_and_each_unit_need_a_share_of_their_reads_to_map(tmp_path, capsys, least, units, error):
+    paths = [tmp_path / f"{number}.json" for number in range(len(units))]
+    for path, mapped in zip(paths, units, strict=True):
+        path.write_text(json.dumps({"reads": 100} | ({} if mapped is None else {"mapped": mapped})))
+    assert mapping_rates.main(["sample", "--least", least, "S1", *map(str, paths)]) == bool(error)
+    output = capsys.readouterr().err
+    assert output.startswith(error)
+    assert output.count("\n") == bool(error)
+
+
+def test_the_error_has_the_share_and_what_was_wanted(tmp_path, capsys):
+    unit = tmp_path / "L1.json"
+    unit.write_text('{"reads": 200, "mapped": 60}')
+    assert mapping_rates.main(["sample", "--least", "0.31", "S1", str(unit)]) == 1
     assert "S1: 30.0% of its 200 reads map, and min_mapped in the config wants 31.0%; " in capsys.readouterr().err

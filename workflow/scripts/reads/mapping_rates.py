@@ -1,7 +1,7 @@
 """How many of a sample's reads map, and how well.
 
-    mapping_rates.py sample --least 0.2 NAME UNIT.json ...     fail where a smaller share of the sample's reads maps, as
-                                                               count_reads.py counted them
+    mapping_rates.py sample --least 0.2 NAME UNIT.json ...     fail where a smaller share of the sample's reads maps, or
+                                                               of a unit's, as count_reads.py counted them
     mapping_rates.py report --log LOG FILES.tsv > TABLE.tsv    put all samples into one table for the MultiQC page, and
                                                                warn of those that stand out
 
@@ -46,16 +46,23 @@ class FewMappedError(Exception):
     """Hardly any reads map; the message says of what sample, and why that may be."""
 
 
-def require_mapped(sample: str, units: Iterable[dict], least: float) -> None:
-    """Fail where less than this share of a sample's reads maps; counts of earlier versions say nothing of it."""
-    known = [unit for unit in units if "mapped" in unit]
-    reads, mapped = (sum(unit[kind] for unit in known) for kind in ("reads", "mapped"))
-    if reads and mapped < least * reads:
-        raise FewMappedError(
-            f"{sample}: {mapped / reads:.1%} of its {reads} reads map, and min_mapped in the config wants {least:.1%}; "
-            "usual causes: reads or a reference of another species, swapped files, adapters or contamination; "
-            "min_mapped: 0 lets it pass"
-        )
+def require_mapped(sample: str, units: Mapping[str, dict], least: float) -> None:
+    """Fail where less than this share of the reads of a sample or of a unit maps.
+
+    Counts of earlier versions say nothing of it.
+    """
+    known = {name: unit for name, unit in units.items() if "mapped" in unit}
+    reads, mapped = (sum(unit[kind] for unit in known.values()) for kind in ("reads", "mapped"))
+    counts = {sample: (reads, mapped)} | {
+        f"{sample}, unit {name}": (unit["reads"], unit["mapped"]) for name, unit in known.items()
+    }
+    for name, (reads, mapped) in counts.items():
+        if mapped < least * reads:
+            raise FewMappedError(
+                f"{name}: {mapped / reads:.1%} of its {reads} reads map, and min_mapped in the config wants "
+                f"{least:.1%}; usual causes: reads or a reference of another species, swapped files, adapters or "
+                "contamination; min_mapped: 0 lets it pass"
+            )
 
 
 def read_rates(paths: Iterable[Path]) -> Rates:
@@ -128,7 +135,7 @@ def main(argv: list[str]) -> int:
     given = parser.parse_args(argv)
     try:
         if given.subcommand == "sample":
-            require_mapped(given.name, (json.loads(path.read_text()) for path in given.units), given.least)
+            require_mapped(given.name, {path.stem: json.loads(path.read_text()) for path in given.units}, given.least)
         else:
             report(given.files, given.log)
     except FewMappedError as error:
