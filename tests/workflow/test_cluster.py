@@ -76,13 +76,13 @@ def test_the_tuxedo_pipeline_plans_with_it(tmp_path: Path, cluster):
 
 @pytest.mark.deep
 def test_what_no_node_holds_is_refused_by_the_rules_name(cohort, cluster):
-    cluster(4, 32000, time="04:00:00")
+    cluster(4, 32000, time="03:00:00")
     ran = dry_run(cohort)
     assert ran.exit_code == 1
     lines = [line for line in ran.lines if " asks for " in line]
     assert any(line.startswith("haplotype_caller asks for 8 CPUs and 48000 MB, which no node") for line in lines)
     assert any(
-        line.startswith("bwa_index asks for 480 minutes, and partition main ends jobs after 240") for line in lines
+        line.startswith("bwa_index asks for 240 minutes, and partition main ends jobs after 180") for line in lines
     )
     assert "Traceback" not in ran.output
     assert not any(line.startswith(("all ", "hard_filter ")) for line in lines)

@@ -38,8 +38,8 @@ MAPPERS = {
         endings=("amb", "ann", "bwt", "pac", "sa"),
         disk=1.75,
         loaded=1.75,
-        making=0,
-        making_mb=8000,
+        making=1.6,  # a genome of 3.2 Gb took 1.5
+        making_mb=1000,
         conda="bwa",
         shares_index=True,
     ),
