@@ -58,6 +58,8 @@ class Scheduler(Greedy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # With a limit, Snakemake looks at all jobs that are ready once more a second for each job that has ended.
+        self.dag.workflow.scheduling_settings.max_jobs_per_timespan = None
         self.cores = 0
         self.samples: dict[str, Sample] = {}
         self.folders = ["", ""]  # of results, of temporary files

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -55,7 +57,9 @@ class Run:
             jobs=self.jobs,
             needrun_jobs=lambda: [job for job in self.jobs if job not in self.finished],
             finished=self.finished.__contains__,
-            workflow=SimpleNamespace(scheduler=SimpleNamespace(failed=self.failed)),
+            workflow=SimpleNamespace(
+                scheduler=SimpleNamespace(failed=self.failed), scheduling_settings=SimpleNamespace()
+            ),
         )
         self.scheduler = Scheduler(dag, SchedulerSettings(), logging.getLogger("admission"))
 
@@ -220,3 +224,16 @@ def test_jobs_of_no_sample_and_without_predictions_start_as_ever(run, monkeypatc
     of = run(["S1", "S2"], 0)
     monkeypatch.setattr(admission, "PREDICTED", tmp_path / "not there")
     assert of.select() == ["S1", "S2"]
+
+
+def test_snakemake_looks_for_jobs_when_one_has_ended_and_not_by_the_clock(tmp_path, figure):
+    jobs = 8
+    (tmp_path / "Snakefile").write_text(
+        f"rule all:\n    input: expand('{{i}}', i=range({jobs}))\n"
+        "rule one:\n    output: '{i}'\n    shell: 'sleep 0.5; touch {output}'\n"
+    )
+    command = [sys.executable, "-m", "snakemake", "--scheduler", "admission", "--cores", "1", "--verbose"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    rounds = ran.stderr.count("Ready jobs: ")
+    figure(f"Snakemake looked for jobs {rounds} times, with {jobs} of them")
+    assert jobs <= rounds <= jobs + 2
