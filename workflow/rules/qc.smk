@@ -166,7 +166,7 @@ rule multiqc:
     conda:
         "../../envs/multiqc.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=600 + 2 * len(samples),  # 16 samples took 180 MiB, 550 took 990
     shell:
         bound(
             "qc",
