@@ -18,6 +18,7 @@ from snakemake.scheduling.greedy import SchedulerSettings as SchedulerSettings  
 from snakemake_interface_common.exceptions import WorkflowError
 
 PREDICTED = Path(".snakemake/gpd/disk.json")
+USUAL_LIMIT = (100, 1)  # jobs, seconds: Snakemake's where nobody asks for another
 BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system's
 
 
@@ -58,8 +59,11 @@ class Scheduler(Greedy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # With a limit, Snakemake looks at all jobs that are ready once more a second for each job that has ended.
-        self.dag.workflow.scheduling_settings.max_jobs_per_timespan = None
+        # With a limit, Snakemake looks at all ready jobs once more in each timespan for each job that has ended.
+        settings = self.dag.workflow.scheduling_settings
+        limit = settings.max_jobs_per_timespan
+        if limit and (limit.max_jobs, limit.timespan) == USUAL_LIMIT:
+            settings.max_jobs_per_timespan = None
         self.cores = 0
         self.samples: dict[str, Sample] = {}
         self.folders = ["", ""]  # of results, of temporary files

@@ -58,7 +58,8 @@ class Run:
             needrun_jobs=lambda: [job for job in self.jobs if job not in self.finished],
             finished=self.finished.__contains__,
             workflow=SimpleNamespace(
-                scheduler=SimpleNamespace(failed=self.failed), scheduling_settings=SimpleNamespace()
+                scheduler=SimpleNamespace(failed=self.failed),
+                scheduling_settings=SimpleNamespace(max_jobs_per_timespan=None),
             ),
         )
         self.scheduler = Scheduler(dag, SchedulerSettings(), logging.getLogger("admission"))
@@ -237,3 +238,13 @@ def test_snakemake_looks_for_jobs_when_one_has_ended_and_not_by_the_clock(tmp_pa
     rounds = ran.stderr.count("Ready jobs: ")
     figure(f"Snakemake looked for jobs {rounds} times, with {jobs} of them")
     assert jobs <= rounds <= jobs + 2
+
+
+def test_a_limit_of_jobs_that_was_asked_for_is_kept(tmp_path):
+    (tmp_path / "Snakefile").write_text(
+        "rule all:\n    input: expand('{i}', i=range(3))\nrule one:\n    output: '{i}'\n    shell: 'touch {output}'\n"
+    )
+    command = [sys.executable, "-m", "snakemake", "--scheduler", "admission", "--cores", "3"]
+    limited = [*command, "--max-jobs-per-timespan", "1/1s"]
+    ran = subprocess.run(limited, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "Job rate limit reached" in ran.stderr
