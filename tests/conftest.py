@@ -268,11 +268,11 @@ def once(draw: Callable) -> Callable:
 
 @pytest.fixture(scope="session")
 def laid_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The launcher as a run lays it out, with the library that notices failed writes."""
+    """The launcher as a run lays it out, with the libraries that programs are loaded with."""
     compiled = script(ROOT / "workflow" / "scripts" / "build_launcher.py")
     sources = (ROOT / "workflow" / "scripts").__truediv__
     start = compiled.launcher(sources, tmp_path_factory.mktemp("laid out"))
-    assert compiled.build_library(sources, start) == ""
+    assert compiled.build_libraries(sources, start) == []
     return start
 
 

@@ -4,12 +4,15 @@
 
 It reads what `make rehearsal` left, and runs nothing. `--record` keeps the jobs, without reads: `gpd size --rehearsal`
 answers from that file. Where no rehearsal has run it shows the recorded one. `--smallest` does so in any case.
+Beside it, it shows what `make rehearsal-cohort` and `make rehearsal-rna` left, where they have run.
 """
 
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -24,13 +27,14 @@ from benches import measurements  # noqa: E402
 from benches.measurements import Measurement  # noqa: E402
 from launcher import shards  # noqa: E402
 
+from gpd.lab.snakemake_process import LEDGER  # noqa: E402
 from gpd.pipelines import GERMLINE, HUMAN_30X_GIGABASES  # noqa: E402
 from gpd.records.ledger import GATHER, Attempt, read_ledger  # noqa: E402
 from gpd.sizing import rehearsal  # noqa: E402
 from gpd.sizing.rehearsal import Genome, Job, Law, Rehearsal, by_rule  # noqa: E402
 
 RECORDED = ROOT / "tests/golden/rehearsal/rehearsal.json"
-N_FREE = "results/reference/n_free_intervals.bed"
+N_FREE, SAMPLES = "results/reference/n_free_intervals.bed", "results/qc/samples.tsv"
 SEEN = 0.25  # GiB below which a job's memory tells more of the tool's start than of its data
 TABLE = ROOT / "workflow/runtimes.tsv"
 QC, MOST_QC = "qc", 0.03
@@ -50,11 +54,11 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        last = {(each.job, each.shard): each for each in read_ledger(path / "ledger.jsonl") if each.succeeded}
+        last = {(each.job, each.shard): each for each in read_ledger(path / LEDGER) if each.succeeded}
         self.attempts = [each for each in last.values() if each.cpu_s is not None and each.shard != GATHER]
         self.lines = shards.read_lines(path / N_FREE)
         self.reference = lengths(self.lines)
-        samples = pd.read_csv(path / "results/qc/samples.tsv", sep="\t", index_col="sample_name")
+        samples = pd.read_csv(path / SAMPLES, sep="\t", index_col="sample_name")
         self.gigabases: dict[str, float] = dict(samples["reads"] * samples["read_length"] / 1e9)
         self.reads = {sample: self._reads(sample) for sample in self.gigabases}
 
@@ -172,11 +176,49 @@ def genome(found: Rehearsal) -> Iterator[Measurement]:
     yield Measurement("a genome of 30x, extrapolated: CPU hours", tuple(end / HOUR for end in ends), decimals=1)
 
 
+def cohort_steps(attempts: Sequence[Attempt]) -> pd.DataFrame:
+    """A row a rule of a cohort of small samples. Times are in seconds and memory is in GiB."""
+    jobs = pd.DataFrame(
+        {
+            "rule": [each.rule for each in attempts],
+            "cpu_s": [each.cpu_s for each in attempts],
+            "wall_s": [each.wall_s for each in attempts],
+            "peak": [each.peak_rss_mib and each.peak_rss_mib / KIB for each in attempts],
+            "granted": [each.mem_mb and each.mem_mb / KIB for each in attempts],
+        }
+    )
+    columns = {
+        "jobs": ("cpu_s", "size"),
+        "CPU, all": ("cpu_s", "sum"),
+        "CPU, median": ("cpu_s", "median"),
+        "longest": ("wall_s", "max"),
+        "peak": ("peak", "max"),
+        "granted": ("granted", "max"),
+    }
+    return jobs.groupby("rule").agg(**columns).round(2).reset_index()
+
+
+def pace(name: str, attempts: Sequence[Attempt]) -> Iterator[Measurement]:
+    """Jobs, and how many of them an hour end while a run is at work, over all its starts."""
+    starts: dict[str | None, list[datetime]] = {}
+    for each in attempts:
+        if each.start and each.end:
+            starts.setdefault(each.run, []).extend((each.start, each.end))
+    hours = sum((max(times) - min(times)).total_seconds() for times in starts.values()) / HOUR
+    yield Measurement(f"{name}: jobs", (len(attempts),), decimals=0)
+    yield Measurement(f"{name}: hours from the first job to the last, over {len(starts)} starts", (hours,), decimals=2)
+    yield Measurement(f"{name}: jobs an hour", (len(attempts) / hours,), decimals=0)
+
+
 def chosen(arguments: Namespace) -> Rehearsal:
     """That of the folder, else the recorded one."""
-    if arguments.smallest or not (arguments.folder / "ledger.jsonl").exists():
+    if arguments.smallest or not (arguments.folder / LEDGER).exists():
         print(f"the recorded rehearsal: {RECORDED.relative_to(ROOT)}")
         return rehearsal.read(RECORDED)
+    if not (arguments.folder / SAMPLES).exists():
+        sys.exit(
+            f"{arguments.folder}: make rehearsal has not ended there: {SAMPLES} is missing; it goes on where it was"
+        )
     return Folder(arguments.folder).record(arguments.scale)
 
 
@@ -184,14 +226,23 @@ def main() -> int:
     parser = measurements.parser(__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "rehearsal-run", help="where it ran (%(default)s)")
     parser.add_argument("--scale", type=float, default=1, help="its SCALE (%(default)s)")
+    for name in ("cohort", "rna"):
+        text = f"where make rehearsal-{name} ran (%(default)s)"
+        parser.add_argument(f"--{name}", type=Path, default=ROOT / f"rehearsal-run-{name}", help=text)
     parser.add_argument("--record", type=Path, help="write its jobs to this file, for gpd size --rehearsal")
     arguments = parser.parse_args()
     found = chosen(arguments)
     if arguments.record:
         arguments.record.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
-    lines = steps(found).to_string(index=False, na_rep="").splitlines()
-    print("\n".join(lines))
-    return measurements.finish(arguments, measurements.show(measure(found)), outputs={"steps": lines})
+    tables, figures = {"steps": steps(found)}, [measure(found)]
+    for name, folder in {"cohort": arguments.cohort, "RNA-Seq cohort": arguments.rna}.items():
+        if (folder / LEDGER).exists() and not arguments.smallest:
+            attempts = [each for each in read_ledger(folder / LEDGER) if each.succeeded and each.cpu_s is not None]
+            tables[name] = cohort_steps(attempts)
+            figures.append(pace(name, attempts))
+    outputs = {name: [name, *table.to_string(index=False, na_rep="").splitlines()] for name, table in tables.items()}
+    print(*(line for lines in outputs.values() for line in lines), sep="\n")
+    return measurements.finish(arguments, measurements.show(chain.from_iterable(figures)), outputs=outputs)
 
 
 if __name__ == "__main__":

@@ -43,10 +43,10 @@ def test_what_is_there_is_found_again(tmp_path: Path):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("changed", ["launcher/wrapper.py", "checks/outputs.py", "launcher/failed_writes.c"])
+@pytest.mark.parametrize("changed", ["launcher/wrapper.py", "checks/outputs.py", *compiled.LIBRARIES])
 def test_another_version_leaves_the_one_before_to_its_jobs(tmp_path: Path, changed: str):
     scripts = tmp_path / "scripts"
-    for name in (*compiled.FILES, compiled.LIBRARY):
+    for name in (*compiled.FILES, *compiled.LIBRARIES):
         (scripts / name).parent.mkdir(parents=True, exist_ok=True)
         (scripts / name).write_bytes((SCRIPTS / name).read_bytes())
     before = lay_out(tmp_path / "place", scripts)

@@ -121,9 +121,9 @@ def test_a_library_of_the_users_is_loaded_too(node: Node) -> None:
 def test_without_a_compiler_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: Node) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     start = lay_out(tmp_path / "place")
-    output = compiled.build_library(SCRIPTS.__truediv__, start)
-    assert output.count("\n") == 0
-    assert output.endswith("there is no C compiler here: install gcc")
+    lines = compiled.build_libraries(SCRIPTS.__truediv__, start)
+    assert [line.partition(":")[0] for line in lines] == ["failed writes", "huge pages"]
+    assert all(line.endswith("there is no C compiler here: install gcc") and "\n" not in line for line in lines)
     monkeypatch.undo()
     node.launch = start
     assert run(node, "date")[0] == 0, "jobs run without it"
@@ -142,5 +142,5 @@ def test_a_compiler_that_makes_nothing_of_it(tmp_path: Path, monkeypatch, script
     compiler.chmod(0o755)
     monkeypatch.setattr(compiled, "COMPILERS", (str(compiler),))
     start = lay_out(tmp_path / "place")
-    assert why in compiled.build_library(SCRIPTS.__truediv__, start)
+    assert why in compiled.build_libraries(SCRIPTS.__truediv__, start)[0]
     assert {path.name for path in start.parents[1].iterdir()} == {"launcher", "checks"}

@@ -106,10 +106,11 @@ def run_mem_mb():
 
 build_launcher = load(source("build_launcher.py"))
 launch = build_launcher.launcher(source, Path(".snakemake/gpd").absolute())
-failed_writes_fault = build_launcher.build_library(source, launch)
+lacking_libraries = build_launcher.build_libraries(source, launch)
 environment = dict(
     GPD_PYTHON=sys.executable,
     GPD_LAUNCH=launch,
+    GPD_HUGE_PAGES=build_launcher.huge_pages(launch),
     GPD_READS=source("reads/count_reads.py"),
     GPD_SAME_GENOME=source("checks/same_genome.py"),
     GPD_MAPPING_RATES=source("reads/mapping_rates.py"),

@@ -16,7 +16,7 @@ def look_ahead():
     if memory:
         jobs = {name: with_files(job, needs.values()) for name, job in jobs.items()}
     found = list(preflight.clock(time.time(), read_files(), source("checks/preflight.py").stat().st_mtime))
-    found += preflight.unnoticed(failed_writes_fault)
+    found += map(preflight.Finding, lacking_libraries)
     if here:
         found += preflight.temporary(temporary, os.environ.get("TMPDIR"))
     if memory:

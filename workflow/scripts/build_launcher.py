@@ -1,4 +1,4 @@
-"""Compile the job launcher, which saves each job a third of its cost, and the library that notices failed writes.
+"""Compile the job launcher, which saves each job a third of its cost, and libraries for the programs of jobs.
 
 The folder lies below the run's, so that jobs on other hosts find it, and jobs that outlive Snakemake. Its name is a
 digest of the sources: another version gets a folder of its own, and jobs of the one before keep theirs.
@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 # by name, for of a workflow on another server nobody can list a folder
 MODULES = (
@@ -22,61 +23,95 @@ MODULES = (
     *("supervisor", "system", "topology", "wrapper"),
 )
 FILES = (*(f"launcher/{name}.py" for name in MODULES), "checks/outputs.py")
-LIBRARY = "launcher/failed_writes.c"
-LIBRARY_NAME = Path(LIBRARY).name
+FAILED_WRITES, HUGE_PAGES = "failed_writes", "huge_pages"
+WITHOUT = {
+    FAILED_WRITES: "failed writes: a tool that passes over a full disk and ends well goes unnoticed",
+    HUGE_PAGES: "huge pages: bwa's index lies on small ones, on which mapping takes longer",
+}
+LIBRARIES = tuple(f"launcher/{name}.c" for name in WITHOUT)
 COMPILERS = ("cc", "gcc", "clang")
 
 
 def launcher(source: Callable[[str], Path], place: Path) -> Path:
     """Return the file that starts the launcher, in a folder of `place`; `source` gives the file of a name."""
     sources = {name: source(name) for name in FILES}
-    folder = place / digest(sources | {LIBRARY: source(LIBRARY)})
+    folder = place / digest(sources | {name: source(name) for name in LIBRARIES})
     if not folder.is_dir():
         compile_all(sources, folder)
     return folder / "launcher" / "__main__.pyc"
 
 
-def build_library(source: Callable[[str], Path], launcher: Path) -> str:
-    """Build the library that notices failed writes, beside the launcher; return why there is none, "" where it is."""
-    made = launcher.parents[1] / Path(LIBRARY_NAME).with_suffix(".so")
+def library(launcher: Path, name: str) -> Path:
+    """Where a library lies, or would: beside the launcher."""
+    return launcher.parents[1] / f"{name}.so"
+
+
+def huge_pages(launcher: Path) -> str:
+    """The library that puts bwa's index on huge pages, from the folder where jobs work; "" where there is none.
+
+    A blank in the path to that folder would end it in LD_PRELOAD.
+    """
+    made = library(launcher, HUGE_PAGES)
+    return os.path.relpath(made) if made.exists() else ""
+
+
+def build_libraries(source: Callable[[str], Path], launcher: Path) -> list[str]:
+    """Build the libraries beside the launcher; return what is amiss for want of those that can't be built."""
+    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
+    found = []
+    for name, text in zip(WITHOUT, LIBRARIES, strict=True):
+        try:
+            why = build_library(compiler, source(text), library(launcher, name))
+        except (OSError, AttributeError) as error:  # a Python that was built for an older libc has no files in memory
+            why = str(error)
+        found += [f"{WITHOUT[name]}, for {why}"] if why else []
+    return found
+
+
+def build_library(compiler: str | None, source: Path, made: Path) -> str:
+    """Compile a library and try it; return what is wrong, "" where it is in its place."""
     if made.exists():
         return ""
-    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
-    try:
-        why = (
-            compile_library(compiler, source(LIBRARY), made) if compiler else "there is no C compiler here: install gcc"
-        )
-    except (OSError, AttributeError) as error:  # a Python that was built for an older libc has no files in memory
-        why = str(error)
-    return why and f"failed writes: a tool that passes over a full disk and ends well goes unnoticed, for {why}"
-
-
-def compile_library(compiler: str, source: Path, made: Path) -> str:
-    """Compile the library and try it; return what is wrong, "" where it was put in its place."""
+    if not compiler:
+        return "there is no C compiler here: install gcc"
     with tempfile.TemporaryDirectory(dir=made.parent, prefix="build.") as folder:
         part = Path(folder) / made.name
         words = [compiler, "-x", "c", "-O1", "-shared", "-fPIC", "-nostdlib", "-o", part, source]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode:
-            return f"{compiler} cannot compile {LIBRARY_NAME}: {' '.join(done.stderr.split())[:200]}"
-        if not works(part):
-            return f"{LIBRARY_NAME} does not work on this system"
+            return f"{compiler} cannot compile {source.name}: {' '.join(done.stderr.split())[:200]}"
+        if not WORKS[made.stem](part):
+            return f"{source.name} does not work on this system"
         sync(part)
         part.rename(made)
     return ""
 
 
-def works(library: Path) -> bool:
-    """Tell whether a program is ended where it cannot write; it is loaded as in jobs (launcher/failed_writes.py)."""
-    loaded = os.memfd_create(LIBRARY_NAME)
+def ends_failed_writes(library: Path) -> bool:
+    """Tell whether a program is ended where it cannot write."""
+    with Path("/dev/full").open("wb") as full:
+        done = run_loaded(library, full)
+    return done.stderr.startswith(b"error: cannot write /dev/full: No space left on device")
+
+
+def loads(library: Path) -> bool:
+    """Tell whether a program runs with the library, and the loader has nothing to say."""
+    done = run_loaded(library, subprocess.DEVNULL)
+    return done.returncode == 0 and not done.stderr
+
+
+def run_loaded(library: Path, output: IO[bytes] | int) -> subprocess.CompletedProcess[bytes]:
+    """Run a program that writes to `output`, loaded with a library as in jobs (launcher/failed_writes.py)."""
+    loaded = os.memfd_create(library.name)
     try:
         os.write(loaded, library.read_bytes())
         named = {"LD_PRELOAD": f"/proc/{os.getpid()}/fd/{loaded}", "LD_BIND_NOW": "1", "LC_ALL": "C"}
-        with Path("/dev/full").open("wb") as full:
-            done = subprocess.run(["date"], stdout=full, stderr=subprocess.PIPE, env=os.environ | named, check=False)
+        return subprocess.run(["date"], stdout=output, stderr=subprocess.PIPE, env=os.environ | named, check=False)
     finally:
         os.close(loaded)
-    return done.stderr.startswith(b"error: cannot write /dev/full: No space left on device")
+
+
+WORKS = {FAILED_WRITES: ends_failed_writes, HUGE_PAGES: loads}
 
 
 def sync(path: Path) -> None:

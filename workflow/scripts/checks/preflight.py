@@ -107,12 +107,6 @@ def tasks(left: float | None, cores: int) -> Iterator[Finding]:
         )
 
 
-def unnoticed(why: str) -> Iterator[Finding]:
-    """Why there is no library that notices a tool's failed writes, if there is none."""
-    if why:
-        yield Finding(why)
-
-
 # ---- folders ----------------------------------------------------------------------------------------
 
 

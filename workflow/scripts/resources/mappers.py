@@ -41,6 +41,7 @@ MAPPERS = {
         making=1.6,  # a genome of 3.2 Gb took 1.5
         making_mb=1000,
         conda="bwa",
+        variables='LD_PRELOAD="$GPD_HUGE_PAGES:${LD_PRELOAD-}"',
         shares_index=True,
     ),
     "bwa-mem2": Mapper(
