@@ -1,6 +1,6 @@
 """What each step of a rehearsal took, beside what the workflow asked for: CPU time and its laws, memory, disk, time.
 
-    python scripts/bench/rehearsal.py [--folder rehearsal-run] [--scale 1] [--record FILE]
+    python scripts/bench/rehearsal.py [--folder rehearsal-run] [--record FILE]
 
 It reads what `make rehearsal` left, and runs nothing. `--record` keeps the jobs, without reads: `gpd size --rehearsal`
 answers from that file. Where no rehearsal has run it shows the recorded one. `--smallest` does so in any case.
@@ -27,6 +27,7 @@ from benches import measurements  # noqa: E402
 from benches.measurements import Measurement  # noqa: E402
 from launcher import shards  # noqa: E402
 
+from gpd.errors import GpdError  # noqa: E402
 from gpd.lab.snakemake_process import LEDGER  # noqa: E402
 from gpd.pipelines import GERMLINE, HUMAN_30X_GIGABASES  # noqa: E402
 from gpd.records.ledger import GATHER, Attempt, read_ledger  # noqa: E402
@@ -89,14 +90,13 @@ class Folder:
             mem_mb=attempt.mem_mb,
         )
 
-    def record(self, scale: float) -> Rehearsal:
+    def record(self) -> Rehearsal:
         here, made = measurements.machine(), measurements.record()
         return Rehearsal(
             commit=str(made["commit"]),
             cpu=str(here["cpu"]),
             cores=int(here["threads"]),
             memory_gib=float(here["memory_gib"]),
-            scale=scale,
             reference_gb=round(self.reference.total(), 6),
             gigabases={sample: round(float(bases), 6) for sample, bases in self.gigabases.items()},
             jobs=tuple(map(self.job, self.attempts)),
@@ -112,7 +112,7 @@ def steps(found: Rehearsal) -> pd.DataFrame:
 def row(rule: str, jobs: list[Job], asked: Mapping[str, runtimes.Row]) -> dict[str, object]:
     """Times are in seconds and memory is in GiB; `minutes` are asked for the job with most reads, with their margin."""
     largest, limit = max(jobs, key=lambda job: job.gigabases), asked.get(rule, asked[runtimes.OTHERS])
-    start, reference, reads = Law.of(jobs).terms if jobs[0].sample and len(jobs) > 1 else (None, None, None)
+    start, reference, reads = terms(jobs)
     peak, most = highest(job.peak_rss_mib for job in jobs), highest(job.mem_mb for job in jobs)
     return {
         "rule": rule,
@@ -127,6 +127,14 @@ def row(rule: str, jobs: list[Job], asked: Mapping[str, runtimes.Row]) -> dict[s
         "peak": peak and round(peak / KIB, 2),
         "granted": most and round(most / KIB, 2),
     }
+
+
+def terms(jobs: Sequence[Job]) -> Sequence[float | None]:
+    """Those of the law of jobs of samples, where they tell one."""
+    try:
+        return Law.of(jobs).terms if jobs[0].sample else (None, None, None)
+    except GpdError:
+        return (None, None, None)
 
 
 def highest(values: Iterable[float | None]) -> float | None:
@@ -219,13 +227,12 @@ def chosen(arguments: Namespace) -> Rehearsal:
         sys.exit(
             f"{arguments.folder}: make rehearsal has not ended there: {SAMPLES} is missing; it goes on where it was"
         )
-    return Folder(arguments.folder).record(arguments.scale)
+    return Folder(arguments.folder).record()
 
 
 def main() -> int:
     parser = measurements.parser(__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "rehearsal-run", help="where it ran (%(default)s)")
-    parser.add_argument("--scale", type=float, default=1, help="its SCALE (%(default)s)")
     for name in ("cohort", "rna"):
         text = f"where make rehearsal-{name} ran (%(default)s)"
         parser.add_argument(f"--{name}", type=Path, default=ROOT / f"rehearsal-run-{name}", help=text)

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from gpd.text.formats import of_reads
 
-HUMAN_30X_GIGABASES = 30 * 3.1  # of a human genome at 30x
+GIGABASES_PER_X = 3.1  # of a human genome
+HUMAN_30X_GIGABASES = 30 * GIGABASES_PER_X
 ALIKE = 0.9  # of these: a sample with less is called by its size
 
 

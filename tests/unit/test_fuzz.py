@@ -27,6 +27,7 @@ from gpd.pipelines import GERMLINE
 from gpd.records import ledger_check
 from gpd.records.ledger import LedgerWarning, read_ledger
 from gpd.records.study import Sample, read_starts
+from gpd.sizing import rehearsal
 from gpd.tables import collect
 from gpd.tables.summary import summarize
 from gpd.text.formats import visible
@@ -333,6 +334,32 @@ def named(files: dict) -> st.SearchStrategy:
     return st.sampled_from(sorted(files)).flatmap(lambda name: st.tuples(st.just(name), files[name]))
 
 
+REHEARSAL = {
+    **{"commit": "c0ffee", "cpu": "a CPU", "cores": 2, "memory_gib": 24.0, "reference_gb": 3.0},
+    "gigabases": {"S1": 2.2, "S2": 0.3},
+    "jobs": [
+        {
+            **{"step": "map_and_sort", "rule": "map_and_sort", "reference_gb": 3.0, "cpu_s": 30 + 400 * gigabases},
+            **{"wall_s": 1.0, "sample": sample, "gigabases": gigabases, "threads": 1, "mem_mb": 8000.0},
+        }
+        for sample, gigabases in (("S1", 2.2), ("S2", 0.3), ("S3", 0.31))
+    ],
+}
+
+
+def judge_rehearsal(folder: Path):
+    def judge(content: bytes) -> list[str]:
+        path = folder / "rehearsal.json"
+        path.write_bytes(content)
+        try:
+            rehearsal.machine("x", rehearsal.read(path), 93.0)
+        except GpdError as error:
+            return output(error)
+        return []
+
+    return judge
+
+
 TARGETS = {
     "config": (judge_config, as_yaml(nearly((CONFIG, RNA))), 0.2),
     "sheets": (judge_sheets, st.tuples(as_table(*SAMPLES), as_table(*UNITS)), 0.2),
@@ -342,6 +369,7 @@ TARGETS = {
     "ledger": (judge_ledger, st.lists(as_json(nearly(ATTEMPTS)), max_size=4).map(b"\n".join), 0.2),
     "records": (judge_records, named({name: as_json(nearly((kind,))) for name, kind in RECORDS.items()}), 0.1),
     "manifest": (judge_manifest, as_json(nearly((MANIFEST,))), 0.025),
+    "rehearsal": (judge_rehearsal, as_json(nearly((REHEARSAL,))), 0.1),
     "topology": (judge_topology, changed_bytes(TOPOLOGIES), 0.025),
 }
 TABLE = b"sample_name\nS1\n"

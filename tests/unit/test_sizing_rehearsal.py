@@ -31,7 +31,7 @@ def caller(reference_gb, gigabases, noise=1.0):
 
 def record(jobs, **others):
     gigabases = {"S1": 2.2, "S2": 0.3, "S3": 0.3}
-    return Rehearsal("c0ffee", "a CPU", 2, 24.0, 1.0, 3.0, gigabases, tuple(jobs), **others)
+    return Rehearsal("c0ffee", "a CPU", 2, 24.0, 3.0, gigabases, tuple(jobs), **others)
 
 
 def test_terms_that_made_the_jobs_come_out():
@@ -102,6 +102,59 @@ def test_another_file_is_refused_in_one_line(tmp_path):
         rehearsal.read(path)
 
 
-def test_a_rehearsal_of_one_sample_answers_too():
+def mapping(*gigabases):
+    """A job of a whole sample for each depth."""
+    return [
+        Job("map_and_sort", "map_and_sort", 3.0, 30 + 400 * gb, 1.0, f"S{number}", gigabases=gb)
+        for number, gb in enumerate(gigabases, 1)
+    ]
+
+
+def test_shards_of_one_sample_answer():
     one = msgspec.structs.replace(record([caller(*size) for size in SIZES]), gigabases={"S1": 2.2})
     assert "EXTRAPOLATED from 2.20 Gb a sample" in rehearsal.machine("any", one, 93.0).notes[0]
+
+
+@pytest.mark.parametrize("depths", [(2.2,), (0.3, 0.3, 0.3)])
+def test_whole_samples_of_one_depth_do_not_tell_what_reads_take(depths):
+    """All of it would be taken for a start: 93 Gb as quick as these."""
+    with pytest.raises(GpdError, match=r"^any: map_and_sort: its jobs are too alike to tell what reads take: rehearse"):
+        rehearsal.machine("any", record(mapping(*depths)), 93.0)
+
+
+def test_shards_with_reads_spread_evenly_do_not_tell_what_reads_take():
+    with pytest.raises(GpdError, match="too alike"):
+        Law.of([caller(size, 2 * size) for size in (0.3, 0.35, 0.4, 0.5)])
+
+
+def test_a_part_whose_error_nobody_knows_leaves_the_whole_without_an_interval():
+    noisy = [caller(*size, noise=noise) for size, noise in zip(SIZES, (1, 1.01) * 3, strict=True)]
+    assert Genome(record(noisy), 93.0).seconds.range.low is not None
+    both = Genome(record([*noisy, *mapping(2.2, 0.3)]), 93.0).seconds
+    assert (both.range.low, both.range.high) == (None, None)
+    assert both.mean == pytest.approx(Genome(record(noisy), 93.0).seconds.mean + 30 + 400 * 93)
+
+
+def test_a_sample_has_as_many_starts_as_it_had_shards():
+    jobs = [caller(*size) for size in SIZES]
+    found = Genome(record(jobs), 93.0).seconds.mean
+    assert found == pytest.approx(len(SIZES) * START + 3 * OF_REFERENCE + 93 * OF_READS)
+
+
+def test_a_short_genome_is_no_rehearsal_of_a_human_one():
+    short = msgspec.structs.replace(record(mapping(2.2, 0.3)), reference_gb=0.0037)
+    with pytest.raises(GpdError, match=r"^any: rehearsed on 0\.0037\d* Gb of reference, .*: rehearse with SCALE=1$"):
+        rehearsal.machine("any", short, 93.0)
+
+
+def test_an_interval_beyond_all_bounds_is_none():
+    jobs = [
+        msgspec.structs.replace(job, cpu_s=s) for job, s in zip(mapping(1, 1.001, 1.002), (10, 20, 10), strict=True)
+    ]
+    found = rehearsal.machine("any", record(jobs), 93.0).measured[0].gigabases_per_day
+    assert (found.low, found.high) == (None, None)
+
+
+def test_a_record_without_jobs_is_refused():
+    with pytest.raises(GpdError, match=r"^any: none of its jobs is of a sample"):
+        rehearsal.machine("any", record([]), 93.0)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpd.statistics.estimates import Estimate
+from gpd.statistics.estimates import MAX_EXPONENT, Estimate
 from gpd.statistics.saturation import Observation
 
 
@@ -28,6 +28,8 @@ class Range:
         if interval is None or not over.mean:
             return cls(mean)
         half = (interval[1] - over.mean) / over.mean
+        if half > MAX_EXPONENT:
+            return cls(mean)
         return cls(mean, mean * math.exp(-half), mean * math.exp(half))
 
     def __mul__(self, factor: float) -> "Range":

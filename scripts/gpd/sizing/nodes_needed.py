@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpd.errors import GpdError
-from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES
+from gpd.pipelines import ALIKE, GIGABASES_PER_X
 from gpd.sizing.cost import Price
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.sizing.power import Power, over_runs
@@ -17,7 +17,6 @@ HOURS_PER_DAY = 24
 DAYS_PER_WEEK = 7
 HOURS_PER_WEEK = HOURS_PER_DAY * DAYS_PER_WEEK
 MIB_PER_GIB = 1024
-GIGABASES_PER_X = HUMAN_30X_GIGABASES / 30  # of a human genome
 MOST_SCALED = 2  # samples that were measured may be so many times as large as those that are asked for
 
 

@@ -2,27 +2,36 @@
 
 A job takes start + a x (gigabases of the reference that it works on) + b x (gigabases of reads there), by least squares
 without negative terms (Lawson & Hanson's NNLS, in scipy). Where all jobs of a rule work on the same part of the
-reference, the second term is in the first. What the whole cohort shares is counted by the sample.
+reference, the second term is in the first. A sample has as many starts as the rehearsal ran shards of one: they are of
+about one length, so that a start and the reference could hardly be told apart. What all samples share is counted by the
+sample.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from math import sqrt
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 from scipy.optimize import nnls
 
 from gpd.errors import GpdError
+from gpd.pipelines import ALIKE, GIGABASES_PER_X
 from gpd.records import decoding
+from gpd.records.machine_use import Amount
+from gpd.records.run_spec import AtLeastOne
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import Estimate
 from gpd.text.formats import SECONDS_PER_DAY, number
 
 REFERENCE = "reference"  # the step of what is made once, whatever samples come
+Gigabases = Annotated[float, Meta(gt=0, le=1e6)]
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -30,27 +39,26 @@ class Job(msgspec.Struct, frozen=True):
 
     step: str
     rule: str
-    reference_gb: float
-    cpu_s: float
-    wall_s: float
+    reference_gb: Amount
+    cpu_s: Amount
+    wall_s: Amount
     sample: str | None = None
     shard: str | None = None
-    gigabases: float = 0.0
-    threads: int = 1
-    peak_rss_mib: float | None = None
-    mem_mb: float | None = None
+    gigabases: Amount = 0.0
+    threads: AtLeastOne = 1
+    peak_rss_mib: Amount | None = None
+    mem_mb: Amount | None = None
 
 
 class Rehearsal(msgspec.Struct, frozen=True):
-    """The jobs of a rehearsal, and the machine that they ran on. `scale`: of a human genome's length."""
+    """The jobs of a rehearsal, and the machine that they ran on; gigabases are those of each sample's reads."""
 
     commit: str
     cpu: str
-    cores: int
-    memory_gib: float
-    scale: float
-    reference_gb: float
-    gigabases: Mapping[str, float]
+    cores: AtLeastOne
+    memory_gib: Amount
+    reference_gb: Gigabases
+    gigabases: Annotated[Mapping[str, Gigabases], Meta(min_length=1)]
     jobs: tuple[Job, ...]
 
 
@@ -69,9 +77,14 @@ class Law:
 
     @classmethod
     def of(cls, jobs: Sequence[Job]) -> "Law":
-        """Of jobs of one rule."""
+        """Of jobs of one rule. Raises GpdError where they do not tell what their reads take."""
         rows = np.array([_row(job) for job in jobs])
         varying = [0, *(column for column in (1, 2) if len(set(rows[:, column])) > 1)]
+        reads_alike = rows[:, 2].any() and 2 not in varying
+        if reads_alike or np.linalg.matrix_rank(rows[:, varying]) < len(varying):
+            raise GpdError(
+                f"{jobs[0].rule}: its jobs are too alike to tell what reads take: rehearse samples of two depths"
+            )
         terms, residual = np.zeros(rows.shape[1]), 0.0
         terms[varying], residual = nnls(rows[:, varying], np.array([job.cpu_s for job in jobs]))
         freedom = len(jobs) - len(varying)
@@ -81,11 +94,11 @@ class Law:
         spread[np.ix_(varying, varying)] = np.linalg.pinv(rows[:, varying].T @ rows[:, varying])
         return cls(terms, freedom, residual / sqrt(freedom), spread)
 
-    def predict(self, reference_gb: float, gigabases: float) -> "Seconds":
-        """A job that works on so much."""
-        row = np.array([1.0, reference_gb, gigabases])
+    def predict(self, reference_gb: float, gigabases: float, starts: int = 1) -> "Seconds":
+        """So many jobs that work on so much together."""
+        row = np.array([starts, reference_gb, gigabases])
         if self.error is None or self.spread is None:
-            return Seconds(float(row @ self.terms))
+            return Seconds(float(row @ self.terms), None)
         return Seconds(float(row @ self.terms), self.error**2 * float(row @ self.spread @ row), self.freedom)
 
 
@@ -95,26 +108,31 @@ def _row(job: Job) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class Seconds:
-    """CPU seconds, their variance and its degrees of freedom; without these nothing is known of it."""
+    """CPU seconds, their variance and its degrees of freedom; a variance that nobody knows is None."""
 
     mean: float
-    variance: float = 0.0
+    variance: float | None = 0.0
     freedom: float = 0.0
 
     @classmethod
     def total(cls, parts: Iterable["Seconds"]) -> "Seconds":
-        """Of independent parts, by Welch and Satterthwaite (GUM, JCGM 100:2008, G.4.1)."""
+        """Of independent parts, by Welch and Satterthwaite (GUM, JCGM 100:2008, G.4.1).
+
+        The variance is known where that of each part is.
+        """
         parts = tuple(parts)
-        variance = sum(part.variance for part in parts)
+        mean, variances = sum(part.mean for part in parts), [part.variance for part in parts]
+        if None in variances:
+            return cls(mean, None)
+        variance = sum(filter(None, variances))
         shares = sum(part.variance**2 / part.freedom for part in parts if part.variance)
-        return cls(sum(part.mean for part in parts), variance, variance**2 / shares if shares else 0.0)
+        return cls(mean, variance, variance**2 / shares if shares else 0.0)
 
     @property
     def range(self) -> Range:
         """With its 95% interval by Student's t."""
-        error = sqrt(self.variance)
-        known = Estimate(int(self.freedom) + 1, self.mean, None, error if self.freedom >= 1 else None)
-        return Range.of(self.mean, known)
+        error = sqrt(self.variance) if self.variance is not None and self.freedom >= 1 else None
+        return Range.of(self.mean, Estimate(int(self.freedom) + 1, self.mean, None, error))
 
 
 def read(path: Path) -> Rehearsal:
@@ -153,14 +171,28 @@ class Genome:
     def _rules(self) -> Iterator[tuple[str, Seconds]]:
         jobs = [job for job in self.rehearsal.jobs if job.step != REFERENCE]
         for own in by_rule(jobs, lambda job: job.sample is not None).values():
-            yield own[0].step, Law.of(own).predict(self.rehearsal.reference_gb, self.gigabases)
+            starts = max(Counter(job.sample for job in own).values())
+            yield own[0].step, Law.of(own).predict(self.rehearsal.reference_gb, self.gigabases, starts)
         for shared in by_rule(jobs, lambda job: job.sample is None).values():
             yield shared[0].step, Seconds(sum(job.cpu_s for job in shared) / len(self.rehearsal.gigabases))
 
 
 def machine(name: str, rehearsal: Rehearsal, gigabases: float) -> Machine:
-    """The machine of a rehearsal, as if its cores were always busy with genomes of so many gigabases."""
-    seconds = Genome(rehearsal, gigabases).seconds.range
+    """The machine of a rehearsal, as if its cores were always busy with genomes of so many gigabases.
+
+    Raises GpdError where it was no genome of human size, or does not tell what reads take.
+    """
+    if rehearsal.reference_gb < ALIKE * GIGABASES_PER_X:
+        raise GpdError(
+            f"{name}: rehearsed on {number(rehearsal.reference_gb)} Gb of reference, and a human genome has"
+            f" {number(GIGABASES_PER_X)}: rehearse with SCALE=1"
+        )
+    try:
+        seconds = Genome(rehearsal, gigabases).seconds.range
+    except GpdError as error:
+        raise GpdError(f"{name}: {error}") from error
+    if not seconds.mid:
+        raise GpdError(f"{name}: none of its jobs is of a sample, or took any CPU time")
     daily = seconds.over(rehearsal.cores * SECONDS_PER_DAY * gigabases)
     sizes = rehearsal.gigabases.values()
     depths = " to ".join(dict.fromkeys(number(size) for size in (min(sizes), max(sizes))))
