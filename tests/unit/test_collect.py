@@ -697,6 +697,14 @@ def test_a_clock_that_is_set_changes_no_time_of_a_run_in_one_boot(study):
     assert row(tables.samples).end_s == 20
 
 
+def test_a_clock_that_is_set_back_makes_no_job_earlier_than_its_run(study):
+    """By UTC the second seems to run beside the first, and before the run."""
+    first, second = (one | {"run": "this", "peak_rss_mib": 100.0} for one in since_boot(whole("A")))
+    study.run("A", run="this").ledger(first, second | {"start": clock(-7200), "end": clock(5)})
+    run = row(study.collect().runs)
+    assert (run.makespan_s, run.peak_memory_mib) == (20, 100)
+
+
 def test_jobs_that_took_longer_than_their_run_are_refused(study):
     study.run("A", wall_s=18.9, end=clock(18.9)).ledger(*since_boot(whole("A")))
     output = "its jobs took 20.000 s, and the run 18.900 s; remove the run and run it again"

@@ -199,6 +199,15 @@ def test_repeats_that_drew_the_same_samples_are_paired(study, compare):
     assert "ratios to A are paired by repeat, for each drew the same samples: B" in told["notes"]
 
 
+def test_a_study_may_have_more_repeats_and_draw_more_samples(study, compare):
+    """As `repeats: auto` does; those that both have are paired."""
+    draws = [spec(1, makespan_s, repeat, samples=[f"S{repeat}"]) for repeat, makespan_s in enumerate((72, 82, 77), 1)]
+    _, told = as_json(compare, study("A", *draws[:2]), study("B", *draws))
+    assert figures(told["configurations"][0], "genomes_per_day")["B"]["ratio"]["pairs"] == 2
+    other = study("C", spec(1, 72, samples=["T1"]), *draws[1:])
+    assert "not comparable: inputs: " in compare(study("D", *draws[:2]), other)[2][0]
+
+
 def test_repeats_of_other_samples_are_not_paired(study, compare):
     other = {"S1": {"digest": digest("another S1"), "bases": 1_000_000_000}}
     names = study("A", *A), study("B", spec(1, 72), spec(1, 82, 2), inputs=other)

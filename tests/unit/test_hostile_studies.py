@@ -166,11 +166,23 @@ def test_a_name_that_leads_elsewhere_is_refused(study, field, name):
 @pytest.mark.parametrize("name", ["run.json", "../study.json", "../node.json", "../starts.jsonl"])
 def test_json_beyond_reason_is_refused(study, name, text):
     (study / FIRST / name).write_text(text)
-    if name == "../starts.jsonl":  # of no concern to a report, but to a package
+    if name == "../starts.jsonl":  # a line that is no JSON was cut off; a package may refuse it
         code, _, output = gpd("package", study)
         assert code == 0 or len(output.splitlines()) == 1
     else:
         refused("report", study)
+
+
+@pytest.mark.parametrize("torn", [b'{"name": "germline-n1", "run', b"\0" * 40])
+def test_a_start_that_a_power_cut_left_half_written_is_left_out(study, torn):
+    """Whoever notes the next start goes on after it."""
+    starts = study / "starts.jsonl"
+    starts.write_bytes(torn + b"\n" + (starts.read_bytes() if starts.exists() else b""))
+    code, _, errors = gpd("report", study)
+    assert code == 0
+    assert "starts.jsonl line 1: left out: it was cut off as it was written" in errors
+    starts.write_bytes(b'{"name": 1}\n')
+    assert "starts.jsonl line 1: not a record of a study" in refused("report", study)
 
 
 def test_a_time_of_no_age_is_refused(study):

@@ -9,6 +9,7 @@ import sys
 import tarfile
 import zlib
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from gpd.packages import bounds, checks, evidence, pack, read, untrusted_json
 from gpd.packages import manifest as described
 from gpd.packages.manifest import PackageError, may_be
 from gpd.packages.verdicts import FAILS
+from gpd.records import ledger
 
 RUN = "germline-n1-shared-compact-r1"
 
@@ -168,6 +170,7 @@ CHECK = """
 import resource, sys
 from typer.testing import CliRunner
 from gpd.packages.verdicts import FAILS
+from gpd.records import ledger
 from gpd.cli import app
 resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -192,6 +195,12 @@ def allocated(count):
     line = json.loads((ROOT / "tests/golden/germline_demo/ledger.jsonl").read_text().splitlines()[0])
     lines = [json.dumps(line | {"id": f"{number:016x}", "cpus": "0-65535"}) for number in range(count)]
     return tar_of((f"{RUN}/ledger.jsonl", "\n".join(lines).encode()))
+
+
+def test_jobs_that_nothing_bound_may_use_all_cpus_of_a_large_machine():
+    """As independent instances do: 8,000 of them on 256 CPUs."""
+    line = ledger.parse_attempt((ROOT / "tests/golden/germline_demo/ledger.jsonl").read_text().splitlines()[0])
+    untrusted_json.check_allocated([replace(line, cpus=None, cpus_allowed="0-255", cpus_seen="0-255")] * 8000)
 
 
 def chained():

@@ -129,10 +129,19 @@ def doubts(named: Named) -> list[str]:
 
 
 def _differing_inputs(named: Named) -> list[Difference]:
-    """Return the samples that not every study drew, as one difference: by what was read, and not by its name."""
+    """Return the samples that not every study drew, as one difference: by what was read, and not by its name.
+
+    Each repeat draws anew, and a study may have more of them (`repeats: auto`): those that all have are looked at.
+    """
     holders: dict[str, dict[str, None]] = {}
     titles: dict[str, str] = {}
+    repeats: dict[str, set[int]] = {}
     for name, record in named:
+        repeats.setdefault(name, set()).add(record.spec.repeat)
+    common = set.intersection(*repeats.values())
+    for name, record in named:
+        if common and record.spec.repeat not in common:
+            continue
         for sample in record.spec.samples:
             identity = by_input(record, sample)
             titles.setdefault(identity, f"{sample} {_shown(record.input(sample).digest)}")

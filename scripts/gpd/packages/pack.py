@@ -21,7 +21,7 @@ from gpd.files import read_text
 from gpd.packages import manifest as described
 from gpd.packages.manifest import TABLES, Manifest, PackageError, Replaced, may_be
 from gpd.packages.pseudonyms import Pseudonyms, hosts_in, users_in
-from gpd.packages.untrusted_json import check, parse
+from gpd.packages.untrusted_json import check, check_allocated, parse
 from gpd.records import ledger, node, study
 from gpd.records.old_names import spec_path, spec_paths
 from gpd.records.run import RecordError, read_spec
@@ -56,10 +56,12 @@ def make(folder: Path, host_names: bool = False) -> Package:
     members = {_renamed(name, names): _written(name, documents[name], names) for name in documents}
     members |= tables_of(members)
     try:  # as somebody who reads the package would refuse it
+        attempts = []
         for name, content in members.items():
             if not may_be(name):
                 raise ValueError(f"{name}: no name of a file in a package")
-            check(name, content)
+            attempts += check(name, content)
+        check_allocated(attempts)
     except ValueError as error:
         raise PackageError(f"{folder}: can't be packed: {error}") from error
     manifest = Manifest(

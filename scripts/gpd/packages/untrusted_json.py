@@ -40,8 +40,9 @@ def check(name: str, content: bytes) -> list[Attempt]:
 
 def check_allocated(attempts: Sequence[Attempt]) -> None:
     """Refuse more CPUs in all ledgers together than can be held against each other. Raises ValueError."""
-    for field in ("cpus", "cpus_allowed", "cpus_seen"):
-        ledger.check_allocated(getattr(attempt, field) for attempt in attempts)
+    ledger.check_allocated(attempt.cpus for attempt in attempts)
+    for field in ("cpus_allowed", "cpus_seen"):
+        ledger.check_allocated((getattr(attempt, field) for attempt in attempts), ledger.MOST_USABLE)
 
 
 def parse(text: str) -> Any:

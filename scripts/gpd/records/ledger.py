@@ -26,7 +26,9 @@ STEM = "ledger"  # of the names of a ledger's files
 GATHER = "gather"  # the shard of what joins a job's shards
 LONGEST_TIME = 40  # characters
 MOST_NUMBERS = 5  # of lines, in a warning
-MOST_ALLOCATED = 2_000_000  # CPUs of all lines together, each as often as it is named: of 15,000 jobs on 128 CPUs
+# CPUs of all lines together, each as often as it is named: those that 15,000 jobs had on 128 CPUs; and those that 100,000
+# jobs might have used that nothing bound on 256 CPUs and more
+MOST_ALLOCATED, MOST_USABLE = 2_000_000, 50_000_000
 
 Job = tuple[str, tuple[tuple[str, str], ...]]  # a rule and its wildcards
 
@@ -35,13 +37,13 @@ class LedgerError(GpdError):
     """There is no such ledger."""
 
 
-def check_allocated(allocations: Iterable[str | None]) -> None:
+def check_allocated(allocations: Iterable[str | None], most: int = MOST_ALLOCATED) -> None:
     """Refuse lists of CPUs that nobody could hold against each other, as each is within bounds. Raises ValueError."""
     allocated = 0
     for cpus in allocations:
         allocated += count_cpus(cpus or "")
-        if allocated > MOST_ALLOCATED:
-            raise ValueError(f"more than {MOST_ALLOCATED:,} CPUs in all its lines")
+        if allocated > most:
+            raise ValueError(f"more than {most:,} CPUs in all its lines")
 
 
 class LedgerWarning(UserWarning):

@@ -5,6 +5,7 @@ was run again after it was removed shows there.
 """
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -219,17 +220,27 @@ def read_study_record(folder: Path) -> StudyRecord | None:
     return _decoded(path, read_bytes(path), StudyRecord) if path.exists() else None
 
 
+class StartsWarning(UserWarning):
+    """A line of starts.jsonl that is no JSON."""
+
+
 def read_starts(folder: Path) -> tuple[Start, ...] | None:
     """Read how often each run of a study was begun; None where an earlier version left no starts.jsonl.
 
-    Raises RecordError.
+    Lines that a power cut left are passed over, with a warning. Raises RecordError.
     """
     path = folder / STARTS
     if not path.exists():
         return None
     found: dict[tuple[str, str], Start] = {}
     for number, line in enumerate(read_bytes(path).splitlines(), 1):
-        start = _decoded(f"{path} line {number}", line, Start)
+        place = f"{path} line {number}"
+        try:
+            document = parse(line.decode())
+        except ValueError:
+            warnings.warn(f"{place}: left out: it was cut off as it was written", StartsWarning, stacklevel=2)
+            continue
+        start = _converted(place, document, Start)
         known = found.get((start.name, start.run), replace(start, times=0))
         found[start.name, start.run] = replace(
             known,
@@ -242,6 +253,18 @@ def read_starts(folder: Path) -> tuple[Start, ...] | None:
 
 def _decoded(place: object, text: bytes, kind: type[Kind]) -> Kind:
     try:
-        return msgspec.convert(old_names.record(parse(text.decode())), kind)
+        document = parse(text.decode())
+    except ValueError as error:
+        raise _no_record(place, error) from error
+    return _converted(place, document, kind)
+
+
+def _converted(place: object, document: object, kind: type[Kind]) -> Kind:
+    try:
+        return msgspec.convert(old_names.record(document), kind)
     except ValueError as error:  # of msgspec, too
-        raise RecordError(f"{place}: not a record of a study: {' '.join(str(error).split())}") from error
+        raise _no_record(place, error) from error
+
+
+def _no_record(place: object, error: ValueError) -> RecordError:
+    return RecordError(f"{place}: not a record of a study: {' '.join(str(error).split())}")

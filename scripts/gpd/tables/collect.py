@@ -5,7 +5,7 @@ Rows are of the types in columns.py; pandas and pyarrow have them only to write 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -182,9 +182,12 @@ def _check_clocks(folder: Path, run: Run) -> None:
 
 
 def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], attempts: Sequence[Attempt]) -> None:
-    """Refuse job records of another run: from before an interruption until after it is no makespan."""
+    """Refuse job records of another run: from before an interruption until after it is no makespan.
+
+    Records that name their run are those of this one (`_read_process`), whatever was done to the clock since.
+    """
     steps = PIPELINES[record.spec.pipeline].steps
-    began = record.start - CLOCK_TOLERANCE
+    began = datetime.min.replace(tzinfo=UTC) if record.run else record.start - CLOCK_TOLERANCE
     here = record.host.hostname if record.host else None
     for number, attempt in enumerate(attempts, 1):
         if attempt.step not in steps:

@@ -289,12 +289,20 @@ def a_day(amount: float | None, makespan_s: float | None) -> float | None:
 
 def peak_memory_mib(attempts: Iterable[Attempt]) -> float | None:
     """The largest sum of peak memory over jobs that ran on a host at one time: at least what was ever in use, MiB."""
-    spans: dict[str | None, list[tuple[float, float, float]]] = {}
+    by_host: dict[str | None, list[Attempt]] = {}
     for attempt in attempts:
-        if attempt.start and attempt.end and (peak := attempt.peak_rss_mib) is not None:
-            when = attempt.start.timestamp(), attempt.end.timestamp()
-            spans.setdefault(attempt.host, []).append((*when, peak))
-    return max(map(most_at_once, spans.values()), default=None)
+        if attempt.start and attempt.end and attempt.peak_rss_mib is not None:
+            by_host.setdefault(attempt.host, []).append(attempt)
+    return max(map(_peak_mib, by_host.values()), default=None)
+
+
+def _peak_mib(attempts: Sequence[Attempt]) -> float:
+    """That of attempts on one host, all of which came to an end."""
+    clock = Clock(attempts)
+    spans = ((clock.start_s(one), clock.end_s(one), one.peak_rss_mib) for one in attempts)
+    return most_at_once(
+        (start, end, peak) for start, end, peak in spans if start is not None and end is not None and peak is not None
+    )
 
 
 # ---- configurations ------------------------------------------------------------------------------------------
