@@ -388,6 +388,15 @@ def test_values_of_units(project):
     assert cohort.units["S1"]["L2"] | {"line": 3, "fq2": "", "bam": "", "library": ""} == cohort.units["S1"]["L2"]
 
 
+def test_a_job_reads_the_tables_and_looks_at_no_file_of_other_jobs(project, monkeypatch):
+    """The run has checked them: 10,000 jobs would look at 10,000 files each."""
+    whole = tables.read_cohort(project.config, SCHEMAS)
+    monkeypatch.setattr(tables, "_shared_files", None)
+    monkeypatch.setattr(tables.Path, "resolve", None)
+    again = tables.read_cohort(project.config, SCHEMAS, check=False)
+    assert (again.samples, again.units, again.errors) == (whole.samples, whole.units, [])
+
+
 def test_unknown_platform(project):
     project.write("units.tsv", "sample_name\tunit_name\tfq1\tplatform\nS1\tL1\tr1.fq.gz\tilumina\n")
     (line,) = project.errors()

@@ -171,6 +171,19 @@ def test_killed_for_want_of_memory_within_a_pipe(tmp_path):
     assert diagnose.diagnose(1, None, settings(tmp_path, HEADER), 1, [[1, 1]])[0] == "tool_error", "another's"
 
 
+@pytest.mark.parametrize(("code", "codes"), [(247, []), (247, [[247, 0]]), (1, [[247, 0]])])
+def test_a_child_of_a_program_in_python_that_was_killed(tmp_path, code, codes):
+    """`gatk` as it comes ends with sys.exit of its JVM's return code, -9."""
+    found = diagnose.diagnose(code, None, settings(tmp_path, "Using GATK jar x\n"), 1, codes)
+    assert found == ("out_of_memory", "killed by the kernel for want of memory")
+    assert diagnose.diagnose(code, None, settings(tmp_path, ""), 0, codes)[0] == "killed"
+
+
+def test_codes_that_are_no_signals(tmp_path):
+    assert diagnose.diagnose(255, None, settings(tmp_path, ""), 1)[0] == "tool_error"
+    assert diagnose.diagnose(250, None, settings(tmp_path, ""), 0) == ("signal", "SIGABRT")
+
+
 STREAM = "\nsambamba 1.0.0\n\nsambamba-sort: Unable to write to stream\n"
 
 

@@ -56,6 +56,21 @@ def test_the_last_line_needs_no_line_feed():
     assert reads.copy(io.BytesIO(b"@a\nA\n+\nI"), io.BytesIO()) == 4
 
 
+@pytest.mark.parametrize("blank", [b"", b"\n", b"\n\n", b"\n\n\n\n", b"\r\n\r\n"])
+@pytest.mark.parametrize(
+    ("records", "lines"),
+    [(b"@a\nA\n+\nI\n", 4), (b"@a\nA\n+\nI\n@b\n\n+\n\n", 8), (b"@a\nA\n+\nI\n@b\nA\n", 6), (b"", 0)],
+    ids=["whole", "a read without bases", "cut off", "nothing"],
+)
+@pytest.mark.parametrize("chunk", [1, 3, 1 << 20])
+def test_blank_lines_at_the_end_are_no_records(monkeypatch, records, lines, blank, chunk):
+    """The check before a run passes them, too."""
+    monkeypatch.setattr(reads, "CHUNK_BYTES", chunk)
+    sink = io.BytesIO()
+    assert reads.copy(io.BytesIO(records + blank), sink) == lines
+    assert sink.getvalue() == records + blank
+
+
 def test_half_a_record_is_an_error(tmp_path):
     fastq = tmp_path / "r.fq"
     fastq.write_text("@a\nA\n")

@@ -63,6 +63,14 @@ def test_only_the_same_job_of_the_same_run_tells(node, first, options):
     assert again(node, "true", *options)[0] == 0
 
 
+def test_an_earlier_run_without_a_name_refuses_nothing(node):
+    """Its second and third attempts were refused; today's first ran out of memory."""
+    for attempt in (1, 2, 3):
+        node.run(DATA, "--attempt", attempt)
+    node.run("echo 'java.lang.OutOfMemoryError: Java heap space' >&2; exit 1")
+    assert again(node, "true")[0] == 0
+
+
 @pytest.mark.deep
 def test_data_that_were_mended_are_tried(node):
     """Where a bare Snakemake names no run, an earlier one's attempt may stand before this one's."""

@@ -4,6 +4,7 @@ import gzip
 import io
 import sys
 from itertools import chain
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 from intervals import clip, join_gvcf, n_free
-from launcher import shards
+from launcher import scatter, shards
 from launcher.shards import Line
 
 GENOME = [Line("a", 0, 100, 1, 100), Line("a", 100, 150, 2, 50), Line("b", 0, 80, 3, 80), Line("c", 0, 10, 4, 10)]
@@ -226,3 +227,23 @@ def test_what_bgzip_did_not_compress_is_refused(tmp_path, capsys):
     (tmp_path / "list").write_text(f"{tmp_path / 'a.g.vcf.gz'}\n")
     assert join_gvcf.main(str(tmp_path / "list"), str(tmp_path / "out")) == 1
     assert "a.g.vcf.gz: damaged, or not compressed as bgzip does" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("gib", "spare", "copied", "count"),
+    [
+        (75, 8, False, 16),  # 10 of 8 GiB, in two rounds of 8: in one and a quarter of a round 6 CPUs would wait
+        (75, 8, True, 8),
+        (75, 20, False, 20),
+        (75, 1, False, 10),
+        (75, 0, False, 10),
+        (0.01, 8, False, 2),  # of shard_mib at least
+        (0.001, 8, False, 1),
+    ],
+)
+def test_shards_come_in_whole_rounds_over_the_spare_cpus(monkeypatch, gib, spare, copied, count):
+    monkeypatch.setattr(scatter.os.path, "getsize", lambda path: round(gib * 2**30))
+    monkeypatch.setattr(scatter, "recover", lambda runtime: None)
+    monkeypatch.setattr(scatter, "settled_spare", lambda runtime, settings: spare)
+    settings = SimpleNamespace(scatter="auto", binding="compact", shard_mib=4, over="x.bam", copied=copied)
+    assert scatter.how_many(settings, "runtime") == count

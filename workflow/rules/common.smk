@@ -47,6 +47,7 @@ mappers = load(source("resources/mappers.py")).MAPPERS
 cohort = tables.read_cohort(
     config,
     {name: workflow.source_path(f"../schemas/{name}.schema.yaml") for name in ("config", "samples", "units")},
+    check=workflow.is_main_process,
 )
 errors = list(cohort.errors)
 if workflow.is_main_process and workflow.modifier.is_main_snakefile():

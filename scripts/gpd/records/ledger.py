@@ -26,8 +26,8 @@ STEM = "ledger"  # of the names of a ledger's files
 GATHER = "gather"  # the shard of what joins a job's shards
 LONGEST_TIME = 40  # characters
 MOST_NUMBERS = 5  # of lines, in a warning
-# CPUs of all lines together, each as often as it is named: those that 15,000 jobs had on 128 CPUs; and those that 100,000
-# jobs might have used that nothing bound on 256 CPUs and more
+# CPUs of all lines together, each as often as it is named: those that 15,000 jobs had on 128 CPUs; those that 100,000
+# jobs might have used that nothing bound, on 256 CPUs and more
 MOST_ALLOCATED, MOST_USABLE = 2_000_000, 50_000_000
 
 Job = tuple[str, tuple[tuple[str, str], ...]]  # a rule and its wildcards

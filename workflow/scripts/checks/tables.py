@@ -111,21 +111,24 @@ def load_schema(path: str | Path) -> dict:
         return yaml.load(file, Loader=Loader)
 
 
-def read_cohort(config: dict, schemas: Mapping[str, str | Path]) -> Cohort:
-    """Check a configuration and the tables it names; `schemas` maps config, samples and units to files."""
+def read_cohort(config: dict, schemas: Mapping[str, str | Path], check: bool = True) -> Cohort:
+    """Check a configuration and the tables it names; `schemas` maps config, samples and units to files.
+
+    Without `check` rows are only read: a job's Snakemake need not do again, for all samples, what the run's has done.
+    """
     schema = load_schema(schemas["config"])
     if errors := config_errors(config, schema):
         return Cohort({}, [], {}, errors)
     complete = with_defaults(config, schema)
-    samples, samples_errors = read_table(complete["samples"], load_schema(schemas["samples"]))
-    units, units_errors = read_table(complete["units"], load_schema(schemas["units"]))
+    samples, samples_errors = read_table(complete["samples"], load_schema(schemas["samples"]), check)
+    units, units_errors = read_table(complete["units"], load_schema(schemas["units"]), check)
     errors = samples_errors + units_errors + left_out_errors(complete["leave_out"], samples)
     there = samples and units
     left_out = [row for row in samples if row["sample_name"] in complete["leave_out"]]
     samples, units = (
         [row for row in rows if row["sample_name"] not in complete["leave_out"]] for rows in (samples, units)
     )
-    by_sample, mismatched = units_by_sample(samples, units) if there else ({}, [])
+    by_sample, mismatched = units_by_sample(samples, units, check) if there else ({}, [])
     return Cohort(complete, samples, by_sample, errors + sex_errors(complete, samples) + mismatched, left_out)
 
 
@@ -232,11 +235,11 @@ def argument_faults(rule: str, arguments: str) -> Iterator[str]:
 # --- tables ---
 
 
-def read_table(path: str | Path, schema: dict) -> tuple[list[Row], list[str]]:
+def read_table(path: str | Path, schema: dict, check: bool = True) -> tuple[list[Row], list[str]]:
     """The rows of a tab-separated table whose row the schema describes, and what is wrong with it.
 
-    A row has a string for each column of the schema, its table's name and its line. Columns of fixed choices may be in
-    any case.
+    Without `check` rows are not held against the schema. A row has a string for each column of the schema, its table's
+    name and its line. Columns of fixed choices may be in any case.
     """
     table = Path(path).name
     try:
@@ -261,7 +264,7 @@ def read_table(path: str | Path, schema: dict) -> tuple[list[Row], list[str]]:
         if len(fields) != len(header):
             errors.append(f"{table} line {number}: {len(fields)} fields, but the header has {len(header)} columns")
             continue
-        row, wrong = _read_row(dict(zip(header, map(str.strip, fields), strict=True)), validator)
+        row, wrong = _read_row(dict(zip(header, map(str.strip, fields), strict=True)), validator, check)
         rows.append(row | {"table": table, "line": number})
         errors += [f"{table} line {number}: {error}" for error in wrong]
     return rows, errors
@@ -281,11 +284,11 @@ def _header_errors(header: list[str], schema: dict) -> list[str]:
     return errors
 
 
-def _read_row(cells: dict[str, str], validator: Any) -> tuple[Row, list[str]]:
+def _read_row(cells: dict[str, str], validator: Any, check: bool) -> tuple[Row, list[str]]:
     columns = validator.schema["properties"]
     given = {name: cell.upper() if "enum" in columns[name] else cell for name, cell in cells.items() if cell}
     errors = [f"{name} is empty" for name in validator.schema["required"] if name not in given]
-    for error in validator.iter_errors(given):
+    for error in validator.iter_errors(given) if check else ():
         if error.validator != "required":
             errors += _explain(error)
     return {name: given.get(name, part.get("default", "")) for name, part in columns.items()}, sorted(errors)
@@ -319,8 +322,8 @@ def sex_errors(config: dict, samples: list[Row]) -> list[str]:
     ]
 
 
-def units_by_sample(samples: list[Row], units: list[Row]) -> tuple[Units, list[str]]:
-    """Each sample's units by name, in the tables' order, and what is wrong between rows of the two tables."""
+def units_by_sample(samples: list[Row], units: list[Row], check: bool = True) -> tuple[Units, list[str]]:
+    """Each sample's units by name, in the tables' order; with `check` what is wrong between rows of the two tables."""
     table: Units = {row["sample_name"]: {} for row in samples}
     errors = _repeated(samples, ("sample_name",))
     for row in units:
@@ -329,6 +332,8 @@ def units_by_sample(samples: list[Row], units: list[Row]) -> tuple[Units, list[s
         else:
             hint = _nearest(row["sample_name"], table) if len(errors) < MOST_HINTS else ""
             errors.append(f"{where(row)}: is not in the table of samples{hint}")
+    if not check:
+        return table, errors
     errors += [f"{where(row)}: has no units" for row in samples if not table[row["sample_name"]]]
     errors += _repeated(units, ("sample_name", "unit_name"))
     errors += [f"{where(row)}: {error}" for row in units for error in _choice_errors(row)]

@@ -7,6 +7,8 @@ from launcher.node import slurm_fields, slurm_job_id
 
 SIGNALS = set(signal.Signals) - {signal.SIGPIPE}
 KILLED_BY = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
+CRASHES = {signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE}
+OF_CHILDREN = CRASHES | {signal.SIGKILL, signal.SIGTERM}  # not SIGHUP, whose code, 255, stands for any failure
 LOG_BYTES = 1 << 20  # from either end of a log
 MEMORY_LINE = (
     r"java\.lang\.OutOfMemoryError|std::bad_alloc|^MemoryError|Cannot allocate memory|[Ii]nsufficient memory|"
@@ -59,7 +61,7 @@ def by_traces(code, log, ooms, statuses, find_full_disk, notes):
     if (unwritten := notes and notes.failed_write()) and unwritten not in lines:
         lines.insert(0, unwritten)  # the log may lie on that disk
     by_log = cause_by_log(lines)
-    signum = code - 128
+    signum = signal_of(code)
     crashed, where = crash_in_pipe(statuses)
     if ooms and (signal.SIGKILL in (signum, crashed) or "killed" in by_log):
         return "out_of_memory", "killed by the kernel for want of memory"
@@ -116,6 +118,15 @@ def by_journal(lines):
     return "killed", "launcher and job were killed together; when is not known"
 
 
+def signal_of(code):
+    """Return the signal that ended a program, by its exit code; else what is no signal.
+
+    bash gives 128 and the signal. A Python program that ends with its child's return code gives 256 less it: so does
+    `gatk` as it comes, of its JVM.
+    """
+    return 256 - code if 256 - code in OF_CHILDREN else code - 128
+
+
 def crash_in_pipe(statuses):
     """Return the signal that ended a program of a pipe, and which program, or (None, None).
 
@@ -123,8 +134,8 @@ def crash_in_pipe(statuses):
     """
     for codes in filter(lambda codes: len(codes) > 1, statuses):
         for number, code in enumerate(codes, 1):
-            if code - 128 in SIGNALS:
-                return signal.Signals(code - 128), f"program {number} of {len(codes)} of a pipe"
+            if signal_of(code) in SIGNALS:
+                return signal.Signals(signal_of(code)), f"program {number} of {len(codes)} of a pipe"
     return None, None
 
 

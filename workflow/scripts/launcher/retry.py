@@ -19,11 +19,12 @@ def refusal(settings):
         with open(path, "rb") as ledger:
             lines = [whole(line) for line in ledger if f'"rule": "{settings.rule}"'.encode() in line]
         known += [each for each in lines if each and (each["rule"], each["wildcards"], each["run"]) == job]
-    latest = max((record["attempt"] for record in known), default=None)
-    failed = [record for record in known if record["attempt"] == latest and record["cause"] == FOR_DATA]
-    if not failed or are_newer(settings.inputs, failed[-1]["recorded"]):
+    # without a name for the run, those of earlier ones are among them, whatever their attempts came to
+    before = [each for each in known if each["cause"] and each["attempt"] == settings.attempt - 1]
+    last = max(before, key=lambda record: record["recorded"], default=None)
+    if not last or last["cause"] != FOR_DATA or are_newer(settings.inputs, last["recorded"]):
         return None
-    return FOR_DATA, f"{failed[-1]['message']} (as attempt {latest}; not tried again)"
+    return FOR_DATA, f"{last['message']} (as attempt {last['attempt']}; not tried again)"
 
 
 def are_newer(paths, recorded):

@@ -65,7 +65,9 @@ def how_many(settings, runtime):
     if most < 2:
         return 1
     recover(runtime)  # what a killed launcher left is no job that waits for CPUs
-    return int(min(most, max(1 if settings.copied else least, settled_spare(runtime, settings))))
+    spare = max(1, settled_spare(runtime, settings))
+    # in whole rounds: 10 shards on 8 CPUs would leave 6 of these idle for half of the time
+    return int(min(most, spare if settings.copied else -(-least // spare) * spare))
 
 
 class Folder:

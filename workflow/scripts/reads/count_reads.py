@@ -56,16 +56,23 @@ class Names:
 
 
 def copy(source: BinaryIO, sink: BinaryIO, names: Names | None = None) -> int:
-    """Copy FASTQ text from `source` to `sink`; the number of its lines."""
-    lines, last = 0, b"\n"
+    """Copy FASTQ text from `source` to `sink`; the number of its lines, without blank ones after its last record.
+
+    A read without bases ends in a blank line that is its record's.
+    """
+    feeds = after = 0  # line feeds, and those of them after the last line with a character
+    empty = True
     while chunk := source.read(CHUNK_BYTES):
         if names:
             names.take(chunk)
-        lines += chunk.count(b"\n")
-        last = chunk[-1:]
+        text = chunk.rstrip(b"\r\n")
+        feeds += chunk.count(b"\n")
+        after = chunk.count(b"\n", len(text)) + (0 if text else after)
+        empty = empty and not text
         sink.write(chunk)
     sink.flush()
-    return lines + (last != b"\n")
+    lines = 0 if empty else feeds - after + 1
+    return lines + (lines % LINES_PER_RECORD == LINES_PER_RECORD - 1 and after > 1)
 
 
 @contextmanager
@@ -94,7 +101,8 @@ def unaligned(alignments: str, reference: str, scratch: Path) -> Iterator[Binary
         yield second.stdout
     for name, process in (("collate", first), ("fastq", second)):
         if process.returncode != 0:
-            raise ReadsLostError(f"{alignments}: damaged or truncated: samtools {name} failed ({process.returncode})")
+            how = f"exit code {code}" if (code := process.returncode) > 0 else signal.Signals(-code).name
+            raise ReadsLostError(f"{alignments}: damaged or truncated, or not read to its end: samtools {name}: {how}")
 
 
 def require_whole(fastq: str, lines: int) -> None:
