@@ -153,3 +153,13 @@ def test_samples_go_one_after_the_other_where_mapping_takes_several_threads(geno
             ]
     assert of["map_and_sort", "S1"][1] == 2
     assert of["hard_filter", "S1"][0] > of["map_and_sort", "S2"][0] > 0
+
+
+@pytest.mark.deep
+def test_depth_has_memory_for_the_longest_contig(tmp_path: Path) -> None:
+    """3.8 GB were measured of a human genome; nobody knows the contigs of one whose index is not made yet."""
+    cohort = cohort_of(tmp_path, {"S1": [WHOLE]})
+    asked = jobs(cohort, 8, 64_000)[0]["depth"][0][1]
+    assert asked == 500, "a contig of 2 kb"
+    (tmp_path / "results/reference/genome.fa.fai").write_text("chr1\t248956422\t6\t60\t61\nchrM\t16569\t1\t60\t61\n")
+    assert 3_984 < jobs(cohort, 8, 64_000)[0]["depth"][0][1] < 5_000

@@ -251,6 +251,15 @@ def genome_bytes():
     return os.path.getsize(fasta) * (4 if fasta.endswith(".gz") else 1)
 
 
+def longest_contig():
+    """The bases of the longest contig; as long as no index of the reference tells, the most that it may have."""
+    for fai in (place(reference["fai"]), f"{config['reference']['fasta']}.fai"):
+        if os.path.exists(fai):
+            with open(fai) as lines:
+                return max((int(line.split("\t")[1]) for line in lines), default=0)
+    return min(genome_bytes(), inputs.LONGEST_CONTIG)
+
+
 def index_making_mb(wildcards):
     """Memory that making the mapper's index takes."""
     return mapper.making_mb + round(mapper.making * genome_bytes() / 1e6)
