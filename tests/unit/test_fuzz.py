@@ -361,8 +361,8 @@ def judge_rehearsal(folder: Path):
 
 
 TARGETS = {
-    "config": (judge_config, as_yaml(nearly((CONFIG, RNA))), 0.2),
-    "sheets": (judge_sheets, st.tuples(as_table(*SAMPLES), as_table(*UNITS)), 0.2),
+    "config": (judge_config, as_yaml(nearly((CONFIG, RNA))), 0.15),
+    "sheets": (judge_sheets, st.tuples(as_table(*SAMPLES), as_table(*UNITS)), 0.15),
     "throughput": (judge_settings, as_yaml(nearly((THROUGHPUT,))), 0.1),
     "reads": (judge_reads, fastqs(), 0.1),
     "formats": (judge_formats, named({name: changed_bytes(contents) for name, contents in FORMATS.items()}), 0.05),

@@ -107,6 +107,11 @@ def models(callset="{callset}"):
     }
 
 
+def depth_mb(wildcards):
+    """Memory of mosdepth, which counts along whole contigs: 16.0 bytes a base of the longest were measured."""
+    return 500 + round(16 * longest_contig() / 1e6)
+
+
 @functools.cache
 def vqsr_mb():
     """Memory for VQSR, of which four fifths are Java's; it holds all sites of a call set."""

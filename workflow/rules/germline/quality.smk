@@ -43,11 +43,6 @@ targets = "--targets" if regions else ""
 called_in = [CALLED]
 
 
-def depth_mb(wildcards):
-    """Memory of mosdepth, which counts along whole contigs: 16.0 bytes a base of the longest were measured."""
-    return 500 + round(16 * longest_contig() / 1e6)
-
-
 rule depth:
     """Over the called bases; where mates overlap, once."""
     input:
