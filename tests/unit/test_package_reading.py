@@ -255,7 +255,7 @@ def test_memory_and_time_of_this_process_are_bounded_while_a_package_is_read_and
 
 @pytest.mark.parametrize("subcommand", [PACKAGE, COMPARE])
 def test_the_subcommands_that_read_packages_are_bounded(package, tmp_path, monkeypatch, subcommand):
-    monkeypatch.setattr(bounds, "MOST_CPU_S", 0)  # used up, also by the ticks of the kernel, which lag on a busy machine
+    monkeypatch.setattr(bounds, "MOST_CPU_S", 0)  # used up, also by kernel ticks, which lag on a busy machine
     monkeypatch.setattr(bounds, "_cpu_s", lambda: 1)
     path = tmp_path / "b.tar.gz"
     path.write_bytes(package.to_bytes())
