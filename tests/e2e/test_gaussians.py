@@ -79,7 +79,6 @@ def test_fewer_gaussians_are_tried_and_what_was_used_is_recorded(cohort) -> None
 
 def test_another_failure_is_not_repeated(cohort) -> None:
     (cohort.folder / "broken").touch()
-    for mode, text in fit(cohort).items():
+    for text in fit(cohort).values():
         assert text.count("fitting ") == 1
-        assert f"no model for the {mode} of S1 (Gaussians tried: {6 if mode == 'snps' else 2})" in text
-        assert "Lower vqsr" in text
+        assert "no model" not in text, "GATK's own reason stands alone"
