@@ -75,9 +75,9 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
     path = tmp_path / "my run"
     path.mkdir()
     made, genome = one_contig_cohort(path, 5000, seed=5)
-    for lane, seed in (("L1", 6), ("L2", 7)):
+    for lane, pairs, seed in (("L1", PAIRS + 500, 6), ("L2", PAIRS, 7)):  # Snakemake begins with more reads
         one, other = (
-            write_fastq(path / f"{lane}_{n}.fq", reads) for n, reads in enumerate(sample_pairs(genome, PAIRS, seed))
+            write_fastq(path / f"{lane}_{n}.fq", reads) for n, reads in enumerate(sample_pairs(genome, pairs, seed))
         )
         made.add_unit("S1", lane, fq1=one, fq2=other)
     made.write()
