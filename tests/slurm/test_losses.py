@@ -1,6 +1,7 @@
 """What a cluster takes from a run: a node, a job, its controller, Snakemake itself. README.md has the table."""
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -25,6 +26,13 @@ from gpd.execution import interruption, workflow
 workflow.FORGET_LOOK_S, workflow.FORGET_PATIENCE_S = 1.0, 10.0
 with interruption.catching():
     workflow.run(sys.argv[2:], Path(sys.argv[1]), lambda state: None, elsewhere=True)
+"""
+# the plugin's question after its jobs is answered when the test says so
+HELD_SQUEUE = """#!/bin/sh
+while [ -e {folder}/held ]; do
+    case "$*" in *--name*) touch {folder}/asked; sleep 0.1;; *) break;; esac
+done
+exec {squeue} "$@"
 """
 THROUGH_GPD = ("env", "--default-signal=INT", sys.executable, "-c", AS_GPD, "as_gpd.log")
 
@@ -99,6 +107,25 @@ def test_ctrl_c_of_gpd_ends_its_jobs(cohort: Cohort, figure: Callable[[str], Non
     again = cohort.run()
     assert again.process.returncode == 0, again.output
     assert cohort.is_done()
+
+
+def test_ctrl_c_while_snakemake_asks_what_became_of_its_jobs(cohort: Cohort) -> None:
+    """Its plugin has none on its list of active jobs meanwhile, and cancels none."""
+    squeue = cohort.folder / "bin" / "squeue"
+    squeue.parent.mkdir()
+    squeue.write_text(HELD_SQUEUE.format(folder=cohort.folder, squeue=shutil.which("squeue")))
+    squeue.chmod(0o755)
+    path = f"PATH={squeue.parent}{os.pathsep}{cohort.cluster.environment['PATH']}"
+    held = cohort.folder / "held"
+    run = cohort.start(through=(*THROUGH_GPD[:2], path, *THROUGH_GPD[2:]))
+    cohort.begun("A")
+    held.touch()
+    wait_until(lambda: (cohort.folder / "asked").exists(), timeout_s=RUN_S)
+    run.process.send_signal(signal.SIGINT)
+    time.sleep(2)  # it cancels jobs at once, and then waits for the answer
+    held.unlink()
+    assert run.end() != 0
+    assert not cohort.cluster.running()
 
 
 def test_slurmctld_is_killed_and_started_again(cohort: Cohort) -> None:

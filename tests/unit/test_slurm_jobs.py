@@ -2,7 +2,9 @@
 
 import os
 import re
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ import yaml
 from conftest import ROOT
 
 from gpd.cluster import slurm
+from gpd.errors import Interrupted
+from gpd.execution import workflow
 from gpd.processes import ProcessError
 
 SBATCH = """#!/bin/bash
@@ -52,10 +56,22 @@ def test_the_jobs_of_one_folder_are_ended_and_no_others(state, monkeypatch):
     slurm.end("mark1")
 
 
+def test_an_interrupted_run_leaves_no_job_in_slurm_that_its_snakemake_did_not_cancel(state, tmp_path, monkeypatch):
+    monkeypatch.setattr(slurm, "LOOK_S", 0.0)
+    hold(state, run1="1", run2="2")
+
+    def interrupt(_progress):
+        raise Interrupted(signal.SIGINT)
+
+    with pytest.raises(Interrupted):
+        workflow.run([sys.executable, "-c", "print('SLURM run ID: run1')"], tmp_path / "log", interrupt, elsewhere=True)
+    assert slurm.queue() == {"2": "run2"}
+
+
 def test_jobs_that_do_not_end_are_named(state, monkeypatch):
     monkeypatch.setattr(slurm, "LONGEST_END_S", -1.0)
     hold(state, mark1_a="1", mark1_b="12")
-    with pytest.raises(ProcessError, match="jobs 1, 12 of an earlier run do not end"):
+    with pytest.raises(ProcessError, match="jobs 1, 12 do not end"):
         slurm.end("mark1")
 
 

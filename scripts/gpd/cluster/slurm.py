@@ -72,7 +72,7 @@ def end(mark: str) -> None:
     deadline = time.monotonic() + LONGEST_END_S
     while left := [number for number, name in queue().items() if name.startswith(mark)]:
         if time.monotonic() > deadline:
-            raise ProcessError(f"jobs {', '.join(left)} of an earlier run do not end: scancel --full {' '.join(left)}")
+            raise ProcessError(f"jobs {', '.join(left)} do not end: scancel --full {' '.join(left)}")
         _ask("scancel", "--quiet", *left)  # some may have ended meanwhile
         time.sleep(LOOK_S)
 

@@ -17,6 +17,7 @@ HOUSEKEEPING = (
 LAST_WORDS = ["WorkflowError:", "At least one job did not complete successfully."]
 
 _STARTED = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
+_SLURM_RUN = re.compile(r"^SLURM run ID: (\S+)$")
 _SUBMITTED = re.compile(r"^Job \S+ has been submitted with SLURM jobid (\d+)\b")
 _MEMORY = re.compile(r"\bmem_mb=(\d+)")
 _FAILED = re.compile(r"^Error in rule (\w+):$")
@@ -48,7 +49,8 @@ class PlannedJob:
 class Progress:
     """How far a run is, read off Snakemake's lines: jobs done, of all, those at work by id, and the run's notes.
 
-    `local`: those at work where Snakemake is; `submitted`: Slurm's numbers of all that it was given.
+    `local`: those at work where Snakemake is; `submitted`: Slurm's numbers of all that it was given, and `slurm_run`
+    the name that they have there.
     """
 
     done: int = 0
@@ -56,6 +58,7 @@ class Progress:
     running: dict[str, str] = field(default_factory=dict)
     local: set[str] = field(default_factory=set)
     submitted: set[str] = field(default_factory=set)
+    slurm_run: str = ""
     notes: list[str] = field(default_factory=list)
     _housekeeping: int = 0
     _rule: str = ""
@@ -86,6 +89,8 @@ class Progress:
             self.total = int(found[2]) - self._housekeeping
         elif found := _SUBMITTED.match(line):
             self.submitted.add(found[1])
+        elif found := _SLURM_RUN.match(line):
+            self.slurm_run = found[1]
         elif _NOTE.match(line):
             self.notes.append(line)
         else:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import psutil
 import yaml
 
 from gpd.cluster import slurm
-from gpd.errors import GpdError
+from gpd.errors import GpdError, Interrupted
 from gpd.execution import interruption, snakemake_log
 from gpd.execution.snakemake_log import Progress
 from gpd.paths import ROOT
@@ -142,6 +143,7 @@ def run(
     # orphans would go on with jobs that nobody follows; the launcher ends a job whose Snakemake is gone
     dying_with_us = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
     with (
+        _none_left_behind(progress),
         log.open("wb", buffering=0) as copy,
         subprocess.Popen(
             [*dying_with_us, *arguments],
@@ -252,6 +254,24 @@ def _hanging(pid: int) -> _Stuck:
         return False
 
     return _Stuck(looks_so, HANG_LOOK_S, HANG_PATIENCE_S, HUNG)
+
+
+@contextmanager
+def _none_left_behind(progress: Progress) -> Iterator[None]:
+    """After an interruption, end the jobs that Snakemake's plugin for Slurm has not cancelled.
+
+    It has no job on its list while it is being submitted, nor any while it asks what became of them, and none where
+    Snakemake itself was killed.
+    """
+    try:
+        yield
+    except Interrupted:
+        if progress.slurm_run:
+            try:
+                slurm.end(progress.slurm_run)
+            except ProcessError as error:
+                warnings.warn(str(error), stacklevel=2)
+        raise
 
 
 def _forgotten(progress: Progress) -> _Stuck:
