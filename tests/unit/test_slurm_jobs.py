@@ -56,6 +56,18 @@ def test_the_jobs_of_one_folder_are_ended_and_no_others(state, monkeypatch):
     slurm.end("mark1")
 
 
+def test_each_job_is_cancelled_once(state, monkeypatch):
+    """A job that is asked to end takes a while; so it is with each of 200, by a controller that others use."""
+    monkeypatch.setattr(slurm, "LOOK_S", 0.0)
+    commands = Path(os.environ["PATH"].split(os.pathsep)[0])
+    (commands / "scancel").write_text('#!/bin/bash\necho "$@" >>"$STATE/asked"\n')
+    ends = 'echo >>"$STATE/looks"; [ "$(wc -l <"$STATE/looks")" -lt 3 ] || rm -f "$STATE"/queue.*\n'
+    (commands / "squeue").write_text(SQUEUE + ends)
+    hold(state, mark1_a="1", mark1_b="2")
+    slurm.end("mark1")
+    assert (state / "asked").read_text() == "--quiet 1 2\n"
+
+
 def test_an_interrupted_run_leaves_no_job_in_slurm_that_its_snakemake_did_not_cancel(state, tmp_path, monkeypatch):
     monkeypatch.setattr(slurm, "LOOK_S", 0.0)
     hold(state, run1="1", run2="2")

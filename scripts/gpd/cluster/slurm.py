@@ -70,10 +70,13 @@ def queue() -> dict[str, str]:
 def end(mark: str) -> None:
     """End all of our jobs whose names begin with a mark, and wait until they are gone. Raises ProcessError."""
     deadline = time.monotonic() + LONGEST_END_S
+    asked = set[str]()  # once each: Slurm's controller has a call for each job and each time
     while left := [number for number, name in queue().items() if name.startswith(mark)]:
         if time.monotonic() > deadline:
             raise ProcessError(f"jobs {', '.join(left)} do not end: scancel --full {' '.join(left)}")
-        _ask("scancel", "--quiet", *left)  # some may have ended meanwhile
+        if new := set(left) - asked:
+            _ask("scancel", "--quiet", *sorted(new))  # some may have ended meanwhile
+            asked |= new
         time.sleep(LOOK_S)
 
 

@@ -18,7 +18,7 @@ import psutil
 import yaml
 
 from gpd.cluster import slurm
-from gpd.errors import GpdError, Interrupted
+from gpd.errors import GpdError
 from gpd.execution import interruption, snakemake_log
 from gpd.execution.snakemake_log import Progress
 from gpd.paths import ROOT
@@ -258,14 +258,14 @@ def _hanging(pid: int) -> _Stuck:
 
 @contextmanager
 def _none_left_behind(progress: Progress) -> Iterator[None]:
-    """After an interruption, end the jobs that Snakemake's plugin for Slurm has not cancelled.
+    """Where a run is interrupted, or broken off by an error of ours, end its jobs that Slurm still has.
 
-    It has no job on its list while it is being submitted, nor any while it asks what became of them, and none where
-    Snakemake itself was killed.
+    Snakemake's plugin cancels no job that it was just submitting, none while it asks what became of them, and none
+    where Snakemake was killed.
     """
     try:
         yield
-    except Interrupted:
+    except BaseException:
         if progress.slurm_run:
             try:
                 slurm.end(progress.slurm_run)
