@@ -119,22 +119,22 @@ def steps(found: Rehearsal) -> pd.DataFrame:
 
 
 def row(rule: str, jobs: list[Job], asked: Mapping[str, runtimes.Row]) -> dict[str, object]:
-    """Times are in seconds and memory is in GiB; `minutes` are asked for the job with most reads, with their margin."""
+    """`asked, min` is of the job with most reads, with its margin."""
     largest, limit = max(jobs, key=lambda job: job.gigabases), asked.get(rule, asked[runtimes.OTHERS])
     start, reference, reads = terms(jobs)
     peak, most = highest(job.peak_rss_mib for job in jobs), highest(job.mem_mb for job in jobs)
     return {
         "rule": rule,
         "jobs": len(jobs),
-        "CPU, all": round(sum(job.cpu_s for job in jobs)),
-        "a start": start and round(start, 1),
-        "a Gb of reference": reference and round(reference) if any(job.shard for job in jobs) else None,
-        "a Gb of reads": reads and round(reads, 1),
-        "asked": limit.core_s_per_gigabase if rule in asked else None,
-        "longest": round(max(job.wall_s for job in jobs)),
-        "minutes": limit.runtime(largest.gigabases, largest.threads, scatters=False),
-        "peak": peak and round(peak / KIB, 2),
-        "granted": most and round(most / KIB, 2),
+        "CPU s": round(sum(job.cpu_s for job in jobs)),
+        "s a start": start and round(start, 1),
+        "s a Gb of reference": reference and round(reference) if any(job.shard for job in jobs) else None,
+        "s a Gb of reads": reads and round(reads, 1),
+        "asked, s a Gb of reads": limit.core_s_per_gigabase if rule in asked else None,
+        "longest, s": round(max(job.wall_s for job in jobs)),
+        "asked, min": limit.runtime(largest.gigabases, largest.threads, scatters=False),
+        "peak, GiB": peak and round(peak / KIB, 2),
+        "granted, GiB": most and round(most / KIB, 2),
     }
 
 
@@ -196,7 +196,7 @@ def genome(found: Rehearsal) -> Iterator[Measurement]:
 
 
 def cohort_steps(attempts: Sequence[Attempt]) -> pd.DataFrame:
-    """A row a rule of a cohort of small samples. Times are in seconds and memory is in GiB."""
+    """A row a rule of a cohort of small samples."""
     jobs = pd.DataFrame(
         {
             "rule": [each.rule for each in attempts],
@@ -208,11 +208,11 @@ def cohort_steps(attempts: Sequence[Attempt]) -> pd.DataFrame:
     )
     columns = {
         "jobs": ("cpu_s", "size"),
-        "CPU, all": ("cpu_s", "sum"),
-        "CPU, median": ("cpu_s", "median"),
-        "longest": ("wall_s", "max"),
-        "peak": ("peak", "max"),
-        "granted": ("granted", "max"),
+        "CPU s": ("cpu_s", "sum"),
+        "CPU s, median": ("cpu_s", "median"),
+        "longest, s": ("wall_s", "max"),
+        "peak, GiB": ("peak", "max"),
+        "granted, GiB": ("granted", "max"),
     }
     return jobs.groupby("rule").agg(**columns).round(2).reset_index()
 
