@@ -89,10 +89,12 @@ def run_bench(
     arguments: argparse.Namespace,
     of_cohorts: Mapping[str, Simulated | Real],
     measure: Callable[[str, Path], Iterator[Measurement]],
+    outputs: Mapping[str, Sequence[str]] | None = None,
 ) -> int:
     """Measure each cohort of the arguments in a folder of its own; return the bench's exit code.
 
-    The tools of .venv go before those of the system, as in `make`. With --smallest JVMs start quickly.
+    `outputs`, filled meanwhile, are as finish() takes them. The tools of .venv go before those of the system, as in
+    `make`. With --smallest JVMs start quickly.
     """
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     if arguments.smallest:
@@ -107,4 +109,4 @@ def run_bench(
         print(cohort, flush=True)
         with tempfile.TemporaryDirectory(prefix="bench-") as folder:
             holds &= show(measure(name, Path(folder)), arguments.smallest)
-    return finish(arguments, holds)
+    return finish(arguments, holds, outputs=outputs)

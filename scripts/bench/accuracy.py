@@ -1,0 +1,151 @@
+"""Hold the calls of each choice that may change calls against the truth, and show what the choice stores.
+
+    python scripts/bench/accuracy.py [--cohorts germline_chr20 germline_chr22 small] [--seed 1] [--smallest]
+
+Reads are mapped once. From there the samples are called jointly with the default of each key, then with one choice
+changed. `found`, `missed` and `false` are alleles after filters, added up over samples; their genotypes do not count.
+`differ` are records whose alleles, filter or genotypes are not those with the defaults. Bytes are shares of those with
+the defaults, of CRAM files shares of the BAM files with the defaults. The real reads are held against GIAB: of chr20
+inside its confident regions; of chr22 there are none, so that an allele that GIAB lacks may be true. Without
+../shared/data they are left out. The simulated genome has no repeats, and its reads few values of base quality.
+
+On 2 cores it takes some 20 minutes.
+"""
+
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+from benches import calls, cohorts, measurements
+from benches.cohorts import Real, Simulated
+from benches.measurements import Measurement
+from benches.runs import Runner, run_bench
+
+from gpd.processes import output_of
+from gpd.truth.calls import Counts, compare_calls
+
+SETTINGS = {"calling": "joint", "filter": "hard"}
+MARKED = "results/mark_duplicates/{sample}.bam"
+BEFORE = (MARKED, f"{MARKED}.bai")
+BANDS = " ".join(f"-GQB {band}" for band in range(10, 100, 10))
+DEFAULTS = "defaults"
+CHOICES: Mapping[str, Mapping[str, object]] = {
+    DEFAULTS: {},
+    "bqsr: none": {"bqsr": "none"},
+    "quantize: [10, 20, 30]": {"quantize": [10, 20, 30]},
+    "duplicates: samtools": {"duplicates": "samtools"},
+    "pcr_free: true": {"pcr_free": True},
+    "reblock: true": {"reblock": True},
+    "haplotype_caller: -GQB 10 to 90": {"extra": {"haplotype_caller": BANDS}},
+}
+GVCFS = ("results/reblock_gvcf", "results/haplotype_caller")  # the first that a run has
+GENOME = "results/reference/genome.fa"
+ALIGNMENTS = ("results/base_recalibration", "results/mark_duplicates")
+CHR20_TRUTH, CHR20_REGIONS = "NA12878.truth.1100kb.vcf.gz", "NA12878.confident.10.0-10.1M.1100kb.bed"
+TRUTHS = {"germline_chr20": (CHR20_TRUTH, CHR20_REGIONS), "germline_chr22": ("NA12878.GIAB.chr22_40kb.vcf.gz", None)}
+COHORTS: Mapping[str, Simulated | Real] = {
+    each.name: each for each in (cohorts.CHR20, cohorts.CHR22, replace(cohorts.SMALL, samples=2), cohorts.TINY)
+}
+LEAST = {"germline_chr20": 0.99}  # of true alleles that are found, and of called ones that are true
+COUNTS = {"found": "true_positives", "missed": "false_negatives", "false": "false_positives"}
+TABLES: dict[str, list[str]] = {}  # of the page, by cohort
+
+
+def truth_of(cohort: Simulated | Real, pool: Path, sample: str) -> tuple[Path, Path | None]:
+    """The VCF that a sample's calls are held against, and the regions outside of which nothing counts."""
+    if isinstance(cohort, Simulated):
+        return pool / f"truth/{sample}.vcf.gz", None
+    vcf, regions = TRUTHS[cohort.name]
+    folder = cohort.data / "truth"
+    return folder / vcf, folder / regions if regions else None
+
+
+def inside(vcf: Path, regions: Path | None, output: Path) -> Path:
+    """The records of a VCF inside of the regions."""
+    if not regions:
+        return vcf
+    output_of(["bcftools", "view", "-T", str(regions), "-O", "z", "-o", str(output), str(vcf)])
+    return output
+
+
+def held_against_truth(
+    cohort: Simulated | Real, folder: Path, samples: Sequence[str], called: Path
+) -> dict[str, Counts]:
+    """SNPs and indels found, called in error, and missed, added up over the samples."""
+    found = []
+    for sample in samples:
+        truth, regions = truth_of(cohort, folder / "pool", sample)
+        ours, true = (inside(vcf, regions, folder / f"{vcf.parent.name}.vcf.gz") for vcf in (called, truth))
+        found.append(compare_calls(ours, true, folder / "before" / GENOME, sample))
+    return {"SNP": total([each.snp for each in found]), "indel": total([each.indel for each in found])}
+
+
+def total(counts: Sequence[Counts]) -> Counts:
+    return Counts(**{field: sum(getattr(each, field) for each in counts) for field in COUNTS.values()})
+
+
+def files(run: Path, folders: Sequence[str], pattern: str) -> list[Path]:
+    """Those of the first folder that has some."""
+    return next(filter(None, (sorted((run / folder).glob(pattern)) for folder in folders)))
+
+
+def stored(run: Path) -> dict[str, int]:
+    """Bytes of the GVCFs and of the final alignments, as BAM and as the rule `alignment` makes CRAM of it."""
+    gvcfs, bams = files(run, GVCFS, "*.g.vcf.gz"), files(run, ALIGNMENTS, "*.bam")
+    crams = [bam.with_suffix(".cram") for bam in bams]
+    for bam, cram in zip(bams, crams, strict=True):
+        output_of(["samtools", "view", "-C", "-T", str(run / GENOME), "-o", str(cram), str(bam)])
+    return {
+        name: sum(path.stat().st_size for path in paths)
+        for name, paths in {"GVCF": gvcfs, "BAM": bams, "CRAM": crams}.items()
+    }
+
+
+def row_of(choice: str, counts: Mapping[str, Counts], differ: int, size: Mapping[str, float]) -> dict[str, object]:
+    alleles = {f"{kind}s {name}": getattr(of, field) for kind, of in counts.items() for name, field in COUNTS.items()}
+    return {"choice": choice, **alleles, "differ": differ, **{name: f"{share:.2f}" for name, share in size.items()}}
+
+
+def measure(name: str, folder: Path, seed: int) -> Iterator[Measurement]:
+    """Call with the defaults, then with each choice."""
+    cohort, run, rows = COHORTS[name], folder / "run", []
+    source = cohort.write(folder / "pool", seed)
+    samples = tuple(member.name for member in source.members)
+    runner = Runner(source, samples, SETTINGS)
+    runner.begin(folder / "before", BEFORE)
+    called, defaults = run / runner.calls[0], folder / "defaults.vcf.gz"
+    usual: dict[str, int] = {}
+    for choice, settings in CHOICES.items():
+        runner.go_on(folder / "before", run, **settings)
+        size = stored(run)
+        if choice == DEFAULTS:
+            shutil.copy(called, defaults)
+            usual = size | {"CRAM": size["BAM"]}
+        counts = held_against_truth(cohort, folder, samples, called)
+        shares = {file: size[file] / usual[file] for file in size}
+        rows.append(row_of(choice, counts, calls.compare(defaults, called).in_results, shares))
+        every, least = total([*counts.values()]), LEAST.get(name)
+        for what, share in {
+            "true ones that are found": every.recall,
+            "called ones that are true": every.precision,
+        }.items():
+            yield Measurement(f"{name}, {choice}: alleles, {what}", (share,), least, of_results=True)
+    TABLES[name] = [str(cohort), *pd.DataFrame(rows).to_string(index=False).splitlines()]
+    print(*TABLES[name], sep="\n", flush=True)
+
+
+def main() -> int:
+    parser = measurements.parser(__doc__)
+    everything = [name for name in COHORTS if name != "tiny"]
+    parser.add_argument("--cohorts", nargs="+", choices=list(COHORTS), default=everything)
+    arguments = parser.parse_args()
+    if arguments.smallest:
+        arguments.cohorts = ["tiny"]
+    return run_bench(arguments, COHORTS, lambda cohort, folder: measure(cohort, folder, arguments.seed), TABLES)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
