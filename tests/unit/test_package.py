@@ -13,7 +13,7 @@ from packing import BOOTED, HOME, HOST, SAMPLES, SPEED, USER, changed_line, reco
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.comparison import sides
+from gpd.comparison import results
 from gpd.errors import GpdError
 from gpd.lab.continuing import OF_ONE_START
 from gpd.packages import checks, evidence, manifest, pack, read
@@ -754,7 +754,7 @@ def test_a_run_that_was_continued_is_named_and_in_no_mean(with_continued):
     assert (row.repeats, row.continued, row.genomes_per_day.n) == (5, 1, 5)
     (section,) = (each for each in report.find(tables, [], []).sections if each.title == "Continued")
     assert section.grids[0].groups[0].lines[0].texts[:2] == (TWO, "2")
-    side = sides.study_side("trusted", tables, [row.curve_key], "trusted")
+    side = results.study_side("trusted", tables, [row.curve_key], "trusted")
     assert f"trusted: continued after they were cut off, so in no mean: {TWO}" in side.notes
 
 

@@ -19,7 +19,7 @@ from packing import write_study
 from pages import Page, row, text_of
 
 from gpd.comparison.agreement import Disagreement
-from gpd.comparison.sides import curves_of, study_side
+from gpd.comparison.results import curves_of, study_side
 from gpd.pipelines import PIPELINES
 from gpd.records.host import Load
 from gpd.records.run_spec import CurveKey

@@ -11,7 +11,7 @@ from gpd.comparison.comparability import Difference, grouped
 from gpd.comparison.compare import BestRows, Comparison, ConfigurationRows, Row
 from gpd.comparison.grids import Layout, grids
 from gpd.comparison.nodes import described
-from gpd.comparison.sides import Side
+from gpd.comparison.results import Side
 
 METHOD = (
     "Mean \u00b1 half-width of its 95% interval over repeats (Student's t; of two repeats there is hardly one). Ratio:"

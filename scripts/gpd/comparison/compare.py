@@ -25,7 +25,7 @@ from gpd.comparison.comparability import (
     output_differences,
     pooled_differences,
 )
-from gpd.comparison.sides import A_GIGABASE, GENOMES, GIGABASES, HUMAN, TOTALS, Metric, Results, Side, same_size
+from gpd.comparison.results import A_GIGABASE, GENOMES, GIGABASES, HUMAN, TOTALS, Metric, Results, Side, same_size
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import CurveKey

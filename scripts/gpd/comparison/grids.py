@@ -10,7 +10,7 @@ from typing import TypeVar
 from gpd.comparison.comparability import curve_name
 from gpd.comparison.compare import BestRows, Comparison, ConfigurationRows, Row
 from gpd.comparison.nodes import node_grid
-from gpd.comparison.sides import (
+from gpd.comparison.results import (
     A_GIGABASE,
     CPU_A_GIGABASE,
     CPU_UTILISATION,

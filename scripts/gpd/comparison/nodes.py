@@ -6,7 +6,7 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from gpd.comparison.sides import Side
+from gpd.comparison.results import Side
 from gpd.records.node import SCOPES, Disk, Kernel, NodeRecord, Scope
 from gpd.text.formats import counted, listed, number, percent
 from gpd.text.grid import Entry, Grid, Group, Line

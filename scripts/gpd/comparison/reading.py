@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from gpd.comparison.comparability import counted_records
-from gpd.comparison.sides import Side, curves_of, published_side, study_side
+from gpd.comparison.results import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
 from gpd.published import curves
 from gpd.records import old_names

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpd.comparison.comparability import curve_name, grouped
 from gpd.comparison.compare import BestRows, Comparison, ConfigurationRows
 from gpd.comparison.grids import Layout, grids, most_compared
-from gpd.comparison.sides import (
+from gpd.comparison.results import (
     A_GIGABASE,
     ELAPSED,
     GENOMES,

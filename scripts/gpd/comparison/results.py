@@ -1,4 +1,4 @@
-"""One side of a comparison: curves of a study from its tables, or what was published of a SKU."""
+"""What one side of a comparison came to: curves of a study from its tables, or what was published of a SKU."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
