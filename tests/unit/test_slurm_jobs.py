@@ -80,10 +80,11 @@ def test_an_interrupted_run_leaves_no_job_in_slurm_that_its_snakemake_did_not_ca
     assert slurm.queue() == {"2": "run2"}
 
 
-def test_jobs_that_do_not_end_are_named(state, monkeypatch):
+def test_jobs_that_do_not_end_are_named_in_a_line_however_many(state, monkeypatch):
     monkeypatch.setattr(slurm, "LONGEST_END_S", -1.0)
-    hold(state, mark1_a="1", mark1_b="12")
-    with pytest.raises(ProcessError, match="jobs 1, 12 do not end"):
+    monkeypatch.setattr(slurm, "queue", lambda: {str(number): "mark1" for number in range(1, 201)})
+    line = "jobs 1, 2, 3, 4, 5 and 195 more do not end: scancel --full --name=mark1"
+    with pytest.raises(ProcessError, match=f"^{line}$"):
         slurm.end("mark1")
 
 

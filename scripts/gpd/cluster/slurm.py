@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 from gpd.processes import ProcessError, output_of
 from gpd.records.host import Host
+from gpd.text.formats import some
 
 TIMEOUT_S = 60.0
 # states of nodes that take no jobs; one that is POWERED_DOWN is woken for them
 NO_JOBS = re.compile(r"\b(?:DOWN|DRAIN\w*|FAIL\w*|FUTURE|UNKNOWN|NOT_RESPONDING)\b|\*")
 LONGEST_END_S = 90.0  # of jobs that are cancelled: Slurm gives them its KillWait, 30 s by default
 LOOK_S = 1.0
+MOST_NAMED = 5  # jobs that do not end
 UNKNOWN = (None, "", "(null)", "None")
 _PAIR = re.compile(r"(?:^|\s)(\w+)=(\S*)")
 
@@ -71,10 +73,11 @@ def end(mark: str) -> None:
     """End all of our jobs whose names begin with a mark, and wait until they are gone. Raises ProcessError."""
     deadline = time.monotonic() + LONGEST_END_S
     asked = set[str]()  # once each: Slurm's controller has a call for each job and each time
-    while left := [number for number, name in queue().items() if name.startswith(mark)]:
+    while left := {number: name for number, name in queue().items() if name.startswith(mark)}:
         if time.monotonic() > deadline:
-            raise ProcessError(f"jobs {', '.join(left)} do not end: scancel --full {' '.join(left)}")
-        if new := set(left) - asked:
+            names = ",".join(sorted(set(left.values())))  # which all jobs of a run share
+            raise ProcessError(f"jobs {some(list(left), MOST_NAMED)} do not end: scancel --full --name={names}")
+        if new := left.keys() - asked:
             _ask("scancel", "--quiet", *sorted(new))  # some may have ended meanwhile
             asked |= new
         time.sleep(LOOK_S)
