@@ -98,7 +98,8 @@ def step_table(summary: Summary) -> Table:
 def throughput_lines(summary: Summary, waited_s: float = 0.0) -> list[str]:
     """Makespan, samples that succeeded and failed, samples a day; in `waited_s` of it jobs waited for CPUs."""
     samples = len([column for column in summary.columns if column != COHORT])
-    done = f"{len(summary.succeeded)} of {samples} samples succeeded" if samples else "only steps of the cohort ran,"
+    which = "samples with work left" if summary.resumed else "samples"
+    done = f"{len(summary.succeeded)} of {samples} {which} succeeded" if samples else "only steps of the cohort ran,"
     lines = [f"{done} in {seconds(summary.makespan_s)} s"]
     where = "this machine"
     if summary.of_run:
