@@ -7,7 +7,7 @@ The samples are called jointly from their reads with the default of each key, th
 records whose alleles, filter or genotypes are not those with the defaults. Bytes are shares of those with the defaults,
 of CRAM files shares of the BAM files with the defaults. The real reads are held against GIAB: of chr20 inside its
 confident regions; of chr22 there are none, so that an allele that GIAB lacks may be true. Without ../shared/data they
-are left out. The simulated samples have duplications that the reference lacks: the cause of nearly all false SNPs.
+are left out. The simulated samples have duplications that the reference lacks, which give false SNPs.
 
 On 2 cores it takes some 20 minutes.
 """
@@ -117,7 +117,7 @@ def measure(name: str, folder: Path, seed: int) -> Iterator[Measurement]:
     called, defaults = run / runner.calls[0], folder / "defaults.vcf.gz"
     usual: dict[str, int] = {}
     for choice, settings in CHOICES.items():
-        runner.go_on(folder / "nothing", run, **settings)  # a BAM that another step reads is compressed less
+        runner.go_on(folder / "nothing", run, **settings)
         size = stored(run)
         if choice == DEFAULTS:
             shutil.copy(called, defaults)

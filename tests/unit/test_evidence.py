@@ -33,7 +33,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
     found = [Measurement("large: gain", (1.5, 1.25, 2.0), least=1.2), Measurement("time | s", (1234.5,), decimals=1)]
     path = tmp_path / "data" / "gain.json"
     assert measurements.finish(Namespace(json=path), measurements.show(found)) == 0
-    return json.loads(path.read_text()) | {"about": "What is gained."}
+    return json.loads(path.read_text()) | {"about": "What is gained.", "method": "Runs are paired."}
 
 
 def test_a_bench_writes_what_its_figures_depend_on(record: dict) -> None:
@@ -53,6 +53,7 @@ def test_a_page_has_each_figure_with_median_n_and_spread(record: dict) -> None:
     assert "| time \\| s | 1,234.5 | 1 |  |  |" in page
     assert f"`{record['commit']}`" in page and record["machine"]["cpu"] in page
     assert "| tools | bwa 0.7.17 |" in page
+    assert "\n\nWhat is gained.\n\nRuns are paired.\n\n```sh\n" in page
 
 
 def test_recorded_output_stands_between_its_marks_and_on_its_page(record: dict) -> None:

@@ -131,9 +131,11 @@ def record(pipeline: str = "germline") -> dict[str, object]:
     """All measurements, and what they depend on; no host name."""
     script = Path(sys.argv[0])
     versions = provenance.tool_versions(pipeline).items()
+    paragraphs = [" ".join(each.split()) for each in (sys.modules["__main__"].__doc__ or "").split("\n\n")]
     return {
         "bench": script.stem,
-        "about": (sys.modules["__main__"].__doc__ or "").partition("\n")[0],
+        "about": paragraphs[0],
+        "method": "".join(paragraphs[2:3]),  # after the command
         "command": shlex.join(["python", f"scripts/bench/{script.name}", *sys.argv[1:]]),
         "commit": _git("rev-parse", "--short=12", "HEAD"),
         "changed": bool(_git("status", "--porcelain", "--untracked-files=no")),
