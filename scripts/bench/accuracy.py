@@ -9,20 +9,19 @@ of CRAM files shares of the BAM files with the defaults. The real reads are held
 confident regions; of chr22 there are none, so that an allele that GIAB lacks may be true. Without ../shared/data they
 are left out. The simulated samples have duplications that the reference lacks, which give false SNPs.
 
-On 2 cores it takes some 20 minutes.
+On 2 cores it takes some 15 minutes.
 """
 
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-from benches import calls, cohorts, measurements
+from benches import calls, cohorts
 from benches.cohorts import Real, Simulated
 from benches.measurements import Measurement
-from benches.runs import Runner, run_bench
+from benches.runs import Runner, arguments_of, run_bench
 
 from gpd.processes import output_of
 from gpd.truth.calls import Counts, compare_calls
@@ -39,8 +38,9 @@ CHOICES: Mapping[str, Mapping[str, object]] = {
     "reblock: true": {"reblock": True},
     "haplotype_caller: -GQB 10 to 90": {"extra": {"haplotype_caller": BANDS}},
 }
-GVCFS = ("results/reblock_gvcf", "results/haplotype_caller")  # the first that a run has
 GENOME = "results/reference/genome.fa"
+# of each the first that a run has
+GVCFS = ("results/reblock_gvcf", "results/haplotype_caller")
 ALIGNMENTS = ("results/base_recalibration", "results/mark_duplicates")
 CHR20_TRUTH, CHR20_REGIONS = "NA12878.truth.1100kb.vcf.gz", "NA12878.confident.10.0-10.1M.1100kb.bed"
 TRUTHS = {"germline_chr20": (CHR20_TRUTH, CHR20_REGIONS), "germline_chr22": ("NA12878.GIAB.chr22_40kb.vcf.gz", None)}
@@ -69,15 +69,13 @@ def inside(vcf: Path, regions: Path | None, output: Path) -> Path:
     return output
 
 
-def held_against_truth(
-    cohort: Simulated | Real, folder: Path, samples: Sequence[str], called: Path
-) -> dict[str, Counts]:
+def held_against_truth(cohort: Simulated | Real, run: Path, samples: Sequence[str], called: Path) -> dict[str, Counts]:
     """SNPs and indels found, called in error, and missed, added up over the samples."""
     found = []
     for sample in samples:
-        truth, regions = truth_of(cohort, folder / "pool", sample)
-        ours, true = (inside(vcf, regions, folder / f"{vcf.parent.name}.vcf.gz") for vcf in (called, truth))
-        found.append(compare_calls(ours, true, folder / "run" / GENOME, sample))
+        truth, regions = truth_of(cohort, run.parent / "pool", sample)
+        ours, true = (inside(vcf, regions, run / f"{vcf.parent.name}.vcf.gz") for vcf in (called, truth))
+        found.append(compare_calls(ours, true, run / GENOME, sample))
     return {"SNP": total([each.snp for each in found]), "indel": total([each.indel for each in found])}
 
 
@@ -109,20 +107,17 @@ def row_of(choice: str, counts: Mapping[str, Counts], differ: int, size: Mapping
 
 def measure(name: str, folder: Path, seed: int) -> Iterator[Measurement]:
     """Call with the defaults, then with each choice."""
-    cohort, run, rows = COHORTS[name], folder / "run", []
+    cohort, rows = COHORTS[name], []
     source = cohort.write(folder / "pool", seed)
     samples = tuple(member.name for member in source.members)
-    runner = Runner(source, samples, SETTINGS)
-    (folder / "nothing").mkdir()
-    called, defaults = run / runner.calls[0], folder / "defaults.vcf.gz"
     usual: dict[str, int] = {}
     for choice, settings in CHOICES.items():
-        runner.go_on(folder / "nothing", run, **settings)
-        size = stored(run)
+        run, runner = folder / f"run-{len(rows)}", Runner(source, samples, SETTINGS | settings)
+        runner.begin(run, runner.calls)
+        called, size = run / runner.calls[0], stored(run)
         if choice == DEFAULTS:
-            shutil.copy(called, defaults)
-            usual = size | {"CRAM": size["BAM"]}
-        counts = held_against_truth(cohort, folder, samples, called)
+            defaults, usual = called, size | {"CRAM": size["BAM"]}
+        counts = held_against_truth(cohort, run, samples, called)
         shares = {file: size[file] / usual[file] for file in size}
         rows.append(row_of(choice, counts, calls.compare(defaults, called).in_results, shares))
         every, least = total([*counts.values()]), LEAST.get(name)
@@ -136,12 +131,7 @@ def measure(name: str, folder: Path, seed: int) -> Iterator[Measurement]:
 
 
 def main() -> int:
-    parser = measurements.parser(__doc__)
-    everything = [name for name in COHORTS if name != "tiny"]
-    parser.add_argument("--cohorts", nargs="+", choices=list(COHORTS), default=everything)
-    arguments = parser.parse_args()
-    if arguments.smallest:
-        arguments.cohorts = ["tiny"]
+    arguments = arguments_of(__doc__, COHORTS)
     return run_bench(arguments, COHORTS, lambda cohort, folder: measure(cohort, folder, arguments.seed), TABLES)
 
 

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from benches import calls, cohorts, measurements
+from benches import calls, cohorts
 from benches.measurements import Measurement
-from benches.runs import Runner, run_bench
+from benches.runs import Runner, arguments_of, run_bench
 
 SETTINGS = {"calling": "joint", "filter": "hard"}
 BEFORE = ("results/mark_duplicates/{sample}.bam", "results/mark_duplicates/{sample}.bam.bai")
@@ -51,12 +51,7 @@ def measure(cohort: str, folder: Path, seed: int) -> Iterator[Measurement]:
 
 
 def main() -> int:
-    parser = measurements.parser(__doc__)
-    everything = [name for name in COHORTS if name != "tiny"]
-    parser.add_argument("--cohorts", nargs="+", choices=list(COHORTS), default=everything)
-    arguments = parser.parse_args()
-    if arguments.smallest:
-        arguments.cohorts = ["tiny"]
+    arguments = arguments_of(__doc__, COHORTS)
     return run_bench(arguments, COHORTS, lambda cohort, folder: measure(cohort, folder, arguments.seed))
 
 

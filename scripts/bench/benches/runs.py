@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benches.cohorts import Real, Simulated
-from benches.measurements import Measurement, finish, show, show_machine
+from benches.cohorts import TINY, Real, Simulated
+from benches.measurements import Measurement, finish, parser, show, show_machine
 from gpd.execution import workflow
 from gpd.lab.pool import Source, lay_out
 from gpd.lab.snakemake_process import LEDGER
@@ -83,6 +83,17 @@ class Runner:
             sys.exit("\n".join([*finished.output[-30:], f"{folder}: the workflow failed: its last lines are above"]))
         attempts = [each for each in read_ledger(folder / LEDGER)[earlier:] if each.step in GERMLINE.steps]
         return Run(tuple(attempts), finished.cpu.below_s)
+
+
+def arguments_of(description: str, of_cohorts: Mapping[str, Simulated | Real]) -> argparse.Namespace:
+    """The arguments of a bench that takes all cohorts but `tiny`, and that one alone with --smallest."""
+    made = parser(description)
+    everything = [name for name in of_cohorts if name != TINY.name]
+    made.add_argument("--cohorts", nargs="+", choices=list(of_cohorts), default=everything)
+    arguments = made.parse_args()
+    if arguments.smallest:
+        arguments.cohorts = [TINY.name]
+    return arguments
 
 
 def run_bench(
