@@ -165,6 +165,13 @@ def stall(plan, family):
     signal.pause()
 
 
+def hold(plan, family):
+    """Begin when a file is gone."""
+    until = time.monotonic() + LONGEST_S
+    while Path(plan["what"]).exists() and time.monotonic() < until:
+        time.sleep(POLL_S)
+
+
 def end(plan, family):
     """End well, whatever is still to be done."""
     if family["child"]:
@@ -238,7 +245,9 @@ def files(plan, family):
     resource.setrlimit(resource.RLIMIT_NOFILE, (int(plan["what"]), int(plan["what"])))
 
 
-DEEDS = {deed.__name__: deed for deed in (kill, stall, end, read_little, halve, delete, fill, watch, memory, files)}
+DEEDS = {
+    each.__name__: each for each in (kill, stall, hold, end, read_little, halve, delete, fill, watch, memory, files)
+}
 
 if __name__ == "__main__":
     status = main(*sys.argv[1:])

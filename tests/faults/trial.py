@@ -411,19 +411,22 @@ class Clock:
 
 @dataclass(frozen=True)
 class Another:
-    """Another run of the same command is at work in the folder."""
+    """Another run of the same command is at work in the folder, until the one that finds it has ended."""
 
     @contextmanager
     def on(self, trial: Trial) -> Iterator[None]:
-        ended: list[Ran] = []
+        held, ended = trial.place / "held", list[Ran]()
+        held.touch()
+        result = trial.kind.results(trial.case.rule, STRUCK)[0]
         other = threading.Thread(target=lambda: ended.append(trial.run(trial.case.rule)))
-        other.start()
-        wait_until(lambda: list((trial.folder / ".snakemake/locks").glob("*.lock")), timeout_s=60)
-        yield
-        assert other.is_alive(), "the other run was over too soon"
-        jobs = trial.records()
-        assert all(record["cause"] is None for record in jobs)
-        other.join()
+        with Tool(Strike("gatk", result, "hold", what=str(held))).on(trial):
+            other.start()
+            wait_until(lambda: list((trial.folder / ".snakemake/locks").glob("*.lock")), timeout_s=60)
+            yield
+            assert other.is_alive(), "the other run was over too soon"
+            assert all(record["cause"] is None for record in trial.records())
+            held.unlink()
+            other.join()
         assert ended[0].exit_code == 0, ended[0].output
 
 
