@@ -29,7 +29,8 @@ MARKED, FINAL = "results/mark_duplicates/{sample}.bam", "results/base_recalibrat
 TABLE = "results/base_recalibrator/{sample}.table"
 BEFORE = (MARKED, f"{MARKED}.bai", TABLE, FINAL, FINAL.replace(".bam", ".bai"))
 RECALIBRATION_HEAP, CALLING_HEAP = "-Xmx3200m", "-Xmx4800m"  # four fifths of what the rules ask for
-SERIAL = "-XX:+UseSerialGC"
+SERIAL, SECOND_ALONE = "-XX:+UseSerialGC", "-XX:-TieredCompilation"
+USUAL = f"{SERIAL} {SECOND_ALONE}"
 BANDS = tuple(word for band in range(10, 100, 10) for word in ("-GQB", str(band)))
 ANNOTATIONS = ("StandardAnnotation", "StandardHCAnnotation", "AS_StandardAnnotation")
 ALLELE_SPECIFIC = tuple(word for group in ANNOTATIONS for word in ("-G", group))
@@ -56,7 +57,7 @@ class Walker:
     changes: Mapping[str, Change]
 
     def command(self, change: Change, output: Path) -> list[str | Path]:
-        java = f"{self.heap} {change.java or SERIAL}"
+        java = f"{self.heap} {change.java or USUAL}"
         written = ["-O", output] if self.output else []
         return ["gatk", "--java-options", java, self.name, *self.words, *change.words, *written]
 
@@ -66,10 +67,13 @@ def walkers(folder: Path) -> Iterator[Walker]:
     marked, final, table = (str(folder / path.format(sample="DEMO01")) for path in (MARKED, FINAL, TABLE))
     reference = ("-R", str(folder / "results/reference/genome.fa"))
     sites = ("--known-sites", str(folder / "results/reference/vcf/known_sites_1.vcf.gz"))
-    compiler = {"first compiler alone": Change(java=f"{SERIAL} -XX:TieredStopAtLevel=1")}
-    usual = {**compiler, "Java's own inflater and deflater": Change(words=JDK)}
+    compilers = {
+        "first compiler alone": Change(java=f"{SERIAL} -XX:TieredStopAtLevel=1"),
+        "both compilers": Change(java=SERIAL),
+    }
+    usual = {**compilers, "Java's own inflater and deflater": Change(words=JDK)}
     levels = {
-        f"compression level {level}": Change(java=f"{SERIAL} -Dsamjdk.compression_level={level}") for level in (1, 5)
+        f"compression level {level}": Change(java=f"{USUAL} -Dsamjdk.compression_level={level}") for level in (1, 5)
     }
     start = {"one base": Change(words=("-L", f"{first_contig(folder)}:1-1"))}
     yield Walker("CountReads", (*reference, "-I", marked), "", RECALIBRATION_HEAP, start)
@@ -80,11 +84,10 @@ def walkers(folder: Path) -> Iterator[Walker]:
     calling = (*reference, "-I", final, "-ERC", "GVCF", "--native-pair-hmm-threads", "1")
     changes = {
         **usual,
-        "no tiers": Change(java=f"{SERIAL} -XX:-TieredCompilation"),
-        "parallel collector": Change(java="-XX:+UseParallelGC -XX:ParallelGCThreads=1"),
-        "G1 collector": Change(java="-XX:+UseG1GC"),
-        "heap of 1 GB": Change(java=f"{SERIAL} -Xmx1g"),
-        "no AppCDS archive": Change(java=f"{SERIAL} -Xshare:off"),
+        "parallel collector": Change(java=f"-XX:+UseParallelGC -XX:ParallelGCThreads=1 {SECOND_ALONE}"),
+        "G1 collector": Change(java=f"-XX:+UseG1GC {SECOND_ALONE}"),
+        "heap of 1 GB": Change(java=f"{USUAL} -Xmx1g"),
+        "no AppCDS archive": Change(java=f"{USUAL} -Xshare:off"),
         "bands of 10": Change(words=BANDS),
         "allele-specific annotations": Change(words=ALLELE_SPECIFIC),
     }

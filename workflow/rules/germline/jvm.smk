@@ -5,12 +5,12 @@ def java(wildcards, threads, resources, heap_fifths=4):
     """JVM options: a fifth of mem_mb is left to the JVM itself; one thread needs no parallel collector.
 
     How much that is, the command finds in its environment: an attempt with more memory goes on with shards of the one before,
-    for its text is the same. So the options stand between double quotes. Over tiny data a JVM ends before the code of its
-    second compiler has paid for its making.
+    for its text is the same. So the options stand between double quotes. The first compiler's code is profiled to be compiled
+    again: walks of seconds end with it, and longer ones do better with the second compiler alone.
     """
     collector = "-XX:+UseSerialGC" if threads == 1 else f"-XX:+UseParallelGC -XX:ParallelGCThreads={threads}"
-    compilers = " -XX:TieredStopAtLevel=1" if config["tiny_data"] else ""
-    return f"-Xmx$((GPD_MEM_MB*{heap_fifths}/5))m {collector}{compilers}"
+    compiler = "-XX:TieredStopAtLevel=1" if config["tiny_data"] else "-XX:-TieredCompilation"
+    return f"-Xmx$((GPD_MEM_MB*{heap_fifths}/5))m {collector} {compiler}"
 
 
 USUAL_CALLING_MB = 6000  # a heap of 4.8 GB
