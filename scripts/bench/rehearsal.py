@@ -7,6 +7,7 @@ answers from that file. Where no rehearsal has run it shows the recorded one. `-
 Beside it, it shows what `make rehearsal-cohort` and `make rehearsal-rna` left, where they have run.
 """
 
+import json
 import re
 import sys
 from argparse import Namespace
@@ -29,6 +30,7 @@ from benches.measurements import Measurement  # noqa: E402
 from launcher import shards  # noqa: E402
 
 from gpd.errors import GpdError  # noqa: E402
+from gpd.lab.disk import PREDICTED  # noqa: E402
 from gpd.lab.snakemake_process import LEDGER  # noqa: E402
 from gpd.pipelines import GERMLINE, HUMAN_30X_GIGABASES  # noqa: E402
 from gpd.records.ledger import GATHER, Attempt, read_ledger  # noqa: E402
@@ -135,6 +137,7 @@ def row(rule: str, jobs: list[Job], asked: Mapping[str, runtimes.Row]) -> dict[s
         "asked, min": limit.runtime(largest.gigabases, largest.threads, scatters=False),
         "peak, GiB": peak and round(peak / KIB, 2),
         "granted, GiB": most and round(most / KIB, 2),
+        "granted/peak": peak and most and round(most / peak, 1),
     }
 
 
@@ -195,6 +198,18 @@ def genome(found: Rehearsal) -> Iterator[Measurement]:
     yield Measurement("a genome of 30x, extrapolated: CPU hours", tuple(end / HOUR for end in ends), decimals=1)
 
 
+def disk(name: str, folder: Path) -> Iterator[Measurement]:
+    """What samples keep on the disk as the workflow foretold it when it started last, over what they do."""
+    foretold_of = json.loads((folder / PREDICTED).read_text())["samples"]
+    found = Counter[str]()
+    for path in (folder / "results").rglob("*"):
+        owners = {path.name.partition(".")[0], path.parent.name} & foretold_of.keys()
+        if owners and path.is_file() and not path.is_symlink():
+            found[owners.pop()] += path.stat().st_size
+    ratios = tuple(foretold_of[sample]["kept"] / size for sample, size in sorted(found.items()))
+    yield Measurement(f"{name}: disk that a sample keeps, foretold over found", ratios, decimals=2)
+
+
 def cohort_steps(attempts: Sequence[Attempt]) -> pd.DataFrame:
     """A row a rule of a cohort of small samples."""
     jobs = pd.DataFrame(
@@ -249,8 +264,12 @@ def main() -> int:
     if arguments.record:
         arguments.record.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
     tables, figures = {"steps": steps(found)}, [measure(found)]
-    for name, folder in {"cohort": arguments.cohort, "RNA-Seq cohort": arguments.rna}.items():
-        if (folder / LEDGER).exists() and not arguments.smallest:
+    folders = {"genome": arguments.folder, "cohort": arguments.cohort, "RNA-Seq cohort": arguments.rna}
+    for name, folder in folders.items():
+        if not (folder / LEDGER).exists() or arguments.smallest:
+            continue
+        figures.append(disk(name, folder))
+        if folder != arguments.folder:
             attempts = [each for each in read_ledger(folder / LEDGER) if each.succeeded and each.cpu_s is not None]
             tables[name] = cohort_steps(attempts)
             figures.append(pace(name, attempts))
