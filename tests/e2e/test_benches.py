@@ -22,6 +22,8 @@ def test_a_bench_runs_in_its_smallest_size(bench: Path, tmp_path: Path, monkeypa
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.strip(), "it says no figure"
+    if done.stdout.startswith("not measured"):
+        pytest.skip(done.stdout.strip())
     assert f"# {bench.stem}" in evidence.bench_page(json.loads(record.read_text()))
 
 

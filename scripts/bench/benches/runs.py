@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +26,11 @@ GATHER = "gather"  # the shard of the job that joins the shards
 
 @dataclass(frozen=True)
 class Run:
-    """A run that ended well: its timed jobs, and the CPU seconds that the system counted of all it started."""
+    """A run that ended well: its timed jobs, CPU seconds as the system counts them, and wall time."""
 
     attempts: tuple[Attempt, ...]
     cpu_s: float
+    wall_s: float
 
     @property
     def makespan_s(self) -> float:
@@ -78,11 +80,13 @@ class Runner:
         limits = launcher.limits()
         profile, memory = workflow.PROFILES / "default", int(limits.memory_available_mib)
         command = workflow.command(folder, limits.cpus, memory, profile, [], ["--", *targets])
+        began = time.perf_counter()
         finished = workflow.run(command, folder / workflow.LOG, lambda state: None)
+        wall_s = time.perf_counter() - began
         if finished.exit_code:
             sys.exit("\n".join([*finished.output[-30:], f"{folder}: the workflow failed: its last lines are above"]))
         attempts = [each for each in read_ledger(folder / LEDGER)[earlier:] if each.step in GERMLINE.steps]
-        return Run(tuple(attempts), finished.cpu.below_s)
+        return Run(tuple(attempts), finished.cpu.below_s, wall_s)
 
 
 def arguments_of(description: str, of_cohorts: Mapping[str, Simulated | Real]) -> argparse.Namespace:
