@@ -44,7 +44,8 @@ print("Using workflow specific profile here for setting default command line arg
 if fails == "all":
     sys.exit("units.tsv line 2: sample S1: fq1 S1_1.fq is cut off")
 pathlib.Path(os.environ["TMPDIR"], "left").write_text("x")
-folder.joinpath("class_archive").write_text(os.environ.get("GATK_CLASS_ARCHIVE", "as set up"))
+told = [os.environ.get(name, "as set up") for name in ("GATK_CLASS_ARCHIVE", "_JAVA_OPTIONS")]
+folder.joinpath("of_jvms").write_text(" ".join(told))
 samples = folder.joinpath("config/samples.tsv").read_text().split()[1:]
 with folder.joinpath("ledger.jsonl").open("a") as ledger:
     for sample in samples:
@@ -239,8 +240,9 @@ def test_a_run_that_has_no_room_is_not_begun(spec, setup, snakemake):
 def test_jvms_of_independent_pipelines_start_as_they_come(spec, setup, snakemake):
     for one in (spec, independent(spec)):
         run(one, setup)
-    told = {path.parent.name: path.read_text() for path in setup.folder.rglob("class_archive")}
-    assert told == {spec.name: "as set up", "S1": "", "S2": ""}
+    told = {path.parent.name: path.read_text() for path in setup.folder.rglob("of_jvms")}
+    as_they_come = " -XX:+TieredCompilation"
+    assert told == {spec.name: "as set up as set up", "S1": as_they_come, "S2": as_they_come}
 
 
 def test_only_jobs_of_this_run_say_what_came_of_a_sample(spec, setup, snakemake):

@@ -16,7 +16,7 @@ from test_plan import VQSR
 
 pytestmark = pytest.mark.usefixtures("gatk3_command")
 
-JAVA = "-Xmx{heap}m -XX:+UseSerialGC -XX:-TieredCompilation -Djava.io.tmpdir=$TMPDIR"
+JAVA = "-Xmx{heap}m -XX:+UseSerialGC -Djava.io.tmpdir=$TMPDIR"
 PARALLEL = "-Xmx{heap}m -XX:+UseParallelGC -XX:ParallelGCThreads=2 -Djava.io.tmpdir=$TMPDIR"
 REFERENCE = "-R results/reference/genome.fa"
 KNOWN = "results/reference/vcf/known_sites_1.vcf.gz"

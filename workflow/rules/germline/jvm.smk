@@ -1,7 +1,9 @@
 # How GATK is started: how much memory, and which collector.
 
+FIRST_ALONE, SECOND_ALONE = "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation"
 
-def java(wildcards, threads, resources, heap_fifths=4):
+
+def java(wildcards, threads, resources, heap_fifths=4, compiler=SECOND_ALONE):
     """JVM options: a fifth of mem_mb is left to the JVM itself; one thread needs no parallel collector.
 
     How much that is, the command finds in its environment: an attempt with more memory goes on with shards of the one before,
@@ -9,8 +11,8 @@ def java(wildcards, threads, resources, heap_fifths=4):
     again: walks of seconds end with it, and longer ones do better with the second compiler alone.
     """
     collector = "-XX:+UseSerialGC" if threads == 1 else f"-XX:+UseParallelGC -XX:ParallelGCThreads={threads}"
-    compiler = "-XX:TieredStopAtLevel=1" if config["tiny_data"] else "-XX:-TieredCompilation"
-    return f"-Xmx$((GPD_MEM_MB*{heap_fifths}/5))m {collector} {compiler}"
+    compiler = FIRST_ALONE if config["tiny_data"] else compiler
+    return " ".join(filter(None, (f"-Xmx$((GPD_MEM_MB*{heap_fifths}/5))m", collector, compiler)))
 
 
 USUAL_CALLING_MB = 6000  # a heap of 4.8 GB

@@ -17,9 +17,10 @@ environment |= dict(GPD_JAVA8=java8)
 def gatk3(wildcards, threads, resources):
     """GATK 3 up to its walker: the jar that the config names, or a wrapper as conda's, which takes JVM options itself.
 
-    Where its Java is depends on the machine, so that comes through the environment.
+    Where its Java is depends on the machine, so that comes through the environment. Its JVM compiles as it comes, for no
+    other way was measured.
     """
-    options = f'{java(wildcards, threads, resources)} -Djava.io.tmpdir="$TMPDIR"'
+    options = f'{java(wildcards, threads, resources, compiler=None)} -Djava.io.tmpdir="$TMPDIR"'
     return f'"$GPD_JAVA8" {options} -jar {shlex.quote(jar)}' if jar else f"gatk3 {options}"
 
 
