@@ -1,10 +1,10 @@
-"""Measure where the CPU time of recalibration and HaplotypeCaller goes, and what settings of theirs change.
+"""Measure where the CPU time of recalibration, HaplotypeCaller and genotyping goes, and what their settings change.
 
     python scripts/bench/gatk.py [--cohorts mb1 mb5] [--repeats 3] [--smallest]
 
-One simulated sample at 30x, a variant a kilobase, is mapped and recalibrated once. Then each walker runs on one thread
-as the workflow runs it and with one thing changed, all in turns. Ratios are taken within a turn: above 1, the change
-costs CPU time. Seconds of the pair-HMM and of Smith-Waterman are GATK's own count.
+One simulated sample at 30x, a variant a kilobase, is mapped, recalibrated and called once. Then each walker runs on one
+thread as the workflow runs it and with one thing changed, all in turns. Ratios are taken within a turn: above 1, the
+change costs CPU time. Seconds of the pair-HMM and of Smith-Waterman are GATK's own count.
 
 On 2 cores `mb1` takes some 20 minutes and `mb5` 80; `mb40`, a chromosome's size, a day. `--smallest` takes 20 kb.
 """
@@ -27,7 +27,8 @@ COHORTS: Mapping[str, Simulated | Real] = {
 SETTINGS: dict[str, object] = {"calling": "per_sample", "filter": "hard", "scatter": "none"}
 MARKED, FINAL = "results/mark_duplicates/{sample}.bam", "results/base_recalibration/{sample}.bam"
 TABLE = "results/base_recalibrator/{sample}.table"
-BEFORE = (MARKED, f"{MARKED}.bai", TABLE, FINAL, FINAL.replace(".bam", ".bai"))
+GVCF = "results/haplotype_caller/{sample}.g.vcf.gz"
+BEFORE = (MARKED, f"{MARKED}.bai", TABLE, FINAL, FINAL.replace(".bam", ".bai"), GVCF, f"{GVCF}.tbi")
 RECALIBRATION_HEAP, CALLING_HEAP = "-Xmx3200m", "-Xmx4800m"  # four fifths of what the rules ask for
 SERIAL, SECOND_ALONE = "-XX:+UseSerialGC", "-XX:-TieredCompilation"
 USUAL = f"{SERIAL} {SECOND_ALONE}"
@@ -63,8 +64,8 @@ class Walker:
 
 
 def walkers(folder: Path) -> Iterator[Walker]:
-    """Reading alone, reading and writing, the two of recalibration, HaplotypeCaller."""
-    marked, final, table = (str(folder / path.format(sample="DEMO01")) for path in (MARKED, FINAL, TABLE))
+    """Reading alone, reading and writing, the two of recalibration, HaplotypeCaller, GenotypeGVCFs."""
+    marked, final, table, gvcf = (str(folder / path.format(sample="DEMO01")) for path in (MARKED, FINAL, TABLE, GVCF))
     reference = ("-R", str(folder / "results/reference/genome.fa"))
     sites = ("--known-sites", str(folder / "results/reference/vcf/known_sites_1.vcf.gz"))
     compilers = {
@@ -86,12 +87,14 @@ def walkers(folder: Path) -> Iterator[Walker]:
         **usual,
         "parallel collector": Change(java=f"-XX:+UseParallelGC -XX:ParallelGCThreads=1 {SECOND_ALONE}"),
         "G1 collector": Change(java=f"-XX:+UseG1GC {SECOND_ALONE}"),
+        "huge pages": Change(java=f"{USUAL} -XX:+UseTransparentHugePages"),
         "heap of 1 GB": Change(java=f"{USUAL} -Xmx1g"),
         "no AppCDS archive": Change(java=f"{USUAL} -Xshare:off"),
         "bands of 10": Change(words=BANDS),
         "allele-specific annotations": Change(words=ALLELE_SPECIFIC),
     }
     yield Walker("HaplotypeCaller", calling, ".g.vcf.gz", CALLING_HEAP, changes)
+    yield Walker("GenotypeGVCFs", (*reference, "-V", gvcf), ".vcf.gz", CALLING_HEAP, compilers)
 
 
 def first_contig(folder: Path) -> str:
