@@ -344,7 +344,7 @@ def test_a_group_is_refused_for_the_time_of_all_its_jobs(tmp_path, cluster, any_
     ran = dry_run(cohort, "--group-components", "alignments=10")
     assert ran.exit_code == 1
     named = "mark_duplicates, base_recalibrator, base_recalibration"
-    told = f"group alignments ({named}) asks for 4920 minutes, and partition main ends jobs after 2880"
+    told = f"group alignments ({named}) asks for 3940 minutes, and partition main ends jobs after 2880"
     assert [line.partition(": give")[0] for line in ran.lines if " asks for " in line] == [told]
     assert "Traceback" not in ran.output
 
@@ -358,11 +358,11 @@ def test_a_later_attempt_has_no_more_time_than_its_partition_gives(tmp_path, clu
     assert minutes["map_and_sort"] == 3 * 1440
     assert minutes["haplotype_caller"] == 3 * 1145
     assert minutes["n_free_intervals"] == 9
-    assert minutes["base_recalibration"] == 3 * 138
-    cluster(16, 64000, time="20:00:00")
-    jobs = jobs_of(plan(genomes(tmp_path / "again", 1, 93), *third, "--cores", "16"))
+    assert minutes["base_recalibration"] == 3 * 91
+    cluster(16, 64000, time="19:30:00")
+    jobs = jobs_of(plan(genomes(tmp_path / "again", 1, 93), "--attempt", "4", "--cores", "16"))
     of_group = ("mark_duplicates", "base_recalibrator", "base_recalibration")
-    assert 20 * 60 - 3 <= sum(job.minutes for job in jobs if job.rule in of_group) <= 20 * 60
+    assert 1170 - 3 <= sum(job.minutes for job in jobs if job.rule in of_group) <= 1170
 
 
 @pytest.mark.deep
@@ -371,7 +371,7 @@ def test_a_job_by_interval_has_its_part_of_the_cohorts_time(tmp_path, cluster, a
     cohort = genomes(tmp_path / "cohort", 10, 9300, calling="joint", joint_intervals=100)
     target = "results/genotype_interval/3of100.vcf.gz"
     (job,) = (job for job in jobs_of(plan(cohort, target)) if job.rule == "genotype_interval")
-    assert job.minutes == 60 + 2 * 14 * 930 / 60
+    assert job.minutes == 60 + 2 * 250 * 930 / 60
     cohort.config["joint_intervals"] = 2
     cluster(16, 64000, time="7-00:00:00")
     assert "genotype_interval" in refused(dry_run(cohort, "results/genotype_interval/1of2.vcf.gz"))
