@@ -371,7 +371,7 @@ def test_a_job_by_interval_has_its_part_of_the_cohorts_time(tmp_path, cluster, a
     cohort = genomes(tmp_path / "cohort", 10, 9300, calling="joint", joint_intervals=100)
     target = "results/genotype_interval/3of100.vcf.gz"
     (job,) = (job for job in jobs_of(plan(cohort, target)) if job.rule == "genotype_interval")
-    assert job.minutes == 60 + 2 * 250 * 930 / 60
+    assert job.minutes == 60 + 2 * 150 * 930 / 60
     cohort.config["joint_intervals"] = 2
     cluster(16, 64000, time="7-00:00:00")
     assert "genotype_interval" in refused(dry_run(cohort, "results/genotype_interval/1of2.vcf.gz"))
