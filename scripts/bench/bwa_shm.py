@@ -150,7 +150,7 @@ def main() -> int:
         folder = Path(name)
         fasta = arguments.genome or write_genome(folder, megabases, arguments.seed)
         reads = draw_reads(fasta, arguments.reads, arguments.seed)
-        found = measure(fasta.resolve(), reads, folder, arguments.processes, arguments.repeats)
+        found = measure(fasta.absolute(), reads, folder, arguments.processes, arguments.repeats)
         holds = measurements.show(found, arguments.smallest)
     return measurements.finish(arguments, holds)
 
