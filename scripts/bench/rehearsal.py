@@ -99,6 +99,8 @@ class Folder:
             threads=attempt.threads,
             peak_rss_mib=attempt.peak_rss_mib,
             mem_mb=attempt.mem_mb,
+            read_mib=attempt.read_mib,
+            write_mib=attempt.write_mib,
         )
 
     def record(self) -> Rehearsal:
@@ -138,6 +140,8 @@ def row(rule: str, jobs: list[Job], asked: Mapping[str, runtimes.Row]) -> dict[s
         "peak, GiB": peak and round(peak / KIB, 2),
         "granted, GiB": most and round(most / KIB, 2),
         "granted/peak": peak and most and round(most / peak, 1),
+        "read, GiB": round(sum(job.read_mib or 0 for job in jobs) / KIB, 2),
+        "written, GiB": round(sum(job.write_mib or 0 for job in jobs) / KIB, 2),
     }
 
 
@@ -219,6 +223,8 @@ def cohort_steps(attempts: Sequence[Attempt]) -> pd.DataFrame:
             "wall_s": [each.wall_s for each in attempts],
             "peak": [each.peak_rss_mib and each.peak_rss_mib / KIB for each in attempts],
             "granted": [each.mem_mb and each.mem_mb / KIB for each in attempts],
+            "read": [each.read_mib and each.read_mib / KIB for each in attempts],
+            "written": [each.write_mib and each.write_mib / KIB for each in attempts],
         }
     )
     columns = {
@@ -228,6 +234,8 @@ def cohort_steps(attempts: Sequence[Attempt]) -> pd.DataFrame:
         "longest, s": ("wall_s", "max"),
         "peak, GiB": ("peak", "max"),
         "granted, GiB": ("granted", "max"),
+        "read, GiB": ("read", "sum"),
+        "written, GiB": ("written", "sum"),
     }
     return jobs.groupby("rule").agg(**columns).round(2).reset_index()
 

@@ -48,6 +48,8 @@ class Job(msgspec.Struct, frozen=True):
     threads: AtLeastOne = 1
     peak_rss_mib: Amount | None = None
     mem_mb: Amount | None = None
+    read_mib: Amount | None = None
+    write_mib: Amount | None = None
 
 
 class Rehearsal(msgspec.Struct, frozen=True):
