@@ -8,7 +8,7 @@ same Snakemake and with the same bwa, samtools and GATK; indexes are made before
 planning in them. Ratios are taken within a pair.
 
 CLONE are clones of the peer, and of snakemake/snakemake-wrappers with its tags. It also wants Debian's packages
-picard-tools and trimmomatic, and `pip install snakemake-wrapper-utils==0.6.2`. On 2 cores it takes some 30 minutes.
+picard-tools and trimmomatic, and `pip install snakemake-wrapper-utils==0.1.3`. On 2 cores it takes some 30 minutes.
 """
 
 import os
@@ -30,8 +30,10 @@ SETTINGS = {"calling": "joint", "filter": "hard", "tiny_data": True}
 BOUNDS = {"bwa": 2.0, "bwa-mem4": 2.3}  # by mapper
 COHORTS = {cohort.name: cohort for cohort in (cohorts.SMALL, cohorts.TINY)}
 WRAPPERS = ("0.59.0", "0.74.0")  # tags that its rules name
+OF_WRAPPERS = (":(glob)bio/**/wrapper.py", ":(glob)bio/**/environment.yaml")
 OF_PANDAS_1 = "usecols=[0], squeeze=True, dtype=str)", "usecols=[0], dtype=str)[0]"
 INDEXES = [f"resources/genome.fasta.{end}" for end in ("fai", "bwt")] + ["resources/genome.dict"]
+VARIATION = ("variation.vcf.gz", "variation.noiupac.vcf.gz")
 CALLS = "results/filtered/all.vcf.gz"
 COMMANDS = {
     "picard": 'exec PicardCommandLine "$@"',
@@ -48,9 +50,9 @@ class Peer:
     @classmethod
     def of(cls, source: Source, folder: Path, peer: Path, wrappers: Path) -> "Peer":
         """Lay it out over a pool, and make its indexes."""
-        export(peer, "HEAD", folder)
+        export(peer, "HEAD", folder, "workflow", "config")
         for tag in WRAPPERS:
-            export(wrappers, tag, folder / "wrappers" / tag)
+            export(wrappers, tag, folder / "wrappers" / tag, *OF_WRAPPERS)
         common = folder / "workflow/rules/common.smk"
         common.write_text(common.read_text().replace(*OF_PANDAS_1))
         for name, script in COMMANDS.items():
@@ -63,13 +65,15 @@ class Peer:
         rows = [("sample", "unit", "platform", "fq1", "fq2")]
         rows += [(row["sample_name"], row["unit_name"], "ILLUMINA", row["fq1"], row["fq2"]) for row in source.units]
         (folder / "config/units.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
-        sites = [Path(source.config["known_sites"][0]).resolve()]
+        sites = Path(source.config["known_sites"][0])
         resources = folder / "resources"
         resources.mkdir()
         (resources / "genome.fasta").write_bytes(Path(source.config["reference"]["fasta"]).read_bytes())
-        (resources / "variation.noiupac.vcf.gz").write_bytes(sites[0].read_bytes())
         made = cls(folder)
-        made.run(*INDEXES, "resources/variation.noiupac.vcf.gz.tbi")
+        made.run(*INDEXES)
+        for name in VARIATION:  # in this order: each is newer than what the peer would make it of
+            (resources / name).write_bytes(sites.read_bytes())
+        made.run(f"resources/{VARIATION[-1]}.tbi")
         return made
 
     def run(self, *targets: str) -> tuple[float, float]:
@@ -88,10 +92,12 @@ class Peer:
         return self.run(CALLS)
 
 
-def export(clone: Path, revision: str, folder: Path) -> None:
-    """The files of a revision."""
+def export(clone: Path, revision: str, folder: Path, *paths: str) -> None:
+    """The files of a revision below these paths."""
     folder.mkdir(parents=True)
-    archive = subprocess.run(["git", "-C", clone, "archive", revision], stdout=subprocess.PIPE, check=True).stdout
+    archive = subprocess.run(
+        ["git", "-C", clone, "archive", revision, *paths], stdout=subprocess.PIPE, check=True
+    ).stdout
     subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)
 
 
