@@ -140,8 +140,8 @@ def row(rule: str, jobs: list[Job], asked: Mapping[str, runtimes.Row]) -> dict[s
         "peak, GiB": peak and round(peak / KIB, 2),
         "granted, GiB": most and round(most / KIB, 2),
         "granted/peak": peak and most and round(most / peak, 1),
-        "read, GiB": round(sum(job.read_mib or 0 for job in jobs) / KIB, 2),
-        "written, GiB": round(sum(job.write_mib or 0 for job in jobs) / KIB, 2),
+        "read, GiB": gibibytes(job.read_mib for job in jobs),
+        "written, GiB": gibibytes(job.write_mib for job in jobs),
     }
 
 
@@ -151,6 +151,12 @@ def terms(jobs: Sequence[Job]) -> Sequence[float | None]:
         return Law.of(jobs).terms if jobs[0].sample else (None, None, None)
     except GpdError:
         return (None, None, None)
+
+
+def gibibytes(values: Iterable[float | None]) -> float | None:
+    """The sum of MiB; None where one of them is not known."""
+    known = list(values)
+    return None if None in known else round(sum(filter(None, known)) / KIB, 2)
 
 
 def highest(values: Iterable[float | None]) -> float | None:
@@ -234,8 +240,8 @@ def cohort_steps(attempts: Sequence[Attempt]) -> pd.DataFrame:
         "longest, s": ("wall_s", "max"),
         "peak, GiB": ("peak", "max"),
         "granted, GiB": ("granted", "max"),
-        "read, GiB": ("read", "sum"),
-        "written, GiB": ("written", "sum"),
+        "read, GiB": ("read", lambda values: values.sum(skipna=False)),
+        "written, GiB": ("written", lambda values: values.sum(skipna=False)),
     }
     return jobs.groupby("rule").agg(**columns).round(2).reset_index()
 

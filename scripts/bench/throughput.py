@@ -8,7 +8,7 @@ where bwa-mem4 is installed; each in one of its own with bwa, the published stud
 taken within a pair; the median over pairs is held against its bound. A gigabase is one of reads.
 
 Exits with 1 when a figure is out of bounds. `--smallest` only shows that it works, and that all calls are the same.
-On 2 cores a pair takes some 15 minutes with the cohort `small` and 35 with `large`: 150 minutes for 3 of each.
+On 2 cores a pair of the cohort `small` takes some 9 minutes, one of `large` about three times as long.
 """
 
 import shutil
