@@ -1,5 +1,6 @@
 """The options that JVMs get: collector by threads, heap by memory, the compiler by whether data are tiny."""
 
+import math
 import re
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import pytest
 import yaml
 from conftest import ROOT, Cohort, planned_jobs, snakemake, tiny_cohort, with_memory
 from test_plan import VQSR
+
+from gpd.sizing import rehearsal
 
 C1, C2 = "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation"
 PROFILES = ROOT / "profiles"
@@ -72,8 +75,23 @@ def test_what_is_native_code_has_more_outside_of_the_heap(single):
     single.config["calling"] = "joint"
     options = java_options(single)
     # most of what reads a GenomicsDB is native code, and what it holds grows with the samples
-    assert options["genotype_interval"] == {f"-Xmx{(6000 + 20) * 2 // 5}m -XX:+UseSerialGC {C2}"}
-    assert options["genomics_db_import"] == {f"-Xmx3200m -XX:+UseSerialGC {C2}"}
+    assert options["genotype_interval"] == {f"-Xmx{(4000 + 2) * 2 // 5}m -XX:+UseSerialGC {C2}"}
+    assert options["genomics_db_import"] == {f"-Xmx1600m -XX:+UseSerialGC {C2}"}
+
+
+def test_a_jvm_has_a_heap_for_more_than_it_took_at_full_length(single):
+    recorded = rehearsal.read(ROOT / "tests/golden/rehearsal/rehearsal.json")
+    peaks: dict[str, float] = {}
+    for job in recorded.jobs:
+        peaks[job.rule] = max(peaks.get(job.rule, 0), (job.peak_rss_mib or 0) * 1.048576)
+    single.config |= {"calling": "joint", "filter": "hard"}
+    heaps = {
+        rule: int(re.search(r"-Xmx(\d+)m", text)[1])
+        for rule, texts in java_options(single, "--cores", "8", "--resources", "mem_mb=16000").items()
+        for text in texts
+    }
+    assert {"base_recalibrator", "haplotype_caller", "genotype_interval"} < peaks.keys() & heaps.keys()
+    assert {rule: (heaps[rule], peak) for rule, peak in peaks.items() if peak > 0.8 * heaps.get(rule, math.inf)} == {}
 
 
 def threads_of_jobs(output: str) -> dict[str, set[int]]:

@@ -13,7 +13,7 @@ rule alignment:
         "../../../envs/samtools.yaml"
     threads: 4
     resources:
-        mem_mb=4000,
+        mem_mb=2000,
     shell:
         bound(
             "alignment",

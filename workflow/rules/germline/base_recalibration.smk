@@ -15,7 +15,7 @@ rule base_recalibrator:
         "../../../envs/gatk4.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=2000,
         shard_mib=16,
     params:
         **own_arguments("base_recalibrator"),
@@ -53,7 +53,7 @@ rule base_recalibration:
         "../../../envs/gatk4.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=2000,
         shard_mib=16,
     params:
         **own_arguments("base_recalibration"),

@@ -14,7 +14,7 @@ rule genotype_gvcfs:
         "../../../envs/gatk4.yaml"
     threads: 1
     resources:
-        mem_mb=6000,
+        mem_mb=2000,
         shard_mib=1,
     params:
         **own_arguments("genotype_gvcfs"),

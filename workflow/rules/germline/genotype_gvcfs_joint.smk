@@ -37,7 +37,7 @@ rule genomics_db_import:
         "../../../envs/gatk4.yaml"
     threads: 1
     resources:
-        mem_mb=8000,  # for a batch of 50 samples, however many there are
+        mem_mb=4000,  # for a batch of 50 samples, however many there are
     params:
         java=java_native,
     # htslib reads GVCFs in about half of the CPU time that GATK's own reader takes. No other process opens the
@@ -71,7 +71,7 @@ rule genotype_interval:
         "../../../envs/gatk4.yaml"
     threads: 1
     resources:
-        mem_mb=6000 + 20 * len(samples),  # GATK's own pipeline has 26 GB for large cohorts
+        mem_mb=4000 + 2 * len(samples),
     params:
         **own_arguments("genotype_gvcfs"),
         java=java_native,

@@ -12,7 +12,7 @@ rule hard_filter:
         f"../../../envs/{config['gatk']}.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=2000,
     params:
         **GATK,
         filters=filter_arguments(),

@@ -12,7 +12,7 @@ rule hard_filter_interval:
         "../../../envs/gatk4.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=2000,
     params:
         java=java,
         filters=filter_arguments(),

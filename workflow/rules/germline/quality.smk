@@ -84,7 +84,7 @@ rule contamination:
         "../../../envs/gatk4.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=2000,
     params:
         java=java,
         rarest=RAREST,
