@@ -101,6 +101,8 @@ class Folder:
             mem_mb=attempt.mem_mb,
             read_mib=attempt.read_mib,
             write_mib=attempt.write_mib,
+            peak_temporary_mib=attempt.peak_temporary_mib,
+            peak_open_files=attempt.peak_open_files,
         )
 
     def record(self) -> Rehearsal:
@@ -126,6 +128,7 @@ def row(rule: str, jobs: list[Job], asked: Mapping[str, runtimes.Row]) -> dict[s
     """`asked, min` is of the job with most reads, with its margin."""
     largest, limit = max(jobs, key=lambda job: job.gigabases), asked.get(rule, asked[runtimes.OTHERS])
     start, reference, reads = terms(jobs)
+    temporary = highest(job.peak_temporary_mib for job in jobs)
     peak, most = highest(job.peak_rss_mib for job in jobs), highest(job.mem_mb for job in jobs)
     return {
         "rule": rule,
@@ -142,6 +145,8 @@ def row(rule: str, jobs: list[Job], asked: Mapping[str, runtimes.Row]) -> dict[s
         "granted/peak": peak and most and round(most / peak, 1),
         "read, GiB": gibibytes(job.read_mib for job in jobs),
         "written, GiB": gibibytes(job.write_mib for job in jobs),
+        "TMPDIR, GiB": temporary and round(temporary / KIB, 2),
+        "open files": highest(job.peak_open_files for job in jobs),
     }
 
 
@@ -231,6 +236,8 @@ def cohort_steps(attempts: Sequence[Attempt]) -> pd.DataFrame:
             "granted": [each.mem_mb and each.mem_mb / KIB for each in attempts],
             "read": [each.read_mib and each.read_mib / KIB for each in attempts],
             "written": [each.write_mib and each.write_mib / KIB for each in attempts],
+            "temporary": [each.peak_temporary_mib and each.peak_temporary_mib / KIB for each in attempts],
+            "files": [each.peak_open_files for each in attempts],
         }
     )
     columns = {
@@ -242,6 +249,8 @@ def cohort_steps(attempts: Sequence[Attempt]) -> pd.DataFrame:
         "granted, GiB": ("granted", "max"),
         "read, GiB": ("read", lambda values: values.sum(skipna=False)),
         "written, GiB": ("written", lambda values: values.sum(skipna=False)),
+        "TMPDIR, GiB": ("temporary", "max"),
+        "open files": ("files", "max"),
     }
     return jobs.groupby("rule").agg(**columns).round(2).reset_index()
 

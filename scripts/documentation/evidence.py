@@ -28,12 +28,12 @@ OUTPUT = re.compile(r"(<!-- output of (\w+): (\w+) -->\n).*?(?=<!-- end of outpu
 
 
 def pages() -> dict[str, str]:
-    """The page of each bench, by its name; disk.md and faults.md are written by what measures them, in tests/."""
-    return {record["bench"]: bench_page(record) for record in records().values()}
+    """The page of each record, by its file; disk.md and faults.md are written by what measures them, in tests/."""
+    return {name: bench_page({**record, "bench": name}) for name, record in records().items()}
 
 
 def records() -> dict[str, Record]:
-    """What each bench wrote, by its name."""
+    """What benches wrote, by the name of the file: that of the bench, or of one of several of it."""
     paths = sorted((DOCS / "evidence/data").glob("*.json"))
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 

@@ -196,6 +196,16 @@ def test_bytes(node):
     assert record["write_calls_mib"] == pytest.approx(30, rel=0.05)
 
 
+def test_open_files_and_temporary_ones(node):
+    """The most that one process has open, and what a job's own folder held at most."""
+    hold = "import os, time\nfiles = [open('/dev/null') for _ in range(100)]\ntime.sleep(0.6)"
+    (node.folder / "hold.py").write_text(hold)
+    filled = "mkdir $TMPDIR/a; head -c 5242880 /dev/zero > $TMPDIR/a/b"
+    record = node.run(f"{filled}; {PYTHON} hold.py; rm $TMPDIR/a/b; sleep 0.3")[2]
+    assert 100 < record["peak_open_files"] < 130
+    assert record["peak_temporary_mib"] == pytest.approx(5, rel=0.05)
+
+
 def test_open_file_limit_is_raised(node):
     import resource
 

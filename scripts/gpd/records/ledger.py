@@ -82,6 +82,8 @@ class Attempt:
     peak_rss_mib: Amount | None = None
     read_mib: Amount | None = None
     write_mib: Amount | None = None
+    peak_open_files: AtLeastOne | None = None
+    peak_temporary_mib: Amount | None = None
     shared_inputs_mib: Amount | None = None
     shared_outputs_mib: Amount | None = None
     binding_ok: bool | None = None

@@ -50,6 +50,8 @@ class Job(msgspec.Struct, frozen=True):
     mem_mb: Amount | None = None
     read_mib: Amount | None = None
     write_mib: Amount | None = None
+    peak_temporary_mib: Amount | None = None
+    peak_open_files: AtLeastOne | None = None
 
 
 class Rehearsal(msgspec.Struct, frozen=True):

@@ -43,6 +43,19 @@ def full_disk(paths):
     return outputs().full_place((os.getcwd(), place(), *folders), MIB)
 
 
+def folder_bytes(folder):
+    """Return what the files below a folder take of its disk; any may be gone while one looks."""
+    return sum(disk_bytes(os.path.join(parent, name)) for parent, _, names in os.walk(folder) for name in names)
+
+
+def disk_bytes(path):
+    """Return what a file takes of its disk; 0 where it is gone."""
+    try:
+        return os.lstat(path).st_blocks * 512
+    except OSError:
+        return 0
+
+
 def shared_files(settings):
     """Return the record's fields of files on network file systems. What part of them a shard reads is not known.
 

@@ -3,8 +3,9 @@
 import os
 import time
 
+from launcher.files import folder_bytes
 from launcher.ledger import utc
-from launcher.processes import descendants, io_counts, stat_fields, threads_of
+from launcher.processes import descendants, io_counts, open_files, stat_fields, threads_of
 from launcher.system import MIB, TICK_S, read_text
 from launcher.topology import format_cpus
 
@@ -44,16 +45,17 @@ def contention(before, after, job_s, wall_s, cpus):
 class Meter:
     """Measures a job, from before its command starts.
 
-    Its processes are sampled: where they run and may run, how much memory they have. That is often at first and up to
-    four times a second later, and never takes more than 1% of one CPU.
+    Its processes are sampled: where they run and may run, how much memory and how many files they have; and its TMPDIR,
+    `folder`. That is often at first and up to four times a second later, and never takes more than 1% of one CPU.
     """
 
-    def __init__(self, allocation, note_memory):
+    def __init__(self, allocation, note_memory, folder):
         import resource
 
-        self.allocation, self.note_memory = allocation, note_memory
+        self.allocation, self.note_memory, self.folder = allocation, note_memory, folder
         self.began, self.interval_s = time.monotonic(), SHORTEST_S
-        self.peak = self.shared = 0  # bytes
+        self.peak = self.shared = self.temporary = 0  # bytes
+        self.open_files = 0
         self.allowed, self.used = set(), set()
         # a child's peak starts from ours until exec
         self.kernel_ooms, self.floor = kernel_oom_kills(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -69,13 +71,15 @@ class Meter:
         files = max((files for _, _, files, _ in own), default=0)  # libraries, mostly shared
         self.shared = max([self.shared, *(shared for *_, shared in own)])
         self.peak = max(self.peak, private + files)
+        self.temporary = max(self.temporary, folder_bytes(self.folder))
         self.note_memory((private + files) / MIB)
         now = time.monotonic()
         usual = min(max((now - self.began) / 20, SHORTEST_S), LONGEST_S)
         self.interval_s = max(usual, (now - before) / SHARE)
 
     def look_at(self, pid):
-        """Note the CPUs of a process's threads; return its parent, and bytes: virtual, anonymous, files', shared."""
+        """Note its threads' CPUs and its open files; return its parent, and bytes: virtual, anonymous, files', shared."""
+        self.open_files = max(self.open_files, open_files(pid))
         parent = None
         for tid in threads_of(pid):
             fields = stat_fields(pid, f"/task/{tid}")
@@ -110,6 +114,8 @@ class Meter:
             "wall_s": round(outcome.wall_s, 6),
             **cpu_seconds(*outcome.usage),
             **self.memory(outcome.maxrss),
+            "peak_open_files": self.open_files or None,
+            "peak_temporary_mib": mib(self.temporary),
             "cpus_allowed": format_cpus(self.allowed) or None,
             "cpus_seen": format_cpus(self.used) or None,
             "binding_ok": self.binding_ok(),

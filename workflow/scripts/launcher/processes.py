@@ -51,6 +51,14 @@ def rss_mib(pid):
     return sum(map(int, pages)) * PAGE / MIB
 
 
+def open_files(pid):
+    """Return how many files a process has open; 0 where it is gone."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return 0
+
+
 def end_tree(signum):
     """Send a signal to every process below this one."""
     for pid in descendants(os.getpid()):

@@ -27,7 +27,7 @@ def keep(attempt, log_fd, allocation):
     began, start_ns = time.monotonic(), time.time_ns()
     attempt.record.update(start=utc(start_ns), uptime_s=round(began, 6))
     attempt.note()
-    meter, notes = Meter(allocation, attempt.note_memory), Notes()
+    meter, notes = Meter(allocation, attempt.note_memory, attempt.folder), Notes()
     try:
         shell, policy = start_shell(attempt, log_fd, allocation, notes.preload())
     except LauncherError as error:
