@@ -78,7 +78,7 @@ class Meter:
         self.interval_s = max(usual, (now - before) / SHARE)
 
     def look_at(self, pid):
-        """Note its threads' CPUs and its open files; return its parent, and bytes: virtual, anonymous, files', shared."""
+        """Note its threads' CPUs and its files; return its parent, and bytes: virtual, anonymous, files', shared."""
         self.open_files = max(self.open_files, open_files(pid))
         parent = None
         for tid in threads_of(pid):
