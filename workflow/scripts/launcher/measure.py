@@ -45,8 +45,9 @@ def contention(before, after, job_s, wall_s, cpus):
 class Meter:
     """Measures a job, from before its command starts.
 
-    Its processes are sampled: where they run and may run, how much memory and how many files they have; and its TMPDIR,
-    `folder`. That is often at first and up to four times a second later, and never takes more than 1% of one CPU.
+    Its processes are sampled: where they run and may run, how much memory they have. That is often at first and up to
+    four times a second later, and never takes more than 1% of one CPU. How many files they have open and what its
+    TMPDIR, `folder`, holds is not looked at that often: it would make short jobs longer.
     """
 
     def __init__(self, allocation, note_memory, folder):
@@ -54,8 +55,8 @@ class Meter:
 
         self.allocation, self.note_memory, self.folder = allocation, note_memory, folder
         self.began, self.interval_s = time.monotonic(), SHORTEST_S
-        self.peak = self.shared = self.temporary = 0  # bytes
-        self.open_files = 0
+        self.peak = self.shared = 0  # bytes
+        self.looked, self.open_files, self.temporary = self.began, None, None
         self.allowed, self.used = set(), set()
         # a child's peak starts from ours until exec
         self.kernel_ooms, self.floor = kernel_oom_kills(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -71,15 +72,21 @@ class Meter:
         files = max((files for _, _, files, _ in own), default=0)  # libraries, mostly shared
         self.shared = max([self.shared, *(shared for *_, shared in own)])
         self.peak = max(self.peak, private + files)
-        self.temporary = max(self.temporary, folder_bytes(self.folder))
         self.note_memory((private + files) / MIB)
+        if before - self.looked >= LONGEST_S:
+            self.looked = before
+            self.look_at_files(memory)
         now = time.monotonic()
         usual = min(max((now - self.began) / 20, SHORTEST_S), LONGEST_S)
         self.interval_s = max(usual, (now - before) / SHARE)
 
+    def look_at_files(self, pids):
+        """Note the most files that one of these processes has open, and what the job's temporary ones take."""
+        self.open_files = max([self.open_files or 0, *map(open_files, pids)])
+        self.temporary = max(self.temporary or 0, folder_bytes(self.folder))
+
     def look_at(self, pid):
-        """Note its threads' CPUs and its files; return its parent, and bytes: virtual, anonymous, files', shared."""
-        self.open_files = max(self.open_files, open_files(pid))
+        """Note the CPUs of a process's threads; return its parent, and bytes: virtual, anonymous, files', shared."""
         parent = None
         for tid in threads_of(pid):
             fields = stat_fields(pid, f"/task/{tid}")
