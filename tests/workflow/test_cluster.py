@@ -64,7 +64,7 @@ def test_the_profile_plans_without_conda_and_asks_for_ordinary_nodes(cohort, clu
     assert {int(each["threads"]) for each in of.values()} <= {1, 4, 8}
     assert of["map_and_sort"]["threads"] == of["haplotype_caller"]["threads"] == "8"
     assert all(int(each["runtime"]) >= 60 for rule, each in of.items() if rule != "all")
-    assert of["haplotype_caller"]["mem_mb"] == of["haplotype_caller"]["mem_mb_per_cpu"] == "4000"
+    assert of["haplotype_caller"]["mem_mb"] == of["haplotype_caller"]["mem_mb_per_cpu"] == "6000"
 
 
 @pytest.mark.deep
@@ -76,11 +76,11 @@ def test_the_tuxedo_pipeline_plans_with_it(tmp_path: Path, cluster):
 
 @pytest.mark.deep
 def test_what_no_node_holds_is_refused_by_the_rules_name(cohort, cluster):
-    cluster(4, 16000, time="03:00:00")
+    cluster(4, 32000, time="03:00:00")
     ran = dry_run(cohort)
     assert ran.exit_code == 1
     lines = [line for line in ran.lines if " asks for " in line]
-    assert any(line.startswith("haplotype_caller asks for 8 CPUs and 32000 MB, which no node") for line in lines)
+    assert any(line.startswith("haplotype_caller asks for 8 CPUs and 48000 MB, which no node") for line in lines)
     assert any(
         line.startswith("bwa_index asks for 240 minutes, and partition main ends jobs after 180") for line in lines
     )
@@ -116,13 +116,13 @@ def test_a_sample_is_its_lanes_a_group_and_what_stands_alone(cohort, cluster):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("attempt", "mem_mb", "runtime"), [(1, 4000, 61), (2, 8000, 122), (3, 9000, 183)])
+@pytest.mark.parametrize(("attempt", "mem_mb", "runtime"), [(1, 6000, 61), (2, 12000, 122), (3, 16000, 183)])
 def test_each_attempt_asks_for_more_up_to_what_a_node_has(cohort, cluster, attempt, mem_mb, runtime):
-    cluster(4, 36000)
+    cluster(4, 64000)
     of = asked(plan(cohort, "--cores", "4", "--attempt", str(attempt)))
     assert of["haplotype_caller"]["mem_mb_per_cpu"] == str(mem_mb)
     assert of["mark_duplicates"]["mem_mb"] == str(8000 * attempt)
-    assert of["mark_duplicates"]["mem_mb_per_cpu"] == str(2000 * attempt)
+    assert of["mark_duplicates"]["mem_mb_per_cpu"] == str(4000 * attempt)
     assert of["haplotype_caller"]["runtime"] == str(runtime)
 
 
