@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -238,3 +239,28 @@ def test_a_job_does_not_start_from_half_a_file(node):
 def test_a_failed_job_says_its_own_reason(node):
     code, _, record = node.run("echo 'error: mine' >&2; exit 3", "--outputs", "results/x.bam")
     assert (code, record["cause"], record["message"]) == (3, "tool_error", "error: mine")
+
+
+@pytest.fixture
+def ext4(tmp_path):
+    """A full ext4 file system, which keeps blocks that root can't use either."""
+    image, folder = tmp_path / "image", tmp_path / "full"
+    folder.mkdir()
+    with image.open("wb") as file:
+        file.truncate(64 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", image], check=True)
+    if subprocess.run(["mount", "-o", "loop", image, folder], capture_output=True, check=False).returncode:
+        pytest.skip("no file system can be mounted here: that takes root's rights and a loop device")
+    with suppress(OSError), (folder / "filler").open("wb", buffering=0) as file:
+        while file.write(bytes(1 << 16)):
+            pass
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_disk_is_full_where_root_cannot_write_either(ext4):
+    found = os.statvfs(ext4)
+    assert found.f_bfree * found.f_frsize > 1 << 20
+    assert outputs.full_place([str(ext4)]) == str(ext4)
+    (ext4 / "filler").unlink()
+    assert outputs.full_place([str(ext4)]) is None

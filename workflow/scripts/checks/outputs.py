@@ -149,14 +149,31 @@ def data_of(path):
 
 
 def is_full(place, room):
-    """Tell whether a file system that can be written to has less room than this, or none for another file."""
+    """Tell whether a file system that can be written to has less room than this, or none for another file.
+
+    Root has more room than others are told of; how much, only trying tells: ext4 keeps blocks even from root.
+    """
     try:
         found = os.statvfs(place)
     except OSError:
         return False
-    free = found.f_bfree if os.geteuid() == 0 else found.f_bavail  # some is kept for root
-    full = (found.f_blocks and free * found.f_frsize < room) or (found.f_files and not found.f_ffree)
-    return bool(full) and not found.f_flag & os.ST_RDONLY
+    if found.f_flag & os.ST_RDONLY:
+        return False
+    scarce = found.f_blocks and found.f_bavail * found.f_frsize < room
+    full = scarce and (os.geteuid() != 0 or not takes(place, room))
+    return bool(full or (found.f_files and not found.f_ffree))
+
+
+def takes(place, room):
+    """Tell whether a file of so many bytes can be made here; it has no name, and is gone at once."""
+    import tempfile
+
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            os.posix_fallocate(file.fileno(), 0, room)
+    except OSError:
+        return False
+    return True
 
 
 def full_place(places, room=FULL):
