@@ -9,6 +9,7 @@ import sys
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 
 import pytest
 from conftest import ROOT
@@ -248,9 +249,10 @@ def ext4(tmp_path):
     folder.mkdir()
     with image.open("wb") as file:
         file.truncate(64 << 20)
-    subprocess.run(["mkfs.ext4", "-q", "-m", "0", image], check=True)
-    if subprocess.run(["mount", "-o", "loop", image, folder], capture_output=True, check=False).returncode:
-        pytest.skip("no file system can be mounted here: that takes root's rights and a loop device")
+    made = f"mkfs.ext4 -q -m 0 {quote(str(image))} && mount -o loop {quote(str(image))} {quote(str(folder))}"
+    path = f"{os.environ['PATH']}:/usr/sbin"
+    if subprocess.run(made, shell=True, capture_output=True, env=os.environ | {"PATH": path}, check=False).returncode:
+        pytest.skip("no ext4 can be made and mounted here: that takes e2fsprogs, root's rights and a loop device")
     with suppress(OSError), (folder / "filler").open("wb", buffering=0) as file:
         while file.write(bytes(1 << 16)):
             pass
