@@ -1,8 +1,9 @@
 """Snakemake's scheduler `admission`: a sample is begun where the disk has room for all that it will take.
 
-What samples take, the workflow has predicted (.snakemake/gpd/disk.json; resources/disk.py). What those that
-are begun will still take of that is kept for them, and their jobs are never held back. Among the jobs that may start,
-the scheduler `greedy` chooses. Snakemake imports this package whenever it starts, so it does little.
+What samples take, the workflow has predicted (.snakemake/gpd/disk.json; resources/disk.py), with a margin for its
+error. What those that are begun will still take of that is kept for them, and their jobs are never held back. A sample
+that begins while nothing runs needs no margin: it fits, or nothing does. Among the jobs that may start, the scheduler
+`greedy` chooses. Snakemake imports this package whenever it starts, so it does little.
 """
 
 import json
@@ -41,17 +42,19 @@ class Sample:
             with suppress(OSError):
                 yield from (entry.path for entry in os.scandir(f"{path}.shards"))
 
-    def lacks(self, left: Iterable[Any], one_disk: bool) -> tuple[int, int]:
+    def lacks(self, left: Iterable[Any], one_disk: bool, margin: float = 1) -> tuple[float, float]:
         """Bytes that it will still take of the disk of results and of that of temporary files, with these jobs left.
 
-        Of temporary files nobody knows whose they are, so that what a job has written of them counts twice.
+        It takes `margin` times what is predicted. Of temporary files nobody knows whose they are, so that what a job
+        has written of them counts twice.
         """
         spaces = [self.rules.get(job.rule.name, (0, 0)) for job in left]
         if not spaces:
             return 0, 0
         if one_disk:
-            return max(0, max(results + temporary for results, temporary in spaces) - self.held()), 0
-        return max(0, max(results for results, _ in spaces) - self.held()), max(temporary for _, temporary in spaces)
+            return max(0, margin * max(map(sum, spaces)) - self.held()), 0
+        results, temporary = (margin * max(of_disk) for of_disk in zip(*spaces, strict=True))
+        return max(0, results - self.held()), temporary
 
 
 class Scheduler(Greedy):
@@ -68,10 +71,11 @@ class Scheduler(Greedy):
         self.samples: dict[str, Sample] = {}
         self.folders = ["", ""]  # of results, of temporary files
         self.one_disk = True
+        self.margin = 1.0
         self.at_work: list[Sample] = []
         self.in_memory = False  # the temporary files
         self.memory_mb = self.largest_mb = 0  # of all jobs together, and of the largest
-        self.asked: dict[Sample, tuple[int, int]] = {}
+        self.asked: dict[tuple[Sample, float], tuple[float, float]] = {}
         self.named: set[str] = set()
 
     def select_jobs(self, selectable_jobs, remaining_jobs, available_resources, input_sizes):
@@ -79,10 +83,11 @@ class Scheduler(Greedy):
             self.cores = available_resources["_cores"]  # of all: nothing runs yet
             self.memory_mb = available_resources.get("mem_mb", 0)
             self._begin()
-        admitted, waiting = self._admit(selectable_jobs, input_sizes)
+        nothing_runs = available_resources["_cores"] == self.cores
+        admitted, waiting = self._admit(selectable_jobs, input_sizes, nothing_runs)
         left = self._beside_files(available_resources, admitted)
         selected = super().select_jobs(admitted, remaining_jobs, left, input_sizes)
-        if admitted and not selected and available_resources["_cores"] == self.cores:
+        if admitted and not selected and nothing_runs:
             first = max(admitted, key=lambda job: self.job_reward(job, input_sizes))
             selected = super().select_jobs(
                 [first], remaining_jobs, available_resources, input_sizes
@@ -102,6 +107,7 @@ class Scheduler(Greedy):
             return
         predicted = json.loads(PREDICTED.read_text(encoding="utf-8"))
         self.folders = [_standing(predicted["results"]), _standing(predicted["temporary"])]
+        self.margin = predicted["margin"]
         self.in_memory = predicted.get("in_memory", False) and bool(self.memory_mb)
         self.one_disk = len({Path(folder).stat().st_dev for folder in self.folders}) == 1
         self.samples = {name: Sample(name, needs["rules"]) for name, needs in predicted["samples"].items()}
@@ -118,7 +124,9 @@ class Scheduler(Greedy):
                 if name in self.samples:
                     yield self.samples[name]
 
-    def _admit(self, jobs: Sequence[Any], input_sizes: Mapping) -> tuple[list[Any], Sample | None]:
+    def _admit(
+        self, jobs: Sequence[Any], input_sizes: Mapping, nothing_runs: bool
+    ) -> tuple[list[Any], Sample | None]:
         """The jobs that may start, and the sample that waits for the disk, if one does.
 
         Samples are looked at in the order in which greedy takes them, no more than there are cores; one that does not
@@ -134,16 +142,19 @@ class Scheduler(Greedy):
                 admitted.append(job)
         if not new:
             return admitted, None
-        room, waiting, places = self._room(), None, self.cores
+        alone = nothing_runs and not admitted
+        margin = 1 if alone else self.margin
+        room, waiting, places = self._room(margin), None, self.cores
         self.largest_mb = max([self.largest_mb, *(job.scheduler_resources.get("mem_mb", 0) for job in jobs)])
         memory = self.memory_mb - self._files_mb(self.at_work) - self.largest_mb * len(self.at_work)
-        alone = not self.at_work
         for sample in sorted(new, key=lambda each: max(self.job_reward(job, input_sizes) for job in new[each]))[::-1]:
-            lacks, files_and_job = self._asked(sample), self._files_mb([sample]) + self.largest_mb
-            fits = all(need <= there for need, there in zip(lacks, room, strict=True))
+            files_and_job = self._files_mb([sample]) + self.largest_mb
+            fits = all(need <= there for need, there in zip(self._asked(sample, margin), room, strict=True))
             if fits and (alone or files_and_job <= memory or not self.in_memory):
-                memory, alone = memory - files_and_job, False
-                room = [there - need for need, there in zip(lacks, room, strict=True)]
+                if alone:
+                    alone, margin, room = False, self.margin, self._room(self.margin)
+                memory -= files_and_job
+                room = [there - need for need, there in zip(self._asked(sample, margin), room, strict=True)]
                 admitted += new[sample]
                 places -= 1
                 if not places:
@@ -165,27 +176,29 @@ class Scheduler(Greedy):
         some = {*self.at_work, *self._samples_of(admitted)}
         return {**available, "mem_mb": max(0, available["mem_mb"] - round(self._files_mb(some)))}
 
-    def _asked(self, sample: Sample) -> tuple[int, int]:
+    def _asked(self, sample: Sample, margin: float) -> tuple[float, float]:
         """What a sample that is not begun will take; looked up once, for its files stay as they are."""
-        if sample not in self.asked:
-            self.asked[sample] = sample.lacks(self._left(sample), self.one_disk)
-        return self.asked[sample]
+        if (sample, margin) not in self.asked:
+            self.asked[sample, margin] = sample.lacks(self._left(sample), self.one_disk, margin)
+        return self.asked[sample, margin]
 
     def _left(self, sample: Sample) -> list[Any]:
         return [job for job in sample.jobs if not self.dag.finished(job)]
 
-    def _room(self) -> list[int]:
+    def _room(self, margin: float) -> list[float]:
         """Bytes of each disk that are free and not kept for samples at work, of which those that failed are none."""
-        room, failed = [*map(free_bytes, self.folders)], self.dag.workflow.scheduler.failed
+        room: list[float] = [*map(free_bytes, self.folders)]
+        failed = self.dag.workflow.scheduler.failed
         self.at_work = [sample for sample in self.at_work if self._left(sample) and failed.isdisjoint(sample.jobs)]
         for sample in self.at_work:
-            lacks = sample.lacks(self._left(sample), self.one_disk)
+            lacks = sample.lacks(self._left(sample), self.one_disk, margin)
             room = [there - need for need, there in zip(lacks, room, strict=True)]
         return room
 
     def _tell(self, sample: Sample, nothing_runs: bool) -> None:
         """Say once that a sample waits. Raises WorkflowError where it would forever."""
-        lacks, room = self._asked(sample), self._room()
+        margin = 1 if nothing_runs else self.margin
+        lacks, room = self._asked(sample, margin), self._room(margin)
         if all(need <= there for need, there in zip(lacks, room, strict=True)):
             self._tell_of_memory(sample)
             return

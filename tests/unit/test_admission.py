@@ -40,7 +40,7 @@ class Job:
 class Run:
     """A run of samples through three jobs each, on a disk of so many bytes; what a job makes appears when it ends."""
 
-    def __init__(self, folder, monkeypatch, samples, free, cores=4, rules=RULES):
+    def __init__(self, folder, monkeypatch, samples, free, cores=4, rules=RULES, margin=1):
         self.folder, self.free, self.cores = folder, free, cores
         self.finished, self.failed, self.running = set(), set(), []
         self.jobs = [
@@ -48,7 +48,7 @@ class Run:
             for number, name in enumerate(samples)
             for rule in rules
         ]
-        predicted = {"results": str(folder), "temporary": str(folder)}
+        predicted = {"results": str(folder), "temporary": str(folder), "margin": margin}
         predicted["samples"] = {name: {"kept": 80 * KB, "rules": rules} for name in samples}
         (folder / "disk.json").write_text(json.dumps(predicted))
         monkeypatch.setattr(admission, "PREDICTED", folder / "disk.json")
@@ -111,6 +111,33 @@ def test_samples_that_do_not_fit_beside_others_wait(run, caplog):
     of.end("S1", 80 * KB)
     of.end("S2", 80 * KB)
     assert of.select() == ["S1", "S2"]
+
+
+@pytest.mark.parametrize(("free", "begun"), [(599, ["S1"]), (600, ["S1", "S2"])])
+def test_samples_beside_others_take_a_margin(run, free, begun):
+    """Of 200 kB each, half more."""
+    assert run(["S1", "S2"], free * KB, margin=1.5).select() == begun
+
+
+def test_a_sample_that_begins_while_nothing_runs_takes_none(run):
+    of = run(["S1", "S2"], 200 * KB, margin=1.5)
+    assert of.select() == ["S1"]
+    of.finished.update(job for job in of.jobs if job.wildcards["sample"] == "S1")
+    of.running.clear()
+    assert of.select() == ["S2"]
+
+
+def test_a_begun_sample_that_waits_for_others_asks_for_no_margin_of_theirs(run):
+    """As where transcripts are quantified once those of all samples are merged: S2 has room, or nothing ever runs."""
+    of = run(["S1", "S2"], 280 * KB, margin=1.5)
+    last = of.jobs[2]
+    assert of.select() == ["S1"]
+    of.end("S1")
+    assert of.select() == ["S1"]
+    of.end("S1")
+    usual = of.ready
+    of.ready = lambda: [job for job in usual() if job is not last]
+    assert of.select() == ["S2"], "the last of S1 lacks 80 kB, and S2 takes 200"
 
 
 def test_what_is_there_and_what_no_job_will_make_any_more_is_not_kept_free(run):

@@ -149,6 +149,7 @@ def test_predictions_are_noted_for_others(tmp_path):
     disk.write(tmp_path / "disk.json", {"S1": predict(HUMAN)}, "results/", "/tmp")
     told = json.loads((tmp_path / "disk.json").read_text())
     assert (told["results"], told["temporary"], list(told["samples"])) == ("results/", "/tmp", ["S1"])
+    assert told["margin"] == disk.MARGIN
     assert told["samples"]["S1"]["rules"]["map_and_sort"] == [round(predict(HUMAN).rules["map_and_sort"].results), 0]
     assert [path.name for path in tmp_path.iterdir()] == ["disk.json"]
 

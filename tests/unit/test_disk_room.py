@@ -33,11 +33,22 @@ def test_what_is_noted_of_a_sample(disks, need):
     assert disk.need(told, disks) == need
 
 
+def test_more_than_one_take_a_margin(tmp_path, monkeypatch):
+    """Of 40 GB each, half more beside another: 120 GB; one alone has room in what is predicted."""
+    path = tmp_path / disk.PREDICTED
+    path.parent.mkdir(parents=True)
+    predicted = {"kept": 0, "rules": {"map_and_sort": [40e9, 0]}}
+    path.write_text(json.dumps({"margin": 1.5, "samples": {"S1": predicted, "S2": predicted}}))
+    for free, fit in {40e9: 1, 119e9: 1, 120e9: 2}.items():
+        monkeypatch.setattr(disk.shutil, "disk_usage", lambda folder, free=free: SimpleNamespace(free=free))
+        assert disk.at_once(tmp_path, ["S1", "S2"], tmp_path, tmp_path) == fit
+
+
 def test_no_room_for_one_is_said_in_one_line(tmp_path, monkeypatch):
     path = tmp_path / disk.PREDICTED
     path.parent.mkdir(parents=True)
     predicted = {"kept": 80e9, "rules": {"map_and_sort": [100e9, 0]}}
-    path.write_text(json.dumps({"samples": {"S1": predicted, "S2": predicted}}))
+    path.write_text(json.dumps({"margin": 1, "samples": {"S1": predicted, "S2": predicted}}))
     monkeypatch.setattr(disk.shutil, "disk_usage", lambda folder: SimpleNamespace(free=200e9))
     assert disk.at_once(tmp_path, ["S1", "S2"], tmp_path, tmp_path) == 2
     monkeypatch.setattr(disk.shutil, "disk_usage", lambda folder: SimpleNamespace(free=170e9))

@@ -36,19 +36,22 @@ class Need:
 def at_once(prepared: Path, samples: Sequence[str], results: Path, temporary: Path) -> int:
     """How many of the samples may be at work at once, the others before or after them: all, where nothing is predicted.
 
-    Raises RoomError where it is none.
+    More than one take a margin of what is predicted. Raises RoomError where it is none.
     """
     try:
-        predicted = json.loads((prepared / PREDICTED).read_text(encoding="utf-8"))["samples"]
+        predicted = json.loads((prepared / PREDICTED).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return len(samples)
     folders = [results] if results.stat().st_dev == temporary.stat().st_dev else [results, temporary]
-    needs = [need(predicted[sample], len(folders)) for sample in samples]
+    bare, ample = (
+        [need(predicted["samples"][sample], len(folders), margin) for sample in samples]
+        for margin in (1, predicted["margin"])
+    )
     # what a run that was cut off has made is part of what it needs
     free = [shutil.disk_usage(folder).free + used_mib(folder) * MIB for folder in folders]
-    if not (fit := most_at_once(needs, free)):
+    if not (fit := most_at_once(ample, free) or min(1, most_at_once(bare, free))):
         free_space = ", ".join(f"{_gb(there)} free in {folder}" for there, folder in zip(free, folders, strict=True))
-        kept, more = sum(each.left for each in needs), max(sum(each.more) for each in needs)
+        kept, more = sum(each.left for each in bare), max(sum(each.more) for each in bare)
         raise RoomError(
             f"no room on the disk: {len(samples)} samples leave {_gb(kept)}, one at work takes {_gb(more)} more; "
             f"{free_space}"
@@ -56,12 +59,13 @@ def at_once(prepared: Path, samples: Sequence[str], results: Path, temporary: Pa
     return fit
 
 
-def need(predicted: Mapping[str, Any], disks: int) -> Need:
-    """A sample's need of one disk, or of one for results and one for temporary files."""
+def need(predicted: Mapping[str, Any], disks: int, margin: float = 1) -> Need:
+    """A sample's need of one disk, or of one for results and one for temporary files, at `margin` times its peak."""
     spaces, left = predicted["rules"].values(), predicted["kept"]
     if disks == 1:
-        return Need(left, (max(0, max(map(sum, spaces)) - left),))
-    return Need(left, (max(0, max(results for results, _ in spaces) - left), max(temporary for _, temporary in spaces)))
+        return Need(left, (max(0, margin * max(map(sum, spaces)) - left),))
+    results, temporary = (margin * max(of_disk) for of_disk in zip(*spaces, strict=True))
+    return Need(left, (max(0, results - left), temporary))
 
 
 def most_at_once(needs: Sequence[Need], free: Sequence[float]) -> int:
