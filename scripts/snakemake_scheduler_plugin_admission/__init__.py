@@ -124,9 +124,7 @@ class Scheduler(Greedy):
                 if name in self.samples:
                     yield self.samples[name]
 
-    def _admit(
-        self, jobs: Sequence[Any], input_sizes: Mapping, nothing_runs: bool
-    ) -> tuple[list[Any], Sample | None]:
+    def _admit(self, jobs: Sequence[Any], input_sizes: Mapping, nothing_runs: bool) -> tuple[list[Any], Sample | None]:
         """The jobs that may start, and the sample that waits for the disk, if one does.
 
         Samples are looked at in the order in which greedy takes them, no more than there are cores; one that does not

@@ -1,8 +1,9 @@
 """How much disk samples take: while jobs of each of their rules run, and when they are done.
 
 It follows from the sizes of read files, and from what the rules make, flag temp() and put into the temporary folder.
-What these files take was measured on small samples (tests/golden/disk), and tests hold each to 25%; who begins
-samples beside others keeps a margin. Where a step may scatter, it is taken to be. What TopHat writes on its way is not in it. The workflow loads this by its path.
+What these files take was measured on small samples (tests/golden/disk), and tests hold each to 25%; who begins samples
+beside others keeps a margin. Where a step may scatter, it is taken to be. What TopHat writes on its way is not in it.
+The workflow loads this by its path.
 """
 
 import json
