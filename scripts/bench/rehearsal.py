@@ -178,7 +178,8 @@ def measure(found: Rehearsal) -> Iterator[Measurement]:
         for job in found.jobs
         if job.mem_mb and job.peak_rss_mib and job.peak_rss_mib / KIB > SEEN
     ]
-    yield Measurement("peak memory of a job, of what it asks for", (max(shares),), most=1, decimals=2)
+    if shares:
+        yield Measurement("peak memory of a job, of what it asks for", (max(shares),), most=1, decimals=2)
     yield from quality(found)
     yield from genome(found)
 
@@ -197,8 +198,9 @@ def foretold(rule: str, jobs: list[Job]) -> Iterator[Measurement]:
 def quality(found: Rehearsal) -> Iterator[Measurement]:
     """What part of the pipeline's CPU time quality takes."""
     jobs = [job for job in found.jobs if job.step in (QC, *GERMLINE.steps)]
-    share = sum(job.cpu_s for job in jobs if job.step == QC) / sum(job.cpu_s for job in jobs)
-    yield Measurement("share of quality in CPU time", (share,), most=MOST_QC)
+    if total := sum(job.cpu_s for job in jobs):
+        share = sum(job.cpu_s for job in jobs if job.step == QC) / total
+        yield Measurement("share of quality in CPU time", (share,), most=MOST_QC)
 
 
 def genome(found: Rehearsal) -> Iterator[Measurement]:
@@ -222,7 +224,8 @@ def disk(name: str, folder: Path) -> Iterator[Measurement]:
         if owners and path.is_file() and not path.is_symlink():
             found[owners.pop()] += path.stat().st_size
     ratios = tuple(foretold_of[sample]["kept"] / size for sample, size in sorted(found.items()))
-    yield Measurement(f"{name}: disk that a sample keeps, foretold over found", ratios, decimals=2)
+    if ratios:
+        yield Measurement(f"{name}: disk that a sample keeps, foretold over found", ratios, decimals=2)
 
 
 def cohort_steps(attempts: Sequence[Attempt]) -> pd.DataFrame:
