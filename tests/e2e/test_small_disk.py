@@ -56,7 +56,7 @@ def run(folder: Path, *options: str, needs: dict[str, list[int]] = NEEDS) -> Ran
     noted = folder / ".snakemake" / "gpd" / "disk.json"
     noted.parent.mkdir(parents=True, exist_ok=True)
     samples = {f"S{number}": {"kept": MIB, "rules": needs} for number in range(1, 5)}
-    noted.write_text(json.dumps({"results": "results", "temporary": "results", "margin": 1.3, "samples": samples}))
+    noted.write_text(json.dumps({"results": "results", "temporary": "results", "margin": 1.25, "samples": samples}))
     return snakemake(folder, "--keep-going", *options, snakefile=folder / "Snakefile", cores=4)
 
 

@@ -12,7 +12,8 @@ def look_ahead():
     memory = here and preflight.in_memory(temporary)
     reads = disk.measure(units[sample].values() for sample in samples)
     sort_mb = jobs[SORTS].mem_mb
-    needs = {sample: disk.predict(of_units, config, sort_mb) for sample, of_units in zip(samples, reads)}
+    genome = genome_bytes()
+    needs = {sample: disk.predict(of_units, config, sort_mb, genome) for sample, of_units in zip(samples, reads)}
     if memory:
         jobs = {name: with_files(job, needs.values()) for name, job in jobs.items()}
     found = list(preflight.clock(time.time(), read_files(), source("checks/preflight.py").stat().st_mtime))

@@ -32,7 +32,7 @@ ROOT = HERE.parents[2]
 SHARED = ROOT.parent / "shared" / "data"
 TABLE = HERE / "measured.tsv"
 PAGE = ROOT / "docs/evidence/disk.md"
-COLUMNS = ["name", "settings", "sort_mb", "units", "peak_bytes", "kept_bytes", "rules"]
+COLUMNS = ["name", "settings", "sort_mb", "genome", "units", "peak_bytes", "kept_bytes", "rules"]
 LOOK_S = 0.005
 MIB = 1 << 20
 CORES, USUAL_MB = 1, 10_000  # one job after the other: what lies there is that job's
@@ -88,6 +88,7 @@ def write(folder: Path, config: dict, units: list[tuple[str, str, Path]]) -> Non
 CHR20 = germline_reads("germline_chr20", "chr20_1100kb.fa.gz", "HG002_only.sites.1100kb.vcf.gz")
 CHR22 = germline_reads("germline_chr22", "chr22_40kb.fa.gz", "dbsnp_146.hg38.vcf.gz")
 SMALL = simulated("germline", "--samples", "1", "--length", "400000")
+THIN = simulated("germline", "--samples", "1", "--length", "10000000", "--coverage", "0.5")
 GAPS = simulated("germline", "--samples", "1", "--length", "400000", "--gaps-every", "80000")
 QUANTIZED = {"quantize": [10, 20, 30]}
 CASES = {
@@ -96,12 +97,15 @@ CASES = {
     "simulated_0.4Mb_spilled": Case("germline", SMALL, "DEMO01", sort_mb=40),
     "simulated_0.4Mb_samtools": Case("germline", SMALL, "DEMO01", {"duplicates": "samtools"}),
     "simulated_0.4Mb_pieces": Case("germline", GAPS, "DEMO01", {"scatter": 4}),
+    "simulated_10Mb_thin": Case("germline", THIN, "DEMO01"),
+    "simulated_10Mb_thin_cram": Case("germline", THIN, "DEMO01", {"bqsr": "none", "alignment_format": "cram"}),
     "chr20": Case("germline", CHR20, "NA12878"),
     "chr20_samtools": Case("germline", CHR20, "NA12878", {"duplicates": "samtools"}),
     "chr20_cram": Case("germline", CHR20, "NA12878", {"alignment_format": "cram"}),
     "chr20_quantized": Case("germline", CHR20, "NA12878", QUANTIZED),
     "chr20_quantized_cram": Case("germline", CHR20, "NA12878", QUANTIZED | {"alignment_format": "cram"}),
     "chr20_not_recalibrated": Case("germline", CHR20, "NA12878", {"bqsr": "none"}),
+    "chr20_not_recalibrated_cram": Case("germline", CHR20, "NA12878", {"bqsr": "none", "alignment_format": "cram"}),
     "chr20_reblocked": Case("germline", CHR20, "NA12878", {"reblock": True}),
     "chr22": Case("germline", CHR22, "NA12878"),
     "simulated_rna": Case("tuxedo", simulated("tuxedo"), "treated1"),
@@ -133,11 +137,17 @@ def measure(case: Case, folder: Path) -> dict[str, object]:
     return {
         "settings": json.dumps({"pipeline": case.pipeline} | settings),
         "sort_mb": case.sort_mb,
+        "genome": genome(Path(source.config["reference"]["fasta"])),
         "units": json.dumps([[round(unit.bases), round(unit.fastq)] for unit in units]),
         "peak_bytes": round(max(look.results + look.temporary for look in looks) - shared),
         "kept_bytes": round(disk.used_mib(run / "results") * MIB - shared),
         "rules": json.dumps(dict(by_rule(run / "ledger.jsonl", looks, shared))),
     }
+
+
+def genome(fasta: Path) -> int:
+    """About how many bases a genome has, as the workflow takes it."""
+    return fasta.stat().st_size * (4 if fasta.suffix == ".gz" else 1)
 
 
 @dataclass(frozen=True)

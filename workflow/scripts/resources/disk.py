@@ -1,12 +1,13 @@
 """How much disk samples take: while jobs of each of their rules run, and when they are done.
 
-It follows from the sizes of read files, and from what the rules make, flag temp() and put into the temporary folder.
-What these files take was measured on small samples (tests/golden/disk), and tests hold each to 25%; who begins samples
-beside others keeps a margin. Where a step may scatter, it is taken to be. What TopHat writes on its way is not in it.
-The workflow loads this by its path.
+It follows from the sizes of read files and of the genome, and from what the rules make, flag temp() and put into the
+temporary folder. What these files take was measured on small samples (tests/golden/disk), and tests hold each to 25%;
+who begins samples beside others keeps as much more. Where a step may scatter, it is taken to be. What TopHat writes on
+its way is not in it. The workflow loads this by its path.
 """
 
 import json
+import math
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MIB = 1 << 20
-MARGIN = 1.3  # over what is predicted, for samples beside others: BAM files of thin coverage compress worse
+MARGIN = 1.25  # of what is predicted, for samples beside others
 HEAD = 1 << 16  # bytes of a read file that are looked at ...
 HEADS = 4  # ... of so many files of a cohort, which is taken to be of one kind
 
@@ -27,11 +28,13 @@ SORTED = 0.95  # BAM of bwa's alignments, level 1
 RECALIBRATED = 1.05  # with recalibrated qualities, which take more values than a newer sequencer's ...
 QUANTIZED = 0.55  # ... unless they are rounded to a few
 SPLICED = 0.8  # BAM of HISAT2's alignments
-GVCF = 0.1  # more where the genome is covered thinly
+GVCF = 0.1
 REBLOCKED = 0.4  # of the GVCF that it is made of, or less
 
-# of the BAM file that they are made of
-CRAM, QUANTIZED_CRAM = 0.5, 0.25
+FIRST = 0.2  # bytes of a base of BAM and of GVCF where no other read is like it: of the genome that is covered
+
+# of the BAM file that they are made of, without that
+RECALIBRATED_CRAM, QUANTIZED_CRAM, CRAM = 0.5, 0.25, 0.22
 EXPRESSION = 0.1  # transcripts and counted expression, of the spliced one
 
 # bytes of temporary files a base: sambamba notes where each pair lies (of reads of 100 bases; longer ones are fewer),
@@ -158,30 +161,45 @@ def _reads(row: Mapping[str, str], packed: Density, plain: Density) -> Reads:
 # ---- what is made of them ---------------------------------------------------------------------------
 
 
-def predict(reads: Sequence[Reads], config: Mapping, sort_mb: float) -> Need:
-    """What a sample takes whose units have these reads; `sort_mb` is the mem_mb of the job that sorts."""
-    make = _germline if config["pipeline"] == "germline" else _tuxedo
-    rules, kept = make(reads, config, sort_mb * 1e6)
+def predict(reads: Sequence[Reads], config: Mapping, sort_mb: float, genome: float) -> Need:
+    """What a sample takes whose units have these reads.
+
+    `sort_mb` is the mem_mb of the job that sorts, `genome` its bases.
+    """
+    if config["pipeline"] == "germline":
+        rules, kept = _germline(reads, config, sort_mb * 1e6, genome)
+    else:
+        rules, kept = _tuxedo(reads, config, sort_mb * 1e6)
     small = SMALL[config["pipeline"]]
     return Need({rule: Space(space.results + small, space.temporary) for rule, space in rules.items()}, kept + small)
 
 
-def _germline(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[dict[str, Space], float]:
+def covered(bases: float, genome: float) -> float:
+    """Bases of a genome on which reads of so many bases lie, which begin anywhere (Lander and Waterman)."""
+    return genome * -math.expm1(-bases / genome)
+
+
+def _germline(reads: Sequence[Reads], config: Mapping, memory: float, genome: float) -> tuple[dict[str, Space], float]:
     """Each alignment stays until the next is made of it, beside the shards of that where it scatters."""
     fastq, recalibrates = sum(unit.fastq for unit in reads), config["bqsr"] != "none"
     table = sum(min(TABLE, TABLE_A_BASE * unit.bases) for unit in reads) if recalibrates else 0
-    of_units = [SORTED * unit.fastq for unit in reads]
-    mapped, called = sum(of_units), GVCF * fastq
+    bases = sum(unit.bases for unit in reads)
+    of_units = [SORTED * unit.fastq + FIRST * covered(unit.bases, genome) for unit in reads]
+    first = FIRST * covered(bases, genome)
+    mapped, called = SORTED * fastq + first, GVCF * fastq + first
     gvcf = REBLOCKED * called if config["reblock"] else called
-    final = fastq * (QUANTIZED if config["quantize"] else RECALIBRATED) if recalibrates else mapped
-    cram = (QUANTIZED_CRAM if config["quantize"] else CRAM) * final if config["alignment_format"] == "cram" else 0
+    of_fastq, of_bam = SORTED, CRAM
+    if recalibrates:
+        of_fastq, of_bam = (QUANTIZED, QUANTIZED_CRAM) if config["quantize"] else (RECALIBRATED, RECALIBRATED_CRAM)
+    final = of_fastq * fastq + first
+    cram = of_bam * of_fastq * fastq if config["alignment_format"] == "cram" else 0
     spilled = [size for size, unit in zip(of_units, reads, strict=True) if _spills(unit, memory * SAMBAMBA)]
     collated = [unit.aligned for unit in reads if config["bam_input"] == "remap"]
-    mapping = Space(mapped, max(spilled, default=0) + max(collated, default=0))
+    mapping = Space(sum(of_units), max(spilled, default=0) + max(collated, default=0))
     rules = {
         "map_and_sort": mapping,
         "take_alignment": Space(mapped),
-        "mark_duplicates": Space(2 * mapped, MARKING[config["duplicates"]] * sum(unit.bases for unit in reads)),
+        "mark_duplicates": Space(sum(of_units) + mapped, MARKING[config["duplicates"]] * bases),
         "realigner_targets": Space(mapped),
         "realign_indels": Space(mapped + _shards(mapped, mapped, config)),
         "base_recalibrator": Space(mapped + table),
