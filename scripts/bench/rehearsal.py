@@ -170,7 +170,9 @@ def highest(values: Iterable[float | None]) -> float | None:
 
 
 def measure(found: Rehearsal) -> Iterator[Measurement]:
-    """What laws foretell, memory, the share of quality, and a genome of 30x."""
+    """How much there was, what laws foretell, memory, the share of quality, and a genome of 30x."""
+    yield Measurement("bases of the genome without N, Gb", (found.reference_gb,), decimals=3)
+    yield Measurement("bases of reads of all samples, Gb", (sum(found.gigabases.values()),), decimals=3)
     for rule, jobs in by_rule(found.jobs, lambda job: job.shard is not None).items():
         yield from foretold(rule, jobs)
     shares = [
