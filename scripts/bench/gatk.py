@@ -1,18 +1,19 @@
 """Measure where the CPU time of recalibration, HaplotypeCaller and genotyping goes, and what their settings change.
 
-    python scripts/bench/gatk.py [--cohorts mb1 mb5] [--repeats 3] [--smallest]
+    python scripts/bench/gatk.py [--cohorts mb1 mb5] [--repeats 3] [--changes NAME ...] [--smallest]
 
 One simulated sample at 30x, a variant a kilobase, is mapped, recalibrated and called once. Then each walker runs on one
 thread as the workflow runs it and with one thing changed, all in turns. Ratios are taken within a turn: above 1, the
 change costs CPU time. Seconds of the pair-HMM and of Smith-Waterman are GATK's own count.
 
-On 2 cores `mb1` takes some 20 minutes and `mb5` 80; `mb40`, a chromosome's size, a day. `--smallest` takes 20 kb.
+On 2 cores `mb1` takes some 20 minutes and `mb5` 80; `mb40`, a chromosome's size, a day: `--changes` tries those that it
+names alone, with the walkers that have them. `--smallest` takes 20 kb.
 """
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benches import cohorts, measurements
@@ -63,7 +64,7 @@ class Walker:
         return ["gatk", "--java-options", java, self.name, *self.words, *change.words, *written]
 
 
-def walkers(folder: Path) -> Iterator[Walker]:
+def walkers(folder: Path, contig: str) -> Iterator[Walker]:
     """Reading alone, reading and writing, the two of recalibration, HaplotypeCaller, GenotypeGVCFs."""
     marked, final, table, gvcf = (str(folder / path.format(sample="DEMO01")) for path in (MARKED, FINAL, TABLE, GVCF))
     reference = ("-R", str(folder / "results/reference/genome.fa"))
@@ -76,7 +77,7 @@ def walkers(folder: Path) -> Iterator[Walker]:
     levels = {
         f"compression level {level}": Change(java=f"{USUAL} -Dsamjdk.compression_level={level}") for level in (1, 5)
     }
-    start = {"one base": Change(words=("-L", f"{first_contig(folder)}:1-1"))}
+    start = {"one base": Change(words=("-L", f"{contig}:1-1"))}
     yield Walker("CountReads", (*reference, "-I", marked), "", RECALIBRATION_HEAP, start)
     yield Walker("PrintReads", (*reference, "-I", marked), ".bam", RECALIBRATION_HEAP, levels)
     yield Walker("BaseRecalibrator", (*reference, "-I", marked, *sites), ".table", RECALIBRATION_HEAP, usual)
@@ -101,11 +102,19 @@ def first_contig(folder: Path) -> str:
     return (folder / "results/reference/genome.fa.fai").read_text().partition("\t")[0]
 
 
-def measure(cohort: Simulated, folder: Path, repeats: int) -> Iterator[Measurement]:
+def with_changes(every: Iterable[Walker], names: Collection[str] | None) -> Iterator[Walker]:
+    """Those that have changes of these names, with these alone; all where no names are given."""
+    for walker in every:
+        changes = {name: change for name, change in walker.changes.items() if names is None or name in names}
+        if changes:
+            yield replace(walker, changes=changes)
+
+
+def measure(cohort: Simulated, folder: Path, repeats: int, changes: Collection[str] | None) -> Iterator[Measurement]:
     """Each walker as run and changed, in turns."""
     run = Runner(cohort.write(folder / "pool", 1), ("DEMO01",), SETTINGS)
     run.begin(folder / "run", BEFORE)
-    for walker in walkers(folder / "run"):
+    for walker in with_changes(walkers(folder / "run", first_contig(folder / "run")), changes):
         yield from in_turns(f"{cohort.name}: {walker.name}", walker, folder, repeats)
 
 
@@ -149,10 +158,13 @@ def main() -> int:
     parser = measurements.parser(__doc__)
     parser.add_argument("--cohorts", nargs="+", choices=COHORTS, default=["mb1", "mb5"])
     parser.add_argument("--repeats", type=int, default=3)
+    names = {name for walker in walkers(Path(), "") for name in walker.changes}
+    parser.add_argument("--changes", nargs="+", choices=sorted(names), metavar="NAME", help="as the page names them")
     arguments = parser.parse_args()
     if arguments.smallest:
         arguments.cohorts, arguments.repeats = ["tiny"], 1
-    return run_bench(arguments, COHORTS, lambda name, folder: measure(COHORTS[name], folder, arguments.repeats))
+    words = arguments.repeats, arguments.changes
+    return run_bench(arguments, COHORTS, lambda name, folder: measure(COHORTS[name], folder, *words))
 
 
 if __name__ == "__main__":
