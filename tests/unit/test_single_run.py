@@ -213,7 +213,7 @@ def predict(setup, **needs):
     path = setup.prepared / disk.PREDICTED
     path.parent.mkdir(parents=True, exist_ok=True)
     samples = {name: {"kept": kept, "rules": {"map_and_sort": [most, 0]}} for name, (kept, most) in needs.items()}
-    path.write_text(json.dumps({"samples": samples}))
+    path.write_text(json.dumps({"margin": 1.25, "samples": samples}))
 
 
 def test_independent_runs_are_no_more_at_once_than_the_disk_holds(spec, setup, snakemake, tmp_path):
