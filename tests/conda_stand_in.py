@@ -69,10 +69,11 @@ def make(folder: Path) -> Path:
 
 
 def link(names: Iterable[str], folder: Path, path: str) -> None:
-    """Links to commands; where one on PATH wraps another of its name, that one goes to the folder `wrapped`."""
+    """Links to commands; where one on PATH wraps another of its name, the last goes to the folder `wrapped`."""
     for name in names:
-        found = [shutil.which(name, path=place) for place in path.split(os.pathsep)]
-        for place, target in zip((folder, folder.parent / "wrapped"), dict.fromkeys(filter(None, found)), strict=False):
+        found = [*filter(None, (shutil.which(name, path=place) for place in path.split(os.pathsep)))]
+        ends = dict.fromkeys(found[:1] + found[-1:])  # between them may be the wrapper of another clone
+        for place, target in zip((folder, folder.parent / "wrapped"), ends, strict=False):
             place.mkdir(parents=True, exist_ok=True)
             if not (place / name).exists():
                 (place / name).symlink_to(target)
