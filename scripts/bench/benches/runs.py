@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benches.cohorts import TINY, Real, Simulated
 from benches.measurements import Measurement, finish, parser, show, show_machine
+from gpd.commands.run import choose_profile
 from gpd.execution import workflow
 from gpd.lab.pool import Source, lay_out
 from gpd.lab.snakemake_process import LEDGER
@@ -50,7 +51,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs some samples of a pool on all cores, each run in a folder of its own."""
+    """Runs some samples of a pool on all cores, each run in a folder of its own, with the profile that `gpd run` takes."""
 
     source: Source
     samples: tuple[str, ...]
@@ -78,8 +79,9 @@ class Runner:
         lay_out(self.source, self.samples, folder, **self.settings, **settings)
         earlier = len(read_ledger(folder / LEDGER))
         limits = launcher.limits()
-        profile, memory = workflow.PROFILES / "default", int(limits.memory_available_mib)
-        command = workflow.command(folder, limits.cpus, memory, profile, [], ["--", *targets])
+        profile, options = choose_profile(len(self.samples), limits.cpus)
+        memory = int(limits.memory_available_mib)
+        command = workflow.command(folder, limits.cpus, memory, profile, [], ["--", *targets], options)
         began = time.perf_counter()
         finished = workflow.run(command, folder / workflow.LOG, lambda state: None)
         wall_s = time.perf_counter() - began
