@@ -4,11 +4,11 @@
                                         [--smallest]
 
 `ecoli_like`: 4.6 Mb of the demo's simulator at 6x. `human`: 1 Mb of chr22, which Debian's package of HISAT2 has among
-its examples, with reads of dwgsim at 30x. `germline_chr20`: real reads of NA12878. A FASTA file: 400,000 pairs of
-dwgsim from anywhere in it. What is not here is left out, with a line. All mappers map the same reads in turns: on one
-thread, on two, and in two copies of one thread side by side. Figures are user and system seconds a gigabase, with those
-that loading the index takes. Exits with 1 where records differ. On 2 cores it takes some 20 minutes; `--smallest` takes
-20 kb.
+its examples, with reads of dwgsim at 30x. `germline_chr20`: real reads of NA12878. A FASTA file, as a tenth of a human
+genome that `make rehearsal-data SCALE=0.1` simulates: 400,000 pairs of dwgsim from anywhere in it. What is not here is
+left out, with a line. All mappers map the same reads in turns: on one thread, on two, and in two copies of one thread
+side by side. Figures are user and system seconds a gigabase, with those that loading the index takes. Exits with 1
+where records differ. On 2 cores it takes some 20 minutes; `--smallest` takes 20 kb.
 """
 
 import gzip

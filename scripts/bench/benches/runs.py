@@ -51,7 +51,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs some samples of a pool on all cores, each run in a folder of its own, with the profile that `gpd run` takes."""
+    """Runs samples of a pool on all cores with the profile that `gpd run` takes, each run in a folder of its own."""
 
     source: Source
     samples: tuple[str, ...]
