@@ -141,12 +141,14 @@ def run(
     interruption.check()
     progress = Progress()
     # orphans would go on with jobs that nobody follows; the launcher ends a job whose Snakemake is gone
-    dying_with_us = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
+    prefix = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
+    if cpus is not None and cpus != os.sched_getaffinity(0):  # a thread or a job that it starts has what it has then
+        prefix = ["taskset", "--cpu-list", ",".join(map(str, sorted(cpus))), *prefix]
     with (
         _none_left_behind(progress),
         log.open("wb", buffering=0) as copy,
         subprocess.Popen(
-            [*dying_with_us, *arguments],
+            [*prefix, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -159,9 +161,6 @@ def run(
         interruption.reaching(process.pid, elsewhere),
         _killed_where(process, _forgotten(progress) if elsewhere else _hanging(process.pid)) as why,
     ):
-        if cpus is not None and cpus != os.sched_getaffinity(0):
-            os.sched_setaffinity(process.pid, cpus)  # before it starts a thread or a job
-
         def lines() -> Iterable[str]:
             faults = set()
             for line in process.stdout or ():
