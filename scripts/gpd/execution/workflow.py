@@ -161,6 +161,7 @@ def run(
         interruption.reaching(process.pid, elsewhere),
         _killed_where(process, _forgotten(progress) if elsewhere else _hanging(process.pid)) as why,
     ):
+
         def lines() -> Iterable[str]:
             faults = set()
             for line in process.stdout or ():
