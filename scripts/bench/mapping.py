@@ -137,6 +137,8 @@ def main() -> int:
     parser.add_argument("--genomes", nargs="+", default=names, metavar="GENOME", help="names, or FASTA files")
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
+    if unknown := [name for name in arguments.genomes if name not in names and not Path(name).is_file()]:
+        parser.error(f"--genomes: {unknown[0]}: no such FASTA file, and none of {', '.join(names)}")
     if arguments.smallest:
         arguments.genomes, arguments.repeats = ["tiny"], 1
     for mapper in MAPPERS:
