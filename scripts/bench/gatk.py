@@ -4,7 +4,9 @@
 
 One simulated sample at 30x, a variant a kilobase, is mapped, recalibrated and called once. Then each walker runs on one
 thread as the workflow runs it and with one thing changed, all in turns. Ratios are taken within a turn: above 1, the
-change costs CPU time. Seconds of the pair-HMM and of Smith-Waterman are GATK's own count.
+change costs CPU time. Seconds of the pair-HMM and of Smith-Waterman are GATK's own count, those of compilation the
+JVM's. Profiled, HaplotypeCaller's thread is sampled by Java's Flight Recorder: compilation is no part of it, and
+what is in none of its parts is its start and the passing of reads between parts.
 
 On 2 cores `mb1` takes some 20 minutes and `mb5` 80; `mb40`, a chromosome's size, a day: `--changes` tries those that it
 names alone, with the walkers that have them. `--smallest` takes 20 kb.
@@ -16,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benches import cohorts, measurements
+from benches import cohorts, flight_recorder, measurements
 from benches.cohorts import Real, Simulated
 from benches.measurements import Measurement, timed
 from benches.runs import Runner, run_bench
@@ -37,7 +39,18 @@ BANDS = tuple(word for band in range(10, 100, 10) for word in ("-GQB", str(band)
 ANNOTATIONS = ("StandardAnnotation", "StandardHCAnnotation", "AS_StandardAnnotation")
 ALLELE_SPECIFIC = tuple(word for group in ANNOTATIONS for word in ("-G", group))
 JDK = ("--use-jdk-inflater", "--use-jdk-deflater")
-AS_RUN = "as run"
+AS_RUN, PROFILED = "as run", "profiled"
+RECORDING = "recording.jfr"  # in the folder that the walkers run in
+PARTS = {  # of HaplotypeCaller's thread: the method that a sample of each is in
+    "assembly": "ReadThreadingAssembler.runLocalAssembly",
+    "pair-HMM": "PairHMMLikelihoodCalculationEngine.computeReadLikelihoods",
+    "rank-sum tests": "RankSumTest.annotate",
+    "genotyping besides": "HaplotypeCallerGenotypingEngine.assignGenotypeLikelihoods",
+    "reference confidence": "ReferenceConfidenceModel.calculateRefConfidence",
+    "activity of loci": "HaplotypeCallerEngine.isActive",
+    "reading": "AssemblyRegionIterator.next",
+    "writing of the GVCF": "GVCFWriter.add",
+}
 
 
 @dataclass(frozen=True)
@@ -92,6 +105,7 @@ def walkers(folder: Path, contig: str) -> Iterator[Walker]:
         "heap of 1 GB": Change(java=f"{USUAL} -Xmx1g"),
         "no AppCDS archive": Change(java=f"{USUAL} -Xshare:off"),
         "bands of 10": Change(words=BANDS),
+        PROFILED: Change(java=f"{USUAL} -XX:+CITime {flight_recorder.option(RECORDING)}"),
         "allele-specific annotations": Change(words=ALLELE_SPECIFIC),
     }
     yield Walker("HaplotypeCaller", calling, ".g.vcf.gz", CALLING_HEAP, changes)
@@ -125,16 +139,15 @@ def in_turns(what: str, walker: Walker, folder: Path, repeats: int) -> Iterator[
     for _ in range(repeats):
         for name in cpu_s:
             output, log = folder / f"output{walker.output}", folder / "log"
-            taken = timed(walker.command(walker.changes.get(name, Change()), output), log=log)[1]
+            taken = timed(walker.command(walker.changes.get(name, Change()), output), log=log, cwd=folder)[1]
             cpu_s[name].append(taken)
-            if name == AS_RUN:
-                for part, seconds in parts_of(log.read_text()):
-                    parts.setdefault(part, []).append(seconds / taken)
+            for part, share in shares(name, log.read_text(), taken, folder / RECORDING):
+                parts.setdefault(part, []).append(share)
             if walker.output:
                 sizes[name] = output.stat().st_size
     yield Measurement(f"{what}: CPU seconds", tuple(cpu_s[AS_RUN]), decimals=1)
-    for part, shares in parts.items():
-        yield Measurement(f"{what}: {part}, of its CPU time", tuple(shares))
+    for part, found in parts.items():
+        yield Measurement(f"{what}: {part}", tuple(found))
     for name in walker.changes:
         ratios = tuple(changed / plain for changed, plain in zip(cpu_s[name], cpu_s[AS_RUN], strict=True))
         yield Measurement(f"{what}, {name}: CPU time to that as run", ratios)
@@ -142,15 +155,21 @@ def in_turns(what: str, walker: Walker, folder: Path, repeats: int) -> Iterator[
             yield Measurement(f"{what}, {name}: bytes to those as run", (sizes[name] / sizes[AS_RUN],))
 
 
-def parts_of(log: str) -> Iterator[tuple[str, float]]:
-    """Seconds that GATK says of parts of its work in its log."""
+def shares(name: str, log: str, cpu_s: float, recording: Path) -> Iterator[tuple[str, float]]:
+    """What is said of parts of its work: by GATK of a run as it is, by Java of one that is profiled."""
     patterns = {
-        "pair-HMM": r"Total compute time in PairHMM computeLogLikelihoods\(\) : ([\d.]+)",
-        "Smith-Waterman": r"Total compute time in .*Smith-Waterman : ([\d.]+)",
+        AS_RUN: {
+            "pair-HMM": r"Total compute time in PairHMM computeLogLikelihoods\(\) : ([\d.]+)",
+            "Smith-Waterman": r"Total compute time in .*Smith-Waterman : ([\d.]+)",
+        },
+        PROFILED: {"compilation": r"Total compilation time +: +([\d.]+)"},
     }
-    for part, pattern in patterns.items():
+    for part, pattern in patterns.get(name, {}).items():
         if found := re.findall(pattern, log):
-            yield part, sum(map(float, found))
+            yield f"{part}, of its CPU time", sum(map(float, found)) / cpu_s
+    if name == PROFILED:
+        for part, share in flight_recorder.shares(recording, "main", PARTS).items():
+            yield f"{part}, of its thread's samples", share
 
 
 def main() -> int:
