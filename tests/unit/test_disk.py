@@ -84,12 +84,12 @@ def test_a_thinly_covered_genome_takes_more_a_byte_of_its_reads():
     assert predict(thin).kept / thin.fastq > 1.4 * predict(HUMAN).kept / HUMAN.fastq
 
 
-def test_lanes_are_sorted_one_by_one_and_marked_together():
+def test_lanes_of_a_sample_are_sorted_side_by_side_and_marked_together():
     lanes = [disk.Reads(HUMAN.bases / 4, HUMAN.fastq / 4)] * 4
     whole, of_lanes = predict(HUMAN, sort_mb=10_000), predict(*lanes, sort_mb=10_000)
     marked, mapped = (of_lanes.rules[name] for name in ("mark_duplicates", "map_and_sort"))
     assert marked.results == pytest.approx(whole.rules["mark_duplicates"].results, rel=0.02), "a lane is thinner"
-    assert mapped.temporary == pytest.approx(whole.rules["map_and_sort"].temporary / 4, rel=0.05)
+    assert mapped.temporary == pytest.approx(whole.rules["map_and_sort"].temporary, rel=0.05)
 
 
 def test_bytes_of_disk_a_byte_of_fastq_are_what_the_manual_says():
@@ -136,16 +136,21 @@ def test_choices_of_the_configuration_count():
     assert reblocked.rules["reblock_gvcf"].results > reblocked.rules["haplotype_caller"].results > reblocked.kept
     assert reblocked.kept == pytest.approx(predict(HUMAN).kept - 0.6 * (disk.GVCF * HUMAN.fastq + disk.FIRST * 3.1e9))
     assert predict(HUMAN, pipeline="tuxedo", aligner="tophat2").results > predict(HUMAN, pipeline="tuxedo").results
-    taken = disk.Reads(HUMAN.bases, HUMAN.fastq, aligned=50_000_000_000)
-    assert predict(taken, bam_input="remap").rules["map_and_sort"].temporary == 50e9
+    taken = disk.Reads(HUMAN.bases, HUMAN.fastq, aligned=70_000_000_000)
+    assert predict(taken, bam_input="remap").rules["map_and_sort"].temporary == 70e9
+    cram = disk.Reads(HUMAN.bases, HUMAN.fastq, aligned=16_000_000_000)
+    assert predict(cram, bam_input="remap").rules["map_and_sort"].temporary == disk.SORTED * HUMAN.fastq
 
 
 def test_what_samples_share_is_counted_once():
     needs = [predict(HUMAN)] * 3
     per_sample = disk.shared(GERMLINE, 3.1e9, needs, 1.75)
     assert per_sample == pytest.approx(3.1e9 * 2.75, rel=0.01)
-    joint = disk.shared(GERMLINE | {"calling": "joint"}, 3.1e9, needs, 1.75)
-    assert joint > disk.shared(GERMLINE | {"calling": "joint", "reblock": True}, 3.1e9, needs, 1.75) > per_sample
+    of_cohort = GERMLINE | {"calling": "joint"}
+    joint = disk.shared(of_cohort, 3.1e9, needs, 1.75)
+    assert joint == pytest.approx(per_sample + 3 * needs[0].gvcf)
+    assert joint > disk.shared(of_cohort, 3.1e9, [predict(HUMAN, reblock=True)] * 3, 1.75) > per_sample
+    assert joint == disk.shared(of_cohort, 3.1e9, [predict(HUMAN, alignment_format="cram")] * 3, 1.75)
     assert disk.shared(GERMLINE | {"reference": {"bwa_index": "hg38"}}, 3.1e9, needs, 1.75) < per_sample
 
 

@@ -257,6 +257,18 @@ def test_what_samtools_markdup_cannot_mark_is_refused(project):
     ]
 
 
+def test_a_library_is_what_the_read_group_that_is_written_says(project):
+    for lane, library in (("L1", "a"), ("L2", "b")):
+        project.write(f"{lane}.bam", bam(REFERENCE, read_groups=(f"SM:S1\tLB:{library}",)))
+    header = "sample_name\tunit_name\tbam\tlibrary\n"
+    project.write("units.tsv", f"{header}S1\tL1\tL1.bam\t\nS1\tL2\tL2.bam\t\n")
+    assert project.errors(duplicates="samtools", bam_input="remap") == [
+        "config: duplicates: samtools: sample S1: it takes libraries (a, b) for one: set duplicates: sambamba"
+    ]
+    project.write("units.tsv", f"{header}S1\tL1\tL1.bam\t\nS1\tL2\tL2.bam\ta\n")
+    assert project.errors(duplicates="samtools", bam_input="remap") == []
+
+
 def test_config_lists_every_error(project):
     assert project.errors(gatk="gatk5", filtre="hard", calling=1) == [
         "config: calling: 1 is not one of per_sample, joint",

@@ -27,8 +27,8 @@ def cluster():
     return partitions.read(NODES, PARTITIONS)
 
 
-def refusals(cluster, cpus=1, mem_mb=1000, minutes=60, of=""):
-    return partitions.refusals([partitions.Asked("some_rule", cpus, mem_mb, minutes, of)], cluster)
+def refusals(cluster, cpus=1, mem_mb=1000, minutes=60, of="", divides=""):
+    return partitions.refusals([partitions.Asked("some_rule", cpus, mem_mb, minutes, of, divides)], cluster)
 
 
 def test_a_partition_has_what_its_nodes_leave_to_jobs(cluster):
@@ -56,6 +56,9 @@ def test_no_node_has_both(cluster):
 def test_time_counts_where_the_job_has_room(cluster):
     (line,) = refusals(cluster, minutes=100, of="short")
     assert "some_rule asks for 100 minutes, and partition short ends jobs after 90" in line
+    assert "give set-threads or runtime of some_rule" in line
+    (line,) = refusals(cluster, minutes=100, of="short", divides="joint_intervals")
+    assert "give a larger joint_intervals or runtime of some_rule" in line
     assert refusals(cluster, minutes=100, of="short,big") == []
     assert refusals(cluster, minutes=7 * 1440 + 1)
 

@@ -153,6 +153,17 @@ def test_a_shard_keeps_what_starts_in_it_and_its_part_of_reference_blocks(given_
     assert list(clip.clipped(given_record, {"a": [(11, 20)]}, lambda contig, position: "g")) == kept
 
 
+def test_a_block_over_several_targets_has_a_part_in_each():
+    block = record(15, "A", "<NON_REF>", "END=48")
+    spans = {"a": [(1, 10), (11, 20), (31, 40), (46, 47), (60, 70)]}
+    parts = list(clip.clipped(block, spans, lambda contig, position: "g"))
+    assert [(part[1], part[3], part[7]) for part in parts] == [
+        ("15", "A", "END=20"),
+        ("31", "g", "END=40"),
+        ("46", "g", "END=47"),
+    ]
+
+
 def test_bases_are_read_from_the_reference(tmp_path):
     fasta = write_genome(tmp_path, {"a": "ACGTACGTACGTN", "b": "ttg"})
     base = clip.bases(fasta)

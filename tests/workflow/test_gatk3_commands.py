@@ -23,15 +23,15 @@ KNOWN = "results/reference/vcf/known_sites_1.vcf.gz"
 INDELS = "results/reference/vcf/known_indels_1.vcf.gz"
 
 EXPECTED = {
-    "realigner_targets": f"gatk3 {PARALLEL.format(heap=12800)} -T RealignerTargetCreator -nt 2 {REFERENCE} "
+    "realigner_targets": f"gatk3 {PARALLEL.format(heap=3840)} -T RealignerTargetCreator -nt 2 {REFERENCE} "
     f"-I results/mark_duplicates/S1.bam -known {INDELS} -o results/realigner_targets/S1.intervals",
     "realign_indels": f"gatk3 {JAVA.format(heap=6400)} -T IndelRealigner {REFERENCE} -I results/mark_duplicates/S1.bam "
     f"-known {INDELS} -targetIntervals results/realigner_targets/S1.intervals -o results/realign_indels/S1.bam",
-    "base_recalibrator": f"gatk3 {PARALLEL.format(heap=12800)} -T BaseRecalibrator -nct 2 {REFERENCE} "
+    "base_recalibrator": f"gatk3 {PARALLEL.format(heap=3840)} -T BaseRecalibrator -nct 2 {REFERENCE} "
     f"-I results/realign_indels/S1.bam -knownSites {KNOWN} -knownSites {INDELS} -o results/base_recalibrator/S1.table",
-    "base_recalibration": f"gatk3 {PARALLEL.format(heap=12800)} -T PrintReads -nct 2 {REFERENCE} "
+    "base_recalibration": f"gatk3 {PARALLEL.format(heap=3840)} -T PrintReads -nct 2 {REFERENCE} "
     "-I results/realign_indels/S1.bam -BQSR results/base_recalibrator/S1.table -o results/base_recalibration/S1.bam",
-    "haplotype_caller": f"gatk3 {PARALLEL.format(heap=12800)} -T HaplotypeCaller -nct 2 {REFERENCE} "
+    "haplotype_caller": f"gatk3 {PARALLEL.format(heap=3840)} -T HaplotypeCaller -nct 2 {REFERENCE} "
     "-I results/base_recalibration/S1.bam --emitRefConfidence GVCF -o results/haplotype_caller/S1.g.vcf.gz",
     "genotype_gvcfs": f"gatk3 {PARALLEL.format(heap=12800)} -T GenotypeGVCFs -nt 2 {REFERENCE} "
     "-V results/haplotype_caller/S1.g.vcf.gz -o results/genotype_gvcfs/S1.vcf.gz",
@@ -137,7 +137,7 @@ def with_jar(tmp_path: Path, monkeypatch) -> Cohort:
 def test_a_jar_of_the_user_runs_under_the_java_8_that_the_config_names(with_jar):
     with_jar.config["gatk3_java"] = str(stand_in(with_jar.folder / "my java").relative_to(with_jar.folder))
     (words,) = gatk3_commands(with_jar, '"$GPD_JAVA8"')["haplotype_caller"]
-    assert words[:2] == ["$GPD_JAVA8", "-Xmx12800m"]
+    assert words[:2] == ["$GPD_JAVA8", "-Xmx3840m"]
     assert words[words.index("-jar") + 1 :][:3] == ["GATK 3.jar", "-T", "HaplotypeCaller"]
 
 

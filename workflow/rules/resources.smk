@@ -14,6 +14,7 @@ takes = {
     ).items()
 }
 takes_else = takes[workflow.modifier.modify_rulename(runtimes.OTHERS)]
+USUAL_DEPTH = 30  # of the genomes by whose call sets runtimes.tsv goes
 scatters = config["scatter"] != "none" and config["binding"]["policy"] != "none"
 
 
@@ -25,11 +26,20 @@ def gigabases(sample=None, unit=None):
     return sum(gigabases(sample, unit) for unit in units[sample]) if sample else sum(map(gigabases, samples))
 
 
+@functools.cache
+def called_gigabases():
+    """Those of all samples, by which their call set's time goes; of exomes and panels what is called, at a genome's depth."""
+    return min(gigabases(), len(samples) * called_bases() * USUAL_DEPTH / 1e9) if regions else gigabases()
+
+
 def gigabases_of(wildcards):
     """About how many billion bases a job reads; a call set is a sample's, or that of all; an interval, 3of100, has its part."""
     sample = wildcards.get("sample", wildcards.get("callset"))
-    whole = gigabases(sample if sample in units else None, wildcards.get("unit"))
-    return whole / int(wildcards.get("interval", "1of1").partition("of")[2])
+    if sample in units:
+        return gigabases(sample, wildcards.get("unit"))
+    if config["pipeline"] == "tuxedo":
+        return gigabases()
+    return called_gigabases() / int(wildcards.get("interval", "1of1").partition("of")[2])
 
 
 def runtime(rule):
@@ -155,7 +165,8 @@ def asked_by(rule):
     asked = rule.expand_resources(largest(rule), InputFiles(), 1)
     cpus = asked["_cores"]
     mem_mb = asked.get("mem_mb_per_cpu", 0) * cpus or asked.get("mem_mb", 0)
-    return partitions.Asked(rule.name, cpus, mem_mb, asked["runtime"], str(asked.get("slurm_partition", "")))
+    divides = "joint_intervals" if "interval" in rule.wildcard_names else ""
+    return partitions.Asked(rule.name, cpus, mem_mb, asked["runtime"], str(asked.get("slurm_partition", "")), divides)
 
 
 # those that have jobs; only where it is known what there is room for

@@ -26,6 +26,11 @@ def calling_mb(wildcards, threads):
     return round(min(USUAL_CALLING_MB, max(least, threads * memory_mb() / (workflow.cores or 1))))
 
 
+def gatk3_mb(wildcards, threads):
+    """What GATK 3 had as published, with 16 threads and more; one thread has a heap of 3.2 GB, which nobody measured."""
+    return min(16000, 4000 + 800 * (threads - 1))
+
+
 GATK = dict(java=java)  # parameters of a rule with either GATK
 
 

@@ -167,7 +167,7 @@ def chosen():
             f"within {hours} h), {len(mapped_at_once())} at most at once"
         )
     calling = resource_of(workflow.get_rule(renamed["haplotype_caller"]), "mem_mb", {}, threads=1)
-    if calling < USUAL_CALLING_MB and calling == calling_mb({}, 1):
+    if config["gatk"] == "gatk4" and calling < USUAL_CALLING_MB and calling == calling_mb({}, 1):
         choices.append(
             f"haplotype_caller takes {calling:,} MB, by what there is for each core, in place of {USUAL_CALLING_MB:,}"
         )

@@ -14,7 +14,7 @@ rule base_recalibrator:
         "../../../envs/gatk3.yaml"
     threads: 32
     resources:
-        mem_mb=16000,
+        mem_mb=gatk3_mb,
     params:
         **GATK3,
         **own_arguments("base_recalibrator"),
@@ -44,7 +44,7 @@ rule base_recalibration:
         "../../../envs/gatk3.yaml"
     threads: 32
     resources:
-        mem_mb=16000,
+        mem_mb=gatk3_mb,
         shard_mib=16,
     params:
         **GATK3,

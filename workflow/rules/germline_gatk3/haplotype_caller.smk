@@ -14,7 +14,7 @@ rule haplotype_caller:
         "../../../envs/gatk3.yaml"
     threads: 16
     resources:
-        mem_mb=16000,
+        mem_mb=gatk3_mb,
         shard_mib=4,
     params:
         **GATK3,

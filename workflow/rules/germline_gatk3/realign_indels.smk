@@ -15,7 +15,7 @@ rule realigner_targets:
         "../../../envs/gatk3.yaml"
     threads: 32
     resources:
-        mem_mb=16000,
+        mem_mb=gatk3_mb,
         shard_mib=16,
     params:
         **GATK3,

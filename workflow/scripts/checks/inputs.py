@@ -13,7 +13,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 
@@ -81,10 +81,19 @@ def duplicates_errors(config: dict, units: dict[str, dict[str, dict]]) -> list[s
         if kept:
             lack = f"unit {kept[0]}: alignments that are kept lack what it goes by"
             errors.append(f"{where}, {lack}: {advice}, or bam_input: remap")
-        libraries = sorted({row["library"] or sample for row in rows.values()})
+        libraries = sorted({library_of(sample, row) for row in rows.values()})
         if len(libraries) > 1:
             errors.append(f"{where}: it takes libraries ({', '.join(libraries)}) for one: {advice}")
     return errors
+
+
+def library_of(sample: str, row: dict) -> str:
+    """As the read group that is written names it (rules/germline/mapping.smk): by the table, else its file, else the sample."""
+    own: dict[str, str] = {}
+    if row["bam"] and not row["library"]:
+        with suppress(InputError):  # said where all files are read
+            own = next(iter(read_groups(row["bam"])), {})
+    return row["library"] or own.get("LB") or sample
 
 
 # --- any file ---

@@ -6,17 +6,20 @@ Shards that border within an N-free interval are called over some more bases tha
 caller sees what it would see in the whole. The file is replaced when its successor is whole; its index is removed.
 """
 
+import bisect
 import gzip
+import operator
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+LAST = operator.itemgetter(1)
 END = re.compile(r"(?<![^;])END=(\d+)")
 
 
 def read_spans(path):
-    """Return {contig: [(first, last)]} of a BED file, counted from 1, both inclusive."""
+    """Return {contig: [(first, last)]} of a BED file in order, counted from 1, both inclusive; none is within another."""
     spans = {}
     for line in Path(path).read_text().splitlines():
         contig, start, end, *_ = line.split("\t")
@@ -29,13 +32,17 @@ def clipped(fields, spans, base):
     contig, position, info = fields[0], int(fields[1]), fields[7]
     block = fields[4] == "<NON_REF>" and END.search(info)
     last = int(block[1]) if block else position
-    for first, end in spans.get(contig, ()):
-        if block and first <= last and position <= end:
-            begin, stop = max(position, first), min(last, end)
-            reference = fields[3] if begin == position else base(contig, begin)
-            yield [contig, str(begin), fields[2], reference, *fields[4:7], END.sub(f"END={stop}", info), *fields[8:]]
-        elif not block and first <= position <= end:
+    own = spans.get(contig, ())
+    for number in range(bisect.bisect_left(own, position, key=LAST), len(own)):
+        first, end = own[number]
+        if first > last:
+            return
+        if not block:
             yield fields
+            continue
+        begin, stop = max(position, first), min(last, end)
+        reference = fields[3] if begin == position else base(contig, begin)
+        yield [contig, str(begin), fields[2], reference, *fields[4:7], END.sub(f"END={stop}", info), *fields[8:]]
 
 
 def kept(lines, spans, base):

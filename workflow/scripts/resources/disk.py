@@ -73,10 +73,11 @@ class Space:
 
 @dataclass(frozen=True)
 class Need:
-    """What a sample takes while jobs of each rule run, and what it leaves (`kept`), bytes."""
+    """What a sample takes while jobs of each rule run, what it leaves (`kept`), and of that its GVCF, bytes."""
 
     rules: Mapping[str, Space]
     kept: float
+    gvcf: float = 0
 
     @property
     def results(self) -> float:
@@ -167,11 +168,13 @@ def predict(reads: Sequence[Reads], config: Mapping, sort_mb: float, genome: flo
     `sort_mb` is the mem_mb of the job that sorts, `genome` its bases.
     """
     if config["pipeline"] == "germline":
-        rules, kept = _germline(reads, config, sort_mb * 1e6, genome)
+        rules, kept, gvcf = _germline(reads, config, sort_mb * 1e6, genome)
     else:
         rules, kept = _tuxedo(reads, config, sort_mb * 1e6)
+        gvcf = 0
     small = SMALL[config["pipeline"]]
-    return Need({rule: Space(space.results + small, space.temporary) for rule, space in rules.items()}, kept + small)
+    with_small = {rule: Space(space.results + small, space.temporary) for rule, space in rules.items()}
+    return Need(with_small, kept + small, gvcf)
 
 
 def covered(bases: float, genome: float) -> float:
@@ -179,7 +182,9 @@ def covered(bases: float, genome: float) -> float:
     return genome * -math.expm1(-bases / genome)
 
 
-def _germline(reads: Sequence[Reads], config: Mapping, memory: float, genome: float) -> tuple[dict[str, Space], float]:
+def _germline(
+    reads: Sequence[Reads], config: Mapping, memory: float, genome: float
+) -> tuple[dict[str, Space], float, float]:
     """Each alignment stays until the next is made of it, beside the shards of that where it scatters."""
     fastq, recalibrates = sum(unit.fastq for unit in reads), config["bqsr"] != "none"
     table = sum(min(TABLE, TABLE_A_BASE * unit.bases) for unit in reads) if recalibrates else 0
@@ -194,8 +199,11 @@ def _germline(reads: Sequence[Reads], config: Mapping, memory: float, genome: fl
     final = of_fastq * fastq + first
     cram = of_bam * of_fastq * fastq if config["alignment_format"] == "cram" else 0
     spilled = [size for size, unit in zip(of_units, reads, strict=True) if _spills(unit, memory * SAMBAMBA)]
-    collated = [unit.aligned for unit in reads if config["bam_input"] == "remap"]
-    mapping = Space(sum(of_units), max(spilled, default=0) + max(collated, default=0))
+    # samtools collate writes BAM, level 1, also of CRAM. Lanes of a sample are begun together, where there are cores
+    collated = [
+        max(unit.aligned, SORTED * unit.fastq) for unit in reads if unit.aligned and config["bam_input"] == "remap"
+    ]
+    mapping = Space(sum(of_units), sum(spilled) + sum(collated))
     rules = {
         "map_and_sort": mapping,
         "take_alignment": Space(mapped),
@@ -214,7 +222,7 @@ def _germline(reads: Sequence[Reads], config: Mapping, memory: float, genome: fl
         del rules["base_recalibrator"], rules["base_recalibration"]
     if not config["reblock"]:
         del rules["reblock_gvcf"]
-    return rules, (cram or final) + gvcf + table
+    return rules, (cram or final) + gvcf + table, gvcf
 
 
 def _tuxedo(reads: Sequence[Reads], config: Mapping, memory: float) -> tuple[dict[str, Space], float]:
@@ -252,8 +260,7 @@ def shared(config: Mapping, genome: float, needs: Iterable[Need], mapper_index: 
     given = germline and config["reference"]["bwa_index"]
     index = 0 if given else mapper_index if germline else SPLICED_INDEX
     joint = germline and config["calling"] == "joint" and config["gatk"] == "gatk4"
-    of_kept = GVCF * REBLOCKED if germline and config["reblock"] else GVCF
-    imported = sum(need.kept * of_kept for need in needs) if joint else 0  # GenomicsDB is about as large as the GVCFs
+    imported = sum(need.gvcf for need in needs) if joint else 0  # GenomicsDB is about as large as the GVCFs
     return genome * (1 + index) + imported + COHORT
 
 

@@ -88,13 +88,14 @@ def _minutes(time: str) -> float:
 
 @dataclass(frozen=True)
 class Asked:
-    """What jobs of a rule ask for; of several partitions Slurm takes one."""
+    """What jobs of a rule ask for; of several partitions Slurm takes one. `divides`: the key that makes its jobs smaller."""
 
     rule: str
     cpus: int
     mem_mb: int
     minutes: int
     partitions: str
+    divides: str = ""
 
 
 def grouped(
@@ -157,7 +158,8 @@ def _refusal(rule: Asked, partitions: list[Partition]) -> list[str]:
     most = max(partition.minutes for partition in roomy)
     if rule.minutes <= most:
         return []
+    larger = f"a larger {rule.divides}" if rule.divides else "set-threads"
     return [
         f"{rule.rule} asks for {rule.minutes} minutes, and partition {names} ends jobs after {most:.0f}: give "
-        f"set-threads or runtime of {rule.rule}, or another slurm_partition"
+        f"{larger} or runtime of {rule.rule}, or another slurm_partition"
     ]
