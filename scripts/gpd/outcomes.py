@@ -1,11 +1,12 @@
 """What came of each sample of a run, and why: the one judge of success. Pure: it looks at records.
 
 A sample succeeded when no job of its own and none of its cohort's failed for good, and when it went through every step
-that it had to. Which these are, a run that ended with exit code 0 shows: those that any of its samples went through.
-One that did not may have stopped anywhere: then a sample needs the steps that no configuration does without
-(pipelines.UNAVOIDABLE), and those that runs of its kind went through. And the run's end must be explained: by a job
-that failed, where Snakemake itself came to its end (exit code 1), or by a sample that is known to be unfinished. Where
-a run was killed, or ended with an error that no job explains, nobody can say which of its samples are whole.
+that it had to. Which these are, a run that ended with exit code 0 shows: those that any of its samples went through,
+and, for its ledger may have been cut short, what any run of its kind in the study did. A run that did not end so may
+have stopped anywhere: then a sample needs the steps that no configuration does without (pipelines.UNAVOIDABLE), and
+those that runs of its kind went through. And the run's end must be explained: by a job that failed, where Snakemake
+itself came to its end (exit code 1), or by a sample that is known to be unfinished. Where a run was killed, or ended
+with an error that no job explains, nobody can say which of its samples are whole.
 
 A job of no named step (quality control, the reference, the CRAM file of an alignment) fails no sample: its calls are
 there. The run's exit code is not 0 then, and whoever shows the run names the job.
@@ -142,7 +143,7 @@ def passed(processes: Iterable[Process], steps: Sequence[str]) -> Passed:
 
 def outcomes(run: Run, wanted: Passed) -> list[Outcome]:
     """What came of each sample of a run, in the order of their draw; `wanted` is what all runs of its kind passed."""
-    own = passed(run.processes, run.steps)
+    own = Passed(passed(run.processes, run.steps).steps | wanted.steps)
     found = {outcome.sample: outcome for process in run.processes for outcome in judge(process, run.steps, own, wanted)}
     return [found.get(sample) or Outcome(sample, NO_JOB_RAN, message=NOTHING) for sample in run.samples]
 

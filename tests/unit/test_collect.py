@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from math import sqrt
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -18,7 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from msgspec import Struct
+from rich.console import Console
 
+from gpd.commands import report
 from gpd.errors import GpdError
 from gpd.records.decoding import decode
 from gpd.records.ledger import Attempt, LedgerWarning
@@ -248,6 +251,7 @@ def job(step: str, sample: str | None, begin: float = 0, wall_s: float = 10, **c
     name = sample or "cohort"
     times = {"start": clock(begin), "end": clock(begin + wall_s), "wall_s": wall_s, "cpu_s": wall_s, "wait_s": 0.5}
     what = {"rule": step, "step": step, "wildcards": wildcards, "log": f"logs/{step}/{name}.log", "peak_rss_mib": 100.0}
+    what["cpus"] = str(crc32(name.encode()) % 512)  # of its own
     return TEMPLATE | what | times | changed
 
 
@@ -347,11 +351,33 @@ def test_independent_processes_have_cohorts_of_their_own(study):
     processes = [{"directory": f"samples/{name}", "samples": [name], "exit_code": int(name == "B")} for name in "AB"]
     spec = study.run("A", "B", processes=processes)
     spec.ledger(*whole("A"), job("genotype_gvcfs", None, 20), process="samples/A")
-    spec.ledger(*whole("B"), broken("genotype_gvcfs", None, 20), process="samples/B")
+    spec.ledger(*whole("B"), broken("genotype_gvcfs", None, 20, cpus="1000"), process="samples/B")
     assert study.causes() == {"A": None, "B": ("genotype_gvcfs", "tool_error")}
     step = row(study.collect().steps, step="genotype_gvcfs")
     assert (step.jobs, step.failed_jobs) == (2, 1)
     assert row(study.collect().samples, sample="B").log == "samples/B/logs/genotype_gvcfs/cohort.log"
+
+
+def test_a_run_of_which_two_jobs_held_one_cpu_is_refused(study):
+    study.run("A", "B").ledger(*(one | {"cpus": "0-1"} for name in "AB" for one in whole(name)))
+    with pytest.raises(collect.CollectError, match=r"lines 1 and 3: both held CPU 0 of .*; remove the run"):
+        study.collect()
+
+
+def test_a_study_of_two_machines_has_no_report(study):
+    host = json.loads((GOLDEN / "germline-n1-shared-compact-r1" / "run.json").read_text())["host"]
+    study.run("A", repeat=1).ledger(*whole("A"))
+    study.run("B", repeat=2, host=host | {"memory_mib": 4096.0}).ledger(*whole("B"))
+    with pytest.raises(collect.CollectError, match="its runs ran on different machines: "):
+        report.write(study.folder, Console())
+
+
+@pytest.mark.parametrize("cause", ["out_of_memory", "killed", "disk_full"])
+def test_what_the_machine_lacks_is_no_bad_data(study, cause):
+    study.run("A", repeat=1, exit_code=1).ledger(broken("map_and_sort", "A", cause=cause))
+    study.run("B", repeat=2).ledger(*whole("B"))
+    (failed,) = (sample for sample in study.collect().samples if not sample.succeeded)
+    assert (failed.sample, failed.fault) == ("A", "load")
 
 
 def test_an_attempt_that_was_killed_has_no_end_and_no_figures(study):
@@ -384,8 +410,23 @@ def test_a_run_without_a_job_is_a_run_of_nothing(study):
 
 
 def test_a_sample_that_stopped_half_way_did_not_succeed(study):
-    study.run("A", "B").ledger(*whole("A"), job("map_and_sort", "B"))
-    assert study.causes() == {"A": None, "B": ("haplotype_caller", "not_finished")}
+    study.run("A", "B", exit_code=1).ledger(*proven("A"), broken("qc", "A", 20), job("map_and_sort", "B"))
+    assert study.causes() == {"A": None, "B": ("mark_duplicates", "not_finished")}
+
+
+def test_a_run_that_ended_well_and_lacks_jobs_is_refused(study):
+    """A ledger that was cut short would make its run the fastest."""
+    study.run("A", repeat=1).ledger(*whole("A"))
+    cut = study.run("B", repeat=2)
+    cut.ledger(job("map_and_sort", "B"))
+    told = "germline-n1-shared-compact-r2: a ledger was cut short or lost: B: it never went through haplotype_caller"
+    with pytest.raises(collect.CollectError, match=told):
+        study.collect()
+    cut.ledger()
+    with pytest.raises(collect.CollectError, match="a ledger was cut short or lost: B: no job of it ran"):
+        study.collect()
+    cut.ledger(*whole("B"))
+    assert study.causes() == {"A": None, "B": None}
 
 
 def test_other_runs_tell_which_steps_a_run_that_was_broken_off_did_not_reach(study):

@@ -3,6 +3,7 @@
 import io
 import json
 from datetime import datetime, timedelta
+from zlib import crc32
 
 import pytest
 from pages import text_of
@@ -38,7 +39,13 @@ def attempt(sample, step, start, end, exit_code=0):
         **{"schema": 1, "rule": step, "step": step, "wildcards": {"sample": sample}, "attempt": 1, "threads": 1},
         **{"start": time(start), "end": time(end), "wall_s": end - start, "cpu_s": 0.25 * (end - start)},
         **{"exit_code": exit_code, "cause": "exit" if exit_code else None, "message": "broken" if exit_code else None},
-        **{"log": f"logs/{step}/{sample}.log", "cpus": "0", "split": False, "wait_s": 0.0, "binding_ok": True},
+        **{
+            "log": f"logs/{step}/{sample}.log",
+            "cpus": str(crc32(sample.encode()) % 512),
+            "split": False,
+            "wait_s": 0.0,
+            "binding_ok": True,
+        },
     }
 
 

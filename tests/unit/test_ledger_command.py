@@ -143,6 +143,7 @@ def test_an_attempt_that_was_recorded_twice_is_an_error(write):
         (killed(2), "1 whose end is not known"),
         (record(2, cpus=None, binding="none", split=None, binding_ok=None), "1 without CPUs of its own"),
         (record(2, 10, 12, binding_ok=False, cpus_seen="0-5"), "1 seen outside its CPUs"),
+        (record(2, 10, 12, binding_ok=None, cpus_seen=None), "1 of whose CPUs nothing was seen"),
     ],
 )
 def test_the_verdict_claims_no_more_than_the_ledger_tells(write, odd, doubt):

@@ -859,3 +859,13 @@ def test_a_package_that_was_altered_stands_beside_nothing(package, trusted, tmp_
     ran = gpd("compare", trusted, path)
     assert ran.exit_code == 2
     assert ran.stderr == f"gpd compare: {path}: {LEDGER}: its digest is another than the manifest's\n"
+
+
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [("MOST_MEMBERS", "files"), ("MOST_BYTES", "bytes in all"), ("MOST_MEMBER_BYTES", "bytes in a file")],
+)
+def test_what_nobody_could_read_is_not_packed(trusted, monkeypatch, bound, told):
+    monkeypatch.setattr(pack, bound, 3)
+    with pytest.raises(GpdError, match=rf"trusted: its package would have [\d,]+ {told}, and 3 are allowed"):
+        pack.make(trusted)

@@ -153,6 +153,9 @@ def test_a_table_of_prices_that_is_none_is_named_with_its_line(tmp_path):
     prices.write_text("sku\tprice\n8358\t3\n")
     with pytest.raises(GpdError, match=r"no column name, price_per_hour"):
         cost.read_prices(prices)
+    prices.write_bytes("name\tprice_per_hour\n8358\t3\n".encode("utf-16"))
+    with pytest.raises(GpdError, match=r"prices\.tsv: not UTF-8 \(.* at byte 0\): save it as tabs in UTF-8"):
+        cost.read_prices(prices)
     prices.write_text("name\tprice_per_hour\n8358\t3.5\n")
     assert cost.read_prices(prices) == {"8358": Price(3.5)}
     prices.write_text(

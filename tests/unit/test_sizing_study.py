@@ -7,6 +7,7 @@ import recorded_studies
 
 from gpd.errors import GpdError
 from gpd.records import node
+from gpd.records.host import Host
 from gpd.sizing import study
 from gpd.tables.collect import Tables
 from gpd.tables.columns import RunRow
@@ -75,6 +76,16 @@ def test_runs_are_of_one_machine_and_one_way_of_running():
     assert found.skus == ("made up",)
     with pytest.raises(GpdError, match="no batch of the germline pipeline on one machine"):
         machine(spec(2, mode="cluster"), spec(2, pipeline="tuxedo"))
+
+
+@pytest.mark.parametrize(
+    ("binding", "smt", "cores"), [("compact-smt", True, 4), ("compact-nosmt", False, 8), ("none", True, 8)]
+)
+def test_threads_of_smt_are_no_cores(binding, smt, cores):
+    """Jobs that are not bound are given cores, and use what threads these have."""
+    host = Host(cores=32, threads=64)
+    assert study.cores_of(spec(1, binding=binding, smt=smt, cores=8), host) == cores
+    assert study.cores_of(spec(1, binding=binding, smt=smt, cores=8), None) == 8
 
 
 def test_figures_of_a_node_are_taken_from_its_record():

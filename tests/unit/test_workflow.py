@@ -170,6 +170,14 @@ def test_a_profile_is_found_here_and_in_the_project_and_by_its_name(tmp_path, mo
         workflow.find_profile("mine")
 
 
+@pytest.mark.parametrize("text", [b"cores: [1\nx: y\n", b"- cores\n", b"\xff"])
+def test_a_profile_that_is_no_mapping_is_refused_in_one_line(tmp_path, text):
+    (tmp_path / "config.yaml").write_bytes(text)
+    with pytest.raises(GpdError, match=r"config\.yaml: not a profile: .") as refused:
+        workflow.runs_elsewhere(tmp_path, ())
+    assert "\n" not in str(refused.value)
+
+
 @pytest.mark.parametrize("cache", ["/dev/null/home", "writable"])
 def test_where_the_user_has_no_place_for_a_cache_it_is_beside_the_run(tmp_path, monkeypatch, cache):
     cache = str(tmp_path / cache)

@@ -73,6 +73,9 @@ def verdict(attempts: Sequence[Attempt]) -> str:
         "without CPUs of its own": sum(attempt.cpus is None and not attempt.taken_from for attempt in attempts),
         "whose end is not known": sum(attempt.cpus is not None and attempt.end is None for attempt in attempts),
         "seen outside its CPUs": sum(attempt.binding_ok is False for attempt in attempts),
+        "of whose CPUs nothing was seen": sum(
+            attempt.cpus is not None and attempt.end is not None and attempt.binding_ok is None for attempt in attempts
+        ),
     }
     apart = [f"{count} {doubt}" for doubt, count in doubts.items() if count]
     if apart:

@@ -25,13 +25,13 @@ def command(
 def write(study: Path, console: Console) -> int:
     """Collect a study's runs, write tables and report, and print the figures; 1 where outputs disagree.
 
-    Raises CollectError where no run has ended.
+    Raises CollectError where no run has ended, and where they are of several machines.
     """
     from gpd.comparison import agreement
     from gpd.reports import grids, report
     from gpd.tables import collect, repeats
 
-    tables = collect.collect(study)
+    tables = collect.one_machine(study, collect.collect(study))
     if not tables.records:
         raise collect.CollectError(f"{study}: no run of a study has ended here")
     collect.write(tables, study / collect.FOLDER)

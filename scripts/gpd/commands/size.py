@@ -154,7 +154,8 @@ def _of_studies(folders: Sequence[Path]) -> Iterator["Machine"]:
 
     names = [folder.resolve().name for folder in folders]
     for folder, name in zip(folders, names, strict=True):
-        yield study.machine(name if names.count(name) == 1 else str(folder), collect.collect(folder))
+        tables = collect.one_machine(folder, collect.collect(folder))
+        yield study.machine(name if names.count(name) == 1 else str(folder), tables)
 
 
 def _of_rehearsals(records: Sequence[Path], gigabases: float) -> Iterator["Machine"]:

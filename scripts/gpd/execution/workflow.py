@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
+from typing import Any
 
 import psutil
 import yaml
@@ -93,8 +94,19 @@ def runs_elsewhere(profile: Path | None, extra: Sequence[str]) -> bool:
     parser.add_argument("-e", "--executor")
     typed, _ = parser.parse_known_args(extra)
     config = profile / "config.yaml" if profile else None
-    in_profile = yaml.safe_load(config.read_text(encoding="utf-8")) if config and config.is_file() else {}
-    return (typed.executor or (in_profile or {}).get("executor", "local")) != "local"
+    in_profile = read_profile(config) if config and config.is_file() else {}
+    return (typed.executor or in_profile.get("executor", "local")) != "local"
+
+
+def read_profile(path: Path) -> dict[str, Any]:
+    """What a profile's config.yaml sets. Raises GpdError where it is no YAML mapping."""
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise GpdError(f"{path}: not a profile: {' '.join(str(error).split())}") from None
+    if not isinstance(found, dict | None):
+        raise GpdError(f"{path}: not a profile: it has no `key: value` lines")
+    return found or {}
 
 
 def find_profile(name: str) -> Path:

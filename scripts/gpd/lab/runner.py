@@ -17,7 +17,7 @@ from gpd.lab import placement, pool_files, provenance, single_run, study
 from gpd.lab.placement import Placement
 from gpd.lab.pool import Source, bound, longest_name, read_pool
 from gpd.lab.pool_files import MadeFile
-from gpd.lab.snakemake_process import REFERENCE, Changed, Setup, StudyRunError, read_profile
+from gpd.lab.snakemake_process import REFERENCE, Changed, Setup, StudyRunError
 from gpd.lab.study import Sample, Study, StudyError
 from gpd.machines import launcher, tools
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
@@ -138,7 +138,7 @@ def make_plan(path: Path) -> StudyPlan:
     """Read a study that is to run here, or on nodes that Slurm tells of. Raises StudyError as read() does."""
     settings, sources = read(path)
     if settings.on_nodes:
-        profile = read_profile(workflow.find_profile(settings.profiles[CLUSTER]) / "config.yaml")
+        profile = workflow.read_profile(workflow.find_profile(settings.profiles[CLUSTER]) / "config.yaml")
         placed = placement.find(profile, max(settings.nodes))
         plan = StudyPlan(settings, sources, settings.cores or placed.cores, placed)
     else:

@@ -32,7 +32,6 @@ from gpd.lab.snakemake_process import (
     StudyRunError,
     Workload,
     inputs_of,
-    read_profile,
     reason,
     refuse_failed,
     remove_results,
@@ -81,7 +80,9 @@ def prepare_step(spec: RunSpec, step: StepCopies, setup: Setup, changed: Changed
     """Run the workflow up to a step, on all cores, and keep what it makes on the way. Raises StudyRunError."""
     everyone = [member.name for member in setup.source.members]
     lay_out(setup.source, everyone if PIPELINES[spec.pipeline].of_cohort else spec.samples, setup.prepared)
-    profile = read_profile(workflow.PROFILES / "default" / "config.yaml") | {"set-threads": share(1, spec.cores)}
+    profile = workflow.read_profile(workflow.PROFILES / "default" / "config.yaml") | {
+        "set-threads": share(1, spec.cores)
+    }
     options = ["--nolock", "--notemp", "--omit-from", *step.rules]
     _make(setup, spec.cores, write_profile(profile, setup.prepared), step.targets, options, changed)
 
@@ -114,7 +115,7 @@ def plan_dry(
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
         folder = Path(scratch)
         lay_out(source, samples or [member.name for member in source.members], folder, **settings)
-        profile = read_profile(workflow.PROFILES / "default" / "config.yaml")
+        profile = workflow.read_profile(workflow.PROFILES / "default" / "config.yaml")
         written = write_profile(profile | ({"set-threads": dict(threads)} if threads else {}), folder)
         quiet = [] if threads else ["--quiet", "all"]
         options = ["--dry-run", "--nolock", *quiet, "--", str(RESULTS)]
@@ -284,7 +285,7 @@ def _jobs_elsewhere(setup: Setup, folder: Path) -> Iterator[None]:
 
 def made_with(spec: RunSpec, source: Source) -> dict[str, Any]:
     """What a run is made with of its own: its profile's content, and how its jobs are bound, if they are."""
-    profile = read_profile(workflow.find_profile(spec.profile) / "config.yaml")
+    profile = workflow.read_profile(workflow.find_profile(spec.profile) / "config.yaml")
     return {
         "profile_digest": provenance.profile_digest(profile, spec.threads),
         "binding": None if is_unbound(spec.binding) else beside_policy(bound(source.config, spec.binding)),

@@ -151,7 +151,7 @@ def set_up(process: Process, spec: RunSpec, setup: Setup) -> None:
     if setup.placement:
         profile = setup.placement.confined(spec.nodes, process.folder)
     else:
-        profile = read_profile(workflow.find_profile(spec.profile) / "config.yaml")
+        profile = workflow.read_profile(workflow.find_profile(spec.profile) / "config.yaml")
     if threads := {**(profile.get("set-threads") or {}), **spec.threads}:
         profile["set-threads"] = threads  # which Snakemake does not take empty
     write_profile(profile, process.folder)
@@ -169,10 +169,6 @@ def write_profile(profile: Mapping[str, Any], folder: Path) -> Path:
     target.mkdir(exist_ok=True)
     write_text(target / "config.yaml", yaml.safe_dump(dict(profile), sort_keys=False))
     return target
-
-
-def read_profile(path: Path) -> dict[str, Any]:
-    return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
 
 
 def inputs_of(spec: RunSpec, source: Source) -> dict[str, InputRecord]:

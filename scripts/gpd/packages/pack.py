@@ -19,7 +19,16 @@ from typing import Any
 
 from gpd.files import read_text
 from gpd.packages import manifest as described
-from gpd.packages.manifest import TABLES, Manifest, PackageError, Replaced, may_be
+from gpd.packages.manifest import (
+    MOST_BYTES,
+    MOST_MEMBER_BYTES,
+    MOST_MEMBERS,
+    TABLES,
+    Manifest,
+    PackageError,
+    Replaced,
+    may_be,
+)
 from gpd.packages.pseudonyms import Pseudonyms, hosts_in, users_in
 from gpd.packages.untrusted_json import check, check_allocated, parse
 from gpd.records import ledger, node, study
@@ -78,7 +87,26 @@ def make(folder: Path, host_names: bool = False) -> Package:
         left_out=(LOGS_AND_MORE, *([f"{counted(len(torn), 'line')} that are no records"] if torn else [])),
         members={name: described.describe(content) for name, content in sorted(members.items())},
     )
-    return Package(manifest, members)
+    package = Package(manifest, members)
+    _within_bounds(folder, {**members, described.FILE: manifest.to_json()})
+    return package
+
+
+def _within_bounds(folder: Path, members: Mapping[str, bytes]) -> None:
+    """Refuse what read.read() would refuse. Raises PackageError."""
+    bounds = (
+        ("files", len(members), MOST_MEMBERS),
+        ("bytes in all", sum(map(tar_bytes, members.values())), MOST_BYTES),
+        ("bytes in a file", max(map(len, members.values())), MOST_MEMBER_BYTES),
+    )
+    for what, found, most in bounds:
+        if found > most:
+            raise PackageError(f"{folder}: its package would have {found:,} {what}, and {most:,} are allowed")
+
+
+def tar_bytes(content: bytes) -> int:
+    """What a file takes in a tar file: its header, and whole blocks."""
+    return tarfile.BLOCKSIZE * (1 + -(-len(content) // tarfile.BLOCKSIZE))
 
 
 def tables_of(members: Mapping[str, bytes], check_clocks: bool = True) -> dict[str, bytes]:

@@ -32,7 +32,7 @@ from gpd.reports.grids import (
     step_grids,
     stream_grids,
 )
-from gpd.reports.host_grid import busy_runs, cpu_names, host_grid, other_machines, software_grid
+from gpd.reports.host_grid import busy_runs, cpu_names, host_grid, software_grid
 from gpd.reports.method import method_lines
 from gpd.reports.node_findings import NODE_TITLE, node_section
 from gpd.reports.page import HTML, Headline, Notice, Page, Section, render
@@ -166,7 +166,6 @@ def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Noti
         "" if tables.runs else "No run of this study has ended: there is nothing to report. Run the study again.",
     )
     warnings = (
-        other_machines(records),
         *_mixtures(records),
         _naming(f"The node was busy before the start of {counted(len(busy), 'run')}", busy),
         _naming(

@@ -7,6 +7,7 @@ many in any hour (Poisson).
 """
 
 import csv
+import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -63,7 +64,7 @@ def read_prices(path: Path) -> dict[str, Price]:
     Raises GpdError, and OSError.
     """
     prices = {}
-    with path.open(encoding="utf-8", newline="") as lines:
+    with _as_text(path) as lines:
         reader = csv.DictReader(lines, delimiter="\t")
         if missing := [column for column in (NAME, NEEDED) if column not in (reader.fieldnames or ())]:
             raise GpdError(f"{path}: no column {', '.join(missing)}; it has a header with {NAME} and {NEEDED}")
@@ -74,6 +75,13 @@ def read_prices(path: Path) -> dict[str, Price]:
                 raise GpdError(f"{where}: {NEEDED} is no number: ")
             prices[row[NAME]] = complete(Price(**known), where)
     return prices
+
+
+def _as_text(path: Path) -> io.StringIO:
+    try:
+        return io.StringIO(path.read_text(encoding="utf-8"), newline="")
+    except UnicodeDecodeError as error:
+        raise GpdError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}): save it as tabs in UTF-8") from None
 
 
 def _amount(where: str, column: str, text: str | None) -> float | None:

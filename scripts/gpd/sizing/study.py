@@ -6,6 +6,8 @@ from statistics import mean, median
 
 from gpd.errors import GpdError
 from gpd.pipelines import GERMLINE
+from gpd.records.binding import Binding
+from gpd.records.host import Host
 from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER, SHARED
@@ -47,7 +49,7 @@ def machine(name: str, tables: Tables) -> Machine:
         source="study",
         skus=(first.sku,) if first.sku else (),
         sockets=host.sockets if host and host.virtual_machine == "none" else None,  # of others' processors, too
-        cores=int(first.cores),
+        cores=cores_of(first, host),
         measured=tuple(_measured(n, rows, declared, drawn) for n, rows in runs.items()),
         n_failed=min(overloaded, default=None),
         memory_mib=(host.memory_limit_mib or host.memory_mib) if host else None,
@@ -55,6 +57,14 @@ def machine(name: str, tables: Tables) -> Machine:
         bandwidth_mb_s=bandwidth,
         notes=tuple(_notes(first, runs)),
     )
+
+
+def cores_of(run: RunRow, host: Host | None) -> int:
+    """The cores of a run; with SMT it was given threads."""
+    binding = Binding.parse(run.binding)
+    given_threads = run.smt and (binding.smt or not binding.unbound)
+    of_thread = host.cores / host.threads if given_threads and host and host.cores and host.threads else 1.0
+    return max(1, round(run.cores * of_thread))
 
 
 def _curve(name: str, tables: Tables) -> list[RunRow]:

@@ -18,11 +18,12 @@ from msgspec import Struct
 
 from gpd.errors import GpdError
 from gpd.files import own_folder, replace
-from gpd.outcomes import COHORT, Process, Run, outcomes, passed
+from gpd.outcomes import COHORT, NO_JOB_RAN, NOT_FINISHED, Outcome, Process, Run, outcomes, passed
 from gpd.pipelines import PIPELINES
 from gpd.records import node
-from gpd.records.host import machine_numbers
+from gpd.records.host import machine_differences, machine_numbers
 from gpd.records.ledger import Attempt, Clock, read_ledger
+from gpd.records.ledger_check import Place, overlaps
 from gpd.records.node import NodeRecord
 from gpd.records.old_names import spec_paths
 from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
@@ -75,7 +76,7 @@ class Tables:
 def collect(study: Path, check_clocks: bool = True) -> Tables:
     """Collect the runs in a study's folder; a run that did not end counts nowhere.
 
-    `check_clocks`: refuse runs whose times contradict each other. A package has checks of its own for that.
+    `check_clocks`: refuse runs whose times or CPUs contradict each other. A package has checks of its own for that.
 
     Raises CollectError where a file is broken, and NodeRecordError.
     """
@@ -120,7 +121,15 @@ def read_runs(study: Path, check_clocks: bool = True) -> tuple[list[Run], tuple[
     for (folder, _), run in zip(finished, runs, strict=True):
         if check_clocks:
             _check_clocks(folder, run)
+            _check_cpus(folder, run)
     return runs, names
+
+
+def one_machine(study: Path, tables: Tables) -> Tables:
+    """The tables of a study, whose figures are means over its runs. Raises CollectError where they are of several."""
+    if found := machine_differences(record.host for record in tables.records if record.host):
+        raise CollectError(f"{study}: its runs ran on different machines: {found}: give each a study of its own")
+    return tables
 
 
 def failures(study: Path) -> list[SampleRow]:
@@ -138,12 +147,25 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
         for kind, of_kind in kinds.items()
     }
     judged = [(run, outcomes(run, wanted[run.kind])) for run in runs]
+    for run, of_run in judged:
+        _check_whole(run, of_run)
     evidence, counted = faults.gather(judged), counted_runs(run.spec for run in runs)
     machines = machines_of(runs)
     for run, of_run in judged:
         why = faults.faults(run, of_run, evidence[run.spec.pipeline])
         is_counted = run.spec.name in counted and not run.record.continued
         yield rows.rows_of_run(run, of_run, why, counted=is_counted, machine=machines[run.spec.name])
+
+
+def _check_whole(run: Run, of_run: Iterable[Outcome]) -> None:
+    """Refuse a run whose ledger lacks jobs, while Snakemake says that all was done: its makespan is not known."""
+    ended_well = {sample for process in run.processes if process.exit_code == 0 for sample in process.samples}
+    for outcome in of_run:
+        if outcome.sample in ended_well and outcome.cause in (NO_JOB_RAN, NOT_FINISHED):
+            raise CollectError(
+                f"{run.spec.name}: a ledger was cut short or lost: {outcome.sample}: {outcome.message}; "
+                "remove the run and run it again"
+            )
 
 
 def machines_of(runs: Iterable[Run]) -> dict[str, int | None]:
@@ -179,6 +201,17 @@ def _check_clocks(folder: Path, run: Run) -> None:
             f"{folder}: the clock was set while it ran: {by_utc_s:.3f} s by UTC, {wall_s:.3f} s by the clock that "
             "nobody sets; remove the run and run it again"
         )
+
+
+def _check_cpus(folder: Path, run: Run) -> None:
+    """Refuse a run of which two jobs held one CPU at one time: what a report says of its pinning would be wrong."""
+    placed = [
+        (Place(folder / process.path("ledger.jsonl"), number), attempt)
+        for process in run.processes
+        for number, attempt in enumerate(process.attempts, 1)
+    ]
+    if shared := overlaps(placed):
+        raise CollectError(f"{shared[0]}; remove the run and run it again")
 
 
 def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], attempts: Sequence[Attempt]) -> None:

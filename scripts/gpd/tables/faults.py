@@ -1,8 +1,8 @@
 """Why samples of a study failed: for their data, or for the load. Pure: it looks at what came of them in all runs.
 
 A sample has bad data where it fails wherever it is drawn, and alone too: nobody was in its way there. One that
-succeeded anywhere fails for the load, and so does any whose job was ended from outside, or found no disk or no tool:
-whatever that was, it was not the sample's data. Where a sample never ran alone, it is not told apart.
+succeeded anywhere fails for the load, and so does any whose job was ended from outside, or found no memory, no disk or
+no tool: whatever that was, it was not the sample's data. Where a sample never ran alone, it is not told apart.
 
 Samples that all fail alone while none ever succeeded are no bad samples: SUSPICIOUS of them show that the set-up is
 broken.
@@ -15,7 +15,8 @@ from gpd.outcomes import Outcome, Run
 
 DATA, COHORT_DATA, LOAD = "data", "data_of_cohort", "load"
 OUTSIDE = frozenset(  # causes
-    {"killed", "timed_out", "disk_full", "open_file_limit", "io_error", "tool_not_found", "launcher_error"}
+    {"killed", "timed_out", "out_of_memory", "disk_full", "open_file_limit", "io_error", "tool_not_found"}
+    | {"launcher_error"}
 )
 SUSPICIOUS = 3  # samples
 

@@ -88,7 +88,7 @@ def duplicates_errors(config: dict, units: dict[str, dict[str, dict]]) -> list[s
 
 
 def library_of(sample: str, row: dict) -> str:
-    """As the read group that is written names it (rules/germline/mapping.smk): by the table, else its file, else the sample."""
+    """As the read group names it that is written (rules/germline/mapping.smk): by the table, file or sample."""
     own: dict[str, str] = {}
     if row["bam"] and not row["library"]:
         with suppress(InputError):  # said where all files are read

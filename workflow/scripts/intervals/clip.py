@@ -19,7 +19,7 @@ END = re.compile(r"(?<![^;])END=(\d+)")
 
 
 def read_spans(path):
-    """Return {contig: [(first, last)]} of a BED file in order, counted from 1, both inclusive; none is within another."""
+    """Return {contig: [(first, last)]} of a BED file in order, counted from 1, both inclusive; none overlap."""
     spans = {}
     for line in Path(path).read_text().splitlines():
         contig, start, end, *_ = line.split("\t")

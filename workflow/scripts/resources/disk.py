@@ -200,9 +200,8 @@ def _germline(
     cram = of_bam * of_fastq * fastq if config["alignment_format"] == "cram" else 0
     spilled = [size for size, unit in zip(of_units, reads, strict=True) if _spills(unit, memory * SAMBAMBA)]
     # samtools collate writes BAM, level 1, also of CRAM. Lanes of a sample are begun together, where there are cores
-    collated = [
-        max(unit.aligned, SORTED * unit.fastq) for unit in reads if unit.aligned and config["bam_input"] == "remap"
-    ]
+    again = [unit for unit in reads if unit.aligned and config["bam_input"] == "remap"]
+    collated = [max(unit.aligned, SORTED * unit.fastq) for unit in again]
     mapping = Space(sum(of_units), sum(spilled) + sum(collated))
     rules = {
         "map_and_sort": mapping,

@@ -88,7 +88,10 @@ def _minutes(time: str) -> float:
 
 @dataclass(frozen=True)
 class Asked:
-    """What jobs of a rule ask for; of several partitions Slurm takes one. `divides`: the key that makes its jobs smaller."""
+    """What jobs of a rule ask for; of several partitions Slurm takes one.
+
+    `divides`: the key of the configuration that makes them more and smaller.
+    """
 
     rule: str
     cpus: int
