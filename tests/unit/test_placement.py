@@ -9,6 +9,7 @@ import yaml
 from recording import write_pool
 
 from gpd.cluster import slurm
+from gpd.execution import workflow
 from gpd.lab import placement, runner, single_run, snakemake_process, study
 from gpd.lab.study import Sample, StudyError
 from gpd.records.run_spec import CurveKey
@@ -139,7 +140,7 @@ def test_a_run_has_its_nodes_in_its_profile(settings, monkeypatch, tmp_path):
     (spec,) = (spec for spec in plan.specs if spec.nodes == 1)
     process = snakemake_process.Process(tmp_path / "run", spec.samples)
     snakemake_process.set_up(process, spec, runner._setup(plan, plan.sources["germline"], -1))
-    written = snakemake_process.read_profile(process.folder / "profile" / "config.yaml")
+    written = workflow.read_profile(process.folder / "profile" / "config.yaml")
     mark = placement.mark(process.folder)
     assert written == {"executor": "slurm", "slurm-exclude-failed-nodes": "b", "slurm-jobname-prefix": mark}
 
